@@ -3,12 +3,10 @@
 require_relative "godwit/version"
 require_relative "godwit/generated/header"
 require_relative "godwit/generated/constants"
-require_relative "godwit/deprecation"
 require_relative "godwit/errors"
 require_relative "godwit/error_hints"
 require_relative "godwit/options"
-require_relative "godwit/keywords"
-require_relative "godwit/auto_close"
+require_relative "godwit/constructors"
 require_relative "godwit/backend"
 require_relative "godwit/endpoint"
 require_relative "godwit/timeout"
@@ -28,7 +26,6 @@ require_relative "godwit/timers"
 require_relative "godwit/loop"
 
 # Native ZeroMQ for Ruby: sockets that carry whole messages between threads, processes and machines.
-#
 # @see https://zguide.zeromq.org The ZeroMQ Guide
 module Godwit
   # Parts that are loaded at their first use.
@@ -43,7 +40,6 @@ module Godwit
   module_function
 
   # Whether the running libzmq has a feature: `:curve`, `:ipc`, `:draft`, `:ws`, `:pgm`, `:gssapi`…
-  #
   # @param feature [Symbol, String]
   # @return [Boolean]
   # @see http://api.zeromq.org/4-3:zmq-has zmq_has(3)
@@ -56,7 +52,6 @@ module Godwit
 
   # @return [String] version of the running libzmq, such as "4.3.4"
   def libzmq_version = Backend::IMPLEMENTATION.libzmq_version.join(".")
-
   # The process's default context, for sockets that are given none. It is made at the first call,
   # and anew in a forked child or after it was closed. It is closed at exit (see {Context}).
   # @return [Context]

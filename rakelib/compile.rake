@@ -8,8 +8,8 @@ Rake::ExtensionTask.new("godwit_ext") do |ext|
   ext.source_pattern = "*.{c,h}" # a changed header rebuilds too
 end
 
-# The Makefile names the sources that there were when it was made; a new or vanished one must make
-# it anew.
+# The Makefile lists the sources that existed when it was made; a new or deleted source requires a
+# new Makefile.
 sources = "tmp/extension-sources"
 names = Dir["ext/godwit/*.{c,h}"].sort.join("\n")
 unless File.exist?(sources) && File.read(sources) == names

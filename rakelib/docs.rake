@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# What the comments of a public method leave out: a @param for each parameter, a @return; an
-# overload's count too. A writer gives what it was given, so it needs no @return.
+# Faults in the comment of a public method: it needs a @param for each parameter and a @return, also
+# in overloads. A writer returns its argument, so it needs no @return.
 missing_tags = lambda do |method|
   texts = [method.docstring, *method.docstring.tags(:overload).map(&:docstring)]
   named = texts.flat_map { |text| text.tags(:param).map { |tag| tag.name.delete("*") } }
@@ -20,8 +20,8 @@ missing_tags = lambda do |method|
   returns ? missing : [*missing, "@return"]
 end
 
-# Pages link to each other by path. In the reference a page is file.NAME.html; what is not part of
-# the reference is in the repository.
+# Pages link to each other by path. In the reference a page is file.NAME.html; other files are in
+# the repository.
 link_pages = lambda do |folder|
   homepage = Gem::Specification.load("godwit.gemspec").homepage
   Dir["#{folder}/**/*.html"].flat_map do |path|
@@ -46,6 +46,11 @@ task :docs do
   YARD::Logger.instance.io = $stderr
   warnings = []
   YARD::Logger.instance.define_singleton_method(:warn) { |message| warnings << message }
+  # A private constant is private without a tag, and its methods with it.
+  YARD::Parser::SourceParser.after_parse_list do
+    hidden = YARD::Registry.all(:class, :module).select { |one| one.visibility == :private }
+    hidden.each { |one| one.docstring.add_tag(YARD::Tags::Tag.new(:private, "")) }
+  end
   YARD::CLI::Yardoc.run("--quiet", "--no-progress", "--no-cache")
 
   warnings.concat(link_pages.call("doc"))

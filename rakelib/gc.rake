@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 namespace :gc do
-  # One process for each file, so that one that hangs or crashes hides no other.
+  # One process per file, so that a file that hangs or crashes hides no other file.
   run = lambda do |level, files|
     bad = files.reject do |file|
       puts "== #{level}: #{file}"

@@ -14,7 +14,7 @@ namespace :logger do
 
   desc "The tests with ActiveSupport on 7.1, which runs some blocks twice (Gemfile has 7.2)"
   task active_support_7_1: :compile do
-    # Its own bundle, which this task installs: the lists of gems must not mix.
+    # A separate bundle, which this task installs: the lists of gems must not mix.
     environment = {
       "BUNDLE_GEMFILE" => File.expand_path("test/logger/active_support_7_1.gemfile"),
       "BUNDLE_PATH" => File.expand_path("vendor/bundle"), "RUBYOPT" => nil, "RUBYLIB" => nil,

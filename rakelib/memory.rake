@@ -3,7 +3,7 @@
 namespace :memory do
   task(:load) { require_relative "../test/memory/valgrind" }
 
-  # A few files whose tests send, receive, wait and drop in most ways there are.
+  # A few files whose tests cover most ways to send, receive, wait and drop.
   short =
     [%w[push_pull_test zero_copy_test], %w[frames_test]].map do |names|
       names.map { |name| "test/conformance/#{name}.rb" }
@@ -47,7 +47,7 @@ namespace :memory do
   task(of: :load) { |_, arguments| check.call(arguments.extras.each_slice(1).to_a, 1) }
 
   task all: :load do
-    # All in processes of their own, without valgrind.
+    # All in separate processes, without valgrind.
     files = Dir["test/{conformance,native}/**/*_test.rb"].sort - ["test/native/widened_test.rb"]
     groups =
       files

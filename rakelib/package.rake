@@ -22,7 +22,7 @@ first_words = <<~RUBY
     "\#{RUBY_VERSION}, from \#{home}"
 RUBY
 
-# Away from the bundle and the checkout's lib/: only what the gem carries may be found.
+# Away from the bundle and the checkout's lib/: only files of the gem may be found.
 clean = ->(home) do
   {
     "RUBYOPT" => nil, "RUBYLIB" => nil, "BUNDLE_GEMFILE" => nil, "BUNDLER_SETUP" => nil,
@@ -41,8 +41,8 @@ end
 desc "Build the gem into pkg/"
 task(:gem) { build.call("godwit-#{version}.gem", {"GODWIT_GEM_PLATFORM" => nil}) }
 
-# Neither gem needs another one than Ruby's own logger: CRuby's has its extension, JRuby has an ffi
-# of its own.
+# Neither gem needs a gem other than Ruby's own logger: CRuby's has its extension, JRuby has its own
+# ffi.
 contents = lambda do |file, platform, extensions|
   spec = Gem::Package.new("pkg/#{file}").spec
   facts = [spec.platform.to_s, spec.extensions, spec.runtime_dependencies.map(&:name)]
@@ -53,7 +53,7 @@ contents = lambda do |file, platform, extensions|
   abort "package:check: #{file} carries #{c.join(" ")}" unless c.empty? == extensions.empty?
 end
 
-# Installs a built gem into an empty folder, checks what it carries and has it speak.
+# Installs a built gem into an empty folder, checks its contents and runs it.
 try = lambda do |file, home, ruby, backend|
   rm_rf home, verbose: false
   sh clean[home],
@@ -84,7 +84,7 @@ namespace :package do
   desc "Build the gem for JRuby, which has no extension, into pkg/"
   task(:java) { build.call("godwit-#{version}-java.gem", {"GODWIT_GEM_PLATFORM" => "java"}) }
 
-  desc "Build both gems, install them into tmp/, run what they installed"
+  desc "Build both gems, install them into tmp/, run them"
   task check: [:gem, :java] do
     require_relative "support/jruby"
     contents.call("godwit-#{version}.gem", "ruby", ["ext/godwit/extconf.rb"])

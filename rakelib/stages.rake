@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 namespace :stages do
-  # @param path [String] what bin/test printed
+  # @param path [String] the output of bin/test
   # @return [Array(Hash{String => String}, String, String)] seconds and counts by stage, the whole
   #   time, the last line
   read = lambda do |path|

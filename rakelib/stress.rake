@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 namespace :stress do
-  # A run of the stress tests in a process of its own.
+  # A run of the stress tests in a separate process.
   run = lambda do |messages, seed, cores|
     prefix = cores ? ["taskset", "-c", cores] : []
     files = Dir["test/stress/**/*_test.rb"].sort.map { |file| "./#{file}" }

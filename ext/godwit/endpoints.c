@@ -11,9 +11,8 @@ static int64_t endpoints_do_bind(gw_socket_t *socket, const char *endpoint) {
     if (gw_inproc(endpoint)) return gw_inproc_bind(socket, endpoint);
     bool takes = strncmp(endpoint, "tcp:", 4) == 0 || strncmp(endpoint, "ipc:", 4) == 0 ||
             strncmp(endpoint, "ws", 2) == 0;
-    if (!takes || gw_socket_get(socket, ZMQ_USE_FD, &given, &size) || given < 0) {
+    if (!takes || gw_socket_get(socket, ZMQ_USE_FD, &given, &size) || given < 0)
         return zmq_bind(zmq, endpoint);
-    }
     int copy = fcntl(given, F_DUPFD_CLOEXEC, 0);
     if (copy < 0) return -1;
     fcntl(copy, F_SETFL, fcntl(copy, F_GETFL) | O_NONBLOCK); /* two sockets may accept from it */

@@ -15,7 +15,6 @@ static VALUE error_endpoint_of(VALUE self, VALUE endpoint) {
 }
 
 static VALUE error_constant(const char *name) { return rb_const_get(gw_mGodwit, rb_intern(name)); }
-
 NORETURN(static void error_raise_with(VALUE, const char *, VALUE, VALUE));
 
 /* `what` is an errno, or a class for which libzmq has no errno. */

@@ -17,8 +17,6 @@ typedef struct {
 
 static VALUE frame_class;
 
-/* ---- memory ---- */
-
 static void frame_let_go(gw_frame_t *frame) {
     if (!frame->live) return;
     frame->live = false;
@@ -77,8 +75,6 @@ static void frame_fill(gw_frame_t *frame, rb_encoding *encoding, size_t count) {
     if (count) rb_gc_adjust_memory_usage(count);
 }
 
-/* ---- for send.c and recv.c ---- */
-
 bool gw_is_frame(VALUE object) {
     return RB_TYPE_P(object, T_DATA) && RTYPEDDATA_P(object) &&
             RTYPEDDATA_TYPE(object) == &frame_type;
@@ -125,8 +121,6 @@ int gw_frame_watch(VALUE self, gw_tracker_t *tracker) {
     gw_frame_t *frame = frame_get(self);
     return frame->pin ? gw_pin_watch(frame->pin, tracker) : 0;
 }
-
-/* ---- primitives ---- */
 
 /* _open(String, threshold): in place if it is frozen and has at least so many bytes, else a copy */
 static VALUE frame_open(VALUE self, VALUE data, VALUE threshold) {
@@ -237,7 +231,6 @@ static VALUE frame_hash(VALUE self) {
 }
 
 static VALUE frame_more_p(VALUE self) { return RBOOL(frame_live(self, "more?")->more); }
-
 static VALUE frame_gone_p(VALUE self) { return RBOOL(!frame_get(self)->live); }
 
 /* _property(name) => String, or nil if the frame has none of that name */
@@ -275,8 +268,6 @@ static VALUE frame_close(VALUE self) {
     frame_let_go(frame_unshared(self, "close"));
     return Qnil;
 }
-
-/* ---- memory views ---- */
 
 static bool frame_view_get(VALUE self, rb_memory_view_t *view, int flags) {
     gw_frame_t *frame = frame_get(self);

@@ -19,8 +19,8 @@ typedef struct {
     int level;
 } gw_head_t;
 
-/* Numbers of missing records: a record may arrive after a later one. lib/godwit/logger/gaps.rb does
- * the same. */
+/* Numbers of missing records, as Gaps in lib/godwit/logger/reader/writers.rb: a record may arrive
+ * after a later one. */
 typedef struct {
     uint64_t first, last;
 } gw_gap_t;

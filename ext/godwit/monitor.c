@@ -21,10 +21,7 @@ static size_t monitor_size(const void *pointer) {
 
 static const rb_data_type_t listener_type = {
         .wrap_struct_name = "Godwit::Monitor",
-        .function = {.dmark = monitor_mark,
-                .dfree = monitor_free,
-                .dsize = monitor_size,
-                .dcompact = monitor_compact},
+        .function = {monitor_mark, monitor_free, monitor_size, monitor_compact},
         .flags = RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED,
 };
 

@@ -15,8 +15,6 @@ struct gw_monitor {
     bool ended;
 };
 
-/* ---- one listener's queue ---- */
-
 static size_t monitor_events_size_of(const gw_event_t *event) {
     return sizeof *event + event->local + event->remote;
 }
@@ -62,8 +60,6 @@ static void monitor_events_report(
         if (listener->wanted & event->name) monitor_events_put(listener, event, local, remote);
     }
 }
-
-/* ---- libzmq's side ---- */
 
 static uint64_t monitor_events_number(zmq_msg_t *part) {
     uint64_t value = 0;

@@ -46,9 +46,8 @@ static VALUE options_get(VALUE self, VALUE id) {
     if (option->id == ZMQ_TYPE && socket->publisher) return INT2FIX(ZMQ_PUB);
     if (option->id == ZMQ_TYPE && socket->type == ZMQ_REP) return INT2FIX(ZMQ_REP);
     if (option->id == ZMQ_EVENTS) return options_get_events(self, socket);
-    if (option->kind == GW_OPT_BYTES || option->kind == GW_OPT_STRING) {
+    if (option->kind == GW_OPT_BYTES || option->kind == GW_OPT_STRING)
         return options_get_bytes(self, socket, option);
-    }
     size_t size = option->kind == GW_OPT_INT ? sizeof value.i : sizeof value.u64;
     int error = gw_socket_get(socket, option->id, &value, &size);
     if (error) gw_raise(error, "get", self, Qnil);

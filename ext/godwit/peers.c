@@ -29,8 +29,6 @@ struct gw_peers {
     bool unordered;
 };
 
-/* ---- PUB ---- */
-
 static const gw_event_source_t *events_of; /* set by monitor_events.c */
 
 void gw_peers_listen_to(const gw_event_source_t *source) { events_of = source; }
@@ -59,8 +57,6 @@ int gw_drain_subscriptions(gw_socket_t *socket) {
     if (socket->subscriptions != before) peers_wake_counting(socket);
     return error;
 }
-
-/* ---- the others ---- */
 
 void gw_peers_stop(gw_socket_t *socket) {
     struct gw_peers *peers = socket->peers;

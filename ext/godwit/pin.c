@@ -44,8 +44,6 @@ static void pin_tracker_finish_one(gw_tracker_t *tracker) {
     if (atomic_fetch_sub(&tracker->pending, 1) == 1) gw_event_signal(tracker->fd);
 }
 
-/* ---- pins ---- */
-
 void gw_pin_release(gw_pin_t *pin) {
     if (atomic_fetch_sub_explicit(&pin->refs, 1, memory_order_acq_rel) == 1) free(pin);
 }
@@ -181,8 +179,6 @@ static VALUE pin_count_pins(VALUE self) {
 }
 
 static void pin_after_fork(void) { atomic_flag_clear(&sweeping); }
-
-/* ---- Godwit::Tracker ---- */
 
 static void pin_tracker_free(void *pointer) {
     if (pointer) pin_tracker_release(pointer);

@@ -10,8 +10,6 @@
 
 enum { READABLE = ZMQ_POLLIN, WRITABLE = ZMQ_POLLOUT, FAULTY = ZMQ_POLLERR };
 
-/* ---- memory ---- */
-
 static void poller_release(gw_group_t *group) {
     gw_wait_queue_free_spares(&group->queue);
     if (group->epoll_fd >= 0) close(group->epoll_fd);
@@ -54,10 +52,7 @@ static size_t poller_size(const void *pointer) {
 
 static const rb_data_type_t poller_type = {
         .wrap_struct_name = "Godwit::Poller",
-        .function = {.dmark = poller_mark,
-                .dfree = poller_free,
-                .dsize = poller_size,
-                .dcompact = poller_compact},
+        .function = {poller_mark, poller_free, poller_size, poller_compact},
         .flags = RUBY_TYPED_FREE_IMMEDIATELY,
 };
 
@@ -74,8 +69,6 @@ static VALUE poller_alloc(VALUE class) {
     poller->group.queue.emptied = poller_left;
     return self;
 }
-
-/* ---- open and close ---- */
 
 static gw_poller_t *poller_get(VALUE self) { return rb_check_typeddata(self, &poller_type); }
 
@@ -114,10 +107,7 @@ static VALUE poller_close(VALUE self) {
 }
 
 static VALUE poller_closed_p(VALUE self) { return RBOOL(poller_get(self)->group.state != GW_OPEN); }
-
 static VALUE poller_forked_p(VALUE self) { return RBOOL(poller_forked(poller_get(self))); }
-
-/* ---- registrations ---- */
 
 static gw_watch_t *poller_find(gw_poller_t *poller, VALUE object) {
     if (rb_typeddata_is_kind_of(object, &gw_socket_type)) {
@@ -271,8 +261,6 @@ static VALUE poller_members(VALUE self, VALUE operation) {
     }
     return members;
 }
-
-/* ---- waiting ---- */
 
 static int poller_ask_socket(VALUE self, gw_watch_t *watch) {
     gw_socket_t *socket = watch->socket;

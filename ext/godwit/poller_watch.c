@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <sys/epoll.h>
 
-/* ---- what is due ---- */
-
 void gw_watch_settle(gw_watch_t *watch) {
     gw_group_t *group = watch->group;
     if (!watch->due) return;
@@ -35,8 +33,6 @@ void gw_poller_collect(gw_poller_t *poller) {
         }
     } while (count == GW_EPOLL_EVENTS);
 }
-
-/* ---- attaching and detaching ---- */
 
 /* Edge-triggered, and for a ZMQ_FD for reading and writing: since an eventfd is always writable,
  * the epoll reports each edge, also one that another call has consumed. Gives an errno. */

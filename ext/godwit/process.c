@@ -203,7 +203,6 @@ int gw_descriptors(int needed) {
 }
 
 void gw_after_fork(void (*function)(void)) { after_fork[forks++] = function; }
-
 void gw_before_termination(void (*function)(gw_context_t *)) { before_termination = function; }
 
 void gw_init_process(void) {

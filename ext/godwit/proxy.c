@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <sys/eventfd.h>
 
-/* ---- memory ---- */
-
 static void proxy_mark(void *pointer) {
     gw_proxy_t *proxy = pointer;
     for (int i = 0; i < GW_PLACES; i++) rb_gc_mark_movable(proxy->sockets[i]);
@@ -41,10 +39,7 @@ static size_t proxy_size(const void *pointer) {
 
 static const rb_data_type_t proxy_type = {
         .wrap_struct_name = "Godwit::Proxy",
-        .function = {.dmark = proxy_mark,
-                .dfree = proxy_free,
-                .dsize = proxy_size,
-                .dcompact = proxy_compact},
+        .function = {proxy_mark, proxy_free, proxy_size, proxy_compact},
         .flags = RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED,
 };
 
@@ -64,13 +59,8 @@ static gw_proxy_t *proxy_get(VALUE self, const char *operation) {
     return proxy;
 }
 
-/* ---- control ---- */
-
 static void proxy_interrupt(void *argument) { gw_proxy_signal(argument, GW_PROXY_INTERRUPTED); }
-
 static void proxy_closed(gw_socket_t *socket) { gw_proxy_signal(socket->proxy, GW_PROXY_CLOSED); }
-
-/* ---- primitives ---- */
 
 static bool proxy_receives(const gw_socket_t *socket) {
     return socket->type != ZMQ_PUSH && socket->type != ZMQ_PUB && !socket->publisher;

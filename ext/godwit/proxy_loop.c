@@ -22,8 +22,6 @@ void gw_proxy_signal(gw_proxy_t *proxy, int bits) {
     gw_event_signal(proxy->wake_fd);
 }
 
-/* ---- one message ---- */
-
 static inline void proxy_loop_add(atomic_ullong *counter, unsigned long long count) {
     atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + count,
             memory_order_relaxed);
@@ -192,8 +190,6 @@ static int proxy_loop_pass(gw_proxy_t *proxy, gw_direction_t *direction) {
     if (!error) proxy_loop_let_go(direction);
     return error;
 }
-
-/* ---- the loop ---- */
 
 /* One direction's turn; gives an errno. It takes no message that libzmq cannot send on, so that
  * high-water marks hold the senders back. */

@@ -84,8 +84,6 @@ static gw_call_t recv_call(VALUE self, const char *operation, VALUE timeout) {
     return call;
 }
 
-/* ---- primitives ---- */
-
 static VALUE recv_one(gw_call_t call, bool frames) {
     VALUE message = recv_waiting(&call, frames);
     return message == Qundef ? Qnil : message;

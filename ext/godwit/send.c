@@ -103,8 +103,6 @@ static void send_recreate(VALUE self, gw_socket_t *socket) {
     socket->stale_reply_pipe = true;
 }
 
-/* ---- one message, one try ---- */
-
 static void send_mark_sent(VALUE message) {
     if (!RB_TYPE_P(message, T_ARRAY)) return gw_part_sent(message);
     for (long i = 0; i < RARRAY_LEN(message); i++) gw_part_sent(RARRAY_AREF(message, i));
@@ -228,6 +226,7 @@ static bool send_drain_and_retry(gw_call_t *call, VALUE message) {
     return send_try(call, message);
 }
 
+/* A PUB at its high-water mark: libzmq drops unless xpub_no_drop is set; then EAGAIN waits here. */
 static bool send_waiting(gw_call_t *call, VALUE message) {
     VALUE kept = Qnil;
     while (!send_try(call, message) && !send_drain_and_retry(call, message)) {
@@ -249,8 +248,6 @@ static void send_begin(gw_call_t *call) {
     call->socket->drained = now;
     gw_drain_subscriptions(call->socket);
 }
-
-/* ---- primitives ---- */
 
 /* _send(message, timeout in ms or nil: the socket's, Tracker or nil) => true; false: time is up */
 static VALUE send_message(VALUE self, VALUE message, VALUE timeout, VALUE tracker) {
@@ -291,9 +288,8 @@ static VALUE send_many(VALUE self, VALUE messages, VALUE first, VALUE timeout) {
     gw_set_deadline(&call, timeout, call.socket->send_timeout);
     long start = NUM2LONG(first);
     Check_Type(messages, T_ARRAY);
-    for (long i = 0; start == 0 && i < RARRAY_LEN(messages); i++) {
+    for (long i = 0; start == 0 && i < RARRAY_LEN(messages); i++)
         send_check(&call, send_parts_of(RARRAY_AREF(messages, i)));
-    }
     send_begin(&call);
     if (start >= RARRAY_LEN(messages)) return INT2FIX(0);
     VALUE message = send_parts_of(RARRAY_AREF(messages, start));

@@ -50,10 +50,7 @@ static size_t rows_size(const void *pointer) {
 
 static const rb_data_type_t rows_type = {
         .wrap_struct_name = "Godwit rows",
-        .function = {.dmark = rows_mark,
-                .dfree = rows_free,
-                .dsize = rows_size,
-                .dcompact = rows_compact},
+        .function = {rows_mark, rows_free, rows_size, rows_compact},
         .flags = RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED,
 };
 
@@ -94,8 +91,6 @@ static VALUE rows_open(VALUE self, VALUE io, VALUE separator, VALUE limit, VALUE
     if (RTEST(reuse)) RB_OBJ_WRITE(self, &rows->row, rb_enc_str_new(NULL, 0, rows_encoding));
     return self;
 }
-
-/* ---- where rows end ---- */
 
 static char *rows_separator_after(rows_t *rows) {
     char *from = rows->buffer + rows->scanned;
@@ -174,8 +169,6 @@ static int rows_next_row(rows_t *rows, const char **text, size_t *size) {
         return *size ? GW_ROWS_ROW : GW_ROWS_ENDED;
     }
 }
-
-/* ---- reading ---- */
 
 static void rows_make_room(rows_t *rows) {
     if (rows->start > 0) {
@@ -258,10 +251,7 @@ static VALUE rows_close(VALUE self) {
 }
 
 static VALUE rows_bytes(VALUE self) { return ULL2NUM(rows_opened(self)->bytes); }
-
 static VALUE rows_count(VALUE self) { return ULL2NUM(rows_opened(self)->rows); }
-
-/* ---- child processes ---- */
 
 /* exited?(pid) => true: the child has ended and its status was not taken; false: it runs; nil: no
  * child has that pid. */

@@ -10,8 +10,6 @@ void gw_socket_add_part(const gw_socket_part_t *part) {
     gw_socket_parts[count++] = part;
 }
 
-/* ---- memory ---- */
-
 static void socket_join_context(gw_socket_t *socket) {
     gw_context_t *context = socket->context;
     gw_context_lock(context);
@@ -92,10 +90,7 @@ static size_t socket_size(const void *pointer) {
 
 const rb_data_type_t gw_socket_type = {
         .wrap_struct_name = "Godwit::Socket",
-        .function = {.dmark = socket_mark,
-                .dfree = socket_free,
-                .dsize = socket_size,
-                .dcompact = socket_compact},
+        .function = {socket_mark, socket_free, socket_size, socket_compact},
         .flags = RUBY_TYPED_FREE_IMMEDIATELY,
 };
 
@@ -135,8 +130,6 @@ gw_socket_t *gw_socket_open(VALUE self, const char *operation) {
     return socket;
 }
 
-/* ---- a call ---- */
-
 gw_call_t gw_call(VALUE self, const char *operation, int64_t milliseconds) {
     return (gw_call_t){
             .self = self,
@@ -152,8 +145,6 @@ void gw_yield_fiber(gw_call_t *call) {
     if (RB_UNLIKELY(socket->look != NULL) && socket->turns + 1 >= GW_TURNS) socket->look(socket);
     if (gw_yield_turn(&socket->turns)) call->socket = gw_socket_open(call->self, call->operation);
 }
-
-/* ---- open and close ---- */
 
 static int socket_descriptors_needed(gw_context_t *context) {
     int threads = zmq_ctx_get(context->zmq, ZMQ_IO_THREADS);
@@ -279,8 +270,6 @@ static VALUE socket_reopen(VALUE self) {
     gw_wait_queue_close_spares(&socket->queue); /* their epoll sets hold the old ZMQ_FD */
     return self;
 }
-
-/* ---- waits and numbers ---- */
 
 /* _wait(events, timeout in ms) => those of the events that hold, or nil when time is up */
 static VALUE socket_wait(VALUE self, VALUE events, VALUE timeout) {

@@ -67,7 +67,6 @@ int64_t gw_inproc_connect(
 int gw_inproc_disconnect(gw_socket_t *socket, const char *endpoint);
 void gw_inproc_leave(gw_socket_t *socket, void *zmq, int linger); /* before zmq_close(zmq) */
 void gw_init_inproc(void);
-
 static inline bool gw_inproc(const char *endpoint) { return strncmp(endpoint, "inproc:", 7) == 0; }
 
 /* ---- context.c ---- */

@@ -49,9 +49,8 @@ static void *threads_try(void *argument) {
     if ((trial->error = threads_raise_priority(threads)) != 0) return NULL;
     trial->fix = "thread_affinity_add: names no CPU of this machine; take 0 to one less than what "
                  "nproc prints";
-    if (CPU_COUNT(&threads->cpus) > 0) {
+    if (CPU_COUNT(&threads->cpus) > 0)
         trial->error = pthread_setaffinity_np(pthread_self(), sizeof threads->cpus, &threads->cpus);
-    }
     return NULL;
 }
 

@@ -4,8 +4,6 @@
 #include "socket.h"
 #include <stdlib.h>
 
-/* ---- waking the waiters ---- */
-
 /* Wakes the waiters if the last call consumed an edge. Pollers watch the descriptor themselves. No
  * call consumes a thread-safe type's signals (ADR 14). */
 static void transfer_settle_edge(gw_socket_t *socket) {
@@ -40,8 +38,6 @@ VALUE gw_batch(gw_socket_t *socket, VALUE (*body)(VALUE), VALUE argument) {
     return result;
 }
 
-/* ---- options and events ---- */
-
 int gw_zmq_get(void *zmq, int option, void *value, size_t *size) {
     return zmq_getsockopt(zmq, option, value, size) == 0 ? 0 : errno;
 }
@@ -73,8 +69,6 @@ static int transfer_events(gw_socket_t *socket) {
     return -1;
 }
 
-/* ---- a list of frames ---- */
-
 static int transfer_add_frame(gw_frames_t *frames, zmq_msg_t *message) {
     if (frames->last == frames->capacity) {
         int capacity = frames->capacity ? 2 * frames->capacity : 4;
@@ -99,8 +93,6 @@ static void transfer_free_frames(gw_frames_t *frames) {
     free(frames->messages);
     *frames = (gw_frames_t){0};
 }
-
-/* ---- frames that were received before a disconnect ---- */
 
 /* The next kept frame, else the next of libzmq's; gives an errno. */
 static int transfer_next_frame(gw_socket_t *socket, zmq_msg_t *message) {
@@ -144,8 +136,6 @@ int gw_keep_message(gw_socket_t *socket) {
     if (events < 0) return errno;
     return events & ZMQ_POLLIN ? transfer_keep_to_end(socket) : 0;
 }
-
-/* ---- a REP's turns ---- */
 
 /* Takes the envelope of the next request, and drops messages without a delimiter. */
 static int transfer_take_envelope(gw_socket_t *socket) {
@@ -218,9 +208,8 @@ static int transfer_indirect_events(gw_socket_t *socket, int events) {
 
 int gw_socket_events(gw_socket_t *socket) {
     int events = transfer_events(socket);
-    if (RB_UNLIKELY(socket->indirect) && events >= 0) {
+    if (RB_UNLIKELY(socket->indirect) && events >= 0)
         events = transfer_indirect_events(socket, events);
-    }
     errno = gw_settle(socket, events < 0 ? errno : 0);
     return events;
 }

@@ -23,8 +23,6 @@ gw_deadline_t gw_deadline(int64_t milliseconds) {
     return start + milliseconds * 1000000;
 }
 
-/* ---- waiting without a fiber scheduler ---- */
-
 typedef struct {
     struct pollfd fds[2];
     gw_deadline_t deadline;
@@ -173,8 +171,6 @@ static int wait_once(gw_call_t *call, gw_waiter_t *waiter, int fd, bool *seen) {
                  : wait_in_thread(waiter, fd, call->deadline, seen);
 }
 
-/* ---- what the rest of the extension calls ---- */
-
 static bool wait_passed(gw_deadline_t deadline) {
     return deadline != GW_FOREVER && (deadline == 0 || wait_now() >= deadline);
 }
@@ -286,8 +282,6 @@ bool gw_group_wait(gw_call_t *call, gw_group_t *group) {
     if (state) rb_jump_tag(state);
     return again || !wait_passed(call->deadline);
 }
-
-/* ---- fairness among fibers ---- */
 
 bool gw_yield_turn(unsigned *turns) {
     if (RB_LIKELY(++*turns < GW_TURNS)) return false;

@@ -5,8 +5,6 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 
-/* ---- one waiter ---- */
-
 void gw_waiter_add(gw_wait_queue_t *queue, gw_waiter_t *waiter) {
     waiter->next = NULL;
     waiter->prev = queue->last;
@@ -69,8 +67,6 @@ int gw_waiter_close_io(VALUE io) {
     return state;
 }
 
-/* ---- a queue ---- */
-
 void gw_wait_queue_wake(gw_wait_queue_t *queue) {
     for (gw_waiter_t *waiter = queue->first; waiter; waiter = waiter->next) gw_waiter_wake(waiter);
 }
@@ -125,8 +121,6 @@ long gw_wait_queue_count(const gw_wait_queue_t *queue) {
     for (gw_waiter_t *waiter = queue->first; waiter; waiter = waiter->next) count++;
     return count;
 }
-
-/* ---- what a socket's waiters wait for ---- */
 
 void gw_watch_touch(gw_watch_t *watch) {
     gw_group_t *group = watch->group;

@@ -18,10 +18,10 @@ module Godwit
   # **Threads, fibers, signals**: any thread may call any method; {#recv} gives each payload to one
   # caller. Waits end within 0.1 s on `Thread#kill`, `Thread#raise`, `Timeout`, signals and
   # {#close}; under a `Fiber.scheduler` other fibers run meanwhile. In a `trap` block only {#close}
-  # and {#closed?} work. **Fork**: in a child every method raises {ForkedError}; the parent's Beacon
-  # goes on. **Garbage collector**: it closes a Beacon without references. **Ractors**: a Beacon
-  # belongs to the Ractor that made it.
-  #
+  # and {#closed?} work. **Closed**: methods that send, receive or change something raise
+  # {ClosedError}. **Fork**: in a child every method raises {ForkedError}; the parent's Beacon goes
+  # on. **Garbage collector**: it closes a Beacon without references. **Ractors**: a Beacon belongs
+  # to the Ractor that made it.
   # @see https://rfc.zeromq.org/spec/20/ ZRE, which defines a payload for such beacons
   # @see http://czmq.zeromq.org/manual:zbeacon zbeacon(3)
   class Beacon
@@ -42,7 +42,6 @@ module Godwit
       # @param port [Integer] see {#initialize}
       # @param options [Hash] see {#initialize}
       # @return [Beacon] or the block's value
-      # @see #initialize
       def new(*port, **options, &block) = AutoClose.with(super(*port, **options), &block)
     end
 
@@ -67,10 +66,8 @@ module Godwit
       Check.limit(limit)
       wanted = interface || ENV["ZSYS_INTERFACE"]
       wanted = nil if wanted.to_s.empty?
-      @thread = BeaconThread.new(
-        port, wanted, interval: Check.interval(interval), noecho: noecho ? true : false,
-        limit: limit
-      )
+      @thread = BeaconThread.new(port, wanted, interval: Check.interval(interval),
+        noecho: noecho ? true : false, limit: limit)
       ObjectSpace.define_finalizer(self, @thread.finalizer)
     end
 
@@ -80,7 +77,6 @@ module Godwit
     # @param payload [String] 1 to 255 bytes, sent as they are, whatever their encoding
     # @return [self]
     # @raise [ArgumentTypeError, ArgumentValueError] when the payload is not allowed
-    # @raise [ClosedError, ForkedError]
     def publish(payload)
       open_thread(:publish).publish(Check.payload(payload))
       self
@@ -88,7 +84,6 @@ module Godwit
 
     # Ends the broadcasts.
     # @return [self]
-    # @raise [ClosedError, ForkedError]
     def silence
       open_thread(:silence).silence
       self
@@ -99,7 +94,6 @@ module Godwit
     # @param prefix [String] up to 255 bytes; "": everything
     # @return [self]
     # @raise [ArgumentTypeError, ArgumentValueError] when the prefix is not allowed
-    # @raise [ClosedError, ForkedError]
     def subscribe(prefix = "")
       open_thread(:subscribe).subscribe(Check.prefix(prefix))
       self
@@ -107,7 +101,6 @@ module Godwit
 
     # Receives nothing from now on. {#recv} still returns what was received before.
     # @return [self]
-    # @raise [ClosedError, ForkedError]
     def unsubscribe
       open_thread(:unsubscribe).subscribe(nil)
       self
@@ -119,7 +112,6 @@ module Godwit
     # @return [Array(String, String)] IPv4 address of the sender, payload (binary); nil when time is
     #   up and `exception: false`
     # @raise [TimeoutError] when time is up
-    # @raise [ClosedError, ForkedError]
     def recv(timeout: nil, exception: true)
       received = take(:recv, timeout)
       return received if received || !exception
@@ -130,7 +122,6 @@ module Godwit
     # @return [Array(String, String)] the next payload as {#recv}, or :wait_readable when there is
     #   none and `exception: false`
     # @raise [EAGAINWaitReadable] (an IO::WaitReadable) when there is none
-    # @raise [ClosedError, ForkedError]
     def recv_nonblock(exception: true)
       received = take(:recv_nonblock, 0)
       return received if received
@@ -142,7 +133,6 @@ module Godwit
     # @yieldparam address [String] IPv4 address of the sender
     # @yieldparam payload [String] binary
     # @return [self] or, without a block, an Enumerator
-    # @raise [ForkedError]
     def each
       return to_enum(:each) unless block_given?
       while (received = take_until_closed)
@@ -158,7 +148,6 @@ module Godwit
     # @return [self] or nil when time is up and `exception: false`
     # @raise [TimeoutError] when time is up
     # @raise [ArgumentTypeError] when the count is no Integer
-    # @raise [ClosedError, ForkedError]
     def wait_sent(count, timeout: nil, exception: true)
       unless count.nil? || count.is_a?(Integer)
         raise Errors.bad_type(:wait_sent, "the count", "an Integer, or nil", count)
@@ -170,58 +159,40 @@ module Godwit
     end
 
     # @return [Float, Integer] seconds between two broadcasts
-    # @raise [ForkedError]
     def interval = own_thread.interval
 
     # @param seconds [Integer, Float] 0.001 or more, from now on
     # @raise [ArgumentTypeError, ArgumentValueError] when they are not allowed
-    # @raise [ClosedError, ForkedError]
     def interval=(seconds)
       open_thread(:interval=).interval = Check.interval(seconds)
     end
 
     # @return [Boolean] whether payloads equal to its own are not received; this holds for one more
     #   second after the last broadcast
-    # @raise [ForkedError]
     def noecho? = own_thread.noecho
 
     # @param value [Boolean] see {#noecho?}
-    # @raise [ClosedError, ForkedError]
     def noecho=(value)
       open_thread(:noecho=).noecho = (value ? true : false)
     end
 
     # @return [String] IPv4 address that it sends from; "" with `interface: "*"`
-    # @raise [ForkedError]
     def hostname = own_thread.interface.address
-
     # @return [String] name of the interface that it sends by, or "*"
-    # @raise [ForkedError]
     def interface = own_thread.interface.name
-
     # @return [Integer] UDP port
-    # @raise [ForkedError]
     def port = own_thread.port
-
     # @return [Integer] how many broadcasts were sent
-    # @raise [ForkedError]
     def sent = own_thread.sent
-
     # @return [Integer] how many broadcasts failed
-    # @raise [ForkedError]
     def failed = own_thread.failed
-
     # @return [SystemCallError, nil] why the last of them failed, such as Errno::ENETUNREACH
-    # @raise [ForkedError]
     def last_error = own_thread.last_error
-
     # @return [Integer] how many payloads were dropped, since more than the limit waited for {#recv}
-    # @raise [ForkedError]
     def dropped = own_thread.dropped
 
     # Ends the thread and frees the port; waits end with ClosedError. A second call does nothing.
     # @return [nil]
-    # @raise [ForkedError]
     def close
       own_thread.stop
       @thread.join
@@ -229,7 +200,6 @@ module Godwit
     end
 
     # @return [Boolean]
-    # @raise [ForkedError]
     def closed? = own_thread.closed?
 
     # @return [String]
@@ -240,11 +210,7 @@ module Godwit
     alias_method :to_s, :inspect
 
     # @private
-    def initialize_copy(_original)
-      raise Errors.build(
-        UnsupportedError, :dup, nil, "a beacon cannot be copied: Beacon.new makes another"
-      )
-    end
+    def initialize_copy(_) = raise(Errors.no_copy("beacon", "Beacon.new makes another"))
 
     # @private
     def forked? = @thread.forked?

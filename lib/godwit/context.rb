@@ -11,7 +11,6 @@ module Godwit
   #
   # **Fork**: in a child every method of an inherited context raises {ForkedError}, and the default
   # context is a new one.
-  #
   # @see http://api.zeromq.org/4-3:zmq-ctx-new zmq_ctx_new(3)
   class Context
     extend Keywords
@@ -27,9 +26,7 @@ module Godwit
       # Makes a context. With a block: yields it, closes it afterwards, and gives the block's value.
       # @param options [Hash] see {#initialize}
       # @return [Context] or the block's value
-      def new(**options, &block)
-        AutoClose.with(super, &block)
-      end
+      def new(**options, &block) = AutoClose.with(super, &block)
 
       # The process's default context. Made at the first call, and anew in a forked child or after
       # it was closed.
@@ -116,22 +113,17 @@ module Godwit
     # not wait; works in a signal handler too. {#close} closes the sockets.
     # @return [nil]
     def shutdown = _shutdown
-
     # Closes all its sockets, then waits until they have sent their messages, at most their longest
     # linger and a second. Threads that wait on them get {ClosedError}. An interrupt ends the wait;
     # libzmq goes on sending. A second call does nothing.
     # @return [nil]
     def close = _close
-
     # @return [Boolean]
     def closed? = _closed?
-
     # @return [Boolean] whether it is open and was made by this process
     def usable? = !_closed? && _own?
-
     # @return [Integer] address of libzmq's context, for other libraries
     def pointer = _pointer
-
     # @private
     def forked? = !_own?
 

@@ -14,7 +14,6 @@ module Godwit
     class Keypair
       # @return [String] Z85, 40 characters; may be public
       attr_reader :public_key
-
       # @return [String] Z85, 40 characters; keep it secret
       attr_reader :secret_key
 
@@ -30,7 +29,6 @@ module Godwit
 
       # @return [String] 32 bytes
       def raw_public_key = Z85.decode(public_key)
-
       # @return [String] 32 bytes
       def raw_secret_key = Z85.decode(secret_key)
 

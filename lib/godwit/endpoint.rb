@@ -15,8 +15,6 @@ module Godwit
 
     module_function
 
-    # @param operation [Symbol] :bind, :connect, :unbind or :disconnect
-    # @raise [EndpointError, ProtocolError, EndpointTypeError] naming the fix
     def check(endpoint, operation)
       unless endpoint.is_a?(String)
         raise Errors.of(EndpointTypeError, operation,
@@ -25,9 +23,8 @@ module Godwit
       endpoint = endpoint.b # a path may have any bytes
       transport, address = endpoint.split("://", 2)
       if address.nil? || !transport.match?(/\A[a-z]+\z/) || endpoint.include?("\0")
-        refuse(operation, endpoint,
-          "an endpoint is transport://address, such as tcp://127.0.0.1:5555, ipc:///tmp/name or " \
-          "inproc://name")
+        refuse(operation, endpoint, "an endpoint is transport://address, such as " \
+          "tcp://127.0.0.1:5555, ipc:///tmp/name or inproc://name")
       end
       check_transport(transport, operation, endpoint)
       refuse(operation, endpoint, "nothing stands behind #{transport}://") if address.empty?
@@ -52,7 +49,6 @@ module Godwit
 
     # @return [Integer, nil] port of a resolved tcp endpoint
     def port(endpoint) = endpoint.b[%r{\A(?:tcp|wss?)://.*:(\d+)(?:/.*)?\z}, 1]&.to_i
-
     # @return [Array<String>] transports that the running libzmq has
     def transports = TRANSPORTS.select { |name| supported?(name) }
 
@@ -114,11 +110,9 @@ module Godwit
       return if endpoint.start_with?("inproc:")
       problem = descriptor_problem(number, endpoint.start_with?("ipc:"))
       return unless problem
-      raise OptionError.new(
-        "bind #{endpoint}: option use_fd takes the descriptor of a stream socket that is bound " \
-        "and listens (such as TCPServer#fileno), for tcp:// of TCP, for ipc:// of a UNIX socket: " \
-        "#{number} #{problem}", operation: :bind, endpoint: endpoint
-      )
+      raise OptionError.new("bind #{endpoint}: option use_fd takes the descriptor of a stream " \
+        "socket that is bound and listens (such as TCPServer#fileno), for tcp:// of TCP, for " \
+        "ipc:// of a UNIX socket: #{number} #{problem}", operation: :bind, endpoint: endpoint)
     end
 
     def descriptor_problem(number, unix)

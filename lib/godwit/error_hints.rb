@@ -12,7 +12,6 @@ module Godwit
 
     module_function
 
-    # @param what [Integer, Class] errno, or the class of the error
     # @return [String, nil] the fix; nil: the table's
     def for(what, operation, object, endpoint)
       return FIXED_MARK if what == StateError && operation == :set
@@ -40,9 +39,8 @@ module Godwit
       case message
       when Array
         if message.empty?
-          return Errors.of(MessageError, operation,
-            "a message has at least one frame: give a String, or an Array of Strings that is not " \
-            "empty")
+          return Errors.of(MessageError, operation, "a message has at least one frame: give a " \
+            "String, or an Array of Strings that is not empty")
         end
         index = message.index { |part| !part.is_a?(String) && !part.is_a?(Frame) }
         return misfit(message.size, operation, socket.type) unless index
@@ -50,9 +48,8 @@ module Godwit
       when String, Frame then return misfit(1, operation, socket.type)
       else what = name(message)
       end
-      Errors.of(MessageTypeError, operation,
-        "a message is a String (one frame) or an Array of Strings (several), of Frames too: " \
-        "got #{what}")
+      Errors.of(MessageTypeError, operation, "a message is a String (one frame) or an Array of " \
+        "Strings (several), of Frames too: got #{what}")
     end
 
     # @return [Exception] for a message whose form does not fit the socket's type

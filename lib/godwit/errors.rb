@@ -32,18 +32,11 @@ module Godwit
     end
 
     # @return [Integer, nil] libzmq's errno; nil where Godwit itself found the mistake
-    def errno
-      defined?(super) ? super : (@errno || self.class::ERRNO)
-    end
-
+    def errno = defined?(super) ? super : (@errno || self.class::ERRNO)
     # @return [Boolean] whether the same call may succeed later, with nothing changed
     def retriable? = self.class::RETRIABLE
-
     # @return [String] the message, without the "words - " that an Errno class puts before it
-    def to_s
-      @text || super
-    end
-
+    def to_s = @text || super
     # For pattern matching.
     # @return [Array] class, message
     def deconstruct = [self.class, message]
@@ -120,28 +113,19 @@ module Godwit
     end
 
     # Makes an exception whose text the table does not hold.
-    # @param klass [Class] including {Error}
-    # @param text [String] cause and fix
     def of(klass, operation, text) = klass.new("#{operation}: #{text}", operation: operation)
 
     # The table has the rules for some operations before the rule for all others.
-    # @return [Rule, nil] the first that fits
     def find(errno, operation)
       return TABLE.find { |rule| rule.klass && errno <= rule.klass } if errno.is_a?(Class)
       TABLE.find { |rule| rule.applies_to?(errno, operation) }
     end
 
-    # @param argument [String] its name, such as "count:"
-    # @param allowed [String] what it takes, in words
-    # @param value [Object] not shown where `secret`
-    # @return [ArgumentValueError]
     def bad_value(operation, argument, allowed, value, secret: false)
       got = secret ? value.class : shown(value)
       of(ArgumentValueError, operation, "#{argument} takes #{allowed}: got #{got}")
     end
 
-    # @return [ArgumentTypeError]
-    # @see bad_value
     def bad_type(operation, argument, allowed, value)
       of(ArgumentTypeError, operation, "#{argument} takes #{allowed}: got #{shown(value)}")
     end
@@ -152,7 +136,6 @@ module Godwit
       raise bad_value(operation, argument, allowed, value)
     end
 
-    # @param name [String] such as "in_bytes:"
     # @raise [ArgumentValueError] unless the value is an Integer, 1 or more
     def check_bytes(operation, name, value)
       check_positive(operation, name, "bytes, 1 or more", value)
@@ -169,7 +152,6 @@ module Godwit
       build(StateError, operation, nil, "this #{what} is open already; #{maker} makes another")
     end
 
-    # @return [UnsupportedError] for `dup` and `clone`
     def no_copy(what, fix)
       build(UnsupportedError, :dup, nil, "a #{what} cannot be copied: #{fix}")
     end
@@ -194,6 +176,17 @@ module Godwit
       klass.const_set(:Errno, errno) if base.equal?(SystemCallError)
       klass.const_set(:RETRIABLE, true) if rule&.retriable
       SystemError.const_set(name, klass)
+    end
+  end
+
+  # Warns of a deprecated name, in the category :deprecated, which `ruby -w` and
+  # `Warning[:deprecated] = true` show.
+  # @private
+  module Deprecation
+    def self.warn(old, new)
+      place = caller_locations(1).find { |location| !location.path.start_with?(__dir__) }
+      text = "#{place&.path}:#{place&.lineno}: godwit: #{old} is deprecated: use #{new}"
+      Kernel.warn(text, category: :deprecated)
     end
   end
 end

@@ -19,7 +19,6 @@ module Godwit
   # gone.
   #
   # **MemoryView**: readable bytes, one dimension (`Fiddle::MemoryView.new(frame)`).
-  #
   # @see http://api.zeromq.org/4-3:zmq-msg-init zmq_msg_init(3)
   class Frame
     extend Keywords
@@ -45,16 +44,14 @@ module Godwit
     # @return [Integer, nil] the threshold, if it is allowed
     def self.threshold(operation, bytes)
       return bytes if bytes.nil? || (bytes.is_a?(Integer) && bytes.between?(0, MOST))
-      raise Errors.bad_value(
-        operation, "copy_threshold", "a number of bytes up to #{MOST}, or nil to copy always", bytes
-      )
+      raise Errors.bad_value(operation, "copy_threshold",
+        "a number of bytes up to #{MOST}, or nil to copy always", bytes)
     end
 
     # @return [Integer] bytes
     def size = _size
     alias_method :bytesize, :size
     alias_method :length, :size
-
     # @return [Boolean] whether it has no byte
     def empty? = _size.zero?
 
@@ -116,11 +113,9 @@ module Godwit
     # @return [Object] the first value
     # @raise [ArgumentError] when the offset is outside of the frame
     def unpack1(format, offset: 0) = _in_place { |bytes| bytes.unpack1(format, offset: offset) }
-
     # @return [String] a copy of its bytes, in the encoding of the socket that received it, or of
     #   its original String
     def to_s = _string
-
     # @return [Encoding] of {#to_s}
     def encoding = _encoding
 
@@ -151,13 +146,10 @@ module Godwit
     # @param other [Object]
     # @return [Boolean] whether it is a Frame of the same bytes, as a key of a Hash
     def eql?(other) = other.is_a?(Frame) && self == other
-
     # @return [Integer] the same for frames of the same bytes
     def hash = _hash
-
     # @return [Boolean] whether it was received with more frames of its message to follow
     def more? = _more?
-
     # @return [Boolean] whether it was sent or closed
     def gone? = _gone?
 
@@ -195,10 +187,8 @@ module Godwit
     # @return [Integer, nil] its sender's number for `send(reply, routing_id:)`, when a SERVER or
     #   PEER received it
     def routing_id = _routing_id
-
     # @return [String, nil] its group, when a DISH received it
     def group = _group
-
     # Frees its bytes at once. A second call does nothing.
     # @return [nil]
     # @raise [BusyError] when a memory view of it is open

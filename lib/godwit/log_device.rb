@@ -74,7 +74,6 @@ module Godwit
 
     # @return [Logger::Stats]
     def stats = @handle.stats
-
     # @return [String]
     def inspect = "#<#{self.class} #{@handle.settings.endpoint}#{" (closed)" if closed?}>"
 

@@ -94,10 +94,8 @@ module Godwit
     #   is not allowed
     # @raise [AddressInUseError] with `bind: true`
     # @raise [UnsupportedError] in a Ractor other than the main one
-    def initialize(
-      target = nil, shift_age = 0, shift_size = 1_048_576, level: DEBUG, progname: nil,
-      formatter: nil, datetime_format: nil, **options
-    )
+    def initialize(target = nil, shift_age = 0, shift_size = 1_048_576, level: DEBUG,
+      progname: nil, formatter: nil, datetime_format: nil, **options)
       if target.is_a?(::String) && target != File::NULL
         options = options.except(:binmode, :shift_period_suffix, :reraise_write_errors)
         super(nil, level: level, progname: progname)
@@ -217,9 +215,7 @@ module Godwit
     # @param timeout [Numeric, nil] seconds; nil: for ever
     # @return [Boolean] whether it has
     # @raise [ArgumentTypeError, ArgumentValueError] for what is no duration
-    def flush(timeout: nil)
-      @handle ? @handle.flush(timeout) : true
-    end
+    def flush(timeout: nil) = @handle ? @handle.flush(timeout) : true
 
     # Sends what is queued, for at most linger, and ends; a line on $stderr counts the rest. Later
     # records are dropped and counted. In a forked child this does not affect the parent.

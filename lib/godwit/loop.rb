@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require "socket"
-require_relative "loop/watch"
 require_relative "loop/registrations"
 require_relative "loop/fair_yield"
 
@@ -38,8 +37,7 @@ module Godwit
   # the rest raises {StateError}, since Ruby allows no lock there.
   #
   # **Fork**: in a child every method of an inherited loop that changes or runs it raises
-  # {ForkedError}.
-  #
+  # {ForkedError}; after {#close} these methods raise {ClosedError}.
   # @see https://zeromq.org/get-started/?language=c&library=czmq CZMQ's zloop
   class Loop
     include Registrations
@@ -96,8 +94,6 @@ module Godwit
     # @raise [UnsupportedError] when it never becomes readable, such as a PUSH
     # @raise [ArgumentTypeError, ArgumentValueError] when it is neither socket nor IO, or there is
     #   no block
-    # @raise [StateError] in a trap block
-    # @raise [ClosedError, ForkedError]
     def readable(thing, &block) = watch(thing, :readable, block)
 
     # Calls the block whenever a message, or bytes, can be sent. That is most of the time: {#remove}
@@ -114,7 +110,6 @@ module Godwit
     # @param events [Array<Symbol>] :readable, :writable; none: both
     # @return [Boolean] whether it was registered for one of them
     # @raise [ArgumentValueError] when an event is unknown
-    # @raise [StateError] in a trap block
     # @raise [ClosedError, ForkedError] of the loop
     def remove(thing, *events)
       unknown = events - %i[readable writable]
@@ -144,8 +139,6 @@ module Godwit
     # @return [Timers::Timer]
     # @raise [ArgumentTypeError, ArgumentValueError] when the time is no duration, or there is no
     #   block
-    # @raise [StateError] in a trap block
-    # @raise [ClosedError, ForkedError]
     def after(seconds, &block)
       usable(:after)
       @timers.after(seconds, &block)
@@ -167,7 +160,6 @@ module Godwit
     # @yieldparam loop [Loop]
     # @return [self]
     # @raise [ArgumentValueError] without a block
-    # @raise [ClosedError, ForkedError]
     def post(&block)
       raise Errors.bad_value(:post, "the call", "a block to run", nil) unless block
       usable(:post)
@@ -199,7 +191,6 @@ module Godwit
     # @raise [ClosedError, ContextTerminatedError] when something registered is closed elsewhere,
     #   unless there is {#on_error}
     # @raise [StateError] when it runs already
-    # @raise [ClosedError, ForkedError]
     def run(forever: false)
       usable(:run)
       token = Object.new
@@ -214,7 +205,6 @@ module Godwit
     # Ends {#run} after the callback that runs now. From any thread, callback or `trap` block. If
     # the loop does not run, the next {#run} returns at once.
     # @return [self]
-    # @raise [ForkedError]
     def stop
       return self if @closed
       usable(:stop)
@@ -227,14 +217,12 @@ module Godwit
 
     # @return [Boolean] whether {#run} was called and has not returned, in this process
     def running? = !forked? && claimed?
-
     # @return [Boolean] whether nothing is registered, no timer is set, and nothing is posted
     def empty? = @watches.empty? && @timers.empty? && @posted.empty?
 
     # Closes the loop, not what is registered in it. One that runs ends as by {#stop}. A second call
     # does nothing.
     # @return [nil]
-    # @raise [ForkedError]
     def close
       return if @closed
       usable(:close)
@@ -262,9 +250,7 @@ module Godwit
     alias_method :to_s, :inspect
 
     # @private
-    def initialize_copy(_original)
-      refuse(UnsupportedError, :dup, "a loop cannot be copied: make another with Loop.new")
-    end
+    def initialize_copy(_) = raise(Errors.no_copy("loop", "make another with Loop.new"))
 
     # @private
     def forked? = @poller.forked?

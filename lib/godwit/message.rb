@@ -48,7 +48,6 @@ module Godwit
       end
 
       # @private
-      # @return [Message] of these frames
       def of(frames) = new.tap { |message| message.instance_variable_set(:@frames, frames) }
 
       private
@@ -98,10 +97,8 @@ module Godwit
       self
     end
     alias_method :prepend, :unshift
-
     # @return [Frame, nil] the first frame, which it removes
     def shift = @frames.shift
-
     # Prepends an address and an empty frame, the envelope of REQ and ROUTER.
     # @param address [Frame, String] such as a routing id
     # @return [self]
@@ -118,7 +115,6 @@ module Godwit
     # @param count [Integer] none: one Frame; else an Array of so many
     # @return [Frame, nil, Array<Frame>]
     def first(*count) = @frames.first(*count)
-
     # @param count [Integer] none: one Frame; else an Array of so many
     # @return [Frame, nil, Array<Frame>]
     def last(*count) = @frames.last(*count)
@@ -135,23 +131,6 @@ module Godwit
       self
     end
 
-    # @return [Integer] number of frames
-    def size = @frames.size
-    alias_method :length, :size
-
-    # @return [Boolean] whether it has no frame; such a message cannot be sent
-    def empty? = @frames.empty?
-
-    # @return [Integer] bytes of all frames
-    # @raise [GoneError] when one was sent or closed
-    def content_size = @frames.sum(&:size)
-
-    # @return [Array<String>] copies of its frames, like the result of `recv_multipart`
-    def to_a = @frames.map(&:to_s)
-
-    # @return [Array<Frame>] its frames, not copied
-    def frames = @frames.dup
-
     # Who sent it, as the authenticator said ({Auth}).
     # @return [String, nil] {Frame#user_id} of the first frame that has one
     def user_id
@@ -159,6 +138,18 @@ module Godwit
       nil
     end
 
+    # @return [Integer] number of frames
+    def size = @frames.size
+    alias_method :length, :size
+    # @return [Boolean] whether it has no frame; such a message cannot be sent
+    def empty? = @frames.empty?
+    # @return [Integer] bytes of all frames
+    # @raise [GoneError] when one was sent or closed
+    def content_size = @frames.sum(&:size)
+    # @return [Array<String>] copies of its frames, like the result of `recv_multipart`
+    def to_a = @frames.map(&:to_s)
+    # @return [Array<Frame>] its frames, not copied
+    def frames = @frames.dup
     # @return [Boolean] whether a frame of it was sent or closed
     def gone? = @frames.any?(&:gone?)
 
@@ -190,14 +181,11 @@ module Godwit
     # @return [Boolean] whether it is a Message of the same frames
     def ==(other) = other.is_a?(Message) && @frames == other.frames
     alias_method :eql?, :==
-
     # @return [Integer]
     def hash = @frames.hash
-
     # For pattern matching: `in [address, "", body]`.
     # @return [Array<String>] as {#to_a}
     def deconstruct = to_a
-
     # @param _keys [Array<Symbol>, nil]
     # @return [Hash] `frames:` (Strings), `size:` (how many), `content_size:` (their bytes)
     def deconstruct_keys(_keys) = {frames: to_a, size: size, content_size: content_size}
@@ -207,9 +195,7 @@ module Godwit
     private_constant :SHOWN
 
     # @return [String] size and first bytes of each frame
-    def inspect
-      "#<#{self.class}#{@frames.map { |frame| " #{shown(frame)}" }.join(",")}>"
-    end
+    def inspect = "#<#{self.class}#{@frames.map { |frame| " #{shown(frame)}" }.join(",")}>"
 
     private
 

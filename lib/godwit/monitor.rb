@@ -1,6 +1,5 @@
 # frozen_string_literal: true
 
-require_relative "monitor/table"
 require_relative "monitor/event"
 
 module Godwit
@@ -18,7 +17,6 @@ module Godwit
   # **Threads and fibers**: any number may read one Monitor; each event goes to one of them.
   # {#close} and all that ends a wait of the {Socket} ends theirs. **Fork**: in a child it raises
   # {ForkedError}.
-  #
   # @see http://api.zeromq.org/4-3:zmq-socket-monitor zmq_socket_monitor(3)
   class Monitor
     include Enumerable
@@ -43,9 +41,8 @@ module Godwit
         raise Errors.bad_type(:monitor, "the socket", "a Godwit::Socket", socket)
       end
       unless limit_allowed?(limit)
-        raise Errors.bad_value(
-          :monitor, "limit:", "a number of events, 1 or more, or nil for no limit", limit
-        )
+        raise Errors.bad_value(:monitor, "limit:",
+          "a number of events, 1 or more, or nil for no limit", limit)
       end
       raise Errors.open_already(:monitor, "monitor", "Socket#monitor") if @socket
       bits = Monitor.bits(events.empty? ? EVENTS : events, :monitor)
@@ -78,9 +75,8 @@ module Godwit
     def recv_nonblock(exception: true)
       take(0) || begin
         return :wait_readable unless exception
-        raise Errors.build(
-          EAGAINWaitReadable, :recv_nonblock, places, "nothing has happened; next_event waits"
-        )
+        raise Errors.build(EAGAINWaitReadable, :recv_nonblock, places,
+          "nothing has happened; next_event waits")
       end
     end
 
@@ -88,7 +84,6 @@ module Godwit
     # first.
     # @yieldparam event [Event]
     # @return [self] or, without a block, an Enumerator
-    # @raise [ForkedError]
     def each
       return to_enum(:each) unless block_given?
       while (event = take_or_end)
@@ -105,29 +100,23 @@ module Godwit
     # @see http://api.zeromq.org/4-3:zmq-socket-monitor zmq_socket_monitor_pipes_stats, a draft
     def pipes_stats
       return self unless _pipes_stats.nil?
-      raise Errors.build(
-        UnsupportedError, :pipes_stats, nil, "it needs a libzmq built with ENABLE_DRAFTS"
-      )
+      raise Errors.build(UnsupportedError, :pipes_stats, nil,
+        "it needs a libzmq built with ENABLE_DRAFTS")
     end
 
     # @return [Integer] events that were dropped unread
     def dropped = _dropped
-
     # Stops listening and drops unread events; the socket stays open. A second call does nothing.
     # @return [nil]
     def close = _close
-
     # @return [Boolean] whether it, or its socket, was closed; earlier events may still be there
     def closed? = _closed?
-
     # @return [String]
     def inspect = "#<#{self.class} of #{@socket.inspect}#{" (closed)" if closed?}>"
     alias_method :to_s, :inspect
 
     # @private
-    def initialize_copy(_original)
-      raise Errors.no_copy("monitor", "Socket#monitor makes another")
-    end
+    def initialize_copy(_) = raise(Errors.no_copy("monitor", "Socket#monitor makes another"))
 
     private
 

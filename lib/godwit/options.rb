@@ -38,25 +38,18 @@ module Godwit
 
       # @return [Boolean] whether `get` works
       def readable? = access != :w
-
       # @return [Boolean] whether `set` works
       def writable? = access != :r
-
       # @return [Boolean] whether zmq.h counts it as a draft
       def draft? = @draft
-
       # @return [Boolean] whether libzmq has it only when built with drafts
       def gated? = @gated
-
       # @return [Boolean] whether the first bind or connect fixes it
       def fixed? = @fixed
-
       # @return [Boolean] whether it takes effect at once; else for the next bind or connect
       def live? = @live
-
       # @return [Boolean] whether its value is kept out of `inspect` and of errors
       def secret? = @secret
-
       # @return [Boolean] whether its methods are written by hand
       def by_hand? = @by_hand
 
@@ -75,7 +68,6 @@ module Godwit
         Values.encode(self, value)
       end
       alias_method :check_and_encode, :encode
-
       # @param raw [Integer, String] libzmq's value
       # @return [Object] the user's value
       def decode(raw) = Values.decode(self, raw)
@@ -124,13 +116,11 @@ module Godwit
 
       # @return [String] the allowed values, in words
       def allowed = Values.allowed(self)
-
       # @return [String]
       def inspect = "#<#{self.class} #{scope} #{name} ZMQ_#{const}>"
       alias_method :to_s, :inspect
 
       # @private
-      # @return [OptionError] for the caller to raise
       def error(problem, klass = OptionError)
         klass.new("option #{name} (ZMQ_#{const}) #{problem}", operation: :option)
       end
@@ -176,16 +166,14 @@ module Godwit
       near = nearest(table, name.to_s)
       guess = near ? "; did you mean #{near}?" : ""
       list = "docs/options.md lists them, and so does Godwit::Options::#{scope.upcase}.keys"
-      raise OptionError.new(
-        "unknown #{scope} option #{name.inspect}#{guess} (#{list})", operation: :option
-      )
+      raise OptionError.new("unknown #{scope} option #{name.inspect}#{guess} (#{list})",
+        operation: :option)
     end
 
     # @param name [Symbol, String]
     # @return [Option] of a socket
     # @see fetch
     def socket(name) = fetch(name)
-
     # @param name [Symbol, String]
     # @return [Option] of a context
     # @see fetch

@@ -16,7 +16,6 @@ module Godwit
   # socket until it is removed, end it with {ClosedError}.
   #
   # **Fork**: in a child every method of an inherited poller raises {ForkedError}.
-  #
   # @see http://api.zeromq.org/4-3:zmq-poll zmq_poll(3)
   class Poller
     include AutoClose
@@ -42,13 +41,10 @@ module Godwit
 
       # @return [Socket, IO, #to_io] the registered object
       attr_reader :object
-
       # @return [Boolean] a message is there; of an IO: data, a connection to accept, or its end
       def readable? = @bits.anybits?(READABLE)
-
       # @return [Boolean] a message can be sent; of an IO: bytes can be written
       def writable? = @bits.anybits?(WRITABLE)
-
       # @return [Boolean] an IO is broken, such as a pipe whose reader is gone; never of a socket
       def error? = @bits.anybits?(ERROR)
 
@@ -66,9 +62,7 @@ module Godwit
       # @param things [Array<Socket, IO, #to_io>] as {#initialize}
       # @return [Poller] or the block's value
       # @see #initialize
-      def new(*things, &block)
-        AutoClose.with(super, &block)
-      end
+      def new(*things, &block) = AutoClose.with(super, &block)
     end
 
     # @param things [Array<Socket, IO, #to_io>] registered for reading
@@ -153,7 +147,6 @@ module Godwit
 
     # @return [Integer] how many are registered
     def size = _members(:size).size / 2
-
     # @return [Boolean] whether nothing is registered
     def empty? = size.zero?
 
@@ -167,7 +160,6 @@ module Godwit
     #   names it
     # @raise [ContextTerminatedError] when the context of a socket was shut down
     # @raise [ArgumentTypeError, ArgumentValueError] for a wrong timeout
-    # @raise [ForkedError]
     def wait(timeout = nil, &block)
       @last = events = events_of(_wait(Timeout.milliseconds(timeout)))
       block ? events.each(&block) : events
@@ -189,7 +181,6 @@ module Godwit
     # nothing.
     # @return [nil]
     def close = _close
-
     # @return [Boolean]
     def closed? = _closed?
 
@@ -199,14 +190,11 @@ module Godwit
       "#<#{self.class} #{closed? ? "closed" : "#{size} registered"}>"
     end
     alias_method :to_s, :inspect
-
     # @private
-    # @return [Integer] threads and fibers in {#wait}
     def waiters = _waiters
 
     # @private
     # @return [Integer] the bits of `bits` that a socket of this type can become ready for
-    # @raise [UnsupportedError] when none is left
     def possible(operation, thing, bits)
       return bits unless Socket === thing
       possible = bits

@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require_relative "proxy/patterns"
-require_relative "proxy/statistics"
 
 module Godwit
   # Moves messages between two sockets, in each direction that their types allow, without Ruby's
@@ -29,12 +28,35 @@ module Godwit
   # 0.1 s on signals, `Thread#kill`, `Thread#raise` and `Timeout`.
   #
   # **Fork**: in a child every method raises {ForkedError}; the parent's proxy goes on.
-  #
   # @see http://api.zeromq.org/4-3:zmq-proxy zmq_proxy(3)
   class Proxy
     extend Keywords
     extend Patterns
     include AutoClose
+
+    # The messages that went through one socket of a proxy, and the bytes of their frames.
+    #
+    # @!attribute [r] received
+    #   @return [Integer] messages received from it
+    # @!attribute [r] received_bytes
+    #   @return [Integer]
+    # @!attribute [r] sent
+    #   @return [Integer] messages sent to it; a ROUTER, PUB or XPUB may have dropped some
+    # @!attribute [r] sent_bytes
+    #   @return [Integer]
+    Traffic = Struct.new(:received, :received_bytes, :sent, :sent_bytes)
+
+    # The traffic of a proxy; frozen.
+    #
+    # @!attribute [r] frontend
+    #   @return [Traffic]
+    # @!attribute [r] backend
+    #   @return [Traffic] the same as frontend where both are one socket
+    # @!attribute [r] capture
+    #   @return [Traffic] the copies; all 0 without a capture socket
+    # @!attribute [r] dropped
+    #   @return [Integer] messages whose peer is gone: a ROUTER with `mandatory: true`
+    Statistics = Struct.new(:frontend, :backend, :capture, :dropped)
 
     # Types that send and receive in turn, and their replacements.
     IN_TURN = {REQ: "DEALER", REP: "ROUTER"}.freeze
@@ -45,7 +67,6 @@ module Godwit
 
     # @return [Socket] the two sides; may be the same socket
     attr_reader :frontend, :backend
-
     # @return [Socket, nil] receives the copies
     attr_reader :capture
 
@@ -80,7 +101,6 @@ module Godwit
     # @raise [ContextTerminatedError] when their context is shut down
     # @raise [StateError] when it runs already
     # @raise [BusyError] when another proxy uses a socket, or a thread waits on one
-    # @raise [ForkedError]
     def run
       token = Object.new
       begin
@@ -97,11 +117,9 @@ module Godwit
     # @return [self] once the sockets belong to it
     # @raise [Error] as {#run}
     def start = launch(Object.new)
-
     # Tells the proxy to end; it keeps the messages that it holds. Does not wait for the end (see
     # {#wait}). Does nothing when it does not run.
     # @return [self]
-    # @raise [ForkedError]
     def stop = control(:stop)
     alias_method :terminate, :stop
 
@@ -118,29 +136,21 @@ module Godwit
       self
     end
     alias_method :join, :wait
-
     # Takes no message from now on, except one that it is just taking; new messages wait as
     # high-water marks allow. Holds for the next {#run} too.
     # @return [self]
-    # @raise [ForkedError]
     def pause = control(:pause)
-
     # Ends {#pause}.
     # @return [self]
-    # @raise [ForkedError]
     def resume = control(:resume)
-
     # @return [Boolean] whether it runs, in this process
     def running? = _running?
-
     # @return [Boolean] whether {#pause} was called last
-    # @raise [ForkedError]
     def paused? = _paused?
 
     # Counts what it moved, in all its runs. While it runs, the numbers may be of slightly different
     # moments.
     # @return [Statistics]
-    # @raise [ForkedError]
     def statistics
       counters = _counters
       sides = counters.first(12).each_slice(4).map { |numbers| Traffic.new(*numbers).freeze }
@@ -150,7 +160,6 @@ module Godwit
     # Stops it, waits for its end, and closes the sockets that {Patterns#queue} and the others made.
     # A second call does nothing.
     # @return [nil]
-    # @raise [ForkedError]
     def close
       stop
       @thread&.join
@@ -165,22 +174,15 @@ module Godwit
       "#<#{self.class} #{@frontend.inspect} #{@backend.inspect}#{capture} (#{state})>"
     end
     alias_method :to_s, :inspect
-
     # @private
-    # @param observer [#record] gets each message
-    # @return [self]
     def observe(observer) = _observe(observer)
-
     # @private
     # @param bytes [Integer] most bytes of large frames in the sending side's queues; a message that
     #   exceeds them is dropped
-    # @return [self]
     def bound(bytes) = _bound(bytes)
 
     # @private
-    def initialize_copy(_original)
-      raise Errors.no_copy("proxy", "make another with Proxy.new")
-    end
+    def initialize_copy(_) = raise(Errors.no_copy("proxy", "make another with Proxy.new"))
 
     # @private
     # Makes {#close} close these sockets too.

@@ -22,10 +22,7 @@ module SemanticLogger
     # **Threads**: semantic_logger calls the appender from one thread of its own. **Fork**: the
     # child's first record starts a writer of its own.
     class Godwit < Subscriber
-      LEVELS = {
-        trace: ::Logger::DEBUG, debug: ::Logger::DEBUG, info: ::Logger::INFO, warn: ::Logger::WARN,
-        error: ::Logger::ERROR, fatal: ::Logger::FATAL
-      }.freeze
+      LEVELS = {trace: 0, debug: 0, info: 1, warn: 2, error: 3, fatal: 4}.freeze # Ruby's numbers
       # Options of semantic_logger's Subscriber.
       OWN = %i[level formatter filter application environment metrics].freeze
       private_constant :LEVELS, :OWN
@@ -45,34 +42,27 @@ module SemanticLogger
       # @param log [SemanticLogger::Log]
       # @return [Boolean]
       def log(log) = @records.tagged(*log.tags) { add(log) }
-
       # Waits until all has been handed to libzmq.
       # @return [Boolean]
       def flush = @records.flush
-
       # Sends what is queued, for linger seconds at most.
       # @return [nil]
       def close = @records.close
-
       # @return [::Godwit::Logger::Stats]
       def stats = @records.stats
 
       private
 
       def add(log)
-        @records.add(
-          LEVELS.fetch(log.level), @formatted ? formatter.call(log, self) : log.message.to_s,
-          application || log.name, payload(log)
-        )
+        text = @formatted ? formatter.call(log, self) : log.message.to_s
+        @records.add(LEVELS.fetch(log.level), text, application || log.name, payload(log))
       end
 
       def payload(log)
         given = log.payload.is_a?(Hash) ? log.payload : {payload: log.payload}
-        {
-          exception: log.exception, **given, name: log.name, thread: log.thread_name,
-          duration_ms: log.duration, metric: log.metric,
-          named_tags: (log.named_tags unless log.named_tags.nil? || log.named_tags.empty?)
-        }.compact
+        named_tags = log.named_tags unless log.named_tags.nil? || log.named_tags.empty?
+        {exception: log.exception, **given, name: log.name, thread: log.thread_name,
+         duration_ms: log.duration, metric: log.metric, named_tags: named_tags}.compact
       end
     end
   end

@@ -2,8 +2,7 @@
 
 require "pty" unless RUBY_ENGINE == "jruby"
 %w[
-  native plan system processes launch stdin_writer source clock status job bridges stream peers push
-  pull
+  native plan system processes launch stdin_writer source clock status job bridges stream push pull
 ].each { |name| require_relative "shell/#{name}" }
 require_relative "shell/jruby" if RUBY_ENGINE == "jruby"
 
@@ -34,7 +33,6 @@ module Godwit
     module_function
 
     # The rows of a command's stdout. The command's failure is no error here: see `status`.
-    #
     # @param command [Array<String>] program and arguments, one by one or as one Array; no shell
     #   reads them. With `shell: true` one String. A Hash before them holds variables, as `env:`
     # @param options [Hash] of the following
@@ -86,7 +84,6 @@ module Godwit
 
     # Runs a command to its end, and raises when it failed. Without a block the command writes to
     # this process's stdout.
-    #
     # @param command [Array<String>] as {rows}
     # @param options [Hash] as {rows}
     # @yieldparam row [String]
@@ -103,7 +100,6 @@ module Godwit
 
     # Runs a command to its end, and gives all that it wrote. The command's failure is no error
     # here: see the status.
-    #
     # @param command [Array<String>] as {rows}
     # @param options [Hash] as {rows}, without those on rows and stderr: `err:`, `sep:`, `chomp:`,
     #   `limit:`, `long:`, `reuse:`, `pty:`
@@ -115,9 +111,8 @@ module Godwit
       wrong = options.keys & %i[err sep chomp limit long reuse pty]
       if wrong.any?
         names = wrong.map { |name| "#{name}:" }.join(", ")
-        raise Errors.of(
-          ArgumentValueError, :capture, "gives all of stdout and stderr: leave out #{names}"
-        )
+        raise Errors.of(ArgumentValueError, :capture,
+          "gives all of stdout and stderr: leave out #{names}")
       end
       plan = Plan.new(:capture, [command], {**options, err: :rows, sep: :chunk})
       texts = Hash.new { |all, kind| all[kind] = String.new(encoding: plan.encoding) }
@@ -128,7 +123,6 @@ module Godwit
     # The rows of the last of several commands. Each reads the output of the one before it, without
     # a shell. It ends when all have ended. `status.stages` has the status of each; the status of
     # the whole is that of the last command that failed (SIGPIPE is no failure).
-    #
     # @param commands [Array<Array<String>>] each with its arguments; Strings with `shell: true`
     # @param options [Hash] as {rows}, without `pty:`
     # @yieldparam row [String]
@@ -142,7 +136,6 @@ module Godwit
 
     # Sends a signal to the process groups of all commands that this process runs. May be called in
     # a trap handler.
-    #
     # @param name [Symbol, String, Integer] such as :INT
     # @return [nil]
     # @raise [ArgumentValueError] when there is no such signal

@@ -6,8 +6,6 @@ require_relative "socket/frames"
 require_relative "socket/messages"
 require_relative "socket/monitoring"
 require_relative "socket/peers"
-require_relative "socket/routing_names"
-require_relative "socket/security"
 require_relative "socket/settings"
 
 module Godwit
@@ -31,7 +29,6 @@ module Godwit
   # :on_blocking)`: then only a wait takes interrupts, before it has a message.
   #
   # **Fork**: in a child every method of an inherited socket raises {ForkedError}.
-  #
   # @see http://api.zeromq.org/4-3:zmq-socket zmq_socket(3)
   class Socket
     extend Keywords
@@ -61,10 +58,8 @@ module Godwit
       def new(*arguments, **options, &block)
         raise NoMethodError, "#{self} is abstract: use Godwit::REQ, Godwit::PUB…" if equal?(Socket)
         if arguments.first.is_a?(String)
-          raise Errors.of(
-            ArgumentValueError, :new, "an endpoint is given to #{self}.bind or #{self}.connect: " \
-            "#{self}.connect(#{arguments.first.inspect})"
-          )
+          raise Errors.of(ArgumentValueError, :new, "an endpoint is given to #{self}.bind or " \
+            "#{self}.connect: #{self}.connect(#{arguments.first.inspect})")
         end
         AutoClose.with(super, &block)
       end
@@ -141,9 +136,8 @@ module Godwit
     )
       raise Errors.open_already(:new, "socket", "#{self.class}.new") if @context
       unless context.nil? || context.is_a?(Context)
-        raise Errors.bad_type(
-          :new, "context:", "a Godwit::Context, or nil for the process's own", context
-        )
+        raise Errors.bad_type(:new, "context:", "a Godwit::Context, or nil for the process's own",
+          context)
       end
       @context = context || Godwit.context
       @endpoints = []
@@ -174,14 +168,12 @@ module Godwit
     # @private
     def self.check_type(klass)
       return if !DRAFT_TYPES.include?(klass.type) || Backend::IMPLEMENTATION.draft?
-      raise Errors.build(UnsupportedError, :new, nil,
-        "#{klass.type} is a draft type: it needs a libzmq built with ENABLE_DRAFTS, such as " \
-        "`rake draft` in Godwit's sources makes")
+      raise Errors.build(UnsupportedError, :new, nil, "#{klass.type} is a draft type: it needs a " \
+        "libzmq built with ENABLE_DRAFTS, such as `rake draft` in Godwit's sources makes")
     end
 
     # @return [Context] that it belongs to
     attr_reader :context
-
     # @return [Symbol] such as :REQ
     def type = self.class.type
 
@@ -192,7 +184,6 @@ module Godwit
     # @return [Integer]
     # @see http://api.zeromq.org/4-3:zmq-getsockopt ZMQ_FD in zmq_getsockopt(3)
     def zmq_fd = _fd
-
     # @return [Integer] address of libzmq's socket, for other libraries. A {PUB} is libzmq's XPUB;
     #   in the C extension a {REP} is its ROUTER.
     def pointer = _pointer

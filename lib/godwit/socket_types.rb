@@ -6,12 +6,10 @@ require_relative "socket/request"
 module Godwit
   # Exclusive pair of two sockets, in both directions; mostly between two threads.
   class PAIR < Socket; end
-
   # Publishes to all subscribers. At a subscriber's high-water mark (`send_hwm`) it drops the
   # messages for that subscriber; with `xpub_no_drop: true` it waits. Inside it is libzmq's XPUB,
   # which counts subscriptions.
   class PUB < Socket; end
-
   # Receives messages that begin with one of its topics.
   class SUB < Socket; end
 
@@ -41,16 +39,12 @@ module Godwit
 
   # Receives fairly from its PUSH peers.
   class PULL < Socket; end
-
   # Sends round-robin to its PULL peers.
   class PUSH < Socket; end
-
   # A PUB that receives subscriptions, as messages that begin with 1 (subscribe) or 0.
   class XPUB < Socket; end
-
   # A SUB that sends its subscriptions as messages that begin with 1 (subscribe) or 0.
   class XSUB < Socket; end
-
   # Raw TCP, with peers that do not speak ZeroMQ: messages are [routing id, bytes] in both
   # directions, with no bytes for connect and disconnect.
   class STREAM < Socket; end
@@ -89,7 +83,6 @@ module Godwit
 
   # Draft type: a PULL for messages of one frame.
   class GATHER < Socket; end
-
   # Draft type: a PUSH for messages of one frame.
   class SCATTER < Socket; end
 

@@ -19,7 +19,6 @@ module Godwit
 
     # @param seconds [Integer, Float, nil] nil is for ever
     # @return [Integer, nil] milliseconds, rounded up, -1 for ever; nil (the socket's own) for UNSET
-    # @raise [ArgumentTypeError, ArgumentValueError]
     def milliseconds(seconds)
       return nil if UNSET.equal?(seconds)
       return -1 if seconds.nil?
@@ -43,7 +42,6 @@ module Godwit
 
     # @return [Float, nil] the rest of `seconds` since `start`, at least 0
     def left(seconds, start) = seconds && [seconds - (now - start), 0].max
-
     # Takes pending interrupts that are masked until a wait. JRuby takes none in sleep(0).
     def take_interrupts = Kernel.sleep(1e-9)
   end

@@ -49,15 +49,12 @@ module Godwit
     end
 
     # @private
-    # @raise [StateError] in a trap block
     def self.locked(lock, operation, &block)
       lock.synchronize(&block)
     rescue ThreadError => error
       raise unless error.message.include?("trap context")
-      raise Errors.build(
-        StateError, operation, nil,
-        "Ruby allows no lock in a trap block: give this to Godwit::Loop#post, or to a Thread"
-      )
+      raise Errors.build(StateError, operation, nil,
+        "Ruby allows no lock in a trap block: give this to Godwit::Loop#post, or to a Thread")
     end
 
     # @param clock [#call, nil] returns seconds that never decrease, for tests and simulations with
@@ -77,7 +74,6 @@ module Godwit
     # @return [Timer]
     # @raise [ArgumentTypeError, ArgumentValueError] when the time is no duration, or there is no
     #   block
-    # @raise [StateError] in a trap block
     def after(seconds, &block) = add(:after, seconds, 1, block)
 
     # Makes a timer that fires at start + interval, start + 2 * interval…
@@ -87,7 +83,6 @@ module Godwit
     # @return [Timer]
     # @raise [ArgumentTypeError, ArgumentValueError] when the interval is no duration, `times` no
     #   number of times, or there is no block
-    # @raise [StateError] in a trap block
     def every(seconds, times: nil, &block)
       unless times.nil? || times.is_a?(Integer)
         raise Errors.bad_type(:every, "times:", "an Integer, or nil for ever", times)
@@ -141,13 +136,11 @@ module Godwit
 
     # @return [Integer] how many will fire
     def size = @heap.size
-
     # @return [Boolean] whether none will fire
     def empty? = @heap.empty?
 
     # Cancels all timers.
     # @return [self]
-    # @raise [StateError] in a trap block
     def cancel_all
       change { @heap.to_a.each { |timer| stop(timer) } }
       self
@@ -160,14 +153,9 @@ module Godwit
     alias_method :to_s, :inspect
 
     # @private
-    def initialize_copy(_original)
-      raise Errors.build(
-        UnsupportedError, :dup, nil, "timers cannot be copied: make others with Timers.new"
-      )
-    end
+    def initialize_copy(_) = raise(Errors.no_copy("Timers object", "make another with Timers.new"))
 
     # @private
-    # @return [Float]
     def now = @clock ? @clock.call : Timeout.now
 
     # @private
@@ -186,7 +174,6 @@ module Godwit
 
     # @private
     def disarm(timer) = change { stop(timer) && empty? }
-
     # @private
     def rearm(timer, interval) = change { start(timer, interval) }
 
@@ -207,7 +194,6 @@ module Godwit
       timer
     end
 
-    # @return [Boolean] whether it is the next one
     def start(timer, interval)
       if timer.pending?
         @heap.update(timer) { timer.start(now, interval, @horizon) }
@@ -218,7 +204,6 @@ module Godwit
       @heap.first.equal?(timer)
     end
 
-    # @return [Boolean] whether it was pending
     def stop(timer)
       found = @heap.delete(timer)
       timer.cancelled!

@@ -9,10 +9,8 @@ module Godwit
   class Tracker
     # @private
     def initialize = _open
-
     # @return [Boolean] whether libzmq is done
     def done? = _done?
-
     # Waits until libzmq is done.
     # @param timeout [Integer, Float, nil] seconds; nil: for ever
     # @return [Boolean] false when time is up
@@ -27,7 +25,6 @@ module Godwit
 
     # @private
     # Tells the tracker that the send has succeeded.
-    # @return [self]
     def sent = _sent
 
     # @private

@@ -2,7 +2,6 @@
 
 module Godwit
   # Z85 writes 4 bytes as 5 printable characters, for keys in files and on command lines.
-  #
   # @see https://rfc.zeromq.org/spec/32/ ZeroMQ RFC 32
   module Z85
     # The 85 characters in order of value.

@@ -6,7 +6,8 @@
 module CLayers
   FOLDER = File.expand_path("../../ext/godwit", __dir__)
 
-  # From below to above. A file may call the files of lower layers, and those before it in its own.
+  # From the lowest layer to the highest. A file may call the files of lower layers, and earlier
+  # files of its own layer.
   LAYERS = {
     "process.h" => %w[error draft_symbols threads process], "wait.h" => %w[pool wait_queue wait],
     "socket.h" => %w[transfer inproc context draft_open socket endpoints options],
@@ -34,7 +35,7 @@ module CLayers
 
   module_function
 
-  # @return [Array<String>] what is wrong, a line each
+  # @return [Array<String>] problems, a line each
   def problems(folder = FOLDER)
     files = Dir["#{folder}/*.c"].sort.to_h { |path| [File.basename(path, ".c"), code(path)] }
     unknown =
@@ -81,7 +82,8 @@ module CLayers
     end
   end
 
-  # poller_get in poller.c: grep, gdb and perf tell them apart.
+  # Functions carry the prefix of their file (poller_get in poller.c), so that grep, gdb and perf
+  # distinguish them.
   def prefixes(files)
     files.flat_map do |name, text|
       prefix = name.delete_prefix("logger_").delete_prefix("shell_")

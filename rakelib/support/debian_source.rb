@@ -7,25 +7,25 @@ require "rake"
 require "tmpdir"
 
 module Godwit
-  # Debian's source packages, unpacked outside of the repository. What is made of one lies in the
-  # user's cache.
+  # Debian's source packages, unpacked outside of the repository. The results of a build are kept in
+  # the user's cache.
   module DebianSource
     # A tool is missing, or the network.
     class Failure < StandardError; end
 
     module_function
 
-    # @return [String] folder for a thing made of a source package
+    # @return [String] folder for the result of a source package's build
     def cache(name)
       cache = ENV["XDG_CACHE_HOME"].to_s
       cache = File.join(Dir.home, ".cache") unless cache.start_with?("/")
       File.join(cache, "godwit", name)
     end
 
-    # Makes a thing once; of two makers at once the later finds the work done.
+    # Runs a build step once. Of two concurrent builders the later finds the work done.
     # @param goal [String] its folder in the cache
-    # @param done [Proc] tells whether it is there
-    # @yieldparam folder [String] empty, for the time of the work
+    # @param done [Proc] whether the result exists
+    # @yieldparam folder [String] an empty folder for the build
     def once(goal, done)
       return if done.call
       FileUtils.mkdir_p(File.dirname(goal))
@@ -35,7 +35,7 @@ module Godwit
       end
     end
 
-    # Asks apt for a source package with lists of its own: the machine's lists stay as they are, and
+    # Asks apt for a source package with separate lists: the machine's lists stay as they are, and
     # no root is needed.
     # @return [String] folder of the unpacked source
     def fetch(package, folder)
@@ -78,7 +78,7 @@ module Godwit
       end
     end
 
-    # @return [String] what the command wrote
+    # @return [String] the command's output
     # @raise [Failure] with the end of it
     def run(*command, chdir: Dir.pwd)
       output, status =

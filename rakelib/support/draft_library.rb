@@ -5,8 +5,8 @@ require_relative "debian_source"
 
 module Godwit
   # A libzmq with drafts: Debian's source package of zeromq3, its patches and its features, with
-  # --enable-drafts. It lies in the user's cache, outside the repository; the extension needs no
-  # other build for it, only LD_LIBRARY_PATH.
+  # --enable-drafts. The build is kept in the user's cache, outside the repository; the extension
+  # needs no other build for it, only LD_LIBRARY_PATH.
   class DraftLibrary
     # As in Debian's own debian/rules, where the compiler finds the library for it.
     FEATURES = {
@@ -16,7 +16,7 @@ module Godwit
 
     Failure = DebianSource::Failure
 
-    # @return [String] of the system's libzmq, whose header the extension was compiled with
+    # @return [String] version of the system's libzmq, the one of the extension's header
     def version
       @version ||= run("pkg-config", "--modversion", "libzmq").strip
     end
@@ -42,7 +42,7 @@ module Godwit
 
     private
 
-    # Into a folder beside the right one, which then gets the name: one that is there is whole.
+    # Build into a temporary folder and rename it, so that a folder of the final name is complete.
     def make(source)
       check_version(source)
       features =

@@ -16,11 +16,11 @@ module Godwit
         .flat_map { |package| ["--add-opens", "java.base/#{package}=ALL-UNNAMED"] }
         .freeze
 
-    # For programs that are over before Java's second compiler, or more than one thread of its
-    # collector, has paid off: half of their time.
+    # For short programs, which end before Java's second compiler or a parallel collector pays off:
+    # this halves their time.
     SHORT = %w[-XX:TieredStopAtLevel=1 -XX:+UseSerialGC].freeze
 
-    # What loads the classes that tests need.
+    # A program that loads the classes that tests need.
     EXERCISE = <<~RUBY
       %w[godwit json logger set socket stringio tempfile tmpdir timeout].each do |library|
         require library
@@ -75,7 +75,7 @@ module Godwit
     # @return [Hash{String => String, nil}]
     def testing = ENVIRONMENT.merge("GODWIT_TEST_JRUBY" => command(java: short).join("\n"))
 
-    # @return [Array<String>] of the gem, in the bundle's folder or wherever RubyGems has it
+    # @return [Array<String>] files of the gem, in the bundle's folder or in RubyGems' folders
     # @raise [LoadError]
     def jars
       @jars ||= begin

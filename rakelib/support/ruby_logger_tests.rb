@@ -5,7 +5,7 @@ require_relative "debian_source"
 
 module Godwit
   # The tests of Ruby's own Logger, and the test framework that they are written for: out of
-  # Debian's source package of this Ruby, as no gem has them. They lie in the user's cache.
+  # Debian's source package of this Ruby, as no gem has them. They are kept in the user's cache.
   module RubyLoggerTests
     FILES = %w[test/logger tool/lib tool/test/runner.rb].freeze
     RELEASE = RUBY_VERSION[/\A\d+\.\d+/]

@@ -3,7 +3,7 @@
 require "test_helper"
 require "support/network"
 
-# `godwit beacon`, in a network of its own.
+# `godwit beacon`, in a separate network.
 class CLIBeaconTest < NetworkCase
   @port = 9500
   class << self
@@ -16,7 +16,7 @@ class CLIBeaconTest < NetworkCase
 
   def beacon(*arguments, **options) = start_command([*COMMAND, *arguments.map(&:to_s)], **options)
 
-  test "what publish says listen prints, on another machine, with the address" do
+  test "listen prints publish's payload, on another machine, with the address" do
     publisher = beacon("publish", port, "--payload", "work 5555", "--interval", 0.02)
     listener =
       there(*COMMAND, "listen", port.to_s, "--prefix", "work", "--count", "2", "--timeout", "20")
@@ -46,7 +46,7 @@ class CLIBeaconTest < NetworkCase
     end
   end
 
-  test "a payload that is not printable stands in quotes" do
+  test "a payload that is not printable is shown in quotes" do
     ["a\tb\n", "\xff\0", "gr\u00fcn \u2713"].each do |payload|
       Godwit::Beacon.new(port, interval: 0.02).publish(payload).then do |own|
         line =
@@ -63,7 +63,7 @@ class CLIBeaconTest < NetworkCase
     end
   end
 
-  test "what cannot be broadcast is told" do
+  test "a payload or option that cannot be broadcast is reported" do
     # Time for its thread to try.
     result = beacon("publish", port, "--payload", "x", "--interface", "*", "--timeout", 1).finish
     assert_equal 124, result.status.exitstatus
@@ -73,7 +73,7 @@ class CLIBeaconTest < NetworkCase
     assert_includes result.stderr, "no interface \"nosuch0\" can broadcast"
   end
 
-  test "a wrong command line is told" do
+  test "a wrong command line is reported" do
     {[] => "beacon publish PORT", ["shout", 9] => "not \"shout\"", ["listen"] => "which UDP port",
      ["listen", "http"] => "\"http\" is no port",
      ["publish", 9] => "needs --payload", ["listen", 9, "--payload", "x"] => "for publish",

@@ -3,7 +3,7 @@
 require "test_helper"
 require "json"
 
-# The real executable, in a process of its own.
+# The real executable, in a separate process.
 class CLITest < Godwit::TestCase
   def godwit(*arguments, **options)
     start_command([RbConfig.ruby, "-W", "-Ilib", "exe/godwit", *arguments], **options).finish
@@ -52,7 +52,7 @@ class CLITest < Godwit::TestCase
     assert_includes result.stderr, "-- goes before it: godwit sh push tcp://:1 -- ls -la"
   end
 
-  def test_what_the_library_refuses_of_a_command_line_is_wrong_usage_and_names_no_method
+  def test_arguments_that_the_library_refuses_are_wrong_usage_and_the_message_names_no_method
     result = godwit("log", "tail", "tcp://host:99999")
     assert_equal [
       2,
@@ -77,7 +77,7 @@ class CLITest < Godwit::TestCase
     assert_equal 2, godwit("help", "nope").status.exitstatus
   end
 
-  def test_version_tells_all_that_takes_part
+  def test_version_shows_all_components
     result = godwit("version")
     assert_equal 0, result.status.exitstatus
     assert_empty result.stderr
@@ -95,7 +95,7 @@ class CLITest < Godwit::TestCase
     assert_equal RUBY_VERSION, facts["ruby"]
   end
 
-  def test_a_reader_that_goes_away_is_no_error
+  def test_a_closed_pipe_at_the_output_is_no_error
     # It starts when the reader has gone.
     result =
       start_command(
@@ -104,7 +104,7 @@ class CLITest < Godwit::TestCase
     assert_equal [141, ""], [result.status.exitstatus, result.stderr]
   end
 
-  def test_a_full_disk_is_told_in_one_line
+  def test_a_full_disk_is_reported_in_one_line
     skip "this system has no /dev/full" unless File.exist?("/dev/full")
     result =
       start_command(["sh", "-c", "#{RbConfig.ruby} -W -Ilib exe/godwit help > /dev/full"]).finish

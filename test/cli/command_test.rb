@@ -3,9 +3,9 @@
 require "test_helper"
 require "godwit/cli"
 
-# How what goes wrong in a command becomes an exit status.
+# How errors in a command become an exit status.
 class CLICommandTest < Godwit::TestCase
-  # A command that raises what it is given.
+  # A command that raises its argument.
   class Raising < Godwit::CLI::Command
     summary "Raises."
     usage "raising"
@@ -30,7 +30,7 @@ class CLICommandTest < Godwit::TestCase
     status
   end
 
-  def test_every_command_says_what_it_is
+  def test_every_command_describes_itself
     Godwit::CLI::COMMANDS.each_key do |name|
       command = Godwit::CLI.command(name)
       assert_operator command, :<, Godwit::CLI::Command

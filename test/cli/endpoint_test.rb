@@ -2,7 +2,7 @@
 
 require "test_helper"
 require "godwit/cli"
-require "godwit/cli/endpoint"
+require "godwit/cli/family"
 
 class CLIEndpointTest < Godwit::TestCase
   EXPANDED = {
@@ -17,7 +17,7 @@ class CLIEndpointTest < Godwit::TestCase
     test("#{typed} is #{meant}") { assert_equal meant, Godwit::CLI::Endpoint.expand(typed) }
   end
 
-  test "what has no transport is refused with what to type" do
+  test "an endpoint without a transport is refused with an example" do
     ["", "5555", ":5555", "host:5555", "://host:1", "tcp://"].each do |typed|
       error = assert_raises(Godwit::CLI::UsageError) { Godwit::CLI::Endpoint.expand(typed) }
       assert_includes error.message, "tcp://HOST:PORT"

@@ -13,7 +13,8 @@ class CLILogServeTest < Godwit::TestCase
 
   def log(*arguments, **options) = start_command([*COMMAND, *arguments.map(&:to_s)], **options)
 
-  # One that listens, its standard error in its standard output; @in, @out, @control say where.
+  # A listening server with standard error in its standard output; @in, @out and @control are its
+  # endpoints.
   def serve(*options, to: %w[--in tcp://:* --out tcp://:*], **more)
     child =
       start_command(
@@ -82,11 +83,11 @@ class CLILogServeTest < Godwit::TestCase
       result.stdout.force_encoding("UTF-8").lines.last.chomp
   end
 
-  test "what is foreign is counted, and shown with --verbose, with a file and without" do
+  test "foreign messages are counted, and shown with --verbose, with a file and without" do
     [[], ["--verbose"], ["--verbose", "--file", file]].each do |options|
       child = serve(*options)
       push.send_many([*foreign, frames(1)])
-      # What is still on its way when it ends is not received.
+      # The server does not receive records that are still in transit when it ends.
       eventually { statistics.values_at("foreign", "records") == [foreign.size, 1] }
       child.wait_for('no record: "a" "b" "c"') if options.any?
       result = stop(child)
@@ -142,7 +143,7 @@ class CLILogServeTest < Godwit::TestCase
     assert_child stop(child)
   end
 
-  test "tail --last: what it keeps, chosen, then what comes, each once" do
+  test "tail --last: the kept records that match, then new ones, each once" do
     serve("--last", 4)
     sender = push
     sender.send_many(Array.new(6) { |index| frames(index + 1, level: index.even? ? 1 : 3) })
@@ -172,7 +173,7 @@ class CLILogServeTest < Godwit::TestCase
     tail.wait_for("5\n6\n")
     sender.send_many([frames(7), frames(8)])
     assert_equal "5\n6\n7\n8\n", assert_child(tail.finish).stdout
-    # None of those
+    # None of these options
     tail =
       log(
         "tail", @out, "--last", 100, "--control", @control, "--format", "%{seq}", "--timeout", 20,
@@ -182,7 +183,7 @@ class CLILogServeTest < Godwit::TestCase
     assert_equal "9\n", assert_child(tail.finish).stdout
   end
 
-  test "what was received is in the file when it ends, while writers go on" do
+  test "received records are in the file at the end, while writers continue" do
     {TERM: 0, INT: 130}.each do |signal, status|
       child = serve("--file", file)
       sender = open_socket(:PUSH, linger: 0, send_hwm: 100).connect(@in)
@@ -250,7 +251,7 @@ class CLILogServeTest < Godwit::TestCase
     assert_equal 0, stop(child).status.exitstatus
   end
 
-  test "a file that cannot be reopened is reported, and the old one written to" do
+  test "a file that cannot be reopened is reported, and the old file is written to" do
     Dir.mkdir("#{scratch_dir}/logs")
     path = "#{scratch_dir}/logs/app.log"
     child = serve("--file", path)
@@ -303,7 +304,7 @@ class CLILogServeTest < Godwit::TestCase
     said = child.wait_for(/^godwit: in .*\n/).stdout
     @in, @control = said.scan(%r{(?:in|control) (tcp://\S+?)(?:,|$)}).flatten
     push.send_many(Array.new(700) { line("x" * 1_000) })
-    eventually { statistics["plain"] >= 512 } # so many stand before the sink
+    eventually { statistics["plain"] >= 512 } # as many records as the sink's queue holds
     child.signal(:TERM).finish
     received, failed =
       child
@@ -319,7 +320,7 @@ class CLILogServeTest < Godwit::TestCase
     assert_operator failed, :>, 0
   end
 
-  test "records that cannot be written are told and counted" do
+  test "records that cannot be written are reported and counted" do
     skip "this system has no /dev/full" unless File.exist?("/dev/full")
     child = serve("--file", "/dev/full")
     push.send_many([frames(1), frames(2)])
@@ -331,8 +332,8 @@ class CLILogServeTest < Godwit::TestCase
       [result.status.exitstatus, result.stdout.force_encoding("UTF-8").lines.last]
   end
 
-  test "--file -: lines to standard output, as they come; a reader that goes ends it; a terminal " \
-    "is not steered" do
+  test "--file -: lines to standard output, at once; a closed reader ends it; a terminal is not " \
+    "controlled" do
     input = "ipc://#{scratch_dir}/in"
     child = log("serve", "--in", input, "--file", "-")
     sender = open_socket(:PUSH, linger: 5).connect(input)
@@ -351,7 +352,7 @@ class CLILogServeTest < Godwit::TestCase
     assert_match(/: \\e\[2J\tx\n\z/, view.string)
   end
 
-  test "--file -: what reads it may go away" do
+  test "--file -: the reader of the output may close it" do
     input = "ipc://#{scratch_dir}/in"
     child =
       start_command(
@@ -363,12 +364,12 @@ class CLILogServeTest < Godwit::TestCase
     sender = open_socket(:PUSH, linger: 0).connect(input)
     sender.send(frames(1))
     child.wait_for(/: text 1\n/)
-    in_thread { 2.step { |seq| sender.send(frames(seq)) } } # the pipe breaks at one of them
+    in_thread { 2.step { |seq| sender.send(frames(seq)) } } # one of these writes gets EPIPE
     result = child.finish
     assert_equal [141, 1], [result.status.exitstatus, result.stdout.lines.size], result
   end
 
-  test "an address in use, at each side; nothing stays open" do
+  test "an address in use, at each side; no socket stays open" do
     taken = open_socket(:PULL).bind("tcp://127.0.0.1:*").last_endpoint
     free = "ipc://#{scratch_dir}/free"
     {["--in", taken, "--file", file] => nil, ["--in", free, "--out", taken] => nil,
@@ -387,9 +388,9 @@ class CLILogServeTest < Godwit::TestCase
     assert_equal [1, 1], [result.status.exitstatus, result.stderr.lines.size]
   end
 
-  test "systemd is told when it listens and when it ends" do
+  test "systemd is notified of the start and of the end" do
     path = "#{scratch_dir}/notify"
-    bell = own(Socket.new(:UNIX, :DGRAM).tap { |socket| socket.bind(Socket.sockaddr_un(path)) })
+    systemd = own(Socket.new(:UNIX, :DGRAM).tap { |socket| socket.bind(Socket.sockaddr_un(path)) })
     child =
       log(
         "serve",
@@ -401,17 +402,17 @@ class CLILogServeTest < Godwit::TestCase
           "NOTIFY_SOCKET" => path
         }
       )
-    assert bell.wait_readable(20)
-    assert_equal "READY=1", bell.recv(100)
+    assert systemd.wait_readable(20)
+    assert_equal "READY=1", systemd.recv(100)
     assert_path_exists "#{scratch_dir}/in"
     child.signal(:TERM).finish
-    assert_equal "STOPPING=1", bell.recv(100)
+    assert_equal "STOPPING=1", systemd.recv(100)
     serve("--file", file, env: {"NOTIFY_SOCKET" => "#{path}/nosuch"}).wait_for(
       "systemd was not notified"
     )
   end
 
-  test "CURVE: the same keys for all sides; without the server's key nothing is heard" do
+  test "CURVE: all sides use the same keys; without the server's key no record arrives" do
     keys = Godwit::Curve.keypair
     File.write("#{scratch_dir}/keys", keys.secret_key, perm: 0o600)
     child = serve("--keys", "#{scratch_dir}/keys", "--verbose")
@@ -449,7 +450,7 @@ class CLILogServeTest < Godwit::TestCase
     expected ? assert_equal(expected, value) : assert_nil(value)
   end
 
-  test "a wrong command line is told" do
+  test "a wrong command line is reported" do
     {[] => "needs --in", %w[--in tcp://:1] => "needs --out",
      %w[--in foo --file f] => "is no endpoint",
      %w[--in tcp://:1 --out tcp://:2 --keep 3] => "need --file",

@@ -5,7 +5,7 @@ require "godwit/cli"
 require "pty"
 require_relative "../logger/made_records"
 
-# `godwit log tail` and `godwit log send`, in processes of their own.
+# `godwit log tail` and `godwit log send`, in separate processes.
 class CLILogTest < Godwit::TestCase
   include MadeRecords
 
@@ -15,13 +15,13 @@ class CLILogTest < Godwit::TestCase
 
   def endpoint = @endpoint ||= "ipc://#{scratch_dir}/log"
 
-  # A tail that binds, and what it showed at its end.
+  # A tail that binds, and its output at its end.
   def tail(*options, **more) = log("tail", endpoint, "--bind", "--timeout", 20, *options, **more)
 
   def push(**options) = open_socket(:PUSH, linger: 5, **options).connect(endpoint)
 
-  # What a tail with these options shows of these messages; the last one is shown in any case and
-  # taken away.
+  # What a tail with these options prints for these messages. The last message is printed with any
+  # options and is removed.
   def shown(*options, messages)
     child = tail(*options)
     push.send_many(messages)
@@ -37,7 +37,7 @@ class CLILogTest < Godwit::TestCase
     [status, out, err]
   end
 
-  test "what send says tail shows" do
+  test "tail shows send's text" do
     child = tail("--count", 1, "--format", "%<level>s %<host>s %<prog>s %{message}")
     result =
       assert_child log(
@@ -120,8 +120,8 @@ class CLILogTest < Godwit::TestCase
      ["--prog", "billing", "--host", "web1"] => [1, 2], ["--tag", "req-9"] => [1],
      ["--grep", "ref.sed", "--exclude", "user=42"] => [3],
      ["--grep", "ok", "--grep", "stop"] => [2, 4]}.each.with_index do |(options, seqs), index|
-      # libzmq takes the path of a closed one away some time later, even when it is another's by
-      # then
+      # libzmq deletes the path of a closed socket a little later, even if another socket owns the
+      # path by then
       @endpoint = "ipc://#{scratch_dir}/#{index}"
       # Fits in any case.
       last =
@@ -170,7 +170,7 @@ class CLILogTest < Godwit::TestCase
     assert_equal "--:--:--.------ ANY   \ufffd\\x00bare\n", fourth
   end
 
-  test "what is foreign is counted, and shown with --verbose" do
+  test "foreign messages are counted, and shown with --verbose" do
     [[], ["--verbose"]].each do |options|
       child = tail("--count", 1, "--stats", *options)
       push.send_many([*foreign, frames(1)])
@@ -201,14 +201,14 @@ class CLILogTest < Godwit::TestCase
       ).finish.status.exitstatus
   end
 
-  test "loss is told, also when it ends by itself" do
+  test "loss is reported, also when the command ends by itself" do
     child = tail("--count", 2)
     push.send_many([frames(1), frames(9)])
     assert_includes assert_child(child.finish).stderr.force_encoding("UTF-8"),
       "received 2 · lost 7 · 1 writer"
   end
 
-  test "--state: what came between two runs is lost, and told" do
+  test "--state: records sent between two runs are lost and reported" do
     [[[1, 2], 0], [[5, 6], 2]].each do |seqs, lost|
       child = tail("--count", 2, "--stats", "--state", "#{scratch_dir}/state")
       sender = push
@@ -220,7 +220,7 @@ class CLILogTest < Godwit::TestCase
     assert_equal 2, run_here("tail", endpoint, "--state", "#{scratch_dir}/state").first
   end
 
-  test "what reads it may go away" do
+  test "the reader of the output may close it" do
     child =
       start_command(
         [
@@ -233,7 +233,7 @@ class CLILogTest < Godwit::TestCase
     sender.send(frames(1))
     child.wait_for("text 1\n")
     sender.send(frames(2))
-    in_thread { 3.step { |seq| sender.send(frames(seq)) } } # the pipe breaks at one of them
+    in_thread { 3.step { |seq| sender.send(frames(seq)) } } # one of these writes gets EPIPE
     result = child.finish
     assert_equal [141, "text 1\n", ""], [result.status.exitstatus, result.stdout, result.stderr]
   end
@@ -247,14 +247,14 @@ class CLILogTest < Godwit::TestCase
     assert_child child.finish
   end
 
-  test "--stats tells again and again" do
+  test "--stats prints repeatedly" do
     child =
       start_command(
         ["sh", "-c", 'exec "$@" 2>&1', "-", *COMMAND, "tail", endpoint, "--bind", "--stats"]
       )
     push.send(frames(1))
-    told = child.wait_for(/^received 1 .*\n/).stdout.scan(/^received /).size
-    child.wait_for(/(^received .*\n){#{told + 3}}/) # 3 more
+    received = child.wait_for(/^received 1 .*\n/).stdout.scan(/^received /).size
+    child.wait_for(/(^received .*\n){#{received + 3}}/) # 3 more
     result = child.signal(:INT).finish
     assert_equal 130, result.status.exitstatus
     assert_match(/^received 1 · lost 0/, result.stdout.force_encoding("UTF-8").lines.last)
@@ -289,7 +289,8 @@ class CLILogTest < Godwit::TestCase
     terminal.read_nonblock(10_000)
   end
 
-  test "CURVE: a key in a file, a public key as it is or in a file; without it nothing comes" do
+  test "CURVE: a key in a file, a public key as text or in a file; without a key no record " \
+    "arrives" do
     server, client = Godwit::Curve.keypair, Godwit::Curve.keypair
     File.write("#{scratch_dir}/server", "#{server.secret_key}\n", perm: 0o600)
     File.write("#{scratch_dir}/server.pub", server.public_key)
@@ -312,7 +313,7 @@ class CLILogTest < Godwit::TestCase
     assert_equal ["one\ntwo\n", true], [result.stdout, result.stderr.start_with?("received 2 ")]
   end
 
-  test "keys that are none are told" do
+  test "invalid keys are reported" do
     File.write("#{scratch_dir}/none", "short\n", perm: 0o600)
     {["--server-key", "short"] => "a CURVE key is",
      ["--server-key", "#{scratch_dir}/none"] => "holds no public key",
@@ -337,7 +338,7 @@ class CLILogTest < Godwit::TestCase
     def writers = []
   end
 
-  test "what --last has shown does not come again" do
+  test "records that --last has shown are not shown again" do
     records = [*1..4].map { |seq| Godwit::Logger::Record.parse(frames(seq)) }
     other = Godwit::Logger::Record.parse(frames(1, writer: writer(7)))
     plain = Godwit::Logger::Record.parse(line("plain"))
@@ -358,7 +359,7 @@ class CLILogTest < Godwit::TestCase
     assert_equal [1, "godwit: #{taken} is in use\n"], [result.status.exitstatus, result.stderr]
   end
 
-  test "a wrong command line is told" do
+  test "a wrong command line is reported" do
     {[] => "log serve", ["shout"] => "not \"shout\"", ["tail"] => "which endpoint",
      ["tail", "foo"] => "is no endpoint", ["tail", endpoint, "x"] => "unexpected: x",
      ["tail", endpoint, "--level", "loud"] => "invalid log level: loud",

@@ -5,7 +5,7 @@ require "digest"
 require "shellwords"
 require "godwit/cli"
 
-# `godwit sh push` and `godwit sh pull`, in processes of their own.
+# `godwit sh push` and `godwit sh pull`, in separate processes.
 class CLIShTest < Godwit::TestCase
   COMMAND = [RbConfig.ruby, "-W", "-Ilib", "exe/godwit", "sh"].freeze
   WENT_AWAY = "godwit: the other side went away before its end\n"
@@ -34,7 +34,7 @@ class CLIShTest < Godwit::TestCase
 
   def statuses(*results) = results.map { |result| result.status.exitstatus }
 
-  test "a pull prints what the command wrote, byte for byte" do
+  test "a pull prints the command's output, byte for byte" do
     random = Random.new(1)
     path = "#{scratch_dir}/bytes"
     bytes = random.bytes(300_000) + "x" * 200_000 + "\r\n\0no newline"
@@ -120,7 +120,7 @@ class CLIShTest < Godwit::TestCase
     assert_equal [[141, 0], "y\n" * 300], [statuses(pushed, pulled), pulled.stdout]
   end
 
-  test "rows without what ends them, for other readers, and put back" do
+  test "rows without their separators, for other readers, and with separators again" do
     socket = open_socket(:PULL).connect(endpoint)
     pushing = push("-0", "--chomp", ["printf", 'a\nb\0c\0'])
     assert_equal ["a\nb", "c"], 2.times.map { socket.recv(timeout: 20) }
@@ -148,7 +148,7 @@ class CLIShTest < Godwit::TestCase
     assert_equal 0, pushing.finish.status.exitstatus
   end
 
-  test "the other way round: a pull that is bound, where only the system knows" do
+  test "reversed direction: a pull that binds to a port chosen by the system" do
     pulling, target = bound_pull
     pushed = sh("push", target, "--connect", "--", "seq", 3).finish
     assert_equal [[0, 0], "1\n2\n3\n"], [statuses(pushed, pulling.finish), pulling.stdout]
@@ -164,7 +164,7 @@ class CLIShTest < Godwit::TestCase
       pulling.finish.then { |result| [result.status.exitstatus, result.stdout] }
   end
 
-  test "a wrong command line is told" do
+  test "a wrong command line is reported" do
     {[] => "type `sh push", ["shove"] => "not \"shove\"", ["push"] => "which endpoint",
      ["push", "tcp://:1"] => "which command", ["pull"] => "which endpoint",
      ["pull", "tcp://:1", "x"] => "unexpected: x",

@@ -3,15 +3,15 @@
 require "test_helper"
 require_relative "assertions"
 
-# Arguments that are not allowed: `rescue Godwit::Error` takes them all, and each says which
-# argument, what came, what is allowed.
+# Invalid arguments: `rescue Godwit::Error` rescues all errors, and each names the argument, the
+# value and the allowed values.
 class ArgumentsTest < Godwit::TestCase
   include Conformance::Assertions
 
   VALUE = Godwit::ArgumentValueError
   TYPE = Godwit::ArgumentTypeError
 
-  # What is wrong, the class, what the message must hold, the call with a DEALER of the test's.
+  # The fault, the class, the needed text of the message, the call with a DEALER of the test's.
   WRONG = [
     ["timeout: below 0", VALUE, /timeout is at least 0 seconds.*-1/, ->(s) { s.recv(timeout: -1) }],
     [
@@ -56,7 +56,7 @@ class ArgumentsTest < Godwit::TestCase
   ].freeze
 
   WRONG.each do |what, klass, says, call|
-    test "#{what}, and the socket works on" do
+    test "#{what}, and the socket stays usable" do
       a, b = connected_pair(:DEALER, :DEALER, transport: :inproc)
       assert_named(klass, says) { call.call(a) }
       assert_equal 1, a.endpoints.size
@@ -123,7 +123,7 @@ class ArgumentsTest < Godwit::TestCase
     assert_equal [ArgumentError, TypeError], [VALUE.superclass, TYPE.superclass]
   end
 
-  test "what libzmq alone refuses names the option and the value" do
+  test "an option that only libzmq refuses raises with the option and the value" do
     assert_named(
       Godwit::OptionError,
       /tcp_accept_filter.*an IP address or CIDR block.*libzmq refuses "x" \(String\)/
@@ -145,7 +145,7 @@ class ArgumentsTest < Godwit::TestCase
     pull = open_socket(:PULL, bind_to_device: "godwit-none")
     error = assert_raises(SystemCallError) { pull.bind("tcp://127.0.0.1:*") }
     assert_kind_of Godwit::Error, error
-    # Who may not choose a device at all.
+    # Users who may not choose a device at all.
     return assert_kind_of(Errno::EPERM, error) unless error.is_a?(Errno::ENODEV)
     assert_instance_of Godwit::InterfaceError, error
     assert_match(/bind_to_device: "godwit-none"/, error.message)
@@ -154,7 +154,7 @@ class ArgumentsTest < Godwit::TestCase
 
   {PUB: :wait_readable, PUSH: :wait_readable, SUB: :wait_writable,
    PULL: :wait_writable}.each do |type, wait|
-    test "#{wait} on a #{type} does not wait for what never comes" do
+    test "#{wait} on a #{type} does not wait for an event that never happens" do
       socket = open_socket(type).bind(endpoint_for(:inproc))
       says = (wait == :wait_readable) ? /a #{type} only sends/ : /a #{type} only receives/
       [[], [5]].each do |arguments|
@@ -168,7 +168,7 @@ class ArgumentsTest < Godwit::TestCase
     end
   end
 
-  test "what was allocated only is closed, and says so" do
+  test "an allocated object is closed, and its methods raise" do
     assert_equal "#<Godwit::Context closed>", Godwit::Context.allocate.inspect
     assert_equal "#<Godwit::PULL (closed)>", Godwit::PULL.allocate.inspect
     assert_named(Godwit::ClosedError, /Closed/) { Godwit::PULL.allocate.bind("inproc://x") }

@@ -3,13 +3,13 @@
 require "socket"
 require "support/ports"
 
-# What the conformance tests say in one line. They use the public API only, so that any backend can
-# run them.
+# Short forms of what the conformance tests assert. They use the public API only, so that any
+# backend can run them.
 module Conformance
-  # Errors that say what to do, messages that still flow, senders that are full.
+  # Errors that name the fix, messages that still flow, senders that are full.
   module Assertions
-    # An error of exactly this class, that says what to do.
-    # @param says [Regexp] what its message must hold
+    # Asserts an error of exactly this class, whose message names the fix.
+    # @param says [Regexp] the text that its message must hold
     # @return [Exception]
     def assert_named(klass, says, operation: nil)
       error = assert_raises(klass) { yield }
@@ -20,7 +20,7 @@ module Conformance
       error
     end
 
-    # As {#assert_named}, for errors without a class of their own: a subclass of their Errno class.
+    # Like {#assert_named}, for errors without a named class: a subclass of their Errno class.
     def assert_system_error(errno_class, says, operation:)
       error = assert_raises(errno_class) { yield }
       assert_kind_of Godwit::Error, error
@@ -35,7 +35,7 @@ module Conformance
     # @param least [Numeric] seconds
     def assert_takes(least, &block) = assert_operator(seconds(&block), :>=, least)
 
-    # One message each, in turn, through sockets that are joined.
+    # One message per socket, in turn, through connected sockets.
     def assert_flows(sender, receiver, message = "still here")
       sender.send(message, timeout: 5)
       assert_equal message, receiver.recv(timeout: 5)
@@ -45,21 +45,21 @@ module Conformance
     # still waits for libzmq's thread at its time-out is dropped with the recreated socket: that
     # happens when the machine stalls.
     # @return [String, Array<String>] the request, as the server got it
-    def ask_in_vain(client, server, request, timeout: 0.2)
+    def ask_without_reply(client, server, request, timeout: 0.2)
       eventually("no request arrived", deadline: 15) do
         assert_raises(Godwit::TimeoutError) { client.request(request, timeout: timeout) }
         server.recv(timeout: 1, exception: false)
       end
     end
 
-    # A request of one that will be refused. Where libzmq has refused it by now there is no peer
-    # that would take the request.
+    # Sends a request as a client that the server refuses. If libzmq has refused the client by now,
+    # no peer takes the request.
     # @return [Boolean] whether it went
     def ask(client)
       client.send_nonblock("let me in", exception: false) != :wait_writable
     end
 
-    # @param asked what {#ask} gave
+    # @param asked the result of {#ask}
     def assert_unserved(client, asked)
       return assert_raises(Godwit::TimeoutError) { client.recv(timeout: 0.1) } if asked
       assert_equal :wait_writable, client.send_nonblock("let me in", exception: false)

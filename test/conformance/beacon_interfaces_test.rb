@@ -3,8 +3,7 @@
 require "test_helper"
 require_relative "beacons"
 
-# Which interface a Godwit::Beacon takes, where it sends from and to, and what happens when the
-# network goes.
+# The interface that a Godwit::Beacon chooses, its addresses, and the loss of the network.
 class BeaconInterfacesTest < NetworkCase
   include Conformance::Beacons
 
@@ -18,12 +17,12 @@ class BeaconInterfacesTest < NetworkCase
     assert_equal ["", "*"], [anywhere.hostname, anywhere.interface]
   end
 
-  test "it sends from the address that was chosen, to its network's own broadcast address" do
+  test "a beacon sends from the chosen address, to its network's broadcast address" do
     Network.run("ip", "addr", "add", "10.77.0.50/24", "brd", "+", "dev", "gw0")
     receiver = open_beacon.subscribe
     directed = UDPSocket.new
     %i[REUSEADDR REUSEPORT].each { |name| directed.setsockopt(:SOCKET, name, true) }
-    directed.bind("10.77.0.255", port) # hears nothing that went to 255.255.255.255
+    directed.bind("10.77.0.255", port) # receives nothing that was sent to 255.255.255.255
     ["10.77.0.50", HERE].each do |address|
       beacon = open_beacon(interface: address, interval: 3600).publish(address)
       assert_equal [address, address], receiver.recv(timeout: 10)
@@ -49,7 +48,8 @@ class BeaconInterfacesTest < NetworkCase
     ENV["ZSYS_INTERFACE"] = before
   end
 
-  test "an interface that is not there, or cannot broadcast, is refused with those that can" do
+  test "an interface that is absent or cannot broadcast is refused, and the error lists usable " \
+    "interfaces" do
     ["nosuch0", "lo", "127.0.0.1", "10.9.9.9", "gw1"].each do |wanted|
       error = assert_raises(Godwit::InterfaceError) { open_beacon(interface: wanted) }
       assert_kind_of Errno::ENODEV, error
@@ -67,7 +67,7 @@ class BeaconInterfacesTest < NetworkCase
     end
   end
 
-  test "without a route it counts the failures and goes on" do
+  test "without a route a beacon counts the failures and keeps publishing" do
     beacon = open_beacon(interface: "*", interval: 0.01).publish("x")
     eventually { beacon.failed > 2 }
     assert_kind_of Errno::ENETUNREACH, beacon.last_error
@@ -84,7 +84,7 @@ class BeaconInterfacesTest < NetworkCase
     Network.run("ip", "route", "flush", "default")
   end
 
-  test "an interface that goes and comes back with another address" do
+  test "an interface that disappears and returns with another address" do
     beacon = open_beacon(interval: 0.01).publish("x")
     beacon.wait_sent(1, timeout: 10)
     Network.run("ip", "addr", "flush", "dev", "gw0")

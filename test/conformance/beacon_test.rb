@@ -3,13 +3,13 @@
 require "test_helper"
 require_relative "beacons"
 
-# Godwit::Beacon, in a network of its own.
+# Godwit::Beacon, in a separate network.
 class BeaconTest < NetworkCase
   include Conformance::Beacons
 
   Stop = Class.new(StandardError)
 
-  test "what one publishes another hears, with the sender's address, at once and again and again" do
+  test "a beacon receives another's payload with the sender's address, at once and repeatedly" do
     here = open_beacon(interval: 0.02)
     there = open_beacon.subscribe
     assert_same here, here.publish("gr\u00fcn \0\xff")
@@ -64,20 +64,20 @@ class BeaconTest < NetworkCase
     assert_equal ["before"], receiver.first(count + 1).map(&:last).uniq
   end
 
-  test "after silence nothing goes out" do
+  test "after silence no beacon is sent" do
     receiver = open_beacon.subscribe
     beacon = open_beacon(interval: 0.001).publish("x")
     receiver.recv(timeout: 10)
     assert_same beacon, beacon.silence
     sent = beacon.sent
     shout("last")
-    heard = receiver.take_while { |_, payload| payload != "last" }
-    assert_operator heard.size, :<=, sent
+    received = receiver.take_while { |_, payload| payload != "last" }
+    assert_operator received.size, :<=, sent
     assert_nil beacon.wait_sent(sent + 1, timeout: 0.1, exception: false)
     assert_equal :wait_readable, receiver.recv_nonblock(exception: false)
   end
 
-  test "nothing is heard before subscribe, nor after unsubscribe, but what was heard stays" do
+  test "no beacon arrives before subscribe or after unsubscribe, but received ones stay" do
     beacon = open_beacon
     dealt_with = dealt_with(beacon)
     shout("early")
@@ -93,7 +93,7 @@ class BeaconTest < NetworkCase
     assert_nil beacon.recv(timeout: 0, exception: false)
   end
 
-  test "a prefix chooses, and another one replaces it" do
+  test "a prefix filters, and a new prefix replaces the old" do
     beacon = open_beacon.subscribe("a.")
     shout("b.1", "a", "a.1", "", "a.2")
     assert_equal %w[a.1 a.2], beacon.first(2).map(&:last)
@@ -110,14 +110,14 @@ class BeaconTest < NetworkCase
     beacon.wait_sent(1, timeout: 10)
   end
 
-  test "its own beacons are not heard, also the last ones, unless it says so" do
+  test "a beacon's own broadcasts are filtered, also the last ones, unless own: is set" do
     beacon = open_beacon(interval: 0.001).subscribe
     assert_predicate beacon, :noecho?
     20.times { |number| beacon.publish("own #{number}").wait_sent(beacon.sent + 1, timeout: 10) }
     beacon.silence
     shout("foreign")
     assert_equal "foreign", beacon.recv(timeout: 10).last
-    with_clock do |clock| # an echo is one for a second, not longer
+    with_clock do |clock| # a broadcast counts as an echo for a second, not longer
       sent = beacon.sent
       beacon.publish("own").wait_sent(sent + 1)
       beacon.silence
@@ -157,18 +157,18 @@ class BeaconTest < NetworkCase
 
   test "each yields address and payload until it is closed, and is Enumerable" do
     beacon = open_beacon.subscribe
-    heard = Queue.new
+    received = Queue.new
     readers = readers_of(beacon)
-    thread = in_thread { beacon.each { |address, payload| heard << [address, payload] } }
+    thread = in_thread { beacon.each { |address, payload| received << [address, payload] } }
     shout("x")
-    assert_equal [HERE, "x"], heard.pop
+    assert_equal [HERE, "x"], received.pop
     until_waiting(readers)
     beacon.close
     assert_same beacon, thread.value
     assert_kind_of Enumerator, beacon.each
   end
 
-  test "after close every call says so, and the port is free" do
+  test "after close every call raises, and the port is free" do
     beacon = open_beacon.publish("x").subscribe
     refute_predicate beacon, :closed?
     assert_nil beacon.close
@@ -199,7 +199,7 @@ class BeaconTest < NetworkCase
     assert_raises(Godwit::StateError) { open_beacon.send(:initialize, port) }
   end
 
-  test "what is not allowed is named" do
+  test "an invalid argument is named" do
     [-1, 0, 65_536].each do |bad|
       assert_raises(Godwit::ArgumentValueError) { Godwit::Beacon.new(bad) }
     end
@@ -231,7 +231,7 @@ class BeaconTest < NetworkCase
     assert_raises(Godwit::ArgumentValueError) { beacon.interval = 0 }
   end
 
-  test "other machines hear it, and it hears them" do
+  test "other machines and this one receive each other's beacons" do
     theirs = <<~RUBY
       require "godwit"
       $stdout.sync = true

@@ -6,8 +6,8 @@ require_relative "beacons"
 require "support/interrupts"
 require "support/tiny_scheduler"
 
-# What waits on a Godwit::Beacon ends on all that ends it; any number of threads share it; its own
-# thread ends with it.
+# Every ending ends a wait on a Godwit::Beacon; any number of threads share it; its thread ends with
+# it.
 class BeaconWaitsTest < NetworkCase
   include Conformance::Beacons
   include Godwit::TestSupport::Interrupts
@@ -41,28 +41,28 @@ class BeaconWaitsTest < NetworkCase
     test "#{name} lets other fibers run, and ends in a fiber" do
       not_on :jruby, "JRuby has no fiber scheduler"
       beacon = open_beacon.subscribe
-      told = []
+      order = []
       thread = Godwit::TestSupport::TinyScheduler.thread do
         Fiber.schedule do
-          told << call.call(beacon)
+          order << call.call(beacon)
         rescue Godwit::ClosedError
-          told << :closed
+          order << :closed
         end
-        Fiber.schedule { told << :other }
+        Fiber.schedule { order << :other }
         Fiber.schedule do
-          told << beacon.recv(timeout: 0.01, exception: false)
+          order << beacon.recv(timeout: 0.01, exception: false)
           (name == :recv) ? shout("x") : beacon.close
         end
       end
       assert thread.join(20), "the fibers hang"
-      assert_equal [:other, nil], told.first(2)
-      assert_equal({recv: [HERE, "x"], each: beacon, wait_sent: :closed}[name], told.last)
+      assert_equal [:other, nil], order.first(2)
+      assert_equal({recv: [HERE, "x"], each: beacon, wait_sent: :closed}[name], order.last)
     end
   end
 
-  test "a wake-up that a killed reader had goes to another" do
+  test "a wake-up of a killed reader goes to another" do
     beacon = open_beacon.subscribe
-    waiting = heard_of(beacon)
+    waiting = received_beacons(beacon)
     readers = readers_of(beacon)
     50.times do |round|
       killed = in_thread { beacon.recv(timeout: 20) }
@@ -92,7 +92,7 @@ class BeaconWaitsTest < NetworkCase
     assert_equal [:done] * 4, threads.map(&:value)
   end
 
-  test "it goes on publishing while it is flooded" do
+  test "a flooded beacon keeps publishing" do
     beacon = open_beacon(interval: 0.01, limit: 5).subscribe.publish("own")
     stop = false
     flood = in_thread { shout(*(["x"] * 50)) until stop }
@@ -100,18 +100,18 @@ class BeaconWaitsTest < NetworkCase
     assert_same beacon, beacon.wait_sent(beacon.sent + 20, timeout: 20)
     stop = true
     flood.join
-    # One that comes is there for a moment before the oldest goes.
-    eventually { heard_of(beacon).size == 5 }
+    # A new beacon is queued for a moment before the oldest is dropped.
+    eventually { received_beacons(beacon).size == 5 }
   end
 
-  test "one that is dropped is closed, and its thread ends" do
-    not_on :jruby, "when Java collects is not to be told"
+  test "an unreferenced beacon is closed, and its thread ends" do
+    not_on :jruby, "the moment of a Java collection is unpredictable"
     before = beacon_threads
     Thread.new { 5.times { Godwit::Beacon.new(port).publish("x") } }.join
     eventually("the threads of dropped Beacons live on", deadline: 20) do
       Thread.new { Array.new(1000) { Object.new } }.join
       GC.start
-      (beacon_threads - before).size <= 1 # one may be held by what lies about on the stack
+      (beacon_threads - before).size <= 1 # the conservative collector may find one on the stack
     end
     assert_operator beacon_threads.size, :<=, before.size + 1
   end
@@ -140,7 +140,7 @@ class BeaconWaitsTest < NetworkCase
     end
   end
 
-  test "a Ractor may have one" do
+  test "a Ractor may have a beacon" do
     not_on :jruby, "JRuby has no Ractors"
     result = assert_child run_child(<<~RUBY, [port])
       require "godwit"

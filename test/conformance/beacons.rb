@@ -25,9 +25,11 @@ module Conformance
     end
 
     # The payloads that wait for recv.
-    def heard_of(beacon) = beacon.instance_variable_get(:@thread).instance_variable_get(:@queue)
+    def received_beacons(beacon)
+      beacon.instance_variable_get(:@thread).instance_variable_get(:@queue)
+    end
 
-    # What its readers wait on, for until_waiting.
+    # The object that its readers wait on, for until_waiting.
     def readers_of(beacon) = count_waiters(beacon.instance_variable_get(:@thread), :@changed)
 
     # @return [Thread::Queue] that gets an entry for each datagram once the beacon's thread has

@@ -10,7 +10,8 @@ class ConstructorsTest < Godwit::TestCase
 
   TYPES = %i[REQ REP DEALER ROUTER PUB SUB XPUB XSUB PUSH PULL PAIR STREAM].freeze
 
-  # The default context is the process's: what these leave open is seen by the harness.
+  # The default context belongs to the process: the harness sees sockets that these tests leave
+  # open.
   TYPES.each do |type|
     test "#{type} by new, bind, connect, and a context's socket" do
       klass = Godwit.const_get(type)
@@ -85,7 +86,7 @@ class ConstructorsTest < Godwit::TestCase
     assert_equal [2, 1], [bound.endpoints.size, bound.send_hwm]
   end
 
-  test "when a constructor raises, nothing stays open" do
+  test "when a constructor raises, no socket stays open" do
     taken = open_socket(:PAIR).bind(endpoint_for(:tcp)).last_endpoint
     small = own(Godwit::Context.new(max_sockets: 40))
     bad = {
@@ -102,7 +103,7 @@ class ConstructorsTest < Godwit::TestCase
       Godwit::UnsupportedError => -> { Godwit::CLIENT.new(context: small) }
     }
     bad.delete(Godwit::UnsupportedError) if Godwit.has?(:draft)
-    GC.disable # which would close what was left open
+    GC.disable # which would close the open socket
     5.times { bad.each { |klass, call| assert_raises(klass, &call) } }
     # There is room for as many as before, as soon as libzmq has cleared away.
     sockets = []

@@ -8,7 +8,7 @@ require_relative "assertions"
 class ContextTest < Godwit::TestCase
   include Conformance::Assertions
 
-  test "several at once, each with its own sockets" do
+  test "several contexts at once, each with its own sockets" do
     contexts = Array.new(3) { own(Godwit::Context.new) }
     sockets = contexts.map { |one| own(one.socket(:PULL)).bind("inproc://same-name") }
     contexts.each_with_index do |one, i|
@@ -31,7 +31,7 @@ class ContextTest < Godwit::TestCase
     end
   end
 
-  test "an unknown or illegal option is refused, named, and nothing stays open" do
+  test "an unknown or illegal option is refused and named, and no socket stays open" do
     assert_named(Godwit::OptionError, /io_threads/) { Godwit::Context.new(io_treads: 1) }
     assert_named(Godwit::OptionError, /io_threads.*Integer/) { Godwit::Context.new(io_threads: -1) }
     assert_named(Godwit::OptionError, /linger/) { Godwit::Context.new(linger: -1) }
@@ -48,7 +48,8 @@ class ContextTest < Godwit::TestCase
     assert_predicate kept, :closed?
   end
 
-  test "socket_options are what its sockets start with, where they fit; the socket's own win" do
+  test "socket_options are the defaults of its sockets, where they apply; the socket's own " \
+    "options win" do
     own(
       one =
         Godwit::Context.new(
@@ -87,9 +88,9 @@ class ContextTest < Godwit::TestCase
     [before, after].each { |socket| socket.linger = 0 }
   end
 
-  test "close waits for the sockets' own linger, and only for what was sent" do
+  test "close waits for the sockets' own linger, and only for sent messages" do
     nobody = "tcp://127.0.0.1:#{free_port}"
-    # libzmq counts linger in whole milliseconds, from the beginning of the one it is in
+    # libzmq counts linger in whole milliseconds from the start of the current millisecond
     {nil => 0, 0 => 0, 0.1 => 0.099}.each do |linger, least|
       one = own(Godwit::Context.new(linger: 2 * HANG))
       push = own(one.socket(:PUSH))
@@ -100,7 +101,7 @@ class ContextTest < Godwit::TestCase
     end
   end
 
-  test "what was sent before close arrives after it" do
+  test "messages sent before close arrive after it" do
     pull = open_socket(:PULL).bind(endpoint_for(:tcp))
     one = own(Godwit::Context.new)
     push = one.socket(:PUSH).connect(pull.last_endpoint)
@@ -113,12 +114,12 @@ class ContextTest < Godwit::TestCase
   test "a socket's close does not wait, and its messages go on" do
     pull = open_socket(:PULL).bind(endpoint_for(:tcp))
     push = open_socket(:PUSH).connect(pull.last_endpoint)
-    push << "x" * 10_000_000 << "last" # more than the system takes while nobody reads
+    push << "x" * 10_000_000 << "last" # more than the system buffers without a reader
     push.close
     assert_equal "last", take(pull, 2).last
   end
 
-  test "shutdown: waiting calls and later ones raise, sockets can be closed" do
+  test "shutdown: waiting calls and later calls raise, sockets can be closed" do
     one = own(Godwit::Context.new)
     pull = own(one.socket(:PULL)).bind(endpoint_for(:inproc))
     waiting = in_thread { pull.recv }
@@ -143,7 +144,7 @@ class ContextTest < Godwit::TestCase
     threads.each { |thread| assert_raises(Godwit::ContextTerminatedError) { thread.value } }
   end
 
-  test "close under ten waiting threads: each hears of it, close ends" do
+  test "close under ten waiting threads: each thread raises, close returns" do
     one = own(Godwit::Context.new)
     threads = waiting_threads(one)
     assert_nil one.close
@@ -160,7 +161,7 @@ class ContextTest < Godwit::TestCase
       -> { push.wait_writable }, -> { pull.recv_into(+"") }, -> { push << "x" },
       -> { push.wait_connected }
     ]
-    # Sockets of their own where counting peers ends with the first message.
+    # Separate sockets where counting peers ends with the first message.
     counted = own(one.socket(:PUSH)).bind(endpoint_for(:tcp))
     calls[-1] = -> { counted.wait_connected }
     calls
@@ -170,7 +171,7 @@ class ContextTest < Godwit::TestCase
       end
   end
 
-  test "a closed context refuses everything but what asks nothing of it" do
+  test "a closed context refuses every call that needs it open" do
     one = Godwit::Context.new
     assert_nil one.close
     assert_nil one.close
@@ -199,7 +200,7 @@ class ContextTest < Godwit::TestCase
     ) # standard:disable Style/RescueModifier
   end
 
-  test "a closed default context is replaced by a new one" do
+  test "a closed default context is replaced by a new context" do
     first = Godwit.context
     assert_same first, Godwit.context
     assert_same first, Godwit::Context.default
@@ -211,7 +212,7 @@ class ContextTest < Godwit::TestCase
     assert_flows(own(Godwit::PUSH.connect(pull.last_endpoint)), pull)
   end
 
-  test "inspect tells the state" do
+  test "inspect shows the state" do
     one = own(Godwit::Context.new(io_threads: 3, max_sockets: 44))
     assert_match(/Godwit::Context.*io_threads=3.*max_sockets=44/, one.inspect)
     one.close
@@ -224,7 +225,7 @@ class ContextTest < Godwit::TestCase
     refute_equal 0, context.pointer
   end
 
-  test "closing one while other threads make sockets in it" do
+  test "close while other threads make sockets in the context" do
     Godwit::TestSupport::Length.of(5, long: 20).times do
       doomed = own(Godwit::Context.new(linger: 0))
       started = Queue.new
@@ -237,12 +238,12 @@ class ContextTest < Godwit::TestCase
             Thread.pass # libzmq gives a closed socket's place back some time later
           end
         rescue Godwit::ClosedError, Godwit::ContextTerminatedError
-          :told
+          :refused
         end
       end
       makers.size.times { started.pop }
       doomed.close
-      assert_equal [:told] * 3, makers.map(&:value)
+      assert_equal [:refused] * 3, makers.map(&:value)
     end
   end
 end

@@ -8,7 +8,7 @@ require_relative "assertions"
 class CurveKeysTest < Godwit::TestCase
   include Conformance::Assertions
 
-  # From RFC 26's reference implementation (zmq_curve(7)): a public key and its secret one.
+  # From RFC 26's reference implementation (zmq_curve(7)): a public key and its secret key.
   PUBLIC = "rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7"
   SECRET = "JTKVSB%%)wK0E.X)V>+}o?pNmC{O&4W4b!Ni{Lh6"
 
@@ -52,7 +52,7 @@ class CurveKeysTest < Godwit::TestCase
     end
   end
 
-  test "malformed keys are refused, saying what a key looks like, never showing it" do
+  test "malformed keys are refused with the right format, and are never shown" do
     ["", "Swordfish", SECRET[0..38], SECRET + "x", SECRET.tr("J", "\""), SECRET.tr("J", "ä"),
       "#" * 40, nil, 5, :key, [SECRET]].each do |key|
       calls = [

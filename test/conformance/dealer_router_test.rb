@@ -10,7 +10,7 @@ class DealerRouterTest < Godwit::TestCase
 
   under_gc_stress
 
-  each_transport("a ROUTER puts the sender's routing id in front, and sends to the one named in " \
+  each_transport("a ROUTER puts the sender's routing id in front, and sends to the peer named in " \
     "front") do |transport|
     router, dealer =
       connected_pair(:ROUTER, :DEALER, transport: transport, connect_options: {routing_id: "me"})
@@ -20,7 +20,7 @@ class DealerRouterTest < Godwit::TestCase
     assert_equal ["d", ["", "e"]], take(dealer, 2)
   end
 
-  each_transport("a peer without routing id gets one of five bytes, the first of them " \
+  each_transport("a peer without routing id gets an id of five bytes, the first of them " \
     "zero") do |transport|
     router, dealer = connected_pair(:ROUTER, :DEALER, transport: transport)
     dealer << "hello"
@@ -30,15 +30,15 @@ class DealerRouterTest < Godwit::TestCase
     assert_equal "you", dealer.recv(timeout: 5)
   end
 
-  each_transport("several peers get what is meant for them, in order") do |transport|
+  each_transport("several peers get their own messages, in order") do |transport|
     router = open_socket(:ROUTER).bind(endpoint_for(transport))
     dealers =
       %w[a b c].to_h do |id|
         [id, open_socket(:DEALER, routing_id: id).connect(router.last_endpoint)]
       end
     dealers.each { |id, dealer| 10.times { |i| dealer << "#{id}#{i}" } }
-    heard = take(router, 30).group_by(&:first).transform_values { |messages| messages.map(&:last) }
-    dealers.each_key { |id| assert_equal Array.new(10) { |i| "#{id}#{i}" }, heard[id] }
+    received = take(router, 30).group_by(&:first).transform_values { |list| list.map(&:last) }
+    dealers.each_key { |id| assert_equal Array.new(10) { |i| "#{id}#{i}" }, received[id] }
     10.times { |i| dealers.each_key { |id| router << [id, "to #{id} #{i}"] } }
     dealers.each do |id, dealer|
       assert_equal Array.new(10) { |i| "to #{id} #{i}" }, take(dealer, 10)
@@ -60,8 +60,7 @@ class DealerRouterTest < Godwit::TestCase
     assert_equal [%w[a b c]] * 5, take(router, 15).map(&:first).each_slice(3).map(&:sort)
   end
 
-  each_transport("a peer that sends without end does not keep another from being " \
-    "heard") do |transport|
+  each_transport("a peer that sends without end does not starve another") do |transport|
     router = open_socket(:ROUTER).bind(endpoint_for(transport))
     greedy, modest =
       %w[greedy modest].map do |id|
@@ -73,8 +72,8 @@ class DealerRouterTest < Godwit::TestCase
     assert(eventually { router.recv_many(1000, timeout: 5).include?(["modest", "me too"]) })
   end
 
-  each_transport("without mandatory a message to nobody is dropped, and the next one " \
-    "goes") do |transport|
+  each_transport("without mandatory a message to an unknown peer is dropped, and the next one is " \
+    "sent") do |transport|
     router, dealer =
       connected_pair(:ROUTER, :DEALER, transport: transport, connect_options: {routing_id: "me"})
     dealer << "here I am"
@@ -106,14 +105,15 @@ class DealerRouterTest < Godwit::TestCase
     assert_equal "hello", dealer.recv(timeout: 5)
   end
 
-  test "of two peers with one routing id the first stays, unless handover gives it to the second" do
-    {false => "first", true => "second"}.each do |handover, heard|
+  test "of two peers with one routing id the first keeps it, unless handover gives it to the " \
+    "second" do
+    {false => "first", true => "second"}.each do |handover, received|
       router = open_socket(:ROUTER, handover: handover).bind(endpoint_for(:tcp))
       first = open_socket(:DEALER, routing_id: "twin").connect(router.last_endpoint)
       first << "first"
       assert_equal ["twin", "first"], router.recv(timeout: 5)
-      # The ROUTER takes the second one's id with its first message: one that it refuses is never
-      # heard.
+      # The ROUTER reads the second peer's id with its first message: messages of a refused peer
+      # never arrive.
       second = open_socket(:DEALER, routing_id: "twin").connect(router.last_endpoint)
       second << "second"
       other = open_socket(:DEALER, routing_id: "other").connect(router.last_endpoint)
@@ -123,7 +123,7 @@ class DealerRouterTest < Godwit::TestCase
       assert_equal handover, messages.include?(["twin", "second"])
       router << ["twin", "for the one"]
       assert_equal "for the one",
-        {"first" => first, "second" => second}.fetch(heard).recv(timeout: 5)
+        {"first" => first, "second" => second}.fetch(received).recv(timeout: 5)
     end
   end
 

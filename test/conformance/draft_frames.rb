@@ -2,13 +2,13 @@
 
 require "support/draft_pairs"
 
-# What draft_test.rb runs on a libzmq with drafts: frames, messages, trackers and pollers with the
-# draft types.
+# The tests that draft_test.rb runs on a libzmq with drafts: frames, messages, trackers and pollers
+# with the draft types.
 module DraftFrames
   extend DraftPairs::Naming
   include DraftPairs
 
-  each_transport("a SERVER's frame knows its peer, and goes back without a copy") do |transport|
+  each_transport("a SERVER's frame knows its peer, and is sent back without a copy") do |transport|
     server, client, id = server_and_client(transport)
     client.send("question")
     frame = server.recv_frame(timeout: 5)
@@ -44,7 +44,7 @@ module DraftFrames
     assert tracker.wait(5)
   end
 
-  test "a DGRAM's message goes back to where it came from" do
+  test "a DGRAM's message can be sent back to its sender" do
     first = Godwit::TestSupport::Ports.free(2, socket: UDPSocket)
     one, two = [first, first + 1].map { |port| "127.0.0.1:#{port}" }
     here, there = [one, two].map { |address| open_socket(:DGRAM).bind("udp://#{address}") }

@@ -2,7 +2,8 @@
 
 require "support/draft_pairs"
 
-# What draft_test.rb runs on a libzmq with drafts: each type both ways, and wrong uses.
+# The tests that draft_test.rb runs on a libzmq with drafts: each type in both directions, and wrong
+# uses.
 module DraftScenarios
   extend DraftPairs::Naming
   include DraftPairs
@@ -18,7 +19,7 @@ module DraftScenarios
     assert_equal %w[x y z], take(client, 3)
   end
 
-  test "a SERVER tells its CLIENTs apart" do
+  test "a SERVER distinguishes its CLIENTs" do
     server = open_socket(:SERVER).bind(endpoint_for(:tcp))
     clients = Array.new(3) { |i| open_socket(:CLIENT).connect(server.last_endpoint) << i.to_s }
     3.times do
@@ -61,7 +62,7 @@ module DraftScenarios
     assert_equal [endpoint], dish.endpoints
   end
 
-  test "what is too large for udp never reaches libzmq" do
+  test "a message that is too large for udp never reaches libzmq" do
     endpoint = "udp://127.0.0.1:#{udp_port}"
     radio = open_socket(:RADIO)
     radio.send("x" * 100_000, group: "tcp takes it")
@@ -88,7 +89,7 @@ module DraftScenarios
     assert_named(Godwit::UnsupportedError, /only sends/) { scatter.recv(timeout: 0) }
   end
 
-  each_transport("CHANNEL both ways") do |transport|
+  each_transport("CHANNEL in both directions") do |transport|
     a, b = connected_pair(:CHANNEL, :CHANNEL, transport: transport)
     a << "to b"
     b << "to a"
@@ -98,7 +99,7 @@ module DraftScenarios
       b.recv_many(100, timeout: 5).then { |got| got + take(b, 100 - got.size) }
   end
 
-  each_transport("PEER writes first to whom it connected") do |transport|
+  each_transport("PEER writes first to the peer it connected to") do |transport|
     bound = open_socket(:PEER).bind(endpoint_for(transport))
     peer = open_socket(:PEER)
     number = peer.connect_peer(bound.last_endpoint)
@@ -165,7 +166,7 @@ module DraftScenarios
     end
   end
 
-  test "DGRAM sends to and hears from addresses" do
+  test "DGRAM sends to and receives from addresses" do
     one, other = Array.new(2) { open_socket(:DGRAM).bind("udp://127.0.0.1:#{udp_port}") }
     address = other.last_endpoint.delete_prefix("udp://")
     from, body = eventually do

@@ -2,7 +2,7 @@
 
 require "support/draft_pairs"
 
-# What draft_test.rb runs on a libzmq with drafts: waiting, and what ends it.
+# The tests that draft_test.rb runs on a libzmq with drafts: waits and their endings.
 module DraftWaits
   extend DraftPairs::Naming
   include DraftPairs
@@ -28,7 +28,7 @@ module DraftWaits
     end
   end
 
-  test "a waiting receiver gets what comes, again and again" do
+  test "a waiting receiver gets messages repeatedly" do
     server, client, id = server_and_client
     echo =
       in_thread do
@@ -44,7 +44,7 @@ module DraftWaits
     assert_operator id, :>, 0
   end
 
-  test "a sender waits for room, and goes on when there is some" do
+  test "a sender waits for room, and resumes when there is some" do
     server, client, id =
       server_and_client(
         :inproc,

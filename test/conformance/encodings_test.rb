@@ -8,7 +8,7 @@ class EncodingsTest < Godwit::TestCase
 
   def pair(**options) = connected_pair(:PULL, :PUSH, transport: :inproc, bind_options: options)
 
-  test "any encoding goes out byte for byte, and comes in binary" do
+  test "any encoding is sent byte for byte, and received as binary" do
     pull, push = pair
     ["grüße", "grüße".encode("UTF-16LE"), "grüße".encode("ISO-8859-1"), "\xff\xfe",
       "a".encode("US-ASCII")]

@@ -6,12 +6,11 @@ require "test_helper"
 require "uri"
 require_relative "assertions"
 
-# Bad endpoints: each is refused by name, says what to do, and leaves the socket as it was.
+# Bad endpoints: each is refused by name and with the fix, and leaves the socket unchanged.
 class EndpointErrorsTest < Godwit::TestCase
   include Conformance::Assertions
 
-  # A pair with a message on its way: it must still be there after what the block does to either of
-  # them.
+  # A pair with a message in transit: it must still arrive after the block has used either socket.
   def unharmed(transport = :tcp)
     pull, push = connected_pair(:PULL, :PUSH, transport: transport)
     push << "accepted before"
@@ -145,7 +144,7 @@ class EndpointErrorsTest < Godwit::TestCase
     server&.close
   end
 
-  # libzmq removes the file that it finds (which may be a dead process's) and makes its own.
+  # libzmq removes an existing file (which may be a dead process's) and makes a new one.
   test "an ipc path in use is taken over: new peers reach the second socket, earlier peers stay " \
     "with the first" do
     endpoint = endpoint_for(:ipc_file)
@@ -199,7 +198,7 @@ class EndpointErrorsTest < Godwit::TestCase
     end
   end
 
-  # Root may write anywhere: the child gives that up when it has it.
+  # Root may write anywhere: the child drops root.
   test "an ipc path that may not be written" do
     not_on :jruby, "JRuby cannot change its user"
     File.chmod(0o555, scratch_dir)
@@ -231,7 +230,7 @@ class EndpointErrorsTest < Godwit::TestCase
     File.chmod(0o755, scratch_dir)
   end
 
-  test "what is no String" do
+  test "an endpoint that is no String" do
     unharmed do |pull|
       [nil, 5555, :tcp, ["tcp://127.0.0.1:*"], URI("tcp://127.0.0.1:5555")].each do |what|
         %i[bind connect unbind disconnect].each do |operation|
@@ -243,7 +242,7 @@ class EndpointErrorsTest < Godwit::TestCase
     end
   end
 
-  test "of several endpoints those before the bad one stand" do
+  test "of several endpoints those before the bad one stay bound or connected" do
     dealer = open_socket(:DEALER)
     assert_raises(Godwit::EndpointError) do
       dealer.bind("tcp://127.0.0.1:*", "nonsense", "tcp://127.0.0.1:*")

@@ -66,7 +66,7 @@ class EndpointsTest < Godwit::TestCase
     end
   end
 
-  test "ports: goes with a tcp wildcard, and is a Range of numbers" do
+  test "ports: requires a tcp wildcard, and is a Range of numbers" do
     [["tcp://127.0.0.1:5555", 5000..5001], ["inproc://x", 5000..5001],
       ["tcp://127.0.0.1:*", "5000"], ["tcp://127.0.0.1:*", 5000],
       ["tcp://127.0.0.1:*", "a".."b"]].each do |endpoint, ports|
@@ -95,7 +95,7 @@ class EndpointsTest < Godwit::TestCase
     assert_equal %w[0 1 2 3 4 5], take(pull, 6).sort
   end
 
-  each_transport("unbind by the name given or resolved: nobody new comes in") do |transport|
+  each_transport("unbind by the name given or resolved: no new peer can connect") do |transport|
     %i[given resolved].each do |name|
       given = (transport == :tcp) ? "tcp://#{own_host}:*" : endpoint_for(transport)
       dealer = open_socket(:DEALER).bind(given)
@@ -103,7 +103,7 @@ class EndpointsTest < Godwit::TestCase
       assert_same dealer, dealer.unbind({given: given, resolved: resolved}.fetch(name))
       assert_empty dealer.endpoints
       assert_nil dealer.last_endpoint
-      # The name is free again once libzmq has let go of it.
+      # The name is free again once libzmq has released it.
       again = open_socket(:DEALER)
       eventually do
         again.bind(resolved) && true
@@ -114,7 +114,7 @@ class EndpointsTest < Godwit::TestCase
     end
   end
 
-  each_transport("disconnect: what is sent afterwards goes elsewhere") do |transport|
+  each_transport("disconnect: later messages go to other peers") do |transport|
     first, second = Array.new(2) { open_socket(:PULL).bind(endpoint_for(transport)) }
     push = open_socket(:PUSH).connect(first.last_endpoint, second.last_endpoint)
     assert_same push, push.disconnect(first.last_endpoint)
@@ -127,7 +127,7 @@ class EndpointsTest < Godwit::TestCase
     assert_equal 4, take(first, 2).size + take(second, 2).size
   end
 
-  each_transport("of two connections to one endpoint disconnect ends both") do |transport|
+  each_transport("disconnect ends both of two connections to one endpoint") do |transport|
     pull = open_socket(:PULL).bind(endpoint_for(transport))
     push = open_socket(:PUSH).connect(pull.last_endpoint, pull.last_endpoint)
     push.disconnect(pull.last_endpoint)
@@ -137,7 +137,7 @@ class EndpointsTest < Godwit::TestCase
     assert_flows(push.connect(pull.last_endpoint), pull)
   end
 
-  each_transport("unbind and disconnect of what is not there") do |transport|
+  each_transport("unbind and disconnect of unknown endpoints") do |transport|
     bound, connected = connected_pair(:DEALER, :DEALER, transport: transport)
     other = {tcp: "tcp://127.0.0.1:#{free_port}"}.fetch(transport) { endpoint_for(transport) }
     {unbind: [bound, other], disconnect: [connected, other]}.each do |operation, (socket, endpoint)|
@@ -224,7 +224,7 @@ class EndpointsTest < Godwit::TestCase
     assert_equal "early", pull.recv(timeout: 5)
   end
 
-  test "inproc names are those of one context" do
+  test "inproc names belong to one context" do
     name = endpoint_for(:inproc)
     other = own(Godwit::Context.new)
     here = open_socket(:PULL).bind(name)

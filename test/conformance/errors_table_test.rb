@@ -5,7 +5,7 @@ require_relative "../test_helper"
 # api/errors.yml and Errors.build: from an errno to the exception that a user meets.
 class ErrorsTableTest < Godwit::TestCase
   EFSM, ENOCOMPATPROTO, ETERM, EMTHREAD = *156_384_763..156_384_766
-  # What a user may rescue, and for which errno and operation it comes.
+  # The classes that a user may rescue, with their errno and operation.
   EXPECTED = [
     [Errno::ETIMEDOUT::Errno, :recv, Godwit::TimeoutError, Errno::ETIMEDOUT, true],
     [
@@ -62,7 +62,7 @@ class ErrorsTableTest < Godwit::TestCase
     end
   end
 
-  def test_superclasses_of_those_that_godwit_finds_itself
+  def test_superclasses_of_errors_that_godwit_detects
     {ForkedError: IOError, OptionError: ArgumentError, CurveKeyError: ArgumentError,
      MessageTypeError: TypeError,
      MessageError: ArgumentError, MultipartError: StandardError}.each do |name, parent|
@@ -75,7 +75,7 @@ class ErrorsTableTest < Godwit::TestCase
     end
   end
 
-  def test_would_block_is_a_class_of_its_own
+  def test_would_block_has_its_own_class
     [Godwit::EAGAINWaitReadable, Godwit::EAGAINWaitWritable].each do |klass|
       assert_includes klass.ancestors, Godwit::WouldBlock
     end
@@ -116,14 +116,14 @@ class ErrorsTableTest < Godwit::TestCase
       Godwit::Errors.build(Errno::EINVAL::Errno, :connect, "ipc://@name").endpoint
   end
 
-  def test_an_errno_outside_the_table_has_one_class_forever
+  def test_an_errno_outside_the_table_keeps_one_class
     first, second = Array.new(2) { Godwit::Errors.build(Errno::EBADF::Errno, :recv) }
     assert_same first.class, second.class
     assert_equal Errno::EBADF, first.class.superclass
     assert_equal "Godwit::SystemError::EBADF", first.class.name
   end
 
-  def test_an_errno_that_nobody_knows
+  def test_an_unknown_errno
     error = Godwit::Errors.build(54_321, :recv)
     assert_kind_of SystemCallError, error
     assert_kind_of Godwit::SystemError, error
@@ -131,7 +131,7 @@ class ErrorsTableTest < Godwit::TestCase
     assert_includes error.message, "54321"
   end
 
-  def test_ruby_s_ways_to_raise_keep_class_and_message
+  def test_all_forms_of_raise_keep_class_and_message
     error = assert_raises(Godwit::TimeoutError) { raise Godwit::TimeoutError, "late" }
     assert_equal ["late", Errno::ETIMEDOUT::Errno, true],
       [error.message, error.errno, error.retriable?]

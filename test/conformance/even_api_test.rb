@@ -3,7 +3,7 @@
 require "test_helper"
 require_relative "assertions"
 
-# What holds for all classes alike: Enumerable, pattern matching, unknown keywords, bad values.
+# Rules for all classes: Enumerable, pattern matching, unknown keywords, bad values.
 class EvenApiTest < Godwit::TestCase
   include Conformance::Assertions
 

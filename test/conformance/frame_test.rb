@@ -11,7 +11,7 @@ class FrameTest < Godwit::TestCase
 
   BYTES = (0..255).to_a.pack("C*").freeze
 
-  # A frame that was received, of the same bytes as one that was made.
+  # A received frame with the same bytes as a frame made here.
   def frames_of(bytes)
     pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
     push.send(bytes)
@@ -34,7 +34,7 @@ class FrameTest < Godwit::TestCase
     end
   end
 
-  test "byteslice takes what String#byteslice takes" do
+  test "byteslice takes the arguments of String#byteslice" do
     frames_of(BYTES).each_value do |frame|
       [0, 1, 255, 256, 300, -1, -256, -257].each do |start|
         assert_same_slice frame, start
@@ -61,7 +61,7 @@ class FrameTest < Godwit::TestCase
     end
   end
 
-  test "a slice is binary and the caller's own" do
+  test "a slice is binary and belongs to the caller" do
     frame = Godwit::Frame.new("hello")
     slice = frame.byteslice(0, 2)
     slice << "p"
@@ -93,14 +93,14 @@ class FrameTest < Godwit::TestCase
     end
   end
 
-  test "what unpack gave stays when the frame is gone" do
+  test "unpack's results stay valid when the frame is gone" do
     frame = Godwit::Frame.new("x" * 100)
     kept = frame.unpack1("a*")
     frame.close
     assert_equal "x" * 100, kept
   end
 
-  test "equality and order are those of the bytes" do
+  test "equality and order follow the bytes" do
     one, same, other =
       frames_of("abc")[:received],
       Godwit::Frame.new("abc"),
@@ -166,7 +166,7 @@ class FrameTest < Godwit::TestCase
     end
   end
 
-  test "a frame closed within its own each_byte says so" do
+  test "a frame closed within its own each_byte raises" do
     frame = Godwit::Frame.new("abc")
     assert_raises(Godwit::GoneError) { frame.each_byte { frame.close } }
     frame = Godwit::Frame.new("abc")
@@ -174,7 +174,7 @@ class FrameTest < Godwit::TestCase
     refute_predicate frame, :gone?
   end
 
-  test "dup shares the bytes, and lives on its own" do
+  test "dup shares the bytes, and has its own lifetime" do
     frames_of("z" * 10_000).each_value do |frame|
       copies = [frame.dup, frame.clone, frame.dup.dup]
       frame.close
@@ -186,7 +186,7 @@ class FrameTest < Godwit::TestCase
     end
   end
 
-  test "a frozen frame stays: it is not closed, and sent again and again" do
+  test "a frozen frame stays: it is not closed, and can be sent repeatedly" do
     frames_of("q" * 5000).each_value do |frame|
       frame.freeze
       assert_raises(FrozenError) { frame.close }

@@ -23,7 +23,7 @@ class FramesTest < Godwit::TestCase
     assert_raises(Godwit::TimeoutError) { pull.recv_message(timeout: 0.01) }
   end
 
-  each_transport("recv_frame hands out a message's frames one by one") do |transport|
+  each_transport("recv_frame returns a message's frames one by one") do |transport|
     pull, push = connected_pair(:PULL, :PUSH, transport: transport)
     push.send_many(MESSAGES)
     seen = []
@@ -77,7 +77,7 @@ class FramesTest < Godwit::TestCase
     assert_named(Godwit::GoneError, /gone/) { push << ["a", two] }
   end
 
-  each_transport("what was received is passed on without a copy") do |transport|
+  each_transport("a received message is passed on without a copy") do |transport|
     pull, push = connected_pair(:PULL, :PUSH, transport: transport)
     last, forward = connected_pair(:PULL, :PUSH, transport: transport)
     MESSAGES.each do |message|
@@ -87,7 +87,7 @@ class FramesTest < Godwit::TestCase
     end
   end
 
-  test "one frame twice in a message" do
+  test "the same frame twice in a message" do
     pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
     frame = Godwit::Frame.new("x" * 1000)
     push.send([frame, "-", frame])
@@ -95,7 +95,7 @@ class FramesTest < Godwit::TestCase
     assert_predicate frame, :gone?
   end
 
-  test "one frame twice in a batch: the second is refused, the first went" do
+  test "the same frame twice in a batch: the second is refused, the first was sent" do
     pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
     frame = Godwit::Frame.new("x")
     error = assert_raises(Godwit::GoneError) { push.send_many([frame, "b", frame, "c"]) }
@@ -129,8 +129,7 @@ class FramesTest < Godwit::TestCase
     assert_equal "a", pull.recv(timeout: 5)
   end
 
-  # Runs each block in a thread of its own, again and again, both at the same time; gives what they
-  # gave.
+  # Runs each block in a new thread, repeatedly, both at the same time; returns their results.
   def at_once(times, *blocks)
     queues = blocks.map { Thread::Queue.new }
     given = Thread::Queue.new
@@ -155,7 +154,7 @@ class FramesTest < Godwit::TestCase
     workers&.each(&:join)
   end
 
-  test "of two threads that send one frame at once one has sent it, and the other is refused" do
+  test "of two threads that send the same frame at once one sends it, and the other is refused" do
     pairs = Array.new(2) { connected_pair(:PULL, :PUSH, transport: :inproc) }
     sends = pairs.map { |_, push| ->(frame) { push.send(frame) && :sent } }
     at_once(500, *sends) do |outcomes|
@@ -179,7 +178,7 @@ class FramesTest < Godwit::TestCase
     end
   end
 
-  each_transport("send_frame holds the parts back and sends them as one") do |transport|
+  each_transport("send_frame keeps the parts and sends them as one message") do |transport|
     pull, push = connected_pair(:PULL, :PUSH, transport: transport)
     part = +"b"
     assert_same push, push.send_frame("a", more: true)
@@ -192,7 +191,7 @@ class FramesTest < Godwit::TestCase
     assert_equal ["between", %w[a b c], "alone"], take(pull, 3)
   end
 
-  test "a send_frame that fails keeps what it holds, and can be made again" do
+  test "a send_frame that fails keeps its parts, and can be repeated" do
     push = open_socket(:PUSH)
     push.send_frame("a", more: true)
     assert_raises(Godwit::TimeoutError) { push.send_frame("b", timeout: 0.01) }
@@ -207,7 +206,7 @@ class FramesTest < Godwit::TestCase
     assert_equal %w[a b], pull.recv(timeout: 5)
   end
 
-  test "discard_frames forgets what is held and what is left" do
+  test "discard_frames forgets kept and remaining frames" do
     pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
     push.send_frame("a", more: true)
     assert_same push, push.discard_frames
@@ -218,7 +217,7 @@ class FramesTest < Godwit::TestCase
     assert_equal "e", pull.recv_frame(timeout: 5).to_s
   end
 
-  test "each fiber and thread holds parts of its own, and reads the rest of its own message" do
+  test "each fiber and thread has its own parts, and reads the rest of its own message" do
     pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
     senders =
       Array.new(3) do |i|
@@ -237,7 +236,7 @@ class FramesTest < Godwit::TestCase
     assert_equal ["alone", %w[x y]], take(pull, 2)
   end
 
-  test "the rest of a partly read message is of its fiber alone, and goes with it" do
+  test "the rest of a partly read message belongs to its fiber alone, and ends with it" do
     pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
     push.send(%w[a b]).send("c").send("d")
     assert_equal "a", in_thread { pull.recv_frame(timeout: 5).to_s }.value
@@ -253,7 +252,7 @@ class FramesTest < Godwit::TestCase
     assert_equal "b", pull.recv_frame(timeout: 5).to_s
   end
 
-  test "a closed socket says so frame by frame too" do
+  test "a closed socket raises for single frames too" do
     pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
     push.send(%w[a b])
     pull.recv_frame(timeout: 5)

@@ -5,8 +5,8 @@
 require "test_helper"
 require_relative "assertions"
 
-# `use_fd`, a socket that listens already: libzmq would end the process on a bad one, so those are
-# tried in a child process.
+# `use_fd`, an already listening socket: libzmq would end the process on a bad descriptor, so a
+# child process tries them.
 class GivenDescriptorTest < Godwit::TestCase
   include Conformance::Assertions
 
@@ -50,8 +50,8 @@ class GivenDescriptorTest < Godwit::TestCase
     end
   end
 
-  test "a good one, bound twice and by two sockets: libzmq gets duplicates, the giver's stays " \
-    "open" do
+  test "a valid descriptor, bound twice and by two sockets: libzmq gets duplicates, the original " \
+    "stays open" do
     result = assert_child run_child(<<~RUBY)
       require "godwit"
       require "socket"

@@ -5,7 +5,7 @@
 require "test_helper"
 require_relative "assertions"
 
-# What the module tells of itself; inspect.
+# What the module reports about itself; inspect.
 class LibraryTest < Godwit::TestCase
   include Conformance::Assertions
 
@@ -16,7 +16,7 @@ class LibraryTest < Godwit::TestCase
     assert_includes %i[native ffi], Godwit::BACKEND
   end
 
-  test "has? knows what libzmq was built with" do
+  test "has? reports libzmq's features" do
     assert_equal true, Godwit.has?(:ipc)
     assert_equal Godwit.has?(:curve), Godwit.has?("curve")
     assert_equal false, Godwit.has?(:carrier_pigeons)
@@ -77,7 +77,7 @@ class LibraryTest < Godwit::TestCase
     assert_raises(Godwit::ClosedError) { a.pointer }
   end
 
-  test "zmq_fd becomes readable when something comes" do
+  test "zmq_fd becomes readable when a message arrives" do
     a, b = connected_pair(:PAIR, :PAIR, transport: :tcp)
     io = IO.for_fd(a.zmq_fd, autoclose: false)
     b << "x"
@@ -85,7 +85,7 @@ class LibraryTest < Godwit::TestCase
     assert_equal "x", a.recv(timeout: 0)
   end
 
-  test "on another system the build says so before anything else" do
+  test "on another system the build stops with that as its first message" do
     extconf = File.expand_path("../../ext/godwit/extconf.rb", __dir__)
     result = run_child(<<~RUBY, [extconf, scratch_dir])
       require "rbconfig"

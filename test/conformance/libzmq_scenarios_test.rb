@@ -8,18 +8,18 @@
 require_relative "../test_helper"
 require_relative "assertions"
 
-# Scenarios of libzmq's own tests (docs/conformance.md) that have no place elsewhere.
+# Scenarios of libzmq's own tests (docs/conformance.md) without another file.
 class LibzmqScenariosTest < Godwit::TestCase
   include Conformance::Assertions
 
-  test "a SUB that disconnects over inproc has unsubscribed, and one that connects again " \
-    "subscribes anew" do
+  test "a SUB that disconnects over inproc has unsubscribed, and subscribes again when it " \
+    "reconnects" do
     xpub = open_socket(:XPUB).bind(endpoint_for(:inproc))
     sub = open_socket(:SUB, subscribe: "a").connect(xpub.last_endpoint)
     assert_equal "\x01a".b, xpub.recv(timeout: 5)
     sub.disconnect(xpub.last_endpoint)
     # Over inproc the end of a connection takes both sockets, so the SUB has to be used too.
-    ended = eventually("the XPUB never heard of it") do
+    ended = eventually("the XPUB never received it") do
       sub.readable?
       xpub.recv(timeout: 0.01, exception: false)
     end
@@ -30,9 +30,9 @@ class LibzmqScenariosTest < Godwit::TestCase
     assert_flows xpub, sub, "a found"
   end
 
-  # Over tcp and ipc the first of them ends the connection.
-  each_transport("a REQ drops replies without the empty frame, and takes the good one after " \
-    "them", only: [:inproc]) do |transport|
+  # Over tcp and ipc the first peer ends the connection.
+  each_transport("a REQ drops replies without the empty frame, and takes the next valid " \
+    "reply", only: [:inproc]) do |transport|
     router = open_socket(:ROUTER).bind(endpoint_for(transport))
     req = open_socket(:REQ).connect(router.last_endpoint)
     req << "question"
@@ -58,7 +58,7 @@ class LibzmqScenariosTest < Godwit::TestCase
     end
   end
 
-  test "what a ZAP authenticator says of a client is the client's messages' property" do
+  test "a ZAP authenticator's metadata of a client are properties of the client's messages" do
     zap = open_socket(:REP).bind("inproc://zeromq.zap.01")
     # RFC 27: name and value, each behind its size.
     world = [5, "Hello", 5, "World"].pack("CA*NA*")
@@ -86,7 +86,7 @@ class LibzmqScenariosTest < Godwit::TestCase
         open_socket(:PULL, **options).bind(endpoint_for(:tcp))
       end
     assert_flows open_socket(:PUSH).connect(free.last_endpoint), free
-    assert_empty asked, "without a domain nobody is asked"
+    assert_empty asked, "without a domain no request is sent"
     assert_flows open_socket(:PUSH).connect(right.last_endpoint), right
     assert_equal %w[right NULL], asked.pop
     # It may be refused before it sends. Then it has no peer.
@@ -97,7 +97,7 @@ class LibzmqScenariosTest < Godwit::TestCase
     assert_nil wrong.recv(timeout: 0.2, exception: false)
   end
 
-  each_transport("a reconnect_interval of nil: who has lost its peer does not come back", only: %i[
+  each_transport("a reconnect_interval of nil: a lost connection is not made again", only: %i[
     tcp ipc
   ]) do |transport|
     pull =
@@ -204,7 +204,7 @@ class LibzmqScenariosTest < Godwit::TestCase
     end
   end
 
-  test "tcp_accept_filter lets in those addresses alone" do
+  test "tcp_accept_filter accepts those addresses only" do
     served = open_socket(:PULL, tcp_accept_filter: "127.0.0.1").bind(endpoint_for(:tcp))
     assert_flows open_socket(:PUSH).connect(served.last_endpoint), served
     closed = open_socket(:PULL, tcp_accept_filter: "10.0.0.0/8").bind(endpoint_for(:tcp))

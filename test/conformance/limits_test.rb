@@ -11,7 +11,7 @@ class LimitsTest < Godwit::TestCase
 
   LIMIT = (RUBY_ENGINE == "jruby") ? 200 : 40 # descriptors; Java has many open itself
 
-  test "too many sockets of one context" do
+  test "too many sockets in one context" do
     small = own(Godwit::Context.new(max_sockets: 3))
     pull = own(small.socket(:PULL, count_peers: false)).bind("inproc://a")
     push = own(small.socket(:PUSH, count_peers: false)).connect("inproc://a")
@@ -35,14 +35,14 @@ class LimitsTest < Godwit::TestCase
     ) # standard:disable Style/RescueModifier
   end
 
-  test "max_sockets: counts the user's sockets, not those that Godwit opens internally" do
+  test "max_sockets: counts the user's sockets, not sockets that Godwit opens internally" do
     small = own(Godwit::Context.new(max_sockets: 4))
     sockets = Array.new(4) { own(small.socket(:PULL)).bind(endpoint_for(:tcp)) }
     sockets.each { |pull| assert_flows(open_socket(:PUSH).connect(pull.last_endpoint), pull) }
   end
 
-  # Tries every limit from far too low up to plenty: what needs a descriptor must raise, whichever
-  # it is, the process end well.
+  # Tries every limit from far too low up to plenty: each call that lacks a descriptor must raise,
+  # and the process must end normally.
   LOW = <<~RUBY
     require "godwit"
     require "json"
@@ -99,8 +99,8 @@ class LimitsTest < Godwit::TestCase
     outcome
   end
 
-  test "with a shell's ulimit -n: what was accepted arrives, and with descriptors back it works " \
-    "on" do
+  test "with a shell's ulimit -n: accepted messages arrive, and with free descriptors it accepts " \
+    "again" do
     result = start_command(["sh", "-c", "ulimit -n #{LIMIT}; exec \"$@\"", "sh", *RUBY, "-W",
       "-Ilib", "-e", <<~'RUBY'], deadline: 20).finish
         require "godwit"
@@ -141,7 +141,7 @@ class LimitsTest < Godwit::TestCase
     )
   end
 
-  test "a wait needs a descriptor too: without one it says so, and the socket works on" do
+  test "a wait needs a descriptor: without one it raises, and the socket stays usable" do
     not_on :jruby, "Java itself fails where no descriptor is left"
     skip "counts descriptors in /proc" unless File.directory?("/proc/self/fd")
     result = run_child(<<~'RUBY', deadline: 20)

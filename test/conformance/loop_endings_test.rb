@@ -5,7 +5,7 @@ require "timeout"
 require "test_helper"
 require_relative "assertions"
 
-# How a Godwit::Loop ends, what errors do, and what is closed while it runs.
+# How a Godwit::Loop ends, the effect of errors, and objects that close while it runs.
 class LoopEndingsTest < Godwit::TestCase
   include Conformance::Assertions
 
@@ -16,7 +16,8 @@ class LoopEndingsTest < Godwit::TestCase
 
   # ---- stop ----
 
-  test "stop ends it after the callback that calls it; what else was ready is for the next run" do
+  test "stop ends run after the callback that calls it; other ready objects wait for the next " \
+    "run" do
     loop = open_loop
     pairs = Array.new(3) { connected_pair(:PULL, :PUSH, transport: :inproc) }
     pairs.each do |pull, push|
@@ -34,7 +35,7 @@ class LoopEndingsTest < Godwit::TestCase
     assert_equal 7, @log.size
   end
 
-  test "a stop that comes before run is not lost, and holds for one run" do
+  test "a stop before run is kept, and applies to one run" do
     loop = open_loop
     loop.after(0) { @log << 1 }
     assert_same loop, loop.stop
@@ -82,7 +83,7 @@ class LoopEndingsTest < Godwit::TestCase
     refute_predicate loop, :running?
   end
 
-  # ---- what ends a wait ----
+  # ---- endings of a wait ----
 
   {"thread" => :in_thread, "fiber" => :fiber}.each do |name, start|
     test "Thread#kill, Thread#raise and Timeout end a #{name} that waits, and it runs again" do
@@ -109,7 +110,7 @@ class LoopEndingsTest < Godwit::TestCase
 
   # ---- errors ----
 
-  test "an error of a callback comes out of run, and all else goes on with the next" do
+  test "run raises a callback's error, and the next run resumes everything else" do
     pull, push = connected_pair(:PULL, :PUSH)
     loop = open_loop
     loop.readable(pull) do |socket|
@@ -131,7 +132,7 @@ class LoopEndingsTest < Godwit::TestCase
     assert_equal :posted, @log.last
   end
 
-  test "on_error is told of each, and whose callback it was; the loop goes on" do
+  test "on_error gets each error and the failed callback's object; the loop continues" do
     pull, push = connected_pair(:PULL, :PUSH)
     loop = open_loop
     assert_same loop,
@@ -151,7 +152,7 @@ class LoopEndingsTest < Godwit::TestCase
     assert_equal "a mistake", assert_raises(KeyError) { loop.run }.message
   end
 
-  test "on_error does not get what is no StandardError" do
+  test "on_error gets only StandardErrors" do
     loop = open_loop
     loop.on_error { flunk }
     loop.post { throw :out, 42 }
@@ -162,9 +163,9 @@ class LoopEndingsTest < Godwit::TestCase
     assert_equal :empty, loop.run
   end
 
-  # ---- what is closed while it is registered ----
+  # ---- objects that close while they are registered ----
 
-  test "a callback closes its own socket or IO, and nothing is said" do
+  test "a callback closes its own socket or IO, and no error is reported" do
     pull, push = connected_pair(:PULL, :PUSH)
     out, into = pipe
     loop = open_loop
@@ -177,7 +178,7 @@ class LoopEndingsTest < Godwit::TestCase
     assert_equal [false, false], [loop.registered?(pull), loop.remove(pull)]
   end
 
-  test "a callback that closes its own socket and raises raises that alone" do
+  test "a callback that closes its own socket and raises raises only its own error" do
     pull, push = connected_pair(:PULL, :PUSH)
     loop = open_loop
     loop.readable(pull) { |socket| socket.close && nil || raise(KeyError) }
@@ -188,7 +189,7 @@ class LoopEndingsTest < Godwit::TestCase
 
   {"socket" => -> { connected_pair(:PULL, :PUSH).first },
    "IO" => -> { pipe.first }}.each do |name, made|
-    test "the #{name} of another callback is closed: told, taken out, and the rest goes on" do
+    test "the #{name} of another callback is closed: reported, removed, and the rest continues" do
       thing = instance_exec(&made)
       loop = open_loop
       loop.readable(thing) { flunk }
@@ -209,7 +210,7 @@ class LoopEndingsTest < Godwit::TestCase
     end
   end
 
-  test "of several that are ready, one that an earlier callback closes is not called, but told" do
+  test "a ready object that an earlier callback closes is reported, not called" do
     loop = open_loop
     pulls = Array.new(2) do
       pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
@@ -229,12 +230,12 @@ class LoopEndingsTest < Godwit::TestCase
     end
     assert_equal :empty, loop.run
     assert_equal 2, @log.count(:called)
-    told = @log - [:called]
-    assert_equal [Godwit::ClosedError], told.map(&:first).uniq
-    assert_equal((pulls + ends).select(&:closed?).to_set, told.map(&:last).to_set)
+    reported = @log - [:called]
+    assert_equal [Godwit::ClosedError], reported.map(&:first).uniq
+    assert_equal((pulls + ends).select(&:closed?).to_set, reported.map(&:last).to_set)
   end
 
-  test "an IO that another thread closes is told, by run and to on_error" do
+  test "an IO that another thread closes is reported, by run and to on_error" do
     [false, true].each do |handled|
       out, = pipe
       loop = open_loop
@@ -255,7 +256,7 @@ class LoopEndingsTest < Godwit::TestCase
     end
   end
 
-  test "sockets that another thread closes are told one by one to on_error" do
+  test "sockets that another thread closes are reported one by one to on_error" do
     pulls = Array.new(3) { open_socket(:PULL).bind(endpoint_for(:tcp)) }
     loop = open_loop
     loop.on_error { |error, source| @log << [error.class, source] }
@@ -267,7 +268,7 @@ class LoopEndingsTest < Godwit::TestCase
     assert_equal pulls.to_h { |pull| [[Godwit::ClosedError, pull], 1] }, @log.tally
   end
 
-  test "a context that is shut down: each of its sockets is told, the others stay" do
+  test "a context is shut down: each of its sockets is reported, the others stay" do
     home = own(Godwit::Context.new(linger: 0))
     pulls = Array.new(2) { own(Godwit::PULL.bind(endpoint_for(:tcp), context: home)) }
     pull, push = connected_pair(:PULL, :PUSH)
@@ -286,7 +287,7 @@ class LoopEndingsTest < Godwit::TestCase
       @log.tally
   end
 
-  test "a socket that a proxy has is not called for, and comes back" do
+  test "a socket that a proxy uses is not called for, and returns later" do
     front, feed = connected_pair(:PULL, :PUSH)
     drain, back = connected_pair(:PULL, :PUSH)
     loop = open_loop
@@ -322,7 +323,7 @@ class LoopEndingsTest < Godwit::TestCase
     assert_equal "x", pull.recv
   end
 
-  test "close is idempotent, and every later call says so" do
+  test "close is idempotent, and every later call raises" do
     loop = open_loop
     pull = open_socket(:PULL)
     timer = loop.after(1) { flunk }

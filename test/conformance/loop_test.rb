@@ -5,7 +5,7 @@ require "test_helper"
 require "support/tiny_scheduler"
 require_relative "assertions"
 
-# Godwit::Loop: what is registered, when callbacks are called, and how a loop ends. Closing:
+# Godwit::Loop: registration, when callbacks are called, and how a loop ends. Closing:
 # loop_endings_test.rb.
 class LoopTest < Godwit::TestCase
   include Conformance::Assertions
@@ -41,7 +41,7 @@ class LoopTest < Godwit::TestCase
     assert_equal [5, %w[a b]], [calls, @log]
   end
 
-  test "readable and writable of one socket, one taken out after the other" do
+  test "readable and writable of one socket, removed one after the other" do
     dealer, peer = connected_pair(:DEALER, :DEALER)
     loop = open_loop
     loop.writable(dealer) do |socket|
@@ -61,7 +61,7 @@ class LoopTest < Godwit::TestCase
     refute loop.remove(dealer)
   end
 
-  test "what a socket is writable for comes when a peer does" do
+  test "writable is reported when a peer connects" do
     push = open_socket(:PUSH).bind(endpoint_for(:inproc))
     loop = open_loop
     loop.writable(push) { |socket| socket.send("x") && loop.remove(socket) }
@@ -71,7 +71,7 @@ class LoopTest < Godwit::TestCase
     assert_equal "x", pull.recv(timeout: 5)
   end
 
-  test "an IO's end, and what has to_io" do
+  test "an IO's end, and objects with to_io" do
     out, into = pipe
     wrapped = Struct.new(:to_io).new(out)
     loop = open_loop
@@ -85,10 +85,9 @@ class LoopTest < Godwit::TestCase
     assert_equal [[wrapped, "x"], [wrapped, nil]], @log
   end
 
-  # ---- one turn ----
+  # ---- one iteration ----
 
-  test "a socket that is flooded starves neither another, nor an IO, nor a timer, nor what is " \
-    "posted" do
+  test "a flooded socket starves neither another, nor an IO, nor a timer, nor posted blocks" do
     flooded, flood = connected_pair(:PULL, :PUSH, transport: :inproc)
     other, push = connected_pair(:PULL, :PUSH, transport: :inproc)
     out, into = pipe
@@ -117,7 +116,7 @@ class LoopTest < Godwit::TestCase
     assert_operator @log.first, :<, 600
   end
 
-  test "timers and posts that make new ones at once starve no socket" do
+  test "timers and posts that always make new ones starve no socket" do
     pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
     loop = open_loop
     again = ->(*) { loop.after(0, &again) }
@@ -131,7 +130,7 @@ class LoopTest < Godwit::TestCase
     assert_equal ["x"], @log
   end
 
-  test "of several that are ready, what a callback takes out is not called any more" do
+  test "of several ready objects, one that a callback removes is not called any more" do
     loop = open_loop
     pulls = Array.new(4) do
       pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
@@ -148,8 +147,8 @@ class LoopTest < Godwit::TestCase
     assert_equal 1, @log.size
   end
 
-  test "what a callback takes out, empties and registers again is not called for what was seen " \
-    "before" do
+  test "an object that a callback removes, empties and registers again is not called for its old " \
+    "event" do
     loop = open_loop
     pairs = Array.new(2) { connected_pair(:PULL, :PUSH, transport: :inproc) }
     pulls = pairs.map(&:first)
@@ -169,7 +168,7 @@ class LoopTest < Godwit::TestCase
     assert_equal %w[x y], @log
   end
 
-  test "callbacks register sockets and timers, also the socket's own new callback" do
+  test "callbacks register sockets and timers, also a new callback of the same socket" do
     pull, push = connected_pair(:PULL, :PUSH)
     late, late_push = connected_pair(:PULL, :PUSH)
     loop = open_loop
@@ -188,7 +187,7 @@ class LoopTest < Godwit::TestCase
   # ---- from elsewhere ----
 
   {"thread" => :in_thread, "fiber" => :fiber}.each do |name, start|
-    test "what other threads register, make, cancel and post reaches a #{name} that waits" do
+    test "objects that other threads register, make, cancel and post reach a waiting #{name}" do
       not_on :jruby, "JRuby has no fiber scheduler" if start == :fiber
       pull, push = connected_pair(:PULL, :PUSH)
       push.send("x")
@@ -214,7 +213,7 @@ class LoopTest < Godwit::TestCase
       assert_equal :stopped, running.value
     end
 
-    test "a #{name} that waits hears that the last thing is gone" do
+    test "a waiting #{name} ends when the last registration is removed" do
       not_on :jruby, "JRuby has no fiber scheduler" if start == :fiber
       pull, = connected_pair(:PULL, :PUSH)
       loop = open_loop
@@ -304,7 +303,7 @@ class LoopTest < Godwit::TestCase
         Fiber.schedule { @log << loop.run }
       end
       Fiber.schedule do
-        # A fiber's sleep: the scheduler goes on.
+        # A fiber's sleep: the scheduler runs other fibers.
         sleep(0.01) until [0, 1].all? { |index| @log.count(index) >= 3 }
         loops.each(&:stop)
       end
@@ -327,7 +326,7 @@ class LoopTest < Godwit::TestCase
 
   # ---- misuse ----
 
-  test "misuse says what to do" do
+  test "errors of wrong use name the fix" do
     loop = open_loop
     pull, push, pub = %i[PULL PUSH PUB].map { |type| open_socket(type) }
     out, into = pipe
@@ -365,7 +364,7 @@ class LoopTest < Godwit::TestCase
     assert_equal [false, false], [loop.remove(out), loop.remove("x")]
   end
 
-  test "what it looks like" do
+  test "inspect shows the state" do
     loop = open_loop
     pull = open_socket(:PULL)
     loop.readable(pull) {}.after(1) {}

@@ -23,7 +23,7 @@ class MessageShapesTest < Godwit::TestCase
     "binary ones" => [EVERY_BYTE, "\0", EVERY_BYTE.reverse]
   }.freeze
 
-  each_transport("every shape comes as it went") do |transport|
+  each_transport("every shape arrives unchanged") do |transport|
     pull, push = connected_pair(:PULL, :PUSH, transport: transport)
     {**SINGLE, **SEVERAL}.each do |name, message|
       push << message
@@ -38,13 +38,13 @@ class MessageShapesTest < Godwit::TestCase
     end
   end
 
-  each_transport("an Array of one String is the same as the String") do |transport|
+  each_transport("an Array of one String equals the String") do |transport|
     pull, push = connected_pair(:PULL, :PUSH, transport: transport)
     push << ["alone"] << [""]
     assert_equal ["alone", ""], take(pull, 2)
   end
 
-  test "a received message is the receiver's own" do
+  test "a received message belongs to the receiver" do
     pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
     sent = +"original, and longer than what libzmq keeps inline"
     push << sent << [sent, sent]
@@ -56,7 +56,7 @@ class MessageShapesTest < Godwit::TestCase
     assert_equal copy, second
   end
 
-  test "what is sent is left as it is" do
+  test "a sent message is left unchanged" do
     pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
     string, list = +"grüße", [+"a", "b"]
     push << string << list << list.freeze
@@ -83,7 +83,7 @@ class MessageShapesTest < Godwit::TestCase
   end
 end
 
-# Large ones, apart from those that run under GC.stress.
+# Large messages, apart from the tests that run under GC.stress.
 class LargeMessagesTest < Godwit::TestCase
   include Conformance::Assertions
 
@@ -101,7 +101,7 @@ class LargeMessagesTest < Godwit::TestCase
     assert_equal frames, pull.recv(timeout: 5)
   end
 
-  each_transport("a message larger than all buffers, to a peer that comes late") do |transport|
+  each_transport("a message larger than all buffers, to a peer that connects late") do |transport|
     endpoint = (transport == :tcp) ? "tcp://127.0.0.1:#{free_port}" : endpoint_for(transport)
     push = open_socket(:PUSH).connect(endpoint)
     large = "y" * (24 << 20)

@@ -51,7 +51,7 @@ class MessageTest < Godwit::TestCase
       build("a", "b").tap { |other| assert_equal "a", other.dup.unwrap.to_s }.to_a
   end
 
-  test "a dup has frames of its own" do
+  test "a dup has its own frames" do
     one = build("a", "b" * 1000)
     two = one.dup
     assert_equal one, two
@@ -77,7 +77,7 @@ class MessageTest < Godwit::TestCase
     assert_equal Encoding::BINARY, build("ä").encode.encoding
   end
 
-  test "decode takes what encode gave" do
+  test "decode reverses encode" do
     [[], [""], ["a"], ["a", "", "b" * 254, "c" * 255, "d" * 70_000]].each do |parts|
       one = build(*parts)
       assert_equal one, Godwit::Message.decode(one.encode)
@@ -85,10 +85,10 @@ class MessageTest < Godwit::TestCase
     end
   end
 
-  test "decode refuses what is cut short or no String" do
+  test "decode refuses a truncated message and an object that is no String" do
     whole = build("a", "d" * 300).encode
     (1...whole.bytesize).each do |size|
-      next if size == 2 # one whole frame
+      next if size == 2 # a single whole frame
       assert_named(Godwit::MessageError, /not an encoded message/, operation: :decode) do
         Godwit::Message.decode(whole.byteslice(0, size))
       end
@@ -111,7 +111,7 @@ class MessageTest < Godwit::TestCase
     end
   end
 
-  test "an empty message, and one whose frames are gone, are not sent" do
+  test "an empty message, and a message whose frames are gone, are not sent" do
     push = open_socket(:PUSH, linger: 0)
     assert_named(Godwit::MessageError, /at least one frame/) { push.send(build) }
     gone = build("a", "b").tap { |one| one[1].close }

@@ -5,7 +5,7 @@
 require "test_helper"
 require_relative "assertions"
 
-# Sockets used wrongly: each mistake is named, says what to do, and costs neither the socket nor a
+# Sockets used wrongly: each error names the mistake and the fix, and costs neither the socket nor a
 # message.
 class MisuseTest < Godwit::TestCase
   include Conformance::Assertions
@@ -36,7 +36,7 @@ class MisuseTest < Godwit::TestCase
     assert_flows(req, rep)
   end
 
-  test "send_many on a REQ: the first goes, the second is out of turn" do
+  test "send_many on a REQ: the first message goes, the second is out of turn" do
     rep, req = connected_pair(:REP, :REQ, transport: :inproc)
     error =
       assert_named(Godwit::StateError, /receive the reply/) { req.send_many(%w[first second]) }
@@ -108,7 +108,7 @@ class MisuseTest < Godwit::TestCase
     end
   end
 
-  test "subscribing on what is no SUB" do
+  test "subscribing on a socket that is no SUB" do
     %i[PULL PUB XSUB].each do |type|
       assert_named(Godwit::OptionError, /SUB/) { open_socket(type).subscribe("a") }
     end
@@ -124,7 +124,7 @@ class MisuseTest < Godwit::TestCase
     ["a", ["b"]] => "Array at 1", Object.new => "Object"
   }.freeze
 
-  each_transport("what is no message is named, and nothing of it is sent") do |transport|
+  each_transport("an object that is no message is named, and none of it is sent") do |transport|
     pull, push = connected_pair(:PULL, :PUSH, transport: transport)
     push << "before"
     NO_MESSAGES.each do |what, name|
@@ -156,7 +156,8 @@ class MisuseTest < Godwit::TestCase
     assert_flows(push, pull)
   end
 
-  each_transport("a mandatory ROUTER to nobody, and to a peer that has gone") do |transport|
+  each_transport("a mandatory ROUTER to an unknown peer, and to a peer that has " \
+    "gone") do |transport|
     router, dealer =
       connected_pair(
         :ROUTER,
@@ -227,7 +228,7 @@ class MisuseTest < Godwit::TestCase
     encoding_set: ->(s) { s.encoding = "UTF-8" }, wait_connected: ->(s) { s.wait_connected }
   }.freeze
 
-  test "use after close: every call says so" do
+  test "use after close: every call raises" do
     socket = open_socket(:DEALER).bind(endpoint_for(:inproc))
     socket.close
     USES.each do |name, call|
@@ -240,7 +241,7 @@ class MisuseTest < Godwit::TestCase
     assert_equal [true, :DEALER, context], [socket.closed?, socket.type, socket.context]
   end
 
-  test "what was sent before the close arrives" do
+  test "messages sent before the close arrive" do
     pull, push = connected_pair(:PULL, :PUSH)
     push << "before"
     push.close
@@ -265,7 +266,7 @@ class MisuseTest < Godwit::TestCase
     open_socket(:REP).bind("inproc://zeromq.zap.01")
   end
 
-  test "a PLAIN server that enforces a domain needs one" do
+  test "a PLAIN server that enforces a domain needs a domain" do
     rep = open_socket(:REP, plain_server: true, zap_enforce_domain: true)
     assert_named(Godwit::OptionError, /zap_domain: "name"/) { rep.bind("tcp://127.0.0.1:*") }
     assert_named(Godwit::OptionError, /zap_domain: "name"/) { rep.connect("tcp://127.0.0.1:5555") }
@@ -279,7 +280,7 @@ class MisuseTest < Godwit::TestCase
     end
   end
 
-  test "a SUB without a subscription says so when time is up" do
+  test "a SUB without a subscription reports that when time is up" do
     pub = open_socket(:PUB).bind(endpoint_for(:inproc))
     sub = open_socket(:SUB).connect(pub.last_endpoint)
     hint = /receives nothing before it subscribes: subscribe\(""\)/
@@ -300,7 +301,7 @@ class MisuseTest < Godwit::TestCase
     end
   end
 
-  test "a REQ that receives first is told to send" do
+  test "a REQ that receives first raises, with the advice to send" do
     req = open_socket(:REQ).connect("tcp://127.0.0.1:5")
     assert_named(Godwit::StateError, /send a request first/) { req.recv(timeout: 1) }
   end

@@ -33,7 +33,7 @@ class MonitorFormsTest < Godwit::TestCase
   test "with a block, until the socket is closed or the block breaks off" do
     pull = open_socket(:PULL)
     done = false
-    # again: one before the monitor is there goes unheard
+    # again: an event before the monitor exists is not reported
     binder = in_thread { eventually { pull.bind(endpoint_for(:tcp)) && done } }
     assert_equal 7, pull.monitor(:listening) { break 7 }
     done = true
@@ -48,49 +48,49 @@ class MonitorFormsTest < Godwit::TestCase
 
   test "a callback runs in a thread that survives its errors and ends with the socket" do
     pull = open_socket(:PULL)
-    told, failed = Queue.new, Queue.new
+    reported, failed = Queue.new, Queue.new
     note = ->(error, event) { failed << [error.message, event.name] }
     thread = pull.on_event(:listening, :monitor_stopped, on_error: note) do |event|
-      told << event.name
+      reported << event.name
       raise "no" if event.name == :listening
     end
     pull.bind(endpoint_for(:tcp))
-    assert_equal :listening, told.pop
+    assert_equal :listening, reported.pop
     assert_equal ["no", :listening], failed.pop
     pull.close
-    assert thread.join(5), "the thread goes on"
-    assert_equal :monitor_stopped, told.pop
+    assert thread.join(5), "the thread continues"
+    assert_equal :monitor_stopped, reported.pop
     assert_empty failed
   end
 
-  test "a callback's errors, and those of on_error, are warned of" do
+  test "errors of a callback and of on_error are warned of" do
     pull = open_socket(:PULL)
-    told = Queue.new
+    reported = Queue.new
     _, words = capture_io do
-      threads = [pull.on_event(:listening) { told << raise("oh no") },
+      threads = [pull.on_event(:listening) { reported << raise("oh no") },
         pull.on_event(:listening, on_error: ->(*) { raise "worse" }) { raise "bad" }]
       2.times { pull.bind(endpoint_for(:tcp)) }
       pull.close
-      threads.each { |thread| assert thread.join(5), "the thread goes on" }
+      threads.each { |thread| assert thread.join(5), "the thread continues" }
     end
     assert_equal 2, words.scan("oh no").size
     assert_equal 2, words.scan(/on_error.*worse/).size
-    assert_empty told
+    assert_empty reported
   end
 
-  test "a callback that is killed hears no more" do
+  test "a killed callback gets no more events" do
     pull = open_socket(:PULL)
-    told = Queue.new
-    thread = pull.on_event { |event| told << event.name }
+    reported = Queue.new
+    thread = pull.on_event { |event| reported << event.name }
     pull.bind(endpoint_for(:tcp))
-    assert_equal :listening, told.pop
+    assert_equal :listening, reported.pop
     thread.kill.join
     pull.bind(endpoint_for(:tcp))
     assert_equal pull.endpoints.last, pull.last_endpoint
-    assert_empty told
+    assert_empty reported
   end
 
-  test "several threads and fibers share one, each event goes to one of them" do
+  test "several threads and fibers share a monitor, each event goes to one of them" do
     pull, monitor = monitored(:PULL, :listening)
     threads = Array.new(3) { in_thread { monitor.map(&:endpoint) } }
     until_waiting(monitor, 3)
@@ -102,7 +102,7 @@ class MonitorFormsTest < Godwit::TestCase
 
   # ---- the end ----
 
-  test "after the socket's close what is left is handed out, then it is closed" do
+  test "after the socket's close remaining events are returned, then the monitor is closed" do
     pull, monitor = monitored(:PULL)
     pull.bind(endpoint_for(:tcp))
     refute_predicate monitor, :closed?
@@ -140,7 +140,7 @@ class MonitorFormsTest < Godwit::TestCase
     assert_equal [:monitor_stopped], names.value
   end
 
-  test "shutting the context down ends each, and says so to others" do
+  test "shutting the context down ends each monitor, and other calls raise" do
     home = own(Godwit::Context.new)
     pull = own(Godwit::PULL.new(context: home))
     monitor = pull.monitor
@@ -198,7 +198,7 @@ class MonitorFormsTest < Godwit::TestCase
     assert_equal 1, {event => 1}[event.dup]
   end
 
-  test "each event says in words what it means" do
+  test "each event has a text with its meaning" do
     Monitor::KINDS.each do |kind|
       event = Event.new(kind.bit, [0], "tcp://host:1")
       assert_equal kind.name, event.name
@@ -209,7 +209,7 @@ class MonitorFormsTest < Godwit::TestCase
     assert_empty Monitor::FAILURES - Monitor::EVENTS
   end
 
-  test "what the value of an event is" do
+  test "the meaning of an event's value" do
     event = Event.new(0x0004, [1500], "tcp://host:1")
     assert_equal 1.5, event.interval
     assert_nil event.fd
@@ -231,14 +231,14 @@ class MonitorFormsTest < Godwit::TestCase
     assert_match(/3 out, 4 in/, Event.new(0x1_0000, [3, 4], "").to_s)
   end
 
-  test "every protocol error has a name of its own and words" do
+  test "every protocol error has its own name and text" do
     entries = Monitor::PROTOCOL_ERRORS.values
     assert_equal entries.size, entries.map(&:first).uniq.size
     entries.each { |name, words| assert_match(/\A\w+ .+/, words, name.to_s) }
   end
 
   test "without drafts libzmq names one end only" do
-    # What it names then: MonitorDraftsTest.
+    # The names with drafts: MonitorDraftsTest.
     return assert(Godwit.has?(:draft)) if Godwit.has?(:draft)
     pull, monitor = monitored(:PULL)
     pull.bind(endpoint_for(:tcp))
@@ -251,7 +251,7 @@ class MonitorFormsTest < Godwit::TestCase
 end
 
 if Godwit.has?(:draft)
-  # What libzmq's second version of events adds.
+  # The additions of libzmq's second version of events.
   class MonitorDraftsTest < Godwit::TestCase
     include Conformance::Assertions
     include Conformance::Monitored
@@ -271,7 +271,7 @@ if Godwit.has?(:draft)
       refute_equal accepted.remote_endpoint, accepted.local_endpoint
     end
 
-    test "the pipes tell how many messages wait" do
+    test "pipe statistics count the queued messages" do
       pull, monitor = monitored(:PULL)
       pull.bind(endpoint_for(:tcp))
       push = open_socket(:PUSH).connect(pull.last_endpoint)

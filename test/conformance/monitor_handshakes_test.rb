@@ -7,7 +7,7 @@ require "socket"
 require_relative "assertions"
 require_relative "monitored"
 
-# Handshakes that fail, as a Monitor tells of them.
+# Failed handshakes, as a Monitor reports them.
 class MonitorHandshakesTest < Godwit::TestCase
   include Conformance::Assertions
   include Conformance::Monitored
@@ -24,7 +24,7 @@ class MonitorHandshakesTest < Godwit::TestCase
     assert_match(/server_key/, event.to_s)
     assert_equal server.last_endpoint, event.endpoint
     assert_equal [:disconnected], until_event(ours, :disconnected).map(&:name)
-    # The client is told nothing but that the connection broke, and tries again.
+    # The client learns only that the connection broke, and tries again.
     event = until_event(theirs, :handshake_failed_no_detail).last
     assert_kind_of SystemCallError, event.error
     assert_equal %i[disconnected connect_retried], until_event(theirs, :connect_retried).map(&:name)
@@ -47,10 +47,10 @@ class MonitorHandshakesTest < Godwit::TestCase
       server, ours = guarded { |ask| ["1.0", ask[1], status.to_s, "", "", ""] }
       client, theirs = monitored(:PUSH, plain: %w[user secret], linger: 0)
       client.connect(server.last_endpoint)
-      told = [until_event(ours, :handshake_failed_auth).last]
-      # Then the client hears nothing, and waits.
-      told << until_event(theirs, :handshake_failed_auth).last unless status == 300
-      told.each do |event|
+      reported = [until_event(ours, :handshake_failed_auth).last]
+      # Then the client gets no reply, and waits.
+      reported << until_event(theirs, :handshake_failed_auth).last unless status == 300
+      reported.each do |event|
         assert_equal status, event.status
         assert_match words, event.reason
         assert_nil event.error
@@ -111,11 +111,11 @@ class MonitorHandshakesTest < Godwit::TestCase
     server, monitor = monitored(:PULL, handshake_timeout: 0.05)
     server.bind(endpoint_for(:tcp))
     stranger(server)
-    told = until_event(monitor, :disconnected).map(&:name)
-    assert_equal %i[listening accepted handshake_failed_no_detail disconnected], told
+    reported = until_event(monitor, :disconnected).map(&:name)
+    assert_equal %i[listening accepted handshake_failed_no_detail disconnected], reported
   end
 
-  # Without a word: all that tells it is what does not come in between.
+  # No event reports this: the test sees only that no other event comes in between.
   test "socket types that do not go together" do
     server, ours = monitored(:PULL)
     server.bind(endpoint_for(:tcp))
@@ -129,7 +129,7 @@ class MonitorHandshakesTest < Godwit::TestCase
 
   private
 
-  # A PULL whose PLAIN clients the block lets in, or not.
+  # A PULL whose block accepts or refuses PLAIN clients.
   def guarded(&answer)
     guard = open_socket(:REP).bind("inproc://zeromq.zap.01")
     in_thread { guard.serve(&answer) }

@@ -6,13 +6,13 @@ require "test_helper"
 require_relative "assertions"
 require_relative "monitored"
 
-# Each event of libzmq that can be brought about on this machine, and the ways to hear of it. Failed
+# Each event of libzmq that can be caused on this machine, and the methods that report it. Failed
 # handshakes: monitor_handshakes_test.rb.
 class MonitorTest < Godwit::TestCase
   include Conformance::Assertions
   include Conformance::Monitored
 
-  each_transport("a connection comes and goes, as both sides are told", only: %i[tcp ipc
+  each_transport("both sides report a connection's start and end", only: %i[tcp ipc
     ipc_file]) do |transport|
     pull, ours = monitored(:PULL)
     push, theirs = monitored(:PUSH)
@@ -21,18 +21,18 @@ class MonitorTest < Godwit::TestCase
     push.connect(endpoint)
     assert_flows(push, pull)
     push.close
-    told = until_event(ours, :disconnected)
-    assert_equal %i[listening accepted handshake_succeeded disconnected], told.map(&:name)
-    assert_equal [endpoint], told.map(&:endpoint).uniq
-    assert_equal told[1].fd, told.last.fd
-    assert(told.all?(Godwit::Monitor::Event))
-    told = theirs.to_a.reject { |event| event.name == :connect_delayed }
-    assert_equal %i[connected handshake_succeeded monitor_stopped], told.map(&:name)
-    assert_equal [endpoint, endpoint, ""], told.map(&:endpoint)
-    assert_nil told.last.error
+    reported = until_event(ours, :disconnected)
+    assert_equal %i[listening accepted handshake_succeeded disconnected], reported.map(&:name)
+    assert_equal [endpoint], reported.map(&:endpoint).uniq
+    assert_equal reported[1].fd, reported.last.fd
+    assert(reported.all?(Godwit::Monitor::Event))
+    reported = theirs.to_a.reject { |event| event.name == :connect_delayed }
+    assert_equal %i[connected handshake_succeeded monitor_stopped], reported.map(&:name)
+    assert_equal [endpoint, endpoint, ""], reported.map(&:endpoint)
+    assert_nil reported.last.error
   end
 
-  test "a peer that is gone, and comes back" do
+  test "a peer that is gone, and connects again" do
     pull = open_socket(:PULL).bind("tcp://#{own_host}:*")
     push, monitor = monitored(:PUSH, reconnect_interval: 0.01)
     push.connect(endpoint = pull.last_endpoint)
@@ -52,25 +52,25 @@ class MonitorTest < Godwit::TestCase
   test "no socket is bound there" do
     push, monitor = monitored(:PUSH, reconnect_interval: 0.02)
     push.connect("tcp://127.0.0.1:#{free_port}")
-    told = until_event(monitor, :connect_retried)
-    assert_equal %i[connect_delayed closed connect_retried], told.map(&:name)
-    assert_equal [push.last_endpoint], told.map(&:endpoint).uniq
-    assert_kind_of Errno::EINPROGRESS, told.first.error
-    assert_includes 0.02..0.04, told.last.interval
-    assert_match(/next try comes in 0\.0\d+ s/, told.last.to_s)
+    reported = until_event(monitor, :connect_retried)
+    assert_equal %i[connect_delayed closed connect_retried], reported.map(&:name)
+    assert_equal [push.last_endpoint], reported.map(&:endpoint).uniq
+    assert_kind_of Errno::EINPROGRESS, reported.first.error
+    assert_includes 0.02..0.04, reported.last.interval
+    assert_match(/next try comes in 0\.0\d+ s/, reported.last.to_s)
   end
 
-  test "a host that does not resolve is tried again and again, and nothing else is told" do
+  test "a host that does not resolve is tried repeatedly, and no other event is reported" do
     push, monitor = monitored(:PUSH, reconnect_interval: 0.01)
     # Too long a part for any name: no name server is asked, which might take its time.
     endpoint = "tcp://#{"x" * 64}.invalid:5555"
     push.connect(endpoint)
-    told = Array.new(2) { monitor.next_event(timeout: 20) }
-    assert_equal %i[connect_retried connect_retried], told.map(&:name)
-    assert_equal endpoint, told.first.endpoint
+    reported = Array.new(2) { monitor.next_event(timeout: 20) }
+    assert_equal %i[connect_retried connect_retried], reported.map(&:name)
+    assert_equal endpoint, reported.first.endpoint
   end
 
-  test "a bind that fails raises its own error, is told, and bind goes on to work" do
+  test "a failed bind raises its own error and is reported, and a later bind works" do
     taken = open_socket(:PULL).bind(endpoint_for(:tcp)).last_endpoint
     pull, monitor = monitored(:PULL)
     {
@@ -104,8 +104,8 @@ class MonitorTest < Godwit::TestCase
     end
     assert_equal :disconnected, gone.name
     pull.unbind(endpoint)
-    told = until_event(ours, :closed)
-    assert_equal [[:closed, endpoint]], told.map { |event| [event.name, event.endpoint] }
+    reported = until_event(ours, :closed)
+    assert_equal [[:closed, endpoint]], reported.map { |event| [event.name, event.endpoint] }
   end
 
   test "a message above the receiver's limit ends the connection, and is lost" do
@@ -113,13 +113,13 @@ class MonitorTest < Godwit::TestCase
     pull.bind(endpoint_for(:tcp))
     push = open_socket(:PUSH, reconnect_interval: 0.01).connect(pull.last_endpoint)
     push.send("x" * 101)
-    told = until_event(monitor, :disconnected).map(&:name)
-    assert_equal %i[listening accepted handshake_succeeded disconnected], told
+    reported = until_event(monitor, :disconnected).map(&:name)
+    assert_equal %i[listening accepted handshake_succeeded disconnected], reported
     until_event(monitor, :handshake_succeeded)
     assert_flows(push, pull)
   end
 
-  test "libzmq tells nothing of inproc" do
+  test "libzmq reports no events of inproc" do
     pull, monitor = monitored(:PULL)
     pull.bind(endpoint_for(:inproc))
     push = open_socket(:PUSH).connect(pull.last_endpoint)
@@ -128,7 +128,7 @@ class MonitorTest < Godwit::TestCase
     assert_nil monitor.next_event(timeout: 0.05, exception: false)
   end
 
-  test "only what was asked for" do
+  test "only the requested events" do
     pull = open_socket(:PULL)
     all = own_monitor(pull.monitor)
     some = own_monitor(pull.monitor(:accepted, :disconnected))
@@ -170,7 +170,7 @@ class MonitorTest < Godwit::TestCase
     assert_equal :listening, monitor.recv_nonblock.name
   end
 
-  test "a late reader gets the newest events, and the number of those that went by" do
+  test "a late reader gets the newest events, and the number of dropped events" do
     pull = open_socket(:PULL)
     monitor, boundless = own_monitor(pull.monitor(limit: 3)), own_monitor(pull.monitor(limit: nil))
     5.times { pull.bind(endpoint_for(:tcp)) }
@@ -205,11 +205,11 @@ class MonitorTest < Godwit::TestCase
     silent = open_socket(:REP).bind(endpoint_for(:tcp))
     req, monitor = monitored(:REQ)
     req.connect(silent.last_endpoint)
-    told = until_event(monitor, :handshake_succeeded).map(&:name)
+    reported = until_event(monitor, :handshake_succeeded).map(&:name)
     assert_raises(Godwit::TimeoutError) { req.request("1", timeout: 0.2) }
-    told += until_event(monitor, :handshake_succeeded).map(&:name)
-    assert_equal 2, told.count(:connected)
-    refute_includes told, :monitor_stopped
+    reported += until_event(monitor, :handshake_succeeded).map(&:name)
+    assert_equal 2, reported.count(:connected)
+    refute_includes reported, :monitor_stopped
     waiting = in_thread { monitor.select { |event| event.name == :monitor_stopped } }
     until_waiting(monitor)
     assert_raises(Godwit::TimeoutError) { req.request("2", timeout: 0.2) }
@@ -218,7 +218,7 @@ class MonitorTest < Godwit::TestCase
     assert_equal 1, waiting.value.size
   end
 
-  test "wait_connected counts beside it, and it goes on when that stops" do
+  test "wait_connected works beside a monitor, and continues when the monitor stops" do
     push, monitor = monitored(:PUSH)
     push.bind(endpoint_for(:tcp))
     late = own_monitor(push.monitor(:accepted))
@@ -235,7 +235,7 @@ class MonitorTest < Godwit::TestCase
     2.times { assert_equal :accepted, late.next_event(timeout: 5).name }
   end
 
-  test "made after the peers came, it disturbs no count" do
+  test "a monitor made after the peers came disturbs no count" do
     push = open_socket(:PUSH).bind(endpoint_for(:tcp))
     open_socket(:PULL).connect(push.last_endpoint)
     push.wait_connected(timeout: 5)
@@ -244,13 +244,13 @@ class MonitorTest < Godwit::TestCase
     monitor = own_monitor(push.monitor)
     2.times { open_socket(:PULL).connect(push.last_endpoint) }
     assert_same push, waiting.value
-    told = Array.new(4) { monitor.next_event(timeout: 5).name }
-    assert_equal({accepted: 2, handshake_succeeded: 2}, told.tally)
+    reported = Array.new(4) { monitor.next_event(timeout: 5).name }
+    assert_equal({accepted: 2, handshake_succeeded: 2}, reported.tally)
     monitor.close
     assert_same push, push.wait_connected(count: 3, timeout: 5)
   end
 
-  test "made after the peers came, it takes none of them from wait_connected" do
+  test "a monitor made after the peers came hides none of them from wait_connected" do
     push = open_socket(:PUSH).bind(endpoint_for(:tcp))
     pull, theirs = monitored(:PULL)
     pull.connect(push.last_endpoint)

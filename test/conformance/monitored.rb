@@ -9,20 +9,21 @@ module Conformance
       [socket, own_monitor(socket.monitor(*events))]
     end
 
-    # A Monitor ends with its socket; this closes one that a test leaves open while that lives.
+    # A Monitor ends with its socket; this closes a monitor that a test leaves open while the socket
+    # lives.
     def own_monitor(monitor)
       (@monitors ||= []) << monitor
       monitor
     end
 
     # Reads until this event has come.
-    # @return [Array<Godwit::Monitor::Event>] all that came, it the last
+    # @return [Array<Godwit::Monitor::Event>] all events up to it
     def until_event(monitor, name)
-      told = []
-      told << monitor.next_event(timeout: 10) until told.last&.name == name
-      told
+      reported = []
+      reported << monitor.next_event(timeout: 10) until reported.last&.name == name
+      reported
     rescue Godwit::Error => error
-      flunk "#{name} never came: #{error.message}; what came: #{told.join(", ")}"
+      flunk "#{name} never came: #{error.message}; what came: #{reported.join(", ")}"
     end
 
     def teardown

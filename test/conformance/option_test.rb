@@ -33,7 +33,7 @@ class OptionTest < Godwit::TestCase
     assert_includes error.message, "built with curve"
   end
 
-  def test_raw_values_are_what_the_backend_takes
+  def test_raw_values_are_those_of_the_backend
     raw = {
       linger: [nil, -1], recv_timeout: [1.5, 1500], ipv6: [true, 1], tcp_keepalive: [nil, -1],
       send_hwm: [5, 5], reconnect_interval_max: [nil, 0], socks_proxy: [nil, nil],
@@ -53,7 +53,7 @@ class OptionTest < Godwit::TestCase
     assert_equal %i[readable], OPTIONS.fetch(:events).decode(1 | 64)
   end
 
-  def test_an_option_tells_what_it_is
+  def test_an_option_describes_itself
     assert_same OPTIONS::SOCKET[:linger], OPTIONS.socket("linger")
     assert_same OPTIONS::CONTEXT[:io_threads], OPTIONS.context(:io_threads)
     {OPTIONS::SOCKET => :socket, OPTIONS::CONTEXT => :context}.each do |table, scope|

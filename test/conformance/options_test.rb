@@ -4,8 +4,8 @@
 
 require_relative "../test_helper"
 
-# Every option of api/options.yml: its default, its round trip, what it refuses. One test each, so
-# that a failure names it.
+# Every option of api/options.yml: its default, its round trip, the values it refuses. One test per
+# option, so that a failure names it.
 class OptionsTest < Godwit::TestCase
   STABLE = %i[PAIR PUB SUB REQ REP DEALER ROUTER PULL PUSH XPUB XSUB STREAM].freeze
   # libzmq keeps the old name when nil turns PLAIN off; it answers for a descriptor, a type and so
@@ -91,7 +91,7 @@ class OptionsTest < Godwit::TestCase
   # A type that the option is for.
   def self.type_for(option) = option.types ? (option.types & STABLE).first : :DEALER
 
-  # What set and get give back for a sample.
+  # The values of set and get for a sample.
   def came_back(option, value)
     return Godwit::Z85.encode(value) if option.type == :key && value.bytesize == 32
     return nil if option.none == 0 && value == 0
@@ -236,7 +236,7 @@ class OptionsTest < Godwit::TestCase
     end
   end
 
-  def test_an_unknown_name_is_told_the_nearest
+  def test_an_unknown_name_suggests_the_nearest
     socket = open_socket(:DEALER)
     {send_hmw: "send_hwm", sndhwm: "send_hwm", ZMQ_RCVTIMEO: "recv_timeout",
      identity: "routing_id", heartbeat_ivl: "heartbeat_interval"}
@@ -255,7 +255,7 @@ class OptionsTest < Godwit::TestCase
     refute_includes error.message, "did you mean"
   end
 
-  def test_durations_are_rounded_to_what_libzmq_can_tell_apart_but_never_to_nothing
+  def test_durations_are_rounded_to_libzmq_s_resolution_but_never_to_zero
     socket = open_socket(:DEALER)
     {0.0001 => 0.001, 0.07 => 0.07, Rational(1, 3) => 0.333, 1.0004 => 1.0, 1.001 => 1.001,
      0 => 0.0}.each do |given, read|
@@ -271,7 +271,7 @@ class OptionsTest < Godwit::TestCase
     assert_equal 1, socket.tcp_keepalive_idle
   end
 
-  def test_nil_is_none_where_there_is_such_a_thing
+  def test_nil_means_none_where_none_is_allowed
     socket =
       open_socket(
         :DEALER, linger: nil, recv_timeout: nil, max_message_size: nil, handshake_timeout: nil,
@@ -298,7 +298,7 @@ class OptionsTest < Godwit::TestCase
     end
   end
 
-  def test_keys_read_as_z85_and_unset_ones_as_nil
+  def test_keys_read_as_z85_and_unset_keys_as_nil
     skip "this libzmq has no CURVE" unless Godwit.has?(:curve)
     keys = Godwit::Curve.keypair
     socket = open_socket(:DEALER)

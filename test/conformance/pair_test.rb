@@ -8,7 +8,7 @@ require_relative "assertions"
 class PairTest < Godwit::TestCase
   include Conformance::Assertions
 
-  each_transport("both ways, at any time") do |transport|
+  each_transport("both directions, at any time") do |transport|
     a, b = connected_pair(:PAIR, :PAIR, transport: transport)
     b << "1" << ["2", ""]
     assert_equal ["1", ["2", ""]], take(a, 2)
@@ -18,7 +18,7 @@ class PairTest < Godwit::TestCase
     assert_equal "5", a.recv(timeout: 5)
   end
 
-  each_transport("a PAIR has one peer: a second one is not heard") do |transport|
+  each_transport("a PAIR has one peer: a second peer's messages do not arrive") do |transport|
     a, b = connected_pair(:PAIR, :PAIR, transport: transport)
     b << "first"
     assert_equal "first", a.recv(timeout: 5)
@@ -34,8 +34,8 @@ class PairTest < Godwit::TestCase
   test "after its peer has gone a PAIR takes another" do
     a = open_socket(:PAIR).bind(endpoint_for(:inproc))
     3.times do |i|
-      # One that comes before libzmq has let go of the last is not heard, so it goes and comes
-      # again.
+      # A peer that connects before libzmq has released the last one gets nothing through, so it
+      # reconnects.
       peer = eventually do
         newcomer = open_socket(:PAIR, linger: 0).connect(a.last_endpoint)
         newcomer.send_nonblock("peer #{i}", exception: false)

@@ -71,7 +71,7 @@ class PollerTest < Godwit::TestCase
     end
   end
 
-  test "a turn that another thread takes reaches those that wait" do
+  test "an event that another thread consumes reaches the other waiters" do
     rep, req = connected_pair(:REP, :REQ, transport: :inproc)
     other = open_socket(:REQ).connect(rep.last_endpoint)
     req.send("first")
@@ -101,7 +101,7 @@ class PollerTest < Godwit::TestCase
     silent = open_socket(:REP).bind(endpoint_for(:tcp))
     req = open_socket(:REQ).connect(silent.last_endpoint)
     poller = open_poller(req)
-    assert_equal "x", ask_in_vain(req, silent, "x")
+    assert_equal "x", ask_without_reply(req, silent, "x")
     silent.send("dropped")
     3.times do
       waiting = in_thread { poller.wait(5) }
@@ -138,7 +138,7 @@ class PollerTest < Godwit::TestCase
     assert_equal [[pub, [:writable]]], facts(poller.wait(5))
   end
 
-  test "what a type never is is refused" do
+  test "an event that a type never has is refused" do
     {SUB: :writable, PULL: :writable, PUSH: :readable, PUB: :readable}.each do |type, event|
       socket = open_socket(type)
       poller = open_poller
@@ -192,7 +192,7 @@ class PollerTest < Godwit::TestCase
     assert_predicate poller.wait.first, :error?
   end
 
-  test "what Ruby has read ahead of an IO counts" do
+  test "bytes in Ruby's read buffer of an IO count" do
     out, into = pipe
     poller = open_poller(out)
     into << "a\nb\nc"
@@ -208,7 +208,7 @@ class PollerTest < Godwit::TestCase
     assert_empty poller.wait(0)
   end
 
-  test "plain files, TCP servers, and what has to_io" do
+  test "plain files, TCP servers, and objects with to_io" do
     server = TCPServer.new("127.0.0.1", 0)
     wrapped = Struct.new(:to_io).new(server)
     File.open(__FILE__) do |file|
@@ -272,7 +272,7 @@ class PollerTest < Godwit::TestCase
 
   # ---- registrations ----
 
-  test "register, modify, remove, and what they tell" do
+  test "register, modify, remove, and their results" do
     dealer, peer = connected_pair(:DEALER, :DEALER)
     poller = open_poller
     assert_predicate poller, :empty?
@@ -304,7 +304,7 @@ class PollerTest < Godwit::TestCase
     assert_match(/1 registered/, poller.inspect)
   end
 
-  test "many come and go, and the others stay what they are" do
+  test "many objects come and go, and the others stay unchanged" do
     pairs = Array.new(12) { connected_pair(:PULL, :PUSH, transport: :inproc) }
     poller = open_poller
     pairs.each { |pull, _| poller.register(pull) }
@@ -317,7 +317,7 @@ class PollerTest < Godwit::TestCase
     assert_equal (pairs - gone).map(&:first) + [gone.first.first], poller.to_a
   end
 
-  test "misuse says what to do" do
+  test "errors of wrong use name the fix" do
     pull = open_socket(:PULL)
     poller = open_poller(pull)
     out, = pipe
@@ -376,8 +376,7 @@ class PollerTest < Godwit::TestCase
   # ---- closing ----
 
   {"thread" => :in_thread, "fiber" => :fiber}.each do |name, start|
-    test "a socket that is closed ends the wait of a #{name}, and each later one until it is " \
-      "removed" do
+    test "a closed socket ends the wait of a #{name}, and each later one until it is removed" do
       not_on :jruby, "JRuby has no fiber scheduler" if start == :fiber
       pull, push = connected_pair(:PULL, :PUSH)
       gone = open_socket(:PULL).bind(endpoint_for(:tcp))
@@ -414,7 +413,7 @@ class PollerTest < Godwit::TestCase
       waiting.each { |one| assert_raises(Godwit::ContextTerminatedError) { one.value } }
     end
 
-    test "what is registered, modified and removed holds for a #{name} that waits" do
+    test "register, modify and remove affect a waiting #{name}" do
       not_on :jruby, "JRuby has no fiber scheduler" if start == :fiber
       pull, push = connected_pair(:PULL, :PUSH)
       push.send("x")
@@ -472,7 +471,7 @@ class PollerTest < Godwit::TestCase
 
   # ---- many ----
 
-  test "several threads and fibers on one poller are all told" do
+  test "several threads and fibers on one poller all get the event" do
     not_on :jruby, "JRuby has no fiber scheduler"
     pull, push = connected_pair(:PULL, :PUSH)
     out, into = pipe
@@ -503,7 +502,7 @@ class PollerTest < Godwit::TestCase
     pollers.each { |poller| assert_raises(Godwit::ClosedError) { poller.wait(0) } }
   end
 
-  test "another receiver may be quicker, and a message that comes then is not lost" do
+  test "another receiver may be quicker, and a message that arrives then is not lost" do
     pull, push = connected_pair(:PULL, :PUSH)
     poller = open_poller(pull)
     got = Thread::Queue.new

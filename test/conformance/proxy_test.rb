@@ -7,7 +7,7 @@ require "test_helper"
 require "timeout"
 require "support/tiny_scheduler"
 
-# What a proxy moves, how it is steered, and what it refuses.
+# The messages that a proxy forwards, its control, and the uses that it refuses.
 class ProxyTest < Godwit::TestCase
   # A proxy between two bound sockets of the test's context, stopped at its end.
   def proxy(front, back, capture: nil, transport: :inproc, **options)
@@ -65,13 +65,13 @@ class ProxyTest < Godwit::TestCase
     forwarder = proxy(:XSUB, :XPUB).start
     pub = peer(:PUB, forwarder.frontend)
     sub = peer(:SUB, forwarder.backend, subscribe: "a")
-    pub.wait_connected(timeout: 5) # a PUB counts subscriptions, so it came up
+    pub.wait_connected(timeout: 5) # a PUB counts subscriptions, so the subscription arrived
     pub.send("b1").send("a1").send(%w[a2 body])
     assert_equal "a1", sub.recv(timeout: 5)
     assert_equal %w[a2 body], sub.recv(timeout: 5)
   end
 
-  test "a SUB in front and a PUB behind forward what the SUB asked for" do
+  test "a SUB in front and a PUB behind forward the SUB's topics" do
     pub = open_socket(:PUB).bind(endpoint_for(:inproc))
     front = open_socket(:SUB, subscribe: "a").connect(pub.last_endpoint)
     back = open_socket(:PUB).bind(endpoint_for(:inproc))
@@ -86,7 +86,7 @@ class ProxyTest < Godwit::TestCase
     end)
   end
 
-  test "a streamer goes one way, in order, with messages of all shapes" do
+  test "a streamer forwards one direction, in order, messages of all shapes" do
     streamer = proxy(:PULL, :PUSH).start
     push = peer(:PUSH, streamer.frontend)
     pull = peer(:PULL, streamer.backend)
@@ -98,8 +98,8 @@ class ProxyTest < Godwit::TestCase
     assert_equal 0, streamer.statistics.frontend.sent
   end
 
-  test "what was there before, and more of it than goes in one turn, passes with nothing else to " \
-    "wake the proxy" do
+  test "earlier messages, more than one round forwards, pass without another event to wake the " \
+    "proxy" do
     streamer = proxy(:PULL, :PUSH, send_hwm: 0, recv_hwm: 0).pause.start
     push = peer(:PUSH, streamer.frontend, send_hwm: 0)
     pull = peer(:PULL, streamer.backend, recv_hwm: 0)
@@ -116,7 +116,7 @@ class ProxyTest < Godwit::TestCase
     assert_equal %w[a b], one.recv(timeout: 5)
   end
 
-  test "capture gets a copy of each message, both ways" do
+  test "capture gets a copy of each message, in both directions" do
     capture = open_socket(:PUSH).bind(endpoint_for(:inproc))
     queue = proxy(:PAIR, :PAIR, capture: capture).start
     copies = peer(:PULL, capture)
@@ -138,7 +138,7 @@ class ProxyTest < Godwit::TestCase
     peer(:PUSH, streamer.frontend).send_many(Array.new(100, &:to_s))
     assert_nil pull.recv(timeout: 0.05, exception: false)
     assert_operator streamer.statistics.backend.sent, :==, 0
-    stopped(streamer).start # what is in its hand stays there
+    stopped(streamer).start # a message that it holds stays there
     copies = peer(:PULL, capture)
     assert_equal(Array.new(100, &:to_s), Array.new(100) { pull.recv(timeout: 5) })
     assert_equal(Array.new(100, &:to_s), Array.new(100) { copies.recv(timeout: 5) })
@@ -155,7 +155,7 @@ class ProxyTest < Godwit::TestCase
     assert_equal(Array.new(sent, &:to_s), Array.new(sent) { pull.recv(timeout: 5) })
   end
 
-  test "paused, it takes nothing; resumed, it goes on" do
+  test "paused, a proxy takes nothing; resumed, it forwards again" do
     streamer = proxy(:PULL, :PUSH).pause
     assert_predicate streamer, :paused?
     streamer.start
@@ -170,9 +170,9 @@ class ProxyTest < Godwit::TestCase
     streamer.pause
     push.send("b").send("c")
     pull.wait_readable(0.05)
-    stopped(streamer) # a paused one can be stopped
+    stopped(streamer) # a paused proxy can be stopped
     passed = pull.recv_many(3, timeout: 0, exception: false) || []
-    assert_includes [[], ["b"]], passed # one that it was just taking may pass
+    assert_includes [[], ["b"]], passed # a message that the proxy was just taking may pass
     assert_equal 1 + passed.size, streamer.statistics.frontend.received
   end
 
@@ -271,7 +271,7 @@ class ProxyTest < Godwit::TestCase
     end
   end
 
-  test "closing a socket ends it: run raises, a thread of its own ends quietly" do
+  test "closing a socket ends a proxy: run raises, a background thread ends quietly" do
     [:frontend, :backend].each do |side|
       streamer = proxy(:PULL, :PUSH)
       thread = in_thread { streamer.run }
@@ -325,8 +325,8 @@ class ProxyTest < Godwit::TestCase
     end
   end
 
-  test "a constructor takes sockets of the caller's, which stay his; a failing one leaves " \
-    "nothing open" do
+  test "a constructor takes the caller's sockets, which stay the caller's; a failing one leaves " \
+    "none open" do
     mine = open_socket(:PULL).bind(endpoint_for(:inproc))
     one = Godwit::Proxy.streamer(mine, endpoint_for(:inproc), context: context)
     refute_predicate one, :running?
@@ -338,7 +338,7 @@ class ProxyTest < Godwit::TestCase
     end
   end
 
-  test "what cannot work is refused, and the message names what can" do
+  test "impossible combinations are refused, and the message names possible ones" do
     push, pull, sub = open_socket(:PUSH), open_socket(:PULL), open_socket(:SUB)
     {
       [open_socket(:REP), open_socket(:DEALER)] => /take a ROUTER/,

@@ -23,7 +23,7 @@ class PubSubTest < Godwit::TestCase
     assert_equal ["a.1", "a.2", "a."], take(sub, 3)
   end
 
-  each_transport("an empty topic stands for all, and no topic for nothing") do |transport|
+  each_transport("an empty topic matches everything, and no topic matches nothing") do |transport|
     pub, all = subscribed(transport, "")
     none = open_socket(:SUB).connect(pub.last_endpoint)
     pub << "" << "b" << ["", "c"]
@@ -41,7 +41,8 @@ class PubSubTest < Godwit::TestCase
     assert_equal [["topic", "body"], ["topic", "", "x"]], take(sub, 2)
   end
 
-  each_transport("several topics, and one that starts another gives a message once") do |transport|
+  each_transport("with several topics, one a prefix of another, a message arrives " \
+    "once") do |transport|
     pub, sub = subscribed(transport, "a", "ab", "c")
     pub << "abc" << "b" << "c" << "a"
     assert_equal %w[abc c a], take(sub, 3)
@@ -81,15 +82,15 @@ class PubSubTest < Godwit::TestCase
     subs.each { |sub| assert_equal Array.new(100, &:to_s), take(sub, 100) }
   end
 
-  each_transport("a SUB hears several publishers, bound or connected") do |transport|
+  each_transport("a SUB receives from several publishers, bound or connected") do |transport|
     sub = open_socket(:SUB, subscribe: "").bind(endpoint_for(transport))
     pubs = Array.new(2) { open_socket(:PUB).connect(sub.last_endpoint) }
     bound = open_socket(:PUB).bind(endpoint_for(transport))
     sub.connect(bound.last_endpoint)
     # A bound SUB sends its subscriptions to a new PUB only during a call on the SUB.
-    heard = in_thread { take(sub, 3) }
+    received = in_thread { take(sub, 3) }
     [*pubs, bound].each_with_index { |pub, i| pub.wait_connected(timeout: 5) << "from #{i}" }
-    assert_equal ["from 0", "from 1", "from 2"], heard.value.sort
+    assert_equal ["from 0", "from 1", "from 2"], received.value.sort
   end
 
   each_transport("a PUB without subscribers drops, and never waits") do |transport|
@@ -112,7 +113,7 @@ class PubSubTest < Godwit::TestCase
     pub, sub = subscribed(transport, "", conflate: true)
     1000.times { |i| pub << i.to_s }
     received = []
-    # libzmq drops one that comes while its other thread takes the one before, the last too
+    # libzmq drops a message that comes while its other thread takes the previous one, the last too
     # (docs/limits.md)
     eventually do
       pub << "last"
@@ -122,7 +123,7 @@ class PubSubTest < Godwit::TestCase
     assert_operator received.count { |message| message != :wait_readable }, :<, 10
   end
 
-  each_transport("invert_matching gives what does not match") do |transport|
+  each_transport("invert_matching returns messages that do not match") do |transport|
     pub = open_socket(:PUB, invert_matching: true).bind(endpoint_for(transport))
     sub = open_socket(:SUB, invert_matching: true, subscribe: "a").connect(pub.last_endpoint)
     pub.wait_connected(timeout: 5)

@@ -42,8 +42,7 @@ class PushPullTest < Godwit::TestCase
     assert_equal [%w[0 1 2]] * 5, take(pull, 15).each_slice(3).map(&:sort)
   end
 
-  each_transport("a peer that sends without end does not keep another from being " \
-    "heard") do |transport|
+  each_transport("a peer that sends without end does not starve another") do |transport|
     pull = open_socket(:PULL).bind(endpoint_for(transport))
     greedy, modest = Array.new(2) { open_socket(:PUSH).connect(pull.last_endpoint) }
     in_thread { loop { greedy << "me!" } }
@@ -88,7 +87,7 @@ class PushPullTest < Godwit::TestCase
     assert_same push, sender.value
   end
 
-  each_transport("a worker that goes leaves its share of new work to the others") do |transport|
+  each_transport("a worker that leaves leaves its share of new work to the others") do |transport|
     pulls = Array.new(2) { open_socket(:PULL).bind(endpoint_for(transport)) }
     push = open_socket(:PUSH).connect(*pulls.map(&:last_endpoint))
     push << "0" << "1"

@@ -56,7 +56,7 @@ class ReceivingTest < Godwit::TestCase
     assert_flows(push, pull)
   end
 
-  test "recv_into takes no message for what is no buffer" do
+  test "recv_into takes no message for an object that is no buffer" do
     pull, push = pair
     push << "kept"
     assert_raises(FrozenError) { pull.recv_into("frozen", timeout: 5) }
@@ -75,7 +75,8 @@ class ReceivingTest < Godwit::TestCase
     assert_equal "0123456789" * 10, original
   end
 
-  each_transport("recv_many gives what is there, waiting for the first only") do |transport|
+  each_transport("recv_many returns the messages that are there, and waits for the first " \
+    "only") do |transport|
     pull, push = pair(transport)
     waiting = in_thread { pull.recv_many(10) }
     until_waiting(pull)
@@ -153,7 +154,7 @@ class ReceivingTest < Godwit::TestCase
     end
   end
 
-  test "each may be left, and hands on what its block raises" do
+  test "each may be left by break, and raises its block's error" do
     pull, push = pair
     push << "1" << "2" << "3"
     pull.each { |message| break if message == "1" }
@@ -176,7 +177,7 @@ class ReceivingTest < Godwit::TestCase
     assert_same pull, pull.each { flunk }
   end
 
-  each_transport("events, readable? and writable? tell what can be done at once") do |transport|
+  each_transport("events, readable? and writable? show what can be done at once") do |transport|
     router, dealer = connected_pair(:ROUTER, :DEALER, transport: transport)
     assert_equal [[:writable], true, false], [dealer.events, dealer.writable?, dealer.readable?]
     dealer << "x"
@@ -204,7 +205,7 @@ class ReceivingTest < Godwit::TestCase
   end
 
   # libzmq signals a message once. The call that takes the signal has to wake the others.
-  test "a fiber that waits hears of a message that another call of its thread has seen first" do
+  test "a waiting fiber gets a message that another call of its thread saw first" do
     not_on :jruby, "JRuby has no fiber scheduler"
     pull, push = pair
     received = nil

@@ -29,7 +29,7 @@ class ReqRepTest < Godwit::TestCase
     assert_equal "b", req.recv(timeout: 5)
   end
 
-  each_transport("requests and replies of several frames, empty ones too") do |transport|
+  each_transport("requests and replies of several frames, also empty ones") do |transport|
     rep, req = connected_pair(:REP, :REQ, transport: transport)
     [["a", "b"], ["", "b"], ["a", ""], ["", ""], ["", "", "", "x"]].each do |message|
       req << message
@@ -60,7 +60,7 @@ class ReqRepTest < Godwit::TestCase
     end
   end
 
-  test "a REQ drops what a server that it did not ask sends" do
+  test "a REQ drops messages of a server that it did not ask" do
     asked, other = Array.new(2) { open_socket(:ROUTER).bind(endpoint_for(:inproc)) }
     req = open_socket(:REQ, routing_id: "client").connect(asked.last_endpoint, other.last_endpoint)
     req << "first"
@@ -85,7 +85,7 @@ class ReqRepTest < Godwit::TestCase
     assert_equal "in time", req.recv(timeout: 5)
   end
 
-  each_transport("a relaxed REQ may ask again, and its peer hears both") do |transport|
+  each_transport("a relaxed REQ may ask again, and its peer receives both") do |transport|
     router = open_socket(:ROUTER).bind(endpoint_for(transport))
     req = open_socket(:REQ, relaxed: true).connect(router.last_endpoint)
     req << "first"

@@ -21,7 +21,7 @@ class RequestTest < Godwit::TestCase
     assert_equal "again!", req.request("again", retries: 3)
   end
 
-  test "a request of frames is tried again as one of Strings is" do
+  test "a request of frames is retried like a request of Strings" do
     frame = ->(bytes) { Godwit::Frame.new(bytes) }
     {"hello" => frame.call("hello"), %w[a b] => [frame.call("a"), "b"],
      %w[c d] => Godwit::Message.new("c", frame.call("d"))}.each do |bytes, message|
@@ -43,7 +43,7 @@ class RequestTest < Godwit::TestCase
   each_transport("after a time-out the REQ is usable, and drops the late reply") do |transport|
     router = server(transport)
     req = client(router)
-    first = ask_in_vain(req, router, "first")
+    first = ask_without_reply(req, router, "first")
     waiting = in_thread { req.request("second", timeout: 5) }
     second = eventually { (message = router.recv(timeout: 5)).last == "second" && message }
     assert_equal "first", first.last
@@ -54,8 +54,9 @@ class RequestTest < Godwit::TestCase
 
   each_transport("each retry asks again, then TimeoutError") do |transport|
     arrived = nil
-    5.times do # what a stall of the machine keeps from leaving in time is dropped
-      # A new one each time: what a stall keeps on its way would come with the next try's.
+    5.times do # a message that a stall of the machine delays too long is dropped
+      # A new socket each time: a message that a stall keeps in transit would arrive with the next
+      # try's.
       router = server(transport)
       req = client(router)
       assert_takes(0.6) do
@@ -85,7 +86,7 @@ class RequestTest < Godwit::TestCase
     assert_predicate serving, :alive?
   end
 
-  test "a server that comes back is found by a retry" do
+  test "a retry finds a server that is back" do
     port = free_port
     req = open_socket(:REQ, reconnect_interval: 0.01).connect("tcp://127.0.0.1:#{port}")
     assert_raises(Godwit::TimeoutError) { req.request("anybody?", timeout: 0.02, retries: 1) }
@@ -111,7 +112,7 @@ class RequestTest < Godwit::TestCase
   each_transport("a REQ that is bound can ask again after a time-out") do |transport|
     req = open_socket(:REQ).bind(endpoint_for(transport))
     router = open_socket(:ROUTER).connect(req.last_endpoint)
-    assert_equal "first", ask_in_vain(req, router, "first").last
+    assert_equal "first", ask_without_reply(req, router, "first").last
     waiting = in_thread { req.request("second", timeout: 5) }
     second = eventually { (message = router.recv(timeout: 5)).last == "second" && message }
     answer(router, second, "reply")
@@ -119,7 +120,7 @@ class RequestTest < Godwit::TestCase
   end
 
   test "options, endpoints and routing id outlast a time-out" do
-    # Handover: it comes again before libzmq has noticed that it went.
+    # Handover: the server connects again before libzmq has noticed that it left.
     router, second = Array.new(2) { open_socket(:ROUTER, handover: true).bind(endpoint_for(:tcp)) }
     req =
       open_socket(:REQ, routing_id: "me", send_hwm: 7, linger: 0.5, encoding: "UTF-8").connect(
@@ -190,7 +191,7 @@ class RequestTest < Godwit::TestCase
     assert_equal "x", req.request("x", timeout: 5)
   end
 
-  test "request on a REQ that waits for a reply says what to do" do
+  test "request on a REQ that waits for a reply raises, with the fix" do
     rep, req = connected_pair(:REP, :REQ, transport: :inproc)
     req << "by hand"
     assert_named(Godwit::StateError, /receive the reply first/) { req.request("x", timeout: 1) }
@@ -208,7 +209,7 @@ class RequestTest < Godwit::TestCase
   end
 
   test "in a trap handler request says that it cannot wait for its turn" do
-    not_on :jruby, "its trap handlers run in a thread of their own, which may wait"
+    not_on :jruby, "its trap handlers run in another thread, which may wait"
     result = assert_child run_child(<<~RUBY)
       require "godwit"
       rep = Godwit::REP.bind("inproc://trap")
@@ -233,8 +234,8 @@ class RequestTest < Godwit::TestCase
   end
 
   # Tries each number of free descriptors: some suffice for the wait, and not for a new socket.
-  test "with no descriptor left to recreate the socket the time-out is still the error, and the " \
-    "next request says why, then works" do
+  test "with no descriptor left to recreate the socket the time-out is still the error; the next " \
+    "request reports the cause, then works" do
     not_on :jruby, "Java itself fails where no descriptor is left"
     result = assert_child run_child(<<~RUBY, deadline: 20)
       require "godwit"

@@ -5,13 +5,13 @@
 require "test_helper"
 require_relative "assertions"
 
-# Names given by connect_routing_id: libzmq ends the process at the second of one name, so these run
+# Names given by connect_routing_id: libzmq ends the process at a second use of a name, so these run
 # in child processes.
 class RoutingNamesTest < Godwit::TestCase
   include Conformance::Assertions
 
-  # @return [Array<String>] what a child wrote, for each program: the message of what its last line
-  #   raised
+  # @return [Array<String>] the output of a child for each program: the message of its last line's
+  #   error
   def outcomes(*programs)
     tries = programs.map { |program| <<~RUBY }
       begin
@@ -32,7 +32,7 @@ class RoutingNamesTest < Godwit::TestCase
       "immediate: true.*take another ROUTER")
 
   %i[ROUTER STREAM].each do |type|
-    test "a #{type} gives no name twice: to a live peer, to one that goes, when set and when " \
+    test "a #{type} refuses a name twice: of a live peer, of a leaving peer, when set and when " \
       "connected" do
       start =
         "peer = Godwit::#{type}.bind('tcp://127.0.0.1:*')\none = " \

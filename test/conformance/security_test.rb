@@ -23,13 +23,13 @@ class CurveSecurityTest < Godwit::TestCase
       .tap { |socket| in_thread { socket.serve(&:itself) } }
   end
 
-  # Fast to give up and to come again.
+  # Quick to give up and to connect again.
   def req(rep, **options)
     open_socket(:REQ, reconnect_interval: 0.01, **options).connect(rep.last_endpoint)
   end
 
-  # That a client is refused shows only in its silence; a good one that is served afterwards shows
-  # that there was time enough.
+  # Only silence shows that a client is refused; a good client that is served afterwards shows that
+  # there was time enough.
   def assert_refused(rep, **options)
     bad = req(rep, **options)
     sent = ask(bad)
@@ -110,7 +110,7 @@ class CurveSecurityTest < Godwit::TestCase
     assert_nil a.recv(timeout: 0.2, exception: false)
   end
 
-  test "server_key: without curve: says what is missing" do
+  test "server_key: without curve: raises with the missing option" do
     error = assert_raises(ArgumentError) { open_socket(:REQ, server_key: @server.public_key) }
     assert_match(/curve:.*Curve\.keypair/, error.message)
   end
@@ -143,8 +143,8 @@ class PlainSecurityTest < Godwit::TestCase
     open_socket(:REQ, reconnect_interval: 0.01, **options).connect(rep.last_endpoint)
   end
 
-  # What a later part of Godwit will offer: a REP that libzmq asks about each newcomer (ZAP, RFC
-  # 27).
+  # A feature that a later part of Godwit will offer: a REP that libzmq asks about each newcomer
+  # (ZAP, RFC 27).
   def authenticator(passwords)
     zap = open_socket(:REP).bind("inproc://zeromq.zap.01")
     in_thread do

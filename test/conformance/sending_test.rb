@@ -62,7 +62,7 @@ class SendingTest < Godwit::TestCase
     assert_flows(push, pull)
   end
 
-  test "send_many sends more than one crossing takes, waiting for room on the way" do
+  test "send_many sends more than one crossing takes, and waits for room in between" do
     pull, push = narrow
     expected = Array.new(3000, &:to_s)
     sender = in_thread { push.send_many(expected) }
@@ -137,14 +137,14 @@ class SendingTest < Godwit::TestCase
     sender.join
   end
 
-  test "what waited is sent whole and in the order of each sender" do
+  test "messages that waited are sent whole and in the order of each sender" do
     pull, push = narrow
     senders = Array.new(4) { |s| in_thread { 50.times { |i| push << [s.to_s, i.to_s, "end"] } } }
     messages = take(pull, 200)
     assert_equal ["end"], messages.map(&:last).uniq
-    heard = messages.group_by(&:first).transform_values { |list| list.map { |message| message[1] } }
-    assert_equal 4, heard.size
-    heard.each_value { |numbers| assert_equal Array.new(50, &:to_s), numbers }
+    received = messages.group_by(&:first).transform_values { |list| list.map { |one| one[1] } }
+    assert_equal 4, received.size
+    received.each_value { |numbers| assert_equal Array.new(50, &:to_s), numbers }
     senders.each(&:join)
   end
 end

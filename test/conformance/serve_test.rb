@@ -6,7 +6,7 @@ require_relative "assertions"
 class ServeTest < Godwit::TestCase
   include Conformance::Assertions
 
-  each_transport("serve replies with what the block gives") do |transport|
+  each_transport("serve replies with the block's result") do |transport|
     rep, req = connected_pair(:REP, :REQ, transport: transport)
     in_thread do
       rep.serve { |message| message.is_a?(Array) ? message.map(&:upcase) : [message, ""] }
@@ -41,7 +41,7 @@ class ServeTest < Godwit::TestCase
     assert_same rep, serving.value
   end
 
-  test "a block that raises is warned of, gets an empty reply, and serving goes on" do
+  test "a block that raises is warned of, the peer gets an empty reply, and serving continues" do
     rep, req = connected_pair(:REP, :REQ)
     in_thread { rep.serve { |message| (message == "bad") ? raise("no good") : "fine" } }
     _, warning = capture_io { assert_equal "", req.request("bad", timeout: 5) }
@@ -102,7 +102,7 @@ class ServeTest < Godwit::TestCase
     dealers.each { |dealer| refute_predicate dealer, :readable? }
   end
 
-  test "a ROUTER whose block raises replies with nothing, or what on_error gives" do
+  test "a ROUTER whose block raises replies with nothing, or with on_error's result" do
     router, dealer = connected_pair(:ROUTER, :DEALER)
     in_thread { router.serve { |id, body| (body == "bad") ? raise("no good") : [id, "fine"] } }
     _, warning = capture_io do
@@ -123,7 +123,7 @@ class ServeTest < Godwit::TestCase
     assert_match(/block/, assert_raises(ArgumentError) { open_socket(:REP).serve }.message)
   end
 
-  test "a kill ends it, and the socket stays open" do
+  test "a kill ends serve, and the socket stays open" do
     rep, req = connected_pair(:REP, :REQ)
     serving = in_thread { rep.serve { "one" } }
     assert_equal "one", req.request("x", timeout: 5)
@@ -133,8 +133,7 @@ class ServeTest < Godwit::TestCase
     assert_equal "two", req.request("x", timeout: 5)
   end
 
-  test "what is no error of the block's making is not held up: throw, break, exceptions that are " \
-    "no StandardError" do
+  test "throw, break, and exceptions that are no StandardError pass through serve at once" do
     rep, req = connected_pair(:REP, :REQ, transport: :inproc)
     req << "x"
     assert_equal :left, rep.serve { break :left }

@@ -8,7 +8,7 @@ require_relative "assertions"
 class TimeoutsTest < Godwit::TestCase
   include Conformance::Assertions
 
-  # Calls that wait on a socket to which nothing comes, and which takes nothing.
+  # Calls that wait on a socket that receives nothing and accepts nothing.
   RECEIVING = {
     recv: ->(socket, **o) { socket.recv(**o) },
     recv_multipart: ->(socket, **o) { socket.recv_multipart(**o) },
@@ -26,7 +26,7 @@ class TimeoutsTest < Godwit::TestCase
   def deaf = open_socket(:DEALER).bind(endpoint_for(:tcp))
 
   CALLS.each do |name, call|
-    test "#{name}: the time given passes, then TimeoutError says so" do
+    test "#{name}: TimeoutError is raised after the given time" do
       socket = deaf
       assert_takes(0.02) do
         error = assert_named(Godwit::TimeoutError, /Timed out/) { call.call(socket, timeout: 0.02) }
@@ -44,7 +44,7 @@ class TimeoutsTest < Godwit::TestCase
       end
     end
 
-    test "#{name}: what is no duration is refused, and the socket works on" do
+    test "#{name}: an invalid duration is refused, and the socket stays usable" do
       pair = connected_pair(:DEALER, :DEALER, transport: :inproc)
       {-1 => ArgumentError, -0.001 => ArgumentError, Float::NAN => ArgumentError,
        -Float::INFINITY => ArgumentError,
@@ -57,7 +57,7 @@ class TimeoutsTest < Godwit::TestCase
       assert_flows(*pair)
     end
 
-    test "#{name}: the socket's own time-out holds where none is given" do
+    test "#{name}: the socket's own time-out is the default" do
       socket = deaf
       socket.recv_timeout = socket.send_timeout = 0.02
       assert_takes(0.02) { assert_raises(Godwit::TimeoutError) { call.call(socket) } }
@@ -65,8 +65,8 @@ class TimeoutsTest < Godwit::TestCase
       assert_raises(Godwit::TimeoutError) { call.call(socket) }
     end
 
-    test "#{name}: nil is for ever, also where the socket has a time-out; so is what is longer " \
-      "than any life" do
+    test "#{name}: nil is for ever, also where the socket has a time-out; so is a time of many " \
+      "years" do
       [nil, Float::INFINITY, 1e300, 10**30].each do |timeout|
         socket =
           open_socket(:DEALER, recv_timeout: 0.001, send_timeout: 0.001).bind(endpoint_for(:inproc))
@@ -115,7 +115,7 @@ class TimeoutsTest < Godwit::TestCase
     assert_equal "x", waiting.value
   end
 
-  test "wait_readable and wait_writable give nil when time is up, and refuse what is no duration" do
+  test "wait_readable and wait_writable return nil when time is up, and refuse invalid durations" do
     socket = deaf
     %i[wait_readable wait_writable].each do |wait|
       assert_nil socket.public_send(wait, 0)
@@ -126,7 +126,7 @@ class TimeoutsTest < Godwit::TestCase
     end
   end
 
-  test "a time-out says what is wrong where it can be known" do
+  test "a time-out names the cause where it is known" do
     assert_match(
       /neither bound nor connected/,
       assert_raises(Godwit::TimeoutError) { open_socket(:DEALER).recv(timeout: 0) }.message
@@ -136,7 +136,7 @@ class TimeoutsTest < Godwit::TestCase
     )
   end
 
-  test "what was interrupted by a time-out is not half done" do
+  test "an operation that a time-out interrupted is not half done" do
     push = open_socket(:PUSH).bind(endpoint_for(:tcp))
     3.times { assert_raises(Godwit::TimeoutError) { push.send(%w[never sent], timeout: 0.01) } }
     pull = open_socket(:PULL).connect(push.last_endpoint)

@@ -17,7 +17,7 @@ class TimersTest < Godwit::TestCase
     @log = []
   end
 
-  test "what stands on initialize cannot be allocated without" do
+  test "objects that need initialize cannot be made by allocate alone" do
     [Godwit::Timers, Godwit::Loop, Godwit::Beacon].each do |klass|
       assert_raises(NoMethodError) { klass.allocate }
     end
@@ -60,7 +60,7 @@ class TimersTest < Godwit::TestCase
     assert_equal (1..2000).to_a, rounds
   end
 
-  test "what is missed in a stall is skipped, and the next firing is on its old beat" do
+  test "firings missed in a stall are skipped, and the next one keeps the old rhythm" do
     timer = @timers.every(1, times: 4) { @log << @now - 1000 }
     fire_at(1, 5.5, 5.6, 6, 100, 101)
     assert_equal [1, 5.5, 6, 100], @log
@@ -73,14 +73,14 @@ class TimersTest < Godwit::TestCase
     assert_equal [3, 4], @log
   end
 
-  test "deadlines come in order, equal ones in the order in which they were made" do
+  test "deadlines come in order, equal deadlines in the order of creation" do
     order = [3, 1, 2, 1, 3, 2, 1]
     order.each_with_index { |seconds, index| @timers.after(seconds) { @log << [seconds, index] } }
     fire_at(5)
     assert_equal order.each_with_index.sort, @log
   end
 
-  test "of periodic timers on one beat the one that was made first goes first, in each round" do
+  test "of periodic timers with equal deadlines the older fires first, in each round" do
     @timers.every(2) { @log << :two }
     @timers.every(1) { @log << :one }
     fire_at(1, 2, 3, 4)
@@ -89,7 +89,7 @@ class TimersTest < Godwit::TestCase
 
   # ---- callbacks that change things ----
 
-  test "a callback cancels itself, those that are due with it, and later ones" do
+  test "a callback cancels itself, other due timers, and later timers" do
     own = @timers.every(1) { |timer| timer.cancel && @log << :own }
     victims = [1, 1, 2].map { |seconds| @timers.after(seconds) { @log << :victim } }
     killer = @timers.after(0.5) { victims.each(&:cancel) }
@@ -102,7 +102,7 @@ class TimersTest < Godwit::TestCase
     assert_predicate @timers, :empty?
   end
 
-  test "what a callback makes is for the next round, also what is due at once" do
+  test "timers made in a callback are for the next round, also those due at once" do
     @timers.after(1) do
       @log << :first
       @timers.after(0) { @log << :second }
@@ -113,7 +113,7 @@ class TimersTest < Godwit::TestCase
     assert_equal %i[first second each_round each_round], @log
   end
 
-  test "timers of no interval starve none of those that are due" do
+  test "timers with no interval starve no other due timer" do
     @timers.every(0) { @log << :busy }
     @timers.after(0) { @log << :other }
     fire_at(1, 2, 3)
@@ -131,7 +131,7 @@ class TimersTest < Godwit::TestCase
     assert_equal [1, 4, 7, 10, 13], @log
   end
 
-  test "an error comes out of fire, and leaves the other timers what they were" do
+  test "fire raises an error, and leaves the other timers unchanged" do
     periodic = @timers.every(1) do |timer|
       @log << timer.fired
       raise IOError, "a mistake" if timer.fired == 1
@@ -145,7 +145,7 @@ class TimersTest < Godwit::TestCase
     assert_equal 2, periodic.fired
   end
 
-  # ---- one timer ----
+  # ---- a single timer ----
 
   test "cancel, reset and interval=" do
     timer = @timers.after(1) { @log << @now - 1000 }
@@ -178,7 +178,7 @@ class TimersTest < Godwit::TestCase
     assert_equal 1, @timers.size
   end
 
-  test "what they look like" do
+  test "inspect shows the state" do
     timer = @timers.every(2, times: 3) {}
     assert_match(/Timers 1 pending, the next in 2.0 s/, @timers.inspect)
     assert_match(/every 2 s, fired 0 of 3 times, in 2.0 s/, timer.inspect)
@@ -188,7 +188,7 @@ class TimersTest < Godwit::TestCase
     assert_match(/0 pending>/, @timers.to_s)
   end
 
-  test "misuse says what to do" do
+  test "errors of wrong use name the fix" do
     [nil, "1", :soon, Complex(1, 1)].each do |bad|
       assert_named(Godwit::ArgumentTypeError, /a number of seconds/, operation: :after) do
         @timers.after(bad) {}
@@ -291,7 +291,7 @@ class TimersTest < Godwit::TestCase
     "resetting" => ->(_, all, _) { all[0].interval = 30 },
     "firing" => ->(timers, _, now) { now[:time] = 3.0 and timers.fire }
   }.each do |name, change|
-    test "an interrupt in the midst of #{name} loses no timer and no order" do
+    test "an interrupt during #{name} loses no timer and no order" do
       not_on :jruby, "a TracePoint there cannot raise at a line"
       interrupted = (1..).take_while do |line|
         now = {time: 0.0}
@@ -312,7 +312,7 @@ class TimersTest < Godwit::TestCase
         assert_equal fired.uniq.size, fired.size
         lost = all - fired
         assert_operator lost.size, :<=, 1
-        # The one that was cancelled, or whose callback was about to run.
+        # The cancelled timer, or the timer whose callback was about to run.
         assert_includes all.first(3), lost.first if lost.any?
         all.each(&:reset)
         assert_equal 9, timers.size
@@ -322,10 +322,10 @@ class TimersTest < Godwit::TestCase
     end
   end
 
-  # ---- what it costs ----
+  # ---- cost ----
 
   test "making, firing and cancelling one of 10,000 timers takes O(log n) comparisons" do
-    not_on :jruby, "no TracePoint of one method"
+    not_on :jruby, "JRuby has no TracePoint of a single method"
     size = rounds(10_000, stressed: 100)
     random = Random.new(3)
     timers = Array.new(size) { @timers.after(random.rand(1000.0)) {} }
@@ -355,7 +355,7 @@ class TimersTest < Godwit::TestCase
       size * most
   end
 
-  test "the heap does what sorting would" do
+  test "the heap gives the order of a sort" do
     random = Random.new(4)
     pending = {}
     rounds(3000, stressed: 50).times do |number|
@@ -405,7 +405,7 @@ class TimersTest < Godwit::TestCase
     times.each { |time| at(time) { @timers.fire } }
   end
 
-  # @return [Boolean] whether it came to that line of the library
+  # @return [Boolean] whether that line of the library was reached
   def interrupt_at(line)
     stop = Class.new(Exception) # standard:disable Lint/InheritException -- as an interrupt is
     count = 0

@@ -6,15 +6,15 @@ require_relative "assertions"
 class WaitConnectedTest < Godwit::TestCase
   include Conformance::Assertions
 
-  # The type that counts, and its peer's; the first five count without being told to.
+  # The type that counts, and its peer's type; the first five count without an option.
   COUNTING = [%i[PUSH PULL], %i[PULL PUSH], %i[SUB PUB], %i[XPUB XSUB], %i[XSUB XPUB]].freeze
-  TOLD = [
+  OPTIONAL = [
     %i[REQ REP], %i[REP REQ], %i[DEALER ROUTER], %i[ROUTER DEALER], %i[PAIR PAIR], %i[STREAM STREAM]
   ].freeze
 
-  def options_for(type) = (TOLD.any? { |counting, _| counting == type }) ? {count_peers: true} : {}
+  def options_for(type) = OPTIONAL.to_h.key?(type) ? {count_peers: true} : {}
 
-  (COUNTING + TOLD).each do |type, peer|
+  (COUNTING + OPTIONAL).each do |type, peer|
     each_transport("#{type} waits for a peer, bound or connected", only: (type == :STREAM) ? %i[
       tcp
     ] : %i[tcp ipc]) do |transport|
@@ -82,7 +82,7 @@ class WaitConnectedTest < Godwit::TestCase
     assert(eventually { counted(pub, 4) == 1 })
   end
 
-  # @return [Integer] what its time-out says
+  # @return [Integer] the count in its time-out's message
   def counted(socket, most)
     socket.wait_connected(count: most, timeout: 0)
     most
@@ -90,7 +90,7 @@ class WaitConnectedTest < Godwit::TestCase
     error.message[/(\d+) of #{most}/, 1].to_i
   end
 
-  test "a peer that goes counts no longer" do
+  test "a peer that leaves counts no longer" do
     push = open_socket(:PUSH).bind(endpoint_for(:tcp))
     pulls = Array.new(2) { open_socket(:PULL).connect(push.last_endpoint) }
     push.wait_connected(count: 2, timeout: 5)
@@ -100,7 +100,7 @@ class WaitConnectedTest < Godwit::TestCase
     assert_same push, push.wait_connected(count: 2, timeout: 5)
   end
 
-  test "strangers that come and go count neither way" do
+  test "strangers that connect and disconnect count in neither direction" do
     push = open_socket(:PUSH).bind(endpoint_for(:tcp))
     strangers = ["", "\xff".b, "GET / HTTP/1.0\r\n\r\n",
       "\xff\0\0\0\0\0\0\0\x01\x7f\x03\0PLAIN".b.ljust(64, "\0")].map do |words|
@@ -114,7 +114,7 @@ class WaitConnectedTest < Godwit::TestCase
     assert_equal 2, counted(push, 3)
   end
 
-  test "peers whose keys are refused count neither way" do
+  test "peers whose keys are refused count in neither direction" do
     skip "this libzmq has no CURVE" unless Godwit.has?(:curve)
     keys, own_keys = Godwit::Curve.keypair, Godwit::Curve.keypair
     push = open_socket(:PUSH, curve: keys).bind(endpoint_for(:tcp))
@@ -144,7 +144,7 @@ class WaitConnectedTest < Godwit::TestCase
     end
   end
 
-  test "libzmq tells nothing of inproc peers: there it says so instead of waiting for ever" do
+  test "libzmq reports no inproc peers: there wait_connected raises instead of waiting for ever" do
     push, pull = connected_pair(:PUSH, :PULL, transport: :inproc)
     [push, pull].each do |socket|
       assert_named(Godwit::UnsupportedError, /inproc/) { socket.wait_connected(timeout: 5) }
@@ -152,7 +152,7 @@ class WaitConnectedTest < Godwit::TestCase
     assert_flows(push, pull)
   end
 
-  test "after the first message, and without count_peers, it says what to do" do
+  test "after the first message, and without count_peers, wait_connected raises with the fix" do
     pull, push = connected_pair(:PULL, :PUSH)
     push.wait_connected(timeout: 5)
     assert_flows(push, pull)

@@ -17,7 +17,7 @@ class XpubXsubTest < Godwit::TestCase
     assert_equal "\xff\x00body".b, xsub.recv(timeout: 5)
   end
 
-  each_transport("an XPUB hears a SUB's subscriptions") do |transport|
+  each_transport("an XPUB receives a SUB's subscriptions") do |transport|
     xpub, sub = connected_pair(:XPUB, :SUB, transport: transport)
     sub.subscribe("a", "").unsubscribe("a")
     assert_equal ["\x01a".b, "\x01".b, "\x00a".b], take(xpub, 3)
@@ -31,24 +31,24 @@ class XpubXsubTest < Godwit::TestCase
     assert_equal ["a", "1"], xsub.recv(timeout: 5)
   end
 
-  each_transport("an XPUB tells of a topic once, of each subscription when verbose, and of each " \
-    "end when verboser") do |transport|
-    {{} => 2, {xpub_verbose: true} => 3, {xpub_verboser: true} => 4}.each do |options, told|
+  each_transport("an XPUB reports a topic once, each subscription when verbose, and each end " \
+    "when verboser") do |transport|
+    {{} => 2, {xpub_verbose: true} => 3, {xpub_verboser: true} => 4}.each do |options, copies|
       xpub = open_socket(:XPUB, **options).bind(endpoint_for(transport))
       subs = Array.new(2) { open_socket(:SUB, subscribe: "a").connect(xpub.last_endpoint) }
-      first = take(xpub, (told > 2) ? 2 : 1)
-      unless told > 2
-        # Both have subscribed once both hear it.
+      first = take(xpub, (copies > 2) ? 2 : 1)
+      unless copies > 2
+        # Both have subscribed once both receive it.
         eventually { xpub.send("a") && subs.all?(&:readable?) }
         refute_predicate xpub, :readable?
       end
       subs.each { |sub| sub.unsubscribe("a") }
-      last = take(xpub, (told == 4) ? 2 : 1)
-      assert_equal Array.new(told) { |i| (i < first.size) ? "\x01a".b : "\x00a".b }, first + last
+      last = take(xpub, (copies == 4) ? 2 : 1)
+      assert_equal Array.new(copies) { |i| (i < first.size) ? "\x01a".b : "\x00a".b }, first + last
     end
   end
 
-  each_transport("a subscriber that goes has unsubscribed") do |transport|
+  each_transport("a subscriber that leaves has unsubscribed") do |transport|
     xpub, sub = connected_pair(:XPUB, :SUB, transport: transport, connect_options: {subscribe: "a"})
     assert_equal "\x01a".b, xpub.recv(timeout: 5)
     sub.close
@@ -61,7 +61,7 @@ class XpubXsubTest < Godwit::TestCase
     assert_equal ["hello", ["two", "frames"], "\x01a".b], take(xpub, 3)
   end
 
-  each_transport("a PUB drops what comes up, and still publishes") do |transport|
+  each_transport("a PUB drops messages of its subscribers, and still publishes") do |transport|
     pub, xsub = connected_pair(:PUB, :XSUB, transport: transport)
     xsub << "hello" << ["two", "frames"] << "\x01a" << "\x01b" << "\x00b" << "bye"
     pub.wait_connected(timeout: 5)
@@ -78,7 +78,7 @@ class XpubXsubTest < Godwit::TestCase
     assert_equal "welcome", sub.recv(timeout: 5)
   end
 
-  each_transport("a manual XPUB decides what a subscription is") do |transport|
+  each_transport("a manual XPUB decides the subscriptions") do |transport|
     xpub, sub =
       connected_pair(
         :XPUB,
@@ -92,7 +92,7 @@ class XpubXsubTest < Godwit::TestCase
         }
       )
     assert_equal "\x01wish".b, xpub.recv(timeout: 5)
-    xpub.set(:subscribe, "wi") # what the peer gets; it takes what it asked for
+    xpub.set(:subscribe, "wi") # the peer's topic is the XPUB's choice, not the requested one
     xpub << "wisdom" << "wishes"
     assert_equal "wishes", sub.recv(timeout: 5)
   end

@@ -13,7 +13,7 @@ class ZeroCopyTest < Godwit::TestCase
 
   def large(byte = "x") = (byte * LARGE).freeze
 
-  each_transport("a large frozen String arrives whole, and the tracker tells when it is " \
+  each_transport("a large frozen String arrives whole, and the tracker reports when it is " \
     "free") do |transport|
     pull, push = connected_pair(:PULL, :PUSH, transport: transport)
     tracker = push.send(large, track: true)
@@ -48,7 +48,7 @@ class ZeroCopyTest < Godwit::TestCase
     assert tracker.wait
   end
 
-  test "what is copied is done at once" do
+  test "a copied message is done at once" do
     not_on :ffi, "every String is copied when it is sent, so its tracker is done at once"
     push = open_socket(:PUSH, linger: 0).connect("tcp://127.0.0.1:1")
     ["small", +"l" * LARGE, ["a", +"m" * LARGE]].each do |message|
@@ -115,7 +115,7 @@ class ZeroCopyTest < Godwit::TestCase
     assert_raises(Godwit::MessageTypeError) { lonely.send(5, track: true) }
   end
 
-  test "Tracker#wait takes what other time-outs take" do
+  test "Tracker#wait takes the time-outs of other calls" do
     tracker = open_socket(:PUSH, linger: 0).connect("tcp://127.0.0.1:1").send(large, track: true)
     assert_raises(Godwit::ArgumentValueError) { tracker.wait(-1) }
     assert_raises(Godwit::ArgumentTypeError) { tracker.wait("1") }

@@ -3,12 +3,12 @@
 require_relative "../test_helper"
 require_relative "../../api/generate"
 
-# docs/conformance.md says of each of libzmq's tests which of ours holds it, or why none does; what
-# it cannot say fails.
+# docs/conformance.md names for each of libzmq's tests ours, or the reason why we have none; a test
+# without either fails.
 class ConformancePageTest < Godwit::TestCase
   OURS = {"test_fork" => ["test/process/fork_test.rb"]}.freeze
 
-  test "a test that is held, and those of which it is said why not" do
+  test "a test that is kept, and tests with a reason why not" do
     tests = {
       "test_fork" => nil, "test_atomics" => "not applicable: for C",
       "test_socks" => "not covered: needs a proxy"
@@ -34,9 +34,9 @@ class ConformancePageTest < Godwit::TestCase
     end
   end
 
-  test "tags stand at the head of a file" do
+  test "tags are at the head of a file" do
     assert_includes Generate.tags["test_fork"], "test/process/fork_test.rb"
-    refute Generate.tags.key?("test_new"), "it stands below the code of this file"
+    refute Generate.tags.key?("test_new"), "the tag is below the code of this file"
   end
 end
 

@@ -5,8 +5,8 @@ require_relative "page"
 require_relative "../support/network"
 require_relative "../../rakelib/support/draft_library"
 
-# What README.md and docs/ show is true: each Ruby example runs, in a process of its own, and gives
-# what its `# =>` says.
+# The pages README.md and docs/ are true: each Ruby example runs, in a separate process, and gives
+# the result in its `# =>`.
 class ExamplesTest < Godwit::TestCase
   DEADLINE = 15
 
@@ -61,7 +61,7 @@ class ExamplesTest < Godwit::TestCase
     assert_empty broken
   end
 
-  test "CONTRIBUTING's tree names what is there" do
+  test "CONTRIBUTING's tree names existing files" do
     tree = Page.new("CONTRIBUTING.md").text[/^```text\n(.*?)^```$/m, 1]
     paths = tree.lines.flat_map { |line| line[/\A\S+(?: \S+)*?(?=\s{2,})/].to_s.split }
     assert_operator paths.size, :>, 10
@@ -70,8 +70,8 @@ class ExamplesTest < Godwit::TestCase
 
   private
 
-  # Where the libzmq with drafts is: bin/test says so (it builds it when it is missing), else it is
-  # looked for.
+  # The folder of the libzmq with drafts: bin/test names it (and builds it when it is missing), else
+  # it is searched for.
   def env_for(example)
     return {} unless example.needs == "draft"
     library = Godwit::DraftLibrary.new

@@ -3,11 +3,11 @@
 require_relative "../test_helper"
 require_relative "page"
 
-# docs/monitor.md shows every event, protocol error and status code, in the table's own words.
+# docs/monitor.md shows every event, protocol error and status code, with the table's texts.
 class MonitorPageTest < Godwit::TestCase
   PAGE = Page.new("docs/monitor.md")
 
-  test "every event stands in the page, with what it says" do
+  test "the page lists every event, with its text" do
     assert_equal Godwit::Monitor::KINDS.map { |kind| [kind.name.to_s, kind.text] },
       rows("event", 3).map { |name, _, text| [name, text] }
   end
@@ -21,7 +21,7 @@ class MonitorPageTest < Godwit::TestCase
     assert_equal Godwit::Monitor::KINDS.to_h { |kind| [kind.name, methods[kind.value]] }, values
   end
 
-  test "every protocol error stands in the page, and every status" do
+  test "the page lists every protocol error, and every status" do
     assert_equal Godwit::Monitor::PROTOCOL_ERRORS.values.map { |name, text| [name.to_s, text] },
       rows("protocol_error", 2)
     assert_equal Godwit::Monitor::STATUSES.map { |code, text| [code.to_s, text] }, rows("status", 2)
@@ -29,7 +29,7 @@ class MonitorPageTest < Godwit::TestCase
 
   private
 
-  # @return [Array<Array<String>>] cells of the table whose first heading this is
+  # @return [Array<Array<String>>] cells of the table with this first heading
   def rows(heading, columns)
     table = PAGE.text[/^\| #{heading} \|.*\n\| ---.*\n((?:\|.*\n)+)/, 1]
     table.lines.map do |line|

@@ -4,8 +4,8 @@ require_relative "../support/ports"
 
 # A Markdown page and the Ruby examples in it.
 class Page
-  # A fenced block. `reason` says why it is not run, if it is not; `needs` is "draft" for one that
-  # needs a libzmq with drafts, "network" for one that needs a network of its own.
+  # A fenced block. `reason` says why it is not run, if any; `needs` is "draft" for a block that
+  # needs a libzmq with drafts, "network" for one that needs its own network.
   Example = Struct.new(:page, :line, :source, :reason, :needs) do
     def name = "#{page} line #{line}"
   end
@@ -50,8 +50,8 @@ class Page
       .map { |link| link[/\A[^#]+/] }
   end
 
-  # Runs one example in this process, its promises checked, its fixed ports replaced by free ones:
-  # two runs at once must not meet.
+  # Runs one example in this process, its promises checked, its fixed ports replaced by free ones,
+  # so that two concurrent runs do not conflict.
   def self.run(path, line)
     example = new(path).examples.find { |one| one.line == line } or
       abort "no example at #{path}:#{line}"
@@ -61,7 +61,7 @@ class Page
     eval(source, TOPLEVEL_BINDING, file, line) # standard:disable Security/Eval -- our own pages
   end
 
-  # @return [Hash{String => String}] for each of these ports one that is free
+  # @return [Hash{String => String}] a free port for each of these ports
   def self.free_ports(ports)
     first = Godwit::TestSupport::Ports.free(ports.size)
     ports.each_with_index.to_h { |port, index| [port, (first + index).to_s] }

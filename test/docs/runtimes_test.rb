@@ -25,7 +25,7 @@ class RuntimesPageTest < Godwit::TestCase
     RUBY
   end
 
-  test "what cannot be listed is refused" do
+  test "a scenario that cannot be listed is refused" do
     ["not_on :jruby, reason", "not_on :jruby,", "not_on \"jruby\", \"why\""].each do |line|
       error = assert_raises(RuntimeError, line) { listed("test \"a\" do\n  #{line}\nend\n") }
       assert_includes error.message, "test/a_test.rb:2: test/RUNTIMES.md cannot list this"
@@ -34,7 +34,7 @@ class RuntimesPageTest < Godwit::TestCase
   end
 
   # A `skip` would go unseen there.
-  test "no scenario that both backends run skips a runtime in another way" do
+  test "no scenario that both backends run skips a runtime by other means" do
     skips =
       Dir["test/{conformance,waits,process,stress}/**/*.rb"].flat_map do |path|
         File.readlines(path).grep(/\bskip\b.*(?:RUBY_ENGINE|BACKEND|Ractor|fork|Fiber)/)

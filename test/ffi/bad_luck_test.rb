@@ -7,10 +7,9 @@ return if RUBY_ENGINE == "jruby" # it starts JRuby itself
 
 require_relative "../../rakelib/support/jruby"
 
-# No libzmq, a wrong one, one of many; each is loaded as users have it loaded, on CRuby and on
-# JRuby.
+# No libzmq, a wrong one, several; each is loaded as users load it, on CRuby and on JRuby.
 class BadLuckTest < Godwit::TestCase
-  # Tries one after the other; only the last may load.
+  # Tries each library in turn; only the last may load.
   PROGRAM = <<~'RUBY'
     $VERBOSE = nil
     ARGV.each do |path|
@@ -71,11 +70,11 @@ class BadLuckTest < Godwit::TestCase
     [*words, *INSTALL, "GODWIT_LIBZMQ=/path/to/libzmq.so.5"].each do |word|
       assert_includes said, word
     end
-    assert_match(/\nnil\n\z/, said, "one error, with no cause to read first")
+    assert_match(/\nnil\n\z/, said, "a single error without a cause")
   end
 
   %i[cruby jruby].each do |ruby|
-    test "GODWIT_LIBZMQ chooses one, and says what is wrong with it (#{ruby})" do
+    test "GODWIT_LIBZMQ chooses a library, and a bad one is reported (#{ruby})" do
       skip(Godwit::JRuby.missing) if ruby == :jruby && Godwit::JRuby.missing
       text =
         File
@@ -105,7 +104,7 @@ class BadLuckTest < Godwit::TestCase
       assert_equal ["#{engine} ffi #{Godwit.libzmq_version}", heron], said[6].lines(chomp: true)
     end
 
-    test "the loader's own folders come first, and an old one there says so (#{ruby})" do
+    test "the loader's own folders come first, and an old library there is reported (#{ruby})" do
       skip(Godwit::JRuby.missing) if ruby == :jruby && Godwit::JRuby.missing
       answering("libzmq.so.5", 4, 2, 5)
       said = tried(ruby, [""], "LD_LIBRARY_PATH" => scratch_dir)
@@ -114,7 +113,7 @@ class BadLuckTest < Godwit::TestCase
   end
 
   # This machine has a libzmq, so the loader is made to refuse its name.
-  test "none anywhere: what was looked for, and where" do
+  test "no libzmq anywhere: the error lists the names and folders" do
     deaf = <<~'RUBY'
       require "ffi"
       FFI::DynamicLibrary.singleton_class.prepend(Module.new do

@@ -2,8 +2,8 @@
 
 require "test_helper"
 
-# Finalizers release objects that were not closed, and libzmq's memory for dropped frames before it
-# fills the machine's. In child processes, which have memory and descriptors of their own.
+# Finalizers release unclosed objects, and libzmq's memory for dropped frames before it fills the
+# machine's. In child processes, which have separate memory and descriptors.
 class FFICollectionTest < Godwit::TestCase
   PRELUDE = <<~RUBY
     require "godwit"
@@ -75,7 +75,7 @@ class FFICollectionTest < Godwit::TestCase
     end
   end
 
-  test "frames that are kept cost no collection for each new one" do
+  test "kept frames cost no collection for each new frame" do
     assert_done <<~RUBY
       runs = 0
       Godwit::Backend::FFI::Collector.singleton_class.prepend(

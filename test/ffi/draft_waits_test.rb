@@ -9,7 +9,7 @@ class FFIDraftWaitsTest < Godwit::TestCase
   include DraftPairs
 
   if Godwit::BACKEND == :ffi && Godwit.has?(:draft)
-    # Widens the moment before the signal is read, so that the message comes just then.
+    # Prolongs the moment before the signal is read, so that the message arrives then.
     WIDENED = <<~RUBY
       require "godwit"
       Godwit::Backend::FFI::SocketHandle.prepend(Module.new do
@@ -25,7 +25,7 @@ class FFIDraftWaitsTest < Godwit::TestCase
     RUBY
 
     %i[recv wait_readable].each do |way|
-      test "a message that comes between the try and the wait ends the wait (#{way})" do
+      test "a message that arrives between the try and the wait ends the wait (#{way})" do
         assert_child run_child("#{WIDENED}\n#{<<~RUBY}", deadline: 30)
           200.times do
             server.send("x", routing_id: id)
@@ -47,7 +47,7 @@ class FFIDraftWaitsTest < Godwit::TestCase
         client.close
         waiting.each { |thread| assert_raises(Godwit::ClosedError) { thread.value } }
       end
-      # libzmq's reaper takes its time
+      # libzmq's reaper closes later
       eventually("descriptors are left") { count.call < before + 30 }
       assert_operator count.call, :<, before + 30
     end
@@ -61,11 +61,11 @@ class FFIDraftWaitsTest < Godwit::TestCase
       Godwit::Backend::FFI::FrameHandle.stub(:new, ->(*) { made += 1 }) do
         20.times { server.send("y" * 1000, routing_id: id) }
       end
-      assert_equal 0, made, "messages that nobody frees"
+      assert_equal 0, made, "messages that are never freed"
       assert_equal "y" * 1000, client.recv(timeout: 5)
     end
 
-    test "a context that is shut down refuses new ones, and what is open raises" do
+    test "a context that is shut down refuses new sockets, and open sockets raise" do
       own_context = own(Godwit::Context.new)
       client = own(Godwit::CLIENT.new(context: own_context))
       own_context.shutdown

@@ -50,7 +50,7 @@ class FFIErrnoTest < Godwit::TestCase
     RUBY
   end
 
-  test "what finalizers call leaves it, too" do
+  test "finalizers leave errno unchanged, too" do
     assert_done <<~RUBY
       PUSH = CONTEXT.socket(:PUSH).connect("inproc://a")
       GC.disable if GC.respond_to?(:stress=)
@@ -60,7 +60,7 @@ class FFIErrnoTest < Godwit::TestCase
     RUBY
   end
 
-  test "an interrupt that comes as errno is looked at is what the caller hears of" do
+  test "an interrupt during the reading of errno reaches the caller" do
     assert_done <<~RUBY
       real = FFI.method(:errno)
       [

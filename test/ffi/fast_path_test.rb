@@ -5,10 +5,10 @@ require "support/tiny_scheduler"
 
 # The fast path of send, << and recv, which holds the lock but defers no interrupt (ADR 15).
 class FastPathTest < Godwit::TestCase
-  # What a kill, a Timeout or a trap handler does, at a place that no test can hit from outside.
+  # The effect of a kill, a Timeout or a trap handler at a place that no test can hit from outside.
   class Interrupted < StandardError; end
 
-  # @param function of libzmq, after whose next call it comes
+  # @param function of libzmq; the interrupt comes after its next call
   def interrupt_next(function)
     hook = Module.new
     hook.define_method(function) do |*arguments|
@@ -25,8 +25,8 @@ class FastPathTest < Godwit::TestCase
   end
 
   [:recv, :recv_many, :recv_frame, :recv_into].each do |again|
-    test "what is left of a message that was interrupted after its first frame never " \
-      "comes: #{again}" do
+    test "the rest of a message that was interrupted after its first frame never arrives: " \
+      "#{again}" do
       pull, push = connected_pair(:PULL, :PUSH)
       push << "first"
       assert_equal "first", pull.recv(timeout: 5)
@@ -132,7 +132,7 @@ class FastPathTest < Godwit::TestCase
     assert_equal %w[b c d], Array.new(3) { pull.recv(timeout: 5) }
   end
 
-  test "a forked child is told from its parent" do
+  test "a forked child is distinguished from its parent" do
     not_on :jruby, "JRuby cannot fork"
     program = <<~RUBY
       require "godwit"

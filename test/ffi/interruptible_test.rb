@@ -3,7 +3,7 @@
 require "test_helper"
 
 # On JRuby a waiting thread does not use the threads that IO.select has for such descriptors: after
-# an interrupt one of them could read from a number that belongs to another object by then.
+# an interrupt such a thread could read from a number that belongs to another object by then.
 class FFIInterruptibleTest < Godwit::TestCase
   def setup
     super
@@ -40,7 +40,7 @@ class FFIInterruptibleTest < Godwit::TestCase
     assert_equal "x", @pull.recv(timeout: 5)
   end
 
-  test "so does a proxy's thread" do
+  test "a proxy's thread polls by itself too, and is interrupted" do
     proxy = Godwit::Proxy.new(@pull, open_socket(:PUSH).bind(endpoint_for(:tcp))).start
     waiting = live_threads.find { |thread| thread.name == "godwit proxy" }
     assert_empty stack(waiting).grep(/SelectExecutor/)

@@ -25,7 +25,7 @@ class LoadingTest < Godwit::TestCase
     ).stdout
   end
 
-  test "GODWIT_BACKEND=ffi takes it, an empty one and none the extension" do
+  test "GODWIT_BACKEND=ffi loads the FFI backend, an empty value and none the extension" do
     not_on :jruby, "there is no extension there"
     assert_match(/\Affi\n4\.\d/, load_with)
     assert_match(/\Anative\n4\.\d/, load_with(GODWIT_BACKEND: ""))
@@ -37,7 +37,7 @@ class LoadingTest < Godwit::TestCase
       load_with(GODWIT_BACKEND: "fii")
   end
 
-  test "JRuby and TruffleRuby take it by themselves, and may be told otherwise" do
+  test "JRuby and TruffleRuby choose FFI by themselves, and the variable may override it" do
     assert_equal %w[ffi ffi native],
       %w[jruby truffleruby ruby].map { |engine| Godwit::Backend.choose(nil, engine) }
     assert_equal "native", Godwit::Backend.choose("native", "jruby")

@@ -3,7 +3,7 @@
 require "test_helper"
 require "timeout"
 
-# The wait of the FFI backend sleeps until there is a reason, and goes on after an early return.
+# The wait of the FFI backend sleeps until there is a reason, and continues after an early return.
 class FFIWaitsTest < Godwit::TestCase
   # Counts in `thread[:returns]` how often a watched thread's poll or IO.select returned, and gives
   # it nothing, at once, so many times first.
@@ -44,7 +44,7 @@ class FFIWaitsTest < Godwit::TestCase
     test "#{name} wakes for a reason only" do
       pull = open_socket(:PULL).bind(endpoint_for(:tcp))
       watching_waits do
-        # Before the thread begins: it may have waited long when this thread goes on.
+        # Taken before the thread begins: the thread may have waited long when this one continues.
         start = monotonic
         thread = watched_thread do
           call.call(pull, 1)
@@ -60,7 +60,7 @@ class FFIWaitsTest < Godwit::TestCase
   end
 
   # poll(2) looks at the descriptor again before it returns. A late look misses a command that
-  # another call has taken from libzmq's mailbox meanwhile.
+  # another call has taken from libzmq's mailbox.
   def late_for_the_socket(&block)
     libc = Godwit::Backend::FFI::LibC
     real = libc.method(:wait_poll)

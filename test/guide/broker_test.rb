@@ -37,11 +37,11 @@ class GuideBrokerTest < GuideCase
       messages = %w[A-0 B-1 A-5 B-6 A-10]
       assert_equal messages.map { |message| "subscriber: #{message}" }, said.grep(/\Asubscriber/)
 
-      heard = said.grep(/\Alistener/).map { |line| line.delete_prefix("listener:   ") }
-      assert_equal ["subscription to A", "subscription to B"], heard.first(2).sort
-      assert_equal messages, heard[2, 5]
+      received = said.grep(/\Alistener/).map { |line| line.delete_prefix("listener:   ") }
+      assert_equal ["subscription to A", "subscription to B"], received.first(2).sort
+      assert_equal messages, received[2, 5]
       assert_equal ["end of the subscription to A", "end of the subscription to B"],
-        heard[7..].sort
+        received[7..].sort
       assert_equal "5 messages went through", said.last
     end
   end

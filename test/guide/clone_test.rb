@@ -6,7 +6,7 @@ require_relative "guide_case"
 class GuideCloneTest < GuideCase
   HEARTBEAT = 0.1
 
-  test "late joiners hold what early ones hold, and miss no change" do
+  test "late joiners hold the same state as early ones, and miss no change" do
     start_server
     early = client(3000)
     early.wait_for("snapshot: 0 keys, change 0\n")
@@ -42,7 +42,7 @@ class GuideCloneTest < GuideCase
     interrupt(@server)
   end
 
-  test "a key with a time to live goes everywhere when that is over" do
+  test "a key with a time to live disappears everywhere when that is over" do
     start_server
     child = client(3)
     child.wait_for("snapshot: ")
@@ -53,11 +53,11 @@ class GuideCloneTest < GuideCase
     assert_equal "3 changes, 0 keys", interrupt(@server).last
   end
 
-  test "a change without a time to live ends the one that the key had" do
+  test "a change without a time to live removes the key's old time to live" do
     start_server
     child = client(4)
     child.wait_for("snapshot: ")
-    # What is malformed changes nothing.
+    # A malformed message changes nothing.
     open_socket(:DEALER).connect(@snapshots) << "?" << ["ICANHAZ?"]
     pub = open_socket(:PUB).connect(@collector).wait_connected(timeout: 30) << "?"
     [["/news", "ttl=1\n", "old"], ["/news", "", "new"],

@@ -7,7 +7,8 @@ require "support/network"
 class GuideDiscoveryTest < NetworkCase
   include GuidePrograms
 
-  test "a client finds a service on another machine, and another one when that is killed" do
+  test "a client finds a service on another machine, and another service when the first is " \
+    "killed" do
     far =
       there(
         RbConfig.ruby, "-Ilib", "examples/guide/discovery/service.rb", "9701", "far",

@@ -2,7 +2,7 @@
 
 require "test_helper"
 
-# The programs of examples/guide, each in a process of its own.
+# The programs of examples/guide, each in a separate process.
 module GuidePrograms
   PATIENCE = 45 # seconds for one program, on a busy machine
 
@@ -15,7 +15,7 @@ module GuidePrograms
     end
   end
 
-  # What it has bound, as it says in a line "ready at …".
+  # The endpoints that the program has bound, from its line "ready at …".
   # @return [Array<String>]
   def endpoints(child)
     child.wait_for(/^ready at .+\n/).stdout[/^ready at .+/].scan(%r{(?:tcp|ipc)://[^\s,]+})
@@ -24,8 +24,8 @@ module GuidePrograms
   # For endpoints that are bound again after a restart: another program could have a tcp port then.
   def ipc(name) = "ipc://#{scratch_dir}/#{name}"
 
-  # Waits for its end, which must be a good one without a word on standard error.
-  # @return [Array<String>] the lines that it has printed
+  # Waits for the program's end, which must be successful, with nothing on standard error.
+  # @return [Array<String>] the printed lines
   def lines(child)
     result = assert_child(child.finish)
     assert_empty result.stderr

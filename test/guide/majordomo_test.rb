@@ -9,7 +9,7 @@ class GuideMajordomoTest < GuideCase
   FOREVER = 1_000_000
 
   test "each service answers its own requests" do
-    broker, endpoint = start_broker(heartbeat: 2) # nobody is to be missed
+    broker, endpoint = start_broker(heartbeat: 2) # all workers are present
     workers = {"square" => %w[A B], "reverse" => %w[C]}.flat_map do |service, names|
       names.map { |name| worker(endpoint, service, name, heartbeat: 2) }
     end
@@ -93,13 +93,13 @@ class GuideMajordomoTest < GuideCase
     worker << ["", "MDPW01", "\x03", said[3], "", "two", "one"]
     assert_equal ["", "MDPC01", "echo", "two", "one"], client.recv(timeout: 30)
 
-    worker << ["", "MDPW01", "\x03", said[3], "", "once more"] # nobody has asked
+    worker << ["", "MDPW01", "\x03", said[3], "", "once more"] # no request is pending
     said = worker.recv(timeout: 30) until said.last == "\x05"
     assert_equal ["", "MDPW01", "\x05"], said
     interrupt(broker)
   end
 
-  test "the broker outlives what is malformed" do
+  test "the broker survives malformed messages" do
     broker, endpoint = start_broker
     stranger = open_socket(:DEALER).connect(endpoint)
     stranger << "hello" << ["", "MDPC01"] << ["", "MDPC01", "mmi.service"] <<

@@ -18,7 +18,7 @@ class GuidePipelineTest < GuideCase
     assert_equal [100, 100, 100], done, "the ventilator waited for all, so it deals evenly"
   end
 
-  test "Ctrl-C ends each of them while it waits" do
+  test "Ctrl-C ends each program while it waits" do
     sink = example("pipeline/sink", "tcp://127.0.0.1:*", "tcp://127.0.0.1:*")
     results, control = endpoints(sink)
     ventilator = example("pipeline/ventilator", "tcp://127.0.0.1:*", results, 10, 2)

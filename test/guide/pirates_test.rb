@@ -5,11 +5,11 @@ require_relative "guide_case"
 # examples/guide/*_pirate: servers, workers and queues that die in the middle.
 class GuidePiratesTest < GuideCase
   HEARTBEAT = 0.3
-  CALM = 2 # for what the test itself plays a part in
+  CALM = 2 # for sockets of the test itself
   FOREVER = 1_000_000
   HANGS = 1000 # seconds that a request takes
 
-  test "lazy pirate: a server that is killed with a request in its hands; the next one gets it" do
+  test "lazy pirate: a server is killed during a request; the next server gets it" do
     endpoint = ipc("server")
     first = example("lazy_pirate/server", endpoint, "A", HANGS)
     client = example("lazy_pirate/client", endpoint, 10, 0.5, 50)
@@ -30,7 +30,7 @@ class GuidePiratesTest < GuideCase
     interrupt(server)
   end
 
-  test "lazy pirate: a client whose server stays away says so" do
+  test "lazy pirate: a client whose server stays away reports it" do
     result = example("lazy_pirate/client", ipc("nobody"), 1, 0.01, 2).finish
     assert_equal 1, result.status.exitstatus
     assert_equal "no reply in 3 times 0.01 s: the server seems to be gone for good\n", result.stderr
@@ -62,7 +62,7 @@ class GuidePiratesTest < GuideCase
     queue, front, back = start("paranoid_pirate/queue", HEARTBEAT)
     first = example("paranoid_pirate/worker", back, "A", 0, HEARTBEAT)
     assert_equal squares(3, "A"), lines(example("lazy_pirate/client", front, 3, 5, 10))
-    first.signal(:STOP) # its connection stands
+    first.signal(:STOP) # the connection is established
     queue.wait_for("a worker is gone, 0 left")
     client = example("lazy_pirate/client", front, 10, 0.5, 50)
     second = example("paranoid_pirate/worker", back, "B", 0, HEARTBEAT)
@@ -90,7 +90,7 @@ class GuidePiratesTest < GuideCase
     worker = example("paranoid_pirate/worker", back, "A", 0, HEARTBEAT)
     client = example("lazy_pirate/client", front, FOREVER, 0.5, 50).wait_for("says A")
     crash queue
-    # A reply on its way would tell a new queue of the worker.
+    # A reply in transit would announce the worker to a new queue.
     worker.wait_for("the queue is silent: reconnecting")
     queue = example("paranoid_pirate/queue", front, back, HEARTBEAT)
     assert_equal squares(5, "A"), lines(example("lazy_pirate/client", front, 5, 0.5, 50))
@@ -131,7 +131,7 @@ class GuidePiratesTest < GuideCase
     Array.new(count) { |number| "#{number} squared is #{number**2}, says #{name}" }
   end
 
-  # Each reply is the right one, and none is missing.
+  # Each reply is correct, and none is missing.
   def check_squares(lines)
     assert_equal Array.new(lines.size) { |number| "#{number} squared is #{number**2}" },
       lines.map { |line| line[/\A[^,]+/] }

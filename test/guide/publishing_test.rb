@@ -20,7 +20,7 @@ class GuidePublishingTest < GuideCase
     lines(publisher)
   end
 
-  test "last-value cache: a subscriber that comes after all was said gets the last value" do
+  test "last-value cache: a late subscriber gets the last value" do
     cache = example("last_value_cache/cache", "tcp://127.0.0.1:*", "tcp://127.0.0.1:*")
     front, back = endpoints(cache)
     lines(example("last_value_cache/publisher", front, 100, 3))
@@ -35,7 +35,7 @@ class GuidePublishingTest < GuideCase
     assert_equal "100 topics", interrupt(cache).last
   end
 
-  test "last-value cache: what is published later comes too" do
+  test "last-value cache: later messages arrive too" do
     cache = example("last_value_cache/cache", "tcp://127.0.0.1:*", "tcp://127.0.0.1:*")
     front, back = endpoints(cache)
     lines(example("last_value_cache/publisher", front, 3, 1))

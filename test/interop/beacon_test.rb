@@ -4,8 +4,8 @@ require "test_helper"
 require "support/network"
 require_relative "czmq_peer"
 
-# Both ways with CZMQ's zbeacon: its program runs on the other machine, at the other end of a wire
-# between two networks that exist for this test only.
+# In both directions with CZMQ's zbeacon: its program runs in another network namespace, joined to
+# this one by a wire that exists for this test only.
 class InteropBeaconTest < NetworkCase
   HERE = Network::HERE
   THERE = Network::THERE
@@ -53,7 +53,7 @@ class InteropBeaconTest < NetworkCase
     child.wait_for(/^host .*\n/)
   end
 
-  def heard(address, payload) = /^heard #{address} #{hex(payload).upcase}\n/
+  def received(address, payload) = /^received #{address} #{hex(payload).upcase}\n/
 
   def end_well(child)
     result = assert_child(child.finish)
@@ -61,16 +61,16 @@ class InteropBeaconTest < NetworkCase
     result.stdout
   end
 
-  test "zbeacon hears ours, and we hear zbeacon's" do
+  test "zbeacon and Godwit receive each other's beacons" do
     beacon = open_beacon(interval: 0.02).subscribe.publish("ours \0\xff")
     child = zbeacon(payload: "theirs \0\xfe")
     assert_includes child.stdout, "host #{THERE}\n"
     assert_equal [THERE, "theirs \0\xfe".b], beacon.recv(timeout: PATIENCE)
-    child.wait_for(heard(HERE, "ours \0\xff"))
+    child.wait_for(received(HERE, "ours \0\xff"))
     end_well(child)
   end
 
-  test "payloads of one byte and of 255 pass, both ways" do
+  test "payloads of one byte and of 255 pass, in both directions" do
     ["!", Random.new(1).bytes(255)].each do |payload|
       beacon = open_beacon(interval: 0.02, noecho: false).subscribe
       child = zbeacon(payload: payload)
@@ -80,10 +80,10 @@ class InteropBeaconTest < NetworkCase
             .recv(timeout: PATIENCE)
             .then { |address, data| data if address == THERE }
         }
-      child.stdin.puts "silence" # while it publishes the same, zbeacon hears none such
+      child.stdin.puts "silence" # while our beacon publishes the same payload, zbeacon filters it
       child.wait_for("did silence")
       beacon.publish(payload)
-      child.wait_for(heard(HERE, payload))
+      child.wait_for(received(HERE, payload))
       end_well(child)
       beacon.close
     end
@@ -95,36 +95,36 @@ class InteropBeaconTest < NetworkCase
     beacon.publish("x1").wait_sent(5, timeout: PATIENCE)
     assert_nil beacon.recv(timeout: 0.1, exception: false)
     beacon.publish("y1")
-    child.wait_for(heard(HERE, "y1"))
+    child.wait_for(received(HERE, "y1"))
     child.stdin.puts "publish #{hex("b1")}"
     assert_equal [THERE, "b1"], beacon.recv(timeout: PATIENCE)
-    refute_match(heard(HERE, "x1"), end_well(child))
+    refute_match(received(HERE, "x1"), end_well(child))
   end
 
-  test "after either's silence, the other hears no more of it" do
+  test "after either side's silence, the other receives no more beacons" do
     beacon = open_beacon(interval: 0.01).publish("ours")
     child = zbeacon(payload: "theirs", interval: 10)
-    child.wait_for(heard(HERE, "ours"))
+    child.wait_for(received(HERE, "ours"))
     beacon.silence
     sent = beacon.sent
     child.stdin.puts "silence"
     child.wait_for("did silence")
-    beacon.publish("last") # comes behind whatever was under way
-    child.wait_for(heard(HERE, "last"))
-    assert_operator end_well(child).scan(heard(HERE, "ours")).size, :<=, sent
+    beacon.publish("last") # comes after all beacons in transit
+    child.wait_for(received(HERE, "last"))
+    assert_operator end_well(child).scan(received(HERE, "ours")).size, :<=, sent
     beacon.subscribe
     assert_nil beacon.recv(timeout: 0.1, exception: false)
   end
 
-  test "noecho as in zbeacon: a payload equal to the own is dropped, from any sender" do
+  test "noecho as in zbeacon: a payload equal to the beacon's is dropped, from any sender" do
     beacon = open_beacon(interval: 0.01).subscribe.publish("same")
     child = zbeacon(payload: "same", interval: 10)
     beacon.wait_sent(beacon.sent + 10, timeout: PATIENCE)
     assert_nil beacon.recv(timeout: 0.1, exception: false)
-    refute_match(/^heard/, child.stdout)
+    refute_match(/^received/, child.stdout)
     beacon.noecho = false
     assert_equal "same", beacon.recv(timeout: PATIENCE).last
-    refute_match(/^heard/, end_well(child))
+    refute_match(/^received/, end_well(child))
   end
 
   test "both on one machine share the port" do
@@ -132,13 +132,13 @@ class InteropBeaconTest < NetworkCase
     child = zbeacon(payload: "theirs", on: :here)
     assert_includes child.stdout, "host #{HERE}\n"
     assert_equal [HERE, "theirs"], beacon.recv(timeout: PATIENCE)
-    child.wait_for(heard(HERE, "ours"))
+    child.wait_for(received(HERE, "ours"))
     late = open_beacon.subscribe
     eventually { late.recv(timeout: PATIENCE) == [HERE, "theirs"] }
     end_well(child)
   end
 
-  test "a zbeacon that sends to 255.255.255.255 is heard, and hears one that does" do
+  test "a zbeacon that sends to 255.255.255.255 and ours receive each other" do
     Network.other_machine
     Network.run("ip", "route", "add", "default", "dev", "gw0")
     Network.run(
@@ -147,7 +147,7 @@ class InteropBeaconTest < NetworkCase
     beacon = open_beacon(interface: "*", interval: 0.02).subscribe.publish("ours")
     child = zbeacon(payload: "theirs", interface: "*")
     assert_equal "theirs", beacon.recv(timeout: PATIENCE).last
-    child.wait_for(heard(HERE, "ours"))
+    child.wait_for(received(HERE, "ours"))
     end_well(child)
   ensure
     Network.run("ip", "route", "flush", "default")

@@ -24,12 +24,12 @@ static void publish (zactor_t *beacon, const char *text, int interval)
         zsock_send (beacon, "sbi", "PUBLISH", payload, size, interval);
 }
 
-static void print_heard (zmsg_t *heard)
+static void print_received (zmsg_t *received)
 {
-    char *address = zmsg_popstr (heard);
-    zframe_t *payload = zmsg_pop (heard);
+    char *address = zmsg_popstr (received);
+    zframe_t *payload = zmsg_pop (received);
     char *hex = zframe_strhex (payload);
-    printf ("heard %s %s\n", address, hex);
+    printf ("received %s %s\n", address, hex);
     zstr_free (&hex);
     zframe_destroy (&payload);
     zstr_free (&address);
@@ -66,7 +66,7 @@ int main (int argc, char **argv)
 
     int interval = atoi (argv[3]);
     byte prefix[BEACON_MAX];
-    publish (beacon, argv[2], interval); /* first: what equals it is not heard from the start */
+    publish (beacon, argv[2], interval); /* first: equal payloads are filtered from the start */
     zsock_send (beacon, "sb", "SUBSCRIBE", prefix, from_hex (argv[4], prefix));
 
     int input = STDIN_FILENO;
@@ -75,11 +75,11 @@ int main (int argc, char **argv)
     for (bool on = true; on;) {
         void *which = zpoller_wait (poller, -1);
         if (which == beacon) {
-            zmsg_t *heard = zmsg_recv (beacon);
-            if (!heard)
+            zmsg_t *received = zmsg_recv (beacon);
+            if (!received)
                 break;
-            print_heard (heard);
-            zmsg_destroy (&heard);
+            print_received (received);
+            zmsg_destroy (&received);
         }
         else
             on = which == &input && obey (beacon, interval);

@@ -57,17 +57,17 @@ module Godwit
         # As one zmsg.
         def send(*frames) = @peer.ask("send", @number, *frames.map { |frame| CzmqPeer.hex(frame) })
 
-        # As one zframe after the other.
+        # As consecutive zframes.
         def send_frames(*frames)
           @peer.ask("send_frames", @number, *frames.map { |frame| CzmqPeer.hex(frame) })
         end
 
-        # As one zmsg.
+        # Receives one zmsg.
         # @param timeout [Numeric] seconds
         # @return [Array<String>, nil] frames
         def recv(timeout: Peer::PATIENCE) = @peer.frames("recv", @number, (timeout * 1000).to_i)
 
-        # As one zframe after the other.
+        # As consecutive zframes.
         def recv_frames(timeout: Peer::PATIENCE)
           @peer.frames("recv_frames", @number, (timeout * 1000).to_i)
         end
@@ -95,7 +95,7 @@ module Godwit
       attr_reader :version
 
       # @param type [Symbol] such as :REP
-      # @param options [Hash] CZMQ's names; true for those that are only switched on
+      # @param options [Hash] CZMQ's names; true for switches
       # @return [Remote]
       def socket(type, **options)
         remote = Remote.new(self, ask("open", type).first)

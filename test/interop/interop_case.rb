@@ -3,14 +3,14 @@
 require_relative "../test_helper"
 require_relative "peer"
 
-# What the tests with another library share: pyzmq, unless a class says otherwise. Messages are
-# Arrays of frames on its side.
+# Shared by the tests with another library: pyzmq, unless a class names another. Messages are Arrays
+# of frames on its side.
 class InteropCase < Godwit::TestCase
   PATIENCE = Godwit::TestSupport::Peer::PATIENCE # seconds that a message may take
-  REFUSED = 0.5 # seconds after which what has not come is taken for refused
+  REFUSED = 0.5 # seconds after which a missing message counts as refused
 
   class << self
-    # @return [Symbol] what the other side is called
+    # @return [Symbol] the name of the other side
     def other = :python
 
     # @return [String, nil] why there is no other side
@@ -18,7 +18,7 @@ class InteropCase < Godwit::TestCase
 
     # Defines the test for each transport and for each side binding; the block gets the transport
     # and :godwit or the other.
-    def both_ways(name, only: %i[tcp ipc], &body)
+    def each_binder(name, only: %i[tcp ipc], &body)
       only.product([:godwit, other]).each do |transport, binder|
         test("#{name} over #{transport}, #{binder} binds") do
           instance_exec(transport, binder, &body)
@@ -41,7 +41,8 @@ class InteropCase < Godwit::TestCase
   end
 
   def another_python
-    # Unbuffered, Python loses the rest of an answer whose writing a stop of the process cut short.
+    # Unbuffered output: Python loses the rest of an answer if a stop of the process interrupts the
+    # write.
     child =
       start_command(
         [Godwit::TestSupport::Peer::PYTHON, "test/interop/peer.py"],
@@ -55,12 +56,12 @@ class InteropCase < Godwit::TestCase
     peer
   end
 
-  # As the harness's, but a test whose peer never comes fails by itself.
+  # Like the harness's, but a test whose peer never comes fails by itself.
   def open_socket(type, **options)
     super(type, send_timeout: PATIENCE, recv_timeout: PATIENCE, **options)
   end
 
-  # Binds one and connects the other.
+  # Binds one of the sockets and connects the other.
   # @param ours [Godwit::Socket]
   # @param theirs [Godwit::TestSupport::Peer::Remote]
   def join(ours, theirs, binder: :godwit, transport: :tcp, endpoint: endpoint_for(transport))
@@ -71,8 +72,8 @@ class InteropCase < Godwit::TestCase
     end
   end
 
-  # Sends by the block until the other block receives something, for subscriptions that travel at
-  # their own pace.
+  # Sends by the block until the other block receives a message, for subscriptions that arrive
+  # later.
   def published(receive, &publish)
     eventually("nothing that was published arrived") do
       publish.call

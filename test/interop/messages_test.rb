@@ -5,7 +5,7 @@
 require "socket"
 require_relative "interop_case"
 
-# What goes over the wire: shapes and sizes of messages, IPv6, heartbeats, REQ's options.
+# The wire: shapes and sizes of messages, IPv6, heartbeats, REQ's options.
 class InteropMessagesTest < InteropCase
   BINARY = (0..255).to_a.pack("C*").freeze
   SHAPES = [
@@ -17,7 +17,7 @@ class InteropMessagesTest < InteropCase
 
   def same?(one, other) = one.map(&:b) == other.map(&:b)
 
-  both_ways "messages of every shape arrive as they were sent" do |transport, binder|
+  each_binder "messages of every shape arrive as they were sent" do |transport, binder|
     ours = open_socket(:DEALER)
     theirs = python.socket(:DEALER)
     join(ours, theirs, binder: binder, transport: transport)
@@ -31,7 +31,7 @@ class InteropMessagesTest < InteropCase
     end
   end
 
-  both_ways "messages of 1 MiB arrive whole" do |transport, binder|
+  each_binder "messages of 1 MiB arrive whole" do |transport, binder|
     ours = open_socket(:PAIR)
     theirs = python.socket(:PAIR)
     join(ours, theirs, binder: binder, transport: transport)
@@ -114,7 +114,7 @@ class InteropMessagesTest < InteropCase
     assert_equal ["still here"], theirs.recv
   end
 
-  test "heartbeats find that pyzmq has stopped, and it comes back" do
+  test "heartbeats detect that pyzmq has stopped, and it returns" do
     ours = open_socket(:DEALER, heartbeat_interval: 0.1, heartbeat_timeout: 0.2)
     plain = open_socket(:DEALER)
     sockets =
@@ -124,7 +124,7 @@ class InteropMessagesTest < InteropCase
     [ours, plain].each { |socket| assert socket.wait_writable(PATIENCE) }
     python.signal(:STOP)
     eventually("the connection of a stopped process is kept") { !ours.writable? }
-    assert plain.writable?, "without heartbeats nobody can know"
+    assert plain.writable?, "without heartbeats no side can detect it"
     python.signal(:CONT)
     assert ours.wait_writable(PATIENCE), "pyzmq never came back"
     # Again, where a stall of the machine is taken for another stop.

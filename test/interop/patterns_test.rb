@@ -4,7 +4,7 @@ require_relative "interop_case"
 
 # Each pattern with pyzmq on the other side: over tcp and ipc, either side binding, both sending.
 class InteropPatternsTest < InteropCase
-  both_ways "REQ asks pyzmq's REP" do |transport, binder|
+  each_binder "REQ asks pyzmq's REP" do |transport, binder|
     req = open_socket(:REQ)
     rep = python.socket(:REP)
     join(req, rep, binder: binder, transport: transport)
@@ -16,7 +16,7 @@ class InteropPatternsTest < InteropCase
     end
   end
 
-  both_ways "REP answers pyzmq's REQ" do |transport, binder|
+  each_binder "REP answers pyzmq's REQ" do |transport, binder|
     rep = open_socket(:REP)
     req = python.socket(:REQ)
     join(rep, req, binder: binder, transport: transport)
@@ -28,7 +28,7 @@ class InteropPatternsTest < InteropCase
     end
   end
 
-  both_ways "DEALER with a routing id talks with pyzmq's ROUTER" do |transport, binder|
+  each_binder "DEALER with a routing id talks with pyzmq's ROUTER" do |transport, binder|
     dealer = open_socket(:DEALER, routing_id: "godwit")
     router = python.socket(:ROUTER)
     join(dealer, router, binder: binder, transport: transport)
@@ -41,7 +41,7 @@ class InteropPatternsTest < InteropCase
     assert_equal ["", "again"], dealer.recv(timeout: PATIENCE)
   end
 
-  both_ways "ROUTER talks with pyzmq's DEALER" do |transport, binder|
+  each_binder "ROUTER talks with pyzmq's DEALER" do |transport, binder|
     router = open_socket(:ROUTER, mandatory: true)
     dealer = python.socket(:DEALER, ROUTING_ID: "python")
     join(router, dealer, binder: binder, transport: transport)
@@ -52,7 +52,7 @@ class InteropPatternsTest < InteropCase
     assert_equal ["", "again"], dealer.recv
   end
 
-  both_ways "ROUTER serves pyzmq's REQ, with the empty frame that it puts in " \
+  each_binder "ROUTER serves pyzmq's REQ, with the empty frame that it puts in " \
     "front" do |transport, binder|
     router = open_socket(:ROUTER)
     req = python.socket(:REQ, ROUTING_ID: "python")
@@ -63,7 +63,7 @@ class InteropPatternsTest < InteropCase
     assert_equal ["answer"], req.recv
   end
 
-  both_ways "PUB publishes to pyzmq's SUB, which unsubscribes" do |transport, binder|
+  each_binder "PUB publishes to pyzmq's SUB, which unsubscribes" do |transport, binder|
     pub = open_socket(:PUB)
     sub = python.socket(:SUB)
     %w[a. b.].each { |topic| sub.subscribe(topic) }
@@ -79,7 +79,7 @@ class InteropPatternsTest < InteropCase
     end
   end
 
-  both_ways "SUB subscribes to pyzmq's PUB and unsubscribes" do |transport, binder|
+  each_binder "SUB subscribes to pyzmq's PUB and unsubscribes" do |transport, binder|
     sub = open_socket(:SUB, subscribe: %w[a. b.])
     pub = python.socket(:PUB)
     join(sub, pub, binder: binder, transport: transport)
@@ -90,7 +90,7 @@ class InteropPatternsTest < InteropCase
 
     sub.unsubscribe("b.")
     number = 1
-    eventually("b. still comes after it was unsubscribed") do
+    eventually("b. still arrives after it was unsubscribed") do
       number += 1
       pub.send "b.#{number}"
       pub.send "a.#{number}"
@@ -103,7 +103,7 @@ class InteropPatternsTest < InteropCase
   # A bound SUB sends its subscriptions to a connected PUB only during a call on the SUB. Calls it
   # until the block no longer times out.
   def tended(theirs)
-    eventually("pyzmq's subscriptions never came") do
+    eventually("pyzmq's subscriptions never arrived") do
       theirs.recv(timeout: 0)
       yield
     rescue Godwit::TimeoutError
@@ -111,7 +111,7 @@ class InteropPatternsTest < InteropCase
     end
   end
 
-  # Drops what was sent only to see whether anything arrives.
+  # Drops the messages that were sent only to see whether any arrives.
   def next_but(sub, probe)
     loop do
       message = sub.recv(timeout: PATIENCE)
@@ -119,7 +119,7 @@ class InteropPatternsTest < InteropCase
     end
   end
 
-  both_ways "PUB counts and serves pyzmq's XSUB, which asks by message" do |transport, binder|
+  each_binder "PUB counts and serves pyzmq's XSUB, which asks by message" do |transport, binder|
     pub = open_socket(:PUB)
     xsub = python.socket(:XSUB)
     join(pub, xsub, binder: binder, transport: transport)
@@ -133,7 +133,7 @@ class InteropPatternsTest < InteropCase
     assert_equal [:writable], pub.events, "a PUB shows nothing to receive"
   end
 
-  both_ways "XPUB receives the subscriptions of pyzmq's SUB" do |transport, binder|
+  each_binder "XPUB receives the subscriptions of pyzmq's SUB" do |transport, binder|
     xpub = open_socket(:XPUB)
     sub = python.socket(:SUB, SUBSCRIBE: "a.")
     join(xpub, sub, binder: binder, transport: transport)
@@ -144,7 +144,7 @@ class InteropPatternsTest < InteropCase
     assert_equal "\x00a.", xpub.recv(timeout: PATIENCE)
   end
 
-  both_ways "XSUB subscribes to pyzmq's XPUB, messages go both ways" do |transport, binder|
+  each_binder "XSUB subscribes to pyzmq's XPUB, messages go both ways" do |transport, binder|
     xsub = open_socket(:XSUB)
     xpub = python.socket(:XPUB)
     join(xsub, xpub, binder: binder, transport: transport)
@@ -160,7 +160,7 @@ class InteropPatternsTest < InteropCase
     assert_equal ["\x00a."], xpub.recv
   end
 
-  both_ways "PUSH fills pyzmq's PULL" do |transport, binder|
+  each_binder "PUSH fills pyzmq's PULL" do |transport, binder|
     push = open_socket(:PUSH)
     pull = python.socket(:PULL)
     join(push, pull, binder: binder, transport: transport)
@@ -168,7 +168,7 @@ class InteropPatternsTest < InteropCase
     assert_equal [*("1".."50").zip, ["end", ""]], Array.new(51) { pull.recv }
   end
 
-  both_ways "PULL drains pyzmq's PUSH" do |transport, binder|
+  each_binder "PULL drains pyzmq's PUSH" do |transport, binder|
     pull = open_socket(:PULL)
     push = python.socket(:PUSH)
     join(pull, push, binder: binder, transport: transport)
@@ -178,7 +178,7 @@ class InteropPatternsTest < InteropCase
     assert_equal ("0".."19").to_a, messages
   end
 
-  both_ways "PAIR talks with pyzmq's PAIR" do |transport, binder|
+  each_binder "PAIR talks with pyzmq's PAIR" do |transport, binder|
     ours = open_socket(:PAIR)
     theirs = python.socket(:PAIR)
     join(ours, theirs, binder: binder, transport: transport)
@@ -190,7 +190,7 @@ class InteropPatternsTest < InteropCase
       [ours.recv(timeout: PATIENCE), ours.recv(timeout: PATIENCE)]
   end
 
-  both_ways "SUB is known to pyzmq's XPUB once it is connected" do |transport, binder|
+  each_binder "SUB is known to pyzmq's XPUB once it is connected" do |transport, binder|
     sub = open_socket(:SUB, subscribe: "a.")
     xpub = python.socket(:XPUB)
     join(sub, xpub, binder: binder, transport: transport)

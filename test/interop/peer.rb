@@ -8,7 +8,7 @@ module Godwit
     # python3-zmq.
     class Peer
       PYTHON = "/usr/bin/python3"
-      DEADLINE = 25 # seconds for all that one test does with it
+      DEADLINE = 25 # seconds for all uses in one test
       PATIENCE = 5 # seconds for one message or event
 
       # @return [String, nil] why there can be none

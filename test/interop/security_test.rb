@@ -6,12 +6,12 @@ require_relative "interop_case"
 # Godwit's clients.
 class InteropSecurityTest < InteropCase
   PASSWORDS = {"anna" => "secret"}.freeze
-  # What the side that refuses sees of a handshake that fails, as libzmq names it.
+  # The event that the refusing side sees of a failed handshake, as libzmq names it.
   # ZMQ_PROTOCOL_ERROR_ZMTP_CRYPTOGRAPHIC
   NOT_DECRYPTED = ["HANDSHAKE_FAILED_PROTOCOL", 0x11000001].freeze
   NOT_ALLOWED = ["HANDSHAKE_FAILED_AUTH", 400].freeze # of ZAP
 
-  # @return [Array<Godwit::Curve::Keypair>] one made by each side
+  # @return [Array<Godwit::Curve::Keypair>] one made by Ruby, one by the peer
   def keypairs
     [Godwit::Curve.keypair, theirs_as_ours(python.keypair)].shuffle(
       random: Random.new(Minitest.seed.to_i)
@@ -50,7 +50,7 @@ class InteropSecurityTest < InteropCase
     end
   end
 
-  # Both sides may notice; the second one only sees the end of the connection.
+  # Both sides may notice; the second side only sees the end of the connection.
   def assert_no_handshake(theirs)
     event =
       theirs.event(
@@ -65,7 +65,7 @@ class InteropSecurityTest < InteropCase
     assert_raises(Godwit::TimeoutError) { request.request("question", timeout: REFUSED) }
   end
 
-  both_ways "REQ is a CURVE client of pyzmq's REP" do |transport, binder|
+  each_binder "REQ is a CURVE client of pyzmq's REP" do |transport, binder|
     server, client = keypairs
     rep = python.socket(:REP, **curve_server(server))
     req = open_socket(:REQ, curve: client, server_key: server.public_key)
@@ -74,7 +74,7 @@ class InteropSecurityTest < InteropCase
     assert_equal :curve, req.mechanism
   end
 
-  both_ways "REP is the CURVE server of pyzmq's REQ" do |transport, binder|
+  each_binder "REP is the CURVE server of pyzmq's REQ" do |transport, binder|
     server, client = keypairs
     rep = open_socket(:REP, curve: server)
     req = python.socket(:REQ, **curve_client(client, server.public_key))
@@ -120,7 +120,7 @@ class InteropSecurityTest < InteropCase
     begin
       req.send "in the clear"
     rescue Minitest::Assertion => error
-      # It was refused before, and libzmq's client then gives up for good.
+      # The client was refused before, and libzmq's client then gives up.
       assert_match(/EAGAIN/, error.message)
     end
     assert_nil rep.recv(timeout: REFUSED, exception: false)
@@ -136,7 +136,7 @@ class InteropSecurityTest < InteropCase
     assert_equal python.ask(:z85, data: [bytes].pack("m0")), Godwit::Z85.encode(bytes)
   end
 
-  test "pyzmq's authenticator lets in the CURVE keys that it knows and no others" do
+  test "pyzmq's authenticator accepts only CURVE keys that it knows" do
     server, known = keypairs
     python.ask(:authenticate, keys: [known.public_key])
     rep = python.socket(:REP, **curve_server(server)).monitor
@@ -155,7 +155,7 @@ class InteropSecurityTest < InteropCase
     assert_times_out stranger
   end
 
-  both_ways "PLAIN: pyzmq's authenticator lets in who knows the password" do |transport, binder|
+  each_binder "PLAIN: pyzmq's authenticator accepts clients by password" do |transport, binder|
     python.ask(:authenticate, plain: PASSWORDS)
     rep = python.socket(:REP, PLAIN_SERVER: 1)
     req = open_socket(:REQ, plain: %w[anna secret])
@@ -190,7 +190,7 @@ class InteropSecurityTest < InteropCase
   # ZAP is a REP at a well-known name of the server's context: RFC 27.
   test "PLAIN: a REP of Godwit that speaks ZAP decides about pyzmq's clients" do
     zap = open_socket(:REP).bind("inproc://zeromq.zap.01")
-    # A refused client of libzmq gives up for good: its later messages have no peer.
+    # A refused client of libzmq gives up: its later messages have no peer.
     sent = Queue.new
     in_thread do
       zap.serve do |version, id, _domain, _address, _identity, mechanism, name, password|

@@ -2,8 +2,8 @@
 
 require "test_helper"
 
-# Where the compatibility layers differ from the gems they replace, on JRuby. Both define ZMQ, so
-# that each runs in a JRuby of its own within this JVM.
+# The differences between the compatibility layers and the gems they replace, on JRuby. Both define
+# ZMQ, so that each runs in a separate JRuby within this JVM.
 class LayersOnJRubyTest < Godwit::TestCase
   {rbczmq: "test/compat/rbczmq/defects_test",
    ffi_rzmq: "test/compat/ffi_rzmq/differences_test"}.each do |layer, file|
@@ -17,7 +17,7 @@ class LayersOnJRubyTest < Godwit::TestCase
 
   private
 
-  # @return [Hash] what the tests of the file came to
+  # @return [Hash] the results of the tests of the file
   def run_tests(file)
     report = "#{scratch_dir}/report.json"
     container =

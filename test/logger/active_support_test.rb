@@ -4,8 +4,8 @@ require "test_helper"
 require "stringio"
 require_relative "logs"
 
-# Godwit::Logger beside ActiveSupport: what a Rails application does with two of Ruby's Loggers it
-# does with one of them and ours, to the same effect.
+# Godwit::Logger beside ActiveSupport: what a Rails application does with two of Ruby's Loggers must
+# have the same effect with one Ruby Logger and one Godwit logger.
 class ActiveSupportLoggerTest < Godwit::TestCase
   FOUND = RUBY_ENGINE != "jruby" && begin
     require "active_support"
@@ -27,7 +27,7 @@ class ActiveSupportLoggerTest < Godwit::TestCase
     def lines = @io.string.lines(chomp: true)
   end
 
-  # The same of what a reader gets: tags are beside the text, once.
+  # The same of a reader's records: tags are beside the text, once.
   class Records
     LAST = "the last one"
 
@@ -60,7 +60,7 @@ class ActiveSupportLoggerTest < Godwit::TestCase
     not_on :jruby, "the gem activesupport is CRuby's here" unless FOUND
   end
 
-  # Does the same with two of Ruby's and with one of Ruby's and ours.
+  # Runs the block with two Ruby Loggers, and with a Ruby Logger and a Godwit one.
   # @yieldparam first [Logger] of Ruby
   # @yieldparam second [Logger] of Ruby, or ours
   # @return [Records]
@@ -116,7 +116,7 @@ class ActiveSupportLoggerTest < Godwit::TestCase
     end
   end
 
-  test "TaggedLogging: without a block, a logger of its own with the tags" do
+  test "TaggedLogging: without a block, a separate logger with the tags" do
     assert_alike do |_, logger|
       log = ActiveSupport::TaggedLogging.new(logger)
       other = log.tagged("job", 7)
@@ -199,7 +199,7 @@ class ActiveSupportLoggerTest < Godwit::TestCase
       Array.new(3) { pull.recv(timeout: 5)[%r{ -- : (.*)}, 1] }
   end
 
-  test "log_tags: what Rails' rack logger does with a request" do
+  test "log_tags: the calls of Rails' rack logger for a request" do
     request = Struct.new(:request_id, :host).new("9-8-7", "www")
     taggers = [:request_id, ->(given) { given.host }, "fixed"]
     assert_alike do |first, second|
@@ -241,7 +241,7 @@ class ActiveSupportLoggerTest < Godwit::TestCase
     end
   end
 
-  test "BroadcastLogger: a formatter for all, one logger less, clones" do
+  test "BroadcastLogger: a formatter for all, one logger removed, clones" do
     assert_alike do |first, second|
       log = ActiveSupport::BroadcastLogger.new(first, second)
       log.formatter = ->(_, _, _, message) { "<#{message}>\n" }
@@ -253,18 +253,18 @@ class ActiveSupportLoggerTest < Godwit::TestCase
     end
   end
 
-  test "silence: as LoggerSilence does it, in a logger that has it and in a broadcast" do
+  test "silence: like LoggerSilence, in a logger that has it and in a broadcast" do
     assert_alike do |first, second|
       [first, second].each { |one| one.extend(ActiveSupport::LoggerThreadSafeLevel) }
       log = ActiveSupport::BroadcastLogger.new(first, second)
       value = log.silence do
-        log.info("not heard")
+        log.info("not received")
         Thread.new { log.info("of another thread") }.join
-        log.error("heard")
-        log.silence(Logger::FATAL) { log.error("not heard either") }
+        log.error("received")
+        log.silence(Logger::FATAL) { log.error("not received either") }
         :value
       end
-      log.info("heard again")
+      log.info("received again")
       [value, second.level]
     end
   end
@@ -273,9 +273,9 @@ class ActiveSupportLoggerTest < Godwit::TestCase
     type = Class.new(Godwit::Logger) { include ActiveSupport::LoggerSilence }
     pull = Godwit::TestSupport::Logs::RecordPull.new(open_socket(:PULL).bind("tcp://127.0.0.1:*"))
     log = own(type.new(pull.last_endpoint))
-    value = log.silence { |inner| inner.info("not heard") && inner.error("heard") && :value }
-    log.info("heard again")
-    assert_equal [:value, %w[heard heard\ again]],
+    value = log.silence { |inner| inner.info("not received") && inner.error("received") && :value }
+    log.info("received again")
+    assert_equal [:value, %w[received received\ again]],
       [value, Array.new(2) { Godwit::Logger::Record.parse(pull.recv(timeout: 5)).text }]
   end
 

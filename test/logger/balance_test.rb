@@ -2,9 +2,9 @@
 
 require "test_helper"
 
-# Writers and their reader die by kill -9 and are started again, at random. Each writer notes in a
-# file what it is about to log, each reader what it got, so the truth is known: the accounts must
-# say it. GODWIT_LOGGER_BALANCE_SECONDS has it go on for longer (rake soak:logger).
+# Writers and their reader are killed by kill -9 and started again, at random. Each writer notes in
+# a file the records that it is about to log, each reader the records that it got. The statistics
+# must agree with these files. GODWIT_LOGGER_BALANCE_SECONDS sets a longer run (rake soak:logger).
 class LoggerBalanceTest < Godwit::TestCase
   SECONDS =
     Float(
@@ -56,19 +56,19 @@ class LoggerBalanceTest < Godwit::TestCase
     puts "closed"
   RUBY
 
-  # What the reader's file says of one writer.
+  # What the reader's file says of a writer.
   Got = Struct.new(:name, :seqs, :numbers, :times)
-  # Seconds between two writings of a reader's accounts, and what a busy machine adds.
+  # Seconds between two writings of a reader's statistics, and the delay of a busy machine.
   PERIOD = 1.0 + 5.0
 
-  test "writers killed, the reader alive: nothing is lost but the tail of those that were killed" do
+  test "writers killed, the reader alive: only the last records of killed writers are lost" do
     run_for(SECONDS / 2, %i[writer])
     assert_balance
     assert_equal [0], @accounts.map(&:lost).uniq
   end
 
-  test "writers and the reader killed: what each writer made is what was received and what is " \
-    "reported lost, up to its last" do
+  test "writers and the reader killed: each writer's records are received or reported lost, up " \
+    "to its last" do
     run_for(SECONDS, %i[writer reader])
     assert_balance
   end
@@ -78,7 +78,7 @@ class LoggerBalanceTest < Godwit::TestCase
   def run_for(seconds, victims)
     not_on :jruby, "a process takes seconds to start there: too few could die while the test runs"
     @random = Random.new(SEED)
-    # A port could be somebody else's before the next reader binds it.
+    # Another process could take a port before the next reader binds it.
     @endpoint = endpoint_for(:ipc_file)
     @killed = []
     @reader_deaths = []
@@ -121,7 +121,7 @@ class LoggerBalanceTest < Godwit::TestCase
     start_writer
   end
 
-  # Those that live end well, and the reader when it has all of theirs.
+  # Living writers end normally, and the reader when it has all of their records.
   def settle
     eventually("a writer never began") { @writers.keys.all? { |name| made(name) > 0 } }
     @dropped =
@@ -162,43 +162,43 @@ class LoggerBalanceTest < Godwit::TestCase
 
   def assert_balance
     got = notes
-    assert(@ids.values.all? { |ids| ids.size == 1 }, "a writer has one id: #{@ids.inspect}")
+    assert(@ids.values.all? { |ids| ids.size == 1 }, "a writer has a single id: #{@ids.inspect}")
     by_name = @accounts.to_h { |account| [account.prog, account] }
     assert_empty by_name.keys - got.keys
     got.each_value { |one| assert_account(one, by_name[one.name]) }
     @writers.each_key do |name|
       assert_equal [made(name), 0],
         [by_name.fetch(name).last, @dropped.fetch(name)],
-        "#{name} has told of all it made (seed #{SEED})"
+        "#{name} has reported all that it made (seed #{SEED})"
     end
   end
 
   def assert_account(one, account)
-    told = "#{one.name}: #{account.to_h}, seed #{SEED}"
-    assert_equal one.seqs, one.seqs.sort.uniq, "each once, in order. #{told}"
-    assert_equal one.seqs, one.numbers, "the seq is the number of the call. #{told}"
-    assert_operator one.seqs.last, :<=, made(one.name), "nobody makes records up. #{told}"
+    details = "#{one.name}: #{account.to_h}, seed #{SEED}"
+    assert_equal one.seqs, one.seqs.sort.uniq, "each record once, in order. #{details}"
+    assert_equal one.seqs, one.numbers, "the seq is the number of the call. #{details}"
+    assert_operator one.seqs.last, :<=, made(one.name), "no record is invented. #{details}"
     last = account ? account.last : 0
-    assert_known_to_the_dead(one, last, told) if one.seqs.last > last
+    assert_known_to_the_dead(one, last, details) if one.seqs.last > last
     return unless account
     assert_equal account.last,
       account.received + account.lost,
-      "made up to the last is received and lost. #{told}"
-    assert_equal 0, account.late, told
-    # What a reader got after it wrote its accounts for the last time is lost to the next one.
+      "every record up to the last is received or lost. #{details}"
+    assert_equal 0, account.late, details
+    # Records that a reader got after its last written statistics are lost to the next reader.
     missing = last - one.seqs.count { |seq| seq <= last }
-    assert_operator account.lost, :>=, missing, told
-    assert_equal account.lost, missing, told if @reader_deaths.empty?
+    assert_operator account.lost, :>=, missing, details
+    assert_equal account.lost, missing, details if @reader_deaths.empty?
   end
 
   # Both are dead: the writer, and the reader that alone knew of its last records, as it wrote its
   # accounts before.
-  def assert_known_to_the_dead(one, last, told)
-    refute @writers.key?(one.name), told
+  def assert_known_to_the_dead(one, last, details)
+    refute @writers.key?(one.name), details
     times = one.seqs.zip(one.times).filter_map { |seq, time| time if seq > last }
     assert(
       times.all? { |time| @reader_deaths.any? { |death| (time..time + PERIOD).cover?(death) } },
-      "read, and not in the account. #{told}"
+      "read, and not in the statistics. #{details}"
     )
   end
 end

@@ -12,7 +12,7 @@ class LoggerBroadcasterTest < Godwit::TestCase
   Broadcaster = Godwit::Logger::Broadcaster
   Reader = Godwit::Logger::Reader
 
-  # Remembers what it was given.
+  # Remembers its arguments.
   class Sink
     attr_reader :records
 
@@ -50,8 +50,8 @@ class LoggerBroadcasterTest < Godwit::TestCase
     open_socket(:PUSH, **options).connect(broadcaster.input.first)
   end
 
-  # A reader whose subscriptions have come up: it got a record, and nothing of that writer is left,
-  # as its records come in order. (Readers that were there before have got some of them, too.)
+  # A reader whose subscriptions have arrived: it got a record, and no record of that writer is
+  # left, as records come in order. (Earlier readers got some of them, too.)
   def subscriber(broadcaster, **options)
     one = own(Reader.subscribe(broadcaster.output.first, context: context, **options))
     push = push_to(broadcaster)
@@ -78,7 +78,7 @@ class LoggerBroadcasterTest < Godwit::TestCase
     found
   end
 
-  test "records of several writers come to several readers, who get what they asked for" do
+  test "records of several writers reach several readers, each with its own filter" do
     relay = broadcaster.start
     all, errors, prog =
       subscriber(relay),
@@ -104,7 +104,7 @@ class LoggerBroadcasterTest < Godwit::TestCase
     assert_nil prog.recv(timeout: 0, exception: false)
   end
 
-  test "a batch goes on as its records: each reader gets those that it asked for, the sink all, " \
+  test "a batch is passed on as its records: each reader gets its subscriptions, the sink all, " \
     "in order" do
     sink = Sink.new
     relay = broadcaster(sink: sink).start
@@ -127,7 +127,7 @@ class LoggerBroadcasterTest < Godwit::TestCase
     assert_equal made.last(5), relay.last(5).map(&:frames)
   end
 
-  test "it runs, stops, and goes on" do
+  test "a broadcaster runs, stops, and runs again" do
     relay = broadcaster
     refute_predicate relay, :running?
     count = 1
@@ -215,7 +215,7 @@ class LoggerBroadcasterTest < Godwit::TestCase
       assert_raises(ArgumentError) { relay.last(1, level: "foo") }.message
   end
 
-  test "a reader that is stuck holds up nobody, and sees what it lost" do
+  test "a stuck reader delays no other reader, and sees what it lost" do
     relay = broadcaster(send_hwm: 100).start
     stuck = subscriber(relay, recv_hwm: 1, recv_buffer_size: 4_096)
     reader = subscriber(relay)
@@ -228,7 +228,7 @@ class LoggerBroadcasterTest < Godwit::TestCase
       seen += 1 while reader.recv(timeout: 0.05, exception: false)
     end
     assert_operator seen, :>, 0
-    2.times do |round| # what comes after the gap tells of it
+    2.times do |round| # the record after the gap reveals it
       push.send(frames(10_001 + round))
       stuck.recv(timeout: 0, exception: false)
     end
@@ -267,7 +267,7 @@ class LoggerBroadcasterTest < Godwit::TestCase
     gate.close
   end
 
-  test "what is foreign may be looked at, with a sink and without one; who looks may raise" do
+  test "foreign messages may be observed, with a sink and without; the observer may raise" do
     [nil, Sink.new].each do |sink|
       seen = Queue.new
       look = lambda do |message|
@@ -291,7 +291,7 @@ class LoggerBroadcasterTest < Godwit::TestCase
     assert_raises(Godwit::ArgumentTypeError) { Broadcaster.new("tcp://127.0.0.1:*", on_foreign: 1) }
   end
 
-  test "close hands out what has arrived" do
+  test "close delivers the records that have arrived" do
     sink = Sink.new
     relay =
       Broadcaster.new(
@@ -301,19 +301,19 @@ class LoggerBroadcasterTest < Godwit::TestCase
     one = subscriber(relay)
     relay.stop.wait(5)
     push_to(relay).send_many(Array.new(200) { |i| frames(i + 1) })
-    with_constants(Broadcaster, DRAIN: 10) { relay.close } # it ends when nothing more comes
+    with_constants(Broadcaster, DRAIN: 10) { relay.close } # it ends when no more records arrive
     assert_equal [*1..200], sink.records.select { |record| record.writer == WRITER }.map(&:seq)
     assert_equal [*1..200], Array.new(200) { one.recv(timeout: 5).seq }
   end
 
-  test "nothing that comes from outside ends the sink" do
+  test "no message from outside ends the sink" do
     sink = Sink.new
     relay = broadcaster(sink: sink).start
     push = push_to(relay)
     [Array.new(5, "end of feed"), ["end of feed", "0" * 32],
       Array.new(5, "")].each.with_index(1) do |message, seq|
       push.send(message)
-      # So it may be the last of what the sink takes at once.
+      # So it may be the last record that the sink takes at once.
       eventually { relay.statistics["messages"] == 2 * seq - 1 }
       push.send(frames(seq))
       eventually { sink.records.size == seq }
@@ -324,35 +324,36 @@ class LoggerBroadcasterTest < Godwit::TestCase
   test "a sink that hangs is left behind when it is closed" do
     gate = Queue.new
     relay = broadcaster(sink: Sink.new { gate.pop }).start
-    # More than stand between it and the sink.
+    # More records than the sink's queue holds.
     push_to(relay).send_many(Array.new(3_000) { |index| frames(index + 1) })
     until_waiting(gate)
-    _, told =
+    _, warnings =
       capture_io do
         with_constants(Broadcaster.const_get(:SinkThread), PATIENCE: 0.1) { relay.close }
       end
-    assert_match(/did not end within 0.1 s/, told)
+    assert_match(/did not end within 0.1 s/, warnings)
     assert_match(/did not end/, relay.statistics["sink"]["error"])
   ensure
     gate.close
   end
 
-  test "a sink that raises is told once, and its records counted" do
+  test "a sink that raises is reported once, and its records are counted" do
     sink =
       Sink.new do |records|
         raise Errno::ENOSPC, "app.log" if records.any? { |record| record.seq.odd? }
       end
     relay = broadcaster(sink: sink).start
     push = push_to(relay)
-    _, told = capture_io do
+    _, warnings = capture_io do
       1.upto(4) do |i|
         push.send(frames(i))
         eventually { relay.statistics["sink"].values_at("written", "failed").sum == i }
       end
     end
-    assert_equal 1, told.lines.size, told
+    assert_equal 1, warnings.lines.size, warnings
     assert_match(
-      /godwit: log to the sink.*No space left on device - app.log.*1 records were not written/, told
+      /godwit: log to the sink.*No space left on device - app.log.*1 records were not written/,
+      warnings
     )
     assert_equal [2, 2, "No space left on device - app.log"],
       relay.statistics["sink"].values_at("written", "failed", "error")
@@ -383,7 +384,7 @@ class LoggerBroadcasterTest < Godwit::TestCase
     relay&.close
   end
 
-  test "an address that is taken is named, and nothing stays open" do
+  test "an address in use is named, and no socket stays open" do
     relay = broadcaster(control: "tcp://127.0.0.1:*")
     [[relay.input.first, nil, nil], ["tcp://127.0.0.1:*", relay.output.first, nil],
       ["tcp://127.0.0.1:*", nil, relay.control.first]].each do |input, output, control|
@@ -428,9 +429,9 @@ class LoggerBroadcasterTest < Godwit::TestCase
 
   LARGE = "x" * 100_000
 
-  test "what a reader does not read is bounded in bytes: what is beyond goes to nobody, and " \
-    "counts as skipped, until that reader has gone" do
-    not_on :ffi, "high-water marks alone bound what a reader does not read"
+  test "the records that wait for a reader are bounded in bytes: later ones count as skipped, " \
+    "until that reader has gone" do
+    not_on :ffi, "only high-water marks bound the answers that a reader does not read"
     relay = broadcaster(out_bytes: 1_000_000).start
     push = push_to(relay)
     stuck =
@@ -441,7 +442,7 @@ class LoggerBroadcasterTest < Godwit::TestCase
     300.times { |index| push.send(frames(index + 2, text: LARGE), timeout: 10) }
     eventually { relay.statistics["skipped"].positive? }
     reader = open_socket(:SUB, subscribe: "").connect(relay.output.first)
-    # Small ones still go.
+    # Small records still go.
     eventually do
       push.send(frames(1, text: "small")) && reader.recv(timeout: 0.01, exception: false)
     end
@@ -454,7 +455,7 @@ class LoggerBroadcasterTest < Godwit::TestCase
     )
   end
 
-  test "one that asks and does not read its answers gets no more than fit" do
+  test "a client that asks and does not read its answers gets no more than fit" do
     relay = broadcaster(control: "tcp://127.0.0.1:*", last: 1_000, answer_bytes: 1).start
     push_to(relay).send_many(Array.new(1_000) { |index| frames(index + 1, text: "x" * 3_000) })
     eventually { relay.statistics["kept"] == 1_000 }

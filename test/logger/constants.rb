@@ -2,11 +2,11 @@
 
 module Godwit
   module TestSupport
-    # Bounds of time that the library has, for a test whose machine may be busy.
+    # The library's time limits, for a test whose machine may be busy.
     module Constants
-      # Never without one, as a thread may be about to look.
+      # A limit is never undefined, as a thread may read it at any moment.
       # @param type [Module]
-      # @param values [Hash{Symbol => Object}] of its constants, for the block
+      # @param values [Hash{Symbol => Object}] values of its constants during the block
       def with_constants(type, **values)
         before = values.to_h { |name, _| [name, type.const_get(name)] }
         replace_constants(type, values)

@@ -3,7 +3,7 @@
 require "test_helper"
 require_relative "made_records"
 
-# What a broadcaster answers, and to whom.
+# A broadcaster's answers, and which clients get them.
 class LoggerControlTest < Godwit::TestCase
   include MadeRecords
 
@@ -35,7 +35,7 @@ class LoggerControlTest < Godwit::TestCase
     own(Godwit::Logger::Control.new(@relay.control.first, context: context, **options))
   end
 
-  # @return [Array<String>] what a plain socket gets for an answer
+  # @return [Array<String>] the answer that a plain socket gets
   def ask(question, type: :REQ)
     socket = open_socket(type, linger: 0).connect(@relay.control.first)
     socket.send(question)
@@ -49,7 +49,7 @@ class LoggerControlTest < Godwit::TestCase
     assert_equal ["wéb"], theirs["accounts"].map { |account| account["host"] }
   end
 
-  test "the last records come whole, chosen as one says" do
+  test "the last records are returned whole, with the chosen filter" do
     one = control
     assert_equal [*1..20, nil], one.last(1_000).map(&:seq)
     assert_equal ["text 20 é", "refused"], one.last(2).map(&:text)
@@ -72,7 +72,7 @@ class LoggerControlTest < Godwit::TestCase
     assert_equal({"frames" => []}, JSON.parse(ask('{"ask":"last","n":0}').first))
   end
 
-  test "bad questions get an error, and the next one its answer" do
+  test "bad questions get an error, and the next question its answer" do
     deep = "#{"[" * 50}#{"]" * 50}"
     ["", "{", "\xff\xfe", "[]", "1", "null", deep, '{"ask":"shutdown"}', "{}",
       '{"ask":"last","n":-1}', '{"ask":"last","n":"x"}', '{"ask":"last","n":1e99}',
@@ -88,7 +88,7 @@ class LoggerControlTest < Godwit::TestCase
     assert_equal 21, control.statistics["messages"]
   end
 
-  test "a question that is too long loses its connection, and nobody else's" do
+  test "a question that is too long costs only its own connection" do
     one = control
     one.statistics
     socket = open_socket(:DEALER, linger: 0).connect(@relay.control.first)
@@ -97,7 +97,7 @@ class LoggerControlTest < Godwit::TestCase
     assert_equal 21, one.statistics["messages"]
   end
 
-  test "it is asked and told while it is stopped, or busy" do
+  test "a stopped or busy broadcaster answers and obeys" do
     @relay.stop.wait(5)
     assert_equal false, control.statistics["running"]
     @relay.start
@@ -105,7 +105,7 @@ class LoggerControlTest < Godwit::TestCase
     assert_equal [5] * 80, askers.flat_map(&:value)
   end
 
-  test "one that does not answer, or is no broadcaster, is told of" do
+  test "a broadcaster that does not answer, and a peer that is none, are reported" do
     silent = open_socket(:ROUTER).bind(endpoint_for(:tcp))
     one = own(Godwit::Logger::Control.new(silent.last_endpoint, timeout: 0.05, context: context))
     assert_raises(Godwit::TimeoutError) { one.statistics }

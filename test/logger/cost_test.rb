@@ -2,7 +2,7 @@
 
 require_relative "logs"
 
-# What a logger costs its program when nobody reads (F4), and when the queue is at its bound (F16).
+# What a logger costs its program without a reader (F4), and when the queue is at its bound (F16).
 class LoggerCostTest < Godwit::TestCase
   include Godwit::TestSupport::Logs
 
@@ -10,9 +10,9 @@ class LoggerCostTest < Godwit::TestCase
   # `rake logger:long` makes it a million.
   CALLS = ENV.fetch("GODWIT_TEST_CALLS", 100_000).to_i
 
-  test "nobody reads, many calls: memory stays flat and small, and the end counts them" do
+  test "no reader, many calls: memory stays flat and small, and the end counts them" do
     not_on :jruby, "its memory is Java's"
-    not_on :ffi, "the gem ffi takes memory of its own"
+    not_on :ffi, "the gem ffi has its own memory"
     result = assert_child(run_child(<<~RUBY))
       def rss = File.read("/proc/self/status")[/VmRSS:\\s+(\\d+)/, 1].to_i
       bare = rss

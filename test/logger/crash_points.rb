@@ -1,13 +1,13 @@
 # frozen_string_literal: true
 
-# Loaded by the programs of crash_points_test.rb. From {CrashPoints.arm} on, the process is killed
-# at its nth step: before or after a call that changes a file or sends a message. Steps are counted
-# in one thread after another as they come.
+# Loaded by the programs of crash_points_test.rb. After {CrashPoints.arm}, the process is killed at
+# its nth step: before or after a call that changes a file or sends a message. Threads are counted
+# one after another as they come.
 module CrashPoints
   @left = nil
 
   class << self
-    # @param number [Integer] of the step; a large one is never reached
+    # @param number [Integer] of the step; a large number is never reached
     def arm(number)
       [
         [File, Steps.new(%i[syswrite truncate pwrite])],

@@ -2,9 +2,9 @@
 
 require "test_helper"
 
-# A receiver, and a writer, that die at each of their steps in turn (in the gate at each third):
-# before and after each call that changes a file or sends a message. Then another takes over, and in
-# the file stands each record that was taken, once.
+# A receiver and a writer are killed at each of their steps in turn (in the gate at every third):
+# before and after each call that changes a file or sends a message. Then a successor takes over,
+# and the file holds each accepted record once.
 class LoggerCrashPointsTest < Godwit::TestCase
   PRELUDE = <<~'RUBY'
     require "godwit"
@@ -145,7 +145,7 @@ class LoggerCrashPointsTest < Godwit::TestCase
   RUBY
 
   {"receiver" => RECEIVER, "writer" => WRITER}.each do |who, program|
-    test "a #{who} that dies at any of its steps" do
+    test "a #{who} that is killed at any of its steps" do
       not_on :jruby, "it cannot fork"
       result =
         assert_child(run_child(program, [scratch_dir, Godwit::TestSupport::Length.of(3, long: 1)]))

@@ -3,8 +3,7 @@
 require "stringio"
 require_relative "logs"
 
-# Where a program has Ruby's Logger, this one does as well (F1); and where something is wrong, it
-# says so as Ruby's does.
+# Godwit::Logger replaces Ruby's Logger in any program (F1), and reports wrong use as Ruby's does.
 class LoggerDropInTest < Godwit::TestCase
   include Godwit::TestSupport::Logs
 
@@ -39,7 +38,7 @@ class LoggerDropInTest < Godwit::TestCase
     end
   end
 
-  test "what its methods give" do
+  test "return values of its methods" do
     log = logger
     plain = ::Logger.new(StringIO.new)
     calls = [
@@ -72,7 +71,7 @@ class LoggerDropInTest < Godwit::TestCase
       records(3).map { |one| [one.label, one.prog, one.text] }
   end
 
-  test "with nil, an IO or the null device it is Ruby's, and data stand behind the text" do
+  test "with nil, an IO or the null device it is Ruby's, and data follow the text" do
     out = StringIO.new
     log = Godwit::Logger.new(out, progname: "a", formatter: proc { |*parts| "#{parts.last}\n" })
     assert_equal true, log.info("x")
@@ -103,7 +102,7 @@ class LoggerDropInTest < Godwit::TestCase
     assert_raises(ArgumentError) { logger.level = "foo" }
   end
 
-  test "what is no endpoint is refused at construction, by name, with one that is" do
+  test "an invalid endpoint is refused at construction, with the name and a valid example" do
     ["foo", "log/production.log", "tcp://host", "tcp://*:7000", "ftp://host:1", "udp://10.0.0.1:9",
       ""].each do |text|
       error = assert_raises(ArgumentError, text) { Godwit::Logger.new(text) }
@@ -125,7 +124,7 @@ class LoggerDropInTest < Godwit::TestCase
     end
   end
 
-  test "what would do nothing is refused" do
+  test "an option without effect is refused" do
     {spool: scratch_dir, fsync: true}.each do |name, value|
       assert_raises(ArgumentError, name.to_s) { Godwit::Logger.new(nowhere, name => value) }
     end
@@ -171,8 +170,10 @@ class LoggerDropInTest < Godwit::TestCase
     assert_match(/main Ractor only/, result.stdout)
   end
 
-  test "bind: an address in use is told at once; else it binds, and a reader may connect" do
-    assert_raises(Godwit::AddressInUseError) { Godwit::Logger.new(ear.last_endpoint, bind: true) }
+  test "bind: an address in use is reported at once; a free one binds, and a reader may connect" do
+    assert_raises(Godwit::AddressInUseError) do
+      Godwit::Logger.new(record_pull.last_endpoint, bind: true)
+    end
     endpoint = endpoint_for(:ipc)
     log = logger(endpoint, bind: true)
     log.info("x")
@@ -214,13 +215,13 @@ class LoggerDropInTest < Godwit::TestCase
     log.info("end")
     _, said = capture_io { log.flush(timeout: 5) }
     assert_equal "", said
-    heard = records(log.stats.sent)
-    assert_equal "end", heard.last.text
-    assert_includes heard.map(&:text), "(Object could not be shown: RuntimeError)"
+    received = records(log.stats.sent)
+    assert_equal "end", received.last.text
+    assert_includes received.map(&:text), "(Object could not be shown: RuntimeError)"
   end
 
-  test "Ruby's own formatter, as Rails gives it, is as none; one that ActiveSupport's " \
-    "TaggedLogging has extended puts no tags into the text" do
+  test "Ruby's own formatter, as Rails gives it, has no effect; TaggedLogging's puts no tags " \
+    "into the text" do
     tagging = Module.new do
       def call(severity, time, progname, message)
         super(severity, time, progname, "[tag] #{message}")
@@ -240,7 +241,7 @@ class LoggerDropInTest < Godwit::TestCase
     old = logger(wire: :plain)
     old.formatter = ::Logger::Formatter.new.extend(tagging)
     old.info("x")
-    assert_match(/ -- : \[tag\] x\z/, ear.recv(timeout: 5))
+    assert_match(/ -- : \[tag\] x\z/, record_pull.recv(timeout: 5))
   end
 
   test "an odd program name" do
@@ -251,7 +252,7 @@ class LoggerDropInTest < Godwit::TestCase
     assert_equal ["sym", "1", "Object", "\u{FFFD}", "a b"], records(5).map(&:prog)
   end
 
-  test "methods of the program's own that give what they should not raise nothing into it" do
+  test "errors of the program's own methods do not reach the program" do
     nothing = Object.new
     def nothing.inspect = nil
     itself = Object.new
@@ -269,16 +270,16 @@ class LoggerDropInTest < Godwit::TestCase
       log.formatter = formatter
       log.info("tags")
     end
-    heard = records(7)
+    received = records(7)
     assert_equal ["", "itself", "String of a kind", "utf-16", "BasicObject", "tags", "tags"],
-      heard.map(&:text)
-    assert_equal [true, "safe"], [heard[1].prog.start_with?("#<Object:"), heard[2].prog]
+      received.map(&:text)
+    assert_equal [true, "safe"], [received[1].prog.start_with?("#<Object:"), received[2].prog]
   end
 
-  test "an error that another thread raises into one that logs is not swallowed" do
+  test "an error that another thread raises into a logging thread is not swallowed" do
     log = logger(nowhere, queue: 1, overflow: :block, linger: 0)
     may_lose
-    # The sender has one, the queue another, the third waits.
+    # The sender has the first, the queue the second, the third waits.
     waiting = in_thread { loop { log.info("x") } }
     eventually { log.stats.queued == 2 }
     until_full(log)
@@ -307,7 +308,7 @@ class LoggerDropInTest < Godwit::TestCase
 
   test "a device for any other logger: level, program and text of Ruby's line; other lines as " \
     "they are" do
-    device = Godwit::LogDevice.new(ear.last_endpoint, progname: "fallback", linger: 10)
+    device = Godwit::LogDevice.new(record_pull.last_endpoint, progname: "fallback", linger: 10)
     (@loggers ||= []) << device
     log = ::Logger.new(device)
     log.warn("two\nlines")
@@ -329,9 +330,9 @@ class LoggerDropInTest < Godwit::TestCase
   end
 
   test "a plain device" do
-    device = Godwit::LogDevice.new(ear.last_endpoint, wire: :plain, linger: 10)
+    device = Godwit::LogDevice.new(record_pull.last_endpoint, wire: :plain, linger: 10)
     (@loggers ||= []) << device
     ::Logger.new(device).info("x")
-    assert_match(/\AI, \[.*\]  INFO -- : x\z/, ear.recv(timeout: 5))
+    assert_match(/\AI, \[.*\]  INFO -- : x\z/, record_pull.recv(timeout: 5))
   end
 end

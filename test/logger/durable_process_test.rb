@@ -39,39 +39,39 @@ class LoggerDurableProcessTest < Godwit::TestCase
     assert_child(run_child(PRELUDE + program, [scratch_dir], **options)).stdout.lines(chomp: true)
   end
 
-  # How a process ends while other threads log: what `info` said true of is on the disk, whatever
-  # comes after.
+  # How a process ends while other threads log: records for which `info` returned true are on the
+  # disk, whatever happens later.
   {
     "the process ends, and lingers in vain" => "",
     "another thread closes the logger" => "log.close",
     "an at_exit block that comes first waits" => "at_exit { sleep 0.2 }"
   }.each do |how, ending|
-    test "what is confirmed while #{how} is on the disk, and nothing else" do
+    test "records that are confirmed while #{how} are on the disk, and nothing else" do
       result = assert_child(run_child(PRELUDE + <<~RUBY, [scratch_dir]))
         log = Godwit::Logger.new("ipc://\#{FOLDER}/nobody",
           durable: "\#{FOLDER}/durable", linger: 0.3)
         $stderr.reopen(File::NULL)
-        told = File.open("\#{FOLDER}/told", "w")
+        results = File.open("\#{FOLDER}/results", "w")
         4.times do |thread|
           Thread.new do
             1.step do |index|
               id = "<\#{thread}.\#{index}>"
-              told.syswrite("\#{log.info(id).inspect} \#{id}\n")
+              results.syswrite("\#{log.info(id).inspect} \#{id}\n")
               Thread.pass
             end
           end
         end
-        await { File.size(told) > 1000 }
+        await { File.size(results) > 1000 }
         #{ending}
       RUBY
       assert_empty result.stdout
-      told = File.readlines("#{scratch_dir}/told", chomp: true).map(&:split)
+      results = File.readlines("#{scratch_dir}/results", chomp: true).map(&:split)
       stored =
         Dir["#{scratch_dir}/durable/**/*"]
           .select { |path| File.file?(path) }
           .flat_map { |path| File.binread(path).scan(/<\d\.\d+>/) }
       confirmed, others =
-        told.partition { |answer, _| answer == "true" }.map { |some| some.map(&:last) }
+        results.partition { |answer, _| answer == "true" }.map { |some| some.map(&:last) }
       assert_operator confirmed.size, :>, 50
       assert_empty confirmed - stored
       assert_empty others & stored, "refused, and stored"
@@ -79,8 +79,8 @@ class LoggerDurableProcessTest < Godwit::TestCase
     end
   end
 
-  test "forked children log on, each under an id and in a folder of its own, which goes when all " \
-    "is taken" do
+  test "forked children log, each under its own id and in its own folder, which goes when all is " \
+    "taken" do
     not_on :jruby, "it cannot fork"
     lines = run_program(<<~'RUBY')
       log = log_to
@@ -104,7 +104,7 @@ class LoggerDurableProcessTest < Godwit::TestCase
     of.each { |one, some| assert_equal (0...100).map { |index| "#{one} #{index}" }, some }
   end
 
-  test "what a child leaves when it is killed goes with the next who uses the folder" do
+  test "records that a killed child leaves are sent by the next user of the folder" do
     not_on :jruby, "it cannot fork"
     lines = run_program(<<~'RUBY')
       log = log_to(linger: 0)
@@ -127,7 +127,7 @@ class LoggerDurableProcessTest < Godwit::TestCase
       lines.sort_by { |line| [line[/\A\w+/], line[/\d+/].to_i] }
   end
 
-  test "a child that goes on does not keep the folder from the next process" do
+  test "a child that survives does not lock the folder for the next process" do
     not_on :jruby, "it cannot fork"
     lines = run_program(<<~RUBY)
       reader, writer = IO.pipe
@@ -150,7 +150,7 @@ class LoggerDurableProcessTest < Godwit::TestCase
     assert_equal ["first", "second", "0"], lines
   end
 
-  test "a daemon goes on in its parent's folder, also with what that could not send" do
+  test "a daemon continues in its parent's folder, and sends what the parent could not" do
     not_on :jruby, "it cannot fork"
     lines = run_program(<<~RUBY)
       fork do
@@ -168,7 +168,7 @@ class LoggerDurableProcessTest < Godwit::TestCase
     assert_equal ["first", "second", "0"], lines
   end
 
-  test "trap handlers log too, also in the midst of a call that logs" do
+  test "trap handlers log too, also during a call that logs" do
     lines = run_program(<<~'RUBY')
       receiver
       log = log_to
@@ -198,7 +198,7 @@ class LoggerDurableProcessTest < Godwit::TestCase
     assert_equal (0...main.size).map { |index| "main #{index}" }, main
   end
 
-  test "at the process's end what is left is sent, within linger" do
+  test "at the process's end remaining records are sent, within linger" do
     Dir.mkdir(File.join(scratch_dir, "x"))
     receiver = start_child("#{PRELUDE}receiver; puts 'up'; $stdin.read; finish", [scratch_dir])
     receiver.wait_for("up")
@@ -211,7 +211,7 @@ class LoggerDurableProcessTest < Godwit::TestCase
       assert_child(receiver.finish).stdout.lines(chomp: true).drop(1)
   end
 
-  test "without a receiver the process's end waits for linger, and says what is kept" do
+  test "without a receiver the process's end waits for linger, and reports how many are kept" do
     program =
       "#{PRELUDE}log = log_to(linger: 0.3); log.info('x'); at_exit { " \
       "$stdout.syswrite(Process.clock_gettime(Process::CLOCK_MONOTONIC).to_s) }"
@@ -220,8 +220,8 @@ class LoggerDurableProcessTest < Godwit::TestCase
     assert_match(/ 1 record is kept in .*durable for the next start/, result.stderr)
   end
 
-  test "a receiver without room on the disk says so, acknowledges nothing, and goes on when " \
-    "there is room" do
+  test "a receiver with a full disk reports it, acknowledges nothing, and continues when there " \
+    "is room" do
     not_on :jruby, "it has no Process.setrlimit"
     lines = run_program(<<~'RUBY')
       trap("XFSZ", "IGNORE")
@@ -259,8 +259,7 @@ class LoggerDurableProcessTest < Godwit::TestCase
     assert_equal [*(0...100).map { |index| "record #{index}" }, "0"], lines
   end
 
-  test "a writer without room on the disk drops and counts, tells, and goes on when there is " \
-    "room" do
+  test "a writer with a full disk drops, counts and reports, and continues when there is room" do
     not_on :jruby, "it has no Process.setrlimit"
     lines = run_program(<<~'RUBY')
       trap("XFSZ", "IGNORE")

@@ -5,8 +5,8 @@ require "timeout"
 require_relative "constants"
 require_relative "records"
 
-# `durable: folder` and Logger::Receiver, without crashes: crash_points_test and kill_test have
-# those.
+# `durable: folder` and Logger::Receiver, without crashes: crash_points_test and kill_test cover
+# crashes.
 class LoggerDurableTest < Godwit::TestCase
   include Godwit::TestSupport::Constants
   include LoggerTests::Records
@@ -45,10 +45,10 @@ class LoggerDurableTest < Godwit::TestCase
     )
   end
 
-  # An endpoint at which nobody is.
+  # An endpoint without a listener.
   def nowhere = @nowhere ||= endpoint_for(:ipc_file)
 
-  # The loggers first: what they have to say of their rest is no matter here.
+  # The loggers first: their messages about unsent records do not matter here.
   def teardown
     (@to_close || []).reverse_each { |one| capture_io { one.close } }
     super
@@ -75,7 +75,7 @@ class LoggerDurableTest < Godwit::TestCase
     assert_match(/\AI, \[.*\]  INFO -- billing: record 0\z/, lines.first)
   end
 
-  test "whatever the program's name, a record is what it was" do
+  test "whatever the program's name, a record stays unchanged" do
     open_receiver
     log = open_log
     log.info("p" * 70_000) { "first" }
@@ -84,8 +84,8 @@ class LoggerDurableTest < Godwit::TestCase
     assert_equal %w[first second], texts
   end
 
-  test "without a receiver they wait on the disk; the next process sends them, under the same " \
-    "id, and its numbers go on" do
+  test "without a receiver records wait on the disk; the next process sends them, under the same " \
+    "id, and continues its numbers" do
     log = open_log(nowhere)
     3.times { |index| log.info("first #{index}") }
     log.error("first error")
@@ -107,16 +107,16 @@ class LoggerDurableTest < Godwit::TestCase
     assert_equal 0, @receiver.stats.not_forwarded
   end
 
-  test "what comes after the close is refused, and counted" do
+  test "records after the close are refused, and counted" do
     log = open_log(nowhere)
     assert_equal true, log.info("in time")
-    _, told = capture_io { log.close }
-    assert_match(/1 record is kept/, told)
+    _, warnings = capture_io { log.close }
+    assert_match(/1 record is kept/, warnings)
     capture_io { assert_equal [false, false], [log.info("late"), log.error("too")] }
     assert_equal [1, 2], [log.stats.queued, log.stats.dropped]
   end
 
-  test "counts of topics go on even when all records of them are gone" do
+  test "counts of topics continue even when all records of them are gone" do
     SegmentedLog.stub(:new,
       ->(*arguments, **options, &block) {
         SegmentedLog.allocate.tap { |one|
@@ -142,7 +142,7 @@ class LoggerDurableTest < Godwit::TestCase
     end
   end
 
-  test "a folder is one logger's; a second is told whose" do
+  test "a folder has one logger; a second logger's error names the first" do
     open_log(nowhere)
     error = assert_raises(Godwit::BusyError) { open_log(nowhere) }
     assert_match(
@@ -171,7 +171,7 @@ class LoggerDurableTest < Godwit::TestCase
     assert_equal 0, open_log(nowhere).stats.queued
   end
 
-  test "what cannot be with durable: is refused at once" do
+  test "options that contradict durable: are refused at once" do
     {overflow: :drop_old, wire: :plain, bind: true, durable: 5,
      durable_bytes: 0}.each do |name, value|
       error =
@@ -184,8 +184,8 @@ class LoggerDurableTest < Godwit::TestCase
     end
   end
 
-  test "a peer that is no receiver is told of at once" do
-    # A port could be somebody else's before the receiver binds it.
+  test "a peer that is no receiver is reported at once" do
+    # Another process could take a port before the receiver binds it.
     pull = open_socket(:PULL).bind(nowhere)
     log = nil
     _, said = capture_io do
@@ -205,7 +205,7 @@ class LoggerDurableTest < Godwit::TestCase
     assert_flushed(log)
   end
 
-  test "a peer that never answers is told of too" do
+  test "a peer that never answers is reported too" do
     router = open_socket(:ROUTER).bind(endpoint_for(:tcp))
     with_constants(DurableSender, PATIENCE: 0.2) do
       _, said = capture_io do
@@ -217,7 +217,7 @@ class LoggerDurableTest < Godwit::TestCase
     end
   end
 
-  test "a full disk allowance: records are dropped and counted, and one record says so" do
+  test "a full disk allowance: records are dropped and counted, and one record reports it" do
     log = open_log(nowhere, durable_bytes: 20_000)
     300.times { |index| log.info("record #{index}") }
     dropped = log.stats.dropped
@@ -259,7 +259,7 @@ class LoggerDurableTest < Godwit::TestCase
     fill.kill.join
   end
 
-  test "flush hears of what is acknowledged between its look and its wait" do
+  test "flush sees an acknowledgement between its check and its wait" do
     open_receiver
     log = open_log
     log.info("first")
@@ -309,7 +309,7 @@ class LoggerDurableTest < Godwit::TestCase
     end
   end
 
-  test "the last record of a thread that is killed when it is stored goes too" do
+  test "the last record of a thread that is killed when it is stored is sent too" do
     open_receiver
     log = open_log
     log.info("first")
@@ -331,7 +331,7 @@ class LoggerDurableTest < Godwit::TestCase
     assert_equal %w[first last], texts
   end
 
-  test "a folder that is deleted while it is in use is made again; what was in it is told and " \
+  test "a folder that is deleted while it is in use is made again; its records are reported and " \
     "counted" do
     log = open_log(nowhere)
     3.times { |index| log.info("before #{index}") }
@@ -376,7 +376,7 @@ class LoggerDurableTest < Godwit::TestCase
     [verb, key, Wire.value(value)]
   end
 
-  test "the wire: what comes twice is written once, what is missing is asked for" do
+  test "the wire: a repeated record is written once, a missing one is requested" do
     open_receiver
     dealer = open_socket(:DEALER).connect(@receiver.last_endpoint)
     key = "k" * 16
@@ -419,8 +419,7 @@ class LoggerDurableTest < Godwit::TestCase
     assert_equal [Wire::ACK, key, 3], data(dealer, key, 2, 3)
   end
 
-  test "other records go into the same file, and durable ones that a broadcaster hands back do " \
-    "not" do
+  test "other records go into the same file, and durable records of a broadcaster do not" do
     open_receiver
     log = open_log
     log.info("durable")
@@ -432,7 +431,7 @@ class LoggerDurableTest < Godwit::TestCase
     assert_equal %w[durable other plain], texts
   end
 
-  test "with a broadcaster: durable records and others stand in one file, each once, and readers " \
+  test "with a broadcaster: durable records and others are in one file, each once, and readers " \
     "see both" do
     open_receiver(forward: "inproc://durable")
     broadcaster =
@@ -453,15 +452,14 @@ class LoggerDurableTest < Godwit::TestCase
     eventually { broadcaster.last(1_000).size == 100 && lines.size >= 100 }
     [other, durable].each(&:close)
     @receiver.close
-    broadcaster.close # and with it what has come to the sink
+    broadcaster.close # and with it the records in the sink
     %w[durable other].each do |name|
       assert_equal (0...50).map { |index| "#{name} #{index}" }, texts.grep(/#{name}/)
     end
     assert_equal 100, lines.size
   end
 
-  test "a copied folder goes on under a new id, since the receiver could not tell its records " \
-    "from the others" do
+  test "a copied folder gets a new id, since the receiver could not distinguish its records" do
     open_receiver
     log = open_log
     log.info("first")
@@ -511,7 +509,7 @@ class LoggerDurableTest < Godwit::TestCase
     end
   end
 
-  test "who takes the records in his turn is waited for, but not when he takes none" do
+  test "the receiver waits for a slow forward peer, but not for one that takes no records" do
     pull = open_socket(:PULL, recv_hwm: 1).bind("inproc://takes-his-time")
     push = open_socket(:PUSH, send_hwm: 1).connect(pull.last_endpoint)
     open_receiver(forward: push)
@@ -519,7 +517,7 @@ class LoggerDurableTest < Godwit::TestCase
     log.info("first")
     assert_equal "first", pull.recv(timeout: 5).last
     taken = in_thread { Array.new(300) { pull.recv(timeout: 5).last.tap { Thread.pass } } }
-    with_constants(Receiver, PATIENCE: 20) do # a busy machine may hold up the one who takes them
+    with_constants(Receiver, PATIENCE: 20) do # a busy machine may delay the peer
       300.times { |number| log.info(number.to_s) }
       assert_flushed(log)
       assert_equal (0...300).map(&:to_s), taken.value
@@ -535,7 +533,7 @@ class LoggerDurableTest < Godwit::TestCase
     end
   end
 
-  test "the receiver outlives what nobody thought of" do
+  test "the receiver survives unexpected errors" do
     open_receiver(forward: forward = Object.new)
     calls = 0
     forward.define_singleton_method(:send_nonblock) { |*, **| raise "no" if (calls += 1) == 1 }
@@ -551,8 +549,8 @@ class LoggerDurableTest < Godwit::TestCase
     assert_match(/app\.log: no \(RuntimeError\)/, said)
   end
 
-  test "a sender that is killed has a follower with the next record, which takes over what was " \
-    "left" do
+  test "a killed sender has a successor with the next record, which takes over the remaining " \
+    "records" do
     open_receiver
     log = open_log
     5.times do |round|

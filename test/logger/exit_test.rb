@@ -2,7 +2,8 @@
 
 require_relative "logs"
 
-# The process ends: what was logged arrives, or is told; and it ends in time (F4).
+# At the end of the process, logged records arrive or are reported; and the process ends in time
+# (F4).
 class LoggerExitTest < Godwit::TestCase
   include Godwit::TestSupport::Logs
 
@@ -12,21 +13,21 @@ class LoggerExitTest < Godwit::TestCase
     "by SIGTERM" => "$stderr.reopen(File::NULL); Process.kill(:TERM, Process.pid); sleep",
     "in a thread's exit" => "Thread.new { exit }.join"
   }.each do |how, ending|
-    test "what was logged before the end arrives, when it ends #{how}" do
-      not_on(:jruby, "a signal that nobody traps ends Java") if how.include?("TERM")
+    test "records logged before the end arrive, when it ends #{how}" do
+      not_on(:jruby, "an untrapped signal ends Java") if how.include?("TERM")
       not_on(:jruby, "an exit in a thread runs no at_exit block there") if how.include?("thread")
       start_child(
-        "require 'godwit'; log = Godwit::Logger.new(#{ear.last_endpoint.inspect}); 5_000.times { " \
-        "log.info('x') }; #{ending}"
+        "require 'godwit'; log = Godwit::Logger.new(#{record_pull.last_endpoint.inspect}); " \
+        "5_000.times { log.info('x') }; #{ending}"
       ).finish
       assert_equal (1..5_000).to_a, records(5_000).map(&:seq)
     end
   end
 
-  # What a child says as its end begins, of the clock that all processes share.
+  # The time at which a child's end begins, on the clock that all processes share.
   SAY_WHEN = "at_exit { $stdout.syswrite(Process.clock_gettime(Process::CLOCK_MONOTONIC).to_s) }"
 
-  test "with nobody there its end waits for linger, and says how many were not sent" do
+  test "without a reader the end waits for linger, and reports how many were not sent" do
     result = assert_child(run_child(<<~RUBY))
       require "godwit"
       log = Godwit::Logger.new("ipc://#{scratch_dir}/nobody", linger: 0.5)
@@ -37,7 +38,7 @@ class LoggerExitTest < Godwit::TestCase
     assert_equal "godwit: log to ipc://#{scratch_dir}/nobody: 123 records not sent\n", result.stderr
   end
 
-  test "several loggers, nobody there: each says so" do
+  test "several loggers without a reader: each reports it" do
     result = assert_child(run_child(<<~RUBY))
       require "godwit"
       5.times do |number|
@@ -57,7 +58,7 @@ class LoggerExitTest < Godwit::TestCase
     assert_equal ["early", "later", *["late"] * 100], records(102).map(&:text)
   end
 
-  test "a $stderr that nobody reads holds up neither the program nor its end" do
+  test "a $stderr without a reader delays neither the program nor its end" do
     may_lose
     assert_includes assert_child(run_child(<<~RUBY)).stdout, "went on"
       require "godwit"
@@ -95,12 +96,12 @@ class LoggerExitTest < Godwit::TestCase
     assert_operator monotonic - Float(result.stdout), :>=, 0.49
   end
 
-  test "a reader that takes its time gets all of it within linger" do
-    # With room for all of them: a connection that takes its time, too, is not what is tried here.
+  test "a slow reader gets all records within linger" do
+    # The queue has room for all records: this test is not about a slow connection.
     child =
       start_child(
-        "require 'godwit'; log = Godwit::Logger.new(#{ear.last_endpoint.inspect}, queue_bytes: 1 " \
-        "<< 26); 20_000.times { log.info('x') }"
+        "require 'godwit'; log = Godwit::Logger.new(#{record_pull.last_endpoint.inspect}, " \
+        "queue_bytes: 1 << 26); 20_000.times { log.info('x') }"
       )
     seen =
       Array.new(20_000) { |number| (number == 10_000) ? (sleep(0.3) && record.seq) : record.seq }
@@ -108,8 +109,8 @@ class LoggerExitTest < Godwit::TestCase
     assert_child child.finish
   end
 
-  test "a logger that nobody holds any more is closed, and its records go" do
-    not_on :jruby, "when Java collects is not to be told"
+  test "an unreferenced logger is closed, and its records are sent" do
+    not_on :jruby, "the moment of a Java collection is unpredictable"
     assert_logs(<<~RUBY)
       # On a stack that goes with its thread, so that none of its places still names the logger.
       Thread
@@ -137,7 +138,8 @@ class LoggerExitTest < Godwit::TestCase
     assert_equal "", assert_child(child.finish).stderr
   end
 
-  test "what an interrupted close did not send is told at the end, without another linger" do
+  test "records that an interrupted close did not send are reported at the end, without another " \
+    "linger" do
     result = assert_child run_child(<<~RUBY)
       require "godwit"
       require "timeout"
@@ -154,7 +156,7 @@ class LoggerExitTest < Godwit::TestCase
   end
 
   test "Ctrl-C ends the wait for linger" do
-    not_on :jruby, "an INT that nobody traps ends Java"
+    not_on :jruby, "an untrapped INT ends Java"
     child = start_child(<<~RUBY)
       require "godwit"
       log = Godwit::Logger.new("ipc://#{scratch_dir}/nobody", linger: 1000)
@@ -164,10 +166,10 @@ class LoggerExitTest < Godwit::TestCase
     interrupt_to_the_end(child)
   end
 
-  # Ruby kills the threads that are left again at each Ctrl-C: a sender that one follows to take its
-  # place would never be the last.
+  # Ruby kills the remaining threads again at each Ctrl-C: if each sender were replaced, none would
+  # be the last.
   test "Ctrl-C again and again, before the logger's part of the end began" do
-    not_on :jruby, "an INT that nobody traps ends Java"
+    not_on :jruby, "an untrapped INT ends Java"
     child = start_child(<<~RUBY)
       require "godwit"
       class Godwit::Logger
@@ -191,7 +193,7 @@ class LoggerExitTest < Godwit::TestCase
   def interrupt_to_the_end(child)
     child.wait_for("ending")
     ending = in_thread { child.finish }
-    eventually do # the first may hit the block that says so
+    eventually do # the first signal may hit the block that prints it
       Process.kill(:INT, child.pid)
       !ending.alive?
     rescue Errno::ESRCH

@@ -21,7 +21,7 @@ class LoggerFilterTest < Godwit::TestCase
     assert fits?(level: nil, prog: nil, host: nil, tag: nil, grep: nil, exclude: nil)
   end
 
-  test "levels: one, and above, several" do
+  test "levels: single, and above, several" do
     assert fits?(level: "error")
     assert fits?(level: "warn+")
     assert fits?(level: ["debug", :error])
@@ -30,7 +30,7 @@ class LoggerFilterTest < Godwit::TestCase
     assert_raises(ArgumentError) { Filter.new(level: "foo") }
   end
 
-  test "program and host: exactly, one of several" do
+  test "program and host: exact match, any of several" do
     assert fits?(prog: "billing", host: %w[web2 web1])
     refute fits?(prog: "bill")
     refute fits?(prog: "billing2")
@@ -39,7 +39,7 @@ class LoggerFilterTest < Godwit::TestCase
     assert fits?(record(prog: "a%2Eb"), prog: "a.b")
   end
 
-  test "a tag is one of the record's" do
+  test "a tag matches any of the record's tags" do
     tagged = record(tags: ["req-9", 7])
     assert fits?(tagged, tag: "req-9")
     assert fits?(tagged, tag: %w[x 7])
@@ -47,7 +47,7 @@ class LoggerFilterTest < Godwit::TestCase
     refute fits?(tag: "req-9")
   end
 
-  test "grep looks at tags, text and payload: one must match; of exclude none" do
+  test "grep looks at tags, text and payload: any must match; exclude: none may match" do
     one = record(tags: ["req-9"], payload: {user: 42})
     [/refused/, /req-9/, /user=42/, /\A\[req/, [/nope/, /card/]].each do |pattern|
       assert fits?(one, grep: pattern), pattern.inspect
@@ -69,14 +69,14 @@ class LoggerFilterTest < Godwit::TestCase
     )
   end
 
-  test "plain lines: what they tell" do
+  test "plain lines: the fields that filters read" do
     line = Record.parse("E, [2026-11-20T12:31:07.123456 #4242] ERROR -- billing: card refused\n".b)
     assert fits?(line, level: "error+", prog: "billing", grep: /refused/)
     refute fits?(line, host: "web1")
     refute fits?(line, level: "warn")
   end
 
-  test "it is frozen, holds copies, and goes where a block or a pattern goes" do
+  test "a filter is frozen, holds copies, and can replace a block or a pattern" do
     prog = +"billing"
     filter = Filter.new(prog: prog)
     prog << "2"
@@ -86,7 +86,7 @@ class LoggerFilterTest < Godwit::TestCase
     assert_equal [/a/], Filter.new(grep: /a/).grep
   end
 
-  test "many threads may use one" do
+  test "many threads may use a filter" do
     filter = Filter.new(level: "error+", grep: /7/)
     one, other = record("7"), record("8")
     threads =

@@ -2,7 +2,7 @@
 
 require_relative "logs"
 
-# A forked child logs on by itself, and the parent's records are the parent's (F5).
+# A forked child logs separately, and the parent's records stay the parent's (F5).
 class LoggerForkTest < Godwit::TestCase
   include Godwit::TestSupport::Logs
 
@@ -14,28 +14,28 @@ class LoggerForkTest < Godwit::TestCase
   test "four children with ten thousand records each: all arrive once, each with its own pid" do
     child = start_child(<<~RUBY)
       require "godwit"
-      log = Godwit::Logger.new(#{ear.last_endpoint.inspect})
+      log = Godwit::Logger.new(#{record_pull.last_endpoint.inspect})
       log.info("parent 0")
       pids = Array.new(4) { fork { 10_000.times { |number| log.info(number.to_s) } } }
       log.info("parent 1")
       pids.each { |pid| Process.wait(pid) or abort }
       puts pids.join(" ")
     RUBY
-    heard = records(40_002).group_by(&:pid)
+    received = records(40_002).group_by(&:pid)
     result = assert_child(child.finish)
     assert_equal "", result.stderr
     pids = result.stdout.split.map(&:to_i)
-    assert_equal [child.pid, *pids].sort, heard.keys.sort
-    assert_equal ["parent 0", "parent 1"], heard.delete(child.pid).map(&:text)
-    heard.each_value do |ones|
+    assert_equal [child.pid, *pids].sort, received.keys.sort
+    assert_equal ["parent 0", "parent 1"], received.delete(child.pid).map(&:text)
+    received.each_value do |ones|
       assert_equal (0...10_000).map(&:to_s), ones.map(&:text)
       assert_equal (1..10_000).to_a, ones.map(&:seq)
       assert_equal 1, ones.map(&:writer).uniq.size
     end
   end
 
-  test "what the parent had queued at the fork is sent once; a child that ends by exit!, or " \
-    "never logs, disturbs nothing" do
+  test "records queued at the fork are sent once; a child that ends by exit!, or never logs, " \
+    "disturbs nothing" do
     assert_logs(<<~RUBY)
       log = Godwit::Logger.new(ENDPOINT)
       500.times { |number| log.info(number.to_s) }
@@ -61,7 +61,7 @@ class LoggerForkTest < Godwit::TestCase
     texts = records(505).map(&:text)
     assert_equal [*"0".."499", "after 0", "after 1", "after 2", "child 1", "child 2"].sort,
       texts.sort
-    assert_nil ear.recv(timeout: 0.1, exception: false)
+    assert_nil record_pull.recv(timeout: 0.1, exception: false)
   end
 
   test "a daemon, and a grandchild, log on" do
@@ -80,9 +80,9 @@ class LoggerForkTest < Godwit::TestCase
       writer.close
       reader.read
     RUBY
-    heard = records(3)
-    assert_equal ["before", "daemon", "its child"], heard.map(&:text).sort # three connections
-    assert_equal 3, heard.map { |one| [one.pid, one.writer] }.uniq.size
+    received = records(3)
+    assert_equal ["before", "daemon", "its child"], received.map(&:text).sort # three connections
+    assert_equal 3, received.map { |one| [one.pid, one.writer] }.uniq.size
   end
 
   test "a preloading server: the logger is made before the fork, and used after it; threads of " \
@@ -97,9 +97,9 @@ class LoggerForkTest < Godwit::TestCase
         )
       end
     RUBY
-    heard = records(80)
-    assert_equal 2, heard.map(&:writer).uniq.size
-    heard.group_by(&:writer).each_value { |ones| assert_equal (1..40).to_a, ones.map(&:seq) }
+    received = records(80)
+    assert_equal 2, received.map(&:writer).uniq.size
+    received.group_by(&:writer).each_value { |ones| assert_equal (1..40).to_a, ones.map(&:seq) }
   end
 
   test "close in a child leaves the parent's alone" do

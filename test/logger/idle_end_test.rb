@@ -2,7 +2,7 @@
 
 require "test_helper"
 
-# Loggers that nobody closes, at the end of the process.
+# Unclosed loggers at the end of the process.
 class LoggerIdleEndTest < Godwit::TestCase
   test "loggers that never logged end with the process, without a word" do
     result = run_child(<<~RUBY)

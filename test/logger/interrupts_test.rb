@@ -2,8 +2,8 @@
 
 require_relative "logs"
 
-# Somebody raises into a thread that logs or closes (Timeout, Thread#raise): the call is over, the
-# logger is not.
+# An interrupt (Timeout, Thread#raise) in a thread that logs or closes ends the call, not the
+# logger.
 class LoggerInterruptsTest < Godwit::TestCase
   include Godwit::TestSupport::Logs
 
@@ -11,7 +11,7 @@ class LoggerInterruptsTest < Godwit::TestCase
 
   def folder = "#{scratch_dir}/durable"
 
-  # Both kinds; nobody listens.
+  # Both kinds; without a listener.
   def silent(kind, **options)
     may_lose
     logger(nowhere, **((kind == :durable) ? {durable: folder} : {}), **options)
@@ -29,7 +29,7 @@ class LoggerInterruptsTest < Godwit::TestCase
   end
 
   test "when it has just taken the lock under which the sender begins" do
-    not_on :jruby, "a TracePoint there does not see what is Java's"
+    not_on :jruby, "a TracePoint there does not see Java's methods"
     log = logger
     stopped_after(:try_lock) { log.info("first") }
     log.info("second")
@@ -38,7 +38,7 @@ class LoggerInterruptsTest < Godwit::TestCase
   end
 
   test "when it has just taken the lock under which the logger is closed" do
-    not_on :jruby, "a TracePoint there does not see what is Java's"
+    not_on :jruby, "a TracePoint there does not see Java's methods"
     log = logger
     log.info("first")
     stopped_after(:try_lock) { log.close }
@@ -66,12 +66,12 @@ class LoggerInterruptsTest < Godwit::TestCase
 
   {"durable: folder" => -> { {durable: folder} },
    "bind: true" => -> { {bind: true} }}.each do |name, options|
-    test "wherever a logger with #{name} is cut short as it begins, what it had is free" do
-      not_on :jruby, "a TracePoint there does not see what is Java's"
+    test "wherever the start of a logger with #{name} is interrupted, its resources are free" do
+      not_on :jruby, "a TracePoint there does not see Java's methods"
       may_lose
       options = instance_exec(&options)
       cut = -> { Godwit::Logger.new(nowhere, linger: 0, **options) }
-      cut.call.close # what is loaded with the first is loaded
+      cut.call.close # files that the first logger loads are loaded
       count = 1
       while cut_short(count) { cut.call.close }
         cut.call.close
@@ -82,7 +82,7 @@ class LoggerInterruptsTest < Godwit::TestCase
   end
 
   %i[plain durable].each do |kind|
-    test "while it waits for the end of a #{kind} logger: the next close goes on" do
+    test "while it waits for the end of a #{kind} logger: the next close finishes" do
       log = silent(kind, linger: 10)
       log.info("x")
       closing = in_thread { log.close }

@@ -3,7 +3,7 @@
 require "test_helper"
 require_relative "records"
 
-# What a receiver knows after a crash: what is in its file, and what must go from it.
+# The state of a receiver after a crash: the records in its file, and the records that it must cut.
 class LoggerJournalTest < Godwit::TestCase
   include LoggerTests::Records
 
@@ -35,7 +35,7 @@ class LoggerJournalTest < Godwit::TestCase
     [*old, file].flat_map { |name| File.readlines(name, chomp: true) }
   end
 
-  test "after a restart it knows each writer's last, and cuts what it does not know of" do
+  test "after a restart it knows each writer's last record, and cuts unknown ones" do
     journal = open_journal
     journal.write_durable(durable(A, 1, 2, 3) + durable(B, 7))
     journal.write([record("plain")])
@@ -82,7 +82,8 @@ class LoggerJournalTest < Godwit::TestCase
     assert_equal 2, journal.last(A)
   end
 
-  test "what stands beside the file and is none is no obstacle, nor is one that has just gone" do
+  test "files beside the journal that are no journals are ignored, also one that was just " \
+    "deleted" do
     open_journal.write_durable(durable(A, 1))
     close_journal
     # Some are seen before the file.
@@ -142,7 +143,7 @@ class LoggerJournalTest < Godwit::TestCase
     assert_equal %w[a1 a2], texts
   end
 
-  test "half an entry that cannot be taken back does not hide those after it" do
+  test "half an entry that cannot be taken back does not hide later entries" do
     journal = open_journal
     journal.write_durable(durable(A, 1))
     handle = journal.instance_variable_get(:@file)
@@ -162,13 +163,13 @@ class LoggerJournalTest < Godwit::TestCase
     assert_equal %w[a1 a2], texts
   end
 
-  test "writers that were not heard of for longest are forgotten, beyond a number" do
-    lasts = Godwit::Logger.const_get(:LastSequence).new(3)
-    %w[a b c a d].each_with_index { |writer, seq| lasts[writer] = seq }
-    assert_equal({"c" => 2, "a" => 3, "d" => 4}, lasts.to_h)
+  test "beyond a limit the writers that were silent for longest are forgotten" do
+    last_sequences = Godwit::Logger.const_get(:LastSequence).new(3)
+    %w[a b c a d].each_with_index { |writer, seq| last_sequences[writer] = seq }
+    assert_equal({"c" => 2, "a" => 3, "d" => 4}, last_sequences.to_h)
   end
 
-  test "two do not keep one, and a FIFO has none" do
+  test "two processes cannot share a journal, and a FIFO has none" do
     open_journal
     File.rename(file, "#{file}.moved") # the other's lock is on the file
     error = assert_raises(Godwit::BusyError) { Journal.new(own(Sink.new(file))) }

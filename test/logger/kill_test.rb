@@ -3,8 +3,8 @@
 require "test_helper"
 
 # kill -9 of durable writers and of their receiver, at random moments, with rotation and with other
-# records in the same file: what was logged stands in the file once, in order per writer.
-# GODWIT_LOGGER_KILL_SECONDS has it go on for longer (rake logger:kills).
+# records in the same file: the file holds each record once, in order per writer.
+# GODWIT_LOGGER_KILL_SECONDS sets a longer run (rake logger:kills).
 class LoggerKillTest < Godwit::TestCase
   SECONDS =
     Float(
@@ -74,7 +74,7 @@ class LoggerKillTest < Godwit::TestCase
       @name = name
       @start = start
       @life = 0
-      @made = {} # name and life to the number of records it was told were taken
+      @made = {} # name and life to the number of records that it reported as taken
     end
 
     def mark = "#{@name}#{@life}"
@@ -134,7 +134,7 @@ class LoggerKillTest < Godwit::TestCase
     [*old, file].flat_map { |name| File.readlines(name, chomp: true) }
   end
 
-  test "with any process killed, each record that was taken stands in the file once, in order" do
+  test "with any process killed, the file holds each accepted record once, in order" do
     not_on :jruby, "its processes take seconds to begin, and three run at once"
     random = Random.new(SEED)
     victims = [writer("a"), writer("b"), receiver("plain")].each(&:revive)
@@ -161,7 +161,7 @@ class LoggerKillTest < Godwit::TestCase
     seen = Hash.new { |hash, key| hash[key] = [] }
     lines.each do |line|
       match = line.match(/\A(?:I, \[.*billing: )?([a-z]+\d+) (\d+)\z/)
-      refute_nil match, "a line that nobody wrote: #{line.inspect} (seed #{SEED})"
+      refute_nil match, "an invented line: #{line.inspect} (seed #{SEED})"
       seen[match[1]] << match[2].to_i
     end
     made = victims.map(&:made).reduce(:merge)
@@ -170,7 +170,7 @@ class LoggerKillTest < Godwit::TestCase
       assert_equal (1..numbers.size).to_a,
         numbers,
         "#{mark}: each once, in order (seed #{SEED}, #{kills} kills)"
-      # of the one record more nobody was told
+      # of which the killed writer did not report the last one
       assert_includes [taken, taken + 1],
         numbers.size,
         "#{mark}: #{taken} were taken (seed #{SEED}, #{kills} kills)"

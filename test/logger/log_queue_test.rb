@@ -32,7 +32,7 @@ class LoggerLogQueueTest < Godwit::TestCase
     assert_equal [*0...700], taken.flatten(1).map(&:first)
   end
 
-  each_kind "none goes in once it is closed; what is in comes out" do
+  each_kind "none goes in once it is closed; queued entries still come out" do
     one = queue
     one.append(entry(1))
     one.close
@@ -44,8 +44,7 @@ class LoggerLogQueueTest < Godwit::TestCase
     one.close
   end
 
-  test "a sender that was killed and has no follower, since there was no thread to be had: the " \
-    "next record sees to one" do
+  test "a killed sender has no successor while no thread can start: the next record starts one" do
     pull = open_socket(:PULL).bind("tcp://127.0.0.1:*")
     log = own(Godwit::Logger.new(pull.last_endpoint, wire: :plain))
     2.times { log.info("before") && pull.recv(timeout: 5) }
@@ -76,14 +75,16 @@ class LoggerLogQueueTest < Godwit::TestCase
     refute_predicate one, :roomy?
     one.append(entry(2, "x" * 600))
     assert_predicate one, :full?
-    assert_equal [1, 1], [all(one).size, one.size] # a quarter of the bytes at once, or one entry
+    # a quarter of the bytes at once, or a single entry
+    assert_equal [1, 1], [all(one).size, one.size]
     all(one)
     assert_predicate one, :roomy?
     refute_predicate one, :full?
     assert_nil one.shift
   end
 
-  each_kind "who waits is woken by an entry and by the end, and every entry comes out once" do
+  each_kind "a waiting thread is woken by an entry and by the end, and every entry comes out " \
+    "once" do
     one = queue(records: 100_000)
     count = rounds(3_000, stressed: 100)
     taker = in_thread do
@@ -102,7 +103,7 @@ class LoggerLogQueueTest < Godwit::TestCase
     assert_equal [*0...count], taker.value.map(&:first)
   end
 
-  each_kind "an interrupt where it waits takes nothing, and the next one hears of what came" do
+  each_kind "an interrupted wait takes nothing, and the next call gets the entry" do
     one = queue
     3.times do |number|
       sleeper = in_thread { one.take(1) }
@@ -120,7 +121,7 @@ class LoggerLogQueueTest < Godwit::TestCase
 
   each_kind "entries outlive the collector, wherever it moves them" do
     one = queue(records: 10_000, bytes: 1 << 24)
-    4.times { GC.start } # it is old, and what comes into it is young
+    4.times { GC.start } # the queue is old, and its entries are young
     count = rounds(2_000, stressed: 50)
     count.times do |number|
       one.append(entry(Object.new, "n#{number}"))
@@ -136,7 +137,7 @@ class LoggerLogQueueTest < Godwit::TestCase
       all(one).map { |one_entry| one_entry[4] }
   end
 
-  test "wrong arguments raise; what was not opened says so; memory is told" do
+  test "wrong arguments raise; an unopened queue raises; memory is reported" do
     not_on :ffi, "its queue is a Thread::Queue"
     one = NATIVE.allocate
     %i[size shift close].each do |name|

@@ -7,11 +7,11 @@ require_relative "constants"
 
 module Godwit
   module TestSupport
-    # Loggers that a test owns, and a bare PULL that hears them.
+    # Loggers that a test owns, and a bare PULL that receives their records.
     module Logs
       include Constants
 
-      # A PULL that gives the frames of one record at a time, also of those that come in one
+      # A PULL that returns the frames of one record at a time, also of records that share a
       # message.
       class RecordPull < SimpleDelegator
         PACKING = Godwit::Logger.const_get(:Packing)
@@ -25,24 +25,26 @@ module Godwit
       end
 
       # @return [Godwit::PULL]
-      def ear(**options)
-        @ear ||=
+      def record_pull(**options)
+        @record_pull ||=
           RecordPull.new(open_socket(:PULL, recv_hwm: 100_000, **options).bind("tcp://127.0.0.1:*"))
       end
 
       # @return [Godwit::Logger] closed at the test's end
-      def logger(endpoint = ear.last_endpoint, linger: 10, **options)
+      def logger(endpoint = record_pull.last_endpoint, linger: 10, **options)
         log = Godwit::Logger.new(endpoint, linger: linger, **options)
         (@loggers ||= []) << log
         log
       end
 
       # @return [Godwit::Logger::Record]
-      def record(timeout: Waiters::HANG) = Godwit::Logger::Record.parse(ear.recv(timeout: timeout))
+      def record(timeout: Waiters::HANG)
+        Godwit::Logger::Record.parse(record_pull.recv(timeout: timeout))
+      end
 
       def records(count) = Array.new(count) { record }
 
-      # Nobody listens there.
+      # An endpoint without a listener.
       def nowhere = "ipc://#{scratch_dir}/nobody"
 
       def teardown
@@ -54,29 +56,29 @@ module Godwit
       # Loggers of this test end with records that they could not send.
       def may_lose = @may_lose = true
 
-      # Hears in a thread what a logger sends meanwhile.
+      # Receives in a thread the records that a logger sends during the block.
       # @yieldparam log [Godwit::Logger]
       # @return [Array(Array<Godwit::Logger::Record>, Godwit::Logger::Stats)]
-      def hearing(log)
-        heard = []
+      def receiving(log)
+        received = []
         over = false
         thread = in_thread do
           until over
-            message = ear.recv(timeout: 0.1, exception: false)
-            heard << Godwit::Logger::Record.parse(message) if message
+            message = record_pull.recv(timeout: 0.1, exception: false)
+            received << Godwit::Logger::Record.parse(message) if message
           end
         end
         yield log
         assert log.flush(timeout: Waiters::HANG)
-        eventually { heard.size >= log.stats.sent }
+        eventually { received.size >= log.stats.sent }
         over = true
         thread.join
-        [heard, log.stats]
+        [received, log.stats]
       end
 
-      # Callers who find the queue full give the sender many times as long as they do otherwise:
-      # what is tried is that a socket which accepts costs no record, and not whether this machine
-      # holds up the sender, or the reader, for half a second.
+      # Callers that find the queue full wait many times longer than by default for the sender. The
+      # test checks that a socket which accepts costs no record, not whether this machine delays the
+      # sender or the reader for half a second.
       def patient_callers
         with_constants(Godwit::Logger.const_get(:BoundedQueue), YIELDS: 200, LONGEST_WAIT: 20.0) do
           yield
@@ -85,16 +87,17 @@ module Godwit
 
       # Waits until a caller waits for room in the queue, or for its records to be sent.
       def until_full(log)
-        room = log.instance_variable_get(:@handle).current.queue
-        eventually { room.instance_variable_get(:@waiters).positive? }
+        queue = log.instance_variable_get(:@handle).current.queue
+        eventually { queue.instance_variable_get(:@waiters).positive? }
       end
 
-      # A program that logs, to its end; what it sent is for {#record}.
+      # A program that logs, to its end; {#record} reads its records.
       def assert_logs(source, **options)
         result =
           assert_child(
             run_child(
-              "require 'godwit'\nENDPOINT = #{ear.last_endpoint.inspect}\n#{source}", **options
+              "require 'godwit'\nENDPOINT = #{record_pull.last_endpoint.inspect}\n#{source}",
+              **options
             )
           )
         assert_equal "", result.stderr

@@ -27,7 +27,7 @@ module MadeRecords
     [packing::BATCH, packing.join(records.map { |frames| packing.pack(*frames) }, 0, 1 << 30).first]
   end
 
-  # @return [String] an id of its own for each number
+  # @return [String] a distinct id for each number
   def writer(number) = format("%032x", number)
 
   # @return [String] as Ruby's Logger writes it
@@ -35,7 +35,7 @@ module MadeRecords
     "#{level[0]}, [2026-11-21T19:52:01.123456 #4711] #{level.rjust(5)} -- #{prog}: #{text}\n"
   end
 
-  # What is no record, but came.
+  # A received message that is no record.
   def foreign
     [
       %w[a b],

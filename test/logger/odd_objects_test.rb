@@ -4,7 +4,7 @@ require_relative "logs"
 require "stringio"
 
 # "Never raises into the application": whatever a program logs, each call returns, and a record
-# comes for it.
+# arrives for it.
 class LoggerOddObjectsTest < Godwit::TestCase
   include Godwit::TestSupport::Logs
 
@@ -73,8 +73,8 @@ class LoggerOddObjectsTest < Godwit::TestCase
     "an Array in an Array in an Array…" => nested
   }.freeze
 
-  # Each gives the logger one record.
-  WAYS = {
+  # Each call gives the logger one record.
+  CALLS = {
     "message" => ->(log, odd) { log.info(odd) },
     "block" => ->(log, odd) { log.info { odd } },
     "progname" => ->(log, odd) { log.add(1, "text", odd) },
@@ -98,25 +98,25 @@ class LoggerOddObjectsTest < Godwit::TestCase
     test "#{name}, everywhere where a program may give it" do
       log = logger
       old = logger(wire: :plain)
-      device = Godwit::LogDevice.new(ear.last_endpoint)
-      WAYS.each do |way, call|
+      device = Godwit::LogDevice.new(record_pull.last_endpoint)
+      CALLS.each do |name, call|
         [log, old].each { |one| call.call(one, odd) }
       rescue => error
-        flunk "as #{way}: #{error.class}: #{error.backtrace.grep(/godwit/).first}"
+        flunk "as #{name}: #{error.class}: #{error.backtrace.grep(/godwit/).first}"
       end
       assert_kind_of Integer, device.write(odd)
       device.close
       _, said = capture_io { [log, old].each { |one| assert one.flush(timeout: 10) } }
       assert_equal "", said
-      heard = records(2 * WAYS.size + 1)
-      assert_equal [WAYS.size, WAYS.size], [log.stats.sent, old.stats.sent]
-      heard
+      received = records(2 * CALLS.size + 1)
+      assert_equal [CALLS.size, CALLS.size], [log.stats.sent, old.stats.sent]
+      received
         .reject(&:plain?)
         .each { |one| assert_equal one.writer, one.data["writer"], "no JSON: #{one.frames[1]}" }
     end
   end
 
-  test "a to_json that gives no JSON costs its own value alone; one that gives some is taken" do
+  test "a to_json that gives no JSON costs only its own value; valid JSON is taken" do
     point = self.class.object { def to_json(*) = "[1,2]" }
     odd = ODD.fetch("a to_json that gives no JSON")
     log = logger
@@ -128,8 +128,8 @@ class LoggerOddObjectsTest < Godwit::TestCase
     assert_equal odd.inspect, second.payload
   end
 
-  test "what JSON's generator writes by itself is known, for a json whose generator does not " \
-    "tell" do
+  test "values that the generator of JSON writes itself are recognised, for json versions that " \
+    "do not report them" do
     text = Godwit::Logger.const_get(:Text)
     odd = ODD.fetch("a to_json that gives no JSON")
     kind = ODD.fetch("a String whose to_json gives none")
@@ -141,7 +141,7 @@ class LoggerOddObjectsTest < Godwit::TestCase
     ].each { |value| refute text.simple?(value) }
   end
 
-  test "an error of the formatter's that cannot be told, and a level that is no number" do
+  test "an error of the formatter's that cannot be shown, and a level that is no number" do
     log = logger
     ODD.values.grep(StandardError).each do |odd| # rubocop:disable Style/HashEachMethods
       log.formatter = proc { raise odd }
@@ -150,13 +150,14 @@ class LoggerOddObjectsTest < Godwit::TestCase
     log.formatter = nil
     log.add(1.5, "half")
     log.add(Float::NAN, "none")
-    heard = records(ODD.values.grep(StandardError).size + 2)
-    assert_equal %w[text half none], heard.map(&:text).uniq
-    assert_equal %w[ANY ANY], heard.last(2).map(&:label)
-    assert_includes heard.map { |one| one.error&.fetch("message") }, "the formatter raised: \u{fc}"
+    received = records(ODD.values.grep(StandardError).size + 2)
+    assert_equal %w[text half none], received.map(&:text).uniq
+    assert_equal %w[ANY ANY], received.last(2).map(&:label)
+    assert_includes received.map { |one| one.error&.fetch("message") },
+      "the formatter raised: \u{fc}"
   end
 
-  test "with an IO for its target, data that cannot be shown stand for the text's end" do
+  test "with an IO for its target, data that cannot be shown appear as the text's end" do
     out = StringIO.new
     log = Godwit::Logger.new(out)
     ODD.each_value { |odd| log.info("text", one: odd) }
@@ -217,7 +218,7 @@ class LoggerOddObjectsTest < Godwit::TestCase
     assert_equal ["ANY"] * 3, records(3).map(&:label)
   end
 
-  test "a Time, a Symbol, a Set and a Struct have one form each, as docs/logging.md has it" do
+  test "a Time, a Symbol, a Set and a Struct have one form each, as docs/logging.md describes" do
     point = Struct.new(:x, :at).new(1, Time.at(0, 5, :usec, in: "+02:00"))
     logger.info(
       "x", at: Time.at(0, 5, :usec, in: "UTC"), kind: :plain, some: Set[1, :two], point: point,

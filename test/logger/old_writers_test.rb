@@ -3,7 +3,7 @@
 require "test_helper"
 require_relative "served"
 
-# Programs written for rbczmq, whose ZMQ::Logger sends lines, beside those that send records: one
+# Programs written for rbczmq, whose ZMQ::Logger sends lines, beside programs that send records: one
 # reader for both.
 class OldLogWritersTest < Godwit::TestCase
   include Served
@@ -60,7 +60,7 @@ class OldLogWritersTest < Godwit::TestCase
       File.exist?(file) && File.read(file).include?("of the new one") &&
         File.read(file).include?("raw")
     end
-    assert_equal TEXTS.size + 2, File.readlines(file).size # one has two lines
+    assert_equal TEXTS.size + 2, File.readlines(file).size # one record has two lines
     {["--level", "error+"] => ["error of the old one", "fatal of the old one",
       "unknown of the old one", "two lines", "old ERROR: a shape of its own", "raw",
       "of the new one"],

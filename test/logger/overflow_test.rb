@@ -4,41 +4,42 @@ require "timeout"
 require_relative "logs"
 require "support/tiny_scheduler"
 
-# The queue is full: what happens to records, and to who logs them.
+# The queue is full: the effects on records, and on threads that log.
 class LoggerOverflowTest < Godwit::TestCase
   include Godwit::TestSupport::Logs
 
-  # @return [Array<Godwit::Logger::Record>] all that a reader gets who comes now, up to the one that
-  #   says so
-  def hear(endpoint, count)
+  # @return [Array<Godwit::Logger::Record>] the records that a new reader gets, up to the report of
+  #   the loss
+  def receive(endpoint, count)
     pull = RecordPull.new(open_socket(:PULL).bind(endpoint))
     Array.new(count) { Godwit::Logger::Record.parse(pull.recv(timeout: 5)) }
   end
 
-  # Has the sender hold what it takes.
+  # Makes the sender keep the records that it takes.
   def stall(log)
     log.info("held")
-    eventually { log.stats.queued == 1 && room(log).empty? }
+    eventually { log.stats.queued == 1 && queue_of(log).empty? }
   end
 
-  # Callers wait for the socket in vain for a second of a clock that goes quickly.
+  # Callers wait for the socket without success for a second of a fast clock.
   def impatient(&block) = with_clock(Godwit::TestSupport::ManualClock.new(tick: 0.1), &block)
 
-  def room(log) = log.instance_variable_get(:@handle).current.queue
+  def queue_of(log) = log.instance_variable_get(:@handle).current.queue
 
-  test "drop_new keeps the oldest, counts the others, and says so when there is room again" do
+  test "drop_new keeps the oldest, counts the others, and reports the loss when there is room " \
+    "again" do
     endpoint = nowhere
     log = logger(endpoint, queue: 10)
     stall(log)
     30.times { |number| assert_equal true, log.info(number.to_s) }
     assert_equal [11, 0, 20, nil], log.stats.to_h.values_at(:queued, :sent, :dropped, :last_error)
-    heard = hear(endpoint, 12)
-    notice = heard.find { |one| one.payload }
-    texts = heard.map(&:text) - [notice.text]
+    received = receive(endpoint, 12)
+    notice = received.find { |one| one.payload }
+    texts = received.map(&:text) - [notice.text]
     assert_equal ["held", *"0".."9"], texts
     assert_match(/\Adropped 20 in \d+\.\d s\z/, notice.text)
     assert_equal ["WARN", 20], [notice.label, notice.payload["dropped"]]
-    assert_equal 32, heard.last.seq
+    assert_equal 32, received.last.seq
     log.info("after")
     assert log.flush(timeout: 5)
     assert_equal [0, 13], log.stats.to_h.values_at(:queued, :sent)
@@ -52,17 +53,17 @@ class LoggerOverflowTest < Godwit::TestCase
         )
       )
     log = logger(pull.last_endpoint, queue: 100, send_hwm: 10, context: context)
-    heard = []
+    received = []
     patient_callers do
       writer = in_thread { 2_000.times { |number| log.info(number.to_s) } }
-      until heard.size == 2_000
-        heard << Godwit::Logger::Record.parse(pull.recv(timeout: 5)).text
-        pause = monotonic + 0.2 # that it is slow is what is tried here
-        Thread.pass while (heard.size % 500).zero? && monotonic < pause
+      until received.size == 2_000
+        received << Godwit::Logger::Record.parse(pull.recv(timeout: 5)).text
+        pause = monotonic + 0.2 # the slowness is the subject of this test
+        Thread.pass while (received.size % 500).zero? && monotonic < pause
       end
       writer.join
     end
-    assert_equal (0...2_000).map(&:to_s), heard
+    assert_equal (0...2_000).map(&:to_s), received
     assert_equal 0, log.stats.dropped
   end
 
@@ -76,15 +77,15 @@ class LoggerOverflowTest < Godwit::TestCase
       )
     log = logger(pull.last_endpoint, queue: 10, send_hwm: 10, context: context)
     may_lose
-    impatient { log.info("x") until room(log).unresponsive? }
+    impatient { log.info("x") until queue_of(log).unresponsive? }
     1_000.times { log.info("x") }
-    assert_predicate room(log), :unresponsive?
+    assert_predicate queue_of(log), :unresponsive?
     pull.recv_many(100)
-    eventually { !room(log).unresponsive? }
+    eventually { !queue_of(log).unresponsive? }
   end
 
-  test "made is received and reported: the seqs of a topic leave gaps as large as what was " \
-    "dropped of it" do
+  test "records made are received and reported: the seqs of a topic leave gaps as large as its " \
+    "losses" do
     endpoint = nowhere
     log = logger(endpoint, queue: 5)
     stall(log)
@@ -93,15 +94,15 @@ class LoggerOverflowTest < Godwit::TestCase
       3.times { log.error("e") }
     end
     pull = RecordPull.new(open_socket(:PULL).bind(endpoint))
-    heard = Array.new(7) { Godwit::Logger::Record.parse(pull.recv(timeout: 5)) }
+    received = Array.new(7) { Godwit::Logger::Record.parse(pull.recv(timeout: 5)) }
     assert log.flush(timeout: 5)
     log.error("later")
     log.info("later")
-    2.times { heard << Godwit::Logger::Record.parse(pull.recv(timeout: 5)) }
-    assert_equal 14 + 2 + 1, heard.map(&:seq).max
-    assert_equal 8, heard.size - 1 # without the notice
-    assert_equal 4, heard.reverse.find { |one| one.label == "ERROR" }.tseq
-    assert_equal 12, heard.reverse.find { |one| one.label == "INFO" }.tseq
+    2.times { received << Godwit::Logger::Record.parse(pull.recv(timeout: 5)) }
+    assert_equal 14 + 2 + 1, received.map(&:seq).max
+    assert_equal 8, received.size - 1 # without the notice
+    assert_equal 4, received.reverse.find { |one| one.label == "ERROR" }.tseq
+    assert_equal 12, received.reverse.find { |one| one.label == "INFO" }.tseq
   end
 
   test "drop_old keeps the newest" do
@@ -110,7 +111,7 @@ class LoggerOverflowTest < Godwit::TestCase
     stall(log)
     impatient { 30.times { |number| log.info(number.to_s) } }
     assert_equal [11, 20], log.stats.to_h.values_at(:queued, :dropped)
-    assert_equal ["held", *"20".."29"], hear(endpoint, 12).reject(&:payload).map(&:text)
+    assert_equal ["held", *"20".."29"], receive(endpoint, 12).reject(&:payload).map(&:text)
   end
 
   test "the bound in bytes holds too" do
@@ -126,17 +127,17 @@ class LoggerOverflowTest < Godwit::TestCase
     may_lose
     log = logger(nowhere, queue: 1, linger: 0)
     stall(log)
-    impatient { log.info("fills it") until room(log).unresponsive? }
+    impatient { log.info("fills it") until queue_of(log).unresponsive? }
     before = log.stats.dropped
-    with_clock { 1000.times { log.info("x") } } # on a clock that stands still a wait would not end
+    with_clock { 1000.times { log.info("x") } } # with a manual clock a wait would not end
     assert_equal 1000, log.stats.dropped - before
   end
 
   test "while a reader reads, a full queue loses nothing" do
-    heard, stats =
-      patient_callers { hearing(logger(queue: 100)) { |log| 20_000.times { log.info("x") } } }
+    received, stats =
+      patient_callers { receiving(logger(queue: 100)) { |log| 20_000.times { log.info("x") } } }
     assert_equal [20_000, 0], [stats.sent, stats.dropped]
-    assert_equal (1..20_000).to_a, heard.map(&:seq)
+    assert_equal (1..20_000).to_a, received.map(&:seq)
   end
 
   test "block: the caller waits for room, in order" do
@@ -146,7 +147,7 @@ class LoggerOverflowTest < Godwit::TestCase
     5.times { |number| log.info(number.to_s) }
     caller = in_thread { log.info("5") }
     until_full(log)
-    assert_equal ["held", *"0".."5"], hear(endpoint, 7).map(&:text)
+    assert_equal ["held", *"0".."5"], receive(endpoint, 7).map(&:text)
     assert_equal true, caller.value
     assert_equal 0, log.stats.dropped
   end
@@ -177,7 +178,7 @@ class LoggerOverflowTest < Godwit::TestCase
     closing = in_thread { log.close }
     assert_equal true, waiting.value
     assert_predicate closing, :alive? # for linger, or a reader
-    assert_equal ["held", "fills it"], hear(endpoint, 2).map(&:text)
+    assert_equal ["held", "fills it"], receive(endpoint, 2).map(&:text)
     assert_nil closing.value
     capture_io { assert_equal true, log.info("late") }
   end
@@ -199,12 +200,12 @@ class LoggerOverflowTest < Godwit::TestCase
     end
     eventually { order.include?(:other) }
     refute_includes order, :logged
-    assert_equal ["held", "fills it", "x"], hear(endpoint, 3).map(&:text)
+    assert_equal ["held", "fills it", "x"], receive(endpoint, 3).map(&:text)
     assert thread.join(5)
     assert_equal %i[waits other logged], order
   end
 
-  test "what it has to say of itself goes to stderr, once in a while" do
+  test "its own messages go to stderr, once in a while" do
     log = logger(nowhere, linger: 0)
     _, said = capture_io do
       log.close
@@ -219,22 +220,21 @@ class LoggerOverflowTest < Godwit::TestCase
     assert_equal 4, log.stats.dropped
   end
 
-  test "what was logged is what the reader gets and what counts as dropped, wherever the close " \
-    "finds the sender" do
+  test "logged records are received or count as dropped, wherever the close finds the sender" do
     may_lose
     1.upto(6) do |taken|
-      @ear = RecordPull.new(open_socket(:PULL, recv_hwm: 1).bind(endpoint_for(:inproc)))
-      log = logger(@ear.last_endpoint, context: context, queue: 5, send_hwm: 1, linger: 0)
+      @record_pull = RecordPull.new(open_socket(:PULL, recv_hwm: 1).bind(endpoint_for(:inproc)))
+      log = logger(@record_pull.last_endpoint, context: context, queue: 5, send_hwm: 1, linger: 0)
       with_constants(Godwit::Logger.const_get(:BoundedQueue), LONGEST_WAIT: 0.01) do
         30.times { |number| log.info(number.to_s) }
       end
       texts = Array.new(taken) { record.text }
       capture_io { log.close }
-      while (message = @ear.recv(timeout: 0, exception: false))
+      while (message = @record_pull.recv(timeout: 0, exception: false))
         texts << Godwit::Logger::Record.parse(message).text
       end
       assert_equal 30, texts.grep(/\A\d+\z/).size + log.stats.dropped, "after #{taken}: #{texts}"
-      @ear.close
+      @record_pull.close
     end
   end
 
@@ -242,8 +242,8 @@ class LoggerOverflowTest < Godwit::TestCase
     not_on :ffi, "every String is copied when it is sent, and not counted there"
     not_on :jruby, "every String is copied when it is sent, and not counted there"
     may_lose
-    @ear = RecordPull.new(open_socket(:PULL, recv_hwm: 100_000).bind(endpoint_for(:inproc)))
-    log = logger(@ear.last_endpoint, context: context, queue_bytes: 2_000_000, linger: 0)
+    @record_pull = RecordPull.new(open_socket(:PULL, recv_hwm: 100_000).bind(endpoint_for(:inproc)))
+    log = logger(@record_pull.last_endpoint, context: context, queue_bytes: 2_000_000, linger: 0)
     log.info("first")
     assert_equal "first", record.text
     impatient { 200.times { |number| log.info("#{number} #{"x" * 50_000}") } }
@@ -256,6 +256,6 @@ class LoggerOverflowTest < Godwit::TestCase
     assert_operator 50_000 * (stats.queued + stats.sent), :<, 2_000_000
     taken = stats.sent - 1
     assert_equal (0...taken).to_a, Array.new(taken) { record.text.to_i }
-    eventually { log.stats.sent > stats.sent } # what was taken makes room
+    eventually { log.stats.sent > stats.sent } # taken records make room
   end
 end

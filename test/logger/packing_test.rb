@@ -39,7 +39,7 @@ class LoggerPackingTest < Godwit::TestCase
       ]
   end
 
-  each_kind "what is joined is split into the same frames, as many as have room" do |packing|
+  each_kind "joined records are split into the same frames, as many as have room" do |packing|
     records = [packed(1), packed(2, text: ""), packed(3, level: 3), packed(4, text: "x" * 1000)]
     assert_equal 4, packing.join(records, 0, 1 << 20).last
     batch, count = packing.join(records, 1, records[1, 2].sum { |record| record.bytesize + 4 })
@@ -49,7 +49,7 @@ class LoggerPackingTest < Godwit::TestCase
     assert_equal 2, packing.join([*records.first(2), ["a line"], records[3]], 0, 1 << 20).last
   end
 
-  each_kind "what is no batch is told so" do |packing|
+  each_kind "a message that is no batch is refused" do |packing|
     batch, = packing.join([packed(1), packed(2)], 0, 1 << 20)
     assert_nil packing.split("a line")
     assert_nil packing.split(frames(1))

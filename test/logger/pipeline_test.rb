@@ -9,7 +9,7 @@ class LoggerPipelineTest < Godwit::TestCase
 
   def account(accounts, prog) = accounts.find { |one| one.prog == prog }
 
-  test "three writers and a reader: what was made came, each once and in order" do
+  test "three writers and a reader: all records arrived, each once and in order" do
     reader = own(Godwit::Logger::Reader.new("tcp://127.0.0.1:*", context: context))
     logs = %w[a b c].map { |name| logger(reader.last_endpoint, progname: name) }
     threads = logs.map { |log| in_thread { 1.upto(2_000) { |i| log.info(i.to_s, number: i) } } }
@@ -21,7 +21,7 @@ class LoggerPipelineTest < Godwit::TestCase
     assert_equal 3, reader.writers.size
   end
 
-  test "what a writer dropped is what its reader misses" do
+  test "the records that a writer dropped are the records that its reader misses" do
     reader = own(Godwit::Logger::Reader.new("tcp://127.0.0.1:*", context: context, recv_hwm: 10))
     log = logger(reader.last_endpoint, progname: "flood", queue: 50, send_hwm: 10)
     made = 20_000
@@ -39,7 +39,8 @@ class LoggerPipelineTest < Godwit::TestCase
     assert_operator one.last, :>=, made
   end
 
-  test "through a broadcaster, filtered there: each reader gets its part, nobody misses anything" do
+  test "through a broadcaster, filtered there: each reader gets its part, no reader misses a " \
+    "record" do
     records = Queue.new
     sink = Object.new
     sink.define_singleton_method(:write) { |batch| batch.each { |record| records << record } }

@@ -3,8 +3,7 @@
 require "test_helper"
 require "godwit/logger"
 
-# The lines of `wire: :plain` are made in a quicker way than Ruby's formatter makes them, and are
-# the same.
+# A faster path than Ruby's formatter makes the lines of `wire: :plain`, and the lines are the same.
 class LoggerPlainLineTest < Godwit::TestCase
   TEXTS = ["x", "", "two\nlines", "an end\n", "a return\r", "ü", "\xFF".b, "100 %"].freeze
 
@@ -19,7 +18,7 @@ class LoggerPlainLineTest < Godwit::TestCase
 
   def utf8(text) = Godwit::Logger.const_get(:Text).utf8(text)
 
-  # In the midst of a second, at its edges, and where a zone's hour jumps.
+  # Within a second, at its edges, and where a zone's hour jumps.
   def times
     start = Time.utc(2026, 10, 24, 12).to_i
     random = Random.new(7)
@@ -31,7 +30,7 @@ class LoggerPlainLineTest < Godwit::TestCase
     ].flatten
   end
 
-  test "each line is what Ruby's formatter makes of it, without its end" do
+  test "each line equals the line of Ruby's formatter, without its end" do
     one = sequence
     lines = Godwit::Logger.const_get(:Lines).new
     formatter = Logger::Formatter.new
@@ -56,7 +55,7 @@ class LoggerPlainLineTest < Godwit::TestCase
       assert_equal text, pull.recv(timeout: 5)[/ -- : (.*)\z/m, 1]
     end
   end
-  test "tags and a form of the time of one's own are in the line" do
+  test "tags and a custom time format are in the line" do
     pull = open_socket(:PULL).bind("tcp://127.0.0.1:*")
     log = own(Godwit::Logger.new(pull.last_endpoint, wire: :plain))
     log.tagged("A", "B") { log.info("text") }

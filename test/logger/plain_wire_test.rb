@@ -4,16 +4,17 @@ require "stringio"
 require "timeout"
 require_relative "logs"
 
-# `wire: :plain`, whose usual lines go a shorter way than all else: what holds of records holds of
-# them.
+# `wire: :plain`, whose usual lines take a fast path: all promises about records hold for lines too.
 class LoggerPlainWireTest < Godwit::TestCase
   include Godwit::TestSupport::Logs
 
   LINE = /\A([DIWEFA]), \[(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)\.(\d{6}) #(\d+)\] +(\w+) -- /
 
-  def plain(endpoint = ear.last_endpoint, **options) = logger(endpoint, wire: :plain, **options)
+  def plain(endpoint = record_pull.last_endpoint, **options)
+    logger(endpoint, wire: :plain, **options)
+  end
 
-  def line = ear.recv(timeout: HANG).force_encoding(Encoding::UTF_8)
+  def line = record_pull.recv(timeout: HANG).force_encoding(Encoding::UTF_8)
 
   def texts(count) = records(count).map(&:text)
 
@@ -31,8 +32,8 @@ class LoggerPlainWireTest < Godwit::TestCase
   ].freeze
   OTHERS = ["\xFF", "\xFFa".b, "ä".encode("UTF-16LE"), "ä".encode("ISO-8859-1"), "a\xC3"].freeze
 
-  # Twice, since the first line of a level and a name goes the long way.
-  test "each line is what Ruby's formatter makes of it, for any level, name and text" do
+  # Twice, since the first line of a level and a name takes the slow path.
+  test "each line equals the line of Ruby's formatter, for any level, name and text" do
     log = plain
     random = Random.new(7)
     progs = [nil, "billing", "ä b", "a\0b", :symbol, "x" * 2_000]
@@ -56,7 +57,7 @@ class LoggerPlainWireTest < Godwit::TestCase
     2.times { log.info("text") && assert_equal(ruby_line(came = line, "one", "text"), came) }
   end
 
-  test "texts in other encodings, and what is no text, come as before" do
+  test "texts in other encodings, and other objects, arrive as before" do
     log = plain
     log.info("so that the name is known")
     line
@@ -89,7 +90,7 @@ class LoggerPlainWireTest < Godwit::TestCase
     time
   end
 
-  # Without summer time, in which an hour comes twice.
+  # Without summer time, in which an hour occurs twice.
   def within(zone)
     before = ENV["TZ"]
     ENV["TZ"] = zone
@@ -115,7 +116,7 @@ class LoggerPlainWireTest < Godwit::TestCase
     end
   end
 
-  test "whatever changes how a line looks has its effect at once, and ends at once" do
+  test "a setting that changes the form of a line has its effect at once, and ends at once" do
     log = plain(progname: "p")
     log.info("known")
     line
@@ -174,16 +175,16 @@ class LoggerPlainWireTest < Godwit::TestCase
       end
       define_method(:level) { (called.size > 2) ? Logger::FATAL : super() }
     end
-    one = kind.new(ear.last_endpoint, wire: :plain)
+    one = kind.new(record_pull.last_endpoint, wire: :plain)
     2.times { one.info("x") && assert_equal("x", record.text) }
     one.info("x") # below its level
     assert_equal [[Logger::INFO, nil, "x"]] * 3, called
-    assert_nil ear.recv(timeout: 0, exception: false)
+    assert_nil record_pull.recv(timeout: 0, exception: false)
   ensure
     one&.close
   end
 
-  test "what is added to one logger is called too; a copy logs on" do
+  test "a broadcast target added to one logger is called too; a copy still logs" do
     log = plain(progname: "p")
     2.times { log.info("known") }
     texts(2)
@@ -204,7 +205,7 @@ class LoggerPlainWireTest < Godwit::TestCase
     assert_equal %w[extended <own>], seen
   end
 
-  test "every way to call it has the effect that it has on Ruby's Logger" do
+  test "every form of call has the effect that it has on Ruby's Logger" do
     log = plain(progname: "p", level: :info)
     log.info("known")
     line
@@ -229,7 +230,7 @@ class LoggerPlainWireTest < Godwit::TestCase
       wanted = io.string.sub(/\[[^\]]+\]/, "").delete_suffix("\n")
       assert_equal wanted, line.sub(/\[[^\]]+\]/, ""), "call #{index}" unless wanted.empty?
     end
-    assert_nil ear.recv(timeout: 0, exception: false)
+    assert_nil record_pull.recv(timeout: 0, exception: false)
     assert_raises(ArgumentError) { log.add }
     assert_raises(ArgumentError) { log.info(1, 2, 3) }
     ["a", nil].each { |text| assert_equal true, log.info(text, user: 1) }
@@ -245,7 +246,7 @@ class LoggerPlainWireTest < Godwit::TestCase
     assert_equal (0...4).map { |number| "text #{number}" }, texts(4)
   end
 
-  # What goes the long way is between what goes the short one.
+  # Lines of the slow path are between lines of the fast path.
   def mixed(log, number, name = "")
     case number % 4
     when 0 then log.tagged("t") { log.info("#{name}#{number}") }
@@ -254,32 +255,32 @@ class LoggerPlainWireTest < Godwit::TestCase
     end
   end
 
-  test "each thread's lines come in order, whichever way they go, and none is lost" do
+  test "each thread's lines come in order, on either path, and none is lost" do
     log = plain(overflow: :block)
     count = rounds((RUBY_ENGINE == "jruby") ? 500 : 2_000, stressed: 50)
     threads =
       Array.new(4) do |thread|
         in_thread { count.times { |number| mixed(log, number, "#{thread} ") } }
       end
-    heard = texts(4 * count).map { |text| text.delete_prefix("[t] ").split }
+    received = texts(4 * count).map { |text| text.delete_prefix("[t] ").split }
     threads.each(&:value)
     assert_equal [[*0...count]] * 4,
-      heard.group_by(&:first).sort.map { |_, ones| ones.map { |one| one[1].to_i } }
-    assert log.flush(timeout: HANG) # the sender may not have counted yet what has arrived
+      received.group_by(&:first).sort.map { |_, ones| ones.map { |one| one[1].to_i } }
+    assert log.flush(timeout: HANG) # the sender may not have counted the received records yet
     assert_equal [0, 4 * count, 0], log.stats.to_h.values_at(:queued, :sent, :dropped)
   end
 
-  # They give way, so that the 10 ms do not become four threads' time slices, with more records than
-  # can be heard in time on a busy machine.
-  test "threads that are killed and timed out while they log: what arrives is whole, in order, " \
-    "and nothing hangs" do
+  # The threads yield, so that the 10 ms do not become four threads' time slices, with more records
+  # than a busy machine can receive in time.
+  test "threads that are killed and timed out while they log: lines arrive whole, in order, and " \
+    "none hangs" do
     log = plain
-    heard = []
+    received = []
     over = false
-    hearer = in_thread do
+    receiver = in_thread do
       until over
-        message = ear.recv(timeout: 0.05, exception: false)
-        heard << Godwit::Logger::Record.parse(message).text if message
+        message = record_pull.recv(timeout: 0.05, exception: false)
+        received << Godwit::Logger::Record.parse(message).text if message
       end
     end
     10.times do |round|
@@ -299,18 +300,18 @@ class LoggerPlainWireTest < Godwit::TestCase
     assert log.flush(timeout: 20) # so that there is room
     log.info("last")
     assert log.flush(timeout: 20)
-    eventually { heard.size == log.stats.sent }
+    eventually { received.size == log.stats.sent }
     over = true
-    hearer.join
-    assert_equal "last", heard.reject { |text| text.start_with?("dropped") }.last
-    heard.grep(/\//).group_by { |text| text[/\S+/] }.each_value do |ones|
+    receiver.join
+    assert_equal "last", received.reject { |text| text.start_with?("dropped") }.last
+    received.grep(/\//).group_by { |text| text[/\S+/] }.each_value do |ones|
       numbers = ones.map { |text| text[/\d+\z/].to_i }
       assert_equal numbers.uniq.sort, numbers
     end
   end
 
-  test "somebody kills the thread that sends: no line is lost" do
-    not_on :jruby, "a kill there may lose what Queue#pop has just taken"
+  test "the thread that sends is killed: no line is lost" do
+    not_on :jruby, "a kill there may lose the entry that Queue#pop has just taken"
     log = plain
     300.times do |number|
       mixed(log, number)
@@ -327,34 +328,34 @@ class LoggerPlainWireTest < Godwit::TestCase
     eventually { log.stats.queued == 1 && room.empty? }
   end
 
-  def hear(endpoint, count)
+  def receive(endpoint, count)
     pull = open_socket(:PULL).bind(endpoint)
     Array.new(count) { Godwit::Logger::Record.parse(pull.recv(timeout: 5)).text }
   end
 
-  test "drop_new keeps the oldest and says so; drop_old keeps the newest" do
+  test "drop_new keeps the oldest and reports the loss; drop_old keeps the newest" do
     {drop_new: 0..9, drop_old: 20..29}.each do |policy, kept|
       endpoint = "#{nowhere}-#{policy}"
       log = plain(endpoint, queue: 10, overflow: policy, progname: "p")
       stall(log)
       30.times { |number| log.info(number.to_s) }
       assert_equal [11, 0, 20, nil], log.stats.to_h.values_at(:queued, :sent, :dropped, :last_error)
-      heard = hear(endpoint, 12)
-      assert_equal ["held", *kept.map(&:to_s)], heard.grep_v(/dropped/)
-      assert_match(/\Adropped 20 in \d+\.\d s\z/, heard.grep(/dropped/).first)
+      received = receive(endpoint, 12)
+      assert_equal ["held", *kept.map(&:to_s)], received.grep_v(/dropped/)
+      assert_match(/\Adropped 20 in \d+\.\d s\z/, received.grep(/dropped/).first)
       assert log.flush(timeout: 5)
       assert_equal [0, 12], log.stats.to_h.values_at(:queued, :sent)
     end
   end
 
-  test "block: the caller waits for room, in order; close counts what could not go" do
+  test "block: the caller waits for room, in order; close counts the lines that could not go" do
     endpoint = nowhere
     log = plain(endpoint, queue: 5, overflow: :block)
     stall(log)
     5.times { |number| log.info(number.to_s) }
     caller = in_thread { log.info("5") }
     until_full(log)
-    assert_equal ["held", *"0".."5"], hear(endpoint, 7)
+    assert_equal ["held", *"0".."5"], receive(endpoint, 7)
     assert_equal true, caller.value
     assert_equal 0, log.stats.dropped
     lost = plain("#{nowhere}-for-good", linger: 0)
@@ -377,7 +378,7 @@ class LoggerPlainWireTest < Godwit::TestCase
     199.times { |number| mixed(log, number + 1) }
     eventually { log.stats.spooled == 200 }
     assert_equal (0...200).map(&:to_s),
-      hear(endpoint, 200).map { |text| text.delete_prefix("[t] ") }
+      receive(endpoint, 200).map { |text| text.delete_prefix("[t] ") }
     assert_equal 0, log.stats.dropped
   end
 
@@ -391,12 +392,12 @@ class LoggerPlainWireTest < Godwit::TestCase
       end
       300.times { |number| log.info((300 + number).to_s) }
     RUBY
-    heard = records(1200).group_by(&:pid).values.map { |ones| ones.map(&:text) }
+    received = records(1200).group_by(&:pid).values.map { |ones| ones.map(&:text) }
     assert_equal [
       (0...600).map(&:to_s),
       *Array.new(2) { |child| (0...300).map { |number| "#{child} #{number}" } }
     ].sort,
-      heard.sort
+      received.sort
   end
 
   test "handlers of signals log, and none waits for a lock" do
@@ -412,8 +413,8 @@ class LoggerPlainWireTest < Godwit::TestCase
       log.close
       abort log.stats.to_s if log.stats.dropped > 0
     RUBY
-    heard = []
-    heard << record.text until heard.last == "run 299"
-    assert_equal (0...300).map { |number| "run #{number}" }, heard.grep(/run/)
+    received = []
+    received << record.text until received.last == "run 299"
+    assert_equal (0...300).map { |number| "run #{number}" }, received.grep(/run/)
   end
 end

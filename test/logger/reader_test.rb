@@ -4,7 +4,7 @@ require "test_helper"
 require "timeout"
 require_relative "made_records"
 
-# The reading side of the logger: what it yields, what it counts, how it waits and ends.
+# The reading side of the logger: its records, its counts, how it waits and ends.
 class LoggerReaderTest < Godwit::TestCase
   include MadeRecords
 
@@ -16,7 +16,7 @@ class LoggerReaderTest < Godwit::TestCase
 
   def texts(reader, count) = Array.new(count) { reader.recv(timeout: 5).text }
 
-  test "records come whole, with what their writer said" do
+  test "records arrive whole, with their writer's values" do
     one = reader
     push_to(one).send(
       frames(1, level: 3, text: "card refused", tags: ["req-9"], payload: {user: 42})
@@ -32,7 +32,7 @@ class LoggerReaderTest < Godwit::TestCase
     refute_predicate record, :plain?
   end
 
-  test "each, an Enumerator, lazy: what was not taken stays for the next" do
+  test "each, an Enumerator, lazy: records that were not taken stay for the next call" do
     one = reader
     push_to(one).send_many(Array.new(600) { |i| frames(i + 1, level: i % 6) })
     one.each { |record| break if record.seq == 10 }
@@ -43,7 +43,7 @@ class LoggerReaderTest < Godwit::TestCase
     assert_equal (26..600).to_a, one.first(575).map(&:seq)
   end
 
-  test "what is foreign may be looked at, without a lock" do
+  test "foreign messages may be observed, without a lock" do
     one = reader
     seen = []
     assert_same one, one.on_foreign { |message| seen << [message, one.foreign] }
@@ -65,7 +65,7 @@ class LoggerReaderTest < Godwit::TestCase
     assert_same one, one.wait_connected(timeout: 5)
   end
 
-  test "each ends when it is closed, recv says so" do
+  test "each ends when it is closed, recv raises" do
     one = reader
     loops = Array.new(2) { in_thread { one.each { flunk } } }
     waiting = in_thread { assert_raises(Godwit::ClosedError) { one.recv } }
@@ -78,7 +78,7 @@ class LoggerReaderTest < Godwit::TestCase
     assert_raises(Godwit::ClosedError) { one.recv(timeout: 0) }
   end
 
-  test "a reader waits as long as one says, and ends at once on interrupts" do
+  test "a reader waits up to its timeout, and interrupts end the wait at once" do
     one = reader
     assert_nil one.recv(timeout: 0.01, exception: false)
     error = assert_raises(Godwit::TimeoutError) { one.recv(timeout: 0) }
@@ -89,8 +89,8 @@ class LoggerReaderTest < Godwit::TestCase
     assert_equal 1, one.recv(timeout: 5).seq
   end
 
-  test "an interrupt just before it waits leaves nobody behind who counts as waiting" do
-    not_on :jruby, "a TracePoint there does not see what is Java's"
+  test "an interrupt just before the wait leaves no thread counted as waiting" do
+    not_on :jruby, "a TracePoint there does not see Java's methods"
     one = reader
     here = Thread.current
     trace = TracePoint.new(:c_return, :return) do |point|
@@ -102,11 +102,11 @@ class LoggerReaderTest < Godwit::TestCase
     push_to(one).send_many(Array.new(300) { |i| frames(i + 1) })
     assert one.instance_variable_get(:@socket).wait_readable(5)
     assert_equal 1, one.recv(timeout: 5).seq
-    # With one that waits it takes single messages, which is slow.
+    # While a thread waits, the reader takes single messages, which is slow.
     assert_equal 0, one.instance_variable_get(:@waiting)
   end
 
-  test "gaps are counted per writer, and what comes again is not counted twice" do
+  test "gaps are counted per writer, and a repeated record is not counted twice" do
     one = reader
     push = push_to(one)
     [1, 2, 5, 5, 3, 6].each { |seq| push.send(frames(seq, writer: writer(1))) }
@@ -162,7 +162,7 @@ class LoggerReaderTest < Godwit::TestCase
     assert_equal messages.size + 1, one.received + one.foreign + one.late
   end
 
-  test "many writers are remembered, the idle ones forgotten, their losses not" do
+  test "many writers are remembered, idle ones forgotten, their losses not" do
     accounts = Reader.const_get(:Writers).new(most: 100)
     accounts.time = 0.0
     accounts.take(frames(1, writer: writer(0)))
@@ -210,8 +210,8 @@ class LoggerReaderTest < Godwit::TestCase
     assert_equal ["\e[2J", "ab" * 16], state.load.map(&:writer).drop(1)
   end
 
-  test "what had come and was not read is no record received: the next reader with that state " \
-    "file reports it" do
+  test "records that arrived and were not read do not count: the next reader with that state " \
+    "file reports them" do
     file = File.join(scratch_dir, "reader.state")
     one = reader(state: file)
     push_to(one, linger: 0.05).send_many(Array.new(5) { |index| frames(index + 1) })
@@ -226,7 +226,7 @@ class LoggerReaderTest < Godwit::TestCase
       }
   end
 
-  test "the state file is written while the reader goes on, also when nothing comes any more" do
+  test "the state file is written while the reader runs, also when no more records come" do
     file = File.join(scratch_dir, "reader.state")
     one = reader(state: file)
     push_to(one).send(frames(1))
@@ -312,7 +312,8 @@ class LoggerReaderTest < Godwit::TestCase
       .send(line("plain", prog: "billing"))
       .send(frames(4, level: 3, text: "last"))
     assert_equal ["text 3", "plain", "last"], texts(one, 3)
-    # The publisher sent no more: the other program's line, which cannot be told by its beginning.
+    # The publisher sent no other record than the other program's line, whose program a prefix
+    # cannot select.
     assert_equal 4, one.received
     two =
       own(Reader.subscribe(pub.last_endpoint, context: context, host: %w[web1 web2], tag: "req-9"))
@@ -326,7 +327,8 @@ class LoggerReaderTest < Godwit::TestCase
     assert_equal 12, seq
   end
 
-  # @param records [Hash{Integer => Integer}] how many of each writer, one writer after the other
+  # @param records [Hash{Integer => Integer}] the number of records per writer, one writer after the
+  #   other
   def sent_at_once(records, **options)
     pub = open_socket(:PUB, send_hwm: 0).bind(endpoint_for(:inproc))
     one = own(Reader.subscribe(pub.last_endpoint, context: context, recv_hwm: 0, **options))
@@ -339,7 +341,7 @@ class LoggerReaderTest < Godwit::TestCase
     one
   end
 
-  test "writers whose records come through one connection take turns" do
+  test "writers that share a connection take turns" do
     one = sent_at_once({1 => 4000, 2 => 3, 3 => 1})
     order = one.first(4004).map { |record| [record.writer.to_i, record.seq] }
     assert_equal [[1, 1], [2, 1], [3, 1], [1, 2], [2, 2], [1, 3], [2, 3], [1, 4]], order.first(8)
@@ -347,7 +349,7 @@ class LoggerReaderTest < Godwit::TestCase
     assert_equal [4004, 0, 0, 0], [one.received, one.lost, one.late, one.dropped]
   end
 
-  test "what waits in a subscriber is bounded: the writer with most of it loses records" do
+  test "the queue of a subscriber is bounded: the writer with most of it loses records" do
     one = sent_at_once({1 => 4000, 2 => 100}, queue_bytes: 100_000)
     records = one.first(200).group_by(&:writer)
     assert_equal (1..100).to_a, records[writer(2)].map(&:seq)
@@ -377,7 +379,7 @@ class LoggerReaderTest < Godwit::TestCase
     assert_equal [4, 38 + 3, 2, 10], [account.received, account.lost, account.late, account.last]
   end
 
-  test "a subscriber to everything counts by seq, from the first that comes" do
+  test "a subscriber to everything counts by seq, from the first record that arrives" do
     pub = open_socket(:PUB).bind(endpoint_for(:tcp))
     one = subscriber(pub)
     [[5, 1], [6, 1], [9, 2]].each { |seq, tseq| pub.send(frames(seq, tseq: tseq)) }
@@ -398,7 +400,7 @@ class LoggerReaderTest < Godwit::TestCase
     assert_equal [2_000, 0, 0], [one.received, one.lost, one.late]
   end
 
-  test "threads that wait share the records of one message" do
+  test "waiting threads share the records of one message" do
     one = reader
     push = push_to(one)
     taken = Queue.new
@@ -413,7 +415,7 @@ class LoggerReaderTest < Godwit::TestCase
     assert_equal [5, 1, 0], [one.recv(timeout: 5).seq, one.foreign, one.lost]
   end
 
-  test "a thread that waits is told of what another left behind" do
+  test "a waiting thread is woken for records that another thread left" do
     one = reader
     push = push_to(one)
     waiting = in_thread { one.recv(timeout: 5).seq }
@@ -456,8 +458,8 @@ class LoggerReaderTest < Godwit::TestCase
     assert_operator behind, :<, 64
   end
 
-  test "a writer that floods holds up no slow one: it need not wait for what the other has sent " \
-    "before" do
+  test "a writer that floods delays no slow one: it need not wait for the other's earlier " \
+    "records" do
     one = own(Reader.new(endpoint_for(:inproc), context: context)) # sent is arrived
     push = push_to(one)
     in_thread do

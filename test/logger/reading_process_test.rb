@@ -15,7 +15,7 @@ class LoggerReadingProcessTest < Godwit::TestCase
     include MadeRecords
   RUBY
 
-  test "in a child a reader says so, and leaves the parent's and its state file alone" do
+  test "in a child a reader raises, and leaves the parent's reader and its state file alone" do
     not_on :jruby, "JRuby cannot fork"
     assert_done <<~RUBY
       #{WIRE}
@@ -53,7 +53,7 @@ class LoggerReadingProcessTest < Godwit::TestCase
     RUBY
   end
 
-  test "in a child a broadcaster says so, and the parent's goes on" do
+  test "in a child a broadcaster raises, and the parent's keeps running" do
     not_on :jruby, "JRuby cannot fork"
     assert_done <<~RUBY
       #{WIRE}
@@ -110,9 +110,9 @@ class LoggerReadingProcessTest < Godwit::TestCase
     assert_equal ["done\n", ""], [result.stdout, result.stderr]
   end
 
-  test "a reader that is killed: the next one's accounts balance, and miss no loss" do
+  test "a reader is killed: the next reader's statistics balance, and miss no loss" do
     file = File.join(scratch_dir, "state")
-    # A port could be somebody else's before the next reader binds it.
+    # Another process could take a port before the next reader binds it.
     endpoint = endpoint_for(:ipc_file)
     push =
       open_socket(:PUSH, linger: 0.05, send_hwm: 100, reconnect_interval: 0.01).connect(endpoint)

@@ -4,7 +4,7 @@ require "test_helper"
 require "stringio"
 require_relative "made_records"
 
-# One record as a reader sees it, and what the topics and levels around it say.
+# One record as a reader sees it, and the meaning of topics and levels.
 class LoggerRecordTest < Godwit::TestCase
   include MadeRecords
 
@@ -46,7 +46,7 @@ class LoggerRecordTest < Godwit::TestCase
     refute_predicate record, :plain?
   end
 
-  test "what is left out is nil, or empty" do
+  test "a missing field is nil, or empty" do
     record =
       Record.parse(["INFO...", %({"v":1,"writer":"#{WRITER}","seq":1,"tseq":1,"t_ns":1}), ""])
     assert_equal ["", "", nil, nil, nil, [], nil, nil, ""],
@@ -79,7 +79,7 @@ class LoggerRecordTest < Godwit::TestCase
     ].each { |header| assert_nil Record.parse(["INFO.a.b.", header, "text"]), header }
   end
 
-  test "a header that breaks off behind its head is read as far as it goes" do
+  test "a header that breaks off behind its head is read up to there" do
     record =
       Record.parse(
         ["INFO.a.b.", %({"v":1,"writer":"#{WRITER}","seq":7,"tseq":3,"t_ns":5,"mono), "text"]
@@ -149,7 +149,7 @@ class LoggerRecordTest < Godwit::TestCase
         .then { |record| [record.text, record.prog] }
   end
 
-  test "one may remember topics, and not without end" do
+  test "a topic memory caches topics, up to a limit" do
     memory = Topic.memory(10)
     25.times { |i| assert_equal ["INFO", "p#{i}", "h", 1], memory["INFO.p#{i}.h."] }
     assert_nil memory["none of ours"]
@@ -172,7 +172,7 @@ class LoggerRecordTest < Godwit::TestCase
     assert_includes Topic.subscriptions(progs: ["a.b"]), "ANY.a%2Eb."
   end
 
-  test "levels as one types them" do
+  test "levels in the forms of a command line" do
     {"error+" => [3, 4, 5], "warn" => [2], "debug, error+" => [0, 3, 4, 5], :info => [1], 2 => [2],
      9 => [5], -3 => [0], ["fatal", 0] => [0, 4], "UNKNOWN" => [5],
      "any" => [5]}.each do |given, levels|

@@ -4,9 +4,9 @@ require "test_helper"
 require "socket"
 require_relative "served"
 
-# rsyslog with its modules for ZeroMQ (Debian: rsyslog, rsyslog-czmq), both ways, with the
-# configuration that docs/logging.md tells. It runs as a child with its own file, pid file and
-# folder; the system's own is left alone. Its exit status says nothing: Debian's ends by a signal.
+# rsyslog with its modules for ZeroMQ (Debian: rsyslog, rsyslog-czmq), in both directions, with the
+# configuration in docs/logging.md. It runs as a child with its own file, pid file and folder; the
+# system's service is not touched. Its exit status means nothing: Debian's ends by a signal.
 class RsyslogTest < Godwit::TestCase
   include Served
 
@@ -24,7 +24,7 @@ class RsyslogTest < Godwit::TestCase
   end
 
   # The example of the page that loads this module.
-  # @param changes [Hash{String => String}] what else stands in it here
+  # @param changes [Hash{String => String}] texts to replace
   def example(name, changes)
     text =
       File
@@ -44,11 +44,11 @@ class RsyslogTest < Godwit::TestCase
     start_command([RSYSLOGD, "-n", "-f", file, "-i", "#{scratch_dir}/pid"])
   end
 
-  # What rsyslog binds: it cannot be asked which port it took, and one that was free a moment ago
-  # may be somebody else's by now.
+  # A port that rsyslog binds: rsyslog cannot report a chosen port, and another process may have
+  # taken a port that was free a moment ago.
   def endpoint = "ipc://#{scratch_dir}/rsyslog"
 
-  # A socket of its own for what programs log.
+  # A separate socket for programs' logs.
   def log_socket = "#{scratch_dir}/log"
 
   # rsyslog with messages that come from {log_socket}.
@@ -146,11 +146,11 @@ class RsyslogTest < Godwit::TestCase
     assert_equal 0, server.signal(:TERM).finish.status.exitstatus
   end
 
-  test "rsyslog's PUB: a reader that subscribes gets what comes once it has" do
+  test "rsyslog's PUB: a reader that subscribes gets all later records" do
     child = sending(%(endpoints="@#{endpoint}" socktype="PUB"))
     reader = own(Godwit::Logger::Reader.subscribe(endpoint, level: "error"))
     # It binds at its first message, which is lost, and some more until the subscription is there.
-    got = eventually("nothing came") do
+    got = eventually("no record came") do
       syslog(3, "are you there")
       reader.recv(timeout: 0.1, exception: false)
     end

@@ -5,7 +5,7 @@ require "yaml"
 require_relative "../../rakelib/support/ruby_logger_tests"
 
 # The tests that Ruby has of its own Logger hold for Godwit's. See ruby/run.rb for the three forms,
-# ruby/exclusions.yml for what cannot hold.
+# ruby/exclusions.yml for the exceptions.
 class RubyLoggerTest < Godwit::TestCase
   EXCLUSIONS = YAML.load_file("#{__dir__}/ruby/exclusions.yml")
   # How many there are at least, so that a run which finds none is no success.
@@ -13,7 +13,7 @@ class RubyLoggerTest < Godwit::TestCase
 
   LEAST.each do |form, least|
     test "Ruby's own tests of Logger, #{form}" do
-      not_on :jruby, "the test framework that Ruby's own tests are written for is CRuby's"
+      not_on :jruby, "the test framework of Ruby's own tests requires CRuby"
       result = run_child("test/logger/ruby/run.rb", [folder, form])
       assert_child result
       ran, failed =

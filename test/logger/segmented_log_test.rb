@@ -2,8 +2,8 @@
 
 require "test_helper"
 
-# Records on the disk until somebody has them: what was appended is there after a crash, whole and
-# in order, and nothing else.
+# Records on the disk until they are released: after a crash the appended records are there, whole
+# and in order, and nothing else.
 class LoggerSegmentsTest < Godwit::TestCase
   SegmentedLog = Godwit::Logger.const_get(:SegmentedLog)
 
@@ -35,7 +35,7 @@ class LoggerSegmentsTest < Godwit::TestCase
     assert_equal [3, Zlib.crc32("\0\0\0\0\0\0\0\7abc"), 7, "abc"], bytes.unpack("NNQ>a*")
   end
 
-  test "what was appended is read in order, over files and in pieces of any size" do
+  test "appended records are read in order, over files and in pieces of any size" do
     [17, 100, 1000, 1 << 20].each do |most|
       @folder = File.join(scratch_dir, "of #{most}").tap { |name| Dir.mkdir(name) }
       segments = fill(open_segments(segment_bytes: 500), 1..100)
@@ -46,7 +46,7 @@ class LoggerSegmentsTest < Godwit::TestCase
     end
   end
 
-  test "a reader that is at the end finds what comes later, also in the next file" do
+  test "a reader at the end finds later records, also in the next file" do
     segments = open_segments(segment_bytes: 100)
     cursor = segments.after(0)
     assert_nil segments.read(cursor, 4096)
@@ -67,7 +67,7 @@ class LoggerSegmentsTest < Godwit::TestCase
     assert_equal [9, 10, 11, 50], read_all(segments, from: 5).map(&:first)
   end
 
-  test "files go once all in them is released, the last one stays" do
+  test "a file is deleted once all its entries are released, the last file stays" do
     segments = fill(open_segments(segment_bytes: 200), 1..50)
     before = files.size
     segments.release(25)
@@ -81,7 +81,7 @@ class LoggerSegmentsTest < Godwit::TestCase
     assert_equal 50, segments.released
   end
 
-  test "after a restart it goes on where it was: entries, what is released, the last seq" do
+  test "after a restart the log continues: entries, the released seq, the last seq" do
     fill(open_segments(segment_bytes: 200), 1..50).release(20)
     again = open_segments(segment_bytes: 200)
     assert_equal [20, 50], [again.released, again.last]
@@ -91,7 +91,7 @@ class LoggerSegmentsTest < Godwit::TestCase
   end
 
   test "the last seq is known after a restart even when all was released, and without the file " \
-    "that says so" do
+    "that holds it" do
     fill(open_segments(segment_bytes: 200), 1..50).release(50)
     File.unlink(File.join(folder, "released"))
     assert_equal 50, open_segments.last
@@ -105,23 +105,23 @@ class LoggerSegmentsTest < Godwit::TestCase
     end
   end
 
-  test "the newest note, and what came after it, are told at the start" do
+  test "the newest note, and later entries, are read at the start" do
     notes = 0
     fill(open_segments(segment_bytes: 200, note: -> { "note #{notes += 1}" }), 1..50)
-    told = []
-    open_segments { |seq, record| told << [seq, record] }
-    assert_equal [0, "note #{notes}"], told.first
-    assert_equal (told[1][0]..50).map { |seq| [seq, record(seq)] }, told.drop(1)
-    assert_operator told.size, :<, 10
+    found = []
+    open_segments { |seq, record| found << [seq, record] }
+    assert_equal [0, "note #{notes}"], found.first
+    assert_equal (found[1][0]..50).map { |seq| [seq, record(seq)] }, found.drop(1)
+    assert_operator found.size, :<, 10
   end
 
-  test "wherever the last file is torn, what is whole stays and the rest goes" do
+  test "wherever the last file is torn, whole records stay and the rest is cut" do
     fill(open_segments(segment_bytes: 300), 1..15)
     last = files.last
     bytes = File.binread(last)
-    told = []
-    open_segments { |seq, _| told << seq } # of the last file: its note, and its entries
-    before = 15 - (told.size - 1)
+    found = []
+    open_segments { |seq, _| found << seq } # of the last file: its note, and its entries
+    before = 15 - (found.size - 1)
     note, entry = 24, 36
     (0..bytes.bytesize).step((RUBY_ENGINE == "jruby") ? 13 : 2) do |size|
       File.binwrite(last, bytes.byteslice(0, size))
@@ -137,10 +137,10 @@ class LoggerSegmentsTest < Godwit::TestCase
       files.last(1).each { |name| File.unlink(name) unless name == last }
       files.each { |name| File.unlink(name) if name > last }
     end
-    assert_operator told.size, :>, 1
+    assert_operator found.size, :>, 1
   end
 
-  test "a byte that was changed is seen, and ends its file; the next goes on" do
+  test "a changed byte is detected, and ends its file; the next file is read" do
     fill(open_segments(segment_bytes: 300), 1..30)
     spoilt = files[1]
     bytes = File.binread(spoilt)
@@ -199,7 +199,7 @@ class LoggerSegmentsTest < Godwit::TestCase
     end
   RUBY
 
-  test "where there is no room nothing torn stays, and a smaller one may still go in" do
+  test "on a full disk no torn entry stays, and a smaller entry may still fit" do
     not_on :jruby, "it has no Process.setrlimit"
     printed = assert_child(run_child(FULL, [folder])).stdout
     seq, last, whole, cut = eval(printed) # standard:disable Security/Eval
@@ -229,7 +229,7 @@ class LoggerSegmentsTest < Godwit::TestCase
     assert_equal 0, segments.cut
   end
 
-  test "an interrupt that comes when an entry is written, and not yet counted, waits" do
+  test "an interrupt when an entry is written, and not yet counted, waits" do
     segments = fill(open_segments, [1])
     file = segments.instance_variable_get(:@file)
     write = file.method(:syswrite)

@@ -18,7 +18,7 @@ class SemanticLoggerTest < Godwit::TestCase
   def logs(source, **options)
     program =
       "#{PRELUDE}SemanticLogger.add_appender(appender: :godwit, " \
-      "endpoint: #{ear.last_endpoint.inspect})\n#{source}\n" \
+      "endpoint: #{record_pull.last_endpoint.inspect})\n#{source}\n" \
       "SemanticLogger.flush\nSemanticLogger.close"
     assert_child run_child(program, gems: true, **options)
   end
@@ -36,7 +36,7 @@ class SemanticLoggerTest < Godwit::TestCase
     refute_nil other.payload["thread"]
   end
 
-  test "tags, named tags, an exception and a duration stay what they are" do
+  test "tags, named tags, an exception and a duration stay unchanged" do
     logs(<<~RUBY)
       SemanticLogger.application = "shop"
       SemanticLogger.tagged("req-9") do
@@ -60,7 +60,7 @@ class SemanticLoggerTest < Godwit::TestCase
   test "a formatter, a level and a filter work as with every appender" do
     assert_child run_child(<<~RUBY, gems: true)
       #{PRELUDE}
-      SemanticLogger.add_appender(appender: :godwit, endpoint: #{ear.last_endpoint.inspect},
+      SemanticLogger.add_appender(appender: :godwit, endpoint: #{record_pull.last_endpoint.inspect},
         level: :warn, filter: /Billing/,
         formatter: ->(log, _) { "<\#{log.message}>" }, application: "shop")
       Billing.logger.info("below")

@@ -2,11 +2,11 @@
 
 require_relative "logs"
 
-# What goes wrong behind the caller's back: told once, counted, and survived.
+# Errors in the background thread are reported once, counted, and survived.
 class LoggerSenderTest < Godwit::TestCase
   include Godwit::TestSupport::Logs
 
-  test "an error costs a batch, which is counted and told; the next goes" do
+  test "an error costs a batch, which is counted and reported; the next one is sent" do
     log = logger
     transport = log.instance_variable_get(:@handle).current.transport
     failing = true
@@ -19,16 +19,16 @@ class LoggerSenderTest < Godwit::TestCase
         assert log.flush(timeout: 5)
       end
     end
-    assert_equal ["godwit: log to #{ear.last_endpoint}: the disk is on fire (IOError)\n"],
+    assert_equal ["godwit: log to #{record_pull.last_endpoint}: the disk is on fire (IOError)\n"],
       said.lines
     assert_equal [3, "the disk is on fire"], [log.stats.dropped, log.stats.last_error.message]
     failing = false
     log.info("survived")
     assert_equal "survived", record.text
-    may_lose # tells of the three
+    may_lose # the report of the three losses
   end
 
-  test "a record that nobody can encode costs that record" do
+  test "a record that cannot be encoded costs only itself" do
     may_lose
     log = logger
     log.instance_variable_get(:@handle).current.define_singleton_method(:encode) do |entry|
@@ -42,7 +42,7 @@ class LoggerSenderTest < Godwit::TestCase
     assert_match(/no \(RuntimeError\)/, said)
   end
 
-  test "the program closes the context that it gave: the logger goes on in one of its own" do
+  test "the program closes the context that it gave: the logger continues in its own context" do
     given = Godwit::Context.new
     log = logger(context: given)
     log.info("1")
@@ -52,7 +52,7 @@ class LoggerSenderTest < Godwit::TestCase
     assert_equal "2", record.text
   end
 
-  test "a reader that goes and comes back: what is logged meanwhile arrives" do
+  test "a reader that goes and returns: records logged in between arrive" do
     endpoint = "ipc://#{scratch_dir}/reader"
     log = logger(endpoint, reconnect_interval: 0.01)
     first = RecordPull.new(open_socket(:PULL).bind(endpoint))
@@ -68,12 +68,13 @@ class LoggerSenderTest < Godwit::TestCase
     end
     arrived = [second.recv(timeout: 5).last[/\d+/].to_i]
     arrived << second.recv(timeout: 5).last[/\d+/].to_i until arrived.last == 4_999
-    # What libzmq had given to the first connection before it saw its end is lost with it.
+    # The messages that libzmq had given to the first connection before it saw its end are lost with
+    # it.
     assert_equal (arrived.first..4_999).to_a, arrived
     assert_operator arrived.first, :<, 4_999
   end
 
-  test "a child of one that binds cannot: it says so, counts, and goes on" do
+  test "a child of a logger that binds cannot bind: it reports this, counts, and keeps running" do
     not_on :jruby, "JRuby cannot fork"
     result = assert_child(run_child(<<~RUBY))
       require "godwit"
@@ -101,8 +102,8 @@ class LoggerSenderTest < Godwit::TestCase
     assert_equal (0...10).flat_map { |number| [[number]] * 10 }, records(100).map(&:tags).sort
   end
 
-  test "at its end it tells what may be lost: the queue, and what libzmq holds for a reader that " \
-    "takes nothing" do
+  test "at its end it reports possible losses: the queue, and messages that libzmq holds for a " \
+    "stalled reader" do
     full = open_socket(:PULL, recv_hwm: 1, recv_buffer_size: 4096).bind("tcp://127.0.0.1:*")
     log = Godwit::Logger.new(full.last_endpoint, linger: 0.1, send_hwm: 10)
     log.info("connected")

@@ -20,7 +20,7 @@ module Served
     [child, *child.stdout.match(/^godwit: in (\S+?), out (\S+?),/).captures]
   end
 
-  # Shows what comes, from the first on, until it has shown so many.
+  # Starts a reader that prints records, from the first on, up to a number.
   # @return [Child]
   def tail(output, control, *options, count:)
     start_command(

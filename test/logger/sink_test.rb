@@ -4,7 +4,7 @@ require "test_helper"
 require "zlib"
 require_relative "records"
 
-# The file that `serve --file` writes: lines, rotation, what is kept, a disk that is full.
+# The file that `serve --file` writes: lines, rotation, old files, a disk that is full.
 class LoggerSinkTest < Godwit::TestCase
   include LoggerTests::Records
 
@@ -21,7 +21,7 @@ class LoggerSinkTest < Godwit::TestCase
 
   def day(number, hour = 12) = Time.local(2026, 11, number, hour)
 
-  test "lines are those of Ruby's Logger" do
+  test "lines equal those of Ruby's Logger" do
     one = record("card refused\nfor good", level: "WARN")
     theirs =
       ::Logger::Formatter.new.call(
@@ -31,7 +31,7 @@ class LoggerSinkTest < Godwit::TestCase
     assert_equal theirs.sub("##{Process.pid}]", "#42]"), content
   end
 
-  test "lines are those of Record#to_s, whatever the record" do
+  test "lines equal Record#to_s, whatever the record" do
     random = Random.new(2)
     all = Array.new(300) do |index|
       header = {
@@ -50,7 +50,7 @@ class LoggerSinkTest < Godwit::TestCase
     assert_equal [*all, "no record\n"].join.b, File.binread(path)
   end
 
-  test "a plain line goes in as it came, and a line of one's own form may be asked for" do
+  test "a plain line is written as received, and format: may choose another form" do
     sink.write(
       [Godwit::Logger::Record.parse("old writer\n"), Godwit::Logger::Record.parse("no end")]
     )
@@ -73,7 +73,7 @@ class LoggerSinkTest < Godwit::TestCase
     assert_match(/app\.log: no \(RuntimeError\)/, said)
   end
 
-  test "it goes on at the end of a file that is there" do
+  test "a sink appends to an existing file" do
     File.write(path, "before\n")
     one = sink
     one.write(records(1))
@@ -148,7 +148,7 @@ class LoggerSinkTest < Godwit::TestCase
     foreign.each { |file| assert File.exist?(file), file }
   end
 
-  test "by size: no file is larger, whatever the batches, and nothing is lost or in disorder" do
+  test "by size: no file is larger, whatever the batches, and no record is lost or out of order" do
     one = sink(rotate: 1_000)
     all = records(200)
     all.each_slice(70) { |some| one.write(some) }
@@ -159,7 +159,7 @@ class LoggerSinkTest < Godwit::TestCase
     assert_equal ["app.log.0", "app.log.1"], old_names(one).first(2)
   end
 
-  test "by size: a line that is larger has a file of its own" do
+  test "by size: a larger line has its own file" do
     one = sink(rotate: 100)
     one.write([record("x" * 300), record("y" * 300)])
     assert_equal 1, content.lines.size
@@ -173,7 +173,7 @@ class LoggerSinkTest < Godwit::TestCase
     assert_match(/record 200\n\z/, content)
   end
 
-  test "gzip: old files are compressed under whatever name they have by then" do
+  test "gzip: old files are compressed, even if they were renamed" do
     one = sink(rotate: 2_000, gzip: true)
     # the first takes a while to compress
     all = [record(Random.new(1).bytes(4_000_000).unpack1("H*")), *records(300)]
@@ -187,7 +187,7 @@ class LoggerSinkTest < Godwit::TestCase
     assert_operator one.old_files.size, :>, 5
   end
 
-  test "gzip: what an earlier process left is done, its halves go" do
+  test "gzip: an earlier process's unfinished files are compressed, and halves are deleted" do
     File.write("#{path}.20261101", "old\n")
     File.write("#{path}.20261102.77.gz.part", "half")
     one = sink(rotate: :daily, gzip: true, keep: 5, clock: Clock.new(day(3)))
@@ -196,7 +196,7 @@ class LoggerSinkTest < Godwit::TestCase
     refute File.exist?("#{path}.20261102.77.gz.part")
   end
 
-  test "reopen: a file that was moved away gets no more, the path's new one does" do
+  test "reopen: a file that was moved away gets no more, the path's new file does" do
     one = sink
     one.write([record("first")])
     File.rename(path, "#{path}.moved")
@@ -219,7 +219,7 @@ class LoggerSinkTest < Godwit::TestCase
     assert_equal 1, content("#{folder}.moved/app.log").lines.size
   end
 
-  test "two do not write to one file" do
+  test "two sinks do not write to one file" do
     one = sink
     error = assert_raises(Godwit::BusyError) { Sink.new(path) }
     assert_match(/app\.log.*another process writes to it/, error.message)
@@ -227,7 +227,7 @@ class LoggerSinkTest < Godwit::TestCase
     sink.write(records(1))
   end
 
-  test "rotation that fails loses no record, and is told" do
+  test "a failed rotation loses no record, and is reported" do
     clock = Clock.new(day(20))
     one = sink(rotate: :daily, clock: clock)
     one.write([record("first")])
@@ -243,7 +243,7 @@ class LoggerSinkTest < Godwit::TestCase
     assert_equal 1, content.lines.size
   end
 
-  test "the block is told before the first record of each file, and after each write" do
+  test "the block is called before the first record of each file, and after each write" do
     one = sink(rotate: 250)
     seen = []
     one.write(records(5)) do |count|
@@ -291,7 +291,7 @@ class LoggerSinkTest < Godwit::TestCase
     assert_raises(Godwit::ClosedError) { one.reopen }
   end
 
-  # In a child: the limit, and the signal that comes with it, are the process's.
+  # In a child: the limit and its signal are the process's.
   FULL = <<~RUBY
     require "godwit"
     require "./test/logger/records"

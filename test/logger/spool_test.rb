@@ -3,14 +3,14 @@
 require "test_helper"
 require_relative "logs"
 
-# `overflow: :spool`: what the socket does not take goes to the disk, and from there, in order, to
-# the reader.
+# `overflow: :spool`: records that the socket does not take go to the disk, and from there, in
+# order, to the reader.
 class LoggerSpoolTest < Godwit::TestCase
   include Godwit::TestSupport::Logs
 
   def folder = File.join(scratch_dir, "spool")
 
-  def spooling(endpoint = ear.last_endpoint, **options)
+  def spooling(endpoint = record_pull.last_endpoint, **options)
     logger(endpoint, overflow: :spool, spool: folder, reconnect_interval: 0.01, **options)
   end
 
@@ -28,7 +28,7 @@ class LoggerSpoolTest < Godwit::TestCase
     assert_equal [0, 0], log.stats.to_h.values_at(:spooled, :dropped)
   end
 
-  test "without a reader records go to the disk, in bounded memory; with one they come in order, " \
+  test "without a reader records go to the disk, in bounded memory; a reader gets them in order, " \
     "numbered without a gap, before newer ones" do
     endpoint = endpoint_for(:ipc_file)
     log = spooling(endpoint, queue: 500)
@@ -40,11 +40,11 @@ class LoggerSpoolTest < Godwit::TestCase
     end
     spooled(log, 2_001)
     assert_equal 1, Dir["#{folder}/*"].size
-    @ear = RecordPull.new(open_socket(:PULL).bind(endpoint))
+    @record_pull = RecordPull.new(open_socket(:PULL).bind(endpoint))
     log.info("record 2001")
-    heard = records(2_002)
-    assert_equal (0..2_001).map { |index| "record #{index}" }, heard.map(&:text)
-    assert_equal (1..2_002).to_a, heard.map(&:seq)
+    received = records(2_002)
+    assert_equal (0..2_001).map { |index| "record #{index}" }, received.map(&:text)
+    assert_equal (1..2_002).to_a, received.map(&:seq)
     eventually { log.stats.spooled.zero? }
     log.info("direct")
     assert_equal "direct", record.text
@@ -53,7 +53,8 @@ class LoggerSpoolTest < Godwit::TestCase
     assert_empty Dir["#{folder}/*"]
   end
 
-  test "what a process leaves is sent by the next one, under its own id, before newer records" do
+  test "records that a process leaves are sent by the next process, under their own id, before " \
+    "newer records" do
     may_lose
     endpoint = endpoint_for(:ipc_file)
     log = spooling(endpoint, linger: 0)
@@ -61,18 +62,18 @@ class LoggerSpoolTest < Godwit::TestCase
     spooled(log, 3)
     _, said = capture_io { log.close }
     assert_match(/3 records are kept in .*spool for the next start/, said)
-    @ear = RecordPull.new(open_socket(:PULL).bind(endpoint))
+    @record_pull = RecordPull.new(open_socket(:PULL).bind(endpoint))
     again = spooling(endpoint)
     2.times { |index| again.info("second #{index}") }
-    heard = records(5)
-    assert_equal ["first 0", "first 1", "first 2", "second 0", "second 1"], heard.map(&:text)
-    assert_equal [1, 2, 3, 1, 2], heard.map(&:seq)
-    assert_equal 2, heard.map(&:writer).uniq.size
+    received = records(5)
+    assert_equal ["first 0", "first 1", "first 2", "second 0", "second 1"], received.map(&:text)
+    assert_equal [1, 2, 3, 1, 2], received.map(&:seq)
+    assert_equal 2, received.map(&:writer).uniq.size
     again.close
     assert_empty Dir["#{folder}/*"]
   end
 
-  test "what cannot be taken over of one process holds up nothing of others" do
+  test "a folder that cannot be taken over delays no other folder" do
     may_lose
     endpoint = endpoint_for(:ipc_file)
     log = spooling(endpoint, linger: 0)
@@ -83,7 +84,7 @@ class LoggerSpoolTest < Godwit::TestCase
     %w[0 f].each do |digit|
       Dir.mkdir("#{folder}/#{digit * 32}") && Dir.mkdir("#{folder}/#{digit * 32}/lock")
     end
-    @ear = RecordPull.new(open_socket(:PULL).bind(endpoint))
+    @record_pull = RecordPull.new(open_socket(:PULL).bind(endpoint))
     spooling(endpoint).info("new")
     assert_equal %w[left new], records(2).map(&:text)
   end
@@ -96,7 +97,7 @@ class LoggerSpoolTest < Godwit::TestCase
     assert_operator log.stats.spooled, :>, 50
   end
 
-  test "a folder that is deleted while it is in use is made again; what was in it is told and " \
+  test "a folder that is deleted while it is in use is made again; its records are reported and " \
     "counted" do
     endpoint = endpoint_for(:ipc_file)
     log = spooling(endpoint)
@@ -109,19 +110,19 @@ class LoggerSpoolTest < Godwit::TestCase
       eventually { log.stats.to_h.values_at(:spooled, :dropped) == [2, 2] }
     end
     assert_match(/\Agodwit: log to .*2 records were in .*spool\S+, which is gone\n\z/, said)
-    @ear = RecordPull.new(open_socket(:PULL).bind(endpoint))
+    @record_pull = RecordPull.new(open_socket(:PULL).bind(endpoint))
     assert_equal [["three", 3], ["four", 4]], records(2).map { |one| [one.text, one.seq] }
     eventually { log.stats.spooled.zero? }
   end
 
-  test "a file that is deleted is no obstacle to what follows" do
+  test "a deleted file is no obstacle to later files" do
     endpoint = endpoint_for(:ipc_file)
     log = spooling(endpoint)
     log.info("one")
     spooled(log, 1)
     FileUtils.rm(Dir["#{folder}/*/*.seg"])
     _, said = capture_io do
-      @ear = RecordPull.new(open_socket(:PULL).bind(endpoint))
+      @record_pull = RecordPull.new(open_socket(:PULL).bind(endpoint))
       eventually { log.stats.dropped == 1 }
       log.info("two")
       assert_equal ["two", 2], record.then { |one| [one.text, one.seq] }
@@ -134,8 +135,8 @@ class LoggerSpoolTest < Godwit::TestCase
     log = spooling(endpoint, wire: :plain)
     log.info("first")
     spooled(log, 1)
-    @ear = RecordPull.new(open_socket(:PULL).bind(endpoint))
-    assert_match(/INFO -- : first$/, ear.recv(timeout: 5))
+    @record_pull = RecordPull.new(open_socket(:PULL).bind(endpoint))
+    assert_match(/INFO -- : first$/, record_pull.recv(timeout: 5))
   end
 
   test "bad settings are refused at once" do
@@ -159,12 +160,12 @@ class LoggerSpoolTest < Godwit::TestCase
     Process.kill(:KILL, Process.pid)
   RUBY
 
-  test "what a killed process has on the disk is sent by the next one" do
+  test "records that a killed process has on the disk are sent by the next process" do
     endpoint = endpoint_for(:ipc_file)
     assert_equal 9, run_child(KILLED, [endpoint, folder]).status.termsig
     log = spooling(endpoint)
     log.info("next")
-    @ear = RecordPull.new(open_socket(:PULL).bind(endpoint))
+    @record_pull = RecordPull.new(open_socket(:PULL).bind(endpoint))
     assert_equal [*(0...300).map { |index| "record #{index}" }, "next"], texts(301)
   end
 
@@ -192,17 +193,17 @@ class LoggerSpoolTest < Godwit::TestCase
     puts log.stats.spooled, Dir["#{ARGV[1]}/*"].size
   RUBY
 
-  test "forked children spool on their own, and leave it to the next process" do
+  test "forked children spool separately, and leave their records to the next process" do
     not_on :jruby, "it cannot fork"
     endpoint = endpoint_for(:ipc_file)
     assert_equal "100\n3\n", assert_child(run_child(FORKED, [endpoint, folder])).stdout
     log = spooling(endpoint)
     log.info("next")
-    @ear = RecordPull.new(open_socket(:PULL).bind(endpoint))
-    heard = texts(301)
-    assert_equal "next", heard.pop
-    assert_equal %w[child0 child1 parent], heard.map { |text| text[/\w+/] }.uniq.sort
-    heard
+    @record_pull = RecordPull.new(open_socket(:PULL).bind(endpoint))
+    received = texts(301)
+    assert_equal "next", received.pop
+    assert_equal %w[child0 child1 parent], received.map { |text| text[/\w+/] }.uniq.sort
+    received
       .group_by { |text| text[/\w+/] }
       .each { |name, some| assert_equal (0...100).map { |index| "#{name} #{index}" }, some }
   end
@@ -238,17 +239,17 @@ class LoggerSpoolTest < Godwit::TestCase
     await { log.stats.spooled == 20 }
   RUBY
 
-  test "a disk that was full takes what fits, and the rest once it has room again, in one folder" do
+  test "a full disk takes what fits, and the rest once it has room again, in one folder" do
     not_on :jruby, "it has no Process.setrlimit"
     may_lose
     endpoint = endpoint_for(:ipc_file)
     assert_equal "1\n", assert_child(run_child(ROOM_AGAIN, [endpoint, folder])).stdout
-    @ear = RecordPull.new(open_socket(:PULL).bind(endpoint))
+    @record_pull = RecordPull.new(open_socket(:PULL).bind(endpoint))
     spooling(endpoint).info("next")
     assert_equal [*1..20, 1], records(21).map(&:seq)
   end
 
-  test "what libzmq still had at the end comes again at the next start: none is lost" do
+  test "messages that libzmq still had at the end are sent again at the next start: none is lost" do
     may_lose
     endpoint = endpoint_for(:ipc_file)
     log = spooling(endpoint, linger: 0.05)
@@ -258,7 +259,7 @@ class LoggerSpoolTest < Godwit::TestCase
     accounts = Godwit::Logger::Reader.const_get(:Writers).new
     accounts.take(former.recv(timeout: 5))
     eventually { log.stats.sent > 100 }
-    capture_io { log.close } # the reader takes nothing meanwhile
+    capture_io { log.close } # the reader takes nothing in between
     assert_operator log.stats.spooled, :>, 3_000 - log.stats.sent
     log = spooling(endpoint)
     log.info("next")

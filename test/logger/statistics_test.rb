@@ -3,7 +3,8 @@
 require "test_helper"
 require_relative "made_records"
 
-# What a broadcaster remembers, alone. The extension's and Ruby's do the same.
+# The messages that a broadcaster remembers, alone. The extension's and Ruby's statistics do the
+# same.
 class LoggerStatisticsTest < Godwit::TestCase
   include MadeRecords
 
@@ -40,7 +41,7 @@ class LoggerStatisticsTest < Godwit::TestCase
     end
   end
 
-  each_kind "an account for each writer: gaps, late ones, levels, bytes" do |kind|
+  each_kind "statistics per writer: gaps, late records, levels, bytes" do |kind|
     statistics = Named.new(kind)
     sent = [frames(5), frames(6, level: 3), frames(9, level: 3), frames(9), frames(7)]
     statistics.record(*sent, frames(1, writer: writer(0xab), prog: "a.b%", host: "x" * 100))
@@ -63,7 +64,7 @@ class LoggerStatisticsTest < Godwit::TestCase
     assert_equal [other.except(:idle)], statistics.writers(1).map { |one| one.except(:idle) }
   end
 
-  each_kind "lines of plain writers and foreign messages are told apart" do |kind|
+  each_kind "lines of plain writers and foreign messages are distinguished" do |kind|
     statistics = Named.new(kind)
     statistics.record(*foreign, line("refused"), "D, [", "", "E", "text", line("x", level: "WARN"))
     assert_equal [foreign.size, 6, 0, 0],
@@ -73,7 +74,7 @@ class LoggerStatisticsTest < Godwit::TestCase
       statistics.messages.map { |message| Godwit::Logger::Record.parse(message).text }
   end
 
-  each_kind "what is kept is the newest, whole, in order, within its bounds" do |kind|
+  each_kind "the kept messages are the newest, whole, in order, within the bounds" do |kind|
     random = Random.new(7)
     [[10, 1 << 20], [1_000, 20_000], [50, 4_000]].each do |most, bytes|
       statistics = Named.new(kind, most: most, bytes: bytes)
@@ -101,7 +102,8 @@ class LoggerStatisticsTest < Godwit::TestCase
     end
   end
 
-  each_kind "one that would fill a quarter is not kept, and one may keep none at all" do |kind|
+  each_kind "a message that would fill a quarter is not kept, and most: 0 keeps none at " \
+    "all" do |kind|
     statistics = Named.new(kind, bytes: 4_000)
     statistics.record(frames(1), frames(2, text: "x" * 4_000), "x" * 10_000)
     assert_equal [[frames(1).last], 3],
@@ -116,7 +118,7 @@ class LoggerStatisticsTest < Godwit::TestCase
     1.upto(300) do |i|
       statistics.record(frames(1, writer: writer(i)), frames(3, writer: writer(i)))
     end
-    statistics.record(frames(4, writer: writer(1))) # heard again
+    statistics.record(frames(4, writer: writer(1))) # records arrive again
     301.upto(400) { |i| statistics.record(frames(1, writer: writer(i))) }
     assert_equal [300, 100, 701, 300],
       statistics.totals.values_at(:writers, :forgotten, :records, :lost)
@@ -127,7 +129,7 @@ class LoggerStatisticsTest < Godwit::TestCase
       statistics.writers(1).first.values_at(:writer, :first, :received, :lost)
   end
 
-  each_kind "statistics and a reader tell the same from the same messages" do |kind|
+  each_kind "statistics and a reader report the same for the same messages" do |kind|
     statistics = Named.new(kind)
     accounts = Godwit::Logger::Reader.const_get(:Writers).new
     random = Random.new(7)
@@ -201,7 +203,7 @@ class LoggerStatisticsTest < Godwit::TestCase
     assert_raises(RuntimeError) { statistics.open(1, 1, 1) }
   end
 
-  each_kind "a header is any JSON object with the numbers, as Python writes it; what is none is " \
+  each_kind "a header is any JSON object with the numbers, as Python writes it; another frame is " \
     "foreign" do |kind|
     numbers = {"writer" => WRITER, "seq" => 5, "tseq" => 5, "t_ns" => 1_795_177_867_123_456_789}
     python = ->(object) { JSON.generate(object, space: " ", object_nl: " ", array_nl: " ") }

@@ -25,7 +25,7 @@ class LoggerSummaryTest < Godwit::TestCase
       Summary.new.line(received: 1, lost: 1_234_567, writers: 1, foreign: 2)
   end
 
-  test "lag: the monotonic clock on one machine, the wall's elsewhere" do
+  test "lag: the monotonic clock on one machine, the wall clock between machines" do
     here, elsewhere = Summary.new(host: "web1"), Summary.new(host: "web2")
     [here, elsewhere].each do |summary|
       summary.add(record(0, 5 * SECOND), wall: 2 * SECOND, mono: 5 * SECOND + 1_000)

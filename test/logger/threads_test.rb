@@ -16,33 +16,33 @@ class LoggerThreadsTest < Godwit::TestCase
   test "eight threads: per thread in order, none lost, none mixed" do
     count = rounds(COUNT, stressed: 100)
     patient_callers do
-      heard, stats = hearing(logger) do |log|
+      received, stats = receiving(logger) do |log|
         Array
           .new(8) do |thread|
             in_thread { count.times { |number| log.info("#{thread} #{number}", t: thread) } }
           end
           .each(&:value)
       end
-      assert_in_order heard, stats
-      assert_equal [0, 8 * count], [stats.dropped, heard.size]
+      assert_in_order received, stats
+      assert_equal [0, 8 * count], [stats.dropped, received.size]
     end
   end
 
-  def assert_in_order(heard, stats)
-    seqs = heard.map(&:seq)
+  def assert_in_order(received, stats)
+    seqs = received.map(&:seq)
     assert_equal seqs.uniq.sort, seqs
     assert_equal stats.dropped, seqs.last - seqs.size
-    heard.map(&:text).grep(/\d \d/).group_by { |text| text[/\S+/] }.each_value do |ones|
+    received.map(&:text).grep(/\d \d/).group_by { |text| text[/\S+/] }.each_value do |ones|
       numbers = ones.map { |text| text[/\d+\z/].to_i }
       assert_equal numbers.uniq.sort, numbers
     end
   end
 
-  # They give way, so that the 10 ms do not become four threads' time slices, with more records than
-  # can be heard in time on a busy machine.
-  test "threads that are killed and timed out while they log: what arrives is whole, in order, " \
-    "and nothing hangs" do
-    heard, stats = hearing(logger) do |log|
+  # The threads yield, so that the 10 ms do not become four threads' time slices, with more records
+  # than a busy machine can receive in time.
+  test "threads that are killed and timed out while they log: records arrive whole, in order, " \
+    "and none hangs" do
+    received, stats = receiving(logger) do |log|
       ROUNDS.times do |round|
         victims =
           Array.new(3) do |thread|
@@ -59,12 +59,12 @@ class LoggerThreadsTest < Godwit::TestCase
       end
       log.info("last")
     end
-    assert_equal "last", heard.reject { |one| one.text.start_with?("dropped") }.last.text
-    assert_in_order heard, stats
+    assert_equal "last", received.reject { |one| one.text.start_with?("dropped") }.last.text
+    assert_in_order received, stats
   end
 
-  test "somebody kills the thread that sends: the next record starts another, and none is lost" do
-    not_on :jruby, "a kill there may lose what Queue#pop has just taken"
+  test "the thread that sends is killed: the next record starts another, and none is lost" do
+    not_on :jruby, "a kill there may lose the entry that Queue#pop has just taken"
     log = logger
     100.times do |number|
       log.info(number.to_s)
@@ -74,7 +74,7 @@ class LoggerThreadsTest < Godwit::TestCase
     assert_equal [*"0".."100"], records(101).map(&:text)
   end
 
-  test "somebody kills it in the midst of its work: each record arrives once" do
+  test "the thread that sends is killed during its work: each record arrives once" do
     log = logger
     sender = log.instance_variable_get(:@handle).current
     kills = 0
@@ -88,7 +88,7 @@ class LoggerThreadsTest < Godwit::TestCase
     assert_equal 2_000, kills
   end
 
-  # A thread that comes to that method of the writer says so, and waits until it may go on.
+  # A thread that reaches that method of the writer reports it, and waits until it may continue.
   # @return [Array(Thread::Queue, Thread::Queue)]
   def held_at(writer, method)
     here, go = Array.new(2) { Thread::Queue.new }
@@ -100,11 +100,12 @@ class LoggerThreadsTest < Godwit::TestCase
     [here, go]
   end
 
-  test "somebody kills it just before the logger is closed: its follower has linger, too" do
+  test "the thread that sends is killed just before the logger is closed: its successor has " \
+    "linger, too" do
     log = logger(nowhere, linger: 10)
     log.info("kept")
     writer = log.instance_variable_get(:@handle).current
-    # JRuby's Queue#pop may lose what a killed thread just took.
+    # JRuby's Queue#pop may lose the entry that a killed thread just took.
     eventually { writer.instance_variable_get(:@pending).any? }
     dying, go = held_at(writer, :spawn)
     writer.instance_variable_get(:@thread).kill
@@ -116,7 +117,7 @@ class LoggerThreadsTest < Godwit::TestCase
     closing.join
   end
 
-  test "who closes what another closes waits for him" do
+  test "a close beside another thread's close waits for it" do
     may_lose
     log = logger(nowhere, linger: 0)
     log.info("x")
@@ -134,8 +135,8 @@ class LoggerThreadsTest < Godwit::TestCase
     assert_equal 1, said.lines.size
   end
 
-  test "who closes while another's first record begins the sender waits for that, and leaves " \
-    "none behind" do
+  test "a close while another's first record starts the sender waits for that, and leaves none " \
+    "behind" do
     may_lose
     log = logger(nowhere, linger: 0)
     writer = log.instance_variable_get(:@handle).current
@@ -180,9 +181,9 @@ class LoggerThreadsTest < Godwit::TestCase
     assert_nil log.close
     assert_same log, log.reopen
     log.info("again")
-    heard = records(101)
-    assert_equal [*["x"] * 100, "again"].sort, heard.map(&:text).sort
-    assert_equal 2, heard.map(&:writer).uniq.size
+    received = records(101)
+    assert_equal [*["x"] * 100, "again"].sort, received.map(&:text).sort
+    assert_equal 2, received.map(&:writer).uniq.size
   end
 
   {"a queue" => {}, "a spool" => {overflow: :spool}}.each do |name, options|
@@ -207,25 +208,25 @@ class LoggerThreadsTest < Godwit::TestCase
       threads.each(&:join)
       log.close
       assert_equal [0, logged.sum], [log.stats.queued, log.stats.sent + log.stats.dropped]
-      heard = []
+      received = []
       poller = open_poller(*ears)
-      while heard.size < logged.sum - log.stats.dropped
+      while received.size < logged.sum - log.stats.dropped
         ready = poller.wait(5)
-        assert ready.any?, "only #{heard.size} of #{logged.sum} came"
+        assert ready.any?, "only #{received.size} of #{logged.sum} came"
         ready.each do |event|
-          heard.concat(Godwit::Logger::Record.parse_all(event.object.recv).map(&:text))
+          received.concat(Godwit::Logger::Record.parse_all(event.object.recv).map(&:text))
         end
       end
-      assert_equal heard.uniq, heard
+      assert_equal received.uniq, received
     end
   end
 
   test "an empty host is this machine, as on the command line" do
-    log = logger(ear.last_endpoint.sub("127.0.0.1", ""))
-    assert_includes log.inspect, ear.last_endpoint
+    log = logger(record_pull.last_endpoint.sub("127.0.0.1", ""))
+    assert_includes log.inspect, record_pull.last_endpoint
     log.info("here")
     assert_equal "here", record.text
-    log.reopen(ear.last_endpoint.sub("127.0.0.1", ""))
+    log.reopen(record_pull.last_endpoint.sub("127.0.0.1", ""))
     log.info("again")
     assert_equal "again", record.text
   end
@@ -236,7 +237,7 @@ class LoggerThreadsTest < Godwit::TestCase
     copy.progname = "two"
     log.info("1")
     copy.info("2")
-    heard = records(2)
-    assert_equal [%w[one two], [1, 2]], [heard.map(&:prog), heard.map(&:seq)]
+    received = records(2)
+    assert_equal [%w[one two], [1, 2]], [received.map(&:prog), received.map(&:seq)]
   end
 end

@@ -23,9 +23,9 @@ class LoggerTrapTest < Godwit::TestCase
       p log.stats.dropped
     RUBY
     assert_equal "0\n", result.stdout
-    heard = records(1010)
-    assert_equal (1..1010).to_a, heard.map(&:seq)
-    assert_equal (0...1000).to_a, heard.filter_map { |one| one.payload && one.payload["number"] }
+    received = records(1010)
+    assert_equal (1..1010).to_a, received.map(&:seq)
+    assert_equal (0...1000).to_a, received.filter_map { |one| one.payload && one.payload["number"] }
   end
 
   test "the first record of a process, and of a forked child, may be a handler's; it may carry " \
@@ -46,14 +46,14 @@ class LoggerTrapTest < Godwit::TestCase
       fire.call
       Process.wait(fork { fire.call; exit })
     RUBY
-    heard = records(2)
-    assert_equal heard.map { |one| one.pid.to_s }, heard.map { |one| one.error["message"] }
-    assert_equal [["t"], ["t"]], heard.map(&:tags)
-    assert_equal 2, heard.map(&:writer).uniq.size
+    received = records(2)
+    assert_equal received.map { |one| one.pid.to_s }, received.map { |one| one.error["message"] }
+    assert_equal [["t"], ["t"]], received.map(&:tags)
+    assert_equal 2, received.map(&:writer).uniq.size
   end
 
   test "in a handler a full queue drops, whatever the policy; close works there" do
-    not_on :jruby, "its trap handlers run in a thread of their own, which may wait"
+    not_on :jruby, "its trap handlers run in another thread, which may wait"
     %i[drop_new drop_old block].each do |policy|
       result = run_child(<<~RUBY)
         require "godwit"
@@ -76,14 +76,14 @@ class LoggerTrapTest < Godwit::TestCase
   end
 
   {"durable" => ["", "[1, 0]\nfalse"],
-   "spool" => ["overflow: :spool, ", "[0, 1]\ntrue"]}.each do |kind, (overflow, told)|
+   "spool" => ["overflow: :spool, ", "[0, 1]\ntrue"]}.each do |kind, (overflow, answers)|
     test "a handler asks a #{kind} logger how far it is: neither stats nor flush raises" do
       result = assert_child run_child(<<~RUBY, signal: :USR1)
         require "godwit"
         log = Godwit::Logger.new("ipc://#{scratch_dir}/nobody",
           linger: 0, #{overflow}#{kind}: "#{scratch_dir}/own")
         log.info("x")
-        Thread.pass until log.stats.to_h.values_at(:queued, :spooled) == #{told.lines.first}
+        Thread.pass until log.stats.to_h.values_at(:queued, :spooled) == #{answers.lines.first}
         trap("USR1") do
           p log.stats.to_h.values_at(:queued, :spooled), log.flush(timeout: 2) # JRuby waits so long
           $stderr = File.open(File::NULL, "w")
@@ -93,12 +93,12 @@ class LoggerTrapTest < Godwit::TestCase
         $stdout.syswrite("ready\n")
         sleep
       RUBY
-      assert_equal "ready\n#{told}\n", result.stdout
+      assert_equal "ready\n#{answers}\n", result.stdout
     end
   end
 
   test "a handler that logs does not raise where another thread waits for its records to go" do
-    not_on :jruby, "its trap handlers run in a thread of their own, which may wait"
+    not_on :jruby, "its trap handlers run in another thread, which may wait"
     result = assert_child run_child(<<~RUBY, signal: :USR1)
       require "godwit"
       log =

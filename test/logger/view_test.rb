@@ -39,7 +39,7 @@ class LoggerViewTest < Godwit::TestCase
     assert_includes line(record("gr\u00fcn \u2713")), " gr\u00fcn \u2713\n"
   end
 
-  test "a plain line shows what it tells" do
+  test "a plain line shows its fields" do
     assert_equal "12:31:07.123456 ERROR billing[4242] card refused\n",
       line(
         plain("E, [2026-11-20T12:31:07.123456 #4242] ERROR -- billing: card refused\n")
@@ -110,7 +110,7 @@ class LoggerViewTest < Godwit::TestCase
     end
   end
 
-  test "bytes that are no UTF-8, wherever they stand" do
+  test "bytes that are no UTF-8, at any place" do
     header =
       (%({"v":1,"writer":"#{"ab" * 16}","seq":7,"tseq":3,"t_ns":1,"tags":["\\ud800","\xff"],) +
        %("payload":{"\\ud800":"\\udfff","l":["\\ud800"]},"thread":"\\ud800"})).b
@@ -126,7 +126,7 @@ class LoggerViewTest < Godwit::TestCase
     assert_equal "t\ufffdx", JSON.parse(line(broken, format: :json))["text"]
   end
 
-  test "no field of a stranger's record steers the terminal, whatever the format" do
+  test "no field of a stranger's record controls the terminal, whatever the format" do
     header = {
       v: 1,
       writer: "id\e[2J\u202e",
@@ -155,7 +155,7 @@ class LoggerViewTest < Godwit::TestCase
     [10**40, -10**40, -1].each { |ns| assert_match(/ ERROR web1 /, line(record(time: ns))) }
   end
 
-  test "a format of one's own" do
+  test "a custom format" do
     one = record(tags: ["req-9"], payload: {user: 42}, thread: 8)
     assert_equal "2026-11-20 12:31:07.123456 ERROR web1 billing 4242 8 #{"ab" * 16} 7 [req-9] " \
       "card refused user=42 [req-9] card refused  user=42\n",
@@ -177,7 +177,7 @@ class LoggerViewTest < Godwit::TestCase
     )
   end
 
-  test "colours: levels, programs, what was found; none without color:" do
+  test "colours: levels, programs, matches of grep; none without color:" do
     one = record("card refused, card lost", payload: {card: 1})
     colored = line(one, color: true, highlight: [/card/, /lost/])
     assert_includes colored, "\e[31mERROR\e[0m"
@@ -196,7 +196,7 @@ class LoggerViewTest < Godwit::TestCase
       "o\e[1;7mne\e[0m\n    \e[1;7mtwo\e[0m\n    \e[1;7mthr\e[0mee\n"
   end
 
-  test "what others may send never raises" do
+  test "no message of another program raises" do
     random = Random.new(7)
     view = [
       View.new, View.new(format: :json), View.new(color: true, highlight: /a/),

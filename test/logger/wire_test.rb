@@ -10,7 +10,7 @@ class LoggerWireTest < Godwit::TestCase
     PAGE.scan(/^```json\n(.*?)^```$/m).flatten.flat_map(&:lines).map { |line| JSON.parse(line) }
   Record = Godwit::Logger::Record
 
-  # @return [Array<Hash>] those with this key
+  # @return [Array<Hash>] the entries with this key
   def vectors(key) = VECTORS.select { |vector| vector.key?(key) }.tap { |found| refute_empty found }
 
   test "topics" do
@@ -21,7 +21,7 @@ class LoggerWireTest < Godwit::TestCase
     end
   end
 
-  test "records, as whatever String they come" do
+  test "records, as any kind of String" do
     vectors("frames").each do |vector|
       frames = vector["frames"].map(&:b)
       [frames, frames.map(&:freeze), (frames.first if frames.size == 1)].compact.each do |message|
@@ -34,7 +34,7 @@ class LoggerWireTest < Godwit::TestCase
     end
   end
 
-  test "what is foreign" do
+  test "foreign messages" do
     vectors("foreign").each do |vector|
       message = vector["foreign"].map(&:b)
       assert_nil Record.parse(message), vector["foreign"].last

@@ -2,7 +2,7 @@
 
 require_relative "logs"
 
-# What a logger puts on the wire.
+# The messages that a logger sends.
 class LoggerWriterTest < Godwit::TestCase
   include Godwit::TestSupport::Logs
 
@@ -10,7 +10,7 @@ class LoggerWriterTest < Godwit::TestCase
     log = logger(progname: "billing", host: "web1")
     before = Process.clock_gettime(Process::CLOCK_REALTIME, :nanosecond)
     assert_equal true, log.tagged("req-9") { log.warn("card refused", user: 42) }
-    topic, header, text = ear.recv(timeout: 5)
+    topic, header, text = record_pull.recv(timeout: 5)
     assert_equal "WARN.billing.web1.", topic
     assert_equal "card refused", text
     data = JSON.parse(header)
@@ -25,7 +25,7 @@ class LoggerWriterTest < Godwit::TestCase
     assert_match Godwit::Logger::Record.send(:const_get, :HEAD), header
   end
 
-  test "seq counts the writer's records, tseq those of a topic" do
+  test "seq counts the writer's records, tseq the records of a topic" do
     log = logger(progname: "a")
     log.info("1")
     log.warn("2")
@@ -43,7 +43,7 @@ class LoggerWriterTest < Godwit::TestCase
     assert_equal ["a.b%", "h.x"], [one.prog, one.host]
   end
 
-  test "a message that changes after the call goes as it was" do
+  test "a message that changes after the call is sent unchanged" do
     log = logger
     text = +"before, and long enough to be no embedded string of Ruby's"
     payload = {list: [1]}
@@ -67,7 +67,7 @@ class LoggerWriterTest < Godwit::TestCase
     assert_equal [{"a" => 1}, {"b" => 2}, nil, nil, nil], shown.map(&:payload)
   end
 
-  test "a payload comes by keyword, as a Hash, or as both; with a block too" do
+  test "a payload is given by keyword, as a Hash, or as both; with a block too" do
     log = logger(progname: "main")
     log.info("x", {a: 1}, b: 2)
     log.info("other", a: 1) { "text" }
@@ -79,7 +79,7 @@ class LoggerWriterTest < Godwit::TestCase
       shown.map { |one| [one.text, one.prog] }
   end
 
-  test "what JSON refuses becomes its inspect" do
+  test "an object that JSON refuses becomes its inspect" do
     cycle = []
     cycle << cycle
     odd = Object.new
@@ -115,21 +115,21 @@ class LoggerWriterTest < Godwit::TestCase
     assert_equal "z" * 65_536, fourth.text
   end
 
-  test "<< goes as it is, at level ANY" do
+  test "<< is sent unchanged, at level ANY" do
     log = logger(progname: "a")
     assert_equal 4, log << "raw\n"
     one = record
     assert_equal ["ANY", "raw"], [one.label, one.text]
   end
 
-  test "plain: one frame, the line of Ruby's logger, without NUL" do
+  test "plain: a single frame, the line of Ruby's logger, without NUL" do
     log = logger(wire: :plain, progname: "old")
     log.warn("a\0b")
     log.tagged("t") { log.info("x") }
     log.formatter = proc { |severity, _, prog, text| "#{severity}|#{prog}|#{text}\n" }
     log.error("c")
     log << "raw\n"
-    lines = Array.new(4) { ear.recv(timeout: 5) }
+    lines = Array.new(4) { record_pull.recv(timeout: 5) }
     assert_match(
       /\AW, \[\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6} ##{Process.pid}\]  WARN -- old: ab\z/, lines[0]
     )
@@ -169,7 +169,7 @@ class LoggerWriterTest < Godwit::TestCase
     assert_equal 1, shown.map(&:writer).uniq.size
   end
 
-  test "each thread has a number of its own" do
+  test "each thread has its own number" do
     log = logger
     log.info("x")
     in_thread { log.info("x") }.join

@@ -6,8 +6,8 @@ require "rexml/document"
 
 module Godwit
   module TestSupport
-    # Runs test files under valgrind, on an extension compiled for it, and says which of valgrind's
-    # findings are ours. test/memory/README.md tells how each kind was seen to be found.
+    # Runs test files under valgrind, on an extension compiled for it, and prints the findings that
+    # are ours. test/memory/README.md shows how each kind of error was proved to be found.
     class Valgrind
       ROOT = File.expand_path("../..", __dir__)
       WORK = File.join(ROOT, "tmp/memory")
@@ -17,17 +17,17 @@ module Godwit
       RUBY = %r{/(libruby[^/]*\.so|ruby[\d.]*\z)}
       BELOW = %r{/(vgpreload_|libstdc\+\+|libc\.so)}
       DEEPEST = 1 # how many functions Ruby has between ZALLOC and calloc
-      # It takes a slot of Ruby's heap and no memory; what is allocated in it is the collector's,
+      # It takes a slot of Ruby's heap and no memory; memory allocated in it is the collector's,
       # which it may have to start.
       SLOT = "rb_data_typed_object_wrap"
       RUBYS_ALLOCATORS = /\A(ruby_x\w+|rb_x\w+|ruby_mimmalloc|rb_data_(typed_)?object_\w+)\z/
 
-      # Ruby's fibers have stacks of their own, half a megabyte apart, which valgrind must not take
-      # for one that grew: smaller than their distance, larger than any frame.
+      # Ruby's fibers have separate stacks, half a megabyte apart, which valgrind must not take for
+      # a stack that grew: smaller than their distance, larger than any frame.
       LARGEST_FRAME = 200_000
 
       # The bundle first: it puts lib/ at the front of the load path, and the extension for valgrind
-      # must stand before that.
+      # must be in front of that.
       LOADER = <<~RUBY
         require "bundler/setup"
         $LOAD_PATH.unshift("#{ROOT}/test", "#{WORK}/lib")
@@ -38,8 +38,8 @@ module Godwit
         end
       RUBY
 
-      # One of valgrind's findings: its kind, what it says, its stacks of [object, function, place],
-      # and what it says of the address.
+      # One of valgrind's findings: its kind, its message, its stacks of [object, function, place],
+      # and the text about the address.
       Finding = Struct.new(:kind, :what, :stacks, :address) do
         def leak? = kind.start_with?("Leak_")
 
@@ -62,13 +62,13 @@ module Godwit
 
         private
 
-        # The stack of a fiber: mapped memory, of which valgrind does not know how far it is in use,
-        # since Debian's Ruby does not tell. What we could have freed too soon is malloc's, and
-        # valgrind calls it a block.
+        # The stack of a fiber is mapped memory. Valgrind does not know how much of it is in use,
+        # since Debian's Ruby does not report it. Memory that we could free too soon is malloc's,
+        # and valgrind calls it a block.
         def of_a_stack? = address.to_s.match?(/anonymous segment|stack/)
 
-        # What Ruby allocates for its own objects it does not free at exit, also when the extension
-        # asked for the object.
+        # Memory that Ruby allocates for its own objects it does not free at exit, also when the
+        # extension asked for the object.
         def leaked_by_us?
           return false unless kind == "Leak_DefinitelyLost"
           above = stacks.first.drop_while { |object, *| object.match?(BELOW) }
@@ -78,8 +78,9 @@ module Godwit
         end
 
         # Whether Ruby allocated it for the extension's ZALLOC or ALLOC. Where its functions have no
-        # names: the bytes of its Strings and Arrays come from malloc, what it clears for others
-        # comes from calloc, and a deeper stack is Ruby making a class, or the collector at work.
+        # names: the bytes of its Strings and Arrays come from malloc, memory that it clears for
+        # others comes from calloc, and a deeper stack is Ruby making a class, or the collector at
+        # work.
         def for_us?(rubys)
           names = rubys.map { |_, function, _| function }
           return false if names.include?(SLOT)
@@ -89,10 +90,10 @@ module Godwit
       end
 
       class << self
-        # Valgrind loses track of what is written in stacks that a fiber switches to.
+        # Valgrind loses track of memory written in stacks that a fiber switches to.
         def fibers?(file) = File.read(File.join(ROOT, file)).match?(/Fiber|[Aa]sync|Scheduler/)
 
-        # With -g and little optimisation, so that stacks say what happened; apart from the usual
+        # With -g and little optimisation, so that stacks are readable; separate from the usual
         # build.
         def build
           folder = "#{WORK}/build"
@@ -101,7 +102,7 @@ module Godwit
           system(RbConfig.ruby, "#{ROOT}/ext/godwit/extconf.rb", **options) &&
             system("make", "ARCH_FLAG=-g -O1", **options) ||
             abort("the extension does not compile: #{folder}/build.log")
-          # Renamed, not written over: another run may be using the old one.
+          # Renamed, not written over: another run may be using the old file.
           FileUtils.cp("#{folder}/godwit_ext.so", "#{folder}/godwit_ext.so.new")
           FileUtils.mv("#{folder}/godwit_ext.so.new", "#{WORK}/lib/godwit/godwit_ext.so")
         end
@@ -109,14 +110,14 @@ module Godwit
         def installed? = system("command -v valgrind >/dev/null")
       end
 
-      # @param files [Array<String>] test files, relative to the project's root, to run in one
+      # @param files [Array<String>] test files, relative to the project's root, to run in the same
       #   process
       def initialize(files)
         @files = files
         @name = files.first.tr("/", "-").delete_suffix(".rb")
       end
 
-      # @return [Array<Finding>] what is ours
+      # @return [Array<Finding>] the findings that are ours
       def run
         FileUtils.mkdir_p(WORK)
         @log = "#{WORK}/#{@name}.log"
@@ -173,7 +174,7 @@ module Godwit
 
       # A process that was killed leaves its XML without an end.
       def findings
-        # Nearly all of it is Ruby's, and REXML takes its time.
+        # Nearly all findings are Ruby's, and REXML is slow.
         ours = File.read(@xml).scan(%r{<error>.*?</error>}m).grep(OURS)
         REXML::Document.new("<all>#{ours.join}</all>").root.elements.map do |error|
           Finding.new(

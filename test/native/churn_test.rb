@@ -2,14 +2,14 @@
 
 require "test_helper"
 
-# Sockets that come and go one after the other, each for one message.
+# Sockets that are made and closed one after the other, each for one message.
 class ChurnTest < Godwit::TestCase
-  # What counts the peers of a socket listens by a name of its own, which libzmq may not have let go
-  # of yet when the memory of a closed socket is a new one's.
+  # The counter of a socket's peers listens on its own name. libzmq may not have released that name
+  # yet when a new socket gets the memory of a closed one.
   test "3,000 sockets in a row, each connects, sends and closes" do
     pull = open_socket(:PULL, recv_hwm: 0).bind(endpoint_for(:inproc))
-    # What nobody has received keeps its sender's socket and name in libzmq, which has room for some
-    # 3,000.
+    # A message without a receiver keeps its sender's socket and name in libzmq, which has room for
+    # some 3,000.
     got = Array.new(rounds(15, stressed: 2)) do |round|
       200.times do |number|
         Godwit::PUSH.connect(pull.last_endpoint, context: context) do |push|

@@ -41,10 +41,10 @@ class ContextsTest < Godwit::TestCase
     assert_child(result)
   end
 
-  # Those who wait leave their socket a little later than the context looks for the longest linger.
+  # Waiting threads leave their socket a little later than the context looks for the longest linger.
   test "Context#close gives linger to sockets that others wait on" do
     home = own(Godwit::Context.new(linger: 20))
-    endpoint = endpoint_for(:ipc) # that nobody has had
+    endpoint = endpoint_for(:ipc) # that no receiver has taken
     dealer = own(Godwit::DEALER.connect(endpoint, context: home, reconnect_interval: 0.01))
     dealer.send("late")
     waiter = in_thread { dealer.recv }
@@ -103,9 +103,9 @@ class ContextsTest < Godwit::TestCase
     refute kept.readable?
   end
 
-  # The number of its descriptor is used again at once: who still sleeps on it would hear of
-  # another's events.
-  test "no socket is closed before the last who waits on it has left" do
+  # The number of its descriptor is used again at once: a thread that still sleeps on it would get
+  # another object's events.
+  test "no socket is closed before its last waiter has left" do
     assert_child(run_child(<<~RUBY, deadline: 20, env: Godwit::TestSupport::Shim.windows))
       require "godwit"
       require "fiddle"
@@ -119,7 +119,7 @@ class ContextsTest < Godwit::TestCase
         until_waiting(pull, 10)
         pull.close
         unless waiters.map(&:value).uniq == [Godwit::ClosedError]
-          abort "a waiter heard of something else"
+          abort "a waiter got another object's event"
         end
       end
       abort "\#{closed_under_wait.call} sockets were" if closed_under_wait.call > 0
@@ -154,8 +154,8 @@ class ContextsTest < Godwit::TestCase
 
   private
 
-  # libzmq forgets a name a moment after its socket. With a new socket for each try the closed ones
-  # would pile up meanwhile, until there are too many.
+  # libzmq releases a name a moment after its socket. With a new socket for each try the closed
+  # sockets would pile up until there are too many.
   def bind_when_free(socket, endpoint)
     socket.bind(endpoint)
   rescue Godwit::AddressInUseError

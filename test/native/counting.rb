@@ -2,7 +2,7 @@
 
 module Godwit
   module TestSupport
-    # What something costs: objects, descriptors, memory.
+    # The cost of an operation: objects, descriptors, memory.
     module Counting
       private
 

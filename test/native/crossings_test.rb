@@ -3,8 +3,8 @@
 require "test_helper"
 require_relative "shim/shim"
 
-# What is paid per wait and never per message: Ruby's lock, a system call, a look, a crossing into
-# the extension (laws 1, 2 and 4).
+# Costs that occur per wait and never per message: Ruby's lock, a system call, a look, a crossing
+# into the extension (laws 1, 2 and 4).
 class CrossingsTest < Godwit::TestCase
   COUNT = 20_000
 
@@ -46,7 +46,7 @@ class CrossingsTest < Godwit::TestCase
 
   # Reading ZMQ_EVENTS, or looking for edges, after each message would cost more than the messages
   # themselves (law 2).
-  test "with nobody waiting, no message costs a look at the socket" do
+  test "without waiters, no message costs a look at the socket" do
     assert_child(run_child(<<~RUBY, env: Godwit::TestSupport::Shim.windows))
       #{SHIM}
       pull = Godwit::PULL.bind("inproc://a", context: context, recv_hwm: 0)
@@ -64,8 +64,8 @@ class CrossingsTest < Godwit::TestCase
     RUBY
   end
 
-  # libzmq looks at its commands once in a millisecond when it only sends: one that waits has to
-  # make it look, or it turns in a circle, for the descriptor stays readable.
+  # libzmq processes its commands once in a millisecond when it only sends: a waiter has to make
+  # libzmq process them, or it loops, since the descriptor stays readable.
   test "a sender that waits for room tries few times for each message" do
     assert_child(run_child(<<~RUBY, deadline: 25, env: Godwit::TestSupport::Shim.windows))
       #{SHIM}

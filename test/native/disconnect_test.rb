@@ -2,7 +2,7 @@
 
 require "test_helper"
 
-# libzmq aborts when a socket that was asked for its events disconnects from the peer whose message
+# libzmq aborts when a socket disconnects, after a read of its events, from the peer whose message
 # it has begun to read.
 class DisconnectTest < Godwit::TestCase
   PAIRS = {ROUTER: :DEALER, REP: :REQ, SUB: :PUB, XSUB: :XPUB}.freeze
@@ -31,7 +31,8 @@ class DisconnectTest < Godwit::TestCase
       end
     end
 
-    test "what a #{type} keeps comes before what others send, and a poller tells of it" do
+    test "messages that a #{type} keeps come before other peers' messages, and a poller reports " \
+      "them" do
       socket, peer = connected(type, other)
       second = open_socket(other).bind(endpoint_for(:inproc))
       socket.connect(second.last_endpoint)
@@ -49,7 +50,7 @@ class DisconnectTest < Godwit::TestCase
     end
   end
 
-  test "a REP whose peer is disconnected while it reads, replies and goes on" do
+  test "a REP whose peer is disconnected while it reads can reply and continue" do
     rep, req = connected(:REP, :REQ)
     req.send("one")
     assert rep.wait_readable(5)
@@ -60,8 +61,8 @@ class DisconnectTest < Godwit::TestCase
     rep.connect(other.last_endpoint)
     other.send("two")
     assert_equal "two", rep.recv(timeout: 5)
-    rep.send("heard")
-    assert_equal "heard", other.recv(timeout: 5)
+    rep.send("received")
+    assert_equal "received", other.recv(timeout: 5)
   end
 
   private

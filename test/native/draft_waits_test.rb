@@ -10,7 +10,7 @@ class DraftWaitsTest < Godwit::TestCase
   include DraftPairs
 
   if Godwit.has?(:draft)
-    test "who asks for events swallows no wake-up of one who waits" do
+    test "a call of events swallows no wake-up of a waiter" do
       server, client, id = server_and_client
       got = Queue.new
       in_thread { 300.times { got << client.recv } }
@@ -23,7 +23,7 @@ class DraftWaitsTest < Godwit::TestCase
 
     # The shim gives libzmq's thread the time to bring the message just then.
     %i[recv wait_readable].each do |way|
-      test "a message that comes between the try and the wait ends the wait (#{way})" do
+      test "a message that arrives between the try and the wait ends the wait (#{way})" do
         env =
           Godwit::TestSupport::Shim.windows(after: 300).merge(
             "LD_LIBRARY_PATH" => ENV["LD_LIBRARY_PATH"]
@@ -42,7 +42,7 @@ class DraftWaitsTest < Godwit::TestCase
       end
     end
 
-    test "of many who wait, each gets what is there for it" do
+    test "each of many waiters gets its message" do
       server, client, id = server_and_client
       100.times do |round|
         waiting = Array.new(5) { in_thread { client.recv(timeout: 5) } }
@@ -61,7 +61,7 @@ class DraftWaitsTest < Godwit::TestCase
       open.call
       before = count.call
       20.times { open.call }
-      # libzmq's reaper takes its time
+      # libzmq's reaper closes later
       eventually("descriptors are left") { count.call <= before + 8 }
       assert_operator count.call, :<=, before + 8
     end

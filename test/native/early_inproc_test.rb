@@ -15,7 +15,7 @@ class EarlyInprocTest < Godwit::TestCase
     assert eventually("#{descriptors - before} are left") { descriptors <= before + 2 }
   end
 
-  test "with linger 0 what a closed socket sent is dropped, and leaves no descriptor behind" do
+  test "with linger 0 a closed socket's messages are dropped, and it leaves no descriptor behind" do
     endpoint = endpoint_for(:inproc)
     open_socket(:PUSH).connect(endpoint).close
     before = descriptors
@@ -26,7 +26,7 @@ class EarlyInprocTest < Godwit::TestCase
     assert eventually("#{descriptors - before} are left") { descriptors <= before + 6 }
   end
 
-  test "with linger a socket that binds later receives what a closed socket sent" do
+  test "with linger a socket that binds later receives a closed socket's messages" do
     endpoint = endpoint_for(:inproc)
     open_socket(:PUSH, linger: nil).connect(endpoint).send(%w[a b]).close
     pull = open_socket(:PULL).bind(endpoint)
@@ -34,7 +34,7 @@ class EarlyInprocTest < Godwit::TestCase
     assert_equal [endpoint, endpoint], [pull.last_endpoint, pull.get(:last_endpoint)]
   end
 
-  test "what a closed socket sent goes when its linger has passed" do
+  test "a closed socket's messages are dropped when its linger has passed" do
     endpoint = endpoint_for(:inproc)
     open_socket(:PUSH).connect(endpoint).close
     before = descriptors
@@ -42,15 +42,14 @@ class EarlyInprocTest < Godwit::TestCase
     over = monotonic + 0.02
     swept = eventually("more than #{before} descriptors are left") do
       all_over = monotonic > over
-      open_socket(:PUSH).connect(endpoint).close # the next such call ends what is over
+      open_socket(:PUSH).connect(endpoint).close # the next such call closes expired sockets
       all_over && descriptors <= before + 2
     end
     assert swept
     assert_equal :wait_readable, open_socket(:PULL).bind(endpoint).recv_nonblock(exception: false)
   end
 
-  test "requests that were given up leave no descriptor, and a server that binds later gets none " \
-    "of them" do
+  test "abandoned requests leave no descriptor, and a server that binds later gets none of them" do
     endpoint = endpoint_for(:inproc)
     req = open_socket(:REQ).connect(endpoint)
     assert_raises(Godwit::TimeoutError) { req.request("stale", timeout: 0.001) }

@@ -2,12 +2,12 @@
 
 require "test_helper"
 
-# The extension takes no lock for what Ruby notes of a socket, and another thread may have its turn
-# after any method, one that is written in C too.
+# The extension takes no lock for the state that Ruby keeps of a socket. Another thread may run
+# after any method, also after a method written in C.
 class EndpointsTest < Godwit::TestCase
-  # Of each method, what another thread does as soon as it has ended within the call.
+  # Of each method, the action of another thread as soon as the method has ended within the call.
   {select: :bind, "-": :bind, _unbind: :bind, reverse: :unbind}.each do |method, what|
-    test "what another thread does at the end of #{method} while this one unbinds is kept " \
+    test "an endpoint changed by another thread at the end of #{method} during an unbind is kept " \
       "(#{what})" do
       pull = open_socket(:PULL).bind("inproc://old", "inproc://other")
       after(
@@ -17,14 +17,14 @@ class EndpointsTest < Godwit::TestCase
     end
   end
 
-  test "what another thread binds while this one binds is kept" do
+  test "endpoints that another thread binds during a bind are kept" do
     pull = open_socket(:PULL)
     after(:+, -> { pull.bind("inproc://new") }) { pull.bind("inproc://old") }
     assert_equal %w[inproc://new inproc://old], pull.endpoints.sort
   end
 
-  test "an option that another thread sets meanwhile is there in the socket that REQ#request " \
-    "makes anew" do
+  test "an option that another thread sets meanwhile holds for the socket that REQ#request " \
+    "recreates" do
     router = open_socket(:ROUTER).bind(endpoint_for(:inproc))
     req = open_socket(:REQ).connect(router.last_endpoint)
     after(:merge, -> { req.backlog = 7 }) { req.linger = 5 }

@@ -7,14 +7,14 @@ require "support/tiny_scheduler"
 ENV["CONSOLE_LEVEL"] ||= "fatal"
 require "async"
 
-# Waiting in fibers: under the async gem's scheduler, and under one that has Ruby's four methods and
-# no more.
+# Waits in fibers: under the async gem's scheduler, and under a scheduler that has only Ruby's four
+# methods.
 class FibersTest < Godwit::TestCase
   under_gc_stress
 
   Tiny = Godwit::TestSupport::TinyScheduler
 
-  test "task.stop ends every waiting fiber, and the socket goes on" do
+  test "task.stop ends every waiting fiber, and the socket stays usable" do
     pull, push = connected_pair(:PULL, :PUSH)
     Sync do |task|
       tasks = [
@@ -28,7 +28,7 @@ class FibersTest < Godwit::TestCase
     end
   end
 
-  test "with_timeout ends a wait, and the socket goes on" do
+  test "with_timeout ends a wait, and the socket stays usable" do
     pull, push = connected_pair(:PULL, :PUSH)
     Sync do |task|
       10.times do
@@ -135,7 +135,7 @@ class FibersTest < Godwit::TestCase
     end
   end
 
-  # The thread dies, its fiber is never resumed, and nobody is told: the collector finds the waiter.
+  # The thread dies, and its fiber is never resumed or notified: the collector finds the waiter.
   test "a fiber left behind by its thread leaves the socket usable and closable" do
     pull, push = connected_pair(:PULL, :PUSH)
     5.times { leave_fiber_behind(pull) }
@@ -161,8 +161,8 @@ class FibersTest < Godwit::TestCase
     waiter = in_thread { pull.recv }
     until_waiting(pull)
     push.send("x")
-    pull.events # swallows the edge, and wakes the first in line: nobody
-    # The collector may have to come by first; the waiter's own eyes on the descriptor do not help
+    pull.events # consumes the edge, and wakes the first waiter, which is gone
+    # The collector may have to run first; the waiter's own poll of the descriptor does not help
     # here.
     assert eventually("the wake-up went with the fiber") { collect || waiter.join(0) }
     assert_equal "x", waiter.value
@@ -214,7 +214,7 @@ class FibersTest < Godwit::TestCase
   end
 
   # From another stack and from this one, a little deeper each time: unused places of either may
-  # still point to what shall go.
+  # still point to the object.
   def collect
     Thread.new { GC.start }.join
     @depth = (@depth.to_i + 1) % 32

@@ -5,7 +5,8 @@ require "fiddle"
 require "timeout"
 require_relative "counting"
 
-# What frames and Strings in place mean for the collector, for memory views and for threads (law 6).
+# The effect of frames and Strings in place on the collector, on memory views and on threads (law
+# 6).
 class NativeFramesTest < Godwit::TestCase
   include Godwit::TestSupport::Counting
 
@@ -36,7 +37,7 @@ class NativeFramesTest < Godwit::TestCase
 
   {
     "received frames of 1 MiB, dropped without close," => "push.send(data)",
-    # Each with memory of its own.
+    # Each with separate memory.
     "Strings of 1 MiB, sent in place and forgotten," => "push.send(('x' * data.size).freeze)"
   }.each do |what, send|
     test "3,000 #{what} peak below 150 MB" do
@@ -49,9 +50,9 @@ class NativeFramesTest < Godwit::TestCase
     end
   end
 
-  test "Strings that libzmq holds stay and stay where they are, whatever the collector does" do
+  test "Strings that libzmq holds stay alive and in place, whatever the collector does" do
     endpoint = endpoint_for(:ipc_file)
-    push = open_socket(:PUSH, send_hwm: 0).connect(endpoint) # nobody there yet
+    push = open_socket(:PUSH, send_hwm: 0).connect(endpoint) # no subscriber yet
     before = pinned
     trackers =
       Array.new(50) { |number| push.send((number.chr.b * (200_000 + number)).freeze, track: true) }
@@ -59,7 +60,7 @@ class NativeFramesTest < Godwit::TestCase
     3.times { GC.start }
     GC.compact
     GC.verify_compaction_references(toward: :empty)
-    churn = Array.new(200) { "z" * 200_000 } # would take the place of what was freed
+    churn = Array.new(200) { "z" * 200_000 } # would take the place of freed memory
     refute trackers.any?(&:done?)
     pull = open_socket(:PULL, recv_hwm: 0).bind(endpoint)
     50.times do |number|
@@ -71,7 +72,7 @@ class NativeFramesTest < Godwit::TestCase
     eventually { pinned <= before }
   end
 
-  test "what arrives of Strings in place is what was sent, under the collector" do
+  test "Strings in place arrive unchanged, under the collector" do
     pull, push = connected_pair(:PULL, :PUSH, recv_hwm: 2, send_hwm: 2)
     receiver = in_thread do
       Array.new(60) do |number|
@@ -121,7 +122,7 @@ class NativeFramesTest < Godwit::TestCase
     assert tracker.wait(5)
   end
 
-  test "sends in place that would block, time out or fail release what they held" do
+  test "sends in place that would block, time out or fail release their Strings" do
     push = open_socket(:PUSH, send_hwm: 1)
     data = ("x" * LARGE).freeze
     before = pinned
@@ -132,7 +133,7 @@ class NativeFramesTest < Godwit::TestCase
     assert_nil push.close
   end
 
-  test "what libzmq is done with leaves the list of pins, without a collection" do
+  test "Strings that libzmq is done with leave the list of pins, without a collection" do
     pull, push = connected_pair(:PULL, :PUSH, transport: :inproc, copy_threshold: 1000)
     data = ("x" * 1000).freeze # newer Rubies embed up to 640 bytes
     GC.disable
@@ -179,7 +180,7 @@ class NativeFramesTest < Godwit::TestCase
     assert(trackers.all? { |tracker| tracker.wait(5) })
   end
 
-  test "a Tracker#wait ends by Thread#kill, by Timeout, and for all who wait" do
+  test "a Tracker#wait ends by Thread#kill, by Timeout, and for all waiters" do
     push = open_socket(:PUSH, linger: 0).connect("tcp://127.0.0.1:1")
     tracker = push.send(("x" * LARGE).freeze, track: true)
     waiter = in_thread { tracker.wait }

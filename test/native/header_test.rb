@@ -21,7 +21,7 @@ class HeaderTest < Godwit::TestCase
     assert_predicate status, :success?, said
   end
 
-  test "a wrong one, and a name that zmq.h does not have, would be seen" do
+  test "a wrong value, and a name that zmq.h does not have, would be found" do
     constants, errors, options = Generate.tables
     linger = options.fetch("socket").find { |option| option[:name] == :linger }
     breaks = {

@@ -3,7 +3,7 @@
 require "test_helper"
 require "open3"
 
-# What is said when the extension, or its libzmq, cannot be loaded. Nothing falls back to the other
+# Errors when the extension, or its libzmq, cannot be loaded. There is no fallback to the other
 # backend.
 class NativeLoadingTest < Godwit::TestCase
   PROGRAM = <<~RUBY
@@ -16,7 +16,7 @@ class NativeLoadingTest < Godwit::TestCase
   RUBY
   EXTENSION = File.expand_path("../../lib/godwit/godwit_ext.so", __dir__)
 
-  # What a copy of the library says, whose extension is what the block makes of it; nil: there is
+  # The output of a copy of the library, whose extension is what the block makes of it; nil: it has
   # none.
   def said(env = {})
     home = Dir.mktmpdir(nil, scratch_dir)
@@ -30,21 +30,21 @@ class NativeLoadingTest < Godwit::TestCase
 
   def assert_told(said, *words)
     words.each { |word| assert_includes said, word }
-    assert_match(/\nnil\n\z/, said, "one error, with no cause to read first")
+    assert_match(/\nnil\n\z/, said, "a single error without a cause")
   end
 
   test "a copy loads" do
     assert_equal "native\n", said { |bytes| bytes }
   end
 
-  test "without the extension there is no falling back, but the ways to get one" do
+  test "without the extension there is no fallback, but advice how to get one" do
     assert_told(
       said { nil }, "C extension is not there (cannot load such file -- godwit/godwit_ext)",
       "gem pristine godwit", "bin/setup", "GODWIT_BACKEND=ffi"
     )
   end
 
-  test "without its libzmq: what was looked for, where, what to install" do
+  test "without its libzmq: the error lists names, folders, and the package to install" do
     text = said("LD_LIBRARY_PATH" => "/here") { |bytes| bytes.gsub("libzmq.so.5", "libzmq.so.9") }
     assert_told(
       text,
@@ -67,7 +67,7 @@ class NativeLoadingTest < Godwit::TestCase
     )
   end
 
-  test "an old libzmq says which one is needed" do
+  test "an old libzmq's error names the needed version" do
     names =
       Open3.capture2("nm", "-D", "--undefined-only", EXTENSION).first.scan(/\bzmq_\w+/) -
       ["zmq_version"]
@@ -86,7 +86,7 @@ class NativeLoadingTest < Godwit::TestCase
     )
   end
 
-  # What extconf.rb says of a libzmq of that version in a folder; nil: there is none.
+  # The message of extconf.rb for a libzmq of that version in a folder; nil: there is none.
   def extconf(version)
     home = Dir.mktmpdir(nil, scratch_dir)
     if version
@@ -118,7 +118,7 @@ class NativeLoadingTest < Godwit::TestCase
     result.stderr
   end
 
-  test "a build without libzmq, or with an old one, says what to install" do
+  test "a build without libzmq, or with an old libzmq, names the package to install" do
     assert_match(/\A\n.* names folders without zmq.h or libzmq: /, extconf(nil))
     assert_match(/\A\nlibzmq was found, but it is older than 4.3.0.\n/, extconf("4.2.5"))
   end

@@ -68,8 +68,8 @@ class NativeLoopTest < Godwit::TestCase
   end
 
   # As Timeout and Ctrl-C do, here at each line in turn.
-  test "an interrupt in the midst of registering and removing leaves a loop that can be put " \
-    "right, and does not spin" do
+  test "an interrupt during a register or remove leaves a loop that can be repaired, and does " \
+    "not spin" do
     pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
     push.send("x")
     {"registering" => ->(loop) { loop.readable(pull) {} },
@@ -97,21 +97,21 @@ class NativeLoopTest < Godwit::TestCase
     end
   end
 
-  test "one that comes between a change and the wake-up leaves no loop asleep" do
+  test "an interrupt between a change and the wake-up leaves no loop asleep" do
     at_each_line(LINES, least: 5) do |interrupted|
       Godwit::Loop.new do |loop|
         running = running(loop)
         again = [interrupted.call { loop.post {} }, interrupted.call { loop.after(0) {} }]
         eventually { loop.empty? }
         again << interrupted.call { loop.stop }
-        loop.stop unless loop.instance_variable_get(:@stopping) # it came before
+        loop.stop unless loop.instance_variable_get(:@stopping) # the stop came before
         assert_equal :stopped, running.value
         again.any?
       end
     end
   end
 
-  test "one that comes as the last thing is removed, or the loop closed, leaves no loop asleep" do
+  test "an interrupt as the last object is removed, or the loop closed, leaves no loop asleep" do
     pull = open_socket(:PULL)
     at_each_line(LINES, least: 5) do |interrupted|
       Godwit::Loop.new do |loop|
@@ -131,7 +131,7 @@ class NativeLoopTest < Godwit::TestCase
     end
   end
 
-  test "one in the midst of run's end leaves a loop that runs again" do
+  test "an interrupt during run's end leaves a loop that runs again" do
     Godwit::Loop.new do |loop|
       lines = 0
       trace =
@@ -195,7 +195,7 @@ class NativeLoopTest < Godwit::TestCase
     in_thread { loop.run(forever: forever) }.tap { until_waiting(loop) }
   end
 
-  # @return [Boolean] whether it came to that line of the library
+  # @return [Boolean] whether that line of the library was reached
   def interrupt_at(line)
     stop = Class.new(Exception) # standard:disable Lint/InheritException -- as an interrupt is
     count = 0

@@ -4,20 +4,17 @@ require "test_helper"
 require "support/tiny_scheduler"
 require_relative "shim/shim"
 
-# The moments in which a wake-up can be lost, made wide (shim/windows.c) or brought about one by
-# one.
+# The moments in which a wake-up can be lost, made longer (shim/windows.c) or caused one by one.
 class LostWakeupTest < Godwit::TestCase
   Shim = Godwit::TestSupport::Shim
   ROUNDS = 300
 
-  # On two cores the one who waits often sees the edge before it is swallowed, and so saves the
-  # other.
+  # On two cores the waiter often sees the edge before it is swallowed, and so saves the other.
   ONE_CORE = 'system("taskset", "-cp", "0", Process.pid.to_s, out: File::NULL)'
 
-  # Settling the others reads ZMQ_EVENTS, and with it swallows what the caller itself is about to
-  # wait for.
-  test "a receiver beside a blocked sender hears of a message that comes as it settles the " \
-    "sender" do
+  # Settling the others reads ZMQ_EVENTS, and with it swallows the edge that the caller itself is
+  # about to wait for.
+  test "a receiver beside a blocked sender notices a message that comes as it settles the sender" do
     child = start_child(<<~RUBY, [ROUNDS], env: Shim.windows(events: 200))
       require "godwit"
       #{ONE_CORE}
@@ -43,7 +40,7 @@ class LostWakeupTest < Godwit::TestCase
     assert_includes assert_child(child.finish).stdout, "done"
   end
 
-  test "a sender beside a waiting receiver hears of room that comes as it settles the receiver" do
+  test "a sender beside a waiting receiver notices room that comes as it settles the receiver" do
     child = start_child(<<~RUBY, [ROUNDS], env: Shim.windows(any: 300))
       require "godwit"
       #{ONE_CORE}
@@ -66,9 +63,9 @@ class LostWakeupTest < Godwit::TestCase
     assert_includes assert_child(child.finish).stdout, "done"
   end
 
-  # Two fibers wait to send to two peers. The one that was woken tries in vain, and by that swallows
-  # the other's edge.
-  test "a ROUTER's sender that retries in vain hands on the edge that it swallowed" do
+  # Two fibers wait to send to two peers. The woken fiber's send fails, and by that swallows the
+  # other fiber's edge.
+  test "a ROUTER's sender whose retry fails passes on the edge that it swallowed" do
     router, peers = full_router(3)
     sent = []
     in_thread do
@@ -84,13 +81,13 @@ class LostWakeupTest < Godwit::TestCase
       router.send(["peer2", "through"]) # any room may be theirs: both are woken
       scheduler.order = lambda do |ready|
         assert_equal 2, ready.size
-        fibers[1].resume(IO::READABLE) # tries in vain
+        fibers[1].resume(IO::READABLE) # fails
         drain(peers[1], router)
         scheduler.order = nil
-        [[fibers[0], IO::READABLE]] # tries in vain too, and reads of peer1's room
+        [[fibers[0], IO::READABLE]] # fails too, and reads of peer1's room
       end
-      scheduler.turn
-      scheduler.turn while sent.empty?
+      scheduler.run_once
+      scheduler.run_once while sent.empty?
       drain(peers[0], router)
       scheduler.run
     end.join(10)
@@ -99,11 +96,11 @@ class LostWakeupTest < Godwit::TestCase
 
   # 100 frames make libzmq look at its commands in the middle of a message; the shutdown that it
   # finds there, others wait for.
-  test "a shutdown that is seen in mid-message is told to those who wait" do
+  test "a shutdown that is seen in mid-message reaches all waiters" do
     dealer, peer = connected_pair(:DEALER, :DEALER, transport: :inproc, send_hwm: 1, recv_hwm: 1)
     nil until dealer.send_nonblock("x", exception: false) == :wait_writable
     peer.send(["x"] * 250)
-    told = in_thread do
+    waiting = in_thread do
       scheduler = Godwit::TestSupport::TinyScheduler.new
       Fiber.set_scheduler(scheduler)
       error = nil
@@ -119,14 +116,14 @@ class LostWakeupTest < Godwit::TestCase
       scheduler.run
       error
     end
-    assert_kind_of Godwit::ContextTerminatedError, told.value
+    assert_kind_of Godwit::ContextTerminatedError, waiting.value
   end
 
-  test "a shutdown that one who counts peers sees is told to the others" do
+  test "a shutdown that a count of peers sees reaches the other waiters" do
     {PUB: {}, PULL: {count: 2}}.each do |type, options|
       home = own(Godwit::Context.new(linger: 0))
       socket = own(Godwit.const_get(type).bind(endpoint_for(:tcp), context: home))
-      told = in_thread do
+      waiting = in_thread do
         scheduler = Godwit::TestSupport::TinyScheduler.new
         Fiber.set_scheduler(scheduler)
         error = nil
@@ -140,12 +137,12 @@ class LostWakeupTest < Godwit::TestCase
         scheduler.run
         error
       end
-      assert_kind_of Godwit::ContextTerminatedError, told.value, type.to_s
+      assert_kind_of Godwit::ContextTerminatedError, waiting.value, type.to_s
     end
   end
 
-  # What opens room at once, with nothing in libzmq's mailbox to tell of it.
-  test "a sender hears of a connect by another thread, and of an option that lets it through" do
+  # Calls that make room at once, without a command in libzmq's mailbox.
+  test "a sender notices a connect by another thread, and an option that makes it sendable" do
     pull = open_socket(:PULL).bind(endpoint_for(:inproc))
     push = open_socket(:PUSH)
     sender = in_thread { push.send("x", timeout: 5, exception: false) }
@@ -155,13 +152,13 @@ class LostWakeupTest < Godwit::TestCase
     router, = full_router(1)
     sender = in_thread { router.send(%w[peer0 x], timeout: 5, exception: false) }
     until_waiting(router)
-    router.mandatory = false # then it drops what cannot be sent
+    router.mandatory = false # then it drops messages that cannot be sent
     assert_same router, sender.value
   end
 
-  # A REQ and a REP can receive once they have sent, and the reverse: no edge comes with that.
-  test "a REP's turn reaches those who wait until it is readable, a REQ's those who wait until " \
-    "it is writable" do
+  # A REQ and a REP can receive once they have sent, and the reverse: no edge reports that.
+  test "a REP's turn reaches threads that wait for readable, a REQ's threads that wait for " \
+    "writable" do
     rep, req = connected_pair(:REP, :REQ, transport: :inproc)
     req.send("first")
     assert_equal "first", rep.recv
@@ -170,15 +167,15 @@ class LostWakeupTest < Godwit::TestCase
     assert_woken(req, :wait_writable) { assert_equal "reply", req.recv(timeout: 5) }
   end
 
-  # One that was woken, and killed before it could look, hands its wake-up to the next.
-  test "a wake-up outlives the one it was meant for" do
+  # A waiter that was woken, and killed before it could look, passes its wake-up to the next.
+  test "a wake-up outlives the waiter that it was meant for" do
     pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
     taken = Thread::Queue.new
     passed_on = 0
     300.times do |number|
       waiters = Array.new(2) { |waiting| waiter(pull, taken, waiting + 1) }
       push.send(number.to_s)
-      pull.events # swallows the edge; the wake-up is the first one's now
+      pull.events # swallows the edge; the first waiter has the wake-up
       waiters.first.kill.join
       taker, message =
         eventually("message #{number} lies there (#{pull.events}), nobody woke up") do
@@ -202,14 +199,14 @@ class LostWakeupTest < Godwit::TestCase
     thread
   end
 
-  # A fiber waits, with all edges behind it; what the block does must wake it.
+  # A fiber waits, with all edges consumed; the block must wake it.
   def assert_woken(socket, wait)
     woken = in_thread do
       scheduler = Godwit::TestSupport::TinyScheduler.new
       Fiber.set_scheduler(scheduler)
       got = nil
       Fiber.schedule { got = socket.public_send(wait, 3) }
-      socket.events # wakes it, for edges that nobody looked at before
+      socket.events # wakes the waiter, for edges that no call has read yet
       turn_for_a_while(scheduler) # it has looked, and waits again
       yield
       scheduler.run
@@ -218,15 +215,15 @@ class LostWakeupTest < Godwit::TestCase
     assert_same socket, woken.value, wait
   end
 
-  # Not a number of turns: on a busy machine the first may do it all, and the next would last until
-  # somebody's time is up.
+  # Not a fixed number of turns: on a busy machine the first may do all the work, and the next would
+  # last until a wait times out.
   def turn_for_a_while(scheduler)
     over = false
     Fiber.schedule do
       sleep 0.05
       over = true
     end
-    scheduler.turn until over
+    scheduler.run_once until over
   end
 
   # @return [Array] a ROUTER, and peers that are full
@@ -244,7 +241,7 @@ class LostWakeupTest < Godwit::TestCase
     [router, peers]
   end
 
-  # Makes room; returns once the ROUTER has been told, and has not heard yet.
+  # Makes room; returns once the ROUTER's mailbox has the command, which it has not read yet.
   def drain(peer, router)
     nil until peer.recv_nonblock(exception: false) == :wait_readable
     assert IO.select([IO.for_fd(router.zmq_fd, autoclose: false)], nil, nil, 5), "no edge came"

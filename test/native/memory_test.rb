@@ -4,7 +4,7 @@ require "test_helper"
 require "support/tiny_scheduler"
 require_relative "counting"
 
-# The collector, descriptors, and what a message costs in objects.
+# The collector, descriptors, and the cost of a message in objects.
 class MemoryTest < Godwit::TestCase
   include Godwit::TestSupport::Counting
 
@@ -66,7 +66,7 @@ class MemoryTest < Godwit::TestCase
     assert few
   end
 
-  test "a frame that takes over another's content lets its own go" do
+  test "a frame that takes over another's content releases its own" do
     program = <<~RUBY
       require "godwit"
       other = Godwit::Frame.new("y")
@@ -83,7 +83,7 @@ class MemoryTest < Godwit::TestCase
     test "parts that a thread held back, and read but half, go with the sockets that are #{how}" do
       200.times { part_and_end(open_socket(:PULL), open_socket(:PUSH), ending) }
       @owned.clear
-      100.times { context.inspect } # over what the stack still holds
+      100.times { context.inspect } # over old values on the stack
       GC.start
       marker = %w[part of a].join("-")
       assert_operator ObjectSpace.each_object(String).count { |one| one.start_with?(marker) },
@@ -92,7 +92,7 @@ class MemoryTest < Godwit::TestCase
     end
   end
 
-  test "sockets and contexts that nobody closed are collected, and what they held goes out" do
+  test "unclosed sockets and contexts are collected, and their queued messages go out" do
     leaks_allowed!
     pull = open_socket(:PULL).bind(endpoint_for(:tcp))
     before = descriptors
@@ -109,8 +109,8 @@ class MemoryTest < Godwit::TestCase
     end
   end
 
-  # What they hold goes on for linger, on a thread of libzmq's.
-  test "the collector does not wait for what a dropped context has still to send" do
+  # Queued messages are sent during linger, on a thread of libzmq's.
+  test "the collector does not wait for unsent messages of a dropped context" do
     assert_child(run_child(<<~RUBY, deadline: 20))
       require "godwit"
       Thread
@@ -151,7 +151,7 @@ class MemoryTest < Godwit::TestCase
     assert_equal "after", eventually { got.pop unless got.empty? }
   end
 
-  # What is kept between waits moves too.
+  # Objects kept between waits move too.
   test "compaction between the waits of fibers" do
     skip "this Ruby cannot compact its heap" unless Godwit::TestSupport::GCLevels.compaction?
     assert_child(run_child(<<~RUBY, deadline: 20))
@@ -226,8 +226,8 @@ class MemoryTest < Godwit::TestCase
     assert_equal "kept", pull.recv(timeout: 5)
   end
 
-  # What is sent was checked and copied before the wait; others may change it meanwhile.
-  test "a message that is changed while it waits goes out as it was" do
+  # A message is checked and copied before the wait; others may change it in between.
+  test "a message that is changed while it waits is sent unchanged" do
     push = open_socket(:PUSH).bind(endpoint_for(:inproc))
     parts = [+"a", +"b" * 100, +"c"]
     text = +"d" * 100

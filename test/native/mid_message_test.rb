@@ -80,7 +80,7 @@ class MidMessageTest < Godwit::TestCase
   end
 
   # A peer that lives on gets the message at once.
-  test "DEALER goes on with another peer" do
+  test "DEALER continues with another peer" do
     assert_child(run_shimmed(<<~RUBY))
       other = nil
       prime = lambda do |socket, first|
@@ -111,8 +111,8 @@ class MidMessageTest < Godwit::TestCase
     RUBY
   end
 
-  # A REQ that is bound can lose the reply to a request that was cut (ADR 3); a time-out mends that.
-  # No part of it goes out alone.
+  # A REQ that is bound can lose the reply to a request that was cut (ADR 3); a time-out repairs
+  # that. No part of it is sent alone.
   [{}, {relaxed: true}, {correlate: true}, {relaxed: true, correlate: true}].each do |options|
     test "REQ #{options.keys.join(" ")} stays usable with a REP" do
       assert_child(run_shimmed(<<~RUBY))
@@ -133,8 +133,8 @@ class MidMessageTest < Godwit::TestCase
     end
   end
 
-  # A ROUTER sees what a REP would drop: without an id no part of a request comes alone, with one an
-  # empty frame may (ADR 3).
+  # A ROUTER sees what a REP would drop: without an id no part of a request comes alone, with an id
+  # an empty frame may (ADR 3).
   {{} => [], {correlate: true} => [[4]]}.each do |options, id|
     test "REQ #{options.keys.join(" ")} shows a ROUTER nothing but whole requests" do
       assert_child(run_shimmed(<<~RUBY))
@@ -166,8 +166,8 @@ class MidMessageTest < Godwit::TestCase
     end
   end
 
-  # What libzmq does with a ROUTER's message: the rest is dropped, and nothing of it reaches
-  # another.
+  # The effect of libzmq on a ROUTER's message: the rest is dropped, and no part of it reaches
+  # another peer.
   test "ROUTER drops the rest" do
     assert_child(run_shimmed(<<~RUBY))
       20.times do

@@ -6,7 +6,7 @@ require "socket"
 require "support/tiny_scheduler"
 require_relative "shim/shim"
 
-# A Monitor that nobody reads, that is dropped, whose readers are killed, and what it costs
+# A Monitor that is not read, that is dropped, whose readers are killed, and its cost
 # (ext/godwit/monitor.c, law 12).
 class NativeMonitorTest < Godwit::TestCase
   include Godwit::TestSupport::Counting
@@ -15,7 +15,7 @@ class NativeMonitorTest < Godwit::TestCase
 
   # At libzmq's limit, its 1,000th event, its I/O thread would wait for a reader, and each bind and
   # close with it.
-  test "12,000 events that nobody reads stop neither the socket nor the context" do
+  test "12,000 unread events stop neither the socket nor the context" do
     pull = open_socket(:PULL, backlog: CHURN)
     monitor = pull.monitor(limit: 100)
     pull.bind(endpoint_for(:tcp))
@@ -30,8 +30,8 @@ class NativeMonitorTest < Godwit::TestCase
     assert_operator monitor.dropped, :>, 3 * CHURN - 200
   end
 
-  # libzmq's own queue has no limit: it is emptied by whatever is done with the socket.
-  test "waits and messages empty libzmq's queue, though nobody reads" do
+  # libzmq's own queue has no limit: every call on the socket empties it.
+  test "waits and messages empty libzmq's queue, without a reader of the monitor" do
     pull = open_socket(:PULL)
     monitor = pull.monitor(limit: 10)
     pull.bind(endpoint_for(:tcp))
@@ -68,7 +68,7 @@ class NativeMonitorTest < Godwit::TestCase
     RUBY
   end
 
-  test "one that was dropped is collected, and libzmq tells no more; the socket goes on" do
+  test "a dropped monitor is collected, and libzmq reports no more; the socket stays usable" do
     pull = open_socket(:PULL, count_peers: false).bind(endpoint_for(:tcp))
     before = descriptors
     in_thread { 20.times { pull.monitor.recv_nonblock(exception: false) } }.join
@@ -120,9 +120,9 @@ class NativeMonitorTest < Godwit::TestCase
     assert_equal pull.last_endpoint, waiting.value.endpoint
   end
 
-  # One who drains the queue, such as a killed reader or a bind, takes the edge that others wait
-  # for.
-  test "who takes another's edge tells him" do
+  # A thread that drains the queue, such as a killed reader or a bind, takes the edge that other
+  # readers wait for.
+  test "a drain that takes the edge of other readers wakes them" do
     300.times do
       pull = open_socket(:PULL)
       monitor = pull.monitor(:listening)
@@ -161,7 +161,7 @@ class NativeMonitorTest < Godwit::TestCase
         until_waiting(pull, 10)
         pull.close
         unless waiters.map(&:value).uniq == [Godwit::ClosedError]
-          abort "a waiter heard of something else"
+          abort "a waiter got another object's event"
         end
       end
       abort "\#{closed_under_wait.call} sockets were" if closed_under_wait.call > 0
@@ -204,7 +204,7 @@ class NativeMonitorTest < Godwit::TestCase
     assert_equal endpoints.tally.transform_values { 3 }, Array.new(15) { got.pop }.tally
   end
 
-  test "out of descriptors it says so, and goes on when there are some" do
+  test "without descriptors a monitor raises, and works again when there are some" do
     assert_child(run_child(<<~RUBY))
       require "godwit"
       pull = Godwit::PULL.bind("tcp://127.0.0.1:*")

@@ -4,15 +4,15 @@ require "test_helper"
 require "socket"
 require_relative "shim/shim"
 
-# What libzmq tells of connections in another order than they lived (ext/godwit/peers.c).
+# libzmq reports connection events in another order than they happened (ext/godwit/peers.c).
 class PeersTest < Godwit::TestCase
-  # What a client of ZMTP 3.0 with the PLAIN mechanism writes.
+  # The bytes of a client of ZMTP 3.0 with the PLAIN mechanism.
   GREETING = "\xff\0\0\0\0\0\0\0\x01\x7f\x03\0PLAIN".b.ljust(64, "\0").freeze
   INITIATE = "\x08INITIATE\x0bSocket-Type\0\0\0\x04PULL"
   REFUSED = "RROR\x03400" # libzmq 4.3.4 writes the E and the length before it as one letter
 
-  # With two I/O threads one tells of the handshake before the other tells of the connection.
-  test "a handshake that is told before its connection counts, and so does the end" do
+  # With two I/O threads one reports the handshake before the other reports the connection.
+  test "a handshake that is reported before its connection counts, and so does the end" do
     assert_child(run_child(<<~RUBY, env: Godwit::TestSupport::Shim.windows(handover: 100_000)))
       require "godwit"
       context = Godwit::Context.new(linger: 0, io_threads: 2)
@@ -38,21 +38,21 @@ class PeersTest < Godwit::TestCase
     RUBY
   end
 
-  # The end of one that was refused is told a while after its failure; that of others may come in
-  # between.
+  # The end of a refused connection is reported a while after its failure; ends of others may come
+  # in between.
   test "a peer that goes while a refused one is still there counts no longer, once both are gone" do
     push = guarded_push
     peer, = Array.new(2) { peer_of(push) }
     stranger(push, "good") # stays in the middle of its handshake
     refused = refused_by(push)
-    peer.close # libzmq hears of the two in this order
+    peer.close # libzmq reports the two in this order
     refused.close
     assert(eventually { counted(push) == 1 })
     peer_of(push)
     assert_equal 2, counted(push)
   end
 
-  test "a peer that came after the refusal, and goes before the refused one does" do
+  test "a peer connects after the refusal, and goes before the refused peer does" do
     push = guarded_push
     refused = refused_by(push)
     peer = peer_of(push)
@@ -63,7 +63,7 @@ class PeersTest < Godwit::TestCase
     assert_equal 1, counted(push)
   end
 
-  test "a refused one that goes before the peer does" do
+  test "a refused peer goes before the accepted peer does" do
     push = guarded_push
     peer = peer_of(push)
     2.times { refused_by(push).close }
@@ -74,7 +74,7 @@ class PeersTest < Godwit::TestCase
 
   private
 
-  # One whose user "good" is let in.
+  # A socket that accepts the user "good".
   def guarded_push
     guard = open_socket(:REP).bind("inproc://zeromq.zap.01")
     in_thread do
@@ -83,7 +83,7 @@ class PeersTest < Godwit::TestCase
     open_socket(:PUSH, plain_server: true).bind(endpoint_for(:tcp))
   end
 
-  # @return [TCPSocket] one that is let in, and counts
+  # @return [TCPSocket] an accepted peer, which counts
   def peer_of(push)
     before = counted(push)
     stranger(push, "good").tap do |peer|
@@ -93,7 +93,7 @@ class PeersTest < Godwit::TestCase
     end
   end
 
-  # @return [TCPSocket] one that has read that it may not come in, and stays
+  # @return [TCPSocket] a refused peer, which has read the refusal and stays connected
   def refused_by(push)
     stranger(push, "nope").tap { |peer| read_until(peer, REFUSED) }
   end
@@ -114,7 +114,7 @@ class PeersTest < Godwit::TestCase
     got << peer.readpartial(1000) until got.include?(text)
   end
 
-  # @return [Integer] what its time-out says
+  # @return [Integer] the count in its time-out's message
   def counted(socket)
     socket.wait_connected(count: 99, timeout: 0)
   rescue Godwit::TimeoutError => error

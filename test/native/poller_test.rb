@@ -7,8 +7,8 @@ require_relative "shim/shim"
 ENV["CONSOLE_LEVEL"] ||= "fatal"
 require "async"
 
-# The poller's own part of laws 2 and 5: edges that others swallow, what an idle socket costs, and
-# the collector.
+# The poller's part of laws 2 and 5: edges that others swallow, the cost of an idle socket, and the
+# collector.
 class NativePollerTest < Godwit::TestCase
   include Godwit::TestSupport::Counting
 
@@ -16,10 +16,10 @@ class NativePollerTest < Godwit::TestCase
   Tiny = Godwit::TestSupport::TinyScheduler
   ROUNDS = 300
 
-  # ---- no wake-up is lost; a fiber waits, and what swallows its edge happens before its scheduler
+  # ---- no wake-up is lost; a fiber waits, and another call swallows its edge before its scheduler
   # looks ----
 
-  test "what the poller asks does not swallow the edge of a blocked receiver" do
+  test "the poller's reads do not swallow the edge of a blocked receiver" do
     pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
     poller = open_poller(pull)
     got = in_fiber(-> { pull.recv(timeout: HANG, exception: false) }) do
@@ -54,7 +54,7 @@ class NativePollerTest < Godwit::TestCase
     end
   end
 
-  test "an edge that another poller swallows reaches this one" do
+  test "an edge that another poller swallows reaches this poller" do
     pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
     poller, other = open_poller(pull), open_poller(pull)
     got = in_fiber(-> { poller.wait(HANG).map(&:object) }) do
@@ -66,26 +66,26 @@ class NativePollerTest < Godwit::TestCase
 
   # The first to come back takes the event out of the epoll; the second finds nothing there. (Asking
   # a socket makes another.)
-  test "of two that wait on one poller the second is told too" do
+  test "of two waiters on one poller the second is woken too" do
     out, into = IO.pipe
     poller = open_poller(out)
-    told = []
+    woken = []
     in_thread do
       scheduler = Tiny.new
       Fiber.set_scheduler(scheduler)
-      2.times { |number| Fiber.schedule { poller.wait(HANG).empty? || told << number } }
+      2.times { |number| Fiber.schedule { poller.wait(HANG).empty? || woken << number } }
       into << "x"
       scheduler.order = ->(ready) { ready.take(1) }
-      scheduler.turn
+      scheduler.run_once
       scheduler.order = nil
       scheduler.run
     end.join(10)
-    assert_equal [0, 1], told
+    assert_equal [0, 1], woken
   ensure
     [out, into].each(&:close)
   end
 
-  test "what changes a socket without an edge reaches the poller" do
+  test "calls that change a socket without an edge reach the poller" do
     pull = open_socket(:PULL).bind(endpoint_for(:inproc))
     push = open_socket(:PUSH)
     poller = open_poller.register(push, :writable)
@@ -171,9 +171,9 @@ class NativePollerTest < Godwit::TestCase
     assert_child(result)
   end
 
-  # ---- who keeps whom ----
+  # ---- references ----
 
-  test "what is registered is not collected, and a poller is when nobody has it" do
+  test "registered objects are not collected, and an unreferenced poller is" do
     leaks_allowed!
     before = descriptors
     poller = open_poller
@@ -208,7 +208,7 @@ class NativePollerTest < Godwit::TestCase
     assert_equal [pull], open_poller(pull).wait(5).map(&:object)
   end
 
-  # What is freed is overwritten: who looks there crashes.
+  # Freed memory is overwritten: a read of it crashes.
   test "sockets, pollers and waiting fibers dropped at once, in any order" do
     assert_child(run_child(<<~RUBY, env: {"MALLOC_PERTURB_" => "165"}, deadline: 20))
       require "godwit"
@@ -308,7 +308,7 @@ class NativePollerTest < Godwit::TestCase
       waiter = Thread.new { poller.wait.map(&:object) }
       until_waiting(poller)
       push.send("x")
-      abort "not told" unless waiter.value == [pull]
+      abort "not reported" unless waiter.value == [pull]
       into << "y"
       abort "not both" unless poller.wait.size == 2
       poller.modify(out, :readable).remove(out)
@@ -327,7 +327,7 @@ class NativePollerTest < Godwit::TestCase
 
   # ---- fairness, limits ----
 
-  test "a fiber whose waits need no waiting lets others run" do
+  test "a fiber whose waits return at once lets others run" do
     pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
     push.send("x")
     poller = open_poller(pull)
@@ -358,7 +358,7 @@ class NativePollerTest < Godwit::TestCase
     RUBY
   end
 
-  test "more fibers on one poller than Linux lets wait are told so, and the others wait on" do
+  test "more fibers on one poller than Linux allows to wait get an error, and the others wait on" do
     pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
     poller = open_poller(pull)
     outcomes = Sync do |task|

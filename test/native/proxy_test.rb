@@ -4,8 +4,8 @@ require "test_helper"
 require "timeout"
 require_relative "shim/shim"
 
-# The proxy's loop in C: it hears its control in every state, loses no wake-up, tears no message,
-# and owns what it uses.
+# The proxy's loop in C: it reads its control in every state, loses no wake-up, tears no message,
+# and owns the objects it uses.
 class NativeProxyTest < Godwit::TestCase
   # name => brings a proxy to that state, running
   STATES = {
@@ -44,7 +44,7 @@ class NativeProxyTest < Godwit::TestCase
     end
   end
 
-  test "REQ and a mandatory ROUTER, all at a high-water mark of 1: no reply stays away" do
+  test "REQ and a mandatory ROUTER, all at a high-water mark of 1: no reply is lost" do
     queue = pair(:ROUTER, :DEALER, front: {mandatory: true}, send_hwm: 1, recv_hwm: 1)
     queue.start
     # DEALERs, since a REP drops its reply at the high-water mark, as it does behind zmq_proxy.
@@ -79,7 +79,7 @@ class NativeProxyTest < Godwit::TestCase
         seen += 1
       end
       pull.close
-      # The end went to one that was closed.
+      # The end of the message went to a closed socket.
       break if last.nil? && !sender.alive? && streamer.statistics.backend.sent == 3_001
     end
     sender.join
@@ -88,8 +88,8 @@ class NativeProxyTest < Godwit::TestCase
 
   # The shim gives the peer time to go between two parts.
   {PUSH: :PULL, DEALER: :DEALER, PAIR: :PAIR}.each do |type, peer|
-    test "a message to a #{type}'s peer that goes in mid-message goes to the next one, whole and " \
-      "once" do
+    test "a message to a #{type}'s peer that leaves in mid-message goes to the next one, whole " \
+      "and once" do
       env = Godwit::TestSupport::Shim.windows(parts: 20_000)
       assert_child(run_child(<<~RUBY, env: env, deadline: 28))
         require "godwit"
@@ -162,7 +162,7 @@ class NativeProxyTest < Godwit::TestCase
     end
   end
 
-  test "a proxy that nobody holds runs on, and closing its socket lets go of everything" do
+  test "an unreferenced proxy runs on, and closing its socket releases everything" do
     front, back =
       open_socket(:PULL).bind(endpoint_for(:inproc)),
       open_socket(:PUSH).bind(endpoint_for(:inproc))
@@ -192,7 +192,7 @@ class NativeProxyTest < Godwit::TestCase
     assert_operator Dir.children("/proc/self/fd").size, :<=, before + 20
   end
 
-  # Who waits for events leaves the socket now and then: it is the proxy's all the same.
+  # A reader of events leaves the socket now and then: the proxy owns the socket all the same.
   test "a monitor that is read neither closes a running proxy's socket nor keeps it open" do
     20.times do |i|
       streamer = pair(:PULL, :PUSH, transport: :tcp)
@@ -214,7 +214,7 @@ class NativeProxyTest < Godwit::TestCase
     end
   end
 
-  test "a monitor's reader that is killed, or whose time is up, leaves a running proxy alone" do
+  test "a monitor's reader that is killed, or times out, leaves a running proxy alone" do
     streamer = pair(:PULL, :PUSH).start
     stopped = streamer.stop.wait(5).frontend.monitor
     reader = in_thread { stopped.each {} }
@@ -226,7 +226,7 @@ class NativeProxyTest < Godwit::TestCase
     assert_equal "x", peer(:PULL, streamer.backend).recv(timeout: 5)
   end
 
-  test "who waits for peers of a socket that a proxy takes is told, and the proxy runs on" do
+  test "a wait for peers of a socket that a proxy takes raises, and the proxy runs on" do
     streamer = pair(:PULL, :PUSH, transport: :tcp)
     waiter =
       in_thread do
@@ -259,7 +259,7 @@ class NativeProxyTest < Godwit::TestCase
   def blocked
     proxy = streamer(send_hwm: 1, recv_hwm: 1).start
     push = peer(:PUSH, proxy.frontend, send_hwm: 1)
-    # Takes what its high-water mark allows, and reads nothing.
+    # Takes messages up to its high-water mark, and reads nothing.
     peer(:PULL, proxy.backend, recv_hwm: 1)
     fill(push)
     proxy
@@ -301,7 +301,7 @@ class NativeProxyTest < Godwit::TestCase
 
   private
 
-  # Each in a context of its own, which a test may end.
+  # Each in a separate context, which a test may end.
   def pair(front_type, back_type, front: {}, transport: :inproc, capture: nil, **options)
     home = capture&.context || own(Godwit::Context.new(linger: 0))
     sides = {front_type => front, back_type => {}}.map do |type, more|
@@ -328,8 +328,8 @@ class NativeProxyTest < Godwit::TestCase
     nil
   end
 
-  # @return [Integer, nil] how many it has received, when one of them found no room and so is no
-  #   longer on its way through
+  # @return [Integer, nil] the number of received messages, when one of them found no room and so is
+  #   no longer in transit
   def in_hand(proxy)
     looks =
       Array.new(2) do
@@ -348,7 +348,7 @@ class NativeProxyTest < Godwit::TestCase
     end
   end
 
-  # Sends until nobody takes any more.
+  # Sends until no socket takes any more.
   def fill(push)
     @sent = 0
     @sent += 1 while push.send(@sent.to_s, timeout: 0.02, exception: false)

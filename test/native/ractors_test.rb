@@ -15,7 +15,7 @@ class RactorsTest < Godwit::TestCase
 
   def assert_done(source) = assert_equal("", super.stderr)
 
-  test "inproc between two Ractors, by a shared Context and by the process's own" do
+  test "inproc between two Ractors, by a shared Context and by the process's context" do
     assert_done <<~RUBY
       [Godwit::Context.new, Godwit.context].each do |context|
         pull = Godwit::PULL.bind("inproc://between", context: context)
@@ -219,7 +219,7 @@ class RactorsTest < Godwit::TestCase
     RUBY
   end
 
-  test "a socket stays with its Ractor, and the error says so" do
+  test "a socket stays with its Ractor, and the error names that" do
     assert_done <<~RUBY
       push = Godwit::PUSH.new
       check("not shareable", !Ractor.shareable?(push))

@@ -29,8 +29,8 @@ class RequestTest < Godwit::TestCase
     assert_operator ended[:raised], :>, 0
   end
 
-  # Both end at the same moment: the socket is being made anew when the interrupt comes.
-  test "Timeout.timeout as long as the request's own" do
+  # Both end at the same moment: the socket is being recreated when the interrupt arrives.
+  test "Timeout.timeout of the same length as the request's time-out" do
     rep, req = connected_pair(:REP, :REQ, connect_options: {linger: 0, reconnect_interval: 0.001})
     in_thread { serve_but(rep, "silence") }
     200.times do

@@ -21,7 +21,7 @@ class SmallMessagesTest < Godwit::TestCase
     end
   end
 
-  test "more messages under way than the slabs hold go as libzmq's own, and the memory stays " \
+  test "more messages in transit than the slabs hold use libzmq's memory, and the memory stays " \
     "bounded" do
     if Godwit::TestSupport::GCLevels.slow?
       skip "a million objects are too many for GC.stress and valgrind"
@@ -39,7 +39,7 @@ class SmallMessagesTest < Godwit::TestCase
     assert_operator resident - before, :<, 16 << 20
   end
 
-  test "one message that stays keeps its slab, the others go on" do
+  test "one message that stays keeps its slab, other slabs are freed" do
     kept, keep = connected_pair(:PULL, :PUSH, transport: :inproc)
     pull, push = connected_pair(:PULL, :PUSH, transport: :inproc, send_hwm: 0, recv_hwm: 0)
     count = rounds(500, stressed: 10)

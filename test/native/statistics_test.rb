@@ -14,7 +14,7 @@ class StatisticsTest < Godwit::TestCase
 
   def statistics(most: 100, bytes: 50_000, writers: 20) = STATISTICS.new.open(most, bytes, writers)
 
-  # A proxy from a PULL to nowhere, that tells the statistics; and a PUSH for it.
+  # A proxy from a PULL to nowhere that keeps statistics; and a PUSH for it.
   def observed(statistics, **options)
     pull = open_socket(:PULL, **options).bind(endpoint_for(:inproc))
     proxy = Godwit::Proxy.new(pull, open_socket(:PUB))
@@ -58,12 +58,13 @@ class StatisticsTest < Godwit::TestCase
     rounds(8, stressed: 2).times do
       one = statistics(most: 1_000, bytes: 1 << 20)
       proxy, push = observed(one, send_hwm: 0, recv_hwm: 0)
-      # All of it is there before it goes on, since nothing can be sent while this thread reads.
+      # All messages are there before the proxy continues, since nothing can be sent while this
+      # thread reads.
       proxy.pause.start
       push.send_many(sent)
       proxy.resume
       until one.totals.first == total
-        # Looked at later: it goes on meanwhile.
+        # Read later: the proxy continues meanwhile.
         seen = Array.new(5) { [one.messages(1_000), one.writers(100)] }
         seen.each { |messages, accounts| assert_whole(messages) && assert_sums(accounts) }
       end
@@ -108,7 +109,7 @@ class StatisticsTest < Godwit::TestCase
         .count { |one| one.totals.first == rounds(200, stressed: 5) }
   end
 
-  test "a proxy that runs takes no other observer, and nothing else for one" do
+  test "a running proxy takes no other observer, and no other object as one" do
     proxy, = observed(statistics)
     assert_raises(TypeError) { proxy.__send__(:_observe, "x") }
     unopened = STATISTICS.allocate
@@ -120,7 +121,7 @@ class StatisticsTest < Godwit::TestCase
     stopped(proxy)
   end
 
-  test "wrong arguments raise, and memory is told" do
+  test "wrong arguments raise, and memory is reported" do
     one = STATISTICS.allocate
     [["x", 1, 1], [1, nil, 1], [1, 1, nil], [1 << 70, 1, 1]].each do |arguments|
       assert_raises(RangeError, TypeError) { one.open(*arguments) }
@@ -145,7 +146,7 @@ class StatisticsTest < Godwit::TestCase
     assert_equal known.last(7).reverse.map { |id| writer(id) }, one.writers(100).map(&:first)
   end
 
-  test "in a child it says so" do
+  test "in a child a call raises" do
     one = statistics
     pid = fork do
       one.totals

@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
-# A program: a random walk over the public API. It ends well unless the process dies, or a call
-# raises what is not Godwit's. ruby walk.rb SEED [STEPS]; with VERBOSE each step is shown before it
-# is taken.
+# A program: a random walk over the public API. It succeeds unless the process dies, or a call
+# raises an error that is not Godwit's. ruby walk.rb SEED [STEPS]; with VERBOSE each step is shown
+# before it is taken.
 require "godwit"
 require "tmpdir"
 
@@ -37,7 +37,7 @@ class Walk
   def run(steps)
     steps.times do |number|
       step = pick(STEPS)
-      @told = "#{number} #{step}"
+      @current_step = "#{number} #{step}"
       begin
         __send__(step)
       rescue Godwit::Error
@@ -53,8 +53,8 @@ class Walk
 
   def pick(from) = from.empty? ? nil : from[@random.rand(from.size)]
 
-  def tell(*what)
-    warn "#{@told} #{what.inspect}" if ENV["VERBOSE"]
+  def trace(*what)
+    warn "#{@current_step} #{what.inspect}" if ENV["VERBOSE"]
   end
 
   def new_context = Godwit::Context.new(linger: 0)
@@ -67,7 +67,7 @@ class Walk
   def open
     type = pick(TYPES)
     given = Array.new(@random.rand(3)) { an_option }.to_h
-    tell type, given
+    trace type, given
     one = Godwit.const_get(type).new(context: pick(@contexts), **given)
     @sockets << one
     @sockets.shift.close if @sockets.size > 30
@@ -98,14 +98,14 @@ class Walk
   def option
     one = socket
     name, value = an_option
-    tell one, name, value
+    trace one, name, value
     @random.rand(4).zero? ? one.get(name) : one.set(name, value)
   end
 
   def bind
     one = socket
     endpoint = @random.rand(6).zero? ? "ipc://#{@directory}/#{@random.rand(3)}" : pick(@endpoints)
-    tell one, endpoint
+    trace one, endpoint
     one.bind(endpoint)
     @endpoints << one.last_endpoint unless @endpoints.include?(one.last_endpoint)
   end
@@ -113,14 +113,14 @@ class Walk
   def connect
     one = socket
     endpoint = pick(@endpoints)
-    tell one, endpoint
+    trace one, endpoint
     one.connect(endpoint)
   end
 
   def detach
     one = socket
     endpoint = pick(one.endpoints) or return
-    tell one, endpoint
+    trace one, endpoint
     @random.rand(2).zero? ? one.disconnect(endpoint) : one.unbind(endpoint)
   end
 
@@ -128,13 +128,13 @@ class Walk
     one = socket
     message = pick(MESSAGES)
     message = [pick(@names ||= [""]), *message] if one.type == :ROUTER && @names
-    tell one, message.inspect[0, 60]
+    trace one, message.inspect[0, 60]
     @random.rand(1..5).times { one.send_nonblock(message, exception: false) }
   end
 
   def receive
     one = socket
-    tell one
+    trace one
     message = one.recv_nonblock(exception: false)
     (@names ||= []) << message.first if message.is_a?(Array) && one.type == :ROUTER
     one.recv(timeout: BRIEFLY, exception: false)
@@ -143,19 +143,19 @@ class Walk
   def topics
     one = socket
     topic = pick(WORDS)
-    tell one, topic
+    trace one, topic
     @random.rand(2).zero? ? one.subscribe(topic) : one.unsubscribe(topic)
   end
 
   def ask
     one = socket
-    tell one
+    trace one
     [one.events, one.inspect, one.endpoints, one.get(:last_endpoint)]
   end
 
   def poll
     some = Array.new(3) { socket }.uniq
-    tell(*some)
+    trace(*some)
     poller = Godwit::Poller.new(*some.reject { |one| %i[PUB PUSH].include?(one.type) })
     poller.wait(BRIEFLY)
   ensure
@@ -164,13 +164,13 @@ class Walk
 
   def request
     one = socket
-    tell one
+    trace one
     one.request("question", timeout: BRIEFLY, retries: 1) if one.type == :REQ
   end
 
   def frames
     one = socket
-    tell one
+    trace one
     unless %i[STREAM REQ REP].include?(one.type)
       one.send_frame("part", more: true, timeout: BRIEFLY)
     end
@@ -179,7 +179,7 @@ class Walk
 
   def monitor
     one = socket
-    tell one
+    trace one
     monitor = one.monitor
     one.connect(pick(@endpoints))
     monitor.recv(timeout: BRIEFLY)
@@ -190,7 +190,7 @@ class Walk
   def close
     return if @sockets.size < 4
     one = @sockets.delete_at(@random.rand(@sockets.size))
-    tell one
+    trace one
     one.set(:linger, pick([0, 0.01])) if @random.rand(2).zero?
     @random.rand(8).zero? ? GC.start : one.close
   end
@@ -199,7 +199,7 @@ class Walk
     return unless @random.rand(10).zero?
     if @contexts.size > 1
       gone = @contexts.delete_at(@random.rand(@contexts.size))
-      tell gone
+      trace gone
       gone.close
       @sockets.delete_if(&:closed?)
     else

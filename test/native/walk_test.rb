@@ -2,7 +2,7 @@
 
 require "test_helper"
 
-# Random walks over the public API (test/native/walk.rb), each in a process of its own: none may end
+# Random walks over the public API (test/native/walk.rb), each in a separate process: none may end
 # it.
 class WalkTest < Godwit::TestCase
   Godwit::TestSupport::Length.of(1..15, long: 1..500).each do |seed|

@@ -4,11 +4,10 @@ require "test_helper"
 require "zlib"
 require "timeout"
 
-# Strings in place while everything around them ends: nothing crashes, what arrives is what was
-# sent, every String is released.
+# Strings in place while everything around them ends: nothing crashes, messages arrive unchanged,
+# every String is released.
 class ZeroCopyFireTest < Godwit::TestCase
-  # A receiver of parts [checksum, data] in a process of its own, so that the sender may do what it
-  # likes.
+  # A receiver of parts [checksum, data] in a separate process, so that the sender is free.
   RECEIVER = <<~RUBY
     require "godwit"
     require "zlib"
@@ -146,7 +145,7 @@ class ZeroCopyFireTest < Godwit::TestCase
     RUBY
   end
 
-  test "sends that fail release what they held, while others' are under way" do
+  test "failed sends release their Strings, while other sends are in transit" do
     assert_child(run_child(<<~RUBY, deadline: 30))
       #{SENDER}
       push = Godwit::PUSH.new(send_hwm: 1)

@@ -8,7 +8,8 @@ require_relative "forking"
 class BeaconProcessTest < NetworkCase
   include Godwit::TestSupport::Forking
 
-  test "in a child every call raises ForkedError, GC leaves it alone, and the parent's goes on" do
+  test "in a child every call raises ForkedError, GC leaves the beacon alone, and the parent's " \
+    "keeps running" do
     assert_done <<~RUBY
       beacon = Godwit::Beacon.new(9400, interval: 0.01, noecho: false).subscribe.publish("x")
       beacon.recv(timeout: 5)
@@ -28,7 +29,7 @@ class BeaconProcessTest < NetworkCase
           raise "call \#{index}: \#{error.full_message}"
         end
         raise beacon.inspect unless beacon.inspect.end_with?("(opened before fork)>")
-        # The parent's are heard.
+        # The parent's are received.
         Godwit::Beacon.new(9400, noecho: false) { |own| own.subscribe("x").recv(timeout: 5) }
         beacon = calls = nil
         3.times { GC.start }
@@ -94,7 +95,7 @@ class BeaconProcessTest < NetworkCase
     assert_equal "ready\ntrue\n", assert_child(run_child(source, signal: :TERM)).stdout
   end
 
-  test "a process with open ones ends at once, by itself and by exit!" do
+  test "a process with open beacons ends at once, by itself and by exit!" do
     ["", "exit!(0)"].each do |ending|
       source = <<~RUBY
         require "godwit"
@@ -112,7 +113,7 @@ class BeaconProcessTest < NetworkCase
     end
   end
 
-  test "without a descriptor it says so, and leaves none open" do
+  test "without a descriptor it raises, and leaves none open" do
     source = <<~RUBY
       require "godwit/beacon"
       Godwit::Beacon.new(9407) { } # all is loaded

@@ -6,7 +6,7 @@ require "native/shim/shim"
 # How a process ends: it neither hangs nor loses what linger allows (law 7).
 class ExitTest < Godwit::TestCase
   test "unsent messages are delivered when the peer connects within linger" do
-    endpoint = endpoint_for(:ipc) # a free port could be somebody else's by then
+    endpoint = endpoint_for(:ipc) # another process could take a free port by then
     child = start_child(<<~RUBY, [endpoint])
       require "godwit"
       push = Godwit::PUSH.connect(ARGV[0], reconnect_interval: 0.01)
@@ -22,8 +22,8 @@ class ExitTest < Godwit::TestCase
     assert_equal 7, result.status.exitstatus
   end
 
-  test "threads that wait on other sockets make it lose nothing, and nothing is said of them" do
-    endpoint = endpoint_for(:ipc) # a free port could be somebody else's by then
+  test "threads that wait on other sockets cause no loss, and nothing is printed about them" do
+    endpoint = endpoint_for(:ipc) # another process could take a free port by then
     child = start_child(<<~RUBY, [endpoint])
       require "godwit"
       push = Godwit::PUSH.connect(ARGV[0], reconnect_interval: 0.01)
@@ -45,7 +45,7 @@ class ExitTest < Godwit::TestCase
     assert_ends(unsent("linger: 0, context: Godwit::Context.new(linger: 1000)"))
   end
 
-  test "a peer that never comes holds the end for linger" do
+  test "a missing peer delays the end for linger" do
     assert_ends(unsent("linger: 1"), after: 1)
   end
 
@@ -67,13 +67,13 @@ class ExitTest < Godwit::TestCase
       )
     child.wait_for("ready")
     assert_waits_on(child) { child.signal(:WINCH) }
-    # One that comes before the wait does not end it.
+    # A signal before the wait does not end it.
     eventually { child.signal(:INT) && !alive?(child.pid) }
     result = child.finish
     refute result.timed_out, result.to_s
   end
 
-  # A name server that does not answer keeps libzmq's own termination waiting.
+  # A name server that does not answer delays libzmq's own termination.
   test "a host name that is being resolved does not hold the end" do
     slow = Godwit::TestSupport::Shim.windows(resolve: 1000 * 1_000_000)
     ["", "push.close", "context.close"].each do |ending|
@@ -118,7 +118,7 @@ class ExitTest < Godwit::TestCase
     end
   end
 
-  test "exit within an Async reactor whose fibers wait" do
+  test "exit within an Async reactor with waiting fibers" do
     not_on :jruby, "JRuby has no fiber scheduler"
     ["exit 3", "raise SystemExit.new(3)", "Thread.new { exit 3 }; task.sleep(9)"].each do |source|
       result = run_child(<<~RUBY, gems: true)
@@ -155,7 +155,7 @@ class ExitTest < Godwit::TestCase
   # An end proc of ours would run before minitest's, which runs the tests: its sockets would be
   # closed under it.
   test "at_exit blocks still use sockets, in any order of registration" do
-    not_on :ffi, "its end is an at_exit block: earlier ones run after it"
+    not_on :ffi, "its end is an at_exit block: earlier blocks run after it"
     result = run_child(<<~RUBY, gems: true)
       require "minitest/autorun"
       require "godwit"

@@ -50,7 +50,7 @@ class ForkMomentsTest < Godwit::TestCase
   end
 
   # A lock that another thread holds at that moment would be held in the child for ever. The more
-  # contexts there are, the longer the oldest ones take to be found, under the lock.
+  # contexts there are, the longer a search for the oldest ones takes, under the lock.
   test "a fork at the moment in which other threads end their contexts" do
     assert_done <<~RUBY
       Process.setrlimit(:NOFILE, [Process.getrlimit(:NOFILE).last, 4096].min)
@@ -74,10 +74,9 @@ class ForkMomentsTest < Godwit::TestCase
     RUBY
   end
 
-  # The fiber that waits goes with its scheduler in the child; the list that its socket keeps must
-  # not.
+  # The waiting fiber ends with its scheduler in the child; the list that its socket keeps must not.
   test "a child that collects fibers that waited in the parent" do
-    assert_done(<<~RUBY, env: {"MALLOC_PERTURB_" => "165"}) # what is freed is overwritten
+    assert_done(<<~RUBY, env: {"MALLOC_PERTURB_" => "165"}) # freed memory is overwritten
       require "./test/support/tiny_scheduler"
       pull, push = pair
       thread = Thread.new do
@@ -97,7 +96,7 @@ class ForkMomentsTest < Godwit::TestCase
     RUBY
   end
 
-  # The child comes back into the middle of the wait: libzmq would answer it "interrupted" for ever.
+  # The child returns into the middle of the wait: libzmq would answer it "interrupted" for ever.
   test "a fork in a trap handler while the main thread waits" do
     not_on :ffi, "a child that a trap handler forks stays in the interrupted wait"
     assert_done <<~RUBY
@@ -163,7 +162,7 @@ class ForkMomentsTest < Godwit::TestCase
     RUBY
   end
 
-  test "a fiber that waits, woken in a child that goes on with the scheduler" do
+  test "a waiting fiber, woken in a child that keeps the scheduler" do
     assert_done <<~RUBY
       require "./test/support/tiny_scheduler"
       pull, push = pair
@@ -175,7 +174,7 @@ class ForkMomentsTest < Godwit::TestCase
         unless pid
           Thread.new { sleep(5); exit!(3) }
           # The parent's message makes the shared descriptor readable here too.
-          Fiber.scheduler.turn until outcome
+          Fiber.scheduler.run_once until outcome
           exit!(outcome == Godwit::ForkedError ? 0 : 4)
         end
         push.send("x")

@@ -5,8 +5,7 @@
 require "test_helper"
 require_relative "forking"
 
-# A forked child never touches what it inherited, and the parent never notices that it was there
-# (law 7).
+# A forked child never touches inherited objects, and the parent never notices the child (law 7).
 class ForkTest < Godwit::TestCase
   include Godwit::TestSupport::Forking
 
@@ -82,7 +81,7 @@ class ForkTest < Godwit::TestCase
     RUBY
   end
 
-  test "a child that exits normally delivers what it sent, within linger" do
+  test "a child that exits normally delivers its messages, within linger" do
     assert_done <<~RUBY
       pull = Godwit::PULL.bind("tcp://127.0.0.1:*")
       pid = fork do
@@ -95,7 +94,7 @@ class ForkTest < Godwit::TestCase
     RUBY
   end
 
-  test "Process.daemon: the daemon starts with a context of its own" do
+  test "Process.daemon: the daemon starts with a new context" do
     assert_done <<~RUBY
       pull, push = pair
       reader, writer = IO.pipe

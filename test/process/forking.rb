@@ -2,7 +2,7 @@
 
 module Godwit
   module TestSupport
-    # What the tests of fork share: programs that fork children with a deadline.
+    # Shared by the tests of fork: programs that fork children with a deadline.
     module Forking
       PRELUDE = <<~RUBY
         require "godwit"

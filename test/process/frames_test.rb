@@ -34,7 +34,7 @@ class FramesProcessTest < Godwit::TestCase
     RUBY
   end
 
-  test "Strings in place that are under way at exit arrive whole" do
+  test "Strings in place that are in transit at exit arrive whole" do
     pull = open_socket(:PULL, recv_hwm: 0).bind(endpoint_for(:tcp))
     child = start_child(<<~RUBY, [pull.last_endpoint])
       require "godwit"

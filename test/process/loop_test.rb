@@ -50,7 +50,7 @@ class LoopProcessTest < Godwit::TestCase
     RUBY
   end
 
-  test "a trap block that comes while callbacks run is heard" do
+  test "a trap block that posts while callbacks run is noticed" do
     assert_done <<~RUBY
       #{LOOP}
       trap(:USR1) { loop.post { log << :posted } }

@@ -39,7 +39,7 @@ class MonitorForkTest < Godwit::TestCase
     RUBY
   end
 
-  # The wait of the child's only thread, which came back from a trap handler.
+  # The wait of the child's only thread, which returned from a trap handler.
   test "a child that is forked while the main thread waits for an event" do
     not_on :ffi, "a child that a trap handler forks stays in the interrupted wait"
     assert_done <<~RUBY

@@ -12,7 +12,7 @@ class PollerProcessTest < Godwit::TestCase
     out, into = IO.pipe
     poller = Godwit::Poller.new(pull, out)
 
-    def told(poller, pull, push)
+    def assert_ready(poller, pull, push)
       push.send("x")
       abort "the poller was disturbed" unless poller.wait(5).map(&:object) == [pull]
       pull.recv
@@ -25,7 +25,7 @@ class PollerProcessTest < Godwit::TestCase
     "parent notices nothing" do
     assert_done <<~RUBY
       #{POLLING}
-      told(poller, pull, push)
+      assert_ready(poller, pull, push)
       10.times do
         in_child do
           calls = [
@@ -38,17 +38,17 @@ class PollerProcessTest < Godwit::TestCase
           forked { Godwit::Poller.new(pull) }
           mine = pair
           own = Godwit::Poller.new(mine.first, out)
-          told(own, *mine)
+          assert_ready(own, *mine)
           poller = pull = push = nil
           3.times do
             GC.start
             GC.compact
           end
-          told(own, *mine)
+          assert_ready(own, *mine)
         end
-        told(poller, pull, push)
+        assert_ready(poller, pull, push)
       end
-      Godwit::Poller.new(pull) { |inner| Process.wait(fork {}) || told(inner, pull, push) }
+      Godwit::Poller.new(pull) { |inner| Process.wait(fork {}) || assert_ready(inner, pull, push) }
     RUBY
   end
 
@@ -71,13 +71,13 @@ class PollerProcessTest < Godwit::TestCase
       into << "x"
       out.close
       poller.remove(out)
-      told(poller, pull, push)
+      assert_ready(poller, pull, push)
       children = [child]
       kept = watched.call
       counts = Array.new(10) do
         extra = pair
         poller.register(extra.first)
-        told(poller, *extra)
+        assert_ready(poller, *extra)
         children << fork { open_gate.close; gate.read; exit!(0) }
         extra.last.send("left")
         extra.first.wait_readable(5)
@@ -90,7 +90,7 @@ class PollerProcessTest < Godwit::TestCase
       before = Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID)
       abort "what?" unless poller.wait(0.3).empty?
       abort "it spins" if Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID) - before > 0.15
-      told(poller, pull, push)
+      assert_ready(poller, pull, push)
       open_gate.close
       children.each { |pid| Process.wait(pid) }
     RUBY
@@ -147,9 +147,9 @@ class PollerProcessTest < Godwit::TestCase
         end
         _, status = Process.wait2(child)
         abort "the child ended with \#{status}" unless status.success?
-        abort "not told: \#{ready}" unless ready == [out]
+        abort "not reported: \#{ready}" unless ready == [out]
         out.readpartial(1)
-        told(poller, pull, push)
+        assert_ready(poller, pull, push)
         other&.kill
       RUBY
     end
@@ -161,7 +161,7 @@ class PollerProcessTest < Godwit::TestCase
       second = pair
       trap(:USR1) { second.last.send("x"); poller.register(second.first) }
       when_waiting(poller) { Process.kill(:USR1, Process.pid) }
-      abort "not told" unless poller.wait(5).map(&:object) == [second.first]
+      abort "not reported" unless poller.wait(5).map(&:object) == [second.first]
       second.first.recv
       trap(:USR1) { poller.close }
       when_waiting(poller) { Process.kill(:USR1, Process.pid) }

@@ -48,18 +48,18 @@ class ProxyProcessTest < Godwit::TestCase
   test "a handled signal leaves run running" do
     assert_done <<~RUBY
       proxy = streamer
-      heard = 0
-      trap("USR1") { heard += 1 }
+      handled = 0
+      trap("USR1") { handled += 1 }
       when_waiting(proxy) do
-        20.times { |i| Process.kill(:USR1, Process.pid); Thread.pass until heard > i }
+        20.times { |i| Process.kill(:USR1, Process.pid); Thread.pass until handled > i }
         proxy.stop
       end
       proxy.run
-      abort unless heard == 20
+      abort unless handled == 20
     RUBY
   end
 
-  test "a child of a process with a running proxy: it raises ForkedError there, and goes on in " \
+  test "a child of a process with a running proxy: it raises ForkedError there, and continues in " \
     "the parent" do
     assert_done <<~RUBY
       proxy = streamer.start

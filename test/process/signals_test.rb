@@ -86,11 +86,11 @@ class SignalsTest < Godwit::TestCase
       )
     result = child.wait_for("ready").signal(:INT).finish
     refute result.timed_out, result.to_s
-    # Java's own, with 130.
+    # Java's status is 130.
     assert_includes [[2, nil], [nil, 130]], [result.status.termsig, result.status.exitstatus]
   end
 
-  test "a trap handler uses the socket that the main thread waits on, and the wait goes on" do
+  test "a trap handler uses the socket that the main thread waits on, and the wait continues" do
     assert_done <<~RUBY
       context = Godwit::Context.new(linger: 0)
       dealer = Godwit::DEALER.bind("tcp://127.0.0.1:*", context: context)

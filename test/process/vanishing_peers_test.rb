@@ -2,12 +2,13 @@
 
 require "test_helper"
 
-# Receivers that are killed in the middle of large messages, again and again. Those that live see
-# whole messages only, the sender never stops, and a REQ stays usable.
-# (test/native/mid_message_test.rb does the same step by step.)
+# Receivers that are killed repeatedly in the middle of large messages. Living receivers see whole
+# messages only, the sender never stops, and a REQ stays usable. (test/native/mid_message_test.rb
+# tests each step.)
 class VanishingPeersTest < Godwit::TestCase
   KILLS = Integer(ENV.fetch("GODWIT_STRESS_KILLS", Godwit::TestSupport::Length.of(5, long: 15)))
-  PART = 8 << 20 # copying one takes longer than libzmq goes without looking at its commands
+  # copying such a message takes longer than libzmq works without processing its commands
+  PART = 8 << 20
 
   deadline [KILLS * 6, 60].max
 
@@ -55,8 +56,8 @@ class VanishingPeersTest < Godwit::TestCase
       kill_peers(peer, socket)
       assert_sends_on(socket, peer) { sent }
       survivor = start_child(RECEIVER, [peer, socket.last_endpoint])
-      # Before the stop: the sender may be done with its last message, which went to one that was
-      # killed.
+      # Before the stop: the sender may be done with its last message, which went to a killed
+      # receiver.
       survivor.wait_for("whole")
       stop = true
       assert sender.join(10), "the sender hangs: #{sender.backtrace&.first}"
@@ -120,8 +121,7 @@ class VanishingPeersTest < Godwit::TestCase
     end_child(survivor)
   end
 
-  # In one process, without a kernel between: peers that close while a message is on its way to
-  # them.
+  # In one process, without a kernel between: peers that close while they receive a message.
   test "PUSH to peers of the same process that close" do
     push = open_socket(:PUSH, send_hwm: 2).bind(endpoint_for(:inproc))
     stop = false
@@ -148,7 +148,7 @@ class VanishingPeersTest < Godwit::TestCase
 
   private
 
-  # One that counts its parts in the first.
+  # A message whose first part holds the number of its parts.
   def large_message(random)
     @parts ||= Array.new(8) { |index| (index.chr * PART).freeze }
     count = random.rand(1..4)

@@ -26,7 +26,7 @@ class ShellBridgesTest < Godwit::TestCase
     assert_equal %w[2 20 21 22 23 24 25], 7.times.map { sub.recv(timeout: 5) }
   end
 
-  test "standard error's rows tell what they are" do
+  test "standard error's rows are marked as such" do
     pull, push = connected_pair(:PULL, :PUSH)
     Shell.rows("echo 1; echo 2 >&2", shell: true, err: :rows).into(push)
     assert_equal [%w[err 2], %w[out 1]], pulled(pull, 2).sort
@@ -34,8 +34,8 @@ class ShellBridgesTest < Godwit::TestCase
 
   test "the high-water mark holds the command back" do
     pull, push = connected_pair(:PULL, :PUSH, transport: :inproc, send_hwm: 10, recv_hwm: 10)
-    # long: before it waits, JRuby takes seconds for the 32,000 short ones of the first read where
-    # it is cold and the machine busy
+    # long: before it waits, a cold JRuby on a busy machine takes seconds for the 32,000 short rows
+    # of the first read
     stream = Shell.rows("yes", row = "x" * 1000)
     thread = in_thread { stream.into(push) }
     eventually { !push.writable? } # before, it may be the next rows that it waits for
@@ -119,7 +119,7 @@ class ShellBridgesTest < Godwit::TestCase
     reader&.close
   end
 
-  test "with err: told, the logger gets stdout alone" do
+  test "with the option err:, the logger gets stdout alone" do
     logger = Logger.new(lines = StringIO.new)
     Shell.rows("echo a; echo b >&2", shell: true, err: :discard).into(logger)
     assert_equal 1, lines.string.lines.size

@@ -3,13 +3,13 @@
 require_relative "shell_case"
 require "support/interrupts"
 
-# Interrupts at bad moments: at each line of what ends a command.
+# Interrupts at bad moments: at each line of the code that ends a command.
 class ShellInterruptsTest < ShellCase
   include Godwit::TestSupport::Interrupts
 
   STREAM = %r{lib/godwit/shell/stream\.rb\z}
 
-  test "one that is pending when a command's end is awaited leaves no descriptor" do
+  test "an interrupt that is pending when a command's end is awaited leaves no descriptor" do
     assert_nothing_left do
       group = nil
       3.times do
@@ -24,7 +24,7 @@ class ShellInterruptsTest < ShellCase
     end
   end
 
-  test "a close that one ends may be called again" do
+  test "an interrupted close may be called again" do
     not_on :jruby, "a TracePoint there cannot raise at a line"
     at_each_line(STREAM) do |interrupted|
       stream = sh("echo; sleep 1000")
@@ -38,7 +38,7 @@ class ShellInterruptsTest < ShellCase
     end
   end
 
-  test "next and rewind go on after one" do
+  test "next and rewind continue after an interrupt" do
     not_on :jruby, "a TracePoint there cannot raise at a line"
     at_each_line(STREAM) do |interrupted|
       stream = sh("echo 1; echo 2; sleep 1000")

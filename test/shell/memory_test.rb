@@ -2,7 +2,7 @@
 
 require_relative "shell_case"
 
-# What rows cost: nothing that grows with their number.
+# The cost of rows: nothing that grows with their number.
 class MemoryTest < ShellCase
   PRELUDE = <<~'RUBY'
     require "godwit"

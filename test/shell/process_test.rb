@@ -2,7 +2,7 @@
 
 require_relative "shell_case"
 
-# Ends of whole processes, forks, signals, and streams that nobody holds.
+# Ends of whole processes, forks, signals, and unreferenced streams.
 class ProcessTest < ShellCase
   PRELUDE = <<~'RUBY'
     require "godwit"
@@ -52,7 +52,7 @@ class ProcessTest < ShellCase
 
   ABANDONED.each do |name, code|
     test "abandoned and collected: #{name}" do
-      not_on :jruby, "when Java collects is not to be told"
+      not_on :jruby, "the moment of a Java collection is unpredictable"
       result = assert_child run_child(PRELUDE + <<~RUBY)
         sh("echo").to_a
         GC.start
@@ -106,7 +106,7 @@ class ProcessTest < ShellCase
     end
   end
 
-  test "what is left after exit! ends when it writes" do
+  test "a process that exit! leaves behind ends when it writes" do
     result =
       run_child(
         PRELUDE + "puts ($keep = sh('echo $$; while :; do echo x; sleep 0.01; done')).next; exit!"
@@ -174,7 +174,7 @@ class ProcessTest < ShellCase
 
   %i[INT TERM HUP].each do |signal|
     test "#{signal} that ends the reader reaches the command" do
-      not_on :jruby, "a signal that nobody traps ends Java and raises nothing"
+      not_on :jruby, "an untrapped signal ends Java and raises nothing"
       file = File.join(scratch_dir, "signal")
       child =
         start_child(
@@ -191,7 +191,7 @@ class ProcessTest < ShellCase
   end
 
   test "a signal ends a reader in another thread too, and the command with it" do
-    not_on :jruby, "a signal that nobody traps ends Java and raises nothing"
+    not_on :jruby, "an untrapped signal ends Java and raises nothing"
     child = start_child(PRELUDE + "Thread.new { sh(STAYS) { |row| puts row; puts 'ready' } }.join")
     group = Integer(child.wait_for(/ready/).stdout.lines.first)
     child.signal(:TERM).finish
@@ -210,7 +210,7 @@ class ProcessTest < ShellCase
     assert_equal "ready\ngot\n", result.stdout
   end
 
-  test "a command beside a handler that goes on is not disturbed" do
+  test "a command is not disturbed by a handler that returns" do
     not_on :jruby, "trap handlers there do not interrupt the main thread"
     result = assert_child run_child(PRELUDE + <<~'RUBY')
       count = 0
@@ -267,7 +267,7 @@ class ProcessTest < ShellCase
     )
   end
 
-  test "too many descriptors: at every limit an error that says so, or rows; and nothing is left" do
+  test "too many descriptors: at every limit a clear error, or rows; and nothing is left" do
     not_on :jruby, "Java itself fails where no descriptor is left"
     result = assert_child run_child(PRELUDE + <<~'RUBY')
       sh("echo").to_a
@@ -278,19 +278,19 @@ class ProcessTest < ShellCase
       rescue Errno::EMFILE
         GC.disable
       end
-      told = {rows: 0, error: 0}
+      counts = {rows: 0, error: 0}
       25.times do |free|
         hold.pop.close
         before = (0...64).count { |fd| IO.for_fd(fd, autoclose: false) rescue nil }
         begin
           rows = Godwit::Shell.rows("sh", "-c", "echo a; echo b >&2", err: :tail, input: "x").to_a
           abort "rows #{rows}" unless rows == ["a"]
-          told[:rows] += 1
+          counts[:rows] += 1
         rescue Errno::EMFILE => error
           unless error.is_a?(Godwit::Error) && error.message.include?("descriptor")
             abort error.message
           end
-          told[:error] += 1
+          counts[:error] += 1
         end
         after = (0...64).count { |fd| IO.for_fd(fd, autoclose: false) rescue nil }
         abort "#{free}: #{before} descriptors before, #{after} after" unless after == before
@@ -301,7 +301,7 @@ class ProcessTest < ShellCase
           nil
         end
       end
-      abort told.inspect unless told.values.all? { |count| count > 3 }
+      abort counts.inspect unless counts.values.all? { |count| count > 3 }
       puts "well"
     RUBY
     assert_equal "well\n", result.stdout

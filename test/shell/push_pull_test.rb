@@ -31,7 +31,7 @@ class ShellPushPullTest < Godwit::TestCase
     assert_equal [{exitstatus: 3, signal: nil, timed_out: nil, rows: 10_000}], pull.ends
   end
 
-  test "several pulls share the rows, and each is told of the end" do
+  test "several pulls share the rows, and each gets the end" do
     4.times do
       _, status, *parts =
         push_and_pulls(Shell.rows("seq", "3000"), pulls: 4) { |pull| [pull.to_a, pull.complete?] }
@@ -41,7 +41,7 @@ class ShellPushPullTest < Godwit::TestCase
     end
   end
 
-  test "one that is slow gets its end, too" do
+  test "a slow pull gets its end, too" do
     _, _, *parts = push_and_pulls(Shell.rows("seq", "400"), pulls: 3,
       socket_options: {send_hwm: 1}) do |pull, index|
       rows = []
@@ -57,7 +57,7 @@ class ShellPushPullTest < Godwit::TestCase
     assert parts.all?(&:last)
   end
 
-  test "one that comes after the end is told of it, too" do
+  test "a pull that comes after the end gets it, too" do
     socket = open_socket(:PUSH)
     push = Shell::Push.new(socket)
     socket.bind(endpoint_for(:tcp))
@@ -78,7 +78,7 @@ class ShellPushPullTest < Godwit::TestCase
     end
   end
 
-  test "what was on its way to one that left holds up nothing" do
+  test "rows in transit to a pull that left delay nothing" do
     socket = open_socket(:PUSH, linger: 1000)
     push = Shell::Push.new(socket)
     socket.bind(endpoint_for(:tcp))
@@ -91,7 +91,7 @@ class ShellPushPullTest < Godwit::TestCase
     ended(in_thread { context.close })
   end
 
-  test "what is lost on its way to one that is leaving is told again" do
+  test "an end that is lost because a pull leaves is sent again" do
     socket = open_socket(:PUSH)
     push = Shell::Push.new(socket)
     socket.bind(endpoint_for(:tcp))
@@ -103,7 +103,7 @@ class ShellPushPullTest < Godwit::TestCase
   end
 
   GREETING = "\xFF#{"\0" * 8}\x7F\x03\x00NULL#{"\0" * 48}".b
-  # libzmq tells no more of the first two than that they have gone.
+  # Of the first two, libzmq reports only that they have gone.
   STRANGERS = {
     "sends zeros" => "\0" * 20,
     "is a DEALER" => "#{GREETING}\x04\x1C\x05READY\x0BSocket-Type\0\0\0\x06DEALER".b,
@@ -152,7 +152,7 @@ class ShellPushPullTest < Godwit::TestCase
     end
   end
 
-  test "one of two that leaves ends nothing" do
+  test "a pull that leaves ends neither the other nor the push" do
     push, status, first, second = push_and_pulls(Shell.rows("seq",
       "20000"), pulls: 2) do |pull, index|
       index.zero? ? pull.first(1) : [pull.count, pull.complete?]
@@ -162,8 +162,8 @@ class ShellPushPullTest < Godwit::TestCase
     assert_equal [1, true], [first.size, second.last]
   end
 
-  test "a push that goes away ends its pull, which prints what has come, and knows that " \
-    "something is missing" do
+  test "a push that leaves early ends its pull, which prints the received rows, and reports a " \
+    "missing end" do
     socket = open_socket(:PUSH, linger: 5)
     socket.bind(endpoint_for(:tcp))
     thread = in_thread do
@@ -182,7 +182,7 @@ class ShellPushPullTest < Godwit::TestCase
     assert_equal [(1..100).map(&:to_s), false, nil], thread.value
   end
 
-  test "one pull that is bound takes the rows of several pushes, to the last one's end" do
+  test "a bound pull takes the rows of several pushes, to the last push's end" do
     socket = open_socket(:PULL)
     pull = Shell::Pull.new(socket)
     socket.bind(endpoint_for(:tcp))
@@ -193,14 +193,14 @@ class ShellPushPullTest < Godwit::TestCase
       push_socket.wait_connected(timeout: 5)
       in_thread { push.run(Shell.rows("seq 500; exit #{exitstatus}", shell: true)) }
     end
-    # It would end with the only one that it knows of.
+    # It would end with the only push that it knows of.
     eventually { pull.instance_variable_get(:@came) == 2 }
     assert_equal 1000, pull.count
     assert_equal [true, 2, 2], [pull.complete?, pull.exitstatus, pull.ends.size]
     assert_equal [0, 2], pushes.map { |thread| thread.value.exitstatus }.sort
   end
 
-  test "what is no row is left out and counted" do
+  test "a message that is no row is left out and counted" do
     socket = open_socket(:PUSH, linger: 5)
     socket.bind(endpoint_for(:tcp))
     thread = in_thread { pull_from(socket.last_endpoint).then { |pull| [pull.to_a, pull.foreign] } }
@@ -211,7 +211,7 @@ class ShellPushPullTest < Godwit::TestCase
     assert_equal [[[:out, "x"], "row"], 5], thread.value
   end
 
-  test "timeout: holds for both, with nobody there" do
+  test "timeout: holds for both, without a peer" do
     socket = open_socket(:PUSH)
     push = Shell::Push.new(socket)
     socket.bind(endpoint_for(:tcp))
@@ -225,12 +225,12 @@ class ShellPushPullTest < Godwit::TestCase
     socket = open_socket(:PUSH)
     push = Shell::Push.new(socket)
     socket.bind(endpoint_for(:tcp))
-    # Long rows: before it waits, JRuby takes seconds for the 32,000 short ones of the first read
-    # where it is cold and the machine busy.
+    # Long rows: before it waits, a cold JRuby on a busy machine takes seconds for the 32,000 short
+    # rows of the first read.
     stream = Shell.rows("yes", "x" * 1000)
     pushing = in_thread { push.run(stream) }
     pull = pull_from("tcp://127.0.0.1:1")
-    until_waiting(socket, 2) # one is the reader of its events
+    until_waiting(socket, 2) # one descriptor reads the socket's events
     poller = next_made(Godwit::Poller)
     pulling = in_thread { pull.each { nil } }
     until_waiting(poller.pop)
@@ -243,19 +243,20 @@ class ShellPushPullTest < Godwit::TestCase
     socket = open_socket(:PUSH)
     push = Shell::Push.new(socket)
     socket.bind(endpoint_for(:tcp))
-    told = {}
+    statuses = {}
     # With each row's types compared all take as long as a hang may.
     count = ENV["GODWIT_TEST_TYPES"] ? 2000 : 20_000
     thread = Godwit::TestSupport::TinyScheduler.thread do
       Fiber.schedule do
-        told[:push] = push.run(Shell.rows("seq #{count}; exit 2", shell: true)).exitstatus
+        statuses[:push] = push.run(Shell.rows("seq #{count}; exit 2", shell: true)).exitstatus
       end
       Fiber.schedule do
-        told[:pull] = pull_from(socket.last_endpoint).then { |pull| [pull.count, pull.exitstatus] }
+        pull = pull_from(socket.last_endpoint)
+        statuses[:pull] = [pull.count, pull.exitstatus]
       end
     end
     assert thread.join(10), "the fibers hang"
-    assert_equal({push: 2, pull: [count, 2]}, told)
+    assert_equal({push: 2, pull: [count, 2]}, statuses)
   end
 
   test "sockets that do not serve are refused" do
@@ -282,9 +283,8 @@ class ShellPushPullTest < Godwit::TestCase
 
   private
 
-  # It has gone when this returns.
-  # libzmq tells of the end before it takes the connection's pipe away. Its I/O thread has done so
-  # when it accepts the next one.
+  # The peer has gone when this returns. libzmq reports the end before it removes the connection's
+  # pipe. Its I/O thread has done so when it accepts the next connection.
   def stranger_at(socket, said)
     left = own(socket.monitor(:disconnected))
     TCPSocket.open("127.0.0.1", socket.port) do |stranger|

@@ -11,7 +11,7 @@ class RowsTest < ShellCase
     Shell.rows("cat", input: text, **options).to_a
   end
 
-  # The rows of what comes out of a pipe in these pieces, each read before the next is written.
+  # The rows of a pipe's output in these pieces, each read before the next is written.
   def rows_of_reads(*pieces, **options)
     reader, writer = IO.pipe
     source = Shell::Source.new(reader, Shell::Plan.new(:rows, [["cat"]], options))
@@ -28,7 +28,7 @@ class RowsTest < ShellCase
     source.close
   end
 
-  test "rows come without what ends them, or with it" do
+  test "rows arrive without their separator, or with it" do
     assert_equal ["a", "", "b"], rows_of("a\n\nb\n")
     assert_equal ["a\n", "\n", "b\n"], rows_of("a\n\nb\n", chomp: false)
   end
@@ -54,7 +54,7 @@ class RowsTest < ShellCase
     assert_equal ["a\r"], rows_of("a\r;", sep: ";")
   end
 
-  test "a separator, or a character, that comes in two reads" do
+  test "a separator, or a character, that arrives in two reads" do
     assert_equal %w[a b], rows_of_reads("a-", "-b", sep: "--")
     assert_equal ["a\r", "b"], rows_of_reads("a\r", "\r", "\n", "b")
     text = "grün\nöde€𝄞\n"
@@ -62,7 +62,7 @@ class RowsTest < ShellCase
     assert_equal ["grün", "öde€𝄞"], rows_of_reads(*pieces, encoding: "UTF-8")
   end
 
-  test "chunks are what a read gave, and never cut a character of UTF-8" do
+  test "chunks are the result of a read, and never cut a character of UTF-8" do
     assert_equal %w[a € 𝄞b],
       rows_of_reads(
         "a\xE2".b, "\x82".b, "\xAC\xF0\x9D".b, "\x84".b, "\x9Eb".b, sep: :chunk, encoding: "UTF-8"
@@ -73,7 +73,7 @@ class RowsTest < ShellCase
     assert_equal "\xE2\x82".b, rows_of("\xE2\x82", sep: :chunk, encoding: "UTF-8").join.b
   end
 
-  test "a row of exactly the limit is taken, one byte more is too long" do
+  test "a row of exactly the limit is accepted, a row one byte longer is too long" do
     assert_equal ["x" * 100, "y"], rows_of("x" * 100 + "\ny\n", limit: 100)
     assert_equal ["x" * 100], rows_of("x" * 100, limit: 100)
     assert_equal ["x" * 100, "y"], rows_of("x" * 100 + "--y", limit: 100, sep: "--")
@@ -137,7 +137,7 @@ class RowsTest < ShellCase
     refute rows_of("gr\xFCn\n".b, encoding: "UTF-8").first.valid_encoding?
   end
 
-  test "one String for all rows, whose copies stay as they are" do
+  test "one String for all rows, whose copies stay unchanged" do
     seen = []
     copies = []
     rows = []
@@ -152,7 +152,7 @@ class RowsTest < ShellCase
     assert rows.all? { |row| row.equal?(rows.first) }
   end
 
-  test "one String for all rows survives what its user does to it" do
+  test "one String for all rows survives changes by the block" do
     copies = []
     Shell.rows("printf", "a%.0s\n" * 4 + "bcd\n" + "e" * 100_000 + "\nf\n", "1", reuse: true,
       encoding: "UTF-8") do |row|
@@ -165,12 +165,12 @@ class RowsTest < ShellCase
     assert_equal ["a", "a", "a", "a", "bcd", "e" * 100_000, "f"], copies
   end
 
-  test "rows of next are Strings of their own, with reuse: too" do
+  test "rows of next are separate Strings, with reuse: too" do
     stream = Shell.rows("seq", "3", reuse: true)
     assert_equal %w[1 2 3], [stream.next, stream.next, stream.next]
   end
 
-  test "rows are those of each_line, however the bytes arrive" do
+  test "rows equal each_line's, however the bytes arrive" do
     random = Random.new(1)
     rounds(400, stressed: 2).times do
       sep = ["\n", "\0", "ab", "aab", "\r\n"].sample(random: random)

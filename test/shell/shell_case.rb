@@ -2,11 +2,11 @@
 
 require "test_helper"
 
-# What the tests of Shell share: what a command leaves behind is looked for in /proc.
+# Shared by the tests of Shell: /proc shows processes that a command leaves behind.
 class ShellCase < Godwit::TestCase
   Shell = Godwit::Shell
 
-  # A command that says its number, leaves a child in its group, and stays.
+  # A command that prints its number, leaves a child in its group, and stays.
   STAYS = "echo $$; sleep 1000 & sleep 1000 & wait"
   STUBBORN = "trap '' TERM; echo $$; sleep 1000 & while :; do sleep 1000; done"
 
@@ -40,7 +40,7 @@ class ShellCase < Godwit::TestCase
 
   def children = processes.select { |_, _, parent, _| parent == Process.pid }.map(&:first)
 
-  # JRuby opens files of its own as it goes.
+  # JRuby opens more files over time.
   def descriptors
     return [] if RUBY_ENGINE == "jruby"
     Dir
@@ -52,8 +52,8 @@ class ShellCase < Godwit::TestCase
     retry
   end
 
-  # Runs the block, which gives the group of what it started, then looks for what is left, without
-  # the collector's help.
+  # Runs the block, which gives the group of the started command, then looks for remaining
+  # processes, without the collector's help.
   def assert_nothing_left
     GC.disable unless RUBY_ENGINE == "jruby"
     before = [children, descriptors, live_threads]

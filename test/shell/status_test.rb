@@ -2,7 +2,7 @@
 
 require_relative "shell_case"
 
-# How commands end: by themselves, in time or not, and what is said of it.
+# How commands end: by themselves, in time or not, and the reported status.
 class StatusTest < ShellCase
   test "a command that ended well" do
     status = nil
@@ -37,7 +37,7 @@ class StatusTest < ShellCase
     )
   end
 
-  test "a command is shown as one would type it" do
+  test "a command is shown in the shell's syntax" do
     assert_equal "echo 'a b' 'it'\\''s' '' x=1 'ü*'",
       Shell.rows("echo", "a b", "it's", "", "x=1", "ü*").tap(&:to_a).status.command
     assert_equal "echo '?' 'ü' 'ü'",
@@ -46,13 +46,13 @@ class StatusTest < ShellCase
     assert_equal "#<Godwit::Shell::Stream seq 3>", Shell.rows("seq", "3").inspect
   end
 
-  test "run gives the status of what went well" do
+  test "run returns the status of a success" do
     rows = []
     status = Shell.run("seq", "3") { |row| rows << row }
     assert_equal [%w[1 2 3], true, 3], [rows, status.success?, status.rows]
   end
 
-  test "run raises for what failed: command, status, last lines of stderr" do
+  test "run raises for a failure: command, status, last lines of stderr" do
     error =
       assert_raises(Godwit::CommandError) do
         Shell.run("seq 1 20 >&2; exit 3", shell: true, err: :tail) { nil }
@@ -73,7 +73,7 @@ class StatusTest < ShellCase
     assert_includes error.message, "grün"
   end
 
-  test "run does not raise for what the block stopped" do
+  test "run does not raise for a command that the block stopped" do
     assert_equal "a", Shell.run("echo a; exec sleep 1000", shell: true) { |row| break row }
     assert_raises(KeyError) { Shell.run("echo a; exec sleep 1000", shell: true) { raise KeyError } }
   end
@@ -101,7 +101,7 @@ class StatusTest < ShellCase
     assert_equal "run sleep 1000: no end in time (timeout:)", error.message
   end
 
-  test "timeout: ends one that always has rows, and one that never ends a row" do
+  test "timeout: ends a command that always has rows, and a command that never ends a row" do
     assert_equal :timeout, Shell.rows("yes", timeout: 0.2) { nil }.timed_out
     status = Shell.rows("cat", "/dev/zero", timeout: 0.2, limit: 1 << 20, long: :cut) { nil }
     assert_equal :timeout, status.timed_out
@@ -137,7 +137,7 @@ class StatusTest < ShellCase
     end
   end
 
-  test "idle: ends one that is silent too long, not one that goes on" do
+  test "idle: ends a command that is silent too long, not an active one" do
     rows = 0
     status = sh("echo a; exec sleep 1000", idle: 0.2) { rows += 1 }
     assert_equal [:idle, rows, true], [status.timed_out, status.rows, status.failed?]

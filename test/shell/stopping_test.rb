@@ -3,7 +3,7 @@
 require_relative "shell_case"
 require "timeout"
 
-# However rows are left: nothing of the command stays.
+# However rows are left: no process of the command stays.
 class StoppingTest < ShellCase
   Stop = Class.new(StandardError)
 
@@ -24,7 +24,7 @@ class StoppingTest < ShellCase
     nil
   end
 
-  WAYS = {
+  EXITS = {
     "break" => ->(test, script) { test.__send__(:sh, script) { |row| break row } },
     "raise" => ->(test, script) { test.raising(script) },
     "throw" => ->(test, script) {
@@ -69,20 +69,20 @@ class StoppingTest < ShellCase
     }
   }.freeze
 
-  # Ruby's own thread for time-outs stays, once there.
+  # Ruby's own thread for time-outs stays, once started.
   def setup
     super
     Timeout.timeout(1) { nil }
     GC.start
   end
 
-  WAYS.each do |name, way|
+  EXITS.each do |name, leave|
     test "#{name}: no process, no descriptor, no thread is left" do
-      assert_nothing_left { way.call(self, STAYS) }
+      assert_nothing_left { leave.call(self, STAYS) }
     end
   end
 
-  test "the end of a command ends what it left in its group" do
+  test "the end of a command ends the other processes of its group" do
     assert_nothing_left do
       group = nil
       status = sh("echo $$; sleep 1000 >/dev/null 2>&1 & exit 0") { |row| group = row }
@@ -120,7 +120,7 @@ class StoppingTest < ShellCase
       [stream.status.signal, stream.status.stopped?, stream.status.failed?]
   end
 
-  test "one that ignores TERM is killed after the grace" do
+  test "a command that ignores TERM is killed after the grace" do
     stream = sh(STUBBORN, grace: 0.3)
     group = nil
     assert_operator seconds { group = Integer(stream.first) }, :>=, 0.3
@@ -141,7 +141,7 @@ class StoppingTest < ShellCase
     assert_empty living(group)
   end
 
-  test "one that is stopped (SIGSTOP) ends on TERM" do
+  test "a command that is stopped (SIGSTOP) ends on TERM" do
     stream = sh("echo $$; kill -STOP $$")
     pid = stream.next.to_i
     eventually { File.read("/proc/#{pid}/stat").include?(") T ") }
@@ -152,7 +152,7 @@ class StoppingTest < ShellCase
   # A number that was reaped may be another process's: the order of our calls is seen in a Child.
   test "the leader is reaped after the last signal, and never signalled again" do
     calls = []
-    processes = Shell::Processes.new(30) # it ends on TERM, whatever time that takes
+    processes = Shell::Processes.new(30) # it ends on TERM, however long that takes
     child = Shell::Child.new(Process.spawn("sleep", "1000", pgroup: true), ["sleep"])
     child.define_singleton_method(:signal) { |name| calls << name && super(name) }
     child.define_singleton_method(:reap) { calls << :reap && super() }
@@ -164,7 +164,7 @@ class StoppingTest < ShellCase
     assert_equal :reap, (calls - [:TERM]).last
     killed = []
     Process.stub(:kill, ->(*arguments) { killed << arguments }) { child.signal(:KILL) }
-    assert_empty killed, "the number of one that was reaped was signalled"
+    assert_empty killed, "a reaped command's number was signalled"
   end
 
   test "setsid escapes, as documented" do

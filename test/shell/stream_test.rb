@@ -2,7 +2,7 @@
 
 require_relative "shell_case"
 
-# A Stream is an Enumerator; and what Shell does not take.
+# A Stream is an Enumerator; and arguments that Shell does not take.
 class ShellStreamTest < ShellCase
   test "it is an Enumerator, lazy and not" do
     stream = Shell.rows("seq", "5")
@@ -20,7 +20,7 @@ class ShellStreamTest < ShellCase
     assert_nil stream.size
   end
 
-  test "nothing runs before the first row is asked for, and each run is a new one" do
+  test "nothing runs before the first row is asked for, and each run starts the command anew" do
     path = File.join(scratch_dir, "runs")
     stream = sh("echo run >> #{path}; echo a")
     refute File.exist?(path)
@@ -166,7 +166,7 @@ class ShellStreamTest < ShellCase
     end
   end
 
-  test "pipelines refuse what makes no pipeline" do
+  test "pipelines refuse commands that make no pipeline" do
     [[], [[]], [%w[ls], []], ["ls", nil]].each do |commands|
       assert_raises(ArgumentError, TypeError) { Shell.pipe(*commands) }
     end

@@ -6,12 +6,12 @@ require "stringio"
 # stderr, input, pipelines, environment, terminals.
 class StreamsTest < ShellCase
   BOTH = "echo out; echo err >&2"
-  # A megabyte to each stream, stderr first: who drains only one of them hangs.
+  # A megabyte to each stream, stderr first: a reader that drains only one of them hangs.
   LOUD =
     "head -c 1000000 /dev/zero | tr '\\0' 'e' >&2; head -c 1000000 /dev/zero | tr '\\0' 'o'; " \
     "head -c 1000000 /dev/zero | tr '\\0' 'e' >&2"
 
-  test "stderr is the process's own, unless told otherwise" do
+  test "stderr is the process's own by default" do
     result = assert_child run_child(<<~'RUBY')
       require "godwit"
       Godwit::Shell.rows("echo out; echo err >&2", shell: true) { |row| puts "row #{row}" }
@@ -30,7 +30,7 @@ class StreamsTest < ShellCase
     assert_equal %i[err out], [stream.next, stream.next].map(&:first).sort
   end
 
-  test "stderr to a Proc, an IO, and what has write" do
+  test "stderr to a Proc, an IO, and an object with write" do
     rows = []
     assert_equal %w[out], sh(BOTH, err: ->(row) { rows << row }).to_a
     assert_equal %w[err], rows
@@ -41,7 +41,7 @@ class StreamsTest < ShellCase
     assert_equal "err\n", text.string
   end
 
-  test "the end of stderr stands in the status" do
+  test "the end of stderr is in the status" do
     stream = sh("#{BOTH}; exit 3", err: :tail)
     assert_equal %w[out], stream.to_a
     assert_equal ["err\n", 3], [stream.status.stderr_tail, stream.status.exitstatus]
@@ -64,7 +64,7 @@ class StreamsTest < ShellCase
     end
   end
 
-  test "without input a command reads the end, and leaves the process's own input alone" do
+  test "without input a command reads the end, and leaves the process's input alone" do
     assert_equal [], Shell.rows("cat").to_a
     result =
       assert_child run_child(
@@ -95,7 +95,7 @@ class StreamsTest < ShellCase
     end
   end
 
-  test "input from a String, an Enumerator, what reads, and an IO" do
+  test "input from a String, an Enumerator, an object with read, and an IO" do
     assert_equal %w[a b], Shell.rows("cat", input: "a\nb").to_a
     assert_equal %w[a b 3], Shell.rows("cat", input: ["a\n", "b\n", 3].each).to_a
     assert_equal %w[a b], Shell.rows("cat", input: StringIO.new("a\nb")).to_a
@@ -106,7 +106,7 @@ class StreamsTest < ShellCase
     assert_equal "grün".b, Shell.rows("cat", input: "grün", encoding: "BINARY").first
   end
 
-  test "input from another Stream: rows with what ended them" do
+  test "input from another Stream: rows with their separators" do
     assert_equal %w[a b], Shell.rows("sort", input: Shell.rows("printf", "b\\na\\n")).to_a
     assert_equal ["a\0b\0"],
       Shell.rows("cat", input: Shell.rows("printf", "a\\0b\\0", sep: "\0")).to_a
@@ -197,7 +197,7 @@ class StreamsTest < ShellCase
     assert_equal 3000, Shell.rows("cat", input: Array.new(3000, text)).count
   end
 
-  test "what a command does not read of its input is no error" do
+  test "unread input of a command is no error" do
     stream = Shell.rows("head", "-n1", input: "x\n" * 1_000_000)
     assert_equal ["x"], stream.to_a
     assert stream.status.success?
@@ -205,7 +205,7 @@ class StreamsTest < ShellCase
       Shell.rows("head", "-n1", input: Enumerator.new { |y| loop { y << "x\n" } }).to_a
   end
 
-  test "an error of the input ends the command and comes out" do
+  test "an error of the input ends the command and is raised" do
     rows = Queue.new
     group = nil
     input = Enumerator.new do |pieces|
@@ -221,7 +221,8 @@ class StreamsTest < ShellCase
     assert_empty living(Integer(group))
   end
 
-  test "so does one that is no StandardError, though the command reads nothing" do
+  test "an error of the input that is no StandardError stops the command, though it reads " \
+    "nothing" do
     stream =
       Shell.rows("sleep", "1000", input: Enumerator.new { raise NotImplementedError, "not here" })
     error = assert_raises(NotImplementedError) { stream.to_a }
@@ -229,7 +230,7 @@ class StreamsTest < ShellCase
     assert_predicate stream.status, :stopped?
   end
 
-  test "input that never comes holds up nothing" do
+  test "input that never comes delays nothing" do
     queue = Queue.new
     input = Enumerator.new { |pieces| pieces << queue.pop }
     assert_equal "a", sh("echo a; cat", input: input).first
@@ -293,7 +294,7 @@ class StreamsTest < ShellCase
     assert_equal ["5 sym"], Shell.rows("echo", 5, :sym).to_a
   end
 
-  test "a program that is missing is named, whatever the bytes of its name" do
+  test "a missing program is named, whatever the bytes of its name" do
     error = assert_raises(Errno::ENOENT) { Shell.rows("n\xFF pe") { flunk } }
     assert_includes error.message, "n? pe"
   end
@@ -310,13 +311,13 @@ class StreamsTest < ShellCase
     assert_raises(Errno::ENOENT) { Shell.rows("/no/such/program", pty: true).first }
   end
 
-  test "without a terminal on JRuby, one line says so" do
+  test "without a terminal on JRuby, one line reports it" do
     skip "of JRuby" unless RUBY_ENGINE == "jruby"
     error = assert_raises(Godwit::UnsupportedError) { Shell.rows("tty", pty: true).first }
     assert_match(/JRuby gives a child no terminal/, error.message)
   end
 
-  test "on a JRuby that cannot give pipes to children, one line says so" do
+  test "on a JRuby that cannot give pipes to children, one line reports it" do
     skip "of JRuby" unless RUBY_ENGINE == "jruby"
     command =
       Godwit::TestSupport::Children::RUBY.reject do |word|

@@ -3,7 +3,7 @@
 require_relative "shell_case"
 
 # Commands that use the terminal, as ssh, sudo, pagers and editors do: each program here runs in a
-# terminal of its own.
+# separate terminal.
 class TerminalTest < ShellCase
   ASKS = 'sh", "-c", "printf name?; read name < /dev/tty; echo hello $name'
 
@@ -30,7 +30,7 @@ class TerminalTest < ShellCase
       begin
         Godwit::Shell.rows(
           "sh", "-c",
-          "trap 'echo caught > #{scratch_dir}/told; exit' INT; echo up; while :; do sleep 0.1; " \
+          "trap 'echo caught > #{scratch_dir}/caught; exit' INT; echo up; while :; do sleep 0.1; " \
           "done",
           foreground: true
         ) { |row| puts row }
@@ -43,7 +43,7 @@ class TerminalTest < ShellCase
       terminal.write("\x03")
       assert_match(/interrupted/, rest_of(terminal))
     end
-    assert_equal "caught\n", File.read("#{scratch_dir}/told")
+    assert_equal "caught\n", File.read("#{scratch_dir}/caught")
   end
 
   {rows: ".to_a", run: ""}.each do |method, call|
@@ -59,14 +59,15 @@ class TerminalTest < ShellCase
         puts "children: \#{File.read("/proc/self/task/\#{Process.pid}/children").split.size}"
       RUBY
       with_program(program) do |terminal|
-        told = rest_of(terminal)
-        assert_match(/#{method} sh -c.*uses the terminal, and was stopped.*foreground: true/m, told)
-        assert_includes told, "children: 0"
+        output = rest_of(terminal)
+        assert_match(/#{method} sh -c.*uses the terminal, and was stopped.*foreground: true/m,
+          output)
+        assert_includes output, "children: 0"
       end
     end
   end
 
-  test "a command that is stopped by another signal is no error, and goes on" do
+  test "a command that is stopped by another signal is no error, and continues" do
     not_on :jruby, "JRuby gives a child no terminal"
     program = <<~RUBY
       rows = Godwit::Shell.rows("sh", "-c", "echo $$; kill -STOP $$; echo on")
@@ -90,7 +91,7 @@ class TerminalTest < ShellCase
 
   private
 
-  # In a session of its own, whose terminal is yielded.
+  # In a new session, whose terminal is yielded.
   def with_program(source)
     command = [
       RbConfig.ruby, "--disable=gems", "-Ilib", "-r./test/support/child_prelude", "-e",

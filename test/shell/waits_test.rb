@@ -3,7 +3,7 @@
 require_relative "shell_case"
 require "timeout"
 
-# Who waits for a row: threads, fibers, and what ends their wait.
+# Threads and fibers that wait for a row, and events that end their wait.
 class WaitsTest < ShellCase
   Stop = Class.new(StandardError)
   QUIET = %w[sleep 1000].freeze
@@ -24,7 +24,7 @@ class WaitsTest < ShellCase
       assert_nil ended(killed)
       assert_raises(Stop) { ended(raised) }
       assert_raises(Timeout::Error) { ended(timed) }
-      assert_equal (name == :next), streams.any?(&:running?) # a stream that next reads goes on
+      assert_equal (name == :next), streams.any?(&:running?) # a stream that next reads stays open
       streams.each(&:close)
     end
 
@@ -48,7 +48,7 @@ class WaitsTest < ShellCase
     assert_raises(Stop) { thread.value }
   end
 
-  test "an interrupt ends the grace too, and a thread of its own ends the command" do
+  test "an interrupt ends the grace too, and a background thread ends the command" do
     groups = []
     GC.disable unless RUBY_ENGINE == "jruby" # a collected stream is ended too
     stream = sh(STUBBORN, grace: 5)
@@ -60,7 +60,7 @@ class WaitsTest < ShellCase
     assert_raises(Stop) { ended(thread) }
     refute_empty living(groups.last)
     assert eventually { groups.all? { |group| living(group).empty? } }
-    # On JRuby other tests' abandoned ones may be there.
+    # On JRuby other tests' abandoned streams may be there.
     mine = ->(processes) { processes.children.any? { |child| groups.include?(child.pid) } }
     assert eventually {
              Shell::Reaper.running.none?(&mine) &&
@@ -92,46 +92,46 @@ class WaitsTest < ShellCase
 
   test "in a fiber others run while it waits, and it ends" do
     not_on :jruby, "JRuby has no fiber scheduler"
-    told = []
+    order = []
     thread = Godwit::TestSupport::TinyScheduler.thread do
       reader, writer = IO.pipe
       Fiber.schedule do
-        Shell.rows("cat", input: reader) { |row| told << row }
-        told << :end
+        Shell.rows("cat", input: reader) { |row| order << row }
+        order << :end
       end
       Fiber.schedule do
-        told << :other
+        order << :other
         writer.puts "a"
         writer.close
       end
     end
     assert thread.join(HANG), "the fibers hang"
-    assert_equal [:other, "a", :end], told
+    assert_equal [:other, "a", :end], order
   end
 
   test "a fiber's stop lets others run during the grace" do
     not_on :jruby, "JRuby has no fiber scheduler"
-    told = []
+    order = []
     File.mkfifo(fifo = File.join(scratch_dir, "go"))
     thread = Godwit::TestSupport::TinyScheduler.thread do
       row = nil
       Fiber.schedule do
         sh("trap '' TERM; echo $$; read line < #{fifo}", grace: 8) { |number| break row = number }
-        told << :stopped
+        order << :stopped
       end
       Fiber.schedule do
-        sleep 0.01 until row # from then on it is in its grace, until this one has it end
-        told << :other
+        sleep 0.01 until row # from then on it is in its grace, until this thread ends it
+        order << :other
         File.write(fifo, "go\n")
       end
     end
     assert thread.join(HANG), "the fibers hang"
-    assert_equal [:other, :stopped], told
+    assert_equal [:other, :stopped], order
   end
 
   test "a fiber that never has to wait lets others run" do
     not_on :jruby, "JRuby has no fiber scheduler"
-    told = []
+    order = []
     many = 6000 # some hundred reads: the pipe is full again before its rows are used up
     thread = Godwit::TestSupport::TinyScheduler.thread do
       Fiber.schedule do
@@ -139,14 +139,14 @@ class WaitsTest < ShellCase
         Shell.rows("yes", "x" * 1000, reuse: true) do
           until_then = monotonic + 0.0001
           nil until monotonic > until_then
-          break if told.include?(:other) || (rows += 1) > many
+          break if order.include?(:other) || (rows += 1) > many
         end
-        told << rows
+        order << rows
       end
-      Fiber.schedule { told << :other }
+      Fiber.schedule { order << :other }
     end
     assert thread.join(HANG), "the fibers hang"
-    assert_equal :other, told.first
+    assert_equal :other, order.first
   end
 
   test "a fiber with many short rows lets others run" do
@@ -240,7 +240,7 @@ class WaitsTest < ShellCase
     assert_empty hooks
   end
 
-  test "a command whose rows nobody takes waits" do
+  test "a command whose rows are not read waits" do
     stream =
       sh(
         "i=0; while :; do i=$((i+1)); echo $i; echo $i >&3; done " \
@@ -250,7 +250,7 @@ class WaitsTest < ShellCase
     pid = stream.instance_variable_get(:@jobs).last.tag[/\d+/]
     # It waits for room in its pipe.
     eventually { processes.any? { |number, state| number == Integer(pid) && state == "S" } }
-    assert_operator File.size(path), :<, 1 << 20 # what fits into a pipe, and no more
+    assert_operator File.size(path), :<, 1 << 20 # the capacity of a pipe
     stream.close
   end
 end

@@ -2,8 +2,8 @@
 
 require_relative "stress_case"
 
-# What Godwit notes of a socket, a poller and a context beside libzmq, changed by threads that on
-# some Rubies run truly side by side.
+# The state that Godwit keeps of a socket, a poller and a context beside libzmq, changed by threads
+# that on some Rubies run truly in parallel.
 class BookkeepingTest < Godwit::StressCase
   THREADS = 4
 
@@ -45,7 +45,7 @@ class BookkeepingTest < Godwit::StressCase
   test "a context that closes while threads open sockets in it" do
     messages(40).times do
       context = Godwit::Context.new
-      # Each its own name: libzmq frees one some time after the close.
+      # Each socket has its own name: libzmq releases a name some time after the close.
       workers = Array.new(THREADS) do |number|
         in_thread do
           (1..).each do |turn|

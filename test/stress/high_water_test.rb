@@ -35,7 +35,7 @@ class HighWaterTest < Godwit::StressCase
     end
   end
 
-  # A ROUTER reports "writable" if any of its peers is: only a send can tell which peer has space.
+  # A ROUTER reports "writable" if any of its peers is: only a send shows which peer has space.
   test "senders of a ROUTER to several full peers all get through" do
     router = open_socket(:ROUTER, mandatory: true, **LOW).bind(endpoint_for(:tcp))
     peers =
@@ -45,7 +45,7 @@ class HighWaterTest < Godwit::StressCase
     peers.each { |peer| peer.send("here") }
     peers.each { router.recv(timeout: PATIENCE) }
     total = messages(2_000)
-    run_senders(router, total, lanes: peers.size) do |number, random|
+    run_senders(router, total, groups: peers.size) do |number, random|
       router.send(["peer#{number % peers.size}", *compose(number, random)])
     end
     # One peer at a time has room, for a few messages, while the senders to the others wait.
@@ -70,12 +70,13 @@ class HighWaterTest < Godwit::StressCase
 
   private
 
-  # Threads and fibers that share out the numbers: all of them, or each those of its lane.
-  def run_senders(socket, total, lanes: 1)
-    numbers = Array.new(lanes) { |lane| Thread::Queue.new((lane...total).step(lanes).to_a).close }
+  # Threads and fibers that share out the numbers: all of them, or each the numbers of its group.
+  def run_senders(socket, total, groups: 1)
+    numbers =
+      Array.new(groups) { |group| Thread::Queue.new((group...total).step(groups).to_a).close }
     work = lambda do |worker|
       random = Random.new(SEED + worker)
-      while (number = numbers[worker % lanes].pop)
+      while (number = numbers[worker % groups].pop)
         yield number, random
       end
     end

@@ -3,8 +3,7 @@
 require_relative "stress_case"
 
 # Pollers are fed one message at a time, on any of several sockets. The next comes only when the
-# last was taken, so a wake-up that is lost stops everything: nothing in the library looks again by
-# itself.
+# last was taken, so a lost wake-up stops everything: nothing in the library looks again by itself.
 class PollerStressTest < Godwit::StressCase
   SOCKETS = 5
   TRANSPORTS = %i[tcp inproc ipc].freeze
@@ -23,16 +22,16 @@ class PollerStressTest < Godwit::StressCase
 
   def teardown
     @stop = true
-    @poller&.close # another one is the harness's to close, once @stop is set
+    @poller&.close # the harness closes the other socket, once @stop is set
     @pairs&.flatten&.each(&:close)
   end
 
-  test "one thread waits" do
+  test "a single thread waits" do
     in_thread { poll(@poller) }
     feed(messages(4_000))
   end
 
-  test "one thread waits while others use the sockets otherwise" do
+  test "a single thread waits while others use the sockets otherwise" do
     in_thread { poll(@poller) }
     idle = open_socket(:PULL)
     meddler { @pulls.sample.events }
@@ -43,14 +42,14 @@ class PollerStressTest < Godwit::StressCase
     feed(messages(3_000))
   end
 
-  # What the poller asks must not swallow what blocked receivers wait for.
+  # The poller's reads must not swallow the edges that blocked receivers wait for.
   test "blocked receivers beside a poller that only looks" do
     in_thread { quietly { look(@poller) } }
     @pulls.each { |pull| in_thread { quietly { took(pull.recv) until @stop } } }
     feed(messages(3_000))
   end
 
-  test "two pollers on the same sockets, one of which only looks" do
+  test "two pollers on the same sockets, of which one only polls" do
     other = open_poller(*@pulls)
     in_thread { quietly { look(other) } }
     in_thread { poll(@poller) }

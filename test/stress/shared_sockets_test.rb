@@ -10,10 +10,10 @@ class SharedSocketsTest < Godwit::StressCase
   FIBERS = 4
   HIGH_WATER = 50 # low, so that senders wait too
 
-  # One end: a socket, and what its workers do.
+  # One end of the connection: a socket and its workers.
   Role = Struct.new(:name, :step)
 
-  test "one DEALER and one ROUTER shared by threads and fibers that are killed" do
+  test "a DEALER and a ROUTER shared by threads and fibers that are killed" do
     total = messages(100_000)
     open_both
     @numbers = Thread::Queue.new((0...total).to_a)
@@ -43,7 +43,7 @@ class SharedSocketsTest < Godwit::StressCase
     @dealer = open_socket(:DEALER, **options).connect(*@router.endpoints)
   end
 
-  # ---- what workers do ----
+  # ---- the work of workers ----
 
   def work(role)
     log = []
@@ -53,7 +53,7 @@ class SharedSocketsTest < Godwit::StressCase
       begin
         __send__(role.step, log, random)
       rescue Godwit::TimeoutError, Retry
-        next # what it could not send is with the others now
+        next # messages that it could not send are with the others now
       end
     end
   rescue Godwit::ClosedError
@@ -61,7 +61,7 @@ class SharedSocketsTest < Godwit::StressCase
   end
 
   def send_one(_log, random)
-    number = take(@numbers) or return sleep(0.001) # all are under way
+    number = take(@numbers) or return sleep(0.001) # all are in transit
     begin
       @dealer.send(compose(number, random), timeout: some_time(random))
       number = nil
@@ -91,15 +91,14 @@ class SharedSocketsTest < Godwit::StressCase
     end
   end
 
-  # On JRuby a kill that is put off ends the wait for the queue's own lock, before anything is in
-  # it.
+  # On JRuby a deferred kill ends the wait for the queue's own lock, before anything is in it.
   def put(queue, item)
     queue << item
   rescue ThreadError
     retry
   end
 
-  # Without a wait: on JRuby a kill may lose what a pop that waits has just taken.
+  # Without a wait: on JRuby a kill may lose the entry that a waiting pop has just taken.
   def take(queue)
     queue.pop(true) unless queue.empty?
   rescue ThreadError
@@ -120,7 +119,7 @@ class SharedSocketsTest < Godwit::StressCase
     in_thread { Thread.handle_interrupt(MASK) { work(role) } }
   end
 
-  # A thread with an event loop, FIBERS workers, and one more fiber that stops and replaces them.
+  # A thread with an event loop, FIBERS workers, and another fiber that stops and replaces them.
   def start_reactor(role)
     in_thread do
       Async do |task|
@@ -154,7 +153,7 @@ class SharedSocketsTest < Godwit::StressCase
 
   def end_thread(thread)
     thread.kill
-    failed("a killed thread goes on: #{thread.backtrace}") unless thread.join(PATIENCE)
+    failed("a killed thread still runs: #{thread.backtrace}") unless thread.join(PATIENCE)
   rescue Retry
     nil # it was raised before the thread had begun
   end
@@ -171,6 +170,6 @@ class SharedSocketsTest < Godwit::StressCase
     rescue Retry
       nil
     end
-    assert_nil @dealer.recv(timeout: 0, exception: false), "one too many"
+    assert_nil @dealer.recv(timeout: 0, exception: false), "a message too many"
   end
 end

@@ -3,7 +3,7 @@
 require_relative "stress_case"
 
 # Many wait on one PULL that is fed one message at a time. The next comes only when the last was
-# taken, so a wake-up that is lost stops everything: nothing in the library looks again by itself.
+# taken, so a lost wake-up stops everything: nothing in the library looks again by itself.
 class SlowFeedTest < Godwit::StressCase
   THREADS = 6
   FIBERS = 6
@@ -23,7 +23,7 @@ class SlowFeedTest < Godwit::StressCase
     end
   end
 
-  # One that is killed while it holds a wake-up has to pass it on.
+  # A waiter that is killed while it holds a wake-up has to pass it on.
   test "each message is taken at once while waiters are killed, raised at and timed out" do
     replacing = true
     replacer = nil
@@ -34,7 +34,7 @@ class SlowFeedTest < Godwit::StressCase
       end
     end
     replacing = false
-    replacer.join # it alone knows whom it has just raised at
+    replacer.join # only this thread knows at which thread it has just raised
   end
 
   def setup

@@ -1,13 +1,13 @@
 # frozen_string_literal: true
 
 require "test_helper"
-# Async would tell of each task that ends with an error; the tests look themselves.
+# Async would print each task that ends with an error; the tests check the tasks themselves.
 ENV["CONSOLE_LEVEL"] ||= "fatal"
 require "async" if Fiber.respond_to?(:set_scheduler)
 require "zlib"
 
 module Godwit
-  # What the stress tests share. GODWIT_STRESS_MESSAGES and GODWIT_STRESS_SEED choose another number
+  # Shared by the stress tests. GODWIT_STRESS_MESSAGES and GODWIT_STRESS_SEED choose another number
   # and seed; `rake stress` and `rake stress:rounds` run the long forms.
   class StressCase < TestCase
     SEED = Integer(ENV.fetch("GODWIT_STRESS_SEED") { Random.new_seed % 0xFFFFFF })
@@ -16,7 +16,7 @@ module Godwit
 
     deadline [60 * SCALE, 90].max
 
-    # A killed worker must know what became of its message: interrupts are taken in waits only.
+    # A killed worker must know whether its message was sent: interrupts are taken in waits only.
     MASK = {Object => :on_blocking}.freeze
 
     Retry = Class.new(StandardError)
@@ -31,7 +31,7 @@ module Godwit
     # @return [Integer] a share of the messages of the whole
     def messages(normal) = [(normal * SCALE).to_i, 50].max
 
-    # Fibers in a thread of their own, each told its number; as many threads where Ruby has no fiber
+    # Fibers in a new thread, each given its number; as many threads where Ruby has no fiber
     # scheduler.
     def in_fibers(count, &work)
       return count.times { |number| in_thread { work.call(number) } } unless defined?(Async)
@@ -40,7 +40,7 @@ module Godwit
 
     def failed(message) = flunk("#{message} (GODWIT_STRESS_SEED=#{SEED})")
 
-    # A message of random shape that tells whether it came whole: number, frames, checksum.
+    # A message of random shape that shows whether it is whole: number, frames, checksum.
     def compose(number, random)
       frames =
         random.rand(2).zero? ? [] : Array.new(random.rand(1..8)) { random.bytes(size(random)) }
@@ -81,12 +81,12 @@ module Godwit
       assert_equal total, counts.sum
     end
 
-    # Waits for a number to be reached; fails when it stands still for PATIENCE seconds.
+    # Waits for a number to be reached; fails when the number does not change for PATIENCE seconds.
     def until_reached(total)
       last = -1
       since = monotonic
       while (now = yield) < total
-        failed("stands still at #{now} of #{total}: #{stuck}") if monotonic - since > PATIENCE
+        failed("no progress at #{now} of #{total}: #{stuck}") if monotonic - since > PATIENCE
         since = monotonic unless now == last
         last = now
         sleep(POLL)

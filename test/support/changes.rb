@@ -4,7 +4,7 @@ require "fileutils"
 
 module Godwit
   module TestSupport
-    # What has changed since the last commit at which the gate was green, which a green run notes.
+    # The paths changed since the last commit at which the gate was green, which a green run notes.
     class Changes
       def initialize(root, note: File.join(root, "tmp/test/green"))
         @root = root
@@ -29,8 +29,8 @@ module Godwit
       # @return [String, nil] the commit of the working tree; nil when not all of it is committed
       def commit = (git("rev-parse", "HEAD")&.strip if git("status", "--porcelain") == "")
 
-      # Notes the commit, if the working tree is still as it was when the tests began.
-      # @param begun_at [String, nil] what {#commit} gave then
+      # Notes the commit, if the working tree has not changed since the tests began.
+      # @param begun_at [String, nil] the result of {#commit} then
       def note_green(begun_at)
         return if begun_at.nil? || begun_at != commit
         FileUtils.mkdir_p(File.dirname(@note))
@@ -39,7 +39,7 @@ module Godwit
 
       private
 
-      # @return [String, nil] what it printed; nil when it failed
+      # @return [String, nil] its output; nil when it failed
       def git(*arguments)
         text = IO.popen(["git", "-C", @root, *arguments], err: File::NULL, &:read)
         text if $?.success?

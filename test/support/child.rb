@@ -15,8 +15,8 @@ module Godwit
           (RUBY_ENGINE == "jruby") ? ENV.fetch("GODWIT_TEST_JRUBY").split("\n") : [RbConfig.ruby]
         ).freeze
 
-      # Options of a program that needs gems, or none. JRuby has its own; RubyGems would double the
-      # time that it takes to start.
+      # Options of a program that needs gems, or none. JRuby has its own; RubyGems would double its
+      # time to start.
       GEMS =
         (
           if RUBY_ENGINE == "jruby"
@@ -26,8 +26,8 @@ module Godwit
           end
         ).freeze
 
-      # What this Ruby has for its pages, from its stage (ADR 23). Not for every child, as one with
-      # -W would tell so on $stderr.
+      # Ruby's options for its pages, from its stage (ADR 23). Not for every child, as a child with
+      # -W would print them on $stderr.
       PAGES = {
         "RUBY_GC_HEAP_FREE_SLOTS_MAX_RATIO" => ENV.delete("RUBY_GC_HEAP_FREE_SLOTS_MAX_RATIO")
       }.compact.freeze
@@ -55,7 +55,7 @@ module Godwit
           input, @stdin = IO.pipe
           @out, out = IO.pipe
           @err, err = IO.pipe
-          # A group of its own: its children end with it, and a Ctrl-C meant for the tests does not
+          # A separate group: its children end with it, and a Ctrl-C meant for the tests does not
           # reach it.
           @pid =
             Process.spawn(env, *command, in: input, out: out, err: err, pgroup: true, chdir: ROOT)
@@ -91,7 +91,7 @@ module Godwit
           timed_out = in_time == false || !reap(@deadline)
           end_late if timed_out
           @open.each_key(&:close)
-          kill_group # what it left behind
+          kill_group # processes that it left behind
           @result = Result.new(@status, @stdout, @stderr, timed_out)
         end
 
@@ -99,11 +99,11 @@ module Godwit
 
         private
 
-        # Takes over what was written; false when the deadline has passed.
+        # Takes over the new output; false when the deadline has passed.
         def pump(until_time = @deadline)
           left = until_time - monotonic
           return false if left <= 0
-          # Which may return early on JRuby: the clock tells.
+          # The sleep may return early on JRuby: the clock decides.
           readable, = IO.select(@open.keys, nil, nil, left)
           readable&.each { |io| take(io) }
           true
@@ -153,7 +153,7 @@ module Godwit
       # true.
       # @param program [String] source text, or the path of a .rb file under the project's root
       # @param deadline [Numeric] seconds after which it is killed
-      # @param network [Boolean] in a network of its own (see {Network})
+      # @param network [Boolean] in a separate network (see {Network})
       # @return [Child]
       def start_child(program, args = [], deadline: 90, env: {}, gems: false, network: false)
         source = (program.end_with?(".rb") && !program.include?("\n")) ? [program] : ["-e", program]
@@ -165,8 +165,8 @@ module Godwit
         start_command(command, deadline: deadline, env: PAGES.merge(env))
       end
 
-      # Starts any program. Beside other tests of JRuby's, which runs many of them, it gets the same
-      # time to start.
+      # Starts any program. It has the same additional time to start as a Ruby child, since tests on
+      # JRuby load the machine.
       def start_command(command, deadline: 90, env: {})
         Watchdog.allow(START)
         child = Child.new(command, env: NO_BUNDLER.merge(env), deadline: deadline + START)
@@ -185,13 +185,13 @@ module Godwit
         child.finish
       end
 
-      # Asserts that the child ended well, and shows what it wrote when not.
+      # Asserts that the child ended successfully, and shows its output if not.
       def assert_child(result)
         assert result.success?, result.to_s
         result
       end
 
-      # Asserts that a program, after its class's PRELUDE, comes to its last line.
+      # Asserts that a program, after its class's PRELUDE, reaches its last line.
       # @return [Result]
       def assert_done(source, **options)
         result =
@@ -202,7 +202,7 @@ module Godwit
 
       private
 
-      # @return [Array<String>] what those that the test left running had to say
+      # @return [Array<String>] output of children that the test left running
       def end_children
         (@children || []).reject(&:finished?).map do |child|
           Process.kill(:KILL, child.pid)

@@ -2,19 +2,19 @@
 
 # Loaded first by the child processes of tests.
 
-# Not -W: with it Ruby tells of its collector's setting (ADR 23), and so would this child's own
+# Not -W: with it Ruby prints its collector's setting (ADR 23), and so would this child's own
 # children.
 $VERBOSE = true
 ENV.delete("RUBY_GC_HEAP_FREE_SLOTS_MAX_RATIO")
 
-# A child that goes past its deadline is asked where it is before it is killed. Java writes one by
+# A child that exceeds its deadline prints its stacks before it is killed. Java prints them by
 # itself.
 RUBY_ENGINE == "jruby" || Signal.trap("QUIT") do
   Thread.list.each do |thread|
     warn "", thread.inspect, *(thread.backtrace || []).map { |line| "  #{line}" }
   end
 end
-# A bin/test started by nohup has it ignored, and its children with it.
+# A bin/test started by nohup ignores the signal, and its children with it.
 Signal.trap("HUP", "DEFAULT") unless RUBY_ENGINE == "jruby"
 
 $stdout.sync = true

@@ -3,7 +3,7 @@
 require "support/ports"
 require "support/tiny_scheduler"
 
-# What the scenarios of draft_test.rb share.
+# Shared by the scenarios of draft_test.rb.
 module DraftPairs
   # As in TestCase, for modules of tests.
   module Naming
@@ -25,7 +25,7 @@ module DraftPairs
     [server, client, id]
   end
 
-  # A RADIO whose DISH has joined, seen by a message that arrived.
+  # A RADIO whose DISH has joined, proved by a message that arrived.
   def radio_and_dish(transport, *groups)
     radio, dish = connected_pair(:RADIO, :DISH, transport: transport)
     dish.join(*groups)
@@ -33,7 +33,7 @@ module DraftPairs
     [radio, dish]
   end
 
-  # What is sent before the join has reached the RADIO, or before libzmq has bound an udp port, is
+  # A message sent before the join has reached the RADIO, or before libzmq has bound an udp port, is
   # lost.
   def tune(radio, dish, group)
     eventually do

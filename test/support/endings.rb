@@ -2,8 +2,8 @@
 
 module Godwit
   module TestSupport
-    # For test classes of what ends a wait: each ending is a test of each kind of wait, and each
-    # call has one ending.
+    # For test classes about the endings of waits: each ending is a test of each kind of wait, and
+    # each call has one ending.
     module Endings
       CHOICE = Random.new(Integer(ARGV[ARGV.index("--seed").to_i + 1], exception: false) || 0)
 
@@ -16,8 +16,8 @@ module Godwit
         self::KINDS.each { |name| test_of(name, sentence) }
       end
 
-      # Tests the call with an ending that the seed chooses among the sentences, unless it is a
-      # kind: those have them all.
+      # Tests the call with an ending that the seed chooses among the sentences. A call that is a
+      # kind of wait is tested with all of them.
       def one_ending(name, possible = endings.keys)
         unless self::KINDS.include?(name) || possible.empty?
           test_of(name, possible.sample(random: CHOICE))

@@ -2,19 +2,19 @@
 
 module Godwit
   module TestSupport
-    # What the garbage collector does to the tests. Every run compacts whenever it collects, and
+    # The effect of the garbage collector on the tests. Every run compacts whenever it collects, and
     # moves every object before some tests. GODWIT_TEST_GC chooses more:
     #
     # * normal:  the above
     # * compact: compacts after each test
     # * shuffle: moves every object before each test
     # * stress: collects the young at each object made, within the tests of the classes that say
-    #   `under_gc_stress`; no others run. Finds what C forgot to mark, and forgotten write barriers
+    #   `under_gc_stress`; no others run. Finds missing marks and write barriers in C
     # * stress-all: the same for all classes: `rake gc`
     # * stress-full: as stress, with whole collections, ten to twenty times as slow: for one file at
     #   a time
-    # * none: the collector is left alone, for stages where the above has nothing to find, or would
-    #   take most of their time
+    # * none: the collector's settings are unchanged, for stages where the above has nothing to
+    #   find, or would take most of their time
     # * valgrind: the same, and time is given: `rake memory`
     #
     # Where a level slows the tests down, their deadlines and the harness's are SLOWNESS times as
@@ -36,7 +36,7 @@ module Godwit
 
         def stress? = STRESS.key?(LEVEL)
 
-        # Whether tests run whose classes do not say `under_gc_stress`.
+        # Whether tests run whose classes do not call `under_gc_stress`.
         def everybody? = !stress? || LEVEL == "stress-all"
 
         def before_test

@@ -2,8 +2,8 @@
 
 require "test_helper"
 
-# The harness must find what it is there to find: each case is a test class in a child process that
-# does one thing wrong.
+# The harness must detect each fault that it claims to: each case is a test class in a child process
+# that commits one fault.
 class HarnessTest < Godwit::TestCase
   def outcome(body, prelude: "", deadline: 20, env: {})
     report = "#{scratch_dir}/report.json"
@@ -37,7 +37,7 @@ class HarnessTest < Godwit::TestCase
     assert_equal [1, 0, 0], @report.values_at("passed", "failed", "skipped"), @child.to_s
   end
 
-  test "a good test passes, with what it opened through the harness left open" do
+  test "a good test passes, with open sockets of the harness" do
     assert_passes <<~RUBY
       push, pull = connected_pair(:PUSH, :PULL, transport: :ipc_file)
       push.send("a")
@@ -53,9 +53,9 @@ class HarnessTest < Godwit::TestCase
     not_on :jruby, "JRuby has no fiber scheduler"
     outcome(<<~RUBY)
       require "support/tiny_scheduler"
-      lock, changed, told = Mutex.new, ConditionVariable.new, []
+      lock, changed, woken = Mutex.new, ConditionVariable.new, []
       thread = Godwit::TestSupport::TinyScheduler.thread do
-        20.times { |n| Fiber.schedule { lock.synchronize { changed.wait(lock) } && told << n } }
+        20.times { |n| Fiber.schedule { lock.synchronize { changed.wait(lock) } && woken << n } }
         Fiber.schedule do
           3.times { GC.start }
           Array.new(100_000) { Object.new }
@@ -63,7 +63,7 @@ class HarnessTest < Godwit::TestCase
         end
       end
       assert thread.join(20)
-      assert_equal 20, told.size
+      assert_equal 20, woken.size
     RUBY
     assert_equal 1, @report["passed"], @child.to_s
   end
@@ -136,7 +136,7 @@ class HarnessTest < Godwit::TestCase
     assert_nil ended(thread)
   end
 
-  test "a clock stands still until it is advanced" do
+  test "a clock changes only when the test advances it" do
     with_clock do |clock|
       before = Godwit::Timeout.now
       assert_equal [before, before + 5],
@@ -189,7 +189,7 @@ class HarnessTest < Godwit::TestCase
     assert_fails(/asserted nothing/, "1 + 1")
   end
 
-  test "what came true while the test itself stood still is seen" do
+  test "a condition that came true while the test itself was stopped is seen" do
     came = false
     look = lambda do
       came.tap do
@@ -200,7 +200,7 @@ class HarnessTest < Godwit::TestCase
     assert eventually(deadline: 0.05, &look)
   end
 
-  test "what is awaited and never comes" do
+  test "an awaited condition that never comes true" do
     assert_fails(/did not come true within 0.1 s/, "eventually(deadline: 0.1) { false }")
   end
 

@@ -2,17 +2,17 @@
 
 module Godwit
   module TestSupport
-    # An interrupt at each line of the library in turn. Unlike what a TracePoint itself raises it is
-    # put off where the library puts interrupts off, so it comes where one of another thread's could
-    # come.
+    # An interrupt at each line of the library in turn. Unlike an error that a TracePoint itself
+    # raises, it is deferred where the library defers interrupts, so it comes where another thread's
+    # interrupt could come.
     module Interrupts
       Stop = Class.new(Exception) # standard:disable Lint/InheritException -- as an interrupt is
 
-      # Yields what interrupts the block that it is given at the first of the lines; then at the
-      # second; and so on, until there is none. That gives true when it came to the line; so is the
-      # block to.
+      # Yields a callable that interrupts its block at the first of the lines, then at the second,
+      # and so on to the last. The callable returns true when the line was reached; so must the
+      # block.
       # @param path [Regexp] of the files
-      # @param least [Integer] lines that there must be
+      # @param least [Integer] the least number of lines
       def at_each_line(path, least: 2)
         (1..).each do |line|
           unless yield ->(&block) { interrupted_at(line, path, &block) }

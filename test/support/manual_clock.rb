@@ -2,8 +2,8 @@
 
 module Godwit
   module TestSupport
-    # A clock that stands still until the test advances it, or advances a tick at each look.
-    # `with_clock { |clock| … }` puts it in the place of Godwit's own.
+    # A clock that does not move until the test advances it, or that advances a tick at each read.
+    # `with_clock { |clock| … }` replaces Godwit's own clock with it.
     class ManualClock
       # @param tick [Float] seconds
       def initialize(tick: 0.0)

@@ -5,11 +5,11 @@ require "json"
 module Godwit
   module TestSupport
     # Networks that exist for a test only: namespaces of the kernel, which end with their last
-    # process. The machine's own interfaces see nothing.
+    # process. The machine's interfaces see nothing.
     module Network
       HERE = "10.77.0.1"
       THERE = "10.77.0.2"
-      # Two interfaces joined by a wire: gw0 is this machine's, gw1 lies there for another (see
+      # Two interfaces joined by a wire: gw0 belongs to this machine, gw1 to another (see
       # NetworkCase#there).
       WIRE =
         "ip link set lo up && ip link add gw0 type veth peer name gw1 && ip addr add #{HERE}/24 " \
@@ -18,7 +18,7 @@ module Godwit
       private_constant :WIRE
 
       class << self
-        # @return [Array<String>] the command line that runs a command in a network of its own
+        # @return [Array<String>] the command line that runs a command in a separate network
         def command(*command)
           [
             "unshare", *("--map-root-user" unless Process.uid.zero?), "--net", "sh", "-c", WIRE,
@@ -48,7 +48,7 @@ module Godwit
         def inside? = !ENV["GODWIT_TEST_NETWORK"].nil? && ENV["GODWIT_TEST_NETWORK"] != id
 
         # @return [Integer] a process that keeps the other machine's network alive, as long as this
-        #   one lives
+        #   process lives
         def other_machine
           @other_machine ||= begin
             holder = IO.popen(["unshare", "--net", "sh", "-c", "echo ready && exec cat"], "r+")
@@ -77,8 +77,8 @@ module Godwit
   end
 end
 
-# Tests that run in a network of their own: the file runs once more, in a process there, and each
-# test outside tells what came of it inside.
+# Tests that need their own network: the file runs once more, in a process there, and each test
+# outside reports its result inside.
 class NetworkCase < Godwit::TestCase
   Network = Godwit::TestSupport::Network
   RESULTS = "GODWIT_TEST_NETWORK_RESULTS"
@@ -95,7 +95,7 @@ class NetworkCase < Godwit::TestCase
 
     def test(sentence, &body)
       # standard:disable Style/SuperArguments -- another block
-      super(sentence) { Network.inside? ? instance_exec(&body) : tell_what_came_of_it }
+      super(sentence) { Network.inside? ? instance_exec(&body) : report_result }
       # standard:enable Style/SuperArguments
     end
   end
@@ -118,7 +118,7 @@ class NetworkCase < Godwit::TestCase
 
   private
 
-  def tell_what_came_of_it
+  def report_result
     skip Network.missing if Network.missing
     self.class.outcomes ||= run_inside
     assertions, failures =

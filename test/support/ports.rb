@@ -7,7 +7,7 @@ module Godwit
     # Ports of this machine that are free and stay free: the system gives none of them to sockets
     # that bind to port 0 or connect, as the tests of other stages do at the same moment.
     module Ports
-      # What Linux hands out begins here, unless it was told otherwise.
+      # Linux hands out ports from this number upwards, unless it is configured otherwise.
       USUAL = 32_768
       LOWEST = 10_000
       # Not Kernel#rand, which Minitest seeds: stages of one run would all choose the same.
@@ -16,9 +16,9 @@ module Godwit
 
       module_function
 
-      # @param count [Integer] how many, one after the other
+      # @param count [Integer] the number of consecutive ports
       # @param socket [Class] TCPServer, or UDPSocket
-      # @return [Integer] the first of them
+      # @return [Integer] the first port
       def free(count = 1, socket: TCPServer)
         loop do
           first = RANDOM.rand(LOWEST..highest - count)

@@ -5,11 +5,10 @@ require "minitest"
 
 module Godwit
   module TestSupport
-    # Hands a run's outcome to bin/test: numbers, seed, failures, skips with their reasons. Without
-    # GODWIT_TEST_REPORT it only repeats at the end what was skipped and with which seed the run can
-    # be had again.
+    # Sends a run's outcome to bin/test: numbers, seed, failures, skips with their reasons. Without
+    # GODWIT_TEST_REPORT it only repeats at the end the skips and the seed of the run.
     class Report < Minitest::AbstractReporter
-      # Tests whose time is told.
+      # Tests whose time is printed.
       SLOWEST = 20
       # Characters of a failure that bin/test repeats at its end.
       TEXT = 1500

@@ -111,7 +111,7 @@ module Godwit
         puts format("== %s: %s, %.1f s", stage.name, counts(outcome), outcome.seconds)
       end
 
-      # What each writes is shown when it is done.
+      # Each stage's output is shown when it is done.
       def run_together(stages)
         waiting = stages.each_with_object(Thread::Queue.new) { |stage, queue| queue << stage }.close
         printing = Mutex.new
@@ -149,9 +149,9 @@ module Godwit
             "  %-22s %7.1f s  %s", stage.name, stage.outcome.seconds, counts(stage.outcome)
           )
         end
-        tell("Not run:", (@stages - done).map { |stage| "stage #{stage.name}: interrupted" })
-        tell("Skipped:", entries(done, :skips))
-        tell("Failed:", entries(done, :failures))
+        print_lines("Not run:", (@stages - done).map { |stage| "stage #{stage.name}: interrupted" })
+        print_lines("Skipped:", entries(done, :skips))
+        print_lines("Failed:", entries(done, :failures))
         puts "", "Seed #{@seed}: bin/test --seed #{@seed} repeats this order. Logs are in tmp/test."
         puts format("%d stages, %d jobs, %d min %d s", done.size, @jobs, *@seconds.round.divmod(60))
         puts format(
@@ -159,7 +159,7 @@ module Godwit
         )
       end
 
-      def tell(title, lines)
+      def print_lines(title, lines)
         puts "", title, lines.map { |line| line.gsub(/^/, "  ") } if lines.any?
       end
 

@@ -4,11 +4,11 @@ require "tmpdir"
 
 module Godwit
   module TestSupport
-    # Sockets and contexts that a test gets from here are closed at its end; those from elsewhere
-    # must be closed by then.
+    # Sockets and contexts that a test gets from here are closed at its end; others must be closed
+    # by then.
     module Sockets
       LINUX = RbConfig::CONFIG["host_os"].include?("linux")
-      # Other backends and modes test one of them, which their stage chooses.
+      # Other backends and modes test one transport, which their stage chooses.
       TRANSPORTS = [
         *ENV.fetch("GODWIT_TEST_TRANSPORT", "tcp ipc inproc").split.map(&:to_sym)
       ].freeze
@@ -17,13 +17,13 @@ module Godwit
       OWNERS = /\AGodwit::(?:Logger|Auth\z)/
 
       @serial = 0
-      # Linger takes 5 s of it where a test's own close left something unsent.
+      # Linger takes 5 s of it where a test's own close left a message unsent.
       @context_deadline = Waiters::HANG
       class << self
         # @return [Numeric] seconds that a context may take to end
         attr_accessor :context_deadline
 
-        # What a waiting call says when its socket is closed under it.
+        # The error of a waiting call whose socket is closed.
         def closing_error?(error)
           error.is_a?(Godwit::ClosedError) || error.is_a?(Godwit::ContextTerminatedError)
         end
@@ -37,7 +37,7 @@ module Godwit
           all(klass).reject(&:closed?)
         end
 
-        # @param one [Socket, Context] that is new
+        # @param one [Socket, Context] a new socket or context
         def know(one) = @lock.synchronize { @known[one] = true }
 
         private
@@ -47,7 +47,7 @@ module Godwit
         end
       end
 
-      # JRuby's ObjectSpace makes every object dearer, so there these tell of themselves.
+      # JRuby's ObjectSpace makes every object dearer, so there these objects register themselves.
       if RUBY_ENGINE == "jruby"
         @known = ObjectSpace::WeakMap.new
         @lock = Mutex.new
@@ -60,7 +60,7 @@ module Godwit
         [Godwit::Socket, Godwit::Context].each { |klass| klass.prepend(known) }
       end
 
-      # @return [Godwit::Context] the test's own
+      # @return [Godwit::Context] the test's context
       def context
         @context ||= Godwit::Context.new
       end
@@ -80,14 +80,14 @@ module Godwit
       # @return [Array(IO, IO)] both closed at the test's end
       def pipe = IO.pipe.each { |io| own(io) }
 
-      # Has the harness close what the test opened otherwise.
+      # Makes the harness close a socket or context that the test opened otherwise.
       def own(closable)
         (@owned ||= []) << closable
         closable
       end
 
       # @param transport [Symbol] :tcp, :ipc (an abstract name on Linux), :ipc_file, :inproc
-      # @return [String] an endpoint to bind; ask the socket's last_endpoint for the one to connect
+      # @return [String] an endpoint to bind; the socket's last_endpoint is the endpoint to connect
       def endpoint_for(transport)
         case transport
         when :tcp then "tcp://127.0.0.1:*"
@@ -98,10 +98,10 @@ module Godwit
         end
       end
 
-      # For a port that is to be bound by a program that starts later, or bound again: on 127.0.0.1
-      # it may be another's by then.
-      # @return [String] an address of the loopback that only this process's tests use (elsewhere
-      #   than on Linux there is one for all)
+      # For a port that a program binds later or again: on 127.0.0.1 another process may take it
+      # first.
+      # @return [String] an address of the loopback that only this process's tests use (outside
+      #   Linux all processes share one)
       def own_host
         if LINUX
           "127.#{64 + (Process.pid >> 16 & 63)}.#{Process.pid >> 8 & 255}.#{Process.pid & 255}"
@@ -128,7 +128,7 @@ module Godwit
       # Runs the block once per transport, with its name.
       def each_transport(&block) = TRANSPORTS.each(&block)
 
-      # For tests of the garbage collector's own closing.
+      # For tests of the garbage collector's closing.
       def leaks_allowed!
         @leaks_allowed = true
       end
@@ -140,8 +140,8 @@ module Godwit
           [Godwit::Socket, Godwit::Context].flat_map { |klass| Sockets.open_ones(klass) }
       end
 
-      # @return [Array<String>] what was left open outside of the harness; closes it, for the next
-      #   test's sake
+      # @return [Array<String>] objects left open outside of the harness; closes them, for the next
+      #   test
       def close_leaks
         return [] if @leaks_allowed
         ours = [*@open_before, *@owned, @context]
@@ -158,7 +158,7 @@ module Godwit
 
       # Undelivered messages of the test must not delay the end: linger is for the sockets that the
       # test closed itself.
-      # @return [Array<String>] one for each that could not be closed
+      # @return [Array<String>] a text for each socket that could not be closed
       def close_sockets
         users, others =
           (@owned || []).partition do |one|
@@ -179,7 +179,7 @@ module Godwit
         end
       end
 
-      # Not 0: with that libzmq aborts when both ends of a connection close in the midst of a
+      # Not 0: with that libzmq aborts when both ends of a connection close in the middle of a
       # message of several frames (docs/limits.md).
       def no_linger(socket)
         socket.linger = 0.02
@@ -187,7 +187,7 @@ module Godwit
         nil # the test shut its context down
       end
 
-      # @return [Array<String>] one for each context that did not end in time
+      # @return [Array<String>] a text for each context that did not end in time
       def close_contexts
         deadline = Sockets.context_deadline * GCLevels::SLOWNESS
         (@contexts_to_close || []).filter_map do |context|

@@ -9,13 +9,13 @@ require_relative "../../rakelib/support/jruby"
 
 module Godwit
   module TestSupport
-    # One stage of bin/test: a child process in a group of its own, with a deadline.
+    # One stage of bin/test: a child process in its own group, with a deadline.
     class Stage
-      # What came of a stage.
+      # The result of a stage.
       Outcome =
         Struct.new(:passed, :failed, :skipped, :failures, :skips, :seconds, keyword_init: true)
 
-      # What a stage needs cannot be had.
+      # A requirement of a stage is missing.
       class PreparationError < StandardError; end
 
       ROOT = File.expand_path("../..", __dir__)
@@ -30,11 +30,11 @@ module Godwit
 
       # @param files [String, nil] glob of the test files; without it `rake` names the tasks to run
       # @param jruby whether JRuby runs the files
-      # @param alone whether no other stage may run meanwhile: it writes what they read
-      # @param prepare [#call, nil] does what must be done first, and gives more of the environment;
-      #   what it raises fails the stage
-      # @param transport [Symbol, nil] in the gate each_transport takes this one; :any one that the
-      #   seed chooses; nil all
+      # @param alone whether no other stage may run meanwhile: it writes files that they read
+      # @param prepare [#call, nil] prepares the stage, and returns more of the environment; its
+      #   error fails the stage
+      # @param transport [Symbol, nil] the transport that each_transport uses in the gate; :any for
+      #   a choice by the seed; nil for all
       # @param third whether the gate runs a third of the files, which the seed chooses
       # @param full [Array<String>, nil] globs: the gate runs it only when a path that matches has
       #   changed
@@ -66,7 +66,7 @@ module Godwit
       def touched?(changes) = changes.any?(@full)
 
       # @param seed [Integer] of the random order of the tests
-      # @param out [IO] what it writes goes there
+      # @param out [IO] the stage's output
       # @param long [Boolean] all transports, all files, long rounds
       # @return [Outcome]
       def run(seed, out: $stdout, long: false)
@@ -156,7 +156,7 @@ module Godwit
         reader.close
       end
 
-      # Shows and keeps what the stage writes, until it has ended or is late.
+      # Shows and keeps the stage's output, until it has ended or is late.
       def follow(reader, log, finish)
         until @status
           return end_late(reader, log) if monotonic > finish
@@ -196,7 +196,7 @@ module Godwit
 
       def running = File.exist?(@now.to_s) ? File.read(@now) : "unknown"
 
-      # What the kernel knows of a process that does not answer: where its threads wait.
+      # The kernel's view of a process that does not answer: where its threads wait.
       def describe_processes
         family.each do |pid|
           @out.puts "process #{pid}: #{File.read("/proc/#{pid}/cmdline").tr("\0", " ")[0, 120]}"
@@ -206,11 +206,11 @@ module Godwit
             @out.puts "  thread #{File.basename(task)} #{name}: #{place} (#{state})"
           end
         rescue SystemCallError
-          next # it ended meanwhile
+          next # it has ended
         end
       end
 
-      # The stage's process and all that descend from it; those in groups of their own too.
+      # The stage's process and all its descendants, also those in other groups.
       # @return [Array<Integer>]
       def family
         parents = Dir["/proc/[0-9]*/stat"].to_h do |file|
@@ -243,7 +243,7 @@ module Godwit
         return crashed unless File.exist?(@report)
         seen = JSON.parse(File.read(@report), symbolize_names: true)
         outcome = Outcome.new(**seen.slice(:passed, :failed, :skipped, :failures, :skips))
-        # Its own count says all is well, its end says otherwise: a crash at exit.
+        # Its report says success, its exit status does not: a crash at exit.
         add_failure(outcome, ending) if !@status.success? && outcome.failed.zero?
         if (outcome.passed + outcome.failed + outcome.skipped).zero?
           not_run("none of its files has a test for it")

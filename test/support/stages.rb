@@ -13,7 +13,7 @@ module Godwit
       raise Stage::PreparationError, "no libzmq with drafts: #{error.message}"
     end
 
-    # For a stage whose children load it.
+    # For a stage whose children load the library.
     DRAFTS_BUILT = -> { {"GODWIT_DRAFT_LIBRARY" => DRAFTS.call.fetch("LD_LIBRARY_PATH")} }
 
     # Without C of ours there is nothing that the collector could move away from under it.
@@ -26,7 +26,7 @@ module Godwit
       "test/conformance/{draft,monitor,monitor_forms,monitor_handshakes," \
       "context,options,option,library,constructors,frame,poller,wait_connected}_test.rb"
 
-    # Whose change has the gate run a stage of `--full`.
+    # Paths whose change makes the gate run a stage of `--full`.
     C = %w[ext/** lib/godwit/backend/native.rb].freeze
     FFI_BACKEND = %w[lib/godwit/backend/ffi.rb lib/godwit/backend/ffi/**].freeze
     ON_JRUBY = [*FFI_BACKEND, "lib/godwit/worker/jruby.rb"].freeze
@@ -43,7 +43,7 @@ module Godwit
       lib/godwit/socket/drafts.rb lib/godwit/backend/ffi/drafts.rb ext/godwit/draft*
     ].freeze
 
-    # The gate's stages, quickest first; those that take longest come early among the rest.
+    # The gate's stages, quickest first; the longest come early among the rest.
     GATE = [
       Stage.new(
         "compile", "no warning, one exported symbol", rake: ["compile:strict"], quick: true,
@@ -150,8 +150,8 @@ module Godwit
       )
     ].freeze
 
-    # What `--full` adds: slow, repeated on other backends, or timed. Each names the paths whose
-    # change brings it into the gate.
+    # The stages that `--full` adds: slow, repeated on other backends, or timed. Each names the
+    # paths whose change adds it to the gate.
     FULL = [
       Stage.new(
         "ffi waits", "what ends a wait, and what is the FFI backend's own",
@@ -187,8 +187,8 @@ module Godwit
         "compat ffi-rzmq jruby", "ffi-rzmq's layer on JRuby",
         files: "test/compat/ffi_rzmq/{differences,waits}_test.rb", jruby: true, full: FFI_RZMQ
       ),
-      # Without the files whose subject is not the backend: kills in the midst of writing, others'
-      # tests and programs, cost.
+      # Without the files whose subject is not the backend: kills during a write, foreign tests and
+      # programs, cost.
       Stage.new(
         "logger ffi",
         "Godwit::Logger on the FFI backend, where it matters",
@@ -199,8 +199,8 @@ module Godwit
           "trap,wire,writer}_test.rb",
         full: LOGGER
       ),
-      # What threads that run side by side, signals and waits can break; `rake jruby:logger` runs
-      # all files.
+      # Features that parallel threads, signals and waits can break; `rake jruby:logger` runs all
+      # files.
       Stage.new(
         "logger jruby",
         "Godwit::Logger on JRuby, where it matters",
@@ -281,7 +281,7 @@ module Godwit
         "timing ffi", "the same on the FFI backend", files: TIMING, alone: true, env: FFI,
         prepare: DRAFTS_BUILT, full: [*FFI_BACKEND, *TIMED]
       ),
-      # Without what measures the start and the end of Ruby, or the processor's time, which is
+      # Without files that measure the start and the end of Ruby, or the processor's time, which is
       # Java's.
       Stage.new(
         "timing jruby", "the same of waits, on JRuby", files: "test/timing/{beacon,waits}_test.rb",

@@ -4,7 +4,7 @@ require "test_helper"
 require "support/changes"
 require "support/stages"
 
-# What bin/test runs, and when.
+# The stages that bin/test runs, and when.
 class StagesTest < Godwit::TestCase
   TestSupport = Godwit::TestSupport
 
@@ -39,7 +39,7 @@ class StagesTest < Godwit::TestCase
       stages.flat_map(&:files)
   end
 
-  test "stages have names of their own, and files or a task" do
+  test "stages have distinct names, and files or a task" do
     stages = TestSupport::GATE + TestSupport::FULL
     assert_equal stages.map(&:name).uniq, stages.map(&:name)
     assert_empty stages
@@ -54,7 +54,7 @@ class StagesTest < Godwit::TestCase
     refute changes.any?(["ext/**"])
   end
 
-  test "what was committed, changed or added since the green commit counts as changed" do
+  test "committed, changed or added files since the green commit count as changed" do
     repository("ext/a.c", "lib/b.rb", "docs/c.md")
     changes.note_green(changes.commit)
     assert_equal [], changes.paths

@@ -8,7 +8,7 @@ require_relative "length"
 require_relative "runtimes"
 
 module Godwit
-  # What every test class inherits: it owns sockets, contexts, threads and child processes, closes
+  # The base of every test class: it owns sockets, contexts, threads and child processes, closes
   # them, and fails a test that leaks one, hangs, or asserts nothing.
   class TestCase < Minitest::Test
     include TestSupport::Waiting
@@ -27,8 +27,8 @@ module Godwit
         @deadline || ((superclass <= TestCase) ? superclass.deadline : DEADLINE)
       end
 
-      # Has the class's tests run under GC.stress too, in the stage for it: each object costs a
-      # collection there, so choose small ones.
+      # Runs the class's tests under GC.stress too, in its stage: each object costs a collection
+      # there, so choose small ones.
       def under_gc_stress
         @under_gc_stress = true
       end
@@ -46,8 +46,8 @@ module Godwit
         end
       end
 
-      # Defines a test by a sentence; punctuation stays, as an endpoint in it may differ from the
-      # next one's in nothing else.
+      # Defines a test by a sentence; punctuation stays, as two names may differ only in an
+      # endpoint.
       def test(sentence, &body)
         define_method("test_#{sentence.tr(" ", "_")}", &body)
       end
@@ -81,7 +81,8 @@ module Godwit
       TestSupport::GCLevels.before_test
     end
 
-    # The body is over; then, with the collector at ease, what it opened is closed.
+    # The body is over; then, with the collector at its normal level, its sockets and contexts are
+    # closed.
     def before_teardown
       TestSupport::GCLevels.after_body
       super
@@ -99,12 +100,13 @@ module Godwit
 
     # The order matters: a thread that waits on a socket ends when that closes, a context when its
     # sockets have.
-    # @return [Array<String>] what the test did not clean up, or what would not end
+    # @return [Array<String>] objects that the test did not clean up, or that would not end
     def clean_up
       problems = threads_that_failed
       problems.concat(end_children)
       problems.concat(close_sockets)
-      problems.concat(close_leaks) # later: what our sockets opened for themselves closes with them
+      # later: sockets that our sockets opened internally close with them
+      problems.concat(close_leaks)
       problems.concat(join_threads(THREAD_DEADLINE * TestSupport::GCLevels::SLOWNESS))
       problems.concat(close_contexts)
       remove_scratch_dir

@@ -2,32 +2,32 @@
 
 module Godwit
   module TestSupport
-    # What the tests of duration share. They stand in test/timing and run alone.
+    # Shared by the tests of duration, which are in test/timing and run alone.
     module Timed
       Stop = Class.new(StandardError)
 
       # Seconds within which the docs promise that a wait ends.
       PROMISED = 0.1
 
-      # A pause of the machine or of a collector may make one try late. The middle one of several
-      # tries counts.
+      # A pause of the machine or of a collector may make one try late. The median of several tries
+      # counts.
       TRIES = 5
 
-      # A wait. call: waits. begun: returns when it does. endings: what ends it, by name, beside
+      # A wait. call: waits. begun: returns when it does. endings: its endings by name, beside
       # {INTERRUPTS}.
       Wait = Struct.new(:call, :begun, :endings)
 
-      # What ends every wait. The thread that waits is given.
+      # Every wait ends by these. The waiting thread is the argument.
       INTERRUPTS = {
         "Thread#kill" => ->(thread) { thread.kill },
         "Thread#raise" => ->(thread) { thread.raise(Stop) }
       }.freeze
 
-      # @return [Float] the middle one of what the block gives
+      # @return [Float] the median of the block's results
       def median(tries = TRIES) = Array.new(tries) { yield }.sort[tries / 2]
 
-      # That each ending ends the wait within 0.1 s.
-      # @yieldreturn [Wait] a new one each time
+      # Asserts that each ending ends the wait within 0.1 s.
+      # @yieldreturn [Wait] a new wait each time
       def assert_ends_at_once
         INTERRUPTS.each do |how, ending|
           assert_operator median { after(yield, &ending) }, :<, PROMISED, how
@@ -48,8 +48,8 @@ module Godwit
       # that the clock was read before the wait.
       # @param seconds [Range]
       def assert_ends_within(seconds, source, **options)
-        tell = "$stdout.syswrite(Process.clock_gettime(Process::CLOCK_MONOTONIC).to_s)"
-        result = assert_child(run_child("require 'godwit'\n#{source}\n#{tell}", **options))
+        print_time = "$stdout.syswrite(Process.clock_gettime(Process::CLOCK_MONOTONIC).to_s)"
+        result = assert_child(run_child("require 'godwit'\n#{source}\n#{print_time}", **options))
         assert_includes seconds, monotonic - Float(result.stdout)
       end
 
@@ -93,7 +93,7 @@ module Godwit
       def over(thread)
         assert thread.join(Waiters::HANG), "it waits on"
       rescue Godwit::Error, Stop, StopIteration
-        nil # what ended it
+        nil # the result of the wait
       end
     end
   end

@@ -4,11 +4,11 @@ module Godwit
   module TestSupport
     # The smallest Fiber.scheduler: IO.select, timers, and a pipe to wake it from other threads. It
     # shows that the library needs nothing of a scheduler but Ruby's own four methods, and lets a
-    # test decide which fiber goes on first.
+    # test decide which fiber runs first.
     class TinyScheduler
-      # Runs the block in a new thread under a scheduler of its own.
+      # Runs the block in a new thread under a new scheduler.
       # @yieldparam scheduler [TinyScheduler]
-      # @return [Thread] it ends when all its fibers have
+      # @return [Thread] the thread, which ends when all its fibers have
       def self.thread
         Thread.new do
           scheduler = new
@@ -74,19 +74,19 @@ module Godwit
         fiber
       end
 
-      # One whose thread was killed leaves its fibers: Ruby 3.3 takes no second kill in here, and
-      # they may wait for ever.
+      # A scheduler whose thread was killed leaves its fibers: Ruby 3.3 takes no second kill in
+      # here, and they may wait for ever.
       def close
         run unless careless || Thread.current.status == "aborting"
         [@wakeup, @wakeup_reader].each(&:close)
       end
 
       def run
-        turn until @waiting.empty? && @timers.empty? && @blocked.empty? && @ready.empty?
+        run_once until @waiting.empty? && @timers.empty? && @blocked.empty? && @ready.empty?
       end
 
-      # One round: waits until at least one fiber can go on, and lets all go on that can.
-      def turn
+      # One round: waits until at least one fiber can run, and runs all that can.
+      def run_once
         readable, writable = select
         @wakeup_reader.read_nonblock(64, exception: false) if readable.include?(@wakeup_reader)
         fibers = @waiting.filter_map do |fiber, (io, events)|

@@ -7,20 +7,20 @@ require "godwit/cli"
 module Godwit
   module TestSupport
     # With GODWIT_TEST_TYPES=1 every call of a method that sig/ declares is compared with its type
-    # there, by RBS's own runtime check: arguments, result, what a block is given and gives. What
-    # does not fit is noted, the call itself goes on undisturbed, and the run fails at its end.
+    # there, by RBS's own runtime check: arguments, result, a block's arguments and result. A
+    # mismatch is noted, the call itself continues undisturbed, and the run fails at its end.
     # GODWIT_TEST_SIG names another folder of types.
     #
-    # These rules say what is not judged:
+    # These are not judged:
     #
-    # * The arguments of a call that raises: it refused them, as the misuse tests want. One that
-    #   takes what sig/ forbids is a fault, of sig/ or of the method.
+    # * The arguments of a call that raises: it refused them, as the misuse tests want. A call that
+    #   takes an argument that sig/ forbids is a fault, of sig/ or of the method.
     # * Timeout::UNSET, which stands for "not given" where one public method calls another.
-    # * What a block gives back, which is as much the test's as an argument: `serve` refuses it
-    #   without a raise that would tell.
+    # * The result of a block, which is as much the test's as an argument: `serve` refuses it
+    #   without a raise.
     # * The block that `new` hands on to `initialize`, as Ruby's `super` does; initialize ignores
     #   it.
-    # * What an Enumerator yields: running through it would receive the test's messages.
+    # * The values of an Enumerator: running through it would receive the test's messages.
     module Types
       ROOT = File.expand_path("../..", __dir__)
       SIG = ENV.fetch("GODWIT_TEST_SIG", "#{ROOT}/sig")
@@ -68,8 +68,8 @@ module Godwit
         end
       end
 
-      # Stands for RBS's own, which raises: that would change what the test sees, and be lost in a
-      # thread.
+      # Replaces RBS's own reporter, which raises: that would change the test's behaviour, and be
+      # lost in a thread.
       class Judge
         def initialize(methods, check)
           @methods = methods
@@ -87,11 +87,11 @@ module Godwit
 
       @wrong = []
       @called = {}.compare_by_identity
-      # A `new` that is inherited, and has a type of its own, as the class's initialize takes more.
+      # An inherited `new` with its own type, as the class's initialize takes more.
       @retyped = {}
       @watched = {}.compare_by_identity
       class << self
-        # @return [Array<String>] what did not fit its type, each once
+        # @return [Array<String>] the mismatches, each once
         attr_reader :wrong
         # @private
         attr_reader :called, :retyped
@@ -153,14 +153,14 @@ module Godwit
           methods.each do |method, type|
             @watched[type] = "#{mod}##{method}"
             RBS::Test::Hook.hook_instance_method(mod, method, key: key)
-            # The extension does some of Socket's itself, in a module that stands before the one
-            # with the types.
+            # The extension defines some of Socket's methods itself, in a module that precedes the
+            # module with the types.
             taken =
               TAKEOVER && Socket.ancestors.drop(1).include?(mod) &&
               TAKEOVER.public_method_defined?(method, false)
             RBS::Test::Hook.hook_instance_method(TAKEOVER, method, key: key) if taken
           end
-          # A test lists the public ones.
+          # A test lists the public methods.
           [mod, *TAKEOVER].each do |one|
             one.__send__(:private, *one.public_instance_methods(false).grep(WRAPPER))
           end

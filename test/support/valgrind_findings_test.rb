@@ -3,7 +3,7 @@
 require "test_helper"
 require "memory/valgrind"
 
-# Which of valgrind's findings are ours.
+# The findings of valgrind that are ours.
 class ValgrindFindingsTest < Godwit::TestCase
   MALLOC = %w[/x/vgpreload_memcheck-amd64-linux.so malloc].freeze
   CALLOC = %w[/x/vgpreload_memcheck-amd64-linux.so calloc].freeze
@@ -19,7 +19,7 @@ class ValgrindFindingsTest < Godwit::TestCase
     refute finding("InvalidRead", [UNNAMED], [MALLOC, UNNAMED]).ours?
   end
 
-  test "what is found in the stack of a fiber is not ours, in a freed block it is" do
+  test "a finding in the stack of a fiber is not ours, in a freed block it is" do
     stack = [UNNAMED, EXTENSION]
     refute finding(
       "InvalidRead", stack, address: "Address 0x87b2ec0 is in a rw- anonymous segment"
@@ -29,7 +29,7 @@ class ValgrindFindingsTest < Godwit::TestCase
     ).ours?
   end
 
-  test "a leak is ours if the extension or libzmq allocated it, also by way of ALLOC" do
+  test "a leak is ours if the extension or libzmq allocated it, also by ALLOC" do
     assert leak(MALLOC, EXTENSION).ours?
     assert leak(MALLOC, LIBZMQ, EXTENSION).ours?
     assert leak(%w[/x/vgpreload_memcheck-amd64-linux.so new], LIBZMQ).ours?

@@ -2,9 +2,8 @@
 
 module Godwit
   module TestSupport
-    # Waiting for a waiter: for the moment when a thread or fiber stands in a wait queue, so that
-    # what the test does next happens to a waiting call. Tests and their child processes both use
-    # it.
+    # Waiting for a waiter: for the moment when a thread or fiber is in a wait queue, so that the
+    # test's next step affects a waiting call. Tests and their child processes both use it.
     module Waiters
       # Seconds after which something hangs. No test expects to come near it.
       HANG = 30
@@ -20,8 +19,8 @@ module Godwit
           @waiting = 0
         end
 
-        # Called with the mutex held, so that the next thread to take it finds this one counted
-        # and waiting.
+        # Called with the mutex held, so that the next thread to take it finds this one counted and
+        # waiting.
         def wait(...)
           @waiting += 1
           super
@@ -30,7 +29,7 @@ module Godwit
         end
       end
 
-      # Hands one new object to {#next_made}.
+      # Hands a new object to {#next_made}.
       module Made
         attr_accessor :made
 
@@ -51,14 +50,14 @@ module Godwit
         end
       end
 
-      # Replaces a condition variable of an object's own by one that counts.
+      # Replaces an object's condition variable by one that counts its waiters.
       # @param variable [Symbol] such as :@changed
       # @return [CountedCondition] for {until_waiting}
       def count_waiters(object, variable)
         CountedCondition.new.tap { |counted| object.instance_variable_set(variable, counted) }
       end
 
-      # What was awaited never came.
+      # The awaited condition never came true.
       class NeverCame < StandardError; end
 
       # Waits until the block gives something true, and gives that.
@@ -86,7 +85,7 @@ module Godwit
         thing
       end
 
-      # For a wait on what a method makes for itself.
+      # For a wait on an object that a method makes internally.
       # @return [Thread::Queue] that gets the next object created of the class
       def next_made(type)
         type.singleton_class.prepend(Made)

@@ -29,14 +29,14 @@ module Godwit
           yield
         rescue Exception # standard:disable Lint/RescueException -- passed on
           @observed = true
-          Kernel.raise # Thread's own would raise in the thread
+          Kernel.raise # Thread's own method would raise in the thread
         ensure
           @joiners -= 1
         end
       end
 
-      # As `await`; when it does not come true, the test has failed. For what has no event to wait
-      # for: another process's file, libzmq's own threads.
+      # Like `await`; when it does not come true, the test has failed. For conditions without an
+      # event to wait for: another process's file, libzmq's own threads.
       def eventually(message = nil, deadline: HANG, &look)
         await(message, deadline: deadline * GCLevels::SLOWNESS, &look)
       rescue Waiters::NeverCame => error
@@ -67,8 +67,7 @@ module Godwit
         thread
       end
 
-      # @return [Array<Thread>] all but the one that JRuby starts when it has the first finalizer to
-      #   call
+      # @return [Array<Thread>] all threads but JRuby's finalizer thread
       def live_threads
         Thread.list.reject { |thread| RUBY_ENGINE == "jruby" && thread.name == "Finalizer" }
       end
@@ -99,7 +98,8 @@ module Godwit
 
       private
 
-      # Those that ended by themselves before anything was closed must have ended well.
+      # Threads that ended by themselves before anything was closed must have ended without an
+      # error.
       def threads_that_failed
         (@threads || []).filter_map do |thread|
           next if thread.alive? || thread.observed? || thread.awaited?
@@ -107,7 +107,7 @@ module Godwit
         end
       end
 
-      # @return [Array<String>] what is wrong with those that were still at work
+      # @return [Array<String>] errors of the threads that still ran
       def join_threads(seconds)
         (@threads || []).reject(&:observed?).filter_map do |thread|
           if thread.join(seconds)

@@ -2,14 +2,14 @@
 
 module Godwit
   module TestSupport
-    # Each call that can wait, brought to where it waits: a socket, what is waited on (it, or a
-    # poller or proxy over it), and a block that waits on that for ever.
+    # Each call that can wait, up to its wait: a socket, the object that is waited on (the socket,
+    # or a poller or proxy over it), and a block that waits on that for ever.
     module WaitingCalls
       Call = Struct.new(:name, :socket, :waited_on, :block) do
         def run = block.call(waited_on)
       end
 
-      # name => [how the socket is made, the call, how what is waited on is made of the socket when
+      # name => [how the socket is made, the call, how the awaited object is made of the socket when
       # it is another]
       ALL = {
         "recv" => [:empty, ->(socket) { socket.recv }],
@@ -48,7 +48,7 @@ module Godwit
         "next_event with a timeout" => [:empty,
           ->(socket) { socket.monitor(:connected).next_event(timeout: 60) }],
         "monitor with a block" => [:empty,
-          ->(socket) { socket.monitor(:connected) { |event| raise "nobody connected: #{event}" } }],
+          ->(socket) { socket.monitor(:connected) { |event| raise "a peer connected: #{event}" } }],
         "SUB recv" => [:sub, ->(socket) { socket.recv }],
         "Poller wait" => [:empty, ->(poller) { poller.wait },
           POLLER = ->(socket) { Godwit::Poller.new(socket) }],
@@ -59,10 +59,10 @@ module Godwit
           ->(socket) { Godwit::Proxy.new(socket, socket) }]
       }.freeze
 
-      # One call for each kind of wait that has code of its own.
+      # One call for each kind of wait that has its own code.
       KINDS = ["recv", "send", "PULL wait_connected", "next_event", "Poller wait"].freeze
 
-      # What ends by itself when its socket closes, with the socket as its value.
+      # Calls that end by themselves when their socket closes, with the socket as their value.
       ENDS_WELL = ["each", "serve", "monitor with a block"].freeze
 
       # @yield makes a socket: type, options

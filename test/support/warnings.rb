@@ -12,7 +12,7 @@ module Godwit
         attr_reader :own
       end
 
-      # Stands before Ruby's own Warning.warn.
+      # Precedes Ruby's own Warning.warn.
       module Catch
         def warn(message, ...)
           Warnings.own << message.delete_prefix("#{ROOT}/") if OWN.match?(message)

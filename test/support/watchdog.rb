@@ -2,9 +2,9 @@
 
 module Godwit
   module TestSupport
-    # Ends the process when a test goes past its deadline, saying where every thread is: a hang is
-    # the bug that these tests exist to find. One that holds Ruby's lock for good is ended by
-    # bin/test, which has a deadline for each stage.
+    # Ends the process when a test exceeds its deadline, and prints every thread's stack: a hang is
+    # the bug that these tests exist to find. bin/test, which has a deadline for each stage, ends a
+    # process in which a thread keeps Ruby's lock.
     module Watchdog
       EXIT_STATUS = 124
 
@@ -23,8 +23,8 @@ module Godwit
           @mutex.synchronize { @deadline = nil }
         end
 
-        # The test that runs waits for something whose time is not its own.
-        # @param seconds [Numeric] that it may take longer
+        # Gives the running test more time, for a wait that does not count.
+        # @param seconds [Numeric] more
         def allow(seconds)
           @mutex.synchronize { @deadline += seconds if @deadline }
         end
@@ -64,8 +64,8 @@ module Godwit
         def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
       end
 
-      # bin/test asks this way before it kills a stage that is late.
-      Signal.trap("QUIT") { dump } unless RUBY_ENGINE == "jruby" # Java writes one by itself
+      # bin/test asks for this before it kills a late stage.
+      Signal.trap("QUIT") { dump } unless RUBY_ENGINE == "jruby" # Java prints its stacks by itself
     end
   end
 end

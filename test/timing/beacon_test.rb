@@ -4,14 +4,14 @@ require "test_helper"
 require "conformance/beacons"
 require "support/timed"
 
-# How soon what waits on a Godwit::Beacon ends, and what it is told to do is done.
+# How soon waits on a Godwit::Beacon end, and how soon it applies its settings.
 class BeaconTimingTest < NetworkCase
   include Conformance::Beacons
   include Godwit::TestSupport::Timed
 
   {recv: ->(beacon) { beacon.recv }, each: ->(beacon) { beacon.each { nil } },
    wait_sent: ->(beacon) { beacon.wait_sent(1) }}.each do |name, call|
-    test "what ends #{name} does so at once" do
+    test "endings of #{name} end it at once" do
       assert_ends_at_once do
         beacon = open_beacon
         readers = readers_of(beacon)

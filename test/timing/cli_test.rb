@@ -4,7 +4,7 @@ require "test_helper"
 require "logger/made_records"
 require "support/timed"
 
-# How soon the commands `godwit log` end, and how often they tell.
+# How soon the commands `godwit log` end, and how often they print.
 class CLITimingTest < Godwit::TestCase
   include Godwit::TestSupport::Timed
   include MadeRecords
@@ -59,12 +59,12 @@ class CLITimingTest < Godwit::TestCase
     assert_includes 0.3..0.3 + START, took
   end
 
-  test "tail --stats tells each second" do
+  test "tail --stats prints each second" do
     endpoint = endpoint_for(:ipc_file)
     child = log("tail", endpoint, "--bind", "--stats")
     open_socket(:PUSH).connect(endpoint).send(frames(1))
-    told = child.wait_for(/^received 1 .*\n/).stdout.scan(/^received /).size
-    assert_includes 1.5..4.5, seconds { child.wait_for(/(^received .*\n){#{told + 3}}/) } # 3 more
+    count = child.wait_for(/^received 1 .*\n/).stdout.scan(/^received /).size
+    assert_includes 1.5..4.5, seconds { child.wait_for(/(^received .*\n){#{count + 3}}/) } # 3 more
     child.signal(:INT).finish
   end
 end

@@ -12,7 +12,7 @@ class ExitTimingTest < Godwit::TestCase
   SLACK = 1.0 # seconds
   NOW = "def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)"
 
-  test "what needs not be waited for ends at once" do
+  test "sockets that need no waiting end at once" do
     ["", unsent("linger: 0"), "Godwit::PUSH.connect('tcp://127.0.0.1:1')"].each do |source|
       assert_ends_within(0..SLACK, source)
     end
@@ -30,8 +30,8 @@ class ExitTimingTest < Godwit::TestCase
       context.linger = 1
       context.connect(:PUSH, "tcp://127.0.0.1:1").send("never delivered")
     RUBY
-    # What it sends lingers without limit, and the process waits for it for 5 seconds and the one
-    # beyond.
+    # Messages linger without limit, and the process waits 5 seconds for them and for the message of
+    # the other context.
     assert_ends_within(4.99..5 + 1 + SLACK, <<~RUBY)
       require "godwit/compat/ffi_rzmq"
       require "ffi-rzmq"
@@ -41,7 +41,7 @@ class ExitTimingTest < Godwit::TestCase
     RUBY
   end
 
-  test "a peer that never comes holds the end, and Context#close, for linger, not longer" do
+  test "a missing peer delays the end, and Context#close, for linger, not longer" do
     assert_ends_within(1..1 + SLACK, unsent("linger: 1"))
     home = context_with(0.3)
     assert_includes 0.29..0.3 + SLACK, seconds { home.close }

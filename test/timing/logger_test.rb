@@ -4,7 +4,7 @@ require "test_helper"
 require "logger/logs"
 require "support/timed"
 
-# How long a logger holds up its callers, and the end of its process.
+# How long a logger delays its callers, and the end of its process.
 class LoggerTimingTest < Godwit::TestCase
   include Godwit::TestSupport::Logs
   include Godwit::TestSupport::Timed
@@ -36,7 +36,8 @@ class LoggerTimingTest < Godwit::TestCase
     RUBY
   end
 
-  test "a caller waits for block_timeout: and linger:, without a reader and with a stalled one" do
+  test "a caller waits for block_timeout: and linger:, without a reader and with a stalled " \
+    "reader" do
     stuck =
       open_socket(:PULL, recv_hwm: 1, recv_buffer_size: 4096).bind(endpoint_for(:tcp)).last_endpoint
     [nowhere, stuck].each do |endpoint|
@@ -65,16 +66,16 @@ class LoggerTimingTest < Godwit::TestCase
     assert_operator Float(result.stdout), :<, MOST_SECONDS
   end
 
-  test "a full queue holds up a caller for half a second at most, and a mute socket not at all" do
+  test "a full queue delays a caller for half a second at most, and a stalled socket not at all" do
     pull = open_socket(:PULL, recv_hwm: 10).bind(endpoint_for(:inproc))
     log = logger(pull.last_endpoint, queue: 10, send_hwm: 10, context: context, linger: 0)
     may_lose
-    room = log.instance_variable_get(:@handle).current.queue
+    queue = log.instance_variable_get(:@handle).current.queue
     longest = 0
     call = -> { longest = [longest, seconds { log.info("x") }].max }
     call.call until log.stats.dropped.positive?
     assert_includes 0.2..0.5 + 0.2, longest
-    eventually { call.call && room.unresponsive? }
+    eventually { call.call && queue.unresponsive? }
     assert_operator longest, :<, 0.5 + 0.2
     assert_operator seconds { 1_000.times { log.info("x") } }, :<, 1
   end

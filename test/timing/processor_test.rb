@@ -4,7 +4,7 @@ require "test_helper"
 require "support/timed"
 require "support/waiting_calls"
 
-# What waits uses no processor time.
+# Waits use no processor time.
 class ProcessorTimingTest < Godwit::TestCase
   include Godwit::TestSupport::Timed
   include Godwit::TestSupport::WaitingCalls
@@ -78,7 +78,7 @@ class ProcessorTimingTest < Godwit::TestCase
       require "godwit"
       require "./test/support/timed"
       include Godwit::TestSupport::Timed
-      heard = {SERVER: :CLIENT, PEER: :PEER, GATHER: :SCATTER, DISH: :RADIO,
+      received = {SERVER: :CLIENT, PEER: :PEER, GATHER: :SCATTER, DISH: :RADIO,
         CHANNEL: :CHANNEL}.each_with_index.map do |(type, other), number|
         here = Godwit.const_get(type).bind("inproc://\#{number}")
         here.join("group") if type == :DISH
@@ -94,9 +94,9 @@ class ProcessorTimingTest < Godwit::TestCase
       end
       # Without a peer there is no room.
       full = %i[CLIENT SCATTER CHANNEL].map { |type| Godwit.const_get(type).new }
-      {recv: [heard, ->(one) { one.recv(timeout: #{WINDOW}, exception: false) }],
-       wait_readable: [heard, ->(one) { one.wait_readable(#{WINDOW}) }],
-       poller: [heard, ->(one) { Godwit::Poller.new(one).wait(#{WINDOW}) }],
+      {recv: [received, ->(one) { one.recv(timeout: #{WINDOW}, exception: false) }],
+       wait_readable: [received, ->(one) { one.wait_readable(#{WINDOW}) }],
+       poller: [received, ->(one) { Godwit::Poller.new(one).wait(#{WINDOW}) }],
        send: [full, ->(one) {
          one.send("x", timeout: #{WINDOW}, exception: false)
        }]}.each do |name, (sockets, call)|

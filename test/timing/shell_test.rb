@@ -4,12 +4,12 @@ require "test_helper"
 require "shell/shell_case"
 require "support/timed"
 
-# How soon a command is stopped, and what waiting for its rows costs.
+# How soon a command is stopped, and the cost of waiting for its rows.
 class ShellTimingTest < ShellCase
   include Godwit::TestSupport::Timed
 
   {each: ->(stream) { stream.each { nil } }, next: ->(stream) { stream.next }}.each do |name, call|
-    test "what ends #{name} does so at once, its command too" do
+    test "endings of #{name} end it at once, its command too" do
       assert_ends_at_once do
         stream = Shell.rows("sleep", "1000")
         Wait.new(
@@ -46,7 +46,7 @@ class ShellTimingTest < ShellCase
     end
   end
 
-  test "a command whose tenth row is enough is gone 0.1 s after it" do
+  test "a command that is ended at its tenth row is gone 0.1 s after it" do
     took = median do
       enough = nil
       sh("while :; do find /usr/share; done")

@@ -4,8 +4,8 @@ require "test_helper"
 require "support/timed"
 require "support/waiting_calls"
 
-# What a waiter waits for reaches it at once, and what ends its wait does so: no wait is cut in
-# slices after which it would look.
+# An event reaches its waiter at once, and an ending ends the wait at once: no wait is cut in slices
+# after which it would look.
 class WaitsTimingTest < Godwit::TestCase
   include Godwit::TestSupport::Timed
   include Godwit::TestSupport::WaitingCalls
@@ -13,7 +13,7 @@ class WaitsTimingTest < Godwit::TestCase
   # Seconds. With slices of 50 ms half of all would be later than 25; on a quiet machine it is below
   # 1.
   AT_ONCE = 0.01
-  # Seconds that what is due may be late: it needs a turn of a processor that others use, too.
+  # Seconds that an event may be late: it needs a turn of a processor that others use, too.
   LATE = 0.05
   TIMES = 21
 
@@ -41,15 +41,15 @@ class WaitsTimingTest < Godwit::TestCase
     assert_woken(monitor, -> { monitor.next_event }) { pull.bind(endpoint_for(:tcp)) }
   end
 
-  test "what was posted reaches a loop at once, and its timers are not late" do
+  test "a posted block reaches a loop at once, and its timers are not late" do
     loop = own(Godwit::Loop.new)
-    told = Thread::Queue.new
+    done = Thread::Queue.new
     running = in_thread { loop.run(forever: true) }
     posted =
-      median(TIMES) { until_waiting(loop) && seconds { loop.post { told << true } && told.pop } }
+      median(TIMES) { until_waiting(loop) && seconds { loop.post { done << true } && done.pop } }
     timed =
       median(TIMES) do
-        (start = monotonic) && loop.after(0.01) { told << monotonic - start - 0.01 } && told.pop
+        (start = monotonic) && loop.after(0.01) { done << monotonic - start - 0.01 } && done.pop
       end
     loop.stop
     ended(running)
@@ -106,12 +106,12 @@ class WaitsTimingTest < Godwit::TestCase
   ).freeze
 
   WAITS.each do |name, made|
-    test "what ends #{name} does so at once" do
+    test "endings of #{name} end it at once" do
       assert_ends_at_once { instance_exec(own(Godwit::Context.new(linger: 0)), &made) }
     end
   end
 
-  # Nothing tells a poller that an IO which it has was closed.
+  # Nothing notifies a poller that one of its IOs was closed.
   test "a poller notices within half a second that another thread closed an IO" do
     took = median do
       out, = pipe
@@ -122,7 +122,7 @@ class WaitsTimingTest < Godwit::TestCase
     assert_operator took, :<, 0.5 + PROMISED
   end
 
-  test "a wait whose time is up ends then" do
+  test "a wait ends when its time is up" do
     push = open_socket(:PUSH)
     pull = open_socket(:PULL).bind(endpoint_for(:tcp))
     poller = open_poller(pull)

@@ -8,8 +8,8 @@ require "rbs/test"
 require "yard"
 
 # sig/ and the library name the same things: each public method, with its keywords, each public
-# constant. Private is what Ruby calls so, and what its comment marks as @private, with all that is
-# in it.
+# constant. Private are the methods that Ruby calls so, and the ones whose comment or class is
+# marked as @private.
 class SignaturesTest < Godwit::TestCase
   SIG = ENV.fetch("GODWIT_TEST_SIG", File.expand_path("../../sig", __dir__))
   ROOT = File.expand_path("../..", __dir__)
@@ -37,7 +37,7 @@ class SignaturesTest < Godwit::TestCase
 
   test "every type is of a method that there is" do
     assert_equal [], each_type.filter_map { |mod, owner, name, _|
-      # An inherited `new` has a type of its own where the class's initialize does.
+      # An inherited `new` has its own type where the class's initialize does.
       if name == :initialize ||
           (
             name == :new &&
@@ -80,7 +80,7 @@ class SignaturesTest < Godwit::TestCase
     assert_operator compared, :>, 300
   end
 
-  test "every class and module has a type, with its superclass and what it includes" do
+  test "every class and module has a type, with its superclass and its included modules" do
     assert_equal [], public_modules.map(&:name) - declared.map(&:name)
     assert_equal [], declared.map(&:name) - public_modules.map(&:name)
     wrong = declared.reject do |mod|
@@ -95,7 +95,7 @@ class SignaturesTest < Godwit::TestCase
           .ancestors
           .select { |one| declared.include?(one) || !one.name.start_with?("Godwit") }
           .reject { |one| outside?(one) }
-      # In order, but for modules: types may stand in several files.
+      # In order, except modules: types may be in several files.
       typed.grep(Class) == real.grep(Class) && typed.sort_by(&:name) == real.sort_by(&:name)
     end
     assert_equal [], wrong
@@ -177,7 +177,7 @@ class SignaturesTest < Godwit::TestCase
     public_names(mod).reject { |name| mod.const_get(name).is_a?(Module) }
   end
 
-  # What YARD does not know is the tests' own, or made while running.
+  # Methods unknown to YARD are the tests' own, or made at run time.
   def public_names(mod)
     mod
       .constants(false)
@@ -187,7 +187,7 @@ class SignaturesTest < Godwit::TestCase
   def public_methods_of(owner)
     path = owner.singleton_class? ? "#{owner.inspect[/<Class:(.*)>/, 1]}." : "#{owner}#"
     names = owner.public_instance_methods(false)
-    # What Struct.new makes are readers, for us: a struct that is given out is frozen.
+    # Struct.new's methods are readers, for us: a returned struct is frozen.
     names.reject! { |name| name.end_with?("=") } if owner < Struct
     if owner.singleton_class? && owner < Struct.singleton_class
       names.select! { |name| owner.instance_method(name).source_location }
@@ -205,7 +205,7 @@ class SignaturesTest < Godwit::TestCase
 
   def hidden?(object)
     until object.nil? || object.root?
-      return true if object.has_tag?(:private)
+      return true if object.has_tag?(:private) || object.visibility == :private
       object = object.namespace
     end
     false

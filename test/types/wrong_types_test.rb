@@ -3,8 +3,8 @@
 require "test_helper"
 require "open3"
 
-# The checks at run time see a type that is wrong, and let the run fail: a small one, in a process
-# with a folder of broken types.
+# The checks at run time detect a wrong type, and fail the run: a small run, in a process with a
+# folder of broken types.
 class WrongTypesTest < Godwit::TestCase
   ROOT = File.expand_path("../..", __dir__)
   RUN = <<~RUBY

@@ -6,9 +6,9 @@ require "support/endings"
 require "support/waiting_calls"
 require "support/tiny_scheduler"
 
-# Whatever ends a wait ends it, and the socket can be used, or closed, afterwards. Each ending is
-# tested on each kind of wait, and each waiting call with one ending, which the seed chooses. How
-# soon it ends: test/timing.
+# Every ending ends a wait, and the socket can be used, or closed, afterwards. Each ending is tested
+# on each kind of wait, and each waiting call with one ending, which the seed chooses. How soon a
+# wait ends: test/timing.
 class WaitsEndTest < Godwit::TestCase
   extend Godwit::TestSupport::Endings
   include Godwit::TestSupport::WaitingCalls
@@ -80,14 +80,14 @@ class WaitsEndTest < Godwit::TestCase
     not_on :jruby, "JRuby has no fiber scheduler"
     call = prepare(name)
     waiters = Array.new(5) { in_thread { call.run } } + Array.new(5) { fiber { call.run } }
-    # A call that makes a monitor of its own waits there: all of them count for the socket.
+    # A call that makes its own monitor waits there: all of them count for the socket.
     until_waiting(call.waited_on, 10)
     call.socket.close
     waiters.each { |waiter| assert_ended(call, waiter, Godwit::ClosedError) }
   end
 
-  # Under handle_interrupt a kill that comes before the wait is put off until the wait, and must be
-  # seen by it.
+  # Under handle_interrupt a kill before the wait is deferred until the wait, and the wait must see
+  # it.
   ending "ends on a kill that was put off" do |name|
     call = prepare(name)
     ready = Thread::Queue.new
@@ -106,8 +106,8 @@ class WaitsEndTest < Godwit::TestCase
     assert_usable(call)
   end
 
-  # Ruby itself crashes when a thread ends that a fiber of a thread that is gone had joined, as
-  # Proxy#run does; and a REQ, a REP and a proxy serve one caller at a time.
+  # Ruby itself crashes when a thread ends that a fiber of a dead thread had joined, as Proxy#run
+  # does; and a REQ, a REP and a proxy serve one caller at a time.
   ALL.each_key do |name|
     possible = endings.keys
     possible -= ["ends on Thread#kill in a fiber under a plain scheduler"] if name == "Proxy run"
@@ -118,8 +118,8 @@ class WaitsEndTest < Godwit::TestCase
     one_ending(name, possible)
   end
 
-  # The main thread is not alone here, and waits in another way.
-  test "a deadline ends the wait of a thread, and of one that is alone" do
+  # The main thread is not alone here, and waits by other means.
+  test "a deadline ends the wait of a thread, also of a single thread" do
     dealer = open_socket(:DEALER).bind(endpoint_for(:tcp))
     thread =
       in_thread { [dealer.recv(timeout: 0.02, exception: false), dealer.wait_readable(0.02)] }
@@ -150,7 +150,7 @@ class WaitsEndTest < Godwit::TestCase
     end
   end
 
-  # What interrupts are held off from: the wait goes on, and takes what comes.
+  # With interrupts deferred: the wait continues, and takes the next message.
   test "a kill that is held off does not disturb the wait" do
     pull, push = connected_pair(:PULL, :PUSH)
     taken = Thread::Queue.new
@@ -187,7 +187,7 @@ class WaitsEndTest < Godwit::TestCase
   # A thread whose only work is one fiber, which waits by now.
   def in_fiber(call) = fiber { call.run }.tap { until_waiting(call.waited_on) }
 
-  # A method of its own, so that nothing here holds the fiber afterwards.
+  # A separate method, so that nothing here holds the fiber afterwards.
   def kill_thread_of_fiber(call)
     thread = Godwit::TestSupport::TinyScheduler.thread do |scheduler|
       scheduler.careless = true

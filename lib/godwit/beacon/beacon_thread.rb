@@ -33,7 +33,6 @@ module Godwit
       end
 
       attr_reader :port
-
       # The thread sends with the lock held, so a payload counts as sent before a peer has it.
       def sent = @lock.synchronize { @sent }
       def failed = @lock.synchronize { @failed }
@@ -44,7 +43,6 @@ module Godwit
       def interface = @sockets.interface
       def forked? = @pid != Process.pid
       def closed? = @stopping || @closed
-
       # @return [Proc] which does not refer to the Beacon
       def finalizer = proc { stop }
 
@@ -58,7 +56,6 @@ module Godwit
       end
 
       def silence = change { retire }
-
       # @param prefix [String, nil] nil: receives nothing
       def subscribe(prefix) = change { @prefix = prefix }
 
@@ -75,7 +72,6 @@ module Godwit
 
       # @return [Array(String, String), nil] nil when time is up
       def take(seconds) = await(seconds) { @queue.shift }
-
       # @return [true, nil] nil when time is up
       def wait_sent(count, seconds) = await(seconds) { count && @sent >= count }
 
@@ -186,7 +182,6 @@ module Godwit
         @sockets.recreate
       end
 
-      # @return [Boolean] whether there may be more
       def receive
         address, payload = @sockets.receive
         return false unless address

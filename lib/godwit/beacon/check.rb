@@ -24,7 +24,6 @@ module Godwit
         raise Errors.bad_value(:beacon, "limit:", "a number of beacons, 1 or more", value)
       end
 
-      # @return [Integer, Float]
       def interval(value)
         unless value.is_a?(Numeric) && value.real?
           raise Errors.bad_type(:beacon, "interval", "a number of seconds", value)
@@ -36,7 +35,6 @@ module Godwit
 
       # @return [String] a frozen copy, binary
       def payload(value) = bytes(:publish, "the payload", "1 to #{MOST_BYTES} bytes", 1, value)
-
       # @return [String] a frozen copy, binary
       def prefix(value) = bytes(:subscribe, "the prefix", "up to #{MOST_BYTES} bytes", 0, value)
 

@@ -20,7 +20,6 @@ module Godwit
 
         private
 
-        # @return [Array<Interface>] one for each address
         def able
           ::Socket.getifaddrs.filter_map do |one|
             next unless one.addr&.ipv4? && up?(one)

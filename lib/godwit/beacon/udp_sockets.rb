@@ -10,8 +10,6 @@ module Godwit
       # One byte more than a payload has, to recognise longer datagrams.
       MOST = MOST_BYTES + 1
 
-      # @param wanted [String, nil] see {Interface.choose}
-      # @raise [InterfaceError, AddressInUseError, AccessError, TooManySocketsError]
       def initialize(port, wanted)
         @port = port
         @wanted = wanted
@@ -23,16 +21,10 @@ module Godwit
         raise
       end
 
-      # @return [Interface]
-      attr_reader :interface
-      # @return [UDPSocket]
-      attr_reader :receiver
-
-      # @raise [SystemCallError]
+      attr_reader :interface, :receiver
       def broadcast(payload) = @sender.send(payload, 0, @target)
 
       # @return [Array(String, String), nil] address of the sender, payload; nil when there is none
-      # @raise [SystemCallError]
       def receive
         payload, from = @receiver.recvfrom_nonblock(MOST, exception: false)
         [from.last, payload] unless payload == :wait_readable || payload.nil?

@@ -12,16 +12,12 @@ module Godwit
         # One line for `godwit help`; an argument sets it.
         # @param text [String, nil]
         # @return [String]
-        def summary(text = @summary)
-          @summary = text
-        end
+        def summary(text = @summary) = @summary = text
 
         # The arguments, as `godwit COMMAND --help` shows them; an argument sets them.
         # @param text [String, nil]
         # @return [String]
-        def usage(text = @usage)
-          @usage = text
-        end
+        def usage(text = @usage) = @usage = text
       end
 
       # Parses the arguments and does the work.

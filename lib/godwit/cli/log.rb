@@ -32,7 +32,6 @@ module Godwit
         end
 
         # Asks a `log serve`.
-        # @yieldparam control [Logger::Control]
         # @raise [TimeoutError] after --timeout; else StateError, after {PATIENCE} seconds
         def ask(endpoint, seconds)
           control = Logger::Control.new(endpoint, timeout: seconds, **client_security)

@@ -49,16 +49,14 @@ module Godwit
         end
       end
 
-      # In the order of the help.
-      PARTS = {"push" => :Push, "pull" => :Pull}.freeze
+      PARTS = {"push" => :Push, "pull" => :Pull}.freeze # in the order of the help
 
       # `godwit sh push`: sends the rows of a command to those that pull.
       class Push < Part
         summary "Runs a command, and sends its rows to those that pull."
         usage "sh push ENDPOINT [options] -- COMMAND [ARGUMENT…]"
 
-        # Bytes of a message; a longer row goes as several.
-        LIMIT = 65_536
+        LIMIT = 65_536 # bytes of a message; a longer row goes as several
 
         # (see Command#run)
         def run(arguments, io: $stdout)

@@ -6,19 +6,16 @@ module Godwit
     # heap, since a WeakMap of Ruby 3.1 does not survive compaction; other Rubies use a WeakMap.
     # @private
     class LiveSockets
-      # @param socket_class [Class]
       def initialize(socket_class)
         @socket_class = socket_class
         @known = ObjectSpace::WeakMap.new unless RUBY_ENGINE == "ruby"
         @lock = Mutex.new
       end
 
-      # @return [void]
       def add(socket)
         @lock.synchronize { @known[socket] = true } if @known
       end
 
-      # @return [Array]
       def to_a
         return ObjectSpace.each_object(@socket_class).to_a unless @known
         @lock.synchronize { @known.keys }

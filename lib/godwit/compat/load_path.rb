@@ -12,7 +12,6 @@ module Godwit
 
       class << self
         # A second call does nothing.
-        # @param layer [Symbol] name of the layer and its folder
         # @param constant [String] a constant that tells whether such a gem is loaded
         # @raise [LoadError] when the other layer or such a gem is loaded
         def add(layer, constant)
@@ -42,10 +41,9 @@ module Godwit
         end
 
         def taken(layer)
-          LoadError.new(
-            "another gem has defined module ZMQ already: require godwit/compat/#{layer} before " \
-            "it (ruby -rgodwit/compat/#{layer}, or the first line of the Gemfile)"
-          )
+          LoadError.new("another gem has defined module ZMQ already: require " \
+            "godwit/compat/#{layer} before it (ruby -rgodwit/compat/#{layer}, or the first line " \
+            "of the Gemfile)")
         end
       end
     end

@@ -3,7 +3,6 @@
 module Godwit
   class Logger < ::Logger
     # What {Sender} and {DurableWriter} have in common: their process, and how they end.
-    # @private
     class BaseWriter
       def initialize(settings, warnings)
         @settings = settings
@@ -16,9 +15,7 @@ module Godwit
         @last_error = nil
       end
 
-      # @return [BoundedQueue, DurableWriter] takes entries
-      attr_reader :queue
-      attr_reader :sequence
+      attr_reader :queue, :sequence # the queue takes entries
       def plain? = @plain
       def own? = @pid == Process.pid
       def at_work? = own? && !@closing
@@ -30,7 +27,6 @@ module Godwit
       def inherit(_writer) = nil
       # A record came after the close.
       def count_late = @drops.late
-
       # @return [Boolean] whether nothing is left to do in this process: not yet while another
       #   thread closes it, or after an interrupted close
       def ended? = !own? || (@finished && !@ending.locked?)
@@ -67,7 +63,6 @@ module Godwit
       private
 
       # Runs the block unless another thread has the lock. A trap handler may do this too.
-      # @return [Boolean] whether it ran
       def first_with(lock)
         mine = false
         # An interrupt between the two must not leave the lock locked.

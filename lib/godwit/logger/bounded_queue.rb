@@ -4,7 +4,6 @@ module Godwit
   class Logger < ::Logger
     # The queue between callers and the sender, and what callers do when it is full. Callers take a
     # lock only to wait, which a trap handler cannot.
-    # @private
     class BoundedQueue < Native::LogQueue
       # Entries after which a caller yields to the sender. With Ruby's own time slices tens of
       # thousands pile up, grow old and go through the collector: 11 us a record instead of 7.
@@ -31,7 +30,6 @@ module Godwit
       def empty? = size.zero?
 
       # Callers.
-      # @param entry [Array] see {Entry}
       # @return [true, Symbol] :closed: nothing was done. true also for a record that was dropped
       #   and counted
       def push(entry)
@@ -42,7 +40,6 @@ module Godwit
       # Callers: wait until the sender has sent all earlier entries. Their token, an entry without a
       # stream, gets the answer.
       # @return [Boolean] false: not sent, or not in time
-      # @raise [ThreadError] in a trap handler
       def flush(seconds)
         token = [nil, nil]
         @lock.synchronize do
@@ -80,7 +77,6 @@ module Godwit
         @stalled = self.stalled = true
       end
 
-      # @return [Boolean] whether callers need not wait, since the socket takes nothing
       def unresponsive? = @unresponsive
 
       def close
@@ -89,7 +85,6 @@ module Godwit
       end
 
       # Empties a closed queue that has no sender.
-      # @return [Integer] how many records were still there
       def clear
         left = 0
         while (entry = shift)
@@ -123,13 +118,15 @@ module Godwit
           before = @steps
           return false if unresponsive?
           return true if room?(YIELD, patient: false)
-          note_wait if @steps == before
+          next unless @steps == before # the socket took nothing
+          now = Timeout.now
+          from = (@waited_from ||= now - YIELD)
+          @unresponsive = true if @stalled && now > @unresponsive_from && now - from > LONGEST_WAIT
         end
         false
       end
 
       # Waits until there is room.
-      # @param patient [Boolean] whether to wait also while the socket is unresponsive
       def room?(seconds, patient:)
         @lock.synchronize do
           wait_until(seconds) { roomy? || closed? || !patient && unresponsive? }
@@ -141,7 +138,6 @@ module Godwit
 
       # Needs the lock. A waiting caller counts itself before it looks, since the sender wakes
       # callers only while some wait.
-      # @return [Boolean, nil] nil when time is up
       def wait_until(seconds)
         finish = seconds && Timeout.now + seconds
         @waiters += 1
@@ -153,13 +149,6 @@ module Godwit
         true
       ensure
         @waiters -= 1
-      end
-
-      # A caller has waited, and the socket took nothing.
-      def note_wait
-        now = Timeout.now
-        from = (@waited_from ||= now - YIELD)
-        @unresponsive = true if @stalled && now > @unresponsive_from && now - from > LONGEST_WAIT
       end
 
       def wake

@@ -49,9 +49,7 @@ module Godwit
         # @param options [Hash] see {#initialize}
         # @return [Broadcaster] or the block's value
         # @see #initialize
-        def new(*sides, **options, &block)
-          AutoClose.with(super(*sides, **options, &nil), &block)
-        end
+        def new(*sides, **options, &block) = AutoClose.with(super(*sides, **options, &nil), &block)
       end
 
       # Binds everything; {#run} or {#start} begin to receive.
@@ -143,7 +141,6 @@ module Godwit
       # @return [self, nil] nil when time is up
       # @raise [Error] that ended it, unless it or its context was closed
       def wait(timeout = nil) = @proxy.wait(timeout) && self
-
       # @return [Boolean] whether it moves records, in this process
       def running? = @proxy.running?
 
@@ -205,13 +202,10 @@ module Godwit
 
       # @return [Integer, nil] port of the input
       def port = @input.port
-
       # @return [Array<String>] where writers connect, wildcards replaced
       def input = @input.endpoints
-
       # @return [Array<String>] where readers connect, wildcards replaced
       def output = @output.endpoints
-
       # @return [Array<String>] where {Control} asks, wildcards replaced
       def control = @control&.endpoints || []
 
@@ -238,11 +232,7 @@ module Godwit
       alias_method :to_s, :inspect
 
       # @private
-      def initialize_copy(_original)
-        raise Errors.build(UnsupportedError, :dup, nil,
-          "a broadcaster cannot be copied: make another with Broadcaster.new")
-      end
-
+      def initialize_copy(_) = raise(Errors.no_copy("broadcaster", "Broadcaster.new makes another"))
       # @private
       def forked? = @input.forked?
     end

@@ -63,17 +63,14 @@ module Godwit
       # @return [nil]
       # @raise [ForkedError]
       def close = @socket.close
-
       # @return [Boolean]
       def closed? = @socket.closed?
-
       # @return [String]
       def inspect = "#<#{self.class} #{@socket.last_endpoint}#{" (closed)" if closed?}>"
       alias_method :to_s, :inspect
 
       private
 
-      # @return [Array] the answer's head, and its other frames
       def ask(question)
         head, *frames = @socket.request(JSON.generate(question), timeout: @timeout)
         head = JSON.parse(head.dup.force_encoding(Encoding::UTF_8))

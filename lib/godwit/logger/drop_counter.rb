@@ -6,16 +6,13 @@ module Godwit
   class Logger < ::Logger
     # Counts the records that will never be sent, and makes the record that reports them to readers.
     # Any thread may count, also in a trap handler: no method takes a lock.
-    # @private
     class DropCounter
-      # @param sequence [SequenceCounter] counts the drops of each stream
       def initialize(sequence)
         @sequence = sequence
         @failed = @late = @reported = 0
         @first = @last_stream = nil
       end
 
-      # @return [Integer] all that are counted here
       def total = count + @late
 
       # The full queue refused or removed a record.
@@ -54,13 +51,13 @@ module Godwit
       end
 
       def entry(count, seconds)
-        [
-          @sequence.stream(::Logger::WARN, @last_stream&.prog),
-          Process.clock_gettime(Process::CLOCK_REALTIME, :nanosecond),
-          Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond), Thread.current.object_id,
-          format("dropped %d in %.1f s", count, seconds), nil,
-          Text.field("payload", {dropped: count, seconds: seconds.round(3)}), nil
-        ]
+        t_ns, mono_ns = [Process::CLOCK_REALTIME, Process::CLOCK_MONOTONIC].map do |clock|
+          Process.clock_gettime(clock, :nanosecond)
+        end
+        payload = Text.field("payload", {dropped: count, seconds: seconds.round(3)})
+        text = format("dropped %d in %.1f s", count, seconds)
+        [@sequence.stream(::Logger::WARN, @last_stream&.prog), t_ns, mono_ns,
+          Thread.current.object_id, text, nil, payload, nil]
       end
     end
     private_constant :DropCounter

@@ -9,7 +9,6 @@ module Godwit
     # An entry is what a {Logger} puts into its queue for one record, an Array: stream, t_ns,
     # mono_ns, thread, text, tags, payload, error. The last three are nil or a field of the header
     # with key and comma; {LINE} as error marks a text that is a formatter's whole line.
-    # @private
     module Entry
       LINE = :line
       AS_IT_IS = ->(_level, _time, _prog, text) { text }
@@ -18,7 +17,6 @@ module Godwit
       class << self
         # An error that another thread raises into this one must reach the program. So this rescues
         # errors only around the program's own methods.
-        # @return [Boolean, nil] see {Logger#add}
         def log(handle, level, prog, message, payload, formatter)
           sender = handle.sender
           stored = sender.queue.push(build(sender, level, prog, message, payload, formatter))
@@ -32,14 +30,12 @@ module Godwit
           log(handle, level, prog, text, nil, handle.settings.plain? ? AS_IT_IS : nil)
         end
 
-        # @return [String] a packed record (see {Packing})
         def pack(entry, sequence)
           stream, t_ns, mono_ns, thread, text, tags, payload, error = entry
           seq = sequence.next_seq # first, since it may change the head
-          Native::Packing.record(
-            sequence.head, seq, stream.next_tseq, stream.topic, stream.before_thread,
-            stream.after_thread, t_ns, mono_ns, thread, Text.utf8(text), tags, payload, error
-          )
+          Native::Packing.record(sequence.head, seq, stream.next_tseq, stream.topic,
+            stream.before_thread, stream.after_thread, t_ns, mono_ns, thread, Text.utf8(text), tags,
+            payload, error)
         end
 
         # @return [String] a line without NUL, at which rsyslog and others would cut it
@@ -124,9 +120,8 @@ module Godwit
         #   lines) make the line of Ruby's formatter themselves
         def raw?(formatter, plain)
           return true if formatter.nil?
-          unless formatter.instance_of?(Formatter) || formatter.instance_of?(::Logger::Formatter)
-            return false
-          end
+          known = formatter.instance_of?(Formatter) || formatter.instance_of?(::Logger::Formatter)
+          return false unless known
           !plain || (formatter.datetime_format.nil? && current_tags(formatter).to_a.empty?)
         end
 

@@ -4,10 +4,8 @@ module Godwit
   class Logger < ::Logger
     # Closes the writers at the process's end. Each process registers its own block, since a forked
     # child inherits its parent's blocks.
-    # @private
     module Exit
-      # Seconds for records logged during the exit, once linger has passed in vain.
-      AGAIN = 0.05
+      AGAIN = 0.05 # seconds for records logged during the exit, once linger has passed in vain
       # Seconds after linger in which writers may start: a thread that goes on logging would start
       # new ones for ever.
       AGAIN_FOR = 1

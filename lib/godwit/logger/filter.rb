@@ -44,7 +44,6 @@ module Godwit
 
       # @return [Boolean] whether every record matches
       def everything? = !(@levels || @progs || @hosts || @tags || @grep.any? || @exclude.any?)
-
       # @private
       # @return [Array<String>] a SUB's subscriptions; they may let through more than {#fits?}
       def subscriptions = Topic.subscriptions(levels: @levels, progs: @progs)

@@ -5,13 +5,9 @@ require "logger"
 module Godwit
   class Logger < ::Logger
     # Files and folders: what survives a power cut, and checks.
-    # @private
     module Folder
       module_function
 
-      # @param argument [String] the name of the argument that has the path
-      # @return [String]
-      # @raise [ArgumentTypeError, ArgumentValueError] when that is no path
       def checked_path(path, operation, argument)
         path = path.to_path if path.respond_to?(:to_path)
         unless path.is_a?(String)
@@ -39,5 +35,31 @@ module Godwit
       def sync_file(file) = file.respond_to?(:fdatasync) ? file.fdatasync : file.fsync
     end
     private_constant :Folder
+
+    # Writes to the files of {Sink}, {SegmentedLog} and {Journal}; the caller removes torn bytes.
+    module Append
+      class << self
+        # @yieldparam done [Integer] bytes that are in the file, which the block has to remove
+        # @raise [SystemCallError] after the block, unless that raises another
+        def write(file, bytes, fsync:)
+          done = 0
+          size = bytes.bytesize
+          done += file.syswrite(done.zero? ? bytes : bytes.byteslice(done..)) while done < size
+          Folder.sync_file(file) if fsync
+        rescue SystemCallError => error
+          yield error, done
+          raise
+        end
+
+        # @return [Boolean] false: the torn bytes are still there
+        def truncate(file, size)
+          file.truncate(size)
+          true
+        rescue SystemCallError
+          false
+        end
+      end
+    end
+    private_constant :Append
   end
 end

@@ -11,8 +11,7 @@ module Godwit
     # **Threads and fibers**: each fiber has its own tags. **Fork**: a child keeps the tags of the
     # fiber that forked.
     class Formatter < ::Logger::Formatter
-      # Levels of nested Arrays of tags that are flattened.
-      DEPTH = 10
+      DEPTH = 10 # levels of nested Arrays of tags that are flattened
       private_constant :DEPTH
 
       # Without tags.
@@ -38,9 +37,8 @@ module Godwit
       # @return [Array<Object>] the added tags
       def push_tags(*tags)
         tags = flat(tags).reject { |tag| Text.empty?(tag) }
-        Thread.current[@key] = [
-          *current_tags, *tags.map { |tag| (::String === tag) ? Text.name(tag).freeze : tag }
-        ].freeze
+        named = tags.map { |tag| (::String === tag) ? Text.name(tag).freeze : tag }
+        Thread.current[@key] = [*current_tags, *named].freeze
         tags
       end
 
@@ -55,10 +53,7 @@ module Godwit
 
       # Removes all tags.
       # @return [Array]
-      def clear_tags!
-        Thread.current[@key] = [].freeze
-      end
-
+      def clear_tags! = Thread.current[@key] = [].freeze
       # @return [Array<Object>] the tags of this fiber; frozen
       def current_tags = Thread.current[@key] || @tags
 

@@ -8,7 +8,6 @@ module Godwit
   class Logger < ::Logger
     # What a logger and its clones share: the {Sender} or {DurableWriter} of the current process. A
     # forked child gets its own when it logs first. No record passes a Handle.
-    # @private
     class Handle
       class << self
         # An interrupt (`Timeout`) must not leave a folder or a port behind without an owner. So it
@@ -47,7 +46,6 @@ module Godwit
       end
 
       attr_reader :settings
-
       # @return [Sender, DurableWriter] the last one, maybe of the parent process
       def current = @held[0]
 
@@ -81,10 +79,8 @@ module Godwit
 
       def stats
         [*@earlier, current.stats].reduce do |sum, one|
-          Stats.new(
-            queued: one.queued, sent: sum.sent + one.sent, dropped: sum.dropped + one.dropped,
-            spooled: one.spooled, last_error: one.last_error || sum.last_error
-          )
+          Stats.new(queued: one.queued, sent: sum.sent + one.sent, spooled: one.spooled,
+            dropped: sum.dropped + one.dropped, last_error: one.last_error || sum.last_error)
         end
       end
 
@@ -95,10 +91,8 @@ module Godwit
 
       # Frees at once what a handle without an owner holds.
       def abandon = current.close(Timeout.now, 0)
-
       def closed? = @closed ? true : false
 
-      # @param settings [Settings, nil] with another endpoint
       def reopen(settings = nil)
         settings ? move(settings) : replace_closed
         @closed = false

@@ -1,13 +1,12 @@
 # frozen_string_literal: true
 
-require_relative "levels"
+require_relative "topic"
 
 module Godwit
   class Logger < ::Logger
-    # Makes lines as Ruby's Logger formats them. It keeps the text of the last second and cuts
-    # numbers out of a record's header, so it takes a third of the time of {Record#to_s}. Any number
-    # of threads may call it.
-    # @private
+    # Makes all lines in the format of Ruby's Logger: {Record#to_s}, a {Sink}'s file and
+    # `wire: :plain`. It keeps the text of the last second, and cuts numbers out of a header.
+    # Any number of threads may call it.
     class Lines
       # The start of each header that Godwit writes; its keys have a fixed order.
       HEAD = /\A\{"v":1,"writer":"\h{32}","seq":\d{1,19},"tseq":\d{1,19},"t_ns":(\d{1,19}),
@@ -37,7 +36,6 @@ module Godwit
         "#{build(record.label, match[1].to_i, match[2], record.prog, record.text)}\n"
       end
 
-      # @return [String] without the line end
       def build(label, t_ns, pid, prog, text)
         second, rest = t_ns.divmod(BILLION)
         before, after = STARTS.fetch(label)

@@ -4,7 +4,6 @@ module Godwit
   class Logger < ::Logger
     # The entries between a logger's callers and its sender, in Ruby. ext/godwit/logger_queue.c does
     # the same.
-    # @private
     class LogQueue
       # Memory of an entry besides its texts: an Array of eight, and the objects of four Strings.
       ENTRY_BYTES = Constants::LOG_ENTRY_BYTES
@@ -21,8 +20,7 @@ module Godwit
         self
       end
 
-      # @return [Boolean] whether callers need not yield, since the sender can send nothing
-      attr_writer :stalled
+      attr_writer :stalled # whether callers need not yield, since the sender can send nothing
 
       # @return [Boolean] false: closed
       def append(entry)
@@ -38,7 +36,6 @@ module Godwit
         false
       end
 
-      # @return [Array, nil] the oldest entry
       def shift
         entry = @queue.pop(true)
         count(-weight(entry))
@@ -73,7 +70,6 @@ module Godwit
 
       private
 
-      # @return [Integer] 1 while the sender sleeps, else 0
       def _waiters = @queue.num_waiting
 
       def weight(entry)

@@ -6,7 +6,6 @@ module Godwit
   class Logger < ::Logger
     # The extension's accelerators of the logger. Without the extension {Statistics}, {LogQueue} and
     # {Packing} in Ruby do the same.
-    # @private
     module Native
       if BACKEND == :native
         Statistics = Backend::Native::Statistics

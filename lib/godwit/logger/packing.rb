@@ -4,10 +4,8 @@ module Godwit
   class Logger < ::Logger
     # Packs a record into one String, and several such Strings into one message.
     # ext/godwit/logger_packing.c does the same.
-    # @private
     module Packing
-      # The first frame of a batch.
-      BATCH = Constants::LOG_BATCH_MARK.b.freeze
+      BATCH = Constants::LOG_BATCH_MARK.b.freeze # the first frame of a batch
 
       module_function
 
@@ -16,17 +14,14 @@ module Godwit
       end
 
       # Makes the header, one JSON object, of an {Entry}'s fields.
-      def record(
-        head, seq, tseq, topic, before_thread, after_thread, t_ns, mono_ns, thread, text, tags,
-        payload, error
-      )
+      def record(head, seq, tseq, topic, before_thread, after_thread, t_ns, mono_ns, thread, text,
+        tags, payload, error)
         header = "#{head}#{seq},\"tseq\":#{tseq},\"t_ns\":#{t_ns},\"mono_ns\":#{mono_ns}" \
           "#{before_thread}#{thread}#{after_thread}#{tags}#{payload}#{error}}"
         pack(topic, header, text)
       end
 
       # @param records [Array<String>] packed records; the batch ends before what is no String
-      # @param most [Integer] bytes; one record may be longer
       # @return [Array(String, Integer)] the second frame of a batch, and how many records are in it
       def join(records, from, most)
         batch = "".b
@@ -41,7 +36,6 @@ module Godwit
         [batch, count]
       end
 
-      # @return [Array<Array<String>>, nil] the frames of each record; nil: no batch
       def split(message)
         return unless message.is_a?(Array) && message.size == 2 && message[0] == BATCH
         batch = message[1].b
@@ -58,13 +52,10 @@ module Godwit
 
       # @return [Array<String>, nil] topic, header, text; nil: no packed record
       def frames(record)
-        return if record.bytesize < 6
         topic, header = record.unpack("nN")
-        return if 6 + topic + header > record.bytesize
-        [
-          record.byteslice(6, topic), record.byteslice(6 + topic, header),
-          record.byteslice((6 + topic + header)..)
-        ]
+        return if header.nil? || 6 + topic + header > record.bytesize
+        [[6, topic], [6 + topic, header], [6 + topic + header, record.bytesize]]
+          .map { |from, size| record.byteslice(from, size) }
       end
     end
     private_constant :Packing

@@ -7,7 +7,6 @@ module Godwit
     # Sends records to a PUSH socket, several in one message when several wait. {SpoolTransport} has
     # the same methods. Only the sender calls {#open}, {#deliver} and {#wait}; {#close} is called
     # after its end.
-    # @private
     class PushTransport
       # Bytes of records in one message, at most; a longer record is a message of its own.
       BATCH_BYTES = 64 << 10
@@ -23,14 +22,12 @@ module Godwit
         @large = [] # trackers and bytes of the messages that libzmq holds in place
       end
 
-      # Records, and messages, that libzmq took.
-      attr_reader :sent, :messages
+      attr_reader :sent, :messages # that libzmq took
       # @return [Boolean] after {#close}: whether libzmq had passed on all that it took, as far as
       #   can be told
       attr_reader :emptied
       # @return [Integer] messages that libzmq may hold for one reader, queued or being written
       def depth = hwm + WRITTEN_AT_ONCE
-      # @return [Integer] records that libzmq may hold in its queue
       def held = @settings.plain? ? hwm : @recent.sum
 
       # Makes the socket if there is none.
@@ -73,7 +70,6 @@ module Godwit
       end
 
       # Waits until some may go. Interrupts end the wait.
-      # @return [Boolean] false when time is up
       def wait(seconds = nil)
         return true unless @socket # the next try opens one
         return @large.first.first.wait(seconds) if @crowded
@@ -89,10 +85,8 @@ module Godwit
 
       def backlog? = false
       def spooled = 0
-      # @return [Integer] records that were on a disk, and are gone
       def lost = 0
 
-      # @param seconds [Numeric] in which libzmq may still send what it holds
       # @return [Boolean] whether all went, as far as can be told
       def close(seconds)
         return true unless @socket || @own_context

@@ -163,29 +163,21 @@ module Godwit
       # @return [Integer] records and lines received, each once, including those that `host:` and
       #   `tag:` of {subscribe} filter out
       def received = @lock.synchronize { @writers.received }
-
       # @return [Integer] missing records of writers whose later records came
       def lost = @lock.synchronize { @writers.lost }
-
       # @return [Integer] records that came again, or after a later one
       def late = @lock.synchronize { @writers.late }
-
       # @return [Integer] messages that exceeded `queue_bytes:`; 0 for a reader that binds. Records
       #   among them are {#lost} too, as soon as a later one of their writer is read
       def dropped = @lock.synchronize { @turns ? @turns.dropped : 0 }
-
       # @return [Integer] lines of plain writers
       def plain = @writers.plain
-
       # @return [Integer] messages that are neither records nor lines
       def foreign = @writers.foreign
-
       # @return [Integer, nil] port of the tcp endpoint last bound
       def port = @socket.port
-
       # @return [String, nil] the endpoint last bound or connected, wildcards replaced
       def last_endpoint = @socket.last_endpoint
-
       # @return [Array<String>] the endpoints bound or connected, wildcards replaced
       def endpoints = @socket.endpoints
 
@@ -225,15 +217,13 @@ module Godwit
       # @return [Boolean]
       # @raise [ForkedError]
       def closed? = @socket.closed?
-
       # @return [String]
       def inspect = "#<#{self.class} #{endpoints.join(", ")}#{" (closed)" if !forked? && closed?}>"
       alias_method :to_s, :inspect
 
       # @private
-      def initialize_copy(_original)
-        raise Errors.build(UnsupportedError, :dup, nil,
-          "a reader cannot be copied: share this one, any thread may use it")
+      def initialize_copy(_)
+        raise Errors.no_copy("reader", "share this one, any thread may use it")
       end
 
       # @private

@@ -5,7 +5,7 @@ require_relative "warnings"
 require_relative "record"
 require_relative "segmented_log"
 require_relative "durable/journal"
-require_relative "durable/wire"
+require_relative "durable/send_window"
 require_relative "packing"
 
 module Godwit
@@ -80,10 +80,8 @@ module Godwit
       # skips records of durable writers that come back from a broadcaster.
       # @return [#write, #reopen, #close]
       attr_reader :sink
-
       # @return [String]
       def last_endpoint = @socket.last_endpoint
-
       # @return [Integer, nil] the bound port
       def port = @socket.port
 
@@ -106,7 +104,6 @@ module Godwit
 
       # @return [Boolean]
       def closed? = @socket.closed?
-
       # @return [String]
       def inspect = "#<#{self.class.name} #{@sink.sink.path}#{" (closed)" if closed?}>"
 

@@ -3,6 +3,7 @@
 require "json"
 require_relative "../logger"
 require_relative "topic"
+require_relative "lines"
 
 module Godwit
   class Logger < ::Logger
@@ -28,7 +29,8 @@ module Godwit
       # A line as Ruby's Logger formats it.
       LINE =
         /\A([DIWEFA]), \[(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}) #(\d+)\] +[A-Z]+ -- (.*?): (.*)\z/m
-      private_constant :HEAD, :LINE, :WRITER_AT, :SEQ_AT, :DIGITS
+      LINES = Lines.new
+      private_constant :LINES, :HEAD, :LINE, :WRITER_AT, :SEQ_AT, :DIGITS
 
       class << self
         # @param frames [Array<String>, String] a message of one record as {Godwit::Socket#recv}
@@ -77,33 +79,24 @@ module Godwit
       # @return [Boolean] whether it is a line of a plain writer: it has no {#seq}; level, program
       #   and time come from the line, if that has the format of Ruby's Logger
       def plain? = @frames.size == 1
-
       # @private
       # @return [Boolean] whether the header begins as {HEAD} says
       def ours? = @ours
-
       # @return [String, nil] id of the writer, 32 hexadecimal digits; each process has its own
       def writer = @ours ? @frames[1].byteslice(WRITER_AT, 32) : head && head[0]
-
       # @return [Integer, nil] number of the writer's record, from 1; dropped records count too
       def seq = @ours ? @frames[1].byteslice(SEQ_AT, DIGITS).to_i : head && head[1]
-
       # @return [Integer, nil] number of the writer's record in this topic, so that a subscriber of
       #   some topics sees gaps in them
       def tseq = @ours ? after(',"tseq":') : head && head[2]
-
       # @return [Integer] 0 (debug) to 5 (unknown), as in ::Logger
       def level = where[3]
-
       # @return [String] DEBUG, INFO, WARN, ERROR, FATAL, ANY
       def label = where[0]
-
       # @return [String, nil] progname
       def prog = where[1]
-
       # @return [String, nil]
       def host = where[2]
-
       # @return [String] the message, in UTF-8; invalid bytes are replaced
       def text = @shown ||= utf8((plain? && line) ? line[5] : @frames.last)
 
@@ -117,36 +110,26 @@ module Godwit
 
       # @return [Integer, nil] nanoseconds since 1970
       def t_ns = @ours ? after(',"t_ns":') : head && head[3]
-
       # @return [Integer, nil] nanoseconds of the monotonic clock of the writer's machine
       def mono_ns = integer("mono_ns")
-
       # @return [Integer, nil] process id
       def pid = plain? ? line && line[3].to_i : integer("pid")
-
       # @return [Integer, String, nil] thread id, or what a foreign writer sent
       def thread = data["thread"]
-
       # @return [Array] such as ["req-9"]
       def tags = data["tags"].is_a?(Array) ? data["tags"] : []
-
       # @return [Hash, Object, nil] the payload besides the text; keys are Strings
       def payload = data["payload"]
-
       # @return [Hash, nil] class, message, backtrace (Array of Strings), causes (Array of Hashes)
       def error = data["error"].is_a?(Hash) ? data["error"] : nil
-
       # @return [Hash] the whole header; empty for a plain line
-      def data
-        @data ||= plain? ? {} : parsed
-      end
+      def data = @data ||= plain? ? {} : parsed
 
       # The line that Ruby's Logger would have written, with a newline; a plain line as it came.
       # @return [String] UTF-8
       def to_s
         return "#{utf8(@frames.first).chomp}\n" if plain?
-        format("%s, [%s #%d] %5s -- %s: %s\n",
-          label[0], time.strftime("%Y-%m-%dT%H:%M:%S.%6N"), pid || 0, label, prog, text)
+        "#{LINES.build(label, t_ns, pid || 0, prog, text)}\n"
       end
 
       # @return [Hash] the header and `text`, as `--json` prints them
@@ -158,10 +141,8 @@ module Godwit
       # @param arguments [Array] of JSON's generator
       # @return [String] a JSON object
       def to_json(*arguments) = to_h.to_json(*arguments)
-
       # @return [Array<String>] the frames as received
       attr_reader :frames
-
       # @return [Array] label, program, text, for pattern matching
       def deconstruct = [label, prog, text]
 

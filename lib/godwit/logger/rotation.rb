@@ -7,7 +7,6 @@ module Godwit
   class Logger < ::Logger
     # Renames, deletes and compresses the old files of a {Sink}. Names are those of Ruby's Logger:
     # app.log.20261120 for a day, app.log.0 (the newest), app.log.1… by size.
-    # @private
     class Rotation
       PERIODS = %i[daily weekly monthly].freeze
       DATED = /\.(\d{8})(?:\.(\d{1,7}))?(?:\.gz)?\z/
@@ -15,7 +14,6 @@ module Godwit
       CHUNK = 1 << 18
 
       # @param period [Symbol, nil] nil: by size
-      # @param keep [Integer, nil] old files; nil: all
       def initialize(path, period, keep, gzip, warnings)
         @path = path
         @period = period
@@ -26,7 +24,6 @@ module Godwit
         clear_up
       end
 
-      # @return [Time, nil] the end of the period that has `base` in it
       def due(base) = @period && ::Logger::Period.next_rotate_time(base, @period.to_s)
 
       # Renames the file in use.
@@ -39,10 +36,10 @@ module Godwit
         end
       end
 
-      # @return [Array<String>] old files, the newest first
       def files
         pattern = @period ? DATED : NUMBERED
-        found = siblings.to_h { |name| [name, suffix(name).match(pattern)] }.compact
+        start = File.basename(@path).size
+        found = siblings.to_h { |name| [name, File.basename(name)[start..].match(pattern)] }.compact
         return found.keys.sort_by { |name| found[name][1].to_i } unless @period
         found.keys.sort_by { |name| [found[name][1], found[name][2].to_i] }.reverse
       end
@@ -59,13 +56,10 @@ module Godwit
       private
 
       def siblings
-        folder = File.dirname(@path)
-        start = "#{File.basename(@path)}."
-        names = Dir.children(folder).select { |name| name.start_with?(start) }
+        folder, base = File.split(@path)
+        names = Dir.children(folder).select { |name| name.start_with?("#{base}.") }
         names.map { |name| File.join(folder, name) }
       end
-
-      def suffix(name) = File.basename(name)[File.basename(@path).size..]
 
       def dated_name(now)
         day = ::Logger::Period.previous_period_end(now, @period.to_s).strftime("%Y%m%d")

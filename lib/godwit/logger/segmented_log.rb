@@ -2,7 +2,6 @@
 
 require "logger"
 require "zlib"
-require_relative "append"
 require_relative "folder"
 require_relative "segmented_log/recovery"
 
@@ -18,7 +17,6 @@ module Godwit
     #
     # Any number of threads may append, one reads. A kill waits until an entry is whole. The owner
     # holds the folder's {Lock}.
-    # @private
     class SegmentedLog
       HEAD = "NNQ>"
       HEAD_BYTES = 16
@@ -33,7 +31,6 @@ module Godwit
       Cursor = Struct.new(:number, :offset)
 
       class << self
-        # @return [String] an entry
         def entry(seq, record)
           rest = [seq].pack("Q>") << record
           [record.bytesize, Zlib.crc32(rest)].pack("NN") << rest
@@ -60,10 +57,7 @@ module Godwit
         end
       end
 
-      # @param folder [String] an existing folder
       # @param segment_bytes [Integer] size at which a new file begins
-      # @param fsync [Boolean] fdatasync(2) after each append
-      # @param note [#call] gives the note for a new file
       # @yield [seq, record] the last note as seq 0, then the entries after it
       def initialize(folder, segment_bytes: 4 << 20, fsync: false, note: -> { "" }, &block)
         @folder = folder
@@ -77,26 +71,15 @@ module Godwit
         @next = (@segments.last&.number || 0) + 1
       end
 
-      # @return [Integer] bytes that were no whole entries, torn by a crash or corrupted by the disk
-      attr_reader :cut
-
-      # @return [Integer] all up to this seq is released
+      attr_reader :cut # bytes that were no whole entries, torn by a crash or corrupted by the disk
       def released = look { @released }
-
       # @return [Integer] the last seq known to be appended
       def last = look { last_one }
-
-      # @return [Integer] size of all files
       def bytes = look { @total }
-
-      # @return [Boolean] whether all is released
       def empty? = look { last_one <= @released }
 
       # Appends entries with one write(2).
-      # @param entries [String] see {.entry}
-      # @param last [Integer] seq of the last
       # @raise [SystemCallError] none of them was appended
-      # @raise [ClosedError]
       def append(entries, last)
         exclusive do
           roll if @file.nil? || @segments.last.size >= @segment_bytes
@@ -130,7 +113,6 @@ module Godwit
       end
 
       # Entries after a place, as they are in the file.
-      # @param most [Integer] bytes; one entry may be larger
       # @return [Array(String, Integer, Cursor), nil] entries, seq of the last, the place after
       #   them; nil when there are none
       def read(cursor, most)
@@ -233,13 +215,9 @@ module Godwit
         end
         return [bytes.byteslice(first...stop), last, offset + stop] if first
         return slice(segment, offset + stop, most) if stop.positive? # only the note
-        larger_entry(segment, bytes, offset) || give_up(segment, offset)
-      end
-
-      def larger_entry(segment, bytes, offset)
-        length = HEAD_BYTES + (bytes.unpack1("N") || 0)
-        return if length <= bytes.bytesize || offset + length > segment.size
-        slice(segment, offset, length)
+        length = HEAD_BYTES + (bytes.unpack1("N") || 0) # of an entry that is larger than `most`
+        larger = length > bytes.bytesize && offset + length <= segment.size
+        (slice(segment, offset, length) if larger) || give_up(segment, offset)
       end
 
       # Skips the rest of a file that the disk has corrupted; no entry is appended to it.

@@ -12,15 +12,13 @@ module Godwit
   class Logger < ::Logger
     # The thread of one process that takes entries from the queue, encodes them and hands them to
     # the transport. It has no reference to a Logger, so that the garbage collector can take that.
-    # @private
     class Sender < BaseWriter
       BATCH = 256
       # Seconds after the start in which a socket without a reader does not count as unresponsive.
       GRACE = (RUBY_ENGINE == "jruby") ? 1.0 : 0.25
       # Seconds between two looks for new records, while older ones on the disk wait for the socket.
       LOOK = 0.05
-      # Seconds between two records that report drops.
-      REPORT_EVERY = 1.0
+      REPORT_EVERY = 1.0 # seconds between two records that report drops
 
       def initialize(settings, warnings)
         super
@@ -39,7 +37,6 @@ module Godwit
 
       attr_reader :transport
       def open = @transport.open
-
       # @return [Boolean] whether the thread runs: false before the first record, in a forked child,
       #   and after a kill
       def alive? = @thread&.alive?
@@ -58,11 +55,8 @@ module Godwit
 
       def stats
         return Stats.new(queued: 0, sent: 0, dropped: 0, spooled: 0) unless own?
-        dropped = @drops.total + @lost + @transport.lost
-        Stats.new(
-          queued: queued, sent: @transport.sent, dropped: dropped, spooled: @transport.spooled,
-          last_error: @last_error
-        )
+        Stats.new(queued: queued, sent: @transport.sent, spooled: @transport.spooled,
+          dropped: @drops.total + @lost + @transport.lost, last_error: @last_error)
       end
 
       # Waits until all that was logged before has been handed to libzmq.
@@ -82,7 +76,6 @@ module Godwit
       private
 
       def queued = @queue.size + unsent
-
       # Records that were taken from the queue and have not gone. A report of drops, which is
       # always the last, does not count.
       def unsent = [@pending.size - @gone - (@noticed ? 1 : 0), 0].max
@@ -131,7 +124,6 @@ module Godwit
         @queue.take(BATCH)
       end
 
-      # @return [Boolean] false after an error
       def settle
         yield
         true
@@ -156,7 +148,6 @@ module Godwit
         end
       end
 
-      # @return [String, Array(String)] a packed record, or the frame of a line
       def encode(entry) = @plain ? [Entry.line(entry, @lines)] : Entry.pack(entry, @sequence)
 
       def deliver
@@ -215,7 +206,6 @@ module Godwit
         yield last = @thread until @thread.equal?(last)
       end
 
-      # @param all [Boolean, Integer] from {SpoolTransport#close}
       def tell_rest(all)
         @warnings.kept(all, @settings.spool) if all.is_a?(Integer)
         return if @lost.zero? && all

@@ -8,7 +8,6 @@ require_relative "topic"
 module Godwit
   class Logger < ::Logger
     # What all records of one writer, level and program name have in common, and their count.
-    # @private
     class Stream
       # @param prog [String, nil] the stream keeps it
       def initialize(level, prog, host, pid)
@@ -22,34 +21,25 @@ module Godwit
         resume(@dropped = 0)
       end
 
-      # @return [String] fields of the header before and after the thread's number
-      attr_reader :before_thread, :after_thread
+      attr_reader :before_thread, :after_thread # fields of the header around the thread's number
       attr_reader :topic, :label, :prog, :pid, :tseq
-
       # Goes on after this number.
-      def resume(tseq)
-        @tseq = @sent = tseq
-      end
-
+      def resume(tseq) = @tseq = @sent = tseq
       # Callers, without a lock: CRuby switches threads in no addition.
       def drop = @dropped += 1
-
       # The thread that encodes.
-      # @return [Integer] the next record's number; dropped records have numbers too
       def next_tseq = @tseq = (@sent += 1) + @dropped
     end
     private_constant :Stream
 
     # A writer's id, and the numbers of its records. Callers use {#stream}, {#drop} and {#dropped}
     # without a lock; all other methods are for the thread that encodes.
-    # @private
     class SequenceCounter
       # Topics of one writer id. A program that makes up names without end gets a new id, since the
       # counts of its old topics cannot all be kept.
       MOST_STREAMS = 10_000
 
       # @param writer [String, nil] 32 hexadecimal digits; nil: a new id
-      # @param seq [Integer] number of the record before the first
       def initialize(settings, writer: nil, seq: 0)
         @host = settings.host
         @pid = Process.pid
@@ -60,10 +50,8 @@ module Godwit
 
       # The id, the last record's number, and the count of dropped records.
       attr_reader :writer, :seq, :dropped
-      # @return [String] the start of each header, up to the seq
-      attr_reader :head
+      attr_reader :head # the start of each header, up to the seq
 
-      # @param prog [Object, nil] progname
       def stream(level, prog)
         # The program's object need not be fit to be a Hash key.
         prog = Text.name(prog) unless ::String === prog || NilClass === prog
@@ -78,7 +66,6 @@ module Godwit
         end
       end
 
-      # @return [Integer] the next record's number; dropped records have numbers too
       def next_seq
         begin_as(SecureRandom.hex(16), 0) if @count > MOST_STREAMS
         @seq = (@sent += 1) + @dropped

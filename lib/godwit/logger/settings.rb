@@ -6,7 +6,6 @@ require_relative "text"
 module Godwit
   class Logger < ::Logger
     # The options of a logger with an endpoint, checked once. Clones and forked children share them.
-    # @private
     class Settings
       OVERFLOWS = %i[drop_new drop_old block spool].freeze
       WIRES = %i[records plain].freeze
@@ -16,17 +15,13 @@ module Godwit
       NOT_FOR_PUSH = %w[udp: pgm: epgm: norm:].freeze
       # Bytes of a frame from which on libzmq gets it in place, and the writer counts its bytes.
       LARGE = 8_192
-      # Frames of a record.
-      FRAMES = Constants::LOG_FRAMES
-      # Seconds, 23 days: libzmq's linger is 31 bits of milliseconds.
-      LONGEST = 2_000_000
+      FRAMES = Constants::LOG_FRAMES # frames of a record
+      LONGEST = 2_000_000 # seconds, 23 days: libzmq's linger is 31 bits of milliseconds
 
-      def initialize(
-        endpoint, overflow: :drop_new, queue: QUEUE, queue_bytes: QUEUE_BYTES, block_timeout: nil,
-        linger: Context::DEFAULT_LINGER, wire: :records, host: nil, bind: false, context: nil,
-        spool: nil, spool_bytes: nil, durable: nil, durable_bytes: nil, fsync: false, curve: nil,
-        server_key: nil, plain: nil, auth: nil, **options
-      )
+      def initialize(endpoint, overflow: :drop_new, queue: QUEUE, queue_bytes: QUEUE_BYTES,
+        block_timeout: nil, linger: Context::DEFAULT_LINGER, wire: :records, host: nil, bind: false,
+        context: nil, spool: nil, spool_bytes: nil, durable: nil, durable_bytes: nil, fsync: false,
+        curve: nil, server_key: nil, plain: nil, auth: nil, **options)
         check_ractor
         @endpoint = check_endpoint(endpoint, bind ? :bind : :connect)
         @bind = bind ? true : false
@@ -40,17 +35,14 @@ module Godwit
         @linger = [seconds("linger:", linger), LONGEST].min
         @host = Text.cut((host || ::Socket.gethostname).to_s.dup, Text::MOST_NAME).freeze
         @context = context
-        unless context.nil? || context.is_a?(Context)
-          wanted = "a Godwit::Context, or nil for one of its own"
-          raise Errors.bad_type(:logger, "context:", wanted, context)
-        end
+        wanted = "a Godwit::Context, or nil for one of its own"
+        bad_type("context:", wanted, context) unless context.nil? || context.is_a?(Context)
         @spool, @spool_bytes = spool, spool_bytes
         @durable, @durable_bytes, @fsync = durable, durable_bytes, fsync
         @context ||= Godwit.context if auth # an Auth is of one context
         check_disk
-        @options = {curve: curve, server_key: server_key, plain: plain, auth: auth}.compact.merge(
-          {send_hwm: hwm, copy_threshold: LARGE}, options
-        )
+        security = {curve: curve, server_key: server_key, plain: plain, auth: auth}.compact
+        @options = {**security, send_hwm: hwm, copy_threshold: LARGE, **options}
         # A socket would refuse them only when the first record is on its way.
         options.each { |name, value| Options.fetch(name).encode(value, :PUSH) }
         given = Godwit::Socket::Security.options(*@options.values_at(:curve, :server_key, :plain))
@@ -64,7 +56,6 @@ module Godwit
       # Bytes that may wait for the sender: half of queue_bytes:. The sender holds up to an eighth.
       # The rest is for libzmq: an eighth for large frames, a quarter for the high-water mark.
       def queue_byte_limit = (@queue_bytes / 2.0).ceil
-      # @return [Integer] bytes of large frames that libzmq may hold
       def large_bytes = @queue_bytes / 8
       def bind? = @bind
       def inproc? = @endpoint.start_with?("inproc:")
@@ -73,7 +64,6 @@ module Godwit
       def shared_context = @context&.usable? ? @context : (Godwit.context if inproc?)
       def plain? = @wire == :plain
 
-      # @return [Settings] for another endpoint
       def at(endpoint)
         copy = dup
         copy.instance_variable_set(:@endpoint, check_endpoint(endpoint, bind? ? :bind : :connect))
@@ -127,12 +117,12 @@ module Godwit
       end
 
       def check_folder(name, folder, bytes)
-        wanted = "the path of a folder"
-        raise Errors.bad_type(:logger, name, wanted, folder) unless folder.is_a?(::String)
+        bad_type(name, "the path of a folder", folder) unless folder.is_a?(::String)
         count("#{name.chomp(":")}_bytes:", bytes) if bytes
       end
 
       def bad(name, wanted, value) = raise(Errors.bad_value(:logger, name, wanted, value))
+      def bad_type(name, wanted, value) = raise(Errors.bad_type(:logger, name, wanted, value))
 
       def one_of(allowed, name, value)
         known = value.is_a?(String) ? value.to_sym : value

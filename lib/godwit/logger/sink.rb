@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require_relative "warnings"
-require_relative "append"
 require_relative "folder"
 require_relative "lines"
 require_relative "record"
@@ -46,7 +45,7 @@ module Godwit
       # @param keep [Integer, nil] old files to keep, 1 or more; nil: all
       # @param gzip [Boolean] compress old files, in a thread
       # @param fsync [Boolean] fsync(2) after each {#write}
-      # @param format [#call, :json, nil] makes a record's line; nil: {Record#to_s}
+      # @param format [#call, :json, nil] makes a record's line; nil: the line of {Record#to_s}
       # @param clock [#now] gives the Time for the rotation
       # @raise [ArgumentValueError, ArgumentTypeError] when an option is not allowed
       # @raise [BusyError] when another process writes to it
@@ -111,13 +110,10 @@ module Godwit
 
       # @private
       attr_writer :journal # released by close
-
       # @return [Boolean]
       def closed? = @file.nil?
-
       # @return [Array<String>] paths of the old files, the newest first
       def old_files = @rotation ? @rotation.files : []
-
       # @return [String]
       def inspect = "#<#{self.class.name} #{@path}#{" (closed)" if closed?}>"
 
@@ -163,7 +159,6 @@ module Godwit
       end
 
       # Truncates the file to its last whole line.
-      # @return [Error]
       def taken_back(error, lines, done, before, noted)
         done = 0 if @fsync # how much of it is on the disk is unknown
         count, whole = (done < lines.first.bytesize) ? [0, 0] : Lines.part(lines, 0, done)

@@ -13,14 +13,12 @@ module Godwit
     #
     # What libzmq took stays on the disk until libzmq must have sent it. After a kill a record may
     # therefore come twice, rather than never.
-    # @private
     class SpoolTransport
       BYTES = 1 << 30
       SEGMENT_BYTES = 1 << 20
       # Bytes sent in one go: more than a batch of new records has, so that the backlog shrinks.
       CHUNK = 1 << 18
-      # Seconds that the socket has before records go to the disk.
-      PATIENCE = 0.05
+      PATIENCE = 0.05 # seconds that the socket has before records go to the disk
       LINE = "L"
       FRAMES = "F"
 
@@ -35,7 +33,6 @@ module Godwit
       Taken = Struct.new(:part, :number, :messages)
       private_constant :Part, :Taken
 
-      # @raise [SystemError] when the folder cannot be made
       def initialize(settings, warnings)
         @push = PushTransport.new(settings)
         @warnings = warnings
@@ -49,8 +46,7 @@ module Godwit
         @unresponsive = true # until the socket has taken something
       end
 
-      # @return [Integer] records in folders that were deleted
-      attr_reader :lost
+      attr_reader :lost # records in folders that were deleted
 
       def open
         @kept = nil
@@ -73,10 +69,7 @@ module Godwit
       end
 
       # Waits until some may go, or {PATIENCE} is over.
-      def wait
-        @unresponsive = !@push.wait(PATIENCE)
-      end
-
+      def wait = @unresponsive = !@push.wait(PATIENCE)
       def backlog? = !first.nil?
 
       # Sends some of the backlog as soon as that is possible.
@@ -111,7 +104,6 @@ module Godwit
         raise Errors.build(error.errno, :spool, @folder)
       end
 
-      # @return [Integer] how many went to the disk; 0 when there is no room
       def put(messages, from)
         forget_deleted
         return 0 if @parts.sum { |part| part.store.segments.bytes } >= @most
@@ -138,8 +130,7 @@ module Godwit
       def own
         return @own if @parts.include?(@own)
         @own = part_of(Store.within(@folder, segment_bytes: [SEGMENT_BYTES, @most / 8 + 1].min))
-        @parts << @own
-        @own
+        @parts.push(@own).last
       end
 
       def part_of(store) = Part.new(store, store.segments.released)
@@ -166,7 +157,6 @@ module Godwit
         release
       end
 
-      # @param all [Boolean] whether libzmq holds nothing any more
       def release(all: false)
         while (taken = @taken.first) && (all || @push.messages - taken.messages >= @push.depth)
           @taken.shift

@@ -7,7 +7,6 @@ module Godwit
   class Logger < ::Logger
     # What a broadcaster remembers of the records that pass through its proxy.
     # ext/godwit/logger_statistics.c does the same.
-    # @private
     class Statistics
       # A writer's counts, its bytes, lags (ns), and records of each level.
       Writer = Struct.new(:counts, :bytes, :lag, :longest_lag, :levels)
@@ -16,9 +15,6 @@ module Godwit
       MOST_NUMBER = 10**Constants::LOG_DIGITS # limit of seq and tseq in C
       MOST_TIME = (1 << 63) - 1 # limit of t_ns in C
 
-      # @param most [Integer] records to keep
-      # @param bytes [Integer] for them
-      # @param writers [Integer] to remember
       def open(most, bytes, writers)
         raise "these statistics are open already" if @lock
         @most = most
@@ -46,10 +42,7 @@ module Godwit
         self
       end
 
-      # @return [Array<Array<String>>, nil] what a proxy passes on for a batch; nil: no batch
       def split(frames) = Packing.split(frames)
-
-      # @return [Array<Array<String>>] the last ones, the oldest first
       def messages(most) = guarded(:last) { @kept.last(most).map(&:dup) }
 
       # @return [Array<Array>] of the latest writers, the newest first: id, prog, host, first,

@@ -16,10 +16,8 @@ module Godwit
       UNITS = [[1_000_000_000, "s"], [1_000_000, "ms"], [1_000, "µs"]].freeze
 
       class << self
-        # @param number [Integer] @return [String] 120,000
         def number(number) = number.to_s.gsub(/(?<=\d)(?=(\d{3})+\z)/, ",")
 
-        # @param nanoseconds [Numeric] @return [String] 1.2 ms
         def duration(nanoseconds)
           size, unit = UNITS.find { |scale, _| nanoseconds >= scale } || UNITS.last
           amount = nanoseconds.fdiv(size)
@@ -34,9 +32,6 @@ module Godwit
         @count = 0
       end
 
-      # @param wall [Integer] nanoseconds since 1970
-      # @param mono [Integer] nanoseconds of the monotonic clock
-      # @return [self]
       def add(record, wall: clock(Process::CLOCK_REALTIME), mono: clock(Process::CLOCK_MONOTONIC))
         @first ||= mono
         @last = mono
@@ -49,7 +44,6 @@ module Godwit
       alias_method :<<, :add
 
       # @param foreign [Integer] shown unless 0
-      # @return [String]
       def line(received:, lost:, writers:, foreign: 0)
         lag = percentile(0.99)
         ["received #{Summary.number(received)}", "lost #{Summary.number(lost)}",
@@ -59,12 +53,10 @@ module Godwit
           ("lag p99 #{Summary.duration(lag)}" if lag)].compact.join(" · ")
       end
 
-      # @return [Integer, nil] records a second; nil before the second record
       def rate
         ((@count - 1) * 1_000_000_000 / (@last - @first)) if @count > 1 && @last > @first
       end
 
-      # @return [Numeric, nil] nanoseconds; nil without lags
       def percentile(share)
         left = (@lags.each_value.sum * share).ceil
         @lags.sort.each { |bucket, count| return 2**bucket.fdiv(STEPS) if (left -= count) <= 0 }
@@ -74,7 +66,6 @@ module Godwit
       private
 
       def clock(id) = Process.clock_gettime(id, :nanosecond)
-
       # 0 for a negative lag, of wall clocks that disagree.
       def bucket(lag) = (lag > 1) ? (Math.log2(lag) * STEPS).ceil : 0
     end

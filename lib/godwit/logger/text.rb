@@ -8,43 +8,31 @@ module Godwit
   class Logger < ::Logger
     # Makes text and JSON of the objects that a program logs. No method raises: the result says what
     # could not be shown.
-    # @private
     module Text
-      # Bytes of a text, and of a payload.
-      MOST_BYTES = 64 * 1024
-      # Bytes of a program's or a host's name.
-      MOST_NAME = 1024
-      # Causes of an error, and lines of its backtrace.
-      MOST_CAUSES = 10
-      MOST_LINES = 200
-      # Bytes of such a line in an error that is too long.
-      MOST_LINE = 256
+      MOST_BYTES = 64 * 1024 # bytes of a text, and of a payload
+      MOST_NAME = 1024 # bytes of a program's or a host's name
+      MOST_CAUSES = 10 # causes of an error
+      MOST_LINES = 200 # lines of its backtrace
+      MOST_LINE = 256 # bytes of such a line in an error that is too long
       # JSON's generator writes these by itself.
-      SIMPLE = [
-        ::String, ::Symbol, ::Integer, ::Float, ::NilClass, ::TrueClass, ::FalseClass
-      ].to_h { |kind| [kind, true] }.compare_by_identity.freeze
-      # Levels of Hashes and Arrays that are looked through.
-      DEPTH = 10
+      SIMPLE = [::String, ::Symbol, ::Integer, ::Float, ::NilClass, ::TrueClass, ::FalseClass]
+        .to_h { |kind| [kind, true] }.compare_by_identity.freeze
+      DEPTH = 10 # levels of Hashes and Arrays that are looked through
       # What a program's own methods may raise, except what ends the program.
-      FAULTS = [
-        StandardError, ScriptError, SystemStackError, SecurityError, NoMemoryError,
-        *(::Java::JavaLang::StackOverflowError if RUBY_ENGINE == "jruby")
-      ].freeze
+      FAULTS = [StandardError, ScriptError, SystemStackError, SecurityError, NoMemoryError,
+        *(::Java::JavaLang::StackOverflowError if RUBY_ENGINE == "jruby")].freeze
 
       module_function
 
-      # @return [String] in UTF-8, with invalid bytes replaced
       def utf8(text)
         return text if text.encoding == Encoding::UTF_8 && text.valid_encoding?
-        unless text.encoding == Encoding::BINARY || text.encoding == Encoding::UTF_8
-          return text.encode(Encoding::UTF_8, invalid: :replace, undef: :replace)
-        end
+        bytes = text.encoding == Encoding::BINARY || text.encoding == Encoding::UTF_8
+        return text.encode(Encoding::UTF_8, invalid: :replace, undef: :replace) unless bytes
         text.dup.force_encoding(Encoding::UTF_8).scrub
       rescue EncodingError
         text.dup.force_encoding(Encoding::UTF_8).scrub
       end
 
-      # @return [String] the text itself if it is short enough
       def cut(text, most = MOST_BYTES)
         return text if text.bytesize <= most
         size = most
@@ -53,7 +41,6 @@ module Godwit
         "#{utf8(text.byteslice(0, size))}...(cut #{text.bytesize - size} bytes)"
       end
 
-      # @return [String] the message as Ruby's formatter shows it
       def of(message)
         case message
         when ::String
@@ -69,7 +56,6 @@ module Godwit
 
       # @return [String] a new String, whatever to_s gives, and faster than dup
       def string(object) = "#{object}" # standard:disable Style/RedundantInterpolation
-      # @return [String] without the newline at its end
       def line(text) = text.encoding.ascii_compatible? ? text.delete_suffix("\n") : text.chomp
 
       # @return [String] text and data as `godwit log tail` shows them
@@ -82,7 +68,6 @@ module Godwit
         "#{text}  #{json(payload)}"
       end
 
-      # @return [Hash] both kinds of data that a call may have
       def merge(payload, keywords)
         return {exception: payload, **keywords} if ::Exception === payload
         (::Hash === payload) ? {**payload, **keywords} : keywords
@@ -94,14 +79,12 @@ module Godwit
         (::String === value && value.match?(%r{\A[[:alnum:]_.:/@%+-]+\z})) ? value : json(value)
       end
 
-      # @return [String] as Ruby's formatter shows a program's name
       def name(prog)
         string(prog)
       rescue *FAULTS
         class_of(prog)
       end
 
-      # @return [Boolean] whether a tag is nil or empty
       def empty?(tag)
         NilClass === tag || (tag.respond_to?(:empty?) && tag.empty?)
       rescue *FAULTS
@@ -128,8 +111,6 @@ module Godwit
         ",\"error\":#{json}"
       end
 
-      # @param room [Integer, nil] bytes, about
-      # @return [Hash] class, message, backtrace, causes
       def error(exception, room = nil)
         all = [exception]
         while (cause = all.last.cause) && all.size <= MOST_CAUSES &&
@@ -147,15 +128,12 @@ module Godwit
         kind = class_of(exception)
         text = message(exception)
         lines = ::Array.try_convert(exception.backtrace)
-        lines &&= first_lines(lines, room ? room / 2 / MOST_LINE : MOST_LINES)
+        most = room ? room / 2 / MOST_LINE : MOST_LINES
+        more = lines && lines.size - most
+        lines = [*lines.first(most), "...(cut #{more} lines)"] if more&.positive?
         return {class: kind, message: text, backtrace: lines} unless room
         lines &&= lines.map { |line| cut(utf8(name(line)), MOST_LINE) }
         {class: cut(kind, MOST_LINE), message: cut(text, room / 2), backtrace: lines}
-      end
-
-      def first_lines(lines, most)
-        return lines if lines.size <= most
-        [*lines.first(most), "...(cut #{lines.size - most} lines)"]
       end
 
       def message(exception)

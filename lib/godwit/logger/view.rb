@@ -200,10 +200,8 @@ module Godwit
       end
 
       def highlight(part) = part.empty? ? "" : paint(View.escape(part, lines: true), MATCH)
-
       # Indents later lines, so that they do not look like a record's beginning.
       def shown(text) = View.escape(text, lines: true).gsub("\n", INDENT)
-
       def paint(text, style) = @color ? "\e[#{style}m#{text}\e[0m" : text
     end
   end

@@ -7,13 +7,10 @@ require_relative "text"
 module Godwit
   class Logger < ::Logger
     # A logger's own messages on $stderr, at most one line in {PERIOD} seconds.
-    # @private
     class Warnings
       PERIOD = 10 # seconds
-      # A writable pipe takes so many bytes without waiting.
-      MOST_BYTES = 4096
-      # Seconds that a last message waits for the reader of $stderr.
-      PATIENCE = 0.1
+      MOST_BYTES = 4096 # a writable pipe takes so many bytes without waiting
+      PATIENCE = 0.1 # seconds that a last message waits for the reader of $stderr
 
       def initialize(endpoint)
         @endpoint = endpoint

@@ -105,9 +105,8 @@ module Godwit
         return unless value.bytesize.between?(option.min, option.max) && !value.b.include?("\0")
         # Only zmq_ctx_set_ext takes Strings; only a libzmq with drafts has it.
         unless Godwit.has?(:draft)
-          raise option.error(
-            "takes a String only with a libzmq built with drafts, else an Integer", UnsupportedError
-          )
+          raise option.error("takes a String only with a libzmq built with drafts, else an Integer",
+            UnsupportedError)
         end
         (value.bytesize == 4) ? "#{value.b}\0".b : value.b
       end

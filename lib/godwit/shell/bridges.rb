@@ -51,9 +51,7 @@ module Godwit
 
       # @private
       # @param started [#call, nil] called once the command runs, with its job
-      # @param count [Integer, nil] most rows
       # @yieldparam rows [Array] as {#each_batch}
-      # @return [Status]
       def batches(started: nil, count: nil)
         job = nil
         pending = 0
@@ -76,7 +74,6 @@ module Godwit
       end
 
       # @private
-      # @return [Array<String, Array<String>>] messages of a socket
       def self.messages(rows)
         rows.first.is_a?(Array) ? rows.map { |kind, row| [kind.name, row] } : rows
       end

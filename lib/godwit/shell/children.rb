@@ -18,7 +18,6 @@ module Godwit
       attach_function :waitid, %i[int uint buffer_out int], :int
       attach_function :syscall, %i[long varargs], :long
 
-      # @see Native.exited?
       def exited?(pid)
         Backend::FFI.keep_errno do
           info = ::FFI::MemoryPointer.new(SIGINFO_SIZE)
@@ -30,7 +29,6 @@ module Godwit
         end
       end
 
-      # @see Native.pidfd
       def pidfd(pid)
         Backend::FFI.keep_errno do
           number = Children.syscall(SYS_PIDFD_OPEN, :int, pid, :uint, 0)

@@ -7,7 +7,6 @@ module Godwit
     class Clock
       # @return [Integer] of the whole run, ms on the monotonic clock; -1: none
       attr_reader :deadline
-      # @return [Symbol, nil] :timeout or :idle
       attr_reader :timed_out
 
       def initialize(plan)
@@ -21,7 +20,6 @@ module Godwit
 
       # @return [Boolean] whether `drain:` ended the wait for the end of the output
       def truncated? = @truncated || false
-
       def spent = Timeout.now - @start
 
       # The caller asks for rows again: `idle:` does not count the time until now.
@@ -29,9 +27,6 @@ module Godwit
         @quiet = Timeout.now if @idle
       end
 
-      # @param sources [Array<Source>] that are open
-      # @param ended [Boolean] whether all processes have exited
-      # @return [Boolean] whether a limit is reached
       def over?(sources, ended:)
         @waits_for = nil
         return false unless @timeout || @idle || ended

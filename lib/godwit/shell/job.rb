@@ -17,10 +17,8 @@ module Godwit
       # its caller.
       FORWARDED = %w[INT TERM HUP QUIT].to_h { |name| [Signal.list[name], name.to_sym] }.freeze
 
-      # @return [Status, nil] once finished
       attr_reader :status
 
-      # @raise [SystemCallError] when a command cannot be started
       def initialize(plan, reuse: plan.reuse)
         @plan = plan
         @clock = Clock.new(plan)
@@ -70,7 +68,6 @@ module Godwit
         end
       end
 
-      # @return [Boolean] whether {#close} ended it
       def closed? = @closed || false
 
       # @return [String] the programs and their pids, such as `make[4242]`
@@ -83,7 +80,6 @@ module Godwit
       def signal(name) = @processes.signal(name)
 
       # Ends the run, from any thread: a thread that waits for rows finds them at an end.
-      # @param pending [Integer] as {#finish}
       def close(pending: 0)
         @closed = true
         finish(pending: pending)
@@ -187,11 +183,9 @@ module Godwit
         return if Timeout.now - (@terminal_seen || 0) < LOOK_FOR_STOPPED
         @terminal_seen = Timeout.now
         child = @processes.wanting_terminal or return
-        raise StateError.new(
-          "#{@plan.operation} #{Plan.shown(child.words)}: it uses the terminal, and was stopped " \
-          "since it does not have it: give it the terminal by foreground: true",
-          operation: @plan.operation
-        )
+        raise StateError.new("#{@plan.operation} #{Plan.shown(child.words)}: it uses the " \
+          "terminal, and was stopped since it does not have it: give it the terminal by " \
+          "foreground: true", operation: @plan.operation)
       end
 
       def await_exit(child)
@@ -207,11 +201,9 @@ module Godwit
       end
 
       def too_long
-        RowTooLongError.new(
-          "#{@plan.operation} #{@plan.name}: a row has more than #{@plan.limit} bytes (raise " \
-          "limit:, or take long: :split or :cut)",
-          operation: @plan.operation
-        )
+        RowTooLongError.new("#{@plan.operation} #{@plan.name}: a row has more than " \
+          "#{@plan.limit} bytes (raise limit:, or take long: :split or :cut)",
+          operation: @plan.operation)
       end
 
       def sources(launch, reuse)

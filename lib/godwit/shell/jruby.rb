@@ -14,7 +14,6 @@ module Godwit
 
       # Without access to these packages JRuby gives a child the terminal instead of a pipe, and a
       # read of that pipe waits for ever.
-      # @raise [UnsupportedError]
       def check(operation)
         loader = ::JRuby.runtime.getJRubyClassLoader
         ours = java.lang.Class.for_name("org.jruby.Ruby", false, loader).get_module

@@ -11,11 +11,8 @@ module Godwit
 
       # @return [IO, nil] to read from; nil where the plan wants none
       attr_reader :out, :err
-      # @return [IO, nil] to write the input to
       attr_reader :input
 
-      # @param processes [Processes] takes each child as it starts
-      # @raise [SystemCallError] naming the program, or the folder
       def initialize(plan, processes)
         @plan = plan
         @processes = processes
@@ -63,7 +60,6 @@ module Godwit
         @plan.input ? @input = terminal : terminal.close
       end
 
-      # @return [Array] for Process.spawn
       def command(words)
         variables = @plan.env&.to_h { |name, value| [name.to_s, value&.to_s] }
         [variables, [words.first, words.first], *words.drop(1)].compact
@@ -97,9 +93,8 @@ module Godwit
         raise SystemCallError.new(nil, Errno::ENOTDIR::Errno) unless stat.directory?
         raise SystemCallError.new(nil, Errno::EACCES::Errno) unless stat.executable?
       rescue SystemCallError => error
-        raise Errors.build(
-          error.errno, @plan.operation, place, "chdir: takes a folder that this user may enter"
-        ), cause: nil
+        raise Errors.build(error.errno, @plan.operation, place,
+          "chdir: takes a folder that this user may enter"), cause: nil
       end
 
       def first_input
@@ -127,7 +122,6 @@ module Godwit
         end
       end
 
-      # @return [IO, nil] that the option gives
       def opened(option)
         io = IO.try_convert(@plan.public_send(option))
         return io unless io&.closed?

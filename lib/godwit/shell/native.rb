@@ -18,7 +18,6 @@ module Godwit
 
       # @return [Boolean, nil] whether it ended and has not been reaped; nil: it is not our child
       def self.exited?(pid) = CHILDREN.exited?(pid)
-
       # @return [Integer, nil] a descriptor that is readable once the process has ended; nil where
       #   the kernel has none
       def self.pidfd(pid) = CHILDREN.pidfd(pid)

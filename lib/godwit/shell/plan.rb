@@ -20,10 +20,8 @@ module Godwit
       attr_reader :commands
       # @return [Symbol] the public method, for error messages
       attr_reader :operation
-      # @return [Boolean] whether the command inherits this process's stdout
       attr_reader :outward
 
-      # @param commands [Array<Array>] each with its arguments
       def initialize(operation, commands, options, outward: false)
         @operation = operation
         check_ractor
@@ -45,17 +43,14 @@ module Godwit
 
       DEFAULTS.each_key { |name| define_method(name) { @options[name] } unless name == :encoding }
 
-      # @return [Plan] the same with other options
       def with(**options)
         dup.tap { |plan| plan.instance_variable_set(:@options, @options.merge(options)) }
       end
 
       def encoding = @encoding ||= found_encoding
-
       # @return [String] as a user would type it
       def name = @commands.map { |words| Plan.shown(words, shell) }.join(" | ")
 
-      # @return [Hash] options of Process.spawn
       def place
         {
           pgroup: (true unless foreground), close_others: true,

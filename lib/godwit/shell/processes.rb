@@ -26,13 +26,9 @@ module Godwit
 
       # @return [Boolean] whether this process is a fork of the one that started them
       def foreign? = @owner != Process.pid
-
       def add(child) = @lock.synchronize { @children << child }
-
       def exited? = @lock.synchronize { @children.all?(&:exited?) }
-
       def settled? = @lock.synchronize { @children.all?(&:settled?) }
-
       # @return [Child, nil] one that the system stopped since it lacks the terminal
       def wanting_terminal = @lock.synchronize { @children.find(&:wants_terminal?) }
 
@@ -42,7 +38,6 @@ module Godwit
       end
 
       # Ends all groups. When an interrupt ends the wait, the {Reaper} stops them on its thread.
-      # @param first [Symbol] the first signal
       def stop(first = :TERM)
         return if foreign? || settled?
         Thread.handle_interrupt(Object => :never) do
@@ -91,15 +86,13 @@ module Godwit
     # stays its own until {#reap}. Used under the lock of {Processes}.
     # @private
     class Child
-      attr_reader :pid
-      attr_reader :words
+      attr_reader :pid, :words
       # @return [Process::Status, nil] nil before {#reap}, and when other code took it
       attr_reader :status
 
       # Signals that stop a process which uses a terminal that it does not have.
       TERMINAL = %w[TTIN TTOU].map { |name| Signal.list.fetch(name) }.freeze
 
-      # @param group [Boolean] whether it leads a group
       def initialize(pid, words, group: true)
         @pid = pid
         @words = words
@@ -166,7 +159,6 @@ module Godwit
           nil
         end
 
-        # @param processes [Processes] stopped at exit
         def watch(processes)
           @lock.synchronize do
             @running.delete_if { |other, _| other.foreign? }
@@ -180,7 +172,6 @@ module Godwit
         def forget(processes) = @lock.synchronize { @running.delete(processes) }
 
         # Stops them on a thread. Finalizers call this: it takes no lock and does not wait.
-        # @param open [Array<#close>] closed first
         def take(processes, open = [])
           Thread.new do
             Thread.current.name = "godwit shell reaper"

@@ -13,8 +13,6 @@ module Godwit
       TOO_LONG = Constants::ROWS_TOO_LONG
 
       attr_reader :io
-
-      # @return [Boolean] whether the caller gets its rows
       def yields? = @taker.nil?
 
       # @param kind [Symbol, nil] yields [kind, row] instead of row
@@ -26,14 +24,11 @@ module Godwit
         @kind = kind
         @taker = taker
         @rows = Native::Rows.new
-        @rows.open(
-          io, (sep == :chunk) ? nil : sep.b, plan.limit, Plan::LONGER.fetch(plan.long), plan.chomp,
-          encoding, reuse
-        )
+        @rows.open(io, (sep == :chunk) ? nil : sep.b, plan.limit, Plan::LONGER.fetch(plan.long),
+          plan.chomp, encoding, reuse)
       end
 
       # @param deadline [Integer] ms on the monotonic clock, -1: none
-      # @return [Integer] as above
       def take(deadline, &block)
         return @rows.take(deadline, &@taker) if @taker
         return @rows.take(deadline, &block) unless @kind
@@ -41,7 +36,6 @@ module Godwit
       end
 
       def rows = @rows.rows
-
       def bytes = @rows.bytes
 
       def close

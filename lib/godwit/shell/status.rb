@@ -25,8 +25,6 @@ module Godwit
       attr_reader :stages
 
       # @private
-      # @param children [Array<Child>] that were reaped
-      # @return [Status] of a run
       def self.of(plan, children, **facts)
         if children.size > 1
           stages = children.map do |child|
@@ -72,21 +70,16 @@ module Godwit
       # @return [Boolean] whether it ended by itself with exit status 0, or one of `ok:`; of a
       #   pipeline every stage (a stage that ended by SIGPIPE did not fail)
       def success? = !@stopped && !timed_out? && !@unknown && @ok.include?(@exitstatus)
-
       # @return [Boolean] whether {Shell.run} raises for it: it failed, and was not stopped on
       #   purpose
       def failed? = timed_out? || !(@stopped || @unknown || success?)
-
       # @return [Boolean] whether `timeout:` or `idle:` ended it; {#timed_out} says which
       def timed_out? = !@timed_out.nil?
-
       # @return [Boolean] whether it was stopped before its end: by `break`, an exception, `close`
       def stopped? = @stopped
-
       # @return [Boolean] whether its exit status is unknown, since the application's own `wait`
       #   took it
       def unknown? = @unknown
-
       # @return [Boolean] whether another process still held its output open `drain:` seconds after
       #   its end; later output of that process is missing
       def truncated? = @truncated
@@ -122,7 +115,6 @@ module Godwit
 
     # @return [Shell::Status] how the command ended
     attr_reader :status
-
     # @private
     attr_writer :status
 

@@ -11,8 +11,6 @@ module Godwit
       # @return [Exception, nil] that the input's own `each` or `read` raised
       attr_reader :error
 
-      # @param pipe [IO] closed at the end
-      # @param processes [Processes] stopped by an error of the input
       def initialize(input, pipe, processes, terminal: false)
         @pipe = pipe
         @thread = Thread.new do

@@ -31,7 +31,6 @@ module Godwit
       end
 
       # Runs the command, and yields its rows.
-      #
       # @yieldparam row [String] with `err: :rows` an Array of `:out` or `:err` and a String
       # @return [Status, self] self without a block
       # @raise [SystemCallError] such as Errno::ENOENT, when a command cannot be started
@@ -52,21 +51,17 @@ module Godwit
       # @return [String, Array(Symbol, String)] the next row; the first call starts the command
       # @raise [StopIteration] at its end, again and again until {#rewind}
       def next = @turn.synchronize { upcoming && @pending.shift }
-
       # @return [String, Array(Symbol, String)] the row that {#next} gives next
       # @raise [StopIteration]
       def peek = @turn.synchronize { upcoming && @pending.first }
-
       # @return [Array(String)] the next row
       # @raise [StopIteration]
       def next_values = [self.next]
-
       # @return [Array(String)] as {#peek}
       # @raise [StopIteration]
       def peek_values = [peek]
 
       # Stops the command that {#next} started; the next `next` starts it anew.
-      #
       # @return [self]
       def rewind
         @turn.synchronize { drop_cursor }
@@ -75,7 +70,6 @@ module Godwit
 
       # Stops the running commands: a thread in `each` or `next` finds the rows at an end. `each`
       # may be called again, and `next` after {#rewind}.
-      #
       # @return [Status, nil] of the run that ended last
       def close
         jobs.each do |job|
@@ -85,7 +79,6 @@ module Godwit
       end
 
       # Sends a signal to the process groups of the running commands.
-      #
       # @param name [Symbol, String, Integer] such as :INT
       # @return [self]
       # @raise [ArgumentValueError] when there is no such signal
@@ -97,18 +90,14 @@ module Godwit
 
       # @return [Boolean] whether a command of this stream runs
       def running? = !jobs.empty?
-
       # @return [nil] it is unknown before the end
       def size = nil
-
       # @return [String]
       def inspect = "#<#{self.class} #{@plan.name}#{" (runs)" if running?}>"
       alias_method :to_s, :inspect
 
       # @private
-      def initialize_copy(_original)
-        raise Errors.no_copy("stream", "make another with Shell.rows")
-      end
+      def initialize_copy(_) = raise(Errors.no_copy("stream", "make another with Shell.rows"))
 
       # @private
       # @return [String] a row with its separator, for another command's input

@@ -17,8 +17,6 @@ module Godwit
     module Members
       module_function
 
-      # @param groups [Array<Integer>] whose leaders have ended
-      # @return [Array<Integer>] members that have not ended
       def living(groups)
         Unscheduled.call do
           Dir.children("/proc").map(&:to_i).select do |pid|
@@ -36,7 +34,6 @@ module Godwit
       end
 
       def lives?(pid) = ![nil, "Z", "X"].include?(state(pid))
-
       def stopped?(pid) = state(pid) == "T"
 
       # @return [String, nil] as proc(5) has it; nil without such a process, or without /proc
@@ -79,7 +76,6 @@ module Godwit
     # Signals by name or number.
     # @private
     module Signals
-      # @raise [ArgumentValueError]
       def self.number(name)
         number = name.is_a?(Integer) ? name : Signal.list[name.to_s.delete_prefix("SIG")]
         return number if Signal.list.value?(number)

@@ -100,7 +100,6 @@ module Godwit
 
       private
 
-      # @return [Parts, nil] this fiber's
       def parts
         fiber = Thread.current[:godwit_fiber] or return
         @parts && @parts[fiber.__id__]

@@ -171,7 +171,6 @@ module Godwit
 
       # @return [Boolean] whether a message is there
       def readable? = !_wait(READABLE, 0).nil?
-
       # @return [Boolean] whether a message can be sent without waiting
       def writable? = !_wait(WRITABLE, 0).nil?
 
@@ -195,24 +194,18 @@ module Godwit
 
       # @private
       # Sends the messages from an index on until one would wait longer than the time.
-      # @return [Integer] how many went
       def send_from(messages, index, milliseconds) = _send_many(messages, index, milliseconds)
-
       # @private
-      # @param events [Integer] bits, see {Poller::Event}
       # @return [Integer, nil] the bits that are ready; nil when time is up
       def wait_for(events, milliseconds) = _wait(events, milliseconds)
-
       # @private
       # As {#send}, with milliseconds; nil: the socket's own time-out.
       # @return [Object, nil] nil when time is up
       def send_within(message, milliseconds) = _send(message, milliseconds, nil)
-
       # @private
       # As {#recv}, with milliseconds; nil: the socket's own time-out.
       # @return [String, Array<String>, nil] nil when time is up
       def recv_within(milliseconds) = _recv(milliseconds)
-
       # @private
       # @return [Frame, Array<Frame>, nil] nil when time is up
       def recv_frames_within(milliseconds) = _recv_frame(milliseconds)
@@ -222,9 +215,8 @@ module Godwit
       # The socket's type never becomes ready.
       def refuse_to_wait(operation)
         _wait(READABLE | WRITABLE, 0) # a closed socket raises ClosedError instead
-        raise Errors.build(
-          UnsupportedError, operation, endpoints.first, ErrorHints.direction(operation, self)
-        )
+        raise Errors.build(UnsupportedError, operation, endpoints.first,
+          ErrorHints.direction(operation, self))
       end
 
       # @yieldparam sent [Integer] messages that were sent
@@ -245,7 +237,6 @@ module Godwit
         raise
       end
 
-      # @return [Symbol] without `exception`
       def would_block(operation, exception)
         sends = operation == :send_nonblock
         return sends ? :wait_writable : :wait_readable unless exception
@@ -263,10 +254,8 @@ module Godwit
       end
 
       def multipart(operation, frames)
-        MultipartError.new(
-          "#{operation}: the message has #{frames.size} frames (use recv, or take them from this " \
-          "error's frames)", operation: operation, frames: frames
-        )
+        MultipartError.new("#{operation}: the message has #{frames.size} frames (use recv, or " \
+          "take them from this error's frames)", operation: operation, frames: frames)
       end
 
       # @return [String, Array<String>, nil] nil once the socket or its context is closed

@@ -63,10 +63,8 @@ module Godwit
 
       def not_counted
         also = "; a #{type} counts with count_peers: true" unless @counts
-        Errors.of(
-          StateError, :wait_connected, "peers are counted from the first endpoint to the first " \
-          "message (call it before any send or recv#{also})"
-        )
+        Errors.of(StateError, :wait_connected, "peers are counted from the first endpoint to the " \
+          "first message (call it before any send or recv#{also})")
       end
     end
   end

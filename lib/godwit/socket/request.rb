@@ -114,7 +114,6 @@ module Godwit
 
       # Replaces libzmq's socket, unless it is bound: its peers would lose it. The extension calls
       # this too, when a peer vanished in the middle of a message.
-      # @return [Boolean] whether it did
       def _recreate
         _exclusive(:request) do
           next false if @endpoints.any? { |how, _, _| how == :bind }
@@ -137,7 +136,6 @@ module Godwit
       # it warns, a REP replies with an empty message, and a ROUTER does not reply. (Interrupts such
       # as `Thread#kill` end it.) For a REP a value that is no message counts as an error, since its
       # client waits for a reply. A ROUTER's message and reply begin with the peer's routing id.
-      #
       # @param on_error [#call, nil] takes the error and the message, gives the reply
       # @param messages [Boolean] whether the block gets a {Message}, which has {Message#user_id}
       # @yieldparam message [String, Array<String>, Message]

@@ -30,7 +30,6 @@ module Godwit
         end
       end
 
-      # @return [Boolean] whether it was there
       def delete(item)
         return false unless include?(item)
         change do
@@ -76,7 +75,6 @@ module Godwit
         down(item) unless up(item)
       end
 
-      # @return [Boolean] whether it moved
       def up(item)
         moved = false
         while item.index.positive?

@@ -7,13 +7,10 @@ module Godwit
     class Timer
       # @return [Integer, Float] seconds before it fires, and between one firing and the next
       attr_reader :interval
-
       # @return [Integer, nil] how many times it fires; nil: until it is cancelled
       attr_reader :times
-
       # @return [Integer] how many times it has fired since it was made or {#reset}
       attr_reader :fired
-
       # @private
       attr_reader :deadline, :callback
       # @private
@@ -54,13 +51,10 @@ module Godwit
 
       # @return [Boolean] whether {#cancel} was called, and not {#reset} since
       def cancelled? = @cancelled
-
       # @return [Boolean] whether it will fire again
       def pending? = !index.nil?
-
       # @return [Float, nil] seconds until it fires, 0 when it is due; nil when it will not
       def next_in = pending? ? [@deadline - @timers.now, 0.0].max : nil
-
       # Calls the callback now; {#fired} and its next firing stay as they are.
       # @return [Object] the callback's value
       def call = @callback.call(self)
@@ -97,7 +91,6 @@ module Godwit
 
       # @private
       # Counts a firing, and sets the deadline to its first round in the future.
-      # @return [Boolean] whether it fires again
       def advance(now)
         @fired += 1
         return false if @times && @fired >= @times

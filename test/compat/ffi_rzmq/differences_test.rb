@@ -38,7 +38,7 @@ class FFIRzmqDifferencesTest < Godwit::TestCase
     value.first
   end
 
-  test "sockets that nobody closed do not hold up terminate, and say ETERM afterwards" do
+  test "unclosed sockets do not delay terminate, and return ETERM afterwards" do
     pull = open_old(ZMQ::PULL)
     poller = ZMQ::Poller.new
     poller.register_readable(pull)
@@ -81,7 +81,7 @@ class FFIRzmqDifferencesTest < Godwit::TestCase
     assert_equal 0, terminating.value
   end
 
-  test "the end of the process gives what was sent 5 s, with linger without limit" do
+  test "the end of the process allows sent messages 5 s, with linger without limit" do
     result = assert_child run_child(<<~RUBY, gems: true)
       require "godwit/compat/ffi_rzmq"
       require "ffi-rzmq"
@@ -106,7 +106,7 @@ class FFIRzmqDifferencesTest < Godwit::TestCase
           socket.recv_string(+"")
         end
         ready << ZMQ::Util.errno
-        go.pop # goes on with its work
+        go.pop # continues its work
         assert_equal(-1, socket.setsockopt(ZMQ::LINGER, 0))
         closed << socket.close
       end
@@ -129,7 +129,7 @@ class FFIRzmqDifferencesTest < Godwit::TestCase
     threads.each(&:join)
   end
 
-  test "terminate closes what other threads leave open, after 5 s" do
+  test "terminate closes sockets that other threads leave open, after 5 s" do
     context = ZMQ::Context.new
     go = Thread::Queue.new
     socket = nil
@@ -142,7 +142,7 @@ class FFIRzmqDifferencesTest < Godwit::TestCase
     go << true
   end
 
-  test "what was sent before the close still goes" do
+  test "messages sent before the close still go" do
     pull = open_old(ZMQ::PULL)
     push = old_context.socket(ZMQ::PUSH)
     pull.bind("tcp://127.0.0.1:*")
@@ -152,7 +152,7 @@ class FFIRzmqDifferencesTest < Godwit::TestCase
     assert_equal (0..99).to_a, Array.new(100) { pull.recv_string(text = +"") && text.to_i }
   end
 
-  test "what was sent on a socket that nobody closed still goes when its context is terminated" do
+  test "messages sent on an unclosed socket still go out when its context is terminated" do
     pull = open_old(ZMQ::PULL)
     pull.bind("tcp://127.0.0.1:*")
     context = ZMQ::Context.new
@@ -193,7 +193,7 @@ class FFIRzmqDifferencesTest < Godwit::TestCase
     )
   end
 
-  test "deregistering what is not watched adds nothing, and changes outlive other registrations" do
+  test "deregistering an unknown socket adds nothing, and changes keep other registrations" do
     one, two = old_pair(ZMQ::PAIR, ZMQ::PAIR)
     poller = ZMQ::Poller.new
     poller.register_readable(one)
@@ -206,7 +206,7 @@ class FFIRzmqDifferencesTest < Godwit::TestCase
     assert_equal [[], [two]], [poller.readables, poller.writables]
   end
 
-  test "a descriptor's number can be polled, and what cannot is refused" do
+  test "a descriptor's number can be polled, and other objects are refused" do
     reader, writer = IO.pipe
     poller = ZMQ::Poller.new
     poller.register_readable(reader.fileno)
@@ -234,7 +234,7 @@ class FFIRzmqDifferencesTest < Godwit::TestCase
     assert_equal 0, poller.size
   end
 
-  test "a poll of what never comes lasts as long as it shall" do
+  test "a poll without events lasts as long as its time-out" do
     poller = ZMQ::Poller.new
     poller.register_writable(open_old(ZMQ::PULL))
     assert_equal 0, poller.poll(0)
@@ -244,7 +244,7 @@ class FFIRzmqDifferencesTest < Godwit::TestCase
     assert_raises(Timeout::Error) { Timeout.timeout(0.03) { poller.poll } }
   end
 
-  test "a high-water mark that comes after the first bind or connect counts for nothing" do
+  test "a high-water mark that is set after the first bind or connect has no effect" do
     push = open_old(ZMQ::PUSH, SNDHWM: 7)
     assert_equal 0, push.bind("tcp://127.0.0.1:*")
     assert_equal 0, push.setsockopt(ZMQ::SNDHWM, 8)
@@ -296,7 +296,7 @@ class FFIRzmqDifferencesTest < Godwit::TestCase
     assert_equal "\1h\u00e9".b, topic
   end
 
-  test "what is no String or message gives -1 instead of an exception" do
+  test "an argument that is no String or message returns -1 instead of an exception" do
     push, pull = old_pair(ZMQ::PUSH, ZMQ::PULL)
     assert_equal [-1, ZMQ::EINVAL], [push.send_string(5), errno]
     assert_equal [-1, ZMQ::EINVAL], [push.send_string(5, ZMQ::SNDMORE), errno]
@@ -335,7 +335,7 @@ class FFIRzmqDifferencesTest < Godwit::TestCase
     assert_equal %w[before before], list
   end
 
-  test "parts wait for the last when the peer goes in between, and go whole" do
+  test "parts wait for the last when the peer goes in between, and are sent whole" do
     push, pull = old_pair(ZMQ::PUSH, ZMQ::PULL)
     assert_equal 1, push.send_string("a", ZMQ::SNDMORE | ZMQ::DONTWAIT)
     pull.close
@@ -349,7 +349,7 @@ class FFIRzmqDifferencesTest < Godwit::TestCase
     assert_equal %w[a b], list
   end
 
-  test "errno is each thread's own" do
+  test "errno belongs to each thread" do
     pull = open_old(ZMQ::PULL)
     pull.recv_string(+"", ZMQ::DONTWAIT)
     in_thread { pull.send_string("x") }.join
@@ -358,7 +358,7 @@ class FFIRzmqDifferencesTest < Godwit::TestCase
     assert_equal "Success", in_thread { ZMQ::Util.error_string }.value
   end
 
-  test "error_check tells the errno of any call" do
+  test "error_check reports the errno of any call" do
     assert_equal(-1, open_old(ZMQ::PULL).recv_string(+"", ZMQ::DONTWAIT))
     error = assert_raises(ZMQ::ZeroMQError) { ZMQ::Util.error_check("zmq_bind", -1) }
     assert_equal [ZMQ::EAGAIN, -1, "zmq_bind"], [error.error_code, error.result_code, error.source]
@@ -385,7 +385,7 @@ class FFIRzmqDifferencesTest < Godwit::TestCase
 
   test "a trap handler does not end a wait" do
     push, pull = old_pair(ZMQ::PUSH, ZMQ::PULL)
-    sent = Thread::Queue.new # JRuby's handlers run in a thread of their own
+    sent = Thread::Queue.new # JRuby's handlers run in another thread
     previous = trap("USR2") { sent << push.send_string("from the handler") }
     when_waiting(pull.godwit) { Process.kill(:USR2, Process.pid) }
     assert_equal 16, pull.recv_string(+"")
@@ -394,7 +394,7 @@ class FFIRzmqDifferencesTest < Godwit::TestCase
     trap("USR2", previous || "DEFAULT")
   end
 
-  test "the sockets of a device are its own" do
+  test "a device owns its sockets" do
     pull, push = open_old(ZMQ::PULL), open_old(ZMQ::PUSH)
     proxy = next_made(Godwit::Proxy)
     device = in_thread { ZMQ::Proxy.new(pull, push) }
@@ -404,7 +404,7 @@ class FFIRzmqDifferencesTest < Godwit::TestCase
     ended(device)
   end
 
-  test "a device refuses what it cannot carry between, and ends when a socket is closed" do
+  test "a device refuses sockets that it cannot connect, and ends when a socket is closed" do
     rep, req = open_old(ZMQ::REP), open_old(ZMQ::REQ)
     assert_nil ZMQ::Device.create(rep, req)
     pull, push = open_old(ZMQ::PULL), open_old(ZMQ::PUSH)
@@ -460,7 +460,7 @@ class FFIRzmqDifferencesTest < Godwit::TestCase
   end
   Held = Struct.new(:io)
 
-  test "a poller takes what has posix_fileno, or an io, and drops one that is closed" do
+  test "a poller accepts objects with posix_fileno or io, and drops closed ones" do
     reader, writer = pipe
     number = Numbered.new(reader.fileno)
     [number, Held.new(reader), Held.new(number)].each do |thing|

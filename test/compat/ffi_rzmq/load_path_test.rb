@@ -4,7 +4,7 @@ require "json"
 require "timeout"
 require_relative "ffi_rzmq_case"
 
-# When the layer loads, what it offers, and that without it nothing is shadowed.
+# When the layer loads, its constants, and that no name is shadowed without it.
 class FFIRzmqLoadPathTest < FFIRzmqCase
   SHOWN = <<~RUBY
     require "json"
@@ -127,7 +127,7 @@ class FFIRzmqLoadPathTest < FFIRzmqCase
     end
   end
 
-  test "a layer that comes after the gem says so" do
+  test "a layer that is loaded after the gem raises" do
     result = run_old(<<~RUBY, on: :gem)
       require "ffi-rzmq"
       $LOAD_PATH.unshift "lib"

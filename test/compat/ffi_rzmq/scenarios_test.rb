@@ -24,7 +24,7 @@ class FFIRzmqScenariosTest < FFIRzmqCase
 
   private
 
-  # @return [Hash{String => String}] what each scenario printed
+  # @return [Hash{String => String}] each scenario's output
   def printed(runtime)
     result =
       PRINTED[runtime] ||= run_old("test/compat/ffi_rzmq/scenarios/run.rb", SCENARIOS, on: runtime)

@@ -6,8 +6,8 @@ require_relative "ffi_rzmq_case"
 require "godwit/compat/ffi_rzmq"
 require "ffi-rzmq"
 
-# Kill, raise, Timeout, Ctrl-C, close and terminate end every call that waits. Each ending is tested
-# on each kind of wait, and each call with one ending, which the seed chooses.
+# Kill, raise, Timeout, Ctrl-C, close and terminate end every waiting call. Each ending is tested on
+# each kind of wait, and each call with one ending, which the seed chooses.
 class FFIRzmqWaitsTest < FFIRzmqCase
   extend Godwit::TestSupport::Endings
 
@@ -88,7 +88,7 @@ class FFIRzmqWaitsTest < FFIRzmqCase
     super
   end
 
-  test "other threads run while one waits" do
+  test "other threads run while one thread waits" do
     socket, thread = waiting("recv_string")
     push = @old.socket(ZMQ::PUSH)
     push.connect(socket.godwit.last_endpoint)
@@ -111,7 +111,7 @@ class FFIRzmqWaitsTest < FFIRzmqCase
     [socket, call]
   end
 
-  # @return [Array(ZMQ::Socket, Thread)] whose value will be what the call gave, and errno
+  # @return [Array(ZMQ::Socket, Thread)] whose value will be the call's result and errno
   def waiting(name)
     socket, call = prepare(name)
     made = next_made(WAITED_ON.fetch(name)) if WAITED_ON.key?(name)

@@ -5,13 +5,13 @@ require_relative "rbczmq_case"
 class RbczmqBeaconTest < Godwit::RbczmqCase
   under_gc_stress
 
-  # Stands in for Godwit::Beacon, so that no network is needed.
+  # Replaces Godwit::Beacon, so that no network is needed.
   class Fake
-    attr_reader :calls, :heard
+    attr_reader :calls, :received
 
     def initialize
       @calls = []
-      @heard = Queue.new
+      @received = Queue.new
     end
 
     %i[silence unsubscribe noecho=].each do |name|
@@ -29,12 +29,12 @@ class RbczmqBeaconTest < Godwit::RbczmqCase
     def hostname = "10.0.0.7"
 
     def each
-      while (beacon = @heard.pop)
+      while (beacon = @received.pop)
         yield beacon
       end
     end
 
-    def close = @heard.close
+    def close = @received.close
   end
 
   def beacon
@@ -52,7 +52,7 @@ class RbczmqBeaconTest < Godwit::RbczmqCase
     assert_raises(ArgumentError) { ZMQ::Beacon.new }
   end
 
-  test "what it does, it gives nil for" do
+  test "methods without a result return nil" do
     @beacon = beacon
     assert_equal "10.0.0.7", @beacon.hostname
     assert_nil @beacon.__send__(:interval=, 250)
@@ -94,16 +94,16 @@ class RbczmqBeaconTest < Godwit::RbczmqCase
     assert_match(/\Ainproc:/, @beacon.pipe.endpoints.first)
     assert_nil pipe.recv
     pipe.rcvtimeo = 5000
-    @fake.heard << ["10.0.0.8", "who\0is there"]
+    @fake.received << ["10.0.0.8", "who\0is there"]
     assert_equal ["10.0.0.8", true, "who\0is there", false],
       [pipe.recv, pipe.rcvmore?, pipe.recv, pipe.rcvmore?]
-    @fake.heard << ["10.0.0.9", "again"]
+    @fake.received << ["10.0.0.9", "again"]
     assert_equal ["10.0.0.9", "again"], pipe.recv_message.to_a.map(&:data)
   end
 
-  test "what nobody has asked for yet waits" do
+  test "beacons that no call has asked for yet are kept" do
     @beacon = beacon
-    3.times { |number| @fake.heard << ["10.0.0.8", number.to_s] }
+    3.times { |number| @fake.received << ["10.0.0.8", number.to_s] }
     poller = ZMQ::Poller.new
     poller.register_readable(@beacon.pipe)
     assert_equal 1, poller.poll(5)
@@ -170,8 +170,8 @@ class RbczmqBeaconOnTheWireTest < Godwit::TestCase
       p one.pipe.recv_message.to_a.map(&:data)
       one.noecho
       other.publish("me")
-      true until (heard = one.pipe.recv_message.last.data) == "me"
-      p heard
+      true until (received = one.pipe.recv_message.last.data) == "me"
+      p received
       one.silence
       other.silence
       one.pipe.rcvtimeo = 300
@@ -193,7 +193,7 @@ class RbczmqBeaconOnTheWireTest < Godwit::TestCase
     RUBY
   end
 
-  test "port 0 is any free one" do
+  test "port 0 chooses any free port" do
     assert_equal ["nil", "[\"10.99.0.1\", \"to oneself\"]"], lines(<<~RUBY, WIRE)
       beacon = ZMQ::Beacon.new(0)
       beacon.subscribe("to")
@@ -203,7 +203,7 @@ class RbczmqBeaconOnTheWireTest < Godwit::TestCase
     RUBY
   end
 
-  test "a port that is taken, and one that is none" do
+  test "a port that is in use, and an invalid port" do
     assert_equal ["Errno::EADDRINUSE", "ZMQ::Error"],
       lines(<<~RUBY, WIRE).reject { |line| line.start_with?("Sys error") }
         taken = UDPSocket.new
@@ -216,7 +216,7 @@ class RbczmqBeaconOnTheWireTest < Godwit::TestCase
       RUBY
   end
 
-  test "one that is forgotten ends its thread" do
+  test "a collected beacon ends its thread" do
     not_on :jruby, "GC.start collects nothing there"
     assert_equal ["true"], lines(<<~RUBY, WIRE)
       ZMQ::Beacon.new(9999).tap(&:pipe).destroy # the default context may start a thread

@@ -5,7 +5,7 @@ require_relative "rbczmq_case"
 class RbczmqContextTest < Godwit::RbczmqCase
   under_gc_stress
 
-  test "one for a process, and ZMQ.context knows it" do
+  test "a process has one context, and ZMQ.context returns it" do
     assert_nil ZMQ.context
     first = ZMQ::Context.new
     assert_same first, ZMQ.context
@@ -48,7 +48,7 @@ class RbczmqContextTest < Godwit::RbczmqCase
     assert_instance_of ZMQ::Context, ZMQ::Context.new(1)
   end
 
-  test "destroy, then nothing goes" do
+  test "after destroy no method works" do
     context = ZMQ::Context.new
     assert_nil context.destroy
     gone = /ZMQ::Context instance \w* has been destroyed by the ZMQ framework/
@@ -117,7 +117,7 @@ class RbczmqContextTest < Godwit::RbczmqCase
     assert_equal "success", rep.recv
   end
 
-  test "the linger of the context beats the socket's own" do
+  test "the linger of the context overrides the socket's linger" do
     push = ctx.socket(:PUSH)
     push.linger = 2_000 * HANG
     push.connect("tcp://127.0.0.1:9") # no peer

@@ -28,7 +28,7 @@ class RbczmqDefectsTest < Godwit::RbczmqCase
     assert frame.gone?
   end
 
-  test "what is forgotten is collected, and nothing waits for that" do
+  test "unreferenced objects are collected, and the collection does not wait" do
     endpoint = spot
     pull = ctx.bind(:PULL, endpoint)
     20.times { ctx.connect(:PUSH, endpoint).send("from one that is forgotten") }
@@ -43,7 +43,7 @@ class RbczmqDefectsTest < Godwit::RbczmqCase
     assert_match(/\Ainproc:/, list.first)
   end
 
-  test "a monitor whose socket goes in the midst ends" do
+  test "a monitor ends when its socket closes during a wait" do
     ctx # the FFI backend starts a thread with a process's first context
     before = live_threads
     5.times do

@@ -50,7 +50,7 @@ class RbczmqEndpointsTest < Godwit::RbczmqCase
     other.close
     free = ctx.socket(:REP)
     free.reconnect_ivl = 100
-    asked = 61_000.step(65_535, 7).find do |number| # above what the system gives out by itself
+    asked = 61_000.step(65_535, 7).find do |number| # above the ports that the system assigns
       assert_equal number, free.bind("tcp://127.0.0.1:#{number}")
     rescue Errno::EADDRINUSE
       false
@@ -70,7 +70,7 @@ class RbczmqEndpointsTest < Godwit::RbczmqCase
     assert_equal 2, router.events
   end
 
-  test "endpoints are as they were told, with the port that was bound, in one live Array" do
+  test "endpoints are kept as given, with the port that was bound, in one live Array" do
     rep = ctx.socket(:REP)
     list = rep.endpoints
     assert_equal [], list
@@ -105,7 +105,7 @@ class RbczmqEndpointsTest < Godwit::RbczmqCase
     assert_equal [true, "again"], [req.send("again"), rep.recv]
   end
 
-  test "unbind and disconnect of what is not there" do
+  test "unbind and disconnect of unknown endpoints" do
     rep, req = pair(:REP, :REQ)
     assert_refused(Errno::ENOENT) { rep.unbind("inproc://elsewhere") }
     assert_refused(Errno::ENOENT) { req.disconnect("tcp://127.0.0.1:1") }
@@ -138,7 +138,7 @@ class RbczmqEndpointsTest < Godwit::RbczmqCase
     assert_equal ZMQ::Socket::BOUND, rep.state
   end
 
-  test "PROTO_REXP says what is no name of a service" do
+  test "PROTO_REXP matches strings that are no service name" do
     %w[inproc://a tcp://a:1 ipc:///a pgm://a epgm://a my.tcp.service ipc].each do |uri|
       assert_match ZMQ::Socket::PROTO_REXP, uri
     end
@@ -164,7 +164,7 @@ class RbczmqEndpointsTest < Godwit::RbczmqCase
     resolving(service(1, 1, 0)) { assert_equal 0, bound.bind("collector.example.org") }
   end
 
-  test "a name that nobody knows goes to libzmq, which refuses it" do
+  test "an unknown name goes to libzmq, which refuses it" do
     push = ctx.socket(:PUSH)
     [[], [Resolv::ResolvError.new("no")], [Errno::ECONNREFUSED.new]].each do |answers|
       resolving(*answers) { |resolver|
@@ -174,7 +174,7 @@ class RbczmqEndpointsTest < Godwit::RbczmqCase
     end
   end
 
-  test "what cannot be a name of a service is not asked for" do
+  test "a string that cannot be a service name is not looked up" do
     push = ctx.socket(:PUSH)
     resolving(service(1, 1, 1)) do |resolver|
       ["bad uri", "udp://127.0.0.1:5", "nodots", "inproc://x"].each do |uri|

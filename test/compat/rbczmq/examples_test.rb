@@ -2,7 +2,7 @@
 
 require "test_helper"
 
-# The scripts of examples/rbczmq, verbatim, in processes of their own.
+# The scripts of examples/rbczmq, verbatim, in separate processes.
 class RbczmqExamplesTest < Godwit::TestCase
   ANYWHERE = "tcp://127.0.0.1:*"
 
@@ -36,7 +36,7 @@ class RbczmqExamplesTest < Godwit::TestCase
     output(child)
   end
 
-  test "all of them require no more than rbczmq's names" do
+  test "all examples use only rbczmq's names" do
     scripts = Dir["#{Godwit::TestSupport::Children::ROOT}/examples/rbczmq/*.rb"]
     assert_equal 9, scripts.size
     scripts.each do |file|

@@ -43,7 +43,7 @@ class RbczmqFrameTest < Godwit::RbczmqCase
     assert_equal "", ZMQ::Frame.new.strhex
   end
 
-  test "more? is what it was received with" do
+  test "more? keeps its value of the receive" do
     assert_equal false, ZMQ::Frame("x").more?
   end
 
@@ -120,7 +120,7 @@ class RbczmqFrameTest < Godwit::RbczmqCase
     assert_match(/gone/, frame.inspect)
   end
 
-  test "one that belongs to a message" do
+  test "a frame that belongs to a message" do
     message = ZMQ::Message("first")
     frame = message.first
     assert_equal "first", frame.data

@@ -23,7 +23,7 @@ class RbczmqFunctionsTest < Godwit::RbczmqCase
     assert_equal "-Xrbc.db", ENV["RBXOPT"]
   end
 
-  test "what is loaded with it" do
+  test "the constants loaded with the layer" do
     %i[Socket Logger Set Forwardable].each { |constant| assert Object.const_defined?(constant) }
   end
 

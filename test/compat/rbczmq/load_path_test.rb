@@ -9,7 +9,7 @@ class RbczmqLoadPathTest < Godwit::TestCase
     assert_child(child.finish).stdout
   end
 
-  test "with the layer, zmq and rbczmq are ours; the one loads the other" do
+  test "with the layer, zmq and rbczmq are ours, and each loads the other" do
     %w[zmq rbczmq].each do |feature|
       script =
         %(p require("#{feature}"), ZMQ::Context, ZL,
@@ -35,7 +35,7 @@ class RbczmqLoadPathTest < Godwit::TestCase
     RUBY
   end
 
-  test "one require in the script does as well, and twice is once" do
+  test "a require in the script has the same effect, and a second require has none" do
     assert_equal "ZMQ::Context\n1\n", output(<<~RUBY)
       require "godwit/compat/rbczmq"
       require "godwit/compat/rbczmq"
@@ -44,7 +44,7 @@ class RbczmqLoadPathTest < Godwit::TestCase
     RUBY
   end
 
-  test "where another ZMQ is, it says so" do
+  test "where another ZMQ is loaded, the layer raises" do
     assert_match(/another gem has defined module ZMQ already/, output(<<~RUBY))
       module ZMQ; end
       begin
@@ -55,7 +55,7 @@ class RbczmqLoadPathTest < Godwit::TestCase
     RUBY
   end
 
-  test "one layer for a process, in whatever order" do
+  test "a process has one layer, whatever the order" do
     [%w[rbczmq ffi_rzmq], %w[ffi_rzmq rbczmq]].each do |first, second|
       assert_match(/godwit\/compat\/#{first} is loaded: #{second} defines module ZMQ too/,
         output(<<~RUBY))

@@ -41,7 +41,7 @@ class RbczmqLoggerTest < Godwit::RbczmqCase
     assert_operator ZMQ::Logger::InvalidSocketError, :<, ZMQ::Error
   end
 
-  test "what the socket refuses is raised" do
+  test "errors of the socket are raised" do
     logger = ZMQ::Logger.new(ctx.socket(:PUSH))
     assert_misuse(/only send on a bound or connected/) { logger.info("x") }
   end

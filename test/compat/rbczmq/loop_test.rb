@@ -5,7 +5,7 @@ require_relative "rbczmq_case"
 class RbczmqLoopTest < Godwit::RbczmqCase
   under_gc_stress
 
-  # Keeps what it reads, and calls a block.
+  # Keeps the messages that it reads, and calls a block.
   class Reader < ZMQ::Handler
     attr_reader :seen, :args
 
@@ -63,7 +63,7 @@ class RbczmqLoopTest < Godwit::RbczmqCase
     assert_equal [-1, [false, true, nil], false], [result, seen, ZL.running?]
   end
 
-  test "run takes what can be called" do
+  test "run takes any callable" do
     assert_equal(-1, ZMQ::Loop.run(-> { ZL.add_oneshot_timer(0) { false } }))
     assert_equal(-1, ZMQ::Loop.run(-> { ZL.add_oneshot_timer(-1) { false } }))
   end
@@ -77,7 +77,7 @@ class RbczmqLoopTest < Godwit::RbczmqCase
     assert_equal 3, fired
   end
 
-  test "what a callback raises comes out, and the loop can run again" do
+  test "run raises a callback's error, and the loop can run again" do
     lp = ZMQ::Loop.new
     lp.register_timer(ZMQ::Timer.new(0, 1) { raise "stop!" })
     assert_equal "stop!", assert_raises(RuntimeError) { lp.start }.message
@@ -196,7 +196,7 @@ class RbczmqLoopTest < Godwit::RbczmqCase
     assert_raises(TypeError) { lp.register("x") }
   end
 
-  test "without a handler it says so" do
+  test "without a handler register raises" do
     push, pull = pair(:PUSH, :PULL)
     lp = ZMQ::Loop.new
     assert_instance_of ZMQ::Pollitem, lp.register(pull)
@@ -215,7 +215,7 @@ class RbczmqLoopTest < Godwit::RbczmqCase
     [reader, writer].each(&:close)
   end
 
-  test "the frames of a message, one call each" do
+  test "the frames of a message, one per call" do
     push, pull = pair(:PUSH, :PULL)
     one = item(pull, Reader, ->(handler) { handler.seen.size < 4 })
     lp = ZMQ::Loop.new
@@ -258,20 +258,20 @@ class RbczmqLoopTest < Godwit::RbczmqCase
     assert_equal [-1, ["x"], %w[y z]], [lp.start, first.handler.seen, second.handler.seen]
   end
 
-  test "on_error is asked; what it gives counts" do
+  test "on_error is called; its result decides" do
     push, pull = pair(:PUSH, :PULL)
-    told = []
+    errors = []
     lp = ZMQ::Loop.new
-    lp.register(item(pull, Forgiving, told))
+    lp.register(item(pull, Forgiving, errors))
     3.times { push.send("x") }
-    assert_equal [-1, %w[fail fail]], [lp.start, told]
+    assert_equal [-1, %w[fail fail]], [lp.start, errors]
     timer = ZMQ::Timer.new(0, 2) { raise "again" }
-    timer.define_singleton_method(:on_error) { |error| told << error.message }
+    timer.define_singleton_method(:on_error) { |error| errors << error.message }
     lp.register_timer(timer)
-    # Both firings first, whatever time they take.
-    lp.register_timer(ZMQ::Timer.new(0.02, 0) { told.size < 4 })
+    # Both firings first, however long they take.
+    lp.register_timer(ZMQ::Timer.new(0.02, 0) { errors.size < 4 })
     lp.remove(pull)
-    assert_equal [-1, %w[fail fail again again]], [lp.start, told]
+    assert_equal [-1, %w[fail fail again again]], [lp.start, errors]
   end
 
   test "a callback may close its socket" do
@@ -307,7 +307,7 @@ class RbczmqLoopTest < Godwit::RbczmqCase
     ].each { |call| assert_misuse(gone, &call) }
   end
 
-  test "one that runs cannot be started, and runs on" do
+  test "a running loop cannot be started, and keeps running" do
     loop = ZMQ::Loop.new
     seen = []
     loop.register_timer(

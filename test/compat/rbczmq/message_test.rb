@@ -9,7 +9,7 @@ class RbczmqMessageTest < Godwit::RbczmqCase
 
   def data(message) = message.to_a.map(&:data)
 
-  test "an empty one" do
+  test "an empty message" do
     message = ZMQ::Message.new
     assert_equal [0, 0, nil, nil, nil, nil, nil],
       [
@@ -97,7 +97,7 @@ class RbczmqMessageTest < Godwit::RbczmqCase
     assert_raises(TypeError) { message.wrap("address") }
   end
 
-  test "a frame is in one message, once" do
+  test "a frame belongs to one message, once" do
     frame = ZMQ::Frame("x")
     message = ZMQ::Message.new
     message.add(frame)

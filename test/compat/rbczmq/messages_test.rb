@@ -16,7 +16,7 @@ class RbczmqMessagesTest < Godwit::RbczmqCase
     assert_equal "", req.recv
   end
 
-  test "send takes what has to_str, and nothing else" do
+  test "send takes objects with to_str, and nothing else" do
     push, pull = pair(:PUSH, :PULL)
     assert push.send(ZMQ::Frame("a frame"))
     assert_equal "a frame", pull.recv
@@ -212,7 +212,7 @@ class RbczmqMessagesTest < Godwit::RbczmqCase
     assert_equal "next", pull.recv
   end
 
-  test "recv_message takes what is left of a message" do
+  test "recv_message takes the remaining frames of a message" do
     push, pull = pair(:PUSH, :PULL)
     push.send_message(ZMQ::Message("a", "b", "c"))
     push.send_message(ZMQ::Message("d", "e"))

@@ -52,7 +52,7 @@ class RbczmqMonitorTest < Godwit::RbczmqCase
     methods.each { |name| assert_nil ZMQ::Monitor.new.__send__(name, "inproc://x", 1) }
   end
 
-  test "wrong types, and what libzmq would not take" do
+  test "wrong types, and values that libzmq would not take" do
     rep = ctx.socket(:REP)
     assert_raises(TypeError) { rep.monitor(:invalid) }
     assert_raises(TypeError) { rep.monitor("inproc://m", nil, :invalid) }
@@ -100,7 +100,7 @@ class RbczmqMonitorTest < Godwit::RbczmqCase
     assert_empty names(handler)
   end
 
-  test "a second monitor takes the first one's place" do
+  test "a second monitor replaces the first" do
     first = Whole.new
     second = Whole.new
     rep = ctx.socket(:REP)

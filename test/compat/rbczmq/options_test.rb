@@ -26,7 +26,7 @@ class RbczmqOptionsTest < Godwit::RbczmqCase
     end
   end
 
-  test "linger is always told as -1" do
+  test "linger is always reported as -1" do
     socket = ctx.socket(:DEALER)
     assert_equal(-1, socket.linger)
     assert_nil socket.__send__(:linger=, 10)
@@ -62,7 +62,7 @@ class RbczmqOptionsTest < Godwit::RbczmqCase
     end
   end
 
-  test "delay_attach_on_connect does what it says" do
+  test "delay_attach_on_connect has its effect" do
     push = ctx.socket(:PUSH)
     push.delay_attach_on_connect = true
     push.connect("tcp://127.0.0.1:9")
@@ -92,7 +92,7 @@ class RbczmqOptionsTest < Godwit::RbczmqCase
     assert_misuse(/not supported on a PULL socket/) { pull.unsubscribe("") }
   end
 
-  test "a bad value is told, and ends nothing" do
+  test "a bad value is reported, and ends nothing" do
     socket = ctx.socket(:DEALER)
     assert_refused(Errno::EINVAL) { socket.sndhwm = -5 }
     assert_refused(Errno::EINVAL) { socket.rcvtimeo = -7 }
@@ -103,7 +103,7 @@ class RbczmqOptionsTest < Godwit::RbczmqCase
     assert_equal [1000, -1], [socket.sndhwm, socket.rcvtimeo]
   end
 
-  test "a high-water mark that comes after the first bind or connect counts for nothing" do
+  test "a high-water mark that is set after the first bind or connect has no effect" do
     push = ctx.bind(:PUSH, spot)
     push.sndhwm = 8
     assert_equal 1000, push.sndhwm

@@ -5,7 +5,7 @@ require_relative "rbczmq_case"
 class RbczmqPollerTest < Godwit::RbczmqCase
   under_gc_stress
 
-  test "an empty one" do
+  test "an empty poller" do
     poller = ZMQ::Poller.new
     assert_equal [0, 0, 0, [], []],
       [poller.poll, poller.poll(0), poller.poll_nonblock, poller.readables, poller.writables]
@@ -39,7 +39,7 @@ class RbczmqPollerTest < Godwit::RbczmqCase
     assert_operator monotonic - started, :>=, 0.03
   end
 
-  test "what was ready is forgotten by the next poll" do
+  test "the next poll forgets earlier ready sockets" do
     push, pull = pair(:PUSH, :PULL)
     poller = ZMQ::Poller.new
     poller.register(pull)
@@ -90,7 +90,7 @@ class RbczmqPollerTest < Godwit::RbczmqCase
     [one, other].each(&:close)
   end
 
-  test "an IO that is broken is told" do
+  test "a broken IO is reported" do
     reader, writer = IO.pipe
     reader.close
     poller = ZMQ::Poller.new
@@ -113,7 +113,7 @@ class RbczmqPollerTest < Godwit::RbczmqCase
     assert_raises(TypeError) { poller.register("x") }
   end
 
-  test "what a type never is does not count" do
+  test "an event that a type never has does not count" do
     push, pull = pair(:PUSH, :PULL)
     poller = ZMQ::Poller.new
     poller.register(push)
@@ -177,7 +177,7 @@ class RbczmqPollerTest < Godwit::RbczmqCase
     assert_equal [pull], poller.readables
   end
 
-  test "a socket that is closed is told" do
+  test "a closed socket is reported" do
     push, pull = pair(:PUSH, :PULL)
     poller = ZMQ::Poller.new
     poller.register(pull)

@@ -4,8 +4,7 @@ require_relative "rbczmq_case"
 
 # Signals, forks, exits: in child processes.
 class RbczmqProcessesTest < Godwit::RbczmqCase
-  # A signal that comes before the wait has begun ends nothing, so this sends it until the block is
-  # done.
+  # A signal before the wait has begun ends nothing, so this sends it until the block is done.
   HEAD = <<~RUBY
     require "godwit/compat/rbczmq"
     require "zmq"
@@ -69,7 +68,7 @@ class RbczmqProcessesTest < Godwit::RbczmqCase
   end
 
   # Ruby runs a handler also between two steps of a wait, and while the wait holds a lock.
-  test "handled signals, one upon another, end waits and leave nothing behind" do
+  test "nested handled signals end waits and leave no state behind" do
     seen = lines(<<~RUBY, deadline: 30)
       trap(:USR1) {}
       pull = context.bind(:PULL, "inproc://a")
@@ -91,7 +90,7 @@ class RbczmqProcessesTest < Godwit::RbczmqCase
   end
 
   test "a handler that destroys the context, closes a socket, stops a loop" do
-    not_on :jruby, "a handler runs in a thread of its own, which may not close another's socket"
+    not_on :jruby, "a handler runs in another thread, which may not close this thread's socket"
     seen = lines(<<~RUBY)
       pull = context.bind(:PULL, "inproc://a")
       once = nil
@@ -116,17 +115,17 @@ class RbczmqProcessesTest < Godwit::RbczmqCase
 
   # Scripts end on Ctrl-C with ZL.remove, ZL.stop and Context#destroy in a trap.
   test "a handler that takes out of a loop and puts into it, makes timers and cancels them" do
-    not_on :jruby, "its handlers run in a thread of their own, which may lock"
+    not_on :jruby, "its handlers run in another thread, which may lock"
     seen = lines(<<~RUBY)
       push = context.bind(:PUSH, "inproc://a")
       pull, other = Array.new(2) { context.connect(:PULL, "inproc://a") }
-      told = []
-      handler = Class.new(ZMQ::Handler) { define_method(:on_readable) { told << recv } }
+      received = []
+      handler = Class.new(ZMQ::Handler) { define_method(:on_readable) { received << recv } }
       change = nil # the handler may run more than once
       trap(:USR1) { change&.call.then { change = nil } }
 
       loop = item = late = nil
-      never = ZMQ::Timer.new(1000, 1) { told << :never }
+      never = ZMQ::Timer.new(1000, 1) { received << :never }
       change = lambda do
         ZL.remove(item)
         ZL.register_readable(other, handler)
@@ -141,9 +140,9 @@ class RbczmqProcessesTest < Godwit::RbczmqCase
       end)
       2.times { |number| push.send(number.to_s) } # one for each
       ticks = 0
-      clock = ZMQ::Timer.new(0.001, 0) { !((ticks += 1) > 20 && told.any?) }
+      clock = ZMQ::Timer.new(0.001, 0) { !((ticks += 1) > 20 && received.any?) }
       loop.register_timer(clock)
-      p loop.start, told.size, pull.recv.class
+      p loop.start, received.size, pull.recv.class
 
       loop.cancel_timer(clock)
       loop.register(item) # works though a trap block removed it
@@ -172,7 +171,7 @@ class RbczmqProcessesTest < Godwit::RbczmqCase
   end
 
   test "a timer that a handler cancels does not fire, though it is due" do
-    not_on :jruby, "its handlers run in a thread of their own, which may lock"
+    not_on :jruby, "its handlers run in another thread, which may lock"
     seen = lines(<<~RUBY)
       handled = false
       timer = ZMQ::Timer.new(0, 1) { puts "fired" }
@@ -188,7 +187,7 @@ class RbczmqProcessesTest < Godwit::RbczmqCase
   end
 
   test "a handler that receives too" do
-    not_on :jruby, "its handlers run in a thread of their own"
+    not_on :jruby, "its handlers run in another thread"
     seen = lines(<<~RUBY)
       inside = []
       pull = context.bind(:PULL, "inproc://a")
@@ -231,7 +230,7 @@ class RbczmqProcessesTest < Godwit::RbczmqCase
     assert_equal "ready\nensured\n", result.stdout
   end
 
-  test "a handler that was set before the context stays, and trap gives it back" do
+  test "a handler that was set before the context stays, and trap returns it" do
     not_on :jruby, "its trap gives back other objects than it took"
     seen = lines(<<~RUBY)
       context.destroy
@@ -247,7 +246,7 @@ class RbczmqProcessesTest < Godwit::RbczmqCase
       seen.reject { |line| line == "\"DEFAULT\"" }
   end
 
-  test "an exception of a handler comes out of recv" do
+  test "recv raises an exception of a handler" do
     seen = lines(<<~RUBY)
       trap(:USR1) { raise "out" }
       pull = context.bind(:PULL, "inproc://a")
@@ -307,7 +306,7 @@ class RbczmqProcessesTest < Godwit::RbczmqCase
     assert_equal %w[false 0 true nil 0], seen
   end
 
-  test "a child may not use what it inherits, and makes its own" do
+  test "a child may not use inherited objects, and can make new ones" do
     not_on :jruby, "JRuby cannot fork"
     seen = lines(<<~RUBY)
       pull = context.bind(:PULL, "tcp://127.0.0.1:*")

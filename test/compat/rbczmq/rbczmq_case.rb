@@ -21,7 +21,7 @@ module Godwit
       [bound, ctx.connect(connector, endpoint.start_with?("tcp") ? bound.last_endpoint : endpoint)]
     end
 
-    # What the block prints on the standard output.
+    # The block's standard output.
     def printed
       old = $stdout
       $stdout = StringIO.new

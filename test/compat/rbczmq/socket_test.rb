@@ -68,7 +68,7 @@ class RbczmqSocketTest < Godwit::RbczmqCase
       req.to_s
   end
 
-  test "close, then nothing goes" do
+  test "after close no method works" do
     rep = ctx.bind(:REP, spot)
     assert_nil rep.close
     frame = ZMQ::Frame("x")
@@ -168,7 +168,7 @@ class RbczmqSocketTest < Godwit::RbczmqCase
     assert_raises(Errno::EINVAL) { socket.broken }
   end
 
-  test "what a type does not have" do
+  test "methods that a type does not have" do
     {PUB: %i[recv recv_nonblock recv_frame recv_frame_nonblock recv_message],
      PUSH: %i[recv recv_nonblock recv_frame recv_frame_nonblock recv_message],
      SUB: %i[send sendm send_frame send_message], PULL: %i[send sendm send_frame send_message],

@@ -24,7 +24,7 @@ class RbczmqStressTest < Godwit::RbczmqCase
       eventually { descriptors < before + 500 } # libzmq frees them later
     end
     assert_equal SOCKETS, opened
-    # Java keeps some of its own until it collects.
+    # Java keeps some descriptors until it collects.
     eventually("the descriptors of closed sockets stay") { descriptors <= before + 100 }
   end
 

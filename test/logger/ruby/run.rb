@@ -3,10 +3,9 @@
 # run.rb FOLDER FORM: the tests of Ruby's Logger (FOLDER: rakelib/support/ruby_logger_tests.rb),
 # where `Logger` means
 #   local    Godwit::Logger as it is: the tests give it nil and IOs
-#   plain    one that sends lines to a reader, which writes them to the device that the test gave
+#   plain a logger that sends lines to a reader, which writes them to the device that the test gave
 #   records  the same with records, from which the reader makes the lines
-# exclusions.yml names the tests that cannot hold and why; one that is not there any more is an
-# error.
+# exclusions.yml names the tests that cannot hold and why; a missing test is an error.
 require "godwit"
 require "stringio"
 require "yaml"
@@ -33,7 +32,7 @@ class Shipped < Godwit::Logger
     super(@pull.last_endpoint, wire: FORM.to_sym, **options)
   end
 
-  # What the block's calls have written by now.
+  # The output of the block's calls so far.
   def written
     arrive
     device, @device = @device, StringIO.new
@@ -71,7 +70,7 @@ SUBJECT = (FORM == "local") ? Godwit::Logger : Shipped
   Object.const_set(name, Class.new(Test::Unit::TestCase) { const_set(:Logger, SUBJECT) })
 end
 
-# Instead of a device put into the logger, what has come through.
+# Replaces a device put into the logger: the lines that have arrived.
 module Written
   def log_raw(logger, name, *arguments, &block)
     logger.written { logger.__send__(name, *arguments, &block) }

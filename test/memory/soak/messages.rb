@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
-# Messages of 0 B to 1 MiB, over tcp and inproc, in all the ways there are: copied and in place, one
-# by one and in batches, of one frame and of several, as Strings, Frames and Messages; some dropped,
-# some closed, some tracked. Ten million in the long form.
+# Messages of 0 B to 1 MiB, over tcp and inproc, with every call: copied and in place, singly and in
+# batches, of one frame and of several, as Strings, Frames and Messages; some dropped, some closed,
+# some tracked. Ten million in the long form.
 require_relative "soak"
 
 SIZES = [
@@ -10,13 +10,13 @@ SIZES = [
   100_000, 300_000, 1 << 20
 ].shuffle(random: Random.new(1))
 BATCH = 100
-# Each String of its own memory: what is sent in place must be let go of, one by one.
+# Each String has its own memory: memory sent in place must be released String by String.
 COMMON = SIZES.map { |size| ("c" * size).freeze }
 FRESH = ->(size) { (size < 60_000) ? COMMON[SIZES.index(size)] : ("f" * size).freeze }
 
-# One link: sends a batch in one way and takes it in another.
+# One link: sends a batch with one method and takes it with another.
 class Link
-  WAYS = %i[one_by_one in_place batch multipart frames messages tracked frame_by_frame].freeze
+  METHODS = %i[one_by_one in_place batch multipart frames messages tracked frame_by_frame].freeze
 
   def initialize(endpoint)
     @pull = Godwit::PULL.bind(endpoint)
@@ -24,8 +24,8 @@ class Link
   end
 
   def round(number, sizes)
-    way = WAYS[number % WAYS.size]
-    send(way, sizes)
+    method = METHODS[number % METHODS.size]
+    send(method, sizes)
   end
 
   private
@@ -94,5 +94,5 @@ links = %w[tcp://127.0.0.1:* inproc://soak].map { |endpoint| Link.new(endpoint) 
 rounds = Soak.rounds(long: 100_000, short: 1200)
 Soak.flat("messages", rounds: rounds, limit: 5) do |number|
   sizes = SIZES.rotate(number * BATCH).first(BATCH)
-  links[number / Link::WAYS.size % 2].round(number, sizes)
+  links[number / Link::METHODS.size % 2].round(number, sizes)
 end

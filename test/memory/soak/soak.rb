@@ -7,9 +7,9 @@ require_relative "../../support/waiters"
 
 Object.include Godwit::TestSupport::Waiters
 
-# What the soak programs share: how memory is measured, and how a program ends. A program does one
+# Shared by the soak programs: the measuring of memory, and the end of a program. A program does one
 # thing very often; its memory is measured after a fifth of the rounds, when Ruby's heap, libzmq's
-# and malloc's have taken what they work with, and at nine more times.
+# and malloc's have taken their working memory, and at nine more times.
 module Soak
   MB = 1_000_000.0
   SAMPLES = 10
@@ -20,10 +20,10 @@ module Soak
 
   module_function
 
-  # Runs the block `rounds` times, ends the process with one line of figures.
+  # Runs the block `rounds` times, prints one line of figures and ends the process.
   # @param limit [Numeric] MB that may come to be held between a fifth of the rounds and the end
-  # @param descriptors [Integer, nil] how many more may be open at the end; nil: not looked at
-  # @param settle [Proc, nil] for what goes on threads of libzmq's: called before each measurement
+  # @param descriptors [Integer, nil] how many more may be open at the end; nil: not checked
+  # @param settle [Proc, nil] for work on libzmq's threads: called before each measurement
   def flat(name, rounds:, limit:, descriptors: 2, settle: nil)
     started = now
     first = nil
@@ -54,9 +54,8 @@ module Soak
     exit!(ok ? 0 : 1)
   end
 
-  # MB of memory that is in use: what the collector and malloc only keep for later is given back
-  # first, since how much that is depends on how many arenas the threads happened to take, and not
-  # on us.
+  # MB of memory that is in use. Memory that the collector and malloc only keep for later is given
+  # back first: its size depends on how many arenas the threads happened to take, and not on us.
   def held
     2.times { GC.start }
     TRIM.call(0)
@@ -66,7 +65,7 @@ module Soak
   def peak = File.read("/proc/self/status")[/VmHWM:\s+(\d+)/, 1].to_i * 1024 / MB
 
   # Closed sockets are reaped by libzmq's thread, and IOs by the collector: so down to `target`, or
-  # what there is after five seconds.
+  # the number after five seconds.
   def open_descriptors(target)
     finish = now + (target ? 5 : 0.5)
     loop do

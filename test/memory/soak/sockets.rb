@@ -12,7 +12,7 @@ settle = -> { sleep(0.3) }
 Soak.flat("sockets", rounds: Soak.rounds(long: 2000, short: 400), limit: 1, descriptors: 2,
   settle: settle) do |number|
   name = "inproc://soak.#{number}"
-  # Two, and a wait that ends by itself: a waiter is kept.
+  # Two, and a wait that ends without an interrupt: a waiter is kept.
   Godwit::PAIR.bind(name, context: context) do |bound|
     Godwit::PAIR.connect(name, context: context) do |connected|
       connected.send("x" * 100)
@@ -20,14 +20,15 @@ Soak.flat("sockets", rounds: Soak.rounds(long: 2000, short: 400), limit: 1, desc
       bound.recv(timeout: 0.0001, exception: false)
     end
   end
-  Godwit::PUSH.connect(pull.last_endpoint, context: context) do |push| # one whose peers are counted
+  # a socket whose peers are counted
+  Godwit::PUSH.connect(pull.last_endpoint, context: context) do |push|
     push.wait_connected(timeout: 10)
     push.send("x")
     pull.recv
   end
   # A socket without a peer.
   Godwit::SUB.connect("tcp://127.0.0.1:1", context: context, subscribe: "a", &:type)
-  waits = Godwit::PULL.new(context: context) # one that is closed under a thread
+  waits = Godwit::PULL.new(context: context) # a socket that is closed during another thread's wait
   thread = Thread.new { waits.recv }
   thread.report_on_exception = false
   until_waiting(waits)

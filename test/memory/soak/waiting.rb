@@ -18,7 +18,7 @@ Soak.flat("waiting", rounds: Soak.rounds(long: 2500, short: 150), limit: 1.5) do
   late.join
   push.send("x")
   served.join
-  fibers = Thread.new do # two are served, one runs out of time or is served too
+  fibers = Thread.new do # two get a message, one times out or gets one too
     Fiber.set_scheduler(Godwit::TestSupport::TinyScheduler.new)
     2.times { Fiber.schedule { pull.recv } }
     Fiber.schedule { pull.recv(timeout: 0.001, exception: false) }
@@ -27,7 +27,7 @@ Soak.flat("waiting", rounds: Soak.rounds(long: 2500, short: 150), limit: 1.5) do
   end
   fibers.join
   nil until pull.recv_nonblock(exception: false) == :wait_readable
-  if number % 25 == 0 # a socket of its own, whose waiters go with it
+  if number % 25 == 0 # its own socket, whose waiters go with it
     Godwit::PULL.bind("inproc://soak.own", context: context) do |own|
       threads = Array.new(10) { Thread.new { own.recv } }
       until_waiting(own, 10)

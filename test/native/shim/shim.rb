@@ -5,8 +5,8 @@ require "rbconfig"
 
 module Godwit
   module TestSupport
-    # Builds windows.c once a run, and starts children with it in front of libzmq. It brings libzmq
-    # with it: the FFI backend, which asks one library for its functions, is given the shim for it.
+    # Builds windows.c once a run, and starts children with it in front of libzmq. The shim loads
+    # libzmq: the FFI backend, which takes its functions from one library, gets the shim for it.
     module Shim
       SOURCE = File.join(__dir__, "windows.c")
 
@@ -29,7 +29,7 @@ module Godwit
         end
       end
 
-      # @return [Hash] environment of a child whose moments are that wide
+      # @return [Hash] environment of a child with moments of that length
       def self.windows(**microseconds)
         {"LD_PRELOAD" => path, "GODWIT_LIBZMQ" => path}.merge(
           microseconds.to_h { |name, value| ["WINDOW_#{name.upcase}", value.to_s] }

@@ -8,8 +8,7 @@ module Godwit
         summary "Sends a record, or each line of standard input as one."
         usage "log send ENDPOINT [options] [MESSAGE…]"
 
-        # What --level takes.
-        LEVELS = %w[debug info warn error fatal unknown].freeze
+        LEVELS = %w[debug info warn error fatal unknown].freeze # what --level takes
         # Values of --payload that are no text.
         LITERAL = /\A(?:-?(?:0|[1-9]\d*)(?:\.\d+)?|true|false|null)\z/
         # Bytes; a longer line is sent as several records, so that it does not fill the memory.
@@ -45,14 +44,12 @@ module Godwit
             block_timeout: @patience, **options.slice(:host, :durable), **client_security)
           log.tagged(*options[:tag]) { write(log, arguments.drop(1)) }
           log.close # which prints what could not be sent
-          all_sent?(log.stats) ? EXIT[:ok] : EXIT[:failed]
+          stats = log.stats
+          # A durable writer's last error does not matter once all is acknowledged.
+          sent = (stats.dropped + stats.queued).zero? && (options[:durable] || !stats.last_error)
+          sent ? EXIT[:ok] : EXIT[:failed]
         ensure
           log&.close
-        end
-
-        # A durable writer's last error does not matter once all is acknowledged.
-        def all_sent?(stats)
-          stats.dropped.zero? && stats.queued.zero? && (options[:durable] || stats.last_error.nil?)
         end
 
         def write(log, words)

@@ -138,7 +138,7 @@ module Godwit
         # @param form [:json, nil] nil: the lines of a file
         # @yield when the reader of the output has closed it
         def initialize(io, form = nil, &closed)
-          require_relative "../../logger/lines"
+          require_relative "../../logger"
           @io = io
           @form = form
           @closed = closed
@@ -146,15 +146,11 @@ module Godwit
           @written = 0
         end
 
-        # @return [Integer] records written
         attr_reader :written
-
         # @return [Float] seconds at the end; a blocked pipe must not delay the process's exit
         def patience = 0.4
-
         def path = "standard output"
 
-        # @raise [SystemCallError] as IO#syswrite
         def write(records)
           lines = records.map { |record| line(record) }
           index = 0

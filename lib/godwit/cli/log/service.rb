@@ -9,7 +9,6 @@ module Godwit
       class Service
         SIGNALS = %w[INT TERM HUP].freeze
 
-        # @param verbose [Boolean] whether to print connections and disconnections
         def initialize(verbose)
           @verbose = verbose
           @signals = Thread::Queue.new # a trap handler may push to it
@@ -17,7 +16,6 @@ module Godwit
 
         # @yieldparam signals [Thread::Queue] an error in it ends the process
         # @yieldreturn [Array] the broadcaster, and its sink and receiver or nil
-        # @return [Integer] exit status
         def run
           before = SIGNALS.to_h { |name| [name, trap(name) { @signals << name }] }
           @broadcaster, @file, @receiver = yield @signals
@@ -36,7 +34,12 @@ module Godwit
         private
 
         def obey
-          waiter = Thread.new { wait }
+          waiter = Thread.new do # the broadcaster ends by itself only after an error
+            @broadcaster.wait
+            @signals << StateError.new("the broadcaster has ended", operation: :log)
+          rescue => error
+            @signals << error
+          end
           loop do
             case (word = @signals.pop)
             when "HUP" then reopen
@@ -46,14 +49,6 @@ module Godwit
           end
         ensure
           waiter.kill
-        end
-
-        # The broadcaster ends by itself only after an error.
-        def wait
-          @broadcaster.wait
-          @signals << StateError.new("the broadcaster has ended", operation: :log)
-        rescue => error
-          @signals << error
         end
 
         def reopen

@@ -87,7 +87,6 @@ module Godwit
         end
 
         def number(count) = Logger::Summary.number(count)
-
         def duration(seconds) = Logger::Summary.duration([seconds, 0].max * 1e9)
       end
     end

@@ -8,8 +8,7 @@ module Godwit
         summary "Shows the chosen records as they come."
         usage "log tail ENDPOINT [options]"
 
-        # What --color takes.
-        COLOR = %w[auto always never].freeze
+        COLOR = %w[auto always never].freeze # what --color takes
         CHOICES = %i[level prog host tag].freeze # choices that the broadcaster knows too
         private_constant :CHOICES
 
@@ -123,9 +122,6 @@ module Godwit
       # Shows what a reader receives, until a count or a time is reached.
       # @private
       class Follow
-        # @param count [Integer, nil] how many to show
-        # @param timeout [Float, nil] seconds
-        # @param stats [Boolean] whether to print statistics each second
         def initialize(reader, filter, view, io, count: nil, timeout: nil, stats: false)
           @reader = reader
           @filter = filter
@@ -139,7 +135,6 @@ module Godwit
         end
 
         # @param records [Array<Logger::Record>] shown first; they are skipped if they come again
-        # @return [Integer] exit status
         def run(records)
           records.each { |record| show(record) }
           records.each { |record| @shown[record.writer] = record.seq unless record.plain? }
@@ -155,7 +150,6 @@ module Godwit
         private
 
         def done? = @left&.zero?
-
         def late? = @finish && Timeout.now >= @finish
 
         # The output is flushed before the process waits.

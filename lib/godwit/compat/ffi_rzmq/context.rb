@@ -15,7 +15,6 @@ module ZMQ
     # @return [Handle, nil] stands in for libzmq's context; nil once it is terminated
     attr_reader :context
     alias_method :pointer, :context
-    # @return [Integer] as given
     attr_reader :io_threads, :max_sockets
 
     # @return [Context, nil] nil where {#initialize} raises
@@ -27,7 +26,6 @@ module ZMQ
 
     # @param opts [Hash, Integer] `io_threads:` (1) and `max_sockets:` (1023); an Integer is the
     #   number of I/O threads
-    # @raise [ContextError]
     def initialize(opts = {})
       opts = {io_threads: opts} unless opts.respond_to?(:empty?)
       @io_threads = opts[:io_threads] || IO_THREADS_DFLT
@@ -44,7 +42,6 @@ module ZMQ
     # Ends all calls on its sockets, now and later: they return -1, with ETERM. Waits at most
     # {PATIENCE} until other threads have closed the sockets that they used last, and closes the
     # others. Then waits until all messages are sent, at most for the sockets' linger.
-    # @return [Integer] 0
     def terminate
       godwit, @godwit = @godwit, nil
       @context = nil
@@ -57,21 +54,16 @@ module ZMQ
       0
     end
 
-    # @param type [Integer] such as `REQ`
     # @return [Socket, nil] nil where {Socket#initialize} raises
     def socket(type) = Socket.create(self, type)
 
-    # @private
-    # @return [Array<Socket>]
+    # @private -- and so are the methods below
     def open_sockets
       Socket::LIVE.to_a.select { |socket| socket.godwit && socket.context.equal?(self) }
     end
 
-    # @private
     # @return [Godwit::Context, nil] nil once it is terminated
     attr_reader :godwit
-
-    # @private
     def terminated? = @godwit.nil?
   end
 end

@@ -5,7 +5,6 @@ module ZMQ
   # one of them is closed. `Thread#kill`, `Timeout` and Ctrl-C end it too. No other call may use the
   # sockets meanwhile.
   class Device
-    # @return [nil]
     attr_reader :device
 
     # @return [Device, nil] nil where {#initialize} raises
@@ -15,10 +14,7 @@ module ZMQ
       nil
     end
 
-    # @param frontend [Socket] neither REQ nor REP
-    # @param backend [Socket] neither REQ nor REP
     # @param capture [Socket, nil] gets a copy of each message
-    # @raise [ArgumentError] for anything else
     def initialize(frontend, backend, capture = nil)
       {"frontend" => frontend, "backend" => backend}.each do |name, socket|
         next if socket.is_a?(Socket)

@@ -1,7 +1,5 @@
 # frozen_string_literal: true
 
-require_relative "monitors"
-
 # The functions of libzmq that programs call beside `ZMQ`. Any other raises
 # {ZMQ::NotSupportedError}.
 module LibZMQ
@@ -14,37 +12,24 @@ module LibZMQ
   class << self
     # @return [Hash{Symbol => Integer}] `:major`, `:minor`, `:patch` of the running libzmq
     def version = %i[major minor patch].zip(Godwit::Backend::IMPLEMENTATION.libzmq_version).to_h
-
-    # @return [Integer] such as 40304
     def version_number = version.values.inject { |number, part| number * 100 + part }
-
-    # @return [String] such as "4.3.4"
     def version_string = version.values.join(".")
     def version3? = version[:major] == 3
     def version4? = version[:major] == 4
 
     # Writes an int to each FFI::Pointer.
-    # @return [nil]
     def zmq_version(major, minor, patch)
       [major, minor, patch].zip(version.values) { |pointer, number| pointer.write_int(number) }
       nil
     end
 
-    # @return [Integer] see {ZMQ::Util.errno}
     def zmq_errno = ZMQ::Util.errno
 
-    # @return [FFI::Pointer] to the words
-    # @raise [ZMQ::NotSupportedError] without the gem ffi
     def zmq_strerror(errno)
       Godwit::Compat::FFIRzmq.ffi::MemoryPointer.from_string(Failures.words(errno))
     end
 
-    # @param feature [String] such as "curve"
-    # @return [Integer] 1 or 0
     def zmq_has(feature) = Godwit.has?(feature) ? 1 : 0
-
-    # @param context [ZMQ::Handle] a context's pointer
-    # @return [Integer] 0
     def terminate_context(context) = context.owner.terminate
     alias_method :zmq_ctx_term, :terminate_context
     alias_method :zmq_ctx_destroy, :terminate_context
@@ -52,20 +37,15 @@ module LibZMQ
 
     # Sends a socket's events, in libzmq's format, to a PAIR of the same context that connects to
     # the endpoint. A slow reader delays nothing.
-    # @param socket [ZMQ::Handle] a socket's pointer
     # @param endpoint [String, nil] such as "inproc://monitor"; nil ends the monitor
-    # @param events [Integer] such as `ZMQ::EVENT_ALL`
     # @return [Integer] 0 or -1
     def zmq_socket_monitor(socket, endpoint, events)
-      Godwit::Compat::FFIRzmq::Monitors.start(
-        ZMQ::Handle.owner_of(socket, ZMQ::Socket), endpoint, events
-      )
+      owner = ZMQ::Handle.owner_of(socket, ZMQ::Socket)
+      Godwit::Compat::FFIRzmq::Monitors.start(owner, endpoint, events)
     end
 
     # Passes messages between two sockets as {ZMQ::Device} does, until their context is terminated
     # or one of them is closed. With one socket on both sides it echoes (a REP).
-    # @param frontend [ZMQ::Handle] a socket's pointer
-    # @param backend [ZMQ::Handle] a socket's pointer
     # @param capture [ZMQ::Handle, nil] gets a copy of each message
     # @return [Integer] -1, with the errno of the end
     def zmq_proxy(frontend, backend, capture = nil)
@@ -78,10 +58,8 @@ module LibZMQ
 
     def method_missing(name, *)
       return super unless name.start_with?("zmq_")
-      raise ZMQ::NotSupportedError.new(
-        name.to_s, -1, ZMQ::ENOTSUP,
-        "Godwit has no #{name}: call the method of ZMQ::Socket, Context or Message"
-      )
+      raise ZMQ::NotSupportedError.new(name.to_s, -1, ZMQ::ENOTSUP,
+        "Godwit has no #{name}: call the method of ZMQ::Socket, Context or Message")
     end
 
     def respond_to_missing?(*) = false

@@ -8,7 +8,6 @@ module ZMQ
     EMPTY = "".b.freeze
     private_constant :EMPTY
 
-    # @param message [String, nil] its bytes
     # @return [Message, nil] nil where {#initialize} raises
     def self.create(message = nil)
       new(message)
@@ -17,8 +16,6 @@ module ZMQ
     end
 
     # @private
-    # @param thing [Message, Handle, #address]
-    # @return [Message, nil]
     def self.of(thing)
       return thing if thing.is_a?(Message)
       thing = thing.address if !thing.is_a?(Handle) && thing.respond_to?(:address)
@@ -41,10 +38,6 @@ module ZMQ
       copy_in_bytes(string, string.bytesize) if string
     end
 
-    # @param len [Integer] how many of them
-    # @return [Integer] 0
-    # @raise [TypeError] unless it is a String
-    # @raise [IndexError] when it has fewer bytes
     def copy_in_bytes(bytes, len)
       unless bytes.is_a?(String)
         raise TypeError, "copy_in_bytes takes a String, not #{bytes.inspect}"
@@ -61,7 +54,6 @@ module ZMQ
       @address ||= Handle.new(self, object_id) unless @closed
     end
     alias_method :pointer, :address
-
     # Takes a copy of another message's bytes.
     # @return [Integer] 0 or -1
     def copy(source) = take_from(source) { |other| other.content.dup }
@@ -76,21 +68,16 @@ module ZMQ
       end
     end
 
-    # @return [Integer] bytes
-    # @raise [MessageError] when it is closed
     def size = content.bytesize
 
     # A copy of the bytes, made at the first call. It lives as long as this message, and what the
     # program writes there is sent.
-    # @return [FFI::Pointer, Bytes] Bytes without the gem ffi
-    # @raise [MessageError] when it is closed
     def data
       bytes = content
       @data ||= Godwit::Compat::FFIRzmq.memory(bytes.to_s)
     end
 
     # @return [String] a copy of the bytes, binary
-    # @raise [MessageError] when it is closed
     def copy_out_string
       bytes = content
       return @data.read_bytes(bytes.bytesize) if @data
@@ -98,7 +85,6 @@ module ZMQ
     end
 
     # Frees the memory. A second call does nothing.
-    # @return [Integer] 0
     def close
       release
       @content = nil
@@ -107,7 +93,6 @@ module ZMQ
       0
     end
 
-    # @param property [Integer] `MORE`; 2, the peer's descriptor
     # @return [Integer] its value, or -1
     def get(property)
       return Failures.note(EFAULT) if @closed
@@ -123,29 +108,22 @@ module ZMQ
 
     # @return [Boolean] whether it was received with more parts to follow
     def more? = @more
-
     # libzmq has no property that can be set.
-    # @return [Integer] -1
     def set(_property, _value) = Failures.note(EINVAL)
 
-    # @private
-    # @return [String, Godwit::Frame]
+    # @private -- and so are the methods below
     def content
       return @content if @content
       raise MessageError.new("zmq_msg_data", -1, EFAULT, "this message was closed: make a new one")
     end
 
-    # @private
-    # @return [String, Godwit::Frame] what is sent
     def outgoing
       return content unless @data
       @data.read_bytes(content.bytesize).freeze # the program may have written there
     end
 
-    # @private
     def closed? = @closed
 
-    # @private
     def fill(content, more)
       release
       @closed = false
@@ -153,7 +131,6 @@ module ZMQ
       @more = more
     end
 
-    # @private
     # Drops the bytes after they were sent or moved.
     def empty
       @content = EMPTY

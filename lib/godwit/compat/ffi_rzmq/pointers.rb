@@ -5,17 +5,13 @@ module ZMQ
   # take it as a pointer.
   # @private
   class Handle
-    # @return [Context, Socket, Message]
-    attr_reader :owner
-    # @return [Integer]
-    attr_reader :address
+    attr_reader :owner, :address
 
     def initialize(owner, address)
       @owner = owner
       @address = address
     end
 
-    # @param thing [Object] a handle, or its owner
     # @return [Object, nil] the owner, if it is of this class
     def self.owner_of(thing, klass)
       thing = thing.owner if thing.is_a?(Handle)
@@ -23,13 +19,10 @@ module ZMQ
     end
 
     alias_method :to_i, :address
-
     def null? = false
     def to_ptr = Godwit::Compat::FFIRzmq.ffi::Pointer.new(address)
-
     def ==(other) = other.is_a?(Handle) && other.owner.equal?(owner)
     alias_method :eql?, :==
-
     def hash = owner.object_id.hash
     def inspect = "#<#{self.class} #{owner.class} 0x#{address.to_s(16)}>"
   end
@@ -42,27 +35,21 @@ module ZMQ
     end
 
     # @param length [Integer, nil] nil: up to the first NUL
-    # @return [String] binary
     def read_string(length = nil) = length ? get_bytes(0, length) : @bytes[/\A[^\0]*/n]
-
-    # @return [String] binary
     def read_bytes(length) = get_bytes(0, length)
 
-    # @return [String] binary
     def get_bytes(offset, length)
       check(offset, length)
       @bytes.byteslice(offset, length)
     end
 
     # @param string [String] replaces as many bytes
-    # @return [self]
     def put_bytes(offset, string)
       check(offset, string.bytesize)
       @bytes[offset, string.bytesize] = string.b
       self
     end
 
-    # @return [Boolean] false
     def null? = false
 
     private

@@ -5,19 +5,10 @@ module ZMQ
   # an IO, the number of a descriptor, an object whose method `posix_fileno` returns one, or an
   # object whose method `io` returns one of these.
   class PollItem
-    # @return [Object] as registered
-    attr_accessor :pollable
-    # @return [Integer] of `POLLIN`, `POLLOUT` and `POLLERR`
-    attr_accessor :events
-    # @return [Socket, nil]
-    attr_reader :target
-    # @return [IO, nil]
-    attr_reader :io
+    attr_accessor :pollable, :events
+    attr_reader :target, :io
     # @private
     attr_writer :revents
-
-    # @return [PollItem]
-    # @raise [TypeError] when it cannot be watched
     def self.from_pollable(pollable) = new.watch(pollable)
 
     # An item that watches nothing.
@@ -27,7 +18,6 @@ module ZMQ
     end
 
     # @private
-    # @return [self]
     def watch(pollable)
       @pollable = thing = pollable
       thing = thing.socket if !thing.is_a?(Socket) && thing.respond_to?(:socket)
@@ -40,15 +30,10 @@ module ZMQ
       raise TypeError, "a poller takes sockets, IOs and descriptors, not #{pollable.inspect}"
     end
 
-    # @return [Handle, nil] the socket's pointer
     def socket = @target&.socket
-
-    # @return [Integer, nil] the descriptor
     def fd = @io&.fileno
-
     # @return [Boolean] as found by the last poll
     def readable? = @revents.anybits?(POLLIN)
-
     # @return [Boolean] as found by the last poll
     def writable? = @revents.anybits?(POLLOUT)
 
@@ -58,7 +43,6 @@ module ZMQ
     end
 
     # @private
-    # @return [Godwit::Socket, IO] what Godwit's poller watches
     def godwit = @target ? @target.godwit : @io
 
     # @private
@@ -89,21 +73,16 @@ module ZMQ
       @items = {}
     end
 
-    # @return [PollItem, nil]
     def get(pollable) = @items[pollable]
     alias_method :[], :get
 
-    # @return [PollItem]
     def <<(item)
       @items[item.pollable] = item
     end
     alias_method :push, :<<
-
-    # @return [Boolean] whether it was registered
     def delete(pollable) = !@items.delete(pollable).nil?
 
     # @yieldparam item [PollItem]
-    # @return [self]
     def each(&block)
       @items.values.each(&block)
       self

@@ -29,13 +29,10 @@ module ZMQ
       target ? target.note(error) : Failures.note(Failures.errno_of(error))
     end
 
-    # @return [Integer] {#poll} without waiting
     def poll_nonblock = poll(0)
 
-    # @param pollable [Object] see {PollItem}
     # @param events [Integer] of `POLLIN` and `POLLOUT`, added to those registered before
     # @return [Integer, nil] all events registered for it; nil for no object or no event
-    # @raise [TypeError] when it cannot be watched
     def register(pollable, events = POLLIN | POLLOUT)
       return if pollable.nil? || events.zero?
       item = @items[pollable] || (@items << PollItem.from_pollable(pollable))
@@ -45,7 +42,6 @@ module ZMQ
     end
 
     # @param events [Integer] to remove; without a remaining event the object is deleted
-    # @return [Boolean, nil] whether one of the events was registered
     def deregister(pollable, events)
       return unless pollable
       item = @items[pollable]
@@ -62,13 +58,11 @@ module ZMQ
     def deregister_readable(pollable) = deregister(pollable, POLLIN)
     def deregister_writable(pollable) = deregister(pollable, POLLOUT)
 
-    # @return [Boolean] whether it was registered
     def delete(pollable)
       forget
       @items.delete(pollable)
     end
 
-    # @return [Integer] how many are registered
     def size = @items.size
     def inspect = @items.inspect
     alias_method :to_s, :inspect

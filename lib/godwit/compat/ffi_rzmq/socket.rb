@@ -20,7 +20,6 @@ module ZMQ
 
     # @return [Handle, nil] stands in for libzmq's socket; nil once it is closed
     attr_reader :socket
-    # @return [String] its type, such as "REQ"
     attr_reader :name
 
     # @return [Socket, nil] nil where {#initialize} raises
@@ -30,8 +29,6 @@ module ZMQ
       nil
     end
 
-    # @param context [Context, Handle] a context, or its pointer
-    # @param type [Integer] such as `REQ`
     # @param opts [Hash] `receiver_class:` what {#recvmsgs} and {#recv_multipart} make; default
     #   {Message}
     # @raise [ContextError] when the context is terminated or full, or there is no such type
@@ -54,7 +51,6 @@ module ZMQ
       refused(errno_of(error), error.message)
     end
 
-    # @param address [String] such as "tcp://127.0.0.1:5555"
     def bind(address) = attach(:bind, address)
     def connect(address) = attach(:connect, address)
     def unbind(address) = detach(:unbind, :disconnect, address)
@@ -62,7 +58,6 @@ module ZMQ
 
     # Closes the socket, which goes on sending in the background for its linger. A second call does
     # nothing.
-    # @return [Integer] 0
     def close
       godwit, @godwit = @godwit, nil
       @socket = nil
@@ -74,33 +69,22 @@ module ZMQ
       0 # the parent process closes it
     end
 
-    # @private
+    # @private -- and so are the methods below
     # @return [Godwit::Socket, nil] nil once it is closed
     attr_reader :godwit
-    # @private
     attr_reader :context
-
-    # @private
     # @return [Boolean] whether it holds parts of a partly received message
     def rest? = !@rest.empty?
-
-    # @private
     # @return [Boolean] whether it is open, and another living thread used it last
     def used_elsewhere? = !@godwit.nil? && !@user.equal?(Thread.current) && @user.alive?
-
-    # @private
     # Remembers the thread that uses it.
     def use = @user = Thread.current
 
-    # @private
-    # @param monitor [Godwit::Monitor, nil] takes the place of the last one
     def monitor=(monitor)
       @monitor&.close
       @monitor = monitor
     end
 
-    # @private
-    # @return [Integer] -1
     def note(error) = failed(errno_of(error))
 
     private

@@ -1,23 +1,43 @@
 # frozen_string_literal: true
 
 module ZMQ
+  # Raised by {Util.error_check} and by constructors.
+  class ZeroMQError < StandardError
+    # @return [String] the function of libzmq that failed, such as "zmq_bind"
+    attr_reader :source
+    attr_reader :result_code, :error_code
+
+    def initialize(source, result_code, error_code, message)
+      @source = source
+      @result_code = result_code
+      @error_code = error_code
+      super("msg [#{message}], error code [#{error_code}], rc [#{result_code}]")
+    end
+  end
+
+  # This libzmq, or Godwit's layer, lacks the function.
+  class NotSupportedError < ZeroMQError; end
+
+  # A context failed, or a socket could not be made in one.
+  class ContextError < ZeroMQError
+    def einval? = error_code == EINVAL
+    def eterm? = error_code == ETERM
+  end
+
+  # A {Message} failed.
+  class MessageError < ZeroMQError
+    def enomem? = error_code == ENOMEM
+  end
+
   # Return codes and errnos.
   class Util
     class << self
-      # @param code [Integer] what a call returned
-      # @return [Boolean] whether the call succeeded
       def resultcode_ok?(code) = code >= 0
-
       # @return [Integer] errno of this thread's last failure; 0 before the first
       def errno = Failures.last
-
-      # @return [String] {errno} in words
       def error_string = Failures.words(errno)
 
       # @param source [String] the function of libzmq, such as "zmq_bind"
-      # @param code [Integer] what the function returned
-      # @return [true]
-      # @raise [ContextError, MessageError, ZeroMQError] when the code is -1
       def error_check(source, code)
         return true unless code == -1
         klass =
@@ -30,7 +50,6 @@ module ZMQ
       end
 
       # @return [Array(String, String)] a new public and secret CURVE key, 40 characters of Z85 each
-      # @raise [NotSupportedError] when this libzmq has no CURVE
       def curve_keypair
         pair = Godwit::Curve.keypair
         [pair.public_key, pair.secret_key]
@@ -40,11 +59,8 @@ module ZMQ
       end
 
       # Binds a socket to a free port between 10,000 and 65,533.
-      # @param host [String] an address of this machine
-      # @param max_tries [Integer]
       # @param socket [Socket, nil] nil: a subclass's method `socket` returns it
       # @return [Integer, nil] the port; nil when none was free
-      # @raise [ArgumentError] without a socket
       def bind_to_random_tcp_port(host = "127.0.0.1", max_tries = 500, socket: nil)
         socket ||= respond_to?(:socket) && self.socket
         raise ArgumentError, "bind_to_random_tcp_port: which socket? (give socket:)" unless socket

@@ -21,20 +21,14 @@ module ZMQ
   Failures = Godwit::Compat::FFIRzmq::Failures
   private_constant :Failures
 
-  # @return [String]
   def self.version = VERSION
-
-  # @param parts [Array<String>] joined to `LIBPATH`
   def self.libpath(*parts) = File.join(LIBPATH, *parts.flatten)
-
-  # @param parts [Array<String>] joined to `PATH`
   def self.path(*parts) = File.join(PATH, *parts.flatten)
 end
 
 require_relative "constants"
 require_relative "lib_zmq"
 require_relative "pointers"
-require_relative "errors"
 require_relative "util"
 require_relative "context"
 require_relative "message"

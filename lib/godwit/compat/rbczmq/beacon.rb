@@ -14,7 +14,7 @@ module ZMQ
     end
 
     class << self
-      # @private
+      # @private -- and so are the methods below
       # Takes the first interface that broadcasts; where there is none, "*", as CZMQ does.
       def make(port)
         port = free_port if port.zero?
@@ -23,7 +23,6 @@ module ZMQ
         Godwit::Beacon.new(port, noecho: false, interface: "*")
       end
 
-      # @private
       # The pipe's thread waits until the beacon is closed.
       def finalizer(godwit)
         pid = Process.pid
@@ -44,7 +43,6 @@ module ZMQ
     # @return [String] the address that it sends from; "" when no interface can broadcast
     def hostname = with_error_translation { @godwit.hostname }
 
-    # @param milliseconds [Integer] between two broadcasts
     def interval=(milliseconds)
       Arguments.type(milliseconds, Integer)
       with_error_translation { @godwit.interval = milliseconds / 1000.0 }
@@ -60,20 +58,15 @@ module ZMQ
     # Broadcasts now and at each interval.
     # @param payload [String] 1 to 255 bytes
     def publish(payload) = call(:publish, payload)
-
     # Ends {#publish}.
     def silence = call(:silence)
-
     # Receives the payloads that start with the prefix.
     # @param prefix [String, nil] nil: all
     def subscribe(prefix) = call(:subscribe, prefix.nil? ? "" : prefix)
-
     # Ends {#subscribe}.
     def unsubscribe = call(:unsubscribe)
-
     # Receives two frames for each broadcast: the sender's address and the payload. The pipe belongs
     # to the thread of the first call.
-    # @return [Socket::Pair] always the same, bound
     def pipe = with_error_translation { (@pipe ||= Pipe.new(@godwit)).socket }
 
     # Ends the beacon and its pipe. A second call does nothing.
@@ -107,7 +100,6 @@ module ZMQ
       @lock = Mutex.new
 
       class << self
-        # @return [String] an endpoint of its own
         def endpoint = "inproc://godwit-rbczmq-beacon-#{@lock.synchronize { @count += 1 }}"
 
         # The thread must keep neither the Beacon nor its socket, so this method sees neither.
@@ -122,7 +114,6 @@ module ZMQ
         end
       end
 
-      # @return [Socket::Pair]
       attr_reader :socket
 
       def initialize(beacon)

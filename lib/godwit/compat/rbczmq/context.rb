@@ -21,13 +21,10 @@ module ZMQ
         context
       end
 
-      # @return [Context, nil] this process's
       def current = Context.live[Process.pid]
-
-      # @private
+      # @private -- and so are the methods below
       attr_reader :live
 
-      # @private
       def register(context, place)
         Interrupts.locked(@lock) do
           first = @live[Process.pid]
@@ -41,7 +38,6 @@ module ZMQ
         context
       end
 
-      # @private
       # Takes no lock, since a trap handler may destroy a context.
       def forget(context)
         @live = {} if @live[Process.pid].equal?(context)
@@ -69,8 +65,6 @@ module ZMQ
       @lingering = milliseconds
     end
 
-    # @param type [Symbol, Integer] such as :REP or ZMQ::REP
-    # @return [Socket]
     def socket(type)
       alive!
       Arguments.type(type, Integer, Symbol)
@@ -79,10 +73,7 @@ module ZMQ
       Failures.translated { klass.open(self, @godwit) }
     end
 
-    # @return [Socket] bound to the endpoint
     def bind(type, endpoint) = attached(type) { |socket| socket.bind(endpoint) }
-
-    # @return [Socket] connected to the endpoint
     def connect(type, endpoint) = attached(type) { |socket| socket.connect(endpoint) }
 
     # Closes every socket, also those of other threads, and waits until they have sent what their
@@ -97,11 +88,9 @@ module ZMQ
     end
 
     def inspect = "#<#{self.class}#{" destroyed" if @destroyed}>"
-
-    # @private
+    # @private -- and so are the methods below
     def destroyed? = @destroyed
 
-    # @private
     def alive!
       raise Failures.destroyed(Context, self) if @destroyed
       return if Process.pid == @pid
@@ -109,18 +98,15 @@ module ZMQ
         "make one in this process"
     end
 
-    # @private
     # @return [Boolean] whether no other socket's monitor has this endpoint
     def reserve_monitor(endpoint, owner)
       Interrupts.locked(@lock) { (@monitors[endpoint] ||= owner) == owner }
     end
 
-    # @private
     def release_monitor(endpoint, owner)
       @lock.synchronize { @monitors.delete(endpoint) if @monitors[endpoint] == owner }
     end
 
-    # @private
     def _open(place)
       @place = place
       @pid = Process.pid

@@ -22,14 +22,12 @@ module Godwit
         module_function
 
         # Calls the block, and raises rbczmq's error for Godwit's.
-        # @param socket [::ZMQ::Socket, nil] the socket that the call belongs to
         def translated(socket = nil)
           yield
         rescue Error => error
           fail_with(error, socket)
         end
 
-        # @param error [Error] Godwit's
         def fail_with(error, socket = nil)
           note(error)
           socket&.alive!
@@ -65,7 +63,6 @@ module Godwit
           Thread.current.thread_variable_set(:godwit_rbczmq_errno, number || Errno::EINVAL::Errno)
         end
 
-        # @return [::ZMQ::Error]
         def misuse(error, socket)
           ::ZMQ::Error.new(
             case error
@@ -92,7 +89,6 @@ module Godwit
           )
         end
 
-        # @return [String] identifies an object
         def address(object) = format("0x%016x", object.__id__)
 
         # @return [String] file and line of the script's call
@@ -100,6 +96,25 @@ module Godwit
           place = caller_locations.find { |one| !one.absolute_path.to_s.start_with?(FOLDER) }
           place ? "#{place.path}:#{place.lineno}" : "?"
         end
+      end
+
+      # Raises TypeError for arguments of a wrong class, as rbczmq does.
+      # @private
+      module Arguments
+        module_function
+
+        def type(value, *classes)
+          return value if classes.any? { |klass| klass === value }
+          raise ::TypeError, "wrong argument type #{value.class} (expected #{classes.join(" or ")})"
+        end
+
+        def boolean(value)
+          return value if value == true || value == false
+          raise ::TypeError, "wrong argument #{value.inspect} (expected true or false)"
+        end
+
+        # Takes any object with to_str.
+        def string(value) = String.try_convert(value) || type(value, String)
       end
     end
   end

@@ -14,7 +14,6 @@ module ZMQ
     private_constant :GONE
 
     class << self
-      # @raise [TypeError] for a subclass
       def new(data = nil)
         raise TypeError, "ZMQ::Frame has no subclasses" unless equal?(Frame)
         of(data.nil? ? "" : Arguments.type(data, String).b, false)
@@ -27,36 +26,27 @@ module ZMQ
     # @private
     # @return [Message, nil] the message that the frame belongs to
     attr_accessor :message
-
-    # @return [Integer, nil] bytes
     def size = @data&.bytesize
-
     # @return [String, nil] a copy of the bytes
     def data = @data&.b
     alias_method :to_s, :data
     alias_method :to_str, :data
-
     # @return [String, nil] the bytes as hexadecimal digits
     def strhex = @data&.unpack1("H*")&.upcase
-
     # @return [Boolean, nil] whether the message has more frames behind this one, which was received
     def more? = @data && @more
     def gone? = @data.nil?
-
     # @return [Frame] with the same bytes, in no message
     def dup = Frame.of(bytes, @more)
     alias_method :clone, :dup
-
     # Compares with the String up to its first NUL.
     def data_equals?(string) = bytes == (Arguments.type(string, String).b[/\A[^\0]*/n] || "")
 
-    # @return [Boolean] whether the bytes are the same
     def ==(other)
       Arguments.type(other, Frame)
       equal?(other) || bytes == other.bytes
     end
     alias_method :eql?, :==
-
     def hash = @data.hash
 
     # Compares sizes only.
@@ -89,19 +79,16 @@ module ZMQ
 
     def inspect = "#<#{self.class}#{gone? ? " gone" : " #{line}"}>"
 
-    # @private
-    # @raise [Error] when the frame is gone
+    # @private -- and so are the methods below
     def here!
       raise Error, GONE if gone?
     end
 
-    # @private
     def bytes
       here!
       @data
     end
 
-    # @private
     # @return [String] the bytes to send
     # @raise [Error] when the frame is gone, or belongs to a message
     def hand_out
@@ -109,19 +96,15 @@ module ZMQ
       @data
     end
 
-    # @private
     def gone!
       @data = @message = nil
     end
 
-    # @private
-    # @return [String] as CZMQ prints frames
     def line
       text = @data.match?(/[^\x20-\x7e]/n) ? strhex[0, 70] : @data[0, 70]
       format("[%03d] %s%s", @data.bytesize, text, (@data.bytesize > 70) ? "..." : "")
     end
 
-    # @private
     def _open(data, more)
       @data = data
       @more = more

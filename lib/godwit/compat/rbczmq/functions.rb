@@ -7,21 +7,14 @@ module ZMQ
 
   module_function
 
-  # @return [Frame]
   def Frame(data = nil) = Frame.new(data)
 
-  # @return [Message] of Strings
   def Message(*strings)
     strings.each_with_object(Message.new) { |string, message| message.addstr(string) }
   end
 
-  # @return [Pollitem]
   def Pollitem(pollable, events = nil) = Pollitem.new(pollable, events)
-
-  # @return [Context, nil] this process's
   def context = Context.current
-
-  # @return [Loop] always the same
   def loop = ZMQ.instance_variable_get(:@loop) || ZMQ.instance_variable_set(:@loop, Loop.new)
 
   # IO.select for sockets and IOs.
@@ -37,10 +30,7 @@ module ZMQ
     poller&.close
   end
 
-  # @return [Resolv::DNS]
   def resolver = @resolver ||= Resolv::DNS.new
-
-  # @return [Boolean] whether {interrupted!} was called
   def interrupted? = ZMQ.instance_variable_get(:@interrupted)
 
   # Ends the loops of this process.
@@ -50,13 +40,9 @@ module ZMQ
     nil
   end
 
-  # @return [Array(Integer, Integer, Integer)] of libzmq
   def version = Godwit.libzmq_version.split(".").map(&:to_i)
-
   # @return [Array(Integer, Integer, Integer)] of rbczmq's CZMQ; Godwit loads none
   def czmq_version = [2, 2, 0]
-
-  # @return [Integer] milliseconds
   def now = Process.clock_gettime(Process::CLOCK_REALTIME, :millisecond)
 
   # Prints a line with the time.
@@ -65,7 +51,6 @@ module ZMQ
     $stdout.puts "#{Time.now.strftime("%y-%m-%d %H:%M:%S")} #{line}"
   end
 
-  # @return [Error, nil] for {errno}
   def error
     number = errno
     return if number.zero?
@@ -76,7 +61,6 @@ module ZMQ
   def errno = Failures.errno
 
   # Passes messages between two sockets until a signal is handled or the context is destroyed.
-  # @return [Integer] -1
   def proxy(front, back, capture = nil)
     [front, back, *capture].each { |socket| Arguments.type(socket, Socket).alive! }
     Failures.translated do

@@ -96,7 +96,6 @@ module Godwit
             wrapper
           end
 
-          # @return [Object] the script's handler
           def unwrap(handler)
             handler.is_a?(Proc) && handler.instance_variable_get(:@godwit_handler) || handler
           end

@@ -1,6 +1,43 @@
 # frozen_string_literal: true
 
 module ZMQ
+  # A callback that a Loop calls once or several times.
+  class Timer
+    # @return [Integer, Float] seconds
+    attr_reader :delay
+    # @return [Integer] 0: without end
+    attr_reader :times
+
+    # @param callback [#call, nil] or a block
+    def initialize(delay, times, callback = nil, &block)
+      @callback = callback || block or raise ArgumentError, "no callback given!"
+      @delay = Arguments.type(delay, Integer, Float)
+      @times = Arguments.type(times, Integer)
+      @cancelled = false
+    end
+
+    # Calls the callback now.
+    def fire(*args)
+      raise Error, "cannot fire timer, already cancelled!" if @cancelled
+      @callback.call(*args)
+    end
+    alias_method :call, :fire
+
+    # The timer does not fire again.
+    def cancel
+      @cancelled = true
+      nil
+    end
+
+    # Called with what the callback raised.
+    def on_error(exception)
+      raise exception
+    end
+
+    # @private
+    def cancelled? = @cancelled
+  end
+
   # Waits for sockets, IOs and timers, and calls handlers. Godwit::Loop does the work.
   class Loop
     CALLBACKS = {readable: :on_readable, writable: :on_writable}.freeze
@@ -47,8 +84,6 @@ module ZMQ
       @verbose = (flag == true)
     end
 
-    # @param thing [Pollitem, Socket, IO]
-    # @return [Pollitem]
     def register(thing)
       alive!
       item = Pollitem.coerce(thing)
@@ -61,7 +96,6 @@ module ZMQ
       item
     end
 
-    # @param thing [Pollitem, Socket, IO]
     def remove(thing)
       alive!
       pollable = thing.is_a?(Pollitem) ? thing.pollable : thing
@@ -72,7 +106,6 @@ module ZMQ
       nil
     end
 
-    # @return [true]
     def register_timer(timer)
       alive!
       Arguments.type(timer, Timer)
@@ -86,7 +119,6 @@ module ZMQ
       true
     end
 
-    # @return [true]
     def cancel_timer(timer)
       alive!
       Arguments.type(timer, Timer)

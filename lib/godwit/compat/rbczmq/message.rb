@@ -11,7 +11,6 @@ module ZMQ
     private_constant :GONE, :LONG
 
     class << self
-      # @param string [String] from {#encode}
       # @return [Message, nil] nil for any other String
       def decode(string)
         of(Godwit::Message.decode(Arguments.type(string, String)).to_a)
@@ -34,43 +33,26 @@ module ZMQ
       @cursor = nil
     end
 
-    # @return [Integer, nil] number of frames
     def size = @frames&.size
-
     # @return [Integer, nil] bytes of all frames
     def content_size = @frames&.sum(&:size)
     def gone? = @frames.nil?
-
     # @return [Frame, nil] the first frame; {#next} goes on from it
     def first = at(0)
-
     # @return [Frame, nil] the frame behind the one returned last; the first after a change; nil
     #   once at the end
     def next = at(@cursor ? @cursor + 1 : 0)
-
-    # @return [Frame, nil] the last frame
     def last = at(@frames ? [@frames.size - 1, 0].max : 0)
-
     # Adds a frame in front.
-    # @return [true]
     def push(frame) = insert(0) { frame }
-
     # Adds a frame at the end.
-    # @return [true]
     def add(frame) = insert(-1) { frame }
-
     # Adds a String in front.
-    # @return [true]
     def pushstr(string) = insert(0) { Frame.new(Arguments.string(string)) }
-
     # Adds a String at the end.
-    # @return [true]
     def addstr(string) = insert(-1) { Frame.new(Arguments.string(string)) }
-
     # Takes the first frame out; it belongs to the caller then.
-    # @return [Frame, nil]
     def pop = change { free(@frames.shift) }
-
     # Takes the first frame out.
     # @return [String, nil] its bytes up to the first NUL
     def popstr = pop&.data&.slice(/\A[^\0]*/n)
@@ -91,25 +73,21 @@ module ZMQ
     end
 
     # Takes the first frame out, and an empty one behind it.
-    # @return [Frame, nil] the first
     def unwrap
       frame = pop
       pop if frame && @frames.first&.size&.zero?
       frame
     end
 
-    # @return [Message] of copies
     def dup = Message.of(to_a.map(&:data))
     alias_method :clone, :dup
 
-    # @return [Boolean] whether both have the same frames
     def ==(other)
       here!
       Arguments.type(other, Message)
       equal?(other) || to_a == other.to_a
     end
     alias_method :eql?, :==
-
     def hash = @frames.hash
 
     # @return [Array<Frame>] its frames, which still belong to it
@@ -140,12 +118,10 @@ module ZMQ
     end
 
     def inspect = "#<#{self.class}#{gone? ? " gone" : " #{@frames.map(&:size)}"}>"
-
-    # @private
+    # @private -- and so are the methods below
     # @return [Array<String>] the bytes to send
     def hand_out = to_a.map(&:bytes)
 
-    # @private
     def gone!
       @frames.each(&:gone!)
       @frames = @cursor = nil

@@ -19,14 +19,12 @@ module ZMQ
     end
 
     class << self
-      # @private
+      # @private -- and so are the methods below
       # @return [Array<Symbol>] names of the events in a mask
       def names(mask) = EVENTS.select.with_index { |_, bit| mask.anybits?(1 << bit) }
 
-      # @private
       # Hands events to the handler until the socket is closed. libzmq's monitor ends before the
       # last event, "closed" of each bound endpoint, so this method makes that event.
-      # @param names [Array<Symbol>] of the events that the handler wants
       def follow(monitor, handler, names)
         listening = {}
         monitor.each do |event|
@@ -48,6 +46,34 @@ module ZMQ
       rescue => error
         warn "#{callback} of a ZMQ monitor raised #{error.full_message(highlight: false)}"
       end
+    end
+  end
+
+  class Socket
+    # A thread calls the handler's on_connected, on_listening, …, until the socket is closed.
+    # @param endpoint [String] "inproc://…", a name that no other monitor has
+    # @param handler [Object, nil] with some of Monitor's callbacks; nil: a Monitor
+    # @param events [Integer, nil] of ZMQ::EVENT_…; nil: all
+    # @return [Boolean] false when libzmq would refuse the endpoint
+    def monitor(endpoint, handler = nil, events = nil)
+      usable!
+      Arguments.type(endpoint, String)
+      Arguments.type(events, Integer) unless events.nil?
+      names = Monitor.names(events || EVENT_ALL)
+      return false unless endpoint.start_with?("inproc://") && names.any?
+      context = @context
+      id = __id__
+      return false unless context.reserve_monitor(endpoint, id)
+      monitor = translated { @godwit.monitor(*names, :listening, :closed) }
+      @monitor&.close # libzmq has one monitor for a socket
+      @monitor = monitor
+      handler ||= Monitor.new
+      Thread.new do
+        Monitor.follow(monitor, handler, names)
+      ensure
+        context.release_monitor(endpoint, id)
+      end
+      true
     end
   end
 end

@@ -10,10 +10,8 @@ module ZMQ
       clear
     end
 
-    # @return [Array<Socket, IO>] what the last poll found
     attr_reader :readables, :writables
 
-    # @param flag [Boolean] whether the poller prints what it does
     def verbose=(flag)
       @verbose = (flag == true)
     end
@@ -37,11 +35,8 @@ module ZMQ
       Failures.fail_with(error)
     end
 
-    # @return [Integer] as {#poll}
     def poll_nonblock = poll(0)
 
-    # @param thing [Pollitem, Socket, IO]
-    # @return [Pollitem]
     def register(thing)
       item = Pollitem.coerce(thing)
       close
@@ -49,13 +44,9 @@ module ZMQ
       item
     end
 
-    # @return [Pollitem]
     def register_readable(thing) = register(Pollitem.new(thing, POLLIN))
-
-    # @return [Pollitem]
     def register_writable(thing) = register(Pollitem.new(thing, POLLOUT))
 
-    # @param thing [Pollitem, Socket, IO]
     # @return [Pollitem, false] false when it is not registered
     def remove(thing)
       pollable = thing.is_a?(Pollitem) ? thing.pollable : thing

@@ -24,14 +24,8 @@ module ZMQ
       @handler = nil
     end
 
-    # @return [Socket, IO]
-    attr_reader :pollable
-    # @return [Integer]
-    attr_reader :events
-    # @return [Object, nil] a Loop calls it
-    attr_reader :handler
+    attr_reader :pollable, :events, :handler
 
-    # @param handler [#on_error, #on_readable, #on_writable]
     def handler=(handler)
       missing = %i[on_error on_readable on_writable].find { |name| !handler.respond_to?(name) }
       if missing
@@ -41,7 +35,6 @@ module ZMQ
       @handler = handler
     end
 
-    # @param flag [Boolean] for the socket
     def verbose=(flag)
       @pollable.verbose = flag if @pollable.is_a?(Socket)
     end
@@ -66,28 +59,19 @@ module ZMQ
 
     def inspect = "#<#{self.class} #{@pollable.inspect} #{@events}>"
 
-    # @private
+    # @private -- and so are the methods below
     # @return [Integer] the events that can happen at all
     def possible
       return @open_for ||= events_of_io unless @pollable.is_a?(Socket)
       @events & ((@pollable.poll_readable? ? POLLIN : 0) | (@pollable.poll_writable? ? POLLOUT : 0))
     end
 
-    # @private
     # @return [Boolean] whether its Socket, which libzmq need not see as readable, holds frames of a
     #   partly received message
     def rest? = @events.anybits?(POLLIN) && @pollable.is_a?(Socket) && @pollable.rest?
-
-    # @private
-    # @return [Godwit::Socket, IO]
     def godwit = Pollitem.godwit(@pollable)
-
-    # @private
-    # @return [Godwit::Socket, IO]
     def self.godwit(pollable) = pollable.is_a?(Socket) ? pollable.godwit : pollable
 
-    # @private
-    # @return [Array<Symbol>] the names of events
     def self.symbols(bits)
       [(:readable if bits.anybits?(POLLIN)), (:writable if bits.anybits?(POLLOUT))].compact
     end
@@ -115,5 +99,46 @@ module ZMQ
       end
       pollable.own_thread!
     end
+  end
+
+  # A Loop calls a Pollitem's handler. Subclasses say what to do.
+  class Handler
+    attr_reader :pollitem
+
+    def initialize(pollitem, *_args)
+      unless pollitem.is_a?(Pollitem)
+        raise TypeError, "#{pollitem.inspect} is not a valid ZMQ::Pollitem instance"
+      end
+      @pollitem = pollitem
+    end
+
+    # Called when the socket or IO is readable.
+    def on_readable
+      raise NotImplementedError, "ZMQ handlers are expected to implement an #on_readable contract"
+    end
+
+    # Called when the socket or IO is writable.
+    def on_writable
+      raise NotImplementedError, "ZMQ handlers are expected to implement an #on_writable contract"
+    end
+
+    # Called with what another callback raised.
+    def on_error(exception)
+      raise exception
+    end
+
+    # Sends to the socket or IO.
+    def send(*arguments) = pollitem.send(*arguments)
+    # Receives from the socket or IO, without waiting.
+    def recv = pollitem.recv
+  end
+
+  # The handler where none is given: prints each message, and sends empty ones.
+  class DefaultHandler < Handler
+    def on_readable
+      p recv
+    end
+
+    def on_writable = send("")
   end
 end

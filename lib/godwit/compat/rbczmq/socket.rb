@@ -37,7 +37,7 @@ module ZMQ
         end
       end
 
-      # @private
+      # @private -- and so are the methods below
       def open(context, godwit)
         socket = allocate
         klass = CompatSocket::CLASSES.fetch(self::TYPE)
@@ -47,7 +47,6 @@ module ZMQ
         socket
       end
 
-      # @private
       # Sets the linger of all open sockets of a context.
       def linger_all(context, milliseconds)
         LIVE.to_a.each { |socket| socket._linger(context, milliseconds) }
@@ -55,7 +54,6 @@ module ZMQ
     end
     private_class_method :new
 
-    # @return [Integer] PENDING, BOUND, CONNECTED or DISCONNECTED
     def state
       alive!
       @state
@@ -67,7 +65,6 @@ module ZMQ
       @endpoints
     end
 
-    # @return [String, nil]
     def endpoint = endpoints.first
 
     # @return [String] libzmq's name of the last endpoint, with its port
@@ -82,20 +79,13 @@ module ZMQ
       attached? ? translated { @godwit.zmq_fd } : -1
     end
     alias_method :to_i, :fd
-
-    # @return [Integer] such as ZMQ::REP
     def type = self.class::TYPE
-
-    # @return [String] such as "REP"
     def type_str = self.class::TYPE_STR
-
     # @return [Boolean] whether a Loop waits for it to become readable
     def poll_readable? = true
-
     # @return [Boolean] whether a Loop waits for it to become writable
     def poll_writable? = true
 
-    # @return [String] type and endpoints
     def to_s
       case state
       when BOUND then "#{type_str} socket bound to #{@endpoints.join(", ")}"
@@ -117,26 +107,21 @@ module ZMQ
       nil
     end
 
-    # @param flag [Boolean] whether the socket prints what it does
     def verbose=(flag)
       alive!
       @verbose = (flag == true)
       choose_path
     end
 
-    # @private
+    # @private -- and so are the methods below
     attr_reader :godwit
-
-    # @private
     # @return [Boolean] whether frames of a partly received message are left
     def rest? = !@rest.empty?
 
-    # @private
     def alive!
       raise Failures.destroyed(Socket, self) if @closed || @context.destroyed?
     end
 
-    # @private
     def own_thread!
       return if @thread.equal?(Thread.current)
       raise Error, "Cross thread violation for #{type_str} socket #{Failures.address(self)}: " \
@@ -144,10 +129,8 @@ module ZMQ
         "#{Failures.address(Thread.current)}"
     end
 
-    # @private
     def attached? = @state == BOUND || @state == CONNECTED
 
-    # @private
     def _open(context, godwit)
       @context = context
       @godwit = godwit
@@ -161,7 +144,6 @@ module ZMQ
       @rest = []
     end
 
-    # @private
     def _linger(context, milliseconds)
       return unless @context.equal?(context) && !@closed
       @godwit._set_option(LINGER, milliseconds)
@@ -181,9 +163,7 @@ module ZMQ
     # @param action [String, nil] what only a bound or connected socket can do
     def usable!(action = nil)
       alive!
-      if action && !attached?
-        raise Error, "can only #{action} on a bound or connected socket!"
-      end
+      raise Error, "can only #{action} on a bound or connected socket!" if action && !attached?
       own_thread!
       return unless @godwit._forked?
       raise Error, "#{type_str} socket belongs to another process: make one in this process"
@@ -207,10 +187,7 @@ module ZMQ
 
   # Types that only receive.
   module DownstreamSocket
-    def self.included(klass)
-      klass.unsupported_api :send, :sendm, :send_frame, :send_message
-    end
-
+    def self.included(klass) = klass.unsupported_api(:send, :sendm, :send_frame, :send_message)
     def poll_writable? = false
   end
 end
@@ -219,5 +196,4 @@ require_relative "socket/endpoints"
 require_relative "socket/sending"
 require_relative "socket/receiving"
 require_relative "socket/options"
-require_relative "socket/monitoring"
 require_relative "socket/types"

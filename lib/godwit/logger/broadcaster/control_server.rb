@@ -6,7 +6,6 @@ module Godwit
   class Logger < ::Logger
     class Broadcaster
       # Answers the questions of {Control}, which documents the wire format, on its own thread.
-      # @private
       class ControlServer
         LONGEST = 65_536 # bytes of a question, at most
         CHOICES = %w[level prog host tag].freeze # filters of a question for the last records
@@ -15,7 +14,6 @@ module Godwit
 
         # @param bytes [Integer] that may wait for a client that does not read its answers
         # @param longest [Integer] bytes of records that an answer may have
-        # @return [Hash] options of the ROUTER
         def self.options(bytes, longest)
           {max_message_size: LONGEST, recv_hwm: QUESTIONS,
            send_hwm: [bytes / (longest + WRITERS), 1].max, mandatory: true}
@@ -27,9 +25,7 @@ module Godwit
           @dropped = 0
         end
 
-        # @return [Integer] answers that were not sent, since too many wait for that client
-        attr_reader :dropped
-
+        attr_reader :dropped # answers that were not sent, since too many wait for that client
         def endpoints = @socket.endpoints
 
         # A second call does nothing.
@@ -85,9 +81,7 @@ module Godwit
           [JSON.generate("frames" => messages.map(&:size)), *messages.flatten]
         end
 
-        def failure(text)
-          [JSON.generate("error" => text.dup.force_encoding(Encoding::UTF_8).scrub)]
-        end
+        def failure(text) = [JSON.generate("error" => Text.utf8(text))]
       end
       private_constant :ControlServer
     end

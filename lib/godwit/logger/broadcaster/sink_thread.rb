@@ -8,12 +8,10 @@ module Godwit
     class Broadcaster
       # Hands what the proxy captures to a sink and to `on_foreign:`, on its own thread. The proxy
       # and the thread are connected by two sockets, whose high-water marks slow down the proxy.
-      # @private
       class SinkThread
         BATCH = 256 # high-water mark of each socket, and most records in one write
         PATIENCE = 3 # seconds that close waits for a sink without a method `patience`
-        # @return [Socket] gets the captured messages
-        attr_reader :socket
+        attr_reader :socket # gets the captured messages
 
         def initialize(sink, context, on_foreign)
           @sink = sink
@@ -27,9 +25,7 @@ module Godwit
         end
 
         # A second call does nothing.
-        def start
-          @thread ||= Worker.new { work }.tap { |thread| thread.name = "godwit log sink" }
-        end
+        def start = @thread ||= Worker.new { work }.tap { |thread| thread.name = "godwit log sink" }
 
         # Called after the proxy has ended: writes what was captured, and closes the sink.
         def close
@@ -47,7 +43,6 @@ module Godwit
           @source.close
         end
 
-        # @return [Hash, nil] records written, not written, the last error; nil without a sink
         def to_h = @sink && {"written" => @written, "failed" => @failed, "error" => @error&.message}
 
         private
@@ -66,7 +61,6 @@ module Godwit
           @warnings.call(text, always: true)
         end
 
-        # @return [Integer] records, where the sink counts them
         def sink_written = @sink.respond_to?(:written) ? @sink.written : 0
 
         def name(sink)
@@ -90,7 +84,6 @@ module Godwit
           close_sink
         end
 
-        # @return [nil]
         def foreign(message)
           @on_foreign&.call(message)
           nil

@@ -7,15 +7,11 @@ module Godwit
   class Logger < ::Logger
     # The thread that sends the records of stores to a receiver, over one DEALER, and takes its
     # acknowledgements.
-    # @private
     class DurableSender
-      # Seconds that a receiver has for its first answer before a warning.
-      PATIENCE = 2.0
-      # Seconds between two connections to a peer that is no receiver, at most.
-      SLOWEST = 5.0
-      EVENTS = %i[
-        handshake_succeeded handshake_failed_protocol handshake_failed_auth disconnected
-      ].freeze
+      PATIENCE = 2.0 # seconds that a receiver has for its first answer before a warning
+      SLOWEST = 5.0 # seconds between two connections to a peer that is no receiver, at most
+      EVENTS = %i[handshake_succeeded handshake_failed_protocol handshake_failed_auth disconnected]
+        .freeze
       WRONG = "is no receiver of durable logs: give the endpoint of `godwit log serve --durable-in`"
 
       # @param stores [Array<Store>] the writer's own, then those that ended processes left
@@ -79,7 +75,9 @@ module Godwit
           take_events
           blocked = @windows.any? { |window| pump(window) }
           receive
-          forget_finished
+          # The first store is the writer's to close.
+          done = @windows.drop(1).select { |window| window.store.segments.empty? }
+          @windows -= done.each { |window| window.store.close }
           await(blocked) if @idle
         end
       rescue ClosedError, ContextTerminatedError
@@ -131,10 +129,9 @@ module Godwit
 
       def greet(window, number)
         return @writer.progress if window.welcomed(number)
-        @writer.trouble(
-          "the receiver has records of #{window.store.id} that #{window.store.folder} never " \
-          "sent (a copy of it, or a power cut?): it goes on under a new id"
-        )
+        @writer.trouble("the receiver has records of #{window.store.id} that " \
+          "#{window.store.folder} never sent (a copy of it, or a power cut?): it goes on under a " \
+          "new id")
         window.store.rename
         window.renamed
       end
@@ -149,8 +146,12 @@ module Godwit
           end
         end
       rescue ThreadError # no more events
-        warn_of_silence
-        reconnect if @reconnect_at && Timeout.now >= @reconnect_at
+        now = Timeout.now
+        if @asked && !@answered && now >= @asked + PATIENCE
+          @asked = nil
+          wrong_peer(" (it does not answer)")
+        end
+        reconnect if @reconnect_at && now >= @reconnect_at
       end
 
       def connected
@@ -182,19 +183,7 @@ module Godwit
         @socket.connect(@settings.endpoint)
       end
 
-      def warn_of_silence
-        return if @answered || @asked.nil? || Timeout.now < @asked + PATIENCE
-        @asked = nil
-        wrong_peer(" (it does not answer)")
-      end
-
       def wrong_peer(why = "") = @writer.trouble("#{@settings.endpoint} #{WRONG}#{why}")
-
-      # The first store is the writer's to close.
-      def forget_finished
-        done = @windows.drop(1).select { |window| window.store.segments.empty? }
-        @windows -= done.each { |window| window.store.close }
-      end
 
       def await(blocked)
         if blocked != @blocked

@@ -6,10 +6,8 @@ require_relative "../sequence_counter"
 module Godwit
   class Logger < ::Logger
     # A {SequenceCounter} whose numbers continue after a restart. Its caller holds a lock.
-    # @private
     class DurableSequence < SequenceCounter
-      # Topics whose counts a note keeps.
-      MOST_NOTED = 1_000
+      MOST_NOTED = 1_000 # topics whose counts a note keeps
 
       class << self
         # @return [String] a note of {SegmentedLog}

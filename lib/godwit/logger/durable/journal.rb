@@ -6,26 +6,19 @@ module Godwit
   class Logger < ::Logger
     # The last seq of each durable writer. Beyond a number of writers it forgets those that have
     # been silent for longest.
-    # @private
-    class LastSequence
+    class LastSequence < Hash
       MOST = 50_000
 
       def initialize(most = MOST)
+        super()
         @most = most
-        @seqs = {}
       end
-
-      def [](writer) = @seqs[writer]
 
       def []=(writer, seq)
-        @seqs.delete(writer) # moves the writer to the Hash's end
-        @seqs[writer] = seq
-        @seqs.shift if @seqs.size > @most
+        delete(writer) # moves the writer to the Hash's end
+        super
+        shift if size > @most
       end
-
-      def known?(writer) = @seqs.key?(writer)
-      def empty? = @seqs.empty?
-      def to_h = @seqs
     end
     private_constant :LastSequence
 
@@ -35,15 +28,12 @@ module Godwit
     #
     # At the start the file is cut to the size in the last entry: later records were not
     # acknowledged, and come again. So records that are not durable go through the journal too.
-    # @private
     class Journal
-      # Bytes after which the journal is rewritten as one entry.
-      COMPACT = 1 << 20
+      COMPACT = 1 << 20 # bytes after which the journal is rewritten as one entry
       PLACE = "Q>Q>nNN" # inode, size, bytes checked, their CRC-32, writers
       PLACE_BYTES = 26
       WRITER_BYTES = 24 # id, seq
 
-      # @raise [BusyError] when another process has the journal
       def initialize(sink, compact: COMPACT)
         wanted = "one of a regular file"
         raise Errors.bad_value(:journal, "the sink", wanted, sink.path) unless sink.regular?
@@ -62,18 +52,12 @@ module Godwit
         raise
       end
 
-      # @return [Integer] bytes that were cut off at the start
       attr_reader :cut
       attr_reader :sink
       def path = @sink.path
-      # @return [Integer, nil] seq of the writer's last record in the file
       def last(writer) = @lock.synchronize { @lasts[writer] }
-
       # @param seq [Integer] up to which the writer has been acknowledged, maybe by another receiver
-      # @return [Integer] seq of its last record, as far as is known
-      def greet(writer, seq)
-        @lock.synchronize { @lasts[writer] = [seq, @lasts[writer] || 0].max }
-      end
+      def greet(writer, seq) = @lock.synchronize { @lasts[writer] = [seq, @lasts[writer] || 0].max }
 
       # Writes records of writers that are not durable. It skips durable records: {#write_durable}
       # wrote them before a broadcaster passed them on.
@@ -116,7 +100,7 @@ module Godwit
 
       def durable?(record)
         id = record.writer unless record.plain?
-        id && @lasts.known?([id].pack("H*"))
+        id && @lasts.key?([id].pack("H*"))
       end
 
       def open_file(path)
@@ -165,8 +149,7 @@ module Godwit
 
       # @return [String, nil] the file; rotation may have renamed it after the last entry
       def find(inode)
-        folder = File.dirname(@sink.path)
-        start = File.basename(@sink.path)
+        folder, start = File.split(@sink.path)
         names = Dir.children(folder).select { |name| name.start_with?(start) }
         names.map { |name| File.join(folder, name) }.find { |path| Folder.inode(path) == inode }
       end

@@ -4,7 +4,6 @@ module Godwit
   class Logger < ::Logger
     # flock(2) on a file in a folder: the folder belongs to one process until that ends, however it
     # ends. A forked child does not inherit the lock.
-    # @private
     class Lock
       NAME = "lock"
       # The locks of this process, and the closed ones of its parents. Array's methods need no lock.
@@ -28,7 +27,6 @@ module Godwit
       end
 
       class << self
-        # @param folder [String] an existing folder
         # @return [Lock, nil] nil when another process has it
         def take(folder)
           file = File.open(File.join(folder, NAME), File::RDWR | File::CREAT | File::BINARY, 0o600)
@@ -46,29 +44,17 @@ module Godwit
           nil # the folder was deleted meanwhile
         end
 
-        # @return [Boolean] whether a parent process had locked the folder at the fork
-        def inherited?(folder)
-          HELD.any? { |lock| !lock.own? && lock.folder == folder }
-        end
+        def inherited?(folder) = HELD.any? { |lock| !lock.own? && lock.folder == folder }
+        def own?(folder) = HELD.any? { |lock| lock.own? && lock.folder == folder }
 
-        def own?(folder)
-          HELD.any? { |lock| lock.own? && lock.folder == folder }
-        end
-
-        # @return [String, nil] id of the process that has the folder
         def owner(folder)
           File.read(File.join(folder, NAME))[/\A\d+\z/]
         rescue SystemCallError
           nil
         end
 
-        def forget_inherited
-          HELD.each { |lock| lock.file.close unless lock.own? }
-        end
-
-        def hand_over(operation)
-          HELD.each { |lock| lock.file.flock(operation) if lock.own? }
-        end
+        def forget_inherited = HELD.each { |lock| lock.file.close unless lock.own? }
+        def hand_over(operation) = HELD.each { |lock| lock.file.flock(operation) if lock.own? }
 
         private
 
@@ -83,7 +69,6 @@ module Godwit
       end
 
       attr_reader :folder, :file
-
       def own? = @pid == Process.pid
 
       # Renames the folder.

@@ -1,19 +1,38 @@
 # frozen_string_literal: true
 
-require_relative "wire"
-
 module Godwit
   class Logger < ::Logger
+    # The messages between a durable writer (DEALER) and its receiver (ROUTER): a verb, the writer's
+    # id (16 bytes), and numbers (u64, big-endian) unless noted.
+    #
+    #   HELLO   id seq version   writer: up to seq all has been acknowledged to it
+    #   DATA    id prev entries  writer: entries as in {SegmentedLog}, and the seq before the first
+    #   WELCOME id seq           receiver, to HELLO: its file has all up to seq
+    #   ACK     id seq           receiver: its file has all up to seq
+    #   WHAT    id seq           receiver wants a HELLO: the writer is unknown, or DATA is missing
+    #   TROUBLE id text          receiver: it cannot write
+    module Wire
+      VERSION = 1
+      HELLO = "godwit-log-hello"
+      DATA = "D"
+      WELCOME = "godwit-log-welcome"
+      ACK = "A"
+      WHAT = "?"
+      TROUBLE = "!"
+
+      module_function
+
+      def number(value) = [value].pack("Q>")
+      def value(bytes) = (bytes&.bytesize == 8) ? bytes.unpack1("Q>") : nil
+    end
+    private_constant :Wire
+
     # How far a receiver has one store's records: what to send next, and what an answer means. It
     # sends nothing itself.
-    # @private
     class SendWindow
-      # Bytes of one message, about.
-      CHUNK = 1 << 18
-      # Bytes sent and not acknowledged, at most.
-      WINDOW = 4 << 20
-      # Seconds without progress until it sends HELLO again.
-      RETRY = 1.0
+      CHUNK = 1 << 18 # bytes of one message, about
+      WINDOW = 4 << 20 # bytes sent and not acknowledged, at most
+      RETRY = 1.0 # seconds without progress until it sends HELLO again
 
       def initialize(store)
         @store = store
@@ -24,7 +43,6 @@ module Godwit
       end
 
       attr_reader :store, :key
-
       # @return [Boolean] whether the receiver has answered on this connection
       def welcome? = @state == :welcome
 
@@ -36,7 +54,6 @@ module Godwit
         @bytes = 0
       end
 
-      # @return [Array<String>, nil] the message to send next, for which {#sent} follows
       def peek(now)
         begin_anew if @state != :new && !idle? && now >= @deadline
         return hello if @state == :new
@@ -76,7 +93,6 @@ module Godwit
         begin_anew
       end
 
-      # @return [Boolean] whether more records are acknowledged than before
       def acknowledged(seq, now)
         return false if !welcome? || seq > @highest || seq <= @segments.released
         @bytes -= @flying.shift.last while @flying.any? && @flying.first.first <= seq

@@ -9,7 +9,6 @@ module Godwit
   class Logger < ::Logger
     # A folder with the records of one writer: its lock, its id, and segments. The id and the seq
     # continue after a restart.
-    # @private
     class Store
       ID = "id"
       BEGUN = ".begun"
@@ -17,7 +16,6 @@ module Godwit
 
       class << self
         # Opens the folder itself. In a forked child, whose parent has the folder, opens one within.
-        # @param folder [String] made if needed
         # @raise [BusyError] when another process uses it
         def open(folder, **options, &block)
           make(folder, options[:fsync])
@@ -37,16 +35,23 @@ module Godwit
         def within(folder, **options, &block)
           id = SecureRandom.hex(16)
           inner = File.join(folder, id)
-          Dir.mkdir("#{inner}#{BEGUN}", 0o700)
-          lock = take_begun("#{inner}#{BEGUN}").move(inner)
+          Dir.mkdir(begun = "#{inner}#{BEGUN}", 0o700)
+          begin
+            lock = Lock.take(begun)
+          rescue SystemCallError # a full disk
+            FileUtils.rm_rf(begun)
+            raise
+          end
+          lock.move(inner)
           Folder.sync(folder) if options[:fsync]
           new(inner, lock, id: id, inner: true, **options, &block)
         end
 
         # Takes over the folders within that ended processes left, and removes the empty ones.
-        # @return [Array<Store>] the oldest first
         def leftovers(folder)
-          remove_begun(folder)
+          begun = Dir.glob("*#{BEGUN}", base: folder).map { |name| File.join(folder, name) }
+          old = Time.now - 60
+          begun.each { |name| FileUtils.rm_r(name) if File.lstat(name).mtime < old }
           inners = Dir.children(folder).grep(FORM).map { |name| File.join(folder, name) }
           inners.sort_by { |inner| File.lstat(inner).mtime }.filter_map { |inner| take_over(inner) }
         rescue SystemCallError => error
@@ -56,14 +61,6 @@ module Godwit
 
         private
 
-        def take_begun(folder)
-          Lock.take(folder)
-        rescue SystemCallError # a full disk
-          FileUtils.rm_rf(folder)
-          raise
-        end
-
-        # @param fsync [Boolean] whether the folders made must survive a power cut
         def make(folder, fsync)
           path = File.expand_path(folder)
           fresh = []
@@ -86,12 +83,6 @@ module Godwit
           nil
         end
 
-        def remove_begun(folder)
-          old = Time.now - 60
-          begun = Dir.glob("*#{BEGUN}", base: folder).map { |name| File.join(folder, name) }
-          begun.each { |name| FileUtils.rm_r(name) if File.lstat(name).mtime < old }
-        end
-
         def busy(folder)
           Errors.build(BusyError, :open, folder, "process #{Lock.owner(folder) || "unknown"} " \
             "uses it: give each logger a folder of its own")
@@ -99,7 +90,6 @@ module Godwit
       end
 
       # @param inner [Boolean] whether to remove the folder once all in it is released
-      # @yield [seq, record] as {SegmentedLog#initialize}
       def initialize(folder, lock, id: nil, inner: false, **options, &block)
         @folder = folder
         @lock = lock
@@ -111,13 +101,9 @@ module Godwit
         raise
       end
 
-      attr_reader :id
-      attr_reader :folder, :segments
-
+      attr_reader :id, :folder, :segments
       # Takes a new id, for records that the receiver cannot tell from others of the old id.
-      def rename
-        @id = write_id(SecureRandom.hex(16))
-      end
+      def rename = @id = write_id(SecureRandom.hex(16))
 
       def close
         return @segments.close_files unless @lock.own?

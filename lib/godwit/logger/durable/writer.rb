@@ -15,16 +15,12 @@ module Godwit
     # has no reference to a Logger, so that the garbage collector can take that.
     #
     # A trap handler cannot take the lock, so the sender stores its records a moment later.
-    # @private
     class DurableWriter < BaseWriter
       BYTES = 1 << 30
       SEGMENT_BYTES = 4 << 20
-      # The folder's bytes are at least so many segments.
-      PARTS = 8
-      # Records of trap handlers that wait to be stored.
-      MOST_QUEUED = 10_000
+      PARTS = 8 # the folder's bytes are at least so many segments
+      MOST_QUEUED = 10_000 # records of trap handlers that wait to be stored
 
-      # @raise [BusyError] when another process has the folder
       def initialize(settings, warnings)
         super
         @most = settings.durable_bytes || BYTES
@@ -36,8 +32,7 @@ module Godwit
         open_store
       end
 
-      # @return [Integer] records that were in a folder when it was deleted
-      attr_reader :gone
+      attr_reader :gone # records that were in a folder when it was deleted
       def alive? = own? && !@deleted && @sender&.alive?
       # @return [Boolean] false during linger, when it still stores what is logged
       def closed? = @sealed ? true : false
@@ -57,7 +52,6 @@ module Godwit
       def inherit(other) = @drops.inherit(other.gone)
 
       # Callers.
-      # @param entry [Array] see {Entry}
       # @return [Boolean, Symbol, nil] whether it is stored; :closed: nothing was done; nil: a trap
       #   handler's record, which the sender stores in a moment
       def push(entry)
@@ -72,14 +66,11 @@ module Godwit
         end
       end
 
-      # @return [Stats] sent: acknowledged
       def stats
         return Stats.new(queued: 0, sent: 0, dropped: 0, spooled: 0) unless own?
         waiting = pending
-        Stats.new(
-          queued: waiting + @trapped.size, sent: @stored - [waiting, @stored].min,
-          dropped: @drops.total + @gone, spooled: 0, last_error: @last_error
-        )
+        Stats.new(queued: waiting + @trapped.size, sent: @stored - [waiting, @stored].min,
+          dropped: @drops.total + @gone, spooled: 0, last_error: @last_error)
       end
 
       # Waits until all that was logged before has been acknowledged.
@@ -135,7 +126,6 @@ module Godwit
       def pending = [@store.segments.last - @store.segments.released - @gone, 0].max
 
       # Needs the lock.
-      # @return [Boolean, Symbol] as {#push}
       def take(entry)
         return :closed if @sealed
         has_room = room?
@@ -170,7 +160,6 @@ module Godwit
       end
 
       # Needs the lock.
-      # @return [Boolean] whether the record is on the disk
       def store(entry)
         @drops.report(Timeout.now) { |report| append(report) } if @drops.unreported?
         append(entry)
@@ -218,7 +207,6 @@ module Godwit
 
       # From here on nothing is stored, and another process may have the folder. Callers that wait
       # go on.
-      # @return [Integer] records that are not acknowledged
       def seal
         @lock.synchronize do
           @sealed = true

@@ -67,10 +67,7 @@ module Godwit
         end
       end
 
-      # @return [Array, nil] nil: no message was there
-      def next_batch
-        @turns ? @turns.batch(@size) { |count| receive(count) } : receive(@size)
-      end
+      def next_batch = @turns ? @turns.batch(@size) { |count| receive(count) } : receive(@size)
 
       # @return [Array, nil] what {Record.parse} takes, of at most `count` messages
       def receive(count)

@@ -11,23 +11,17 @@ module Godwit
       # The file that keeps the writers' statistics for the next reader. A rename replaces it, at
       # most once in {PERIOD} seconds. What a killed reader read after the last write counts as lost
       # in the next one.
-      # @private
       class State
         PERIOD = 1.0
         FIELDS = %w[prog host last received lost late time].freeze
 
-        # @return [SystemCallError, nil] why the last write failed
-        attr_reader :error
+        attr_reader :error # why the last write failed
 
-        # @raise [ArgumentTypeError, ArgumentValueError] when that is no path
         def initialize(path)
           @path = File.expand_path(Folder.checked_path(path, :reader, "state:"))
           @due = Timeout.now + PERIOD
         end
 
-        # @return [Array<WriterStatistics>] empty without a file
-        # @raise [ArgumentValueError] when it is no state file
-        # @raise [SystemCallError] when it cannot be read, or its folder cannot be written
         def load
           folder = File.dirname(@path)
           raise Errno::ENOENT, folder unless File.directory?(folder)
@@ -35,7 +29,12 @@ module Godwit
           raise Errors.bad_value(:reader, "state:", "a file", @path) if File.directory?(@path)
           return [] unless File.exist?(@path)
           writers = JSON.parse(File.read(@path, encoding: "UTF-8")).fetch("writers")
-          writers.map { |writer, values| statistics_of(writer, values) }
+          writers.map do |writer, values|
+            numbers = values.values_at("first", "last", "received", "lost", "late")
+            raise TypeError unless numbers.all?(Integer) && values["time"].is_a?(Numeric)
+            settings = values.slice(*FIELDS).transform_keys(&:to_sym)
+            WriterStatistics.new(writer, values["first"], **settings)
+          end
         rescue JSON::ParserError, KeyError, TypeError, NoMethodError, ArgumentError
           raise Errors.bad_value(:reader, "state:", "a file that a reader wrote, or none", @path)
         end
@@ -44,7 +43,6 @@ module Godwit
         def due_in = [@due - Timeout.now, 0].max
 
         # A failed write does not end the reading: $stderr gets one warning until a write succeeds.
-        # @param writers [Array<WriterStatistics>]
         def save(writers)
           @due = Timeout.now + PERIOD
           writers = writers.to_h { |one| [one.writer, one.to_h.slice("first", *FIELDS)] }
@@ -56,15 +54,6 @@ module Godwit
         rescue SystemCallError => error
           warn "godwit: the reader's state was not written: #{error.message}" unless @error
           @error = error
-        end
-
-        private
-
-        def statistics_of(writer, values)
-          numbers = values.values_at("first", "last", "received", "lost", "late")
-          raise TypeError unless numbers.all?(Integer) && values["time"].is_a?(Numeric)
-          settings = values.slice(*FIELDS).transform_keys(&:to_sym)
-          WriterStatistics.new(writer, values["first"], **settings)
         end
       end
       private_constant :State

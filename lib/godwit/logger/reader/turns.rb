@@ -6,7 +6,6 @@ module Godwit
   class Logger < ::Logger
     class Reader
       # The messages that wait in a reader: a queue for each writer, read in turns. Not thread-safe.
-      # @private
       class Turns
         # Messages that one connection brings at once, and before the next batch, at most.
         BATCH = 256
@@ -15,8 +14,7 @@ module Godwit
         # One writer's messages with their sizes, and the sum of the sizes in bytes.
         Queue = Struct.new(:messages, :bytes)
 
-        # @return [Integer] messages dropped for lack of space
-        attr_reader :dropped
+        attr_reader :dropped # messages dropped for lack of space
 
         # @param most [Integer] bytes that may wait; beyond them, a writer with more than its equal
         #   share loses its new messages
@@ -29,7 +27,6 @@ module Godwit
         # A full batch means that more messages wait in the socket: receive them at once, as one
         # connection brings the records of all writers.
         # @yield [count] returns at most so many messages; nil: there are none
-        # @return [Array, nil] as the block
         def batch(size)
           batch = yield(size)
           return batch if @queues.empty? && (batch.nil? || batch.size < size)
@@ -55,7 +52,6 @@ module Godwit
         end
 
         # One message of each writer, then the next of each.
-        # @return [Array] at most so many messages
         def take(count)
           taken = []
           while taken.size < count && (writer, queue = @queues.shift)

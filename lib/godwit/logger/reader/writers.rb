@@ -1,14 +1,37 @@
 # frozen_string_literal: true
 
 require_relative "../record"
-require_relative "../gaps"
 
 module Godwit
   class Logger < ::Logger
+    # The missing numbers of one writer's records, at most {MOST} ranges. Records of a spool, for
+    # example, may arrive after later ones. ext/godwit/logger_statistics.c does the same.
+    class Gaps
+      MOST = Constants::LOG_GAPS
+
+      def initialize
+        @ranges = [] # [first, last], ascending
+      end
+
+      def add(first, last)
+        @ranges.shift if @ranges.size >= MOST
+        @ranges << [first, last]
+      end
+
+      # @return [Boolean] whether the number was missing; it is not any more
+      def fill?(number)
+        index = @ranges.index { |first, last| number.between?(first, last) } or return false
+        first, last = @ranges.delete_at(index)
+        @ranges.insert(index, [number + 1, last]) if number < last
+        @ranges.insert(index, [first, number - 1]) if number > first && @ranges.size < MOST
+        true
+      end
+    end
+    private_constant :Gaps
+
     class Reader
       # The statistics of all writers that a reader remembers, and the counts of plain lines and
       # foreign messages. Not thread-safe.
-      # @private
       class Writers
         # Writers that are remembered. At this number the tenth that was idle for longest is
         # forgotten; its counts stay in the sums.
@@ -32,7 +55,6 @@ module Godwit
         end
 
         # Counts a message.
-        # @return [Record, nil] nil for a foreign one
         def take(message)
           record = Record.parse(message, @memory)
           if !record
@@ -46,12 +68,8 @@ module Godwit
         end
 
         def received = sum(:received) + @plain
-
         def lost = sum(:lost)
-
         def late = sum(:late)
-
-        # @return [Array<WriterStatistics>] copies
         def to_a = @writers.each_value.map { |one| one.dup.freeze }
 
         private

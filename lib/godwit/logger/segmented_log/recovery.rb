@@ -4,7 +4,6 @@ module Godwit
   class Logger < ::Logger
     class SegmentedLog
       # Reads what an earlier process left in the folder, and keeps the released seq in a file.
-      # @private
       module Recovery
         RELEASED = "released"
 
@@ -26,7 +25,6 @@ module Godwit
           drop_released if @segments.any? && note_of(@segments.last)
         end
 
-        # @return [Array(Integer, String), nil] the last seq before the file, and the note
         def note_of(segment)
           head = File.binread(segment.path, HEAD_BYTES).to_s
           return if head.bytesize < HEAD_BYTES || head.unpack1("N") > LONGEST

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# The end of contexts with threads, linger, a device that echoes, and the program's own objects in
-# a poller.
+# The end of contexts with threads, linger, a device that echoes, and the program's objects in a
+# poller.
 require "ffi"
 unless IO.method_defined?(:posix_fileno)
   class IO

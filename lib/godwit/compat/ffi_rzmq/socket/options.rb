@@ -11,7 +11,6 @@ module ZMQ
         Godwit::Options::SOCKET.each_value.uniq(&:id).to_h { |option| [option.id, option] }.freeze
       private_constant :RANGES, :BY_ID
 
-      # @param name [Integer] such as `LINGER`
       # @param value [Integer, String] times are milliseconds
       # @param length [Integer, nil] how many bytes of a String; nil: all
       def setsockopt(name, value, length = nil)
@@ -30,7 +29,6 @@ module ZMQ
         note(error)
       end
 
-      # @param name [Integer] such as `RCVHWM`
       # @param array [Array] its first element becomes the value: an Integer, a String, or true or
       #   false (`RCVMORE`)
       def getsockopt(name, array)

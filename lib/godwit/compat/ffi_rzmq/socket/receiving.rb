@@ -6,7 +6,6 @@ module ZMQ
     # flag `DONTWAIT`, and returns the number of bytes of the last part, or -1.
     module Receiving
       # @param string [String] the next part replaces its content, binary
-      # @raise [FrozenError] when it is frozen
       def recv_string(string, flags = 0)
         if string.frozen?
           raise FrozenError.new("recv_string: the String is frozen", receiver: string)
@@ -34,7 +33,6 @@ module ZMQ
       end
 
       # Receives a message, or the rest of one that was begun, without a copy.
-      # @param list [Array<Message>] gets the parts, of the socket's `receiver_class`
       def recvmsgs(list, flags = 0)
         parts = all_parts(:recv_frames_within, flags) or return -1
         parts.each_with_index do |part, index|

@@ -84,7 +84,6 @@ module ZMQ
         note(error)
       end
 
-      # @return [Integer, nil] an errno
       def refusal_of(godwit, flags)
         return ENOTSUP if Godwit::ErrorHints::RECEIVE_ONLY.include?(godwit.type)
         return EFSM if @turn && ((@turn == :receive && !@relaxed) || rest?)

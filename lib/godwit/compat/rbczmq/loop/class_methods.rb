@@ -7,7 +7,6 @@ module ZMQ
 
     class << self
       # Makes a loop, calls the block, which registers sockets, IOs and timers, and starts the loop.
-      # @return [Integer] as {#start}
       def run(callable = nil, &block)
         @instance = new
         (callable || block).call
@@ -15,19 +14,15 @@ module ZMQ
       end
 
       # Binds the socket, and registers a handler of this class for it.
-      # @return [Integer] as Socket#bind
       def bind(socket, address, handler = DefaultHandler, *args)
         attach(socket, :bind, address, handler, args)
       end
 
       # Connects the socket, and registers a handler of this class for it.
-      # @return [true]
       def connect(socket, address, handler = DefaultHandler, *args)
         attach(socket, :connect, address, handler, args)
       end
 
-      # @param handler [Class, nil] made with the Pollitem and the arguments
-      # @return [Pollitem]
       def register_readable(pollable, handler = DefaultHandler, *args)
         register_for(POLLIN, pollable, handler, args)
       end
@@ -40,17 +35,15 @@ module ZMQ
       def add_oneshot_timer(delay, callback = nil, &block) = add_timer(delay, 1, callback, &block)
       def add_periodic_timer(delay, callback = nil, &block) = add_timer(delay, 0, callback, &block)
 
-      # @return [Timer] see Timer.new
       def add_timer(delay, times, callback = nil, &block)
         timer = Timer.new(delay, times, callback, &block)
         instance.register_timer(timer)
         timer
       end
 
-      # @return [Context, nil]
       def context = ZMQ.context
 
-      # @private
+      # @private -- and so are the methods below
       # Keeps the list of running loops for {ZMQ.interrupted!}.
       def runs(loop)
         @lock.synchronize { @runners += [loop] }
@@ -59,7 +52,6 @@ module ZMQ
         @lock.synchronize { @runners -= [loop] }
       end
 
-      # @private
       def interrupt_all = @runners.each(&:interrupt)
 
       %i[stop running? verbose= register remove register_timer cancel_timer].each do |name|

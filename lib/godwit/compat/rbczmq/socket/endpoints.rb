@@ -7,8 +7,6 @@ module ZMQ
 
     # @return [Integer] tcp's port; 0 for other transports, and where the script asked for port 0
     def bind(uri) = real_bind(resolved(uri))
-
-    # @return [true]
     def connect(uri) = real_connect(resolved(uri))
 
     # Connects to every address that the DNS has for a service.
@@ -45,10 +43,7 @@ module ZMQ
       true
     end
 
-    # @return [true]
     def unbind(uri) = detach(uri) { |endpoint| @godwit.unbind(endpoint) }
-
-    # @return [true]
     def disconnect(uri) = detach(uri) { |endpoint| @godwit.disconnect(endpoint) }
 
     private

@@ -68,7 +68,6 @@ module ZMQ
     def subscribe(topic) = write_topic("subscribe", SUBSCRIBE, topic)
     def unsubscribe(topic) = write_topic("unsubscribe", UNSUBSCRIBE, topic)
 
-    # @return [Integer] of POLLIN and POLLOUT
     def events
       bits = read_option(EVENTS)
       # libzmq 3 reported this also with router_mandatory.
@@ -76,10 +75,7 @@ module ZMQ
       rest? ? bits | POLLIN : bits
     end
 
-    # @return [Boolean] whether recv would not wait
     def readable? = events.anybits?(POLLIN)
-
-    # @return [Boolean] whether send would not wait
     def writable? = events.anybits?(POLLOUT)
 
     private

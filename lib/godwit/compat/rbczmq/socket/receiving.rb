@@ -19,19 +19,13 @@ module ZMQ
     end
 
     # Receives a frame if one has come.
-    # @return [String, nil]
     def recv_nonblock = take(false)
-
     # As {#recv}.
-    # @return [Frame, nil]
     def recv_frame = frame_of(take(true))
-
     # As {#recv_nonblock}.
-    # @return [Frame, nil]
     def recv_frame_nonblock = frame_of(take(false))
 
     # Receives the frames up to the end of a message.
-    # @return [Message, nil]
     def recv_message
       first = take(true) or return
       parts = [first, *@rest]
@@ -46,7 +40,6 @@ module ZMQ
     end
 
     # @param milliseconds [Integer] -1: without end
-    # @return [Boolean] whether there is a message to receive
     def poll(milliseconds)
       alive!
       own_thread!
@@ -59,7 +52,6 @@ module ZMQ
 
     private
 
-    # @return [String, nil] the next frame
     def take(wait)
       usable!("receive")
       return @rest.shift unless @rest.empty?

@@ -19,7 +19,6 @@ module ZMQ
 
     # Sends a frame, with more of its message to follow. The socket holds it back until {#send}, so
     # that messages go whole.
-    # @return [Boolean] false when sndtimeo has passed
     def sendm(string)
       send_part(string, true)
     rescue Godwit::Error => error
@@ -27,7 +26,6 @@ module ZMQ
     end
 
     # Sends a Frame, which is gone afterwards.
-    # @param flags [Integer, Symbol, nil] of Frame::MORE, REUSE and DONTWAIT
     # @return [Boolean] false when the call would wait (DONTWAIT), or sndtimeo has passed
     def send_frame(frame, flags = nil)
       usable!("send")

@@ -10,9 +10,6 @@ module Godwit
       super
     end
 
-    # @param options [Hash] keywords of its `initialize`
-    # @param called [Class] whose `new` was called
-    # @raise [ArgumentValueError] for an unknown keyword
     def self.check(klass, options, called = klass)
       return if options.empty?
       parameters = klass.instance_method(:initialize).parameters
@@ -30,4 +27,23 @@ module Godwit
     end
   end
   private_constant :Keywords
+
+  # The block form of a constructor, such as `Godwit::PULL.bind(endpoint) { |pull| … }`. A class
+  # that uses it answers {#forked?}.
+  # @private
+  module AutoClose
+    # Yields the object, then closes it. A child forked in the block leaves it to its parent.
+    # @return [Object] the block's value; without a block the object, still open
+    def self.with(object)
+      return object unless block_given?
+      begin
+        yield object
+      ensure
+        object.close unless object.forked?
+      end
+    end
+
+    # @return [Boolean] whether this process was forked from the one that made the object
+    def forked? = _forked?
+  end
 end
