@@ -16,10 +16,9 @@ module Godwit
 
         private
 
-        def define(options)
-          options.separator "In a directory it reads the *.key and *.key_secret files. It shows " \
-            "no secret key."
-          options.separator ""
+        def define(parser)
+          parser.separator "In a directory it reads the *.key and *.key_secret files. It shows " \
+            "no secret key.\n\n"
         end
 
         def call(arguments)

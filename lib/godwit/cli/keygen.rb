@@ -9,31 +9,35 @@ module Godwit
 
       private
 
-      def define(options)
-        options.on("--dir DIR", "where the files go; the working directory unless told") do |dir|
-          @dir = dir
-        end
-        options.on("--meta KEY=VALUE", "metadata, such as email=a@b; any number of times") do |text|
-          key, equals, value = text(text).partition("=")
-          raise UsageError, "--meta takes KEY=VALUE: got #{text.inspect}" if equals.empty?
-          (@metadata ||= {})[key] = value
-        end
-        options.separator ""
-        options.separator "Prints the paths of both files and the public key. Without NAME it " \
-          "prints a certificate with"
-        options.separator "its secret key, and writes no file: `umask 077; godwit keygen > " \
-          "server.key_secret`."
-        options.separator ""
+      def define(parser)
+        parser.on("--dir DIR", "where the files go; the working directory unless told")
+        list_option(
+          parser, "--meta KEY=VALUE", "metadata, such as email=a@b; any number of times"
+        ) { |given| metadata(given) }
+        parser.separator <<~TEXT
+
+          Prints the paths of both files and the public key. Without NAME it prints a certificate
+          with its secret key, and writes no file:
+          `umask 077; godwit keygen > server.key_secret`.
+
+        TEXT
+      end
+
+      # @return [Array(String, String)] name and value
+      def metadata(given)
+        key, equals, value = text(given).partition("=")
+        raise UsageError, "--meta takes KEY=VALUE: got #{given.inspect}" if equals.empty?
+        [key, value]
       end
 
       def call(arguments)
         name, *rest = arguments
         no_arguments(rest)
-        raise UsageError, "--dir needs a NAME" if @dir && !name
+        raise UsageError, "--dir needs a NAME" if options[:dir] && !name
         require "godwit"
-        cert = Godwit::Cert.new(name && text(name), metadata: @metadata || {})
+        cert = Godwit::Cert.new(name && text(name), metadata: options[:meta].to_h)
         if name
-          io.puts(*cert.save(@dir || "."), cert.public_key)
+          io.puts(*cert.save(options[:dir] || "."), cert.public_key)
         else
           io.write(cert.text(secret: true))
         end
