@@ -13,7 +13,7 @@ class AuthProcessTest < Godwit::TestCase
 
     def server
       rep = Godwit::REP.bind(
-        "tcp://127.0.0.1:*", curve: KEYS, auth: "test", handshake_timeout: 0.2
+        "tcp://127.0.0.1:*", curve: KEYS, auth: "test", handshake_timeout: 1
       )
       Thread.new { rep.serve(messages: true) { |message| message.user_id || "nobody" } }
       rep

@@ -82,7 +82,7 @@ class ArgumentsTest < Godwit::TestCase
     ],
     [
       "curve: of no keypair", Godwit::CurveKeyError,
-      /curve: takes a Godwit::Curve::Keypair: got Symbol/, {curve: :keys}
+      /curve: takes a Godwit::Curve::Keypair or a Godwit::Cert: got Symbol/, {curve: :keys}
     ]
   ].freeze
 

@@ -202,7 +202,7 @@ class AuthRulesTest < Godwit::TestCase
     auth.curve(keys: {"anna" => pair.public_key}).plain(users: {"anna" => "secret"})
     auth.allow("127.0.0.1")
     ["10.0.0.0/33", "10.0.0.256", "x", "", "10.0.0.0/", "10.0.0.0/8/8", "::1/129", 5, nil, "::1%lo",
-      "10.0.0.0/255.0.0.0"].each do |address|
+      "10.0.0.0/255.0.0.0", "::ffff:10.0.0.0/8", "::ffff:0:0/95"].each do |address|
       assert_named(Godwit::ArgumentValueError, /allow: an address/) { auth.allow(address) }
       assert_named(Godwit::ArgumentValueError, /deny: an address/) { auth.deny("::1", address) }
     end

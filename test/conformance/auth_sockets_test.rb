@@ -105,12 +105,20 @@ class AuthSocketsTest < Godwit::TestCase
   def test_nothing_takes_it_back
     socket = open_socket(:ROUTER, auth: "b")
     {zap_domain: "c", zap_enforce_domain: false, plain_username: "a", plain_password: "b",
-     router_raw: true}.each do |name, value|
+     router_raw: true, plain_server: true, curve_server: false}.each do |name, value|
       assert_named(Godwit::OptionError, /fixed by auth:/) { socket.set(name, value) }
     end
     assert_equal ["b", true], [socket.zap_domain, socket.zap_enforce_domain?]
-    socket.plain_server = true
-    assert_equal :plain, socket.mechanism
+  end
+
+  # A peer over ws that names no mechanism sends its messages without a handshake.
+  def test_ws_is_refused
+    skip "this libzmq has no ws" unless Godwit.has?(:ws)
+    [{}, {curve: @keys}].each do |options|
+      assert_named(Godwit::EndpointError, /auth: needs a handshake, which ws does not enforce/) do
+        open_socket(:PULL, auth: "b", **options).bind("ws://127.0.0.1:*")
+      end
+    end
   end
 
   def test_inproc_has_no_security

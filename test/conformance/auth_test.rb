@@ -113,7 +113,7 @@ class AuthTest < Godwit::TestCase
   end
 
   test "a client that comes before the Auth is served without further action" do
-    rep = protected_server(handshake_timeout: 0.2)
+    rep = protected_server(handshake_timeout: 1)
     waiting = in_thread { anna(rep).send("who am I?").recv(timeout: PATIENCE) }
     monitor = own(rep.monitor(:handshake_failed_no_detail))
     monitor.next_event(timeout: PATIENCE)
@@ -138,7 +138,7 @@ class AuthTest < Godwit::TestCase
 
   test "after its close the Auth admits nobody where auth: asks for it" do
     auth.curve(keys: :any)
-    rep = protected_server(handshake_timeout: 0.2)
+    rep = protected_server(handshake_timeout: 1)
     before = anna(rep)
     assert_equal @anna.public_key, who(before)
     auth.close
@@ -148,7 +148,7 @@ class AuthTest < Godwit::TestCase
 
   test "a dead Auth admits nobody, not even without auth:" do
     auth.curve(keys: :any)
-    rep = protected_server(handshake_timeout: 0.2)
+    rep = protected_server(handshake_timeout: 1)
     bare = server(curve: @keys, handshake_timeout: 0.2)
     auth.handler.threads.each { |thread| thread.kill && thread.join }
     [rep, bare].each { |one| assert_refused_by_silence(one) }

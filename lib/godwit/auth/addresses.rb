@@ -37,6 +37,8 @@ module Godwit
       def self.range(operation, address)
         raise ::ArgumentError unless address.is_a?(String) && address.match?(FORM)
         ip = IPAddr.new(address)
+        # IPAddr masks ::ffff:10.0.0.0/8 to ::/8, which holds no IPv4 address.
+        raise ::ArgumentError if ip.prefix < MAPPED_BITS && IPAddr.new(address[/[^\/]+/]).ipv4_mapped?
         bits = ip.ipv4? ? 32 : 128
         number, ignored = ip.to_i, bits - ip.prefix
         if bits == 128 && ip.prefix >= MAPPED_BITS && number >> 32 == MAPPED

@@ -16,8 +16,10 @@ module Godwit
       DOMAIN = %i[zap_domain zap_enforce_domain].freeze
       # A socket's user ids are the authenticator's as long as none of these changes.
       DECISIVE = [*CLIENT, *GSSAPI, *DOMAIN, :router_raw].freeze
-      # Transports on which libzmq does no handshake.
-      INSECURE = %w[inproc udp pgm epgm norm].freeze
+      # Options that `auth:` fixes besides: without them the server has no mechanism.
+      FIXED = [*DECISIVE, :curve_server, :plain_server, :curve_public_key, :curve_secret_key].freeze
+      # Transports without a handshake. Over ws a peer that names no mechanism gets in without one.
+      INSECURE = %w[inproc udp pgm epgm norm ws wss].freeze
       # Types that speak to peers without a handshake.
       RAW = %i[STREAM DGRAM].freeze
       # Where `godwit log serve` hands records from one of its sockets to another.
@@ -72,8 +74,8 @@ module Godwit
         return if endpoint == INTERNAL || !INSECURE.include?(transport)
         Endpoint.refuse(
           operation, endpoint,
-          "auth: needs a handshake, and #{transport} has none: use tcp:// or ipc://, or leave " \
-          "auth: out"
+          "auth: needs a handshake, which #{transport} does not enforce: use tcp:// or ipc://, or " \
+          "leave auth: out"
         )
       end
 
@@ -125,7 +127,7 @@ module Godwit
       # @private
       module Fixed
         def store(option, raw, value)
-          return super unless DECISIVE.include?(option.name)
+          return super unless FIXED.include?(option.name)
           raise option.error("is fixed by auth: make another socket for it")
         end
 

@@ -128,16 +128,19 @@ module Godwit
         keys = pair(keys)
         both = {curve_public_key: keys.public_key, curve_secret_key: keys.secret_key}
         return {curve_server: true, **both} unless server_key
-        server_key = server_key.public_key if server_key.is_a?(Cert)
+        server_key = server_key.public_key if cert?(server_key)
         {**both, curve_server_key: Curve.z85(server_key)}
       end
+
+      # The constant Cert would autoload, which no Ractor but the main one may.
+      def cert?(object) = object.respond_to?(:keypair)
 
       # @return [Curve::Keypair]
       def pair(keys)
         return keys if keys.is_a?(Curve::Keypair)
-        return keys.keypair if keys.is_a?(Cert) && keys.secret?
+        return keys.keypair if cert?(keys) && keys.secret?
         wrong = "a certificate without its secret key: load the file NAME.key_secret"
-        wrong = keys.class unless keys.is_a?(Cert)
+        wrong = keys.class unless cert?(keys)
         raise Errors.of(CurveKeyError, :curve,
           "takes a Godwit::Curve::Keypair or a Godwit::Cert: got #{wrong}")
       end
