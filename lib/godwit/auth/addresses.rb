@@ -38,7 +38,8 @@ module Godwit
         raise ::ArgumentError unless address.is_a?(String) && address.match?(FORM)
         ip = IPAddr.new(address)
         # IPAddr masks ::ffff:10.0.0.0/8 to ::/8, which holds no IPv4 address.
-        raise ::ArgumentError if ip.prefix < MAPPED_BITS && IPAddr.new(address[/[^\/]+/]).ipv4_mapped?
+        mapped = IPAddr.new(address[/[^\/]+/]).ipv4_mapped?
+        raise ::ArgumentError if mapped && ip.prefix < MAPPED_BITS
         bits = ip.ipv4? ? 32 : 128
         number, ignored = ip.to_i, bits - ip.prefix
         if bits == 128 && ip.prefix >= MAPPED_BITS && number >> 32 == MAPPED

@@ -74,8 +74,8 @@ module Godwit
         return if endpoint == INTERNAL || !INSECURE.include?(transport)
         Endpoint.refuse(
           operation, endpoint,
-          "auth: needs a handshake, which #{transport} does not enforce: use tcp:// or ipc://, or " \
-          "leave auth: out"
+          "auth: needs a handshake, which #{transport} does not enforce: use tcp:// or ipc://, " \
+          "or leave auth: out"
         )
       end
 
