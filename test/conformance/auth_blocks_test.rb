@@ -189,4 +189,14 @@ class AuthBlocksTest < Godwit::TestCase
     end
     refute_includes auth.inspect, "Swordfish"
   end
+
+  def test_the_error_about_a_wrong_user_id_contains_no_part_of_it
+    auth.plain { |_, password, _| "#{"-" * 5}#{password * 100}" }
+    said = warnings do
+      assert_equal LATER, asked("anna")
+      decision
+    end
+    assert_includes said, "a user id from a block takes"
+    ["Swordfish", "Sword", "fish"].each { |part| refute_includes said, part }
+  end
 end

@@ -27,12 +27,15 @@ module Godwit
 
       def self.ask(&block) = new(nil, nil, nil, block)
 
-      # @param id [Object] what a block gave
+      # The error does not quote the id: the block may have returned a part of the password.
+      # @param id [Object] the value that a block returned
       # @raise [ArgumentValueError] when it is no user id
       def self.of(id)
         return refuse("the block knows no such client") if id.nil?
         return grant(User.utf8(id), "by the block") if User.id?(id)
-        raise Errors.bad_value(:auth, "a user id from a block", "nil, or #{User::ALLOWED}", id)
+        raise Errors.bad_value(
+          :auth, "a user id from a block", "nil, or #{User::ALLOWED}", id, secret: true
+        )
       end
 
       def initialize(status, reason, user_id = nil, block = nil)
