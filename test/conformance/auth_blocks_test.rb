@@ -199,4 +199,43 @@ class AuthBlocksTest < Godwit::TestCase
     assert_includes said, "a user id from a block takes"
     ["Swordfish", "Sword", "fish"].each { |part| refute_includes said, part }
   end
+
+  # Threads of the library cannot start while the block runs, as in a process at its limit.
+  def without_new_threads
+    worker = Godwit.const_get(:Worker)
+    worker.define_singleton_method(:new) { |*| raise ThreadError, "can't create Thread" }
+    yield
+  ensure
+    worker.singleton_class.remove_method(:new)
+  end
+
+  def test_a_worker_that_cannot_start_costs_a_300_and_the_auth_goes_on
+    auth(workers: 1).plain { |name, _, _| name }
+    auth.on_decision
+    warnings do
+      without_new_threads { 3.times { assert_equal LATER, asked("anna") } }
+    end
+    assert_equal 0, auth.handler.worker_count
+    assert_equal [200, "anna"], asked("anna")
+    assert_equal 1, auth.handler.worker_count
+  end
+
+  def test_while_no_second_worker_can_start_requests_wait_for_the_first
+    held = Thread::Queue.new
+    begun = Thread::Queue.new
+    auth(workers: 2).plain do |name, _, _|
+      begun << name
+      (name == "slow") ? held.pop : name
+    end
+    auth.on_decision
+    ask("slow")
+    begun.pop
+    without_new_threads do
+      ask("anna")
+      assert_equal 400, zap_curve(Godwit::Curve.keypair).first
+      held << "slow"
+      assert_equal [["anna", 200], ["slow", 200]], [reply, reply].sort
+    end
+    assert_equal 1, auth.handler.worker_count
+  end
 end
