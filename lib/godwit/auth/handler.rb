@@ -229,7 +229,7 @@ module Godwit
       end
 
       def warn_of_dropping
-        warn_once(:dropped) { "a decision was dropped: on_decision is slow, or no thread can start" }
+        warn_once(:dropped) { "a decision was dropped: on_decision is slow or has no thread" }
       end
 
       def notice(block, decision)
