@@ -87,7 +87,7 @@ module Godwit
         )
       end
 
-      # @return [Array<Thread>] its own, for the tests
+      # @return [Array<Thread>] the threads of the handler, for the tests
       def threads = [@thread]
 
       # @return [Integer] threads that run blocks, for the tests
@@ -207,7 +207,7 @@ module Godwit
         end
       end
 
-      # Never waits: a ROUTER drops a reply that its peer cannot take.
+      # The send never waits: a ROUTER drops a reply that its peer cannot take.
       # @yield after the reply: a slow or failing warning must not delay the client
       def answer(ask, verdict)
         text = (verdict.status == Verdict::GRANTED) ? "OK" : verdict.reason
