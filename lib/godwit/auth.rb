@@ -9,37 +9,41 @@ module Godwit
   #   rep = Godwit::REP.bind("tcp://*:5555", curve: keys, auth: "billing")
   #   rep.serve(messages: true) { |message| "hello #{message.user_id}" }
   #
-  # **How rules apply**: `deny` first, then `allow`, then the rule of the mechanism. In a domain
-  # with an `allow` rule, a client's address must match one. NULL needs no rule; PLAIN and CURVE
-  # clients are refused until there is one. A rule with `domain:` replaces, for that domain, the one
-  # of the same kind without. A request is judged by the rules of the moment at which it arrived.
+  # **How rules apply**: the Auth checks `deny` first, then `allow`, then the rule of the mechanism.
+  # In a domain with an `allow` rule, a client's address must match an `allow` rule. NULL needs no
+  # rule. The Auth refuses PLAIN and CURVE clients until a rule for their mechanism exists. For its
+  # domain, a rule with `domain:` replaces the rule of the same kind without `domain:`. The Auth
+  # applies the rules of the moment at which a request arrived.
   #
   # **Answers**: 200, 400 (refused: libzmq's client never tries again) and 300 (the client
-  # reconnects by itself): a block raised, a block exceeded `timeout:`, no worker was free, or the
-  # files of a rule could not be read.
+  # reconnects by itself). A client gets a 300 if a block raised, a block exceeded `timeout:`, no
+  # worker was free, or the Auth could not check the rule, such as an unreadable file. The Auth
+  # prints equal warnings at most once a second.
   #
-  # **Threads**: any may call any method. Blocks run on threads of the Auth, at most `workers:`
-  # at the same time. **Fork**: in a child every method raises {ForkedError}; sockets with `auth:`
-  # refuse all clients until the child creates its own Auth. **Garbage collector**: an Auth serves
-  # until it, or its context, is closed.
+  # **Threads**: any thread may call any method. Blocks run on threads of the Auth, at most
+  # `workers:` at the same time. A block that hangs occupies its worker until the block ends.
+  # **Fork**: in a child every method raises {ForkedError}; sockets with `auth:` refuse all clients
+  # until the child creates its own Auth. **Garbage collector**: an Auth serves until a `close` of
+  # the Auth or of its context.
   #
   # @see https://rfc.zeromq.org/spec/27/ RFC 27
   class Auth
     extend Keywords
 
-    # Seconds that a block may take where nothing else is said.
+    # Default of `timeout:`, in seconds.
     TIMEOUT = 5
-    # Threads that run blocks where nothing else is said.
+    # Default of `workers:`, in threads.
     WORKERS = 4
 
     # Starts to serve.
-    # @param context [Context, nil] nil: the process's own
-    # @param timeout [Integer, Float] seconds that a client waits for a block, at most
+    # @param context [Context, nil] nil: {Godwit.context}
+    # @param timeout [Integer, Float] seconds that a client waits for a block, more than 0
     # @param workers [Integer] threads that run blocks, 1 or more
     # @raise [AddressInUseError] when the context has an authenticator
     # @raise [ArgumentValueError, ArgumentTypeError] when an argument is not allowed
     # @raise [ClosedError, ForkedError] for such a context
     # @raise [UnsupportedError] in another Ractor than the main one
+    # @raise [ThreadError] when the Auth's thread cannot start
     def initialize(context: nil, timeout: TIMEOUT, workers: WORKERS)
       check_ractor
       unless context.nil? || context.is_a?(Context)
@@ -57,34 +61,36 @@ module Godwit
       @handler = Handler.new(@context, timeout, workers, self.class.name)
     end
 
-    # @return [Context] the one it serves
+    # @return [Context] the context whose servers the Auth protects
     attr_reader :context
 
-    # Sets the rule for CURVE clients; it replaces the former one of the same domain at once. The
-    # sources are asked in the order `dir:`, `keys:`, block; the first that knows the key counts.
+    # Sets the rule for CURVE clients. The rule replaces the former rule of the same domain at once.
+    # The Auth asks the sources in the order `dir:`, `keys:`, block. The first source that knows the
+    # key gives the user id.
     # @param dir [String, #to_path, CertStore, nil] a certificate directory; the user id is the
     #   certificate's name
-    # @param keys [Hash{String => String, Cert}, :any, nil] public keys by user id; :any: every key,
-    #   which is the user id then
-    # @param domain [String, nil] nil: for all domains without a rule of their own
+    # @param keys [Hash{String => String, Cert}, :any, nil] public keys by user id. :any accepts
+    #   every key, and the key is the user id
+    # @param domain [String, nil] nil: all domains without a rule of their own
     # @yieldparam key [String] the client's public key, Z85
     # @yieldparam request [Request]
-    # @yieldreturn [String, nil] a user id (1 to 255 bytes of UTF-8 without NUL); nil: refused
+    # @yieldreturn [String, nil] a user id (1 to 255 bytes of UTF-8 without NUL); nil refuses the
+    #   client
     # @return [self]
     # @raise [CurveKeyError] for a malformed key
     # @raise [CertError] when the directory is missing or cannot be read
-    # @raise [ArgumentValueError, ArgumentTypeError] without any source, or when one is not allowed
+    # @raise [ArgumentValueError, ArgumentTypeError] without any source, or for a bad one
     # @raise [ForkedError]
     def curve(dir: nil, keys: nil, domain: nil, &block)
       add(:curve, domain) { CurveRule.new(dir, keys, block) }
     end
 
-    # Sets the rule for PLAIN clients; it replaces the former one of the same domain at once. The
-    # sources are asked in the order `users:`, `file:`, block. The user id is the name, or what the
-    # block returns.
+    # Sets the rule for PLAIN clients. The rule replaces the former rule of the same domain at once.
+    # The Auth asks the sources in the order `users:`, `file:`, block. The user id is the name, or
+    # the value that the block returns.
     # @param users [Hash{String => String}, nil] passwords by name, 1 to 255 bytes each
-    # @param file [String, #to_path, nil] lines `NAME=PASSWORD`, as in CZMQ, for the owner to read;
-    #   it is read again when it changes
+    # @param file [String, #to_path, nil] lines `NAME=PASSWORD`, as in CZMQ. The Auth reads
+    #   the file again when the file changes
     # @param domain [String, nil] as {#curve}
     # @yieldparam name [String]
     # @yieldparam password [String]
@@ -92,25 +98,26 @@ module Godwit
     # @yieldreturn [String, nil] as {#curve}
     # @return [self]
     # @raise [CertError] when the file cannot be read, or others may read it
-    # @raise [ArgumentValueError, ArgumentTypeError] without any source, or when one is not allowed
+    # @raise [ArgumentValueError, ArgumentTypeError] without any source, or for a bad one
     # @raise [ForkedError]
     def plain(users: nil, file: nil, domain: nil, &block)
       add(:plain, domain) { PlainRule.new(users, file, block) }
     end
 
-    # Allows these addresses, and no others where nothing else allows them. Calls for one domain add
-    # up.
-    # @param addresses [Array<String>] IP addresses and CIDR ranges; they match no ipc client
+    # Allows clients with these addresses. The Auth refuses clients whose address matches no `allow`
+    # rule of the domain. Calls for one domain add up.
+    # @param addresses [Array<String>] IP addresses and CIDR ranges; an ipc client matches none
     # @param uid [Integer, Array<Integer>, nil] user ids of the system, for ipc clients
     # @param domain [String, nil] as {#curve}
     # @return [self]
-    # @raise [ArgumentValueError] when an address or `uid:` is not allowed, or without any
+    # @raise [ArgumentValueError] without addresses and `uid:`, or for a bad one
     # @raise [ForkedError]
     def allow(*addresses, uid: nil, domain: nil)
       extend_rule(:allow, addresses, uid, domain)
     end
 
-    # Refuses these addresses, whatever `allow` says. Calls for one domain add up.
+    # Refuses clients with these addresses, even if an `allow` rule matches. Calls for one domain
+    # add up.
     # @param addresses [Array<String>] as {#allow}
     # @param uid [Integer, Array<Integer>, nil] as {#allow}
     # @param domain [String, nil] as {#curve}
@@ -130,8 +137,8 @@ module Godwit
       self
     end
 
-    # Has a block told each decision, in order, after the answer was sent. Without a block: nobody
-    # any more.
+    # Calls the block with each decision, in order, after the Auth sent the answer. Without a block,
+    # removes the former block.
     # @yieldparam decision [Decision]
     # @return [self]
     # @raise [ForkedError]
@@ -143,8 +150,8 @@ module Godwit
 
     # Looks up a certificate in the directories of the curve rules.
     # @param user_id [String, nil] such as {Message#user_id}
-    # @param domain [String, nil] of the server; nil: all directories, those of the rule without
-    #   domain first
+    # @param domain [String, nil] the server's domain. nil: the directories of all domains, first
+    #   the directory of the rule without `domain:`
     # @return [Cert, nil]
     # @raise [CertError] when a directory cannot be read
     # @raise [ForkedError]
@@ -158,13 +165,13 @@ module Godwit
       nil
     end
 
-    # Stops: libzmq finds no authenticator from then on, and sockets with `auth:` refuse all
-    # clients. Waits for no block. Connections stay. A second call does nothing.
+    # Stops the Auth. libzmq then finds no authenticator, and sockets with `auth:` refuse all
+    # clients. `close` waits for no block and ends no connection. A second call does nothing.
     # @return [nil]
     # @raise [ForkedError]
     def close = @handler.close
 
-    # @return [Boolean] whether it, or its context, was closed
+    # @return [Boolean] whether the Auth or its context is closed
     # @raise [ForkedError]
     def closed? = @handler.closed?
 
@@ -178,7 +185,7 @@ module Godwit
     end
     alias_method :to_s, :inspect
 
-    # dup and clone make no sense.
+    # `dup` and `clone` raise: a copy would share the thread.
     # @private
     def initialize_copy(_original)
       raise Errors.build(
@@ -192,7 +199,7 @@ module Godwit
     attr_reader :handler
 
     # @private
-    # @return [String] an error in full, without the credentials that it may quote
+    # @return [String] the full text of an error, without the password that it may quote
     def self.described(error, ask)
       text = error.full_message(highlight: false).dup.force_encoding(Encoding::UTF_8).scrub("?")
       return text unless ask.request.mechanism == "PLAIN"
@@ -203,7 +210,7 @@ module Godwit
 
     private
 
-    # A dead Auth keeps its socket in a list, which is the main Ractor's.
+    # The list of serving handlers belongs to the main Ractor.
     def check_ractor
       return if !defined?(Ractor) || Ractor.current == Ractor.main
       raise Errors.build(
@@ -241,5 +248,5 @@ module Godwit
   end
 end
 
-# Below, since they open the class that is to be loaded by now.
+# These files need the class above.
 require_relative "auth/handler"

@@ -4,10 +4,10 @@ require_relative "user"
 
 module Godwit
   class Auth
-    # A rule for CURVE: a certificate directory, keys and a block, asked in this order.
+    # A rule for CURVE. It asks a certificate directory, keys and a block, in this order.
     # @private
     class CurveRule
-      # Keys are looked up as they come, 32 bytes: to write one in Z85 takes longer than the rest.
+      # The lookup uses the key's 32 bytes: the conversion to Z85 takes longer than the lookup.
       # @raise [ArgumentValueError, ArgumentTypeError, CurveKeyError, CertError]
       def initialize(dir, keys, block)
         unless dir || keys || block

@@ -2,20 +2,20 @@
 
 module Godwit
   class Auth
-    # What an Auth answered about one client; the block of {Auth#on_decision} gets it. It never
-    # contains a password. Frozen.
+    # The answer of an Auth about one client. The block of {Auth#on_decision} gets each Decision. A
+    # Decision is frozen and never contains a password.
     class Decision
-      # @return [String] the server's `auth:` or `zap_domain:`; "" when it has none
+      # @return [String] the server's `auth:` or `zap_domain:`; "" without either
       attr_reader :domain
       # @return [String] the client's IP address, or `localhost:UID:GID:PID` over ipc
       attr_reader :address
-      # @return [String] "NULL", "PLAIN", "CURVE", or what the request said
+      # @return [String] "NULL", "PLAIN", "CURVE", or the name in the request
       attr_reader :mechanism
       # @return [String, nil] the client's user id; nil for a refused client, and with NULL
       attr_reader :user_id
       # @return [String, nil] the client's CURVE key, Z85; nil with other mechanisms
       attr_reader :key
-      # @return [String] why, in words
+      # @return [String] the cause in words
       attr_reader :reason
       # @return [Integer] 200: granted, 400: refused, 300: the client may try again
       attr_reader :status

@@ -9,18 +9,18 @@ require_relative "workers"
 module Godwit
   class Auth
     # The ZAP handler of a context: a ROUTER and the thread that answers on it. Workers call the
-    # blocks and send what these say.
+    # blocks and send their answers.
     # @private
     class Handler
       ENDPOINT = Endpoint::ZAP
       private_constant :ENDPOINT
 
-      # Seconds between two equal warnings.
+      # Seconds between two warnings of one class.
       QUIET = 1
       private_constant :QUIET
 
-      # Those that serve, so that the garbage collector leaves the socket of a dead one bound: then
-      # libzmq finds a handler that does not answer, and refuses all clients.
+      # The handlers that serve. The entry keeps the socket of a handler whose thread was killed
+      # from the garbage collector: libzmq then gets no answer and refuses all clients.
       @serving = {}
       @lock = Mutex.new
 
@@ -35,8 +35,9 @@ module Godwit
       # @param context [Context]
       # @param timeout [Numeric] seconds
       # @param workers [Integer]
-      # @param name [String] begins its warnings
+      # @param name [String] the first word of its warnings
       # @raise [AddressInUseError] when the context has a handler
+      # @raise [ThreadError] when the handler's thread cannot start
       def initialize(context, timeout, workers, name)
         @context = context
         @timeout = timeout
@@ -46,11 +47,10 @@ module Godwit
         @pending = []
         @warned = {}
         @pid = Process.pid
-        @workers = Workers.new(workers, -> { tell("a decision was dropped: on_decision is slow") })
+        @workers = Workers.new(workers, method(:warn_of_dropping))
         bind
         Handler.keep(self)
-        @thread = Worker.new { run }
-        @thread.name = "godwit auth"
+        start
       end
 
       # @return [Rules]
@@ -58,8 +58,8 @@ module Godwit
       # @return [#call, nil]
       attr_accessor :on_decision
 
-      # @yieldparam rules [Rules]
-      # @yieldreturn [Rules]
+      # @yieldparam rules [Rules] the present rules
+      # @yieldreturn [Rules] the new rules
       def change
         check_process
         @lock.synchronize { @rules = yield(@rules) }
@@ -87,7 +87,7 @@ module Godwit
         )
       end
 
-      # @return [Array<Thread>] its own, for the tests
+      # @return [Array<Thread>] the threads of the handler, for the tests
       def threads = [@thread]
 
       # @return [Integer] threads that run blocks, for the tests
@@ -107,31 +107,48 @@ module Godwit
         ), cause: nil
       end
 
-      # Without the endpoint libzmq finds no handler any more; after a close alone it would find
-      # this one for a moment.
+      # The next Auth needs the endpoint when this thread cannot start.
+      def start
+        @thread = Worker.new { run }
+        @thread.name = "godwit auth"
+      ensure
+        finish unless @thread
+      end
+
+      # After the unbind libzmq finds no handler. After a close alone it would find this one for a
+      # moment.
       def finish
         begin
           @socket.unbind(ENDPOINT) unless @socket.closed?
         rescue Error
-          nil # it or its context is closed
+          nil # the socket or its context is closed
         end
         @socket.close
         @workers.close
         Handler.release(self)
       end
 
-      # A kill leaves the socket bound: clients are refused then.
+      # A kill leaves the socket bound: libzmq then refuses all clients.
       def run
         loop do
           message = @socket.recv_multipart(timeout: patience, exception: false)
-          expire
-          answer_message(message) if message
+          serve(message)
         end
       rescue ClosedError, ContextTerminatedError
         finish
       end
 
-      # @return [Float, nil] seconds until the next request's time is up
+      # An error costs one request. The text of the error may contain a password.
+      def serve(message)
+        expire
+        answer_message(message) if message
+      rescue ClosedError, ContextTerminatedError
+        raise
+      rescue => error
+        warn_once([:serve, error.class]) { "a request failed: #{error.class}" }
+      end
+
+      # @return [Float, nil] seconds until the next deadline of a pending request
       def patience
         @pending.shift while @pending.any? && @pending.first.claimed?
         @pending.any? ? [@pending.first.deadline - Timeout.now, 0].max : nil
@@ -147,48 +164,57 @@ module Godwit
 
       def answer_message(message)
         ask = ZAP.parse(message)
-        verdict = judge(ask)
-        verdict.block ? question(ask, verdict.block) : answer(ask, verdict)
+        verdict, error = judge(ask)
+        return question(ask, verdict.block) if verdict.block
+        answer(ask, verdict) { warn_of_rule(ask, error) if error }
       rescue ZAP::Malformed => error
         answer(error.ask, Verdict.refuse(error.message))
       end
 
+      # @return [Array(Verdict, StandardError)] the error that the rule raised, or nil
       def judge(ask)
-        @rules.judge(ask)
+        [@rules.judge(ask), nil]
       rescue ClosedError, ContextTerminatedError
         raise
-      rescue CertError => error
-        tell(error.message)
-        Verdict.later("its rule could not be checked")
       rescue => error
-        tell("a rule raised #{Auth.described(error, ask)}")
-        Verdict.later("its rule could not be checked")
+        [Verdict.later("its rule could not be checked"), error]
+      end
+
+      def warn_of_rule(ask, error)
+        return warn_once(error.message) { error.message } if error.is_a?(CertError)
+        warn_once([:rule, error.class]) { "a rule raised #{Auth.described(error, ask)}" }
       end
 
       def question(ask, block)
         question = Question.new(ask, block, Timeout.now + @timeout) do |_, verdict, error|
-          complain(ask, verdict, error)
-          answer(ask, verdict)
+          answer(ask, verdict) do
+            warn_of_block(ask, error) if verdict.status == Verdict::LATER
+          end
         end
         return answer(ask, Verdict.later("no worker was free")) unless @workers.ask(question)
         @pending << question
       end
 
-      def complain(ask, verdict, error)
-        return if verdict.status != Verdict::LATER
-        what = error ? "raised #{Auth.described(error, ask)}" : "ended its thread"
-        text = "#{@name}: the block for a #{ask.request.mechanism} client #{what}"
-        return warn(text) if error
-        # By another thread: at the end of the process, which ends all of them, nobody says it.
-        @workers.tell(-> { warn(text) })
+      # @param error [Exception, nil] nil: the block ended its thread
+      def warn_of_block(ask, error)
+        mechanism = ask.request.mechanism
+        subject = "the block for a #{mechanism} client"
+        if error
+          warn_once([mechanism, error.class]) { "#{subject} raised #{Auth.described(error, ask)}" }
+        else
+          # On another thread: the end of the process also ends this one, and needs no warning.
+          @workers.tell(-> { warn_once([mechanism, nil]) { "#{subject} ended its thread" } })
+        end
       end
 
-      # Never waits: a ROUTER drops what a client that is gone cannot take.
+      # The send never waits: a ROUTER drops a reply that its peer cannot take.
+      # @yield after the reply: a slow or failing warning must not delay the client
       def answer(ask, verdict)
         text = (verdict.status == Verdict::GRANTED) ? "OK" : verdict.reason
         @socket.send_nonblock(
           ask.reply(verdict.status, text, verdict.user_id), exception: false
         )
+        yield if block_given?
         notify(ask, verdict)
       rescue ClosedError, ContextTerminatedError
         nil
@@ -202,21 +228,35 @@ module Godwit
         @workers.tell(-> { notice(block, decision) })
       end
 
+      def warn_of_dropping
+        warn_once(:dropped) { "a decision was dropped: on_decision is slow or has no thread" }
+      end
+
       def notice(block, decision)
         block.call(decision)
       rescue *Question::ERRORS => error
-        warn "#{@name}: the block of on_decision raised #{error.full_message(highlight: false)}"
+        warn_once([:on_decision, error.class]) do
+          "the block of on_decision raised #{error.full_message(highlight: false)}"
+        end
       end
 
-      # The same text at most once a second: any client may cause it.
-      def tell(text)
+      # Warns at most once a second for each class of warning: any client may cause one. Ignores
+      # errors of the application's $stderr and Warning.warn.
+      # @param category [Object] the class of the warning
+      # @yieldreturn [String]
+      def warn_once(category)
+        warn "#{@name}: #{yield}" if due?(category)
+      rescue
+        nil
+      end
+
+      def due?(category)
         now = Timeout.now
         @lock.synchronize do
-          return if @warned[text] && now - @warned[text] < QUIET
+          next false if @warned[category] && now - @warned[category] < QUIET
           @warned.clear if @warned.size > 100
-          @warned[text] = now
+          @warned[category] = now
         end
-        warn "#{@name}: #{text}"
       end
     end
     private_constant :Handler

@@ -4,7 +4,7 @@ require_relative "passwords"
 
 module Godwit
   class Auth
-    # A rule for PLAIN: users, a file of passwords and a block, asked in this order.
+    # A rule for PLAIN. It asks users, a file of passwords and a block, in this order.
     # @private
     class PlainRule
       # @raise [ArgumentValueError, ArgumentTypeError, CertError]
@@ -28,7 +28,7 @@ module Godwit
         name, password = ask.credentials
         return Verdict.refuse("its name is no user id") unless User.id?(name)
         name = User.utf8(name)
-        # All are asked, so that the time tells nothing of the names.
+        # The rule asks all sources, so that the time does not depend on the name.
         known = @sources.map { |source| source.match?(name, password) }.any?
         return Verdict.grant(name, "by its password") if known
         return Verdict.refuse("its name or password is wrong") unless @block

@@ -2,17 +2,17 @@
 
 module Godwit
   class Auth
-    # A request that waits for a block. The thread that claims it answers it: the
-    # worker that ran the block, or the Auth's own thread when time is up.
+    # A request that waits for a block. The thread that claims the question answers the request: the
+    # worker that ran the block, or the Auth's own thread after the deadline.
     # @private
     class Question
-      # What a block may raise without an end of its thread.
+      # Exceptions of a block that its worker survives.
       ERRORS = [StandardError, ScriptError, SystemStackError, NoMemoryError].freeze
 
       # @param ask [ZAP::Ask]
       # @param block [Proc]
       # @param deadline [Float] of {Timeout.now}
-      # @param answer [#call] takes self, a Verdict, and what the block raised
+      # @param answer [#call] takes self, a Verdict, and the exception of the block or nil
       def initialize(ask, block, deadline, &answer)
         @ask = ask
         @block = block
@@ -26,7 +26,7 @@ module Godwit
       # @return [Float]
       attr_reader :deadline
 
-      # Runs the block, unless it is too late.
+      # Runs the block, unless the deadline has passed.
       def call
         return if @claimed
         @begun = true
@@ -51,7 +51,7 @@ module Godwit
       # @return [Boolean]
       def claimed? = @claimed
 
-      # @return [Verdict] for a request whose time is up
+      # @return [Verdict] for a request whose deadline has passed
       def expired = Verdict.later(@begun ? "its block takes too long" : "no worker was free")
     end
     private_constant :Question

@@ -2,14 +2,14 @@
 
 module Godwit
   class Auth
-    # What libzmq asks about a client. The blocks of {Auth#curve} and {Auth#plain} get one.
-    # Frozen.
+    # A request of libzmq about one client. The blocks of {Auth#curve} and {Auth#plain} get a frozen
+    # Request.
     class Request
-      # How libzmq names the peer of an ipc connection: values from the kernel.
+      # Address that libzmq gives to the peer of an ipc connection, with values from the kernel.
       IPC = /\Alocalhost:(\d+):(\d*):(\d*)\z/
       private_constant :IPC
 
-      # @return [String] the server's `auth:` or `zap_domain:`; "" when it has none
+      # @return [String] the server's `auth:` or `zap_domain:`; "" without either
       attr_reader :domain
       # @return [String] the client's IP address, or `localhost:UID:GID:PID` over ipc
       attr_reader :address
@@ -19,7 +19,7 @@ module Godwit
       attr_reader :uid
       # @return [Integer, nil] the group id of the client's process, over ipc
       attr_reader :gid
-      # @return [Integer, nil] the process id of the client, over ipc where the system tells it
+      # @return [Integer, nil] the process id of the client, over ipc if the system reports it
       attr_reader :pid
 
       # @private

@@ -7,7 +7,7 @@ require_relative "verdict"
 
 module Godwit
   class Auth
-    # The rules at one moment: frozen, so that a request sees all of a change or nothing of it.
+    # An immutable set of rules, so that a request sees a change completely or not at all.
     # @private
     class Rules
       KINDS = %i[deny allow plain curve].freeze
@@ -19,19 +19,19 @@ module Godwit
       end
 
       # @param domain [String, nil] nil: no domain
-      # @return [Object, nil] the rule of this very domain
+      # @return [Object, nil] the rule of exactly this domain
       def at(kind, domain) = @kinds.fetch(kind)[domain&.b]
 
-      # @return [Array<Object>] the rules of a kind, those without domain first
+      # @return [Array<Object>] the rules of a kind, first the rule without domain
       def all(kind) = @kinds.fetch(kind).sort_by { |domain, _| domain.to_s }.map(&:last)
 
-      # @return [Rules] with this one too
+      # @return [Rules] these rules and this rule
       def with(kind, domain, rule)
         known = @kinds.fetch(kind)
         Rules.new(@kinds.merge(kind => known.merge(domain&.b&.freeze => rule).freeze))
       end
 
-      # @return [Rules] without those of a domain
+      # @return [Rules] these rules without the rules of a domain
       def without(domain)
         Rules.new(
           @kinds.transform_values { |known| known.reject { |name, _| name == domain&.b }.freeze }
@@ -54,7 +54,7 @@ module Godwit
 
       private
 
-      # The rule of a domain stands in place of the one without domain.
+      # The rule of a domain replaces the rule without domain.
       def find(kind, domain)
         known = @kinds.fetch(kind)
         known[domain] || known[nil]

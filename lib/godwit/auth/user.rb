@@ -2,7 +2,7 @@
 
 module Godwit
   class Auth
-    # User ids.
+    # Checks and converts user ids.
     # @private
     module User
       LONGEST = 255 # bytes

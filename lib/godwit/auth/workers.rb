@@ -2,16 +2,16 @@
 
 module Godwit
   class Auth
-    # The threads that run blocks. Questions go first; of notices one runs at a time, so that they
-    # keep their order and take one thread at most.
+    # The threads that run blocks. Questions run before notices. One notice runs at a time, so
+    # notices keep their order and occupy one thread at most.
     # @private
     class Workers
-      # Questions, and notices, that may wait.
+      # Length of each of the two queues.
       MOST_WAITING = 10_000
       private_constant :MOST_WAITING
 
       # @param most [Integer] threads
-      # @param dropped [#call] is called for a notice that finds no room
+      # @param dropped [#call] is called after a notice was dropped
       def initialize(most, dropped)
         @most = most
         @dropped = dropped
@@ -26,7 +26,7 @@ module Godwit
       end
 
       # @param question [#call]
-      # @return [Boolean] whether it may wait
+      # @return [Boolean] false: closed, the queue is full, or no thread could start
       def ask(question) = add(@questions, question)
 
       # @param notice [#call]
@@ -34,7 +34,7 @@ module Godwit
         @dropped.call unless add(@notices, notice) || @closed
       end
 
-      # What waits is dropped, what runs goes on to its end.
+      # Drops the queued jobs. Running jobs continue to their end.
       def close
         @lock.synchronize do
           @closed = true
@@ -53,20 +53,26 @@ module Godwit
           return false if @closed || list.size >= MOST_WAITING
           list << job
           start if @idle < ready && @threads < @most
+          if @threads.zero?
+            list.pop
+            next false
+          end
           @changed.signal
+          true
         end
-        true
       end
 
-      # Jobs that a thread could begin now.
+      # @return [Integer] jobs that a thread could begin now
       def ready = @questions.size + ((@noticing || @notices.empty?) ? 0 : 1)
 
+      # At the process's limit of threads, the jobs wait for the workers that exist.
       def start
+        thread = Worker.new { work }
         @threads += 1
-        Worker.new { work }.tap do |thread|
-          thread.name = "godwit auth worker"
-          thread.report_on_exception = false
-        end
+        thread.name = "godwit auth worker"
+        thread.report_on_exception = false
+      rescue ThreadError
+        nil
       end
 
       def work
@@ -78,7 +84,7 @@ module Godwit
           end
         end
       ensure
-        # A block may end its thread.
+        # A block may end its thread, so a new thread replaces it.
         @lock.synchronize do
           @threads -= 1
           start if !@closed && @idle < ready

@@ -4,27 +4,27 @@ require_relative "request"
 
 module Godwit
   class Auth
-    # ZAP 1.0 on the wire: what libzmq asks, and what it takes for an answer.
+    # ZAP 1.0 on the wire: parses requests of libzmq and builds the replies.
     # @private
     # @see https://rfc.zeromq.org/spec/27/ RFC 27
     module ZAP
       VERSION = "1.0"
-      # Frames of a request behind the address: version, request id, domain, address, routing id,
+      # Frames of a request after the empty frame: version, request id, domain, address, routing id,
       # mechanism. The credentials follow.
       FRAMES = 6
-      # Credentials of each mechanism.
+      # Number of credentials of each mechanism.
       CREDENTIALS = {"NULL" => 0, "PLAIN" => 2, "CURVE" => 1, "GSSAPI" => 1}.freeze
       KEY_BYTES = 32
-      # Bytes of a domain, a name or a password: libzmq takes no more.
+      # Bytes of a domain, a name or a password: the limit of libzmq.
       LONGEST = 255
       # Bytes of an address, a request id or a mechanism.
       LONGEST_ADDRESS = 1_024
       private_constant :FRAMES, :KEY_BYTES, :LONGEST, :LONGEST_ADDRESS
 
-      # A request that Auth must refuse without a look at the rules.
+      # A request that the Auth refuses without any rule.
       # @private
       class Malformed < StandardError
-        # @return [Ask] with what is known
+        # @return [Ask] with the valid parts of the request
         attr_reader :ask
 
         def initialize(message, ask)
@@ -33,12 +33,12 @@ module Godwit
         end
       end
 
-      # A request and what its answer needs. `inspect` hides the credentials.
+      # A request and the frames that its reply needs. `inspect` hides the credentials.
       # @private
       class Ask
         # @return [Request]
         attr_reader :request
-        # @return [String] as it came, binary
+        # @return [String] the unchanged frame, binary
         attr_reader :domain
         # @return [Array<String>] name and password, or a key of 32 bytes
         attr_reader :credentials
@@ -55,8 +55,8 @@ module Godwit
         # @return [String, nil] the client's CURVE key, Z85
         def key = (Z85.encode(credentials[0]) if request.mechanism == "CURVE" && credentials.any?)
 
-        # @return [Array<String>] the message for libzmq. It has no metadata: a peer could forge
-        #   each name that its certificate lacks
+        # @return [Array<String>] the reply for libzmq. The reply has no metadata: a peer could
+        #   forge each name that its certificate lacks
         def reply(status, text, user_id)
           [@peer, "", VERSION, @id, status.to_s, text, user_id || "", ""]
         end
@@ -66,7 +66,7 @@ module Godwit
 
       module_function
 
-      # @param frames [Array<String>] as a ROUTER gets them
+      # @param frames [Array<String>] a request that a ROUTER received
       # @return [Ask]
       # @raise [Malformed]
       def parse(frames)
