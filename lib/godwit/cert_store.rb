@@ -38,13 +38,13 @@ module Godwit
 
     # @param user_id [String] a certificate's name
     # @return [Cert, nil] of several with that name the first by file name
-    # @raise [CertError] when the directory cannot be read
+    # @raise [CertError] when the directory or a file cannot be read now
     def [](user_id) = find { @index.named(user_id) }
 
     # @param public_key [String] Z85 or 32 bytes
     # @return [Cert, nil]
     # @raise [CurveKeyError] when it is malformed
-    # @raise [CertError] when the directory cannot be read
+    # @raise [CertError] when the directory or a file cannot be read now
     def by_key(public_key)
       raw = public_key.is_a?(String) && public_key.bytesize == 32
       key = raw ? public_key.b : Z85.decode(Curve.z85(public_key))
@@ -80,9 +80,13 @@ module Godwit
     def find
       @lock.synchronize do
         cert = yield
-        next cert if cert || Timeout.now - @scanned < SCAN_EVERY
-        scan
-        yield
+        next cert if cert
+        if Timeout.now - @scanned >= SCAN_EVERY
+          scan
+          cert = yield
+        end
+        @index.check_complete unless cert
+        cert
       end
     end
 
@@ -94,8 +98,11 @@ module Godwit
     end
 
     def scan
-      @index.scan
-      @scanned = Timeout.now
+      begin
+        @index.scan
+      ensure
+        @scanned = Timeout.now
+      end
       problems = @index.problems
       problems.each { |problem| warn "#{inspect}: #{problem}" unless @told.key?(problem) }
       @told = problems.to_h { |problem| [problem, true] }

@@ -32,7 +32,7 @@ module Godwit
           [text, stat]
         end
       rescue SystemCallError => error
-        raise failure(path, words(error)), cause: nil
+        raise failure(path, words(error))
       end
 
       # The rule is PostgreSQL's: nobody else may read it, but for a group that root chose.
