@@ -8,13 +8,13 @@ module Godwit
   #   store.by_key(key)&.name               # => "anna"
   #   store.map(&:name)
   #
-  # The store confirms each hit by a `stat` of its file: a file that was changed is read again, and
-  # one that was removed is gone. After a miss it reads the directory again, at most once a second.
+  # The store confirms each hit by a `stat` of its file. It reads a changed file again and drops a
+  # removed one. After a miss the store reads the directory again, at most once a second.
   #
-  # A file that is no certificate is left out, with a warning; {#problems} lists them. If two files
-  # have the same key, the first by file name counts.
+  # The store skips a file that is no certificate, and warns; {#problems} lists these files. If two
+  # files have the same key, the first by file name counts.
   #
-  # **Threads**: any number may use one store; it reads the directory in one of them at a time.
+  # **Threads**: any number of threads may use one store. One thread at a time reads the directory.
   class CertStore
     include Enumerable
 
@@ -110,5 +110,5 @@ module Godwit
   end
 end
 
-# Below, since it opens the class that is to be loaded by now.
+# This file reopens the class, so it must be defined before.
 require_relative "cert_store/index"
