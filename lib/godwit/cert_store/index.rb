@@ -6,7 +6,7 @@ module Godwit
     # facts (inode, size, time of change) are the same. The caller holds the store's lock.
     # @private
     class Index
-      # One file: a certificate and its key, or a problem. A file without facts is read at each scan.
+      # A file: a certificate and its key, or a problem. A file without facts is read at each scan.
       Entry = Struct.new(:cert, :key, :problem, :path, :facts, :racy)
       # A file can change twice within these seconds and keep its time of change.
       RACY = 0.1
