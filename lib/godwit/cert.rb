@@ -16,20 +16,21 @@ module Godwit
   class Cert
     extend Keywords
 
-    # Ends of the file names.
+    # The end of the name of a file without a secret key.
     PUBLIC = ".key"
     # The end of the name of a file with the secret key.
     SECRET = ".key_secret"
-    # Bytes of a name: libzmq takes no longer user id.
+    # The most bytes of a name: libzmq accepts no longer user id.
     LONGEST_NAME = 255
 
-    # @return [String, nil] from the metadata, or else from the file name; nil: it has none
+    # @return [String, nil] from the metadata, or else from the file name; nil: the certificate has
+    #   no name
     attr_reader :name
 
     # @return [String] Z85, 40 characters
     attr_reader :public_key
 
-    # @return [Curve::Keypair, nil] both keys; nil when it has no secret key
+    # @return [Curve::Keypair, nil] both keys; nil when the certificate has no secret key
     attr_reader :keypair
 
     # @return [Hash{String => String}] frozen, as in the file
@@ -79,7 +80,7 @@ module Godwit
     end
 
     # @private
-    # @return [Boolean] whether it can be a name, which is the user id of the peer
+    # @return [Boolean] whether `name` can be a certificate's name, which is the peer's user id
     def self.name?(name)
       name.is_a?(String) && !name.empty? && name.bytesize <= LONGEST_NAME &&
         !name.encode(Encoding::UTF_8).match?(/[\u0000-\u001F\u007F]/)
@@ -88,10 +89,10 @@ module Godwit
     end
 
     # @private
-    # @return [Cert] of what a file says, which may be more than {#save} can write
+    # @return [Cert] with a file's content, which {#save} may refuse to write
     def self.read(...) = allocate.tap { |cert| cert.fill(...) }
 
-    # @return [Boolean] whether it has a secret key
+    # @return [Boolean] whether the certificate has a secret key
     def secret? = !@keypair.nil?
 
     # Writes `NAME.key` (mode 0644 less the umask) and, with a secret key, `NAME.key_secret` (mode
@@ -103,13 +104,13 @@ module Godwit
     # @raise [ArgumentValueError] when the name is no file name
     def save(dir, replace: false)
       files = {}
-      # First the file that matters more.
+      # The secret file comes first: without it the public file is useless.
       files[place(dir, SECRET)] = [text(secret: true), Files::SECRET_MODE] if secret?
       files[place(dir, PUBLIC)] = [text, Files::PUBLIC_MODE]
       Files.write(files, replace: replace).reverse
     end
 
-    # Writes `NAME.key` alone, to give away.
+    # Writes only `NAME.key`, the file for the other side.
     # @param dir [String, #to_path] a directory that exists
     # @param replace [Boolean] whether an existing file is overwritten
     # @return [String] the path
@@ -196,7 +197,7 @@ module Godwit
   end
 end
 
-# Below, since they open the class that is to be loaded by now.
+# These files reopen the class, so it must be defined before.
 require_relative "cert/zpl"
 require_relative "cert/files"
 require_relative "cert/parser"

@@ -8,13 +8,13 @@ module Godwit
   #   store.by_key(key)&.name               # => "anna"
   #   store.map(&:name)
   #
-  # The store confirms each hit by a `stat` of its file: a file that was changed is read again, and
-  # one that was removed is gone. After a miss it reads the directory again, at most once a second.
+  # The store confirms each hit by a `stat` of its file. It reads a changed file again and drops a
+  # removed one. After a miss the store reads the directory again, at most once a second.
   #
-  # A file that is no certificate is left out, with a warning; {#problems} lists them. If two files
-  # have the same key, the first by file name counts.
+  # The store skips a file that is no certificate, and warns; {#problems} lists these files. If two
+  # files have the same key, the first by file name counts.
   #
-  # **Threads**: any number may use one store; it reads the directory in one of them at a time.
+  # **Threads**: any number of threads may use one store. One thread at a time reads the directory.
   class CertStore
     include Enumerable
 
@@ -38,13 +38,13 @@ module Godwit
 
     # @param user_id [String] a certificate's name
     # @return [Cert, nil] of several with that name the first by file name
-    # @raise [CertError] when the directory cannot be read
+    # @raise [CertError] when the directory or a file cannot be read now
     def [](user_id) = find { @index.named(user_id) }
 
     # @param public_key [String] Z85 or 32 bytes
     # @return [Cert, nil]
     # @raise [CurveKeyError] when it is malformed
-    # @raise [CertError] when the directory cannot be read
+    # @raise [CertError] when the directory or a file cannot be read now
     def by_key(public_key)
       raw = public_key.is_a?(String) && public_key.bytesize == 32
       key = raw ? public_key.b : Z85.decode(Curve.z85(public_key))
@@ -80,9 +80,13 @@ module Godwit
     def find
       @lock.synchronize do
         cert = yield
-        next cert if cert || Timeout.now - @scanned < SCAN_EVERY
-        scan
-        yield
+        next cert if cert
+        if Timeout.now - @scanned >= SCAN_EVERY
+          scan
+          cert = yield
+        end
+        @index.check_complete unless cert
+        cert
       end
     end
 
@@ -94,8 +98,11 @@ module Godwit
     end
 
     def scan
-      @index.scan
-      @scanned = Timeout.now
+      begin
+        @index.scan
+      ensure
+        @scanned = Timeout.now
+      end
       problems = @index.problems
       problems.each { |problem| warn "#{inspect}: #{problem}" unless @told.key?(problem) }
       @told = problems.to_h { |problem| [problem, true] }
@@ -103,5 +110,5 @@ module Godwit
   end
 end
 
-# Below, since it opens the class that is to be loaded by now.
+# This file reopens the class, so it must be defined before.
 require_relative "cert_store/index"

@@ -133,6 +133,79 @@ class CertStoreTest < Godwit::TestCase
     assert_equal 0, found.size
   end
 
+  # In the block every open of this file fails.
+  def failing(file, error, &block)
+    original = File.method(:open)
+    open = lambda do |path, *rest, **options, &use|
+      raise error if File.basename(path) == file
+      original.call(path, *rest, **options, &use)
+    end
+    File.stub(:open, open, &block)
+  end
+
+  def test_a_transient_error_of_a_file_raises_and_is_not_kept
+    anna = cert("anna")
+    with_clock do |clock|
+      found = nil
+      said = warnings { failing("anna.key", Errno::EMFILE) { found = store } }
+      assert_match(/anna\.key: Too many open files/, said)
+      2.times { assert_raises(Godwit::CertError) { found.by_key(anna.public_key) } }
+      clock.advance(1)
+      assert_equal "anna", found.by_key(anna.public_key).name
+      assert_empty found.problems
+      assert_nil found["otto"]
+    end
+  end
+
+  def test_a_known_file_that_fails_to_open_once_counts_at_the_next_lookup
+    cert("anna")
+    found = store
+    again = Godwit::Cert.new("anna").tap { |one| one.save_public(scratch_dir, replace: true) }
+    failing("anna.key", Errno::EIO) do
+      assert_match(/anna\.key: Input/, assert_raises(Godwit::CertError) { found["anna"] }.message)
+    end
+    assert_equal again.public_key, found["anna"].public_key
+  end
+
+  def test_a_file_that_cannot_be_opened_leaves_the_others_working
+    anna = cert("anna")
+    File.symlink("loop.key", path("loop.key"))
+    File.symlink("x" * 300, path("long.key"))
+    cert("secret")
+    failing("secret.key", Errno::EACCES) do
+      with_clock do |clock|
+        found = nil
+        said = warnings { found = store }
+        assert_equal 3, said.lines.size, said
+        assert_equal "anna", found.by_key(anna.public_key).name
+        assert_nil found["nobody"]
+        clock.advance(1)
+        assert_nil found["nobody"]
+        ["loop.key: Too many levels", "long.key: File name too long", "secret.key: Permission"]
+          .each { |words| assert(found.problems.any? { |problem| problem.include?(words) }, words) }
+        assert_equal ["anna"], found.map(&:name)
+      end
+    end
+    warnings { assert_equal %w[anna secret], store.map(&:name) }
+  end
+
+  def test_a_directory_that_cannot_be_read_is_tried_once_a_second
+    found = store
+    with_clock do |clock|
+      clock.advance(1)
+      scans = 0
+      Dir.stub(:children, ->(*) { (scans += 1) && raise(Errno::EMFILE) }) do
+        3.times { assert_raises(Godwit::CertError) { found["anna"] } }
+        assert_equal 1, scans
+        clock.advance(1)
+        assert_raises(Godwit::CertError) { found["anna"] }
+        assert_equal 2, scans
+      end
+      clock.advance(1)
+      assert_nil found["anna"]
+    end
+  end
+
   def test_any_number_of_threads_may_look
     keys = 20.times.map { |number| cert("c#{number}").public_key }
     found = store

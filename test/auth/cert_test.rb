@@ -121,6 +121,24 @@ class CertTest < Godwit::TestCase
     assert_equal second.public_key, Godwit::Cert.load(path("anna.key")).public_key
   end
 
+  def test_a_failed_replacement_leaves_the_old_pair
+    first = Godwit::Cert.new("anna")
+    first.save(scratch_dir)
+    write(".anna.key.taken", "")
+    names = %w[free taken]
+    SecureRandom.stub(:hex, ->(_) { names.shift }) do
+      refused { Godwit::Cert.new("anna").save(scratch_dir, replace: true) }
+    end
+    assert_equal first, Godwit::Cert.load(path("anna.key_secret"))
+    assert_equal %w[anna.key anna.key_secret], Dir.children(scratch_dir).sort
+    File.unlink(path("anna.key"))
+    Dir.mkdir(path("anna.key"))
+    refused(Godwit::CertError, /anna\.key: it is a directory/) do
+      Godwit::Cert.new("anna").save(scratch_dir, replace: true)
+    end
+    assert_equal first, Godwit::Cert.load(path("anna.key_secret"))
+  end
+
   def test_a_link_is_no_way_to_overwrite_another_file
     write("victim", "precious")
     File.symlink(path("victim"), path("anna.key_secret"))
@@ -154,6 +172,21 @@ class CertTest < Godwit::TestCase
     end
   end
 
+  def test_a_fifo_is_refused_at_once
+    File.mkfifo(path("anna.key_secret"), 0o600)
+    load = in_thread do
+      refused(Godwit::CertError, /anna\.key_secret: it is no regular file/) do
+        Godwit::Cert.load(path("anna.key_secret"))
+      end
+    end
+    ended(load)
+  end
+
+  def test_a_message_shows_no_control_character_of_a_file_name
+    error = refused { Godwit::Cert.load(path("a\e[2J.key")) }
+    assert_includes error.message, "a?[2J.key"
+  end
+
   def test_only_root_may_let_a_group_read
     skip "only root can give files away" unless Process.euid.zero?
     secret = Godwit::Cert.new("anna").save(scratch_dir)[1]
@@ -176,6 +209,7 @@ class CertTest < Godwit::TestCase
     {
       "metadata\n    name = x\n" => /line 1: has no public-key/,
       "curve\n    public-key = \"short\"\n" => /line 2: has a public-key that is not 40/,
+      "# no public-key yet\ncurve\n    public-key = \"short\"\n" => /line 3: has a public-key/,
       "curve\n    secret-key = \"#{pair.secret_key[0, 39]}~\"\n" => /line 2: has a secret-key/,
       "curve\n    public-key = '#{other.public_key}'\n    secret-key = '#{pair.secret_key}'\n" =>
         /line 3: .*not that of its public-key/,

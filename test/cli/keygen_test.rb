@@ -105,6 +105,12 @@ class CLIKeygenTest < Godwit::TestCase
     end
   end
 
+  test "cert show of a directory reports a FIFO" do
+    File.mkfifo(path("anna.key_secret"), 0o600)
+    status, out, = ended(in_thread { godwit("cert", "show", scratch_dir) })
+    assert_equal [1, "problem: #{path("anna.key_secret")}: it is no regular file\n"], [status, out]
+  end
+
   # pyzmq writes names and values that may hold what steers a terminal.
   test "cert show escapes control characters" do
     key = Godwit::Curve.keypair.public_key

@@ -54,6 +54,15 @@ class AuthRulesTest < Godwit::TestCase
     assert_equal [200, "anna"], zap_plain("anna", "other")
   end
 
+  def test_a_file_of_passwords_that_is_a_fifo_is_refused
+    file = File.join(scratch_dir, "passwords")
+    File.mkfifo(file, 0o600)
+    call = in_thread do
+      assert_named(Godwit::CertError, /passwords: it is no regular file/) { auth.plain(file: file) }
+    end
+    ended(call)
+  end
+
   def test_sources_of_plain_are_asked_in_order
     file = File.join(scratch_dir, "passwords")
     File.write(file, "otto=two\n", perm: 0o600)

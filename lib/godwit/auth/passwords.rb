@@ -5,9 +5,9 @@ module Godwit
     # Names and passwords, compared in constant time. `inspect` hides them.
     # @private
     class Passwords
-      # Bytes of a name or a password, at most.
+      # The most bytes that a name or a password may have.
       LONGEST = 255
-      # Every password becomes so many numbers.
+      # The number of 32-bit words into which a password is unpacked.
       WORDS = 64
       private_constant :LONGEST, :WORDS
 
@@ -54,7 +54,7 @@ module Godwit
         )
       end
 
-      # The length goes in too, as zeros fill the rest.
+      # The first byte is the length, because zeros pad the password.
       def words(password)
         bytes = password.b
         ([bytes.bytesize].pack("C") + bytes.ljust(LONGEST, "\0")).unpack("N#{WORDS}")
@@ -62,15 +62,15 @@ module Godwit
     end
     private_constant :Passwords
 
-    # A file of passwords: lines NAME=PASSWORD, as CZMQ reads them. It is read again when it has
-    # changed.
+    # A file of passwords: lines NAME=PASSWORD, as CZMQ reads them. A lookup reads a changed file
+    # again.
     # @private
     class PasswordFile
       LIMIT = 1 << 20
-      RACY = 0.1 # seconds in which a file may change again without another time of change
+      RACY = 0.1 # a file can change twice within these seconds and keep its time of change
       private_constant :LIMIT, :RACY
 
-      # @raise [CertError] when it cannot be read, or others may read it
+      # @raise [CertError] when the file cannot be read, or others may read it
       def initialize(path)
         @path = path
         read
@@ -94,7 +94,7 @@ module Godwit
       def facts(stat) = [stat.dev, stat.ino, stat.size, stat.mode, stat.uid, stat.mtime, stat.ctime]
 
       def read
-        text, stat = Cert::Files.read(@path, LIMIT) { true }
+        text, stat = Cert::Files.read(@path, LIMIT, pipe: false) { true }
         @passwords = Passwords.new(users(text), :plain)
         @facts = facts(stat)
         @racy = Time.now - stat.ctime < RACY
@@ -102,7 +102,7 @@ module Godwit
         raise Cert::Files.failure(@path, error.message.delete_prefix("plain: "), :plain), cause: nil
       end
 
-      # CZMQ skips comments and what is no NAME=PASSWORD.
+      # CZMQ skips comments and each line without NAME=PASSWORD.
       def users(text)
         text.each_line.with_object({}) do |line, users|
           name, equals, password = line.b.chomp.partition("=")

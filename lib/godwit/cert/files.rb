@@ -4,43 +4,48 @@ require "securerandom"
 
 module Godwit
   class Cert
-    # Files that hold keys and passwords: the reader checks who else may read them, the writer
-    # writes them completely or not at all.
+    # Files that hold keys and passwords. The reader checks which users may read a file. The writer
+    # writes a file completely or not at all.
     # @private
     module Files
       SECRET_MODE = 0o600
       PUBLIC_MODE = 0o644
-      # What root may give to a group: to read.
+      # Bits that the mode of a secret must not have: all but the owner's, and for a file of root
+      # all but the owner's and the group's right to read.
       GROUP_READ = 0o037
-      NOBODY_ELSE = 0o077
-      private_constant :GROUP_READ, :NOBODY_ELSE
+      OWNER_ONLY = 0o077
+      private_constant :GROUP_READ, :OWNER_ONLY
 
       module_function
 
       # @param path [String]
       # @param limit [Integer] bytes
-      # @yieldparam text [String] binary; the block tells whether it is a secret
+      # @param pipe [Boolean] whether a pipe or a device, such as /dev/stdin, is read too
+      # @yieldparam text [String] binary; the block returns whether the text is a secret
       # @return [Array(String, File::Stat)] the content, binary, and the facts of the open file
-      # @raise [CertError]
-      def read(path, limit = ZPL::LIMIT)
-        File.open(path, File::RDONLY | File::BINARY) do |file|
+      # @raise [CertError] with the system's error as its cause
+      def read(path, limit = ZPL::LIMIT, pipe: true)
+        # A FIFO without a writer blocks an open without NONBLOCK.
+        flags = File::RDONLY | File::BINARY | (pipe ? 0 : File::NONBLOCK)
+        File.open(path, flags) do |file|
           stat = file.stat
           raise failure(path, "it is a directory") if stat.directory?
+          raise failure(path, "it is no regular file") unless pipe || stat.file?
           text = file.read(limit + 1).to_s
           raise failure(path, "it is longer than #{limit} bytes") if text.bytesize > limit
           check_secret(path, stat) if yield(text)
           [text, stat]
         end
       rescue SystemCallError => error
-        raise failure(path, words(error)), cause: nil
+        raise failure(path, words(error))
       end
 
-      # The rule is PostgreSQL's: nobody else may read it, but for a group that root chose.
+      # The rule is PostgreSQL's: only the owner may read a secret file, or a group if root owns it.
       # @raise [CertError] with the command that mends it
       def check_secret(path, stat)
         return if stat.pipe? || stat.chardev?
         root = stat.uid.zero?
-        return if stat.mode.nobits?(root ? GROUP_READ : NOBODY_ELSE)
+        return if stat.mode.nobits?(root ? GROUP_READ : OWNER_ONLY)
         mode = format("%04o", stat.mode & 0o7777)
         raise failure(
           path,
@@ -49,21 +54,27 @@ module Godwit
         )
       end
 
-      # Writes the files, each completely or not at all.
+      # Writes the files, each completely or not at all. All contents are on disk before the first
+      # file gets its name, so that a full disk replaces none of a pair.
       # @param files [Hash{String => Array(String, Integer)}] path => content and mode, in order
       # @param replace [Boolean]
-      # @raise [CertError] when one exists and `replace` is false, or the system refuses; the files
-      #   of this call are gone then, unless they replaced others
+      # @return [Array<String>] the paths
+      # @raise [CertError] when a file exists and `replace` is false, or the system refuses; the
+      #   files of this call are removed then, unless they replaced others
       def write(files, replace: false)
         made = []
-        files.each do |path, (text, mode)|
-          write_one(path, text, mode, replace)
+        unfinished = files.to_h { |path, _| [path, temporary(path)] }
+        files.each { |path, (text, mode)| fill(path, unfinished[path], text, mode, replace) }
+        files.each_key do |path|
+          publish(path, unfinished[path], replace)
           made << path
         end
         made
       rescue CertError
         made.each { |path| File.unlink(path) } unless replace
         raise
+      ensure
+        unfinished&.each_value { |path| remove(path) }
       end
 
       # @return [CertError]
@@ -71,38 +82,49 @@ module Godwit
         CertError.new("#{shown(path)}: #{problem}", operation: operation)
       end
 
-      # @return [String] a path that may stand in a message
-      def shown(path) = path.dup.force_encoding(Encoding::UTF_8).scrub("?").tr("\0\n", "??")
+      # @return [String] a path for a message, with "?" for each byte that is not UTF-8 and for each
+      #   control character
+      def shown(path)
+        path.dup.force_encoding(Encoding::UTF_8).scrub("?").gsub(/[[:cntrl:]]/, "?")
+      end
 
-      # @return [String] what the system said, without the path
+      # @return [String] the system's message, without the path
       def words(error) = SystemCallError.new(nil, error.errno).message
 
-      def write_one(path, text, mode, replace)
+      def temporary(path)
         folder, name = File.split(path)
-        unfinished = File.join(folder, ".#{name}.#{SecureRandom.hex(6)}")
+        File.join(folder, ".#{name}.#{SecureRandom.hex(6)}")
+      end
+
+      def fill(path, unfinished, text, mode, replace)
+        raise failure(path, "it is a directory") if replace && File.directory?(path)
         flags = File::WRONLY | File::CREAT | File::EXCL | File::BINARY
         File.open(unfinished, flags, mode) do |file|
           file.write(text)
           file.fsync
         end
+      rescue SystemCallError => error
+        folder = File.dirname(path)
+        hint = File.directory?(folder) ? "" : " (make the directory first: mkdir #{shell(folder)})"
+        raise failure(path, "#{words(error)}#{hint}"), cause: nil
+      end
+
+      def publish(path, unfinished, replace)
         replace ? File.rename(unfinished, path) : File.link(unfinished, path)
       rescue Errno::EEXIST
         raise failure(path, "this file exists: remove it first, or give replace: true"), cause: nil
       rescue SystemCallError => error
-        hint = File.directory?(folder) ? "" : " (make the directory first: mkdir #{shell(folder)})"
-        raise failure(path, "#{words(error)}#{hint}"), cause: nil
-      ensure
-        remove(unfinished)
+        raise failure(path, words(error)), cause: nil
       end
 
       def remove(path)
-        File.unlink(path) if path && File.exist?(path)
+        File.unlink(path) if File.exist?(path)
       rescue SystemCallError
         nil
       end
 
       def shell(path) = shown(path).match?(%r{\A[\w./@%+-]+\z}) ? shown(path) : shown(path).dump
-      private_class_method :write_one, :remove, :shell
+      private_class_method :temporary, :fill, :publish, :remove, :shell
     end
   end
 end

@@ -2,7 +2,7 @@
 
 module Godwit
   class Cert
-    # Makes a {Cert} of the text of a file.
+    # Makes a {Cert} from the text of a file.
     # @private
     module Parser
       module_function
@@ -12,7 +12,7 @@ module Godwit
       # @raise [CertError]
       def load(path)
         sections = nil
-        text, stat = Files.read(path) do |bytes|
+        text, stat = Files.read(path, pipe: false) do |bytes|
           sections = sections(bytes, path)
           sections.dig("curve", "secret-key")
         end
@@ -20,7 +20,7 @@ module Godwit
       end
 
       # @param path [String]
-      # @return [String] the name that a file's name gives, binary bytes scrubbed
+      # @return [String] the file's name without its ending, with "?" for bytes that are not UTF-8
       def stem(path)
         base = File.basename(path).dup.force_encoding(Encoding::UTF_8).scrub("?")
         base.sub(/\.key(?:_secret)?\z/, "")
@@ -42,7 +42,7 @@ module Godwit
         make(sections.fetch("metadata", {}), public_key, secret_key, path, text)
       end
 
-      # CZMQ writes zeros where it knows no secret.
+      # CZMQ writes a secret key of zeros for a certificate without a secret key.
       def key(keys, name, path, text)
         value = keys[name] or return
         return if name == "secret-key" && value == "0" * 40
@@ -68,7 +68,8 @@ module Godwit
       end
 
       def line_of(name, text)
-        text.each_line.with_index(1) { |line, number| return number if line.include?(name) }
+        property = /\A\s*#{name}\s*=/
+        text.each_line.with_index(1) { |line, number| return number if line.match?(property) }
         1
       end
 

@@ -7,17 +7,17 @@ module Godwit
     # values, blanks in names, comments, CRLF.
     # @private
     module ZPL
-      # Bytes of a file that the reader takes.
+      # The most bytes that the reader accepts.
       LIMIT = 65_536
       INDENT = 4
       NAME = /\A[A-Za-z0-9._-]+\z/
-      # A tab is a blank; the other control characters have no place in a certificate.
+      # The reader accepts a tab as a blank and refuses the other control characters.
       CONTROL = /[\u0000-\u0008\u000A-\u001F\u007F-\u009F]/
-      # Everything but the control characters, for a value of a file that Godwit writes.
+      # The writer refuses a value with a control character.
       PRINTABLE = /\A[^\u0000-\u001F\u007F-\u009F]*\z/
       private_constant :INDENT, :CONTROL
 
-      # A file that is no ZPL, and the line.
+      # The text is no ZPL. `line` is the number of the first wrong line.
       # @private
       class SyntaxError < StandardError
         # @return [Integer] from 1

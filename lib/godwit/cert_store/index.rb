@@ -3,16 +3,20 @@
 module Godwit
   class CertStore
     # The certificates of a directory by file, key and name. A file counts as unchanged while its
-    # facts (inode, size, time of change) are the same. Its user locks.
+    # facts (inode, size, time of change) are the same. The caller holds the store's lock.
     # @private
     class Index
-      # A file that was read: its certificate and that one's key, or what is wrong with it.
+      # A file: a certificate and its key, or a problem. A file without facts is read at each scan.
       Entry = Struct.new(:cert, :key, :problem, :path, :facts, :racy)
-      # Seconds in which a file may change again without another time of change.
+      # A file can change twice within these seconds and keep its time of change.
       RACY = 0.1
-      # Files of one key or name that are looked at.
+      # A lookup checks at most this many files of one key or name.
       TRIES = 10
-      private_constant :Entry, :RACY, :TRIES
+      # Errors that belong to one file and last. Any other error of the system may be over soon.
+      LASTING = [
+        Errno::EACCES, Errno::EPERM, Errno::ELOOP, Errno::ENAMETOOLONG, Errno::ENXIO, Errno::ENODEV
+      ].freeze
+      private_constant :Entry, :RACY, :TRIES, :LASTING
 
       # @param dir [String]
       # @raise [CertError] when the directory cannot be read
@@ -21,28 +25,36 @@ module Godwit
         @entries = {}
         @keys = {}
         @names = {}
+        @unread = []
       end
 
-      # Reads the directory, and of its files those that have changed.
-      # @raise [CertError]
+      # Reads the directory, and each file in it that has changed. A file that cannot be read now
+      # keeps its entry.
+      # @raise [CertError] when the directory cannot be read
       def scan
         files = Dir.children(@dir).select { |file| file.b.end_with?(Cert::PUBLIC) }.sort
-        before = @entries
-        @entries = {}
-        files.each do |file|
-          entry = current(file, before[file])
-          @entries[file] = entry if entry
-        end
+        @unread = []
+        @entries = files.to_h { |file| [file, scanned(file, @entries[file])] }.compact
         rebuild
       rescue SystemCallError => error
-        raise Cert::Files.failure(@dir, Cert::Files.words(error)), cause: nil
+        failure = Cert::Files.failure(@dir, Cert::Files.words(error))
+        @unread = [failure.message]
+        raise failure, cause: nil
+      end
+
+      # @raise [CertError] when the last {#scan} could not read everything: a lookup that finds no
+      #   certificate knows nothing then
+      def check_complete
+        raise CertError.new(@unread.first, operation: :cert) if @unread.any?
       end
 
       # @param key [String] 32 bytes, binary
       # @return [Cert, nil] confirmed
+      # @raise [CertError] when its file cannot be read now
       def keyed(key) = confirmed { @keys[key] }
 
       # @return [Cert, nil] confirmed
+      # @raise [CertError] when its file cannot be read now
       def named(name) = confirmed { @names[name] }
 
       # @return [Array<Cert>] as they were at the last {#scan}, each key once
@@ -51,7 +63,8 @@ module Godwit
       # @return [Array<String>]
       def problems
         found = @entries.values.filter_map(&:problem)
-        found + @entries.filter_map { |file, entry| duplicate(file, entry) if entry.cert }
+        found += @entries.filter_map { |file, entry| duplicate(file, entry) if entry.cert }
+        found + @unread
       end
 
       private
@@ -68,7 +81,8 @@ module Godwit
         end
       end
 
-      # A file that has changed may give its place to another one. The block names the file.
+      # When a file has changed, another file may be the first with that key or name. The block
+      # returns the file's name.
       def confirmed
         TRIES.times do
           file = yield or return
@@ -81,17 +95,29 @@ module Godwit
         nil
       end
 
-      # @return [Entry, nil] the known one while the file is unchanged; nil: there is no such file
+      def scanned(file, known)
+        current(file, known)
+      rescue CertError => error
+        @unread << error.message
+        known
+      end
+
+      # @return [Entry, nil] `known` while the file is unchanged; nil: the file does not exist
+      # @raise [CertError] when the file cannot be read now
       def current(file, known)
         path = known ? known.path : File.join(@dir, file)
         stat = File.stat(path)
         return known if known && !known.racy && known.facts == facts(stat)
         fresh = read(path, stat)
-        return fresh unless known && known.facts == fresh.facts && known.cert == fresh.cert
+        return fresh unless known && %i[facts cert problem].all? { |one| known[one] == fresh[one] }
         known.racy = fresh.racy
         known
       rescue Errno::ENOENT, Errno::ENOTDIR
         nil
+      rescue *LASTING => error
+        Entry.new(nil, nil, Cert::Files.failure(path, Cert::Files.words(error)).message, path)
+      rescue SystemCallError => error
+        raise Cert::Files.failure(path, Cert::Files.words(error)), cause: nil
       end
 
       def read(path, stat)
@@ -102,10 +128,11 @@ module Godwit
         cert, stat = Cert::Parser.load(path)
         Entry.new(cert, Z85.decode(cert.public_key), nil, path, facts(stat), racy?(stat))
       rescue CertError => error
+        raise error.cause if error.cause.is_a?(SystemCallError)
         Entry.new(nil, nil, error.message, path, facts(stat), racy?(stat))
       end
 
-      # Whatever changes the file changes its ctime, which no program can set.
+      # Every change of a file sets its ctime, and no program can set the ctime itself.
       def facts(stat) = [stat.ino, stat.size, stat.ctime]
 
       def racy?(stat) = Time.now - stat.ctime < RACY

@@ -4,7 +4,7 @@ require_relative "family"
 
 module Godwit
   module CLI
-    # `godwit cert show`: what is in certificates.
+    # `godwit cert`: the commands for certificate files.
     class Cert < Family
       summary "Shows the CURVE certificates of a file or a directory."
       usage "cert show FILE|DIR"
@@ -53,7 +53,7 @@ module Godwit
           cert.metadata.each { |name, value| io.puts "    #{shown(name)} = #{shown(value)}" }
         end
 
-        # Nothing in a file steers a terminal.
+        # A control character of a file could change the terminal.
         def shown(text) = text.gsub(/[[:cntrl:]]/) { |character| character.dump[1..-2] }
       end
 
