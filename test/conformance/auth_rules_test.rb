@@ -48,6 +48,7 @@ class AuthRulesTest < Godwit::TestCase
     said = warnings do
       File.chmod(0o644, file)
       assert_equal [300, ""], zap_plain("anna", "other")
+      eventually("the warning, which follows the reply") { $stderr.string.include?("chmod") }
     end
     assert_match(/chmod 600/, said)
     File.chmod(0o600, file)
