@@ -53,8 +53,8 @@ module Godwit
         raise Errors.bad_type(:cert, "keypair:", "a Godwit::Curve::Keypair", keypair.class)
       end
       if keypair && public_key && Curve.z85(public_key) != keypair.public_key
-        raise ArgumentValueError.new(
-          "cert: public_key: is not that of keypair:; give one of them", operation: :cert
+        raise Errors.of(
+          ArgumentValueError, :cert, "public_key: is not that of keypair:; give one of them"
         )
       end
       @keypair = keypair || (public_key ? nil : Curve.keypair)
@@ -131,7 +131,7 @@ module Godwit
     rescue ArgumentValueError
       raise
     rescue ::ArgumentError => error
-      raise ArgumentValueError.new("save: metadata: #{error.message}", operation: :save), cause: nil
+      raise Errors.of(ArgumentValueError, :save, "metadata: #{error.message}"), cause: nil
     end
 
     # @param other [Object]
@@ -169,14 +169,15 @@ module Godwit
     rescue ArgumentValueError
       raise
     rescue ::ArgumentError => error
-      raise ArgumentValueError.new("cert: metadata: #{error.message}", operation: :cert), cause: nil
+      raise Errors.of(ArgumentValueError, :cert, "metadata: #{error.message}"), cause: nil
     end
 
     def chosen(name)
       written = @metadata["name"]
       if name && written && name != written
-        raise ArgumentValueError.new(
-          "cert: metadata: has another name, #{written.inspect}: give one of them", operation: :cert
+        raise Errors.of(
+          ArgumentValueError, :cert,
+          "metadata: has another name, #{written.inspect}: give one of them"
         )
       end
       name ||= written

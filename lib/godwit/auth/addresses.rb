@@ -21,10 +21,8 @@ module Godwit
       def self.make(operation, addresses, uid)
         uids = uid.is_a?(Array) ? uid : [uid].compact
         if addresses.empty? && uids.empty?
-          raise ArgumentValueError.new(
-            "#{operation}: give an IP address, a range such as \"10.0.0.0/8\", or uid:",
-            operation: operation
-          )
+          raise Errors.of(ArgumentValueError, operation,
+            "give an IP address, a range such as \"10.0.0.0/8\", or uid:")
         end
         uids.each do |number|
           next if number.is_a?(Integer) && number.between?(0, MOST_UID)

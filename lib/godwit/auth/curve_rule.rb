@@ -11,9 +11,7 @@ module Godwit
       # @raise [ArgumentValueError, ArgumentTypeError, CurveKeyError, CertError]
       def initialize(dir, keys, block)
         unless dir || keys || block
-          raise ArgumentValueError.new(
-            "curve: give dir:, keys: or a block", operation: :curve
-          )
+          raise Errors.of(ArgumentValueError, :curve, "give dir:, keys: or a block")
         end
         @any = keys == :any
         @keys = (keys && !@any) ? by_key(keys) : {}

@@ -131,7 +131,7 @@ module Godwit
       # A kill leaves the socket bound: libzmq then refuses all clients.
       def run
         loop do
-          message = @socket.recv_multipart(timeout: patience, exception: false)
+          message = @socket.recv_multipart(timeout: next_timeout, exception: false)
           serve(message)
         end
       rescue ClosedError, ContextTerminatedError
@@ -149,7 +149,7 @@ module Godwit
       end
 
       # @return [Float, nil] seconds until the next deadline of a pending request
-      def patience
+      def next_timeout
         @pending.shift while @pending.any? && @pending.first.claimed?
         @pending.any? ? [@pending.first.deadline - Timeout.now, 0].max : nil
       end

@@ -10,9 +10,7 @@ module Godwit
       # @raise [ArgumentValueError, ArgumentTypeError, CertError]
       def initialize(users, file, block)
         unless users || file || block
-          raise ArgumentValueError.new(
-            "plain: give users:, file: or a block", operation: :plain
-          )
+          raise Errors.of(ArgumentValueError, :plain, "give users:, file: or a block")
         end
         @sources = []
         @sources << Passwords.new(users) if users

@@ -80,7 +80,7 @@ module Godwit
       end
 
       def refuse(why)
-        raise ArgumentValueError.new("new: auth: #{why}", operation: :new)
+        raise Errors.of(ArgumentValueError, :new, "auth: #{why}")
       end
 
       # Called once the socket has its options.
