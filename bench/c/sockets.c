@@ -5,7 +5,7 @@
 
 #include "bench.h"
 
-enum { MOST = 15000 }; /* sockets; those that are closed take a while to go */
+enum { MAX = 15000 }; /* sockets; those that are closed take a while to go */
 
 static long resident(void)
 {
@@ -70,7 +70,7 @@ static void churn(const char *endpoint, size_t count)
     char bound[256];
     size_t length = sizeof bound;
     void *context = zmq_ctx_new();
-    zmq_ctx_set(context, ZMQ_MAX_SOCKETS, MOST);
+    zmq_ctx_set(context, ZMQ_MAX_SOCKETS, MAX);
     void *pull = bench_socket(context, ZMQ_PULL);
     zmq_msg_t message;
     zmq_msg_init(&message);

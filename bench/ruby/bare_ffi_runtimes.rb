@@ -35,7 +35,7 @@ module BareFFI
   DONTWAIT = 1
   READABLE = 1
   WRITABLE = 2
-  MOST = 65_536
+  MAX = 65_536
   MESSAGE_SIZE = 64
   MEMORY = FFI::Pointer.new(1) # at 0 it could not be read
 
@@ -61,7 +61,7 @@ module BareFFI
   def make(*types)
     @context = zmq_ctx_new
     @sockets = types.map { |type| zmq_socket(@context, type) }
-    @buffer = FFI::MemoryPointer.new(MOST)
+    @buffer = FFI::MemoryPointer.new(MAX)
     @item = FFI::MemoryPointer.new(16) # zmq_pollitem_t: socket, descriptor, events, what came
   end
 
@@ -85,10 +85,10 @@ module BareFFI
   end
 
   def receive_one(socket)
-    size = zmq_recv(socket, @buffer, MOST, DONTWAIT)
+    size = zmq_recv(socket, @buffer, MAX, DONTWAIT)
     while size < 0
       wait(socket, READABLE)
-      size = zmq_recv(socket, @buffer, MOST, DONTWAIT)
+      size = zmq_recv(socket, @buffer, MAX, DONTWAIT)
     end
     size
   end

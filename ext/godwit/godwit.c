@@ -68,5 +68,6 @@ RUBY_FUNC_EXPORTED void Init_godwit_ext(void) {
     gw_init_statistics(native);
     gw_init_log_queue(native);
     gw_init_packing(native);
+    gw_init_header(native);
     gw_init_rows(native);
 }

@@ -33,6 +33,11 @@ static bool head_take_number(gw_bytes_t *text, uint64_t *number) {
     return digits > 0;
 }
 
+/* From 1, without a leading zero. */
+static bool head_take_count(gw_bytes_t *text, uint64_t *number) {
+    return text->size && *text->data != '0' && head_take_number(text, number);
+}
+
 static int head_nibble(char c) {
     if (c >= '0' && c <= '9') return c - '0';
     if (c >= 'a' && c <= 'f') return c - 'a' + 10;
@@ -75,6 +80,17 @@ static bool head_parse_own_header(gw_bytes_t header, gw_head_t *head) {
             SKIP(&header, ",\"tseq\":") && head_take_number(&header, &tseq) &&
             SKIP(&header, ",\"t_ns\":") && head_take_number(&header, &head->t_ns) &&
             head->t_ns <= INT64_MAX;
+}
+
+/* As Header::START in lib/godwit/logger/header.rb. */
+bool gw_head_own_seq(gw_bytes_t header, uint64_t *seq) {
+    uint64_t tseq, t_ns;
+    unsigned char id[GW_LOG_ID_BYTES];
+    return SKIP(&header, "{\"v\":1,\"writer\":\"") && head_take_id(&header, id) &&
+            SKIP(&header, "\",\"seq\":") && head_take_count(&header, seq) &&
+            SKIP(&header, ",\"tseq\":") && head_take_count(&header, &tseq) &&
+            SKIP(&header, ",\"t_ns\":") && head_take_number(&header, &t_ns) &&
+            SKIP(&header, ",");
 }
 
 typedef struct {

@@ -46,6 +46,8 @@ typedef struct {
 } gw_writers_t;
 
 bool gw_head_parse(gw_bytes_t topic, gw_bytes_t header, gw_head_t *head);
+/* Whether the header begins as Godwit writes it. */
+bool gw_head_own_seq(gw_bytes_t header, uint64_t *seq);
 int gw_head_level_of_line(gw_bytes_t line);
 void gw_writers_free(gw_writers_t *table);
 size_t gw_writers_size(const gw_writers_t *table);

@@ -325,11 +325,11 @@ static void poller_look_at_ios(gw_poller_t *poller) {
     }
 }
 
-/* The close of an IO wakes no waiting thread, so with IOs the thread looks every GW_IO_LOOK_EVERY
- * ms. False: time is up. */
+/* The close of an IO wakes no waiting thread, so with IOs the thread looks every
+ * GW_IO_POLL_INTERVAL ms. False: time is up. */
 static bool poller_wait_and_look(gw_call_t *call, gw_poller_t *poller) {
     gw_call_t slice = *call;
-    gw_deadline_t look = gw_deadline(GW_IO_LOOK_EVERY);
+    gw_deadline_t look = gw_deadline(GW_IO_POLL_INTERVAL);
     if (poller->ios && (call->deadline == GW_FOREVER || look < call->deadline))
         slice.deadline = look;
     if (gw_group_wait(&slice, &poller->group)) return true;

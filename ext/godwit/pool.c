@@ -9,7 +9,7 @@ enum {
     LARGEST = 1024,
     SLAB = 16 * 1024,
     KEPT = 64,      /* slabs that wait to be used again; more are freed */
-    MOST = 1024,    /* slabs; one message that stays for long keeps a whole slab */
+    MAX = 1024,    /* slabs; one message that stays for long keeps a whole slab */
     OPEN = 1 << 30, /* references that a slab holds on itself while messages are cut from it */
 };
 
@@ -58,7 +58,7 @@ static slab_t *pool_next_slab(void) {
     if (slab) {
         ready = slab->next;
     } else {
-        if (atomic_load_explicit(&slabs, memory_order_relaxed) >= MOST) return NULL;
+        if (atomic_load_explicit(&slabs, memory_order_relaxed) >= MAX) return NULL;
         if (posix_memalign((void **)&slab, 64, SLAB)) return NULL;
         atomic_fetch_add_explicit(&slabs, 1, memory_order_relaxed);
     }

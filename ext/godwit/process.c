@@ -121,7 +121,7 @@ void gw_context_leave(gw_context_t *context) {
 }
 
 int gw_context_set_max_sockets(gw_context_t *context, int count) {
-    int slots = count > GW_MOST_SOCKET_SLOTS / GW_SOCKET_SLOTS ? GW_MOST_SOCKET_SLOTS
+    int slots = count > GW_MAX_SOCKET_SLOTS / GW_SOCKET_SLOTS ? GW_MAX_SOCKET_SLOTS
                                                                : GW_SOCKET_SLOTS * count;
     if (zmq_ctx_set(context->zmq, ZMQ_MAX_SOCKETS, slots) != 0) return errno;
     atomic_store(&context->max_sockets, count);

@@ -155,6 +155,7 @@ int gw_packing_count(const char *mark, size_t mark_size, const char *data, size_
 /* Reads the record at the offset, and advances the offset. Needs no lock. */
 bool gw_packing_next(const char *data, size_t size, size_t *offset, gw_packed_t *record);
 void gw_init_packing(VALUE native);
+void gw_init_header(VALUE native);
 void gw_init_statistics(VALUE native);
 void gw_init_log_queue(VALUE native);
 void gw_init_rows(VALUE native);

@@ -29,7 +29,10 @@ module Godwit
     include Enumerable
 
     # Most bytes of a payload.
-    MOST_BYTES = 255
+    MAX_BYTES = 255
+    # @deprecated Use {MAX_BYTES}.
+    MOST_BYTES = MAX_BYTES
+    deprecate_constant :MOST_BYTES
     # Default of the most payloads that are kept for {#recv}.
     LIMIT = 1000
     # Shortest interval in seconds.

@@ -28,8 +28,8 @@ module Godwit
     # bench/frames.rb measures it.
     COPY_THRESHOLD = 64 * 1024
 
-    MOST = 1 << 62 # bytes
-    private_constant :MOST
+    MAX = 1 << 62 # bytes
+    private_constant :MAX
 
     # @param data [String] its bytes. A frozen String of `copy_threshold` bytes or more is used in
     #   place, any other is copied
@@ -37,15 +37,15 @@ module Godwit
     # @raise [ArgumentTypeError, ArgumentValueError]
     def initialize(data = "", copy_threshold: COPY_THRESHOLD)
       raise Errors.bad_type(:new, "a Frame", "a String", data) unless data.is_a?(String)
-      _open(data, Frame.threshold(:new, copy_threshold) || MOST)
+      _open(data, Frame.threshold(:new, copy_threshold) || MAX)
     end
 
     # @private
     # @return [Integer, nil] the threshold, if it is allowed
     def self.threshold(operation, bytes)
-      return bytes if bytes.nil? || (bytes.is_a?(Integer) && bytes.between?(0, MOST))
+      return bytes if bytes.nil? || (bytes.is_a?(Integer) && bytes.between?(0, MAX))
       raise Errors.bad_value(operation, "copy_threshold",
-        "a number of bytes up to #{MOST}, or nil to copy always", bytes)
+        "a number of bytes up to #{MAX}, or nil to copy always", bytes)
     end
 
     # @return [Integer] bytes

@@ -24,8 +24,8 @@ module Godwit
     # Events that a Monitor keeps by default.
     LIMIT = 10_000
 
-    MOST = (1 << 62) - 1 # fits a C long
-    private_constant :MOST
+    MAX = (1 << 62) - 1 # fits a C long
+    private_constant :MAX
 
     # @param socket [Socket]
     # @param events [Array<Symbol>] of {EVENTS}; none: all
@@ -120,7 +120,7 @@ module Godwit
 
     private
 
-    def limit_allowed?(limit) = limit.nil? || (limit.is_a?(Integer) && limit.between?(1, MOST))
+    def limit_allowed?(limit) = limit.nil? || (limit.is_a?(Integer) && limit.between?(1, MAX))
 
     def take(milliseconds)
       bit, values, local, remote = _next(milliseconds)

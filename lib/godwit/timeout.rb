@@ -8,7 +8,7 @@ module Godwit
     UNSET = Object.new.freeze
 
     # Seconds from which on a time-out counts as "for ever": about 285,000 years.
-    MOST = 9e12
+    MAX = 9e12
 
     class << self
       # @return [#call, nil] a test's clock, which gives seconds
@@ -30,7 +30,7 @@ module Godwit
       unless seconds >= 0
         raise ArgumentValueError, "a timeout is at least 0 seconds, or nil for none: got #{seconds}"
       end
-      (seconds >= MOST) ? -1 : (seconds * 1000).ceil
+      (seconds >= MAX) ? -1 : (seconds * 1000).ceil
     end
 
     # The clock of all deadlines and intervals in Ruby code.

@@ -15,9 +15,10 @@ module CLayers
     "proxy.h" => %w[poller_watch poller monitor_events monitor proxy_loop proxy addressed]
   }.freeze
   ACCELERATORS = %w[
-    logger_json logger_packing logger_queue logger_head logger_writers logger_statistics shell_rows
+    logger_json logger_packing logger_queue logger_head logger_header logger_writers
+    logger_statistics shell_rows
   ].freeze
-  STATISTICS = %w[logger_head logger_writers logger_statistics].freeze
+  STATISTICS = %w[logger_head logger_header logger_writers logger_statistics].freeze
   TOP = "godwit"
   ORDER = [*LAYERS.values.flatten, *ACCELERATORS, TOP].freeze
 

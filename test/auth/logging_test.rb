@@ -96,6 +96,18 @@ class AuthLoggingTest < Godwit::TestCase
     assert_equal 400, decision.status
   end
 
+  test "a LogDevice that binds admits the readers that its Auth knows" do
+    endpoint = endpoint_for(:ipc_file)
+    device = Godwit::LogDevice.new(endpoint, bind: true, linger: 0, **protected_by)
+    (@loggers ||= []) << device
+    device.write("hello")
+    pull = open_socket(:PULL, reconnect_interval: 0.01, **known).connect(endpoint)
+    assert pull.recv(timeout: PATIENCE)
+    assert_equal "anna", decision.user_id
+    open_socket(:PULL, reconnect_interval: 0.01, **stranger).connect(endpoint)
+    assert_equal 400, decision.status
+  end
+
   test "a Logger refuses at once what does not go together" do
     assert_named(Godwit::ArgumentValueError, /make the socket a client/) do
       Godwit::Logger.new("tcp://127.0.0.1:5555", auth: "logs", **known)

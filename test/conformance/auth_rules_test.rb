@@ -55,6 +55,14 @@ class AuthRulesTest < Godwit::TestCase
     assert_equal [200, "anna"], zap_plain("anna", "other")
   end
 
+  def test_a_file_of_passwords_may_begin_with_a_byte_order_mark
+    file = File.join(scratch_dir, "passwords")
+    File.write(file, "\uFEFFanna=one\r\notto=two\r\n", perm: 0o600)
+    auth.plain(file: file)
+    assert_equal [200, "anna"], zap_plain("anna", "one")
+    assert_equal [200, "otto"], zap_plain("otto", "two")
+  end
+
   def test_a_file_of_passwords_that_is_a_fifo_is_refused
     file = File.join(scratch_dir, "passwords")
     File.mkfifo(file, 0o600)

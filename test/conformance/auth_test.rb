@@ -107,9 +107,10 @@ class AuthTest < Godwit::TestCase
     assert_empty decisions
   end
 
-  test "in a context without an Auth a CURVE server accepts all clients" do
+  test "in a context without an Auth a CURVE server accepts all clients, a PLAIN server none" do
     assert_equal "nobody", who(anna(server(curve: @keys)))
-    refute_predicate client(server(plain_server: true), plain: %w[a b]), :closed?
+    plain = server(plain_server: true, handshake_timeout: 0.2)
+    assert_refused_by_silence(plain) { client(plain, plain: %w[a b], linger: 0.02) }
   end
 
   test "a client that comes before the Auth is served without further action" do
@@ -119,6 +120,30 @@ class AuthTest < Godwit::TestCase
     monitor.next_event(timeout: PATIENCE)
     auth.curve(keys: {"anna" => @anna.public_key})
     assert_equal "anna", ended(waiting)
+  end
+
+  test "after a 400, REQ#request comes back by itself" do
+    auth.curve(keys: {})
+    req = anna(protected_server)
+    assert_raises(Godwit::TimeoutError) { req.request("let me in", timeout: 0.05) }
+    assert_equal 400, decision.status
+    auth.curve(keys: {"anna" => @anna.public_key})
+    assert_equal "anna", req.request("who am I?", timeout: 0.5, retries: 2 * PATIENCE)
+  end
+
+  test "after a 400, disconnect and connect bring another socket back" do
+    auth.curve(keys: {})
+    rep = protected_server
+    dealer = open_socket(:DEALER, **curve(@anna, @keys.public_key), reconnect_interval: 0.01)
+    monitor = own(dealer.monitor(:handshake_failed_auth, :disconnected))
+    dealer.connect(rep.last_endpoint)
+    2.times { monitor.next_event(timeout: PATIENCE) }
+    auth.curve(keys: {"anna" => @anna.public_key})
+    dealer.disconnect(rep.last_endpoint)
+    dealer.connect(rep.last_endpoint)
+    assert_equal ["", "anna"], dealer.send(["", "who am I?"]).recv_multipart(timeout: PATIENCE)
+    assert_equal [400, 200], [decision.status, decision.status]
+    assert_empty decisions
   end
 
   test "a second Auth in the same context raises, after the close of the first it does not" do
@@ -161,7 +186,7 @@ class AuthTest < Godwit::TestCase
   # Two handshakes that failed show that there was time enough.
   def assert_refused_by_silence(rep)
     monitor = own(rep.monitor(:handshake_failed_no_detail, :handshake_succeeded))
-    socket = anna(rep, linger: 0.02)
+    socket = block_given? ? yield : anna(rep, linger: 0.02)
     socket.send_nonblock("let me in", exception: false)
     2.times { assert_equal :handshake_failed_no_detail, monitor.next_event(timeout: PATIENCE).name }
     assert_nil socket.recv(timeout: 0, exception: false)

@@ -105,6 +105,18 @@ class InteropAuthTest < InteropCase
       assert_equal "refused: 400\n", c_client(null, "null")
     end
 
+    test "a client of libzmq's C comes back by itself after a 300 over #{transport}" do
+      anna = Godwit::Cert.new("anna")
+      refusals = 2
+      auth.curve { (refusals -= 1).negative? ? "anna" : raise("the database is down") }
+      rep = server(transport, curve: @server, auth: "test", handshake_timeout: 1)
+      said = warnings do
+        assert_equal "reply: anna\n", c_client(rep, "curve", *keys_of(anna), @server.public_key)
+      end
+      assert_includes said, "the database is down"
+      assert_equal [300, 300, 200], Array.new(3) { decision.status }
+    end
+
     test "a ZAP handler of libzmq's C decides about Godwit's clients over #{transport}" do
       anna = Godwit::Cert.new("anna")
       curve_server = libzmq(

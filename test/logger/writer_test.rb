@@ -188,7 +188,7 @@ class LoggerWriterTest < Godwit::TestCase
   end
 
   test "names without end get a new writer id, and accounts that hold" do
-    most = Godwit::Logger.const_get(:SequenceCounter)::MOST_STREAMS
+    most = Godwit::Logger.const_get(:SequenceCounter)::MAX_STREAMS
     log = logger(queue: 1_000_000, queue_bytes: 100_000_000)
     log.info("first")
     assert log.flush(timeout: 5)

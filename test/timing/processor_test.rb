@@ -10,7 +10,7 @@ class ProcessorTimingTest < Godwit::TestCase
   include Godwit::TestSupport::WaitingCalls
 
   WINDOW = 0.5 # seconds
-  MOST = WINDOW / 4 # seconds: a wait that looks without a pause uses all of the window
+  MAX = WINDOW / 4 # seconds: a wait that looks without a pause uses all of the window
 
   test "every waiting call sleeps" do
     calls = ALL.keys.map { |name| waiting_call(name) { |type, **more| open_socket(type, **more) } }
@@ -20,7 +20,7 @@ class ProcessorTimingTest < Godwit::TestCase
     calls.each { |call| until_waiting(call.waited_on) }
     used = cpu { sleep(WINDOW) }
     proxies.each { |call| call.waited_on.stop.wait(HANG) }
-    assert_operator used, :<, MOST
+    assert_operator used, :<, MAX
   end
 
   test "an idle proxy sleeps, paused or not" do
@@ -33,7 +33,7 @@ class ProcessorTimingTest < Godwit::TestCase
     until_waiting(streamer)
     used = [cpu { sleep(WINDOW) }, streamer.pause && cpu { sleep(WINDOW) }]
     streamer.stop.wait(HANG)
-    assert_operator used.max, :<, MOST
+    assert_operator used.max, :<, MAX
   end
 
   test "an idle loop, reader and broadcaster sleep" do
@@ -46,7 +46,7 @@ class ProcessorTimingTest < Godwit::TestCase
     running = in_thread { loop.run(forever: true) }
     reading = in_thread { reader.recv }
     [loop, reader.instance_variable_get(:@socket)].each { |waited_on| until_waiting(waited_on) }
-    assert_operator cpu { sleep(WINDOW) }, :<, MOST
+    assert_operator cpu { sleep(WINDOW) }, :<, MAX
     [running, reading].each { |thread| thread.kill.join }
     relay.stop
   end
@@ -55,7 +55,7 @@ class ProcessorTimingTest < Godwit::TestCase
     pull, push = connected_pair(:PULL, :PUSH)
     push.send("x")
     pull.recv(timeout: HANG)
-    assert_operator cpu { pull.recv(timeout: WINDOW, exception: false) }, :<, MOST
+    assert_operator cpu { pull.recv(timeout: WINDOW, exception: false) }, :<, MAX
   end
 
   test "a wait from which a raise is held off sleeps" do
@@ -66,7 +66,7 @@ class ProcessorTimingTest < Godwit::TestCase
       end
     until_waiting(pull)
     thread.raise("held off")
-    assert_operator cpu { assert_raises(RuntimeError) { thread.value } }, :<, MOST
+    assert_operator cpu { assert_raises(RuntimeError) { thread.value } }, :<, MAX
   end
 
   # libzmq's signal to a thread-safe socket stays until a call reads it. A wait that does not read
@@ -106,6 +106,6 @@ class ProcessorTimingTest < Godwit::TestCase
     used =
       result.stdout.lines.to_h { |line| line.split.then { |name, seconds| [name, Float(seconds)] } }
     assert_equal %w[recv wait_readable poller send], used.keys
-    assert_empty used.select { |_, seconds| seconds > MOST }
+    assert_empty used.select { |_, seconds| seconds > MAX }
   end
 end

@@ -11,8 +11,8 @@ module Godwit
       # The bits before an IPv4 address in IPv6, and what they are.
       MAPPED_BITS = 96
       MAPPED = 0xffff
-      MOST_UID = 0xffffffff
-      private_constant :FORM, :MAPPED_BITS, :MAPPED, :MOST_UID
+      MAX_UID = 0xffffffff
+      private_constant :FORM, :MAPPED_BITS, :MAPPED, :MAX_UID
 
       # @param addresses [Array<String>] IP addresses and CIDR ranges
       # @param uid [Integer, Array<Integer>, nil]
@@ -25,8 +25,8 @@ module Godwit
             "give an IP address, a range such as \"10.0.0.0/8\", or uid:")
         end
         uids.each do |number|
-          next if number.is_a?(Integer) && number.between?(0, MOST_UID)
-          raise Errors.bad_value(operation, "uid:", "user ids, 0 to #{MOST_UID}", number)
+          next if number.is_a?(Integer) && number.between?(0, MAX_UID)
+          raise Errors.bad_value(operation, "uid:", "user ids, 0 to #{MAX_UID}", number)
         end
         new(addresses.map { |address| range(operation, address) }, uids)
       end

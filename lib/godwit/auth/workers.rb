@@ -7,8 +7,8 @@ module Godwit
     # @private
     class Workers
       # Length of each of the two queues.
-      MOST_WAITING = 10_000
-      private_constant :MOST_WAITING
+      MAX_WAITING = 10_000
+      private_constant :MAX_WAITING
 
       # @param most [Integer] threads
       # @param dropped [#call] is called after a notice was dropped
@@ -50,7 +50,7 @@ module Godwit
 
       def add(list, job)
         @lock.synchronize do
-          return false if @closed || list.size >= MOST_WAITING
+          return false if @closed || list.size >= MAX_WAITING
           list << job
           start if @idle < ready && @threads < @most
           if @threads.zero?

@@ -53,7 +53,7 @@ module Godwit
       }.freeze
 
       # DESIGN.md: more names would mean that a backend holds more than libzmq gives.
-      MOST_NAMES = 100
+      MAX_NAMES = 100
 
       # @return [Integer]
       def self.size = MODULE.size + CONTEXT_CLASS.size + CLASSES.each_value.sum(&:size)

@@ -192,7 +192,7 @@ module Godwit
       end
 
       def keep(address, payload)
-        return unless @prefix && payload.bytesize.between?(1, MOST_BYTES)
+        return unless @prefix && payload.bytesize.between?(1, MAX_BYTES)
         return unless payload.start_with?(@prefix)
         return if @noecho && @own.fetch(payload, 0) > Timeout.now
         @queue << [address, payload]

@@ -29,20 +29,20 @@ module Godwit
           raise Errors.bad_type(:beacon, "interval", "a number of seconds", value)
         end
         seconds = value.is_a?(Integer) ? value : value.to_f
-        return seconds if (SHORTEST..Timeout::MOST).cover?(seconds)
+        return seconds if (SHORTEST..Timeout::MAX).cover?(seconds)
         raise Errors.bad_value(:beacon, "interval", "#{SHORTEST} seconds or more", value)
       end
 
       # @return [String] a frozen copy, binary
-      def payload(value) = bytes(:publish, "the payload", "1 to #{MOST_BYTES} bytes", 1, value)
+      def payload(value) = bytes(:publish, "the payload", "1 to #{MAX_BYTES} bytes", 1, value)
       # @return [String] a frozen copy, binary
-      def prefix(value) = bytes(:subscribe, "the prefix", "up to #{MOST_BYTES} bytes", 0, value)
+      def prefix(value) = bytes(:subscribe, "the prefix", "up to #{MAX_BYTES} bytes", 0, value)
 
       def bytes(operation, name, allowed, least, value)
         unless value.is_a?(String)
           raise Errors.bad_type(operation, name, "a String of #{allowed}", value)
         end
-        return value.b.freeze if value.bytesize.between?(least, MOST_BYTES)
+        return value.b.freeze if value.bytesize.between?(least, MAX_BYTES)
         raise Errors.bad_value(operation, name, allowed, value.bytesize)
       end
     end

@@ -8,7 +8,7 @@ module Godwit
     # @private
     class UdpSockets
       # One byte more than a payload has, to recognise longer datagrams.
-      MOST = MOST_BYTES + 1
+      MAX = MAX_BYTES + 1
 
       def initialize(port, wanted)
         @port = port
@@ -26,7 +26,7 @@ module Godwit
 
       # @return [Array(String, String), nil] address of the sender, payload; nil when there is none
       def receive
-        payload, from = @receiver.recvfrom_nonblock(MOST, exception: false)
+        payload, from = @receiver.recvfrom_nonblock(MAX, exception: false)
         [from.last, payload] unless payload == :wait_readable || payload.nil?
       end
 

@@ -112,7 +112,9 @@ module Godwit
       def publish(path, unfinished, replace)
         replace ? File.rename(unfinished, path) : File.link(unfinished, path)
       rescue Errno::EEXIST
-        raise failure(path, "this file exists: remove it first, or give replace: true"), cause: nil
+        raise failure(
+          path, "this file exists: remove it first (in Ruby, replace: true overwrites it)"
+        ), cause: nil
       rescue SystemCallError => error
         raise failure(path, words(error)), cause: nil
       end

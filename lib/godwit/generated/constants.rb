@@ -17,7 +17,7 @@ module Godwit
     # ms between two reads of a monitor while its socket moves messages
     MONITOR_EVERY = 10
     # ms between two looks of a waiting poller for IOs that another thread has closed
-    IO_LOOK_EVERY = 500
+    IO_POLL_INTERVAL = 500
     # events that a poller takes in one call of epoll_wait
     EPOLL_EVENTS = 64
     # s that a fiber without a deadline waits before it looks again (ADR 7)
@@ -29,7 +29,7 @@ module Godwit
     # libzmq sockets for one of the user's; libzmq makes two internal ones and frees closed ones late
     SOCKET_SLOTS = 3
     # the most that libzmq takes for ZMQ_MAX_SOCKETS
-    MOST_SOCKET_SLOTS = 65_535
+    MAX_SOCKET_SLOTS = 65_535
     # ms that close and exit wait beyond linger; a name server can hold zmq_ctx_term
     CLOSE_GRACE = 1000
     # messages that a proxy moves in one direction before the other has its turn, as zmq_proxy does

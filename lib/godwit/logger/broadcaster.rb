@@ -30,17 +30,17 @@ module Godwit
       extend Keywords
 
       HWM = 10_000 # default of `send_hwm:`, in messages for each reader
-      MOST_FRAME = 256 << 10 # bytes of one frame; {Logger} cuts a text longer than a quarter
+      MAX_FRAME = 256 << 10 # bytes of one frame; {Logger} cuts a text longer than a quarter
       HELD_BYTES = 64 << 20 # default of `in_bytes:`, `out_bytes:` and `answer_bytes:`
       LEAST_HWM = 64 # messages of a writer; a smaller mark makes the writer slow
-      MOST_WRITERS = 10_000 # with statistics; beyond, the longest idle one is forgotten
-      MOST_LAST = 1_000_000 # records that may be remembered
-      MOST_BYTES = 1 << 30 # bytes of them
+      MAX_WRITERS = 10_000 # with statistics; beyond, the longest idle one is forgotten
+      MAX_LAST = 1_000_000 # records that may be remembered
+      MAX_BYTES = 1 << 30 # bytes of them
       LINGER = 0.3 # seconds that a blocked reader may delay the process's end
       DRAIN = 0.3 # seconds for {#close} to pass on received messages
       QUIET = 0.01 # seconds between two looks at the counters
-      private_constant :HWM, :MOST_FRAME, :HELD_BYTES, :LEAST_HWM, :MOST_WRITERS, :MOST_LAST,
-        :MOST_BYTES, :LINGER, :DRAIN, :QUIET
+      private_constant :HWM, :MAX_FRAME, :HELD_BYTES, :LEAST_HWM, :MAX_WRITERS, :MAX_LAST,
+        :MAX_BYTES, :LINGER, :DRAIN, :QUIET
 
       class << self
         # Makes a broadcaster that does not run yet. With a block: yields it, closes it afterwards,
@@ -84,7 +84,7 @@ module Godwit
         {in_bytes: in_bytes, out_bytes: out_bytes, answer_bytes: answer_bytes}.each do |name, bytes|
           Errors.check_bytes(:broadcaster, "#{name}:", bytes)
         end
-        frame = options[:max_message_size] || MOST_FRAME
+        frame = options[:max_message_size] || MAX_FRAME
         @options = {context: context, recv_hwm: [in_bytes / frame, LEAST_HWM].max, send_hwm: HWM,
                     linger: LINGER, max_message_size: frame, **options}
         @owned = []
@@ -97,7 +97,7 @@ module Godwit
           @control = ControlServer.new(bind(ROUTER, control, **settings), self)
         end
         @sink_thread = SinkThread.new(sink, context, on_foreign) if sink || on_foreign
-        @passed = Native::Statistics.new.open(last, last_bytes, MOST_WRITERS)
+        @passed = Native::Statistics.new.open(last, last_bytes, MAX_WRITERS)
         @proxy = Proxy.new(@input, @output, capture: @sink_thread&.socket)
         # A backend's primitives, private by its contract.
         @proxy.observe(@passed)
@@ -168,7 +168,7 @@ module Godwit
          "output" => output, "control" => control, "running" => running?,
          **named(TOTALS, @passed.totals), "sent" => moved.backend.sent, "skipped" => moved.dropped,
          "unanswered" => @control&.dropped || 0, "sink" => @sink_thread&.to_h,
-         "accounts" => @passed.writers([writers, MOST_WRITERS].min).map { |one| writer(one) }}
+         "accounts" => @passed.writers([writers, MAX_WRITERS].min).map { |one| writer(one) }}
       end
 
       # The last records that passed, the oldest first. The filters apply before the count: ten
@@ -185,9 +185,9 @@ module Godwit
       def last(count = 100, level: nil, prog: nil, host: nil, tag: nil)
         check_count(:last, "the count", count)
         filter = Filter.new(level: level, prog: prog, host: host, tag: tag)
-        most = [count, MOST_LAST].min
+        most = [count, MAX_LAST].min
         return remembered(most) if filter.everything?
-        remembered(MOST_LAST).select { |record| filter.fits?(record) }.last(most)
+        remembered(MAX_LAST).select { |record| filter.fits?(record) }.last(most)
       end
 
       # Sets a block for connection events of writers and readers. It runs on a thread of its own.

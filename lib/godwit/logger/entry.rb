@@ -71,10 +71,10 @@ module Godwit
             text, own_error = format(formatter, stream.label, t_ns, prog, message, plain)
             error = own_error if own_error
           end
-          text = Text.cut(text) if text.bytesize > Text::MOST_BYTES
+          text = Text.cut(text) if text.bytesize > Text::MAX_BYTES
           unless plain
             tags = tags_field(formatter) if formatter
-            payload_field = Text.field("payload", payload) if payload
+            payload_field = Text.payload_field(payload) if payload
           end
           [stream, t_ns, mono_ns, thread_id, text, tags, payload_field, error]
         end

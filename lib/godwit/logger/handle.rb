@@ -74,7 +74,7 @@ module Godwit
 
       def flush(seconds)
         Timeout.milliseconds(seconds) # raises for what is no duration
-        current.flush((seconds if seconds && seconds < Timeout::MOST))
+        current.flush((seconds if seconds && seconds < Timeout::MAX))
       end
 
       def stats

@@ -1,16 +1,18 @@
 # frozen_string_literal: true
 
+require_relative "header"
 require_relative "packing"
 
 module Godwit
   class Logger < ::Logger
-    # The extension's accelerators of the logger. Without the extension {Statistics}, {LogQueue} and
-    # {Packing} in Ruby do the same.
+    # The extension's accelerators of the logger. Without the extension {Statistics}, {LogQueue},
+    # {Packing} and {Header} in Ruby do the same.
     module Native
       if BACKEND == :native
         Statistics = Backend::Native::Statistics
         LogQueue = Backend::Native::LogQueue
         Packing = Backend::Native::Packing
+        Header = Backend::Native::Header
 
         LogQueue.class_eval do
           # Only the wait for an entry takes interrupts.
@@ -22,6 +24,7 @@ module Godwit
         Statistics = Logger.const_get(:Statistics)
         LogQueue = Logger.const_get(:LogQueue)
         Packing = Logger.const_get(:Packing)
+        Header = Logger.const_get(:Header)
       end
     end
     private_constant :Native

@@ -31,14 +31,14 @@ module Godwit
       extend Keywords
 
       BATCH = 64
-      MOST_FRAME = 1 << 20 # bytes of one frame: a writer's chunk, or a longer record
+      MAX_FRAME = 1 << 20 # bytes of one frame: a writer's chunk, or a longer record
       HWM = 256 # queued messages of each writer, which sends up to 256 KiB at once
-      MOST_BYTES = 4 << 20 # bytes after which a batch is written
+      MAX_BYTES = 4 << 20 # bytes after which a batch is written
       FORWARD_HWM = 256 # records queued for `forward:`
       # Seconds to wait when that queue is full; then records are skipped until it takes one again.
       CLOSE_TIMEOUT = 0.5
       SLICE = 0.05 # seconds between two looks for close
-      private_constant :BATCH, :MOST_FRAME, :HWM, :MOST_BYTES, :FORWARD_HWM, :CLOSE_TIMEOUT, :SLICE
+      private_constant :BATCH, :MAX_FRAME, :HWM, :MAX_BYTES, :FORWARD_HWM, :CLOSE_TIMEOUT, :SLICE
 
       # Integers: records `written`, come `again`, `foreign`, `forwarded` and `not_forwarded`; bytes
       # `cut` off the file at the start. `last_error`: Exception or nil.
@@ -63,7 +63,7 @@ module Godwit
         @written = @again = @foreign = @forwarded = @not_forwarded = 0
         @warnings = Warnings.new(sink.path)
         common = {context: context || Godwit.context, linger: Context::BRIEF_LINGER}
-        @socket = ROUTER.new(**common, max_message_size: MOST_FRAME, recv_hwm: HWM, **options)
+        @socket = ROUTER.new(**common, max_message_size: MAX_FRAME, recv_hwm: HWM, **options)
         @socket.bind(endpoint)
         @own_forward = PUSH.new(**common, send_hwm: FORWARD_HWM) if forward.is_a?(::String)
         @forward = @own_forward ? @own_forward.connect(forward) : forward
@@ -168,7 +168,7 @@ module Godwit
         @last_sequences[key] = last
         @peers[key] = peer
         @bytes += bytes.bytesize
-        commit if @bytes > MOST_BYTES
+        commit if @bytes > MAX_BYTES
       end
 
       # Acknowledges records after they are in the file and the journal.

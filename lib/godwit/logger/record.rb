@@ -2,6 +2,7 @@
 
 require "json"
 require_relative "../logger"
+require_relative "header"
 require_relative "topic"
 require_relative "lines"
 
@@ -21,17 +22,13 @@ module Godwit
       # nanoseconds since 1970; mono_ns: of the writer's monotonic clock; error: an object of class,
       # message, backtrace, causes.
       KEYS = %w[v writer seq tseq t_ns mono_ns level pid thread host prog tags payload error].freeze
-      # The start of every header that Godwit writes. The readers extract fields by offset.
-      HEAD = /\A\{"v":1,"writer":"\h{32}","seq":[1-9]\d{0,18},"tseq":[1-9]\d{0,18},"t_ns":\d{1,19},/
-      WRITER_AT = 17 # offset of the writer's id in it
+      WRITER_AT = 17 # offset of the writer's id in a header that Godwit writes
       WRITER_DIGITS = 2 * Constants::LOG_ID_BYTES
-      SEQ_AT = 57 # offset of the seq
-      DIGITS = Constants::LOG_DIGITS # digits of the largest number in it
       # A line as Ruby's Logger formats it.
       RUBY_LINE =
         /\A([DIWEFA]), \[(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}) #(\d+)\] +[A-Z]+ -- (.*?): (.*)\z/m
       LINES = Lines.new
-      private_constant :LINES, :HEAD, :RUBY_LINE, :WRITER_AT, :WRITER_DIGITS, :SEQ_AT, :DIGITS
+      private_constant :LINES, :RUBY_LINE, :WRITER_AT, :WRITER_DIGITS
 
       class << self
         # @param frames [Array<String>, String] a message of one record as {Godwit::Socket#recv}
@@ -39,14 +36,14 @@ module Godwit
         # @param topics [Hash, nil] within Godwit: a `Topic.memory`, for parsing many records faster
         # @return [Record, nil] nil when it is neither a record nor a line
         def parse(frames, topics = nil)
-          return new([frames], nil, false) if frames.is_a?(String)
-          return (new(frames, nil, false) if frames.size == 1) if frames.size != 3
+          return new([frames], nil, nil) if frames.is_a?(String)
+          return (new(frames, nil, nil) if frames.size == 1) if frames.size != 3
           topic = frames[0]
           where = topics ? topics[topic] : Topic.where(topic)
           return unless where
-          return new(frames, where, true) if HEAD.match?(frames[1])
-          record = new(frames, where, false)
-          record if record.head
+          seq = Native::Header.seq(frames[1])
+          record = new(frames, where, seq)
+          record if seq || record.head
         # The socket's `encoding:` is not binary, and the bytes are invalid in it.
         rescue ArgumentError, Encoding::CompatibilityError
           parse(frames.map(&:b), topics)
@@ -65,31 +62,31 @@ module Godwit
         # @return [String, nil] as {#writer}; nil when it is no record
         def writer_of(frames)
           return unless frames.is_a?(Array) && frames.size == 3
-          ours = frames[1].encoding == Encoding::BINARY && HEAD.match?(frames[1])
+          ours = frames[1].encoding == Encoding::BINARY && Native::Header.seq(frames[1])
           ours ? frames[1].byteslice(WRITER_AT, WRITER_DIGITS) : parse(frames)&.writer
         end
       end
 
       # @private
-      def initialize(frames, where, ours)
+      def initialize(frames, where, own_seq)
         @frames = frames # three instance variables fit into the object itself
         @where = where
-        @ours = ours # the header begins as HEAD says
+        @own_seq = own_seq # nil: the header does not begin as Godwit writes it
       end
 
       # @return [Boolean] whether it is a line of a plain writer: it has no {#seq}; level, program
       #   and time come from the line, if that has the format of Ruby's Logger
       def plain? = @frames.size == 1
       # @private
-      # @return [Boolean] whether the header begins as {HEAD} says
-      def ours? = @ours
+      # @return [Boolean] whether the header begins as Godwit writes it
+      def ours? = !@own_seq.nil?
       # @return [String, nil] id of the writer, 32 hexadecimal digits; each process has its own
-      def writer = @ours ? @frames[1].byteslice(WRITER_AT, WRITER_DIGITS) : head && head[0]
+      def writer = @own_seq ? @frames[1].byteslice(WRITER_AT, WRITER_DIGITS) : head && head[0]
       # @return [Integer, nil] number of the writer's record, from 1; dropped records count too
-      def seq = @ours ? @frames[1].byteslice(SEQ_AT, DIGITS).to_i : head && head[1]
+      def seq = @own_seq || (head && head[1])
       # @return [Integer, nil] number of the writer's record in this topic, so that a subscriber of
       #   some topics sees gaps in them
-      def tseq = @ours ? after(',"tseq":') : head && head[2]
+      def tseq = @own_seq ? after(',"tseq":') : head && head[2]
       # @return [Integer] 0 (debug) to 5 (unknown), as in ::Logger
       def level = where[3]
       # @return [String] DEBUG, INFO, WARN, ERROR, FATAL, ANY
@@ -110,7 +107,7 @@ module Godwit
       end
 
       # @return [Integer, nil] nanoseconds since 1970
-      def t_ns = @ours ? after(',"t_ns":') : head && head[3]
+      def t_ns = @own_seq ? after(',"t_ns":') : head && head[3]
       # @return [Integer, nil] nanoseconds of the monotonic clock of the writer's machine
       def mono_ns = integer("mono_ns")
       # @return [Integer, nil] process id
@@ -187,7 +184,8 @@ module Godwit
 
       def after(key)
         header = @frames[1]
-        header.byteslice(header.index(key, SEQ_AT) + key.size, DIGITS).to_i
+        from = header.index(key, Header::SEQ_AT) + key.size
+        header.byteslice(from, Header::DIGITS).to_i
       end
 
       def line

@@ -17,7 +17,7 @@ module Godwit
       # Seconds after the start in which a socket without a reader does not count as unresponsive.
       GRACE = (RUBY_ENGINE == "jruby") ? 1.0 : 0.25
       # Seconds between two looks for new records, while older ones on the disk wait for the socket.
-      LOOK = 0.05
+      POLL_INTERVAL = 0.05
       REPORT_EVERY = 1.0 # seconds between two records that report drops
 
       def initialize(settings, warnings)
@@ -119,7 +119,8 @@ module Godwit
       # While records wait on the disk, the thread also sends those.
       def take
         while @transport.backlog? && @queue.empty? && !@queue.closed?
-          break unless rescue_errors { @transport.replay_soon(LOOK) } # the next record tries again
+          # After an error the next record tries again.
+          break unless rescue_errors { @transport.replay_soon(POLL_INTERVAL) }
         end
         @queue.take(BATCH)
       end

@@ -37,7 +37,7 @@ module Godwit
     class SequenceCounter
       # Topics of one writer id. A program that makes up names without end gets a new id, since the
       # counts of its old topics cannot all be kept.
-      MOST_STREAMS = 10_000
+      MAX_STREAMS = 10_000
 
       # @param writer [String, nil] 32 hexadecimal digits; nil: a new id
       def initialize(settings, writer: nil, seq: 0)
@@ -67,7 +67,7 @@ module Godwit
       end
 
       def next_seq
-        begin_as(SecureRandom.hex(16), 0) if @count > MOST_STREAMS
+        begin_as(SecureRandom.hex(16), 0) if @count > MAX_STREAMS
         @seq = (@sent += 1) + @dropped
       end
 
@@ -86,9 +86,9 @@ module Godwit
       def new_stream(level, prog)
         return stream(::Logger::UNKNOWN, prog) unless level.is_a?(Integer)
         return stream(level, Text.name(prog)) unless prog.nil? || prog.instance_of?(String)
-        # A cut name is longer than MOST_NAME, since it ends with the number of bytes cut.
-        if prog && prog.bytesize > Text::MOST_NAME + 64
-          return stream(level, Text.cut(prog, Text::MOST_NAME))
+        # A cut name is longer than MAX_NAME, since it ends with the number of bytes cut.
+        if prog && prog.bytesize > Text::MAX_NAME + 64
+          return stream(level, Text.cut(prog, Text::MAX_NAME))
         end
         fresh = Stream.new(level, prog&.dup, @host, @pid)
         exclusively do

@@ -33,7 +33,7 @@ module Godwit
         block_timeout = seconds("block_timeout:", block_timeout, nil_allowed: true)
         @block_timeout = block_timeout unless block_timeout && block_timeout > LONGEST
         @linger = [seconds("linger:", linger), LONGEST].min
-        @host = Text.cut((host || ::Socket.gethostname).to_s.dup, Text::MOST_NAME).freeze
+        @host = Text.cut((host || ::Socket.gethostname).to_s.dup, Text::MAX_NAME).freeze
         @context = context
         wanted = "a Godwit::Context, or nil for one of its own"
         bad_type("context:", wanted, context) unless context.nil? || context.is_a?(Context)

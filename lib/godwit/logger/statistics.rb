@@ -12,8 +12,8 @@ module Godwit
       Writer = Struct.new(:counts, :bytes, :lag, :longest_lag, :levels)
       NAME = Constants::LOG_NAME_BYTES # bytes of a program or host; a longer one is cut
       TOTALS = %i[messages bytes records plain foreign lost late].freeze
-      MOST_NUMBER = 10**Constants::LOG_DIGITS # limit of seq and tseq in C
-      MOST_TIME = (1 << 63) - 1 # limit of t_ns in C
+      MAX_NUMBER = 10**Constants::LOG_DIGITS # limit of seq and tseq in C
+      MAX_TIME = (1 << 63) - 1 # limit of t_ns in C
 
       def open(most, bytes, writers)
         raise "these statistics are open already" if @lock
@@ -90,8 +90,8 @@ module Godwit
 
       def within_bounds?(record)
         record.writer.match?(/\A\h{32}\z/) &&
-          [record.seq, record.tseq].all? { |number| number < MOST_NUMBER } &&
-          record.t_ns.between?(0, MOST_TIME)
+          [record.seq, record.tseq].all? { |number| number < MAX_NUMBER } &&
+          record.t_ns.between?(0, MAX_TIME)
       end
 
       def count(record, bytes)

@@ -9,11 +9,11 @@ module Godwit
     # Makes text and JSON of the objects that a program logs. No method raises: the result says what
     # could not be shown.
     module Text
-      MOST_BYTES = 64 * 1024 # bytes of a text, and of a payload
-      MOST_NAME = 1024 # bytes of a program's or a host's name
-      MOST_CAUSES = 10 # causes of an error
-      MOST_LINES = 200 # lines of its backtrace
-      MOST_LINE = 256 # bytes of such a line in an error that is too long
+      MAX_BYTES = 64 * 1024 # bytes of a text, and of a payload
+      MAX_NAME = 1024 # bytes of a program's or a host's name
+      MAX_CAUSES = 10 # causes of an error
+      MAX_LINES = 200 # lines of its backtrace
+      MAX_LINE = 256 # bytes of such a line in an error that is too long
       # JSON's generator writes these by itself.
       SIMPLE = [::String, ::Symbol, ::Integer, ::Float, ::NilClass, ::TrueClass, ::FalseClass]
         .to_h { |kind| [kind, true] }.compare_by_identity.freeze
@@ -33,7 +33,7 @@ module Godwit
         text.dup.force_encoding(Encoding::UTF_8).scrub
       end
 
-      def cut(text, most = MOST_BYTES)
+      def cut(text, most = MAX_BYTES)
         return text if text.bytesize <= most
         size = most
         # Not in the middle of a character.
@@ -99,21 +99,24 @@ module Godwit
       # @return [String] of a header: `,"key":` and the value
       def field(key, value)
         json = json(value)
-        json = JSON.generate(cut(json)) if json.bytesize > MOST_BYTES
+        json = JSON.generate(cut(json)) if json.bytesize > MAX_BYTES
         ",\"#{key}\":#{json}"
       end
 
+      # @return [String] as {field}
+      def payload_field(payload) = Native::Header.payload(payload) || field("payload", payload)
+
       # @return [String] as {field}; messages and backtraces that are too long are cut
       def error_field(exception)
-        room = MOST_BYTES
+        room = MAX_BYTES
         json = json(error(exception))
-        json = json(error(exception, room /= 2)) while json.bytesize > MOST_BYTES
+        json = json(error(exception, room /= 2)) while json.bytesize > MAX_BYTES
         ",\"error\":#{json}"
       end
 
       def error(exception, room = nil)
         all = [exception]
-        while (cause = all.last.cause) && all.size <= MOST_CAUSES &&
+        while (cause = all.last.cause) && all.size <= MAX_CAUSES &&
             all.none? { |known| known.equal?(cause) }
           all << cause
         end
@@ -128,12 +131,12 @@ module Godwit
         kind = class_of(exception)
         text = message(exception)
         lines = ::Array.try_convert(exception.backtrace)
-        most = room ? room / 2 / MOST_LINE : MOST_LINES
+        most = room ? room / 2 / MAX_LINE : MAX_LINES
         more = lines && lines.size - most
         lines = [*lines.first(most), "...(cut #{more} lines)"] if more&.positive?
         return {class: kind, message: text, backtrace: lines} unless room
-        lines &&= lines.map { |line| cut(utf8(name(line)), MOST_LINE) }
-        {class: cut(kind, MOST_LINE), message: cut(text, room / 2), backtrace: lines}
+        lines &&= lines.map { |line| cut(utf8(name(line)), MAX_LINE) }
+        {class: cut(kind, MAX_LINE), message: cut(text, room / 2), backtrace: lines}
       end
 
       def message(exception)

@@ -9,7 +9,7 @@ module Godwit
     # A logger's own messages on $stderr, at most one line in {PERIOD} seconds.
     class Warnings
       PERIOD = 10 # seconds
-      MOST_BYTES = 4096 # a writable pipe takes so many bytes without waiting
+      MAX_BYTES = 4096 # a writable pipe takes so many bytes without waiting
       WRITE_TIMEOUT = 0.1 # seconds that a last message waits for the reader of $stderr
 
       def initialize(endpoint)
@@ -27,8 +27,8 @@ module Godwit
         @held = 0
         # One write, for which a trap handler takes no lock.
         line = "godwit: log to #{@endpoint}: #{text}#{more}\n"
-        if line.bytesize > MOST_BYTES
-          line = "#{line.byteslice(0, MOST_BYTES - 4).scrub("")}...\n"
+        if line.bytesize > MAX_BYTES
+          line = "#{line.byteslice(0, MAX_BYTES - 4).scrub("")}...\n"
         end
         write(line)
       rescue

@@ -11,7 +11,7 @@ module Godwit
       ROWS = 2_000
 
       # Seconds between two checks for a stopped child, which no descriptor reports.
-      LOOK_FOR_STOPPED = 0.5
+      STOPPED_POLL_INTERVAL = 0.5
 
       # Signals of a terminal or the system that end a program. A command gets the signal that ended
       # its caller.
@@ -170,8 +170,8 @@ module Godwit
 
       def wait(seconds)
         unseen = @exits.each_key.grep(Integer)
-        seconds = [seconds, Pidfd::LOOK_AGAIN].compact.min unless unseen.empty?
-        seconds = [seconds, LOOK_FOR_STOPPED].compact.min if @terminal
+        seconds = [seconds, Pidfd::POLL_INTERVAL].compact.min unless unseen.empty?
+        seconds = [seconds, STOPPED_POLL_INTERVAL].compact.min if @terminal
         unless_closed do
           @poller.wait(seconds).map(&:object).each { |io| handle_exit(io) if @exits.key?(io) }
         end
@@ -180,7 +180,7 @@ module Godwit
       end
 
       def refuse_terminal
-        return if Timeout.now - (@terminal_seen || 0) < LOOK_FOR_STOPPED
+        return if Timeout.now - (@terminal_seen || 0) < STOPPED_POLL_INTERVAL
         @terminal_seen = Timeout.now
         child = @processes.wanting_terminal or return
         raise StateError.new("#{@plan.operation} #{Plan.shown(child.words)}: it uses the " \

@@ -37,7 +37,7 @@ module Godwit
         check_framing
         %i[timeout idle grace drain].each { |name| check_seconds(name, optional: name != :grace) }
         %i[timeout idle drain].each do |name|
-          @options[name] = nil if @options[name] && @options[name] >= Timeout::MOST
+          @options[name] = nil if @options[name] && @options[name] >= Timeout::MAX
         end
       end
 

@@ -48,7 +48,7 @@ module Godwit
     # at once and not by the garbage collector.
     # @private
     class Tail
-      MOST = 65_536
+      MAX = 65_536
 
       def initialize
         @older = String.new(encoding: Encoding::BINARY)
@@ -56,7 +56,7 @@ module Godwit
       end
 
       def <<(chunk)
-        if @newer.bytesize + chunk.bytesize > MOST
+        if @newer.bytesize + chunk.bytesize > MAX
           @older.clear
           @older, @newer = @newer, @older
         end
@@ -67,7 +67,7 @@ module Godwit
       # @return [String] begins with a whole character
       def to_s(encoding)
         text = @older + @newer
-        text = text.byteslice(-MOST, MOST) if text.bytesize > MOST
+        text = text.byteslice(-MAX, MAX) if text.bytesize > MAX
         text.force_encoding(encoding)
         return text unless encoding == Encoding::UTF_8
         text = text.byteslice(1..) while text.getbyte(0).to_i & 0xc0 == 0x80

@@ -47,7 +47,7 @@ module Godwit
     # A descriptor that is readable once a process has ended.
     # @private
     module Pidfd
-      LOOK_AGAIN = 0.02 # polling interval in seconds where pidfd is unavailable
+      POLL_INTERVAL = 0.02 # polling interval in seconds where pidfd is unavailable
 
       module_function
 
@@ -62,9 +62,10 @@ module Godwit
       def wait(pids, seconds)
         ios = pids.filter_map { |pid| of(pid) }
         poller = Poller.new(*ios)
-        interruptible { poller.wait((ios.size == pids.size) ? seconds : [seconds, LOOK_AGAIN].min) }
+        slice = (ios.size == pids.size) ? seconds : [seconds, POLL_INTERVAL].min
+        interruptible { poller.wait(slice) }
       rescue Errno::EMFILE, Errno::ENFILE
-        interruptible { sleep([seconds, LOOK_AGAIN].min) } # no descriptor is left to wait with
+        interruptible { sleep([seconds, POLL_INTERVAL].min) } # no descriptor is left to wait with
       ensure
         poller&.close
         ios&.each(&:close)

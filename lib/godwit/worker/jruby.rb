@@ -9,7 +9,7 @@ module Godwit
     # The end of a thread, to wait for.
     # @private
     class Ending
-      LOOK_EVERY = 1 # second: a thread that is killed before it has begun runs no ensure
+      POLL_INTERVAL = 1 # second: a thread that is killed before it has begun runs no ensure
 
       def initialize
         @lock = Mutex.new
@@ -29,9 +29,9 @@ module Godwit
         finish = seconds && Process.clock_gettime(Process::CLOCK_MONOTONIC) + seconds
         @lock.synchronize do
           until @over || !thread.alive?
-            left = finish ? finish - Process.clock_gettime(Process::CLOCK_MONOTONIC) : LOOK_EVERY
+            left = finish ? finish - Process.clock_gettime(Process::CLOCK_MONOTONIC) : POLL_INTERVAL
             return false if left <= 0
-            @changed.wait(@lock, [left, LOOK_EVERY].min)
+            @changed.wait(@lock, [left, POLL_INTERVAL].min)
           end
         end
         true

@@ -7,7 +7,7 @@ module Godwit
       IO_THREADS = Options.fetch(:io_threads, :context).id
       MAX_SOCKETS = Options.fetch(:max_sockets, :context).id
       SLOTS = Constants::SOCKET_SLOTS
-      SLOTS_MOST = Constants::MOST_SOCKET_SLOTS
+      MAX_SLOTS = Constants::MAX_SOCKET_SLOTS
 
       attr_reader :zmq, :max_sockets, :longest_linger
       # The lock of all its sockets of thread-safe types. In libzmq a call on one of them locks it
@@ -38,7 +38,7 @@ module Godwit
       def io_threads = Zmq.zmq_ctx_get(@zmq, IO_THREADS)
 
       def max_sockets=(count)
-        if Zmq.zmq_ctx_set(@zmq, MAX_SOCKETS, [SLOTS * count, SLOTS_MOST].min) != 0
+        if Zmq.zmq_ctx_set(@zmq, MAX_SOCKETS, [SLOTS * count, MAX_SLOTS].min) != 0
           raise Failed, ::FFI.errno
         end
         @max_sockets = count

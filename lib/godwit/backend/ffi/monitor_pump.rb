@@ -8,7 +8,7 @@ module Godwit
     # the count of peers. The socket's lock is held. BIND_FAILED is not asked for: reporting it
     # spoils the errno of the bind (libzmq 4.3.4).
     class MonitorPump
-      LOOK_EVERY = Constants::MONITOR_EVERY / 1000.0
+      POLL_INTERVAL = Constants::MONITOR_EVERY / 1000.0
       RECEIVE_HWM = Options.fetch(:recv_hwm).id
 
       # libzmq's events of version 2 have several values and both endpoints. They need drafts.
@@ -62,7 +62,7 @@ module Godwit
       # Empties a PAIR without readers now and then, since it has no limit.
       def look
         now = Clock.now
-        return if now - @looked < LOOK_EVERY
+        return if now - @looked < POLL_INTERVAL
         @looked = now
         drain
       rescue Failed

@@ -7,8 +7,8 @@ module Godwit
       include Failures
 
       Member = Struct.new(:object, :io, :watch)
-      LOOK = Constants::IO_LOOK_EVERY
-      private_constant :Member, :LOOK
+      POLL_INTERVAL = Constants::IO_POLL_INTERVAL
+      private_constant :Member, :POLL_INTERVAL
 
       private
 
@@ -177,7 +177,7 @@ module Godwit
       # every so often.
       def pause_and_look(handle, deadline)
         ios = ios(handle)
-        look = Clock.deadline(LOOK) if ios.any?
+        look = Clock.deadline(POLL_INTERVAL) if ios.any?
         return pause(handle, deadline) if look.nil? || (deadline && deadline <= look)
         pause(handle, look) || ios.each { |member| member.watch.touch if member.io.closed? }
         true

@@ -9,8 +9,8 @@ module ZMQ
     # Seconds that {#terminate} waits for other threads to close their sockets.
     PATIENCE = 5
     # Seconds between two looks at those sockets.
-    LOOK = 0.01
-    private_constant :LOOK
+    POLL_INTERVAL = 0.01
+    private_constant :POLL_INTERVAL
 
     # @return [Handle, nil] stands in for libzmq's context; nil once it is terminated
     attr_reader :context
@@ -49,7 +49,7 @@ module ZMQ
       godwit.shutdown
       finish = Godwit::Timeout.now + PATIENCE
       sockets = open_sockets
-      sleep(LOOK) while Godwit::Timeout.now < finish && sockets.any?(&:used_elsewhere?)
+      sleep(POLL_INTERVAL) while Godwit::Timeout.now < finish && sockets.any?(&:used_elsewhere?)
       godwit.close
       0
     end

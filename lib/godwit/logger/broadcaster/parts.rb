@@ -13,10 +13,10 @@ module Godwit
       private
 
       def check(last, bytes, sink, on_foreign)
-        unless last.is_a?(Integer) && last.between?(0, MOST_LAST)
+        unless last.is_a?(Integer) && last.between?(0, MAX_LAST)
           raise Errors.bad_value(:broadcaster, "last:", "a number, 0 to 1,000,000", last)
         end
-        unless bytes.is_a?(Integer) && bytes.between?(0, MOST_BYTES)
+        unless bytes.is_a?(Integer) && bytes.between?(0, MAX_BYTES)
           raise Errors.bad_value(:broadcaster, "last_bytes:", "bytes, 0 to 1 GiB", bytes)
         end
         unless sink.nil? || sink.respond_to?(:write)

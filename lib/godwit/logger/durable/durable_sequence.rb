@@ -7,12 +7,12 @@ module Godwit
   class Logger < ::Logger
     # A {SequenceCounter} whose numbers continue after a restart. Its caller holds a lock.
     class DurableSequence < SequenceCounter
-      MOST_TOPICS = 1_000 # topics whose counts a checkpoint keeps
+      MAX_TOPICS = 1_000 # topics whose counts a checkpoint keeps
 
       class << self
         # @return [String] a checkpoint of {SegmentedLog}
         def record(topics)
-          parts = topics.first(MOST_TOPICS)
+          parts = topics.first(MAX_TOPICS)
           parts.map { |topic, tseq| [tseq, topic.bytesize].pack("Q>n") << topic.b }.join
         end
 

@@ -7,9 +7,9 @@ module Godwit
     # The last seq of each durable writer. Beyond a number of writers it forgets those that have
     # been silent for longest.
     class LastSequence < Hash
-      MOST = 50_000
+      MAX = 50_000
 
-      def initialize(most = MOST)
+      def initialize(most = MAX)
         super()
         @most = most
       end

@@ -19,7 +19,7 @@ module Godwit
       BYTES = 1 << 30
       SEGMENT_BYTES = 4 << 20
       PARTS = 8 # the folder's bytes are at least so many segments
-      MOST_QUEUED = 10_000 # records of trap handlers that wait to be stored
+      MAX_QUEUED = 10_000 # records of trap handlers that wait to be stored
 
       def initialize(settings, warnings)
         super
@@ -179,7 +179,7 @@ module Godwit
 
       # A trap handler.
       def enqueue(entry)
-        return @drops.drop(entry[0]) if @trapped.size >= MOST_QUEUED
+        return @drops.drop(entry[0]) if @trapped.size >= MAX_QUEUED
         @trapped << entry
         @sender&.wake(always: true)
       end

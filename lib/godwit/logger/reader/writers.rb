@@ -4,17 +4,17 @@ require_relative "../record"
 
 module Godwit
   class Logger < ::Logger
-    # The missing numbers of one writer's records, at most {MOST} ranges. Records of a spool, for
+    # The missing numbers of one writer's records, at most {MAX} ranges. Records of a spool, for
     # example, may arrive after later ones. ext/godwit/logger_statistics.c does the same.
     class Gaps
-      MOST = Constants::LOG_GAPS
+      MAX = Constants::LOG_GAPS
 
       def initialize
         @ranges = [] # [first, last], ascending
       end
 
       def add(first, last)
-        @ranges.shift if @ranges.size >= MOST
+        @ranges.shift if @ranges.size >= MAX
         @ranges << [first, last]
       end
 
@@ -23,7 +23,7 @@ module Godwit
         index = @ranges.index { |first, last| number.between?(first, last) } or return false
         first, last = @ranges.delete_at(index)
         @ranges.insert(index, [number + 1, last]) if number < last
-        @ranges.insert(index, [first, number - 1]) if number > first && @ranges.size < MOST
+        @ranges.insert(index, [first, number - 1]) if number > first && @ranges.size < MAX
         true
       end
     end
@@ -35,7 +35,7 @@ module Godwit
       class Writers
         # Writers that are remembered. At this number the tenth that was idle for longest is
         # forgotten; its counts stay in the sums.
-        MOST = 10_000
+        MAX = 10_000
 
         attr_reader :plain, :foreign
         # Seconds since 1970, for the next records.
@@ -43,7 +43,7 @@ module Godwit
 
         # @param topics [Boolean] whether only some topics come
         # @param known [Array<WriterStatistics>, nil] then other writers begin with seq 1
-        def initialize(topics: false, known: nil, most: MOST)
+        def initialize(topics: false, known: nil, most: MAX)
           @by_topic = topics
           @from_one = !known.nil?
           @most = most
@@ -167,14 +167,14 @@ module Godwit
           last = @topics[topic] || tseq - 1
           @last = seq if seq > @last
           return @late += 1 if tseq <= last
-          @topics.clear if @topics.size >= MOST_TOPICS
+          @topics.clear if @topics.size >= MAX_TOPICS
           @lost += tseq - last - 1
           @topics[topic] = tseq
           @received += 1
         end
 
         # @private
-        MOST_TOPICS = 1000
+        MAX_TOPICS = 1000
 
         # @return [Hash{String => Object}] all values by name
         def to_h
