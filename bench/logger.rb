@@ -77,6 +77,7 @@ def through_contest
   WRITERS.each do |writers|
     contest.add([RECORD, "fields", writers], :godwit) { through("records", "fields", writers) }
   end
+  contest.add([RECORD, "numbers", 3], :godwit) { through("numbers", "fields", 3) }
   contest.add([PLAIN, "lines", 1], :godwit) { through("plain", "lines", 1) }
   contest.add([WAY, "lines", 1], :godwit) { through("way", "lines", 1) }
   contest.run(Bench.runs(RUNS))
@@ -147,7 +148,7 @@ end
 Bench.section("logger", "Logger: records from writers to readers") do |section|
   section.text <<~MARKDOWN
     #{Bench.runs(RUNS)} alternating runs, medians. A record is a text of 100 B; with Godwit::Logger and semantic_logger it also has a tag and two values. A line is the text alone,
-    as Ruby's Logger formats it. CPU: nanoseconds per record of the whole process, including the sender and libzmq's threads. Memory: above that of a newly
+    as Ruby's Logger formats it. `bench/compare.rb COMMIT` measures the records of two numbers beside an earlier commit. CPU: nanoseconds per record of the whole process, including the sender and libzmq's threads. Memory: above that of a newly
     started Ruby. Godwit's settings are the defaults.
   MARKDOWN
   section.heading "One call of info"
@@ -164,7 +165,7 @@ Bench.section("logger", "Logger: records from writers to readers") do |section|
   section.table ["", "writers", "records/s", "CPU of a writer, ns", "CPU of the reader, ns",
     "lost", "memory of a writer, MiB"], flows.map { |(label, how, writers), figures|
                                           [
-                                            "#{label}, #{{"fields" => "level, program and number read", "parsed" => "everything read", "lines" => "as they come"}.fetch(how)}",
+                                            "#{label}, #{{"fields" => "level, program and number read", "numbers" => "the same; two numbers, no tag", "parsed" => "everything read", "lines" => "as they come"}.fetch(how)}",
                                             writers, kilo(figures[:rate]),
                                             number(figures[:writer_cpu]),
                                             number(figures[:reader_cpu]), number(figures[:lost]),
@@ -213,6 +214,13 @@ Bench.section("logger", "Logger: records from writers to readers") do |section|
       at_least: 100_000,
       digits: 0
   end
+  numbers = flows.fetch([RECORD, "numbers", 3], {})
+  section.target "records/s in sum, 3 writers, two numbers",
+    numbers[:rate]&.median, at_least: 150_000, digits: 0
+  section.target "the same, CPU of a writer per record, ns",
+    numbers[:writer_cpu]&.median, at_most: 8_000, digits: 0
+  section.target "the same, CPU of the reader per record, ns",
+    numbers[:reader_cpu]&.median, at_most: 5_000, digits: 0
   section.target "records lost in these runs",
     flows
       .select { |(label, *), _| label == RECORD }

@@ -150,11 +150,12 @@ module Godwit
 
       # @return [Float, nil] seconds until the next deadline of a pending request
       def next_timeout
-        @pending.shift while @pending.any? && @pending.first.claimed?
-        @pending.any? ? [@pending.first.deadline - Timeout.now, 0].max : nil
+        @pending.shift while @pending.first&.claimed?
+        [@pending.first.deadline - Timeout.now, 0].max unless @pending.empty?
       end
 
       def expire
+        return if @pending.empty?
         now = Timeout.now
         while (question = @pending.first) && (question.claimed? || question.deadline <= now)
           answer(question.ask, question.expired) if question.claim

@@ -27,7 +27,7 @@ module Godwit
         @domain = domain
         @address = address
         @mechanism = mechanism
-        numbers = address.ascii_only? && address.match(IPC)&.captures
+        numbers = address.match(IPC)&.captures if address.start_with?("localhost:")
         @uid, @gid, @pid = numbers.map { |text| Integer(text, 10) unless text.empty? } if numbers
         freeze
       end

@@ -73,11 +73,9 @@ module Godwit
         peer, delimiter, version, id, domain, address, _, mechanism, *credentials = frames
         known = short(id) ? id : ""
         request = Request.new(text(domain, LONGEST), text(address), text(mechanism))
-        raw = domain.to_s.b.freeze
-        bare = Ask.new(peer, known, raw, request, [])
         problem = problem(frames, delimiter, version, known, domain, mechanism, credentials)
-        raise Malformed.new(problem, bare) if problem
-        Ask.new(peer, id, raw, request, credentials)
+        ask = Ask.new(peer, known, domain.to_s.b.freeze, request, problem ? [] : credentials)
+        problem ? raise(Malformed.new(problem, ask)) : ask
       end
 
       def problem(frames, delimiter, version, id, domain, mechanism, credentials)
@@ -106,7 +104,8 @@ module Godwit
 
       # @return [String] UTF-8, frozen
       def text(frame, most = LONGEST_ADDRESS)
-        frame.to_s.byteslice(0, most).force_encoding(Encoding::UTF_8).scrub("?").freeze
+        text = frame.to_s.byteslice(0, most).force_encoding(Encoding::UTF_8)
+        (text.valid_encoding? ? text : text.scrub("?")).freeze
       end
       private_class_method :problem, :credentials_problem, :short, :text
     end

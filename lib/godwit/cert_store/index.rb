@@ -107,7 +107,7 @@ module Godwit
       def current(file, known)
         path = known ? known.path : File.join(@dir, file)
         stat = File.stat(path)
-        return known if known && !known.racy && known.facts == facts(stat)
+        return known if known && !known.racy && known.facts.eql?(facts(stat))
         fresh = read(path, stat)
         return fresh unless known && %i[facts cert problem].all? { |one| known[one] == fresh[one] }
         known.racy = fresh.racy
