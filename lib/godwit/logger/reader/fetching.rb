@@ -51,8 +51,9 @@ module Godwit
       def fetch_or_wait
         @lock.synchronize do
           next :fetched unless @pending.empty? || forked?
-          adapt(Timeout.now)
+          adapt(Timeout.now - @fetched)
           batch = @waiting.zero? ? next_batch : receive(1)
+          @fetched = Timeout.now
           save if @unsaved && @state.due_in.zero?
           if batch
             @unsaved = true if @state
@@ -80,9 +81,8 @@ module Godwit
         end
       end
 
-      def adapt(now)
-        spent = now - @fetched
-        @fetched = now
+      # @param spent [Float] seconds that the callers took for the last batch
+      def adapt(spent)
         if spent > SLICE
           @size = [@size / 2, 1].max
         elsif spent < SLICE / 4 && @size < BATCH
