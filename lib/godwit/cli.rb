@@ -19,7 +19,7 @@ module Godwit
                      output_closed: "the output's reader closed it (as `godwit … | head`)"}.freeze
 
     # Command to class name, in the order of `godwit help`. The file has the command's name.
-    COMMANDS = %w[log sh beacon keygen cert version help]
+    COMMANDS = %w[log sh perf beacon keygen cert version help]
       .to_h { |name| [name, name.capitalize.to_sym] }.freeze
 
     # The command line is wrong: the message goes to standard error, the status is 2.

@@ -14,7 +14,7 @@ module Godwit
       ].freeze
 
       # Classes that make sockets and close them.
-      OWNERS = /\AGodwit::(?:Logger|Auth\z)/
+      OWNERS = /\AGodwit::(?:Logger|Auth\z|Perf::Server)/
 
       @serial = 0
       # Linger takes 5 s of it where a test's own close left a message unsent.

@@ -118,6 +118,9 @@ module Godwit
         files: "test/auth/**/*_test.rb"
       ),
       Stage.new(
+        "perf", "Godwit::Perf: histograms, and what it counts", files: "test/perf/**/*_test.rb"
+      ),
+      Stage.new(
         "guide",
         "examples/guide does what the Guide's patterns promise, with crashes in the middle",
         files: "test/guide/**/*_test.rb"

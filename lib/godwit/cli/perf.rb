@@ -1,0 +1,61 @@
+# frozen_string_literal: true
+
+require_relative "family"
+
+module Godwit
+  module CLI
+    # `godwit perf`: measures a link.
+    class Perf < Family
+      summary "Measures the latency, the throughput and the open-loop load of a link."
+      usage "perf serve|lat|thr|load [ENDPOINT] [options]"
+
+      # What all parts have in common.
+      class Part < Family::Part
+        BINARY = {"" => 1, "k" => 1 << 10, "M" => 1 << 20}.freeze
+        DECIMAL = {"" => 1, "k" => 1_000, "M" => 1_000_000}.freeze
+        private_constant :BINARY, :DECIMAL
+
+        # (see Command#run)
+        def run(arguments, io: $stdout)
+          super
+        rescue Errno::EADDRINUSE, Errno::ETIMEDOUT => error
+          raise unless error.respond_to?(:endpoint)
+          warn "godwit: #{error.message}"
+          EXIT[:failed]
+        end
+
+        private
+
+        def size(text)
+          units(text, BINARY) || wrong(text, "a size is 0 or more bytes, such as 100, 64k or 1M")
+        end
+
+        def count(text, name)
+          found = units(text, DECIMAL)
+          return found if found&.positive?
+          wrong(text, "#{name} is 1 or more, such as 5000, 20k or 1M")
+        end
+
+        # @return [Integer, nil]
+        def units(text, factors)
+          digits, unit = text.match(/\A(\d+)([kM]?)\z/)&.captures
+          Integer(digits, 10) * factors.fetch(unit) if digits
+        end
+
+        def wrong(text, words) = raise(UsageError, "#{words}: got #{text.inspect}")
+
+        def above_zero_option(parser, name, *text)
+          parser.on("#{name} SECONDS", Float, *text) do |seconds|
+            next seconds if seconds.positive? && seconds.finite?
+            wrong(seconds.to_s, "#{name} is more than 0 seconds")
+          end
+        end
+      end
+
+      # In the order of the help.
+      PARTS = {"serve" => :Serve, "lat" => :Lat, "thr" => :Thr, "load" => :Load}.freeze
+      require_relative "perf/measure"
+      PARTS.each_key { |name| require_relative "perf/#{name}" }
+    end
+  end
+end

@@ -1,0 +1,27 @@
+# frozen_string_literal: true
+
+module Godwit
+  module CLI
+    class Perf
+      # `godwit perf lat`: round trips, one after the other.
+      class Lat < Measure
+        summary "Measures round trips, one after the other."
+        usage "perf lat [ENDPOINT] [options]"
+
+        # The socket types, for the first line.
+        LINK = "REQ-REP"
+        # Makes the columns for these percentiles.
+        COLUMNS = lambda { |percents|
+          [Report.size, Report.number("round trips", :count),
+            *Report.latencies(percents), Report.number("GC", :gc)]
+        }
+
+        private
+
+        def measure(place, **settings)
+          Godwit::Perf.latency(place, **settings).tap { |found| warn_of_timeouts(found) }
+        end
+      end
+    end
+  end
+end

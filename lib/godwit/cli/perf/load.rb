@@ -1,0 +1,56 @@
+# frozen_string_literal: true
+
+require "forwardable"
+
+module Godwit
+  module CLI
+    class Perf
+      # `godwit perf load`: messages at a rate.
+      class Load < Measure
+        summary "Sends at a fixed rate, and measures from the time at which each message was due."
+        usage "perf load [ENDPOINT] --rate N [options]"
+
+        # The socket types, for the first line.
+        LINK = "DEALER-REP"
+        # Makes the columns for these percentiles.
+        COLUMNS = lambda { |percents|
+          [Report.size, Report.text("from", :from), Report.number("requested/s", :requested_rate),
+            Report.number("achieved/s", :achieved_rate), *Report.latencies(percents),
+            Report.number("GC", :gc)]
+        }
+        # A row: a result with one of its two histograms.
+        Row = Struct.new(:result, :from, :histogram) do
+          extend Forwardable
+
+          def_delegators :result, :endpoint, :size, :requested_rate, :achieved_rate, :seconds,
+            :connect_seconds, :warmup, :timeouts, :gc
+        end
+        private_constant :Row
+
+        private
+
+        def define_measurement(parser)
+          parser.on("--rate N", "messages a second; k is 1,000") { |text| count(text, "--rate") }
+        end
+
+        def check_options(place)
+          super
+          raise UsageError, "perf load needs --rate N" unless options[:rate]
+        end
+
+        def settings = {**super, rate: options[:rate]}
+
+        # @return [Array<Row>]
+        def measure(place, **settings)
+          found = Godwit::Perf.load(place, **settings)
+          unless found.achieved?
+            warn "godwit: the link carried #{Report.digits(found.achieved_rate)} of " \
+              "#{Report.digits(found.requested_rate)} messages/s"
+          end
+          warn_of_timeouts(found)
+          [Row.new(found, "intended", found.intended), Row.new(found, "actual", found.actual)]
+        end
+      end
+    end
+  end
+end

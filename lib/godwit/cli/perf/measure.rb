@@ -1,0 +1,114 @@
+# frozen_string_literal: true
+
+require_relative "report"
+
+module Godwit
+  module CLI
+    class Perf
+      # A part that measures and prints a row for each size.
+      class Measure < Part
+        SIZES = [100].freeze # bytes
+        PERCENTS = %w[50 90 99 99.9].freeze
+        private_constant :SIZES, :PERCENTS
+
+        private
+
+        def define(parser)
+          parser.on("--size LIST", "bytes of a message (100); several: 1,100,1k") do |list|
+            list.split(",", -1).map { |one| size(one) }
+          end
+          above_zero_option(parser, "--time", "how long it measures each size (10)")
+          parser.on("--count N", "how much it measures of each size, instead of a time") do |text|
+            count(text, "--count")
+          end
+          above_zero_option(parser, "--timeout", "how long it waits for an answer (5)")
+          define_measurement(parser)
+          define_output(parser)
+          define_keys(parser, clients: false)
+          parser.separator <<~TEXT
+
+            Without ENDPOINT it starts a server of its own on loopback. In sizes k is 1,024 and M
+            1,024 * 1,024; in counts and rates k is 1,000 and M 1,000,000. Latencies are round-trip
+            times (RTT). "-": too few samples for this percentile. The warm-up takes 1 s, or 1,000
+            messages with --count.
+
+          TEXT
+        end
+
+        # A subclass adds its own options.
+        def define_measurement(parser)
+        end
+
+        def define_output(parser)
+          define_latencies(parser) if latencies?
+          parser.on("--json", "one JSON object a row, with seconds")
+          parser.on("--csv", "comma-separated values, with seconds")
+        end
+
+        def define_latencies(parser)
+          parser.on("--percentiles LIST", "which percentiles (#{PERCENTS.join(",")})") do |list|
+            list.split(",", -1).each { |text| percent(text) }
+          end
+          parser.on("--hgrm FILE", "writes the histogram, in HdrHistogram's text format; one size")
+          parser.on("--plot", "draws the latencies by percentile")
+        end
+
+        # @return [Boolean] whether the results have histograms
+        def latencies? = true
+
+        def percent(text)
+          return if text.match?(/\A\d+(?:\.\d+)?\z/) && Rational(text) <= 100
+          wrong(text, "a percentile is 0 to 100")
+        end
+
+        def call(arguments)
+          no_arguments(arguments.drop(1))
+          place = arguments.empty? ? nil : endpoint(arguments)
+          check_options(place)
+          require "godwit/perf"
+          report = reporter
+          sizes.each { |size| report.row(measure(place, size: size, **settings)) }
+          report.finish
+          EXIT[:ok]
+        end
+
+        def check_options(place)
+          [%i[time count], %i[json csv]].each do |names|
+            next unless names.all? { |name| options[name] }
+            raise UsageError, "--#{names.join(" or --")}: give one of them"
+          end
+          raise UsageError, "--hgrm takes one --size" if options[:hgrm] && sizes.size > 1
+          return if place || !(options[:keys] || options[:server_key])
+          raise UsageError, "--keys and --server-key need ENDPOINT"
+        end
+
+        def sizes = options.fetch(:size, SIZES)
+        def settings = {**options.slice(:time, :count, :timeout), **client_security}
+
+        def warn_of_timeouts(found)
+          return if found.timeouts.zero?
+          warn "godwit: #{Report.digits(found.timeouts)} without a reply in " \
+            "#{options.fetch(:timeout, 5)} s"
+        end
+
+        def reporter
+          columns = self.class::COLUMNS.call(options.fetch(:percentiles, PERCENTS))
+          Report.new(io, columns, options) { |row| header(row) }
+        end
+
+        # @return [String] what the figures are, and of which machine
+        def machine
+          system = Etc.uname
+          "godwit #{VERSION}, libzmq #{Godwit.libzmq_version}, #{RUBY_ENGINE} #{RUBY_VERSION}, " \
+            "#{Etc.nprocessors} cores, #{system[:sysname]} #{system[:release][/\A\d+\.\d+/]}"
+        end
+
+        def header(row)
+          warm_up = options[:count] ? "#{row.warmup} messages" : "1 s"
+          "#{self.class::LINK} over #{row.endpoint[/\A\w+/]}, connected in " \
+            "#{Report.duration(row.connect_seconds)}, warm-up #{warm_up}; #{machine}"
+        end
+      end
+    end
+  end
+end

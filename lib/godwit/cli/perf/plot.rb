@@ -1,0 +1,65 @@
+# frozen_string_literal: true
+
+module Godwit
+  module CLI
+    class Perf
+      # Draws a histogram's latencies by percentile. Each tenth of the way to the right halves the
+      # distance to 100 %.
+      # @private
+      class Plot
+        HEIGHT = 8
+        STEPS = 10 # columns in which the distance to 100 % falls to a tenth
+        BLOCKS = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"].freeze
+        ASCII = [" ", ".", ".", ":", ":", "|", "|", "#"].freeze
+        private_constant :HEIGHT, :STEPS, :BLOCKS, :ASCII
+
+        def initialize(histogram, title)
+          @histogram = histogram
+          @title = title
+        end
+
+        # @param io [IO] where it will be printed
+        # @return [Array<String>]
+        def lines(io)
+          return ["#{@title}: no samples"] if @histogram.count.zero?
+          blocks = utf8?(io) ? BLOCKS : ASCII
+          unit = Report.unit(@histogram.max)
+          heights = values.map { |value| value / @histogram.max * HEIGHT }
+          rows = HEIGHT.downto(1).map do |level|
+            label = Report.in_unit(@histogram.max * level / HEIGHT, unit).rjust(8)
+            "#{label} #{heights.map { |height| block(blocks, height - level + 1) }.join}".rstrip
+          end
+          ["#{@title}, #{unit}", *rows, axis]
+        end
+
+        private
+
+        def utf8?(io)
+          encoding = io.external_encoding || Encoding.default_external
+          locale = ENV.values_at("LC_ALL", "LC_CTYPE", "LANG").compact.find { |text| !text.empty? }
+          encoding == Encoding::UTF_8 && locale.to_s.match?(/utf-?8/i)
+        end
+
+        # @param part [Float] of the block that is filled
+        def block(blocks, part)
+          return " " if part <= 0
+          blocks[[(part * blocks.size).ceil, blocks.size].min - 1]
+        end
+
+        # As many nines as the samples allow.
+        def nines = [Math.log10(@histogram.count).floor, 1].max
+
+        def values
+          Array.new(nines * STEPS + 1) do |index|
+            @histogram.percentile(100 - 100 * 10**-index.fdiv(STEPS))
+          end
+        end
+
+        def axis
+          marks = (0..nines).map { |count| (100 - 100 / 10r**count).to_f.to_s.delete_suffix(".0") }
+          "#{" " * 9}#{marks.map { |mark| mark.ljust(STEPS) }.join}".rstrip + " %"
+        end
+      end
+    end
+  end
+end

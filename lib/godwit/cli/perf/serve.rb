@@ -1,0 +1,58 @@
+# frozen_string_literal: true
+
+module Godwit
+  module CLI
+    class Perf
+      # `godwit perf serve`: the other side of a measurement.
+      class Serve < Part
+        summary "The other side of lat, thr and load: echoes, and receives what thr sends."
+        usage "perf serve ENDPOINT [options]"
+
+        # Hosts that other machines cannot reach.
+        LOOPBACK = %r{\Atcp://(?:127(?:\.\d+){3}|localhost|\[::1\]):|\A(?:ipc|inproc)://}
+        private_constant :LOOPBACK
+
+        private
+
+        def define(parser)
+          define_keys(parser, server: true)
+          parser.on("--insecure", "lets everybody measure who reaches the endpoint")
+          parser.separator <<~TEXT
+
+            An empty host is 127.0.0.1. Any other host than this machine's loopback needs
+            --keys FILE with --clients DIR, or --insecure. Ctrl-C and SIGTERM end it.
+
+          TEXT
+        end
+
+        def call(arguments)
+          no_arguments(arguments.drop(1))
+          place = endpoint(arguments)
+          check_access(place)
+          require "godwit/perf"
+          serve(Godwit::Perf::Server.new(place, **server_security))
+          EXIT[:ok]
+        end
+
+        def check_access(place)
+          return if place.match?(LOOPBACK) || options[:insecure]
+          return if options[:keys] && options[:clients]
+          raise UsageError, "#{place} is open to the network: give --keys FILE with " \
+            "--clients DIR, or --insecure"
+        end
+
+        def serve(server)
+          ended = Thread::Queue.new
+          traps = %w[INT TERM].to_h { |name| [name, trap(name) { ended << name }] }
+          Thread.new { ended.pop && server.close }
+          io.puts "serves at #{server.last_endpoint}"
+          io.flush
+          server.run
+        ensure
+          ended&.close
+          traps&.each { |name, before| trap(name, before || "DEFAULT") }
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,34 @@
+# frozen_string_literal: true
+
+module Godwit
+  module CLI
+    class Perf
+      # `godwit perf thr`: messages in one direction.
+      class Thr < Measure
+        summary "Measures messages and megabytes a second, at the receiver."
+        usage "perf thr [ENDPOINT] [options]"
+
+        # The socket types, for the first line.
+        LINK = "PUSH-PULL"
+        # Makes the columns for these percentiles.
+        COLUMNS = lambda { |_|
+          [Report.size, Report.number("messages", :received), Report.number("messages/s", :rate),
+            Report.number("MB/s", :megabytes, digits: 1), Report.number("lost", :lost),
+            Report.number("duplicated", :duplicated), Report.number("out of order", :out_of_order),
+            Report.number("GC", :gc)]
+        }
+
+        private
+
+        def define_measurement(parser)
+          parser.on("--batch N", "sends N messages with each call") { |n| count(n, "--batch") }
+          parser.on("--zero-copy", "sends Strings in place")
+        end
+
+        def latencies? = false
+        def settings = {**super, **options.slice(:batch, :zero_copy)}
+        def measure(place, **settings) = Godwit::Perf.throughput(place, **settings)
+      end
+    end
+  end
+end

@@ -1,0 +1,138 @@
+# frozen_string_literal: true
+
+require_relative "../godwit"
+
+module Godwit
+  # Measures the latency, the throughput and the open-loop load of a link. The other side is a
+  # {Server} (`godwit perf serve`); latency and load need only a REP that echoes.
+  #
+  #   latency = Godwit::Perf.latency("tcp://host:7900", size: 100, time: 10)
+  #   latency.histogram.percentile(99) # => 8.24e-05, in seconds
+  #
+  # Every latency is a round-trip time. All times come from the monotonic clock. The figures exclude
+  # connecting and the warm-up, which lasts 1 s, or 1,000 messages with `count:`. No message is sent
+  # again. Each method waits for the end of the measurement; it ends early with an exception alone.
+  #
+  # **Threads**: any number may measure at a time, each with its own sockets.
+  module Perf
+    autoload :Histogram, "godwit/perf/histogram"
+    autoload :Latency, "godwit/perf/latency"
+    autoload :LatencyMeasurement, "godwit/perf/latency"
+    autoload :Load, "godwit/perf/load"
+    autoload :LoadMeasurement, "godwit/perf/load"
+    autoload :OwnServer, "godwit/perf/own_server"
+    autoload :Receiver, "godwit/perf/receiver"
+    autoload :Server, "godwit/perf/server"
+    autoload :Throughput, "godwit/perf/throughput"
+    autoload :ThroughputMeasurement, "godwit/perf/throughput"
+    private_constant :LatencyMeasurement, :LoadMeasurement, :OwnServer, :Receiver,
+      :ThroughputMeasurement
+
+    TIME = 10 # seconds
+    TIMEOUT = 5 # seconds
+    SIZE = 100 # bytes
+    private_constant :TIME, :TIMEOUT, :SIZE
+
+    class << self
+      # Round trips, one after the other: the client is a REQ.
+      # @param endpoint [String, nil] of the server; nil: one of its own on loopback
+      # @param size [Integer] bytes of a message, 0 or more
+      # @param time [Numeric] seconds to measure
+      # @param count [Integer, nil] round trips to measure, instead of a time
+      # @param timeout [Numeric] seconds to wait for a connection or a reply; a request without a
+      #   reply counts in {Latency#timeouts}
+      # @param options [Hash] socket options, as {Socket#initialize} (`curve:`, `context:`…)
+      # @return [Latency]
+      # @raise [TimeoutError] when the server gives no answer during connecting or warm-up
+      # @raise [ProtocolError] when a reply has another size
+      # @raise [ArgumentValueError, ArgumentTypeError]
+      def latency(endpoint = nil, size: SIZE, time: TIME, count: nil, timeout: TIMEOUT, **options)
+        check_size(:latency, size)
+        check_extent(:latency, time, count)
+        measure(:latency, endpoint, timeout, options) do |link|
+          LatencyMeasurement.new(link, size, time, count).run
+        end
+      end
+
+      # Messages from a PUSH here to a PULL of the server, which takes the time and checks the
+      # number in each message. Messages of less than 2 bytes have few numbers, or none: then a loss
+      # in the middle may count as a loss at the end.
+      # @param endpoint [String, nil] of the server; nil: one of its own on loopback
+      # @param size [Integer] bytes of a message, 0 or more
+      # @param time [Numeric] seconds to send
+      # @param count [Integer, nil] messages to send, instead of a time
+      # @param batch [Integer, nil] messages of a `send_many`; nil: one `send` for each
+      # @param zero_copy [Boolean] whether Godwit sends the Strings in place
+      # @param timeout [Numeric] seconds to wait for a connection or an answer of the server
+      # @param options [Hash] socket options, as {Socket#initialize}
+      # @return [Throughput]
+      # @raise [TimeoutError] when the server gives no answer
+      # @raise [ProtocolError] when the server is no {Server}
+      # @raise [StateError] when the server could not measure
+      # @raise [ArgumentValueError, ArgumentTypeError]
+      def throughput(endpoint = nil, size: SIZE, time: TIME, count: nil, batch: nil,
+        zero_copy: false, timeout: TIMEOUT, **options)
+        check_size(:throughput, size)
+        check_extent(:throughput, time, count)
+        Errors.check_positive(:throughput, "batch:", "messages, 1 or more", batch) if batch
+        measure(:throughput, endpoint, timeout, options) do |link|
+          ThroughputMeasurement.new(link, size, time, count, batch, zero_copy).run
+        end
+      end
+
+      # Messages at a rate, from a DEALER: each goes when it is due, whether earlier ones have their
+      # replies or not. An overdue message goes at once. A server that stalls delays all messages
+      # that are due meanwhile, and {Load#intended} shows it.
+      # @param endpoint [String, nil] of the server; nil: one of its own on loopback
+      # @param rate [Numeric] messages a second
+      # @param size [Integer] bytes of a message, 0 or more
+      # @param time [Numeric] seconds to send
+      # @param count [Integer, nil] messages to send, instead of a time
+      # @param timeout [Numeric] seconds to wait for a connection, and after the end for replies
+      # @param options [Hash] socket options, as {Socket#initialize}
+      # @return [Load]
+      # @raise [TimeoutError] when the server gives no answer during connecting or warm-up
+      # @raise [ProtocolError] when a reply is another message
+      # @raise [ArgumentValueError, ArgumentTypeError]
+      def load(endpoint = nil, rate:, size: SIZE, time: TIME, count: nil, timeout: TIMEOUT,
+        **options)
+        check_size(:load, size)
+        check_extent(:load, time, count)
+        check_above_zero(:load, "rate:", "messages a second", rate)
+        measure(:load, endpoint, timeout, options) do |link|
+          LoadMeasurement.new(link, size, rate, time, count).run
+        end
+      end
+
+      private
+
+      def measure(operation, endpoint, timeout, options, &block)
+        check_above_zero(operation, "timeout:", "seconds", timeout)
+        unless endpoint
+          return OwnServer.run { |own| measure(operation, own, timeout, options, &block) }
+        end
+        link = Link.new(endpoint, timeout, options)
+        yield link
+      ensure
+        link&.close
+      end
+
+      def check_size(operation, size)
+        return if size.is_a?(Integer) && size >= 0
+        raise Errors.bad_value(operation, "size:", "bytes, 0 or more", size)
+      end
+
+      def check_extent(operation, time, count)
+        return Errors.check_positive(operation, "count:", "a number, 1 or more", count) if count
+        check_above_zero(operation, "time:", "seconds", time)
+      end
+
+      def check_above_zero(operation, name, unit, value)
+        return if value.is_a?(Numeric) && value.real? && value.positive? && value.to_f.finite?
+        raise Errors.bad_value(operation, name, "#{unit}, more than 0", value)
+      end
+    end
+  end
+end
+
+require_relative "perf/link"

@@ -1,0 +1,182 @@
+# frozen_string_literal: true
+
+require_relative "hgrm"
+
+module Godwit
+  module Perf
+    # A histogram of durations, with High Dynamic Range buckets: 3 significant digits from 1 us to
+    # 1 h, in constant memory.
+    #
+    #   histogram = Godwit::Perf::Histogram.new
+    #   histogram.record(0.0000426)
+    #   histogram.percentile(99) # => 4.26e-05
+    #
+    # **Threads**: one thread at a time may record. Any thread may read a frozen histogram.
+    #
+    # @see http://hdrhistogram.org HdrHistogram
+    class Histogram
+      # Buckets double their width each; a bucket has 1,024 sub-buckets, the first one 2,048.
+      BITS = 11
+      HALF = 1 << (BITS - 1)
+      # The longest duration in nanoseconds; a longer one counts as this.
+      LONGEST = 3_600 * 1_000_000_000
+      # Buckets, each with twice the width of the one before.
+      BUCKETS = LONGEST.bit_length - BITS + 1
+      LENGTH = (BUCKETS + 1) * HALF
+      NANOSECONDS = 1e9
+      private_constant :BITS, :HALF, :LONGEST, :LENGTH, :NANOSECONDS
+
+      # @private
+      # @param values [Hash] of {#to_h}, from another process
+      # @return [Histogram]
+      # @raise [ArgumentError] when they are not the values of a histogram
+      def self.from_h(values)
+        new.tap { |histogram| histogram.load(values) }
+      end
+
+      def initialize
+        @counts = Array.new(LENGTH, 0)
+        @count = @sum = @max = 0
+        @min = nil
+      end
+
+      # @return [Integer] durations that were recorded
+      attr_reader :count
+
+      # Records a duration.
+      # @param seconds [Numeric] from 0; more than an hour counts as an hour
+      # @return [self]
+      # @raise [ArgumentError] for a negative duration
+      def record(seconds) = record_ns((seconds * NANOSECONDS).round)
+
+      # Records a duration.
+      # @param nanoseconds [Integer] from 0; more than an hour counts as an hour
+      # @return [self]
+      # @raise [ArgumentError] for a negative duration
+      def record_ns(nanoseconds)
+        raise ArgumentError, "a duration is 0 or more: got #{nanoseconds}" if nanoseconds < 0
+        nanoseconds = LONGEST if nanoseconds > LONGEST
+        @counts[index(nanoseconds)] += 1
+        @count += 1
+        @sum += nanoseconds
+        @max = nanoseconds if nanoseconds > @max
+        @min = nanoseconds if @min.nil? || nanoseconds < @min
+        self
+      end
+
+      # @param other [Histogram]
+      # @return [Histogram] a new one with the durations of both
+      def merge(other) = dup.tap { |sum| sum.add(other) }
+
+      # @param percent [Numeric] 0 to 100
+      # @return [Float, nil] seconds: the least recorded duration that at least this share of all
+      #   durations does not exceed, within 0.1 %; nil without a duration
+      # @raise [ArgumentError] when percent is out of range
+      def percentile(percent)
+        unless percent.is_a?(Numeric) && percent.between?(0, 100)
+          raise ArgumentError, "a percentile is 0 to 100: got #{percent.inspect}"
+        end
+        return if @count.zero?
+        rank = [(exact(percent) * @count / 100).ceil, 1].max
+        return max if rank >= @count
+        seen = 0
+        at = @counts.index { |count| (seen += count) >= rank }
+        [highest(at), @max].min / NANOSECONDS
+      end
+
+      # Ten durations must be longer than the percentile.
+      # @param percent [Numeric] 0 to 100
+      # @return [Boolean] whether there are enough durations for this percentile to mean something
+      def enough_for?(percent) = @count * (100 - exact(percent)) >= 1000
+
+      # @return [Float, nil] seconds, exact; nil without a duration
+      def min = @min && @min / NANOSECONDS
+      # @return [Float, nil] seconds, exact; nil without a duration
+      def max = (@max / NANOSECONDS if @count.positive?)
+      # @return [Float, nil] seconds, exact; nil without a duration
+      def mean = (@sum / NANOSECONDS / @count if @count.positive?)
+
+      # @return [Float, nil] seconds; nil without a duration
+      def standard_deviation
+        return if @count.zero?
+        squares = each_bucket.sum { |low, high, count| count * ((low + high) / 2e9 - mean)**2 }
+        Math.sqrt(squares / @count)
+      end
+
+      # @private
+      # @yieldparam low [Integer] the shortest duration of the bucket, nanoseconds
+      # @yieldparam high [Integer] the longest duration of the bucket, nanoseconds
+      # @yieldparam count [Integer] durations in it, 1 or more
+      def each_bucket
+        return to_enum(:each_bucket) unless block_given?
+        @counts.each_with_index { |count, at| yield(lowest(at), highest(at), count) if count > 0 }
+      end
+
+      # @private
+      # @return [Hash{String => Object}] for another process
+      def to_h
+        counts = @counts.each_with_index.filter_map { |count, at| [at, count] if count.positive? }
+        {"counts" => counts, "sum" => @sum, "min" => @min, "max" => @max}
+      end
+
+      # @return [String] HdrHistogram's text format: values in microseconds by percentile
+      def hgrm = Hgrm.text(self)
+
+      # @return [self] frozen, with its counts
+      def freeze
+        @counts.freeze
+        super
+      end
+
+      # @return [String]
+      def inspect
+        "#<#{self.class} #{count} durations#{format(", max %.6f s", max) if max}>"
+      end
+
+      # @private
+      def load(values)
+        counts, @sum, @min, @max = values.values_at("counts", "sum", "min", "max")
+        counts.each { |at, count| @counts.fetch(at) && @counts[at] = Integer(count) }
+        @count = @counts.sum
+      rescue TypeError, NoMethodError, IndexError
+        raise ArgumentError, "this is no histogram"
+      end
+
+      protected
+
+      def add(other)
+        values = other.to_h
+        values["counts"].each { |at, count| @counts[at] += count }
+        @count += other.count
+        @sum += values["sum"]
+        @min = [@min, values["min"]].compact.min
+        @max = [@max, values["max"]].max
+      end
+
+      private
+
+      def initialize_copy(_)
+        super
+        @counts = @counts.dup
+      end
+
+      # 99.9 as a Float is not 999/10.
+      def exact(percent) = Rational(percent.to_s)
+
+      def index(nanoseconds)
+        bucket = (nanoseconds | (2 * HALF - 1)).bit_length - BITS
+        bucket * HALF + (nanoseconds >> bucket)
+      end
+
+      def lowest(at)
+        bucket = [at / HALF - 1, 0].max
+        (at - bucket * HALF) << bucket
+      end
+
+      def highest(at)
+        bucket = [at / HALF - 1, 0].max
+        ((at - bucket * HALF + 1) << bucket) - 1
+      end
+    end
+  end
+end

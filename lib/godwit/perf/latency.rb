@@ -1,0 +1,110 @@
+# frozen_string_literal: true
+
+require_relative "link"
+
+module Godwit
+  module Perf
+    # What {Perf.latency} measured. Frozen.
+    #
+    # @!attribute endpoint
+    #   @return [String] of the server
+    # @!attribute size
+    #   @return [Integer] bytes of a message
+    # @!attribute seconds
+    #   @return [Float] of the measurement, without connecting and warm-up
+    # @!attribute connect_seconds
+    #   @return [Float] that connecting took
+    # @!attribute warmup
+    #   @return [Integer] round trips of the warm-up
+    # @!attribute histogram
+    #   @return [Histogram] of the round-trip times
+    # @!attribute timeouts
+    #   @return [Integer] requests without a reply in time; none was sent again
+    # @!attribute gc
+    #   @return [Integer] runs of the garbage collector
+    Latency = Struct.new(:endpoint, :size, :seconds, :connect_seconds, :warmup, :histogram,
+      :timeouts, :gc, keyword_init: true) do
+      # @return [Integer] round trips
+      def count = histogram.count
+      # @return [Float] round trips a second
+      def rate = count / seconds
+    end
+
+    # Sends a request, waits for the reply, sends the next.
+    # @private
+    class LatencyMeasurement
+      def initialize(link, size, time, count)
+        @link = link
+        @payload = ("x" * size).freeze
+        @time = time
+        @count = count
+      end
+
+      # @return [Latency]
+      def run
+        @req, connected = @link.connect(REQ, recv_timeout: @link.timeout)
+        warmup = warm_up
+        @timeouts = 0
+        histogram = Histogram.new
+        collections = GC.count
+        seconds = measure(histogram, @time, @count)
+        Latency.new(endpoint: @link.endpoint, size: @payload.bytesize, seconds: seconds,
+          connect_seconds: connected, warmup: warmup, histogram: histogram.freeze,
+          timeouts: @timeouts, gc: GC.count - collections).freeze
+      ensure
+        @req&.close
+      end
+
+      private
+
+      # @return [Integer] round trips
+      # @raise [TimeoutError] when the server gives no answer
+      def warm_up
+        histogram = Histogram.new
+        count = @count && Link::WARM_UP_MESSAGES
+        measure(histogram, Link::WARM_UP, count) { raise @link.no_answer }
+        histogram.count
+      end
+
+      # @param time [Numeric, nil] seconds
+      # @param count [Integer, nil] round trips; nil: as many as fit into the time
+      # @return [Float] seconds
+      def measure(histogram, time, count, &no_reply)
+        left = count || Float::INFINITY
+        start = before = now
+        finish = count ? Float::INFINITY : start + time * 1e9
+        while left > 0 && before < finish
+          after = round_trip(&no_reply)
+          histogram.record_ns(after - before) if after
+          before = after || now
+          left -= 1
+        end
+        (before - start) / 1e9
+      end
+
+      # @return [Integer, nil] the time of the reply; nil: there was none in time
+      def round_trip
+        @req.send(@payload)
+        reply = @req.recv
+        after = now
+        return after if reply.bytesize == @payload.bytesize
+        raise ProtocolError, "#{@link.endpoint} is no echo: it replied #{reply.bytesize} bytes " \
+          "to #{@payload.bytesize}"
+      rescue TimeoutError
+        yield if block_given?
+        reconnect
+      end
+
+      # A REQ without its reply cannot send.
+      def reconnect
+        @timeouts += 1
+        @req.close
+        @req, = @link.connect(REQ, recv_timeout: @link.timeout)
+        nil
+      end
+
+      def now = Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond)
+    end
+    private_constant :LatencyMeasurement
+  end
+end

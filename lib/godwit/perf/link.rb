@@ -1,0 +1,64 @@
+# frozen_string_literal: true
+
+module Godwit
+  module Perf
+    # The client's side of a link: connects sockets and gives commands to the {Server}.
+    # @private
+    class Link
+      WARM_UP = 1 # seconds
+      WARM_UP_MESSAGES = 1_000 # with a count
+
+      # @param endpoint [String] of a server
+      # @param timeout [Numeric] seconds
+      # @param options [Hash] socket options
+      def initialize(endpoint, timeout, options)
+        @endpoint = endpoint
+        @timeout = timeout
+        @options = options
+      end
+
+      # @return [String]
+      attr_reader :endpoint
+      # @return [Numeric] seconds
+      attr_reader :timeout
+
+      # @param options [Hash] socket options besides those of the link
+      # @return [Array(Socket, Float)] a connected socket, and the seconds that the connection took
+      # @raise [TimeoutError]
+      def connect(type, endpoint = @endpoint, **options)
+        start = Timeout.now
+        socket = type.connect(endpoint, linger: 0, count_peers: true, **@options, **options)
+        socket.wait_connected(timeout: @timeout)
+        connected = [socket, Timeout.now - start]
+      rescue TimeoutError
+        raise no_answer, cause: nil
+      ensure
+        socket&.close unless connected
+      end
+
+      # @return [TimeoutError]
+      def no_answer
+        seconds = (@timeout % 1).zero? ? @timeout.to_i : @timeout
+        TimeoutError.new("no answer from #{@endpoint} in #{seconds} s", endpoint: @endpoint)
+      end
+
+      # @param values [Hash] of a command
+      # @return [Hash] the server's answer
+      # @raise [TimeoutError, ProtocolError, StateError] the last one for an error of the server
+      def command(values)
+        @control ||= connect(REQ).first
+        answer = Server.values(@control.send(Server.command(values)).recv(timeout: @timeout))
+        if answer.nil? || answer.key?("do")
+          raise ProtocolError, "#{@endpoint} is no `godwit perf serve`: it does not answer commands"
+        end
+        error = answer["error"]
+        error ? raise(StateError.new("#{@endpoint}: #{error}", endpoint: @endpoint)) : answer
+      rescue TimeoutError
+        raise no_answer, cause: nil
+      end
+
+      def close = @control&.close
+    end
+    private_constant :Link
+  end
+end

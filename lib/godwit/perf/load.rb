@@ -1,0 +1,128 @@
+# frozen_string_literal: true
+
+require_relative "link"
+require_relative "sequence"
+
+module Godwit
+  module Perf
+    # What {Perf.load} measured. Frozen.
+    #
+    # @!attribute endpoint
+    #   @return [String] of the server
+    # @!attribute size
+    #   @return [Integer] bytes of a message
+    # @!attribute requested_rate
+    #   @return [Float] messages a second
+    # @!attribute achieved_rate
+    #   @return [Float] replies a second that came in the time of the measurement
+    # @!attribute seconds
+    #   @return [Float] of the measurement, without connecting and warm-up
+    # @!attribute connect_seconds
+    #   @return [Float] that connecting took
+    # @!attribute warmup
+    #   @return [Integer] messages of the warm-up
+    # @!attribute sent
+    #   @return [Integer] messages, without those of the warm-up
+    # @!attribute intended
+    #   @return [Histogram] from the time at which a message was due to its reply
+    # @!attribute actual
+    #   @return [Histogram] from the time at which a message was sent to its reply
+    # @!attribute timeouts
+    #   @return [Integer] messages without a reply in time
+    # @!attribute gc
+    #   @return [Integer] runs of the garbage collector
+    Load = Struct.new(:endpoint, :size, :requested_rate, :achieved_rate, :seconds,
+      :connect_seconds, :warmup, :sent, :intended, :actual, :timeouts, :gc, keyword_init: true) do
+      # @return [Boolean] whether the link carried at least 0.99 of the requested rate
+      def achieved? = achieved_rate >= 0.99 * requested_rate
+    end
+
+    # An open loop: one thread sends messages when they are due, whether earlier ones have replies
+    # or not; another thread takes the replies.
+    # @private
+    class LoadMeasurement
+      BATCH = 256
+      NANOSECONDS = 1_000_000_000
+      private_constant :BATCH, :NANOSECONDS
+
+      def initialize(link, size, rate, time, count)
+        @link = link
+        @sequence = Sequence.new(size)
+        @size = size
+        @rate = rate
+        @warmup = count ? Link::WARM_UP_MESSAGES : (rate * Link::WARM_UP).ceil
+        @count = count || [(rate * time).round, 1].max
+        @lock = Mutex.new
+      end
+
+      # @return [Load]
+      def run
+        # A high-water mark would close the loop.
+        @dealer, connected = @link.connect(DEALER, send_hwm: 0, recv_hwm: 0)
+        measure(@warmup)
+        raise @link.no_answer if @intended.count.zero?
+        collections = GC.count
+        measure(@count)
+        Load.new(endpoint: @link.endpoint, size: @size, requested_rate: @rate.to_f,
+          achieved_rate: @in_time / @seconds, seconds: @seconds, connect_seconds: connected,
+          warmup: @warmup, sent: @count, intended: @intended.freeze, actual: @actual.freeze,
+          timeouts: @count - @intended.count, gc: GC.count - collections).freeze
+      ensure
+        @dealer&.close
+      end
+
+      private
+
+      # Sends `count` messages, and waits until all replies have come or the time-out is over since
+      # the last message was due.
+      def measure(count)
+        @intended, @actual = Histogram.new, Histogram.new
+        @waiting = Hash.new { |waiting, number| waiting[number] = [] }
+        @left = count
+        @in_time = 0
+        start = now
+        @end = start + due(count)
+        @seconds = (@end - start) / NANOSECONDS.to_f
+        receiver = Worker.new { receive_all }
+        receiver.report_on_exception = false
+        count.times { |number| send_at(start + due(number), number & @sequence.mask) }
+        receiver.join
+      ensure
+        receiver&.kill
+      end
+
+      # @return [Integer] nanoseconds after the start at which this message is due
+      def due(number) = (number * NANOSECONDS / @rate).round
+
+      def send_at(intended, number)
+        early = intended - now
+        sleep(early / NANOSECONDS.to_f) if early.positive?
+        @lock.synchronize { @waiting[number] << [intended, now] }
+        @dealer.send(["", @sequence.messages[number]])
+      end
+
+      def receive_all
+        last = @end + (@link.timeout * NANOSECONDS).round
+        while @left.positive? && (wait = last - now).positive?
+          replies = @dealer.recv_many(BATCH, timeout: wait.fdiv(NANOSECONDS), exception: false)
+          came = now
+          replies&.each { |_, body| count_reply(body, came) }
+        end
+      end
+
+      def count_reply(body, came)
+        number = @sequence.number(body)
+        raise ProtocolError, "#{@link.endpoint} is no echo: another message came" unless number
+        intended, actual = @lock.synchronize { @waiting[number].shift }
+        return unless intended
+        @left -= 1
+        @in_time += 1 if came <= @end
+        @intended.record_ns(came - intended)
+        @actual.record_ns(came - actual)
+      end
+
+      def now = Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond)
+    end
+    private_constant :LoadMeasurement
+  end
+end

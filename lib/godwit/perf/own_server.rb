@@ -1,0 +1,58 @@
+# frozen_string_literal: true
+
+module Godwit
+  module Perf
+    # A server on loopback for one measurement: a child process, so that it does not compete for
+    # this process's GVL. JRuby has no fork and no GVL: there it is a thread.
+    # @private
+    module OwnServer
+      ENDPOINT = "tcp://127.0.0.1:*"
+      private_constant :ENDPOINT
+
+      module_function
+
+      # @yieldparam endpoint [String]
+      # @return [Object] the block's value
+      def run(&block) = Process.respond_to?(:fork) ? in_child(&block) : in_thread(&block)
+
+      def in_child
+        output, endpoint = IO.pipe
+        lifeline, hold = IO.pipe
+        pid = fork do
+          [output, hold].each(&:close)
+          serve(endpoint, lifeline)
+        end
+        [endpoint, lifeline].each(&:close)
+        own = output.gets or raise StateError, "the server for this measurement did not start"
+        yield own.chomp
+      ensure
+        hold&.close
+        output&.close
+        Process.wait(pid) if pid
+      end
+
+      # The child ends with its parent, and leaves Ctrl-C to it.
+      def serve(endpoint, lifeline)
+        trap("INT", "IGNORE")
+        server = Server.new(ENDPOINT)
+        Thread.new { lifeline.read && server.close }
+        endpoint.puts server.last_endpoint
+        endpoint.close
+        server.run
+      ensure
+        exit!(0)
+      end
+
+      def in_thread
+        server = Server.new(ENDPOINT)
+        thread = Worker.new { server.run }
+        yield server.last_endpoint
+      ensure
+        server&.close
+        thread&.join
+      end
+      private_class_method :in_child, :serve, :in_thread
+    end
+    private_constant :OwnServer
+  end
+end

@@ -1,0 +1,82 @@
+# frozen_string_literal: true
+
+require_relative "sequence"
+
+module Godwit
+  module Perf
+    # The receiving end of a throughput measurement: a PULL and its thread. The sender marks where
+    # the warm-up ends, and where the measurement ends.
+    # @private
+    class Receiver
+      BATCH = 256
+      START = "start"
+      FINISH = "finish"
+
+      # @param endpoint [String] to bind
+      # @param size [Integer] bytes of a message
+      # @param silence [Numeric] seconds without a message after which the receiver ends
+      # @param options [Hash] socket options
+      def initialize(endpoint, size, silence, options)
+        @sequence = Sequence.new(size)
+        @silence = silence
+        @pull = PULL.bind(endpoint, **options)
+        @thread = Worker.new { run }
+        @thread.name = "godwit perf receiver"
+        @thread.report_on_exception = false
+      end
+
+      def last_endpoint = @pull.last_endpoint
+      def ended? = !@thread.alive?
+
+      def close
+        @pull.close
+        @thread.join
+      end
+
+      # @return [Hash{String => Object}] once the receiver has ended
+      def result
+        return {"error" => "the measurement did not end: #{@silence} s of silence"} unless @finished
+        {"seconds" => (@finished - @started) / 1e9, **@check.to_h}
+      end
+
+      private
+
+      def run
+        until @finished
+          batch = @pull.recv_many(BATCH, timeout: @silence, exception: false) or break
+          @check ? batch.each { |message| take(message) } : skip(batch)
+        end
+      rescue ClosedError, ContextTerminatedError
+        nil
+      ensure
+        @pull.close
+      end
+
+      # The warm-up ends at the mark.
+      def skip(batch)
+        while (message = batch.shift)
+          next unless message.is_a?(Array)
+          start if Server.values(message)&.fetch("mark", nil) == START
+          batch.each { |one| take(one) } if @check
+          break if @check
+        end
+      end
+
+      def start
+        @started = now
+        @check = SequenceCheck.new(@sequence)
+      end
+
+      def take(message)
+        return @check.take(message) if message.is_a?(String)
+        values = Server.values(message)
+        return @check.take(message) unless values && values["mark"] == FINISH
+        @check.finish(Integer(values["sent"]))
+        @finished = now
+      end
+
+      def now = Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond)
+    end
+    private_constant :Receiver
+  end
+end

@@ -1,0 +1,119 @@
+# frozen_string_literal: true
+
+module Godwit
+  module Perf
+    # Numbered messages of one size. A message begins with its number, modulo the number of
+    # different messages. The sender and the receiver make the same Strings once, so that numbering
+    # and checking cost one comparison a message.
+    # @private
+    class Sequence
+      MAX_BITS = 16 # of the number of different messages
+      BYTES = 32 << 20 # of all of them, unless two messages need more
+      NUMBER_BYTES = 8
+      private_constant :MAX_BITS, :BYTES, :NUMBER_BYTES
+
+      # @param size [Integer] bytes of a message; messages of 0 bytes have no number
+      def initialize(size)
+        @size = size
+        @width = [size, NUMBER_BYTES].min
+        @messages = Array.new(different) { |number| message(number) }.freeze
+        @mask = @messages.size - 1
+      end
+
+      # @return [Array<String>] frozen; a power of two of them
+      attr_reader :messages
+      # @return [Integer] the number of different messages less one
+      attr_reader :mask
+
+      # @return [Integer, nil] the number of a message, modulo; nil: it is none of these messages
+      def number(message)
+        return unless message.is_a?(String) && message.bytesize == @size
+        number = message.byteslice(0, @width).rjust(NUMBER_BYTES, "\0").unpack1("Q>")
+        number if number <= @mask && message == @messages[number]
+      end
+
+      private
+
+      def different
+        return 1 if @size.zero?
+        1 << [[BYTES / @size, 2].max.bit_length - 1, 8 * @size, MAX_BITS].min
+      end
+
+      def message(number)
+        head = [number].pack("Q>").byteslice(NUMBER_BYTES - @width, @width)
+        head.ljust(@size, "x").freeze
+      end
+    end
+    private_constant :Sequence
+
+    # Counts messages of a {Sequence}: received, lost, duplicated and out of order.
+    # @private
+    class SequenceCheck
+      MAX_MISSING = 100_000 # numbers that are remembered; a later one of the others is a duplicate
+
+      def initialize(sequence)
+        @sequence = sequence
+        @messages = sequence.messages
+        @mask = sequence.mask
+        @next = @received = @lost = @duplicated = @out_of_order = @foreign = 0
+        @missing = {}
+      end
+
+      # @return [Integer] messages that came, each once
+      attr_reader :received
+      # @return [Integer] numbers that did not come
+      attr_reader :lost
+      # @return [Integer] messages that came again
+      attr_reader :duplicated
+      # @return [Integer] messages that came after a later one
+      attr_reader :out_of_order
+      # @return [Integer] messages of another size or content
+      attr_reader :foreign
+
+      def take(message)
+        if @messages[@next & @mask] == message
+          @next += 1
+          @received += 1
+        else
+          take_unexpected(message)
+        end
+      end
+
+      # @return [Hash{String => Integer}]
+      def to_h
+        %w[received lost duplicated out_of_order foreign].to_h { |name| [name, public_send(name)] }
+      end
+
+      # @param sent [Integer] messages that the sender sent
+      def finish(sent)
+        gap = sent - @next
+        @lost += gap if gap.positive?
+        @next = sent
+      end
+
+      private
+
+      # A number up to half of the different ones ahead follows a gap. Any other number is behind.
+      def take_unexpected(message)
+        number = @sequence.number(message) or return @foreign += 1
+        ahead = (number - @next) & @mask
+        (ahead <= @mask / 2) ? take_after_gap(ahead) : take_late(@next - (@mask + 1 - ahead))
+      end
+
+      def take_after_gap(ahead)
+        ahead.times { |index| @missing[@next + index] = true if @missing.size < MAX_MISSING }
+        @lost += ahead
+        @received += 1
+        @next += ahead + 1
+      end
+
+      def take_late(number)
+        return @duplicated += 1 unless @missing.delete(number)
+        @out_of_order += 1
+        @received += 1
+        @lost -= 1
+      end
+    end
+    private_constant :SequenceCheck
+  end
+end

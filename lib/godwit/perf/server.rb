@@ -1,0 +1,116 @@
+# frozen_string_literal: true
+
+require "json"
+require "securerandom"
+
+module Godwit
+  module Perf
+    # The other side of a measurement: a REP that echoes each message, and receives what
+    # {Perf.throughput} sends.
+    #
+    #   server = Godwit::Perf::Server.new("tcp://127.0.0.1:*")
+    #   Thread.new { server.run }
+    #   Godwit::Perf.latency(server.last_endpoint, count: 10_000)
+    #   server.close
+    #
+    # **Threads**: one thread runs the server; any other may close it.
+    class Server
+      # The first frame of a command; the second is a JSON object.
+      COMMAND = "\0godwit-perf".b.freeze
+      MAX_RECEIVERS = 16 # throughput measurements at a time
+      SILENCE = 30 # seconds without a message after which a receiver ends
+      private_constant :COMMAND, :MAX_RECEIVERS, :SILENCE
+
+      # @private
+      # @return [Array<String>] the two frames of a command, or of an answer
+      def self.command(values) = [COMMAND, JSON.generate(values)]
+
+      # @private
+      # @return [Hash, nil] nil: the message is no command
+      def self.values(message)
+        return unless message.is_a?(Array) && message.size == 2 && message[0].b == COMMAND
+        values = JSON.parse(message[1])
+        values if values.is_a?(Hash)
+      rescue JSON::ParserError, EncodingError
+        nil
+      end
+
+      # Binds the endpoint.
+      # @param endpoint [String] such as "tcp://127.0.0.1:*"
+      # @param options [Hash] socket options, as {Socket#initialize} (`curve:`, `auth:`…)
+      # @raise [Error] as {Socket.bind}
+      def initialize(endpoint, **options)
+        @options = options
+        @rep = REP.bind(endpoint, **options)
+        @receivers = {}
+      end
+
+      # @return [String] the endpoint, with wildcards replaced
+      def last_endpoint = @rep.last_endpoint
+
+      # Serves until {#close}.
+      # @return [nil]
+      def run
+        loop do
+          message = @rep.recv
+          values = Server.values(message) if message.is_a?(Array)
+          @rep.send(values ? Server.command(answer(values)) : message)
+        end
+      rescue ClosedError, ContextTerminatedError
+        nil
+      ensure
+        close
+      end
+
+      # Ends {#run} and closes all sockets.
+      # @return [nil]
+      def close
+        @rep.close
+        @receivers.each_value(&:close)
+        nil
+      end
+
+      # @return [Boolean]
+      def closed? = @rep.closed?
+      # @return [String]
+      def inspect = "#<#{self.class} #{closed? ? "(closed)" : last_endpoint}>"
+      alias_method :to_s, :inspect
+
+      private
+
+      def answer(values)
+        case values["do"]
+        when "receive" then receive(values["size"])
+        when "result" then result(values["id"])
+        else {"error" => "this server does not know the command #{values["do"].inspect}"}
+        end
+      rescue Error => error
+        {"error" => error.message}
+      end
+
+      def receive(size)
+        return {"error" => "no size: #{size.inspect}"} unless size.is_a?(Integer) && size >= 0
+        @receivers.delete_if { |_, receiver| receiver.ended? }
+        return {"error" => "this server is busy"} if @receivers.size >= MAX_RECEIVERS
+        receiver = Receiver.new(beside(last_endpoint), size, SILENCE, @options)
+        id = receiver.object_id
+        @receivers[id] = receiver
+        {"id" => id, "endpoint" => receiver.last_endpoint}
+      end
+
+      # The answer waits for nothing: the client asks again until the receiver has ended.
+      def result(id)
+        receiver = @receivers[id] or return {"error" => "there is no such measurement"}
+        return {"ended" => false} unless receiver.ended?
+        @receivers.delete(id)
+        receiver.result
+      end
+
+      # @return [String] another endpoint of the same transport and interface
+      def beside(endpoint)
+        return endpoint.sub(/:\d+\z/, ":*") if endpoint.start_with?("tcp:")
+        "#{endpoint}-#{SecureRandom.hex(4)}"
+      end
+    end
+  end
+end

@@ -1,0 +1,126 @@
+# frozen_string_literal: true
+
+require_relative "link"
+require_relative "sequence"
+
+module Godwit
+  module Perf
+    # What {Perf.throughput} measured at the receiver. Frozen.
+    #
+    # @!attribute endpoint
+    #   @return [String] of the server
+    # @!attribute size
+    #   @return [Integer] bytes of a message
+    # @!attribute sent
+    #   @return [Integer] messages, without those of the warm-up
+    # @!attribute seconds
+    #   @return [Float] at the receiver, from the end of the warm-up to the last message
+    # @!attribute connect_seconds
+    #   @return [Float] that connecting took
+    # @!attribute warmup
+    #   @return [Integer] messages of the warm-up
+    # @!attribute received
+    #   @return [Integer] messages that came, each once
+    # @!attribute lost
+    #   @return [Integer] messages that did not come
+    # @!attribute duplicated
+    #   @return [Integer] messages that came again
+    # @!attribute out_of_order
+    #   @return [Integer] messages that came after a later one
+    # @!attribute foreign
+    #   @return [Integer] messages that the sender did not send
+    # @!attribute gc
+    #   @return [Integer] runs of the sender's garbage collector
+    Throughput = Struct.new(:endpoint, :size, :sent, :seconds, :connect_seconds, :warmup, :received,
+      :lost, :duplicated, :out_of_order, :foreign, :gc, keyword_init: true) do
+      # @return [Float] messages a second
+      def rate = received / seconds
+      # @return [Float] megabytes (1,000,000 bytes) a second
+      def megabytes = rate * size / 1e6
+    end
+
+    # Sends numbered messages to a {Receiver} of the server.
+    # @private
+    class ThroughputMeasurement
+      BATCH = 256 # messages between two looks at the clock
+      ASK_AGAIN = 0.01 # seconds
+      private_constant :BATCH, :ASK_AGAIN
+
+      def initialize(link, size, time, count, batch, zero_copy)
+        @link = link
+        @size = size
+        @time = time
+        @count = count
+        @batch = batch
+        @zero_copy = zero_copy
+      end
+
+      # @return [Throughput]
+      def run
+        receiver = @link.command("do" => "receive", "size" => @size)
+        @push, connected = @link.connect(PUSH, place(receiver["endpoint"]), **copying)
+        @sequence = Sequence.new(@size)
+        warmup = send_messages(Link::WARM_UP, @count && Link::WARM_UP_MESSAGES)
+        collections = GC.count
+        sent = measured
+        found = result(receiver["id"])
+        Throughput.new(endpoint: @link.endpoint, size: @size, sent: sent, warmup: warmup,
+          connect_seconds: connected, gc: GC.count - collections, **found).freeze
+      ensure
+        @push&.close
+        @link.close
+      end
+
+      private
+
+      def copying = @zero_copy ? {copy_threshold: 0} : {}
+
+      # The server names its own interface, which may be a wildcard.
+      def place(endpoint)
+        own = @link.endpoint
+        return endpoint unless own.start_with?("tcp:")
+        own.sub(/:\d+\z/, endpoint[/:\d+\z/])
+      end
+
+      def measured
+        mark("mark" => Receiver::START)
+        send_messages(@time, @count).tap { |sent| mark("mark" => Receiver::FINISH, "sent" => sent) }
+      end
+
+      def mark(values) = @push.send(Server.command(values))
+
+      # @return [Integer] messages
+      def send_messages(time, count)
+        finish = Timeout.now + time unless count
+        sent = 0
+        while count ? sent < count : Timeout.now < finish
+          most = count ? [count - sent, BATCH].min : BATCH
+          sent += @batch ? send_batch(sent, [most, @batch].min) : send_each(sent, most)
+        end
+        sent
+      end
+
+      def send_each(from, count)
+        messages, mask = @sequence.messages, @sequence.mask
+        count.times { |index| @push.send(messages[(from + index) & mask]) }
+        count
+      end
+
+      # A batch ends where the messages begin again.
+      def send_batch(from, count)
+        messages, at = @sequence.messages, from & @sequence.mask
+        @push.send_many(batch = messages[at, count])
+        batch.size
+      end
+
+      def result(id)
+        loop do
+          answer = @link.command("do" => "result", "id" => id)
+          return answer.transform_keys(&:to_sym) unless answer["ended"] == false
+          sleep ASK_AGAIN
+        end
+      end
+    end
+    private_constant :ThroughputMeasurement
+  end
+end

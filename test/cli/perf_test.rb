@@ -1,0 +1,228 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "fileutils"
+require "json"
+require "socket"
+require "godwit/cli"
+require "godwit/perf"
+
+# `godwit perf serve|lat|thr|load`.
+class CLIPerfTest < Godwit::TestCase
+  GODWIT = [RbConfig.ruby, "-W", "-Ilib", "exe/godwit"].freeze
+  MACHINE = /; godwit \d\S+, libzmq \d\S+, \w+ \d\S+, \d+ cores, \w+ \d+\.\d+$/
+
+  # @return [Array(Integer, String, String)] status, output, errors
+  def godwit(*words)
+    status = nil
+    out, err = capture_io { status = Godwit::CLI.run(["perf", *words.map(&:to_s)]) }
+    [status, out, err]
+  end
+
+  # @return [Array<Array<String>>] cells of the lines below the first, which is the header
+  def table(*words)
+    status, out, err = godwit(*words)
+    assert_equal 0, status
+    assert_empty err unless words.first == "load" # which tells when the link was too slow
+    header, *rows = out.lines(chomp: true)
+    assert_match MACHINE, header
+    [header, *rows.map { |row| row.split(/ {2,}|(?<=B) /) }]
+  end
+
+  def path(name) = File.join(scratch_dir, name)
+
+  test "lat prints a row for each size" do
+    header, titles, *rows =
+      table("lat", "--count", 1000, "--size", "0,100,1k", "--percentiles", "50,99,99.9")
+    assert_match(/\AREQ-REP over tcp, connected in \S+ (?:us|ms), warm-up 1000 messages;/, header)
+    assert_equal ["size", "round trips", "RTT p50", "p99", "p99.9", "max", "GC"], titles
+    assert_equal [["0 B", "1,000"], ["100 B", "1,000"], ["1,024 B", "1,000"]],
+      rows.map { |row| row.first(2) }
+    rows.each do |row|
+      assert_match(/\A\d[\d.]* (?:us|ms)\z/, row[2])
+      refute_equal "-", row[3], "ten of 1,000 are longer than p99"
+      assert_equal "-", row[4]
+    end
+  end
+
+  test "thr prints what the receiver got" do
+    header, titles, row =
+      table("thr", "--count", "2k", "--size", "1k", "--batch", 100, "--zero-copy")
+    assert_match(/\APUSH-PULL over tcp/, header)
+    assert_equal [
+      "size",
+      "messages",
+      "messages/s",
+      "MB/s",
+      "lost",
+      "duplicated",
+      "out of order",
+      "GC"
+    ],
+      titles
+    assert_equal ["1,024 B", "2,000", "0", "0", "0"], row.values_at(0, 1, 4, 5, 6)
+    rate, megabytes = row.values_at(2, 3).map { |text| Float(text.delete(",")) }
+    assert_in_delta rate * 1024 / 1e6, megabytes, 0.06
+  end
+
+  test "load prints a row from the intended and one from the actual send" do
+    _, titles, *rows = table("load", "--rate", "10k", "--count", 100)
+    assert_equal %w[size from requested/s achieved/s], titles.first(4)
+    assert_equal [["100 B", "intended", "10,000"], ["100 B", "actual", "10,000"]],
+      rows.map { |row| row.first(3) }
+  end
+
+  test "load says that the link carried less than was asked for" do
+    rep = open_socket(:REP).bind("tcp://127.0.0.1:*")
+    count = 0
+    in_thread do
+      rep.serve do |message|
+        sleep 0.3 if (count += 1) == 1_010 # of them 1,000 are the warm-up
+        message
+      end
+    end
+    status, out, err = godwit("load", rep.last_endpoint, "--rate", "1k", "--count", 50)
+    assert_equal [0, 4], [status, out.lines.size]
+    assert_match(%r{\Agodwit: the link carried \d+ of 1,000 messages/s$}, err)
+  end
+
+  test "one JSON object a row, with seconds" do
+    status, out, = godwit("lat", "--count", 100, "--size", "1,2", "--json")
+    rows = out.lines.map { |line| JSON.parse(line) }
+    assert_equal [0, [1, 2], [100, 100], [0, 0]],
+      [status, *%w[size count timeouts].map { |key| rows.map { |row| row[key] } }]
+    rows.each do |row|
+      assert_kind_of Float, row["p50"]
+      assert_nil row["p99"]
+      assert_operator row["p50"], :<=, row["max"]
+      assert_match(/\Atcp:/, row["endpoint"])
+    end
+    rows =
+      godwit("load", "--rate", "10k", "--count", 10, "--json")[1].lines.map do |line|
+        JSON.parse(line)
+      end
+    assert_equal [%w[intended actual], [10_000.0] * 2],
+      [rows.map { |row| row["from"] }, rows.map { |row| row["requested_rate"] }]
+  end
+
+  test "CSV has a line of names" do
+    names, *rows =
+      godwit("thr", "--count", 10, "--size", "1,2", "--csv")[1]
+        .lines(chomp: true)
+        .map { |line| line.split(",") }
+    assert_equal %w[size received rate megabytes lost], names.first(5)
+    assert_equal [%w[1 10], %w[2 10]], rows.map { |row| row.first(2) }
+    assert_equal [names.size], rows.map(&:size).uniq
+  end
+
+  test "hgrm writes HdrHistogram's text format" do
+    assert_equal 0, godwit("lat", "--count", 100, "--hgrm", path("h")).first
+    lines = File.readlines(path("h"), chomp: true)
+    assert_equal "       Value     Percentile TotalCount 1/(1-Percentile)", lines[0]
+    assert_match(/\A +\d+\.\d{3} 0\.0{12} +\d+ +1\.00\z/, lines[2])
+    assert_match(/\A +\d+\.\d{3} 1\.0{12} +100\z/, lines[-4])
+    assert_match(/\A#\[Mean    = +\d+\.\d{3}, StdDeviation   = +\d+\.\d{3}\]\z/, lines[-3])
+    assert_match(/\A#\[Max     = +\d+\.\d{3}, Total count    = +100\]\z/, lines[-2])
+    assert_match(/\A#\[Buckets = +\d+, SubBuckets     = +2048\]\z/, lines[-1])
+    values = lines[2..-4].map { |line| line.split.first(3).map(&:to_f) }
+    assert_equal values.sort, values
+  end
+
+  test "plot draws a curve, in ASCII where the terminal is not UTF-8" do
+    {"C.UTF-8" => /▇|█/, "C" => /\A[\x00-\x7f]+\z/}.each do |locale, expected|
+      child =
+        start_command(
+          [*GODWIT, "perf", "lat", "--count", "200", "--plot"],
+          env: {
+            "LC_ALL" => locale
+          }
+        )
+      output = assert_child(child.finish).stdout.force_encoding("UTF-8")
+      assert_match expected, output
+      assert_match(/^RTT by percentile, 100 B, (?:us|ms)$/, output)
+      assert_match(/^ +0 +90 +99 %$/, output)
+    end
+  end
+
+  test "a server by itself, and its end" do
+    server = start_command([*GODWIT, "perf", "serve", "tcp://:*"])
+    endpoint = server.wait_for(/serves at tcp.*\n/).stdout[/tcp:\S+/]
+    assert_equal 0, godwit("lat", endpoint, "--count", 10).first
+    assert_equal 0, godwit("thr", endpoint, "--count", 10).first
+    assert_equal 0, godwit("load", endpoint, "--rate", "20k", "--count", 10).first
+    server.signal(:TERM)
+    assert_child server.finish
+  end
+
+  test "keys: the clients in a directory alone may measure" do
+    skip "this libzmq has no CURVE" unless Godwit.has?(:curve)
+    Dir.mkdir(path("clients"))
+    %w[server anna stranger].each { |name| Godwit::Cert.new(name).save(scratch_dir) }
+    FileUtils.cp(path("anna.key"), path("clients"))
+    server =
+      start_command(
+        [
+          *GODWIT,
+          "perf",
+          "serve",
+          "tcp://:*",
+          "--keys",
+          path("server.key_secret"),
+          "--clients",
+          path("clients")
+        ]
+      )
+    endpoint = server.wait_for(/serves at tcp.*\n/).stdout[/tcp:\S+/]
+    known, unknown =
+      %w[anna stranger].map do |name|
+        ["--keys", path("#{name}.key_secret"), "--server-key", path("server.key")]
+      end
+    %w[lat thr].each { |part| assert_equal 0, godwit(part, endpoint, "--count", 10, *known).first }
+    status, _, err = godwit("lat", endpoint, "--count", 10, "--timeout", 1, *unknown)
+    assert_equal [1, "godwit: no answer from #{endpoint} in 1 s\n"], [status, err]
+    server.signal(:INT)
+    assert_child server.finish
+  end
+
+  test "no answer has status 1" do
+    port = TCPServer.open("127.0.0.1", 0) { |listener| listener.addr[1] }
+    status, out, err = godwit("lat", "tcp://:#{port}", "--timeout", 0.2)
+    assert_equal [1, "", "godwit: no answer from tcp://127.0.0.1:#{port} in 0.2 s\n"],
+      [status, out, err]
+  end
+
+  test "wrong command lines have status 2, and name the value" do
+    {
+      %w[lat --size -1] => "-1",
+      %w[lat --size 1,x] => '"x"',
+      %w[lat --size 1g] => '"1g"',
+      %w[lat --count 0] => '"0"',
+      %w[lat --percentiles 50,101] => '"101"',
+      %w[lat --time 0] => "0.0",
+      %w[thr --batch 0] => '"0"',
+      %w[load --count 5] => "--rate",
+      %w[load --rate -5] => "-5",
+      %w[lat --time 1 --count 5] => "give one",
+      %w[lat --json --csv] => "give one",
+      %w[lat --size 1,2 --hgrm x] => "one --size",
+      %w[lat --keys x] => "need ENDPOINT",
+      %w[lat a b] => "unexpected",
+      %w[lat nowhere] => "no endpoint",
+      %w[serve] => "which endpoint",
+      %w[serve tcp://*:1] => "--insecure",
+      %w[serve tcp://10.0.0.1:1 --keys x] => "--clients",
+      %w[serve tcp://:1 --clients x] => "--keys",
+      %w[thr --plot] => "invalid option"
+    }.each do |words, says|
+      status, out, err = godwit(*words)
+      assert_equal [2, ""], [status, out], words.join(" ")
+      assert_includes err, says
+    end
+  end
+
+  test "help says what k and M are" do
+    _, out, = godwit("lat", "--help")
+    assert_match(/k is 1,024 .*counts and rates k is 1,000/m, out)
+    assert_match(/round-trip/, out)
+  end
+end

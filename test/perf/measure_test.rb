@@ -1,0 +1,230 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "socket"
+require "godwit/perf"
+
+# Godwit::Perf against servers that answer, answer wrongly, and give no answer.
+class PerfMeasureTest < Godwit::TestCase
+  Perf = Godwit::Perf
+  HERE = "tcp://127.0.0.1:*"
+  PATIENCE = 20 # seconds
+
+  def server(endpoint = HERE, **options)
+    server = own(Perf::Server.new(endpoint, context: context, **options))
+    in_thread { server.run }
+    server.last_endpoint
+  end
+
+  # A REP whose replies are those of the block.
+  def echo
+    rep = open_socket(:REP).bind(HERE)
+    in_thread { rep.serve { |message| yield message } }
+    rep.last_endpoint
+  end
+
+  def latency(endpoint, **options) = Perf.latency(endpoint, context: context, **options)
+
+  def throughput(endpoint, **options) = Perf.throughput(endpoint, context: context, **options)
+
+  def load(endpoint, **options) = Perf.load(endpoint, context: context, **options)
+
+  test "latency of a count: the warm-up is extra, and each round trip is in the histogram" do
+    seen = Hash.new(0)
+    found = latency(echo { |message| seen[message] += 1 and message }, size: 7, count: 500)
+    assert_equal [500, 500, 1_000, 7, 0],
+      [found.count, found.histogram.count, found.warmup, found.size, found.timeouts]
+    assert_equal({"x" * 7 => 1_500}, seen)
+    assert_operator found.seconds, :>=, found.histogram.mean * 499
+    assert_in_delta 500 / found.seconds, found.rate, 1e-6
+    assert_operator found.connect_seconds, :>, 0
+    assert_predicate found, :frozen?
+    assert_predicate found.histogram, :frozen?
+  end
+
+  test "latency of each size, over tcp and ipc, to Godwit's own server and to its own child" do
+    [server, server(endpoint_for(:ipc))].each do |endpoint|
+      [0, 1, 100, 70_000].each do |size|
+        assert_equal 3, latency(endpoint, size: size, count: 3).count
+      end
+    end
+    assert_equal 3, Perf.latency(count: 3).count
+  end
+
+  test "a request without a reply in time is counted, and not sent again" do
+    requests = 0
+    rep = open_socket(:REP).bind(HERE)
+    monitor = own(rep.monitor(:disconnected))
+    in_thread do
+      loop do
+        message = rep.recv
+        requests += 1
+        # The client gives up, and connects again.
+        monitor.next_event(timeout: PATIENCE) if requests == 1_003
+        rep.send(message)
+      end
+    end
+    found = latency(rep.last_endpoint, count: 5, timeout: 1)
+    assert_equal [4, 1, 1_005], [found.count, found.timeouts, requests]
+  end
+
+  def free_port = TCPServer.open("127.0.0.1", 0) { |server| server.addr[1] }
+
+  test "no answer is an error that names endpoint and time" do
+    silent = open_socket(:REP).bind(HERE).last_endpoint
+    nobody = "tcp://127.0.0.1:#{free_port}"
+    {silent => %i[latency load], nobody => %i[latency load throughput]}.each do |endpoint, calls|
+      calls.each do |call|
+        error =
+          assert_raises(Godwit::TimeoutError) do
+            Perf.public_send(
+              call,
+              endpoint,
+              count: 5,
+              timeout: 0.2,
+              context: context,
+              **((call == :load) ? {rate: 10_000} : {})
+            )
+          end
+        assert_equal "no answer from #{endpoint} in 0.2 s", error.message
+      end
+    end
+    assert_equal "no answer from #{silent} in 1 s",
+      assert_raises(Godwit::TimeoutError) {
+        throughput(silent, count: 5, timeout: 1)
+      }.message
+  end
+
+  test "a server that is no echo is an error" do
+    wrong = echo { |message| message.is_a?(String) ? "#{message}!" : message }
+    assert_raises(Godwit::ProtocolError) { latency(wrong, count: 5) }
+    assert_raises(Godwit::ProtocolError) { load(wrong, rate: 10_000, count: 5) }
+    error =
+      assert_raises(Godwit::ProtocolError) { throughput(echo { |message| message }, count: 5) }
+    assert_match(/is no `godwit perf serve`/, error.message)
+  end
+
+  test "throughput counts at the receiver, one by one, in batches, without copies, of each size" do
+    endpoint = server
+    [{}, {batch: 100}, {zero_copy: true}, {batch: 256, zero_copy: true}].each do |options|
+      [0, 1, 2, 7, 100, 70_000].each do |size|
+        found = throughput(endpoint, size: size, count: 1_000, **options)
+        assert_equal [1_000, 1_000, 0, 0, 0, 0],
+          [
+            found.sent,
+            found.received,
+            found.lost,
+            found.duplicated,
+            found.out_of_order,
+            found.foreign
+          ],
+          "#{size} #{options}"
+        assert_equal [1_000, size], [found.warmup, found.size]
+        assert_in_delta found.rate * size / 1e6, found.megabytes, 1e-9
+        assert_predicate found, :frozen?
+      end
+    end
+    assert_equal 10, throughput(server(endpoint_for(:ipc)), count: 10).received
+    assert_equal 10, Perf.throughput(count: 10).received
+  end
+
+  test "measurements for a time" do
+    endpoint = server
+    found = [
+      latency(endpoint, time: 0.05),
+      throughput(endpoint, time: 0.05),
+      load(endpoint, rate: 1_000, time: 0.05)
+    ]
+    found.each { |one| assert_operator one.seconds, :>=, 0.05 unless one.is_a?(Perf::Throughput) }
+    assert_operator found[0].count, :>, 0
+    assert_equal found[1].sent, found[1].received
+    assert_equal [50, 0.05], [found[2].sent, found[2].seconds]
+  end
+
+  test "load sends each message when it is due, and takes each reply" do
+    found = load(echo { |message| message }, rate: 5_000, count: 1_000, size: 9)
+    assert_equal [1_000, 1_000, 1_000, 0, 5_000.0, 0.2],
+      [
+        found.sent,
+        found.intended.count,
+        found.actual.count,
+        found.timeouts,
+        found.requested_rate,
+        found.seconds
+      ]
+    assert_operator found.intended.mean, :>=, found.actual.mean
+    assert_predicate found, :frozen?
+    [0, 1, 70_000].each do |size|
+      assert_equal 20, load(server, rate: 10_000, count: 20, size: size).intended.count
+    end
+    assert_equal 20, Perf.load(rate: 10_000, count: 20).intended.count
+  end
+
+  test "a server that is too slow achieves less than was asked for, and loses nothing" do
+    held = Thread::Queue.new
+    count = 0
+    endpoint =
+      echo do |message|
+        held.pop if (count += 1) > 1_030 # of them 1,000 are the warm-up
+        message
+      end
+    waiting = in_thread { load(endpoint, rate: 1_000, count: 100, timeout: PATIENCE) }
+    eventually { held.num_waiting == 1 }
+    sleep 0.3 # the time of the measurement, 0.1 s, is over
+    70.times { held << true }
+    found = waiting.value
+    assert_equal [100, 0, false], [found.intended.count, found.timeouts, found.achieved?]
+    assert_operator found.achieved_rate, :<=, 300
+  end
+
+  test "what is not allowed" do
+    endpoint = "tcp://127.0.0.1:9"
+    {
+      -> { Perf.latency(endpoint, size: -1) } => /size: takes bytes, 0 or more: got -1/,
+      -> { Perf.latency(endpoint, count: 0) } => /count: takes a number, 1 or more: got 0/,
+      -> { Perf.latency(endpoint, time: 0) } => /time: takes seconds, more than 0: got 0/,
+      -> { Perf.throughput(endpoint, batch: 0) } => /batch: takes messages/,
+      -> { Perf.load(endpoint, rate: 0) } => /rate: takes messages a second/,
+      -> { Perf.load(endpoint, rate: Float::NAN) } => /rate: /,
+      -> { Perf.latency(endpoint, timeout: 0) } => /timeout: /
+    }.each do |call, words|
+      error = assert_raises(Godwit::ArgumentValueError, Godwit::ArgumentTypeError, &call)
+      assert_match words, error.message
+    end
+  end
+
+  def command(req, **values)
+    frames = Perf::Server.command(values.transform_keys(&:to_s))
+    Perf::Server.values(req.send(frames).recv(timeout: PATIENCE))
+  end
+
+  test "a server refuses wrong commands and goes on" do
+    req = open_socket(:REQ).connect(server)
+    assert_match(/does not know the command "x"/, command(req, do: "x")["error"])
+    assert_match(/no such measurement/, command(req, do: "result", id: 5)["error"])
+    [nil, "a", -1].each do |size|
+      assert command(req, do: "receive", size: size)["error"], size.inspect
+    end
+    ids = Array.new(16) { command(req, do: "receive", size: 1)["id"] }
+    assert_equal 16, ids.compact.uniq.size
+    assert_match(/busy/, command(req, do: "receive", size: 1)["error"])
+    [["\0godwit-perf", "{"], ["\0godwit-perf", "[1]"], ["\0godwit-perf"], %w[a b]].each do |frames|
+      assert_equal(
+        (frames.size == 1) ? frames[0] : frames,
+        req.send(frames).recv(timeout: PATIENCE)
+      )
+    end
+  end
+
+  test "a closed server ends its threads" do
+    server = Perf::Server.new(HERE, context: context)
+    thread = in_thread { server.run }
+    command(open_socket(:REQ).connect(server.last_endpoint), do: "receive", size: 1)
+    assert_match(/Server tcp:/, server.inspect)
+    assert_nil server.close
+    ended(thread)
+    assert_predicate server, :closed?
+    assert_match(/\(closed\)/, server.inspect)
+    eventually { live_threads.none? { |one| one.name.to_s.start_with?("godwit perf") } }
+  end
+end

@@ -1,0 +1,73 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "godwit/perf"
+
+# The numbers of messages: which are lost, duplicated and out of order.
+class PerfSequenceTest < Godwit::TestCase
+  Godwit::Perf.const_get(:Receiver) # loads both
+  Sequence = Godwit::Perf.const_get(:Sequence)
+  SequenceCheck = Godwit::Perf.const_get(:SequenceCheck)
+
+  def check(numbers, size: 3, sent: (numbers.max || -1) + 1)
+    sequence = Sequence.new(size)
+    check = SequenceCheck.new(sequence)
+    numbers.each { |number| check.take(sequence.messages[number & sequence.mask]) }
+    check.finish(sent)
+    [check.received, check.lost, check.duplicated, check.out_of_order]
+  end
+
+  test "messages of each size have different numbers" do
+    {
+      0 => 1,
+      1 => 256,
+      2 => 65_536,
+      100 => 65_536,
+      1 << 20 => 32,
+      64 << 20 => 2
+    }.each do |size, count|
+      sequence = Sequence.new(size)
+      assert_equal [count, count, count - 1],
+        [sequence.messages.size, sequence.messages.uniq.size, sequence.mask]
+      assert sequence.messages.all? { |message| message.bytesize == size && message.frozen? }
+      [0, 1, count - 1].each do |number|
+        assert_equal number & (count - 1), sequence.number(sequence.messages[number & (count - 1)])
+      end
+    end
+  end
+
+  test "what is none of the messages has no number" do
+    sequence = Sequence.new(3)
+    [nil, "", "ab", "abcd", "\xff\xff\xff", %w[a b c]].each do |message|
+      assert_nil sequence.number(message)
+    end
+  end
+
+  test "in order, with a gap, with repetitions, out of order" do
+    assert_equal [5, 0, 0, 0], check([0, 1, 2, 3, 4])
+    assert_equal [3, 2, 0, 0], check([0, 3, 4])
+    assert_equal [3, 2, 0, 0], check([0, 1, 2], sent: 5)
+    assert_equal [3, 0, 2, 0], check([0, 1, 1, 2, 0])
+    assert_equal [4, 0, 0, 1], check([0, 2, 1, 3])
+    assert_equal [4, 1, 1, 1], check([0, 3, 1, 1, 4])
+    assert_equal [0, 7, 0, 0], check([], sent: 7)
+  end
+
+  test "after the numbers began again" do
+    all = (0...1_000).to_a
+    assert_equal [1_000, 0, 0, 0], check(all, size: 1)
+    assert_equal [990, 10, 0, 0], check(all - (500...510).to_a, size: 1)
+    assert_equal [1_000, 0, 1, 0], check([*all, 999], size: 1)
+    assert_equal [1_000, 0, 0, 1], check(all.values_at(0..599, 601, 600, 602..999), size: 1)
+    assert_equal [65_540, 0, 0, 0], check((0...65_540).to_a, size: 100)
+  end
+
+  test "a message of another sender is foreign" do
+    sequence = Sequence.new(3)
+    check = SequenceCheck.new(sequence)
+    check.take("no")
+    check.take(%w[a b])
+    check.take(sequence.messages[0])
+    assert_equal [1, 2], [check.received, check.foreign]
+  end
+end

@@ -1,0 +1,39 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "godwit/perf"
+
+# An echo that stops for half a second of ten: `load` shows it, `lat` hides it.
+class PerfTimingTest < Godwit::TestCase
+  STALL = 0.5 # seconds
+  TIME = 10 # seconds
+
+  # Echoes, and stops once, some seconds after the first message.
+  def stalling_echo
+    rep = open_socket(:REP).bind("tcp://127.0.0.1:*")
+    in_thread do
+      due = nil
+      rep.serve do |message|
+        now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+        due ||= now + TIME / 2
+        if now >= due
+          due = Float::INFINITY
+          sleep STALL
+        end
+        message
+      end
+    end
+    rep.last_endpoint
+  end
+
+  test "the latencies of load contain a stall of the server, those of lat do not" do
+    load = Godwit::Perf.load(stalling_echo, rate: 500, time: TIME, context: context)
+    latency = Godwit::Perf.latency(stalling_echo, time: TIME, context: context)
+    load_p99, latency_p99 =
+      [load.intended, latency.histogram].map { |histogram| histogram.percentile(99) }
+    assert_operator load_p99, :>=, 0.3
+    assert_operator latency_p99, :<=, load_p99 / 10
+    assert_operator latency.histogram.max, :>=, 0.45
+    assert_predicate load, :achieved?
+  end
+end
