@@ -35,6 +35,7 @@ module Godwit
   autoload :CertStore, "godwit/cert_store"
   autoload :LogDevice, "godwit/log_device"
   autoload :Logger, "godwit/logger"
+  autoload :Perf, "godwit/perf"
   autoload :Shell, "godwit/shell"
 
   module_function

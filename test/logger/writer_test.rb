@@ -22,7 +22,7 @@ class LoggerWriterTest < Godwit::TestCase
     assert_includes before..Process.clock_gettime(Process::CLOCK_REALTIME, :nanosecond),
       data["t_ns"]
     assert_includes 0..Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond), data["mono_ns"]
-    assert_match Godwit::Logger::Record.send(:const_get, :HEAD), header
+    assert_match Godwit::Logger.const_get(:Header)::START, header
   end
 
   test "seq counts the writer's records, tseq the records of a topic" do

@@ -8,15 +8,14 @@ module Godwit
         summary "Measures round trips, one after the other."
         usage "perf lat [ENDPOINT] [options]"
 
-        # The socket types, for the first line.
-        LINK = "REQ-REP"
-        # Makes the columns for these percentiles.
-        COLUMNS = lambda { |percents|
-          [Report.size, Report.number("round trips", :count),
-            *Report.latencies(percents), Report.number("GC", :gc)]
-        }
-
         private
+
+        def link = "REQ-REP"
+
+        def columns
+          [Report.size, Report.number("round trips", :count), *Report.latencies(percents),
+            Report.number("GC", :gc)]
+        end
 
         def measure(place, **settings)
           Godwit::Perf.latency(place, **settings).tap { |found| warn_of_timeouts(found) }

@@ -10,14 +10,6 @@ module Godwit
         summary "Sends at a fixed rate, and measures from the time at which each message was due."
         usage "perf load [ENDPOINT] --rate N [options]"
 
-        # The socket types, for the first line.
-        LINK = "DEALER-REP"
-        # Makes the columns for these percentiles.
-        COLUMNS = lambda { |percents|
-          [Report.size, Report.text("from", :from), Report.number("requested/s", :requested_rate),
-            Report.number("achieved/s", :achieved_rate), *Report.latencies(percents),
-            Report.number("GC", :gc)]
-        }
         # A row: a result with one of its two histograms.
         Row = Struct.new(:result, :from, :histogram) do
           extend Forwardable
@@ -28,6 +20,14 @@ module Godwit
         private_constant :Row
 
         private
+
+        def link = "DEALER-REP"
+
+        def columns
+          [Report.size, Report.text("from", :from), Report.number("requested/s", :requested_rate),
+            Report.number("achieved/s", :achieved_rate), *Report.latencies(percents),
+            Report.number("GC", :gc)]
+        end
 
         def define_measurement(parser)
           parser.on("--rate N", "messages a second; k is 1,000") { |text| count(text, "--rate") }

@@ -82,6 +82,7 @@ module Godwit
           raise UsageError, "--keys and --server-key need ENDPOINT"
         end
 
+        def percents = options.fetch(:percentiles, PERCENTS)
         def sizes = options.fetch(:size, SIZES)
         def settings = {**options.slice(:time, :count, :timeout), **client_security}
 
@@ -92,7 +93,6 @@ module Godwit
         end
 
         def reporter
-          columns = self.class::COLUMNS.call(options.fetch(:percentiles, PERCENTS))
           Report.new(io, columns, options) { |row| header(row) }
         end
 
@@ -105,7 +105,7 @@ module Godwit
 
         def header(row)
           warm_up = options[:count] ? "#{row.warmup} messages" : "1 s"
-          "#{self.class::LINK} over #{row.endpoint[/\A\w+/]}, connected in " \
+          "#{link} over #{row.endpoint[/\A\w+/]}, connected in " \
             "#{Report.duration(row.connect_seconds)}, warm-up #{warm_up}; #{machine}"
         end
       end

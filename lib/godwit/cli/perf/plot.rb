@@ -60,6 +60,7 @@ module Godwit
           "#{" " * 9}#{marks.map { |mark| mark.ljust(STEPS) }.join}".rstrip + " %"
         end
       end
+      private_constant :Plot
     end
   end
 end

@@ -144,6 +144,7 @@ module Godwit
         def csv(cells) = cells.map { |cell| quoted(cell.to_s) }.join(",")
         def quoted(text) = text.match?(/[",\n]/) ? "\"#{text.gsub("\"", "\"\"")}\"" : text
       end
+      private_constant :Report
     end
   end
 end

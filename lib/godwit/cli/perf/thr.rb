@@ -8,17 +8,16 @@ module Godwit
         summary "Measures messages and megabytes a second, at the receiver."
         usage "perf thr [ENDPOINT] [options]"
 
-        # The socket types, for the first line.
-        LINK = "PUSH-PULL"
-        # Makes the columns for these percentiles.
-        COLUMNS = lambda { |_|
+        private
+
+        def link = "PUSH-PULL"
+
+        def columns
           [Report.size, Report.number("messages", :received), Report.number("messages/s", :rate),
             Report.number("MB/s", :megabytes, digits: 1), Report.number("lost", :lost),
             Report.number("duplicated", :duplicated), Report.number("out of order", :out_of_order),
             Report.number("GC", :gc)]
-        }
-
-        private
+        end
 
         def define_measurement(parser)
           parser.on("--batch N", "sends N messages with each call") { |n| count(n, "--batch") }
