@@ -30,9 +30,6 @@ module Godwit
 
     # Most bytes of a payload.
     MAX_BYTES = 255
-    # @deprecated Use {MAX_BYTES}.
-    MOST_BYTES = MAX_BYTES
-    deprecate_constant :MOST_BYTES
     # Default of the most payloads that are kept for {#recv}.
     LIMIT = 1000
     # Shortest interval in seconds.
@@ -40,6 +37,13 @@ module Godwit
 
     class << self
       undef_method :allocate # initialize must run
+
+      # @private
+      def const_missing(name)
+        return super unless name == :MOST_BYTES
+        Deprecation.warn("Beacon::MOST_BYTES", "Beacon::MAX_BYTES")
+        MAX_BYTES
+      end
 
       # Opens one. With a block: yields it, closes it afterwards, and returns the block's value.
       # @param port [Integer] see {#initialize}
