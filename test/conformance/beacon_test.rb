@@ -23,17 +23,6 @@ class BeaconTest < NetworkCase
     assert_nil here.last_error
   end
 
-  test "the old name of the longest payload still works, with a warning" do
-    before, $stderr = $stderr, StringIO.new
-    deprecated, Warning[:deprecated] = Warning[:deprecated], true
-    assert_equal 255, Godwit::Beacon.const_get(:MOST_BYTES)
-    assert_match(/Beacon::MOST_BYTES is deprecated: use Beacon::MAX_BYTES$/, $stderr.string)
-    assert_raises(NameError) { Godwit::Beacon.const_get(:NONE) }
-  ensure
-    $stderr = before
-    Warning[:deprecated] = deprecated
-  end
-
   test "the default interval is a second, on the monotonic clock, also without a receiver" do
     assert_equal 1.0, open_beacon.interval
     beacon = open_beacon(interval: 0.05)
