@@ -173,8 +173,7 @@ module Godwit
         end
       end
 
-      # No event wakes the waiting thread when another thread closes an IO, so with IOs it looks
-      # every so often.
+      # The close of an IO wakes no waiting thread, so with IOs the thread looks now and then.
       def pause_and_look(handle, deadline)
         ios = ios(handle)
         look = Clock.deadline(POLL_INTERVAL) if ios.any?
