@@ -72,25 +72,28 @@ static bool head_parse_topic(gw_bytes_t topic, gw_head_t *head) {
 
 #define SKIP(text, word) head_skip(text, word, sizeof word - 1)
 
-/* A header that begins as lib/godwit/logger/record.rb writes it. */
-static bool head_parse_own_header(gw_bytes_t header, gw_head_t *head) {
+typedef bool head_take_t(gw_bytes_t *text, uint64_t *number);
+
+/* Takes the start that Godwit writes off a header, up to t_ns. `take` takes seq and tseq. */
+static bool head_take_start(gw_bytes_t *header, gw_head_t *head, head_take_t *take) {
     uint64_t tseq;
-    return SKIP(&header, "{\"v\":1,\"writer\":\"") && head_take_id(&header, head->id) &&
-            SKIP(&header, "\",\"seq\":") && head_take_number(&header, &head->seq) && head->seq &&
-            SKIP(&header, ",\"tseq\":") && head_take_number(&header, &tseq) &&
-            SKIP(&header, ",\"t_ns\":") && head_take_number(&header, &head->t_ns) &&
+    return SKIP(header, "{\"v\":1,\"writer\":\"") && head_take_id(header, head->id) &&
+            SKIP(header, "\",\"seq\":") && take(header, &head->seq) &&
+            SKIP(header, ",\"tseq\":") && take(header, &tseq) && SKIP(header, ",\"t_ns\":") &&
+            head_take_number(header, &head->t_ns);
+}
+
+static bool head_parse_own_header(gw_bytes_t header, gw_head_t *head) {
+    return head_take_start(&header, head, head_take_number) && head->seq &&
             head->t_ns <= INT64_MAX;
 }
 
 /* As Header::START in lib/godwit/logger/header.rb. */
 bool gw_head_own_seq(gw_bytes_t header, uint64_t *seq) {
-    uint64_t tseq, t_ns;
-    unsigned char id[GW_LOG_ID_BYTES];
-    return SKIP(&header, "{\"v\":1,\"writer\":\"") && head_take_id(&header, id) &&
-            SKIP(&header, "\",\"seq\":") && head_take_count(&header, seq) &&
-            SKIP(&header, ",\"tseq\":") && head_take_count(&header, &tseq) &&
-            SKIP(&header, ",\"t_ns\":") && head_take_number(&header, &t_ns) &&
-            SKIP(&header, ",");
+    gw_head_t head;
+    if (!head_take_start(&header, &head, head_take_count) || !SKIP(&header, ",")) return false;
+    *seq = head.seq;
+    return true;
 }
 
 typedef struct {
