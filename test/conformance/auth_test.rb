@@ -124,9 +124,13 @@ class AuthTest < Godwit::TestCase
 
   test "after a 400, REQ#request comes back by itself" do
     auth.curve(keys: {})
-    req = anna(protected_server)
+    rep = protected_server
+    monitor = own(rep.monitor(:disconnected))
+    req = anna(rep)
+    monitor.next_event(timeout: PATIENCE)
     assert_raises(Godwit::TimeoutError) { req.request("let me in", timeout: 0.05) }
-    assert_equal 400, decision.status
+    monitor.next_event(timeout: PATIENCE)
+    assert_equal [400, 400], [decision.status, decision.status], "the new connection is refused too"
     auth.curve(keys: {"anna" => @anna.public_key})
     assert_equal "anna", req.request("who am I?", timeout: 0.5, retries: 2 * PATIENCE)
   end

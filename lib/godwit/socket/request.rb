@@ -79,8 +79,9 @@ module Godwit
           begun = true
           begin
             send(message, timeout: limit)
-          rescue Error
+          rescue Error => error
             begun = false # it was not sent
+            reconnect if error.is_a?(TimeoutError)
             raise
           end
           reply = recv(timeout: Timeout.left(limit, start))
@@ -106,6 +107,14 @@ module Godwit
         @recreate_first = false
       rescue ContextTerminatedError
         nil # the caller's next call raises it
+      end
+
+      # Without a connection libzmq takes no message, and after a refusal with status 400 it makes no
+      # new one. An error here must not replace the TimeoutError.
+      def reconnect
+        _recreate
+      rescue Error
+        @recreate_first = true
       end
 
       def matches_replies?
