@@ -15,23 +15,29 @@ module Godwit
   #
   # **Threads**: any number may measure at a time, each with its own sockets.
   module Perf
+    autoload :Agent, "godwit/perf/agent"
+    autoload :Connection, "godwit/perf/connection"
     autoload :Histogram, "godwit/perf/histogram"
     autoload :Latency, "godwit/perf/latency"
     autoload :LatencyMeasurement, "godwit/perf/latency"
     autoload :Load, "godwit/perf/load"
     autoload :LoadMeasurement, "godwit/perf/load"
+    autoload :MatrixMeasurement, "godwit/perf/matrix"
+    autoload :MatrixRow, "godwit/perf/matrix"
     autoload :OwnServer, "godwit/perf/own_server"
     autoload :Receiver, "godwit/perf/receiver"
     autoload :Server, "godwit/perf/server"
     autoload :Throughput, "godwit/perf/throughput"
     autoload :ThroughputMeasurement, "godwit/perf/throughput"
-    private_constant :LatencyMeasurement, :LoadMeasurement, :OwnServer, :Receiver,
-      :ThroughputMeasurement
+    private_constant :Agent, :Connection, :LatencyMeasurement, :LoadMeasurement,
+      :MatrixMeasurement, :OwnServer, :Receiver, :ThroughputMeasurement
 
     TIME = 10 # seconds
     TIMEOUT = 5 # seconds
     SIZE = 100 # bytes
-    private_constant :TIME, :TIMEOUT, :SIZE
+    MATRIX_SIZE = 5 # bytes
+    MATRIX_COUNT = 5_000 # round trips
+    private_constant :TIME, :TIMEOUT, :SIZE, :MATRIX_SIZE, :MATRIX_COUNT
 
     class << self
       # Round trips, one after the other: the client is a REQ.
@@ -104,7 +110,60 @@ module Godwit
         end
       end
 
+      # Latencies between all pairs of a group of hosts, one pair after the other: each host runs a
+      # {Server} with `agent: true`, sends the requests to each, itself included, and takes the
+      # times. An agent does one run at a time, and a row may take 60 s. During the run each agent
+      # echoes on a port of its own; with `curve:` a key that exists for this run alone may connect.
+      # @param hosts [Hash{String => String}] tcp endpoints by name, as all hosts reach them
+      # @param size [Integer] bytes of a message, 0 to 64 MiB
+      # @param count [Integer] round trips of a pair
+      # @param timeout [Numeric] seconds to wait for a connection, a reply, or an agent's answer
+      # @param options [Hash] socket options, as {Socket#initialize}; all agents have the key of
+      #   `server_key:`
+      # @yieldparam row [MatrixRow] as soon as it is measured
+      # @return [Array<MatrixRow>] a row for each pair. A host without an answer has one row with
+      #   the reason, and no pairs
+      # @raise [ArgumentValueError, ArgumentTypeError]
+      def matrix(hosts, size: MATRIX_SIZE, count: MATRIX_COUNT, timeout: TIMEOUT, **options, &block)
+        check_size(:matrix, size, Agent::MOST_BYTES)
+        check_extent(:matrix, nil, count)
+        check_above_zero(:matrix, "timeout:", "seconds", timeout)
+        hosts = check_hosts(hosts)
+        MatrixMeasurement.new(hosts, size, count, timeout, options).run(&block)
+      end
+
+      # @private
+      def check_size(operation, size, most = nil)
+        return if size.is_a?(Integer) && size.between?(0, most || size)
+        raise Errors.bad_value(operation, "size:", "bytes, #{most ? "0 to #{most}" : "0 or more"}",
+          size)
+      end
+
+      # @private
+      def check_extent(operation, time, count)
+        return check_above_zero(operation, "time:", "seconds", time) if time && !count
+        Errors.check_positive(operation, "count:", "a number, 1 or more", count)
+      end
+
+      # @private
+      def check_above_zero(operation, name, unit, value)
+        return if value.is_a?(Numeric) && value.real? && value.positive? && value.to_f.finite?
+        raise Errors.bad_value(operation, name, "#{unit}, more than 0", value)
+      end
+
       private
+
+      def check_hosts(hosts)
+        unless hosts.is_a?(Hash) && hosts.any?
+          raise Errors.bad_value(:matrix, "hosts", "endpoints by name, such as " \
+            "{\"web1\" => \"tcp://10.0.0.1:7900\"}", hosts)
+        end
+        hosts.to_h do |name, endpoint|
+          Endpoint.check(endpoint, :connect)
+          next [name.to_s, endpoint] if Endpoint.port(endpoint)
+          raise Errors.bad_value(:matrix, "hosts", "tcp endpoints with a port", endpoint)
+        end
+      end
 
       def measure(operation, endpoint, timeout, options, &block)
         check_above_zero(operation, "timeout:", "seconds", timeout)
@@ -115,21 +174,6 @@ module Godwit
         yield link
       ensure
         link&.close
-      end
-
-      def check_size(operation, size)
-        return if size.is_a?(Integer) && size >= 0
-        raise Errors.bad_value(operation, "size:", "bytes, 0 or more", size)
-      end
-
-      def check_extent(operation, time, count)
-        return Errors.check_positive(operation, "count:", "a number, 1 or more", count) if count
-        check_above_zero(operation, "time:", "seconds", time)
-      end
-
-      def check_above_zero(operation, name, unit, value)
-        return if value.is_a?(Numeric) && value.real? && value.positive? && value.to_f.finite?
-        raise Errors.bad_value(operation, name, "#{unit}, more than 0", value)
       end
     end
   end

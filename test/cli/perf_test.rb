@@ -7,7 +7,7 @@ require "socket"
 require "godwit/cli"
 require "godwit/perf"
 
-# `godwit perf serve|lat|thr|load`.
+# `godwit perf serve|lat|thr|load|matrix`.
 class CLIPerfTest < Godwit::TestCase
   GODWIT = [RbConfig.ruby, "-W", "-Ilib", "exe/godwit"].freeze
   MACHINE = /; godwit \d\S+, libzmq \d\S+, \w+ \d\S+, \d+ cores, \w+ \d+\.\d+$/
@@ -184,6 +184,71 @@ class CLIPerfTest < Godwit::TestCase
     assert_child server.finish
   end
 
+  # @return [String] the endpoint of an agent
+  def agent(*words)
+    child = start_command([*GODWIT, "perf", "serve", "tcp://:*", "--agent", *words])
+    (@agents ||= []) << child
+    child.wait_for(/serves at tcp.*\n/).stdout[/tcp:\S+/]
+  end
+
+  def teardown
+    @agents&.each { |child| child.signal(:TERM).finish }
+    super
+  end
+
+  test "matrix prints a row for each pair" do
+    hosts = %w[web1 database].map { |name| "#{name}=#{agent}" }
+    status, out, err = godwit("matrix", *hosts, "--count", 1000, "--label", "web1-database=Fiber")
+    assert_equal [0, ""], [status, err]
+    titles, *rows = out.lines(chomp: true).map { |line| line.split(/ {2,}/) }
+    assert_equal ["Source", "Dest", "Connection", "Time", "Req-Rep/Sec", "RTT p50", "RTT p99"],
+      titles
+    assert_equal [
+      %w[web1 web1 localhost], %w[web1 database Fiber],
+      %w[database web1 localhost], %w[database database localhost]
+    ],
+      rows.map { |row| row.first(3) }
+    rows.each do |row|
+      assert_match(/\A\d+\.\d{6}\z/, row[3])
+      assert_in_epsilon 1000 / Float(row[3]), Float(row[4]), 0.01
+      assert_match(/\A\d[\d,.]* (?:us|ms)\z/, row[5])
+    end
+    json = godwit("matrix", hosts.first, "--count", 5, "--size", "1k", "--json")[1]
+    row = JSON.parse(json)
+    assert_equal ["web1", "web1", 5, 1024, nil, nil],
+      row.values_at("source", "dest", "count", "size", "p99", "error")
+    head, cells = godwit("matrix", hosts.first, "--count", 5, "--csv")[1].lines
+    assert_equal row.keys, head.chomp.split(",")
+    assert cells.start_with?("web1,web1,localhost,0.")
+  end
+
+  test "matrix: a host without an answer has a row with the reason, and the status is 1" do
+    nobody = "tcp://127.0.0.1:#{TCPServer.open("127.0.0.1", 0) { |listener| listener.addr[1] }}"
+    status, out, err =
+      godwit("matrix", "a=#{agent}", "b=#{nobody}", "--count", 10, "--timeout", 0.3)
+    assert_equal [1, ""], [status, err]
+    assert_match(/^b +- +no answer from #{nobody} in 0.3 s$/, out)
+    assert_match(/^a +a +localhost +0\.\d{6} /, out)
+    assert_equal 3, out.lines.size
+  end
+
+  test "matrix: the agents serve the clients in a directory alone" do
+    skip "this libzmq has no CURVE" unless Godwit.has?(:curve)
+    Dir.mkdir(path("clients"))
+    %w[agents me stranger].each { |name| Godwit::Cert.new(name).save(scratch_dir) }
+    FileUtils.cp(path("me.key"), path("clients"))
+    own = ["--keys", path("agents.key_secret"), "--clients", path("clients")]
+    hosts = %w[a b].map { |name| "#{name}=#{agent(*own)}" }
+    known, unknown =
+      %w[me stranger].map do |name|
+        ["--keys", path("#{name}.key_secret"), "--server-key", path("agents.key")]
+      end
+    status, out, err = godwit("matrix", *hosts, "--count", 10, *known)
+    assert_equal [0, "", 5], [status, err, out.lines.size]
+    status, out, = godwit("matrix", *hosts, "--count", 10, "--timeout", 0.5, *unknown)
+    assert_equal [1, 2], [status, out.scan("no answer").size]
+  end
+
   test "no answer has status 1" do
     port = TCPServer.open("127.0.0.1", 0) { |listener| listener.addr[1] }
     status, out, err = godwit("lat", "tcp://:#{port}", "--timeout", 0.2)
@@ -208,6 +273,15 @@ class CLIPerfTest < Godwit::TestCase
       %w[lat --keys x] => "need ENDPOINT",
       %w[lat a b] => "unexpected",
       %w[lat nowhere] => "no endpoint",
+      %w[matrix] => "which hosts",
+      %w[matrix tcp://:1] => "NAME=ENDPOINT",
+      %w[matrix a=tcp://:1 a=tcp://:2] => "one name",
+      %w[matrix a=ipc:///tmp/x] => "tcp://HOST:PORT",
+      %w[matrix a=tcp://:1 --label b-a=x] => "b-a",
+      %w[matrix a=tcp://:1 --label a] => "SOURCE-DEST",
+      %w[matrix a=tcp://:1 --count 0] => '"0"',
+      %w[matrix a=tcp://:1 --size -1] => "-1",
+      %w[serve tcp://*:1 --agent] => "--insecure",
       %w[serve] => "which endpoint",
       %w[serve tcp://*:1] => "--insecure",
       %w[serve tcp://10.0.0.1:1 --keys x] => "--clients",

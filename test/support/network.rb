@@ -50,18 +50,23 @@ module Godwit
         # @return [Integer] a process that keeps the other machine's network alive, as long as this
         #   process lives
         def other_machine
-          @other_machine ||= begin
-            holder = IO.popen(["unshare", "--net", "sh", "-c", "echo ready && exec cat"], "r+")
-            holder.gets
-            (@holders ||= []) << holder
-            pid = holder.pid
-            run("ip", "link", "set", "gw1", "netns", pid.to_s)
-            [%w[link set lo up], ["addr", "add", "#{THERE}/24", "brd", "+", "dev", "gw1"],
-              %w[link set gw1 up]].each do |words|
-              run(*there(pid, "ip", *words))
-            end
-            pid
+          @other_machine ||= machine("gw1", THERE)
+        end
+
+        # Makes a machine.
+        # @param interface [String] one that moves there
+        # @param address [String] of the interface
+        # @return [Integer] a process that keeps its network alive, as long as this process lives
+        def machine(interface, address)
+          holder = IO.popen(["unshare", "--net", "sh", "-c", "echo ready && exec cat"], "r+")
+          holder.gets
+          (@holders ||= []) << holder
+          run("ip", "link", "set", interface, "netns", holder.pid.to_s)
+          [%w[link set lo up], ["addr", "add", "#{address}/24", "brd", "+", "dev", interface],
+            ["link", "set", interface, "up"]].each do |words|
+            run(*there(holder.pid, "ip", *words))
           end
+          holder.pid
         end
 
         # @return [Array<String>] the command line that runs a command on it

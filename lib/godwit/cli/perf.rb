@@ -53,7 +53,8 @@ module Godwit
       end
 
       # In the order of the help.
-      PARTS = {"serve" => :Serve, "lat" => :Lat, "thr" => :Thr, "load" => :Load}.freeze
+      PARTS = {"serve" => :Serve, "lat" => :Lat, "thr" => :Thr, "load" => :Load,
+               "matrix" => :Matrix}.freeze
       require_relative "perf/measure"
       PARTS.each_key { |name| require_relative "perf/#{name}" }
     end

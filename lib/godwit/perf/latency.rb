@@ -33,11 +33,14 @@ module Godwit
     # Sends a request, waits for the reply, sends the next.
     # @private
     class LatencyMeasurement
-      def initialize(link, size, time, count)
+      # @param limit [Numeric, nil] seconds from now after which the measurement fails
+      def initialize(link, size, time, count, limit: nil)
         @link = link
         @payload = ("x" * size).freeze
         @time = time
         @count = count
+        @limit = limit
+        @deadline = limit ? now + limit * 1e9 : Float::INFINITY
       end
 
       # @return [Latency]
@@ -78,6 +81,7 @@ module Godwit
           histogram.record_ns(after - before) if after
           before = after || now
           left -= 1
+          raise too_slow if before > @deadline
         end
         (before - start) / 1e9
       end
@@ -93,6 +97,11 @@ module Godwit
       rescue TimeoutError
         yield if block_given?
         reconnect
+      end
+
+      def too_slow
+        TimeoutError.new("the measurement took more than #{@limit} s",
+          endpoint: @link.endpoint)
       end
 
       # A REQ without its reply cannot send.

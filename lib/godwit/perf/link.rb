@@ -7,6 +7,8 @@ module Godwit
     class Link
       WARM_UP = 1 # seconds
       WARM_UP_MESSAGES = 1_000 # with a count
+      ASK_AGAIN = 0.05 # seconds
+      private_constant :ASK_AGAIN
 
       # @param endpoint [String] of a server
       # @param timeout [Numeric] seconds
@@ -55,6 +57,19 @@ module Godwit
         error ? raise(StateError.new("#{@endpoint}: #{error}", endpoint: @endpoint)) : answer
       rescue TimeoutError
         raise no_answer, cause: nil
+      end
+
+      # Asks for what the server measures, until the measurement has ended. The server's answer
+      # waits for nothing, since the server has one thread for all clients.
+      # @param values [Hash] of the command
+      # @return [Hash] the server's answer
+      # @raise (see #command)
+      def result(values)
+        loop do
+          answer = command(values)
+          return answer unless answer["ended"] == false
+          sleep ASK_AGAIN
+        end
       end
 
       def close = @control&.close

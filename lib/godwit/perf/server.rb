@@ -6,7 +6,8 @@ require "securerandom"
 module Godwit
   module Perf
     # The other side of a measurement: a REP that echoes each message, and receives what
-    # {Perf.throughput} sends.
+    # {Perf.throughput} sends. With `agent: true` it measures the way to other agents for
+    # {Perf.matrix}.
     #
     #   server = Godwit::Perf::Server.new("tcp://127.0.0.1:*")
     #   Thread.new { server.run }
@@ -37,12 +38,19 @@ module Godwit
 
       # Binds the endpoint.
       # @param endpoint [String] such as "tcp://127.0.0.1:*"
+      # @param agent [Boolean] whether clients may let it measure the way to other agents
+      # @param authenticator [Auth, nil] the Auth of the context, for an agent with `auth:`
       # @param options [Hash] socket options, as {Socket#initialize} (`curve:`, `auth:`…)
+      # @raise [ArgumentValueError] for an agent with `auth:` but without `authenticator:`
       # @raise [Error] as {Socket.bind}
-      def initialize(endpoint, **options)
+      def initialize(endpoint, agent: false, authenticator: nil, **options)
+        if agent && options[:auth] && !authenticator
+          raise Errors.bad_value(:bind, "authenticator:", "the Godwit::Auth of auth:", nil)
+        end
         @options = options
         @rep = REP.bind(endpoint, **options)
         @receivers = {}
+        @agent = Agent.new(beside(last_endpoint), options, authenticator) if agent
       end
 
       # @return [String] the endpoint, with wildcards replaced
@@ -52,7 +60,8 @@ module Godwit
       # @return [nil]
       def run
         loop do
-          message = @rep.recv
+          message = @rep.recv(timeout: @agent&.time_left, exception: false)
+          next @agent.close unless message
           values = Server.values(message) if message.is_a?(Array)
           @rep.send(values ? Server.command(answer(values)) : message)
         end
@@ -67,6 +76,7 @@ module Godwit
       def close
         @rep.close
         @receivers.each_value(&:close)
+        @agent&.close
         nil
       end
 
@@ -82,10 +92,16 @@ module Godwit
         case values["do"]
         when "receive" then receive(values["size"])
         when "result" then result(values["id"])
+        when *Agent::COMMANDS.keys then agent(values)
         else {"error" => "this server does not know the command #{values["do"].inspect}"}
         end
       rescue Error => error
         {"error" => error.message}
+      end
+
+      def agent(values)
+        return @agent.answer(values) if @agent
+        {"error" => "this server measures nothing: start it with --agent"}
       end
 
       def receive(size)

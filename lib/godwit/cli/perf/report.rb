@@ -51,11 +51,17 @@ module Godwit
             (value < 99.95) ? format("%.1f", value) : digits(value)
           end
 
-          private
-
+          # @return [Float, nil] seconds; nil: too few samples
           def percentile(histogram, percent)
             histogram.percentile(percent) if histogram.enough_for?(percent)
           end
+
+          # @return [String] a line
+          def csv(cells) = cells.map { |cell| quoted(cell.to_s) }.join(",")
+
+          private
+
+          def quoted(text) = text.match?(/[",\n]/) ? "\"#{text.gsub("\"", "\"\"")}\"" : text
         end
 
         # @param columns [Array<Column>]
@@ -96,13 +102,13 @@ module Godwit
 
         def print_head(result)
           return if @options[:json]
-          return @io.puts(csv(@columns.map(&:key) + extra(result).keys)) if @options[:csv]
+          return @io.puts(Report.csv(@columns.map(&:key) + extra(result).keys)) if @options[:csv]
           @io.puts @header.call(result), line(@columns.map(&:title))
         end
 
         def print_row(result)
           return @io.puts(JSON.generate(values(result))) if @options[:json]
-          return @io.puts(csv(values(result).values)) if @options[:csv]
+          return @io.puts(Report.csv(values(result).values)) if @options[:csv]
           @io.puts line(cells(result))
         end
 
@@ -140,9 +146,6 @@ module Godwit
           widths = @columns.drop(1).map { |column| [column.title.size, WIDTH].max }
           [first.ljust(WIDTH), *rest.zip(widths).map { |cell, width| cell.rjust(width) }].join("  ")
         end
-
-        def csv(cells) = cells.map { |cell| quoted(cell.to_s) }.join(",")
-        def quoted(text) = text.match?(/[",\n]/) ? "\"#{text.gsub("\"", "\"\"")}\"" : text
       end
       private_constant :Report
     end

@@ -5,7 +5,7 @@ module Godwit
     class Perf
       # `godwit perf serve`: the other side of a measurement.
       class Serve < Part
-        summary "The other side of lat, thr and load: echoes, and receives what thr sends."
+        summary "The other side of lat, thr, load and matrix."
         usage "perf serve ENDPOINT [options]"
 
         # Hosts that other machines cannot reach.
@@ -17,6 +17,7 @@ module Godwit
         def define(parser)
           define_keys(parser, server: true)
           parser.on("--insecure", "lets everybody measure who reaches the endpoint")
+          parser.on("--agent", "does what `godwit perf matrix` of these clients asks for")
           parser.separator <<~TEXT
 
             An empty host is 127.0.0.1. Any other host than this machine's loopback needs
@@ -30,9 +31,12 @@ module Godwit
           place = endpoint(arguments)
           check_access(place)
           require "godwit/perf"
-          serve(Godwit::Perf::Server.new(place, **server_security))
+          serve(Godwit::Perf::Server.new(place, **server_security, **agent))
           EXIT[:ok]
         end
+
+        # After server_security, which makes the Auth.
+        def agent = options[:agent] ? {agent: true, authenticator: @auth} : {}
 
         def check_access(place)
           return if place.match?(LOOPBACK) || options[:insecure]

@@ -1,0 +1,114 @@
+# frozen_string_literal: true
+
+module Godwit
+  module Perf
+    # What a {Server} with `agent: true` does for {Perf.matrix}: during a run it echoes on a port of
+    # its own, and measures the way to other agents, one at a time. It does one run at a time. A run
+    # without commands for LEASE seconds ends.
+    # @private
+    class Agent
+      LEASE = 150 # seconds
+      ROW = 60 # seconds that a measurement may take
+      MOST_BYTES = 64 << 20 # of a message
+      DOMAIN = "godwit-perf-run" # where the client key of the run may connect
+      COMMANDS = {"begin" => :begin_run, "measure" => :measure, "measured" => :measured,
+                  "end" => :end_run}.freeze
+      private_constant :LEASE, :ROW, :DOMAIN
+
+      # @param endpoint [String] of the echo, with a wildcard port
+      # @param options [Hash] socket options of the server
+      # @param authenticator [Auth, nil] for servers with `auth:`
+      def initialize(endpoint, options, authenticator)
+        @endpoint = endpoint
+        @options = options
+        @authenticator = authenticator
+      end
+
+      # @param values [Hash] of a command in COMMANDS
+      # @return [Hash] the answer
+      # @raise [Error]
+      def answer(values)
+        run = values["run"]
+        if @run && @run != run
+          return {"error" => "this agent is busy: it does one run at a time"}
+        end
+        if !run.is_a?(String) || (@run.nil? && values["do"] != "begin")
+          return {"error" => "there is no such run: it ended, or never began"}
+        end
+        @until = Timeout.now + LEASE
+        send(COMMANDS.fetch(values["do"]), values)
+      end
+
+      # @return [Numeric, nil] seconds; nil: no run
+      def time_left = @run && [@until - Timeout.now, 0].max
+
+      # Ends the run and its sockets.
+      def close
+        @echo&.close
+        @context&.close
+        [@echo_thread, @thread].each { |thread| thread&.join }
+        @authenticator&.reset(domain: DOMAIN) if @run
+        @run = @echo = @context = @echo_thread = @thread = nil
+      end
+
+      private
+
+      # A second command with the same run renews its lease.
+      def begin_run(values)
+        open_echo(values["client_key"]) unless @run
+        @run = values["run"]
+        {"port" => Endpoint.port(@echo.last_endpoint)}
+      end
+
+      def open_echo(key)
+        options = @options
+        if options[:auth]
+          @authenticator.curve(keys: {"run" => key}, domain: DOMAIN)
+          options = {**options, auth: DOMAIN}
+        end
+        @echo = Server.new(@endpoint, **options)
+        @echo_thread = Worker.new { @echo.run }
+      end
+
+      # The measurement has a context of its own, whose close ends each of its waits.
+      def measure(values)
+        return {"error" => "this agent is busy: it measures already"} if @thread&.alive?
+        Perf.check_size(:matrix, values["size"], MOST_BYTES)
+        Perf.check_extent(:matrix, nil, values["count"])
+        Perf.check_above_zero(:matrix, "timeout:", "seconds", values["timeout"])
+        context = @context ||= Context.new
+        @found = nil
+        @thread = Worker.new { @found = found(context, values) }
+        {}
+      end
+
+      # @return [Hash]
+      def found(context, values)
+        endpoint, size, count, timeout = values.values_at("endpoint", "size", "count", "timeout")
+        link = Link.new(endpoint, [timeout, ROW].min, {context: context, **security(values)})
+        latency = LatencyMeasurement.new(link, size, nil, count, limit: ROW).run
+        {"connection" => Connection.to(endpoint), "histogram" => latency.histogram.to_h,
+         **%i[seconds connect_seconds warmup timeouts].to_h { |name| [name.to_s, latency[name]] }}
+      rescue => error
+        {"error" => error.message}
+      end
+
+      def security(values)
+        return {} unless values["server_key"]
+        {curve: Curve::Keypair.new(secret_key: values["client_secret"]),
+         server_key: values["server_key"]}
+      end
+
+      def measured(_values)
+        return {"ended" => false} if @thread&.alive?
+        @found || {"error" => "there is no such measurement"}
+      end
+
+      def end_run(_values)
+        close
+        {}
+      end
+    end
+    private_constant :Agent
+  end
+end

@@ -1,0 +1,134 @@
+# frozen_string_literal: true
+
+require "securerandom"
+require_relative "agent"
+
+module Godwit
+  module Perf
+    # A row of {Perf.matrix}: the latency from one host to another, or why there is none. Frozen.
+    #
+    # @!attribute source
+    #   @return [String] name of the host that sends the requests
+    # @!attribute dest
+    #   @return [String, nil] name of the host that replies; nil: the source itself failed
+    # @!attribute connection
+    #   @return [String, nil] "localhost", the speed of the source's interface such as
+    #     "1Gig Ethernet", or "Virtual"
+    # @!attribute size
+    #   @return [Integer] bytes of a message
+    # @!attribute seconds
+    #   @return [Float, nil] of the measurement, without connecting and warm-up
+    # @!attribute connect_seconds
+    #   @return [Float, nil] that connecting took
+    # @!attribute warmup
+    #   @return [Integer, nil] round trips of the warm-up
+    # @!attribute histogram
+    #   @return [Histogram, nil] of the round-trip times
+    # @!attribute timeouts
+    #   @return [Integer, nil] requests without a reply in time
+    # @!attribute error
+    #   @return [String, nil] the reason of a failure
+    MatrixRow = Struct.new(:source, :dest, :connection, :size, :seconds, :connect_seconds, :warmup,
+      :histogram, :timeouts, :error, keyword_init: true) do
+      # @return [Integer, nil] round trips
+      def count = histogram&.count
+      # @return [Float, nil] round trips a second
+      def rate = histogram && count / seconds
+      # @return [Boolean]
+      def failed? = !error.nil?
+    end
+
+    # Asks each agent for the latency to each agent, one after the other.
+    # @private
+    class MatrixMeasurement
+      def initialize(hosts, size, count, timeout, options)
+        @hosts = hosts
+        @size = size
+        @count = count
+        @timeout = timeout
+        @options = options
+        @run = SecureRandom.hex(16)
+        # Admits the agents to each other's echo for this run.
+        @client = Curve.keypair if options[:curve]
+      end
+
+      # @yieldparam row [MatrixRow] as soon as it is measured
+      # @return [Array<MatrixRow>]
+      def run(&block)
+        @rows = []
+        @report = block
+        @ports = {}
+        @links = @hosts.transform_values { |endpoint| Link.new(endpoint, @timeout, @options) }
+        @hosts.each_key { |name| begin_run(name) }
+        names = @hosts.keys
+        names.product(names) { |source, dest| measure(source, dest) }
+        @rows.freeze
+      ensure
+        @links&.each { |name, link| leave(name, link) }
+      end
+
+      private
+
+      # Begins the run at a host, or renews its lease there. A host that fails takes no further part.
+      def begin_run(name)
+        @ports[name] = command(name, "begin", "client_key" => @client&.public_key)["port"]
+      rescue Error => error
+        fail_host(name, error)
+      end
+
+      def fail_host(name, error)
+        @ports.delete(name)
+        report(source: name, error: error.message)
+      end
+
+      def measure(source, dest)
+        @ports.each_key { |name| begin_run(name) }
+        return unless @ports.key?(source) && @ports.key?(dest)
+        found = ask(source, dest)
+        error = found["error"]
+        return report(source: source, dest: dest, error: error) if error
+        report(source: source, dest: dest, histogram: Histogram.from_h(found["histogram"]).freeze,
+          **%i[connection seconds connect_seconds warmup timeouts].to_h do |name|
+            [name, found[name.to_s]]
+          end)
+      end
+
+      # @return [Hash] what the source measured
+      def ask(source, dest)
+        command(source, "measure", "endpoint" => echo(dest), "size" => @size, "count" => @count,
+          "timeout" => @timeout, **keys)
+        @links[source].result("do" => "measured", "run" => @run)
+      rescue StateError => error
+        {"error" => error.message}
+      rescue Error => error
+        fail_host(source, error)
+      end
+
+      def echo(dest) = @hosts[dest].sub(/:\d+\z/, ":#{@ports[dest]}")
+
+      def keys
+        return {} unless @client
+        {"client_secret" => @client.secret_key, "server_key" => @options[:server_key]}
+      end
+
+      def command(name, what, **values)
+        @links[name].command("do" => what, "run" => @run, **values)
+      end
+
+      def report(**values)
+        row = MatrixRow.new(size: @size, **values).freeze
+        @rows << row
+        @report&.call(row)
+      end
+
+      def leave(name, link)
+        command(name, "end") if @ports.key?(name)
+      rescue Error
+        nil # the run's lease ends there
+      ensure
+        link.close
+      end
+    end
+    private_constant :MatrixMeasurement
+  end
+end

@@ -1,0 +1,142 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "socket"
+require "godwit/perf"
+
+# Godwit::Perf.matrix, and servers that are agents.
+class PerfMatrixTest < Godwit::TestCase
+  Perf = Godwit::Perf
+  HERE = "tcp://127.0.0.1:*"
+  PATIENCE = 20 # seconds
+
+  # @return [String] its endpoint
+  def agent(context: self.context, **options)
+    server = own(Perf::Server.new(HERE, agent: true, context: context, **options))
+    in_thread { server.run }
+    server.last_endpoint
+  end
+
+  def matrix(hosts, count: 20, timeout: PATIENCE, **options, &block)
+    Perf.matrix(hosts, count: count, timeout: timeout, context: context, **options, &block)
+  end
+
+  # @return [String] where nobody listens
+  def closed_port = TCPServer.open("127.0.0.1", 0) { |listener| "tcp://127.0.0.1:#{listener.addr[1]}" }
+
+  # @return [Hash] the answer of an agent
+  def command(endpoint, **values)
+    req = open_socket(:REQ).connect(endpoint)
+    Perf::Server.values(req.send(Perf::Server.command(values)).recv(timeout: PATIENCE))
+  end
+
+  def assert_refused(says, &block)
+    assert_match says, assert_raises(Godwit::ArgumentValueError, &block).message
+  end
+
+  def assert_whole(names, rows)
+    assert_equal names.product(names), rows.map { |row| [row.source, row.dest] }
+    assert_equal [nil], rows.map(&:error).uniq
+  end
+
+  test "a row for each pair, in order, as soon as it is measured" do
+    seen = []
+    rows = matrix({"a" => agent, :b => agent}, size: 9) { |row| seen << row }
+    assert_equal rows, seen
+    assert_whole %w[a b], rows
+    rows.each do |row|
+      assert_equal ["localhost", 20, 9, 0, 1_000, false],
+        [row.connection, row.count, row.size, row.timeouts, row.warmup, row.failed?]
+      assert_operator row.histogram.percentile(50), :<=, row.histogram.max
+      assert_in_delta 20 / row.seconds, row.rate, 1e-6
+      assert_operator row.connect_seconds, :>, 0
+      assert_predicate row, :frozen?
+      assert_predicate row.histogram, :frozen?
+    end
+    assert_predicate rows, :frozen?
+  end
+
+  test "a host without an answer has one row with the reason, and no pairs" do
+    dead = closed_port
+    rows = matrix({"a" => agent, "b" => dead}, timeout: 0.3)
+    failed, *pairs = rows
+    assert_equal ["b", nil, "no answer from #{dead} in 0.3 s", nil, nil, true],
+      [failed.source, failed.dest, failed.error, failed.rate, failed.histogram, failed.failed?]
+    assert_whole %w[a], pairs
+  end
+
+  test "a server without agent: true takes no commands of a matrix" do
+    server = own(Perf::Server.new(HERE, context: context))
+    in_thread { server.run }
+    row = matrix({"a" => server.last_endpoint}).first
+    assert_match(/start it with --agent/, row.error)
+    rep = open_socket(:REP).bind(HERE)
+    in_thread { rep.serve { |message| message } }
+    assert_match(/is no `godwit perf serve`/, matrix({"a" => rep.last_endpoint}).first.error)
+  end
+
+  test "an agent does one run at a time; its echo is open only during the run" do
+    one = agent
+    port = command(one, do: "begin", run: "mine")["port"]
+    echo = "tcp://127.0.0.1:#{port}"
+    assert_equal "hi", open_socket(:REQ).connect(echo).send("hi").recv(timeout: PATIENCE)
+    assert_equal port, command(one, do: "begin", run: "mine")["port"]
+    assert_match(/is busy: it does one run at a time/, matrix({"a" => one}).first.error)
+    assert_empty command(one, do: "end", run: "mine")
+    assert_raises(Errno::ECONNREFUSED) { TCPSocket.new("127.0.0.1", port).close }
+    assert_whole %w[a], matrix({"a" => one})
+    assert_match(/no such run/, command(one, do: "measure", run: "mine")["error"])
+  end
+
+  test "a run without commands ends, and with it the echo" do
+    agent = Perf.const_get(:Agent).new(HERE, {context: context}, nil)
+    assert_nil agent.time_left
+    agent.answer("do" => "begin", "run" => "mine")
+    assert_operator agent.time_left, :>, 60, "a row may take as long"
+    later = Godwit.const_get(:Timeout).now + 1_000
+    Godwit.const_get(:Timeout).stub(:now, later) { assert_equal 0, agent.time_left }
+    agent.close
+    assert_nil agent.time_left
+  end
+
+  test "an agent refuses sizes, counts and time-outs that are none" do
+    one = agent
+    command(one, do: "begin", run: "mine")
+    good = {do: "measure", run: "mine", endpoint: one, size: 1, count: 1, timeout: 1}
+    {size: -1, count: 0, timeout: "x"}.each do |name, value|
+      assert_match(/#{name}:/, command(one, **good, name => value)["error"])
+    end
+    assert_match(/size:/, command(one, **good, size: 1 << 40)["error"])
+    assert_match(/no such measurement/, command(one, do: "measured", run: "mine")["error"])
+  end
+
+  test "with keys: clients of the directory may ask; the agents need no certificate" do
+    skip "this libzmq has no CURVE" unless Godwit.has?(:curve)
+    keys, me, stranger = Array.new(3) { Godwit::Curve.keypair }
+    hosts = %w[a b].to_h do |name|
+      there = own(Godwit::Context.new)
+      auth = own(Godwit::Auth.new(context: there))
+      auth.curve(keys: {"me" => me.public_key}, domain: "godwit")
+      [name, agent(context: there, curve: keys, auth: "godwit", authenticator: auth)]
+    end
+    assert_whole %w[a b], matrix(hosts, curve: me, server_key: keys.public_key)
+    rows = matrix(hosts, timeout: 1, curve: stranger, server_key: keys.public_key)
+    assert_equal [["a", nil], ["b", nil]], rows.map { |row| [row.source, row.dest] }
+    assert_refused(/authenticator:/) do
+      Perf::Server.new(HERE, agent: true, context: context, curve: keys, auth: "godwit")
+    end
+  end
+
+  test "wrong arguments" do
+    {
+      [{}] => /hosts/,
+      ["tcp://127.0.0.1:1"] => /hosts/,
+      [{"a" => "ipc:///tmp/x"}] => /tcp endpoints with a port/
+    }.each do |arguments, says|
+      assert_refused(says) { matrix(*arguments) }
+    end
+    assert_refused(/size:/) { matrix({"a" => HERE}, size: -1) }
+    assert_refused(/count:/) { matrix({"a" => HERE}, count: 0) }
+    assert_refused(/timeout:/) { matrix({"a" => HERE}, timeout: 0) }
+  end
+end
