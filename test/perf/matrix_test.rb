@@ -22,7 +22,9 @@ class PerfMatrixTest < Godwit::TestCase
   end
 
   # @return [String] where nobody listens
-  def closed_port = TCPServer.open("127.0.0.1", 0) { |listener| "tcp://127.0.0.1:#{listener.addr[1]}" }
+  def closed_port
+    "tcp://127.0.0.1:#{TCPServer.open("127.0.0.1", 0) { |listener| listener.addr[1] }}"
+  end
 
   # @return [Hash] the answer of an agent
   def command(endpoint, **values)

@@ -69,7 +69,7 @@ module Godwit
 
       private
 
-      # Begins the run at a host, or renews its lease there. A host that fails takes no further part.
+      # Begins the run at a host, or renews its lease there. A host that fails takes no part.
       def begin_run(name)
         @ports[name] = command(name, "begin", "client_key" => @client&.public_key)["port"]
       rescue Error => error

@@ -109,8 +109,8 @@ module Godwit
         nil # the caller's next call raises it
       end
 
-      # Without a connection libzmq takes no message, and after a refusal with status 400 it makes no
-      # new one. An error here must not replace the TimeoutError.
+      # Without a connection libzmq takes no message, and after a refusal with status 400 it makes
+      # no new one. An error here must not replace the TimeoutError.
       def reconnect
         _recreate
       rescue Error

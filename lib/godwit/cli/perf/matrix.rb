@@ -15,10 +15,12 @@ module Godwit
         private
 
         def define(parser)
-          parser.on("--count N", "round trips of each pair (5000)") { |text| count(text, "--count") }
+          parser.on("--count N", "round trips of each pair (5000)") do |text|
+            count(text, "--count")
+          end
           parser.on("--size N", "bytes of a message (5)") { |text| size(text) }
           above_zero_option(parser, "--timeout", "how long it waits for an answer (5)")
-          parser.on("--label PAIR=TEXT", "sets the Connection of a pair, such as a-b=Fiber") do |text|
+          parser.on("--label PAIR=TEXT", "sets the Connection of a pair: a-b=Fiber") do |text|
             label(text)
           end
           parser.on("--json", "one JSON object a row, with seconds")
@@ -26,8 +28,9 @@ module Godwit
           define_keys(parser, clients: false)
           parser.separator <<~TEXT
 
-            Each host runs `godwit perf serve ENDPOINT --agent`. Each agent measures the way to each,
-            itself included, one after the other. The hosts must reach each other at these endpoints.
+            Each host runs `godwit perf serve ENDPOINT --agent`. Each agent measures the connection
+            to every agent, itself included, one after the other. The hosts must reach each other
+            at these endpoints.
             Without --server-key the agents need --insecure, or an endpoint on loopback. A host that
             fails has a row with the reason; then the status is 1.
 
@@ -102,14 +105,16 @@ module Godwit
         def columns
           @columns ||= {
             **%i[source dest].to_h { |name| [name.to_s, name.to_proc] },
-            "connection" => ->(row) { row.failed? ? nil : labels.fetch(pair_of(row), row.connection) },
+            "connection" => ->(row) { connection(row) },
             **%i[seconds rate count size].to_h { |name| [name.to_s, name.to_proc] },
             **%w[50 99].to_h { |percent| ["p#{percent}", percentile(percent)] },
             **%i[connect_seconds warmup timeouts error].to_h { |name| [name.to_s, name.to_proc] }
           }
         end
 
-        def pair_of(row) = "#{row.source}-#{row.dest}"
+        def connection(row)
+          labels.fetch("#{row.source}-#{row.dest}", row.connection) unless row.failed?
+        end
 
         def percentile(percent)
           ->(row) { row.histogram && Report.percentile(row.histogram, Rational(percent)) }
