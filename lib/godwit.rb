@@ -37,6 +37,7 @@ module Godwit
   autoload :Logger, "godwit/logger"
   autoload :Perf, "godwit/perf"
   autoload :Shell, "godwit/shell"
+  autoload :TTCP, "godwit/ttcp"
 
   module_function
 

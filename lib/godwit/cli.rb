@@ -19,7 +19,7 @@ module Godwit
                      output_closed: "the output's reader closed it (as `godwit … | head`)"}.freeze
 
     # Command to class name, in the order of `godwit help`. The file has the command's name.
-    COMMANDS = %w[log sh perf beacon keygen cert version help]
+    COMMANDS = %w[log sh perf ttcp beacon keygen cert version help]
       .to_h { |name| [name, name.capitalize.to_sym] }.freeze
 
     # The command line is wrong: the message goes to standard error, the status is 2.
@@ -30,6 +30,16 @@ module Godwit
       # @param arguments [Array<String>] such as ["version", "--json"]; not changed
       # @return [Integer] exit status, one of {EXIT}
       def run(arguments) = guard(arguments) { dispatch(arguments).tap { $stdout.flush } }
+
+      # Runs `ttcp`, as the executable does through a link of this name: a wrong command line has
+      # status 1 there, as with C ttcp.
+      # @param arguments [Array<String>] such as ["-r", "-s"]
+      # @return [Integer] exit status, one of {EXIT}
+      def run_ttcp(arguments)
+        guard(["ttcp", *arguments]) do
+          command("ttcp").new(wrong: EXIT[:failed]).run(arguments).tap { $stdout.flush }
+        end
+      end
 
       # @param name [String] of a command
       # @return [Class] its subclass of {Command}

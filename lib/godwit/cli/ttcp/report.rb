@@ -1,0 +1,75 @@
+# frozen_string_literal: true
+
+module Godwit
+  module CLI
+    class Ttcp
+      # The lines of C ttcp.
+      class Report
+        # The rates of -f: name and bytes.
+        RATES = {
+          "k" => ["Kbit", 1 << 7], "m" => ["Mbit", 1 << 17], "g" => ["Gbit", 1 << 27],
+          "K" => ["KB", 1 << 10], "M" => ["MB", 1 << 20], "G" => ["GB", 1 << 30]
+        }.freeze
+        SHORTEST = 0.001 # seconds; C ttcp takes shorter times for this one
+        CALL = 1024 # C ttcp's milliseconds of a second, in msec/call
+        private_constant :SHORTEST, :CALL
+
+        # @param tag [String] "ttcp-t" or "ttcp-r"
+        # @param rate [String] of {RATES}
+        # @param verbose [Boolean]
+        def initialize(tag, rate, verbose)
+          @tag = tag
+          @unit, @divisor = RATES.fetch(rate)
+          @verbose = verbose
+        end
+
+        # @param result [TTCP::Result]
+        # @return [Array<String>] lines
+        def summary(result)
+          [bytes(result, result.seconds, "real seconds", "/sec +++"),
+            *(bytes(result, result.usage.cpu, "CPU seconds", "/cpu sec") if @verbose), calls(result),
+            usage(result.usage, result.seconds), *(address(result) if @verbose)]
+            .map { |line| "#{@tag}: #{line}" }
+        end
+
+        private
+
+        def bytes(result, seconds, unit, per)
+          seconds = [seconds, SHORTEST].max
+          format("%d bytes in %.2f %s = %.2f %s%s", result.bytes, seconds, unit,
+            result.bytes / seconds / @divisor, @unit, per)
+        end
+
+        def calls(result)
+          count = result.calls
+          seconds = [result.seconds, SHORTEST].max
+          each = count.zero? ? 0 : CALL * seconds / count
+          format("%d I/O calls, msec/call = %.2f, calls/sec = %.2f", count, each, count / seconds)
+        end
+
+        # Linux counts no shared text and no data: C ttcp prints 0 for both, too.
+        def usage(used, seconds)
+          hundredths = [(seconds * 100).to_i, 1].max
+          format("%suser %ssys %sreal %d%% 0i+0d %dmaxrss %d+%dpf %d+%dcsw", tenths(used.user),
+            tenths(used.system), clock(seconds.to_i), (used.cpu * 100).to_i * 100 / hundredths,
+            used.max_rss, used.major_faults, used.minor_faults, used.voluntary_switches,
+            used.involuntary_switches)
+        end
+
+        # Cut, not rounded.
+        def tenths(seconds) = format("%d.%d", *(seconds * 10).to_i.divmod(10))
+
+        def clock(seconds)
+          minutes, seconds = seconds.divmod(60)
+          hours, rest = minutes.divmod(60)
+          return format("%d:%02d", minutes, seconds) if hours.zero?
+          format("%d:%02d:%02d", hours, rest, seconds)
+        end
+
+        def address(result)
+          format("buffer address %#x", result.buffer_address) if result.buffer_address
+        end
+      end
+    end
+  end
+end

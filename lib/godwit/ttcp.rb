@@ -1,0 +1,74 @@
+# frozen_string_literal: true
+
+require "socket"
+require_relative "../godwit"
+
+module Godwit
+  # C ttcp in Ruby: sends data to another host over TCP, UDP or PUSH and PULL, and measures the
+  # throughput at both ends. Each end may be a C ttcp; over TCP it may be any program, such as `nc`.
+  #
+  #   receiver = Godwit::TTCP::Receiver.new(port: 5001)  # is bound now
+  #   receiver.run.rate                                  # => 1.9e9, in bytes a second
+  #   Godwit::TTCP.transmit("host1", length: 65_536)     # on the other host
+  #
+  # **Threads**: each call measures by itself. The processor's time and the other figures of
+  # {Usage} are those of the whole process.
+  module TTCP
+    autoload :Link, "godwit/ttcp/link"
+    autoload :Measurement, "godwit/ttcp/measurement"
+    autoload :Receiver, "godwit/ttcp/receiver"
+    autoload :TCPLink, "godwit/ttcp/tcp_link"
+    autoload :Transmitter, "godwit/ttcp/transmitter"
+    autoload :UDPLink, "godwit/ttcp/udp_link"
+    autoload :Usage, "godwit/ttcp/usage"
+    autoload :ZMQLink, "godwit/ttcp/zmq_link"
+    private_constant :Link, :TCPLink, :UDPLink, :ZMQLink
+
+    PORT = 5001
+    LENGTH = 8192 # bytes of a buffer
+    COUNT = 2048 # buffers
+    SILENCE = 5 # seconds, over UDP
+    TIMEOUT = 5 # seconds, for a connection of ZeroMQ
+
+    # What one end measured. Frozen.
+    #
+    # @!attribute bytes
+    #   @return [Integer] of data, sent or received
+    # @!attribute seconds
+    #   @return [Float]
+    # @!attribute calls
+    #   @return [Integer] reads or writes of the network
+    # @!attribute usage
+    #   @return [Usage] of the process meanwhile
+    # @!attribute buffer_address
+    #   @return [Integer, nil] in memory; nil where Ruby does not tell it
+    # @!attribute error
+    #   @return [Exception, nil] what ended the run early: the peer left, or UDP was silent
+    Result = Struct.new(:bytes, :seconds, :calls, :usage, :buffer_address, :error,
+      keyword_init: true) do
+      # @return [Float] bytes a second
+      def rate = bytes / [seconds, SHORTEST].max
+      # @return [Boolean] whether the run came to its end
+      def complete? = error.nil?
+    end
+
+    # C ttcp takes times of 0 for a millisecond.
+    SHORTEST = 0.001
+    private_constant :SHORTEST
+
+    module_function
+
+    # Sends data, and waits until all is sent.
+    # @param host [String] name or address of the receiver
+    # @param options [Hash] as {Transmitter#initialize}
+    # @return [Result]
+    # @raise [SystemCallError, SocketError, TimeoutError, ArgumentValueError]
+    def transmit(host, **options) = Transmitter.new(host, **options).run
+
+    # Waits for one sender, and receives until its end.
+    # @param options [Hash] as {Receiver#initialize}
+    # @return [Result]
+    # @raise [SystemCallError, ArgumentValueError]
+    def receive(**options) = Receiver.new(**options).run
+  end
+end

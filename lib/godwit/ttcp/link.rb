@@ -1,0 +1,102 @@
+# frozen_string_literal: true
+
+module Godwit
+  module TTCP
+    # One end of a transfer over a protocol. A sender calls `open`, `begin`, `write`, `finish`; a
+    # receiver `bind`, `open`, which waits for the sender, and `read`. `close` ends both.
+    # @private
+    class Link
+      # The peer has left, or was silent.
+      class Ended < StandardError
+        # @return [Exception] for the user
+        attr_reader :error
+        # @return [Numeric] seconds of silence
+        attr_reader :silence
+
+        def initialize(error, silence = 0)
+          @error = error
+          @silence = silence
+          super(error.message)
+        end
+      end
+
+      SHORTEST = 1 # bytes of a buffer
+      # How the network reports that the peer left.
+      LEFT = [Errno::EPIPE, Errno::ECONNRESET, Errno::ECONNREFUSED, Errno::ETIMEDOUT].freeze
+
+      # @param length [Integer] bytes of a buffer
+      # @param host [String, nil] of the receiver; nil for the receiver itself
+      # @param settings [Hash] see {Transmitter#initialize}, {Receiver#initialize}
+      def initialize(length:, port:, host: nil, **settings)
+        @length = length
+        @host = host
+        @port = port
+        @settings = settings
+        @calls = 0
+      end
+
+      # @return [Integer] reads or writes
+      attr_reader :calls
+
+      def begin = nil
+      def finish = nil
+      def close = [@server, @socket].compact.each(&:close)
+
+      private
+
+      # @return [String] the peer, for errors
+      def place
+        return "port #{@port}" unless @host
+        @host.include?(":") ? "[#{@host}]:#{@port}" : "#{@host}:#{@port}"
+      end
+
+      # @return [SystemCallError] with the operation, which C ttcp names, and the peer
+      def failure(operation, error)
+        number = error.is_a?(Class) ? error::Errno : error.errno
+        Errors.build(number, operation, place)
+      end
+
+      def named(operation)
+        yield
+      rescue SystemCallError => error
+        raise failure(operation, error), cause: nil
+      end
+
+      def left(error) = raise(Ended.new(failure(:IO, error)), cause: nil)
+
+      # Tries each address of the host.
+      # @return [Socket]
+      def connect(type)
+        addresses = Addrinfo.getaddrinfo(@host, @port, nil, type)
+        begin
+          address = addresses.shift
+          socket = Socket.new(address.pfamily, type)
+          yield socket
+          named(:connect) { socket.connect(address) }
+          socket
+        rescue SystemCallError
+          socket&.close
+          addresses.empty? ? raise : retry
+        end
+      end
+
+      # An address of IPv6 takes IPv4 as well.
+      def any_address
+        yield "::"
+      rescue Errno::EAFNOSUPPORT, Errno::EADDRNOTAVAIL
+        yield "0.0.0.0"
+      end
+
+      def set_options(socket, buffer)
+        size = @settings[:socket_buffer]
+        set(socket, :SOCKET, buffer, size) if size
+        set(socket, :SOCKET, :DEBUG, 1) if @settings[:debug]
+      end
+
+      def set(socket, level, name, value)
+        prefix = (level == :TCP) ? "TCP" : "SO"
+        named(:"setsockopt #{prefix}_#{name}") { socket.setsockopt(level, name, value) }
+      end
+    end
+  end
+end

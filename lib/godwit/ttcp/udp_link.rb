@@ -1,0 +1,84 @@
+# frozen_string_literal: true
+
+require "io/wait"
+
+module Godwit
+  module TTCP
+    # C ttcp's datagrams: one of 4 bytes before the data, five after it. UDP may lose any of them.
+    # @private
+    class UDPLink < Link
+      MARK = "ttcp" # 4 bytes; data has more
+      ENDS = 5
+      SHORTEST = MARK.bytesize + 1
+      FULL = 0.018 # seconds that C ttcp waits when the network's queue is full
+      private_constant :MARK, :ENDS, :FULL
+
+      def bind
+        @socket = any_address { |any| bound(any) }
+        set_options(@socket, :RCVBUF)
+      end
+
+      # A receiver waits for the first datagram.
+      def open
+        return @socket.wait_readable unless @host
+        @socket = connect(:DGRAM) { |socket| set_options(socket, :SNDBUF) }
+      end
+
+      def begin = write(MARK)
+
+      # The receiver may have left after the first of them.
+      def finish
+        ENDS.times { write(MARK) }
+      rescue Ended
+        nil
+      end
+
+      # @return [Integer] bytes
+      def write(data)
+        @calls += 1
+        @socket.send(data, 0)
+      rescue Errno::ENOBUFS
+        sleep(FULL)
+        retry
+      rescue *LEFT => error
+        left(error)
+      rescue SystemCallError => error
+        raise failure(:IO, error), cause: nil
+      end
+
+      # @return [String, nil] the buffer with data; nil at the end
+      def read(buffer)
+        loop do
+          datagram(buffer)
+          first = @calls == 1
+          return buffer if buffer.bytesize > MARK.bytesize
+          return unless first
+        end
+      end
+
+      private
+
+      def bound(any)
+        socket = UDPSocket.new(any.include?(":") ? Socket::AF_INET6 : Socket::AF_INET)
+        named(:bind) { socket.bind(any, @port) }
+        bound = socket
+      ensure
+        socket&.close unless bound
+      end
+
+      def datagram(buffer)
+        while @socket.recv_nonblock(@length, 0, buffer, exception: false) == :wait_readable
+          @socket.wait_readable(@settings[:silence]) or silent
+        end
+        @calls += 1
+      end
+
+      def silent
+        seconds = @settings[:silence]
+        error = TimeoutError.new("no datagram in #{seconds} s: the sender left, or its end was lost",
+          operation: :IO, endpoint: place)
+        raise Ended.new(error, seconds)
+      end
+    end
+  end
+end
