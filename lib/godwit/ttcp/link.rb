@@ -70,7 +70,7 @@ module Godwit
         addresses = Addrinfo.getaddrinfo(@host, @port, nil, type)
         begin
           address = addresses.shift
-          socket = Socket.new(address.pfamily, type)
+          socket = ::Socket.new(address.pfamily, type)
           yield socket
           named(:connect) { socket.connect(address) }
           socket

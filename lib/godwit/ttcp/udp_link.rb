@@ -59,7 +59,7 @@ module Godwit
       private
 
       def bound(any)
-        socket = UDPSocket.new(any.include?(":") ? Socket::AF_INET6 : Socket::AF_INET)
+        socket = UDPSocket.new(any.include?(":") ? ::Socket::AF_INET6 : ::Socket::AF_INET)
         named(:bind) { socket.bind(any, @port) }
         bound = socket
       ensure
