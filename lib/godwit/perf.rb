@@ -17,6 +17,7 @@ module Godwit
   module Perf
     autoload :Agent, "godwit/perf/agent"
     autoload :Connection, "godwit/perf/connection"
+    autoload :Exchange, "godwit/perf/exchange"
     autoload :Histogram, "godwit/perf/histogram"
     autoload :Latency, "godwit/perf/latency"
     autoload :LatencyMeasurement, "godwit/perf/latency"

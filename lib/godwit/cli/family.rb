@@ -50,22 +50,29 @@ module Godwit
           io.puts help_for(rest)
           return EXIT[:ok]
         end
-        parts.key?(name) ? parts[name].new.run(rest, io: io) : super
+        part = part(name)
+        part ? part.run(rest, io: io) : super
       end
 
       # (see Command#help_for)
       def help_for(words)
         return super if words.empty?
-        part = parts[words.first] or call(words)
-        part.new.help_for(words.drop(1))
+        part = part(words.first) or call(words)
+        part.help_for(words.drop(1))
       end
 
       private
 
       def parts = self.class::PARTS.transform_values { |name| self.class.const_get(name) }
 
+      # @return [Command, nil] a part by its name
+      def part(name) = parts[name]&.new
+
+      # @return [Array<Class>] what the help shows
+      def listed = parts.values
+
       def define(parser)
-        parts.each_value { |one| parser.separator("  godwit #{one.usage}\n      #{one.summary}") }
+        listed.each { |one| parser.separator("  godwit #{one.usage}\n      #{one.summary}") }
         command = "#{self.class.usage.split.first} #{parts.keys.first}"
         parser.separator "\n`godwit #{command} --help` and so on list the options.\n\n"
       end

@@ -57,6 +57,13 @@ module Godwit
                "matrix" => :Matrix}.freeze
       require_relative "perf/measure"
       PARTS.each_key { |name| require_relative "perf/#{name}" }
+      require_relative "perf/tool"
+
+      private
+
+      # libzmq's tools are one class and one line of the help.
+      def part(name) = Tool::TOOLS.key?(name) ? Tool.new(name) : super
+      def listed = [*super, Tool]
     end
   end
 end

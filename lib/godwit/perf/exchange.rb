@@ -1,0 +1,122 @@
+# frozen_string_literal: true
+
+module Godwit
+  module Perf
+    # The exchanges of libzmq's perf tools: fixed numbers of messages of one size, without a
+    # warm-up. Each call has its own context, and returns when libzmq has sent all messages.
+    # @private
+    module Exchange
+      # A message has another size than the one that both ends were given.
+      class SizeError < ProtocolError; end
+
+      INPROC = "inproc://godwit-perf"
+      private_constant :INPROC
+
+      module_function
+
+      # Binds a REP that returns each request.
+      # @param endpoint [String]
+      # @param size [Integer] bytes of a message
+      # @param count [Integer] round trips
+      # @param frames [Boolean] whether messages are Frames, which Ruby does not copy
+      # @param options [Hash] socket options
+      # @return [nil]
+      # @raise [SizeError] when a message has another size
+      def echo(endpoint, size, count, frames: false, **options)
+        with(:REP, :bind, endpoint, options) do |rep|
+          count.times { rep.send(checked(frames ? rep.recv_frame : rep.recv, size)) }
+        end
+        nil
+      end
+
+      # Connects a REQ and sends each reply again.
+      # @param (see echo)
+      # @return [Float] seconds, connecting included
+      # @raise (see echo)
+      def round_trips(endpoint, size, count, frames: false, **options)
+        with(:REQ, :connect, endpoint, options) do |req|
+          message = ("3" * size).freeze
+          message = Frame.new(message) if frames
+          timed do
+            count.times do
+              req.send(message)
+              message = checked(frames ? req.recv_frame : req.recv, size)
+            end
+          end
+        end
+      end
+
+      # Binds a PULL.
+      # @param (see echo)
+      # @return [Float] seconds from the first message to the last
+      # @raise (see echo)
+      def receive(endpoint, size, count, **options)
+        with(:PULL, :bind, endpoint, options) do |pull|
+          checked(pull.recv, size)
+          timed { (count - 1).times { checked(pull.recv, size) } }
+        end
+      end
+
+      # Connects a PUSH.
+      # @param (see echo)
+      # @return [nil]
+      def push(endpoint, size, count, **options)
+        with(:PUSH, :connect, endpoint, options) do |push|
+          message = ("\0" * size).freeze
+          count.times { push.send(message) }
+        end
+        nil
+      end
+
+      # Both ends in this process: a thread has the other one.
+      # @param measured [Symbol] :round_trips or :receive
+      # @param partner [Symbol] :echo or :push
+      # @return [Float] seconds
+      def inproc(measured, partner, size, count)
+        Context.new do |context|
+          thread = Worker.new { run_partner(partner, size, count, context) }
+          public_send(measured, INPROC, size, count, context: context)
+        ensure
+          context.shutdown
+          thread&.join
+        end
+      end
+
+      def run_partner(partner, size, count, context)
+        public_send(partner, INPROC, size, count, context: context)
+      rescue ContextTerminatedError
+        nil # the measurement has ended with an exception
+      end
+
+      # Linger has no limit, unless an exception ends the exchange.
+      def with(type, method, endpoint, options, &block)
+        unless options[:context]
+          return Context.new do |own|
+            with(type, method, endpoint, {**options, context: own}, &block)
+          end
+        end
+        options[:context].exit_linger = 0
+        Godwit.const_get(type).public_send(method, endpoint, **options) do |socket|
+          done = yield(socket) || true
+        ensure
+          socket.linger = Context::BRIEF_LINGER unless done
+        end
+      end
+
+      def timed
+        start = now
+        yield
+        now - start
+      end
+
+      # A message of several frames is an Array.
+      def checked(message, size)
+        return message if !message.is_a?(Array) && message.bytesize == size
+        raise SizeError, "message of incorrect size received"
+      end
+
+      def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+      private_class_method :run_partner, :with, :timed, :checked, :now
+    end
+  end
+end
