@@ -39,42 +39,49 @@ module Godwit
     # no root is needed.
     # @return [String] folder of the unpacked source
     def fetch(package, folder)
-      File.write("#{folder}/sources.list", sources.join("\n") + "\n")
       %w[state/lists/partial cache/archives/partial source].each do |path|
         FileUtils.mkdir_p("#{folder}/#{path}")
       end
-      settings = {
-        "Dir::Etc::SourceList" => "#{folder}/sources.list", "Dir::Etc::SourceParts" => "/dev/null",
-        "Dir::State" => "#{folder}/state", "Dir::State::status" => "/var/lib/dpkg/status",
-        "Dir::Cache" => "#{folder}/cache", "APT::Sandbox::User" => Etc.getpwuid.name,
-        "Acquire::Languages" => "none", "Acquire::Retries" => "3"
-      }
-      options = settings.flat_map { |name, value| ["-o", "#{name}=#{value}"] }
+      own = options(
+        "Dir::State" => "#{folder}/state", "Dir::State::Lists" => "#{folder}/state/lists",
+        "Dir::State::status" => "/var/lib/dpkg/status", "Dir::Cache" => "#{folder}/cache",
+        "APT::Sandbox::User" => Etc.getpwuid.name, "Acquire::Languages" => "none",
+        "Acquire::Retries" => "3"
+      )
+      File.write("#{folder}/sources.list", sources(own).join("\n") + "\n")
+      options = own + options(
+        "Dir::Etc::SourceList" => "#{folder}/sources.list", "Dir::Etc::SourceParts" => "/dev/null"
+      )
       run("apt-get", "update", "-o", "APT::Update::Error-Mode=any", *options)
       run("apt-get", "source", package, *options, chdir: "#{folder}/source")
       Dir.glob("#{folder}/source/*/").first ||
         raise(Failure, "apt-get source #{package} left no source behind")
     end
 
-    # The places that the machine's own apt takes Debian's packages from.
+    def options(settings) = settings.flat_map { |name, value| ["-o", "#{name}=#{value}"] }
+
+    # The places that the machine's own apt takes Debian's packages from. A machine without package
+    # lists gets them in the separate folder.
     # @return [Array<String>] lines of a sources.list
-    def sources
+    def sources(own)
+      known = places
+      return known unless known.empty?
+      run("apt-get", "update", *own)
+      known = places(own)
+      known.empty? ? raise(Failure, "apt knows no package list of Debian's") : known
+    end
+
+    def places(options = [])
       keys = Dir.glob("/usr/share/keyrings/debian-archive-keyring.*").first
       format = "$(SITE)|$(RELEASE)|$(COMPONENT)|$(ORIGIN)"
-      lines =
-        run("apt-get", "indextargets", "--format", format, "Created-By: Packages").lines(
-          chomp: true
-        ).uniq
-      lines = lines.filter_map do |line|
+      lines = run(
+        "apt-get", "indextargets", "--format", format, *options, "Created-By: Packages"
+      ).lines(chomp: true).uniq
+      lines.filter_map do |line|
         site, release, component, origin = line.split("|")
         if origin == "Debian"
           "deb-src #{"[signed-by=#{keys}] " if keys}#{site} #{release} #{component}"
         end
-      end
-      if lines.empty?
-        raise(Failure, "apt knows no package list of Debian's: apt-get update first")
-      else
-        lines
       end
     end
 

@@ -83,7 +83,7 @@ module Godwit
         private
 
         def parser
-          super.tap { |it| it.banner = "usage: godwit perf #{@name} #{@form.arguments}" }
+          super.tap { |text| text.banner = "usage: godwit perf #{@name} #{@form.arguments}" }
         end
 
         def define(parser)
