@@ -1,0 +1,174 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "open3"
+require "godwit/cli"
+require_relative "../../rakelib/support/libzmq_perf"
+
+# `godwit perf local_lat` and its siblings, beside libzmq's own programs.
+class CLIPerfToolsTest < Godwit::TestCase
+  GODWIT = [*RUBY, *GEMS[true], "-W", "-Ilib", "exe/godwit", "perf"].freeze
+  HALF = "godwit: the latency is half of the round-trip time\n"
+  FIGURE = /\d+(?:\.\d{3})?(?= \[(?:us|msg|Mb))/
+
+  # @return [Array(Integer, String, String)] status, output, errors
+  def godwit(*words)
+    status = nil
+    out, err = capture_io { status = Godwit::CLI.run(["perf", *words.map(&:to_s)]) }
+    [status, out, err]
+  end
+
+  # Asked once: without a network it takes a while to say no.
+  def folder
+    @@folder ||= begin # standard:disable Style/ClassVars -- of this class alone
+      Godwit::LibzmqPerf.fetch
+    rescue Godwit::DebianSource::Failure => error
+      error
+    end
+    @@folder.is_a?(String) ? @@folder : skip("no perf tools of libzmq: #{@@folder.message}")
+  end
+
+  def start_c(name, *arguments) = start_command(["#{folder}/#{name}", *arguments.map(&:to_s)])
+  def start_godwit(name, *arguments) = start_command([*GODWIT, name, *arguments.map(&:to_s)])
+
+  # Over ipc: the client waits until the server has bound.
+  # @return [Array<Child::Result>] of the local and of the remote program
+  def exchange(local, remote, kind, *arguments)
+    endpoint = endpoint_for(:ipc_file)
+    children = [
+      send(:"start_#{local}", "local_#{kind}", endpoint, *arguments),
+      send(:"start_#{remote}", "remote_#{kind}", endpoint, *arguments)
+    ]
+    children.map { |child| assert_child(child.finish) }
+  end
+
+  def form(output) = output.gsub(FIGURE, "N")
+
+  Godwit::LibzmqPerf::PROGRAMS.each do |name|
+    test "the usage of #{name} is that of libzmq's program" do
+      original = start_c(name).finish
+      assert_equal 1, original.status.exitstatus
+      expected = [1, original.stdout, ""]
+      assert_equal expected, godwit(name)
+      assert_equal expected, godwit(name, *%w[tcp://:1 1 1 1 1])
+      assert_match(/\Ausage: #{name} </, original.stdout)
+    end
+  end
+
+  test "latency: all pairs of libzmq's and Godwit's programs print the same lines" do
+    outputs = [%i[c c], %i[godwit c], %i[c godwit], %i[godwit godwit]].map do |local, remote|
+      served, measured = exchange(local, remote, "lat", 100, 2_000)
+      assert_equal ["", "", (remote == :godwit) ? HALF : ""],
+        [served.stdout, served.stderr, measured.stderr]
+      form(measured.stdout)
+    end
+    assert_equal ["message size: 100 [B]\nroundtrip count: 2000\naverage latency: N [us]\n"],
+      outputs.uniq
+  end
+
+  [[], [1]].each do |curve|
+    test "throughput#{" with CURVE" if curve.any?}: all pairs print the same lines" do
+      skip "this libzmq has no CURVE" unless curve.empty? || Godwit.has?(:curve)
+      outputs = [%i[c c], %i[godwit c], %i[c godwit], %i[godwit godwit]].map do |local, remote|
+        measured, sent = exchange(local, remote, "thr", 100, 20_000, *curve)
+        assert_equal ["", "", ""], [measured.stderr, sent.stdout, sent.stderr]
+        form(measured.stdout)
+      end
+      assert_equal ["message size: 100 [B]\nmessage count: 20000\n" \
+        "mean throughput: N [msg/s]\nmean throughput: N [Mb/s]\n"], outputs.uniq
+    end
+  end
+
+  %w[inproc_lat inproc_thr].each do |name|
+    test "#{name} prints the lines of libzmq's program" do
+      original = assert_child(start_c(name, 10, 2_000).finish)
+      status, out, err = godwit(name, 10, 2_000)
+      assert_equal [0, form(original.stdout), (name == "inproc_lat") ? HALF : ""],
+        [status, form(out), err]
+    end
+  end
+
+  test "the figures agree with each other" do
+    _, out, = godwit("inproc_thr", 100, 50_000)
+    rate, megabits = out.scan(FIGURE).map { |text| Float(text) }
+    assert_in_delta rate * 100 * 8 / 1e6, megabits, 0.01
+  end
+
+  test "generate_csv.sh parses the output" do
+    line = File.read("#{folder}/generate_csv.sh")[/\| (grep -o .*?)\)"/, 1]
+    {"inproc_lat" => 3, "inproc_thr" => 4}.each do |name, cells|
+      csv, status = Open3.capture2("sh", "-c", line, stdin_data: godwit(name, 10, 500)[1])
+      assert_predicate status, :success?
+      assert_match(/\A10,500,(?:[\d.]+,){#{cells - 2}}\z/, csv)
+    end
+  end
+
+  test "the zerocopy tools send frames, and print what ffi-rzmq's examples print" do
+    served, measured = exchange(:godwit, :godwit, "lat_zerocopy", 70_000, 500)
+    assert_equal ["", "", HALF], [served.stdout, served.stderr, measured.stderr]
+    assert_equal "message size: 70000 [B]\nroundtrip count: 500\n" \
+      "throughput (msgs/s): N\nmean latency: N [us]\n",
+      form(measured.stdout).sub(/s\): \d+$/, "s): N")
+    %w[local_lat_zerocopy remote_lat_zerocopy].each do |name|
+      assert_equal [1, "usage: #{name} <connect-to> <message-size> <roundtrip-count>\n", ""],
+        godwit(name)
+    end
+  end
+
+  test "a message of incorrect size has status 1" do
+    %w[local_lat local_lat_zerocopy local_thr].each do |name|
+      endpoint = endpoint_for(:ipc_file)
+      local = start_godwit(name, endpoint, 10, 5)
+      open_socket((name == "local_thr") ? :PUSH : :REQ, linger: 0).connect(endpoint) << %w[12345 67890]
+      result = local.finish
+      assert_equal [1, "message of incorrect size received\n", ""],
+        [result.status.exitstatus, result.stdout, result.stderr]
+    end
+    %w[remote_lat remote_lat_zerocopy].each do |name|
+      rep = open_socket(:REP).bind(endpoint_for(:ipc))
+      in_thread { rep.serve { |message| message.to_s + "!" } }
+      assert_equal [1, "message of incorrect size received\n", ""],
+        godwit(name, rep.last_endpoint, 10, 5)
+    end
+  end
+
+  test "wrong values have status 1, and the message names them" do
+    {
+      %w[inproc_lat -1 5] => "-1",
+      %w[inproc_lat x 5] => '"x"',
+      %w[inproc_thr 1 0] => '"0"',
+      %w[local_thr tcp://:1 1 1 yes] => '"yes"',
+      %w[local_lat nowhere 1 1] => "nowhere",
+      %w[local_lat tcp://*:99999 1 1] => "99999",
+      %w[remote_lat tcp://*:1 1 1] => "tcp://*:1"
+    }.each do |words, says|
+      status, out, err = godwit(*words)
+      assert_equal [1, ""], [status, out], words.join(" ")
+      assert_includes err, says
+    end
+  end
+
+  test "an endpoint in use has status 1" do
+    used = open_socket(:REP).bind("tcp://127.0.0.1:*").last_endpoint
+    status, out, err = godwit("local_lat", used, 1, 1)
+    assert_equal [1, ""], [status, out]
+    assert_includes err, used
+  end
+
+  test "Ctrl-C ends a sender whose receiver does not read" do
+    endpoint = endpoint_for(:ipc_file)
+    pull = open_socket(:PULL, recv_hwm: 1).bind(endpoint)
+    sender = start_godwit("remote_thr", endpoint, 1_000, 100_000)
+    pull.recv # the sender has begun
+    result = sender.signal(:INT).finish
+    assert_equal [130, "", ""], [result.status.exitstatus, result.stdout, result.stderr]
+  end
+
+  test "help" do
+    assert_includes godwit("--help")[1], "local_lat|remote_lat"
+    status, out, = godwit("local_thr", "--help")
+    assert_equal 0, status
+    assert_includes out, "usage: godwit perf local_thr <bind-to> <message-size>"
+    assert_equal out, godwit("help", "local_thr")[1]
+  end
+end
