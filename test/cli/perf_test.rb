@@ -9,7 +9,7 @@ require "godwit/perf"
 
 # `godwit perf serve|lat|thr|load|matrix`.
 class CLIPerfTest < Godwit::TestCase
-  GODWIT = [RbConfig.ruby, "-W", "-Ilib", "exe/godwit"].freeze
+  GODWIT = [*RUBY, *GEMS[true], "-W", "-Ilib", "exe/godwit"].freeze
   MACHINE = /; godwit \d\S+, libzmq \d\S+, \w+ \d\S+, \d+ cores, \w+ \d+\.\d+$/
 
   # @return [Array(Integer, String, String)] status, output, errors

@@ -31,10 +31,11 @@ class CLIPerfToolsTest < Godwit::TestCase
   def start_c(name, *arguments) = start_command(["#{folder}/#{name}", *arguments.map(&:to_s)])
   def start_godwit(name, *arguments) = start_command([*GODWIT, name, *arguments.map(&:to_s)])
 
-  # Over ipc: the client waits until the server has bound.
+  # The client waits until the server has bound. Not over ipc, where libzmq drops messages when the
+  # sender ends while the receiver is at its high-water mark (zeromq/libzmq#4660).
   # @return [Array<Child::Result>] of the local and of the remote program
   def exchange(local, remote, kind, *arguments)
-    endpoint = endpoint_for(:ipc_file)
+    endpoint = "tcp://#{own_host}:7901"
     children = [
       send(:"start_#{local}", "local_#{kind}", endpoint, *arguments),
       send(:"start_#{remote}", "remote_#{kind}", endpoint, *arguments)
@@ -119,7 +120,8 @@ class CLIPerfToolsTest < Godwit::TestCase
     %w[local_lat local_lat_zerocopy local_thr].each do |name|
       endpoint = endpoint_for(:ipc_file)
       local = start_godwit(name, endpoint, 10, 5)
-      open_socket((name == "local_thr") ? :PUSH : :REQ, linger: 0).connect(endpoint) << %w[12345 67890]
+      type = (name == "local_thr") ? :PUSH : :REQ
+      open_socket(type, linger: 0).connect(endpoint) << %w[12345 67890]
       result = local.finish
       assert_equal [1, "message of incorrect size received\n", ""],
         [result.status.exitstatus, result.stdout, result.stderr]

@@ -36,7 +36,7 @@ class PerfHistogramTest < Godwit::TestCase
 
   DISTRIBUTIONS.each do |name, draw|
     test "percentiles of #{name} are within 0.1 % of the exact ones" do
-      random = Random.new(Minitest.seed || 1)
+      random = Random.new(Minitest.respond_to?(:seed) ? Minitest.seed.to_i : 1) # not with JRuby's
       values = Array.new(COUNT) { draw.call(random) }
       histogram = Histogram.new
       values.each { |value| histogram.record_ns(value) }
@@ -136,6 +136,7 @@ class PerfHistogramTest < Godwit::TestCase
   end
 
   test "its memory does not grow" do
+    not_on :jruby, "it does not tell an object's memory"
     require "objspace"
     histogram = Histogram.new
     size = -> { ObjectSpace.memsize_of(histogram.instance_variable_get(:@counts)) }

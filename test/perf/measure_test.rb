@@ -98,6 +98,9 @@ class PerfMeasureTest < Godwit::TestCase
   test "a server that is no echo is an error" do
     wrong = echo { |message| message.is_a?(String) ? "#{message}!" : message }
     assert_raises(Godwit::ProtocolError) { latency(wrong, count: 5) }
+    frames = echo { |message| [message, "more"] }
+    error = assert_raises(Godwit::ProtocolError) { latency(frames, size: 10, count: 5) }
+    assert_match(/it replied 10 \+ 4 bytes to 10/, error.message)
     assert_raises(Godwit::ProtocolError) { load(wrong, rate: 10_000, count: 5) }
     error =
       assert_raises(Godwit::ProtocolError) { throughput(echo { |message| message }, count: 5) }

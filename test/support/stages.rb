@@ -37,6 +37,7 @@ module Godwit
       lib/godwit/compat/ffi_rzmq.rb lib/godwit/compat/ffi_rzmq/** test/compat/ffi_rzmq/**
     ].freeze
     LOGGER = %w[lib/godwit/logger.rb lib/godwit/logger/** test/logger/**].freeze
+    PERF = %w[lib/godwit/perf.rb lib/godwit/perf/** lib/godwit/cli/perf/** test/perf/**].freeze
     SHELL = %w[lib/godwit/shell/** test/shell/**].freeze
     TIMED = %w[test/timing/** test/support/timed.rb].freeze
     DRAFT = %w[
@@ -70,10 +71,10 @@ module Godwit
       ),
       Stage.new(
         "jruby",
-        "on JRuby: the public API, a reader and a writer of logs, the compatibility layers' " \
-        "differences",
+        "on JRuby: the public API, a reader and a writer of logs, godwit perf, the compatibility " \
+        "layers' differences",
         files: "test/{conformance/**/*,auth/{cert,cert_store,zpl},logger/{reader,writer}," \
-          "jruby/*}_test.rb",
+          "cli/perf,jruby/*}_test.rb",
         jruby: true, transport: :any
       ),
       Stage.new(
@@ -96,7 +97,8 @@ module Godwit
         "native", "the C extension, and what ends a wait", files: "test/{native,waits}/**/*_test.rb"
       ),
       Stage.new(
-        "ffi", "the public API on the FFI backend", files: CONFORMANCE, env: FFI, transport: :any
+        "ffi", "the public API and godwit perf on the FFI backend",
+        files: "test/{conformance/**/*,cli/perf}_test.rb", env: FFI, transport: :any
       ),
       # A process each: both layers define ZMQ.
       Stage.new(
@@ -201,6 +203,14 @@ module Godwit
           "log_queue,old_writers,overflow,pipeline,reader,reading_process,sender,spool,threads," \
           "trap,wire,writer}_test.rb",
         full: LOGGER
+      ),
+      Stage.new(
+        "perf ffi", "Godwit::Perf and libzmq's perf tools on the FFI backend",
+        files: "test/{perf/**/*,cli/perf_tools}_test.rb", env: FFI, full: PERF
+      ),
+      Stage.new(
+        "perf jruby", "Godwit::Perf and libzmq's perf tools on JRuby",
+        files: "test/{perf/**/*,cli/perf_tools}_test.rb", jruby: true, full: PERF
       ),
       # Features that parallel threads, signals and waits can break; `rake jruby:logger` runs all
       # files.

@@ -91,9 +91,9 @@ module Godwit
         @req.send(@payload)
         reply = @req.recv
         after = now
-        return after if reply.bytesize == @payload.bytesize
-        raise ProtocolError, "#{@link.endpoint} is no echo: it replied #{reply.bytesize} bytes " \
-          "to #{@payload.bytesize}"
+        return after if reply.is_a?(String) && reply.bytesize == @payload.bytesize
+        raise ProtocolError, "#{@link.endpoint} is no echo: it replied " \
+          "#{[*reply].map(&:bytesize).join(" + ")} bytes to #{@payload.bytesize}"
       rescue TimeoutError
         yield if block_given?
         reconnect

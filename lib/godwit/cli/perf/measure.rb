@@ -99,8 +99,10 @@ module Godwit
         # @return [String] what the figures are, and of which machine
         def machine
           system = Etc.uname
+          # On JRuby :release is "unknown", and :version has the release.
+          release = system.values_at(:release, :version).filter_map { |text| text[/\A\d+\.\d+/] }
           "godwit #{VERSION}, libzmq #{Godwit.libzmq_version}, #{RUBY_ENGINE} #{RUBY_VERSION}, " \
-            "#{Etc.nprocessors} cores, #{system[:sysname]} #{system[:release][/\A\d+\.\d+/]}"
+            "#{Etc.nprocessors} cores, #{system[:sysname]} #{release.first}"
         end
 
         def header(row)
