@@ -4,7 +4,7 @@ require_relative "../../rakelib/support/jruby"
 
 module Bench
   # Finds and builds the programs that are compared. A kind is :c, :godwit, :pyzmq, :ffi_rzmq, or
-  # :rbczmq, Godwit's own layer; :semantic_logger; or one of those that only runtimes.rb compares:
+  # :rbczmq, Godwit's own layer; :semantic_logger; or one of those that runtimes.rb compares:
   # :godwit_ffi, :bare_ffi, and :godwit_jruby, :ffi_rzmq_jruby, :bare_ffi_jruby.
   module Programs
     PYTHON = "/usr/bin/python3"
@@ -30,7 +30,7 @@ module Bench
     # @param role [Symbol] :runtimes, :push, :pull, :inproc, :req, :rep, :busy, :frames_push,
     #   :frames_pull, :sockets, :proxy, :queue_push, :queue_pull, :logger, :log_calls, :log_writer,
     #   :log_reader, :log_fair, :log_slow, :log_broadcaster, :log_sub, :shell, :curve_push,
-    #   :curve_pull, :handshake_server, :handshake_client, :cert_store
+    #   :curve_pull, :handshake_server, :handshake_client, :cert_store, :perf
     # @param root [String] the checkout whose library a :godwit program loads
     # @return [Array<String>] the command, without its arguments
     def command(kind, role, root: ROOT)
