@@ -47,7 +47,10 @@ module Godwit
       end
 
       # Binds a PULL.
-      # @param (see echo)
+      # @param endpoint [String]
+      # @param size [Integer] bytes of a message
+      # @param count [Integer] messages
+      # @param options [Hash] socket options
       # @return [Float] seconds from the first message to the last
       # @raise (see echo)
       def receive(endpoint, size, count, **options)
@@ -58,7 +61,10 @@ module Godwit
       end
 
       # Connects a PUSH.
-      # @param (see echo)
+      # @param endpoint [String]
+      # @param size [Integer] bytes of a message
+      # @param count [Integer] messages
+      # @param options [Hash] socket options
       # @return [nil]
       def push(endpoint, size, count, **options)
         with(:PUSH, :connect, endpoint, options) do |push|
