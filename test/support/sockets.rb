@@ -16,6 +16,9 @@ module Godwit
       # Classes that make sockets and close them.
       OWNERS = /\AGodwit::(?:Logger|Auth\z|Perf::Server)/
 
+      # Several threads of a test may add at the same time, on JRuby in parallel.
+      OWNING = Mutex.new
+
       @serial = 0
       # Linger takes 5 s of it where a test's own close left a message unsent.
       @context_deadline = Waiters::HANG
@@ -82,7 +85,7 @@ module Godwit
 
       # Makes the harness close a socket or context that the test opened otherwise.
       def own(closable)
-        (@owned ||= []) << closable
+        OWNING.synchronize { (@owned ||= []) << closable }
         closable
       end
 
