@@ -59,8 +59,8 @@ module Godwit
           raise UsageError, "-f #{text(unit)}: one of #{Report::RATES.keys.join(", ")}"
         end
         parser.on("-v", "prints more")
-        parser.separator "\nWithout -s standard output carries the data: all lines go to standard " \
-          "error.\n\n"
+        parser.separator "\nWithout -s standard output carries the data: all lines go to " \
+          "standard error.\n\n"
       end
 
       def number_option(parser, name, about, range)

@@ -75,7 +75,7 @@ module Godwit
 
       def silent
         seconds = @settings[:silence]
-        error = TimeoutError.new("no datagram in #{seconds} s: the sender left, or its end was lost",
+        error = TimeoutError.new("no datagram in #{seconds} s: the sender left, or its end is lost",
           operation: :IO, endpoint: place)
         raise Ended.new(error, seconds)
       end

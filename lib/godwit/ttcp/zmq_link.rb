@@ -31,7 +31,8 @@ module Godwit
       def open
         return @socket.wait_readable unless @host
         @gone = Thread::Queue.new
-        @socket = PUSH.new(linger: 0, count_peers: true, ipv6: true, **buffer_size(:send_buffer_size))
+        @socket =
+          PUSH.new(linger: 0, count_peers: true, ipv6: true, **buffer_size(:send_buffer_size))
         @socket.on_event(:disconnected) { leave }
         @socket.connect("tcp://#{place}")
         @socket.wait_connected(timeout: @settings[:timeout])

@@ -27,8 +27,8 @@ module Godwit
         # @return [Array<String>] lines
         def summary(result)
           [bytes(result, result.seconds, "real seconds", "/sec +++"),
-            *(bytes(result, result.usage.cpu, "CPU seconds", "/cpu sec") if @verbose), calls(result),
-            usage(result.usage, result.seconds), *(address(result) if @verbose)]
+            *(bytes(result, result.usage.cpu, "CPU seconds", "/cpu sec") if @verbose),
+            calls(result), usage(result.usage, result.seconds), *(address(result) if @verbose)]
             .map { |line| "#{@tag}: #{line}" }
         end
 
@@ -70,6 +70,7 @@ module Godwit
           format("buffer address %#x", result.buffer_address) if result.buffer_address
         end
       end
+      private_constant :Report
     end
   end
 end

@@ -1,0 +1,236 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "digest"
+require "socket"
+require "godwit/cli"
+require "godwit/ttcp"
+require_relative "../../bench/support/bench"
+
+# `godwit ttcp` with itself, with a C ttcp (bench/c/ttcp.c), and with nc.
+class CLITtcpTest < Godwit::TestCase
+  GODWIT = [RbConfig.ruby, "-W", "-Ilib", "exe/godwit", "ttcp"].freeze
+  HERE = "127.0.0.1"
+  TAG = /ttcp-[rt]: /
+  COUNTS = /\d+maxrss \d+\+\d+pf \d+\+\d+csw/
+  BYTES = 100_000_000
+  PATIENCE = 20 # seconds
+  SUMMARY = /\A(?:#{TAG}buflen=.*\n)?
+    #{TAG}(?<bytes>\d+)\ bytes\ in\ \d+\.\d\d\ real\ seconds\ =\ \d+\.\d\d\ KB\/sec\ \+\+\+\n
+    #{TAG}\d+\ I\/O\ calls,\ msec\/call\ =\ \d+\.\d\d,\ calls\/sec\ =\ \d+\.\d\d\n
+    #{TAG}\d+\.\duser\ \d+\.\dsys\ [\d:]+real\ \d+%\ 0i\+0d\ #{COUNTS}\n\z/x
+
+  def setup
+    super
+    @port = TCPServer.open("::", 0) { |listener| listener.addr[1].to_s }
+  end
+
+  def c_ttcp = Bench::Programs.c("ttcp")
+
+  def receiver(*words, program: GODWIT)
+    start_command([*program, "-r", "-s", "-p", @port, *words]).wait_for(/^ttcp-r: buflen/)
+  end
+
+  def sender(*words, program: GODWIT, to: HERE)
+    start_command([*program, "-t", "-s", "-p", @port, *words, to])
+  end
+
+  # @return [Array(Integer, String, String)] status, output, errors
+  def ttcp(*words)
+    status = nil
+    out, err = capture_io { status = Godwit::CLI.run(["ttcp", *words]) }
+    [status, out, err]
+  end
+
+  def bytes(text) = Integer(text[/(\d+) bytes in/, 1])
+
+  def assert_summary(text)
+    assert_match SUMMARY, text
+    bytes(text)
+  end
+
+  # Both ends of `count` buffers.
+  def assert_transfer(from, to, count, length)
+    words = ["-n", count.to_s]
+    sent = assert_child(sender(*words, *from).finish)
+    received = assert_child(to.finish)
+    assert_equal [count * length] * 2,
+      [assert_summary(sent.stdout), assert_summary(received.stdout)]
+    assert_equal ["", ""], [sent.stderr, received.stderr]
+  end
+
+  test "TCP, IPv4 and IPv6, a name, and every option" do
+    assert_transfer([], receiver, 2048, 8192)
+    options = %w[-D -b 65536 -A 4096 -O 1 -l 1000]
+    received = receiver("-B", "-T", "-l", "1000", "-b", "65536")
+    sent = assert_child(sender("-n", "10", *options, to: "::1").finish).stdout
+    assert_equal "ttcp-t: buflen=1000, nbuf=10, align=4096/1, port=#{@port}, " \
+      "sockbufsize=65536  tcp  -> ::1\n", sent.lines.first
+    assert_equal [10_000, 10_000], [bytes(sent), bytes(assert_child(received.finish).stdout)]
+    received = receiver
+    assert_child(sender("-n", "1", to: "localhost").finish)
+    assert_equal 8192, bytes(assert_child(received.finish).stdout)
+  end
+
+  test "UDP: a mark begins, marks end, and neither is data" do
+    assert_transfer(%w[-u -l 1000], receiver("-u", "-l", "1000"), 10, 1000)
+  end
+
+  test "PUSH and PULL" do
+    assert_transfer(%w[--zmq -l 1000], receiver("--zmq"), 3000, 1000)
+  end
+
+  test "with a C ttcp at either end, over TCP and UDP" do
+    [[], %w[-u]].each do |transport|
+      words = [*transport, "-l", "1000"]
+      [[GODWIT, [c_ttcp]], [[c_ttcp], GODWIT]].each do |ours, theirs|
+        received = receiver(*words, program: ours)
+        sent = assert_child(sender(*words, "-n", "20", program: theirs).finish)
+        assert_equal [20_000, 20_000],
+          [bytes(sent.stdout), bytes(assert_child(received.finish).stdout)]
+      end
+    end
+  end
+
+  test "without -s 100 MB arrive as they were, with nc at either end and with itself" do
+    input = File.join(scratch_dir, "input")
+    output = File.join(scratch_dir, "output")
+    File.open("/dev/urandom", "rb") { |random| IO.copy_stream(random, input, BYTES) }
+    sum = Digest::SHA256.file(input)
+    ours = [GODWIT.join(" "), "-p", @port]
+    receives, sends = [*ours, "-r"].join(" "), [*ours, "-t", HERE].join(" ")
+    nc_receives, nc_sends = "nc -lvn #{@port}", "nc -N #{HERE} #{@port}"
+    [[receives, nc_sends], [nc_receives, sends], [receives, sends]].each do |receive, send|
+      waiting = start_command(["sh", "-c", "exec #{receive} 2>&1 >#{output}"])
+      waiting.wait_for(/buflen|Listening/)
+      sent = assert_child(start_command(["sh", "-c", "exec #{send} <#{input}"]).finish)
+      lines = [assert_child(waiting.finish).stdout, sent.stderr]
+      assert_equal sum, Digest::SHA256.file(output), "#{send} to #{receive}"
+      lines.grep(TAG) { |text| assert_equal BYTES, assert_summary(text) }
+      assert_empty sent.stdout
+    end
+  end
+
+  test "-f: bits and bytes, in powers of 1,024; -v prints more" do
+    {"k" => "Kbit", "m" => "Mbit", "g" => "Gbit", "K" => "KB", "M" => "MB", "G" => "GB"}
+      .each do |unit, name|
+      report = Godwit::CLI::Ttcp.const_get(:Report).new("ttcp-t", unit, true)
+      used = Godwit::TTCP::Usage.new(user: 1.0, system: 1.0, max_rss: 7, major_faults: 1,
+        minor_faults: 2, voluntary_switches: 3, involuntary_switches: 4)
+      result = Godwit::TTCP::Result.new(bytes: 1 << 30, seconds: 4.0, calls: 1024, usage: used)
+      rate = {"k" => 2.0**21, "m" => 2048, "g" => 2, "K" => 262_144, "M" => 256, "G" => 0.25}[unit]
+      assert_equal [
+        format("ttcp-t: 1073741824 bytes in 4.00 real seconds = %.2f %s/sec +++", rate, name),
+        format("ttcp-t: 1073741824 bytes in 2.00 CPU seconds = %.2f %s/cpu sec", rate * 2, name),
+        "ttcp-t: 1024 I/O calls, msec/call = 4.00, calls/sec = 256.00",
+        "ttcp-t: 1.0user 1.0sys 0:04real 50% 0i+0d 7maxrss 1+2pf 3+4csw"
+      ],
+        report.summary(result)
+    end
+    received = receiver("-v")
+    sent = assert_child(sender("-v", "-n", "5").finish).stdout
+    assert_match(%r{bytes in \d+\.\d\d CPU seconds = \d+\.\d\d KB/cpu sec$}, sent)
+    assert_match(/^ttcp-t: buffer address 0x\h+$/, sent)
+    assert_child(received.finish)
+  end
+
+  # A peer that reads a part.
+  def reading(peer)
+    socket = peer.accept
+    socket.read(100_000)
+    socket
+  end
+
+  test "Ctrl-C prints the summary so far" do
+    TCPServer.open(HERE, @port.to_i) do |peer|
+      sent = sender("-n", "1000000000")
+      socket = reading(peer)
+      result = sent.signal(:INT).finish
+      assert_equal 130, result.status.exitstatus
+      assert_operator assert_summary(result.stdout), :>=, 8192
+      socket.close
+    end
+  end
+
+  test "a peer that leaves early: the summary, and status 1" do
+    TCPServer.open(HERE, @port.to_i) do |peer|
+      sent = sender("-n", "1000000000")
+      reading(peer).close
+      result = sent.finish
+      assert_equal 1, result.status.exitstatus
+      assert_operator assert_summary(result.stdout), :>=, 8192
+      assert_includes ["Broken pipe", "Connection reset by peer"]
+        .map { |cause| "ttcp-t: IO: #{cause} (#{HERE}:#{@port})\n" }, result.stderr
+    end
+  end
+
+  test "UDP: silence ends a run, and does not count" do
+    receiver = Godwit::TTCP::Receiver.new(port: @port.to_i, udp: true, silence: 0.3)
+    socket = UDPSocket.new
+    socket.connect(HERE, @port.to_i)
+    %w[mark data! more!].each { |text| socket.send(text, 0) }
+    start = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+    found = receiver.run
+    elapsed = Process.clock_gettime(Process::CLOCK_MONOTONIC) - start
+    assert_equal [10, false], [found.bytes, found.complete?]
+    assert_match(/no datagram in 0.3 s/, found.error.message)
+    assert_operator found.seconds, :<=, elapsed - 0.3
+    assert_predicate found, :frozen?
+  ensure
+    socket&.close
+  end
+
+  test "results of the library are frozen" do
+    receiver = Godwit::TTCP::Receiver.new(port: @port.to_i)
+    received = in_thread { receiver.run }
+    sent = Godwit::TTCP.transmit(HERE, port: @port.to_i, length: 100, count: 7)
+    [sent, received.value].each do |result|
+      assert_equal [700, nil, true], [result.bytes, result.error, result.complete?]
+      assert_predicate result, :frozen?
+      assert_predicate result.usage, :frozen?
+    end
+    assert_equal 7, sent.calls
+    assert_raises(Godwit::StateError) { receiver.run }
+  end
+
+  test "no receiver, an unknown host" do
+    assert_equal [1, "ttcp-t: connect: Connection refused (#{HERE}:#{@port})\n"],
+      ttcp("-t", "-s", "-p", @port, HERE).values_at(0, 2)
+    status, _, err = ttcp("-t", "-s", "-p", @port, "nowhere.invalid")
+    assert_equal 1, status
+    assert_match(/\Attcp-t: nowhere\.invalid: /, err)
+  end
+
+  test "wrong command lines print the usage and the offending word" do
+    {
+      [] => "no direction",
+      %w[-t -r x] => "-t and -r",
+      %w[-t] => "no host",
+      %w[-t -l 0 x] => "-l 0",
+      %w[-t -n -1 x] => "-n -1",
+      %w[-t -p 70000 x] => "-p 70000",
+      %w[-t -f x x] => "-f x",
+      %w[-r -u] => "-u without -s",
+      %w[-r -s --zmq -d] => "-d with --zmq",
+      %w[-r host] => "host",
+      %w[-q] => "-q"
+    }.each do |words, says|
+      status, out, err = ttcp(*words)
+      assert_equal [2, ""], [status, out], words.join(" ")
+      assert_match(/\Attcp: .*#{Regexp.escape(says)}/, err)
+      assert_includes err, "usage: godwit ttcp -t"
+    end
+  end
+
+  test "a link named ttcp to the executable" do
+    link = File.join(scratch_dir, "ttcp")
+    File.symlink(File.expand_path("exe/godwit"), link)
+    program = [RbConfig.ruby, "-W", "-I", File.expand_path("lib"), link]
+    received = receiver(program: program)
+    assert_child(sender("-n", "3", program: program).finish)
+    assert_equal 3 * 8192, bytes(assert_child(received.finish).stdout)
+    wrong = start_command([*program, "-l", "0"]).finish
+    assert_equal 1, wrong.status.exitstatus
+    assert_includes wrong.stderr, "-l 0"
+  end
+end
