@@ -24,11 +24,16 @@ module Godwit
     autoload :ZMQLink, "godwit/ttcp/zmq_link"
     private_constant :Link, :TCPLink, :UDPLink, :ZMQLink
 
+    # C ttcp's port.
     PORT = 5001
-    LENGTH = 8192 # bytes of a buffer
-    COUNT = 2048 # buffers
-    SILENCE = 5 # seconds, over UDP
-    TIMEOUT = 5 # seconds, for a connection of ZeroMQ
+    # C ttcp's bytes of a buffer.
+    LENGTH = 8192
+    # C ttcp's buffers of a run.
+    COUNT = 2048
+    # Seconds without a datagram that end a run over UDP.
+    SILENCE = 5
+    # Seconds to wait for a connection of ZeroMQ.
+    TIMEOUT = 5
 
     # What one end measured. Frozen.
     #
