@@ -33,12 +33,16 @@ module Godwit
     private_constant :Agent, :Connection, :LatencyMeasurement, :LoadMeasurement,
       :MatrixMeasurement, :OwnServer, :Receiver, :ThroughputMeasurement
 
-    TIME = 10 # seconds
-    TIMEOUT = 5 # seconds
-    SIZE = 100 # bytes
-    MATRIX_SIZE = 5 # bytes
-    MATRIX_COUNT = 5_000 # round trips
-    private_constant :TIME, :TIMEOUT, :SIZE, :MATRIX_SIZE, :MATRIX_COUNT
+    # Bytes of a message.
+    SIZE = 100
+    # Seconds that a measurement takes.
+    TIME = 10
+    # Seconds to wait for a connection or an answer.
+    TIMEOUT = 5
+    # Bytes of a message in a matrix.
+    MATRIX_SIZE = 5
+    # Round trips of a pair in a matrix.
+    MATRIX_COUNT = 5_000
 
     class << self
       # Round trips, one after the other: the client is a REQ.

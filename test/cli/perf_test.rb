@@ -144,14 +144,26 @@ class CLIPerfTest < Godwit::TestCase
     end
   end
 
-  test "a server by itself, and its end" do
-    server = start_command([*GODWIT, "perf", "serve", "tcp://:*"])
-    endpoint = server.wait_for(/serves at tcp.*\n/).stdout[/tcp:\S+/]
-    assert_equal 0, godwit("lat", endpoint, "--count", 10).first
-    assert_equal 0, godwit("thr", endpoint, "--count", 10).first
-    assert_equal 0, godwit("load", endpoint, "--rate", "20k", "--count", 10).first
-    server.signal(:TERM)
-    assert_child server.finish
+  # @return [Array(ChildProcess, String)] a `perf serve`, and its endpoint
+  def serve(*options)
+    server = start_command([*GODWIT, "perf", "serve", "tcp://:*", *options])
+    [server, server.wait_for(/serves at tcp.*\n/).stdout[/tcp:\S+/]]
+  end
+
+  test "a server by itself, and its end: 130 at Ctrl-C, 0 at SIGTERM, as `log serve`" do
+    {INT: 130, TERM: 0}.each do |signal, status|
+      server, endpoint = serve
+      assert_equal 0, godwit("lat", endpoint, "--count", 10).first
+      assert_equal 0, godwit("thr", endpoint, "--count", 10).first
+      assert_equal 0, godwit("load", endpoint, "--rate", "20k", "--count", 10).first
+      result = server.signal(signal).finish
+      assert_equal [status, ""], [result.status.exitstatus, result.stderr]
+    end
+  end
+
+  test "an address in use has status 1" do
+    taken = open_socket(:REP).bind("tcp://127.0.0.1:*").last_endpoint
+    assert_equal [1, "", "godwit: #{taken} is in use\n"], godwit("serve", taken)
   end
 
   test "keys: the clients in a directory alone may measure" do
@@ -159,20 +171,8 @@ class CLIPerfTest < Godwit::TestCase
     Dir.mkdir(path("clients"))
     %w[server anna stranger].each { |name| Godwit::Cert.new(name).save(scratch_dir) }
     FileUtils.cp(path("anna.key"), path("clients"))
-    server =
-      start_command(
-        [
-          *GODWIT,
-          "perf",
-          "serve",
-          "tcp://:*",
-          "--keys",
-          path("server.key_secret"),
-          "--clients",
-          path("clients")
-        ]
-      )
-    endpoint = server.wait_for(/serves at tcp.*\n/).stdout[/tcp:\S+/]
+    server, endpoint =
+      serve("--keys", path("server.key_secret"), "--clients", path("clients"))
     known, unknown =
       %w[anna stranger].map do |name|
         ["--keys", path("#{name}.key_secret"), "--server-key", path("server.key")]
@@ -180,8 +180,7 @@ class CLIPerfTest < Godwit::TestCase
     %w[lat thr].each { |part| assert_equal 0, godwit(part, endpoint, "--count", 10, *known).first }
     status, _, err = godwit("lat", endpoint, "--count", 10, "--timeout", 1, *unknown)
     assert_equal [1, "godwit: no answer from #{endpoint} in 1 s\n"], [status, err]
-    server.signal(:INT)
-    assert_child server.finish
+    assert_child server.signal(:TERM).finish
   end
 
   # @return [String] the endpoint of an agent

@@ -8,6 +8,11 @@ module Godwit
     # in `define` and does its work in `call`, which takes the arguments that are no options and
     # returns the exit status. A command object runs once, in the main thread.
     class Command
+      # Units of sizes, and of counts and rates.
+      BINARY = {"" => 1, "k" => 1 << 10, "M" => 1 << 20, "G" => 1 << 30}.freeze
+      DECIMAL = {"" => 1, "k" => 1_000, "M" => 1_000_000}.freeze
+      private_constant :BINARY, :DECIMAL
+
       class << self
         # One line for `godwit help`; an argument sets it.
         # @param text [String, nil]
@@ -89,6 +94,13 @@ module Godwit
 
       def timeout_option(parser)
         seconds_option(parser, "--timeout", "ends after this time, with status #{EXIT[:timed_out]}")
+      end
+
+      # @param factors [Hash{String => Integer}] {BINARY} or {DECIMAL}
+      # @return [Integer, nil] nil: the text is no number of 0 or more with a known unit
+      def units(text, factors)
+        digits, unit = text.match(/\A(\d+)([a-zA-Z]?)\z/)&.captures
+        factors[unit]&.*(Integer(digits, 10)) if digits
       end
 
       def positive(number, option)

@@ -34,6 +34,15 @@ module Godwit
       class Part < Command
         include Keys
 
+        # (see Command#run)
+        def run(arguments, io: $stdout)
+          super
+        rescue Errno::EADDRINUSE => error
+          raise unless error.respond_to?(:endpoint)
+          warn "godwit: #{error.endpoint} is in use"
+          EXIT[:failed]
+        end
+
         private
 
         def endpoint(arguments)

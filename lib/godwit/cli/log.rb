@@ -11,18 +11,8 @@ module Godwit
 
       # What the four have in common.
       class Part < Family::Part
-        UNITS = {"" => 1, "k" => 1 << 10, "M" => 1 << 20, "G" => 1 << 30}.freeze
         ANSWER_TIMEOUT = 5 # seconds that an answer of `log serve` may take
-        private_constant :UNITS, :ANSWER_TIMEOUT
-
-        # (see Command#run)
-        def run(arguments, io: $stdout)
-          super
-        rescue Errno::EADDRINUSE => error
-          raise unless error.respond_to?(:endpoint)
-          warn "godwit: #{error.endpoint} is in use"
-          EXIT[:failed]
-        end
+        private_constant :ANSWER_TIMEOUT
 
         private
 
@@ -62,11 +52,8 @@ module Godwit
           end
         end
 
-        # @return [Integer, nil] nil: that is no size
-        def bytes(text)
-          digits, unit = text.match(/\A([1-9]\d*)([kMG]?)\z/)&.captures
-          Integer(digits, 10) * UNITS.fetch(unit) if digits
-        end
+        # @return [Integer, nil] nil: that is no size of 1 or more
+        def bytes(text) = units(text, BINARY)&.nonzero?
 
         # Prints with escaped control characters.
         def print_foreign(message)

@@ -11,14 +11,10 @@ module Godwit
 
       # What all parts have in common.
       class Part < Family::Part
-        BINARY = {"" => 1, "k" => 1 << 10, "M" => 1 << 20}.freeze
-        DECIMAL = {"" => 1, "k" => 1_000, "M" => 1_000_000}.freeze
-        private_constant :BINARY, :DECIMAL
-
         # (see Command#run)
         def run(arguments, io: $stdout)
           super
-        rescue Errno::EADDRINUSE, Errno::ETIMEDOUT => error
+        rescue Errno::ETIMEDOUT => error
           raise unless error.respond_to?(:endpoint)
           warn "godwit: #{error.message}"
           EXIT[:failed]
@@ -34,12 +30,6 @@ module Godwit
           found = units(text, DECIMAL)
           return found if found&.positive?
           wrong(text, "#{name} is 1 or more, such as 5000, 20k or 1M")
-        end
-
-        # @return [Integer, nil]
-        def units(text, factors)
-          digits, unit = text.match(/\A(\d+)([kM]?)\z/)&.captures
-          Integer(digits, 10) * factors.fetch(unit) if digits
         end
 
         def wrong(text, words) = raise(UsageError, "#{words}: got #{text.inspect}")

@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "../signals"
+
 module Godwit
   module CLI
     class Log
@@ -7,17 +9,23 @@ module Godwit
       # writes what was received before it ends.
       # @private
       class Service
-        SIGNALS = %w[INT TERM HUP].freeze
-
         def initialize(verbose)
           @verbose = verbose
-          @signals = Thread::Queue.new # a trap handler may push to it
         end
 
         # @yieldparam signals [Thread::Queue] an error in it ends the process
         # @yieldreturn [Array] the broadcaster, and its sink and receiver or nil
-        def run
-          before = SIGNALS.to_h { |name| [name, trap(name) { @signals << name }] }
+        # @return [Integer] exit status
+        def run(&build)
+          Signals.queued("INT", "TERM", "HUP") do |signals|
+            @signals = signals
+            serve(&build)
+          end
+        end
+
+        private
+
+        def serve
           @broadcaster, @file, @receiver = yield @signals
           watch if @verbose
           @broadcaster.start
@@ -25,13 +33,10 @@ module Godwit
           notify("READY=1")
           word = handle_signals
           return EXIT[:failed] unless finish
-          (word == "INT") ? EXIT[:interrupted] : EXIT[:ok]
+          Signals.status(word)
         ensure
           finish if @broadcaster && !word
-          before&.each { |name, handler| trap(name, handler || "DEFAULT") }
         end
-
-        private
 
         def handle_signals
           waiter = Thread.new do # the broadcaster ends by itself only after an error

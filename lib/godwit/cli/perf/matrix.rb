@@ -15,11 +15,13 @@ module Godwit
         private
 
         def define(parser)
-          parser.on("--count N", "round trips of each pair (5000)") do |text|
+          require "godwit/perf"
+          perf = Godwit::Perf
+          parser.on("--count N", "round trips of each pair (#{perf::MATRIX_COUNT})") do |text|
             count(text, "--count")
           end
-          parser.on("--size N", "bytes of a message (5)") { |text| size(text) }
-          above_zero_option(parser, "--timeout", "how long it waits for an answer (5)")
+          parser.on("--size N", "bytes of a message (#{perf::MATRIX_SIZE})") { |text| size(text) }
+          above_zero_option(parser, "--timeout", "how long it waits for an answer (#{perf::TIMEOUT})")
           parser.on("--label PAIR=TEXT", "sets the Connection of a pair: a-b=Fiber") do |text|
             label(text)
           end
@@ -49,7 +51,6 @@ module Godwit
           raise UsageError, "--json or --csv: give one of them" if options[:json] && options[:csv]
           hosts = hosts(arguments)
           check_labels(hosts.keys)
-          require "godwit/perf"
           print_head(hosts.keys)
           rows = measure(hosts)
           rows.any?(&:failed?) ? EXIT[:failed] : EXIT[:ok]

@@ -7,21 +7,22 @@ module Godwit
     class Perf
       # A part that measures and prints a row for each size.
       class Measure < Part
-        SIZES = [100].freeze # bytes
         PERCENTS = %w[50 90 99 99.9].freeze
-        private_constant :SIZES, :PERCENTS
+        private_constant :PERCENTS
 
         private
 
         def define(parser)
-          parser.on("--size LIST", "bytes of a message (100); several: 1,100,1k") do |list|
+          require "godwit/perf"
+          perf = Godwit::Perf
+          parser.on("--size LIST", "bytes of a message (#{perf::SIZE}); several: 1,100,1k") do |list|
             list.split(",", -1).map { |one| size(one) }
           end
-          above_zero_option(parser, "--time", "how long it measures each size (10)")
+          above_zero_option(parser, "--time", "how long it measures each size (#{perf::TIME})")
           parser.on("--count N", "how much it measures of each size, instead of a time") do |text|
             count(text, "--count")
           end
-          above_zero_option(parser, "--timeout", "how long it waits for an answer (5)")
+          above_zero_option(parser, "--timeout", "how long it waits for an answer (#{perf::TIMEOUT})")
           define_measurement(parser)
           define_output(parser)
           define_keys(parser, clients: false)
@@ -65,7 +66,6 @@ module Godwit
           no_arguments(arguments.drop(1))
           place = arguments.empty? ? nil : endpoint(arguments)
           check_options(place)
-          require "godwit/perf"
           report = reporter
           sizes.each { |size| report.row(measure(place, size: size, **settings)) }
           report.finish
@@ -83,13 +83,13 @@ module Godwit
         end
 
         def percents = options.fetch(:percentiles, PERCENTS)
-        def sizes = options.fetch(:size, SIZES)
+        def sizes = options.fetch(:size, [Godwit::Perf::SIZE])
         def settings = {**options.slice(:time, :count, :timeout), **client_security}
 
         def warn_of_timeouts(found)
           return if found.timeouts.zero?
           warn "godwit: #{Report.digits(found.timeouts)} without a reply in " \
-            "#{options.fetch(:timeout, 5)} s"
+            "#{options.fetch(:timeout, Godwit::Perf::TIMEOUT)} s"
         end
 
         def reporter

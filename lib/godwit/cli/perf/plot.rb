@@ -23,10 +23,11 @@ module Godwit
         def lines(io)
           return ["#{@title}: no samples"] if @histogram.count.zero?
           blocks = utf8?(io) ? BLOCKS : ASCII
-          unit = Report.unit(@histogram.max)
-          heights = values.map { |value| value / @histogram.max * HEIGHT }
+          top = values.last
+          unit = Report.unit(top)
+          heights = values.map { |value| value / top * HEIGHT }
           rows = HEIGHT.downto(1).map do |level|
-            label = Report.in_unit(@histogram.max * level / HEIGHT, unit).rjust(8)
+            label = Report.in_unit(top * level / HEIGHT, unit).rjust(8)
             "#{label} #{heights.map { |height| block(blocks, height - level + 1) }.join}".rstrip
           end
           ["#{@title}, #{unit}", *rows, axis]

@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "../signals"
+
 module Godwit
   module CLI
     class Perf
@@ -32,7 +34,6 @@ module Godwit
           check_access(place)
           require "godwit/perf"
           serve(Godwit::Perf::Server.new(place, **server_security, **agent))
-          EXIT[:ok]
         end
 
         # After server_security, which makes the Auth.
@@ -45,16 +46,17 @@ module Godwit
             "--clients DIR, or --insecure"
         end
 
+        # @return [Integer] exit status
         def serve(server)
-          ended = Thread::Queue.new
-          traps = %w[INT TERM].to_h { |name| [name, trap(name) { ended << name }] }
-          Thread.new { ended.pop && server.close }
-          io.puts "serves at #{server.last_endpoint}"
-          io.flush
-          server.run
+          Signals.queued("INT", "TERM") do |signals|
+            ending = Thread.new { signals.pop.tap { server.close } }
+            io.puts "serves at #{server.last_endpoint}"
+            io.flush
+            server.run
+            Signals.status(ending.value)
+          end
         ensure
-          ended&.close
-          traps&.each { |name, before| trap(name, before || "DEFAULT") }
+          server.close
         end
       end
     end
