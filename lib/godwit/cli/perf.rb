@@ -34,6 +34,11 @@ module Godwit
 
         def wrong(text, words) = raise(UsageError, "#{words}: got #{text.inspect}")
 
+        def define_timeout(parser)
+          about = "how long it waits for an answer (#{Godwit::Perf::TIMEOUT})"
+          above_zero_option(parser, "--timeout", about)
+        end
+
         def above_zero_option(parser, name, *text)
           parser.on("#{name} SECONDS", Float, *text) do |seconds|
             next seconds if seconds.positive? && seconds.finite?

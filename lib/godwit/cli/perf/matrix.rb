@@ -21,7 +21,7 @@ module Godwit
             count(text, "--count")
           end
           parser.on("--size N", "bytes of a message (#{perf::MATRIX_SIZE})") { |text| size(text) }
-          above_zero_option(parser, "--timeout", "how long it waits for an answer (#{perf::TIMEOUT})")
+          define_timeout(parser)
           parser.on("--label PAIR=TEXT", "sets the Connection of a pair: a-b=Fiber") do |text|
             label(text)
           end

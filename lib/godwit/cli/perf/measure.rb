@@ -15,14 +15,14 @@ module Godwit
         def define(parser)
           require "godwit/perf"
           perf = Godwit::Perf
-          parser.on("--size LIST", "bytes of a message (#{perf::SIZE}); several: 1,100,1k") do |list|
-            list.split(",", -1).map { |one| size(one) }
+          parser.on("--size LIST", "bytes of a message (#{perf::SIZE}); also 1,100,1k") do |text|
+            text.split(",", -1).map { |one| size(one) }
           end
           above_zero_option(parser, "--time", "how long it measures each size (#{perf::TIME})")
           parser.on("--count N", "how much it measures of each size, instead of a time") do |text|
             count(text, "--count")
           end
-          above_zero_option(parser, "--timeout", "how long it waits for an answer (#{perf::TIMEOUT})")
+          define_timeout(parser)
           define_measurement(parser)
           define_output(parser)
           define_keys(parser, clients: false)
