@@ -114,7 +114,7 @@ class CLITtcpTest < Godwit::TestCase
   test "-f: bits and bytes, in powers of 1,024; -v prints more" do
     {"k" => "Kbit", "m" => "Mbit", "g" => "Gbit", "K" => "KB", "M" => "MB", "G" => "GB"}
       .each do |unit, name|
-      report = Godwit::CLI::Ttcp.const_get(:Report).new("ttcp-t", unit, true)
+      report = Godwit::CLI.command("ttcp").const_get(:Report).new("ttcp-t", unit, true)
       used = Godwit::TTCP::Usage.new(user: 1.0, system: 1.0, max_rss: 7, major_faults: 1,
         minor_faults: 2, voluntary_switches: 3, involuntary_switches: 4)
       result = Godwit::TTCP::Result.new(bytes: 1 << 30, seconds: 4.0, calls: 1024, usage: used)

@@ -101,6 +101,13 @@ class PerfMatrixTest < Godwit::TestCase
     assert_nil agent.time_left
   end
 
+  test "a row that takes too long fails" do
+    link = Perf.const_get(:Link).new(agent, PATIENCE, {context: context})
+    endless = Perf.const_get(:LatencyMeasurement).new(link, 1, nil, 1 << 40, limit: 0.01)
+    error = assert_raises(Godwit::TimeoutError) { endless.run }
+    assert_match(/took more than 0.01 s/, error.message)
+  end
+
   test "an agent refuses sizes, counts and time-outs that are none" do
     one = agent
     command(one, do: "begin", run: "mine")

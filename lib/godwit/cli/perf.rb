@@ -34,6 +34,12 @@ module Godwit
 
         def wrong(text, words) = raise(UsageError, "#{words}: got #{text.inspect}")
 
+        def warn_of_timeouts(found)
+          return if found.timeouts.zero?
+          warn "godwit: #{Report.digits(found.timeouts)} without a reply in " \
+            "#{options.fetch(:timeout, Godwit::Perf::TIMEOUT)} s"
+        end
+
         def define_timeout(parser)
           about = "how long it waits for an answer (#{Godwit::Perf::TIMEOUT})"
           above_zero_option(parser, "--timeout", about)

@@ -99,6 +99,7 @@ module Godwit
           values = columns.transform_values { |value| value.call(row) }
           return io.puts(JSON.generate(values)) if options[:json]
           return io.puts(Report.csv(values.values)) if options[:csv]
+          warn_of_timeouts(row) unless row.failed?
           io.puts line(row.source, row.dest || "-", row.failed? ? [row.error] : cells(values))
         end
 

@@ -86,12 +86,6 @@ module Godwit
         def sizes = options.fetch(:size, [Godwit::Perf::SIZE])
         def settings = {**options.slice(:time, :count, :timeout), **client_security}
 
-        def warn_of_timeouts(found)
-          return if found.timeouts.zero?
-          warn "godwit: #{Report.digits(found.timeouts)} without a reply in " \
-            "#{options.fetch(:timeout, Godwit::Perf::TIMEOUT)} s"
-        end
-
         def reporter
           Report.new(io, columns, options) { |row| header(row) }
         end
