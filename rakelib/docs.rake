@@ -93,3 +93,11 @@ task :docs do
   puts "rake docs: #{YARD::Registry.all(:method).size} methods, all with a comment, " \
     "the #{methods.size} public ones with their tags"
 end
+
+namespace :docs do
+  desc "Run the commands whose sample output the pages show, and write it anew"
+  task samples: :compile do
+    require_relative "support/samples"
+    Godwit::Samples.write
+  end
+end
