@@ -3,8 +3,8 @@
 require "rbconfig"
 
 module Godwit
-  # The sample output in the pages: a block whose first line is `$ godwit …` or `$ ttcp …` holds what
-  # this command printed on this machine. The figures differ in each run.
+  # The sample output in the pages: a block whose first line is `$ godwit …` or `$ ttcp …` holds
+  # what this command printed on one machine. The figures differ in each run.
   class Samples
     PAGES = %w[docs/perf.md docs/ttcp.md].freeze
     BLOCK = /^```text\n\$ (?<command>(?:godwit|ttcp) .*)\n(?:.*\n)*?```$/
