@@ -77,7 +77,7 @@ class PerfMatrixTest < Godwit::TestCase
     assert_match(/is no `godwit perf serve`/, matrix({"a" => rep.last_endpoint}).first.error)
   end
 
-  test "an agent does one run at a time; its echo is open only during the run" do
+  test "an agent does one run at a time, and echoes meanwhile" do
     one = agent
     port = command(one, do: "begin", run: "mine")["port"]
     echo = "tcp://127.0.0.1:#{port}"
@@ -85,20 +85,22 @@ class PerfMatrixTest < Godwit::TestCase
     assert_equal port, command(one, do: "begin", run: "mine")["port"]
     assert_match(/is busy: it does one run at a time/, matrix({"a" => one}).first.error)
     assert_empty command(one, do: "end", run: "mine")
-    assert_raises(Errno::ECONNREFUSED) { TCPSocket.new("127.0.0.1", port).close }
     assert_whole %w[a], matrix({"a" => one})
     assert_match(/no such run/, command(one, do: "measure", run: "mine")["error"])
   end
 
-  test "a run without commands ends, and with it the echo" do
+  test "a run without commands ends; the echo is open only during a run" do
     agent = Perf.const_get(:Agent).new(HERE, {context: context}, nil)
     assert_nil agent.time_left
     agent.answer("do" => "begin", "run" => "mine")
+    echo = agent.instance_variable_get(:@echo) # libzmq frees its port a moment after its close
+    refute_predicate echo, :closed?
     assert_operator agent.time_left, :>, 60, "a row may take as long"
     later = Godwit.const_get(:Timeout).now + 1_000
     Godwit.const_get(:Timeout).stub(:now, later) { assert_equal 0, agent.time_left }
     agent.close
     assert_nil agent.time_left
+    assert_predicate echo, :closed?
   end
 
   test "a row that takes too long fails" do
