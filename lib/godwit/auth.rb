@@ -17,8 +17,8 @@ module Godwit
   #
   # **Answers**: 200, 400 (refused: libzmq's client never tries again) and 300 (the client
   # reconnects by itself). A client gets a 300 if a block raised, a block exceeded `timeout:`, no
-  # worker was free, or the Auth could not check the rule, such as an unreadable file. The Auth
-  # prints equal warnings at most once a second.
+  # worker was free, the Auth has no rules, or the Auth could not check the rule, such as an
+  # unreadable file. The Auth prints equal warnings at most once a second.
   #
   # **Threads**: any thread may call any method. Blocks run on threads of the Auth, at most
   # `workers:` at the same time. A block that hangs occupies its worker until the block ends.

@@ -118,6 +118,8 @@ class AuthTest < Godwit::TestCase
     waiting = in_thread { anna(rep).send("who am I?").recv(timeout: PATIENCE) }
     monitor = own(rep.monitor(:handshake_failed_no_detail))
     monitor.next_event(timeout: PATIENCE)
+    auth # without a rule
+    assert_equal 300, decision.status
     auth.curve(keys: {"anna" => @anna.public_key})
     assert_equal "anna", ended(waiting)
   end

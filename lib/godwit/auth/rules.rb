@@ -64,7 +64,10 @@ module Godwit
         mechanism = ask.request.mechanism
         kind = {"PLAIN" => :plain, "CURVE" => :curve}[mechanism]
         rule = kind && find(kind, domain)
-        rule ? rule.judge(ask) : Verdict.refuse("there is no rule for #{mechanism}")
+        return rule.judge(ask) if rule
+        # A client may come between `Auth.new` and the first rule. It must be able to return.
+        return Verdict.later("the Auth has no rules") if @kinds.each_value.all?(&:empty?)
+        Verdict.refuse("there is no rule for #{mechanism}")
       end
     end
     private_constant :Rules
