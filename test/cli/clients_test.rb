@@ -29,11 +29,7 @@ class CLIClientsTest < Godwit::TestCase
 
   def godwit(*words) = start_command([*GODWIT, *words.map(&:to_s)])
 
-  def here(*words)
-    status = nil
-    out, err = capture_io { status = Godwit::CLI.run(words.map(&:to_s)) }
-    [status, out, err]
-  end
+  def here(*words) = run_line(*words)
 
   # Options of a server, and of a client.
   def serving = ["--keys", path("server.key_secret"), "--clients", clients]

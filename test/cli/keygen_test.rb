@@ -10,12 +10,7 @@ class CLIKeygenTest < Godwit::TestCase
     skip "this libzmq has no CURVE" unless Godwit.has?(:curve)
   end
 
-  # @return [Array(Integer, String, String)] status, output, errors
-  def godwit(*words)
-    status = nil
-    out, err = capture_io { status = Godwit::CLI.run(words.map(&:to_s)) }
-    [status, out, err]
-  end
+  def godwit(*words) = run_line(*words)
 
   def path(name) = File.join(scratch_dir, name)
 

@@ -52,11 +52,7 @@ class CLILogServeTest < Godwit::TestCase
 
   def stop(child, signal = :TERM) = child.signal(signal).finish
 
-  def run_here(*arguments)
-    status = nil
-    out, err = capture_io { status = Godwit::CLI.run(["log", *arguments.map(&:to_s)]) }
-    [status, out, err]
-  end
+  def run_here(*arguments) = run_line("log", *arguments)
 
   test "records go to the file, to tail, and into the accounts" do
     child = serve("--file", file)

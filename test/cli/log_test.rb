@@ -31,12 +31,6 @@ class CLILogTest < Godwit::TestCase
   # In this process: a wrong command line needs no library.
   def run_here(*arguments) = run_line("log", *arguments)
 
-  def run_line(*words)
-    status = nil
-    out, err = capture_io { status = Godwit::CLI.run(words.map(&:to_s)) }
-    [status, out, err]
-  end
-
   test "tail shows send's text" do
     child = tail("--count", 1, "--format", "%<level>s %<host>s %<prog>s %{message}")
     result =

@@ -12,12 +12,7 @@ class CLIPerfTest < Godwit::TestCase
   GODWIT = [*RUBY, *GEMS[true], "-W", "-Ilib", "exe/godwit"].freeze
   MACHINE = /; godwit \d\S+, libzmq \d\S+, \w+ \d\S+, \d+ cores, \w+ \d+\.\d+$/
 
-  # @return [Array(Integer, String, String)] status, output, errors
-  def godwit(*words)
-    status = nil
-    out, err = capture_io { status = Godwit::CLI.run(["perf", *words.map(&:to_s)]) }
-    [status, out, err]
-  end
+  def godwit(*words) = run_line("perf", *words)
 
   # @return [Array<Array<String>>] cells of the lines below the first, which is the header
   def table(*words)

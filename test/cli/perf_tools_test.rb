@@ -11,12 +11,7 @@ class CLIPerfToolsTest < Godwit::TestCase
   HALF = "godwit: the latency is half of the round-trip time\n"
   FIGURE = /\d+(?:\.\d{3})?(?= \[(?:us|msg|Mb))/
 
-  # @return [Array(Integer, String, String)] status, output, errors
-  def godwit(*words)
-    status = nil
-    out, err = capture_io { status = Godwit::CLI.run(["perf", *words.map(&:to_s)]) }
-    [status, out, err]
-  end
+  def godwit(*words) = run_line("perf", *words)
 
   # Asked once: without a network it takes a while to say no.
   def folder

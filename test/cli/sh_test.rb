@@ -174,8 +174,7 @@ class CLIShTest < Godwit::TestCase
      ["pull", "tcp://:1", "--count", "0"] => "1 or more",
      ["push", "tcp://:1", "--", ""] => "command",
      ["pull", "tcp://:1", "--timeout", "-1"] => "0 or more"}.each do |arguments, says|
-      status = nil
-      out, err = capture_io { status = Godwit::CLI.run(["sh", *arguments]) }
+      status, out, err = run_line("sh", *arguments)
       assert_equal [2, ""], [status, out], arguments.inspect
       assert_includes err, says
     end

@@ -35,12 +35,7 @@ class CLITtcpTest < Godwit::TestCase
     start_command([*program, "-t", "-s", "-p", @port, *words, to])
   end
 
-  # @return [Array(Integer, String, String)] status, output, errors
-  def ttcp(*words)
-    status = nil
-    out, err = capture_io { status = Godwit::CLI.run(["ttcp", *words]) }
-    [status, out, err]
-  end
+  def ttcp(*words) = run_line("ttcp", *words)
 
   def bytes(text) = Integer(text[/(\d+) bytes in/, 1])
 

@@ -185,6 +185,14 @@ module Godwit
         child.finish
       end
 
+      # Runs the command `godwit` in this process. A test that calls it requires "godwit/cli".
+      # @return [Array(Integer, String, String)] status, output, errors
+      def run_line(*words)
+        status = nil
+        out, err = capture_io { status = Godwit::CLI.run(words.map(&:to_s)) }
+        [status, out, err]
+      end
+
       # Asserts that the child ended successfully, and shows its output if not.
       def assert_child(result)
         assert result.success?, result.to_s
