@@ -22,6 +22,24 @@ module Godwit
       File.join(cache, "godwit", name)
     end
 
+    # Keeps a folder of files in the cache: another process sees it whole, or not at all.
+    # @param name [String] in the cache
+    # @yieldparam folder [String] an empty folder for the build
+    # @yieldparam result [String] an empty folder for the files to keep
+    # @return [String] the folder in the cache
+    def keep(name)
+      goal = cache(name)
+      once(goal, -> { File.directory?(goal) }) do |folder|
+        unfinished = "#{goal}.#{Process.pid}"
+        FileUtils.mkdir_p(unfinished)
+        yield folder, unfinished
+        FileUtils.mv(unfinished, goal)
+      ensure
+        FileUtils.rm_rf(unfinished)
+      end
+      goal
+    end
+
     # Runs a build step once. Of two concurrent builders the later finds the work done.
     # @param goal [String] its folder in the cache
     # @param done [Proc] whether the result exists

@@ -16,19 +16,12 @@ module Godwit
     # @raise [DebianSource::Failure] no network, no compiler
     def fetch
       version = DebianSource.run("pkg-config", "--modversion", "libzmq").strip
-      goal = DebianSource.cache("libzmq-perf-#{version}")
-      DebianSource.once(goal, -> { File.directory?(goal) }) do |folder|
+      DebianSource.keep("libzmq-perf-#{version}") do |folder, result|
         perf = "#{DebianSource.fetch("zeromq3", folder)}/perf"
         FileUtils.touch("#{perf}/platform.hpp")
         PROGRAMS.each { |name| compile(name, perf) }
-        unfinished = "#{goal}.#{Process.pid}"
-        FileUtils.mkdir_p(unfinished)
-        FileUtils.cp([*PROGRAMS, "generate_csv.sh"].map { |name| "#{perf}/#{name}" }, unfinished)
-        FileUtils.mv(unfinished, goal)
-      ensure
-        FileUtils.rm_rf(unfinished) if unfinished
+        FileUtils.cp([*PROGRAMS, "generate_csv.sh"].map { |name| "#{perf}/#{name}" }, result)
       end
-      goal
     end
 
     def compile(name, folder)

@@ -16,19 +16,13 @@ module Godwit
     # @return [String] folder that holds {FILES}
     # @raise [DebianSource::Failure] no network; a Ruby that Debian has not packaged
     def fetch
-      goal = DebianSource.cache("ruby-logger-tests-#{RELEASE}")
-      DebianSource.once(goal, -> { File.directory?(goal) }) do |folder|
+      DebianSource.keep("ruby-logger-tests-#{RELEASE}") do |folder, result|
         source = DebianSource.fetch("ruby#{RELEASE}", folder)
-        unfinished = "#{goal}.#{Process.pid}"
         FILES.each do |name|
-          FileUtils.mkdir_p(File.dirname("#{unfinished}/#{name}"))
-          FileUtils.cp_r("#{source}/#{name}", "#{unfinished}/#{name}")
+          FileUtils.mkdir_p(File.dirname("#{result}/#{name}"))
+          FileUtils.cp_r("#{source}/#{name}", "#{result}/#{name}")
         end
-        FileUtils.mv(unfinished, goal)
-      ensure
-        FileUtils.rm_rf(unfinished) if unfinished
       end
-      goal
     end
   end
 end
