@@ -40,6 +40,16 @@ module Godwit
             "#{options.fetch(:timeout, Godwit::Perf::TIMEOUT)} s"
         end
 
+        def define_formats(parser)
+          parser.on("--json", "one JSON object a row, with seconds")
+          parser.on("--csv", "comma-separated values, with seconds")
+        end
+
+        def one_of(*names)
+          return unless names.all? { |name| options[name] }
+          raise UsageError, "--#{names.join(" or --")}: give one of them"
+        end
+
         def define_timeout(parser)
           about = "how long it waits for an answer (#{Godwit::Perf::TIMEOUT})"
           above_zero_option(parser, "--timeout", about)

@@ -13,6 +13,8 @@ module Godwit
       DOMAIN = "godwit-perf-run" # where the client key of the run may connect
       COMMANDS = {"begin" => :begin_run, "measure" => :measure, "measured" => :measured,
                   "end" => :end_run}.freeze
+      # What the answer has of a {Latency}, beside its histogram.
+      FIGURES = %i[seconds connect_seconds warmup timeouts].freeze
       private_constant :LEASE, :ROW, :DOMAIN
 
       # @param endpoint [String] of the echo, with a wildcard port
@@ -88,7 +90,7 @@ module Godwit
         link = Link.new(endpoint, [timeout, ROW].min, {context: context, **security(values)})
         latency = LatencyMeasurement.new(link, size, nil, count, limit: ROW).run
         {"connection" => Connection.to(endpoint), "histogram" => latency.histogram.to_h,
-         **%i[seconds connect_seconds warmup timeouts].to_h { |name| [name.to_s, latency[name]] }}
+         **FIGURES.to_h { |name| [name.to_s, latency[name]] }}
       rescue => error
         {"error" => error.message}
       end

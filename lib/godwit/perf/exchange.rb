@@ -110,9 +110,9 @@ module Godwit
       end
 
       def timed
-        start = now
+        start = Timeout.now
         yield
-        now - start
+        Timeout.now - start
       end
 
       # A message of several frames is an Array.
@@ -121,8 +121,7 @@ module Godwit
         raise SizeError, "message of incorrect size received"
       end
 
-      def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
-      private_class_method :run_partner, :with, :timed, :checked, :now
+      private_class_method :run_partner, :with, :timed, :checked
     end
   end
 end

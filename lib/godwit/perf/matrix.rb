@@ -87,10 +87,9 @@ module Godwit
         found = ask(source, dest)
         error = found["error"]
         return report(source: source, dest: dest, error: error) if error
-        report(source: source, dest: dest, histogram: Histogram.from_h(found["histogram"]).freeze,
-          **%i[connection seconds connect_seconds warmup timeouts].to_h do |name|
-            [name, found[name.to_s]]
-          end)
+        report(source: source, dest: dest, connection: found["connection"],
+          histogram: Histogram.from_h(found["histogram"]).freeze,
+          **Agent::FIGURES.to_h { |name| [name, found[name.to_s]] })
       end
 
       # @return [Hash] what the source measured

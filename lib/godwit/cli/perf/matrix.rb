@@ -25,8 +25,7 @@ module Godwit
           parser.on("--label PAIR=TEXT", "sets the Connection of a pair: a-b=Fiber") do |text|
             label(text)
           end
-          parser.on("--json", "one JSON object a row, with seconds")
-          parser.on("--csv", "comma-separated values, with seconds")
+          define_formats(parser)
           define_keys(parser, clients: false)
           parser.separator <<~TEXT
 
@@ -48,7 +47,7 @@ module Godwit
         def labels = @labels ||= {}
 
         def call(arguments)
-          raise UsageError, "--json or --csv: give one of them" if options[:json] && options[:csv]
+          one_of(:json, :csv)
           hosts = hosts(arguments)
           check_labels(hosts.keys)
           print_head(hosts.keys)

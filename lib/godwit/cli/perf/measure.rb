@@ -42,8 +42,7 @@ module Godwit
 
         def define_output(parser)
           define_latencies(parser) if latencies?
-          parser.on("--json", "one JSON object a row, with seconds")
-          parser.on("--csv", "comma-separated values, with seconds")
+          define_formats(parser)
         end
 
         def define_latencies(parser)
@@ -73,10 +72,8 @@ module Godwit
         end
 
         def check_options(place)
-          [%i[time count], %i[json csv]].each do |names|
-            next unless names.all? { |name| options[name] }
-            raise UsageError, "--#{names.join(" or --")}: give one of them"
-          end
+          one_of(:time, :count)
+          one_of(:json, :csv)
           raise UsageError, "--hgrm takes one --size" if options[:hgrm] && sizes.size > 1
           return if place || !(options[:keys] || options[:server_key])
           raise UsageError, "--keys and --server-key need ENDPOINT"
