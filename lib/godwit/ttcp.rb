@@ -34,6 +34,8 @@ module Godwit
     SILENCE = 5
     # Seconds to wait for a connection of ZeroMQ.
     TIMEOUT = 5
+    # Seconds; C ttcp takes shorter times for this one.
+    SHORTEST = 0.001
 
     # What one end measured. Frozen.
     #
@@ -56,10 +58,6 @@ module Godwit
       # @return [Boolean] whether the run came to its end
       def complete? = error.nil?
     end
-
-    # C ttcp takes times of 0 for a millisecond.
-    SHORTEST = 0.001
-    private_constant :SHORTEST
 
     module_function
 

@@ -9,17 +9,13 @@ module Godwit
 
       require_relative "ttcp/report"
 
-      # C ttcp's defaults.
-      PORT = 5001
-      LENGTH = 8192
-      COUNT = 2048
-      ALIGN = 16_384
+      ALIGN = 16_384 # C ttcp's default
       PORTS = 1..65_535
       # Keywords of the library by option, for both directions and for each.
       KEYWORDS = {l: :length, p: :port, u: :udp, b: :socket_buffer, d: :debug, zmq: :zmq}.freeze
       TRANSMIT = {n: :count, D: :nodelay}.freeze
       RECEIVE = {B: :full_blocks, T: :touch}.freeze
-      private_constant :PORT, :LENGTH, :COUNT, :ALIGN, :PORTS, :KEYWORDS, :TRANSMIT, :RECEIVE
+      private_constant :ALIGN, :PORTS, :KEYWORDS, :TRANSMIT, :RECEIVE
 
       # @param wrong [Integer] status of a wrong command line
       def initialize(wrong: EXIT[:usage])
@@ -38,15 +34,17 @@ module Godwit
       private
 
       def define(parser)
+        require "godwit/ttcp"
+        ttcp = Godwit::TTCP
         parser.on("-t", "transmits to HOST")
         parser.on("-r", "receives, from one sender")
         parser.on("-s", "sends a pattern, or discards what comes, instead of standard input and " \
           "output")
         parser.on("-u", "UDP instead of TCP; needs -s")
         parser.on("--zmq", "PUSH and PULL of ZeroMQ instead of TCP, at both ends")
-        number_option(parser, "-l", "bytes of a buffer (#{LENGTH})", 1..)
-        number_option(parser, "-n", "buffers to send with -t -s (#{COUNT})", 1..)
-        number_option(parser, "-p", "port (#{PORT})", PORTS)
+        number_option(parser, "-l", "bytes of a buffer (#{ttcp::LENGTH})", 1..)
+        number_option(parser, "-n", "buffers to send with -t -s (#{ttcp::COUNT})", 1..)
+        number_option(parser, "-p", "port (#{ttcp::PORT})", PORTS)
         parser.on("-D", "sets TCP_NODELAY, with -t")
         parser.on("-B", "reads until a buffer is full, with -r")
         parser.on("-T", "looks at each byte, with -r")
@@ -74,7 +72,6 @@ module Godwit
 
       def call(arguments)
         check(arguments)
-        require "godwit/ttcp"
         @tag = options[:t] ? "ttcp-t" : "ttcp-r"
         @lines = options[:s] ? io : $stderr
         transfer(arguments.first)
@@ -139,7 +136,7 @@ module Godwit
       end
 
       def header(measurement, host)
-        buffers = "buflen=#{measurement.length}, nbuf=#{options.fetch(:n, COUNT)}"
+        buffers = "buflen=#{measurement.length}, nbuf=#{options.fetch(:n, Godwit::TTCP::COUNT)}"
         align = "align=#{options.fetch(:A, ALIGN)}/#{options.fetch(:O, 0)}"
         size = ", sockbufsize=#{options[:b]}" if options[:b]
         transport = (%i[u zmq] & options.keys).first

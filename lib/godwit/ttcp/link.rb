@@ -20,7 +20,7 @@ module Godwit
         end
       end
 
-      SHORTEST = 1 # bytes of a buffer
+      MIN_LENGTH = 1 # bytes of a buffer
       # How the network reports that the peer left.
       LEFT = [Errno::EPIPE, Errno::ECONNRESET, Errno::ECONNREFUSED, Errno::ETIMEDOUT].freeze
 

@@ -68,7 +68,7 @@ module Godwit
       end
 
       def prepare(link_class, length, **settings)
-        @length = [length, link_class::SHORTEST].max
+        @length = [length, link_class::MIN_LENGTH].max
         @link = link_class.new(length: @length, **settings)
         @bytes = 0
       end

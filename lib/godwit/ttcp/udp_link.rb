@@ -9,7 +9,7 @@ module Godwit
     class UDPLink < Link
       MARK = "ttcp" # 4 bytes; data has more
       ENDS = 5
-      SHORTEST = MARK.bytesize + 1
+      MIN_LENGTH = MARK.bytesize + 1
       FULL = 0.018 # seconds that C ttcp waits when the network's queue is full
       private_constant :MARK, :ENDS, :FULL
 

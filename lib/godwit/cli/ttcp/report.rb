@@ -10,9 +10,8 @@ module Godwit
           "k" => ["Kbit", 1 << 7], "m" => ["Mbit", 1 << 17], "g" => ["Gbit", 1 << 27],
           "K" => ["KB", 1 << 10], "M" => ["MB", 1 << 20], "G" => ["GB", 1 << 30]
         }.freeze
-        SHORTEST = 0.001 # seconds; C ttcp takes shorter times for this one
         CALL = 1024 # C ttcp's milliseconds of a second, in msec/call
-        private_constant :SHORTEST, :CALL
+        private_constant :CALL
 
         # @param tag [String] "ttcp-t" or "ttcp-r"
         # @param rate [String] of {RATES}
@@ -35,14 +34,14 @@ module Godwit
         private
 
         def bytes(result, seconds, unit, per)
-          seconds = [seconds, SHORTEST].max
+          seconds = [seconds, TTCP::SHORTEST].max
           format("%d bytes in %.2f %s = %.2f %s%s", result.bytes, seconds, unit,
             result.bytes / seconds / @divisor, @unit, per)
         end
 
         def calls(result)
           count = result.calls
-          seconds = [result.seconds, SHORTEST].max
+          seconds = [result.seconds, TTCP::SHORTEST].max
           each = count.zero? ? 0 : CALL * seconds / count
           format("%d I/O calls, msec/call = %.2f, calls/sec = %.2f", count, each, count / seconds)
         end
