@@ -38,18 +38,21 @@ def ratio(results, label, key)
   results[label][key].median / results[C][key].median if results.key?(label) && results.key?(C)
 end
 
+def share(ratio) = ratio ? format("%.2f", ratio) : "-"
+
 def row(results, label)
   figures = results[label]
   [
     label, *%i[p50 p99].map { |key| format("%.1f", figures[key].median) },
     "#{format("%.1f", figures[:p50].least)} to #{format("%.1f", figures[:p50].most)}",
-    *%i[p50 p99].map { |key| ratio(results, label, key)&.then { |value| format("%.2f", value) } || "-" }
+    *%i[p50 p99].map { |key| share(ratio(results, label, key)) }
   ]
 end
 
 Bench.section("perf", "godwit perf: its round trips beside those of a client in C") do |section|
   section.text <<~MARKDOWN
-    #{Bench.runs(RUNS)} alternating runs of #{COUNT} round trips of #{SIZE} B over tcp, after #{WARM_UP} more to warm up. All clients measure the same server, a REP in C. Each is a
+    #{Bench.runs(RUNS)} alternating runs of #{COUNT} round trips of #{SIZE} B over tcp,
+    after #{WARM_UP} more to warm up. All clients measure the same server, a REP in C. Each is a
     process of its own. Godwit's clients are the command `godwit perf lat --count #{COUNT}`.
   MARKDOWN
   contest = Bench::Contest.new("perf")

@@ -47,8 +47,8 @@ end
 
 Bench.section("ttcp", "ttcp: TCP, libzmq and Godwit side by side") do |section|
   section.text <<~MARKDOWN
-    #{Bench.runs(RUNS)} alternating runs of #{COUNT} buffers of #{LENGTH} B over loopback, measured at the receiver. The C ttcp is the one of the tests
-    (bench/c/ttcp.c).
+    #{Bench.runs(RUNS)} alternating runs of #{COUNT} buffers of #{LENGTH} B over loopback, measured
+    at the receiver. The C ttcp is the one of the tests (bench/c/ttcp.c).
   MARKDOWN
   contest = Bench::Contest.new("ttcp")
   contest.add(C, :c) { run_ttcp([Bench::Programs.c("ttcp")]) }

@@ -99,7 +99,7 @@ module Demo
       Actor.new(*command).tap { |actor| @actors << actor }
     end
 
-    def say(*texts) = texts.each { |text| puts(text.empty? ? "" : text.lines.map { |line| "   #{line}" }) }
+    def say(text) = puts(text.lines.map { |line| "   #{line}" })
 
     def clear = @actors.reverse_each(&:stop)
   end
@@ -182,7 +182,7 @@ module Demo
       stage.say reader.finish.lines.drop(1).join
     end,
 
-    "Measuring: the latencies between two agents, and a server that stops for half a second" => lambda do |stage|
+    "Measuring: a matrix of two agents, and a server that stops for half a second" => lambda do |stage|
       hosts = %w[web1 web2].map do |name|
         agent = stage.godwit("perf", "serve", "tcp://:*", "--agent")
         "#{name}=#{agent.wait_for(/serves at (\S+)/)[1]}"
@@ -191,7 +191,8 @@ module Demo
       stage.say stage.godwit("perf", "matrix", *hosts).finish
       server = stage.example("stalling_server", "tcp://127.0.0.1:*", 2.5)
       endpoint = server.wait_for(/^ready at (\S+)$/)[1]
-      stage.say "", "godwit perf load #{endpoint} --rate 2k --time 4 --plot; examples/stalling_server.rb replies"
+      puts
+      stage.say "examples/stalling_server.rb; godwit perf load #{endpoint} --rate 2k --time 4 --plot"
       stage.say stage.godwit("perf", "load", endpoint, "--rate", "2k", "--time", 4, "--plot").finish
     end,
 

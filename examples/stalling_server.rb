@@ -1,7 +1,8 @@
 # frozen_string_literal: true
 
-# Echoes each message, and stops once for half a second: ruby -Ilib examples/stalling_server.rb [ENDPOINT [SECONDS]]
-# It stops so many seconds (3) after the first message. `godwit perf load ENDPOINT --rate 2k --plot` shows the stall.
+# Echoes each message, and stops once for half a second, SECONDS (3) after the first message:
+#   ruby -Ilib examples/stalling_server.rb [ENDPOINT [SECONDS]]
+# `godwit perf load ENDPOINT --rate 2k --plot` shows the stall.
 require "godwit"
 
 rep = Godwit::REP.bind(ARGV.fetch(0, "tcp://127.0.0.1:5555"))

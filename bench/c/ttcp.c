@@ -1,5 +1,5 @@
-/* The parts of C ttcp that the tests and the benchmark need: ttcp -t|-r [-s] [-u] [-l N] [-n N] [-p N] [HOST].
- * Its lines go to standard output with -s, else to standard error, as those of ttcp do. */
+/* The parts of C ttcp that the tests and the benchmark need:
+ * ttcp -t|-r [-s] [-u] [-l N] [-n N] [-p N] [HOST]. Its lines go to standard output with -s, else to standard error, as those of ttcp do. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netdb.h>
@@ -27,7 +27,8 @@ static double now(void) {
 }
 
 static struct addrinfo *resolve(const char *host) {
-    struct addrinfo hints = {.ai_flags = host ? 0 : AI_PASSIVE, .ai_family = host ? AF_UNSPEC : AF_INET6,
+    struct addrinfo hints = {.ai_flags = host ? 0 : AI_PASSIVE,
+                             .ai_family = host ? AF_UNSPEC : AF_INET6,
                              .ai_socktype = udp ? SOCK_DGRAM : SOCK_STREAM};
     struct addrinfo *found;
     if (getaddrinfo(host, port, &hints, &found)) fail("getaddrinfo");
@@ -116,8 +117,9 @@ int main(int argc, char **argv) {
     double seconds = now() - start;
     FILE *out = sink ? stdout : stderr;
     const char *tag = transmit ? "ttcp-t" : "ttcp-r";
-    fprintf(out, "%s: %ld bytes in %.2f real seconds = %.2f KB/sec +++\n", tag, bytes, seconds, bytes / seconds / 1024);
-    fprintf(out, "%s: %ld I/O calls, msec/call = %.2f, calls/sec = %.2f\n", tag, calls, 1024 * seconds / calls,
-            calls / seconds);
+    fprintf(out, "%s: %ld bytes in %.2f real seconds = %.2f KB/sec +++\n", tag, bytes, seconds,
+            bytes / seconds / 1024);
+    fprintf(out, "%s: %ld I/O calls, msec/call = %.2f, calls/sec = %.2f\n", tag, calls,
+            1024 * seconds / calls, calls / seconds);
     return 0;
 }
