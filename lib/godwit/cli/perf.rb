@@ -7,7 +7,7 @@ module Godwit
     # `godwit perf`: measures a link.
     class Perf < Family
       summary "Measures the latency, the throughput and the open-loop load of a link."
-      usage "perf serve|lat|thr|load [ENDPOINT] [options]"
+      usage "perf serve|lat|thr|load|matrix [ENDPOINT] [options]"
 
       # What all parts have in common.
       class Part < Family::Part
