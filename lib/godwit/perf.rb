@@ -43,11 +43,13 @@ module Godwit
     MATRIX_SIZE = 5
     # Round trips of a pair in a matrix.
     MATRIX_COUNT = 5_000
+    # The most bytes of a message.
+    MAX_SIZE = 64 << 20
 
     class << self
       # Round trips, one after the other: the client is a REQ.
       # @param endpoint [String, nil] of the server; nil: one of its own on loopback
-      # @param size [Integer] bytes of a message, 0 or more
+      # @param size [Integer] bytes of a message, 0 to {MAX_SIZE}
       # @param time [Numeric] seconds to measure
       # @param count [Integer, nil] round trips to measure, instead of a time
       # @param timeout [Numeric] seconds to wait for a connection or a reply; a request without a
@@ -55,7 +57,7 @@ module Godwit
       # @param options [Hash] socket options, as {Socket#initialize} (`curve:`, `context:`…)
       # @return [Latency]
       # @raise [TimeoutError] when the server gives no answer during connecting or warm-up
-      # @raise [ProtocolError] when a reply has another size
+      # @raise [AnswerError] when a reply has another size
       # @raise [ArgumentValueError, ArgumentTypeError]
       def latency(endpoint = nil, size: SIZE, time: TIME, count: nil, timeout: TIMEOUT, **options)
         check_size(:latency, size)
@@ -69,7 +71,7 @@ module Godwit
       # number in each message. Messages of less than 2 bytes have few numbers, or none: then a loss
       # in the middle may count as a loss at the end.
       # @param endpoint [String, nil] of the server; nil: one of its own on loopback
-      # @param size [Integer] bytes of a message, 0 or more
+      # @param size [Integer] bytes of a message, 0 to {MAX_SIZE}
       # @param time [Numeric] seconds to send
       # @param count [Integer, nil] messages to send, instead of a time
       # @param batch [Integer, nil] messages of a `send_many`; nil: one `send` for each
@@ -78,7 +80,7 @@ module Godwit
       # @param options [Hash] socket options, as {Socket#initialize}
       # @return [Throughput]
       # @raise [TimeoutError] when the server gives no answer
-      # @raise [ProtocolError] when the server is no {Server}
+      # @raise [AnswerError] when the server is no {Server}
       # @raise [StateError] when the server could not measure
       # @raise [ArgumentValueError, ArgumentTypeError]
       def throughput(endpoint = nil, size: SIZE, time: TIME, count: nil, batch: nil,
@@ -96,14 +98,14 @@ module Godwit
       # that are due meanwhile, and {Load#intended} shows it.
       # @param endpoint [String, nil] of the server; nil: one of its own on loopback
       # @param rate [Numeric] messages a second
-      # @param size [Integer] bytes of a message, 0 or more
+      # @param size [Integer] bytes of a message, 0 to {MAX_SIZE}
       # @param time [Numeric] seconds to send
       # @param count [Integer, nil] messages to send, instead of a time
       # @param timeout [Numeric] seconds to wait for a connection, and after the end for replies
       # @param options [Hash] socket options, as {Socket#initialize}
       # @return [Load]
       # @raise [TimeoutError] when the server gives no answer during connecting or warm-up
-      # @raise [ProtocolError] when a reply is another message
+      # @raise [AnswerError] when a reply is another message
       # @raise [ArgumentValueError, ArgumentTypeError]
       def load(endpoint = nil, rate:, size: SIZE, time: TIME, count: nil, timeout: TIMEOUT,
         **options)
@@ -120,7 +122,7 @@ module Godwit
       # times. An agent does one run at a time, and a row may take 60 s. During the run each agent
       # echoes on a port of its own; with `curve:` a key that exists for this run alone may connect.
       # @param hosts [Hash{String => String}] tcp endpoints by name, as all hosts reach them
-      # @param size [Integer] bytes of a message, 0 to 64 MiB
+      # @param size [Integer] bytes of a message, 0 to {MAX_SIZE}
       # @param count [Integer] round trips of a pair
       # @param timeout [Numeric] seconds to wait for a connection, a reply, or an agent's answer
       # @param options [Hash] socket options, as {Socket#initialize}; all agents have the key of
@@ -130,7 +132,7 @@ module Godwit
       #   the reason, and no pairs
       # @raise [ArgumentValueError, ArgumentTypeError]
       def matrix(hosts, size: MATRIX_SIZE, count: MATRIX_COUNT, timeout: TIMEOUT, **options, &block)
-        check_size(:matrix, size, Agent::MOST_BYTES)
+        check_size(:matrix, size)
         check_extent(:matrix, nil, count)
         check_above_zero(:matrix, "timeout:", "seconds", timeout)
         hosts = check_hosts(hosts)
@@ -138,10 +140,9 @@ module Godwit
       end
 
       # @private
-      def check_size(operation, size, most = nil)
-        return if size.is_a?(Integer) && size.between?(0, most || size)
-        raise Errors.bad_value(operation, "size:", "bytes, #{most ? "0 to #{most}" : "0 or more"}",
-          size)
+      def check_size(operation, size)
+        return if size.is_a?(Integer) && size.between?(0, MAX_SIZE)
+        raise Errors.bad_value(operation, "size:", "bytes, 0 to #{MAX_SIZE}", size)
       end
 
       # @private

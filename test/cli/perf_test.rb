@@ -263,6 +263,8 @@ class CLIPerfTest < Godwit::TestCase
       %w[load --rate -5] => "-5",
       %w[lat --time 1 --count 5] => "give one",
       %w[lat --json --csv] => "give one",
+      %w[load --rate 1 --json --plot] => "--json or --plot: give one",
+      %w[lat --size 9000000000000M] => '"9000000000000M"',
       %w[lat --size 1,2 --hgrm x] => "one --size",
       %w[lat --keys x] => "need ENDPOINT",
       %w[lat a b] => "unexpected",
@@ -289,8 +291,30 @@ class CLIPerfTest < Godwit::TestCase
   end
 
   test "help says what k and M are" do
-    _, out, = godwit("lat", "--help")
-    assert_match(/k is 1,024 .*counts and rates k is 1,000/m, out)
-    assert_match(/round-trip/, out)
+    %w[lat thr load matrix].each do |part|
+      _, out, = godwit(part, "--help")
+      assert_match(/k is 1,024 .*counts (?:and rates )?k is\s+1,000/m, out)
+    end
+    assert_match(/round-trip/, godwit("lat", "--help")[1])
+  end
+
+  test "a server that is no echo has status 1" do
+    rep = open_socket(:REP).bind("tcp://127.0.0.1:*")
+    in_thread { rep.serve { |message| "#{message}!" } }
+    status, out, err = godwit("lat", rep.last_endpoint, "--count", 1)
+    assert_equal [1, ""], [status, out]
+    assert_match(/is no echo: it replied 101 bytes to 100$/, err)
+  end
+
+  test "a file that cannot be written is an error before the measurement" do
+    file = path("no/h")
+    assert_equal [1, ""], godwit("lat", "--count", 1, "--hgrm", file).first(2)
+    assert_equal 0, godwit("lat", "--count", 10, "--hgrm", path("h")).first
+    refute_empty File.read(path("h"))
+  end
+
+  test "a percentile that is given twice has one column" do
+    titles = table("lat", "--count", 10, "--percentiles", "50,50,0")[1]
+    assert_equal ["RTT p50", "p0", "max"], titles[2, 3]
   end
 end

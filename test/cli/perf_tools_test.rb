@@ -133,6 +133,8 @@ class CLIPerfToolsTest < Godwit::TestCase
     {
       %w[inproc_lat -1 5] => "-1",
       %w[inproc_lat x 5] => '"x"',
+      %w[inproc_lat 1k 5] => '"1k"',
+      %w[inproc_lat 1 3000000000] => '"3000000000"',
       %w[inproc_thr 1 0] => '"0"',
       %w[local_thr tcp://:1 1 1 yes] => '"yes"',
       %w[local_lat nowhere 1 1] => "nowhere",

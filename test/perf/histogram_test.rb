@@ -124,8 +124,15 @@ class PerfHistogramTest < Godwit::TestCase
     copy = Histogram.from_h(JSON.parse(JSON.generate(histogram.to_h)))
     assert_equal [histogram.to_h, 4], [copy.to_h, copy.count]
     assert_equal Histogram.new.to_h, Histogram.from_h(Histogram.new.to_h).to_h
-    [{}, {"counts" => 1}, {"counts" => [[1]]}, {"counts" => [[1 << 40, 1]]}].each do |values|
-      assert_raises(ArgumentError) { Histogram.from_h(values) }
+    whole = histogram.to_h
+    wrong = [
+      {"counts" => 1}, {"counts" => [[1]]}, {"counts" => [[1 << 40, 1]]}, {"counts" => [[-1, 1]]},
+      {"counts" => []}, {"counts" => [[1.5, 1]]}, {"counts" => [[1, "1"]]}, {"min" => nil},
+      {"min" => 90_000_000}, {"max" => 5_000}, {"max" => "x"}, {"sum" => nil}, {"sum" => 1 << 62}
+    ]
+    [{}, nil, [], *wrong.map { |values| whole.merge(values) }].each do |values|
+      error = assert_raises(ArgumentError, values.inspect) { Histogram.from_h(values) }
+      assert_equal "this is no histogram", error.message
     end
   end
 

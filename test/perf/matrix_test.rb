@@ -103,11 +103,36 @@ class PerfMatrixTest < Godwit::TestCase
     assert_predicate echo, :closed?
   end
 
-  test "a row that takes too long fails" do
-    link = Perf.const_get(:Link).new(agent, PATIENCE, {context: context})
-    endless = Perf.const_get(:LatencyMeasurement).new(link, 1, nil, 1 << 40, limit: 0.01)
-    error = assert_raises(Godwit::TimeoutError) { endless.run }
-    assert_match(/took more than 0.01 s/, error.message)
+  test "a row that takes too long ends, even while it waits for a reply" do
+    agent = Perf.const_get(:Agent).new(HERE, {context: context}, nil)
+    silent = open_socket(:REP).bind(HERE)
+    agent.answer("do" => "begin", "run" => "mine")
+    agent.answer("do" => "measure", "run" => "mine", "endpoint" => silent.last_endpoint,
+      "size" => 1, "count" => 1, "timeout" => 1_000)
+    silent.recv # the measurement waits for the reply
+    assert_includes 1..60, agent.time_left
+    assert_equal false, agent.answer("do" => "measured", "run" => "mine")["ended"]
+    agent.expire
+    assert_match(/took more than 60 s/, agent.answer("do" => "measured", "run" => "mine")["error"])
+    assert_operator agent.time_left, :>, 60, "the run goes on"
+  ensure
+    agent.close
+  end
+
+  test "a malformed answer is a row with the reason" do
+    good = {"port" => 1, "connection" => "x", "seconds" => 1, "connect_seconds" => 1, "warmup" => 1,
+            "timeouts" => 0, "histogram" => Perf::Histogram.new.record(1).to_h}
+    answered = lambda do |answer|
+      rep = open_socket(:REP).bind(HERE)
+      in_thread { rep.serve { Perf::Server.command(answer) } }
+      matrix({"a" => rep.last_endpoint}).first
+    end
+    assert_equal ["a", "x", nil], answered.call(good).then { |r| [r.dest, r.connection, r.error] }
+    [{"port" => "x"}, {"connection" => 5}, {"seconds" => nil}, {"histogram" => {}}].each do |wrong|
+      row = answered.call(good.merge(wrong))
+      assert_match(/malformed answer/, row.error, wrong)
+      assert_nil row.dest
+    end
   end
 
   test "an agent refuses sizes, counts and time-outs that are none" do

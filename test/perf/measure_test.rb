@@ -97,19 +97,19 @@ class PerfMeasureTest < Godwit::TestCase
 
   test "a server that is no echo is an error" do
     wrong = echo { |message| message.is_a?(String) ? "#{message}!" : message }
-    assert_raises(Godwit::ProtocolError) { latency(wrong, count: 5) }
+    assert_raises(Godwit::AnswerError) { latency(wrong, count: 5) }
     frames = echo { |message| [message, "more"] }
-    error = assert_raises(Godwit::ProtocolError) { latency(frames, size: 10, count: 5) }
+    error = assert_raises(Godwit::AnswerError) { latency(frames, size: 10, count: 5) }
     assert_match(/it replied 10 \+ 4 bytes to 10/, error.message)
-    assert_raises(Godwit::ProtocolError) { load(wrong, rate: 10_000, count: 5) }
+    assert_raises(Godwit::AnswerError) { load(wrong, rate: 10_000, count: 5) }
     error =
-      assert_raises(Godwit::ProtocolError) { throughput(echo { |message| message }, count: 5) }
+      assert_raises(Godwit::AnswerError) { throughput(echo { |message| message }, count: 5) }
     assert_match(/is no `godwit perf serve`/, error.message)
   end
 
   test "throughput counts at the receiver, one by one, in batches, without copies, of each size" do
     endpoint = server
-    [{}, {batch: 100}, {zero_copy: true}, {batch: 256, zero_copy: true}].each do |options|
+    [{}, {batch: 300}, {zero_copy: true}, {batch: 256, zero_copy: true}].each do |options|
       [0, 1, 2, 7, 100, 70_000].each do |size|
         found = throughput(endpoint, size: size, count: 1_000, **options)
         assert_equal [1_000, 1_000, 0, 0, 0, 0],
@@ -177,13 +177,48 @@ class PerfMeasureTest < Godwit::TestCase
     70.times { held << true }
     found = waiting.value
     assert_equal [100, 0, false], [found.intended.count, found.timeouts, found.achieved?]
-    assert_operator found.achieved_rate, :<=, 300
+    assert_operator found.achieved_rate, :<=, 100 / 0.3
+  end
+
+  # @return [Array(Socket, String)] a server that this test answers for
+  def router
+    router = open_socket(:ROUTER)
+    router.bind(HERE)
+    [router, router.last_endpoint]
+  end
+
+  test "late replies of the warm-up do not count in the measurement" do
+    replies, endpoint = router
+    in_thread do
+      first = Array.new(1_000) { replies.recv }
+      first.take(5).each { |message| replies.send(message) }
+      second = replies.recv
+      first.drop(5).each { |message| replies.send(message) }
+      replies.send(second)
+    end
+    found = load(endpoint, rate: 10_000, count: 100, timeout: 0.5)
+    assert_equal [1, 99], [found.intended.count, found.timeouts]
+  end
+
+  test "throughput ends when the server dies" do
+    pull = open_socket(:PULL).bind(HERE)
+    rep = open_socket(:REP).bind(HERE)
+    in_thread do
+      rep.serve { Perf::Server.command({"id" => 1, "endpoint" => pull.last_endpoint}) }
+    end
+    dies = in_thread { pull.recv.then { pull.close } }
+    error = assert_raises(Godwit::TimeoutError) do
+      throughput(rep.last_endpoint, time: PATIENCE, timeout: 1)
+    end
+    dies.join
+    assert_equal "no answer from #{rep.last_endpoint} in 1 s", error.message
   end
 
   test "what is not allowed" do
     endpoint = "tcp://127.0.0.1:9"
     {
-      -> { Perf.latency(endpoint, size: -1) } => /size: takes bytes, 0 or more: got -1/,
+      -> { Perf.latency(endpoint, size: -1) } => /size: takes bytes, 0 to 67108864: got -1/,
+      -> { Perf.throughput(endpoint, size: 1 << 40) } => /size: takes bytes, 0 to 67108864/,
       -> { Perf.latency(endpoint, count: 0) } => /count: takes a number, 1 or more: got 0/,
       -> { Perf.latency(endpoint, time: 0) } => /time: takes seconds, more than 0: got 0/,
       -> { Perf.throughput(endpoint, batch: 0) } => /batch: takes messages/,
@@ -205,7 +240,7 @@ class PerfMeasureTest < Godwit::TestCase
     req = open_socket(:REQ).connect(server)
     assert_match(/does not know the command "x"/, command(req, do: "x")["error"])
     assert_match(/no such measurement/, command(req, do: "result", id: 5)["error"])
-    [nil, "a", -1].each do |size|
+    [nil, "a", -1, 1 << 40, 1 << 80].each do |size|
       assert command(req, do: "receive", size: size)["error"], size.inspect
     end
     ids = Array.new(16) { command(req, do: "receive", size: 1)["id"] }
@@ -217,6 +252,17 @@ class PerfMeasureTest < Godwit::TestCase
         req.send(frames).recv(timeout: PATIENCE)
       )
     end
+  end
+
+  test "a mark of the end without a number is foreign" do
+    req = open_socket(:REQ).connect(server)
+    receiver = command(req, do: "receive", size: 1)
+    push = open_socket(:PUSH).connect(receiver["endpoint"])
+    [{"mark" => "start"}, {"mark" => "finish", "sent" => "x"}, {"mark" => "finish", "sent" => 0}]
+      .each { |mark| push.send(Perf::Server.command(mark)) }
+    answer = nil
+    eventually { (answer = command(req, do: "result", id: receiver["id"]))["ended"].nil? }
+    assert_equal [0, 0, 1], answer.values_at("received", "lost", "foreign")
   end
 
   test "a closed server ends its threads" do

@@ -23,7 +23,9 @@ module Godwit
         private
 
         def size(text)
-          units(text, BINARY) || wrong(text, "a size is 0 or more bytes, such as 100, 64k or 1M")
+          found = units(text, BINARY)
+          return found if found&.<= Godwit::Perf::MAX_SIZE
+          wrong(text, "a size is 0 to 64M bytes, such as 100, 64k or 1M")
         end
 
         def count(text, name)
@@ -46,8 +48,8 @@ module Godwit
         end
 
         def one_of(*names)
-          return unless names.all? { |name| options[name] }
-          raise UsageError, "--#{names.join(" or --")}: give one of them"
+          given = names.select { |name| options[name] }
+          raise UsageError, "--#{given.join(" or --")}: give one of them" if given.size > 1
         end
 
         def define_timeout(parser)

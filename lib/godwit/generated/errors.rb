@@ -273,6 +273,12 @@ module Godwit
     include Error
   end
 
+  # The other side of a measurement is no echo, is no `godwit perf serve`, or gave a malformed answer.
+  # Start `godwit perf serve` of this version there, or type the endpoint of a REP that echoes.
+  class AnswerError < StandardError
+    include Error
+  end
+
   module Errors
     # Errno to class, text and hint; an errno may have an entry for each operation.
     TABLE = [
@@ -311,6 +317,7 @@ module Godwit
       Rule.new(klass: PollerError, text: "Not possible with this poller", retriable: false, fix: "the message names the object; register each object once, and at least one before the wait"),
       Rule.new(klass: CommandError, text: "Command failed", retriable: false, fix: "with err: :tail the message has the last lines of stderr; Shell.rows does not raise for a failed command"),
       Rule.new(klass: RowTooLongError, text: "Row too long", retriable: false, fix: "raise limit:, or use long: :split or long: :cut"),
+      Rule.new(klass: AnswerError, text: "Unexpected answer", retriable: false, fix: "start `godwit perf serve` of this version there, or type the endpoint of a REP that echoes"),
       Rule.new(errno: ::Errno::ENOENT::Errno, retriable: false, fix: {"ipc" => "the folder of this path does not exist; create it first", "default" => "the named object does not exist"}),
       Rule.new(errno: ::Errno::ENAMETOOLONG::Errno, retriable: false, fix: {"ipc" => "an ipc path may have about 100 bytes; use a shorter one", "default" => "use a shorter name"}),
       Rule.new(errno: ::Errno::EINVAL::Errno, retriable: false, fix: "libzmq does not accept this here"),

@@ -9,7 +9,6 @@ module Godwit
     class Agent
       LEASE = 150 # seconds
       ROW = 60 # seconds that a measurement may take
-      MOST_BYTES = 64 << 20 # of a message
       DOMAIN = "godwit-perf-run" # where the client key of the run may connect
       COMMANDS = {"begin" => :begin_run, "measure" => :measure, "measured" => :measured,
                   "end" => :end_run}.freeze
@@ -41,16 +40,24 @@ module Godwit
         send(COMMANDS.fetch(values["do"]), values)
       end
 
-      # @return [Numeric, nil] seconds; nil: no run
-      def time_left = @run && [@until - Timeout.now, 0].max
+      # @return [Numeric, nil] seconds until {#expire} is due; nil: no run
+      def time_left = @run && [[@until, *@row_until].min - Timeout.now, 0].max
+
+      # Ends the row or the run whose time is over.
+      def expire
+        return close if Timeout.now >= @until
+        late = @thread.alive?
+        close_measurement
+        @found = {"error" => "the measurement took more than #{ROW} s"} if late
+      end
 
       # Ends the run and its sockets.
       def close
         @echo&.close
-        @context&.close
-        [@echo_thread, @thread].each { |thread| thread&.join }
+        @echo_thread&.join
+        close_measurement
         @authenticator&.reset(domain: DOMAIN) if @run
-        @run = @echo = @context = @echo_thread = @thread = nil
+        @run = @echo = @echo_thread = nil
       end
 
       private
@@ -75,20 +82,27 @@ module Godwit
       # The measurement has a context of its own, whose close ends each of its waits.
       def measure(values)
         return {"error" => "this agent is busy: it measures already"} if @thread&.alive?
-        Perf.check_size(:matrix, values["size"], MOST_BYTES)
+        Perf.check_size(:matrix, values["size"])
         Perf.check_extent(:matrix, nil, values["count"])
         Perf.check_above_zero(:matrix, "timeout:", "seconds", values["timeout"])
         context = @context ||= Context.new
         @found = nil
+        @row_until = Timeout.now + ROW
         @thread = Worker.new { @found = found(context, values) }
         {}
+      end
+
+      def close_measurement
+        @context&.close
+        @thread&.join
+        @context = @thread = @row_until = nil
       end
 
       # @return [Hash]
       def found(context, values)
         endpoint, size, count, timeout = values.values_at("endpoint", "size", "count", "timeout")
         link = Link.new(endpoint, [timeout, ROW].min, {context: context, **security(values)})
-        latency = LatencyMeasurement.new(link, size, nil, count, limit: ROW).run
+        latency = LatencyMeasurement.new(link, size, nil, count).run
         {"connection" => Connection.to(endpoint), "histogram" => latency.histogram.to_h,
          **FIGURES.to_h { |name| [name.to_s, latency[name]] }}
       rescue => error

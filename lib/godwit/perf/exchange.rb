@@ -7,7 +7,7 @@ module Godwit
     # @private
     module Exchange
       # A message has another size than the one that both ends were given.
-      class SizeError < ProtocolError; end
+      class SizeError < AnswerError; end
 
       INPROC = "inproc://godwit-perf"
       private_constant :INPROC

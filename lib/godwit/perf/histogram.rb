@@ -136,10 +136,11 @@ module Godwit
       # @private
       def load(values)
         counts, @sum, @min, @max = values.values_at("counts", "sum", "min", "max")
-        counts.each { |at, count| @counts.fetch(at) && @counts[at] = Integer(count) }
+        counts.each { |at, count| @counts[checked(at, 0...LENGTH)] = checked(count, 1..) }
         @count = @counts.sum
-      rescue TypeError, NoMethodError, IndexError
-        raise ArgumentError, "this is no histogram"
+        no_histogram unless @count.zero? ? [@sum, @min, @max] == [0, nil, 0] : whole?
+      rescue TypeError, NoMethodError
+        no_histogram
       end
 
       protected
@@ -159,6 +160,18 @@ module Godwit
         super
         @counts = @counts.dup
       end
+
+      def checked(number, range)
+        (number.is_a?(Integer) && range.cover?(number)) ? number : no_histogram
+      end
+
+      # @return [Boolean] whether the sum and the bounds fit to the counts
+      def whole?
+        index(@min) == @counts.index(&:positive?) && index(@max) == @counts.rindex(&:positive?) &&
+          @sum.between?(@count * @min, @count * @max)
+      end
+
+      def no_histogram = raise(ArgumentError, "this is no histogram")
 
       # 99.9 as a Float is not 999/10.
       def exact(percent) = Rational(percent.to_s)

@@ -33,14 +33,11 @@ module Godwit
     # Sends a request, waits for the reply, sends the next.
     # @private
     class LatencyMeasurement
-      # @param limit [Numeric, nil] seconds from now after which the measurement fails
-      def initialize(link, size, time, count, limit: nil)
+      def initialize(link, size, time, count)
         @link = link
         @payload = ("x" * size).freeze
         @time = time
         @count = count
-        @limit = limit
-        @deadline = limit ? now + limit * 1e9 : Float::INFINITY
       end
 
       # @return [Latency]
@@ -81,7 +78,6 @@ module Godwit
           histogram.record_ns(after - before) if after
           before = after || now
           left -= 1
-          raise too_slow if before > @deadline
         end
         (before - start) / 1e9
       end
@@ -92,16 +88,11 @@ module Godwit
         reply = @req.recv
         after = now
         return after if reply.is_a?(String) && reply.bytesize == @payload.bytesize
-        raise ProtocolError, "#{@link.endpoint} is no echo: it replied " \
+        raise AnswerError, "#{@link.endpoint} is no echo: it replied " \
           "#{[*reply].map(&:bytesize).join(" + ")} bytes to #{@payload.bytesize}"
       rescue TimeoutError
         yield if block_given?
         reconnect
-      end
-
-      def too_slow
-        TimeoutError.new("the measurement took more than #{@limit} s",
-          endpoint: @link.endpoint)
       end
 
       # A REQ without its reply cannot send.

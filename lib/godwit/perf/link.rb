@@ -46,12 +46,12 @@ module Godwit
 
       # @param values [Hash] of a command
       # @return [Hash] the server's answer
-      # @raise [TimeoutError, ProtocolError, StateError] the last one for an error of the server
+      # @raise [TimeoutError, AnswerError, StateError] the last one for an error of the server
       def command(values)
         @control ||= connect(REQ).first
         answer = Server.values(@control.send(Server.command(values)).recv(timeout: @timeout))
         if answer.nil? || answer.key?("do")
-          raise ProtocolError, "#{@endpoint} is no `godwit perf serve`: it does not answer commands"
+          raise AnswerError, "#{@endpoint} is no `godwit perf serve`: it does not answer commands"
         end
         error = answer["error"]
         error ? raise(StateError.new("#{@endpoint}: #{error}", endpoint: @endpoint)) : answer
@@ -70,6 +70,21 @@ module Godwit
           return answer unless answer["ended"] == false
           sleep ASK_AGAIN
         end
+      end
+
+      # @param answer [Hash] of the server
+      # @param names [Array<Symbol>]
+      # @return [Hash{Symbol => Numeric}] these figures of the answer
+      # @raise [AnswerError] unless each is a number
+      def figures(answer, names)
+        figures = names.to_h { |name| [name, answer[name.to_s]] }
+        figures.each_value.all?(Numeric) ? figures : raise(malformed)
+      end
+
+      # @return [AnswerError]
+      def malformed
+        AnswerError.new("#{@endpoint} gave a malformed answer: is it `godwit perf serve` of " \
+          "Godwit #{VERSION}?", endpoint: @endpoint)
       end
 
       def close = @control&.close

@@ -71,7 +71,9 @@ module Godwit
 
       # Begins the run at a host, or renews its lease there. A host that fails takes no part.
       def begin_run(name)
-        @ports[name] = command(name, "begin", "client_key" => @client&.public_key)["port"]
+        port = command(name, "begin", "client_key" => @client&.public_key)["port"]
+        raise @links[name].malformed unless port.is_a?(Integer)
+        @ports[name] = port
       rescue Error => error
         fail_host(name, error)
       end
@@ -79,28 +81,36 @@ module Godwit
       def fail_host(name, error)
         @ports.delete(name)
         report(source: name, error: error.message)
+        nil
       end
 
       def measure(source, dest)
         @ports.each_key { |name| begin_run(name) }
         return unless @ports.key?(source) && @ports.key?(dest)
         found = ask(source, dest)
-        error = found["error"]
-        return report(source: source, dest: dest, error: error) if error
-        report(source: source, dest: dest, connection: found["connection"],
-          histogram: Histogram.from_h(found["histogram"]).freeze,
-          **Agent::FIGURES.to_h { |name| [name, found[name.to_s]] })
+        report(source: source, dest: dest, **found) if found
       end
 
-      # @return [Hash] what the source measured
+      # @return [Hash, nil] what the source measured, or the error of this pair; nil: the source
+      #   failed
       def ask(source, dest)
         command(source, "measure", "endpoint" => echo(dest), "size" => @size, "count" => @count,
           "timeout" => @timeout, **keys)
-        @links[source].result("do" => "measured", "run" => @run)
+        link = @links[source]
+        found = link.result("do" => "measured", "run" => @run)
+        raise link.malformed unless found["connection"].is_a?(String)
+        {connection: found["connection"], histogram: histogram(link, found["histogram"]),
+         **link.figures(found, Agent::FIGURES)}
       rescue StateError => error
-        {"error" => error.message}
+        {error: error.message}
       rescue Error => error
         fail_host(source, error)
+      end
+
+      def histogram(link, values)
+        Histogram.from_h(values).freeze
+      rescue ArgumentError
+        raise link.malformed
       end
 
       def echo(dest) = @hosts[dest].sub(/:\d+\z/, ":#{@ports[dest]}")

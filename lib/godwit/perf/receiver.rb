@@ -70,8 +70,9 @@ module Godwit
       def take(message)
         return @check.take(message) if message.is_a?(String)
         values = Server.values(message)
-        return @check.take(message) unless values && values["mark"] == FINISH
-        @check.finish(Integer(values["sent"]))
+        return @check.take(message) unless values && values["mark"] == FINISH &&
+          values["sent"].is_a?(Integer)
+        @check.finish(values["sent"])
         @finished = now
       end
 

@@ -50,6 +50,7 @@ module Godwit
     # @private
     class SequenceCheck
       MAX_MISSING = 100_000 # numbers that are remembered; a later one of the others is a duplicate
+      COUNTS = %i[received lost duplicated out_of_order foreign].freeze
 
       def initialize(sequence)
         @sequence = sequence
@@ -80,9 +81,7 @@ module Godwit
       end
 
       # @return [Hash{String => Integer}]
-      def to_h
-        %w[received lost duplicated out_of_order foreign].to_h { |name| [name, public_send(name)] }
-      end
+      def to_h = COUNTS.to_h { |name| [name.to_s, public_send(name)] }
 
       # @param sent [Integer] messages that the sender sent
       def finish(sent)

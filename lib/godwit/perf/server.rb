@@ -20,7 +20,9 @@ module Godwit
       COMMAND = "\0godwit-perf".b.freeze
       MAX_RECEIVERS = 16 # throughput measurements at a time
       SILENCE = 30 # seconds without a message after which a receiver ends
-      private_constant :COMMAND, :MAX_RECEIVERS, :SILENCE
+      # Replies that wait for a client: a REP drops those above it, and `load` counts them as lost.
+      SEND_HWM = 100_000
+      private_constant :COMMAND, :MAX_RECEIVERS, :SILENCE, :SEND_HWM
 
       # @private
       # @return [Array<String>] the two frames of a command, or of an answer
@@ -48,7 +50,7 @@ module Godwit
           raise Errors.bad_value(:bind, "authenticator:", "the Godwit::Auth of auth:", nil)
         end
         @options = options
-        @rep = REP.bind(endpoint, **options)
+        @rep = REP.bind(endpoint, send_hwm: SEND_HWM, **options)
         @receivers = {}
         @agent = Agent.new(beside(last_endpoint), options, authenticator) if agent
       end
@@ -61,7 +63,7 @@ module Godwit
       def run
         loop do
           message = @rep.recv(timeout: @agent&.time_left, exception: false)
-          next @agent.close unless message
+          next @agent.expire unless message
           values = Server.values(message) if message.is_a?(Array)
           @rep.send(values ? Server.command(answer(values)) : message)
         end
@@ -105,7 +107,7 @@ module Godwit
       end
 
       def receive(size)
-        return {"error" => "no size: #{size.inspect}"} unless size.is_a?(Integer) && size >= 0
+        Perf.check_size(:receive, size)
         @receivers.delete_if { |_, receiver| receiver.ended? }
         return {"error" => "this server is busy"} if @receivers.size >= MAX_RECEIVERS
         receiver = Receiver.new(beside(last_endpoint), size, SILENCE, @options)

@@ -57,14 +57,18 @@ module Godwit
       # @return [Throughput]
       def run
         receiver = @link.command("do" => "receive", "size" => @size)
-        @push, connected = @link.connect(PUSH, place(receiver["endpoint"]), **copying)
+        @push, connected = @link.connect(PUSH, place(receiver["endpoint"]),
+          send_timeout: @link.timeout, **copying)
         @sequence = Sequence.new(@size)
         warmup = send_messages(Link::WARM_UP, @count && Link::WARM_UP_MESSAGES)
         collections = GC.count
         sent = measured
-        found = result(receiver["id"])
+        found = @link.result("do" => "result", "id" => receiver["id"])
         Throughput.new(endpoint: @link.endpoint, size: @size, sent: sent, warmup: warmup,
-          connect_seconds: connected, gc: GC.count - collections, **found).freeze
+          connect_seconds: connected, gc: GC.count - collections,
+          **@link.figures(found, [:seconds, *SequenceCheck::COUNTS])).freeze
+      rescue TimeoutError
+        raise @link.no_answer, cause: nil
       ensure
         @push&.close
         @link.close
@@ -78,7 +82,7 @@ module Godwit
       def place(endpoint)
         own = @link.endpoint
         return endpoint unless own.start_with?("tcp:")
-        own.sub(/:\d+\z/, endpoint[/:\d+\z/])
+        own.sub(/:\d+\z/, endpoint.to_s[/:\d+\z/] || raise(@link.malformed))
       end
 
       def measured
@@ -93,8 +97,10 @@ module Godwit
         finish = Timeout.now + time unless count
         sent = 0
         while count ? sent < count : Timeout.now < finish
-          most = count ? [count - sent, BATCH].min : BATCH
-          sent += @batch ? send_batch(sent, [most, @batch].min) : send_each(sent, most)
+          most = @batch || BATCH
+          most = [count - sent, most].min if count
+          @batch ? send_batch(sent, most) : send_each(sent, most)
+          sent += most
         end
         sent
       end
@@ -102,17 +108,14 @@ module Godwit
       def send_each(from, count)
         messages, mask = @sequence.messages, @sequence.mask
         count.times { |index| @push.send(messages[(from + index) & mask]) }
-        count
       end
 
-      # A batch ends where the messages begin again.
       def send_batch(from, count)
-        messages, at = @sequence.messages, from & @sequence.mask
-        @push.send_many(batch = messages[at, count])
-        batch.size
+        messages = @sequence.messages
+        batch = messages[from & @sequence.mask, count]
+        batch += messages.first(count - batch.size) while batch.size < count
+        @push.send_many(batch)
       end
-
-      def result(id) = @link.result("do" => "result", "id" => id).transform_keys(&:to_sym)
     end
     private_constant :ThroughputMeasurement
   end

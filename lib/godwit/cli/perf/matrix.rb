@@ -31,7 +31,8 @@ module Godwit
 
             Each host runs `godwit perf serve ENDPOINT --agent`. Each agent measures the connection
             to every agent, itself included, one after the other. The hosts must reach each other
-            at these endpoints.
+            at these endpoints. In sizes k is 1,024 and M 1,024 * 1,024; in counts k is 1,000 and M
+            1,000,000.
             Without --server-key the agents need --insecure, or an endpoint on loopback. A host that
             fails has a row with the reason; then the status is 1.
 

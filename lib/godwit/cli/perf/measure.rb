@@ -47,7 +47,7 @@ module Godwit
 
         def define_latencies(parser)
           parser.on("--percentiles LIST", "which percentiles (#{PERCENTS.join(",")})") do |list|
-            list.split(",", -1).each { |text| percent(text) }
+            list.split(",", -1).uniq.each { |text| percent(text) }
           end
           parser.on("--hgrm FILE", "writes the histogram, in HdrHistogram's text format; one size")
           parser.on("--plot", "draws the latencies by percentile")
@@ -65,6 +65,7 @@ module Godwit
           no_arguments(arguments.drop(1))
           place = arguments.empty? ? nil : endpoint(arguments)
           check_options(place)
+          File.open(options[:hgrm], "a").close if options[:hgrm] # a bad path fails now
           report = reporter
           sizes.each { |size| report.row(measure(place, size: size, **settings)) }
           report.finish
@@ -73,7 +74,7 @@ module Godwit
 
         def check_options(place)
           one_of(:time, :count)
-          one_of(:json, :csv)
+          one_of(:json, :csv, :plot)
           raise UsageError, "--hgrm takes one --size" if options[:hgrm] && sizes.size > 1
           return if place || !(options[:keys] || options[:server_key])
           raise UsageError, "--keys and --server-key need ENDPOINT"

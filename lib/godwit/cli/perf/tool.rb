@@ -37,6 +37,8 @@ module Godwit
           mean latency: %<latency>.3f [us]
         TEXT
         FRAMES = {frames: true}.freeze
+        PLAIN = {"" => 1}.freeze
+        MOST = 0x7fff_ffff # C's int
 
         # Name to Form.
         TOOLS = {
@@ -59,7 +61,7 @@ module Godwit
           "<n^oA}I:66W+*ds3tAmi1+KJzv-}k&fC2aA5Bj0K", "9R9bV}[6z6DC-%$!jTVTKvWc=LEL{4i4gzUe$@Zx"
         ].freeze
         private_constant :Form, :LAT, :THR, :CURVE, :LATENCY, :THROUGHPUT, :FFI_RZMQ_LATENCY,
-          :FRAMES, :SERVER, :CLIENT
+          :FRAMES, :PLAIN, :MOST, :SERVER, :CLIENT
 
         # @param name [String] one of {TOOLS}
         def initialize(name)
@@ -101,9 +103,16 @@ module Godwit
             return EXIT[:failed]
           end
           size_text, count_text, curve = @form.inproc? ? arguments : arguments.drop(1)
-          size, count = size(size_text), count(count_text, "a count")
+          size, count = number(size_text, "a size", 0), number(count_text, "a count", 1)
           print_figures(size, count, exchange(arguments, size, count, curve))
           EXIT[:ok]
+        end
+
+        # C's programs read the digits of "1k" alone.
+        def number(text, name, least)
+          found = units(text, PLAIN)
+          return found if found&.between?(least, MOST)
+          wrong(text, "#{name} is a number without a unit, #{least} to #{MOST}")
         end
 
         # @return [Float, nil] seconds
