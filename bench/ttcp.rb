@@ -5,7 +5,7 @@
 require "socket"
 require_relative "support/bench"
 
-RUNS = 9
+RUNS = 15
 LENGTH = 65_536
 COUNT = Bench.quick? ? 2_000 : 16_384
 C = "C ttcp, TCP"

@@ -71,8 +71,54 @@ class CLITtcpTest < Godwit::TestCase
     assert_transfer(%w[-u -l 1000], receiver("-u", "-l", "1000"), 10, 1000)
   end
 
-  test "PUSH and PULL" do
-    assert_transfer(%w[--zmq -l 1000], receiver("--zmq"), 3000, 1000)
+  test "UDP over IPv6" do
+    received = receiver("-u")
+    assert_child(sender("-u", "-n", "5", to: "::1").finish)
+    assert_equal 5 * 8192, bytes(assert_child(received.finish).stdout)
+  end
+
+  test "PUSH and PULL; a connection without a handshake is no sender" do
+    received = receiver("--zmq")
+    TCPSocket.open(HERE, @port).close
+    assert_transfer(%w[--zmq -l 1000], received, 3000, 1000)
+  end
+
+  test "PUSH and PULL: a second sender is an error" do
+    received = receiver("--zmq")
+    2.times { open_socket(:PUSH).connect("tcp://#{HERE}:#{@port}").send("data") }
+    result = received.finish
+    assert_equal 1, result.status.exitstatus
+    assert_summary(result.stdout)
+    assert_equal "ttcp-r: IO: a second sender connected (port #{@port})\n", result.stderr
+  end
+
+  test "PUSH and PULL: an end that leaves early, at either end" do
+    received = receiver("--zmq")
+    push = open_socket(:PUSH, count_peers: true).connect("tcp://#{HERE}:#{@port}")
+    push.wait_connected
+    push.send("data").close
+    result = received.finish
+    assert_equal [1, 4], [result.status.exitstatus, assert_summary(result.stdout)]
+    pull = open_socket(:PULL).bind("tcp://#{HERE}:#{@port}")
+    sent = sender("--zmq", "-n", "1000000000")
+    pull.recv
+    pull.close
+    result = sent.finish
+    assert_equal 1, result.status.exitstatus
+    assert_operator assert_summary(result.stdout), :>=, 8192
+    assert_equal "ttcp-t: IO: Connection reset by peer (#{HERE}:#{@port})\n", result.stderr
+  end
+
+  test "the silence before a sender leaves does not count" do
+    link = Godwit::TTCP.const_get(:ZMQLink).new(length: 10, port: @port.to_i)
+    link.bind
+    push = open_socket(:PUSH).connect("tcp://#{HERE}:#{@port}").send("data")
+    link.read(buffer = +"")
+    push.close
+    ended = assert_raises(Godwit::TTCP.const_get(:Link)::Ended) { link.read(buffer) }
+    assert_operator ended.silence, :>=, 0.5, "the receiver's last look for data"
+  ensure
+    link.close
   end
 
   test "with a C ttcp at either end, over TCP and UDP" do
@@ -129,6 +175,8 @@ class CLITtcpTest < Godwit::TestCase
     assert_child(received.finish)
   end
 
+  def in_shell(words) = start_command(["sh", "-c", "exec #{GODWIT.join(" ")} #{words}"])
+
   # A peer that reads a part.
   def reading(peer)
     socket = peer.accept
@@ -145,6 +193,35 @@ class CLITtcpTest < Godwit::TestCase
       assert_operator assert_summary(result.stdout), :>=, 8192
       socket.close
     end
+  end
+
+  test "Ctrl-C at a receiver" do
+    [[], %w[-u], %w[--zmq]].each do |transport|
+      result = receiver(*transport).signal(:INT).finish
+      assert_equal [130, 0, ""],
+        [result.status.exitstatus, assert_summary(result.stdout), result.stderr]
+    end
+    received = in_shell("-r -p #{@port} 2>&1").wait_for(/buflen/)
+    TCPSocket.open(HERE, @port) do |peer|
+      peer.write("data")
+      received.wait_for(/data/)
+      result = received.signal(:INT).finish
+      assert_equal 130, result.status.exitstatus
+      assert_equal 4, bytes(result.stdout)
+    end
+  end
+
+  test "standard input or output that fails has status 1" do
+    TCPServer.open(HERE, @port.to_i) do
+      sent = in_shell("-t -p #{@port} #{HERE} < /").finish
+      assert_equal 1, sent.status.exitstatus
+      assert_match(/^ttcp-t: Is a directory - <STDIN>$/, sent.stderr)
+    end
+    received = in_shell("-r -p #{@port} 2>&1 >/dev/full").wait_for(/buflen/)
+    TCPSocket.open(HERE, @port) { |peer| peer.write("data") }
+    result = received.finish
+    assert_equal 1, result.status.exitstatus
+    assert_match(/^ttcp-r: No space left on device - <STDOUT>$/, result.stdout)
   end
 
   test "a peer that leaves early: the summary, and status 1" do
@@ -206,6 +283,8 @@ class CLITtcpTest < Godwit::TestCase
       %w[-t -p 70000 x] => "-p 70000",
       %w[-t -f x x] => "-f x",
       %w[-r -u] => "-u without -s",
+      %w[-t -b 99999999999 x] => "-b 99999999999",
+      %w[-t -l 99999999999 x] => "-l 99999999999",
       %w[-r -s --zmq -d] => "-d with --zmq",
       %w[-r host] => "host",
       %w[-q] => "-q"

@@ -11,11 +11,12 @@ module Godwit
 
       ALIGN = 16_384 # C ttcp's default
       PORTS = 1..65_535
+      MOST = 0x7fff_ffff # C's int
       # Keywords of the library by option, for both directions and for each.
       KEYWORDS = {l: :length, p: :port, u: :udp, b: :socket_buffer, d: :debug, zmq: :zmq}.freeze
       TRANSMIT = {n: :count, D: :nodelay}.freeze
       RECEIVE = {B: :full_blocks, T: :touch}.freeze
-      private_constant :ALIGN, :PORTS, :KEYWORDS, :TRANSMIT, :RECEIVE
+      private_constant :ALIGN, :PORTS, :MOST, :KEYWORDS, :TRANSMIT, :RECEIVE
 
       # @param wrong [Integer] status of a wrong command line
       def initialize(wrong: EXIT[:usage])
@@ -42,13 +43,13 @@ module Godwit
           "output")
         parser.on("-u", "UDP instead of TCP; needs -s")
         parser.on("--zmq", "PUSH and PULL of ZeroMQ instead of TCP, at both ends")
-        number_option(parser, "-l", "bytes of a buffer (#{ttcp::LENGTH})", 1..)
+        number_option(parser, "-l", "bytes of a buffer (#{ttcp::LENGTH})", 1..MOST)
         number_option(parser, "-n", "buffers to send with -t -s (#{ttcp::COUNT})", 1..)
         number_option(parser, "-p", "port (#{ttcp::PORT})", PORTS)
         parser.on("-D", "sets TCP_NODELAY, with -t")
         parser.on("-B", "reads until a buffer is full, with -r")
         parser.on("-T", "looks at each byte, with -r")
-        number_option(parser, "-b", "bytes of the socket's buffer: SO_SNDBUF, SO_RCVBUF", 1..)
+        number_option(parser, "-b", "bytes of the socket's buffer: SO_SNDBUF, SO_RCVBUF", 1..MOST)
         parser.on("-d", "sets SO_DEBUG, which root alone may do")
         number_option(parser, "-A", "alignment of the buffer (#{ALIGN}); printed only", 0..)
         number_option(parser, "-O", "offset of the buffer (0); printed only", 0..)
@@ -82,6 +83,8 @@ module Godwit
       rescue Godwit::Error => error
         raise unless error.operation
         complain(words(error))
+      rescue SystemCallError => error # of standard input or output
+        complain(error.message.sub(/ @ \w+/, ""))
       rescue SocketError => error
         complain("#{host}: #{error.message}")
       end
@@ -116,9 +119,9 @@ module Godwit
 
       # @return [Integer] status
       def measure(measurement, host)
-        print_lines(header(measurement, host))
         status = EXIT[:ok]
         begin
+          print_lines(header(measurement, host))
           measurement.run
         rescue Interrupt
           status = EXIT[:interrupted]
@@ -156,8 +159,8 @@ module Godwit
 
       # The operation, as C ttcp names it, the cause and the peer.
       def words(error)
-        cause = error.is_a?(TimeoutError) ? error.message : Errors.words(error.errno)
-        "#{error.operation}: #{cause} (#{error.endpoint})"
+        own = error.is_a?(TimeoutError) || error.is_a?(StateError)
+        "#{error.operation}: #{own ? error.message : Errors.words(error.errno)} (#{error.endpoint})"
       end
     end
   end

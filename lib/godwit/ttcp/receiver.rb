@@ -34,9 +34,9 @@ module Godwit
       def transfer
         @buffer = String.new(capacity: @length, encoding: Encoding::BINARY)
         while @link.read(@buffer)
+          @bytes += @buffer.bytesize
           @buffer.sum if @touch
           @output&.write(@buffer)
-          @bytes += @buffer.bytesize
         end
       end
     end

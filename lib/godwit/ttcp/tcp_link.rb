@@ -27,6 +27,9 @@ module Godwit
         left(error)
       end
 
+      # At once, since the receiver's clock runs until then.
+      def finish = @socket.close
+
       # @return [String, nil] the buffer with data; nil at the end
       def read(buffer)
         @settings[:full_blocks] ? read_block(buffer) : read_part(buffer, @length)

@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "../peer_counter"
+
 module Godwit
   module TTCP
     # A message of one frame for each buffer, from a PUSH to a PULL, which binds. An empty message
@@ -19,7 +21,8 @@ module Godwit
 
       def bind
         @socket = PULL.new(linger: 0, ipv6: true, **buffer_size(:recv_buffer_size))
-        @socket.on_event(:disconnected) { @gone = true }
+        @peers = PeerCounter.new(1)
+        @socket.on_event(*PeerCounter::KINDS.keys) { |event| count_sender(event) }
         begin
           @socket.bind("tcp://*:#{@port}")
         rescue SystemCallError => error
@@ -59,12 +62,29 @@ module Godwit
       def read(buffer)
         size = @socket.recv_into(buffer, timeout: LOOK, exception: false) until size || @gone
         size ||= @socket.recv_into(buffer, timeout: LOOK, exception: false)
-        left(Errno::ECONNRESET) unless size
+        raise ended(second_sender) if @second
+        raise ended(failure(:IO, Errno::ECONNRESET)) unless size
         @calls += 1
+        @came = Timeout.now
         buffer unless size.zero?
       end
 
       private
+
+      # A connection without a handshake, such as a port scan, is no sender.
+      def count_sender(event)
+        before = @peers.established
+        @peers.record(event.name, event.value)
+        @second = true if @peers.established > 1
+        @gone = true if @second || @peers.established < before
+      end
+
+      # The silence since the last buffer does not count.
+      def ended(error) = Ended.new(error, @came ? Timeout.now - @came : 0)
+
+      def second_sender
+        StateError.new("a second sender connected", operation: :IO, endpoint: place)
+      end
 
       def buffer_size(name) = {name => @settings[:socket_buffer]}.compact
 
