@@ -76,7 +76,7 @@ module Godwit
         while left > 0 && before < finish
           after = round_trip(&no_reply)
           histogram.record_ns(after - before) if after
-          before = after || now
+          before = now # recording is no part of the next round trip
           left -= 1
         end
         (before - start) / 1e9
