@@ -254,6 +254,8 @@ class CLIPerfTest < Godwit::TestCase
     {
       %w[lat --size -1] => "-1",
       %w[lat --size 1,x] => '"x"',
+      ["lat", "--size", ""] => '""',
+      ["lat", "--percentiles", ""] => '""',
       %w[lat --size 1g] => '"1g"',
       %w[lat --count 0] => '"0"',
       %w[lat --percentiles 50,101] => '"101"',

@@ -83,6 +83,19 @@ class CLITtcpTest < Godwit::TestCase
     assert_transfer(%w[--zmq -l 1000], received, 3000, 1000)
   end
 
+  test "PUSH and PULL: a sender that left without data does not count" do
+    received = receiver("--zmq")
+    Godwit::Context.new do |gone| # its end closes the connection
+      Godwit::PUSH.connect("tcp://#{HERE}:#{@port}", context: gone, count_peers: true)
+        .wait_connected
+    end
+    push = open_socket(:PUSH).connect("tcp://#{HERE}:#{@port}")
+    push.send("hello")
+    sleep 0.7 # the receiver looks for its sender meanwhile
+    push.send("more").send("")
+    assert_equal 9, bytes(assert_child(received.finish).stdout)
+  end
+
   test "PUSH and PULL: a second sender is an error" do
     received = receiver("--zmq")
     2.times { open_socket(:PUSH).connect("tcp://#{HERE}:#{@port}").send("data") }

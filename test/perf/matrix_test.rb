@@ -119,6 +119,26 @@ class PerfMatrixTest < Godwit::TestCase
     agent.close
   end
 
+  test "a host that failed in a run is free when the run has ended" do
+    one = agent
+    rep = open_socket(:REP).bind(HERE) # between `matrix` and the agent
+    agent_side = open_socket(:REQ).connect(one)
+    silent = true
+    in_thread do
+      rep.serve do |message|
+        answer = agent_side.request(message, timeout: PATIENCE)
+        if silent && Perf::Server.values(message)["do"] == "measure"
+          silent = false
+          sleep 0.5 # longer than the time-out
+        end
+        answer
+      end
+    end
+    row = matrix({"a" => rep.last_endpoint}, timeout: 0.2).first
+    assert_match(/no answer from/, row.error)
+    eventually { matrix({"a" => one}).first.error.nil? }
+  end
+
   test "a malformed answer is a row with the reason" do
     good = {"port" => 1, "connection" => "x", "seconds" => 1, "connect_seconds" => 1, "warmup" => 1,
             "timeouts" => 0, "histogram" => Perf::Histogram.new.record(1).to_h}
@@ -128,7 +148,9 @@ class PerfMatrixTest < Godwit::TestCase
       matrix({"a" => rep.last_endpoint}).first
     end
     assert_equal ["a", "x", nil], answered.call(good).then { |r| [r.dest, r.connection, r.error] }
-    [{"port" => "x"}, {"connection" => 5}, {"seconds" => nil}, {"histogram" => {}}].each do |wrong|
+    [{"port" => "x"}, {"port" => 99_999}, {"connection" => 5}, {"connection" => "a\nb"},
+      {"seconds" => nil}, {"seconds" => 0}, {"timeouts" => -5}, {"warmup" => 1.5},
+      {"histogram" => {}}].each do |wrong|
       row = answered.call(good.merge(wrong))
       assert_match(/malformed answer/, row.error, wrong)
       assert_nil row.dest

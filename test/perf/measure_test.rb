@@ -206,12 +206,52 @@ class PerfMeasureTest < Godwit::TestCase
     in_thread do
       rep.serve { Perf::Server.command({"id" => 1, "endpoint" => pull.last_endpoint}) }
     end
-    dies = in_thread { pull.recv.then { pull.close } }
+    endpoint = rep.last_endpoint
+    dies = in_thread { pull.recv.then { [pull, rep].each(&:close) } }
     error = assert_raises(Godwit::TimeoutError) do
-      throughput(rep.last_endpoint, time: PATIENCE, timeout: 1)
+      throughput(endpoint, time: PATIENCE, timeout: 1)
     end
     dies.join
-    assert_equal "no answer from #{rep.last_endpoint} in 1 s", error.message
+    assert_equal "no answer from #{endpoint} in 1 s", error.message
+  end
+
+  test "throughput goes on while a slow receiver takes nothing for longer than the time-out" do
+    pull = open_socket(:PULL, recv_hwm: 1).bind(HERE)
+    rep = open_socket(:REP).bind(HERE)
+    asked = Thread::Queue.new
+    ended = {"ended" => true, "seconds" => 1.0, "received" => 20, "lost" => 0, "duplicated" => 0,
+             "out_of_order" => 0, "foreign" => 0}
+    in_thread do
+      rep.serve do |message|
+        next Perf::Server.command({"id" => 1, "endpoint" => pull.last_endpoint}) if
+          Perf::Server.values(message)["do"] == "receive"
+        asked << true
+        Perf::Server.command((asked.size < 4) ? {"ended" => false} : ended)
+      end
+    end
+    in_thread do
+      2.times { asked.pop } # the sender's time-out has passed twice
+      asked << true << true
+      loop { pull.recv }
+    end
+    found = throughput(rep.last_endpoint, size: 8 << 20, count: 20, timeout: 0.3)
+    assert_equal [20, 20], [found.sent, found.received]
+  end
+
+  test "large messages wait in short queues" do
+    assert_operator throughput(server, size: 8 << 20, time: 0.1).received, :>, 0
+    sequence = Perf.const_get(:Sequence)
+    assert_equal [1_000, 1_000, 64, 1], [0, 1, 1 << 20, 64 << 20].map { |size|
+      sequence.allocate.tap { |one| one.instance_variable_set(:@size, size) }.hwm
+    }
+  end
+
+  test "over IPv6" do
+    skip "no IPv6 here" unless Socket.ip_address_list.any?(&:ipv6_loopback?)
+    endpoint = server("tcp://[::1]:*")
+    assert_equal 5, latency(endpoint, count: 5).count
+    assert_equal 5, throughput(endpoint, count: 5).received
+    assert_equal 5, load(endpoint, rate: 1_000, count: 5).sent
   end
 
   test "what is not allowed" do
@@ -246,7 +286,7 @@ class PerfMeasureTest < Godwit::TestCase
     ids = Array.new(16) { command(req, do: "receive", size: 1)["id"] }
     assert_equal 16, ids.compact.uniq.size
     assert_match(/busy/, command(req, do: "receive", size: 1)["error"])
-    [["\0godwit-perf", "{"], ["\0godwit-perf", "[1]"], ["\0godwit-perf"], %w[a b]].each do |frames|
+    [["\0godwit-perf", "{"], ["\0godwit-perf", "[1]"], ["\0godwit-perf", "{\"do\":\"\xff\"}".b], ["\0godwit-perf"], %w[a b]].each do |frames|
       assert_equal(
         (frames.size == 1) ? frames[0] : frames,
         req.send(frames).recv(timeout: PATIENCE)

@@ -101,6 +101,7 @@ class MatrixTimingTest < NetworkCase
   end
 
   test "each row through a relay has its delay, as a plain TCP echo has" do
+    not_on :ffi, "its own calls take more than 20 % of 2 ms beside any other load"
     join
     rows = matrix
     assert_equal NAMES.product(NAMES), rows.map { |row| row.values_at("source", "dest") }

@@ -84,6 +84,7 @@ module Godwit
         raise unless error.operation
         complain(words(error))
       rescue SystemCallError => error # of standard input or output
+        raise if error.is_a?(Errno::EPIPE)
         complain(error.message.sub(/ @ \w+/, ""))
       rescue SocketError => error
         complain("#{host}: #{error.message}")

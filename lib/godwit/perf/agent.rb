@@ -48,7 +48,10 @@ module Godwit
         return close if Timeout.now >= @until
         late = @thread.alive?
         close_measurement
-        @found = {"error" => "the measurement took more than #{ROW} s"} if late
+        if late
+          @found = {"error" => "the measurement took more than #{ROW} s: " \
+            "use a smaller count"}
+        end
       end
 
       # Ends the run and its sockets.

@@ -16,7 +16,12 @@ module Godwit
       def initialize(endpoint, timeout, options)
         @endpoint = endpoint
         @timeout = timeout
-        @options = options
+        @options = Link.with_ipv6(endpoint, options)
+      end
+
+      # @return [Hash] socket options
+      def self.with_ipv6(endpoint, options)
+        endpoint.include?("[") ? {ipv6: true, **options} : options
       end
 
       # @return [String]
@@ -56,6 +61,7 @@ module Godwit
         error = answer["error"]
         error ? raise(StateError.new("#{@endpoint}: #{error}", endpoint: @endpoint)) : answer
       rescue TimeoutError
+        close # a REQ without its reply cannot send
         raise no_answer, cause: nil
       end
 
@@ -75,10 +81,14 @@ module Godwit
       # @param answer [Hash] of the server
       # @param names [Array<Symbol>]
       # @return [Hash{Symbol => Numeric}] these figures of the answer
-      # @raise [AnswerError] unless each is a number
+      # @raise [AnswerError] unless the seconds are more than 0, and the others counts
       def figures(answer, names)
         figures = names.to_h { |name| [name, answer[name.to_s]] }
-        figures.each_value.all?(Numeric) ? figures : raise(malformed)
+        whole = figures.all? do |name, value|
+          next value.is_a?(Integer) && value >= 0 unless name.end_with?("seconds")
+          value.is_a?(Numeric) && value.positive? && value.finite?
+        end
+        whole ? figures : raise(malformed)
       end
 
       # @return [AnswerError]
@@ -87,7 +97,10 @@ module Godwit
           "Godwit #{VERSION}?", endpoint: @endpoint)
       end
 
-      def close = @control&.close
+      def close
+        @control&.close
+        @control = nil
+      end
     end
     private_constant :Link
   end

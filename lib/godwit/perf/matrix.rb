@@ -58,6 +58,7 @@ module Godwit
         @rows = []
         @report = block
         @ports = {}
+        @begun = {}
         @links = @hosts.transform_values { |endpoint| Link.new(endpoint, @timeout, @options) }
         @hosts.each_key { |name| begin_run(name) }
         names = @hosts.keys
@@ -72,7 +73,8 @@ module Godwit
       # Begins the run at a host, or renews its lease there. A host that fails takes no part.
       def begin_run(name)
         port = command(name, "begin", "client_key" => @client&.public_key)["port"]
-        raise @links[name].malformed unless port.is_a?(Integer)
+        @begun[name] = true
+        raise @links[name].malformed unless port.is_a?(Integer) && port.between?(1, 65_535)
         @ports[name] = port
       rescue Error => error
         fail_host(name, error)
@@ -98,8 +100,10 @@ module Godwit
           "timeout" => @timeout, **keys)
         link = @links[source]
         found = link.result("do" => "measured", "run" => @run)
-        raise link.malformed unless found["connection"].is_a?(String)
-        {connection: found["connection"], histogram: histogram(link, found["histogram"]),
+        connection = found["connection"]
+        raise link.malformed unless connection.is_a?(String) &&
+          connection.match?(/\A[[:print:]]{1,80}\z/)
+        {connection: connection, histogram: histogram(link, found["histogram"]),
          **link.figures(found, Agent::FIGURES)}
       rescue StateError => error
         {error: error.message}
@@ -131,7 +135,7 @@ module Godwit
       end
 
       def leave(name, link)
-        command(name, "end") if @ports.key?(name)
+        command(name, "end") if @begun[name]
       rescue Error
         nil # the run's lease ends there
       ensure

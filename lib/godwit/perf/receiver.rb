@@ -19,7 +19,7 @@ module Godwit
       def initialize(endpoint, size, silence, options)
         @sequence = Sequence.new(size)
         @silence = silence
-        @pull = PULL.bind(endpoint, **options)
+        @pull = PULL.bind(endpoint, recv_hwm: @sequence.hwm, **options)
         @thread = Worker.new { run }
         @thread.name = "godwit perf receiver"
         @thread.report_on_exception = false

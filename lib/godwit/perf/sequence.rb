@@ -10,7 +10,9 @@ module Godwit
       MAX_BITS = 16 # of the number of different messages
       BYTES = 32 << 20 # of all of them, unless two messages need more
       NUMBER_BYTES = 8
-      private_constant :MAX_BITS, :BYTES, :NUMBER_BYTES
+      QUEUED = 64 << 20 # bytes that wait at one end
+      MESSAGES = 1_000 # libzmq's high-water mark
+      private_constant :MAX_BITS, :BYTES, :NUMBER_BYTES, :QUEUED, :MESSAGES
 
       # @param size [Integer] bytes of a message; messages of 0 bytes have no number
       def initialize(size)
@@ -31,6 +33,9 @@ module Godwit
         number = message.byteslice(0, @width).rjust(NUMBER_BYTES, "\0").unpack1("Q>")
         number if number <= @mask && message == @messages[number]
       end
+
+      # @return [Integer] high-water mark that bounds the memory of large messages
+      def hwm = @size.zero? ? MESSAGES : (QUEUED / @size).clamp(1, MESSAGES)
 
       private
 

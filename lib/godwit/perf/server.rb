@@ -32,6 +32,7 @@ module Godwit
       # @return [Hash, nil] nil: the message is no command
       def self.values(message)
         return unless message.is_a?(Array) && message.size == 2 && message[0].b == COMMAND
+        return unless message[1].dup.force_encoding(Encoding::UTF_8).valid_encoding?
         values = JSON.parse(message[1])
         values if values.is_a?(Hash)
       rescue JSON::ParserError, EncodingError
@@ -49,7 +50,7 @@ module Godwit
         if agent && options[:auth] && !authenticator
           raise Errors.bad_value(:bind, "authenticator:", "the Godwit::Auth of auth:", nil)
         end
-        @options = options
+        @options = options = Link.with_ipv6(endpoint, options)
         @rep = REP.bind(endpoint, send_hwm: SEND_HWM, **options)
         @receivers = {}
         @agent = Agent.new(beside(last_endpoint), options, authenticator) if agent

@@ -57,18 +57,17 @@ module Godwit
       # @return [Throughput]
       def run
         receiver = @link.command("do" => "receive", "size" => @size)
-        @push, connected = @link.connect(PUSH, place(receiver["endpoint"]),
-          send_timeout: @link.timeout, **copying)
+        @id = receiver["id"]
         @sequence = Sequence.new(@size)
+        @push, connected = @link.connect(PUSH, place(receiver["endpoint"]),
+          send_timeout: @link.timeout, send_hwm: @sequence.hwm, **copying)
         warmup = send_messages(Link::WARM_UP, @count && Link::WARM_UP_MESSAGES)
         collections = GC.count
         sent = measured
-        found = @link.result("do" => "result", "id" => receiver["id"])
+        found = @link.result(result)
         Throughput.new(endpoint: @link.endpoint, size: @size, sent: sent, warmup: warmup,
           connect_seconds: connected, gc: GC.count - collections,
           **@link.figures(found, [:seconds, *SequenceCheck::COUNTS])).freeze
-      rescue TimeoutError
-        raise @link.no_answer, cause: nil
       ensure
         @push&.close
         @link.close
@@ -82,7 +81,9 @@ module Godwit
       def place(endpoint)
         own = @link.endpoint
         return endpoint unless own.start_with?("tcp:")
-        own.sub(/:\d+\z/, endpoint.to_s[/:\d+\z/] || raise(@link.malformed))
+        port = endpoint.to_s[/:(\d+)\z/, 1].to_i
+        raise @link.malformed unless port.between?(1, 65_535)
+        own.sub(/:\d+\z/, ":#{port}")
       end
 
       def measured
@@ -90,14 +91,24 @@ module Godwit
         send_messages(@time, @count).tap { |sent| mark("mark" => Receiver::FINISH, "sent" => sent) }
       end
 
-      def mark(values) = @push.send(Server.command(values))
+      def mark(values) = patiently { @push.send(Server.command(values)) }
+      def result = {"do" => "result", "id" => @id}
+
+      # A slow link may take longer than the time-out: a server that answers still receives.
+      def patiently
+        yield
+      rescue TimeoutError
+        retry if @link.command(result)["ended"] == false
+        raise StateError.new("#{@link.endpoint} stopped receiving before the last message",
+          endpoint: @link.endpoint)
+      end
 
       # @return [Integer] messages
       def send_messages(time, count)
         finish = Timeout.now + time unless count
         sent = 0
         while count ? sent < count : Timeout.now < finish
-          most = @batch || BATCH
+          most = @batch || [BATCH, @sequence.hwm].min
           most = [count - sent, most].min if count
           @batch ? send_batch(sent, most) : send_each(sent, most)
           sent += most
@@ -107,14 +118,25 @@ module Godwit
 
       def send_each(from, count)
         messages, mask = @sequence.messages, @sequence.mask
-        count.times { |index| @push.send(messages[(from + index) & mask]) }
+        sent = 0
+        patiently do
+          while sent < count
+            @push.send(messages[(from + sent) & mask])
+            sent += 1
+          end
+        end
       end
 
       def send_batch(from, count)
         messages = @sequence.messages
         batch = messages[from & @sequence.mask, count]
         batch += messages.first(count - batch.size) while batch.size < count
-        @push.send_many(batch)
+        patiently do
+          @push.send_many(batch)
+        rescue TimeoutError => error
+          batch = batch.drop(error.sent.to_i)
+          raise
+        end
       end
     end
     private_constant :ThroughputMeasurement

@@ -75,8 +75,9 @@ module Godwit
       def count_sender(event)
         before = @peers.established
         @peers.record(event.name, event.value)
-        @second = true if @peers.established > 1
-        @gone = true if @second || @peers.established < before
+        more = @peers.established > before
+        @second = true if @peers.established > 1 || (more && @came)
+        @gone = @second || @peers.established < before if more || @peers.established < before
       end
 
       # The silence since the last buffer does not count.

@@ -16,7 +16,7 @@ module Godwit
           require "godwit/perf"
           perf = Godwit::Perf
           parser.on("--size LIST", "bytes of a message (#{perf::SIZE}); also 1,100,1k") do |text|
-            text.split(",", -1).map { |one| size(one) }
+            list(text) { |one| size(one) }
           end
           above_zero_option(parser, "--time", "how long it measures each size (#{perf::TIME})")
           parser.on("--count N", "how much it measures of each size, instead of a time") do |text|
@@ -36,6 +36,9 @@ module Godwit
           TEXT
         end
 
+        # "" is a list of one empty text.
+        def list(text, &block) = text.empty? ? [yield(text)] : text.split(",", -1).map(&block)
+
         # A subclass adds its own options.
         def define_measurement(parser)
         end
@@ -47,7 +50,7 @@ module Godwit
 
         def define_latencies(parser)
           parser.on("--percentiles LIST", "which percentiles (#{PERCENTS.join(",")})") do |list|
-            list.split(",", -1).uniq.each { |text| percent(text) }
+            list(list) { |text| percent(text) }.uniq
           end
           parser.on("--hgrm FILE", "writes the histogram, in HdrHistogram's text format; one size")
           parser.on("--plot", "draws the latencies by percentile")
@@ -57,7 +60,7 @@ module Godwit
         def latencies? = true
 
         def percent(text)
-          return if text.match?(/\A\d+(?:\.\d+)?\z/) && Rational(text) <= 100
+          return text if text.match?(/\A\d+(?:\.\d+)?\z/) && Rational(text) <= 100
           wrong(text, "a percentile is 0 to 100")
         end
 

@@ -117,7 +117,7 @@ module Godwit
         end
 
         def extra(result)
-          names = %i[seconds connect_seconds warmup timeouts endpoint]
+          names = %i[sent foreign seconds connect_seconds warmup timeouts endpoint]
           names.select { |name| result.respond_to?(name) }
             .to_h { |name| [name.to_s, result.public_send(name)] }
         end
