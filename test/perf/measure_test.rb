@@ -286,7 +286,8 @@ class PerfMeasureTest < Godwit::TestCase
     ids = Array.new(16) { command(req, do: "receive", size: 1)["id"] }
     assert_equal 16, ids.compact.uniq.size
     assert_match(/busy/, command(req, do: "receive", size: 1)["error"])
-    [["\0godwit-perf", "{"], ["\0godwit-perf", "[1]"], ["\0godwit-perf", "{\"do\":\"\xff\"}".b], ["\0godwit-perf"], %w[a b]].each do |frames|
+    [["\0godwit-perf", "{"], ["\0godwit-perf", "[1]"], ["\0godwit-perf", "{\"do\":\"\xff\"}".b],
+      ["\0godwit-perf"], %w[a b]].each do |frames|
       assert_equal(
         (frames.size == 1) ? frames[0] : frames,
         req.send(frames).recv(timeout: PATIENCE)

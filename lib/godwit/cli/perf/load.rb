@@ -14,8 +14,8 @@ module Godwit
         Row = Struct.new(:result, :from, :histogram) do
           extend Forwardable
 
-          def_delegators :result, :endpoint, :size, :sent, :requested_rate, :achieved_rate, :seconds,
-            :connect_seconds, :warmup, :timeouts, :gc
+          def_delegators :result, :endpoint, :size, :sent, :requested_rate, :achieved_rate,
+            :seconds, :connect_seconds, :warmup, :timeouts, :gc
         end
         private_constant :Row
 
