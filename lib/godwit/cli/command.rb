@@ -14,6 +14,11 @@ module Godwit
       private_constant :BINARY, :DECIMAL
 
       class << self
+        # The executable that has the command; an argument sets it, and subclasses inherit it.
+        # @param program [Program, nil]
+        # @return [Program]
+        def program(program = @program) = (@program = program) || superclass.program
+
         # One line for `godwit help`; an argument sets it.
         # @param text [String, nil]
         # @return [String]
@@ -24,6 +29,8 @@ module Godwit
         # @return [String]
         def usage(text = @usage) = @usage = text
       end
+
+      program CLI
 
       # Parses the arguments and does the work.
       # @param arguments [Array<String>] without the command's name
@@ -56,13 +63,15 @@ module Godwit
       # options: values by name, such as {in_bytes: 1024} for `--in-bytes 1k`.
       attr_reader :io, :options
 
+      def program = self.class.program
+
       # A subclass adds its options here. `options` keeps the value that a block returns.
       def define(parser)
       end
 
       def parser
         OptionParser.new do |parser|
-          parser.banner = "usage: godwit #{self.class.usage}"
+          parser.banner = "usage: #{program::PROGRAM} #{self.class.usage}"
           parser.separator "#{self.class.summary}\n\n"
           define(parser)
           parser.on("-h", "--help", "this text")

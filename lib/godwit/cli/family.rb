@@ -81,9 +81,10 @@ module Godwit
       def listed = parts.values
 
       def define(parser)
-        listed.each { |one| parser.separator("  godwit #{one.usage}\n      #{one.summary}") }
-        command = "#{self.class.usage.split.first} #{parts.keys.first}"
-        parser.separator "\n`godwit #{command} --help` and so on list the options.\n\n"
+        name = program::PROGRAM
+        listed.each { |one| parser.separator("  #{name} #{one.usage}\n      #{one.summary}") }
+        command = "#{name} #{self.class.usage.split.first} #{parts.keys.first}"
+        parser.separator "\n`#{command} --help` and so on list the options.\n\n"
       end
 
       def call(arguments)

@@ -11,26 +11,33 @@ module Godwit
 
       def call(arguments)
         name, *rest = arguments
-        io.puts name ? CLI.command(name).new.help_for(rest) : overview
+        io.puts name ? program.command(name).new.help_for(rest) : overview
         EXIT[:ok]
       end
 
       def overview
-        width = COMMANDS.keys.map(&:size).max
-        list = COMMANDS.each_key.map { |one| "  #{one.ljust(width)}  #{CLI.command(one).summary}" }
-        statuses = EXIT.map { |name, status| format("  %3d  %s", status, EXIT_MEANINGS[name]) }
-        <<~TEXT
-          usage: godwit COMMAND [options]
+        [
+          "usage: #{program::PROGRAM} COMMAND [options]",
+          "Commands (`#{program::PROGRAM} COMMAND --help` explains one):\n#{commands}",
+          *notes,
+          "Exit status:\n#{statuses}"
+        ].join("\n\n")
+      end
 
-          Commands (`godwit COMMAND --help` explains one):
-          #{list.join("\n")}
+      def commands
+        names = program::COMMANDS.keys
+        width = names.map(&:size).max
+        names.map { |one| "  #{one.ljust(width)}  #{program.command(one).summary}" }.join("\n")
+      end
 
-          Endpoints: tcp://HOST:PORT, ipc://PATH, ipc://@NAME, inproc://NAME…
-          An empty host is 127.0.0.1: tcp://:5555.
+      # @return [Array<String>] paragraphs about all commands
+      def notes
+        ["Endpoints: tcp://HOST:PORT, ipc://PATH, ipc://@NAME, inproc://NAME…\n" \
+          "An empty host is 127.0.0.1: tcp://:5555."]
+      end
 
-          Exit status:
-          #{statuses.join("\n")}
-        TEXT
+      def statuses
+        EXIT.map { |name, status| format("  %3d  %s", status, EXIT_MEANINGS[name]) }.join("\n")
       end
     end
   end

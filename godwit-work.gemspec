@@ -1,0 +1,30 @@
+# frozen_string_literal: true
+
+require_relative "lib/godwit/version"
+
+Gem::Specification.new do |spec|
+  spec.name = "godwit-work"
+  spec.version = Godwit::VERSION
+  spec.authors = ["The Godwit authors"]
+  spec.summary = "Consumers of topics in an SQLite file, without a server"
+  spec.description = "Topics, groups, consumption in order or by key, retries and dead letters: a consumer framework on one SQLite file."
+  spec.license = "MIT"
+  spec.required_ruby_version = ">= 3.1" # CRuby's: sqlite3 has no build for JRuby
+
+  spec.files = Dir.chdir(__dir__) do
+    Dir["work/{lib,sig}/**/*.{rb,rbs}", "work/exe/*", "work/docs/*.md", "CHANGELOG.md", "LICENSE", ".yardopts"].sort
+  end
+  spec.bindir = "work/exe"
+  spec.executables = ["godwit-work"]
+  spec.require_paths = ["work/lib"]
+  spec.add_dependency "godwit", Godwit::VERSION
+  spec.add_dependency "sqlite3", ">= 2.0", "< 3"
+
+  spec.homepage = "https://github.com/godwit-rb/godwit"
+  spec.metadata = {
+    "homepage_uri" => spec.homepage,
+    "documentation_uri" => "https://rubydoc.info/gems/godwit-work",
+    "changelog_uri" => "#{spec.homepage}/blob/main/CHANGELOG.md",
+    "rubygems_mfa_required" => "true"
+  }
+end

@@ -1,0 +1,93 @@
+# frozen_string_literal: true
+
+module Godwit
+  module CLI
+    # What an executable does: finds the command's class, runs it, and turns errors into an exit
+    # status. The module that extends itself with this one has the executable's name in PROGRAM,
+    # and in COMMANDS the commands, each with the name of its class. Each command is a file in the
+    # module's folder, loaded on demand.
+    module Program
+      # Other words for two commands.
+      FLAGS = {"--help" => "help", "-h" => "help", "--version" => "version", "-V" => "version"}
+        .freeze
+      private_constant :FLAGS
+
+      # Runs one command line.
+      # @param arguments [Array<String>] such as ["version", "--json"]; not changed
+      # @return [Integer] exit status, one of {EXIT}
+      def run(arguments) = guard(arguments) { dispatch(arguments).tap { $stdout.flush } }
+
+      # @param name [String] of a command
+      # @return [Class] its subclass of {Command}
+      # @raise [UsageError] for an unknown name; the message suggests the nearest
+      def command(name)
+        unless self::COMMANDS.key?(name)
+          raise UsageError, "no command #{name.inspect}#{CLI.nearest(name, self::COMMANDS.keys)}"
+        end
+        require "#{self.name.downcase.gsub("::", "/")}/#{name}"
+        const_get(self::COMMANDS[name])
+      end
+
+      private
+
+      def dispatch(arguments)
+        name, *rest = arguments
+        return command(FLAGS.fetch(name, name)).new.run(rest) if name
+        command("help").new.run([], io: $stderr)
+        EXIT[:usage]
+      end
+
+      # Errors that a user can cause end in one line; others are bugs and keep their backtrace.
+      def guard(arguments)
+        yield
+      rescue UsageError, OptionParser::ParseError => error
+        usage_error(error.message, arguments)
+      rescue Interrupt
+        EXIT[:interrupted]
+      rescue LoadError => error
+        complain(error.message)
+        EXIT[:failed]
+      rescue Errno::EPIPE
+        drop_output
+        EXIT[:output_closed]
+      rescue => error
+        raise unless error.is_a?(SystemCallError) || library?(error, :Error)
+        if error.is_a?(::ArgumentError) || library?(error, :EndpointError, :ProtocolError)
+          return usage_error(CLI.words_of(error), arguments)
+        end
+        complain(error.message)
+        drop_output if error.is_a?(Errno::ENOSPC)
+        library?(error, :TimeoutError) ? EXIT[:timed_out] : EXIT[:failed]
+      end
+
+      # Not every command loads the library and with it these classes.
+      def library?(error, *names)
+        defined?(Godwit::Error) && names.any? { |name| error.is_a?(Godwit.const_get(name)) }
+      end
+
+      def usage_error(message, arguments)
+        complain(message, where_to_look(arguments))
+        EXIT[:usage]
+      end
+
+      def where_to_look(arguments)
+        command, part = arguments
+        program = self::PROGRAM
+        unless self::COMMANDS.key?(command)
+          return "`#{program} help` lists the commands, `#{program} COMMAND --help` their options."
+        end
+        family = command(command)
+        words = [command, *(part if family.const_defined?(:PARTS) && family::PARTS.key?(part))]
+        "`#{program} #{words.join(" ")} --help` lists its options."
+      end
+
+      def complain(*lines)
+        text = lines.map { |line| line.dup.force_encoding(Encoding::UTF_8).scrub }.join("\n")
+        warn "#{self::PROGRAM}: #{text}"
+      end
+
+      # Else Ruby fails to write its buffer at exit. `$stdout.reopen` itself would flush the buffer.
+      def drop_output = IO.for_fd(1, "w", autoclose: false).reopen(File::NULL, "w")
+    end
+  end
+end
