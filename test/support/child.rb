@@ -158,8 +158,8 @@ module Godwit
       def start_child(program, args = [], deadline: 90, env: {}, gems: false, network: false)
         source = (program.end_with?(".rb") && !program.include?("\n")) ? [program] : ["-e", program]
         command = [
-          *RUBY, *GEMS.fetch(gems), "-Ilib", "-r./test/support/child_prelude", *source,
-          *args.map(&:to_s)
+          *RUBY, *GEMS.fetch(gems), *child_folders.map { |folder| "-I#{folder}" },
+          "-r./test/support/child_prelude", *source, *args.map(&:to_s)
         ]
         command = Network.command(*command) if network
         start_command(command, deadline: deadline, env: PAGES.merge(env))
@@ -184,6 +184,9 @@ module Godwit
         child.wait_for(/^ready$/).signal(signal) if signal
         child.finish
       end
+
+      # @return [Array<String>] the load path of a Ruby child
+      def child_folders = ["lib"]
 
       # Runs the command `godwit` in this process. A test that calls it requires "godwit/cli".
       # @return [Array(Integer, String, String)] status, output, errors

@@ -44,6 +44,9 @@ module Godwit
           options.on("--quick", "lint to conformance: about two minutes") do
             choose_all(GATE.select(&:quick?), whole: false)
           end
+          options.on("--work", "the gate's stages of work/, the gem godwit-work") do
+            choose_all(GATE.select(&:work?), whole: false)
+          end
           options.on("--full", "all stages, with long rounds and all transports") do
             choose_all(GATE + FULL, long: true)
           end
@@ -85,10 +88,8 @@ module Godwit
       def list
         [[GATE, nil], [FULL, " (--full)"]].each do |stages, where|
           stages.each do |stage|
-            puts format(
-              "%-22s %s%s", stage.name.tr(" ", "-"), stage.about,
-              stage.quick? ? " (--quick)" : where
-            )
+            marks = [*(" (--quick)" if stage.quick?), *(" (--work)" if stage.work?), *where]
+            puts format("%-22s %s%s", stage.name.tr(" ", "-"), stage.about, marks.join)
           end
         end
         exit 0
@@ -184,4 +185,4 @@ module Godwit
   end
 end
 
-exit Godwit::TestSupport::Runner.new(ARGV).run
+exit Godwit::TestSupport::Runner.new(ARGV).run if $PROGRAM_NAME == __FILE__

@@ -29,6 +29,7 @@ module Godwit
       attr_reader :name, :about, :outcome
 
       # @param files [String, nil] glob of the test files; without it `rake` names the tasks to run
+      # @param work whether it tests the gem godwit-work, in work/
       # @param jruby whether JRuby runs the files
       # @param alone whether no other stage may run meanwhile: it writes files that they read
       # @param prepare [#call, nil] prepares the stage, and returns more of the environment; its
@@ -39,12 +40,13 @@ module Godwit
       # @param full [Array<String>, nil] globs: the gate runs it only when a path that matches has
       #   changed
       def initialize(
-        name, about, quick: false, rake: nil, files: nil, env: {}, prefix: [], jruby: false,
-        alone: false, prepare: nil, transport: nil, third: false, full: nil
+        name, about, quick: false, work: false, rake: nil, files: nil, env: {}, prefix: [],
+        jruby: false, alone: false, prepare: nil, transport: nil, third: false, full: nil
       )
         @name = name
         @about = about
         @quick = quick
+        @work = work
         @rake = rake
         @glob = files
         @env = env
@@ -58,6 +60,8 @@ module Godwit
       end
 
       def quick? = @quick
+
+      def work? = @work
 
       def alone? = @alone
 
@@ -112,10 +116,12 @@ module Godwit
         return [*@prefix, RbConfig.ruby, "-S", "rake", *@rake] if @rake
         load_all = "ARGV.shift(#{files.size}).each { |file| require file }"
         [
-          *@prefix, *ruby, "-Ilib", "-Itest", "-e", load_all, *files.map { |file| "./#{file}" },
-          "--seed", seed.to_s
+          *@prefix, *ruby, *folders.map { |folder| "-I#{folder}" }, "-e", load_all,
+          *files.map { |file| "./#{file}" }, "--seed", seed.to_s
         ]
       end
+
+      def folders = %w[lib test] + (@work ? %w[work/lib work/test] : [])
 
       def ruby = @jruby ? JRuby.command(java: JRuby.short) : [RbConfig.ruby]
 

@@ -123,6 +123,9 @@ module Godwit
         "perf", "Godwit::Perf: histograms, and what it counts", files: "test/perf/**/*_test.rb"
       ),
       Stage.new(
+        "work", "the gem godwit-work", files: "work/test/**/*_test.rb", work: true
+      ),
+      Stage.new(
         "guide",
         "examples/guide does what the Guide's patterns promise, with crashes in the middle",
         files: "test/guide/**/*_test.rb"
@@ -230,6 +233,14 @@ module Godwit
           "GODWIT_TEST_TYPES" => "1", "GODWIT_TEST_GC" => "none"
         },
         full: %w[sig/**]
+      ),
+      Stage.new(
+        "work types", "godwit-work, with every call compared with its type in work/sig/",
+        files: "work/test/**/*_test.rb", work: true,
+        env: {
+          "GODWIT_TEST_TYPES" => "1", "GODWIT_TEST_GC" => "none"
+        },
+        full: %w[work/sig/**]
       ),
       Stage.new(
         "shell ffi",

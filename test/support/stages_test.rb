@@ -2,7 +2,7 @@
 
 require "test_helper"
 require "support/changes"
-require "support/stages"
+require "support/runner"
 
 # The stages that bin/test runs, and when.
 class StagesTest < Godwit::TestCase
@@ -35,8 +35,24 @@ class StagesTest < Godwit::TestCase
 
   test "every test file belongs to a stage" do
     stages = TestSupport::GATE + TestSupport::FULL
-    assert_empty Dir.glob("test/**/*_test.rb", base: TestSupport::Stage::ROOT) -
+    assert_empty Dir.glob("{test,work/test}/**/*_test.rb", base: TestSupport::Stage::ROOT) -
       stages.flat_map(&:files)
+  end
+
+  test "the stages with work/'s files, and no others, have its mark, which --list shows" do
+    stages = TestSupport::GATE + TestSupport::FULL
+    ours = stages.select { |stage| stage.files.any? { |file| file.start_with?("work/") } }
+    assert_equal ours.map(&:name), stages.select(&:work?).map(&:name)
+    list = start_command([RbConfig.ruby, "test/support/runner.rb", "--list"]).finish.stdout
+    marked = list.lines.grep(/ \(--work\)/).map { |line| line[/\S+/] }
+    assert_equal ours.map { |stage| stage.name.tr(" ", "-") }, marked
+  end
+
+  test "--work chooses the gate's stages of work/, and --quick its own" do
+    {"--work" => :work?, "--quick" => :quick?}.each do |option, mark|
+      chosen = TestSupport::Runner.new([option]).instance_variable_get(:@stages)
+      assert_equal TestSupport::GATE.select(&mark), chosen
+    end
   end
 
   test "stages have distinct names, and files or a task" do

@@ -3,13 +3,15 @@
 require "rbs"
 require "rbs/test"
 require "godwit/cli"
+require "godwit/work"
+require "godwit/work/cli"
 
 module Godwit
   module TestSupport
-    # With GODWIT_TEST_TYPES=1 every call of a method that sig/ declares is compared with its type
-    # there, by RBS's own runtime check: arguments, result, a block's arguments and result. A
-    # mismatch is noted, the call itself continues undisturbed, and the run fails at its end.
-    # GODWIT_TEST_SIG names another folder of types.
+    # With GODWIT_TEST_TYPES=1 every call of a method that sig/ or work/sig/ declares is compared
+    # with its type there, by RBS's own runtime check: arguments, result, a block's arguments and
+    # result. A mismatch is noted, the call itself continues undisturbed, and the run fails at its
+    # end. GODWIT_TEST_SIG names another folder instead of sig/.
     #
     # These are not judged:
     #
@@ -23,7 +25,7 @@ module Godwit
     # * The values of an Enumerator: running through it would receive the test's messages.
     module Types
       ROOT = File.expand_path("../..", __dir__)
-      SIG = ENV.fetch("GODWIT_TEST_SIG", "#{ROOT}/sig")
+      SIG = [ENV.fetch("GODWIT_TEST_SIG", "#{ROOT}/sig"), "#{ROOT}/work/sig"].freeze
 
       OWN = %r{\A#{Regexp.escape(ROOT)}/test/(?!support/)}
       WRAPPER = /__with(out)?__RBS_TEST/
@@ -100,11 +102,12 @@ module Godwit
         # that these are the same.
         def start
           # Not loaded by itself.
-          Dir["#{ROOT}/lib/godwit/cli/*.rb"].sort.each { |file| require file }
+          Dir["#{ROOT}/{lib/godwit,work/lib/godwit/work}/cli/*.rb"].sort
+            .each { |file| require file }
           RBS.logger_level = "fatal" # it would warn of each overload that does not fit
           loader = RBS::EnvironmentLoader.new
           loader.add(library: "logger", version: nil)
-          loader.add(path: Pathname(SIG))
+          SIG.each { |path| loader.add(path: Pathname(path)) }
           builder =
             RBS::DefinitionBuilder.new(env: RBS::Environment.from_loader(loader).resolve_type_names)
           builder.env.class_decls.each_key do |name|

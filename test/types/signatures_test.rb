@@ -2,24 +2,29 @@
 
 require "test_helper"
 require "godwit/cli"
+require "godwit/work/cli"
+require "godwit/work"
 require "open3"
 require "rbs"
 require "rbs/test"
 require "yard"
 
-# sig/ and the library name the same things: each public method, with its keywords, each public
-# constant. Private are the methods that Ruby calls so, and the ones whose comment or class is
-# marked as @private.
+# sig/ and work/sig/ name the same things as the gems: each public method, with its keywords, each
+# public constant. Private are the methods that Ruby calls so, and the ones whose comment or class
+# is marked as @private.
 class SignaturesTest < Godwit::TestCase
-  SIG = ENV.fetch("GODWIT_TEST_SIG", File.expand_path("../../sig", __dir__))
   ROOT = File.expand_path("../..", __dir__)
+  SIG = [ENV.fetch("GODWIT_TEST_SIG", "#{ROOT}/sig"), "#{ROOT}/work/sig"].freeze
   WRAPPED = /__with(out)?__RBS_TEST/ # of the checks at run time, test/support/types.rb
 
-  Dir["#{ROOT}/lib/godwit/cli/*.rb"].sort.each { |file| require file }
+  Dir["#{ROOT}/{lib/godwit,work/lib/godwit/work}/cli/*.rb"].sort.each { |file| require file }
 
   test "rbs finds no fault in sig" do
     output, status =
-      Open3.capture2e(RbConfig.ruby, "-S", "rbs", "-r", "logger", "-I", SIG, "validate")
+      Open3.capture2e(
+        RbConfig.ruby, "-S", "rbs", "-r", "logger", *SIG.flat_map { |path| ["-I", path] },
+        "validate"
+      )
     assert status.success?, output
   end
 
@@ -125,7 +130,7 @@ class SignaturesTest < Godwit::TestCase
   def loader
     RBS::EnvironmentLoader.new.tap do |loader|
       loader.add(library: "logger", version: nil)
-      loader.add(path: Pathname(SIG))
+      SIG.each { |path| loader.add(path: Pathname(path)) }
     end
   end
 
@@ -197,7 +202,7 @@ class SignaturesTest < Godwit::TestCase
 
   def documented(path)
     @@registry ||= begin
-      YARD.parse("#{ROOT}/lib/**/*.rb", [], YARD::Logger::ERROR)
+      YARD.parse("#{ROOT}/{lib,work/lib}/**/*.rb", [], YARD::Logger::ERROR)
       YARD::Registry
     end
     @@registry.at(path)

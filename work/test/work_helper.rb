@@ -1,0 +1,14 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "godwit/work"
+require "godwit/work/cli"
+
+module Godwit
+  # The base of the tests in work/: Ruby children find godwit-work and sqlite3, without Bundler.
+  class WorkCase < TestCase
+    FOLDERS = ["lib", "work/lib", *Gem.loaded_specs.fetch("sqlite3").full_require_paths].freeze
+
+    def child_folders = FOLDERS
+  end
+end
