@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require "pathname"
+
 # Faults in the comment of a public method: it needs a @param for each parameter and a @return, also
 # in overloads. A writer returns its argument, so it needs no @return.
 missing_tags = lambda do |method|
@@ -25,12 +27,15 @@ end
 link_pages = lambda do |folder|
   homepage = Gem::Specification.load("godwit.gemspec").homepage
   Dir["#{folder}/**/*.html"].flat_map do |path|
-    text = File.read(path).gsub(/href="((?:\.\.\/)*)([\w.\/-]+)(#[^"]*)?"/) do |whole|
-      up, target, anchor = $~.captures
+    name = File.basename(path)[/\Afile\.(.*)\.html\z/, 1]
+    source = Dir["{docs,work/docs}/#{name}.md"].first || "README.md"
+    text = File.read(path).gsub(/href="([\w.\/-]+)(#[^"]*)?"/) do |whole|
+      target, anchor = $~.captures
+      target = Pathname(source).dirname.join(target).cleanpath.to_s
       next whole unless target.match?(%r{\.(?:md|rb|rake|c|yml)\z|\A(?:adr|bench|LICENSE)})
       page = "file.#{File.basename(target, ".md")}.html"
       page = "#{homepage}/blob/main/#{target}" unless File.exist?(File.join(folder, page))
-      %(href="#{page.start_with?("http") ? page : up.sub(/\A\.\.\/\z/, "") + page}#{anchor}")
+      %(href="#{page}#{anchor}")
     end
     File.write(path, text)
     text.scan(/href="([^":#]+\.html)(?:#[^"]*)?"/).flatten.uniq.filter_map do |target|
@@ -54,6 +59,10 @@ task :docs do
   YARD::CLI::Yardoc.run("--quiet", "--no-progress", "--no-cache")
 
   warnings.concat(link_pages.call("doc"))
+  # The reference has one folder for the pages of both gems.
+  Dir["{docs,work/docs}/*.md"].group_by { |path| File.basename(path) }.each_value do |paths|
+    warnings << "#{paths.join(" and ")} have one name" if paths.size > 1
+  end
 
   bare = YARD::Registry.all(:class, :module, :method, :constant).select do |object|
     # YARD makes up a comment for an attribute that has none.

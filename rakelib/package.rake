@@ -22,11 +22,12 @@ first_words = <<~RUBY
     "\#{RUBY_VERSION}, from \#{home}"
 RUBY
 
-# Away from the bundle and the checkout's lib/: only files of the gem may be found.
-clean = ->(home) do
+# Away from the bundle and the checkout's lib/: only files of the gem, and of the gems in the other
+# folders, may be found.
+clean = ->(home, *others) do
   {
     "RUBYOPT" => nil, "RUBYLIB" => nil, "BUNDLE_GEMFILE" => nil, "BUNDLER_SETUP" => nil,
-    "GODWIT_BACKEND" => nil, "GEM_HOME" => home, "GEM_PATH" => home
+    "GODWIT_BACKEND" => nil, "GEM_HOME" => home, "GEM_PATH" => [home, *others].join(":")
   }
 end
 
@@ -34,29 +35,29 @@ build = lambda do |file, env|
   mkdir_p "pkg", verbose: false
   sh(
     {"RUBYOPT" => nil, "BUNDLER_SETUP" => nil, **env}, RbConfig.ruby, "-S", "gem", "build",
-    "--quiet", "godwit.gemspec", "--output", "pkg/#{file}", verbose: false
+    "--quiet", "#{file[/\A[a-z-]+(?=-\d)/]}.gemspec", "--output", "pkg/#{file}", verbose: false
   )
 end
 
-desc "Build the gem into pkg/"
+desc "Build the gem godwit into pkg/"
 task(:gem) { build.call("godwit-#{version}.gem", {"GODWIT_GEM_PLATFORM" => nil}) }
 
-# Neither gem needs a gem other than Ruby's own logger: CRuby's has its extension, JRuby has its own
-# ffi.
-contents = lambda do |file, platform, extensions|
+# godwit needs no gem but Ruby's own logger: CRuby's has its extension, JRuby has its own ffi.
+contents = lambda do |file, platform, extensions, needs: ["logger"]|
   spec = Gem::Package.new("pkg/#{file}").spec
   facts = [spec.platform.to_s, spec.extensions, spec.runtime_dependencies.map(&:name)]
-  unless facts == [platform, extensions, ["logger"]]
+  unless facts == [platform, extensions, needs]
     abort "package:check: #{file} has #{facts.inspect}"
   end
   c = spec.files.grep(%r{\.(?:c|h|so|jar)\z|\Aext/})
   abort "package:check: #{file} carries #{c.join(" ")}" unless c.empty? == extensions.empty?
 end
 
-# Installs a built gem into an empty folder, checks its contents and runs it.
-try = lambda do |file, home, ruby, backend|
+# Installs a built gem into an empty folder, beside the gems in other folders, and checks its
+# contents.
+install = lambda do |file, home, *others, ruby: [RbConfig.ruby], types: "sig"|
   rm_rf home, verbose: false
-  sh clean[home],
+  sh clean[home, *others],
     *ruby,
     "-S",
     "gem",
@@ -70,13 +71,41 @@ try = lambda do |file, home, ruby, backend|
   unless folders == ["#{home}/gems/#{file.delete_suffix(".gem")}"]
     abort "package:check: #{file} brought #{folders.join(" ")}"
   end
-  shipped = Dir["sig/**/*.rbs", base: folders.first].sort
-  unless shipped.any? && shipped == Dir["sig/**/*.rbs"].sort
-    abort "package:check: the gem's types are #{shipped.join(" ")}"
+  shipped = Dir["#{types}/**/*.rbs", base: folders.first].sort
+  unless shipped.any? && shipped == Dir["#{types}/**/*.rbs"].sort
+    abort "package:check: the types of #{file} are #{shipped.join(" ")}"
   end
+end
+
+# Runs the installed gem godwit.
+try = lambda do |home, ruby, backend|
   Dir.chdir("/") do
     sh clean[home], *ruby, "#{home}/bin/godwit", "version", verbose: false
     sh clean[home], *ruby, "-e", first_words, home, backend, verbose: false
+  end
+end
+
+# The bundle's gem sqlite3 and what it needs, alone in a folder.
+sqlite = lambda do |folder|
+  rm_rf folder, verbose: false
+  %w[sqlite3 mini_portile2].each do |name|
+    spec = Gem::Specification.find_by_name(name)
+    paths = [spec.full_gem_path, spec.loaded_from, *(spec.extension_dir if spec.extensions.any?)]
+    paths.each do |path|
+      link = File.join(folder, path.delete_prefix(spec.base_dir))
+      mkdir_p File.dirname(link), verbose: false
+      ln_s path, link, verbose: false
+    end
+  end
+end
+
+# Installs and runs godwit-work, which needs the gems godwit and sqlite3 and no other.
+try_work = lambda do |godwit|
+  home, others = File.expand_path("tmp/package-work"), [godwit, File.expand_path("tmp/sqlite3")]
+  sqlite.call(others.last)
+  install.call("godwit-work-#{version}.gem", home, *others, types: "work/sig")
+  Dir.chdir("/") do
+    sh clean[home, *others], RbConfig.ruby, "#{home}/bin/godwit-work", "version", verbose: false
   end
 end
 
@@ -84,16 +113,21 @@ namespace :package do
   desc "Build the gem for JRuby, which has no extension, into pkg/"
   task(:java) { build.call("godwit-#{version}-java.gem", {"GODWIT_GEM_PLATFORM" => "java"}) }
 
-  desc "Build both gems, install them into tmp/, run them"
-  task check: [:gem, :java] do
+  desc "Build the gem godwit-work into pkg/"
+  task(:work) { build.call("godwit-work-#{version}.gem", {}) }
+
+  desc "Build all three gems, install them into tmp/, run them"
+  task check: [:gem, :java, :work] do
     require_relative "support/jruby"
     contents.call("godwit-#{version}.gem", "ruby", ["ext/godwit/extconf.rb"])
     contents.call("godwit-#{version}-java.gem", "java", [])
-    try.call("godwit-#{version}.gem", File.expand_path("tmp/package"), [RbConfig.ruby], "native")
+    contents.call("godwit-work-#{version}.gem", "ruby", [], needs: %w[godwit sqlite3])
+    home, java = File.expand_path("tmp/package"), File.expand_path("tmp/package-java")
+    install.call("godwit-#{version}.gem", home)
+    try.call(home, [RbConfig.ruby], "native")
+    try_work.call(home)
     abort "package:check: #{Godwit::JRuby.missing}" if Godwit::JRuby.missing
-    try.call(
-      "godwit-#{version}-java.gem", File.expand_path("tmp/package-java"), Godwit::JRuby.command,
-      "ffi"
-    )
+    install.call("godwit-#{version}-java.gem", java, ruby: Godwit::JRuby.command)
+    try.call(java, Godwit::JRuby.command, "ffi")
   end
 end

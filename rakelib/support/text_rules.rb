@@ -9,27 +9,28 @@ require_relative "../../lib/godwit/backend/contract"
 module TextRules
   ROOT = File.expand_path("../..", __dir__)
   COLUMNS = 100
-  LINES = {"lib" => 300, "ext" => 500}.freeze
+  LINES = {"lib" => 300, "work/lib" => 300, "ext" => 500}.freeze
   CONTRACT_NAMES = 100
   COMMENT_LINES = 3
   PAGE_LINES = 60
   PAGE_COLUMNS = 160
   SECTIONS = %w[Context Decision Consequences].freeze
   GENERATED = %r{/generated/|option_table\.h|constants\.h}
-  CODE = "{lib,ext,test,rakelib}/**/*.{rb,rake,c,h}"
+  CODE = "{lib,ext,test,rakelib,work}/**/*.{rb,rake,c,h}"
   PAGES = "{README,CHANGELOG,CONTRIBUTING}.md"
+  GEMS = %w[godwit.gemspec godwit-work.gemspec].freeze
 
   # Words that stand for a thread, a process or an object instead of its name (STYLE: Prose).
   HEADLESS = /(?:\A|[.:;] )(?:Whoever|Who [a-z]+s\b)|\b(?:[Hh]e|[Hh]is|[Hh]im|[Ww]hoever)\b/
 
   # Task of `rake lint` => what it checks.
   RULES = {
-    columns: "At most 100 columns in lib, ext, test and rakelib",
-    lines: "At most 300 lines a file in lib, 500 in ext",
+    columns: "At most 100 columns in lib, ext, test, rakelib and work",
+    lines: "At most 300 lines a file in lib and work/lib, 500 in ext",
     contract: "At most 100 names in the backend contract",
     comments: "At most three lines a comment, documentation apart",
     decisions: "An ADR has at most 60 lines of 160 columns, and Context, Decision, Consequences",
-    links: "Links between pages lead to a file and a heading; the gem holds each page it links to",
+    links: "Links between pages lead to a file and a heading; a gem holds each page it links to",
     prose: "No sentence without a named subject in comments and pages"
   }.freeze
 
@@ -57,7 +58,7 @@ module TextRules
   # Blocks of comment lines that are no documentation of something public.
   # @return [Array<String>]
   def comments
-    paths("{lib,rakelib}/**/*.{rb,rake}").flat_map { |path| long_ruby_comments(path) } +
+    paths("{lib,rakelib,work}/**/*.{rb,rake}").flat_map { |path| long_ruby_comments(path) } +
       paths("ext/**/*.{c,h}").flat_map { |path| long_c_comments(path) }
   end
 
@@ -77,8 +78,9 @@ module TextRules
 
   # @return [Array<String>]
   def links
-    packed = Dir.chdir(ROOT) { Gem::Specification.load("godwit.gemspec").files }
-    paths("{*.md,{docs,adr,bench,test}/*.md}").flat_map do |path|
+    gems = Dir.chdir(ROOT) { GEMS.map { |file| Gem::Specification.load(file).files } }
+    paths("{*.md,{docs,adr,bench,test,work/docs}/*.md}").flat_map do |path|
+      packed = gems.find { |files| files.include?(path) }
       text = File.read(File.join(ROOT, path)).gsub(/^```.*?^```/m, "")
       text.scan(/\]\(([^)\s]+)\)/).flatten.grep_v(/\A(?:https?|mailto):/).filter_map do |link|
         problem = broken(path, link, packed) and "#{path}: #{link}: #{problem}"
@@ -91,9 +93,7 @@ module TextRules
     target = file.empty? ? path : File.join(File.dirname(path), file)
     target = Pathname(target).cleanpath.to_s
     return "no such file" unless File.exist?(File.join(ROOT, target))
-    if packed.include?(path) && target.end_with?(".md") && !packed.include?(target)
-      return "the gem lacks it"
-    end
+    return "the gem lacks it" if packed && target.end_with?(".md") && !packed.include?(target)
     "no such heading" if anchor && !headings(target).include?(anchor)
   end
 
@@ -106,10 +106,10 @@ module TextRules
 
   # @return [Array<String>]
   def prose
-    found = paths("{lib,ext,test,rakelib}/**/*.{rb,rake,c,h}").flat_map do |path|
+    found = paths(CODE).flat_map do |path|
       comment_lines(path).filter_map { |number, text| headless(path, number, text) }
     end
-    found + paths(PAGES).concat(paths("{docs,adr}/*.md")).flat_map do |path|
+    found + paths(PAGES).concat(paths("{docs,adr,work/docs}/*.md")).flat_map do |path|
       File.readlines(File.join(ROOT, path)).filter_map.with_index(1) do |text, number|
         headless(path, number, text)
       end

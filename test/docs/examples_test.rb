@@ -5,15 +5,15 @@ require_relative "page"
 require_relative "../support/network"
 require_relative "../../rakelib/support/draft_library"
 
-# The pages README.md and docs/ are true: each Ruby example runs, in a separate process, and gives
-# the result in its `# =>`.
+# The pages README.md, docs/ and work/docs/ are true: each Ruby example runs, in a separate process,
+# and gives the result in its `# =>`.
 class ExamplesTest < Godwit::TestCase
   DEADLINE = 15
 
   Page.all.flat_map(&:examples).each do |example|
     test "example #{example.name}" do
       skip "not run: #{example.reason}" if example.reason
-      gems = example.source.match?(/^require "(?:async|active_support)"/)
+      gems = example.source.match?(/^require "(?:async|active_support|godwit\/work.*)"/)
       network = example.needs == "network"
       skip Godwit::TestSupport::Network.missing if network && Godwit::TestSupport::Network.missing
       result =
@@ -49,7 +49,8 @@ class ExamplesTest < Godwit::TestCase
   end
 
   test "every link within the project leads somewhere" do
-    pages = Dir.glob(%w[*.md docs/*.md adr/*.md], base: Page::ROOT).map { |path| Page.new(path) }
+    paths = Dir.glob("{.,docs,adr,work/docs}/*.md", base: Page::ROOT)
+    pages = paths.map { |path| Page.new(path) }
     broken = pages.flat_map do |page|
       page
         .links

@@ -18,9 +18,9 @@ class Page
   PROMISE = /^(?<code>\s*\S.*?)\s+# => (?<value>.+?)(?:; .*)?$/
   PORT = /(?<=127\.0\.0\.1:|\*:)\d{4,5}\b/
 
-  # @return [Array<Page>] README.md and docs/*.md
+  # @return [Array<Page>] README.md, docs/*.md and work/docs/*.md
   def self.all
-    ["README.md", *Dir.glob("docs/*.md", base: ROOT).sort].map { |path| new(path) }
+    ["README.md", *Dir.glob("{docs,work/docs}/*.md", base: ROOT).sort].map { |path| new(path) }
   end
 
   attr_reader :path
