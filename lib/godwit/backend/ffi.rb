@@ -74,7 +74,7 @@ end
 
 require_relative "ffi/library"
 require_relative "ffi/libc"
-require_relative "ffi/fork_detector"
+require_relative "../fork_detector"
 require_relative "ffi/failures"
 require_relative "ffi/lock"
 require_relative "ffi/collector"

@@ -1,0 +1,28 @@
+# frozen_string_literal: true
+
+module Godwit
+  # Tells a forked child from its parent: the child counts one fork more.
+  # @private
+  module ForkDetector
+    COUNT = [0] # standard:disable Style/MutableConstant -- read without a method call
+    # IOs that a child must not keep open.
+    OF_PARENT = ObjectSpace::WeakMap.new
+
+    # Counts in the child.
+    # @private
+    module Hook
+      # Ruby calls this for each fork.
+      def _fork = super.tap { |pid| ForkDetector.count if pid.zero? }
+
+      # Ruby forks here without `_fork`.
+      def daemon(...) = super.tap { ForkDetector.count }
+    end
+
+    def self.count
+      COUNT[0] += 1
+      OF_PARENT.each_key { |io| io.close unless io.closed? }
+    end
+    Process.singleton_class.prepend(Hook) if Process.respond_to?(:_fork)
+  end
+  private_constant :ForkDetector
+end
