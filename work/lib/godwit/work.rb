@@ -3,9 +3,120 @@
 require "godwit"
 
 module Godwit
-  # The second gem, `godwit-work`: consumers of topics in an SQLite file, without a server.
+  # Consumers with retries on one SQLite file, without a server.
+  #
+  #   require "godwit/work"
+  #   Godwit::Work.connect "sqlite:work.db"
+  #   Godwit::Work.topic "payments"
+  #   Godwit::Work.produce "payments", {id: 1}, key: "42"
+  #   Godwit::Work.each("payments") { |message| p message.value }
+  #
+  # **Threads**: any number may use it. **Fork**: a child may go on using it.
   module Work
-    # The gem's version: both gems have one.
+    # Of both gems.
     VERSION = Godwit::VERSION
+
+    autoload :Assignment, "godwit/work/assignment"
+    autoload :Batch, "godwit/work/batch"
+    autoload :Block, "godwit/work/block"
+    autoload :Blocks, "godwit/work/blocks"
+    autoload :Client, "godwit/work/client"
+    autoload :CommitQueue, "godwit/work/commit_queue"
+    autoload :Consumer, "godwit/work/consumer"
+    autoload :Contract, "godwit/work/engine/contract"
+    autoload :Database, "godwit/work/database"
+    autoload :DeadLetter, "godwit/work/dead_letter"
+    autoload :Events, "godwit/work/events"
+    autoload :Format, "godwit/work/format"
+    autoload :Groups, "godwit/work/engine/groups"
+    autoload :Handler, "godwit/work/handler"
+    autoload :MemoryEngine, "godwit/work/engine/memory"
+    autoload :Message, "godwit/work/message"
+    autoload :Progress, "godwit/work/progress"
+    autoload :Receipt, "godwit/work/message"
+    autoload :Runner, "godwit/work/runner"
+    autoload :Schema, "godwit/work/engine/schema"
+    autoload :Source, "godwit/work/message"
+    autoload :SqliteEngine, "godwit/work/engine/sqlite"
+    autoload :Topic, "godwit/work/topic"
+    autoload :WakeUp, "godwit/work/wake_up"
+    private_constant :Assignment, :Block, :Blocks, :CommitQueue, :Contract, :Database,
+      :DeadLetter, :Format, :Groups, :Handler, :MemoryEngine, :Progress, :Schema, :Source,
+      :SqliteEngine, :WakeUp
+
+    @lock = Mutex.new
+
+    class << self
+      # Opens the log that all calls use from then on.
+      # @param url [String, nil] "sqlite:PATH"; "sqlite::memory:" is of this process alone; nil: the
+      #   environment's GODWIT_WORK_URL
+      # @param durability [Symbol] :process: records survive the end of the process, as by kill -9;
+      #   :power: an fsync for each commit, so that they survive a power cut, too
+      # @return [Client]
+      # @raise [ArgumentValueError] for another URL
+      # @raise [AccessError, CorruptError, LockedError]
+      def connect(url = ENV["GODWIT_WORK_URL"], durability: :process)
+        client = Client.new(engine(url, durability))
+        @lock.synchronize do
+          @client&.close
+          @client = client
+        end
+      end
+
+      # @return [Client] of {connect}; without it, of the environment's GODWIT_WORK_URL
+      # @raise [StateError] when there is neither
+      def client = @client || connect
+
+      # Declares a topic: see {Client#topic}.
+      # @param name [String]
+      # @param settings [Hash] `partitions:`, `format:`, `retain:`
+      # @return [Topic]
+      # @raise (see Client#topic)
+      def topic(name, **settings) = client.topic(name, **settings)
+
+      # Writes a record, and waits until it is safe: see {Client#produce}.
+      # @param topic [String] name of a topic that exists
+      # @param value [Object, nil] as the topic's format takes it
+      # @param options [Hash] `key:`, `headers:`
+      # @return [Receipt]
+      # @raise (see Client#produce)
+      def produce(topic, *value, **options) = client.produce(topic, *value, **options)
+
+      # (see Client#produce_many)
+      def produce_many(topic, records) = client.produce_many(topic, records)
+
+      # Calls a listener when something happens in this process: see {Events#on}.
+      # @param names [Array<Symbol>] of {Events::NAMES}; none: all
+      # @yieldparam event [Events::Event]
+      # @return [nil]
+      # @raise [ArgumentValueError]
+      def on(*names, &listener) = client.on(*names, &listener)
+
+      # Reads records without a group: see {Client#each}.
+      # @param topic [String] name of a topic that exists
+      # @param options [Hash] `from:`, `live:`
+      # @yieldparam message [Message]
+      # @return [nil, Enumerator]
+      # @raise (see Client#each)
+      def each(topic, **options, &block) = client.each(topic, **options, &block)
+
+      private
+
+      def engine(url, durability)
+        unless %i[process power].include?(durability)
+          raise Godwit::Errors.bad_value(:connect, "durability:", ":process or :power", durability)
+        end
+        if url.nil?
+          raise Godwit::Errors.of(StateError, :connect, "which log? write " \
+            "Godwit::Work.connect \"sqlite:work.db\", or set GODWIT_WORK_URL=sqlite:work.db")
+        end
+        path = url.to_s[/\Asqlite:(.+)\z/m, 1]
+        return MemoryEngine.new(clock: nil) if path == ":memory:"
+        return SqliteEngine.new(path, durability: durability) if path
+        raise Godwit::Errors.bad_value(:connect, "url", "\"sqlite:PATH\"", url)
+      end
+    end
   end
 end
+
+require_relative "work/errors"

@@ -12,7 +12,8 @@ module Godwit
       PROGRAM = "godwit-work"
 
       # Command to class name, in the order of `godwit-work help`. The file has the command's name.
-      COMMANDS = %w[version help].to_h { |name| [name, name.capitalize.to_sym] }.freeze
+      COMMANDS = %w[run topics tail produce version help]
+        .to_h { |name| [name, name.capitalize.to_sym] }.freeze
 
       extend Godwit::CLI::Program
 

@@ -1,0 +1,193 @@
+# frozen_string_literal: true
+
+module Godwit
+  module Work
+    # A partition that this process owns: the records that workers may run, and how far they are.
+    # The records of a lane run one after the other: a lane is the partition, or a key.
+    # @private
+    class Assignment
+      # Limits of records that are not finished.
+      RECORDS = 10_000
+      BYTES = 64 << 20
+      # Unclean ends of a process at one watermark, after which records run one at a time; one more
+      # makes the noted record a dead letter.
+      CRASHES = 2
+      # @!attribute messages
+      #   @return [Array<Message>] in order, not yet running
+      # @!attribute due
+      #   @return [Float, nil] monotonic time of a retry
+      # @!attribute busy
+      #   @return [Boolean] whether a worker has it
+      Lane = Struct.new(:key, :messages, :due, :busy)
+      private_constant :RECORDS, :BYTES, :CRASHES, :Lane
+
+      # @param position [Groups::Position] that this process claimed
+      # @param klass [Class] of consumers
+      def initialize(position, klass)
+        @position = position
+        @klass = klass
+        @progress = Progress.new(position.watermark, position.state)
+        @by = klass.settings.parallel
+        @fetched = position.watermark
+        @lanes = {}
+        @ready = []
+        @delayed = []
+        @outputs = []
+        @unfinished = @bytes = @running = 0
+        @changed = @stopped = false
+        @lock = Mutex.new
+      end
+
+      # @return [Class]
+      attr_reader :klass
+      # @return [Groups::Position]
+      attr_reader :position
+      # @return [Integer] the offset of the next record to fetch
+      attr_reader :fetched
+
+      def topic = @position.topic
+      def partition = @position.partition
+      def stopped? = @stopped
+
+      # @return [Boolean] whether its records run one at a time, noted before
+      def isolated? = @position.crashes >= CRASHES
+
+      # @return [Integer, nil] offset of a record that has ended its process too often
+      def poison = (@position.noted if @position.crashes > CRASHES)
+
+      # @return [Boolean] whether it takes more records
+      def hungry? = !@stopped && @unfinished < RECORDS && @bytes < BYTES
+
+      # @return [Boolean]
+      def idle? = @lock.synchronize { @running.zero? }
+
+      # @return [Integer] lanes that wait for a worker
+      def waiting = @ready.size
+
+      # @return [Object, nil] the engine's version when there was nothing more to fetch
+      attr_accessor :exhausted
+
+      # Takes records that were read.
+      # @param source [Source]
+      def feed(source)
+        @lock.synchronize do
+          source.messages(@fetched).each do |message|
+            next if @progress.finished?(message.offset)
+            @unfinished += 1
+            @bytes += source.block.size(message.offset - source.offset)
+            key = lane_of(message)
+            lane = @lanes[key] ||= Lane.new(key, [])
+            lane.messages << message
+            @ready << lane if lane.messages.size == 1 && !lane.due && !lane.busy
+          end
+          @fetched = source.finish
+        end
+      end
+
+      # Makes the lanes ready whose retry is due.
+      # @return [Float, nil] when the next one is
+      def wake(now)
+        @lock.synchronize do
+          due, @delayed = @delayed.partition { |lane| lane.due <= now }
+          due.each { |lane| lane.due = nil }
+          @ready.concat(due)
+          @delayed.map(&:due).min
+        end
+      end
+
+      # @param most [Integer] records
+      # @param lanes [Integer]
+      # @return [Array<Array(Lane, Array<Message>)>, nil] what a worker runs now
+      def take(most, lanes)
+        @lock.synchronize do
+          most = [isolated? ? 1 - @running : most, @progress.room - @running].min
+          taken = []
+          while most > 0 && taken.size < lanes && !@stopped && (lane = @ready.shift)
+            messages = lane.messages.shift(most)
+            messages.each { |one| one.attempt = @progress.attempts(one.offset) + 1 }
+            lane.busy = true
+            taken << [lane, messages]
+            most -= messages.size
+            @running += messages.size
+          end
+          taken unless taken.empty?
+        end
+      end
+
+      # @param outputs [Array] of the record's handler
+      def finish(message, outputs)
+        @lock.synchronize do
+          @progress.finish(message.offset)
+          @outputs.concat(outputs)
+          @unfinished -= 1
+          @running -= 1
+          @changed = true
+        end
+      end
+
+      # Finishes a record that no worker ran.
+      # @param outputs [Array]
+      def skip(message, outputs)
+        @lock.synchronize do
+          @progress.finish(message.offset)
+          @outputs.concat(outputs)
+          @changed = true
+        end
+      end
+
+      # @return [Integer] attempts so far
+      def fail(message)
+        @lock.synchronize do
+          @changed = true
+          @progress.fail(message.offset)
+        end
+      end
+
+      # Gives back what a worker took and did not finish.
+      # @param messages [Array<Message>] in order
+      # @param due [Float, nil] the time of the first one's retry
+      def give_back(lane, messages, due = nil)
+        @lock.synchronize do
+          @running -= messages.size
+          lane.messages.unshift(*messages)
+          lane.due = due
+          lane.busy = false
+          next @lanes.delete(lane.key) if lane.messages.empty?
+          (due ? @delayed : @ready) << lane
+        end
+      end
+
+      # No worker takes records from now on.
+      def stop = @stopped = true
+
+      # @return [Array(Groups::Position, Array), nil] to commit, with outputs; nil: nothing has
+      #   changed
+      def snapshot
+        @lock.synchronize do
+          return unless @changed
+          @changed = false
+          @position.state = @progress.dump
+          @position.crashes = 0 if @position.watermark < @progress.watermark
+          @position.watermark = @progress.watermark
+          [@position.dup, @outputs.dup]
+        end
+      end
+
+      # @param outputs [Integer] that were committed
+      def committed(outputs) = @lock.synchronize { @outputs.shift(outputs) }
+
+      # The commit failed, and will be tried again.
+      def changed = @changed = true
+
+      private
+
+      def lane_of(message)
+        case @by
+        when :partition then nil
+        when :key then message.key
+        else @by.call(message)
+        end
+      end
+    end
+  end
+end

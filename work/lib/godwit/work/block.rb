@@ -1,0 +1,117 @@
+# frozen_string_literal: true
+
+require "zlib"
+
+module Godwit
+  module Work
+    # The records of one produce call for one partition, as bytes: a version, a CRC-32, the count,
+    # the lengths, then all values, all keys, all headers. A reader takes a record out of the middle
+    # without decoding the others. A length of -1 stands for nil.
+    # @private
+    class Block
+      VERSION = 1
+      KEYS = 1 # flag: the records have keys
+      HEADERS = 2 # flag: the records have headers
+      HEAD = "CVVC" # version, CRC-32 of the bytes behind it, count, flags
+      CHECKED = 5 # where the bytes that the CRC-32 covers begin
+      BODY = 10 # where the lengths begin
+      NONE = -1
+      private_constant :VERSION, :KEYS, :HEADERS, :HEAD, :CHECKED, :BODY, :NONE
+
+      class << self
+        # @param values [Array<String, nil>]
+        # @param keys [Array<String, nil>, nil] nil: no record has one
+        # @param headers [Array<Array, nil>, nil] pairs of each record; nil: no record has any
+        # @return [String] binary
+        def encode(values, keys = nil, headers = nil)
+          headers = headers&.map { |pairs| encode_headers(pairs) }
+          columns = [values, keys, headers].compact
+          flags = (keys ? KEYS : 0) | (headers ? HEADERS : 0)
+          checked = [values.size, flags].pack("VC")
+          columns.each { |column| checked << lengths(column) }
+          columns.each { |column| checked << column.compact.map(&:b).join }
+          [VERSION, Zlib.crc32(checked)].pack("CV") << checked
+        end
+
+        private
+
+        def lengths(column) = column.map { |bytes| bytes&.bytesize || NONE }.pack("l<*")
+
+        def encode_headers(pairs)
+          return if pairs.nil? || pairs.empty?
+          pairs.map { |name, value|
+            [name.bytesize, value&.bytesize || NONE].pack("l<l<") << name.b << value.to_s.b
+          }.join
+        end
+      end
+
+      # @param bytes [String] of {encode}
+      # @param where [String] its place, for errors
+      # @raise [CorruptError] for a wrong CRC-32 or another version
+      def initialize(bytes, where)
+        @bytes = bytes
+        version, crc, @count, flags = bytes.unpack(HEAD)
+        check(version, crc, where)
+        @values, at = column(BODY)
+        @keys, at = column(at) if flags.anybits?(KEYS)
+        @headers, at = column(at) if flags.anybits?(HEADERS)
+        [@values, @keys, @headers].each { |column| at = place(column, at) if column }
+      end
+
+      # @return [Integer] records
+      attr_reader :count
+
+      # @return [String, nil] binary
+      def value(index) = bytes(@values, index)
+      # @return [String, nil] binary
+      def key(index) = @keys && bytes(@keys, index)
+
+      # @return [Array<Array(String, String)>] pairs of name and value; a value may be nil
+      def headers(index)
+        found = @headers && bytes(@headers, index) or return []
+        pairs, at = [], 0
+        while at < found.bytesize
+          name, value = found.unpack("l<l<", offset: at)
+          at += 8
+          pairs << [found.byteslice(at, name).force_encoding(Encoding::UTF_8),
+            (found.byteslice(at + name, value) unless value.nil?)]
+          at += name + [value, 0].max
+        end
+        pairs
+      end
+
+      # @return [Integer] of the value
+      def size(index) = [@values[0][index], 0].max
+
+      private
+
+      def check(version, crc, where)
+        unless version == VERSION
+          raise CorruptError, "#{where}: a block of version #{version.inspect}; this godwit-work " \
+            "reads version #{VERSION}: update it, or restore the file from a backup"
+        end
+        return if Zlib.crc32(@bytes.byteslice(CHECKED, @bytes.bytesize)) == crc
+        raise CorruptError, "#{where}: a block has a wrong CRC-32: restore the file from a backup"
+      end
+
+      # @return [Array] the lengths, later with the places; where the next column begins
+      def column(at) = [[@bytes.unpack("l<#{@count}", offset: at)], at + 4 * @count]
+
+      # Adds the places of a column to its lengths.
+      def place(column, at)
+        places = column[0].map do |length|
+          place = at
+          at += length if length.positive?
+          place
+        end
+        column << places
+        at
+      end
+
+      def bytes(column, index)
+        length = column[0][index]
+        @bytes.byteslice(column[1][index], length) unless length.nil?
+      end
+    end
+  end
+end

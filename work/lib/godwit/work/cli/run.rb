@@ -1,0 +1,74 @@
+# frozen_string_literal: true
+
+require "godwit/cli/signals"
+
+module Godwit
+  module Work
+    module CLI
+      # `godwit-work run`: runs the consumers of Ruby files.
+      class Run < Command
+        summary "Runs the consumers that Ruby files define."
+        usage "run FILE... [options]"
+
+        SIGNALS = %w[INT TERM TSTP].freeze
+        private_constant :SIGNALS
+
+        private
+
+        def define(parser)
+          require "godwit/work"
+          count_option(parser, "--workers", "threads that run handlers (5)")
+          seconds_option(parser, "--drain", "how long running handlers may take at the end (25)")
+          parser.separator <<~TEXT
+
+            The files connect to the log, or GODWIT_WORK_URL names it. INT or TERM lets running
+            handlers finish; a second one ends the process at once. TSTP: takes no new records.
+
+          TEXT
+        end
+
+        def call(files)
+          raise Godwit::CLI::UsageError, "which file? type #{self.class.usage}" if files.empty?
+          files.each { |file| load_file(file) }
+          classes = Consumer.classes
+          if classes.empty?
+            raise Godwit::CLI::UsageError, "#{files.join(", ")}: no class of Godwit::Work::Consumer"
+          end
+          run_classes(classes)
+        end
+
+        def load_file(file)
+          load(File.expand_path(file))
+        rescue LoadError => error
+          raise unless error.path == File.expand_path(file)
+          raise Godwit::CLI::UsageError, "#{file}: no such file"
+        end
+
+        def run_classes(classes)
+          runner = Runner.new(classes, **options.slice(:workers, :drain))
+          Godwit::CLI::Signals.queued(*SIGNALS) do |signals|
+            obeying = Thread.new { obey(runner, signals) }
+            names = classes.map(&:name).join(", ")
+            io.puts "runs #{names}"
+            io.flush
+            runner.run
+            obeying.kill.join
+            Godwit::CLI::Signals.status(@ending)
+          end
+        end
+
+        # The first INT or TERM stops, the second ends the process.
+        def obey(runner, signals)
+          while (name = signals.pop)
+            next runner.quiet if name == "TSTP"
+            exit!(Godwit::CLI::EXIT[:failed]) if @ending
+            @ending = name
+            runner.stop
+            io.puts "stops when the running handlers have finished"
+            io.flush
+          end
+        end
+      end
+    end
+  end
+end

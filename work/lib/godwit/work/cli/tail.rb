@@ -1,0 +1,33 @@
+# frozen_string_literal: true
+
+module Godwit
+  module Work
+    module CLI
+      # `godwit-work tail`: prints the values of a topic.
+      class Tail < Command
+        summary "Prints the values of a topic, one a line."
+        usage "tail TOPIC [--from N] [--follow]"
+
+        private
+
+        def define(parser)
+          parser.on("--from N", Integer, "offset; a negative one counts from the end of each " \
+            "partition (-10)")
+          parser.on("--follow", "waits for more records")
+        end
+
+        def call(arguments)
+          topic, *rest = arguments
+          raise Godwit::CLI::UsageError, "which topic? type #{self.class.usage}" unless topic
+          no_arguments(rest)
+          require "godwit/work"
+          Work.each(topic, from: options.fetch(:from, -10), live: options[:follow]) do |message|
+            io.puts message.raw.to_s
+            io.flush
+          end
+          Godwit::CLI::EXIT[:ok]
+        end
+      end
+    end
+  end
+end

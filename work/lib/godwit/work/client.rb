@@ -1,0 +1,239 @@
+# frozen_string_literal: true
+
+module Godwit
+  module Work
+    # Topics of one engine: declares them, writes and reads records.
+    #
+    # **Threads**: any number may use it. **Fork**: a child may go on using it.
+    class Client
+      # The most bytes of a value.
+      MAX_VALUE = 1 << 20
+      # The most bytes of a key and the headers together.
+      MAX_KEY = 64 << 10
+      # Bytes of values after which a call begins another block of a partition.
+      # @private
+      BLOCK = 1 << 20
+      # Bytes that `each` reads at a time.
+      READ = 1 << 20
+      # Seconds between two looks for new records.
+      POLL = 0.25
+      # What `produce` gets instead of a value when the caller forgot the braces.
+      NO_VALUE = Object.new.freeze
+      private_constant :READ, :POLL, :NO_VALUE
+
+      # @private
+      # @param engine [Object] see Contract
+      def initialize(engine)
+        @engine = engine
+        @formats = {}
+        @events = Events.new
+      end
+
+      # @private
+      # @return [Events]
+      attr_reader :events
+
+      # Calls a listener when something happens in this process: see {Events#on}.
+      # @param names [Array<Symbol>] of {Events::NAMES}; none: all
+      # @yieldparam event [Events::Event]
+      # @return [nil]
+      # @raise [ArgumentValueError]
+      def on(*names, &listener) = @events.on(*names, &listener)
+
+      # Declares a topic: it creates a topic that is not there.
+      # @param name [String]
+      # @param partitions [Integer, nil] 1 to 10,000; nil: those it has, or 8
+      # @param format [Symbol, Object, nil] :json, :raw, :text, or an object with `dump` and `load`;
+      #   nil: the one it has, or :json
+      # @param retain [Numeric, nil] seconds that records are kept, 7 days; nil: for ever
+      # @return [Topic]
+      # @raise [TopicError] when the topic exists with another number of partitions or format
+      def topic(name, partitions: nil, format: nil, retain: Topic::RETAIN)
+        check_topic(name, partitions, retain)
+        format_name, object = Format.find(format) if format
+        wanted = Topic.new(name: name.dup.freeze, partitions: partitions, format: format_name,
+          retain: retain)
+        found = @engine.topic(name) || @engine.create_topic(wanted.with_defaults)
+        if (difference = wanted.difference(found))
+          raise TopicError, "topic #{name.inspect}: #{difference}: declare it as it is"
+        end
+        @formats[name] = object if object
+        found
+      end
+
+      # Writes a record, and waits until it is safe.
+      # @param topic [String] name of a topic that exists
+      # @param value [Object, nil] as the topic's format takes it; nil: a tombstone
+      # @param key [String, nil] records with the same key stay in order; nil: any partition
+      # @param headers [Hash, Array, nil] pairs of String and String or nil
+      # @param value_without_braces [Hash] is an error, which says so
+      # @return [Receipt]
+      # @raise [TopicError, FormatError, ArgumentValueError] nothing was written
+      # @raise [Error] of the engine: nothing was written
+      def produce(topic, value = NO_VALUE, key: nil, headers: nil, **value_without_braces)
+        check_braces(topic, value, value_without_braces)
+        produce_many(topic, [[value, key, headers]]).first
+      end
+
+      # Writes records in one transaction, and waits until all are safe.
+      # @param topic [String] name of a topic that exists
+      # @param records [Array<Array>] each is `[value]`, `[value, key]` or `[value, key, headers]`
+      # @return [Array<Receipt>] in the order of the records
+      # @raise (see #produce)
+      def produce_many(topic, records)
+        topic = find(topic)
+        return [] if records.empty?
+        blocks = blocks(topic, records)
+        blocks.written(@engine.append(blocks.batches))
+      end
+
+      # Reads records without a group: nothing remembers where it was.
+      # @param topic [String] name of a topic that exists
+      # @param from [Integer, Time, Symbol] an offset, a time, :earliest or :latest; a negative
+      #   offset counts from the end of each partition
+      # @param live [Boolean] whether to wait for more records at the end
+      # @yieldparam message [Message] in order within its partition
+      # @return [nil, Enumerator] an Enumerator without a block
+      # @raise [TopicError, ArgumentValueError]
+      # @raise [CorruptError] when a block is damaged
+      def each(topic, from: :earliest, live: false, &block)
+        return to_enum(:each, topic, from: from, live: live) unless block
+        topic = find(topic)
+        positions = starts(topic, from)
+        loop do
+          seen = @engine.version
+          read_all(topic, positions, &block)
+          return unless live
+          sleep POLL while @engine.version == seen
+        end
+      end
+
+      # @private
+      # Writes values that have the topic's format already.
+      # @param records [Array<Array>] each is `[bytes, key]`
+      def produce_bytes(topic, records)
+        topic = find(topic)
+        format = format_of(topic)
+        blocks = Blocks.new(topic, Format.of("raw"))
+        records.each do |bytes, key|
+          format.load(bytes)
+          blocks.add(bytes, key, nil)
+        end
+        @engine.append(blocks.batches)
+      end
+
+      # @private
+      # @return [Blocks] for a later commit
+      # @raise (see #produce)
+      def encode(topic, value = NO_VALUE, key: nil, headers: nil, **value_without_braces)
+        check_braces(topic, value, value_without_braces)
+        blocks(find(topic), [[value, key, headers]])
+      end
+
+      # @private
+      # @return [Blocks] of one record, whose bytes are those of another topic
+      def encode_raw(topic, bytes, key, headers)
+        Blocks.new(find(topic), nil).tap { |blocks| blocks.put(bytes, key, headers) }
+      end
+
+      # @private
+      # @return [Array<Source>] from the block that holds the offset on
+      def read(topic, partition, offset)
+        format = format_of(topic)
+        @engine.read(topic, partition, offset, READ).map do |base, time, bytes|
+          where = "topic #{topic.name}, partition #{partition}, offset #{base}"
+          Source.new(topic, format, partition, base, time, Block.new(bytes, where))
+        end
+      end
+
+      # @private
+      # @return [Array<Integer>] the offset at which reading begins, of each partition
+      def starts(topic, from)
+        Array.new(topic.partitions) { |partition| start(topic, partition, from) }
+      end
+
+      # @private
+      # @return [Object] see Contract
+      attr_reader :engine
+
+      # @return [Array<Topic>] by name
+      def topics = @engine.topics
+
+      # @return [nil]
+      def close = @engine.close
+
+      # @return [String]
+      def inspect = "#<#{self.class} #{@engine.inspect}>"
+
+      private
+
+      def start(topic, partition, from)
+        first, finish = @engine.bounds(topic, partition)
+        case from
+        when :earliest then first
+        when :latest then finish
+        when Integer then (from < 0) ? [finish + from, first].max : [from, first].max
+        when Time then @engine.offset_at(topic, partition, (from.to_r * 1000).ceil)
+        else
+          raise Godwit::Errors.bad_value(:each, "from:", "an offset, a Time, :earliest or :latest",
+            from)
+        end
+      end
+
+      def blocks(topic, records)
+        Blocks.new(topic, format_of(topic)).tap do |blocks|
+          records.each { |value, key, headers| blocks.add(value, key, headers) }
+        end
+      end
+
+      def check_braces(topic, value, value_without_braces)
+        return if value != NO_VALUE && value_without_braces.empty?
+        raise Godwit::Errors.of(ArgumentValueError, :produce, "the value lacks its braces: " \
+          "write produce(#{topic.inspect}, {id: 1}, key: \"42\")")
+      end
+
+      def check_topic(name, partitions, retain)
+        unless name.is_a?(String) && name.match?(/\A[\w.-]{1,200}\z/)
+          raise Godwit::Errors.bad_value(:topic, "name", "a String of 1 to 200 letters, digits, " \
+            "\".\", \"_\" and \"-\"", name)
+        end
+        if partitions && !(partitions.is_a?(Integer) && partitions.between?(1, 10_000))
+          raise Godwit::Errors.bad_value(:topic, "partitions:", "1 to 10000", partitions)
+        end
+        return if retain.nil? || (retain.is_a?(Numeric) && retain.positive?)
+        raise Godwit::Errors.bad_value(:topic, "retain:", "seconds, more than 0, or nil", retain)
+      end
+
+      def find(name)
+        @engine.topic(name) || raise(TopicError, "no topic #{name.inspect}#{nearest(name)}: " \
+          "declare it with Godwit::Work.topic #{name.to_s.inspect}")
+      end
+
+      def nearest(name)
+        require "godwit/cli"
+        Godwit::CLI.nearest(name.to_s, topics.map(&:name))
+      end
+
+      def format_of(topic)
+        @formats[topic.name] || Format.of(topic.format) || raise(TopicError, "topic " \
+          "#{topic.name.inspect} has a format of its own, #{topic.format}: declare it here with " \
+          "Godwit::Work.topic #{topic.name.inspect}, format: an object with dump and load")
+      end
+
+      # Up to the end that each partition has when it begins.
+      def read_all(topic, positions, &block)
+        ends = Array.new(positions.size) { |number| @engine.bounds(topic, number).last }
+        positions.each_index do |number|
+          while positions[number] < ends[number]
+            sources = read(topic, number, positions[number])
+            break if sources.empty? # retention has deleted them
+            sources.each do |source|
+              source.messages(positions[number]).each(&block)
+              positions[number] = source.finish
+            end
+          end
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,46 @@
+# frozen_string_literal: true
+
+module Godwit
+  module Work
+    # Calls of several threads share one transaction: the first thread commits its own call and all
+    # that wait by then, the others find theirs done.
+    # @private
+    class CommitQueue
+      # What one thread wants to write, and what came of it.
+      Call = Struct.new(:batches, :result, :error)
+      private_constant :Call
+
+      # @yieldparam batches [Array] of one or more calls
+      # @yieldreturn [Array] a result for each batch
+      def initialize(&write)
+        @write = write
+        @waiting = Thread::Queue.new
+        @lock = Mutex.new
+      end
+
+      # @param batches [Array]
+      # @return [Array] a result for each batch
+      # @raise [Error] when the transaction failed: nothing of it was written
+      def submit(batches)
+        call = Call.new(batches)
+        # A thread that is killed must not leave a transaction half done.
+        Thread.handle_interrupt(Object => :never) do
+          @waiting << call
+          @lock.synchronize { commit unless call.result || call.error }
+        end
+        raise call.error.exception(call.error.message) if call.error
+        call.result
+      end
+
+      private
+
+      def commit
+        calls = Array.new(@waiting.size) { @waiting.pop }
+        results = @write.call(calls.flat_map(&:batches))
+        calls.each { |call| call.result = results.shift(call.batches.size) }
+      rescue => error
+        calls.each { |call| call.error = error }
+      end
+    end
+  end
+end

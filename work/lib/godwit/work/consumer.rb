@@ -1,0 +1,177 @@
+# frozen_string_literal: true
+
+module Godwit
+  module Work
+    # The base of consumers. A subclass declares its topic, and has `perform(message)` or
+    # `consume(batch)`.
+    #
+    #   class Payments < Godwit::Work::Consumer
+    #     topic "payments"
+    #     retries 5, backoff: 1..300
+    #
+    #     def perform(message) = charge(message.value)
+    #   end
+    #
+    # **Threads**: each worker has an instance of its own for each partition.
+    class Consumer
+      # What a class declared.
+      # @private
+      Settings = Struct.new(:topic, :topic_settings, :group, :start_from, :retries, :backoff,
+        :parallel, :dead_letter, keyword_init: true)
+
+      class << self
+        # @private
+        def inherited(subclass)
+          super
+          subclass.instance_variable_set(:@settings, settings.dup)
+          Consumer.known << subclass
+        end
+
+        # @private
+        def known = @known ||= []
+
+        # @return [Array<Class>] that have a name and a topic, in the order of their definition
+        def classes = Consumer.known.select { |klass| klass.name && klass.settings.topic }
+
+        # @private
+        # @return [Settings]
+        def settings
+          @settings ||= Settings.new(topic_settings: {}, start_from: :earliest, retries: 5,
+            backoff: 1..300, parallel: :partition)
+        end
+
+        # The topic whose records it handles. It is created at first use.
+        # @param name [String]
+        # @param settings [Hash] as {Client#topic}
+        # @return [nil]
+        def topic(name, **settings)
+          self.settings.topic = name
+          self.settings.topic_settings = settings
+          nil
+        end
+
+        # The group, whose members share the records. Default: derived from the class's name.
+        # @param name [String]
+        # @return [nil]
+        def group(name)
+          settings.group = name
+          nil
+        end
+
+        # Where a new group begins.
+        # @param from [Symbol, Time] :earliest, the default, :latest, or a time
+        # @return [nil]
+        # @raise [ArgumentValueError]
+        def start_from(from)
+          unless %i[earliest latest].include?(from) || from.is_a?(Time)
+            raise Godwit::Errors.bad_value(:start_from, "from", ":earliest, :latest or a Time",
+              from)
+          end
+          settings.start_from = from
+          nil
+        end
+
+        # How often a record that failed runs again.
+        # @param count [Integer] 0 or more; default 5
+        # @param backoff [Range<Numeric>] seconds before the first and at most before a later retry;
+        #   each waits twice as long as the one before, with jitter
+        # @return [nil]
+        # @raise [ArgumentValueError]
+        def retries(count, backoff: 1..300)
+          unless count.is_a?(Integer) && count >= 0
+            raise Godwit::Errors.bad_value(:retries, "count", "0 or more", count)
+          end
+          unless backoff.is_a?(Range) && backoff.min.to_f >= 0 && backoff.end
+            raise Godwit::Errors.bad_value(:retries, "backoff:", "a Range of seconds", backoff)
+          end
+          settings.retries = count
+          settings.backoff = backoff
+          nil
+        end
+
+        # What one worker at a time handles: a partition, the default, or a key.
+        # @param by [Symbol, #call] :key, :partition, or a lambda that takes a message and gives its
+        #   key
+        # @return [nil]
+        # @raise [ArgumentValueError]
+        def parallel(by:)
+          unless %i[key partition].include?(by) || by.respond_to?(:call)
+            raise Godwit::Errors.bad_value(:parallel, "by:", ":key, :partition or a lambda", by)
+          end
+          settings.parallel = by
+          nil
+        end
+
+        # The topic of the records that failed after all retries.
+        # @param name [String, false] default: the topic's name with ".dead"; false: such a record
+        #   is dropped
+        # @return [nil]
+        def dead_letter(name)
+          settings.dead_letter = name
+          nil
+        end
+
+        # Writes a record to the class's topic.
+        # @param value [Object, nil]
+        # @param options [Hash] `key:` and `headers:`, as {Client#produce}
+        # @return [Receipt]
+        # @raise (see Client#produce)
+        def produce(*value, **options)
+          declare(Work.client)
+          Work.client.produce(settings.topic, *value, **options)
+        end
+
+        # @private
+        # @return [Topic]
+        def declare(client)
+          unless settings.topic
+            raise Godwit::Errors.of(StateError, :topic, "#{self} has no topic: write topic " \
+              "\"name\" in the class")
+          end
+          client.topic(settings.topic, **settings.topic_settings)
+        end
+
+        # @private
+        # @return [String]
+        def group_name
+          settings.group || name.gsub("::", "-").gsub(/(?<=[a-z\d])(?=[A-Z])/, "_").downcase
+        end
+
+        # @private
+        # @return [String, nil] nil: records that fail are dropped
+        def dead_letters
+          settings.dead_letter.nil? ? "#{settings.topic}.dead" : settings.dead_letter || nil
+        end
+
+        # @private
+        # @return [Boolean] whether it takes batches
+        # @raise [StateError] without a handler
+        def batches?
+          return true if method_defined?(:consume)
+          return false if method_defined?(:perform)
+          raise Godwit::Errors.of(StateError, :run, "#{self} handles nothing: write def " \
+            "perform(message), or def consume(batch)")
+        end
+      end
+
+      # @private
+      attr_writer :invocation
+
+      private
+
+      # Writes a record in the transaction that commits the handled one: both are written, or
+      # neither.
+      # @param topic [String]
+      # @param value [Object, nil]
+      # @param options [Hash] `key:` and `headers:`, as {Client#produce}
+      # @return [Receipt] without an offset until the commit
+      # @raise (see Client#produce)
+      def produce(topic, *value, **options) = @invocation.produce(topic, *value, **options)
+
+      # Finishes one record of a batch.
+      # @param message [Message]
+      # @return [nil]
+      def done(message) = @invocation.done(message)
+    end
+  end
+end

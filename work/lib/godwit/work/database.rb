@@ -1,0 +1,150 @@
+# frozen_string_literal: true
+
+require "sqlite3"
+
+module Godwit
+  module Work
+    # A connection to an SQLite file, with the settings of a log, prepared statements, and errors
+    # that name the fix. One thread at a time uses it.
+    # @private
+    class Database
+      MEMORY = ":memory:"
+      BUSY = 5_000 # milliseconds to wait for another process's transaction
+      SYNCHRONOUS = {process: "NORMAL", power: "FULL"}.freeze
+      # Large pages suit blocks. An application's own file keeps its size.
+      PAGE = 16_384
+      # The sqlite3 gem would close an inherited connection in a forked child with a warning;
+      # Godwit's engine opens another there.
+      SQLite3::ForkSafety.suppress_warnings!
+      private_constant :BUSY, :SYNCHRONOUS, :PAGE
+
+      # What SQLite says => the class and the fix.
+      ERRORS = {
+        SQLite3::BusyException => [LockedError, "another process wrote for more than " \
+          "#{BUSY / 1000} s: end it, or make its transactions shorter"],
+        SQLite3::LockedException =>
+          [LockedError, "another connection of this process holds a lock"],
+        SQLite3::FullException => [FullError, "the disk is full: free some space, then try again"],
+        SQLite3::CorruptException =>
+          [CorruptError, "the file is damaged: restore it from a backup"],
+        SQLite3::NotADatabaseException =>
+          [CorruptError, "this is no SQLite file: name another, or move it away"],
+        SQLite3::CantOpenException =>
+          [AccessError, "cannot open it: create its folder, and let this user write there"],
+        SQLite3::ReadOnlyException =>
+          [AccessError, "it is read-only: let this user write the file and its folder"],
+        SQLite3::PermissionException => [AccessError, "let this user write the file"],
+        SQLite3::IOException => [DatabaseError, "reading or writing failed: look at the disk"]
+      }.freeze
+      private_constant :ERRORS
+
+      # @param path [String]
+      # @param durability [Symbol] :process or :power
+      def initialize(path, durability)
+        @path = path
+        @statements = {}
+        translated do
+          @database = SQLite3::Database.new(path)
+          @database.busy_handler_timeout = BUSY
+          configure(SYNCHRONOUS.fetch(durability))
+        end
+      end
+
+      # @yieldparam row [Array]
+      # @yieldreturn [Boolean] whether to go on; without a block it takes all rows
+      # @return [Array<Array>] rows
+      def rows(sql, *values, &more) = translated { run(sql, values, &more) }
+
+      # @return [Array, nil] the first row
+      def row(sql, *values) = rows(sql, *values).first
+
+      # @return [Object, nil] the first value of the first row
+      def value(sql, *values) = rows(sql, *values).first&.first
+
+      # A transaction that may write from its beginning: it never fails in its middle because
+      # another connection wrote meanwhile.
+      # @return [Object] the block's value
+      def transaction
+        rows("BEGIN IMMEDIATE")
+        result = yield
+        rows("COMMIT")
+        done = true
+        result
+      ensure
+        roll_back unless done
+      end
+
+      # @return [Boolean]
+      def transaction? = @database.transaction_active?
+
+      # Copies what is committed from the WAL into the file. No commit can come meanwhile: a commit
+      # beside a checkpoint may damage the file in SQLite before 3.51.3.
+      # @param other [Database] another connection to this file
+      def checkpoint(other)
+        rows("BEGIN IMMEDIATE")
+        other.rows("PRAGMA wal_checkpoint(PASSIVE)")
+      ensure
+        roll_back
+      end
+
+      # @return [nil]
+      def close
+        @statements.each_value(&:close)
+        @statements.clear
+        @database.close
+        nil
+      end
+
+      private
+
+      def configure(synchronous)
+        pragma("page_size=#{PAGE}") # of a new file
+        wal
+        pragma("synchronous=#{synchronous}")
+        pragma("wal_autocheckpoint=0") # see checkpoint
+        pragma("secure_delete=OFF")
+        pragma("mmap_size=0")
+        pragma("temp_store=MEMORY")
+      end
+
+      # Two processes that create a file at once: SQLite lets the second one fail without a wait.
+      def wal
+        deadline = Timeout.now + BUSY / 1000.0
+        begin
+          pragma("journal_mode=WAL")
+        rescue SQLite3::BusyException
+          raise if Timeout.now > deadline
+          sleep 0.005
+          retry
+        end
+      end
+
+      def pragma(text) = @database.execute("PRAGMA #{text}")
+
+      # A statement is reset at once: an unfinished one would keep the WAL from being reused.
+      def run(sql, values)
+        statement = @statements[sql] ||= @database.prepare(sql)
+        values.each_with_index { |value, index| statement.bind_param(index + 1, value) }
+        rows = []
+        while (row = statement.step)
+          rows << row
+          break if block_given? && !yield(row)
+        end
+        rows
+      ensure
+        statement&.reset!
+      end
+
+      def roll_back
+        rows("ROLLBACK") if @database && !@database.closed? && transaction?
+      end
+
+      def translated
+        yield
+      rescue SQLite3::Exception => error
+        klass, fix = ERRORS.find { |kind, _| error.is_a?(kind) }&.last || DatabaseError
+        raise klass, "#{@path}: #{[error.message, *fix].join(": ")}", cause: error
+      end
+    end
+  end
+end

@@ -1,0 +1,37 @@
+# frozen_string_literal: true
+
+module Godwit
+  module Work
+    # Makes the record of a dead-letter topic: the bytes, the key and the headers of the record that
+    # failed, and headers that say why.
+    # @private
+    module DeadLetter
+      TEXT = 8_192 # bytes of a header
+      private_constant :TEXT
+
+      module_function
+
+      # @param client [Client]
+      # @param topic [String, nil] nil: the record is dropped
+      # @param message [Message]
+      # @param reason [Hash{Symbol => Object}] `error:`, `attempts:`, `group:`
+      # @return [Array<Blocks>] none or one
+      def make(client, topic, message, reason)
+        return [] unless topic
+        headers = [*message.headers, *headers(message, **reason)]
+        [client.encode_raw(topic, message.raw, message.key, headers)]
+      end
+
+      def headers(message, error:, attempts:, group:)
+        {
+          "error" => "#{error.class}: #{error.message}",
+          "backtrace" => error.backtrace.to_a.join("\n"), "attempts" => attempts,
+          "group" => group, "topic" => message.topic,
+          "partition" => message.partition, "offset" => message.offset,
+          "timestamp" => message.timestamp.to_r.to_f
+        }.map { |name, value| ["godwit-#{name}", value.to_s.b[0, TEXT]] }
+      end
+      private_class_method :headers
+    end
+  end
+end

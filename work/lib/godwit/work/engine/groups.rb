@@ -1,0 +1,188 @@
+# frozen_string_literal: true
+
+module Godwit
+  module Work
+    # Groups in an SQLite file: members claim and release partitions in short transactions, without
+    # a leader. Each claim has a number of its own, the generation: a commit with an older one
+    # fails.
+    # @private
+    module Groups
+      # A member of a group: one consumer class in one process.
+      Member = Struct.new(:id, :group, :topic)
+      # How far a group is in a partition, and the id of the member that owns it, or nil.
+      Position = Struct.new(:group, :topic, :partition, :member, :generation, :watermark, :state,
+        :crashes, :noted, :paused)
+
+      GROUP = "SELECT id FROM godwit_groups WHERE name = ?"
+      POSITIONS = <<~SQL
+        SELECT partition, member, generation, watermark, state, crashes, noted, paused
+        FROM godwit_positions JOIN godwit_partitions ON id = partition
+        WHERE group_id = ? AND topic = (SELECT topic FROM godwit_partitions WHERE id = ?)
+        ORDER BY partition
+      SQL
+      OWNED = "WHERE group_id = ? AND partition = ? AND member = ? AND generation = ? RETURNING 1"
+      CLAIM = <<~SQL
+        UPDATE godwit_positions SET member = ?, generation = generation + 1
+        WHERE group_id = ? AND partition = ? RETURNING generation
+      SQL
+      COMMIT = "UPDATE godwit_positions SET crashes = CASE WHEN watermark = ? THEN crashes " \
+        "ELSE 0 END, watermark = ?, state = ?, noted = NULL #{OWNED}"
+      # The end of a process that did not leave. Two at the same watermark are no accident.
+      CRASH = <<~SQL
+        UPDATE godwit_positions SET member = NULL, crashed_at = watermark,
+          crashes = CASE WHEN crashed_at IS watermark THEN crashes + 1 ELSE 1 END
+        WHERE member = ?
+      SQL
+      private_constant :GROUP, :POSITIONS, :OWNED, :CLAIM, :COMMIT, :CRASH
+
+      # @param group [String]
+      # @param topic [Topic]
+      # @param place [String] the FIFO of the process
+      # @param starts [Array<Integer>] the offsets at which a new group begins
+      # @return [Member]
+      def join(group, topic, place, starts)
+        transaction do |database|
+          id = group_id(database, group)
+          add_positions(database, id, topic, starts)
+          member = database.value("INSERT INTO godwit_members (group_id, topic, place) " \
+            "SELECT ?, topic, ? FROM godwit_partitions WHERE id = ? RETURNING id", id, place,
+            topic.ids.first)
+          Member.new(member, group, topic)
+        end
+      end
+
+      # Takes the free partitions of this member's share.
+      # @param dead [Array<Integer>] members whose processes have ended
+      # @return [Array(Array<Position>, Integer)] new claims, and how many partitions to give up
+      # @raise [LostError] when the member was taken for dead, or evicted
+      def rebalance(member, dead = [])
+        transaction do |database|
+          dead.each { |id| bury(database, id) }
+          unless database.value("SELECT 1 FROM godwit_members WHERE id = ?", member.id)
+            raise LostError, "member #{member.id} of group #{member.group} was removed: join again"
+          end
+          group = group_id(database, member.group)
+          positions = database.rows(POSITIONS, group, member.topic.ids.first)
+          share = share(positions, members_of(database, group, member.topic), member.id)
+          own = positions.count { |row| row[1] == member.id }
+          free = positions.select { |row| row[1].nil? }.first([share - own, 0].max)
+          [free.map { |row| claim(database, group, member, row) }, [own - share, 0].max]
+        end
+      end
+
+      # @param positions [Array<Position>] with their new watermarks and states
+      # @param outputs [Array<Array>] batches, as {SqliteEngine#append} takes them
+      # @return [Array<Array(Integer, Integer)>] the place of each output
+      # @raise [LostError] when the member no longer owns one of them: nothing was written
+      def commit(positions, outputs = [])
+        transaction do |database|
+          positions.each do |one|
+            update(database, one, COMMIT, one.watermark, one.watermark, one.state)
+          end
+          @commits += 1 if outputs.any?
+          insert_blocks(database, outputs)
+        end
+      end
+
+      # Gives a partition up, after its last commit.
+      # @raise [LostError]
+      def release(position)
+        transaction do |database|
+          update(database, position, "UPDATE godwit_positions SET member = NULL #{OWNED}")
+        end
+      end
+
+      # Notes the record that runs next, for the case that it ends the process.
+      # @raise [LostError]
+      def note(position, offset)
+        transaction do |database|
+          update(database, position, "UPDATE godwit_positions SET noted = ? #{OWNED}", offset)
+        end
+      end
+
+      # A member leaves; what it owned is free.
+      def leave(member)
+        transaction do |database|
+          database.rows("UPDATE godwit_positions SET member = NULL WHERE member = ?", member.id)
+          database.rows("DELETE FROM godwit_members WHERE id = ?", member.id)
+        end
+      end
+
+      # @return [Hash{Integer => String}] the places of all members, by id
+      def members
+        with_database do |database|
+          database.rows("SELECT id, place FROM godwit_members ORDER BY id").to_h
+        end
+      end
+
+      # @return [Array<Position>] all partitions of a group
+      def positions(group, topic)
+        with_database do |database|
+          id = database.value(GROUP, group) || 0
+          database.rows(POSITIONS, id, topic.ids.first).map { |row| position(group, topic, row) }
+        end
+      end
+
+      private
+
+      def transaction(&block)
+        with_database { |database| database.transaction { yield database } }
+      end
+
+      def group_id(database, name)
+        database.value(GROUP, name) ||
+          database.value("INSERT INTO godwit_groups (name) VALUES (?) RETURNING id", name)
+      end
+
+      def add_positions(database, group, topic, starts)
+        known = database.rows("SELECT partition FROM godwit_positions WHERE group_id = ?", group)
+          .flatten
+        topic.ids.zip(starts) do |id, start|
+          next if known.include?(id)
+          database.rows("INSERT INTO godwit_positions (group_id, partition, watermark) " \
+            "VALUES (?, ?, ?)", group, id, start)
+        end
+      end
+
+      def members_of(database, group, topic)
+        database.rows("SELECT id FROM godwit_members WHERE group_id = ? AND topic = (SELECT " \
+          "topic FROM godwit_partitions WHERE id = ?) ORDER BY id", group, topic.ids.first).flatten
+      end
+
+      # Shares differ by at most one. The members with the most partitions have the larger ones, so
+      # that no partition moves without need.
+      def share(positions, members, id)
+        counts = positions.map { |row| row[1] }.tally
+        least, more = positions.size.divmod(members.size)
+        order = members.sort_by { |member| [-counts.fetch(member, 0), member] }
+        least + ((order.index(id) < more) ? 1 : 0)
+      end
+
+      def claim(database, group, member, row)
+        position(member.group, member.topic, row).tap do |claimed|
+          claimed.member = member.id
+          claimed.generation = database.value(CLAIM, member.id, group, row[0])
+        end
+      end
+
+      def position(group, topic, row)
+        id, *rest = row
+        Position.new(group, topic, topic.ids.index(id), *rest)
+      end
+
+      # @raise [LostError] unless the member owns the partition in this generation
+      def update(database, one, sql, *values)
+        id = one.topic.ids[one.partition]
+        return if database.value(sql, *values, group_id(database, one.group), id, one.member,
+          one.generation)
+        raise LostError, "partition #{one.partition} of topic #{one.topic.name} is no longer of " \
+          "this member: another one has it, and runs the records that were not committed"
+      end
+
+      def bury(database, id)
+        database.rows(CRASH, id)
+        database.rows("DELETE FROM godwit_members WHERE id = ?", id)
+      end
+    end
+  end
+end

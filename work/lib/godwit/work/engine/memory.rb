@@ -1,0 +1,32 @@
+# frozen_string_literal: true
+
+module Godwit
+  module Work
+    # The same log in the memory of one process, for tests: its clock stands still until the test
+    # advances it.
+    # @private
+    class MemoryEngine < SqliteEngine
+      # Milliseconds since 1970 that a test sets.
+      class Clock
+        def initialize = @now = Process.clock_gettime(Process::CLOCK_REALTIME, :millisecond)
+        # @return [Integer]
+        def call = @now
+        # @param seconds [Numeric]
+        def advance(seconds) = @now += (seconds * 1000).round
+      end
+
+      def initialize(clock: Clock.new) = super(Database::MEMORY, clock: clock)
+
+      private
+
+      # A second connection would have a database of its own.
+      def checkpoint(_bytes) = nil
+
+      def current
+        return super if @forks == ForkDetector::COUNT[0]
+        raise ClosedError, "the memory of a log is in another process: make a log after the fork"
+      end
+    end
+    Contract.check(MemoryEngine)
+  end
+end

@@ -1,0 +1,59 @@
+# frozen_string_literal: true
+
+module Godwit
+  module Work
+    # The tables of a log. Their names begin with `godwit_`, since an application may have the log
+    # in its own file.
+    # @private
+    module Schema
+      VERSION = 1
+      TABLES = [
+        "CREATE TABLE godwit_meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID",
+        "CREATE TABLE godwit_topics (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, " \
+          "format TEXT NOT NULL, retain REAL)",
+        "CREATE TABLE godwit_partitions (id INTEGER PRIMARY KEY, topic INTEGER NOT NULL, " \
+          "number INTEGER NOT NULL, UNIQUE (topic, number))",
+        # `id` is the partition's id and the offset of the first record, see SqliteEngine.
+        "CREATE TABLE godwit_blocks (id INTEGER PRIMARY KEY, count INTEGER NOT NULL, " \
+          "time INTEGER NOT NULL, bytes BLOB NOT NULL)",
+        "CREATE TABLE godwit_groups (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)",
+        # `place` is the path of the FIFO of the member's process.
+        "CREATE TABLE godwit_members (id INTEGER PRIMARY KEY AUTOINCREMENT, " \
+          "group_id INTEGER NOT NULL, topic INTEGER NOT NULL, place TEXT NOT NULL)",
+        # `crashes` are the unclean ends of a process while the watermark was `crashed_at`.
+        "CREATE TABLE godwit_positions (group_id INTEGER NOT NULL, partition INTEGER NOT NULL, " \
+          "watermark INTEGER NOT NULL, state BLOB, member INTEGER, " \
+          "generation INTEGER NOT NULL DEFAULT 0, crashes INTEGER NOT NULL DEFAULT 0, " \
+          "crashed_at INTEGER, noted INTEGER, paused INTEGER NOT NULL DEFAULT 0, " \
+          "PRIMARY KEY (group_id, partition)) WITHOUT ROWID",
+        "INSERT INTO godwit_meta VALUES ('schema', #{VERSION})"
+      ].freeze
+      private_constant :TABLES
+
+      module_function
+
+      # Makes the tables, unless there are any: of two processes that start together one makes them.
+      # @raise [CorruptError] for tables of another version
+      def prepare(database, path)
+        database.transaction { create(database) } unless version(database)
+        found = version(database)
+        return if found == VERSION
+        fix = (found.to_i > VERSION) ? "update godwit-work" : "use an older godwit-work"
+        raise CorruptError, "#{path}: its tables have version #{found}, this godwit-work knows " \
+          "#{VERSION}: #{fix}"
+      end
+
+      # @return [Object, nil] nil: there are no tables
+      def version(database)
+        tables = "SELECT 1 FROM sqlite_master WHERE name = 'godwit_meta'"
+        return unless database.value(tables)
+        database.value("SELECT value FROM godwit_meta WHERE name = 'schema'") || 0
+      end
+
+      def create(database)
+        TABLES.each { |sql| database.rows(sql) } unless version(database)
+      end
+      private_class_method :version, :create
+    end
+  end
+end

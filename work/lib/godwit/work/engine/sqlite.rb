@@ -1,0 +1,239 @@
+# frozen_string_literal: true
+
+require "godwit/fork_detector"
+
+module Godwit
+  module Work
+    # The log in one SQLite file, which many processes share. Each process has two connections: one
+    # for everything, one for checkpoints. A forked child opens its own.
+    #
+    # The `id` of a block is the id of its partition, then the offset of its first record: so the
+    # blocks of a partition lie together, in order.
+    # @private
+    class SqliteEngine
+      include Groups
+
+      # Enough for a year of 500,000 records a second in one partition.
+      OFFSET_BITS = 44
+      LARGEST = (1 << OFFSET_BITS) - 1 # offset
+      # Bytes of blocks that this process writes between two checkpoints.
+      CHECKPOINT = 4 << 20
+      # Seconds for which a process believes that the members are the same.
+      PLACES = 0.25
+      private_constant :OFFSET_BITS, :LARGEST, :CHECKPOINT, :PLACES
+
+      # ?1 is the partition's least id, ?2 its largest.
+      LAST = "SELECT id + count FROM godwit_blocks WHERE id BETWEEN ?1 AND ?2 " \
+        "ORDER BY id DESC LIMIT 1"
+      FIRST = "SELECT id FROM godwit_blocks WHERE id BETWEEN ?1 AND ?2 ORDER BY id LIMIT 1"
+      APPEND = "INSERT INTO godwit_blocks (id, count, time, bytes) " \
+        "VALUES (coalesce((#{LAST}), ?1), ?3, ?4, ?5) RETURNING id"
+      # From the block that holds ?3 on, which may begin before it.
+      READ = <<~SQL
+        SELECT id, time, bytes FROM godwit_blocks WHERE id BETWEEN coalesce((SELECT id
+          FROM godwit_blocks WHERE id BETWEEN ?1 AND ?3 ORDER BY id DESC LIMIT 1), ?1) AND ?2
+        ORDER BY id
+      SQL
+      AT_TIME = "SELECT id FROM godwit_blocks WHERE id BETWEEN ?1 AND ?2 AND time >= ?3 " \
+        "ORDER BY id LIMIT 1"
+      TOPICS = <<~SQL
+        SELECT name, format, retain, group_concat(p.id)
+        FROM godwit_topics t JOIN godwit_partitions p ON p.topic = t.id GROUP BY t.id ORDER BY name
+      SQL
+      private_constant :LAST, :FIRST, :APPEND, :READ, :AT_TIME, :TOPICS
+
+      # @param path [String] of the file, which it creates
+      # @param durability [Symbol] :process: records survive the end of the process; :power: an
+      #   fsync for each commit, so that they survive a power cut, too
+      # @param clock [#call] milliseconds since 1970
+      def initialize(path, durability: :process, clock: nil)
+        @path = path
+        @durability = durability
+        @clock = clock || -> { Process.clock_gettime(Process::CLOCK_REALTIME, :millisecond) }
+        open
+      end
+
+      # @return [Array<Topic>] by name
+      def topics
+        with_database { |database| load_topics(database) }
+        @topics.values
+      end
+
+      # @return [Topic, nil]
+      def topic(name)
+        @topics[name] || with_database { |database| load_topics(database) }[name]
+      end
+
+      # @param topic [Topic] all of its settings
+      # @return [Topic] this one, or the one of this name that there is
+      def create_topic(topic)
+        with_database do |database|
+          database.transaction do
+            insert_topic(database, topic) unless load_topics(database).key?(topic.name)
+            load_topics(database)
+          end
+        end
+        @topics[topic.name]
+      end
+
+      # (see Contract)
+      def append(batches)
+        current
+        @queue.submit(batches).tap { wake_members }
+      end
+
+      # @return [WakeUp] of this process
+      def listen = WakeUp.new("#{@path}.members")
+
+      # Wakes the processes of all members.
+      def wake_members
+        now = Timeout.now
+        if now > @places_until
+          @places = members.values.uniq
+          @places_until = now + PLACES
+        end
+        @places.each { |place| WakeUp.wake(place) }
+      end
+
+      # (see Contract)
+      def read(topic, partition, offset, bytes)
+        least, largest = range(topic, partition)
+        left = bytes
+        with_database do |database|
+          database.rows(READ, least, largest, least + offset) do |row|
+            (left -= row[2].bytesize) > 0
+          end
+        end.map { |id, time, block| [id - least, time, block] }
+      end
+
+      # (see Contract)
+      def bounds(topic, partition)
+        least, largest = range(topic, partition)
+        with_database do |database|
+          [FIRST, LAST].map { |sql| (database.value(sql, least, largest) || least) - least }
+        end
+      end
+
+      # (see Contract)
+      def offset_at(topic, partition, time)
+        least, largest = range(topic, partition)
+        with_database do |database|
+          id = database.value(AT_TIME, least, largest, time) ||
+            database.value(LAST, least, largest) || least
+          id - least
+        end
+      end
+
+      # (see Contract)
+      def version
+        with_database { |database| [database.value("PRAGMA data_version"), @commits] }
+      end
+
+      # @return [Integer] milliseconds since 1970
+      def now = @clock.call
+
+      # @return [nil]
+      def close
+        return if @closed
+        current
+        @lock.synchronize do
+          [@database, @checkpointer].each { |one| one&.close }
+          @closed = true
+        end
+        nil
+      end
+
+      # @return [Boolean]
+      def closed? = @closed
+
+      # @return [String]
+      def inspect = "#<#{self.class} #{@path}#{" (closed)" if closed?}>"
+
+      private
+
+      def open
+        @forks = ForkDetector::COUNT[0]
+        @lock = Mutex.new
+        @queue = CommitQueue.new { |batches| write(batches) }
+        @topics = {}
+        @written = @commits = 0
+        @places_until = 0
+        @checkpointer = nil
+        @closed = false
+        @database = connect
+        Schema.prepare(@database, @path)
+      rescue
+        @database&.close
+        raise
+      end
+
+      def connect = Database.new(@path, @durability)
+
+      # A forked child must not use its parent's connections and locks.
+      def current
+        open if @forks != ForkDetector::COUNT[0] && !@closed
+        raise ClosedError, "#{@path} was closed: connect again" if @closed
+      end
+
+      def with_database
+        current
+        Thread.handle_interrupt(Object => :never) do
+          @lock.synchronize { yield @database }
+        end
+      end
+
+      def range(topic, partition)
+        least = topic.ids.fetch(partition) << OFFSET_BITS
+        [least, least + LARGEST]
+      end
+
+      # @return [Hash{String => Topic}]
+      def load_topics(database)
+        @topics = database.rows(TOPICS).to_h do |name, format, retain, ids|
+          ids = ids.split(",").map(&:to_i).sort
+          [name, Topic.new(name: name, partitions: ids.size, format: format, retain: retain,
+            ids: ids).freeze]
+        end
+      end
+
+      def insert_topic(database, topic)
+        id = database.value("INSERT INTO godwit_topics (name, format, retain) VALUES (?, ?, ?) " \
+          "RETURNING id", topic.name, topic.format, topic.retain)
+        topic.partitions.times do |number|
+          database.rows("INSERT INTO godwit_partitions (topic, number) VALUES (?, ?)", id, number)
+        end
+      end
+
+      # One statement alone is a transaction by itself.
+      # @return [Array<Array(Integer, Integer)>] of each batch: its first offset, its time
+      def write(batches)
+        with_database do |database|
+          insert = -> { insert_blocks(database, batches) }
+          result = (batches.size == 1) ? insert.call : database.transaction(&insert)
+          @commits += 1
+          checkpoint(batches.sum { |batch| batch[2].bytesize })
+          result
+        end
+      end
+
+      def insert_blocks(database, batches)
+        time = now
+        batches.map do |topic, partition, block, count|
+          least, largest = range(topic, partition)
+          [database.value(APPEND, least, largest, count, time, block) - least, time]
+        end
+      end
+
+      # The commit is done: a checkpoint that fails is tried again later.
+      def checkpoint(bytes)
+        return if (@written += bytes) < CHECKPOINT
+        @checkpointer ||= connect
+        @database.checkpoint(@checkpointer)
+        @written = 0
+      rescue Error
+        nil
+      end
+    end
+    Contract.check(SqliteEngine)
+  end
+end

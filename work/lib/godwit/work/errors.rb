@@ -1,0 +1,53 @@
+# frozen_string_literal: true
+
+module Godwit
+  module Work
+    # What all errors of consumers and logs have in common. `rescue Godwit::Work::Error` takes them
+    # all, as `rescue Godwit::Error` does.
+    module Error
+      include Godwit::Error
+
+      # @return [Boolean] whether the file or the program must be mended before any call succeeds
+      def fatal? = self.class::FATAL
+
+      # @private
+      FATAL = false
+    end
+
+    # Makes the error classes. Each has a message that names the fix.
+    # @private
+    module Errors
+      module_function
+
+      # @param parent [Class]
+      # @return [Class]
+      def define(parent = StandardError, retriable: false, fatal: false)
+        Class.new(parent) do
+          include Error
+
+          const_set(:RETRIABLE, retriable)
+          const_set(:FATAL, fatal)
+        end
+      end
+    end
+
+    # The value does not fit the topic's format, or is too large.
+    FormatError = Errors.define(ArgumentError)
+    # The topic does not exist, or exists with other settings.
+    TopicError = Errors.define(ArgumentError)
+    # There is no such database, or the program may not use it.
+    AccessError = Errors.define(fatal: true)
+    # The file is no SQLite database, is damaged, or has a schema of another version.
+    CorruptError = Errors.define(fatal: true)
+    # The disk is full. Nothing of the call was written.
+    FullError = Errors.define(retriable: true)
+    # Another process held the database for too long. Nothing of the call was written.
+    LockedError = Errors.define(retriable: true)
+    # The engine was closed.
+    ClosedError = Errors.define(IOError)
+    # Any other failure of the database. Nothing of the call was written.
+    DatabaseError = Errors.define
+    # The member no longer owns the partition. Nothing of the call was written.
+    LostError = Errors.define
+  end
+end

@@ -1,0 +1,55 @@
+# frozen_string_literal: true
+
+module Godwit
+  module Work
+    # What happened in this process, for the listeners of {Work.on}.
+    class Events
+      # What `on` takes.
+      NAMES = %i[failed dead stuck lost error retention_held].freeze
+
+      # One of them.
+      #
+      # @!attribute name
+      #   @return [Symbol]
+      # @!attribute values
+      #   @return [Hash{Symbol => Object}] such as `message:`, `error:`, `attempts:`
+      Event = Struct.new(:name, :values) do
+        # @return [Hash{Symbol => Object}]
+        def to_h = {name: name, **values}
+        # @param key [Symbol]
+        # @return [Object, nil] a value
+        def [](key) = values[key]
+      end
+
+      def initialize
+        @listeners = Hash.new { |all, name| all[name] = [] }
+      end
+
+      # @param names [Array<Symbol>] of {NAMES}; none: all
+      # @yieldparam event [Event]
+      # @return [nil]
+      # @raise [ArgumentValueError]
+      def on(*names, &listener)
+        wrong = names - NAMES
+        if wrong.any? || listener.nil?
+          raise Godwit::Errors.bad_value(:on, "on", "some of #{NAMES.join(", ")}, and a block",
+            wrong.first)
+        end
+        names = NAMES if names.empty?
+        names.each { |name| @listeners[name] += [listener] }
+        nil
+      end
+
+      # A listener that raises changes nothing.
+      # @private
+      def emit(name, **values)
+        event = Event.new(name, values.freeze).freeze
+        @listeners[name].each do |listener|
+          listener.call(event)
+        rescue => error
+          warn "godwit-work: a listener of #{name} raised: #{error.full_message(highlight: false)}"
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,71 @@
+# frozen_string_literal: true
+
+module Godwit
+  module Work
+    # Where a record was written. Frozen.
+    #
+    # @!attribute partition
+    #   @return [Integer]
+    # @!attribute offset
+    #   @return [Integer] position in the partition
+    # @!attribute timestamp
+    #   @return [Time]
+    Receipt = Struct.new(:partition, :offset, :timestamp)
+
+    # A record that was read.
+    #
+    # **Threads**: any thread may read it. The value is decoded at each call.
+    class Message
+      # @private
+      def initialize(source, index)
+        @source = source
+        @index = index
+        @attempt = 1
+      end
+
+      # @return [Integer] 1 at first, one more at each retry
+      attr_reader :attempt
+      # @private
+      attr_writer :attempt
+
+      # @return [Object, nil] decoded by the topic's format; nil: a tombstone
+      # @raise [FormatError] when the bytes do not fit the format
+      def value
+        bytes = raw
+        bytes && @source.format.load(bytes)
+      end
+
+      # @return [String, nil] the bytes of the value; nil: a tombstone
+      def raw = @source.block.value(@index)
+      # @return [String, nil] binary
+      def key = @source.block.key(@index)
+      # @return [Array<Array(String, String)>] pairs of name and value, in order; a name may repeat,
+      #   and a value may be nil
+      def headers = @source.block.headers(@index)
+      # @return [String]
+      def topic = @source.topic.name
+      # @return [Integer]
+      def partition = @source.partition
+      # @return [Integer] position in the partition
+      def offset = @source.offset + @index
+      # @return [Time] when it was produced
+      def timestamp = Time.at(0, @source.time, :millisecond)
+
+      # @return [String]
+      def inspect = "#<#{self.class} #{topic} #{partition}/#{offset} key=#{key.inspect}>"
+    end
+
+    # A block that was read, and what its messages have in common.
+    # @private
+    Source = Struct.new(:topic, :format, :partition, :offset, :time, :block) do
+      # @param from [Integer] offset of the first message
+      # @return [Array<Message>]
+      def messages(from)
+        ([from - offset, 0].max...block.count).map { |index| Message.new(self, index) }
+      end
+
+      # @return [Integer] offset behind the last message
+      def finish = offset + block.count
+    end
+  end
+end

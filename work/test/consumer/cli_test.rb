@@ -1,0 +1,106 @@
+# frozen_string_literal: true
+
+require "work_helper"
+require "json"
+
+# `godwit-work run`, `topics`, `tail` and `produce`.
+class WorkCommandsTest < Godwit::WorkCase
+  APP = <<~RUBY
+    require "godwit/work"
+
+    class Payments < Godwit::Work::Consumer
+      topic "payments", partitions: 2
+
+      def perform(message)
+        puts "handles \#{message.value}"
+        $stdout.flush
+        sleep if message.value == "hang"
+        puts "has handled \#{message.value}" if message.value == "slow" && $stdin.gets
+        $stdout.flush
+      end
+    end
+  RUBY
+
+  def godwit_work(*words)
+    folders = child_folders.map { |folder| "-I#{folder}" }
+    start_command([RbConfig.ruby, "-W", *folders, "work/exe/godwit-work", *words],
+      env: {"GODWIT_WORK_URL" => "sqlite:#{path}"})
+  end
+
+  def path = File.join(scratch_dir, "work.db")
+  def app(text = APP) = File.join(scratch_dir, "app.rb").tap { |file| File.write(file, text) }
+  def run_app = godwit_work("run", app, "--workers", "2").wait_for(/^runs Payments$/)
+
+  def produce(*values)
+    client = Godwit::Work::Client.new(Godwit::Work.const_get(:SqliteEngine).new(path))
+    client.topic("payments", partitions: 2)
+    client.produce_many("payments", values.map { |value| [value, "k"] })
+  ensure
+    client&.close
+  end
+
+  test "run handles the records of its classes, until a signal" do
+    {INT: 130, TERM: 0}.each do |signal, status|
+      child = run_app
+      produce("a")
+      child.wait_for(/^handles a$/)
+      result = child.signal(signal).finish
+      assert_equal [status, ""], [result.status.exitstatus, result.stderr]
+    end
+  end
+
+  test "a running handler finishes; a second signal ends the process" do
+    child = run_app
+    produce("slow", "never")
+    child.wait_for(/^handles slow$/).signal(:TERM)
+    child.wait_for(/^stops when/).stdin.puts("go on")
+    result = assert_child(child.finish)
+    assert_match(/^has handled slow$/, result.stdout)
+    refute_match(/never/, result.stdout)
+    produce("hang")
+    child = run_app
+    child.wait_for(/^handles hang$/).signal(:TERM).wait_for(/^stops when/).signal(:INT)
+    assert_equal 1, child.finish.status.exitstatus
+  end
+
+  test "topics, tail and produce" do
+    produce({"id" => 1})
+    child = godwit_work("produce", "payments", "--key", "k")
+    child.stdin.write("{\"id\":2}\n5\n")
+    child.stdin.close
+    assert_child(child.finish)
+    assert_equal "{\"id\":1}\n{\"id\":2}\n5\n",
+      assert_child(godwit_work("tail", "payments").finish).stdout
+    assert_equal "5\n", godwit_work("tail", "payments", "--from", "-1").finish.stdout
+    table = assert_child(godwit_work("topics").finish).stdout
+    assert_equal "topic     partitions  format  records\npayments  2           json    3\n", table
+    row = JSON.parse(godwit_work("topics", "--json").finish.stdout)
+    assert_equal(["payments", 2, "json", 3], row.values)
+    assert_equal(%w[topic partitions format records], row.keys)
+    follower = godwit_work("tail", "payments", "--follow", "--from", "0").wait_for(/^5$/)
+    produce("later")
+    follower.wait_for(/^"later"$/)
+    assert_equal 130, follower.signal(:INT).finish.status.exitstatus
+  end
+
+  test "wrong command lines and inputs" do
+    {
+      %w[run] => [2, "which file?"], %w[run missing.rb] => [2, "missing.rb: no such file"],
+      ["run", app("")] => [2, "no class of Godwit::Work::Consumer"],
+      %w[tail] => [2, "which topic?"],
+      %w[produce] => [2, "which topic?"], %w[tail paymnts] => [2, "no topic \"paymnts\""],
+      %w[run app.rb --workers 0] => [2, "--workers is 1 or more"]
+    }.each do |words, (status, says)|
+      result = godwit_work(*words).finish
+      assert_equal [status, ""], [result.status.exitstatus, result.stdout], words.inspect
+      assert_includes result.stderr, says
+    end
+    produce("a")
+    child = godwit_work("produce", "payments")
+    child.stdin.write("{\n")
+    child.stdin.close
+    result = child.finish
+    assert_equal 2, result.status.exitstatus
+    assert_includes result.stderr, "this value is no JSON"
+  end
+end

@@ -1,0 +1,113 @@
+# frozen_string_literal: true
+
+require "work_helper"
+
+# Consumers in several processes that share a file, and die.
+class WorkProcessesTest < Godwit::WorkCase
+  Work = Godwit::Work
+  # A process that consumes the topic "in" by key, and writes each value to "out".
+  CONSUMES = <<~RUBY
+    require "godwit/work"
+    Godwit::Work.connect("sqlite:\#{ARGV[0]}")
+    class Copies < Godwit::Work::Consumer
+      topic "in", partitions: 4, format: :text
+      parallel by: :key
+
+      def perform(message)
+        produce("out", message.value)
+        exit!(1) if message.value == ARGV[1]
+      end
+    end
+    Godwit::Work.topic("out", partitions: 2, format: :text)
+    runner = Godwit::Work::Runner.new([Copies], workers: 4)
+    Signal.trap(:TERM) { Thread.new { runner.stop } }
+    Thread.new do
+      sleep 0.01 until runner.started?
+      puts "ready"
+      $stdout.flush
+    end
+    runner.run
+  RUBY
+
+  def path = File.join(scratch_dir, "work.db")
+
+  def client
+    @client ||= own(Work::Client.new(Work.const_get(:SqliteEngine).new(path))).tap do |client|
+      client.topic("in", partitions: 4, format: :text)
+      client.topic("out", partitions: 2, format: :text)
+    end
+  end
+
+  def consumer(*arguments) = start_child(CONSUMES, [path, *arguments]).wait_for(/^ready$/)
+  def values = client.each("out").map(&:value)
+  def owners = client.engine.positions("copies", client.engine.topic("in")).map(&:member)
+
+  def produce(range)
+    client.produce_many("in", range.map { |number| [number.to_s, "key #{number % 50}"] })
+  end
+
+  def integrity = SQLite3::Database.new(path).execute("PRAGMA integrity_check")
+
+  test "processes share the partitions; a killed one's are taken over; each record counts once" do
+    client
+    one = consumer
+    eventually { owners.compact.uniq.size == 1 && owners.none?(&:nil?) }
+    two = consumer
+    eventually { owners.compact.tally.values == [2, 2] }
+    produce(0...500)
+    one.signal(:KILL).finish
+    produce(500...1_000)
+    eventually { values.size == 1_000 }
+    assert_equal (0...1_000).map(&:to_s).sort, values.sort
+    assert_equal 1, owners.uniq.size
+    assert_child two.signal(:TERM).finish
+    assert_equal [nil] * 4, owners
+    assert_empty client.engine.members
+    three = consumer
+    produce(1_000...1_100)
+    eventually { values.size == 1_100 }
+    assert_child three.signal(:TERM).finish
+    assert_equal 1_100, values.uniq.size
+    assert_equal [["ok"]], integrity
+  end
+
+  test "records of one key are copied in order, through a rebalance" do
+    client
+    processes = [consumer]
+    20.times do |round|
+      produce((round * 100)...(round * 100 + 100))
+      processes << consumer if round == 5
+    end
+    eventually { values.size == 2_000 }
+    by_key = client.each("in").to_h { |message| [message.value, message.key] }
+    assert_equal 2_000, by_key.size
+    processes.each { |process| assert_child process.signal(:TERM).finish }
+    assert_equal by_key.keys.sort, values.sort
+  end
+
+  test "a process that a handler ends: the other goes on" do
+    client
+    poisoned = consumer("13")
+    produce(0...100)
+    assert_equal 1, poisoned.finish.status.exitstatus
+    healthy = consumer
+    eventually { values.size >= 100 }
+    assert_equal (0...100).map(&:to_s).sort, values.sort
+    assert_child healthy.signal(:TERM).finish
+  end
+
+  test "a record that ends its process three times is a dead letter" do
+    client
+    produce(13..13)
+    produce(14...100)
+    3.times { assert_equal 1, start_child(CONSUMES, [path, "13"]).finish.status.exitstatus }
+    process = consumer("13")
+    eventually { values.size == 86 }
+    assert_equal (14...100).map(&:to_s).sort, values.sort
+    letter = nil
+    eventually { letter = client.each("in.dead").first }
+    assert_equal ["13", "Godwit::StateError: the process ended three times while this record ran"],
+      [letter.value, letter.headers.to_h["godwit-error"]]
+    assert_child process.signal(:TERM).finish
+  end
+end

@@ -1,0 +1,393 @@
+# frozen_string_literal: true
+
+require "work_helper"
+require "timeout"
+
+# Consumers that run in this process, on a file.
+class WorkRunnerTest < Godwit::WorkCase
+  Work = Godwit::Work
+
+  def path = File.join(scratch_dir, "work.db")
+
+  # @return [Godwit::Work::Client]
+  def client = @client ||= own(Work::Client.new(Work.const_get(:SqliteEngine).new(path)))
+
+  # @return [Class] a consumer of the topic "t" whose handler is the block
+  def consumer(handler = :perform, topic: "t", partitions: 2, &block)
+    Class.new(Work::Consumer) do
+      topic topic, partitions: partitions, format: :text
+      group "g"
+      retries 2, backoff: 0..0
+      define_method(handler, &block)
+    end
+  end
+
+  def run_consumers(*classes, **options)
+    runner = Work::Runner.new(classes, client: client, **options)
+    (@runners ||= []) << runner
+    @threads = [*@threads, in_thread { runner.run }]
+    eventually { client.topics.any? }
+    runner
+  end
+
+  def stop_all
+    @runners&.each(&:stop)
+    @threads&.each { |thread| ended(thread) }
+    @runners = @threads = nil
+  end
+
+  def teardown
+    stop_all
+    super
+  end
+
+  def declare(name = "t") = client.topic(name, partitions: 2, format: :text)
+  def produce(*values, key: "k") = client.produce_many("t", values.map { |value| [value, key] })
+  def watermarks = client.engine.positions("g", client.engine.topic("t")).map(&:watermark)
+  def finished(count) = eventually { watermarks.sum == count }
+  def dead(name = "t.dead") = client.each(name).to_a
+  def values(topic) = client.each(topic).map(&:value)
+
+  # @return [Array<Godwit::Work::Events::Event>] it fills up
+  def events(*names)
+    [].tap { |all| client.on(*names) { |event| all << event } }
+  end
+
+  test "perform gets each record once, in order" do
+    declare
+    seen = Thread::Queue.new
+    produce(*"a".."e")
+    run_consumers(consumer { |message| seen << message })
+    first = Array.new(5) { seen.pop }
+    assert_equal [*"a".."e"], first.map(&:value)
+    assert_equal [["k", "t", 1, (0..4).to_a]],
+      [[first[0].key, first[0].topic, first[0].attempt, first.map(&:offset)]]
+    produce("f")
+    assert_equal "f", seen.pop.value
+    finished(6)
+    stop_all
+    run_consumers(consumer { |message| seen << message })
+    produce("g")
+    assert_equal "g", seen.pop.value
+    finished(7)
+    assert_empty seen
+  end
+
+  test "a record that fails runs again, before the records behind it; then it is a dead letter" do
+    declare
+    failed = events(:failed)
+    buried = events(:dead)
+    seen = Thread::Queue.new
+    produce("good", "bad", "later")
+    run_consumers(consumer { |message|
+      seen << [message.value, message.attempt]
+      raise "no" if message.value == "bad"
+    })
+    assert_equal [["good", 1], ["bad", 1], ["bad", 2], ["bad", 3], ["later", 1]],
+      Array.new(5) { seen.pop }
+    finished(3)
+    letter = dead.first
+    headers = letter.headers.to_h
+    assert_equal ["bad", "k"], [letter.value, letter.key]
+    assert_equal ["RuntimeError: no", "3", "g", "t", "1"],
+      headers.values_at(*%w[error attempts group topic offset].map { |name| "godwit-#{name}" })
+    assert_match(/runner_test\.rb/, headers["godwit-backtrace"])
+    assert_equal [1, 2, 3], failed.map { |event| event[:attempts] }
+    assert_equal [["t.dead", "bad"]], buried.map { |event| [event[:topic], event[:message].value] }
+  end
+
+  test "attempts are kept through a restart" do
+    declare
+    seen = Thread::Queue.new
+    klass = consumer { |message|
+      seen << message.attempt
+      raise "no"
+    }
+    klass.retries(2, backoff: 1_000..1_000)
+    run_consumers(klass)
+    produce("bad")
+    assert_equal 1, seen.pop
+    stop_all
+    run_consumers(klass)
+    assert_equal 2, seen.pop
+    stop_all
+    assert_empty seen
+    assert_equal [0, 0], watermarks
+  end
+
+  test "dead_letter: another topic, or none" do
+    declare
+    other = consumer { raise "no" }
+    other.dead_letter "graves"
+    run_consumers(other)
+    produce("a")
+    finished(1)
+    assert_equal ["a"], dead("graves").map(&:value)
+    stop_all
+    other.dead_letter false
+    buried = events(:dead)
+    run_consumers(other)
+    produce("b")
+    finished(2)
+    assert_equal [nil], buried.map { |event| event[:topic] }
+    assert_equal %w[graves t], client.topics.map(&:name)
+  end
+
+  test "a value that does not decode is a dead letter at once" do
+    topic = declare
+    seen = []
+    bytes = Work.const_get(:Block).encode(["\xff"])
+    client.engine.append([[topic, 0, bytes, 1]])
+    run_consumers(consumer { |message| seen << message.attempt << message.value })
+    finished(1)
+    assert_equal [[1], "\xff".b], [seen, dead.first.raw]
+  end
+
+  test "by key, a record that fails blocks its key alone" do
+    declare
+    seen = Thread::Queue.new
+    held = Thread::Queue.new
+    klass = consumer(partitions: 2) { |message|
+      seen << message.value
+      held.pop if message.value == "wait"
+      raise "no" if message.value == "a1" && message.attempt == 1
+    }
+    klass.parallel(by: :key)
+    klass.retries(1, backoff: 1_000..1_000)
+    client.produce_many("t", [%w[a1 a], %w[wait w], %w[a2 a], %w[b1 b], %w[b2 b], %w[w2 w]])
+    run_consumers(klass, workers: 2)
+    assert_equal %w[a1 b1 b2 wait], Array.new(4) { seen.pop }.sort
+    eventually { client.engine.positions("g", client.engine.topic("t")).any?(&:state) }
+    held << true
+    assert_equal "w2", seen.pop
+    stop_all
+    assert_empty seen, "a2 waits for a1"
+    klass.retries(1, backoff: 0..0)
+    run_consumers(klass)
+    finished(6)
+    assert_equal %w[a1 a2], Array.new(2) { seen.pop }
+    assert_empty seen
+  end
+
+  test "the records of a key run in order, those of others at the same time" do
+    declare
+    lock = Mutex.new
+    running = Hash.new(0)
+    most = 0
+    seen = Hash.new { |all, key| all[key] = [] }
+    klass = consumer { |message|
+      lock.synchronize { most = [most, running[message.key] += 1].max }
+      Thread.pass
+      lock.synchronize do
+        running[message.key] -= 1
+        seen[message.key] << message.value.to_i
+      end
+    }
+    klass.parallel(by: ->(message) { message.key })
+    records = Array.new(2_000) { |index| [index.to_s, (index % 7).to_s] }
+    client.produce_many("t", records)
+    run_consumers(klass, workers: 8)
+    finished(2_000)
+    assert_equal 1, most
+    assert_equal 7, seen.size
+    seen.each_value { |own| assert_equal own.sort, own }
+    assert_equal 2_000, seen.each_value.sum(&:size)
+  end
+
+  test "outputs are written with the commit of their record, those of a failed attempt never" do
+    declare
+    declare("out")
+    receipts = Thread::Queue.new
+    run_consumers(consumer { |message|
+      receipt = produce("out", "#{message.value}#{message.attempt}")
+      receipts << [receipt, receipt.offset]
+      raise "no" if message.value == "a" && message.attempt < 2
+    })
+    produce("a", "b")
+    finished(2)
+    assert_equal %w[a2 b1], values("out").sort
+    found = Array.new(3) { receipts.pop }
+    assert_equal [nil, nil, nil], found.map(&:last), "before the commit"
+    assert_equal [false, true, true], found.map { |receipt, _| receipt.offset.is_a?(Integer) }
+    assert_match(/braces/, assert_raises(Godwit::ArgumentValueError) {
+      consumer { nil }.new.tap { |one| one.invocation = client_encoder }.send(:produce, "out", a: 1)
+    }.message)
+  end
+
+  # What a handler's produce calls.
+  def client_encoder
+    one = client
+    Object.new.tap do |encoder|
+      encoder.define_singleton_method(:produce) { |*args, **options| one.encode(*args, **options) }
+    end
+  end
+
+  test "consume gets a batch; its end finishes all records" do
+    declare
+    batches = Thread::Queue.new
+    produce(*"a".."e")
+    run_consumers(consumer(:consume) { |batch| batches << [batch.size, batch.map(&:value)] })
+    found = []
+    found.concat(batches.pop[1]) until found.size == 5
+    assert_equal [*"a".."e"], found
+    finished(5)
+  end
+
+  test "consume that raises: the current record fails, the ones before it are finished" do
+    declare
+    seen = Thread::Queue.new
+    produce(*"a".."e")
+    run_consumers(consumer(:consume) { |batch|
+      batch.each do |message|
+        seen << [message.value, message.attempt]
+        raise "no" if message.value == "c" && message.attempt < 3
+      end
+    })
+    finished(5)
+    counts = Array.new(seen.size) { seen.pop }.tally
+    assert_equal [1] * 7, counts.values
+    assert_equal [["c", 1], ["c", 2], ["c", 3]], counts.keys.select { |pair| pair[0] == "c" }
+  end
+
+  test "the outputs of a batch are those of its finished records" do
+    declare
+    declare("out")
+    produce(*"a".."e")
+    run_consumers(consumer(:consume) { |batch|
+      batch.each do |message|
+        produce("out", "#{message.value}#{message.attempt}")
+        raise "no" if message.value == "c" && message.attempt < 2
+      end
+    })
+    finished(5)
+    assert_equal %w[a1 b1 c2 d1 e1], values("out").sort
+  end
+
+  test "consume that raises elsewhere: the batch runs again, one record at a time" do
+    declare
+    batches = Thread::Queue.new
+    produce(*"a".."d")
+    run_consumers(consumer(:consume) { |batch|
+      all = batch.map(&:value)
+      batches << all
+      raise "no" if all.size > 1 || all == ["b"]
+    })
+    finished(4)
+    alone = Array.new(batches.size) { batches.pop }.select { |batch| batch.size == 1 }.flatten.tally
+    assert_equal 1, alone["d"]
+    assert_equal 3, alone["b"]
+    assert_equal ["b"], dead.map(&:value)
+  end
+
+  test "done finishes one record of a batch" do
+    declare
+    failures = 0
+    seen = Thread::Queue.new
+    produce("a", "b")
+    run_consumers(consumer(:consume) { |batch|
+      batch.to_a.each do |message|
+        seen << message.value
+        done(message)
+        raise "no" if message.value == "a" && (failures += 1) == 1
+      end
+    })
+    finished(2)
+    assert_equal %w[a b], Array.new(seen.size) { seen.pop }.sort
+  end
+
+  test "handlers that exit, throw, end their thread, or are interrupted fail as others" do
+    declare
+    failed = events(:failed)
+    produce("exit", "throw", "end", "timeout", "memory", "ok")
+    run_consumers(consumer { |message|
+      next if message.attempt > 1
+      case message.value
+      when "exit" then exit
+      when "throw" then throw :x
+      when "end" then Thread.exit
+      when "timeout" then Timeout.timeout(0.01) { sleep }
+      when "memory" then raise NoMemoryError
+      end
+    }, workers: 1)
+    finished(6)
+    assert_equal 5, failed.size
+    assert_equal %w[SystemExit UncaughtThrowError Timeout::Error NoMemoryError].sort,
+      failed.map { |event| event[:error].class.name }.reject { |name| name.include?("Ended") }.sort
+    assert_empty dead
+  end
+
+  test "a listener that raises is reported, and changes nothing" do
+    declare
+    client.on(:failed) { raise "listener" }
+    _, err = capture_io do
+      run_consumers(consumer { |message| raise "no" if message.attempt == 1 })
+      produce("a")
+      finished(1)
+    end
+    assert_match(/a listener of failed raised: .*listener/, err)
+    assert_raises(Godwit::ArgumentValueError) { client.on(:nothing) { nil } }
+    assert_raises(Godwit::ArgumentValueError) { client.on(:failed) }
+  end
+
+  test "several groups and classes in one process" do
+    declare
+    seen = Thread::Queue.new
+    one = consumer { |message| seen << ["g", message.value] }
+    two = consumer { |message| seen << ["h", message.value] }
+    two.group "h"
+    run_consumers(one, two)
+    produce("a")
+    assert_equal [%w[g a], %w[h a]], [seen.pop, seen.pop].sort
+  end
+
+  test "a new group begins where its class says" do
+    declare
+    produce("old")
+    seen = Thread::Queue.new
+    late = consumer { |message| seen << message.value }
+    late.start_from :latest
+    run_consumers(late)
+    eventually { client.engine.positions("g", client.engine.topic("t")).count(&:member) == 2 }
+    produce("new")
+    assert_equal "new", seen.pop
+    assert_raises(Godwit::ArgumentValueError) { late.start_from(:middle) }
+  end
+
+  test "quiet takes no new records; stop lets the running one finish" do
+    declare
+    entered, go = Thread::Queue.new, Thread::Queue.new
+    seen = Thread::Queue.new
+    runner = run_consumers(consumer { |message|
+      entered << message.value
+      go.pop
+      seen << message.value
+    }, workers: 1)
+    produce("a", "b")
+    assert_equal "a", entered.pop
+    runner.quiet
+    runner.stop
+    go << true
+    stop_all
+    assert_equal "a", seen.pop
+    assert_equal [1], watermarks.select(&:positive?)
+    assert_empty entered
+  end
+
+  test "classes that cannot run" do
+    none = Class.new(Work::Consumer) { topic "t" }
+    nothing = consumer { nil }
+    nothing.settings.topic = nil
+    {
+      -> { Work::Runner.new([none], client: client) } => /handles nothing: write def perform/,
+      -> { Work::Runner.new([consumer { nil }, consumer { nil }], client: client) } =>
+        /have one topic and group/,
+      -> { nothing.declare(client) } => /has no topic: write topic "name"/
+    }.each { |call, says| assert_match says, assert_raises(Godwit::StateError, &call).message }
+    [-> { Work::Runner.new([], client: client) },
+      -> { Work::Runner.new([consumer { nil }], client: client, workers: 0) },
+      -> { none.retries(-1) }, -> { none.retries(1, backoff: 5) }, -> { none.parallel(by: 5) }]
+      .each { |call| assert_raises(Godwit::ArgumentValueError, &call) }
+    assert_equal "billing-card_payments", Class.new(Work::Consumer)
+      .tap { |one| one.define_singleton_method(:name) { "Billing::CardPayments" } }.group_name
+  end
+end

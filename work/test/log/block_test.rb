@@ -1,0 +1,56 @@
+# frozen_string_literal: true
+
+require "work_helper"
+
+# Godwit::Work's blocks of records.
+class WorkBlockTest < Godwit::WorkCase
+  Block = Godwit::Work.const_get(:Block)
+
+  # @return [Array<Array>] value, key and headers of each record
+  def records(block)
+    (0...block.count).map { |at| [block.value(at), block.key(at), block.headers(at)] }
+  end
+
+  def decoded(*columns) = Block.new(Block.encode(*columns), "here")
+
+  test "values, keys and headers come back; nil is not empty" do
+    headers = [[["a", "1"], ["a", nil], ["", ""]], nil, []]
+    block = decoded(["one", nil, ""], ["k", "", nil], headers)
+    assert_equal [["one", "k", headers[0]], [nil, "", []], ["", nil, []]], records(block)
+    assert_equal [["x", nil, []]], records(decoded(["x"]))
+    assert_equal [3, 0, 0], (0..2).map { |at| block.size(at) }
+  end
+
+  test "bytes stay as they are" do
+    bytes = (0..255).map(&:chr).join.b
+    block = decoded([bytes, "\u00e4"], [bytes.reverse, "\u00e4"], [[["h", bytes]], nil])
+    assert_equal [bytes, "\u00e4".b, bytes.reverse], [block.value(0), block.value(1), block.key(0)]
+    assert_equal [["h", bytes]], block.headers(0)
+    assert_equal [Encoding::BINARY], [block.value(0), block.key(1)].map(&:encoding).uniq
+    assert_equal Encoding::UTF_8, block.headers(0)[0][0].encoding
+  end
+
+  test "random records come back" do
+    random = Random.new(Minitest.seed)
+    text = -> { random.bytes(random.rand(20)) if random.rand(4) > 0 }
+    200.times do
+      count = random.rand(1..20)
+      values, keys = Array.new(2) { Array.new(count) { text.call } }
+      headers = Array.new(count) { Array.new(random.rand(3)) { [text.call.to_s, text.call] } }
+      found = records(decoded(values, keys, headers))
+      assert_equal values.zip(keys, headers).flatten, found.flatten.map { |bytes| bytes&.b }
+      assert_equal headers.map(&:size), found.map { |record| record[2].size }
+    end
+  end
+
+  test "each changed byte is seen, and a block that is cut short" do
+    bytes = Block.encode(%w[one two], %w[a b], [[%w[h v]], nil])
+    bytes.bytesize.times do |at|
+      wrong = bytes.dup
+      wrong.setbyte(at, wrong.getbyte(at) ^ 1)
+      error = assert_raises(Godwit::Work::CorruptError) { Block.new(wrong, "topic x") }
+      assert_match(/\Atopic x: a block (?:has a wrong CRC-32|of version \d+)/, error.message)
+      assert_raises(Godwit::Work::CorruptError) { Block.new(bytes.byteslice(0, at), "topic x") }
+    end
+  end
+end

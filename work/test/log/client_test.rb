@@ -1,0 +1,235 @@
+# frozen_string_literal: true
+
+require_relative "engines"
+require "zlib"
+
+# Topics, produce, produce_many and each, on both engines.
+class WorkClientTest < Godwit::WorkCase
+  extend Engines
+  include Engines::Tools
+
+  # Dumps and loads Integers, backwards.
+  module Backwards
+    def self.dump(value) = value.to_s.reverse
+    def self.load(bytes) = Integer(bytes.reverse)
+  end
+
+  def declare(name = "t", **settings) = client.topic(name, **settings)
+  def messages(**options) = client.each("t", **options).to_a
+  def assert_refused(error, says, &block) = assert_match(says, assert_raises(error, &block).message)
+
+  each_engine "what is produced comes back, with its key, its headers and its place" do
+    declare
+    receipt = client.produce("t", {id: 1, name: "\u00e4"}, key: "42",
+      headers: {"a" => "1", "b" => nil})
+    message = messages.first
+    assert_equal [{id: 1, name: "\u00e4"}, "42".b, [["a", "1"], ["b", nil]], "t"],
+      [message.value, message.key, message.headers, message.topic]
+    assert_equal [receipt.partition, receipt.offset, receipt.timestamp],
+      [message.partition, message.offset, message.timestamp]
+    assert_equal "{\"id\":1,\"name\":\"\u00e4\"}".b, message.raw
+    assert_match(%r{Message t \d/0 key="42"}, message.inspect)
+    assert_predicate receipt, :frozen?
+  end
+
+  each_engine "nil is a tombstone, and no value at all" do
+    declare
+    client.produce("t", nil, key: "k")
+    client.produce("t", "", key: "k")
+    assert_equal [[nil, nil], ["", "\"\""]], messages.map { |one| [one.value, one.raw] }
+  end
+
+  each_engine "the same key has the same partition, that of librdkafka; other records have any" do
+    declare(partitions: 8)
+    keys = Array.new(50) { |index| "key #{index}" }
+    receipts = client.produce_many("t", keys.map { |key| [1, key] })
+    assert_equal keys.map { |key| Zlib.crc32(key) % 8 }, receipts.map(&:partition)
+    found = messages.to_h { |message| [message.key, message.partition] }
+    assert_equal keys.zip(receipts.map(&:partition)).to_h, found
+    parts = Array.new(100) { client.produce("t", 1).partition }
+    assert_operator parts.uniq.size, :>, 1
+    assert_equal 1, client.produce_many("t", [[1]] * 20).map(&:partition).uniq.size
+  end
+
+  each_engine "produce_many writes one block for each partition, and more for many bytes" do
+    topic = declare(format: :raw, partitions: 2)
+    keys = Array.new(20) { |index| index.to_s }
+    receipts = client.produce_many("t", keys.map { |key| [key * 2, key, {"h" => key}] })
+    by_partition = keys.zip(receipts).group_by { |_, receipt| receipt.partition }
+    by_partition.each do |partition, pairs|
+      assert_equal 1, engine.read(topic, partition, 0, 1 << 20).size
+      assert_equal (0...pairs.size).to_a, pairs.map { |_, receipt| receipt.offset }
+    end
+    found = messages.to_h { |one| [[one.partition, one.offset], [one.raw, one.key, one.headers]] }
+    keys.zip(receipts) do |key, receipt|
+      assert_equal [key * 2, key, [["h", key]]], found[[receipt.partition, receipt.offset]]
+    end
+    large = client.produce_many("t", [["x" * 700_000, "k"]] * 4)
+    assert_equal 4, large.map(&:offset).uniq.size
+    assert_equal [2, 2], engine.read(topic, large[0].partition, large[0].offset, 1 << 30)
+      .map { |_, _, bytes| Godwit::Work.const_get(:Block).new(bytes, "").count }
+    assert_empty client.produce_many("t", [])
+  end
+
+  each_engine "formats" do
+    declare("text", format: :text)
+    declare("raw", format: :raw)
+    declare("own", format: Backwards)
+    {"text" => "\u00e4", "raw" => "\xff".b, "own" => 123}.each do |name, value|
+      client.produce(name, value)
+      assert_equal value, client.each(name).first.value
+    end
+    assert_equal %w[text raw], %w[text raw].map { |name| engine.topic(name).format }
+    assert_equal "321", client.each("own").first.raw
+    other = Godwit::Work::Client.new(engine)
+    assert_refused(Godwit::Work::TopicError, /format of its own.*Backwards: declare it here/) do
+      other.produce("own", 1)
+    end
+    assert_equal 3, other.topic("own", format: Backwards).partitions - 5
+  end
+
+  each_engine "values that the format cannot hold are refused, and nothing is written" do
+    declare
+    declare("text", format: :text)
+    declare("raw", format: :raw)
+    circle = []
+    circle << circle
+    [["t", Float::NAN], ["t", "\xff"], ["t", {a: "\xff".b}], ["t", circle], ["text", "\xff"],
+      ["text", 5], ["raw", {a: 1}]].each do |topic, value|
+      assert_refused(Godwit::Work::FormatError, /convert it|takes a String/) do
+        client.produce_many(topic, [["good"], [value]])
+      end
+    end
+    assert_equal [0], %w[t text raw].map { |topic| client.each(topic).count }.uniq
+    client.produce("raw", "\xff")
+    bad = engine.topic("text")
+    engine.append([[bad, 0, block("\xff"), 1]])
+    assert_refused(Godwit::Work::FormatError, /no UTF-8/) { client.each("text").first.value }
+    engine.append([[engine.topic("t"), 0, block("{"), 1]])
+    assert_refused(Godwit::Work::FormatError, /no JSON/) { client.each("t").first.value }
+  end
+
+  each_engine "limits of values, keys and headers" do
+    declare(format: :raw)
+    client.produce("t", "x" * (1 << 20), key: "k" * (64 << 10))
+    {
+      -> { client.produce("t", "x" * (2 << 20)) } =>
+        /the value has 2097152 bytes, and may have 1048576/,
+      -> { client.produce("t", "x", key: "k" * 65_537) } => /the key with the headers has 65537/,
+      -> { client.produce("t", "x", headers: {"h" => "v" * 65_536}) } =>
+        /with the headers has 65537/
+    }.each { |call, says| assert_refused(Godwit::Work::FormatError, says, &call) }
+    {
+      -> { client.produce("t", "x", key: 5) } => /key: takes a String or nil: got 5/,
+      -> { client.produce("t", "x", headers: {a: "b"}) } => /headers: takes pairs/
+    }.each { |call, says| assert_refused(Godwit::ArgumentValueError, says, &call) }
+    assert_equal 1, messages.size
+  end
+
+  each_engine "a value without braces" do
+    declare
+    says = /write produce\("t", \{id: 1\}, key: "42"\)/
+    [-> { client.produce("t", id: 1, key: "k") }, -> { client.produce("t", key: "k") }]
+      .each do |one|
+      assert_refused(Godwit::ArgumentValueError, says, &one)
+    end
+    assert_empty messages
+  end
+
+  each_engine "an unknown topic names the nearest" do
+    declare("payments")
+    [-> { client.produce("paymnts", 1) }, -> { client.each("paymnts") { flunk } }].each do |call|
+      says = /no topic "paymnts"; did you mean "payments"\?/
+      assert_refused(Godwit::Work::TopicError, says, &call)
+    end
+    assert_refused(Godwit::Work::TopicError, /declare it with Godwit::Work.topic "x"/) do
+      client.produce("x", 1)
+    end
+  end
+
+  each_engine "a topic is declared as it is" do
+    declare(partitions: 3, format: :raw)
+    assert_equal 3, declare.partitions
+    assert_equal 3, declare(partitions: 3, format: :raw).partitions
+    {
+      {partitions: 4} => /it has partitions: 3, and not 4/,
+      {format: :json} => /it has format: "raw"/
+    }.each do |settings, says|
+      assert_refused(Godwit::Work::TopicError, says) { declare(**settings) }
+    end
+    {
+      -> { declare("a b") } => /name takes/, -> { declare(5) } => /name takes/,
+      -> { declare("x", partitions: 0) } => /partitions: takes 1 to 10000/,
+      -> { declare("x", format: :yaml) } => /format: takes :json, :raw, :text/,
+      -> { declare("x", format: Object.new) } => /format: takes/,
+      -> { declare("x", retain: 0) } => /retain: takes seconds/
+    }.each { |call, says| assert_refused(Godwit::ArgumentValueError, says, &call) }
+    assert_equal %w[t], client.topics.map(&:name)
+  end
+
+  each_engine "each begins at an offset, a time, the beginning or the end" do
+    declare(partitions: 2, format: :text)
+    topic = engine.topic("t")
+    time = Time.at(1_700_000_000)
+    2.times do |hour|
+      engine.stub(:now, (time.to_i + 3600 * hour) * 1000) do
+        2.times do |partition|
+          text = "#{hour}#{partition}"
+          engine.append([[topic, partition, block("#{text}a", "#{text}b"), 2]])
+        end
+      end
+    end
+    {
+      :earliest => %w[00a 00b 01a 01b 10a 10b 11a 11b], :latest => [], 3 => %w[10b 11b],
+      -1 => %w[10b 11b], -100 => %w[00a 00b 01a 01b 10a 10b 11a 11b],
+      time + 1 => %w[10a 10b 11a 11b], time + 7200 => []
+    }.each { |from, expected| assert_equal expected, messages(from: from).map(&:value).sort, from }
+    assert_refused(Godwit::ArgumentValueError, /from: takes an offset, a Time/) do
+      messages(from: :middle)
+    end
+    assert_equal 4, messages.count { |message| message.timestamp == time }
+  end
+
+  each_engine "each reads up to the end that there was when it began, and live: waits for more" do
+    declare(partitions: 1)
+    client.produce_many("t", [[1], [2]])
+    seen = []
+    client.each("t") do |message|
+      seen << message.value
+      client.produce("t", 3) if seen.size < 5
+    end
+    assert_equal [1, 2], seen
+    more = Thread::Queue.new
+    reader = in_thread { client.each("t", from: :latest, live: true) { |one| more << one.value } }
+    eventually { engine.version && client.produce("t", "live") && more.size > 0 }
+    reader.kill
+    ended(reader)
+    assert_equal "live", more.pop
+  end
+
+  test "the client of the process" do
+    before = ENV.delete("GODWIT_WORK_URL")
+    assert_refused(Godwit::StateError, /connect "sqlite:work.db", or set GODWIT_WORK_URL/) do
+      Godwit::Work.client
+    end
+    {"kafka:x" => /url takes "sqlite:PATH"/, "sqlite:" => /url takes/}.each do |url, says|
+      assert_refused(Godwit::ArgumentValueError, says) { Godwit::Work.connect(url) }
+    end
+    assert_refused(Godwit::ArgumentValueError, /durability: takes :process or :power/) do
+      Godwit::Work.connect("sqlite::memory:", durability: :disk)
+    end
+    ENV["GODWIT_WORK_URL"] = "sqlite:#{path}"
+    Godwit::Work.topic("t")
+    assert_equal 0, Godwit::Work.produce("t", 1).offset
+    assert_equal 2, Godwit::Work.produce_many("t", [[2], [3]]).size
+    assert_equal [1, 2, 3], Godwit::Work.each("t").map(&:value).sort
+    assert_path_exists path
+    memory = Godwit::Work.connect("sqlite::memory:", durability: :power)
+    assert_empty memory.topics
+    assert_match(/Client #<.*MemoryEngine :memory:>/, memory.inspect)
+  ensure
+    Godwit::Work.instance_variable_get(:@client)&.close
+    Godwit::Work.instance_variable_set(:@client, nil)
+    ENV["GODWIT_WORK_URL"] = before
+  end
+end

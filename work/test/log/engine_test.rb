@@ -1,0 +1,105 @@
+# frozen_string_literal: true
+
+require_relative "engines"
+
+# What both engines promise: see Godwit::Work::Contract.
+class WorkEngineTest < Godwit::WorkCase
+  extend Engines
+  include Engines::Tools
+
+  each_engine "a topic stays as it was created" do
+    assert_nil engine.topic("numbers")
+    assert_empty engine.topics
+    created = topic(partitions: 3, format: "raw", retain: 60)
+    assert_equal ["numbers", 3, "raw", 60],
+      [created.name, created.partitions, created.format, created.retain]
+    assert_equal created, topic(partitions: 5, format: "json")
+    assert_equal created, engine.topic("numbers")
+    assert_nil topic("forever").retain
+    assert_equal %w[forever numbers], engine.topics.map(&:name)
+    assert_predicate created, :frozen?
+  end
+
+  each_engine "offsets go up by the records of each block, for each partition by itself" do
+    numbers, other = topic, topic("other")
+    assert_equal [0, 0], engine.bounds(numbers, 1)
+    places = engine.append([[numbers, 1, block("a", "b"), 2], [numbers, 1, block("c"), 1],
+      [numbers, 2, block("d"), 1], [other, 1, block("e"), 1]])
+    assert_equal [0, 2, 0, 0], places.map(&:first)
+    assert_equal [[3, places[0][1]]], engine.append([[numbers, 1, block("f"), 1]])
+      .map { |offset, _| [offset, places[0][1]] }
+    assert_equal [[0, 4], [0, 1], [0, 1], [0, 0]],
+      [engine.bounds(numbers, 1), engine.bounds(numbers, 2), engine.bounds(other, 1),
+        engine.bounds(other, 2)]
+    assert_equal [%w[a b c f], %w[d], %w[e]],
+      [values(numbers, 1), values(numbers, 2), values(other, 1)]
+  end
+
+  each_engine "reading begins with the block that holds the offset, and ends after enough bytes" do
+    numbers = topic
+    engine.append(Array.new(5) { |index| [numbers, 0, block("#{index}a", "#{index}b"), 2] })
+    assert_equal %w[1b 2a 2b 3a 3b 4a 4b], values(numbers, 0, 3)
+    assert_equal [2, 4], engine.read(numbers, 0, 3, block("0a", "0b").bytesize + 1).map(&:first)
+    assert_equal [8], engine.read(numbers, 0, 9, 1 << 20).map(&:first)
+    assert_equal [8], engine.read(numbers, 0, 10, 1).map(&:first), "the last block"
+    assert_empty engine.read(numbers, 1, 0, 1 << 20)
+  end
+
+  each_engine "the offset at a time is that of the first record at or after it, else the end" do
+    numbers = topic
+    time = engine.now
+    engine.stub(:now, time) { engine.append([[numbers, 0, block("a", "b"), 2]]) }
+    engine.stub(:now, time + 10) { engine.append([[numbers, 0, block("c"), 1]]) }
+    assert_equal [0, 0, 2, 2, 3],
+      [0, time, time + 1, time + 10, time + 11].map { |at| engine.offset_at(numbers, 0, at) }
+    assert_equal 0, engine.offset_at(numbers, 1, 0)
+    # The clock jumps back: offsets order the records.
+    engine.stub(:now, time - 1_000) { engine.append([[numbers, 0, block("d"), 1]]) }
+    assert_equal [[0, 4], %w[a b c d]], [engine.bounds(numbers, 0), values(numbers, 0)]
+  end
+
+  each_engine "the version changes when something was written" do
+    numbers = topic
+    before = engine.version
+    assert_equal before, engine.version
+    engine.append([[numbers, 0, block("a"), 1]])
+    refute_equal before, engine.version
+  end
+
+  each_engine "threads that append at once get offsets of their own" do
+    numbers = topic
+    offsets = Array.new(8) do |thread|
+      in_thread do
+        Array.new(50) do |index|
+          engine.append([[numbers, 0, block("#{thread}-#{index}"), 1]])[0][0]
+        end
+      end
+    end.map { |thread| ended(thread) }
+    assert_equal (0...400).to_a, offsets.flatten.sort
+    offsets.each { |own| assert_equal own.sort, own }
+    all = values(numbers, 0)
+    offsets.each_with_index do |own, thread|
+      assert_equal (0...50).map { |index| "#{thread}-#{index}" }, own.map { |offset| all[offset] }
+    end
+  end
+
+  each_engine "a closed engine says so" do
+    numbers = topic
+    refute_predicate engine, :closed?
+    assert_nil engine.close
+    assert_predicate engine, :closed?
+    assert_match(/\(closed\)/, engine.inspect)
+    [-> { engine.append([[numbers, 0, block("a"), 1]]) }, -> { engine.topics }].each do |call|
+      assert_match(/connect again/, assert_raises(Godwit::Work::ClosedError, &call).message)
+    end
+    assert_nil engine.close
+  end
+
+  test "an engine that lacks a primitive is refused" do
+    engine = Class.new { def read = nil }
+    error = assert_raises(NotImplementedError) do
+      Godwit::Work.const_get(:Contract).check(engine)
+    end
+    assert_match(/lacks topics, topic, create_topic, append, bounds/, error.message)
+  end
+end

@@ -1,0 +1,51 @@
+# frozen_string_literal: true
+
+require "work_helper"
+
+# Runs the tests of a class on each engine: a file, and the memory of the process.
+module Engines
+  KINDS = {"sqlite" => :SqliteEngine, "memory" => :MemoryEngine}.freeze
+
+  # Defines a test once for each engine; `engine` is its engine.
+  def each_engine(sentence, &body)
+    KINDS.each_key do |kind|
+      test("#{sentence}, #{kind}") do
+        @kind = kind
+        instance_exec(&body)
+      end
+    end
+  end
+
+  # What the tests have.
+  module Tools
+    # @return [Object] the engine of this test
+    def engine
+      @engine ||= own((@kind == "memory") ? memory : sqlite)
+    end
+
+    def memory = Godwit::Work.const_get(:MemoryEngine).new
+    def path = File.join(scratch_dir, "work.db")
+
+    # @return [Object] an engine on the test's file
+    def sqlite(**options) = Godwit::Work.const_get(:SqliteEngine).new(path, **options)
+
+    # @return [Godwit::Work::Client]
+    def client = @client ||= Godwit::Work::Client.new(engine)
+
+    def topic(name = "numbers", partitions: 4, format: "json", retain: nil)
+      engine.create_topic(Godwit::Work::Topic.new(name: name, partitions: partitions,
+        format: format, retain: retain))
+    end
+
+    # @return [String] a block with these values
+    def block(*values) = Godwit::Work.const_get(:Block).encode(values)
+
+    # @return [Array<String>] values of the partition, from the offset on
+    def values(topic, partition, from = 0)
+      engine.read(topic, partition, from, 1 << 20).flat_map do |offset, _, bytes|
+        read = Godwit::Work.const_get(:Block).new(bytes, "test")
+        ([from - offset, 0].max...read.count).map { |index| read.value(index) }
+      end
+    end
+  end
+end

@@ -1,0 +1,250 @@
+# frozen_string_literal: true
+
+require_relative "engines"
+
+# The log in a file: several processes, forks, kills, and files that cannot be used.
+class WorkFileTest < Godwit::WorkCase
+  extend Engines
+  include Engines::Tools
+
+  Work = Godwit::Work
+  Database = Work.const_get(:Database)
+  # A child that has connected to the file, its argument.
+  CONNECTED = <<~RUBY
+    require "godwit/work"
+    Godwit::Work.connect("sqlite:\#{ARGV[0]}")
+    Godwit::Work.topic("t", partitions: 1)
+  RUBY
+
+  def engine = @engine ||= own(sqlite)
+  def assert_refused(error, says, &block) = assert_match(says, assert_raises(error, &block).message)
+
+  # @return [Object] SQLite's own connection to the test's file
+  def raw = @raw ||= SQLite3::Database.new(path)
+
+  def integrity = raw.execute("PRAGMA integrity_check")
+
+  def offsets(count) = client.produce_many("t", [[1, "k"]] * count).map(&:offset)
+
+  test "processes that start at once make one file, and write to it together" do
+    children = Array.new(4) do |number|
+      start_child(<<~RUBY, [path, number])
+        puts "ready"
+        $stdout.flush
+        $stdin.gets
+        #{CONNECTED}
+        100.times { |index| Godwit::Work.produce("t", [ARGV[1].to_i, index], key: "k") }
+      RUBY
+    end
+    children.each { |child| child.wait_for(/^ready$/) }
+    children.each { |child| child.stdin.puts("go") }
+    children.each { |child| assert_child(child.finish) }
+    values = client.each("t").map(&:value)
+    assert_equal Array.new(4) { |number| Array.new(100) { |index| [number, index] } }.flatten(1),
+      values.sort
+    4.times { |number| assert_equal (0...100).to_a, values.filter_map { |n, i| i if n == number } }
+    assert_equal [["ok"]], integrity
+  end
+
+  test "a killed process loses nothing that was acknowledged" do
+    child = start_child(<<~RUBY, [path])
+      #{CONNECTED}
+      $stdout.sync = true
+      (0..).each { |index| puts Godwit::Work.produce("t", index, key: "k").offset }
+    RUBY
+    result = child.wait_for(/^200$/).signal(:KILL).finish
+    last = result.stdout.scan(/^\d+$/).last.to_i
+    values = client.each("t").map(&:value)
+    assert_equal (0...values.size).to_a, values
+    assert_operator values.size, :>, last
+    assert_equal [["ok"]], integrity
+  end
+
+  test "a forked child goes on, whatever its parent was doing" do
+    child = start_child(<<~RUBY, [path])
+      #{CONNECTED}
+      Godwit::Work.produce("t", "parent", key: "k")
+      writer = Thread.new { loop { Godwit::Work.produce("t", "thread", key: "k") } }
+      pids = Array.new(5) do
+        fork do
+          20.times { Godwit::Work.produce("t", "child", key: "k") }
+          exit!(Godwit::Work.each("t").first.value == "parent" ? 0 : 1)
+        end
+      end
+      statuses = pids.map { |pid| Process.wait2(pid).last.exitstatus }
+      writer.kill.join
+      Godwit::Work.produce("t", "parent", key: "k")
+      p statuses, Godwit::Work.each("t").count { |message| message.value == "child" }
+    RUBY
+    result = assert_child(child.finish)
+    assert_equal ["[0, 0, 0, 0, 0]\n100\n", ""], [result.stdout, result.stderr]
+    assert_equal [["ok"]], integrity
+  end
+
+  test "the memory of a log does not survive a fork" do
+    result = assert_child(start_child(<<~RUBY).finish)
+      require "godwit/work"
+      Godwit::Work.connect("sqlite::memory:")
+      Godwit::Work.topic("t")
+      pid = fork do
+        Godwit::Work.produce("t", 1)
+      rescue Godwit::Work::ClosedError => error
+        puts error.message
+      end
+      Process.wait(pid)
+      puts Godwit::Work.produce("t", 1).offset
+    RUBY
+    assert_equal "the memory of a log is in another process: make a log after the fork\n0\n",
+      result.stdout
+  end
+
+  test "settings of the file" do
+    client.topic("t", partitions: 1)
+    {"journal_mode" => "wal", "page_size" => 16_384}.each do |name, value|
+      assert_equal value, raw.execute("PRAGMA #{name}")[0][0], name
+    end
+    own_connection = engine.instance_variable_get(:@database)
+    {"synchronous" => 1, "wal_autocheckpoint" => 0, "secure_delete" => 0, "mmap_size" => 0}
+      .each do |name, value|
+      assert_equal value, own_connection.value("PRAGMA #{name}"), name
+    end
+    power = own(sqlite(durability: :power)).instance_variable_get(:@database)
+    assert_equal 2, power.value("PRAGMA synchronous")
+    tables = raw.execute("SELECT name FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'").flatten
+    assert_equal tables, tables.grep(/\Agodwit_/)
+  end
+
+  test "an application's file keeps its tables and its page size" do
+    raw.execute("PRAGMA page_size=4096")
+    raw.execute("CREATE TABLE accounts (id INTEGER)")
+    client.topic("t", partitions: 1)
+    assert_equal [0], offsets(1)
+    assert_equal 4096, raw.execute("PRAGMA page_size")[0][0]
+    assert_empty raw.execute("SELECT * FROM accounts")
+  end
+
+  test "checkpoints keep the WAL small" do
+    client.topic("t", partitions: 1, format: :raw)
+    60.times { client.produce_many("t", [["x" * 500_000]]) }
+    assert_operator File.size("#{path}-wal"), :<, 12 << 20
+    assert_operator File.size(path), :>, 20 << 20
+    assert_equal 60, client.each("t").count
+  end
+
+  test "a reader in the middle of a block does not keep the WAL from being reused" do
+    client.topic("t", partitions: 1, format: :raw)
+    client.produce_many("t", [["a"], ["b"]])
+    reader = own(sqlite)
+    Work::Client.new(reader).each("t") do
+      60.times { client.produce_many("t", [["x" * 500_000]]) }
+      break
+    end
+    assert_operator File.size("#{path}-wal"), :<, 12 << 20
+  end
+
+  test "a full disk: the error says so, nothing is half written, and later calls succeed" do
+    client.topic("t", partitions: 1, format: :raw)
+    assert_equal [0], offsets(0) + [client.produce("t", "a").offset]
+    database = engine.instance_variable_get(:@database)
+    database.rows("PRAGMA max_page_count=#{database.value("PRAGMA page_count")}")
+    error = assert_raises(Work::FullError) { client.produce_many("t", [["x" * 1_000_000]] * 3) }
+    assert_match(/#{path}: .*the disk is full: free some space/, error.message)
+    assert_predicate error, :retriable?
+    refute_predicate error, :fatal?
+    database.rows("PRAGMA max_page_count=1000000")
+    assert_equal 1, client.produce("t", "b").offset
+    assert_equal [["ok"]], integrity
+  end
+
+  test "a file that another program has locked" do
+    client.topic("t", partitions: 1)
+    database = engine.instance_variable_get(:@database)
+    database.instance_variable_get(:@database).busy_handler_timeout = 10
+    raw.execute("BEGIN IMMEDIATE")
+    error = assert_raises(Work::LockedError) { client.produce("t", 1) }
+    assert_match(/another process wrote for more than 5 s/, error.message)
+    assert_predicate error, :retriable?
+    raw.execute("ROLLBACK")
+    assert_equal 0, client.produce("t", 1, key: "k").offset
+  end
+
+  test "a writer waits for another's transaction" do
+    client.topic("t", partitions: 1)
+    raw.execute("BEGIN IMMEDIATE")
+    waiting = in_thread { client.produce("t", 1).offset }
+    eventually { waiting.status == "sleep" }
+    raw.execute("COMMIT")
+    assert_equal 0, ended(waiting)
+  end
+
+  test "files that cannot be used" do
+    other = File.join(scratch_dir, "other")
+    File.write(other, "no database " * 1_000)
+    folder = File.join(scratch_dir, "missing", "work.db")
+    {other => [Work::CorruptError, /this is no SQLite file: name another/],
+     folder => [Work::AccessError, /create its folder/],
+     scratch_dir => [Work::AccessError, /cannot open it/]}.each do |place, (klass, says)|
+      error = assert_raises(klass, place) { Work.connect("sqlite:#{place}") }
+      assert_match says, error.message
+      assert_includes error.message, place
+      assert_predicate error, :fatal?
+      assert_kind_of Godwit::Error, error
+    end
+    assert_equal "no database " * 1_000, File.read(other)
+  end
+
+  test "a read-only file" do
+    client.topic("t", partitions: 1)
+    database = engine.instance_variable_get(:@database)
+    database.rows("PRAGMA query_only=ON")
+    assert_refused(Work::AccessError, /it is read-only: let this user write/) do
+      client.produce("t", 1)
+    end
+  end
+
+  test "tables of another version" do
+    engine
+    {2 => "update godwit-work", 0 => "use an older godwit-work"}.each do |version, fix|
+      raw.execute("UPDATE godwit_meta SET value = ?", version)
+      assert_refused(Work::CorruptError, /tables have version #{version}, .* knows 1: #{fix}/) do
+        sqlite
+      end
+    end
+  end
+
+  test "a damaged block: the error names its place, and the others can be read" do
+    client.topic("t", partitions: 1, format: :raw)
+    3.times { |index| client.produce("t", "value #{index}") }
+    raw.execute("UPDATE godwit_blocks SET bytes = CAST('x' || substr(bytes, 2) AS BLOB) " \
+      "WHERE id = (SELECT id + 1 FROM godwit_blocks ORDER BY id LIMIT 1)")
+    assert_refused(Work::CorruptError, /topic t, partition 0, offset 1: a block/) do
+      client.each("t").to_a
+    end
+    assert_equal ["value 2"], client.each("t", from: 2).map(&:raw)
+  end
+
+  test "a damaged file" do
+    client.topic("t", partitions: 1, format: :raw)
+    50.times { client.produce("t", "x" * 10_000) }
+    engine.close
+    File.open(path, "r+b") do |file|
+      (2..20).each { |page| file.pwrite("\xff" * 16_384, page * 16_384) }
+    end
+    assert_raises(Work::CorruptError) do
+      other = own(sqlite)
+      Work::Client.new(other).each("t").to_a
+    end
+  end
+
+  test "a thread that is killed while it produces leaves no transaction open" do
+    client.topic("t", partitions: 1)
+    20.times do
+      thread = in_thread { loop { client.produce("t", 1) } }
+      eventually { engine.bounds(engine.topic("t"), 0).last > 0 }
+      thread.kill
+      ended(thread)
+    end
+    assert_operator client.produce("t", 1).offset, :>, 0
+    refute_predicate engine.instance_variable_get(:@database), :transaction?
+  end
+end

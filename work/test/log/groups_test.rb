@@ -1,0 +1,159 @@
+# frozen_string_literal: true
+
+require_relative "engines"
+
+# Members of groups, on both engines.
+class WorkGroupsTest < Godwit::WorkCase
+  extend Engines
+  include Engines::Tools
+
+  def join(group = "g", topic: self.topic, start: 0)
+    engine.join(group, topic, "/place", [start] * topic.partitions)
+  end
+
+  # Takes and gives up partitions until no member has anything to do.
+  # @return [Array<Integer>] partitions of each member
+  def settle(members)
+    loop do
+      moved = members.count do |member|
+        claims, surplus = engine.rebalance(member)
+        owned(member).first(surplus).each { |position| engine.release(position) }
+        claims.any? || surplus > 0
+      end
+      break if moved.zero?
+    end
+    members.map { |member| owned(member).size }
+  end
+
+  def owned(member)
+    engine.positions(member.group, member.topic).select { |one| one.member == member.id }
+  end
+
+  def lost(&block)
+    assert_match(/no longer of this member/, assert_raises(Godwit::Work::LostError, &block).message)
+  end
+
+  each_engine "members share the partitions, and only those move that must" do
+    topic(partitions: 8)
+    members = [join]
+    assert_equal [8], settle(members)
+    before = owned(members[0]).map(&:partition)
+    members << join
+    assert_equal [4, 4], settle(members)
+    assert_empty owned(members[0]).map(&:partition) - before
+    members << join
+    assert_equal [3, 3, 2], settle(members)
+    engine.leave(members.shift)
+    assert_equal [4, 4], settle(members).sort
+    assert_equal 8, members.flat_map { |one| owned(one).map(&:partition) }.uniq.size
+  end
+
+  each_engine "groups and topics are independent" do
+    topic(partitions: 3)
+    other = topic("other", partitions: 2)
+    members = [join, join("h"), join(topic: other, start: 7)]
+    assert_equal [3, 3, 2], settle(members)
+    assert_equal [7, 7], engine.positions("g", other).map(&:watermark)
+    assert_empty engine.positions("nobody", other)
+    assert_equal({1 => "/place", 2 => "/place", 3 => "/place"}, engine.members)
+  end
+
+  each_engine "a commit keeps the watermark and the state, and writes outputs with them" do
+    numbers = topic(partitions: 1)
+    claim, = engine.rebalance(join)[0]
+    claim.watermark = 5
+    claim.state = "state".b
+    assert_equal [0], engine.commit([claim], [[numbers, 0, block("out"), 1]]).map(&:first)
+    assert_equal [[5, "state".b]],
+      engine.positions("g", numbers).map { |one| [one.watermark, one.state] }
+    assert_equal %w[out], values(numbers, 0)
+  end
+
+  each_engine "a commit of an older generation fails, with its outputs" do
+    numbers = topic(partitions: 2)
+    old = join
+    first, second = engine.rebalance(old)[0]
+    engine.release(first)
+    newer = engine.rebalance(old)[0].first
+    assert_operator newer.generation, :>, first.generation
+    first.watermark = 9
+    lost { engine.commit([second, first], [[numbers, 0, block("out"), 1]]) }
+    lost { engine.note(first, 3) }
+    lost { engine.release(first) }
+    assert_equal [0, 0], engine.positions("g", numbers).map(&:watermark)
+    assert_empty values(numbers, 0)
+    newer.watermark = 4
+    engine.commit([newer])
+    assert_equal [4, 0], engine.positions("g", numbers).map(&:watermark)
+  end
+
+  each_engine "the partitions of a dead member are free at once, and its ends are counted" do
+    numbers = topic(partitions: 2)
+    dead = join
+    claims = engine.rebalance(dead)[0]
+    engine.note(claims[0], 3)
+    alive = join
+    found, = engine.rebalance(alive, [dead.id])
+    assert_equal [[0, 3, 1], [1, nil, 1]],
+      found.zip(engine.positions("g", numbers)).map { |one, now|
+        [one.partition, one.noted, now.crashes]
+      }
+    assert_raises(Godwit::Work::LostError) { engine.rebalance(dead) }
+    lost { engine.commit(claims) }
+    again = join
+    found[0].watermark = 1
+    engine.commit([found[0]])
+    engine.rebalance(again, [alive.id])
+    assert_equal [1, 2], engine.positions("g", numbers).map(&:crashes)
+    engine.leave(again)
+    assert_equal [1, 2], engine.positions("g", numbers).map(&:crashes), "a clean end"
+  end
+
+  each_engine "random steps of several members, beside a model" do
+    random = Random.new(Minitest.seed)
+    numbers = topic(partitions: 7)
+    owners = {} # partition => member id
+    alive, held = [], Hash.new { |all, id| all[id] = [] }
+    Godwit::TestSupport::Length.of(1_000, long: 10_000).times do
+      member = alive.sample(random: random)
+      case random.rand(12)
+      when 0 then alive << join(topic: numbers) if alive.size < 5
+      when 1
+        next unless member
+        engine.leave(alive.delete(member))
+        owners.delete_if { |_, id| id == member.id }
+      when 2
+        next if alive.size < 2
+        dead = alive.delete(member)
+        taker = alive.sample(random: random)
+        owners.delete_if { |_, id| id == dead.id }
+        take(taker, [dead.id], owners, held)
+        held.delete(dead.id)&.each { |one| lost { engine.commit([one]) } }
+      when 3..7 then take(member, [], owners, held) if member
+      else
+        position = member && held[member.id].sample(random: random) or next
+        position.watermark += random.rand(3)
+        engine.commit([position])
+      end
+      found = engine.positions("g", numbers).select(&:member)
+        .to_h { |one| [one.partition, one.member] }
+      assert_equal owners, found
+    end
+    counts = settle(alive)
+    assert_operator counts.max.to_i - counts.min.to_i, :<=, 1
+  end
+
+  # A member claims its share, or gives up what is too much.
+  def take(member, dead, owners, held)
+    claims, surplus = engine.rebalance(member, dead)
+    claims.each do |claim|
+      refute owners.key?(claim.partition)
+      owners[claim.partition] = member.id
+      held[member.id] << claim
+    end
+    held[member.id].shift(surplus).each do |one|
+      engine.release(one)
+      owners.delete(one.partition)
+    end
+  end
+end

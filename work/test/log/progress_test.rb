@@ -1,0 +1,79 @@
+# frozen_string_literal: true
+
+require "work_helper"
+require "set"
+
+# How far a group is in a partition, beside a model of plain Sets.
+class WorkProgressTest < Godwit::WorkCase
+  Progress = Godwit::Work.const_get(:Progress)
+
+  def again(progress) = Progress.new(progress.watermark, progress.dump)
+
+  test "the watermark passes over finished records alone" do
+    progress = Progress.new(100)
+    [101, 102, 104].each { |offset| progress.finish(offset) }
+    assert_equal [100, false, true, false, true],
+      [progress.watermark, *[100, 101, 103, 104].map { |offset| progress.finished?(offset) }]
+    progress.finish(100)
+    assert_equal 103, progress.watermark
+    assert progress.finished?(99)
+    progress.finish(103)
+    progress.finish(50)
+    assert_equal [105, "\0"], [progress.watermark, progress.dump]
+  end
+
+  test "attempts count until the record is finished" do
+    progress = Progress.new(0)
+    assert_equal [1, 2, 1], [progress.fail(5), progress.fail(5), progress.fail(7)]
+    assert_equal [0, 2, 1], [4, 5, 7].map { |offset| again(progress).attempts(offset) }
+    progress.finish(5)
+    assert_equal [0, 1], [5, 7].map { |offset| progress.attempts(offset) }
+  end
+
+  test "random records, beside a model; its bytes bring everything back" do
+    random = Random.new(Minitest.seed)
+    progress = Progress.new(1_000)
+    finished, attempts = Set.new, Hash.new(0)
+    3_000.times do
+      offset = (finished.empty? ? 1_000 : progress.watermark) + random.rand(200)
+      next if finished.include?(offset)
+      if random.rand(3).zero?
+        assert_equal attempts[offset] += 1, progress.fail(offset)
+      else
+        progress.finish(offset)
+        finished << offset
+        attempts.delete(offset)
+      end
+      progress = again(progress) if random.rand(20).zero?
+      watermark = (1_000..).find { |at| !finished.include?(at) }
+      assert_equal watermark, progress.watermark
+    end
+    (1_000..progress.watermark + 300).each do |at|
+      assert_equal [finished.include?(at), attempts[at]],
+        [progress.finished?(at), progress.attempts(at)], at
+    end
+  end
+
+  test "the bytes never exceed the limit while no more records run than there is room for" do
+    progress = Progress.new(0)
+    offset = 0
+    progress.fail(0) # the watermark stays
+    count = 0
+    while progress.room > 0
+      (count += 1).odd? ? progress.finish(offset += 1_000) : progress.fail(offset += 1_000)
+      break if progress.watermark > 0
+    end
+    assert_equal 0, progress.room
+    assert_operator progress.dump.bytesize, :<=, 4_000
+    assert_operator count, :>=, 300
+  end
+
+  test "records that finish in order need no room" do
+    progress = Progress.new(0)
+    50_000.times do |offset|
+      assert_operator progress.room, :>, 100 if (offset % 97).zero?
+      progress.finish(offset)
+    end
+    assert_equal [50_000, "\0"], [progress.watermark, progress.dump]
+  end
+end
