@@ -69,6 +69,7 @@ class WorkProcessesTest < Godwit::WorkCase
     assert_child three.signal(:TERM).finish
     assert_equal 1_100, values.uniq.size
     assert_equal [["ok"]], integrity
+    assert_empty Dir.children("#{path}.members")
   end
 
   test "records of one key are copied in order, through a rebalance" do

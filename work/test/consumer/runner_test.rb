@@ -353,6 +353,23 @@ class WorkRunnerTest < Godwit::WorkCase
     assert_raises(Godwit::ArgumentValueError) { late.start_from(:middle) }
   end
 
+  test "a member that was taken for dead joins again" do
+    declare
+    lost = events(:lost)
+    seen = Thread::Queue.new
+    run_consumers(consumer { |message| seen << message.value })
+    eventually { client.engine.positions("g", client.engine.topic("t")).count(&:member) == 2 }
+    taken = client.engine.members.keys.first
+    other = client.engine.join("g", client.engine.topic("t"), "/nowhere", [0, 0])
+    client.engine.rebalance(other, [taken])
+    client.engine.leave(other)
+    eventually { client.engine.members.keys.any? { |id| id > other.id } }
+    produce("a")
+    assert_equal "a", seen.pop
+    finished(1)
+    assert_equal [0, 1], lost.map { |event| event[:partition] }.sort
+  end
+
   test "quiet takes no new records; stop lets the running one finish" do
     declare
     entered, go = Thread::Queue.new, Thread::Queue.new

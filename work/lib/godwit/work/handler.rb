@@ -30,8 +30,11 @@ module Godwit
         due = @batches ? run_batch(messages) : run_each(messages)
         ended = true
       ensure
-        due = failed(messages.first, Ended.new("the handler ended its thread")) unless ended
-        messages.shift if !ended && due.nil?
+        # A thread that the end of the process stops is no failure of its record.
+        unless ended || @assignment.stopped?
+          due = failed(messages.first, Ended.new("the handler ended its thread"))
+          messages.shift unless due
+        end
         @assignment.give_back(lane, messages, due)
       end
 

@@ -109,16 +109,20 @@ module Godwit
 
       # Takes over from dead processes, and claims or marks the partitions of its share.
       def rebalance
-        dead = @engine.members.reject { |_, place| WakeUp.alive?(place) }.keys
+        dead = @engine.members.reject { |_, place| WakeUp.alive?(place) }
         @members.each do |klass, member|
-          claims, surplus = @engine.rebalance(member, dead)
+          claims, surplus = @engine.rebalance(member, dead.keys)
           claimed = claims.map { |position| Assignment.new(position, klass) }
           claimed.each { |one| bury(one) if one.poison }
           @lock.synchronize { @assignments.concat(claimed) }
           own = @assignments.select { |one| one.klass == klass && !one.stopped? }
           stopping = @assignments.count { |one| one.klass == klass && one.stopped? }
           own.last([surplus - stopping, 0].max).each(&:stop)
+        rescue LostError
+          @assignments.select { |one| one.klass == klass }.each { |one| lose(one) }
+          @members[klass] = join(klass)
         end
+        dead.each_value { |place| WakeUp.remove(place) }
       end
 
       # The record has ended its process three times.

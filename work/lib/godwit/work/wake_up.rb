@@ -36,6 +36,13 @@ module Godwit
         end
       end
 
+      # Removes the FIFO of a dead process.
+      def self.remove(place)
+        File.delete(place)
+      rescue Errno::ENOENT
+        nil
+      end
+
       # @param folder [String] for the FIFOs of all processes
       def initialize(folder)
         FileUtils.mkdir_p(folder)
@@ -60,10 +67,7 @@ module Godwit
 
       # @return [nil]
       def close
-        File.delete(@place)
-      rescue Errno::ENOENT
-        nil
-      ensure
+        WakeUp.remove(@place)
         @io.close
       end
     end
