@@ -22,6 +22,7 @@ module Godwit
     autoload :Blocks, "godwit/work/blocks"
     autoload :Client, "godwit/work/client"
     autoload :CommitQueue, "godwit/work/commit_queue"
+    autoload :Committer, "godwit/work/committer"
     autoload :Consumer, "godwit/work/consumer"
     autoload :Contract, "godwit/work/engine/contract"
     autoload :Database, "godwit/work/database"
@@ -40,7 +41,7 @@ module Godwit
     autoload :SqliteEngine, "godwit/work/engine/sqlite"
     autoload :Topic, "godwit/work/topic"
     autoload :WakeUp, "godwit/work/wake_up"
-    private_constant :Assignment, :Block, :Blocks, :CommitQueue, :Contract, :Database,
+    private_constant :Assignment, :Block, :Blocks, :CommitQueue, :Committer, :Contract, :Database,
       :DeadLetter, :Format, :Groups, :Handler, :MemoryEngine, :Progress, :Schema, :Source,
       :SqliteEngine, :WakeUp
 

@@ -222,6 +222,67 @@ class WorkRunnerTest < Godwit::WorkCase
     end
   end
 
+  test "transaction: statements, outputs and the commit are one" do
+    declare
+    declare("out")
+    table = SQLite3::Database.new(path)
+    table.execute("CREATE TABLE accounts (name TEXT, cents INTEGER)")
+    seen = Thread::Queue.new
+    run_consumers(consumer { |message|
+      produce("out", message.value)
+      result = transaction do |db|
+        db.execute("INSERT INTO accounts VALUES (?, ?)", message.value, 5)
+        raise "no" if message.value == "b" && message.attempt < 3
+        db.execute("SELECT count(*) FROM accounts")
+      end
+      seen << [message.value, message.attempt, result]
+      raise "after the commit" if message.value == "a"
+    })
+    produce("a", "b")
+    finished(2)
+    assert_equal [["a", 1, [[1]]], ["b", 3, [[2]]]], Array.new(2) { seen.pop }
+    assert_equal [["a", 5], ["b", 5]], table.execute("SELECT * FROM accounts")
+    assert_equal %w[a b], values("out").sort
+    assert_empty seen
+    assert_empty dead
+  end
+
+  test "transaction in consume commits the current record, or all that are left" do
+    declare
+    declare("out")
+    calls = 0
+    produce(*"a".."d")
+    run_consumers(consumer(:consume) { |batch|
+      batch.each do |message|
+        produce("out", "#{message.value}1")
+        transaction { nil } if message.value == "a"
+        raise "no" if (calls += 1) == batch.size && batch.size > 1
+      end
+      produce("out", "end")
+      transaction { nil }
+      raise "after the commit"
+    })
+    finished(4)
+    assert_equal %w[a1 b1 c1 d1], values("out").reject { |one| one == "end" }.sort
+    assert_empty dead
+  end
+
+  test "the log itself cannot be used inside of a transaction" do
+    declare
+    errors = Thread::Queue.new
+    one = client
+    run_consumers(consumer { |_|
+      begin
+        transaction { one.produce("t", "x") }
+      rescue
+        errors << $!
+      end
+    })
+    produce("a")
+    finished(1)
+    assert_match(/use its db, and the handler's own produce/, errors.pop.message)
+  end
+
   test "consume gets a batch; its end finishes all records" do
     declare
     batches = Thread::Queue.new

@@ -33,8 +33,8 @@ module Godwit
         @ready = []
         @delayed = []
         @outputs = []
-        @unfinished = @bytes = @running = 0
-        @changed = @stopped = false
+        @unfinished = @bytes = @running = @changes = @committed = 0
+        @stopped = false
         @lock = Mutex.new
       end
 
@@ -121,7 +121,7 @@ module Godwit
           @outputs.concat(outputs)
           @unfinished -= 1
           @running -= 1
-          @changed = true
+          @changes += 1
         end
       end
 
@@ -131,14 +131,14 @@ module Godwit
         @lock.synchronize do
           @progress.finish(message.offset)
           @outputs.concat(outputs)
-          @changed = true
+          @changes += 1
         end
       end
 
       # @return [Integer] attempts so far
       def fail(message)
         @lock.synchronize do
-          @changed = true
+          @changes += 1
           @progress.fail(message.offset)
         end
       end
@@ -160,24 +160,32 @@ module Godwit
       # No worker takes records from now on.
       def stop = @stopped = true
 
-      # @return [Array(Groups::Position, Array), nil] to commit, with outputs; nil: nothing has
-      #   changed
-      def snapshot
+      # @return [Boolean] whether there is something to commit
+      def changed? = @changes > @committed
+
+      # @param messages [Array<Message>] that the commit finishes
+      # @return [Array(Groups::Position, Array)] to commit, with outputs
+      def snapshot(messages = [])
         @lock.synchronize do
-          return unless @changed
-          @changed = false
-          @position.state = @progress.dump
-          @position.crashes = 0 if @position.watermark < @progress.watermark
-          @position.watermark = @progress.watermark
-          [@position.dup, @outputs.dup]
+          @written = @changes
+          progress = messages.empty? ? @progress : @progress.with(messages.map(&:offset))
+          position = @position.dup
+          position.state = progress.dump
+          position.watermark = progress.watermark
+          [position, @outputs.dup]
         end
       end
 
-      # @param outputs [Integer] that were committed
-      def committed(outputs) = @lock.synchronize { @outputs.shift(outputs) }
-
-      # The commit failed, and will be tried again.
-      def changed = @changed = true
+      # The last snapshot was committed.
+      # @param outputs [Integer] of it
+      def committed(outputs)
+        @lock.synchronize do
+          @committed = @written
+          @outputs.shift(outputs)
+          @position.crashes = 0 if @position.watermark < @progress.watermark
+          @position.watermark = @progress.watermark
+        end
+      end
 
       private
 

@@ -168,6 +168,15 @@ module Godwit
       # @raise (see Client#produce)
       def produce(topic, *value, **options) = @invocation.produce(topic, *value, **options)
 
+      # Commits the handled record at once: in `consume`, the current record of `each`, or else all
+      # that are left. The block's statements, the outputs and the commit are one transaction, so
+      # that each takes effect once.
+      # @yieldparam db [#execute] for SQL on tables in the same file: `db.execute(sql, *values)`
+      # @return [Object] the block's value
+      # @raise [LostError] when another member has the partition: nothing was written
+      # @raise [Error] of the block or the engine: nothing was written
+      def transaction(&block) = @invocation.transaction(&block)
+
       # Finishes one record of a batch.
       # @param message [Message]
       # @return [nil]

@@ -13,11 +13,12 @@ module Godwit
 
       # @param assignment [Assignment]
       # @param client [Client]
-      # @param events [Events]
-      def initialize(assignment, client, events)
+      # @param committer [Committer]
+      def initialize(assignment, client, committer)
         @assignment = assignment
         @client = client
-        @events = events
+        @committer = committer
+        @events = client.events
         @settings = assignment.klass.settings
         @batches = assignment.klass.batches?
         @consumer = assignment.klass.new
@@ -52,18 +53,40 @@ module Godwit
         nil
       end
 
+      # (see Consumer#transaction)
+      def transaction(&block)
+        messages = @batch&.current ? [@batch.current] : @left.dup
+        result = @committer.transaction(@assignment, messages, @outputs.map(&:last), &block)
+        @outputs = []
+        messages.each { |message| @left.delete(message) }
+        result
+      end
+
       private
 
       # @return [Float, nil] when the first of the rest is due again
       def run_each(messages)
         until messages.empty? || @assignment.stopped?
           message = messages.first
+          @left = [message]
           error = attempt { @consumer.perform(message) }
-          due = error && failed(message, error)
+          due = @left.any? ? end_record(message, error) : report(error)
           return due if due
-          @assignment.finish(message, take_outputs(nil)) unless error
           messages.shift
         end
+      end
+
+      # Its transaction has finished the record.
+      def report(error)
+        @events.emit(:error, error: error) if error
+        nil
+      end
+
+      # @return [Float, nil] when it runs again
+      def end_record(message, error)
+        return failed(message, error) if error
+        @assignment.finish(message, take_outputs(nil))
+        nil
       end
 
       def run_batch(messages)

@@ -29,6 +29,13 @@ module Godwit
         load(bytes) if bytes && !bytes.empty?
       end
 
+      # @param offsets [Array<Integer>]
+      # @return [Progress] a copy with these records finished
+      def with(offsets)
+        bytes = dump
+        Progress.new(@watermark, bytes).tap { |copy| offsets.each { |one| copy.finish(one) } }
+      end
+
       # @return [Integer] the offset of the first record that is not finished
       def watermark
         advance

@@ -28,6 +28,7 @@ module Godwit
         @classes = classes
         @client = client
         @engine = client.engine
+        @committer = Committer.new(@engine, client.events)
         @count = workers
         @drain = drain
         @lock = Mutex.new
@@ -167,32 +168,7 @@ module Godwit
         sources.each { |source| assignment.feed(source) if assignment.hungry? }
       end
 
-      def commit
-        changed = @assignments.filter_map { |one| (found = one.snapshot) && [one, *found] }
-        return if changed.empty?
-        outputs = changed.flat_map(&:last)
-        places = @engine.commit(changed.map { |_, position| position }, outputs.flat_map(&:batches))
-        outputs.each { |blocks| blocks.written(places.shift(blocks.batches.size)) }
-        changed.each { |one, _, written| one.committed(written.size) }
-      rescue LostError
-        changed.each do |one,|
-          one.changed
-          commit_alone(one)
-        end
-      rescue => error
-        changed&.each { |one,| one.changed }
-        report(error)
-      end
-
-      def commit_alone(assignment)
-        position, outputs = assignment.snapshot
-        return unless position
-        places = @engine.commit([position], outputs.flat_map(&:batches))
-        outputs.each { |blocks| blocks.written(places.shift(blocks.batches.size)) }
-        assignment.committed(outputs.size)
-      rescue LostError
-        lose(assignment)
-      end
+      def commit = @committer.commit(@assignments).each { |one| lose(one) }
 
       # Another member has it: its running records have no effect here.
       def lose(assignment)
@@ -249,7 +225,7 @@ module Godwit
           handlers = {}
           size = 1
           while (assignment, taken = next_work(size))
-            handler = handlers[assignment] ||= Handler.new(assignment, @client, @client.events)
+            handler = handlers[assignment] ||= Handler.new(assignment, @client, @committer)
             start = Timeout.now
             records = taken.sum { |_, messages| messages.size }
             note(assignment, taken) if assignment.isolated?

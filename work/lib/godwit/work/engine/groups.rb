@@ -72,10 +72,12 @@ module Godwit
 
       # @param positions [Array<Position>] with their new watermarks and states
       # @param outputs [Array<Array>] batches, as {SqliteEngine#append} takes them
+      # @yieldparam database [Database] for statements of the same transaction
       # @return [Array<Array(Integer, Integer)>] the place of each output
       # @raise [LostError] when the member no longer owns one of them: nothing was written
       def commit(positions, outputs = [])
         transaction do |database|
+          Thread.handle_interrupt(Object => :immediate) { yield database } if block_given?
           positions.each do |one|
             update(database, one, COMMIT, one.watermark, one.watermark, one.state)
           end

@@ -177,6 +177,10 @@ module Godwit
 
       def with_database
         current
+        if @lock.owned?
+          raise Godwit::Errors.of(StateError, :transaction, "a handler's transaction holds the " \
+            "log: use its db, and the handler's own produce")
+        end
         Thread.handle_interrupt(Object => :never) do
           @lock.synchronize { yield @database }
         end

@@ -1,0 +1,85 @@
+# frozen_string_literal: true
+
+module Godwit
+  module Work
+    # Commits the progress and the outputs of assignments, one commit at a time.
+    #
+    # **Threads**: the coordinator commits, and each worker whose handler has a transaction.
+    # @private
+    class Committer
+      # What `transaction` of a handler gets: the connection that commits the record.
+      class Statements
+        def initialize(database)
+          @database = database
+        end
+
+        # @param sql [String] one statement
+        # @param values [Array] of its parameters
+        # @return [Array<Array>] rows
+        def execute(sql, *values) = @database.rows(sql, *values)
+      end
+
+      # @param engine [Object] see Contract
+      # @param events [Events]
+      def initialize(engine, events)
+        @engine = engine
+        @events = events
+        @lock = Mutex.new
+      end
+
+      # Commits what has changed; what fails is tried again at the next commit.
+      # @param assignments [Array<Assignment>]
+      # @return [Array<Assignment>] those that this process has lost
+      def commit(assignments)
+        @lock.synchronize do
+          changed = assignments.select(&:changed?)
+          next [] if changed.empty?
+          write(changed)
+          []
+        rescue LostError
+          changed.select { |one| lost?(one) }
+        rescue => error
+          @events.emit(:error, error: error)
+          []
+        end
+      end
+
+      # Commits records at once, with the statements of the block.
+      # @param messages [Array<Message>] that are finished with it
+      # @param outputs [Array<Blocks>] of their handler
+      # @yieldparam statements [Statements]
+      # @return [Object] the block's value
+      # @raise [LostError, Error] nothing was written
+      def transaction(assignment, messages, outputs)
+        result = nil
+        @lock.synchronize do
+          write([assignment], messages, outputs) do |database|
+            result = yield Statements.new(database)
+          end
+        end
+        messages.each { |message| assignment.finish(message, []) }
+        result
+      end
+
+      private
+
+      def write(assignments, messages = [], outputs = [], &statements)
+        found = assignments.map { |one| one.snapshot(messages) }
+        blocks = found.flat_map(&:last) + outputs
+        places = @engine.commit(found.map(&:first), blocks.flat_map(&:batches), &statements)
+        blocks.each { |one| one.written(places.shift(one.batches.size)) }
+        assignments.zip(found) { |one, (_, written)| one.committed(written.size) }
+      end
+
+      def lost?(assignment)
+        write([assignment])
+        false
+      rescue LostError
+        true
+      rescue => error
+        @events.emit(:error, error: error)
+        false
+      end
+    end
+  end
+end
