@@ -16,6 +16,7 @@ module Godwit
     # Of both gems.
     VERSION = Godwit::VERSION
 
+    autoload :Administration, "godwit/work/administration"
     autoload :Assignment, "godwit/work/assignment"
     autoload :Batch, "godwit/work/batch"
     autoload :Block, "godwit/work/block"
@@ -33,17 +34,20 @@ module Godwit
     autoload :Handler, "godwit/work/handler"
     autoload :MemoryEngine, "godwit/work/engine/memory"
     autoload :Message, "godwit/work/message"
+    autoload :Operations, "godwit/work/engine/operations"
+    autoload :Ownership, "godwit/work/ownership"
     autoload :Progress, "godwit/work/progress"
     autoload :Receipt, "godwit/work/message"
+    autoload :Retention, "godwit/work/engine/retention"
     autoload :Runner, "godwit/work/runner"
     autoload :Schema, "godwit/work/engine/schema"
     autoload :Source, "godwit/work/message"
     autoload :SqliteEngine, "godwit/work/engine/sqlite"
     autoload :Topic, "godwit/work/topic"
     autoload :WakeUp, "godwit/work/wake_up"
-    private_constant :Assignment, :Block, :Blocks, :CommitQueue, :Committer, :Contract, :Database,
-      :DeadLetter, :Format, :Groups, :Handler, :MemoryEngine, :Progress, :Schema, :Source,
-      :SqliteEngine, :WakeUp
+    private_constant :Assignment, :Block, :Blocks, :CommitQueue, :Committer, :Contract,
+      :Database, :DeadLetter, :Format, :Groups, :Handler, :MemoryEngine, :Operations, :Ownership,
+      :Progress, :Retention, :Schema, :Source, :SqliteEngine, :WakeUp
 
     @lock = Mutex.new
 

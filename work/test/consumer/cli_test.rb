@@ -31,9 +31,9 @@ class WorkCommandsTest < Godwit::WorkCase
   def app(text = APP) = File.join(scratch_dir, "app.rb").tap { |file| File.write(file, text) }
   def run_app = godwit_work("run", app, "--workers", "2").wait_for(/^runs Payments$/)
 
-  def produce(*values)
+  def produce(*values, partitions: 2)
     client = Godwit::Work::Client.new(Godwit::Work.const_get(:SqliteEngine).new(path))
-    client.topic("payments", partitions: 2)
+    client.topic("payments", partitions: partitions)
     client.produce_many("payments", values.map { |value| [value, "k"] })
   ensure
     client&.close
@@ -81,6 +81,40 @@ class WorkCommandsTest < Godwit::WorkCase
     produce("later")
     follower.wait_for(/^"later"$/)
     assert_equal 130, follower.signal(:INT).finish.status.exitstatus
+  end
+
+  test "groups, lag, dead, seek, pause, resume, evict and requeue" do
+    failing = APP.sub("puts \"handles",
+      "raise \"no\" if message.value == \"bad\"\n    puts \"handles")
+    app = app(failing.sub("partitions: 2", "partitions: 1\n  retries 0"))
+    child = godwit_work("run", app).wait_for(/^runs Payments$/)
+    produce("a", "bad", partitions: 1)
+    child.wait_for(/^handles a$/)
+    eventually { godwit_work("lag").finish.stdout.match?(/^payments +payments +0 +2 +2 +0 +\d+$/) }
+    assert_match(/^payments +payments +1 +0 +false$/, godwit_work("groups").finish.stdout)
+    dead = JSON.parse(godwit_work("dead", "payments.dead", "--json").finish.stdout)
+    assert_equal ["k", "1", "payments", "RuntimeError: no"],
+      dead.values_at("key", "attempts", "group", "error")
+    assert_child godwit_work("pause", "payments", "payments").finish
+    assert_match(/true$/, godwit_work("groups").finish.stdout)
+    assert_child godwit_work("seek", "payments", "payments", "--to", "earliest").finish
+    assert_child godwit_work("resume", "payments", "payments").finish
+    child.wait_for(/^handles a\nhandles a$/)
+    assert_child godwit_work("requeue", "payments.dead", "--offset", dead["offset"]).finish
+    member = godwit_work("lag").finish.stdout.lines.last[/\d+$/]
+    assert_child godwit_work("evict", member).finish if member
+    assert_child child.signal(:TERM).finish
+    {
+      %w[seek payments payments] => "--to",
+      %w[seek payments payments --to x] => "a time or an offset",
+      %w[seek payments] => "which topic?", %w[pause x payments] => "never read",
+      %w[evict 999] => "no member 999", %w[requeue payments.dead --offset 3] => "3/17",
+      %w[dead] => "which topic"
+    }.each do |words, says|
+      result = godwit_work(*words).finish
+      assert_equal [2, ""], [result.status.exitstatus, result.stdout], words.join(" ")
+      assert_includes result.stderr, says
+    end
   end
 
   test "wrong command lines and inputs" do

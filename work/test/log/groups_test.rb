@@ -16,7 +16,8 @@ class WorkGroupsTest < Godwit::WorkCase
   def settle(members)
     loop do
       moved = members.count do |member|
-        claims, surplus = engine.rebalance(member)
+        share = engine.rebalance(member)
+        claims, surplus = share.claims, share.surplus
         owned(member).first(surplus).each { |position| engine.release(position) }
         claims.any? || surplus > 0
       end
@@ -60,7 +61,7 @@ class WorkGroupsTest < Godwit::WorkCase
 
   each_engine "a commit keeps the watermark and the state, and writes outputs with them" do
     numbers = topic(partitions: 1)
-    claim, = engine.rebalance(join)[0]
+    claim = engine.rebalance(join).claims[0]
     claim.watermark = 5
     claim.state = "state".b
     assert_equal [0], engine.commit([claim], [[numbers, 0, block("out"), 1]]).map(&:first)
@@ -72,9 +73,9 @@ class WorkGroupsTest < Godwit::WorkCase
   each_engine "a commit of an older generation fails, with its outputs" do
     numbers = topic(partitions: 2)
     old = join
-    first, second = engine.rebalance(old)[0]
+    first, second = engine.rebalance(old).claims
     engine.release(first)
-    newer = engine.rebalance(old)[0].first
+    newer = engine.rebalance(old).claims.first
     assert_operator newer.generation, :>, first.generation
     first.watermark = 9
     lost { engine.commit([second, first], [[numbers, 0, block("out"), 1]]) }
@@ -90,10 +91,10 @@ class WorkGroupsTest < Godwit::WorkCase
   each_engine "the partitions of a dead member are free at once, and its ends are counted" do
     numbers = topic(partitions: 2)
     dead = join
-    claims = engine.rebalance(dead)[0]
+    claims = engine.rebalance(dead).claims
     engine.note(claims[0], 3)
     alive = join
-    found, = engine.rebalance(alive, [dead.id])
+    found = engine.rebalance(alive, [dead.id]).claims
     assert_equal [[0, 3, 1], [1, nil, 1]],
       found.zip(engine.positions("g", numbers)).map { |one, now|
         [one.partition, one.noted, now.crashes]
@@ -145,7 +146,8 @@ class WorkGroupsTest < Godwit::WorkCase
 
   # A member claims its share, or gives up what is too much.
   def take(member, dead, owners, held)
-    claims, surplus = engine.rebalance(member, dead)
+    share = engine.rebalance(member, dead)
+    claims, surplus = share.claims, share.surplus
     claims.each do |claim|
       refute owners.key?(claim.partition)
       owners[claim.partition] = member.id

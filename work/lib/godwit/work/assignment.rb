@@ -34,7 +34,7 @@ module Godwit
         @delayed = []
         @outputs = []
         @unfinished = @bytes = @running = @changes = @committed = 0
-        @stopped = false
+        @stopped = @paused = false
         @lock = Mutex.new
       end
 
@@ -71,8 +71,10 @@ module Godwit
       # @param source [Source]
       def feed(source)
         @lock.synchronize do
+          (@fetched...source.offset).each { |deleted| @progress.finish(deleted) }
           source.messages(@fetched).each do |message|
             next if @progress.finished?(message.offset)
+            next pass(message) unless DeadLetter.for?(@position.group, message)
             @unfinished += 1
             @bytes += source.block.size(message.offset - source.offset)
             key = lane_of(message)
@@ -100,6 +102,7 @@ module Godwit
       # @return [Array<Array(Lane, Array<Message>)>, nil] what a worker runs now
       def take(most, lanes)
         @lock.synchronize do
+          return if @paused
           most = [isolated? ? 1 - @running : most, @progress.room - @running].min
           taken = []
           while most > 0 && taken.size < lanes && !@stopped && (lane = @ready.shift)
@@ -187,14 +190,27 @@ module Godwit
         end
       end
 
+      # @return [Boolean] whether an operator has paused it
+      attr_writer :paused
+
       private
 
+      # The record is of another group.
+      def pass(message)
+        @progress.finish(message.offset)
+        @changes += 1
+      end
+
+      # A record whose lambda raises fails when it runs.
       def lane_of(message)
         case @by
         when :partition then nil
         when :key then message.key
         else @by.call(message)
         end
+      rescue => error
+        message.fault = error
+        message
       end
     end
   end

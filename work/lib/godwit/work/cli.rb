@@ -12,7 +12,9 @@ module Godwit
       PROGRAM = "godwit-work"
 
       # Command to class name, in the order of `godwit-work help`. The file has the command's name.
-      COMMANDS = %w[run topics tail produce version help]
+      COMMANDS = %w[
+        run topics groups lag dead tail produce seek pause resume evict requeue version help
+      ]
         .to_h { |name| [name, name.capitalize.to_sym] }.freeze
 
       extend Godwit::CLI::Program
@@ -20,6 +22,23 @@ module Godwit
       # The base of the commands.
       class Command < Godwit::CLI::Command
         program CLI
+
+        private
+
+        # @return [Client]
+        def client
+          require "godwit/work"
+          Work.client
+        end
+
+        # @param names [Array<String>] of the arguments, for the message
+        # @return [Array<String>] as many arguments
+        # @raise [Godwit::CLI::UsageError]
+        def take(arguments, *names)
+          no_arguments(arguments.drop(names.size))
+          missing = names[arguments.size] or return arguments
+          raise Godwit::CLI::UsageError, "which #{missing}? type #{self.class.usage}"
+        end
       end
     end
   end

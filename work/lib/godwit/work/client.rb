@@ -6,6 +6,8 @@ module Godwit
     #
     # **Threads**: any number may use it. **Fork**: a child may go on using it.
     class Client
+      include Administration
+
       # The most bytes of a value.
       MAX_VALUE = 1 << 20
       # The most bytes of a key and the headers together.

@@ -7,7 +7,8 @@ module Godwit
     # @private
     module DeadLetter
       TEXT = 8_192 # bytes of a header
-      private_constant :TEXT
+      FOR = "godwit-for-group"
+      private_constant :TEXT, :FOR
 
       module_function
 
@@ -20,6 +21,20 @@ module Godwit
         return [] unless topic
         headers = [*message.headers, *headers(message, **reason)]
         [client.encode_raw(topic, message.raw, message.key, headers)]
+      end
+
+      # Only the group that failed handles the record again.
+      # @param headers [Array<Array>] of a dead letter
+      # @return [Array<Array>] of the record that returns
+      def returned(headers)
+        own, others = headers.partition { |name, _| name.start_with?("godwit-") }
+        [*others, [FOR, own.to_h["godwit-group"]]]
+      end
+
+      # @return [Boolean] whether the group handles the record
+      def for?(group, message)
+        wanted = message.headers.assoc(FOR)
+        wanted.nil? || wanted.last == group.b
       end
 
       def headers(message, error:, attempts:, group:)

@@ -129,6 +129,7 @@ module Godwit
       def attempt
         @outputs = []
         forks = ForkDetector::COUNT[0]
+        @left.each { |message| raise message.fault if message.fault }
         yield
         nil
       rescue Exception => error # standard:disable Lint/RescueException -- also exit, and throw

@@ -27,6 +27,9 @@ module Godwit
       attr_reader :attempt
       # @private
       attr_writer :attempt
+      # @private
+      # @return [Exception, nil] that `parallel by:` raised for it
+      attr_accessor :fault
 
       # @return [Object, nil] decoded by the topic's format; nil: a tombstone
       # @raise [FormatError] when the bytes do not fit the format

@@ -9,11 +9,14 @@ module Godwit
     #   Thread.new { sleep 60; runner.stop }
     #   runner.run
     class Runner
+      include Ownership
+
       TICK = 0.25 # seconds between two looks at the other members and at the file
       COMMIT = 0.1 # seconds
+      RETAIN = 60 # seconds between two looks for old records
       CHUNK = 256 # records that a worker takes at most
       GRAIN = 0.005 # seconds that a worker should be busy with them
-      private_constant :TICK, :COMMIT, :CHUNK, :GRAIN
+      private_constant :TICK, :COMMIT, :RETAIN, :CHUNK, :GRAIN
 
       # @param classes [Array<Class>] of {Consumer}
       # @param client [Client]
@@ -97,6 +100,7 @@ module Godwit
         end
         @loop.every(TICK) { tick }
         @loop.every(COMMIT) { commit }
+        @loop.every(RETAIN) { retain }
         @loop.on_error { |error| report(error) }
         tick
         @loop.run unless @ending
@@ -106,48 +110,6 @@ module Godwit
         rebalance
         give_up
         fetch
-      end
-
-      # Takes over from dead processes, and claims or marks the partitions of its share.
-      def rebalance
-        dead = @engine.members.reject { |_, place| WakeUp.alive?(place) }
-        @members.each do |klass, member|
-          claims, surplus = @engine.rebalance(member, dead.keys)
-          claimed = claims.map { |position| Assignment.new(position, klass) }
-          claimed.each { |one| bury(one) if one.poison }
-          @lock.synchronize { @assignments.concat(claimed) }
-          own = @assignments.select { |one| one.klass == klass && !one.stopped? }
-          stopping = @assignments.count { |one| one.klass == klass && one.stopped? }
-          own.last([surplus - stopping, 0].max).each(&:stop)
-        rescue LostError
-          @assignments.select { |one| one.klass == klass }.each { |one| lose(one) }
-          @members[klass] = join(klass)
-        end
-        dead.each_value { |place| WakeUp.remove(place) }
-      end
-
-      # The record has ended its process three times.
-      def bury(assignment)
-        message = @client.read(assignment.topic, assignment.partition, assignment.poison)
-          .flat_map { |source| source.messages(assignment.poison) }.first or return
-        group = assignment.position.group
-        topic = assignment.klass.dead_letters
-        error = StateError.new("the process ended three times while this record ran")
-        assignment.skip(message, DeadLetter.make(@client, topic, message, error: error,
-          attempts: assignment.position.crashes, group: group))
-        @client.events.emit(:dead, message: message, error: error, topic: topic,
-          attempts: assignment.position.crashes)
-      end
-
-      # Releases the stopped partitions that no worker runs.
-      def give_up
-        ended = @assignments.select { |one| one.stopped? && one.idle? }
-        return if ended.empty?
-        commit
-        ended &= @assignments
-        ended.each { |one| @engine.release(one.position) }
-        @lock.synchronize { @assignments -= ended }
-        @engine.wake_members
       end
 
       def fetch
@@ -165,17 +127,28 @@ module Godwit
         sources = @client.read(assignment.topic, assignment.partition, assignment.fetched)
           .select { |source| source.finish > assignment.fetched }
         assignment.exhausted = version if sources.empty?
-        sources.each { |source| assignment.feed(source) if assignment.hungry? }
+        sources.each do |source|
+          next unless assignment.hungry?
+          skipped(assignment, source) if source.offset > assignment.fetched
+          assignment.feed(source)
+        end
+      end
+
+      # Retention has deleted records that the group has not read.
+      def skipped(assignment, source)
+        @client.events.emit(:skipped, topic: assignment.topic.name, partition: assignment.partition,
+          from: assignment.fetched, to: source.offset)
+      end
+
+      def retain
+        more, held = @engine.retain
+        return @loop.post { retain } if more
+        held.each do |topic, records|
+          @client.events.emit(:retention_held, topic: topic, records: records)
+        end
       end
 
       def commit = @committer.commit(@assignments).each { |one| lose(one) }
-
-      # Another member has it: its running records have no effect here.
-      def lose(assignment)
-        assignment.stop
-        @lock.synchronize { @assignments -= [assignment] }
-        @client.events.emit(:lost, topic: assignment.topic.name, partition: assignment.partition)
-      end
 
       def report(error) = @client.events.emit(:error, error: error)
 

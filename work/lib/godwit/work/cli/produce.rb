@@ -19,11 +19,7 @@ module Godwit
         end
 
         def call(arguments)
-          topic, *rest = arguments
-          raise Godwit::CLI::UsageError, "which topic? type #{self.class.usage}" unless topic
-          no_arguments(rest)
-          require "godwit/work"
-          client = Work.client
+          topic, = take(arguments, "topic")
           $stdin.each_line(chomp: true).each_slice(LINES) do |lines|
             client.produce_bytes(topic, lines.map { |line| [line, options[:key]] })
           end

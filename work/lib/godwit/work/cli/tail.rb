@@ -17,11 +17,8 @@ module Godwit
         end
 
         def call(arguments)
-          topic, *rest = arguments
-          raise Godwit::CLI::UsageError, "which topic? type #{self.class.usage}" unless topic
-          no_arguments(rest)
-          require "godwit/work"
-          Work.each(topic, from: options.fetch(:from, -10), live: options[:follow]) do |message|
+          topic, = take(arguments, "topic")
+          client.each(topic, from: options.fetch(:from, -10), live: options[:follow]) do |message|
             io.puts message.raw.to_s
             io.flush
           end

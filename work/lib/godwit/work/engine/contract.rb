@@ -16,12 +16,14 @@ module Godwit
     # * `version` changes when any process has written. `close` ends it; `closed?` tells.
     # * `join`, `rebalance`, `commit`, `release`, `note`, `leave`, `members`, `positions`: see
     #   {Groups}.
+    # * `groups`, `seek`, `pause`, `evict`: see {Operations}; `retain`: see {Retention}.
     # * `listen` gives the {WakeUp} of this process, `wake_members` wakes the others.
     # @private
     module Contract
       PRIMITIVES = %i[
         topics topic create_topic append read bounds offset_at version now close closed?
         join rebalance commit release note leave members positions listen wake_members
+        groups seek pause evict retain
       ].freeze
 
       # @param engine [Class]

@@ -13,6 +13,13 @@ module Godwit
       Position = Struct.new(:group, :topic, :partition, :member, :generation, :watermark, :state,
         :crashes, :noted, :paused)
 
+      SEEN_EVERY = 3_600_000 # milliseconds between two notes that a group is alive
+      private_constant :SEEN_EVERY
+
+      # What a member has: new claims, how many partitions to give up, the generations of the
+      # partitions that it had before and has still, and the partitions that an operator has paused.
+      Share = Struct.new(:claims, :surplus, :kept, :paused)
+
       GROUP = "SELECT id FROM godwit_groups WHERE name = ?"
       POSITIONS = <<~SQL
         SELECT partition, member, generation, watermark, state, crashes, noted, paused
@@ -53,7 +60,7 @@ module Godwit
 
       # Takes the free partitions of this member's share.
       # @param dead [Array<Integer>] members whose processes have ended
-      # @return [Array(Array<Position>, Integer)] new claims, and how many partitions to give up
+      # @return [Share]
       # @raise [LostError] when the member was taken for dead, or evicted
       def rebalance(member, dead = [])
         transaction do |database|
@@ -62,11 +69,16 @@ module Godwit
             raise LostError, "member #{member.id} of group #{member.group} was removed: join again"
           end
           group = group_id(database, member.group)
+          database.rows("UPDATE godwit_groups SET seen = ?1 WHERE id = ?2 AND seen < ?1 - ?3", now,
+            group, SEEN_EVERY)
           positions = database.rows(POSITIONS, group, member.topic.ids.first)
           share = share(positions, members_of(database, group, member.topic), member.id)
           own = positions.count { |row| row[1] == member.id }
           free = positions.select { |row| row[1].nil? }.first([share - own, 0].max)
-          [free.map { |row| claim(database, group, member, row) }, [own - share, 0].max]
+          kept = positions.filter_map { |row| row.values_at(0, 2) if row[1] == member.id }
+          Share.new(free.map { |row| claim(database, group, member, row) }, [own - share, 0].max,
+            kept.to_h.transform_keys { |id| member.topic.ids.index(id) },
+            positions.filter_map { |row| member.topic.ids.index(row[0]) if row[7] == 1 })
         end
       end
 

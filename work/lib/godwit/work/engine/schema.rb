@@ -16,7 +16,8 @@ module Godwit
         # `id` is the partition's id and the offset of the first record, see SqliteEngine.
         "CREATE TABLE godwit_blocks (id INTEGER PRIMARY KEY, count INTEGER NOT NULL, " \
           "time INTEGER NOT NULL, bytes BLOB NOT NULL)",
-        "CREATE TABLE godwit_groups (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)",
+        "CREATE TABLE godwit_groups (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, " \
+          "seen INTEGER NOT NULL DEFAULT 0)",
         # `place` is the path of the FIFO of the member's process.
         "CREATE TABLE godwit_members (id INTEGER PRIMARY KEY AUTOINCREMENT, " \
           "group_id INTEGER NOT NULL, topic INTEGER NOT NULL, place TEXT NOT NULL)",

@@ -12,6 +12,8 @@ module Godwit
     # @private
     class SqliteEngine
       include Groups
+      include Operations
+      include Retention
 
       # Enough for a year of 500,000 records a second in one partition.
       OFFSET_BITS = 44
@@ -93,6 +95,7 @@ module Godwit
           @places_until = now + PLACES
         end
         @places.each { |place| WakeUp.wake(place) }
+        nil
       end
 
       # (see Contract)

@@ -1,0 +1,90 @@
+# frozen_string_literal: true
+
+module Godwit
+  module Work
+    # What an operator does with the groups of a {Client}. The commands of `godwit-work` use it.
+    module Administration
+      # How far a group is in a topic. Frozen.
+      #
+      # @!attribute group
+      #   @return [String]
+      # @!attribute topic
+      #   @return [String]
+      # @!attribute members
+      #   @return [Integer]
+      # @!attribute lag
+      #   @return [Integer] records behind the first unfinished one, itself included
+      # @!attribute paused
+      #   @return [Boolean]
+      Group = Struct.new(:group, :topic, :members, :lag, :paused, keyword_init: true)
+
+      # @return [Array<Group>] by name
+      def groups
+        @engine.groups.map do |group, name, members|
+          topic = @engine.topic(name)
+          positions = @engine.positions(group, topic)
+          lag = positions.sum { |one| @engine.bounds(topic, one.partition).last - one.watermark }
+          Group.new(group: group, topic: name, members: members, lag: lag,
+            paused: positions.any? { |one| one.paused == 1 }).freeze
+        end
+      end
+
+      # The group goes on elsewhere: records run again, or never.
+      # @param group [String]
+      # @param topic [String]
+      # @param to [Integer, Time, Symbol] as {Client#each}'s `from:`
+      # @return [nil]
+      # @raise [TopicError, ArgumentValueError]
+      def seek(group, topic, to:)
+        topic = find(topic)
+        @engine.seek(group, topic, starts(topic, to))
+        @engine.wake_members
+      end
+
+      # No record of the topic runs in this group, until {#resume}; also after restarts.
+      # @param group [String]
+      # @param topic [String]
+      # @return [nil]
+      # @raise [TopicError]
+      def pause(group, topic)
+        @engine.pause(group, find(topic), true)
+        @engine.wake_members
+      end
+
+      # @param group [String]
+      # @param topic [String]
+      # @return [nil]
+      # @raise [TopicError]
+      def resume(group, topic)
+        @engine.pause(group, find(topic), false)
+        @engine.wake_members
+      end
+
+      # Takes the partitions of a member away; it joins again when its process works.
+      # @param member [Integer] id
+      # @return [Boolean] whether there was such a member
+      def evict(member) = @engine.evict(member).tap { @engine.wake_members }
+
+      # Returns a dead letter to its topic, for the group that failed.
+      # @param dead [String] a topic of dead letters
+      # @param partition [Integer]
+      # @param offset [Integer]
+      # @return [Receipt] of the new record
+      # @raise [TopicError] when there is no such dead letter
+      def requeue(dead, partition, offset)
+        topic = find(dead)
+        if partition.between?(0, topic.partitions - 1) && offset >= 0
+          letter = read(topic, partition, offset).flat_map { |source| source.messages(offset) }
+            .first
+        end
+        origin = letter&.offset == offset && letter.headers.to_h["godwit-topic"]
+        unless origin
+          raise TopicError, "no dead letter at #{partition}/#{offset} of topic #{dead.inspect}: " \
+            "`godwit-work dead #{dead}` lists them"
+        end
+        blocks = encode_raw(origin, letter.raw, letter.key, DeadLetter.returned(letter.headers))
+        blocks.written(@engine.append(blocks.batches)).first
+      end
+    end
+  end
+end

@@ -1,0 +1,21 @@
+# frozen_string_literal: true
+
+module Godwit
+  module Work
+    module CLI
+      # `godwit-work evict MEMBER`.
+      class Evict < Command
+        summary "Takes all partitions of a member away; `lag` lists the members."
+        usage "evict MEMBER"
+
+        private
+
+        def call(arguments)
+          member, = take(arguments, "member")
+          return Godwit::CLI::EXIT[:ok] if member.match?(/\A\d+\z/) && client.evict(member.to_i)
+          raise Godwit::CLI::UsageError, "no member #{text(member)}: `godwit-work lag` lists them"
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,27 @@
+# frozen_string_literal: true
+
+module Godwit
+  module Work
+    module CLI
+      # `godwit-work requeue`: a dead letter returns to its topic.
+      class Requeue < Command
+        summary "Returns a dead letter to its topic, for the group that failed."
+        usage "requeue TOPIC --offset PARTITION/OFFSET"
+
+        private
+
+        def define(parser)
+          parser.on("--offset PLACE", "partition and offset, such as 3/17; `dead` lists them")
+        end
+
+        def call(arguments)
+          topic, = take(arguments, "topic of dead letters")
+          place = options[:offset].to_s.match(%r{\A(\d+)/(\d+)\z}) or
+            raise Godwit::CLI::UsageError, "--offset is PARTITION/OFFSET, such as 3/17"
+          client.requeue(topic, Integer(place[1], 10), Integer(place[2], 10))
+          Godwit::CLI::EXIT[:ok]
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,148 @@
+# frozen_string_literal: true
+
+require_relative "../log/engines"
+
+# Lag, seek, pause, resume, evict and requeue.
+class WorkOperationsTest < Godwit::WorkCase
+  extend Engines
+  include Engines::Tools
+
+  def engine = @engine ||= own(sqlite)
+  def produce(*values) = client.produce_many("t", values.map { |value| [value, "k"] })
+  def finished = eventually { client.groups.first&.lag&.zero? }
+
+  # @return [Thread::Queue] of the values that a consumer of the topic "t" gets
+  def consume(group = "g", retries: 0, &block)
+    client.topic("t", partitions: 2, format: :text)
+    seen = Thread::Queue.new
+    klass = Class.new(Godwit::Work::Consumer) do
+      topic "t", format: :text
+      group group
+      retries retries
+      define_method(:perform) do |message|
+        seen << message.value
+        block&.call(message)
+      end
+    end
+    runner = Godwit::Work::Runner.new([klass], client: client)
+    (@runners ||= []) << [runner, in_thread { runner.run }]
+    eventually { client.groups.any? { |one| one.group == group && one.members == 1 } }
+    seen
+  end
+
+  def stop
+    @runners&.each { |runner, thread| runner.stop.then { ended(thread) } }
+    @runners = nil
+  end
+
+  def teardown
+    stop
+    super
+  end
+
+  test "groups and their lag" do
+    assert_empty client.groups
+    seen = consume
+    produce("a", "b")
+    assert_equal %w[a b], Array.new(2) { seen.pop }
+    finished
+    stop
+    produce("c")
+    group = client.groups.first
+    assert_equal ["g", "t", 0, 1, false],
+      [group.group, group.topic, group.members, group.lag, group.paused]
+    assert_predicate group, :frozen?
+  end
+
+  test "seek: the records run again, also in a process that has them" do
+    seen = consume
+    produce("a", "b")
+    2.times { seen.pop }
+    finished
+    client.seek("g", "t", to: :earliest)
+    assert_equal %w[a b], Array.new(2) { seen.pop }
+    finished
+    client.seek("g", "t", to: -1)
+    assert_equal "b", seen.pop
+    finished
+    stop
+    produce("c")
+    client.seek("g", "t", to: :latest)
+    seen = consume
+    produce("d")
+    assert_equal "d", seen.pop
+  end
+
+  test "a pause lasts until resume, also through a restart" do
+    consume
+    client.pause("g", "t")
+    eventually { client.groups.first.paused }
+    stop
+    produce("a")
+    seen = consume
+    other = consume("h")
+    assert_equal "a", other.pop
+    assert_empty seen
+    client.resume("g", "t")
+    assert_equal "a", seen.pop
+    assert_equal [false, false], client.groups.map(&:paused)
+  end
+
+  test "evict takes a member's partitions away; a living one joins again" do
+    consume
+    member = engine.members.keys.first
+    assert client.evict(member)
+    refute client.evict(member)
+    eventually { engine.members.keys.any? { |id| id > member } }
+  end
+
+  test "requeue returns a dead letter to the group that failed, alone" do
+    failing = true
+    seen = consume { |_| raise "no" if failing }
+    other = consume("h")
+    produce("a")
+    assert_equal %w[a a], [seen.pop, other.pop]
+    letter = nil
+    eventually { engine.topic("t.dead") && (letter = client.each("t.dead").first) }
+    failing = false
+    receipt = client.requeue("t.dead", letter.partition, letter.offset)
+    assert_equal 1, receipt.offset
+    assert_equal "a", seen.pop
+    eventually { client.groups.all? { |one| one.lag.zero? } }
+    assert_empty other
+    assert_equal [["godwit-for-group", "g"]], client.each("t", from: -1).first.headers
+  end
+
+  test "wrong groups, topics and offsets" do
+    consume
+    produce("a")
+    {
+      -> { client.seek("x", "t", to: :earliest) } => /group "x" has never read topic "t"/,
+      -> { client.pause("g", "y") } => /no topic "y"/,
+      -> { client.requeue("t", 0, 0) } => /no dead letter at 0\/0 of topic "t"/,
+      -> { client.requeue("t", 7, 0) } => /no dead letter at 7\/0/
+    }.each do |call, says|
+      assert_match says, assert_raises(Godwit::Work::TopicError, &call).message
+    end
+    assert_raises(Godwit::ArgumentValueError) { client.seek("g", "t", to: "yesterday") }
+  end
+
+  test "parallel by: a lambda that raises fails its record" do
+    client.topic("t", partitions: 2, format: :text)
+    seen = Thread::Queue.new
+    klass = Class.new(Godwit::Work::Consumer) do
+      topic "t", format: :text
+      group "g"
+      retries 0
+      parallel by: ->(message) { Integer(message.value) }
+      define_method(:perform) { |message| seen << message.value }
+    end
+    produce("1", "x", "2")
+    runner = Godwit::Work::Runner.new([klass], client: client)
+    @runners = [[runner, in_thread { runner.run }]]
+    finished
+    assert_equal %w[1 2], Array.new(2) { seen.pop }.sort
+    assert_match(/invalid value for Integer/, client.each("t.dead").first.headers
+      .to_h["godwit-error"])
+  end
+end
