@@ -13,8 +13,8 @@ module Godwit
         LEFT JOIN godwit_members m ON m.group_id = g.id AND m.topic = t.id
         GROUP BY g.id, t.id ORDER BY g.name, t.name
       SQL
-      SEEK = "UPDATE godwit_positions SET watermark = ?, state = NULL, member = NULL, " \
-        "generation = generation + 1, crashes = 0, noted = NULL WHERE group_id = ? AND partition = ?"
+      SEEK = "UPDATE godwit_positions SET watermark = ?, state = NULL, member = NULL, noted = " \
+        "NULL, generation = generation + 1, crashes = 0 WHERE group_id = ? AND partition = ?"
       private_constant :GROUPS, :SEEK
 
       # @return [Array<Array(String, String, Integer)>] group, topic and number of members
