@@ -18,15 +18,17 @@ module Godwit
         attr_reader :bytes
 
         def add(value, key, headers)
-          (@keys ||= Array.new(@values.size))[@values.size] = key if key || @keys
-          (@headers ||= Array.new(@values.size))[@values.size] = headers if headers || @headers
+          (@keys ||= [])[@values.size] = key if key
+          (@headers ||= [])[@values.size] = headers if headers
           @values << value
           @bytes += value.bytesize if value
         end
 
         # @return [Array] for the engine
         def batch(topic)
-          [topic, @partition, Block.encode(@values, @keys, @headers), @values.size]
+          size = @values.size
+          [@keys, @headers].each { |column| column[size - 1] ||= nil if column } # as long as values
+          [topic, @partition, Block.encode(@values, @keys, @headers), size]
         end
 
         # @return [Integer]
@@ -35,6 +37,11 @@ module Godwit
         def place(offset, time)
           @next = offset
           @time = Time.at(0, time, :millisecond)
+        end
+
+        # @return [Receipt] of the next record
+        def receipt
+          Receipt.new(@partition, @next, @time).freeze.tap { @next += 1 }
         end
 
         # Fills in the receipt of the next record.
@@ -89,8 +96,9 @@ module Godwit
       # @return [Array<Receipt>] of all records
       def written(places)
         all.zip(places) { |columns, place| columns.place(*place) }
-        receipts.zip(@order) { |receipt, columns| columns.fill(receipt) }
-        receipts
+        return @order.map(&:receipt) unless @receipts
+        @receipts.zip(@order) { |receipt, columns| columns.fill(receipt) }
+        @receipts
       end
 
       private
