@@ -37,6 +37,7 @@ module Godwit
         @lock = Mutex.new
         @available = ConditionVariable.new
         @assignments = []
+        @turn = 0
         @ending = @quiet = false
       end
 
@@ -230,7 +231,7 @@ module Godwit
       def next_work(size)
         @lock.synchronize do
           until @ending
-            @assignments.rotate!.each do |one|
+            @assignments.rotate(@turn += 1).each do |one|
               next if @quiet || (one.isolated? && @isolating)
               taken = one.take(size, 1 + one.waiting / @count) or next
               @isolating = true if one.isolated?
