@@ -24,6 +24,7 @@ module Godwit
     autoload :Client, "godwit/work/client"
     autoload :CommitQueue, "godwit/work/commit_queue"
     autoload :Committer, "godwit/work/committer"
+    autoload :Coordination, "godwit/work/coordination"
     autoload :Consumer, "godwit/work/consumer"
     autoload :Contract, "godwit/work/engine/contract"
     autoload :Database, "godwit/work/database"
@@ -43,11 +44,12 @@ module Godwit
     autoload :Schema, "godwit/work/engine/schema"
     autoload :Source, "godwit/work/message"
     autoload :SqliteEngine, "godwit/work/engine/sqlite"
+    autoload :Testing, "godwit/work/testing"
     autoload :Topic, "godwit/work/topic"
     autoload :WakeUp, "godwit/work/wake_up"
     private_constant :Assignment, :Block, :Blocks, :CommitQueue, :Committer, :Contract,
-      :Database, :DeadLetter, :Format, :Groups, :Handler, :MemoryEngine, :Operations, :Ownership,
-      :Progress, :Retention, :Schema, :Source, :SqliteEngine, :WakeUp
+      :Coordination, :Database, :DeadLetter, :Format, :Groups, :Handler, :MemoryEngine,
+      :Operations, :Ownership, :Progress, :Retention, :Schema, :Source, :SqliteEngine, :WakeUp
 
     @lock = Mutex.new
 

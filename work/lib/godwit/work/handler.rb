@@ -14,8 +14,10 @@ module Godwit
       # @param assignment [Assignment]
       # @param client [Client]
       # @param committer [Committer]
-      def initialize(assignment, client, committer)
+      # @param clock [#call] monotonic seconds
+      def initialize(assignment, client, committer, clock)
         @assignment = assignment
+        @clock = clock
         @client = client
         @committer = committer
         @events = client.events
@@ -151,7 +153,7 @@ module Godwit
         attempts = @assignment.fail(message)
         @events.emit(:failed, message: message, error: error, attempts: attempts)
         if attempts <= @settings.retries && !error.is_a?(FormatError)
-          return Timeout.now + delay(attempts)
+          return @clock.call + delay(attempts)
         end
         bury(message, error, attempts)
         nil

@@ -10,7 +10,7 @@ module Godwit
 
       # Takes over from dead processes, and claims or marks the partitions of its share.
       def rebalance
-        dead = @engine.members.reject { |_, place| WakeUp.alive?(place) }
+        dead = @engine.dead_members
         @members.each do |klass, member|
           share = @engine.rebalance(member, dead.keys)
           keep(klass, share.kept)
@@ -24,7 +24,7 @@ module Godwit
           of(klass).each { |one| lose(one) }
           @members[klass] = join(klass)
         end
-        dead.each_value { |place| WakeUp.remove(place) }
+        dead.each_value { |gone| WakeUp.remove(gone) }
       end
 
       def of(klass) = @assignments.select { |one| one.klass == klass }

@@ -42,6 +42,9 @@ module Godwit
         @watermark
       end
 
+      # @return [Integer] records that are finished, those before the first offset included
+      def count = watermark + @window.count("\x01")
+
       # @return [Boolean]
       def finished?(offset)
         offset < @watermark || @window.getbyte(offset - @watermark) == FINISHED

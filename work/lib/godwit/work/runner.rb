@@ -9,6 +9,7 @@ module Godwit
     #   Thread.new { sleep 60; runner.stop }
     #   runner.run
     class Runner
+      include Coordination
       include Ownership
 
       TICK = 0.25 # seconds between two looks at the other members and at the file
@@ -75,24 +76,9 @@ module Godwit
 
       private
 
-      def check(classes)
-        raise Godwit::Errors.bad_value(:run, "classes", "consumers, 1 or more", classes) if
-          classes.empty?
-        classes.each(&:batches?)
-        twice = classes.group_by { |klass| [klass.settings.topic, klass.group_name] }
-          .values.find { |same| same.size > 1 } or return
-        raise Godwit::Errors.of(StateError, :run, "#{twice.join(" and ")} have one topic and " \
-          "group: give one of them another group")
-      end
-
-      def join(klass)
-        topic = klass.declare(@client)
-        if (dead = klass.dead_letters)
-          @client.topic(dead, **klass.settings.topic_settings.slice(:format))
-        end
-        starts = @client.starts(topic, klass.settings.start_from)
-        @engine.join(klass.group_name, topic, @wake_up.place, starts)
-      end
+      def place = @wake_up.place
+      def now = Timeout.now
+      def work_available = @lock.synchronize { @available.broadcast }
 
       def coordinate
         @loop.readable(@wake_up.io) do
@@ -113,34 +99,6 @@ module Godwit
         fetch
       end
 
-      def fetch
-        now = Timeout.now
-        version = @engine.version
-        waiting = @assignments.count do |one|
-          one.wake(now)
-          read(one, version) if one.hungry? && one.exhausted != version
-          one.waiting > 0
-        end
-        @lock.synchronize { @available.broadcast } if waiting > 0
-      end
-
-      def read(assignment, version)
-        sources = @client.read(assignment.topic, assignment.partition, assignment.fetched)
-          .select { |source| source.finish > assignment.fetched }
-        assignment.exhausted = version if sources.empty?
-        sources.each do |source|
-          next unless assignment.hungry?
-          skipped(assignment, source) if source.offset > assignment.fetched
-          assignment.feed(source)
-        end
-      end
-
-      # Retention has deleted records that the group has not read.
-      def skipped(assignment, source)
-        @client.events.emit(:skipped, topic: assignment.topic.name, partition: assignment.partition,
-          from: assignment.fetched, to: source.offset)
-      end
-
       def retain
         more, held = @engine.retain
         return @loop.post { retain } if more
@@ -148,10 +106,6 @@ module Godwit
           @client.events.emit(:retention_held, topic: topic, records: records)
         end
       end
-
-      def commit = @committer.commit(@assignments).each { |one| lose(one) }
-
-      def report(error) = @client.events.emit(:error, error: error)
 
       # Once for all workers that ended a batch meanwhile.
       def after_batch
@@ -180,7 +134,7 @@ module Godwit
       def finish
         @ending = true
         @assignments.each(&:stop)
-        @lock.synchronize { @available.broadcast }
+        work_available
         deadline = Timeout.now + @drain
         @workers&.each { |thread| thread.join([deadline - Timeout.now, 0].max) }
         return unless @members
@@ -199,7 +153,7 @@ module Godwit
           handlers = {}
           size = 1
           while (assignment, taken = next_work(size))
-            handler = handlers[assignment] ||= Handler.new(assignment, @client, @committer)
+            handler = handlers[assignment] ||= handler(assignment)
             start = Timeout.now
             records = taken.sum { |_, messages| messages.size }
             note(assignment, taken) if assignment.isolated?
@@ -211,14 +165,6 @@ module Godwit
         ensure
           @loop.post { replace } unless @ending
         end
-      end
-
-      # In a process one isolated record runs at a time, and the commit before the next removes the
-      # note: only the record that ends the process is noted then.
-      def note(assignment, taken)
-        @engine.note(assignment.position, taken[0][1][0].offset)
-      rescue Error => error
-        report(error) # the commit will fail, too
       end
 
       # So many records that other workers wait for them for a few milliseconds at most.

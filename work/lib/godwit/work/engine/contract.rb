@@ -23,7 +23,7 @@ module Godwit
       PRIMITIVES = %i[
         topics topic create_topic append read bounds offset_at version now close closed?
         join rebalance commit release note leave members positions listen wake_members
-        groups seek pause evict retain
+        dead_members groups seek pause evict retain
       ].freeze
 
       # @param engine [Class]

@@ -17,6 +17,14 @@ module Godwit
 
       def initialize(clock: Clock.new) = super(Database::MEMORY, clock: clock)
 
+      # @return [Hash{Integer => String}] a test adds to it
+      def dead_members = @dead_members ||= {}
+      # (see Contract)
+      def wake_members = nil
+
+      # @return [#call] milliseconds since 1970
+      attr_reader :clock
+
       private
 
       # A second connection would have a database of its own.

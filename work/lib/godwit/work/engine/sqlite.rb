@@ -87,6 +87,9 @@ module Godwit
       # @return [WakeUp] of this process
       def listen = WakeUp.new("#{@path}.members")
 
+      # @return [Hash{Integer => String}] the places of the members whose processes have ended
+      def dead_members = members.reject { |_, place| WakeUp.alive?(place) }
+
       # Wakes the processes of all members.
       def wake_members
         now = Timeout.now

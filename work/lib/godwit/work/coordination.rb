@@ -1,0 +1,75 @@
+# frozen_string_literal: true
+
+module Godwit
+  module Work
+    # What reads records into assignments and commits them. The class that includes it has `place`,
+    # `now` and `work_available`.
+    # @private
+    module Coordination
+      private
+
+      def check(classes)
+        raise Godwit::Errors.bad_value(:run, "classes", "consumers, 1 or more", classes) if
+          classes.empty?
+        classes.each(&:batches?)
+        twice = classes.group_by { |klass| [klass.settings.topic, klass.group_name] }
+          .values.find { |same| same.size > 1 } or return
+        raise Godwit::Errors.of(StateError, :run, "#{twice.join(" and ")} have one topic and " \
+          "group: give one of them another group")
+      end
+
+      def join(klass)
+        topic = klass.declare(@client)
+        if (dead = klass.dead_letters)
+          @client.topic(dead, **klass.settings.topic_settings.slice(:format))
+        end
+        starts = @client.starts(topic, klass.settings.start_from)
+        @engine.join(klass.group_name, topic, place, starts)
+      end
+
+      def fetch
+        time = now
+        version = @engine.version
+        waiting = @assignments.count do |one|
+          one.wake(time)
+          read(one, version) if one.hungry? && one.exhausted != version
+          one.waiting > 0
+        end
+        work_available if waiting > 0
+      end
+
+      def read(assignment, version)
+        sources = @client.read(assignment.topic, assignment.partition, assignment.fetched)
+          .select { |source| source.finish > assignment.fetched }
+        assignment.exhausted = version if sources.empty?
+        sources.each do |source|
+          next unless assignment.hungry?
+          skipped(assignment, source) if source.offset > assignment.fetched
+          assignment.feed(source)
+        end
+      end
+
+      # Retention has deleted records that the group has not read.
+      def skipped(assignment, source)
+        @client.events.emit(:skipped, topic: assignment.topic.name, partition: assignment.partition,
+          from: assignment.fetched, to: source.offset)
+      end
+
+      def commit = @committer.commit(@assignments).each { |one| lose(one) }
+
+      def report(error) = @client.events.emit(:error, error: error)
+
+      def handler(assignment)
+        Handler.new(assignment, @client, @committer, method(:now))
+      end
+
+      # In a process one isolated record runs at a time, and the commit before the next removes the
+      # note: only the record that ends the process is noted then.
+      def note(assignment, taken)
+        @engine.note(assignment.position, taken[0][1][0].offset)
+      rescue Error => error
+        report(error) # the commit will fail, too
+      end
+    end
+  end
+end

@@ -1,0 +1,158 @@
+# frozen_string_literal: true
+
+require "godwit/work"
+
+module Godwit
+  module Work
+    # Runs consumers in memory, one record after the other, for tests.
+    #
+    #   work = Godwit::Work::Testing.new(Payments)
+    #   work.produce "payments", {id: 1}, key: "42"
+    #   work.drain                          # => 1
+    #   work.values("payments.dead")        # => []
+    #
+    # A handler's retry runs when the test has advanced the clock. **Threads**: one at a time.
+    class Testing
+      include Coordination
+      include Ownership
+
+      MOST = 1 << 20 # records at a time
+      private_constant :MOST
+
+      # @param classes [Array<Class>] of {Consumer}
+      # @raise (see Runner#initialize)
+      def initialize(*classes)
+        check(classes)
+        @classes = classes
+        @engine = MemoryEngine.new
+        @client = Client.new(@engine)
+        @committer = Committer.new(@engine, @client.events)
+        @lock = Mutex.new
+        @events = []
+        @client.on { |event| @events << event }
+        @slow = false
+        start
+      end
+
+      # @return [Array<Events::Event>] of all handlers so far
+      attr_reader :events
+      # @return [Client]
+      attr_reader :client
+
+      # @return [#advance] the clock: `clock.advance 60`
+      def clock = @engine.clock
+
+      # @param topic [String]
+      # @param value [Object, nil]
+      # @param options [Hash] as {Client#produce}
+      # @return [Receipt]
+      # @raise (see Client#produce)
+      def produce(topic, *value, **options) = @client.produce(topic, *value, **options)
+
+      # Runs all records that are due, and commits.
+      # @return [Integer] records that ran, retries included
+      def drain
+        @before = positions
+        ran = 0
+        loop do
+          coordinate
+          work = @assignments.filter_map { |one| (taken = one.take(MOST, MOST)) && [one, taken] }
+          break if work.empty?
+          work.each { |one, taken| ran += run(one, taken) }
+        end
+        ran
+      end
+
+      # The process ends as by kill -9, and another begins: what was not committed runs again.
+      # @return [nil]
+      def crash!
+        @members.each_value { |member| @engine.dead_members[member.id] = place }
+        start
+      end
+
+      # All partitions move to other members, after a commit.
+      # @return [nil]
+      def rebalance!
+        commit
+        @members.each_value { |member| @engine.leave(member) }
+        start
+      end
+
+      # The records of the last {#drain} run again, as after a kill before its commit.
+      # @return [nil]
+      def duplicate!
+        before = @before or return
+        @members.each do |klass, member|
+          @engine.leave(member)
+          @engine.seek(klass.group_name, member.topic, before.fetch(klass))
+        end
+        start
+      end
+
+      # Commits only at the block's end, so that a {#crash!} in it repeats what ran.
+      # @return [Object] the block's value
+      def slow_commits
+        @slow = true
+        yield
+      ensure
+        @slow = false
+        commit
+      end
+
+      # @param topic [String]
+      # @return [Array<Object>] the values of a topic, such as one of outputs or of dead letters, in
+      #   no order of partitions
+      def values(topic) = @client.each(topic).map(&:value)
+
+      # @param klass [Class] of {Consumer}
+      # @return [Integer] records of its topic that are finished and committed
+      def committed(klass)
+        member = @members.fetch(klass)
+        @engine.positions(klass.group_name, member.topic).sum do |one|
+          Progress.new(one.watermark, one.state).count
+        end
+      end
+
+      # @return [String]
+      def inspect = "#<#{self.class} #{@classes.join(", ")}>"
+
+      private
+
+      def place = "" # of no FIFO
+      def now = @engine.now / 1000.0
+      def work_available = nil
+
+      def start
+        @assignments = []
+        @handlers = {}
+        @members = @classes.to_h { |klass| [klass, join(klass)] }
+        rebalance
+        @engine.dead_members.clear
+        nil
+      end
+
+      def coordinate
+        rebalance
+        commit unless @slow
+        fetch
+      end
+
+      def run(assignment, taken)
+        note(assignment, taken) if assignment.isolated?
+        handler = @handlers[assignment] ||= handler(assignment)
+        taken.sum do |lane, messages|
+          size = messages.size
+          handler.run(lane, messages)
+          size
+        end
+      end
+
+      # @return [Hash{Class => Array<Integer>}] watermarks
+      def positions
+        @members.to_h do |klass, member|
+          [klass, @engine.positions(klass.group_name, member.topic).map(&:watermark)]
+        end
+      end
+    end
+  end
+end

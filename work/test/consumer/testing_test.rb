@@ -1,0 +1,93 @@
+# frozen_string_literal: true
+
+require "work_helper"
+require "godwit/work/testing"
+
+# Godwit::Work::Testing: an application in memory.
+class WorkTestingTest < Godwit::WorkCase
+  # @return [Godwit::Work::Testing] with a consumer of the topic "t", whose handler is the block
+  def work(by: :key, &block)
+    @klass = Class.new(Godwit::Work::Consumer) do
+      topic "t", partitions: 2, format: :text
+      group "g"
+      retries 1, backoff: 60..60
+      parallel by: by
+      define_method(:perform, &block)
+    end
+    Godwit::Work::Testing.new(@klass)
+  end
+
+  test "drain runs all records, and commits them with their outputs" do
+    seen = []
+    one = work do |message|
+      seen << message.value
+      produce("out", message.value.upcase)
+    end
+    one.client.topic("out", format: :text)
+    %w[a b c].each { |value| one.produce("t", value, key: "k") }
+    assert_equal [3, 0], [one.drain, one.drain]
+    assert_equal %w[a b c], seen
+    assert_equal %w[A B C], one.values("out").sort
+    assert_equal 3, one.committed(@klass)
+    assert_match(/Testing/, one.inspect)
+  end
+
+  test "a retry runs when the clock has advanced; then the record is a dead letter" do
+    one = work { |message| raise "no" if message.value == "bad" }
+    one.produce("t", "bad", key: "k")
+    one.produce("t", "good", key: "other")
+    assert_equal 2, one.drain
+    assert_equal 1, one.committed(@klass)
+    assert_equal 0, one.drain
+    one.clock.advance(80)
+    assert_equal 1, one.drain
+    assert_equal %w[bad], one.values("t.dead")
+    assert_equal 2, one.committed(@klass)
+    assert_equal %i[failed failed dead], one.events.map(&:name)
+  end
+
+  test "a crash repeats what was not committed" do
+    seen = []
+    one = work { |message| seen << message.value }
+    one.produce("t", "a", key: "k")
+    one.drain
+    one.slow_commits do
+      one.produce("t", "b", key: "k")
+      one.drain
+      one.crash!
+      one.drain
+    end
+    assert_equal %w[a b b], seen
+    assert_equal 2, one.committed(@klass)
+    one.crash!
+    assert_equal 0, one.drain
+  end
+
+  test "a record that crashes three times is a dead letter" do
+    one = work { |message| throw :crash if message.value == "bad" }
+    one.produce("t", "bad", key: "k")
+    3.times do
+      one.slow_commits do
+        catch(:crash) { one.drain }
+        one.crash!
+      end
+    end
+    one.drain
+    assert_equal %w[bad], one.values("t.dead")
+    assert_equal 0, one.drain
+  end
+
+  test "a rebalance and duplicates" do
+    seen = []
+    one = work(by: :partition) { |message| seen << message.value }
+    one.produce("t", "a", key: "k")
+    one.drain
+    one.rebalance!
+    assert_equal 0, one.drain
+    one.produce("t", "b", key: "k")
+    one.drain
+    one.duplicate!
+    assert_equal 1, one.drain
+    assert_equal %w[a b b], seen
+  end
+end
