@@ -20,6 +20,7 @@ module Demo
   LARGE_COUNT = 500
   ROUND_TRIPS = 5_000
   LOG_COUNT = 50_000
+  WORK_COUNT = 20_000
 
   # A process of a scene.
   class Actor
@@ -83,6 +84,13 @@ module Demo
     # Starts an example.
     def example(file, *arguments)
       run(RbConfig.ruby, "-Ilib", "examples/#{file}.rb", *arguments)
+    end
+
+    # Starts a program of examples/work with the gems of bin/setup, among them sqlite3.
+    def work(file, *arguments)
+      gems = File.expand_path("vendor/bundle/ruby/#{RbConfig::CONFIG["ruby_version"]}")
+      run("env", "GEM_PATH=#{gems}", RbConfig.ruby, "-Ilib", "-Iwork/lib", "examples/work/#{file}.rb",
+        *arguments)
     end
 
     # Starts an unchanged program for another gem through its compatibility layer.
@@ -194,6 +202,19 @@ module Demo
       puts
       stage.say "examples/stalling_server.rb; godwit perf load #{endpoint} --rate 2k --time 4 --plot"
       stage.say stage.godwit("perf", "load", endpoint, "--rate", "2k", "--time", 4, "--plot").finish
+    end,
+
+    "godwit-work: consumers on one SQLite file; one of their processes is killed" => lambda do |stage|
+      Dir.mktmpdir do |folder|
+        file = File.join(folder, "work.db")
+        victim = stage.work("payments", file)
+        records = stage.work("records", file, WORK_COUNT)
+        records.wait_for(/^half$/)
+        victim.stop
+        consumer = stage.work("payments", file)
+        stage.say records.finish.sub("half\n", "kill -9 of the consumer process; another takes over\n")
+        consumer.stop
+      end
     end,
 
     "Two programs written for ffi-rzmq, unchanged, on Godwit: one on CRuby, the other on JRuby" => lambda do |stage|

@@ -63,7 +63,7 @@ module Godwit
       # @raise [ArgumentValueError] for another URL
       # @raise [AccessError, CorruptError, LockedError]
       def connect(url = ENV["GODWIT_WORK_URL"], durability: :process)
-        client = Client.new(engine(url, durability))
+        client = make(url, durability)
         @lock.synchronize do
           @client&.close
           @client = client
@@ -72,7 +72,9 @@ module Godwit
 
       # @return [Client] of {connect}; without it, of the environment's GODWIT_WORK_URL
       # @raise [StateError] when there is neither
-      def client = @client || connect
+      def client
+        @client || @lock.synchronize { @client ||= make(ENV["GODWIT_WORK_URL"], :process) }
+      end
 
       # Declares a topic: see {Client#topic}.
       # @param name [String]
@@ -108,6 +110,8 @@ module Godwit
       def each(topic, **options, &block) = client.each(topic, **options, &block)
 
       private
+
+      def make(url, durability) = Client.new(engine(url, durability))
 
       def engine(url, durability)
         unless %i[process power].include?(durability)

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "work_helper"
+require "fileutils"
 require "timeout"
 
 # Consumers that run in this process, on a file.
@@ -247,24 +248,148 @@ class WorkRunnerTest < Godwit::WorkCase
     assert_empty dead
   end
 
-  test "transaction in consume commits the current record, or all that are left" do
+  test "transaction in consume commits the current record, or those that it is given" do
     declare
     declare("out")
-    calls = 0
     produce(*"a".."d")
     run_consumers(consumer(:consume) { |batch|
       batch.each do |message|
-        produce("out", "#{message.value}1")
+        produce("out", message.value)
         transaction { nil } if message.value == "a"
-        raise "no" if (calls += 1) == batch.size && batch.size > 1
+        raise "no" if message.value == "c" && message.attempt == 1
       end
-      produce("out", "end")
-      transaction { nil }
-      raise "after the commit"
+      transaction(batch) { nil } if batch.any? { |message| message.value == "d" }
     })
     finished(4)
-    assert_equal %w[a1 b1 c1 d1], values("out").reject { |one| one == "end" }.sort
+    assert_equal %w[a b c d], values("out").sort
     assert_empty dead
+  end
+
+  test "what a batch does outside of each finishes no record by itself" do
+    declare
+    seen = Thread::Queue.new
+    errors = Thread::Queue.new
+    produce(*"a".."h")
+    run_consumers(consumer(:consume) { |batch|
+      batch.each_slice(3) do |slice|
+        raise "no" if batch.size > 1 && seen.empty? && slice.size > 1
+        slice.each { |message| seen << message.value }
+      end
+      begin
+        transaction { nil }
+      rescue Godwit::StateError => error
+        errors << error.message
+      end
+    })
+    finished(8)
+    assert_equal [*"a".."h"], Array.new(seen.size) { seen.pop }.uniq.sort
+    assert_match(/which records\? write transaction/, errors.pop)
+    messages = Array.new(3) { Work::Message.allocate }
+    batch = Work::Batch.new(messages)
+    batch.each { |one| assert_same one, batch.current if batch.count == 3 && batch.to_a.any? }
+    assert_nil batch.current
+    batch.each { break }
+    assert_nil batch.current
+  end
+
+  test "a record that is finished takes no outputs, and is not finished again" do
+    declare
+    declare("out")
+    problems = events(:error)
+    run_consumers(consumer { |message|
+      produce("out", "before")
+      transaction { |_| produce("out", "within") }
+      case message.value
+      when "produce" then produce("out", "after")
+      when "again" then transaction { nil }
+      when "end" then Thread.exit
+      end
+    }, workers: 1)
+    produce("produce", "again", "end", "last")
+    finished(4)
+    assert_equal ["before"] * 4 + ["within"] * 4, values("out").sort
+    eventually { problems.size == 2 }
+    assert_match(/this record is finished/, problems[0][:error].message)
+    assert_empty dead
+  end
+
+  test "outputs are as they were when they were produced" do
+    declare
+    declare("out")
+    text = +""
+    run_consumers(consumer { |message|
+      text.replace(message.value)
+      produce("out", text)
+      text.clear
+    })
+    produce("a", "b")
+    finished(2)
+    assert_equal %w[a b], values("out").sort
+  end
+
+  test "a full progress lets the failed records run again" do
+    declare
+    broken = true
+    seen = Thread::Queue.new
+    klass = consumer { |message|
+      raise "no" if broken
+      seen << message.value
+    }
+    klass.parallel(by: :key)
+    klass.retries(1_000, backoff: 0.1..0.1)
+    client.produce_many("t", Array.new(4_000) { |index| [index.to_s, index.to_s] })
+    run_consumers(klass)
+    eventually {
+      client.engine.positions("g", client.engine.topic("t")).any? { |one|
+        one.state.to_s.bytesize > 3_500
+      }
+    }
+    broken = false
+    finished(4_000)
+    assert_equal 4_000, Array.new(seen.size) { seen.pop }.uniq.size
+  end
+
+  test "a constructor that raises fails the record" do
+    declare
+    seen = Thread::Queue.new
+    made = 0
+    klass = consumer { |message| seen << message.attempt }
+    klass.define_method(:initialize) { raise "no" if (made += 1) == 1 }
+    run_consumers(klass)
+    produce("a")
+    finished(1)
+    assert_equal 2, seen.pop
+    [5..1, ..5, 0.., 1..nil].each do |range|
+      assert_raises(Godwit::ArgumentValueError) { klass.retries(1, backoff: range) }
+    end
+    klass.retries(1, backoff: 0.1...0.5)
+  end
+
+  test "a damaged block stops its partition alone" do
+    topic = declare
+    problems = events(:error)
+    client.engine.append([[topic, 0, "\x01damaged".b, 1], [topic, 1,
+      Work.const_get(:Block).encode(["good"]), 1]])
+    seen = Thread::Queue.new
+    run_consumers(consumer { |message| seen << message.value })
+    assert_equal "good", seen.pop
+    eventually { problems.any? { |event| event[:error].message.include?("partition 0, offset 0") } }
+  end
+
+  test "a FIFO that something deletes is made again" do
+    declare
+    seen = Thread::Queue.new
+    run_consumers(consumer { |message| seen << message.value })
+    eventually { client.engine.members.size == 1 }
+    FileUtils.rm_rf("#{path}.members")
+    other = Work.const_get(:SqliteEngine).new(path)
+    member = other.join("g", other.topic("t"), other.listen.place, [0, 0])
+    other.rebalance(member, other.dead_members.keys)
+    other.leave(member)
+    other.close
+    eventually { client.engine.members.values.any? { |place| File.exist?(place) } }
+    produce("a")
+    assert_equal "a", seen.pop
   end
 
   test "the log itself cannot be used inside of a transaction" do

@@ -64,7 +64,7 @@ class WorkGroupsTest < Godwit::WorkCase
     claim = engine.rebalance(join).claims[0]
     claim.watermark = 5
     claim.state = "state".b
-    assert_equal [0], engine.commit([claim], [[numbers, 0, block("out"), 1]]).map(&:first)
+    assert_equal [0], engine.commit([claim]) { [[numbers, 0, block("out"), 1]] }.map(&:first)
     assert_equal [[5, "state".b]],
       engine.positions("g", numbers).map { |one| [one.watermark, one.state] }
     assert_equal %w[out], values(numbers, 0)
@@ -78,7 +78,7 @@ class WorkGroupsTest < Godwit::WorkCase
     newer = engine.rebalance(old).claims.first
     assert_operator newer.generation, :>, first.generation
     first.watermark = 9
-    lost { engine.commit([second, first], [[numbers, 0, block("out"), 1]]) }
+    lost { engine.commit([second, first]) { [[numbers, 0, block("out"), 1]] } }
     lost { engine.note(first, 3) }
     lost { engine.release(first) }
     assert_equal [0, 0], engine.positions("g", numbers).map(&:watermark)

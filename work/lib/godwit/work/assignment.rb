@@ -103,7 +103,9 @@ module Godwit
       def take(most, lanes)
         @lock.synchronize do
           return if @paused
-          most = [isolated? ? 1 - @running : most, @progress.room - @running].min
+          room = @progress.room - @running
+          next take_stored if room <= 0
+          most = [isolated? ? 1 - @running : most, room].min
           taken = []
           while most > 0 && taken.size < lanes && !@stopped && (lane = @ready.shift)
             messages = lane.messages.shift(most)
@@ -188,6 +190,23 @@ module Godwit
           @position.crashes = 0 if @position.watermark < @progress.watermark
           @position.watermark = @progress.watermark
         end
+      end
+
+      # The progress is full: only a record that is in it already, or holds the watermark, may run,
+      # since its end makes the progress smaller.
+      def take_stored
+        return if @running > 0
+        lane = @ready.find do |one|
+          offset = one.messages.first.offset
+          offset == @progress.watermark || @progress.attempts(offset) > 0
+        end
+        return unless lane
+        @ready.delete(lane)
+        lane.busy = true
+        @running += 1
+        message = lane.messages.shift
+        message.attempt = @progress.attempts(message.offset) + 1
+        [[lane, [message]]]
       end
 
       # @return [Boolean] whether an operator has paused it

@@ -2,11 +2,23 @@
 
 module Godwit
   module Work
-    # The records that `consume` gets, in order.
+    # The records that `consume` gets, in order. `each` alone knows which record its block has: when
+    # the block raises, that record fails. All other methods are those of an Array.
     #
     # **Threads**: one at a time.
     class Batch
+      # Enumerable's methods, which leave {#each} alone.
+      # @private
+      module Methods
+        (Enumerable.instance_methods - %i[to_a entries]).each do |name|
+          define_method(name) do |*arguments, **options, &block|
+            @messages.public_send(name, *arguments, **options, &block)
+          end
+        end
+      end
+      private_constant :Methods
       include Enumerable
+      include Methods
 
       # @private
       def initialize(messages)
@@ -20,14 +32,23 @@ module Godwit
       # @yieldparam message [Message]
       # @return [self, Enumerator] an Enumerator without a block
       def each
-        return to_enum(:each) { size } unless block_given?
+        return @messages.each unless block_given?
+        before = @current
         @messages.each do |message|
           @current = message
           yield message
+        rescue Exception => error # standard:disable Lint/RescueException -- also exit
+          @failed ||= [message, error]
+          raise
         end
-        @current = nil
         self
+      ensure
+        @current = before
       end
+
+      # @private
+      # @return [Message, nil] whose block raised this error
+      def failed(error) = (@failed.first if @failed&.last.equal?(error))
 
       # @return [Integer] records
       def size = @messages.size

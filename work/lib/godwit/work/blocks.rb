@@ -85,7 +85,7 @@ module Godwit
       end
 
       # @return [Array<Array>] for the engine
-      def batches = all.map { |columns| columns.batch(@topic) }
+      def batches = @batches ||= all.map { |columns| columns.batch(@topic) }
 
       # @return [Array<Receipt>] in the order of the records; without offsets until {#written}
       def receipts

@@ -129,7 +129,8 @@ module Godwit
       # @raise (see #produce)
       def encode(topic, value = NO_VALUE, key: nil, headers: nil, **value_without_braces)
         check_braces(topic, value, value_without_braces)
-        blocks(find(topic), [[value, key, headers]])
+        # Encoded now: the caller may change its Strings afterwards.
+        blocks(find(topic), [[value, key, headers]]).tap(&:batches)
       end
 
       # @private

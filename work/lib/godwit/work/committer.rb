@@ -16,7 +16,8 @@ module Godwit
         # @param sql [String] one statement
         # @param values [Array] of its parameters
         # @return [Array<Array>] rows
-        def execute(sql, *values) = @database.rows(sql, *values)
+        # @raise [DatabaseError] for another number of values
+        def execute(sql, *values) = @database.checked_rows(sql, *values)
       end
 
       # @param engine [Object] see Contract
@@ -46,27 +47,33 @@ module Godwit
 
       # Commits records at once, with the statements of the block.
       # @param messages [Array<Message>] that are finished with it
-      # @param outputs [Array<Blocks>] of their handler
+      # @param outputs [#call] gives the Blocks of their handler, after the block
       # @yieldparam statements [Statements]
       # @return [Object] the block's value
       # @raise [LostError, Error] nothing was written
       def transaction(assignment, messages, outputs)
         result = nil
-        @lock.synchronize do
-          write([assignment], messages, outputs) do |database|
-            result = yield Statements.new(database)
+        # An exception of another thread must not come between the commit and its note here.
+        Thread.handle_interrupt(Object => :never) do
+          @lock.synchronize do
+            write([assignment], messages, outputs) do |database|
+              result = yield Statements.new(database)
+            end
+            messages.each { |message| assignment.finish(message, []) }
           end
         end
-        messages.each { |message| assignment.finish(message, []) }
         result
       end
 
       private
 
-      def write(assignments, messages = [], outputs = [], &statements)
+      def write(assignments, messages = [], outputs = -> { [] }, &statements)
         found = assignments.map { |one| one.snapshot(messages) }
-        blocks = found.flat_map(&:last) + outputs
-        places = @engine.commit(found.map(&:first), blocks.flat_map(&:batches), &statements)
+        blocks = found.flat_map(&:last)
+        places = @engine.commit(found.map(&:first), statements) do
+          blocks += outputs.call
+          blocks.flat_map(&:batches)
+        end
         blocks.each { |one| one.written(places.shift(one.batches.size)) }
         assignments.zip(found) { |one, (_, written)| one.committed(written.size) }
       end

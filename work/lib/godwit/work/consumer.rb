@@ -81,7 +81,8 @@ module Godwit
           unless count.is_a?(Integer) && count >= 0
             raise Godwit::Errors.bad_value(:retries, "count", "0 or more", count)
           end
-          unless backoff.is_a?(Range) && backoff.min.to_f >= 0 && backoff.end
+          limits = backoff.is_a?(Range) ? [backoff.begin, backoff.end] : [nil]
+          unless limits.all?(Numeric) && limits[0] >= 0 && limits[0] <= limits[1]
             raise Godwit::Errors.bad_value(:retries, "backoff:", "a Range of seconds", backoff)
           end
           settings.retries = count
@@ -168,14 +169,15 @@ module Godwit
       # @raise (see Client#produce)
       def produce(topic, *value, **options) = @invocation.produce(topic, *value, **options)
 
-      # Commits the handled record at once: in `consume`, the current record of `each`, or else all
-      # that are left. The block's statements, the outputs and the commit are one transaction, so
-      # that each takes effect once.
+      # Commits the handled record at once. The block's statements, the outputs and the commit are
+      # one transaction, so that each takes effect once.
+      # @param records [Array<Message>] of a batch; none: the current record of `each`
       # @yieldparam db [#execute] for SQL on tables in the same file: `db.execute(sql, *values)`
       # @return [Object] the block's value
+      # @raise [StateError] when the record is finished, or no record is the current one
       # @raise [LostError] when another member has the partition: nothing was written
       # @raise [Error] of the block or the engine: nothing was written
-      def transaction(&block) = @invocation.transaction(&block)
+      def transaction(*records, &block) = @invocation.transaction(*records, &block)
 
       # Finishes one record of a batch.
       # @param message [Message]

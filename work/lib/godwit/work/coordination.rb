@@ -32,10 +32,18 @@ module Godwit
         version = @engine.version
         waiting = @assignments.count do |one|
           one.wake(time)
-          read(one, version) if one.hungry? && one.exhausted != version
+          read_or_report(one, version) if one.hungry? && one.exhausted != version
           one.waiting > 0
         end
         work_available if waiting > 0
+      end
+
+      # A damaged block stops its partition alone.
+      def read_or_report(assignment, version)
+        read(assignment, version)
+      rescue Error => error
+        assignment.exhausted = version
+        report(error)
       end
 
       def read(assignment, version)

@@ -55,6 +55,16 @@ module Godwit
       # @return [Array<Array>] rows
       def rows(sql, *values, &more) = translated { run(sql, values, &more) }
 
+      # For statements of users: each parameter needs a value.
+      # @return [Array<Array>] rows
+      def checked_rows(sql, *values)
+        translated do
+          wanted = (@statements[sql] ||= @database.prepare(sql)).bind_parameter_count
+          next run(sql, values) if wanted == values.size
+          raise DatabaseError, "#{sql}: it has #{wanted} parameters, and got #{values.size} values"
+        end
+      end
+
       # @return [Array, nil] the first row
       def row(sql, *values) = rows(sql, *values).first
 

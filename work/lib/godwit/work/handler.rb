@@ -23,26 +23,22 @@ module Godwit
         @events = client.events
         @settings = assignment.klass.settings
         @batches = assignment.klass.batches?
-        @consumer = assignment.klass.new
-        @consumer.invocation = self
       end
 
       # @param lane [Object] of the assignment
-      # @param messages [Array<Message>] it is empty at the end
+      # @param messages [Array<Message>] what does not run is given back
       def run(lane, messages)
+        @left = []
         due = @batches ? run_batch(messages) : run_each(messages)
         ended = true
       ensure
-        # A thread that the end of the process stops is no failure of its record.
-        unless ended || @assignment.stopped?
-          due = failed(messages.first, Ended.new("the handler ended its thread"))
-          messages.shift unless due
-        end
+        due = abandon(messages) unless ended
         @assignment.give_back(lane, messages, due)
       end
 
       # (see Consumer#produce)
       def produce(topic, *value, **options)
+        finished if @left.empty?
         blocks = @client.encode(topic, *value, **options)
         @outputs << [@batch&.current, blocks]
         blocks.receipts.first
@@ -50,28 +46,50 @@ module Godwit
 
       # (see Consumer#done)
       def done(message)
-        return unless @left&.delete(message)
-        @assignment.finish(message, take_outputs(message, nil))
+        return unless @left.include?(message)
+        @assignment.finish(message, take_outputs([message]))
+        @left.delete(message)
         nil
       end
 
       # (see Consumer#transaction)
-      def transaction(&block)
-        messages = @batch&.current ? [@batch.current] : @left.dup
-        result = @committer.transaction(@assignment, messages, @outputs.map(&:last), &block)
-        @outputs = []
-        messages.each { |message| @left.delete(message) }
-        result
+      def transaction(*records, &block)
+        records = records.first.to_a if records.size == 1 && records.first.respond_to?(:to_a)
+        records = [@batch ? @batch.current : @left.first].compact if records.empty?
+        if records.empty? && @left.any?
+          raise Godwit::Errors.of(StateError, :transaction, "which records? write " \
+            "transaction(*messages) outside of batch.each")
+        end
+        records &= @left
+        finished if records.empty?
+        outputs = -> { take_outputs(records) }
+        @committer.transaction(@assignment, records, outputs, &block)
+          .tap { records.each { |message| @left.delete(message) } }
       end
 
       private
+
+      def finished
+        raise Godwit::Errors.of(StateError, :produce, "this record is finished: call produce " \
+          "before the end of transaction, or before done")
+      end
+
+      # A handler ended its thread. The end of the process is no failure of the record.
+      # @return [Float, nil] when the first of the rest is due again
+      def abandon(messages)
+        messages.shift if !@batches && @left.empty?
+        return if @assignment.stopped? || @left.empty?
+        due = failed(messages.first, Ended.new("the handler ended its thread"))
+        messages.shift unless due
+        due
+      end
 
       # @return [Float, nil] when the first of the rest is due again
       def run_each(messages)
         until messages.empty? || @assignment.stopped?
           message = messages.first
           @left = [message]
-          error = attempt { @consumer.perform(message) }
+          error = attempt { consumer.perform(message) }
           due = @left.any? ? end_record(message, error) : report(error)
           return due if due
           messages.shift
@@ -87,25 +105,26 @@ module Godwit
       # @return [Float, nil] when it runs again
       def end_record(message, error)
         return failed(message, error) if error
-        @assignment.finish(message, take_outputs(nil))
+        @assignment.finish(message, take_outputs([message]))
         nil
       end
 
       def run_batch(messages)
         @left = messages
         batch = @batch = Batch.new(messages.dup)
-        error = attempt { @consumer.consume(batch) }
+        error = attempt { consumer.consume(batch) }
         return finish_all(messages) unless error
-        at = (batch.size == 1) ? 0 : messages.index(batch.current)
+        return report(error) if messages.empty?
+        at = (batch.size == 1) ? 0 : messages.index(batch.failed(error))
         return run_one_by_one(messages) unless at
-        @outputs.reject! { |owner, _| owner.equal?(batch.current) }
+        @outputs.reject! { |owner, _| !messages.first(at).include?(owner) }
         finish_all(messages, at)
         fail_first(messages, error)
       end
 
       # @return [Float, nil] when it runs again
       def fail_first(messages, error)
-        due = failed(messages.first, error) if messages.any?
+        due = failed(messages.first, error)
         messages.shift unless due
         due
       end
@@ -122,9 +141,15 @@ module Godwit
       def run_one_by_one(messages)
         until messages.empty? || @assignment.stopped?
           due = run_batch([messages.first])
+          @left = messages
           return due if due
           messages.shift
         end
+      end
+
+      # A constructor that raises fails the record, too.
+      def consumer
+        @consumer ||= @assignment.klass.new.tap { |one| one.invocation = self }
       end
 
       # @return [Exception, nil]
@@ -141,9 +166,10 @@ module Godwit
         exit!(0) if forks != ForkDetector::COUNT[0]
       end
 
-      # @param owners [Array<Message, nil>] that a batch had when they were produced
-      def take_outputs(*owners)
-        taken, @outputs = @outputs.partition { |owner, _| owners.include?(owner) }
+      # The outputs of records, and those of no record when these are the last ones.
+      def take_outputs(records)
+        last = (@left - records).empty?
+        taken, @outputs = @outputs.partition { |owner, _| owner ? records.include?(owner) : last }
         taken.map(&:last)
       end
 
@@ -161,7 +187,7 @@ module Godwit
 
       # Exponential, with jitter of a tenth.
       def delay(attempts)
-        least, most = @settings.backoff.min, @settings.backoff.max
+        least, most = @settings.backoff.begin, @settings.backoff.end
         [least * 2**(attempts - 1), most].min * (0.9 + rand / 5)
       end
 

@@ -10,18 +10,19 @@ module Godwit
 
       # Takes over from dead processes, and claims or marks the partitions of its share.
       def rebalance
-        dead = @engine.dead_members
+        dead = @engine.dead_members.except(*@members.each_value.map(&:id))
         @members.each do |klass, member|
           share = @engine.rebalance(member, dead.keys)
           keep(klass, share.kept)
           claimed = share.claims.map { |position| Assignment.new(position, klass) }
-          claimed.each { |one| bury(one) if one.poison }
           @lock.synchronize { @assignments += claimed }
+          claimed.each { |one| bury(one) if one.poison }
           stopping, own = of(klass).partition(&:stopped?)
           own.each { |one| one.paused = share.paused.include?(one.partition) }
           own.last([share.surplus - stopping.size, 0].max).each(&:stop)
         rescue LostError
           of(klass).each { |one| lose(one) }
+          renew
           @members[klass] = join(klass)
         end
         dead.each_value { |gone| WakeUp.remove(gone) }
@@ -50,21 +51,28 @@ module Godwit
           attempts: assignment.position.crashes)
       end
 
-      # Releases the stopped partitions that no worker runs.
+      # Releases the stopped partitions that no worker runs, and whose progress is committed.
       def give_up
-        ended = @assignments.select { |one| one.stopped? && one.idle? }
-        return if ended.empty?
+        return if @assignments.none?(&:stopped?)
         commit
-        ended &= @assignments
-        ended.each { |one| @engine.release(one.position) }
-        @lock.synchronize { @assignments -= ended }
-        @engine.wake_members
+        ended = @assignments.select { |one| one.stopped? && one.idle? && !one.changed? }
+        ended.each { |one| release(one) }
+        @engine.wake_members if ended.any?
       end
+
+      def release(assignment)
+        @engine.release(assignment.position)
+        forget(assignment)
+      rescue LostError
+        forget(assignment)
+      end
+
+      def forget(assignment) = @lock.synchronize { @assignments -= [assignment] }
 
       # Another member has it: its running records have no effect here.
       def lose(assignment)
         assignment.stop
-        @lock.synchronize { @assignments -= [assignment] }
+        forget(assignment)
         @client.events.emit(:lost, topic: assignment.topic.name, partition: assignment.partition)
       end
     end

@@ -62,6 +62,8 @@ module Godwit
         @ending = true
         @loop&.post { @loop.stop }
         nil
+      rescue Godwit::ClosedError # it has ended
+        nil
       end
 
       # @return [Boolean] whether it has joined its groups
@@ -77,20 +79,34 @@ module Godwit
       private
 
       def place = @wake_up.place
+
+      # Without its FIFO, which something may have deleted, others take this process for dead.
+      def renew
+        return if WakeUp.alive?(place)
+        @loop.remove(@wake_up.io)
+        @wake_up.close
+        @wake_up = @engine.listen
+        watch
+      end
+
       def now = Timeout.now
       def work_available = @lock.synchronize { @available.broadcast }
 
       def coordinate
-        @loop.readable(@wake_up.io) do
-          @wake_up.clear
-          fetch
-        end
+        watch
         @loop.every(TICK) { tick }
         @loop.every(COMMIT) { commit }
         @loop.every(RETAIN) { retain }
         @loop.on_error { |error| report(error) }
         tick
         @loop.run unless @ending
+      end
+
+      def watch
+        @loop.readable(@wake_up.io) do
+          @wake_up.clear
+          fetch
+        end
       end
 
       def tick

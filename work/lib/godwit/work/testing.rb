@@ -119,6 +119,7 @@ module Godwit
       private
 
       def place = "" # of no FIFO
+      def renew = nil
       def now = @engine.now / 1000.0
       def work_available = nil
 

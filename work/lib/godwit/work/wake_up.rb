@@ -20,10 +20,10 @@ module Godwit
         def wake(place)
           File.open(place, File::WRONLY | File::NONBLOCK) { |fifo| fifo.write_nonblock("!") }
           true
-        rescue IO::WaitWritable # it has many bytes to read
-          true
         rescue *ENDED
           false
+        rescue SystemCallError # such as many unread bytes, or a FIFO of another user
+          true
         end
 
         # @param place [String] the path of a FIFO
@@ -33,6 +33,8 @@ module Godwit
           true
         rescue *ENDED
           false
+        rescue SystemCallError
+          true
         end
       end
 

@@ -83,13 +83,14 @@ module Godwit
       end
 
       # @param positions [Array<Position>] with their new watermarks and states
-      # @param outputs [Array<Array>] batches, as {SqliteEngine#append} takes them
-      # @yieldparam database [Database] for statements of the same transaction
+      # @param statements [#call, nil] gets the Database, for statements of the same transaction
+      # @yieldreturn [Array<Array>] batches, as {SqliteEngine#append} takes them
       # @return [Array<Array(Integer, Integer)>] the place of each output
       # @raise [LostError] when the member no longer owns one of them: nothing was written
-      def commit(positions, outputs = [])
-        transaction do |database|
-          Thread.handle_interrupt(Object => :immediate) { yield database } if block_given?
+      def commit(positions, statements = nil)
+        transaction(and_checkpoint: true) do |database|
+          Thread.handle_interrupt(Object => :immediate) { statements.call(database) } if statements
+          outputs = block_given? ? yield : []
           positions.each do |one|
             update(database, one, COMMIT, one.watermark, one.watermark, one.state)
           end
@@ -139,8 +140,10 @@ module Godwit
 
       private
 
-      def transaction(&block)
-        with_database { |database| database.transaction { yield database } }
+      def transaction(and_checkpoint: false)
+        with_database do |database|
+          database.transaction { yield database }.tap { checkpoint(0) if and_checkpoint }
+        end
       end
 
       def group_id(database, name)

@@ -36,6 +36,7 @@ module Godwit
             held[topic.name] += database.value(HELD, *bounds) unless more
           end
         end
+        checkpoint_now unless more
         [more, held.select { |_, count| count > 0 }]
       end
 

@@ -18,11 +18,12 @@ module Godwit
       # Enough for a year of 500,000 records a second in one partition.
       OFFSET_BITS = 44
       LARGEST = (1 << OFFSET_BITS) - 1 # offset
-      # Bytes of blocks that this process writes between two checkpoints.
-      CHECKPOINT = 4 << 20
+      # Bytes that this process writes between two checkpoints, about.
+      CHECKPOINT = 8 << 20
+      COMMIT = 24 << 10 # bytes of a commit beside its blocks: a page or two
       # Seconds for which a process believes that the members are the same.
       PLACES = 0.25
-      private_constant :OFFSET_BITS, :LARGEST, :CHECKPOINT, :PLACES
+      private_constant :OFFSET_BITS, :LARGEST, :CHECKPOINT, :COMMIT, :PLACES
 
       # ?1 is the partition's least id, ?2 its largest.
       LAST = "SELECT id + count FROM godwit_blocks WHERE id BETWEEN ?1 AND ?2 " \
@@ -49,7 +50,9 @@ module Godwit
       #   fsync for each commit, so that they survive a power cut, too
       # @param clock [#call] milliseconds since 1970
       def initialize(path, durability: :process, clock: nil)
-        @path = path
+        # Other processes have other working directories.
+        @path = (path == Database::MEMORY) ? path : File.expand_path(path)
+        @opening = Mutex.new
         @durability = durability
         @clock = clock || -> { Process.clock_gettime(Process::CLOCK_REALTIME, :millisecond) }
         open
@@ -72,8 +75,8 @@ module Godwit
         with_database do |database|
           database.transaction do
             insert_topic(database, topic) unless load_topics(database).key?(topic.name)
-            load_topics(database)
           end
+          load_topics(database)
         end
         @topics[topic.name]
       end
@@ -158,7 +161,6 @@ module Godwit
       private
 
       def open
-        @forks = ForkDetector::COUNT[0]
         @lock = Mutex.new
         @queue = CommitQueue.new { |batches| write(batches) }
         @topics = {}
@@ -168,6 +170,7 @@ module Godwit
         @closed = false
         @database = connect
         Schema.prepare(@database, @path)
+        @forks = ForkDetector::COUNT[0]
       rescue
         @database&.close
         raise
@@ -177,16 +180,20 @@ module Godwit
 
       # A forked child must not use its parent's connections and locks.
       def current
-        open if @forks != ForkDetector::COUNT[0] && !@closed
+        reopen if @forks != ForkDetector::COUNT[0] && !@closed
         raise ClosedError, "#{@path} was closed: connect again" if @closed
+        return unless @lock.owned?
+        raise Godwit::Errors.of(StateError, :transaction, "a handler's transaction holds the " \
+          "log: use its db, and the handler's own produce")
+      end
+
+      # One of the child's threads opens the file.
+      def reopen
+        @opening.synchronize { open if @forks != ForkDetector::COUNT[0] }
       end
 
       def with_database
         current
-        if @lock.owned?
-          raise Godwit::Errors.of(StateError, :transaction, "a handler's transaction holds the " \
-            "log: use its db, and the handler's own produce")
-        end
         Thread.handle_interrupt(Object => :never) do
           @lock.synchronize { yield @database }
         end
@@ -234,9 +241,14 @@ module Godwit
         end
       end
 
+      # Copies the WAL into the file, also for processes that write seldom.
+      def checkpoint_now
+        with_database { |_| checkpoint(CHECKPOINT) }
+      end
+
       # The commit is done: a checkpoint that fails is tried again later.
       def checkpoint(bytes)
-        return if (@written += bytes) < CHECKPOINT
+        return if (@written += bytes + COMMIT) < CHECKPOINT
         @checkpointer ||= connect
         @database.checkpoint(@checkpointer)
         @written = 0

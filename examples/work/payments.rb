@@ -1,0 +1,22 @@
+# frozen_string_literal: true
+
+# Consumers on one SQLite file: ruby payments.rb FILE. It copies each payment to the topic "paid".
+require "godwit/work"
+
+Godwit::Work.connect "sqlite:#{ARGV.fetch(0)}"
+Godwit::Work.topic "paid"
+
+class Payments < Godwit::Work::Consumer
+  topic "payments"
+  parallel by: :key
+  retries 1, backoff: 0..0
+
+  def perform(message)
+    raise "no such account" if message.value == "poison" && !File.exist?("#{ARGV[0]}.mended")
+    produce "paid", message.value, key: message.key
+  end
+end
+
+runner = Godwit::Work::Runner.new([Payments], workers: 16)
+Signal.trap(:TERM) { Thread.new { runner.stop } }
+runner.run
