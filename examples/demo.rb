@@ -89,8 +89,8 @@ module Demo
     # Starts a program of examples/work with the gems of bin/setup, among them sqlite3.
     def work(file, *arguments)
       gems = File.expand_path("vendor/bundle/ruby/#{RbConfig::CONFIG["ruby_version"]}")
-      run("env", "GEM_PATH=#{gems}", RbConfig.ruby, "-Ilib", "-Iwork/lib", "examples/work/#{file}.rb",
-        *arguments)
+      run("env", "GEM_PATH=#{gems}", RbConfig.ruby, "-Ilib", "-Iwork/lib",
+        "examples/work/#{file}.rb", *arguments)
     end
 
     # Starts an unchanged program for another gem through its compatibility layer.
@@ -212,7 +212,8 @@ module Demo
         records.wait_for(/^half$/)
         victim.stop
         consumer = stage.work("payments", file)
-        stage.say records.finish.sub("half\n", "kill -9 of the consumer process; another takes over\n")
+        stage.say records.finish
+          .sub("half\n", "kill -9 of the consumer process; another takes over\n")
         consumer.stop
       end
     end,

@@ -172,7 +172,7 @@ class WorkFileTest < Godwit::WorkCase
     client.topic("t", partitions: 1)
     raw.execute("BEGIN IMMEDIATE")
     waiting = in_thread { client.produce("t", 1).offset }
-    eventually { waiting.status == "sleep" }
+    eventually { engine.instance_variable_get(:@lock).locked? }
     raw.execute("COMMIT")
     assert_equal 0, ended(waiting)
   end

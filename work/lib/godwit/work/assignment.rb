@@ -74,9 +74,9 @@ module Godwit
           (@fetched...source.offset).each { |deleted| @progress.finish(deleted) }
           source.messages(@fetched).each do |message|
             next if @progress.finished?(message.offset)
-            next pass(message) unless DeadLetter.for?(@position.group, message)
+            next record(message, []) unless DeadLetter.for?(@position.group, message)
             @unfinished += 1
-            @bytes += source.block.size(message.offset - source.offset)
+            @bytes += message.size
             key = lane_of(message)
             lane = @lanes[key] ||= Lane.new(key, [])
             lane.messages << message
@@ -87,13 +87,11 @@ module Godwit
       end
 
       # Makes the lanes ready whose retry is due.
-      # @return [Float, nil] when the next one is
       def wake(now)
         @lock.synchronize do
           due, @delayed = @delayed.partition { |lane| lane.due <= now }
           due.each { |lane| lane.due = nil }
           @ready.concat(due)
-          @delayed.map(&:due).min
         end
       end
 
@@ -122,23 +120,16 @@ module Godwit
       # @param outputs [Array] of the record's handler
       def finish(message, outputs)
         @lock.synchronize do
-          @progress.finish(message.offset)
-          @outputs.concat(outputs)
+          record(message, outputs)
           @unfinished -= 1
+          @bytes -= message.size
           @running -= 1
-          @changes += 1
         end
       end
 
       # Finishes a record that no worker ran.
       # @param outputs [Array]
-      def skip(message, outputs)
-        @lock.synchronize do
-          @progress.finish(message.offset)
-          @outputs.concat(outputs)
-          @changes += 1
-        end
-      end
+      def skip(message, outputs) = @lock.synchronize { record(message, outputs) }
 
       # @return [Integer] attempts so far
       def fail(message)
@@ -214,9 +205,9 @@ module Godwit
 
       private
 
-      # The record is of another group.
-      def pass(message)
+      def record(message, outputs)
         @progress.finish(message.offset)
+        @outputs.concat(outputs)
         @changes += 1
       end
 

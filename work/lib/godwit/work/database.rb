@@ -65,9 +65,6 @@ module Godwit
         end
       end
 
-      # @return [Array, nil] the first row
-      def row(sql, *values) = rows(sql, *values).first
-
       # @return [Object, nil] the first value of the first row
       def value(sql, *values) = rows(sql, *values).first&.first
 

@@ -26,6 +26,10 @@ module Godwit
       # @return [Integer] 1 at first, one more at each retry
       attr_reader :attempt
       # @private
+      # @return [Integer] bytes of the value
+      def size = @source.block.size(@index)
+
+      # @private
       attr_writer :attempt
       # @private
       # @return [Exception, nil] that `parallel by:` raised for it

@@ -11,9 +11,11 @@ module Godwit
         private
 
         def call(arguments)
-          client.pause(*take(arguments, "group", "topic"))
+          client.public_send(action, *take(arguments, "group", "topic"))
           Godwit::CLI::EXIT[:ok]
         end
+
+        def action = :pause
       end
     end
   end
