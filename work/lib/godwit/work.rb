@@ -51,6 +51,10 @@ module Godwit
       :Coordination, :Database, :DeadLetter, :Format, :Groups, :Handler, :MemoryEngine,
       :Operations, :Ownership, :Progress, :Retention, :Schema, :Source, :SqliteEngine, :WakeUp
 
+    # A frozen mask that compares by identity is the one that Ruby does not copy.
+    NEVER = {Object => :never}.compare_by_identity.freeze
+    private_constant :NEVER
+
     @lock = Mutex.new
 
     class << self

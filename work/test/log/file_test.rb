@@ -100,9 +100,7 @@ class WorkFileTest < Godwit::WorkCase
 
   test "settings of the file" do
     client.topic("t", partitions: 1)
-    {"journal_mode" => "wal", "page_size" => 16_384}.each do |name, value|
-      assert_equal value, raw.execute("PRAGMA #{name}")[0][0], name
-    end
+    assert_equal "wal", raw.execute("PRAGMA journal_mode")[0][0]
     own_connection = engine.instance_variable_get(:@database)
     {"synchronous" => 1, "wal_autocheckpoint" => 0, "secure_delete" => 0, "mmap_size" => 0}
       .each do |name, value|
@@ -115,11 +113,11 @@ class WorkFileTest < Godwit::WorkCase
   end
 
   test "an application's file keeps its tables and its page size" do
-    raw.execute("PRAGMA page_size=4096")
+    raw.execute("PRAGMA page_size=8192")
     raw.execute("CREATE TABLE accounts (id INTEGER)")
     client.topic("t", partitions: 1)
     assert_equal [0], offsets(1)
-    assert_equal 4096, raw.execute("PRAGMA page_size")[0][0]
+    assert_equal 8192, raw.execute("PRAGMA page_size")[0][0]
     assert_empty raw.execute("SELECT * FROM accounts")
   end
 

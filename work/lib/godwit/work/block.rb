@@ -29,13 +29,20 @@ module Godwit
           flags = (keys ? KEYS : 0) | (headers ? HEADERS : 0)
           checked = [values.size, flags].pack("VC")
           columns.each { |column| checked << lengths(column) }
-          columns.each { |column| checked << column.compact.map(&:b).join }
+          columns.each { |column| checked << joined(column) }
           [VERSION, Zlib.crc32(checked)].pack("CV") << checked
         end
 
         private
 
-        def lengths(column) = column.map { |bytes| bytes&.bytesize || NONE }.pack("l<*")
+        def lengths(column) = column.map { |bytes| bytes ? bytes.bytesize : NONE }.pack("l<*")
+
+        # Ruby does not join Strings of several encodings.
+        def joined(column)
+          column.join.force_encoding(Encoding::BINARY)
+        rescue EncodingError
+          column.map { |bytes| bytes.to_s.b }.join
+        end
 
         def encode_headers(pairs)
           return if pairs.nil? || pairs.empty?

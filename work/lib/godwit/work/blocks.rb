@@ -5,23 +5,21 @@ module Godwit
     # Makes the blocks of one produce call: one for each partition, more only for many bytes.
     # @private
     class Blocks
-      # The records of a block, in order.
-      class Columns
+      # The records of one block, and their receipts.
+      class Part
         def initialize(partition)
           @partition = partition
           @values = []
-          @bytes = 0
-          @next = nil
+          @keys = @headers = nil
         end
 
-        # @return [Integer] bytes of values so far
-        attr_reader :bytes
+        # @return [Integer]
+        attr_reader :partition
 
         def add(value, key, headers)
           (@keys ||= [])[@values.size] = key if key
           (@headers ||= [])[@values.size] = headers if headers
           @values << value
-          @bytes += value.bytesize if value
         end
 
         # @return [Array] for the engine
@@ -31,79 +29,80 @@ module Godwit
           [topic, @partition, Block.encode(@values, @keys, @headers), size]
         end
 
-        # @return [Integer]
-        attr_reader :partition
-
         def place(offset, time)
-          @next = offset
-          @time = Time.at(0, time, :millisecond)
+          @next = offset - 1
+          @time = Time.at(time / 1000, time % 1000, :millisecond)
         end
 
         # @return [Receipt] of the next record
-        def receipt
-          Receipt.new(@partition, @next, @time).freeze.tap { @next += 1 }
-        end
+        def receipt = Receipt.new(@partition, @next += 1, @time).freeze
 
         # Fills in the receipt of the next record.
         def fill(receipt)
-          receipt.offset = @next
+          receipt.offset = @next += 1
           receipt.timestamp = @time
-          @next += 1
           receipt.freeze
         end
       end
-      private_constant :Columns
+      private_constant :Part
 
       # @param topic [Topic]
       # @param format [Object] see Format
-      def initialize(topic, format)
+      # @param any [Integer] the partition of records without a key
+      def initialize(topic, format, any)
         @topic = topic
         @format = format
         @open = {}
-        @order = [] # the Columns of each record
-        # Records without a key stay together, so that a call writes few blocks.
-        @any = topic.partition_of(nil)
+        @all = []
+        @order = [] # the Part of each record
+        @bytes = 0
+        @any = any
       end
 
       # @raise [FormatError, ArgumentValueError]
       def add(value, key, headers)
-        bytes = value.nil? ? nil : @format.dump(value)
+        bytes = @format.dump(value) unless value.nil?
+        if bytes && bytes.bytesize > Client::MAX_VALUE
+          too_large("the value", bytes.bytesize, Client::MAX_VALUE)
+        end
         headers = pairs(headers) if headers
-        check(bytes, key, headers)
+        check(key, headers) if key || headers
         put(bytes, key, headers)
       end
 
       # Adds bytes as they are.
       def put(bytes, key, headers)
-        partition = key ? @topic.partition_of(key) : @any
-        columns = @open[partition]
-        if columns.nil? || columns.bytes >= Client::BLOCK
-          columns = @open[partition] = Columns.new(partition)
-        end
-        columns.add(bytes, key, headers)
-        @order << columns
+        partition = (key.nil? || key.empty?) ? @any : @topic.partition_of(key)
+        part = @open[partition] || begin_block(partition)
+        part.add(bytes, key, headers)
+        @order << part
+        return unless bytes && (@bytes += bytes.bytesize) >= Client::BLOCK
+        @open.clear
+        @bytes = 0
       end
 
       # @return [Array<Array>] for the engine
-      def batches = @batches ||= all.map { |columns| columns.batch(@topic) }
+      def batches = @batches ||= @all.map { |part| part.batch(@topic) }
 
       # @return [Array<Receipt>] in the order of the records; without offsets until {#written}
       def receipts
-        @receipts ||= @order.map { |columns| Receipt.new(columns.partition) }
+        @receipts ||= @order.map { |part| Receipt.new(part.partition) }
       end
 
       # @param places [Array<Array(Integer, Integer)>] offset and time of each batch
       # @return [Array<Receipt>] of all records
       def written(places)
-        all.zip(places) { |columns, place| columns.place(*place) }
+        @all.zip(places) { |part, place| part.place(*place) }
         return @order.map(&:receipt) unless @receipts
-        @receipts.zip(@order) { |receipt, columns| columns.fill(receipt) }
+        @receipts.zip(@order) { |receipt, part| part.fill(receipt) }
         @receipts
       end
 
       private
 
-      def all = @all ||= @order.uniq
+      def begin_block(partition)
+        @open[partition] = Part.new(partition).tap { |part| @all << part }
+      end
 
       def pairs(headers)
         headers.map do |name, value|
@@ -113,15 +112,12 @@ module Godwit
         end
       end
 
-      def check(bytes, key, headers)
-        if bytes && bytes.bytesize > Client::MAX_VALUE
-          too_large("the value", bytes.bytesize, Client::MAX_VALUE)
-        end
-        return if key.nil? && headers.nil?
+      def check(key, headers)
         unless key.nil? || key.is_a?(String)
           raise Godwit::Errors.bad_value(:produce, "key:", "a String or nil", key)
         end
-        size = [key, *headers&.flatten].sum { |text| text ? text.bytesize : 0 }
+        size = key ? key.bytesize : 0
+        headers&.each { |name, value| size += name.bytesize + (value ? value.bytesize : 0) }
         too_large("the key with the headers", size, Client::MAX_KEY) if size > Client::MAX_KEY
       end
 

@@ -19,15 +19,18 @@ module Godwit
       READ = 1 << 20
       # Seconds between two looks for new records.
       POLL = 0.25
+      # Seconds for which records without a key go to one partition, as in librdkafka.
+      STICKY = 0.01
       # What `produce` gets instead of a value when the caller forgot the braces.
       NO_VALUE = Object.new.freeze
-      private_constant :READ, :POLL, :NO_VALUE
+      private_constant :READ, :POLL, :STICKY, :NO_VALUE
 
       # @private
       # @param engine [Object] see Contract
       def initialize(engine)
         @engine = engine
         @formats = {}
+        @random = @random_until = 0
         @events = Events.new
       end
 
@@ -116,7 +119,7 @@ module Godwit
       def produce_bytes(topic, records)
         topic = find(topic)
         format = format_of(topic)
-        blocks = Blocks.new(topic, Format.of("raw"))
+        blocks = Blocks.new(topic, Format.of("raw"), any(topic))
         records.each do |bytes, key|
           format.load(bytes)
           blocks.add(bytes, key, nil)
@@ -136,7 +139,8 @@ module Godwit
       # @private
       # @return [Blocks] of one record, whose bytes are those of another topic
       def encode_raw(topic, bytes, key, headers)
-        Blocks.new(find(topic), nil).tap { |blocks| blocks.put(bytes, key, headers) }
+        topic = find(topic)
+        Blocks.new(topic, nil, any(topic)).tap { |blocks| blocks.put(bytes, key, headers) }
       end
 
       # @private
@@ -184,9 +188,17 @@ module Godwit
       end
 
       def blocks(topic, records)
-        Blocks.new(topic, format_of(topic)).tap do |blocks|
+        Blocks.new(topic, format_of(topic), any(topic)).tap do |blocks|
           records.each { |value, key, headers| blocks.add(value, key, headers) }
         end
+      end
+
+      # A partition for records without a key. Few partitions at a time make large blocks, and less
+      # work for SQLite.
+      def any(topic)
+        now = Timeout.now
+        @random, @random_until = rand(1 << 30), now + STICKY if now > @random_until
+        @random % topic.partitions
       end
 
       def check_braces(topic, value, value_without_braces)

@@ -14,7 +14,7 @@ module Godwit
       # @yieldreturn [Array] a result for each batch
       def initialize(&write)
         @write = write
-        @waiting = Thread::Queue.new
+        @waiting = []
         @lock = Mutex.new
       end
 
@@ -24,7 +24,7 @@ module Godwit
       def submit(batches)
         call = Call.new(batches)
         # A thread that is killed must not leave a transaction half done.
-        Thread.handle_interrupt(Object => :never) do
+        Thread.handle_interrupt(NEVER) do
           @waiting << call
           @lock.synchronize { commit unless call.result || call.error }
         end
@@ -35,7 +35,8 @@ module Godwit
       private
 
       def commit
-        calls = Array.new(@waiting.size) { @waiting.pop }
+        calls, @waiting = @waiting, []
+        return calls[0].result = @write.call(calls[0].batches) if calls.size == 1
         results = @write.call(calls.flat_map(&:batches))
         calls.each { |call| call.result = results.shift(call.batches.size) }
       rescue => error

@@ -54,7 +54,7 @@ module Godwit
       def transaction(assignment, messages, outputs)
         result = nil
         # An exception of another thread must not come between the commit and its note here.
-        Thread.handle_interrupt(Object => :never) do
+        Thread.handle_interrupt(NEVER) do
           @lock.synchronize do
             write([assignment], messages, outputs) do |database|
               result = yield Statements.new(database)

@@ -11,12 +11,10 @@ module Godwit
       MEMORY = ":memory:"
       BUSY = 5_000 # milliseconds to wait for another process's transaction
       SYNCHRONOUS = {process: "NORMAL", power: "FULL"}.freeze
-      # Large pages suit blocks. An application's own file keeps its size.
-      PAGE = 16_384
       # The sqlite3 gem would close an inherited connection in a forked child with a warning;
       # Godwit's engine opens another there.
       SQLite3::ForkSafety.suppress_warnings!
-      private_constant :BUSY, :SYNCHRONOUS, :PAGE
+      private_constant :BUSY, :SYNCHRONOUS
 
       # What SQLite says => the class and the fix.
       ERRORS = {
@@ -65,6 +63,12 @@ module Godwit
         end
       end
 
+      # @return [Integer] the rowid of the new row
+      def insert(sql, *values)
+        translated { run(sql, values) }
+        @database.last_insert_row_id
+      end
+
       # @return [Object, nil] the first value of the first row
       def value(sql, *values) = rows(sql, *values).first&.first
 
@@ -105,7 +109,6 @@ module Godwit
       private
 
       def configure(synchronous)
-        pragma("page_size=#{PAGE}") # of a new file
         wal
         pragma("synchronous=#{synchronous}")
         pragma("wal_autocheckpoint=0") # see checkpoint
@@ -131,7 +134,8 @@ module Godwit
       # A statement is reset at once: an unfinished one would keep the WAL from being reused.
       def run(sql, values)
         statement = @statements[sql] ||= @database.prepare(sql)
-        values.each_with_index { |value, index| statement.bind_param(index + 1, value) }
+        index = 0
+        values.each { |value| statement.bind_param(index += 1, value) }
         rows = []
         while (row = statement.step)
           rows << row

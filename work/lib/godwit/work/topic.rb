@@ -17,13 +17,10 @@ module Godwit
     # @!attribute ids
     #   @return [Array<Integer>] of the partitions in the engine
     Topic = Struct.new(:name, :partitions, :format, :retain, :ids, keyword_init: true) do
-      # librdkafka's `consistent_random`: a key's partition is the same in all programs.
-      # @param key [String, nil]
-      # @return [Integer] the partition; nil and "" give a random one
-      def partition_of(key)
-        return rand(partitions) if key.nil? || key.empty?
-        Zlib.crc32(key) % partitions
-      end
+      # As librdkafka's `consistent_random`: a key's partition is the same in all programs.
+      # @param key [String] nil and "" have any partition
+      # @return [Integer] the partition
+      def partition_of(key) = Zlib.crc32(key) % partitions
 
       # @private
       def with_defaults

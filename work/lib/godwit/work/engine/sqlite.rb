@@ -20,7 +20,7 @@ module Godwit
       LARGEST = (1 << OFFSET_BITS) - 1 # offset
       # Bytes that this process writes between two checkpoints, about.
       CHECKPOINT = 8 << 20
-      COMMIT = 24 << 10 # bytes of a commit beside its blocks: a page or two
+      COMMIT = 8 << 10 # bytes of a commit beside its blocks: a page or two
       # Seconds for which a process believes that the members are the same.
       PLACES = 0.25
       private_constant :OFFSET_BITS, :LARGEST, :CHECKPOINT, :COMMIT, :PLACES
@@ -30,7 +30,7 @@ module Godwit
         "ORDER BY id DESC LIMIT 1"
       FIRST = "SELECT id FROM godwit_blocks WHERE id BETWEEN ?1 AND ?2 ORDER BY id LIMIT 1"
       APPEND = "INSERT INTO godwit_blocks (id, count, time, bytes) " \
-        "VALUES (coalesce((#{LAST}), ?1), ?3, ?4, ?5) RETURNING id"
+        "VALUES (coalesce((#{LAST}), ?1), ?3, ?4, ?5)"
       # From the block that holds ?3 on, which may begin before it.
       READ = <<~SQL
         SELECT id, time, bytes FROM godwit_blocks WHERE id BETWEEN coalesce((SELECT id
@@ -194,7 +194,7 @@ module Godwit
 
       def with_database
         current
-        Thread.handle_interrupt(Object => :never) do
+        Thread.handle_interrupt(NEVER) do
           @lock.synchronize { yield @database }
         end
       end
@@ -225,8 +225,12 @@ module Godwit
       # @return [Array<Array(Integer, Integer)>] of each batch: its first offset, its time
       def write(batches)
         with_database do |database|
-          insert = -> { insert_blocks(database, batches) }
-          result = (batches.size == 1) ? insert.call : database.transaction(&insert)
+          result = nil
+          if batches.size == 1
+            result = insert_blocks(database, batches)
+          else
+            database.transaction { result = insert_blocks(database, batches) }
+          end
           @commits += 1
           checkpoint(batches.sum { |batch| batch[2].bytesize })
           result
@@ -236,8 +240,8 @@ module Godwit
       def insert_blocks(database, batches)
         time = now
         batches.map do |topic, partition, block, count|
-          least, largest = range(topic, partition)
-          [database.value(APPEND, least, largest, count, time, block) - least, time]
+          least = topic.ids.fetch(partition) << OFFSET_BITS
+          [database.insert(APPEND, least, least + LARGEST, count, time, block) - least, time]
         end
       end
 
