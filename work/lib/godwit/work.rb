@@ -33,6 +33,7 @@ module Godwit
     autoload :Format, "godwit/work/format"
     autoload :Groups, "godwit/work/engine/groups"
     autoload :Handler, "godwit/work/handler"
+    autoload :Hooks, "godwit/work/hooks"
     autoload :MemoryEngine, "godwit/work/engine/memory"
     autoload :Message, "godwit/work/message"
     autoload :Operations, "godwit/work/engine/operations"
@@ -48,7 +49,7 @@ module Godwit
     autoload :Topic, "godwit/work/topic"
     autoload :WakeUp, "godwit/work/wake_up"
     private_constant :Assignment, :Block, :Blocks, :CommitQueue, :Committer, :Contract,
-      :Coordination, :Database, :DeadLetter, :Format, :Groups, :Handler, :MemoryEngine,
+      :Coordination, :Database, :DeadLetter, :Format, :Groups, :Handler, :Hooks, :MemoryEngine,
       :Operations, :Ownership, :Progress, :Retention, :Schema, :Source, :SqliteEngine, :WakeUp
 
     # A frozen mask that compares by identity is the one that Ruby does not copy.

@@ -34,7 +34,8 @@ module Godwit
         @delayed = []
         @outputs = []
         @unfinished = @bytes = @running = @changes = @committed = 0
-        @stopped = @paused = false
+        @stopped = @halted = false
+        @pauses = {}
         @lock = Mutex.new
       end
 
@@ -49,6 +50,13 @@ module Godwit
       def partition = @position.partition
       def stopped? = @stopped
 
+      # @return [Boolean] whether no further record runs: stopped or paused
+      def halted? = @halted
+
+      # @return [Symbol, nil] of a stopped one: :called when its hook was called, :done when the
+      #   hook has ended
+      attr_accessor :revoked
+
       # @return [Boolean] whether its records run one at a time, noted before
       def isolated? = @position.crashes >= CRASHES
 
@@ -62,7 +70,11 @@ module Godwit
       def idle? = @lock.synchronize { @running.zero? }
 
       # @return [Integer] lanes that wait for a worker
-      def waiting = @ready.size
+      def waiting = @halted ? 0 : @ready.size
+
+      # @param version [Array] of the engine
+      # @return [Boolean] whether all records that were there are handled and committed
+      def up_to_date?(version) = @exhausted == version && @unfinished.zero? && !changed?
 
       # @return [Object, nil] the engine's version when there was nothing more to fetch
       attr_accessor :exhausted
@@ -100,12 +112,12 @@ module Godwit
       # @return [Array<Array(Lane, Array<Message>)>, nil] what a worker runs now
       def take(most, lanes)
         @lock.synchronize do
-          return if @paused
+          return if @halted
           room = @progress.room - @running
           next take_stored if room <= 0
           most = [isolated? ? 1 - @running : most, room].min
           taken = []
-          while most > 0 && taken.size < lanes && !@stopped && (lane = @ready.shift)
+          while most > 0 && taken.size < lanes && (lane = @ready.shift)
             messages = lane.messages.shift(most)
             messages.each { |one| one.attempt = @progress.attempts(one.offset) + 1 }
             lane.busy = true
@@ -153,8 +165,20 @@ module Godwit
         end
       end
 
-      # No worker takes records from now on.
-      def stop = @stopped = true
+      # No further record runs from now on.
+      def stop = @lock.synchronize { @stopped = @halted = true }
+
+      # Each reason has its own pause: records run when the last one has ended.
+      # @param reason [Symbol] :operator, :hook
+      # @param paused [Boolean]
+      def pause(reason, paused = true)
+        @lock.synchronize do
+          @pauses[reason] = paused
+          @halted = @stopped || @pauses.value?(true)
+        end
+      end
+
+      def resume(reason) = pause(reason, false)
 
       # @return [Boolean] whether there is something to commit
       def changed? = @changes > @committed
@@ -199,9 +223,6 @@ module Godwit
         message.attempt = @progress.attempts(message.offset) + 1
         [[lane, [message]]]
       end
-
-      # @return [Boolean] whether an operator has paused it
-      attr_writer :paused
 
       private
 

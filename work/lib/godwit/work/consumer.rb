@@ -12,7 +12,21 @@ module Godwit
     #     def perform(message) = charge(message.value)
     #   end
     #
-    # **Threads**: each worker has an instance of its own for each partition.
+    # A class may have **hooks**, which tell about the partitions of this process. A hook that
+    # raises emits the event `error`, and changes nothing.
+    #
+    # * `assigned(partitions)`: their records run when it has ended.
+    # * `revoked(partitions)`: all handled records are committed; other processes get the partitions
+    #   when it has ended.
+    # * `lost(partitions)`: other processes have them already. Nothing more is committed, also of
+    #   handlers that still run.
+    # * `idle`: all records are handled. It is called again when that is so after further records.
+    # * `stopping`: the process stops. Handlers may still run; `revoked` follows.
+    #
+    # `partitions` is an Array of Integers.
+    #
+    # **Threads**: each worker has an instance of its own for each partition. The hooks have another
+    # instance, and a thread, which calls one after the other.
     class Consumer
       # What a class declared.
       # @private
@@ -167,7 +181,7 @@ module Godwit
       # @param options [Hash] `key:` and `headers:`, as {Client#produce}
       # @return [Receipt] without an offset until the commit
       # @raise (see Client#produce)
-      def produce(topic, *value, **options) = @invocation.produce(topic, *value, **options)
+      def produce(topic, *value, **options) = invocation.produce(topic, *value, **options)
 
       # Commits the handled record at once. The block's statements, the outputs and the commit are
       # one transaction, so that each takes effect once.
@@ -177,12 +191,18 @@ module Godwit
       # @raise [StateError] when the record is finished, or no record is the current one
       # @raise [LostError] when another member has the partition: nothing was written
       # @raise [Error] of the block or the engine: nothing was written
-      def transaction(*records, &block) = @invocation.transaction(*records, &block)
+      def transaction(*records, &block) = invocation.transaction(*records, &block)
 
       # Finishes one record of a batch.
       # @param message [Message]
       # @return [nil]
-      def done(message) = @invocation.done(message)
+      def done(message) = invocation.done(message)
+
+      # @private
+      def invocation
+        @invocation || raise(Godwit::Errors.of(StateError, :consumer, "no record is handled " \
+          "here: in a hook call Godwit::Work.produce"))
+      end
     end
   end
 end

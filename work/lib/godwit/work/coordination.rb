@@ -36,6 +36,15 @@ module Godwit
           one.waiting > 0
         end
         work_available if waiting > 0
+        @hooks.each do |klass, hooks|
+          hooks.idle(up_to_date?(klass, version)) if hooks.has?(:idle)
+        end
+      end
+
+      # @return [Boolean] whether all records of its partitions are handled
+      def up_to_date?(klass, version)
+        own = of(klass)
+        own.any? && own.all? { |one| one.up_to_date?(version) }
       end
 
       # A damaged block stops its partition alone.
@@ -63,7 +72,7 @@ module Godwit
           from: assignment.fetched, to: source.offset)
       end
 
-      def commit = @committer.commit(@assignments).each { |one| lose(one) }
+      def commit = lose(@committer.commit(@assignments))
 
       def report(error) = @client.events.emit(:error, error: error)
 

@@ -86,7 +86,7 @@ module Godwit
 
       # @return [Float, nil] when the first of the rest is due again
       def run_each(messages)
-        until messages.empty? || @assignment.stopped?
+        until messages.empty? || @assignment.halted?
           message = messages.first
           @left = [message]
           error = attempt { consumer.perform(message) }
@@ -139,7 +139,7 @@ module Godwit
       end
 
       def run_one_by_one(messages)
-        until messages.empty? || @assignment.stopped?
+        until messages.empty? || @assignment.halted?
           due = run_batch([messages.first])
           @left = messages
           return due if due

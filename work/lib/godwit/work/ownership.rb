@@ -14,14 +14,12 @@ module Godwit
         @members.each do |klass, member|
           share = @engine.rebalance(member, dead.keys)
           keep(klass, share.kept)
-          claimed = share.claims.map { |position| Assignment.new(position, klass) }
-          @lock.synchronize { @assignments += claimed }
-          claimed.each { |one| bury(one) if one.poison }
+          take_over(klass, share.claims)
           stopping, own = of(klass).partition(&:stopped?)
-          own.each { |one| one.paused = share.paused.include?(one.partition) }
+          own.each { |one| one.pause(:operator, share.paused.include?(one.partition)) }
           own.last([share.surplus - stopping.size, 0].max).each(&:stop)
         rescue LostError
-          of(klass).each { |one| lose(one) }
+          lose(of(klass))
           renew
           @members[klass] = join(klass)
         end
@@ -33,9 +31,28 @@ module Godwit
       # An operator may have taken partitions away.
       # @param generations [Hash{Integer => Integer}] by partition
       def keep(klass, generations)
-        of(klass).each do |one|
-          lose(one) unless generations[one.partition] == one.position.generation
+        lose(of(klass).reject { |one| generations[one.partition] == one.position.generation })
+      end
+
+      # No record runs before the hook `assigned` has ended.
+      # @param positions [Array<Groups::Position>] that this process claimed
+      def take_over(klass, positions)
+        return if positions.empty?
+        claimed = positions.map { |position| Assignment.new(position, klass) }
+        claimed.each { |one| one.pause(:hook) }
+        @lock.synchronize { @assignments += claimed }
+        claimed.each { |one| bury(one) if one.poison }
+        hook(:assigned, claimed) do
+          claimed.each { |one| one.resume(:hook) }
+          work_available
         end
+      end
+
+      # @param assignments [Array<Assignment>] of one class, or none: then there is no call
+      # @param after [Proc] runs when the hook has ended, or there is none
+      def hook(name, assignments, &after)
+        return if assignments.empty?
+        @hooks.fetch(assignments[0].klass).call(name, assignments.map(&:partition).sort, &after)
       end
 
       # The record has ended its process three times.
@@ -51,13 +68,25 @@ module Godwit
           attempts: assignment.position.crashes)
       end
 
-      # Releases the stopped partitions that no worker runs, and whose progress is committed.
+      # Releases the stopped partitions that no worker runs, and whose progress is committed, when
+      # their hook has ended.
       def give_up
         return if @assignments.none?(&:stopped?)
         commit
-        ended = @assignments.select { |one| one.stopped? && one.idle? && !one.changed? }
+        revoke
+        ended = @assignments.select { |one| one.revoked == :done }
         ended.each { |one| release(one) }
         @engine.wake_members if ended.any?
+      end
+
+      def revoke
+        drained = @assignments.select do |one|
+          one.stopped? && one.idle? && !one.changed? && !one.revoked
+        end
+        drained.group_by(&:klass).each_value do |own|
+          own.each { |one| one.revoked = :called }
+          hook(:revoked, own) { own.each { |one| one.revoked = :done } }
+        end
       end
 
       def release(assignment)
@@ -69,11 +98,14 @@ module Godwit
 
       def forget(assignment) = @lock.synchronize { @assignments -= [assignment] }
 
-      # Another member has it: its running records have no effect here.
-      def lose(assignment)
-        assignment.stop
-        forget(assignment)
-        @client.events.emit(:lost, topic: assignment.topic.name, partition: assignment.partition)
+      # Other members have them: their running records have no effect here.
+      def lose(assignments)
+        assignments.each do |one|
+          one.stop
+          forget(one)
+          @client.events.emit(:lost, topic: one.topic.name, partition: one.partition)
+        end
+        assignments.reject(&:revoked).group_by(&:klass).each_value { |own| hook(:lost, own) }
       end
     end
   end

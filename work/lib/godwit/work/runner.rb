@@ -22,7 +22,7 @@ module Godwit
       # @param classes [Array<Class>] of {Consumer}
       # @param client [Client]
       # @param workers [Integer] threads
-      # @param drain [Numeric] seconds for running handlers at the end
+      # @param drain [Numeric] seconds for running handlers and hooks at the end
       # @raise [ArgumentValueError]
       # @raise [StateError] for a class without a handler or a topic, and for two classes with one
       #   topic and group
@@ -48,6 +48,7 @@ module Godwit
       def run
         @wake_up = @engine.listen
         @loop = Loop.new
+        @hooks = @classes.to_h { |klass| [klass, Hooks.new(klass, @client.events)] }
         @members = @classes.to_h { |klass| [klass, join(klass)] }
         @workers = Array.new(@count) { worker }
         coordinate
@@ -149,16 +150,19 @@ module Godwit
 
       def finish
         @ending = true
+        deadline = Timeout.now + @drain
+        @hooks.each_value { |hooks| hooks.call(:stopping) } if @workers
         @assignments.each(&:stop)
         work_available
-        deadline = Timeout.now + @drain
         @workers&.each { |thread| thread.join([deadline - Timeout.now, 0].max) }
         return unless @members
         commit
+        revoke
+        @hooks.each_value { |hooks| hooks.finish(deadline) }
         @members.each_value { |member| @engine.leave(member) }
         @engine.wake_members
       ensure
-        @workers&.each(&:kill)
+        [*@workers, *@hooks&.values].each(&:kill)
         @loop&.close
         @wake_up&.close
       end

@@ -74,8 +74,17 @@ module Godwit
       # @return [nil]
       def rebalance!
         commit
+        @assignments.each(&:stop)
+        revoke
         @members.each_value { |member| @engine.leave(member) }
         start
+      end
+
+      # The process stops as by TERM, and another begins.
+      # @return [nil]
+      def restart!
+        @hooks.each_value { |hooks| hooks.call(:stopping) }
+        rebalance!
       end
 
       # The records of the last {#drain} run again, as after a kill before its commit.
@@ -126,6 +135,7 @@ module Godwit
       def start
         @assignments = []
         @handlers = {}
+        @hooks = @classes.to_h { |klass| [klass, Hooks.new(klass, @client.events, thread: false)] }
         @members = @classes.to_h { |klass| [klass, join(klass)] }
         rebalance
         @engine.dead_members.clear

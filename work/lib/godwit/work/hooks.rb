@@ -1,0 +1,86 @@
+# frozen_string_literal: true
+
+require "godwit/fork_detector"
+
+module Godwit
+  module Work
+    # Calls the hooks that a consumer class has, one after the other, on one instance of the class.
+    #
+    # **Threads**: any thread may call. With `thread: true` the hooks run in a thread of their own,
+    # so that commits do not wait for them.
+    # @private
+    class Hooks
+      NAMES = %i[assigned revoked lost idle stopping].freeze
+      private_constant :NAMES
+
+      # @param klass [Class] of {Consumer}
+      # @param events [Events]
+      # @param thread [Boolean] false: a call runs its hook
+      def initialize(klass, events, thread: true)
+        @klass = klass
+        @events = events
+        @names = NAMES.select { |name| klass.method_defined?(name) }
+        @calls = Thread::Queue.new if thread
+        start if thread && @names.any?
+      end
+
+      # @return [Boolean] whether the class has this hook
+      def has?(name) = @names.include?(name)
+
+      # @param arguments [Array] of the hook
+      # @param after [Proc] runs when the hook has ended, also by an exception
+      def call(name, *arguments, &after)
+        return after&.call unless has?(name)
+        @calls ? @calls << [name, arguments, after] : run(name, arguments, after)
+        nil
+      end
+
+      # Calls `idle` each time this becomes true.
+      # @param now [Boolean]
+      def idle(now)
+        due = now && !@idle && !@idle_waits
+        @idle = now
+        return unless due
+        @idle_waits = true
+        call(:idle)
+      end
+
+      # Lets the hooks that were called run, until the deadline.
+      # @param deadline [Float] monotonic seconds
+      def finish(deadline)
+        @calls.close
+        @thread&.join([deadline - Timeout.now, 0].max)
+      end
+
+      # Ends the thread, also in a hook.
+      def kill
+        @calls.clear.close
+        @thread&.kill
+      end
+
+      private
+
+      def start
+        @thread = Worker.new do
+          while (call = @calls.pop)
+            run(*call)
+          end
+        ensure
+          start unless @calls.closed? # a hook has ended its thread
+        end
+      end
+
+      def run(name, arguments, after)
+        forks = ForkDetector::COUNT[0]
+        @idle_waits = false if name == :idle
+        (@consumer ||= @klass.new).public_send(name, *arguments)
+      rescue Exception => error # standard:disable Lint/RescueException -- also exit, and throw
+        @events.emit(:error, error: error)
+      ensure
+        # A child that a hook forked must not go on here.
+        exit!(0) if forks != ForkDetector::COUNT[0]
+        after&.call
+      end
+    end
+  end
+end
