@@ -46,6 +46,15 @@ class WorkTestingTest < Godwit::WorkCase
     assert_equal %i[failed failed dead], one.events.map(&:name)
   end
 
+  test "drain counts the records that ran" do
+    one = work(by: :partition) { |message| raise "no" if message.value == "bad" }
+    %w[good bad behind].each { |value| one.produce("t", value, key: "k") }
+    assert_equal 2, one.drain
+    one.clock.advance(80)
+    assert_equal 2, one.drain
+    assert_equal 3, one.committed(@klass)
+  end
+
   test "a crash repeats what was not committed" do
     seen = []
     one = work { |message| seen << message.value }

@@ -98,8 +98,9 @@ module Godwit
         end
       end
 
-      # Makes the lanes ready whose retry is due.
+      # Makes the lanes ready whose retry is due, and ends a pause whose time is up.
       def wake(now)
+        resume(:consumer) if @pauses[:consumer].is_a?(Float) && @pauses[:consumer] <= now
         @lock.synchronize do
           due, @delayed = @delayed.partition { |lane| lane.due <= now }
           due.each { |lane| lane.due = nil }
@@ -169,12 +170,12 @@ module Godwit
       def stop = @lock.synchronize { @stopped = @halted = true }
 
       # Each reason has its own pause: records run when the last one has ended.
-      # @param reason [Symbol] :operator, :hook
-      # @param paused [Boolean]
+      # @param reason [Symbol] :operator, :consumer or :hook
+      # @param paused [Boolean, Float] a Float: until this monotonic time
       def pause(reason, paused = true)
         @lock.synchronize do
           @pauses[reason] = paused
-          @halted = @stopped || @pauses.value?(true)
+          @halted = @stopped || @pauses.each_value.any?
         end
       end
 

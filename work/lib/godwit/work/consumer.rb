@@ -137,6 +137,13 @@ module Godwit
         end
 
         # @private
+        # @raise [ArgumentValueError] unless it is nil or more than 0
+        def check_seconds(operation, name, seconds)
+          return if seconds.nil? || (seconds.is_a?(Numeric) && seconds.positive?)
+          raise Godwit::Errors.bad_value(operation, name, "more than 0, or nil", seconds)
+        end
+
+        # @private
         # @return [Topic]
         def declare(client)
           unless settings.topic
@@ -197,6 +204,18 @@ module Godwit
       # @param message [Message]
       # @return [nil]
       def done(message) = invocation.done(message)
+
+      # Runs no further record of the handled record's partition: those that run now finish. The
+      # pause ends with the assignment at the latest, when another process gets the partition or
+      # this one stops. An operator's pause is independent of it.
+      # @param seconds [Numeric, nil] more than 0; nil: until {#resume}
+      # @return [nil]
+      # @raise [ArgumentValueError]
+      def pause(seconds = nil) = invocation.pause(seconds)
+
+      # Ends the {#pause} of the handled record's partition.
+      # @return [nil]
+      def resume = invocation.resume
 
       # @private
       def invocation

@@ -27,10 +27,16 @@ module Godwit
 
       # @param lane [Object] of the assignment
       # @param messages [Array<Message>] what does not run is given back
+      # @return [Float, nil] when the first of the rest is due again
       def run(lane, messages)
         @left = []
-        due = @batches ? run_batch(messages) : run_each(messages)
+        if !@batches
+          due = run_each(messages)
+        elsif !@assignment.halted?
+          due = run_batch(messages)
+        end
         ended = true
+        due
       ensure
         due = abandon(messages) unless ended
         @assignment.give_back(lane, messages, due)
@@ -65,6 +71,19 @@ module Godwit
         outputs = -> { take_outputs(records) }
         @committer.transaction(@assignment, records, outputs, &block)
           .tap { records.each { |message| @left.delete(message) } }
+      end
+
+      # (see Consumer#pause)
+      def pause(seconds)
+        Consumer.check_seconds(:pause, "seconds", seconds)
+        @assignment.pause(:consumer, seconds ? (@clock.call + seconds).to_f : true)
+        nil
+      end
+
+      # (see Consumer#resume)
+      def resume
+        @assignment.resume(:consumer)
+        nil
       end
 
       private

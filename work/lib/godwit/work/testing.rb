@@ -153,8 +153,8 @@ module Godwit
         handler = @handlers[assignment] ||= handler(assignment)
         taken.sum do |lane, messages|
           size = messages.size
-          handler.run(lane, messages)
-          size
+          retried = handler.run(lane, messages) ? 1 : 0
+          size - messages.size + retried
         end
       end
 
