@@ -45,12 +45,14 @@ module Godwit
     autoload :Schema, "godwit/work/engine/schema"
     autoload :Source, "godwit/work/message"
     autoload :SqliteEngine, "godwit/work/engine/sqlite"
+    autoload :StuckHandlers, "godwit/work/stuck_handlers"
     autoload :Testing, "godwit/work/testing"
     autoload :Topic, "godwit/work/topic"
     autoload :WakeUp, "godwit/work/wake_up"
     private_constant :Assignment, :Block, :Blocks, :CommitQueue, :Committer, :Contract,
       :Coordination, :Database, :DeadLetter, :Format, :Groups, :Handler, :Hooks, :MemoryEngine,
-      :Operations, :Ownership, :Progress, :Retention, :Schema, :Source, :SqliteEngine, :WakeUp
+      :Operations, :Ownership, :Progress, :Retention, :Schema, :Source, :SqliteEngine,
+      :StuckHandlers, :WakeUp
 
     # A frozen mask that compares by identity is the one that Ruby does not copy.
     NEVER = {Object => :never}.compare_by_identity.freeze

@@ -31,7 +31,7 @@ module Godwit
       # What a class declared.
       # @private
       Settings = Struct.new(:topic, :topic_settings, :group, :start_from, :retries, :backoff,
-        :parallel, :dead_letter, keyword_init: true)
+        :parallel, :dead_letter, :stuck_after, keyword_init: true)
 
       class << self
         # @private
@@ -51,7 +51,7 @@ module Godwit
         # @return [Settings]
         def settings
           @settings ||= Settings.new(topic_settings: {}, start_from: :earliest, retries: 5,
-            backoff: 1..300, parallel: :partition)
+            backoff: 1..300, parallel: :partition, stuck_after: 300)
         end
 
         # The topic whose records it handles. It is created at first use.
@@ -123,6 +123,17 @@ module Godwit
         # @return [nil]
         def dead_letter(name)
           settings.dead_letter = name
+          nil
+        end
+
+        # A handler that runs for longer is reported, with its backtrace: by the event `stuck` and
+        # by `godwit-work doctor`. It goes on, and keeps its partition.
+        # @param seconds [Numeric, nil] more than 0, exact to half a second; default 300; nil: never
+        # @return [nil]
+        # @raise [ArgumentValueError]
+        def stuck_after(seconds)
+          check_seconds(:stuck_after, "seconds", seconds)
+          settings.stuck_after = seconds
           nil
         end
 

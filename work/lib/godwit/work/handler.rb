@@ -25,6 +25,13 @@ module Godwit
         @batches = assignment.klass.batches?
       end
 
+      # @return [Assignment]
+      attr_reader :assignment
+
+      # @return [Array<Message>, nil] the unfinished records that `perform` or `consume` has; each
+      #   call has another Array
+      def running = @left
+
       # @param lane [Object] of the assignment
       # @param messages [Array<Message>] what does not run is given back
       # @return [Float, nil] when the first of the rest is due again

@@ -50,6 +50,7 @@ module Godwit
         @loop = Loop.new
         @hooks = @classes.to_h { |klass| [klass, Hooks.new(klass, @client.events)] }
         @members = @classes.to_h { |klass| [klass, join(klass)] }
+        @stuck = StuckHandlers.new(@engine, @client.events) { @members }.start
         @workers = Array.new(@count) { worker }
         coordinate
         nil
@@ -162,7 +163,7 @@ module Godwit
         @members.each_value { |member| @engine.leave(member) }
         @engine.wake_members
       ensure
-        [*@workers, *@hooks&.values].each(&:kill)
+        [*@workers, *@hooks&.values, *@stuck].each(&:kill)
         @loop&.close
         @wake_up&.close
       end
@@ -170,6 +171,7 @@ module Godwit
       # @return [Thread]
       def worker
         Worker.new do
+          watched = @stuck.watch
           handlers = {}
           size = 1
           while (assignment, taken = next_work(size))
@@ -177,7 +179,9 @@ module Godwit
             start = Timeout.now
             records = taken.sum { |_, messages| messages.size }
             note(assignment, taken) if assignment.isolated?
+            watched.handler = handler
             taken.each { |lane, messages| handler.run(lane, messages) }
+            watched.handler = nil
             size = chunk(size, records, Timeout.now - start)
             handlers.delete_if { |one, _| one.stopped? }
             after_batch

@@ -14,16 +14,16 @@ module Godwit
     # * `bounds(topic, partition)` gives the first offset and the next that will be given.
     # * `offset_at(topic, partition, time)` gives that of the first record at or after a time.
     # * `version` changes when any process has written. `close` ends it; `closed?` tells.
-    # * `join`, `rebalance`, `commit`, `release`, `note`, `leave`, `members`, `positions`: see
-    #   {Groups}.
-    # * `groups`, `seek`, `pause`, `evict`: see {Operations}; `retain`: see {Retention}.
+    # * `join`, `rebalance`, `commit`, `release`, `note`, `report`, `leave`, `members`, `positions`:
+    #   see {Groups}.
+    # * `groups`, `seek`, `pause`, `evict`, `reports`: see {Operations}; `retain`: see {Retention}.
     # * `listen` gives the {WakeUp} of this process, `wake_members` wakes the others.
     # @private
     module Contract
       PRIMITIVES = %i[
         topics topic create_topic append read bounds offset_at version now close closed?
-        join rebalance commit release note leave members positions listen wake_members
-        dead_members groups seek pause evict retain
+        join rebalance commit release note report leave members positions listen wake_members
+        dead_members groups seek pause evict reports retain
       ].freeze
 
       # @param engine [Class]

@@ -115,6 +115,14 @@ module Godwit
         end
       end
 
+      # Stores what the member says of its stuck handlers.
+      # @param text [String, nil]
+      def report(member, text)
+        transaction do |database|
+          database.rows("UPDATE godwit_members SET report = ? WHERE id = ?", text, member.id)
+        end
+      end
+
       # A member leaves; what it owned is free.
       def leave(member)
         transaction do |database|

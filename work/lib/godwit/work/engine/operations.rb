@@ -13,12 +13,21 @@ module Godwit
         LEFT JOIN godwit_members m ON m.group_id = g.id AND m.topic = t.id
         GROUP BY g.id, t.id ORDER BY g.name, t.name
       SQL
+      REPORTS = <<~SQL
+        SELECT m.id, g.name, t.name, m.place, m.report FROM godwit_members m
+        JOIN godwit_groups g ON g.id = m.group_id JOIN godwit_topics t ON t.id = m.topic
+        ORDER BY m.id
+      SQL
       SEEK = "UPDATE godwit_positions SET watermark = ?, state = NULL, member = NULL, noted = " \
         "NULL, generation = generation + 1, crashes = 0 WHERE group_id = ? AND partition = ?"
-      private_constant :GROUPS, :SEEK
+      private_constant :GROUPS, :REPORTS, :SEEK
 
       # @return [Array<Array(String, String, Integer)>] group, topic and number of members
       def groups = with_database { |database| database.rows(GROUPS) }
+
+      # @return [Array<Array>] of each member: id, group, topic, place, and what {Groups#report}
+      #   stored
+      def reports = with_database { |database| database.rows(REPORTS) }
 
       # The group goes on at these offsets: members that have the partitions lose them.
       # @param offsets [Array<Integer>] of each partition

@@ -18,9 +18,11 @@ module Godwit
           "time INTEGER NOT NULL, bytes BLOB NOT NULL)",
         "CREATE TABLE godwit_groups (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, " \
           "seen INTEGER NOT NULL DEFAULT 0)",
-        # `place` is the path of the FIFO of the member's process.
+        # `place` is the path of the FIFO of the member's process, `report` JSON about its stuck
+        # handlers.
         "CREATE TABLE godwit_members (id INTEGER PRIMARY KEY AUTOINCREMENT, " \
-          "group_id INTEGER NOT NULL, topic INTEGER NOT NULL, place TEXT NOT NULL)",
+          "group_id INTEGER NOT NULL, topic INTEGER NOT NULL, place TEXT NOT NULL, " \
+          "report TEXT)",
         # `crashes` are the unclean ends of a process while the watermark was `crashed_at`.
         "CREATE TABLE godwit_positions (group_id INTEGER NOT NULL, partition INTEGER NOT NULL, " \
           "watermark INTEGER NOT NULL, state BLOB, member INTEGER, " \

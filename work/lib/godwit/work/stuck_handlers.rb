@@ -1,0 +1,107 @@
+# frozen_string_literal: true
+
+require "json"
+
+module Godwit
+  module Work
+    # Finds the handlers that run for longer than `stuck_after` of their class. It emits the event
+    # `stuck` once for each run of a handler, and stores a report in the file until the run ends.
+    #
+    # **Threads**: it has its own, since a handler that hangs in a transaction stops the
+    # coordinator. Workers pay nothing for a record: a run is what a handler has at two looks.
+    # @private
+    class StuckHandlers
+      TICK = 0.25 # seconds between two looks
+      LINES = 100 # of a backtrace that is stored
+      private_constant :TICK, :LINES
+
+      # A worker.
+      #
+      # @!attribute handler
+      #   @return [Handler, nil] that the worker runs; it sets this
+      # @!attribute run
+      #   @return [Array<Message>, nil] what the handler had at the last look
+      # @!attribute message
+      #   @return [Message, nil] the first record of the run
+      # @!attribute since
+      #   @return [Float] monotonic time of the first look at this run
+      # @!attribute report
+      #   @return [Hash{Symbol => Object}, nil] of a run that is stuck
+      Watched = Struct.new(:thread, :handler, :run, :message, :since, :report)
+
+      # @param engine [Object] see Contract
+      # @param events [Events]
+      # @yieldreturn [Hash{Class => Groups::Member}] the members of this process
+      def initialize(engine, events, &members)
+        @engine = engine
+        @events = events
+        @members = members
+        @watched = []
+        @stored = {}
+        @lock = Mutex.new
+      end
+
+      # @return [self]
+      def start
+        @thread = Worker.new do
+          loop do
+            sleep TICK
+            look
+          end
+        end
+        self
+      end
+
+      # @return [Watched] of the calling thread
+      def watch
+        Watched.new(Thread.current).tap { |one| @lock.synchronize { @watched += [one] } }
+      end
+
+      def kill = @thread.kill
+
+      private
+
+      def look
+        @lock.synchronize { @watched = @watched.select { |one| one.thread.alive? } }
+        @watched.each { |one| check(one, Timeout.now) }
+        @members.call.each { |klass, member| store(klass, member) }
+      rescue Error => error
+        @events.emit(:error, error: error)
+      end
+
+      def check(one, now)
+        handler = one.handler
+        run = handler&.running
+        unless run.equal?(one.run)
+          one.report = nil
+          one.run, one.message, one.since = run, run&.first, now
+          return
+        end
+        limit = handler && handler.assignment.klass.settings.stuck_after
+        return if limit.nil? || one.report || now - one.since < limit
+        report(one, handler.assignment, now - one.since)
+      end
+
+      def report(one, assignment, seconds)
+        backtrace = one.thread.backtrace or return # it has ended
+        message = one.run.first || one.message
+        place = {topic: assignment.topic.name, partition: assignment.partition}
+        one.report = {klass: assignment.klass, **place, offset: message&.offset,
+                      since: @engine.now - (seconds * 1000).round,
+                      backtrace: backtrace.first(LINES).map { |line| utf8(line) }}
+        @events.emit(:stuck, **place, message: message, seconds: seconds, backtrace: backtrace)
+      end
+
+      def utf8(line) = line.dup.force_encoding(Encoding::UTF_8).scrub
+
+      def store(klass, member)
+        reports = @watched.filter_map(&:report).select { |report| report[:klass] == klass }
+        wanted = [member.id, JSON.generate(reports.map { |one| one.except(:klass) })] if
+          reports.any?
+        return if wanted == @stored[klass]
+        @engine.report(member, wanted&.last)
+        @stored[klass] = wanted
+      end
+    end
+  end
+end
