@@ -29,6 +29,7 @@ module Godwit
     autoload :Contract, "godwit/work/engine/contract"
     autoload :Database, "godwit/work/database"
     autoload :DeadLetter, "godwit/work/dead_letter"
+    autoload :Doctor, "godwit/work/doctor"
     autoload :Events, "godwit/work/events"
     autoload :Format, "godwit/work/format"
     autoload :Groups, "godwit/work/engine/groups"
@@ -50,9 +51,9 @@ module Godwit
     autoload :Topic, "godwit/work/topic"
     autoload :WakeUp, "godwit/work/wake_up"
     private_constant :Assignment, :Block, :Blocks, :CommitQueue, :Committer, :Contract,
-      :Coordination, :Database, :DeadLetter, :Format, :Groups, :Handler, :Hooks, :MemoryEngine,
-      :Operations, :Ownership, :Progress, :Retention, :Schema, :Source, :SqliteEngine,
-      :StuckHandlers, :WakeUp
+      :Coordination, :Database, :DeadLetter, :Doctor, :Format, :Groups, :Handler, :Hooks,
+      :MemoryEngine, :Operations, :Ownership, :Progress, :Retention, :Schema, :Source,
+      :SqliteEngine, :StuckHandlers, :WakeUp
 
     # A frozen mask that compares by identity is the one that Ruby does not copy.
     NEVER = {Object => :never}.compare_by_identity.freeze

@@ -117,6 +117,35 @@ class WorkCommandsTest < Godwit::WorkCase
     end
   end
 
+  test "doctor shows stuck handlers and dead processes of other processes" do
+    produce("hang")
+    child = godwit_work("run", app(APP.sub("partitions: 2", "partitions: 2\n  stuck_after 0.01")))
+    child.wait_for(/^handles hang$/)
+    result = nil
+    eventually {
+      result = godwit_work("doctor").finish
+      result.stdout.include?("stuck")
+    }
+    assert_equal [1, ""], [result.status.exitstatus, result.stderr]
+    assert_match(/^#{path}: \d+ bytes, WAL \d+ bytes, SQLite 3.*\nstuck: process #{child.pid}, /,
+      result.stdout)
+    assert_match(/^  .*app.rb:10:in `perform'$/, result.stdout)
+    child.signal(:KILL).finish
+    file, *rows = godwit_work("doctor", "--json", "--check").finish.stdout.lines
+      .map { |line| JSON.parse(line) }
+    assert_equal ["file", path], file.values_at("kind", "path")
+    assert_equal %w[dead_member no_member], rows.map { |row| row["kind"] }
+    assert_equal ["payments", child.pid], rows[0].values_at("group", "process")
+    assert_child godwit_work("seek", "payments", "payments", "--to", "latest").finish
+    child = run_app
+    eventually {
+      result = godwit_work("doctor", "--check").finish
+      result.status.success?
+    }
+    assert_match(/\A.* bytes, SQLite .*\nall is well\n\z/, result.stdout)
+    assert_child child.signal(:TERM).finish
+  end
+
   test "wrong command lines and inputs" do
     {
       %w[run] => [2, "which file?"], %w[run missing.rb] => [2, "missing.rb: no such file"],

@@ -18,6 +18,40 @@ module Godwit
       #   @return [Boolean]
       Group = Struct.new(:group, :topic, :members, :lag, :paused, keyword_init: true)
 
+      # Something that keeps records from being handled, or from being deleted. Frozen.
+      #
+      # @!attribute kind
+      #   @return [Symbol] :stuck, :dead_member, :no_member, :paused, :isolated, :held or :damaged
+      # @!attribute text
+      #   @return [String] what it is, and the fix
+      # @!attribute details
+      #   @return [Hash{Symbol => Object}] such as `group:`, `topic:`, `member:`, `backtrace:`
+      Finding = Struct.new(:kind, :text, :details, keyword_init: true) do
+        # @return [Hash{Symbol => Object}] kind, text and details
+        def to_h = {kind: kind, text: text, **details}
+      end
+
+      # What {#doctor} found. Frozen.
+      #
+      # @!attribute path
+      #   @return [String] of the file
+      # @!attribute bytes
+      #   @return [Integer] of the file
+      # @!attribute wal_bytes
+      #   @return [Integer] of the WAL beside it
+      # @!attribute sqlite
+      #   @return [String] SQLite's version
+      # @!attribute findings
+      #   @return [Array<Finding>] none: all is well
+      Diagnosis = Struct.new(:path, :bytes, :wal_bytes, :sqlite, :findings, keyword_init: true)
+
+      # Looks for stuck handlers, members whose processes have died, groups with unread records and
+      # no member, paused groups, isolated partitions, and old records that retention keeps since a
+      # group has not read them.
+      # @param check [Boolean] whether SQLite looks for damage, too, which reads the whole file
+      # @return [Diagnosis]
+      def doctor(check: false) = Doctor.new(self, check).diagnose
+
       # @return [Array<Group>] by name
       def groups
         @engine.groups.map do |group, name, members|

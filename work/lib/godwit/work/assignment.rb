@@ -19,7 +19,7 @@ module Godwit
       # @!attribute busy
       #   @return [Boolean] whether a worker has it
       Lane = Struct.new(:key, :messages, :due, :busy)
-      private_constant :RECORDS, :BYTES, :CRASHES, :Lane
+      private_constant :RECORDS, :BYTES, :Lane
 
       # @param position [Groups::Position] that this process claimed
       # @param klass [Class] of consumers

@@ -29,6 +29,19 @@ module Godwit
       #   stored
       def reports = with_database { |database| database.rows(REPORTS) }
 
+      # @param check [Boolean] whether SQLite looks for damage
+      # @return [Array] the path, its bytes, those of the WAL, SQLite's version, and an Array of
+      #   what is damaged
+      def storage(check)
+        version, *damage = with_database do |database|
+          [database.value("SELECT sqlite_version()"),
+            *(database.rows("PRAGMA quick_check").flatten if check)]
+        end
+        # A look by `stat`: to close a descriptor of the file would drop SQLite's locks.
+        sizes = [@path, "#{@path}-wal"].map { |path| File.size?(path).to_i }
+        [@path, *sizes, version, damage - ["ok"]]
+      end
+
       # The group goes on at these offsets: members that have the partitions lose them.
       # @param offsets [Array<Integer>] of each partition
       def seek(group, topic, offsets)

@@ -17,8 +17,8 @@ module Godwit
       DELETE = "DELETE FROM godwit_blocks WHERE id IN (SELECT id #{OLD} AND id + count <= ?4 " \
         "ORDER BY id LIMIT #{BLOCKS}) RETURNING 1"
       HELD = "SELECT coalesce(sum(count), 0) #{OLD} AND id + count > ?4"
-      UNREAD = "SELECT min(watermark) FROM godwit_positions JOIN godwit_groups g ON g.id = " \
-        "group_id WHERE partition = ? AND seen > ?"
+      UNREAD = "FROM godwit_positions JOIN godwit_groups g ON g.id = group_id " \
+        "WHERE partition = ? AND seen > ?"
       private_constant :SEEN, :SLICE, :BLOCKS, :OLD, :DELETE, :HELD, :UNREAD
 
       # Deletes for about 10 ms.
@@ -29,7 +29,9 @@ module Godwit
         finish = Timeout.now + SLICE
         more = false
         transaction do |database|
-          each_old(database) do |topic, *bounds|
+          each_old(database) do |topic, id, *bounds|
+            unread = database.value("SELECT min(watermark) #{UNREAD}", id, now - SEEN)
+            bounds << (unread ? bounds[0] + unread : bounds[1])
             until more || database.rows(DELETE, *bounds).size < BLOCKS
               more = Timeout.now > finish
             end
@@ -40,6 +42,21 @@ module Godwit
         [more, held.select { |_, count| count > 0 }]
       end
 
+      # @return [Hash{Array(String, String) => Integer}] by topic and group the old records that are
+      #   kept, since the group has not read them
+      def held
+        with_database do |database|
+          found = Hash.new(0)
+          each_old(database) do |topic, id, *bounds|
+            database.rows("SELECT name, watermark #{UNREAD}", id, now - SEEN)
+              .each do |group, unread|
+                found[[topic.name, group]] += database.value(HELD, *bounds, bounds[0] + unread)
+              end
+          end
+          found.select { |_, count| count > 0 }
+        end
+      end
+
       private
 
       def each_old(database)
@@ -47,9 +64,7 @@ module Godwit
           next unless topic.retain
           before = now - (topic.retain * 1000).round
           topic.partitions.times do |partition|
-            least, largest = range(topic, partition)
-            unread = database.value(UNREAD, topic.ids[partition], now - SEEN)
-            yield topic, least, largest, before, unread ? least + unread : largest
+            yield topic, topic.ids[partition], *range(topic, partition), before
           end
         end
       end

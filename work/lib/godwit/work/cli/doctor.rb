@@ -1,0 +1,47 @@
+# frozen_string_literal: true
+
+require_relative "listing"
+
+module Godwit
+  module Work
+    module CLI
+      # `godwit-work doctor`: what keeps records from being handled.
+      class Doctor < Listing
+        summary "Reports stuck handlers, dead processes, groups without members, and the like."
+        usage "doctor [--check] [--json]"
+
+        private
+
+        def define(parser)
+          super
+          parser.on("--check", "SQLite looks for damage, which takes a while in a large file")
+          parser.separator "\nThe exit status is 0 when all is well, and 1 when there is a finding."
+        end
+
+        def call(arguments)
+          take(arguments)
+          found = client.doctor(check: !!options[:check])
+          options[:json] ? json(found) : print_text(found)
+          Godwit::CLI::EXIT[found.findings.empty? ? :ok : :failed]
+        end
+
+        def json(found)
+          file = found.to_h.except(:findings)
+          [{kind: :file, **file}, *found.findings.map(&:to_h)].each do |row|
+            io.puts JSON.generate(row)
+          end
+        end
+
+        def print_text(found)
+          io.puts "#{text(found.path)}: #{found.bytes} bytes, WAL #{found.wal_bytes} bytes, " \
+            "SQLite #{found.sqlite}"
+          found.findings.each do |one|
+            io.puts "#{one.kind}: #{text(one.text)}"
+            one.details[:backtrace]&.each { |line| io.puts "  #{text(line)}" }
+          end
+          io.puts "all is well" if found.findings.empty?
+        end
+      end
+    end
+  end
+end
