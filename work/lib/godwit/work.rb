@@ -59,6 +59,12 @@ module Godwit
     NEVER = {Object => :never}.compare_by_identity.freeze
     private_constant :NEVER
 
+    HOW = "write Godwit::Work.connect \"sqlite:work.db\", or type export " \
+      "GODWIT_WORK_URL=sqlite:work.db"
+    CREATE = "look at GODWIT_WORK_URL, or create the log with `godwit-work run` or " \
+      "Godwit::Work.connect"
+    private_constant :HOW, :CREATE
+
     @lock = Mutex.new
 
     class << self
@@ -67,11 +73,14 @@ module Godwit
       #   environment's GODWIT_WORK_URL
       # @param durability [Symbol] :process: records survive the end of the process, as by kill -9;
       #   :power: an fsync for each commit, so that they survive a power cut, too
+      # @param create [Boolean] whether to create the log in a file that has none
       # @return [Client]
       # @raise [ArgumentValueError] for another URL
+      # @raise [StateError] when there is no URL
+      # @raise [AccessError] when there is no log, with `create: false`
       # @raise [AccessError, CorruptError, LockedError]
-      def connect(url = ENV["GODWIT_WORK_URL"], durability: :process)
-        client = make(url, durability)
+      def connect(url = ENV["GODWIT_WORK_URL"], durability: :process, create: true)
+        client = make(url, durability, create)
         @lock.synchronize do
           @client&.close
           @client = client
@@ -81,7 +90,7 @@ module Godwit
       # @return [Client] of {connect}; without it, of the environment's GODWIT_WORK_URL
       # @raise [StateError] when there is neither
       def client
-        @client || @lock.synchronize { @client ||= make(ENV["GODWIT_WORK_URL"], :process) }
+        @client || @lock.synchronize { @client ||= make(ENV["GODWIT_WORK_URL"], :process, true) }
       end
 
       # Declares a topic: see {Client#topic}.
@@ -119,20 +128,18 @@ module Godwit
 
       private
 
-      def make(url, durability) = Client.new(engine(url, durability))
+      def make(url, *settings) = Client.new(engine(url.to_s, *settings))
 
-      def engine(url, durability)
+      def engine(url, durability, create)
         unless %i[process power].include?(durability)
           raise Godwit::Errors.bad_value(:connect, "durability:", ":process or :power", durability)
         end
-        if url.nil?
-          raise Godwit::Errors.of(StateError, :connect, "which log? write " \
-            "Godwit::Work.connect \"sqlite:work.db\", or set GODWIT_WORK_URL=sqlite:work.db")
-        end
-        path = url.to_s[/\Asqlite:(.+)\z/m, 1]
-        return MemoryEngine.new(clock: nil) if path == ":memory:"
-        return SqliteEngine.new(path, durability: durability) if path
-        raise Godwit::Errors.bad_value(:connect, "url", "\"sqlite:PATH\"", url)
+        raise Godwit::Errors.of(StateError, :connect, "which log? #{HOW}") if url.empty?
+        path = url[/\Asqlite:(.+)\z/m, 1]
+        raise Godwit::Errors.bad_value(:connect, "url", "\"sqlite:PATH\": #{HOW}", url) unless path
+        raise AccessError, "no log in #{path}: #{CREATE}" unless create || Schema.in?(path)
+        return MemoryEngine.new(clock: nil) if path == Database::MEMORY
+        SqliteEngine.new(path, durability: durability)
       end
     end
   end

@@ -21,10 +21,15 @@ class WorkCommandsTest < Godwit::WorkCase
     end
   RUBY
 
-  def godwit_work(*words)
+  def godwit_work(*words, url: "sqlite:#{path}")
     folders = child_folders.map { |folder| "-I#{folder}" }
     start_command([RbConfig.ruby, "-W", *folders, "work/exe/godwit-work", *words],
-      env: {"GODWIT_WORK_URL" => "sqlite:#{path}"})
+      env: {"GODWIT_WORK_URL" => url})
+  end
+
+  # @return [Hash, nil] the first row of a listing
+  def listed(*words)
+    assert_child(godwit_work(*words, "--json").finish).stdout.lines.first&.then { JSON.parse(_1) }
   end
 
   def path = File.join(scratch_dir, "work.db")
@@ -74,13 +79,51 @@ class WorkCommandsTest < Godwit::WorkCase
     assert_equal "5\n", godwit_work("tail", "payments", "--from", "-1").finish.stdout
     table = assert_child(godwit_work("topics").finish).stdout
     assert_equal "topic     partitions  format  records\npayments  2           json    3\n", table
-    row = JSON.parse(godwit_work("topics", "--json").finish.stdout)
+    row = listed("topics")
     assert_equal(["payments", 2, "json", 3], row.values)
     assert_equal(%w[topic partitions format records], row.keys)
     follower = godwit_work("tail", "payments", "--follow", "--from", "0").wait_for(/^5$/)
     produce("later")
     follower.wait_for(/^"later"$/)
     assert_equal 130, follower.signal(:INT).finish.status.exitstatus
+  end
+
+  test "tail --from takes what seek --to takes" do
+    produce(1, 2)
+    {"0" => "1\n2\n", "1" => "2\n", "-1" => "2\n", "earliest" => "1\n2\n", "latest" => "",
+     "2026-11-20T10:00" => "1\n2\n", "2026-11-20" => "1\n2\n",
+     "9999-01-01 00:00:00Z" => ""}.each do |from, lines|
+      result = assert_child(godwit_work("tail", "payments", "--from", from).finish)
+      assert_equal [lines, ""], [result.stdout, result.stderr], from
+    end
+    result = godwit_work("tail", "payments", "--from", "yesterday").finish
+    assert_equal [2, ""], [result.status.exitstatus, result.stdout]
+    assert_includes result.stderr, "--from yesterday: an offset"
+  end
+
+  test "only run creates a log; the error of other commands says where to look" do
+    [%w[topics], %w[groups --members], %w[lag], %w[dead], %w[tail t], %w[produce t],
+      %w[seek g t --to 0], %w[pause g t], %w[resume g t], %w[evict 1],
+      %w[requeue t --offset 0/0]].each do |words|
+      result = godwit_work(*words).finish
+      assert_equal [1, ""], [result.status.exitstatus, result.stdout], words.inspect
+      assert_includes result.stderr, "no log in #{path}: look at GODWIT_WORK_URL"
+    end
+    refute_path_exists path
+    foreign = SQLite3::Database.new(path)
+    foreign.execute("CREATE TABLE other (id)")
+    foreign.close
+    before = File.binread(path)
+    assert_equal 1, godwit_work("topics").finish.status.exitstatus
+    assert_equal before, File.binread(path)
+  end
+
+  test "the errors of GODWIT_WORK_URL show a line to type" do
+    ["", "work.db", "sqlite:"].each do |url|
+      result = godwit_work("topics", url: url).finish
+      refute_equal 0, result.status.exitstatus
+      assert_includes result.stderr, "type export GODWIT_WORK_URL=sqlite:work.db", url
+    end
   end
 
   test "groups, lag, dead, seek, pause, resume, evict and requeue" do
@@ -93,23 +136,32 @@ class WorkCommandsTest < Godwit::WorkCase
     eventually { godwit_work("lag").finish.stdout.match?(/^payments +payments +0 +2 +2 +0 +\d+$/) }
     assert_match(/^payments +payments +1 +0 +false$/, godwit_work("groups").finish.stdout)
     dead = JSON.parse(godwit_work("dead", "payments.dead", "--json").finish.stdout)
-    assert_equal ["k", "1", "payments", "RuntimeError: no"],
-      dead.values_at("key", "attempts", "group", "error")
+    assert_equal ["payments.dead", "k", 1, "payments", "RuntimeError: no"],
+      dead.values_at("topic", "key", "attempts", "group", "error")
+    assert_equal dead, JSON.parse(godwit_work("dead", "--json").finish.stdout)
     assert_child godwit_work("pause", "payments", "payments").finish
     assert_match(/true$/, godwit_work("groups").finish.stdout)
     assert_child godwit_work("seek", "payments", "payments", "--to", "earliest").finish
     assert_child godwit_work("resume", "payments", "payments").finish
     child.wait_for(/^handles a\nhandles a$/)
     assert_child godwit_work("requeue", "payments.dead", "--offset", dead["offset"]).finish
-    member = godwit_work("lag").finish.stdout.lines.last[/\d+$/]
-    assert_child godwit_work("evict", member).finish if member
+    eventually { listed("groups")["lag"].zero? }
+    member = listed("groups", "--members")
+    assert_equal ["payments", "payments", 1, child.pid],
+      member.values_at("group", "topic", "partitions", "pid")
+    assert_child godwit_work("evict", member["member"].to_s).finish
+    eventually { listed("groups", "--members")&.fetch("member").to_i > member["member"] }
     assert_child child.signal(:TERM).finish
     {
       %w[seek payments payments] => "--to",
-      %w[seek payments payments --to x] => "a time or an offset",
+      %w[seek payments payments --to x] => "--to x: an offset",
+      %w[seek payments payments --to 2026-13-01] => "or a time such as",
       %w[seek payments] => "which topic?", %w[pause x payments] => "never read",
       %w[evict 999] => "no member 999", %w[requeue payments.dead --offset 3] => "3/17",
-      %w[dead] => "which topic"
+      %w[evict x] => "no member x: `godwit-work groups --members`",
+      %w[requeue payments --offset 0/0] => "no dead letter at 0/0 of topic \"payments\"",
+      %w[dead payments] => "topic payments has records, and no dead letters",
+      %w[dead x] => "no topic"
     }.each do |words, says|
       result = godwit_work(*words).finish
       assert_equal [2, ""], [result.status.exitstatus, result.stdout], words.join(" ")
@@ -147,8 +199,10 @@ class WorkCommandsTest < Godwit::WorkCase
   end
 
   test "wrong command lines and inputs" do
+    produce("a")
     {
-      %w[run] => [2, "which file?"], %w[run missing.rb] => [2, "missing.rb: no such file"],
+      %w[run] => [2, "which file?"],
+      %w[run missing.rb] => [2, "missing.rb: no such file"],
       ["run", app("")] => [2, "no class of Godwit::Work::Consumer"],
       %w[tail] => [2, "which topic?"],
       %w[produce] => [2, "which topic?"], %w[tail paymnts] => [2, "no topic \"paymnts\""],
@@ -158,12 +212,22 @@ class WorkCommandsTest < Godwit::WorkCase
       assert_equal [status, ""], [result.status.exitstatus, result.stdout], words.inspect
       assert_includes result.stderr, says
     end
+  end
+
+  test "produce names the bad line, and what was written" do
     produce("a")
-    child = godwit_work("produce", "payments")
-    child.stdin.write("{\n")
-    child.stdin.close
-    result = child.finish
-    assert_equal 2, result.status.exitstatus
-    assert_includes result.stderr, "this value is no JSON"
+    {"1\n{\n" => ["line 2: this value is no JSON", "(no line was written)", 1],
+     "1\n" * 1_500 + "{\n" => ["line 1501: ", "(lines 1 to 1000 were written)", 1_001],
+     "\"#{"x" * (2 << 20)}\"" => ["line 1: the value has", "may have", 1_001]}
+      .each do |input, (where, written, records)|
+      child = godwit_work("produce", "payments")
+      child.stdin.write(input)
+      child.stdin.close
+      result = child.finish
+      assert_equal [2, ""], [result.status.exitstatus, result.stdout]
+      assert_includes result.stderr, where
+      assert_includes result.stderr, written
+      assert_equal records, listed("topics")["records"]
+    end
   end
 end

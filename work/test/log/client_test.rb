@@ -209,7 +209,7 @@ class WorkClientTest < Godwit::WorkCase
 
   test "the client of the process" do
     before = ENV.delete("GODWIT_WORK_URL")
-    assert_refused(Godwit::StateError, /connect "sqlite:work.db", or set GODWIT_WORK_URL/) do
+    assert_refused(Godwit::StateError, /"sqlite:work.db", or type export GODWIT_WORK_URL/) do
       Godwit::Work.client
     end
     {"kafka:x" => /url takes "sqlite:PATH"/, "sqlite:" => /url takes/}.each do |url, says|

@@ -52,14 +52,40 @@ module Godwit
       # @return [Diagnosis]
       def doctor(check: false) = Doctor.new(self, check).diagnose
 
+      # A consumer class in a process. Frozen.
+      #
+      # @!attribute member
+      #   @return [Integer] id
+      # @!attribute group
+      #   @return [String]
+      # @!attribute topic
+      #   @return [String]
+      # @!attribute partitions
+      #   @return [Integer] that it owns
+      # @!attribute pid
+      #   @return [Integer, nil] of its process
+      Member = Struct.new(:member, :group, :topic, :partitions, :pid, keyword_init: true)
+
       # @return [Array<Group>] by name
       def groups
         @engine.groups.map do |group, name, members|
           topic = @engine.topic(name)
           positions = @engine.positions(group, topic)
           lag = positions.sum { |one| @engine.bounds(topic, one.partition).last - one.watermark }
-          Group.new(group: group, topic: name, members: members, lag: lag,
+          Group.new(group: group, topic: name, members: members.size, lag: lag,
             paused: positions.any? { |one| one.paused == 1 }).freeze
+        end
+      end
+
+      # @return [Array<Member>] by group, topic and id
+      def members
+        places = @engine.members
+        @engine.groups.flat_map do |group, name, ids|
+          owned = @engine.positions(group, @engine.topic(name)).map(&:member).tally
+          ids.map do |id|
+            Member.new(member: id, group: group, topic: name, partitions: owned.fetch(id, 0),
+              pid: places[id] && WakeUp.pid(places[id])).freeze
+          end
         end
       end
 
@@ -111,10 +137,10 @@ module Godwit
           letter = read(topic, partition, offset).flat_map { |source| source.messages(offset) }
             .first
         end
-        origin = letter&.offset == offset && letter.headers.to_h["godwit-topic"]
+        origin = letter&.offset == offset && DeadLetter.origin(letter)
         unless origin
           raise TopicError, "no dead letter at #{partition}/#{offset} of topic #{dead.inspect}: " \
-            "`godwit-work dead #{dead}` lists them"
+            "`godwit-work dead` lists them"
         end
         blocks = encode_raw(origin, letter.raw, letter.key, DeadLetter.returned(letter.headers))
         blocks.written(@engine.append(blocks.batches)).first

@@ -17,6 +17,11 @@ module Godwit
       ]
         .to_h { |name| [name, name.capitalize.to_sym] }.freeze
 
+      # What `tail --from` and `seek --to` take.
+      WHERE = ["an offset (a negative one counts from the end of each partition),",
+        "earliest, latest, or a time such as 2026-11-20T10:00"].freeze
+      private_constant :WHERE
+
       extend Godwit::CLI::Program
 
       # The base of the commands.
@@ -25,10 +30,23 @@ module Godwit
 
         private
 
-        # @return [Client]
+        # @return [Client] of a log that exists: a wrong URL creates no file
         def client
           require "godwit/work"
-          Work.client
+          @client ||= Work.connect(create: false)
+        end
+
+        # @param text [String] of an option
+        # @return [Symbol, Integer, Time] as {Client#each}'s `from:`
+        # @raise [Godwit::CLI::UsageError]
+        def where(text, option)
+          return text.to_sym if %w[earliest latest].include?(text)
+          return Integer(text, 10) if text.match?(/\A-?\d+\z/)
+          require "time"
+          raise ArgumentError unless text.match?(/\A(\d{4}-\d\d-\d\d|\d\d?:\d\d)/)
+          Time.parse(text)
+        rescue ArgumentError
+          raise Godwit::CLI::UsageError, "#{option} #{text(text)}: #{WHERE.join(" ")}"
         end
 
         # @param names [Array<String>] of the arguments, for the message

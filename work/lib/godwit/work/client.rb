@@ -115,14 +115,25 @@ module Godwit
 
       # @private
       # Writes values that have the topic's format already.
-      # @param records [Array<Array>] each is `[bytes, key]`
-      def produce_bytes(topic, records)
+      # @param lines [Array<String>]
+      # @param before [Integer] lines that were written, for the message
+      def produce_lines(topic, lines, key, before)
         topic = find(topic)
         format = format_of(topic)
+<<<<<<< HEAD
         blocks = Blocks.new(topic, Format.of("raw"), any(topic))
         records.each do |bytes, key|
           format.load(bytes)
           blocks.add(bytes, key, nil)
+=======
+        blocks = Blocks.new(topic, Format.of("raw"))
+        lines.each.with_index(before + 1) do |line, number|
+          format.load(line)
+          blocks.add(line, key, nil)
+        rescue FormatError => error
+          written = before.zero? ? "no line was" : "lines 1 to #{before} were"
+          raise error, "line #{number}: #{error.message} (#{written} written)"
+>>>>>>> e72c55e (godwit-work: commands create no file, and take what they print)
         end
         @engine.append(blocks.batches)
       end

@@ -31,6 +31,10 @@ module Godwit
         [*others, [FOR, own.to_h["godwit-group"]]]
       end
 
+      # @param message [Message]
+      # @return [String, nil] the topic of the record that failed; nil: this is no dead letter
+      def origin(message) = message.headers.assoc("godwit-topic")&.last
+
       # @return [Boolean] whether the group handles the record
       def for?(group, message)
         wanted = message.headers.assoc(FOR)

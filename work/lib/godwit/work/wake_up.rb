@@ -38,6 +38,10 @@ module Godwit
         end
       end
 
+      # @param place [String]
+      # @return [Integer, nil] the process
+      def self.pid(place) = File.basename(place)[/\A\d+(?=-)/]&.to_i
+
       # Removes the FIFO of a dead process.
       def self.remove(place)
         File.delete(place)

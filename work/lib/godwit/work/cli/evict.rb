@@ -5,7 +5,7 @@ module Godwit
     module CLI
       # `godwit-work evict MEMBER`.
       class Evict < Command
-        summary "Takes all partitions of a member away; `lag` lists the members."
+        summary "Takes all partitions of a member away; `groups --members` lists the members."
         usage "evict MEMBER"
 
         private
@@ -13,7 +13,8 @@ module Godwit
         def call(arguments)
           member, = take(arguments, "member")
           return Godwit::CLI::EXIT[:ok] if member.match?(/\A\d+\z/) && client.evict(member.to_i)
-          raise Godwit::CLI::UsageError, "no member #{text(member)}: `godwit-work lag` lists them"
+          raise Godwit::CLI::UsageError, "no member #{text(member)}: `godwit-work groups " \
+            "--members` lists them"
         end
       end
     end

@@ -5,16 +5,21 @@ require_relative "listing"
 module Godwit
   module Work
     module CLI
-      # `godwit-work groups`: the groups and their members.
+      # `godwit-work groups`: the groups, or their members.
       class Groups < Listing
         summary "Lists the groups, their topics, members and lag."
-        usage "groups [--json]"
+        usage "groups [--members] [--json]"
 
         private
 
+        def define(parser)
+          parser.on("--members", "lists the members, with their ids and processes")
+          super
+        end
+
         def rows(arguments)
           take(arguments)
-          client.groups.map(&:to_h)
+          (options[:members] ? client.members : client.groups).map(&:to_h)
         end
       end
     end

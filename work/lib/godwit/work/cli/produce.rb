@@ -15,13 +15,19 @@ module Godwit
 
         def define(parser)
           parser.on("--key KEY", "of all records")
-          parser.separator "\nA line is the value as the topic has it: JSON, text or bytes.\n\n"
+          parser.separator <<~TEXT
+
+            A line is the value as the topic has it: JSON, text or bytes. A line that does not fit
+            ends the command. The error tells which lines before it were written.
+
+          TEXT
         end
 
         def call(arguments)
           topic, = take(arguments, "topic")
-          $stdin.each_line(chomp: true).each_slice(LINES) do |lines|
-            client.produce_bytes(topic, lines.map { |line| [line, options[:key]] })
+          log = client
+          $stdin.each_line(chomp: true).each_slice(LINES).with_index do |lines, index|
+            log.produce_lines(topic, lines, options[:key], index * LINES)
           end
           Godwit::CLI::EXIT[:ok]
         end

@@ -5,7 +5,7 @@ module Godwit
     module CLI
       # `godwit-work requeue`: a dead letter returns to its topic.
       class Requeue < Command
-        summary "Returns a dead letter to its topic, for the group that failed."
+        summary "Returns a dead letter to its topic: only the group that failed handles it again."
         usage "requeue TOPIC --offset PARTITION/OFFSET"
 
         private

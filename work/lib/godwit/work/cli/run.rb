@@ -21,8 +21,10 @@ module Godwit
           seconds_option(parser, "--drain", "how long running handlers may take at the end (25)")
           parser.separator <<~TEXT
 
-            The files connect to the log, or GODWIT_WORK_URL names it. INT or TERM lets running
-            handlers finish; a second one ends the process at once. TSTP: takes no new records.
+            The files connect to the log, or GODWIT_WORK_URL names it. It is created at first use,
+            as are the topics of the classes; other commands create nothing. INT or TERM lets
+            running handlers finish; a second one ends the process at once. TSTP: takes no new
+            records.
 
           TEXT
         end

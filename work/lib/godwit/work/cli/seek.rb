@@ -1,7 +1,5 @@
 # frozen_string_literal: true
 
-require "time"
-
 module Godwit
   module Work
     module CLI
@@ -13,17 +11,7 @@ module Godwit
         private
 
         def define(parser)
-          about = "earliest, latest, a time such as 2026-11-20T10:00, or an offset; a negative " \
-            "one counts from the end"
-          parser.on("--to WHERE", about) { |text| where(text) }
-        end
-
-        def where(text)
-          return text.to_sym if %w[earliest latest].include?(text)
-          return Integer(text, 10) if text.match?(/\A-?\d+\z/)
-          Time.parse(text)
-        rescue ArgumentError
-          raise Godwit::CLI::UsageError, "--to #{text(text)}: earliest, latest, a time or an offset"
+          parser.on("--to WHERE", *WHERE) { |text| where(text, "--to") }
         end
 
         def call(arguments)

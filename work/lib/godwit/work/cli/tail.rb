@@ -6,13 +6,12 @@ module Godwit
       # `godwit-work tail`: prints the values of a topic.
       class Tail < Command
         summary "Prints the values of a topic, one a line."
-        usage "tail TOPIC [--from N] [--follow]"
+        usage "tail TOPIC [--from WHERE] [--follow]"
 
         private
 
         def define(parser)
-          parser.on("--from N", Integer, "offset; a negative one counts from the end of each " \
-            "partition (-10)")
+          parser.on("--from WHERE", *WHERE, "(-10)") { |text| where(text, "--from") }
           parser.on("--follow", "waits for more records")
         end
 

@@ -6,7 +6,7 @@ module Godwit
     # @private
     module Operations
       GROUPS = <<~SQL
-        SELECT g.name, t.name, count(m.id) FROM godwit_groups g
+        SELECT g.name, t.name, group_concat(m.id) FROM godwit_groups g
         JOIN (SELECT DISTINCT group_id, topic FROM godwit_positions
               JOIN godwit_partitions p ON p.id = partition) gt ON gt.group_id = g.id
         JOIN godwit_topics t ON t.id = gt.topic
@@ -22,8 +22,11 @@ module Godwit
         "NULL, generation = generation + 1, crashes = 0 WHERE group_id = ? AND partition = ?"
       private_constant :GROUPS, :REPORTS, :SEEK
 
-      # @return [Array<Array(String, String, Integer)>] group, topic and number of members
-      def groups = with_database { |database| database.rows(GROUPS) }
+      # @return [Array<Array(String, String, Array<Integer>)>] group, topic and ids of members
+      def groups
+        with_database { |database| database.rows(GROUPS) }
+          .map { |group, topic, ids| [group, topic, ids.to_s.split(",").map(&:to_i).sort] }
+      end
 
       # @return [Array<Array>] of each member: id, group, topic, place, and what {Groups#report}
       #   stored

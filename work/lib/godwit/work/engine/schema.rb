@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require "sqlite3"
+
 module Godwit
   module Work
     # The tables of a log. Their names begin with `godwit_`, since an application may have the log
@@ -31,9 +33,22 @@ module Godwit
           "PRIMARY KEY (group_id, partition)) WITHOUT ROWID",
         "INSERT INTO godwit_meta VALUES ('schema', #{VERSION})"
       ].freeze
-      private_constant :TABLES
+      META = "SELECT 1 FROM sqlite_master WHERE name = 'godwit_meta'"
+      private_constant :TABLES, :META
 
       module_function
+
+      # @param path [String] of a file, which does not change
+      # @return [Boolean] whether it has the tables, or cannot be read
+      def in?(path)
+        return false unless File.exist?(path)
+        database = SQLite3::Database.new(path, readonly: true)
+        database.execute(META).any?
+      rescue SQLite3::Exception
+        true # the engine says what is wrong
+      ensure
+        database&.close
+      end
 
       # Makes the tables, unless there are any: of two processes that start together one makes them.
       # @raise [CorruptError] for tables of another version
@@ -48,8 +63,7 @@ module Godwit
 
       # @return [Object, nil] nil: there are no tables
       def version(database)
-        tables = "SELECT 1 FROM sqlite_master WHERE name = 'godwit_meta'"
-        return unless database.value(tables)
+        return unless database.value(META)
         database.value("SELECT value FROM godwit_meta WHERE name = 'schema'") || 0
       end
 
