@@ -85,6 +85,9 @@ class WorkClientTest < Godwit::WorkCase
     assert_refused(Godwit::Work::TopicError, /format of its own.*Backwards: declare it here/) do
       other.produce("own", 1)
     end
+    message = other.each("own").first
+    assert_equal "321", message.raw
+    assert_refused(Godwit::Work::TopicError, /format of its own/) { message.value }
     assert_equal 3, other.topic("own", format: Backwards).partitions - 5
   end
 
@@ -121,9 +124,35 @@ class WorkClientTest < Godwit::WorkCase
     }.each { |call, says| assert_refused(Godwit::Work::FormatError, says, &call) }
     {
       -> { client.produce("t", "x", key: 5) } => /key: takes a String or nil: got 5/,
-      -> { client.produce("t", "x", headers: {a: "b"}) } => /headers: takes pairs/
+      **[{a: "b"}, {"a" => 5}, 5, "x", ["a"], [["a"]], [%w[a b c]]].to_h do |headers|
+        [-> { client.produce("t", "x", headers: headers) }, /headers: takes pairs of a String/]
+      end
     }.each { |call, says| assert_refused(Godwit::ArgumentValueError, says, &call) }
     assert_equal 1, messages.size
+  end
+
+  each_engine "produce_many takes any Enumerable of Arrays, and names a record that is none" do
+    declare
+    receipts = client.produce_many("t", (1..3).lazy.map { |number| [number, "k"] })
+    assert_equal [0, 1, 2], receipts.map(&:offset)
+    [nil, 5, {id: 1}, [], [1, "k", {}, 4]].each do |record|
+      says = /record 1 of the call: .*takes \[value\], \[value, key\] or/
+      assert_refused(Godwit::ArgumentValueError, says) do
+        client.produce_many("t", [[1], record])
+      end
+    end
+    assert_refused(Godwit::ArgumentValueError, /record 2 of the call: .*key: takes a String/) do
+      client.produce_many("t", [[1], [2], [3, 4]])
+    end
+    assert_refused(Godwit::Work::FormatError, /record 0 of the call: JSON cannot/) do
+      client.produce_many("t", [[Float::NAN]])
+    end
+    [nil, 5, "x"].each do |records|
+      assert_refused(Godwit::ArgumentValueError, /takes an Array of Arrays/) do
+        client.produce_many("t", records)
+      end
+    end
+    assert_equal 3, messages.size
   end
 
   each_engine "a value without braces" do

@@ -59,8 +59,9 @@ module Godwit
         @any = any
       end
 
+      # @return [Blocks] self
       # @raise [FormatError, ArgumentValueError]
-      def add(value, key, headers)
+      def add(value, key = nil, headers = nil)
         bytes = @format.dump(value) unless value.nil?
         if bytes && bytes.bytesize > Client::MAX_VALUE
           too_large("the value", bytes.bytesize, Client::MAX_VALUE)
@@ -68,7 +69,12 @@ module Godwit
         headers = pairs(headers) if headers
         check(key, headers) if key || headers
         put(bytes, key, headers)
+        self
       end
+
+      # @return [Integer] records so far
+      def size = @order.size
+      def empty? = @order.empty?
 
       # Adds bytes as they are.
       def put(bytes, key, headers)
@@ -105,11 +111,15 @@ module Godwit
       end
 
       def pairs(headers)
-        headers.map do |name, value|
-          next [name, value] if name.is_a?(String) && (value.nil? || value.is_a?(String))
-          raise Godwit::Errors.bad_value(:produce, "headers:",
-            "pairs of a String and a String or nil", [name, value])
-        end
+        pairs = headers.is_a?(Hash) ? headers.to_a : headers
+        wrong = pairs.is_a?(Array) ? pairs.reject { |pair| pair?(pair) } : [headers]
+        return pairs if wrong.empty?
+        raise Godwit::Errors.bad_value(:produce, "headers:",
+          "pairs of a String and a String or nil, in a Hash or an Array", wrong.first)
+      end
+
+      def pair?(pair)
+        pair in [String, String | nil]
       end
 
       def check(key, headers)

@@ -77,19 +77,22 @@ module Godwit
       # @raise [Error] of the engine: nothing was written
       def produce(topic, value = NO_VALUE, key: nil, headers: nil, **value_without_braces)
         check_braces(topic, value, value_without_braces)
-        produce_many(topic, [[value, key, headers]]).first
+        append(blocks(topic).add(value, key, headers)).first
       end
 
       # Writes records in one transaction, and waits until all are safe.
       # @param topic [String] name of a topic that exists
-      # @param records [Array<Array>] each is `[value]`, `[value, key]` or `[value, key, headers]`
+      # @param records [Enumerable<Array>] each is `[value]`, `[value, key]` or
+      #   `[value, key, headers]`
       # @return [Array<Receipt>] in the order of the records
       # @raise (see #produce)
       def produce_many(topic, records)
-        topic = find(topic)
-        return [] if records.empty?
-        blocks = blocks(topic, records)
-        blocks.written(@engine.append(blocks.batches))
+        unless records.is_a?(Enumerable)
+          raise Godwit::Errors.bad_value(:produce_many, "records", "an Array of Arrays", records)
+        end
+        blocks = blocks(topic)
+        add_all(blocks, records)
+        append(blocks)
       end
 
       # Reads records without a group: nothing remembers where it was.
@@ -120,12 +123,6 @@ module Godwit
       def produce_lines(topic, lines, key, before)
         topic = find(topic)
         format = format_of(topic)
-<<<<<<< HEAD
-        blocks = Blocks.new(topic, Format.of("raw"), any(topic))
-        records.each do |bytes, key|
-          format.load(bytes)
-          blocks.add(bytes, key, nil)
-=======
         blocks = Blocks.new(topic, Format.of("raw"))
         lines.each.with_index(before + 1) do |line, number|
           format.load(line)
@@ -133,9 +130,17 @@ module Godwit
         rescue FormatError => error
           written = before.zero? ? "no line was" : "lines 1 to #{before} were"
           raise error, "line #{number}: #{error.message} (#{written} written)"
->>>>>>> e72c55e (godwit-work: commands create no file, and take what they print)
         end
         @engine.append(blocks.batches)
+      end
+
+      # @private
+      # Declares the topic for dead letters: their bytes are those of the topic's records.
+      # @param name [String, nil]
+      # @raise [TopicError] also when this process does not know the format
+      def dead_letters(name, topic)
+        format = format_of(topic)
+        topic(name, format: Format.of(topic.format) ? topic.format.to_sym : format) if name
       end
 
       # @private
@@ -144,7 +149,7 @@ module Godwit
       def encode(topic, value = NO_VALUE, key: nil, headers: nil, **value_without_braces)
         check_braces(topic, value, value_without_braces)
         # Encoded now: the caller may change its Strings afterwards.
-        blocks(find(topic), [[value, key, headers]]).tap(&:batches)
+        blocks(topic).add(value, key, headers).tap(&:batches)
       end
 
       # @private
@@ -157,7 +162,7 @@ module Godwit
       # @private
       # @return [Array<Source>] from the block that holds the offset on
       def read(topic, partition, offset)
-        format = format_of(topic)
+        format = known_format(topic)
         @engine.read(topic, partition, offset, READ).map do |base, time, bytes|
           where = "topic #{topic.name}, partition #{partition}, offset #{base}"
           Source.new(topic, format, partition, base, time, Block.new(bytes, where))
@@ -198,9 +203,26 @@ module Godwit
         end
       end
 
-      def blocks(topic, records)
-        Blocks.new(topic, format_of(topic), any(topic)).tap do |blocks|
-          records.each { |value, key, headers| blocks.add(value, key, headers) }
+      # @param topic [String]
+      def blocks(topic)
+        topic = find(topic)
+        Blocks.new(topic, format_of(topic), any(topic))
+      end
+
+      def append(blocks)
+        blocks.empty? ? [] : blocks.written(@engine.append(blocks.batches))
+      end
+
+      def add_all(blocks, records)
+        records.each do |record|
+          unless record.is_a?(Array) && !record.empty? && record.size <= 3
+            raise Godwit::Errors.bad_value(:produce_many, "a record", "[value], [value, key] or " \
+              "[value, key, headers]", record)
+          end
+          value, key, headers = record
+          blocks.add(value, key, headers)
+        rescue FormatError, ArgumentValueError => error
+          raise error, "record #{blocks.size} of the call: #{error.message}"
         end
       end
 
@@ -240,11 +262,9 @@ module Godwit
         Godwit::CLI.nearest(name.to_s, topics.map(&:name))
       end
 
-      def format_of(topic)
-        @formats[topic.name] || Format.of(topic.format) || raise(TopicError, "topic " \
-          "#{topic.name.inspect} has a format of its own, #{topic.format}: declare it here with " \
-          "Godwit::Work.topic #{topic.name.inspect}, format: an object with dump and load")
-      end
+      # @return [Object, nil] see Format
+      def known_format(topic) = @formats[topic.name] || Format.of(topic.format)
+      def format_of(topic) = known_format(topic) || raise(Format.unknown(topic))
 
       # Up to the end that each partition has when it begins.
       def read_all(topic, positions, &block)

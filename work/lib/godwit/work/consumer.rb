@@ -67,7 +67,11 @@ module Godwit
         # The group, whose members share the records. Default: derived from the class's name.
         # @param name [String]
         # @return [nil]
+        # @raise [ArgumentValueError]
         def group(name)
+          unless name.is_a?(String) && !name.empty?
+            raise Godwit::Errors.bad_value(:group, "name", "a String", name)
+          end
           settings.group = name
           nil
         end
@@ -166,8 +170,14 @@ module Godwit
 
         # @private
         # @return [String]
+        # @raise [StateError] for a class without a name and a group
         def group_name
-          settings.group || name.gsub("::", "-").gsub(/(?<=[a-z\d])(?=[A-Z])/, "_").downcase
+          return settings.group if settings.group
+          unless name
+            raise Godwit::Errors.of(StateError, :group, "#{self} has no name, and so no group: " \
+              "write group \"name\" in the class")
+          end
+          name.gsub("::", "-").gsub(/(?<=[a-z\d])(?=[A-Z])/, "_").downcase
         end
 
         # @private

@@ -11,18 +11,23 @@ module Godwit
       def check(classes)
         raise Godwit::Errors.bad_value(:run, "classes", "consumers, 1 or more", classes) if
           classes.empty?
-        classes.each(&:batches?)
+        classes.each { |klass| check_class(klass) }
         twice = classes.group_by { |klass| [klass.settings.topic, klass.group_name] }
           .values.find { |same| same.size > 1 } or return
         raise Godwit::Errors.of(StateError, :run, "#{twice.join(" and ")} have one topic and " \
           "group: give one of them another group")
       end
 
+      def check_class(klass)
+        klass.batches?
+        return unless klass.settings.topic && klass.dead_letters == klass.settings.topic
+        raise Godwit::Errors.of(StateError, :run, "#{klass}: dead_letter names the class's own " \
+          "topic, so its records would run for ever: name another")
+      end
+
       def join(klass)
         topic = klass.declare(@client)
-        if (dead = klass.dead_letters)
-          @client.topic(dead, **klass.settings.topic_settings.slice(:format))
-        end
+        @client.dead_letters(klass.dead_letters, topic)
         starts = @client.starts(topic, klass.settings.start_from)
         @engine.join(klass.group_name, topic, place, starts)
       end

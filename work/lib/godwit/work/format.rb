@@ -86,6 +86,13 @@ module Godwit
 
       # @return [Object, nil]
       def of(name) = KNOWN[name]
+
+      # @return [TopicError] for a topic whose format is an object that is not declared here
+      def unknown(topic)
+        TopicError.new("topic #{topic.name.inspect} has a format of its own, #{topic.format}: " \
+          "declare it here with Godwit::Work.topic #{topic.name.inspect}, format: an object " \
+          "with dump and load")
+      end
     end
   end
 end

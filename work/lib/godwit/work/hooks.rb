@@ -45,11 +45,11 @@ module Godwit
         call(:idle)
       end
 
-      # Lets the hooks that were called run, until the deadline.
-      # @param deadline [Float] monotonic seconds
-      def finish(deadline)
+      # Lets the hooks that were called run.
+      # @param seconds [Numeric, nil] at most; nil: for ever
+      def finish(seconds)
         @calls.close
-        @thread&.join([deadline - Timeout.now, 0].max)
+        @thread&.join(seconds)
       end
 
       # Ends the thread, also in a hook.

@@ -37,9 +37,10 @@ module Godwit
 
       # @return [Object, nil] decoded by the topic's format; nil: a tombstone
       # @raise [FormatError] when the bytes do not fit the format
+      # @raise [TopicError] when the format is an object that this process has not declared
       def value
         bytes = raw
-        bytes && @source.format.load(bytes)
+        bytes && (@source.format || raise(Format.unknown(@source.topic))).load(bytes)
       end
 
       # @return [String, nil] the bytes of the value; nil: a tombstone

@@ -22,12 +22,16 @@ module Godwit
       # @param classes [Array<Class>] of {Consumer}
       # @param client [Client]
       # @param workers [Integer] threads
-      # @param drain [Numeric] seconds for running handlers and hooks at the end
+      # @param drain [Numeric, nil] seconds for running handlers and hooks at the end, 0 or more;
+      #   nil: for ever
       # @raise [ArgumentValueError]
       # @raise [StateError] for a class without a handler or a topic, and for two classes with one
       #   topic and group
       def initialize(classes, client: Work.client, workers: 5, drain: 25)
         Godwit::Errors.check_positive(:run, "workers:", "threads, 1 or more", workers)
+        if drain && !(drain.is_a?(Numeric) && drain >= 0)
+          raise Godwit::Errors.bad_value(:run, "drain:", "seconds, 0 or more, or nil", drain)
+        end
         check(classes)
         @classes = classes
         @client = client
@@ -151,15 +155,15 @@ module Godwit
 
       def finish
         @ending = true
-        deadline = Timeout.now + @drain
+        start = Timeout.now
         @hooks.each_value { |hooks| hooks.call(:stopping) } if @workers
         @assignments.each(&:stop)
         work_available
-        @workers&.each { |thread| thread.join([deadline - Timeout.now, 0].max) }
+        @workers&.each { |thread| thread.join(Timeout.left(@drain, start)) }
         return unless @members
         commit
         revoke
-        @hooks.each_value { |hooks| hooks.finish(deadline) }
+        @hooks.each_value { |hooks| hooks.finish(Timeout.left(@drain, start)) }
         @members.each_value { |member| @engine.leave(member) }
         @engine.wake_members
       ensure

@@ -15,12 +15,36 @@ module Godwit
         def advance(seconds) = @now += (seconds * 1000).round
       end
 
-      def initialize(clock: Clock.new) = super(Database::MEMORY, clock: clock)
+      # Wakes a runner of this process, as {WakeUp} does in other processes: a pipe is its FIFO.
+      class Wake < WakeUp
+        def initialize
+          @place = ""
+          @io, @writer = IO.pipe
+        end
+
+        def wake
+          @writer.write_nonblock("!", exception: false)
+        rescue IOError # it has ended
+          nil
+        end
+
+        # @return [nil]
+        def close = [@io, @writer].each(&:close).then { nil }
+        def closed? = @io.closed?
+      end
+      private_constant :Wake
+
+      def initialize(clock: Clock.new)
+        super(Database::MEMORY, clock: clock)
+        @listening = []
+      end
 
       # @return [Hash{Integer => String}] a test adds to it
       def dead_members = @dead_members ||= {}
       # (see Contract)
-      def wake_members = nil
+      def listen = Wake.new.tap { |one| @listening = [*@listening.reject(&:closed?), one] }
+      # (see Contract)
+      def wake_members = @listening.each(&:wake).then { nil }
 
       # @return [#call] milliseconds since 1970
       attr_reader :clock
