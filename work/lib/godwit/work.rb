@@ -39,6 +39,7 @@ module Godwit
     autoload :Message, "godwit/work/message"
     autoload :Operations, "godwit/work/engine/operations"
     autoload :Ownership, "godwit/work/ownership"
+    autoload :Partitioner, "godwit/work/partitioner"
     autoload :Progress, "godwit/work/progress"
     autoload :Receipt, "godwit/work/message"
     autoload :Retention, "godwit/work/engine/retention"
@@ -52,8 +53,8 @@ module Godwit
     autoload :WakeUp, "godwit/work/wake_up"
     private_constant :Assignment, :Block, :Blocks, :CommitQueue, :Committer, :Contract,
       :Coordination, :Database, :DeadLetter, :Doctor, :Format, :Groups, :Handler, :Hooks,
-      :MemoryEngine, :Operations, :Ownership, :Progress, :Retention, :Schema, :Source,
-      :SqliteEngine, :StuckHandlers, :WakeUp
+      :MemoryEngine, :Operations, :Ownership, :Partitioner, :Progress, :Retention, :Schema,
+      :Source, :SqliteEngine, :StuckHandlers, :WakeUp
 
     # A frozen mask that compares by identity is the one that Ruby does not copy.
     NEVER = {Object => :never}.compare_by_identity.freeze
@@ -95,7 +96,7 @@ module Godwit
 
       # Declares a topic: see {Client#topic}.
       # @param name [String]
-      # @param settings [Hash] `partitions:`, `format:`, `retain:`
+      # @param settings [Hash] `partitions:`, `format:`, `partitioner:`, `retain:`
       # @return [Topic]
       # @raise (see Client#topic)
       def topic(name, **settings) = client.topic(name, **settings)

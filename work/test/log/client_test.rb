@@ -51,6 +51,29 @@ class WorkClientTest < Godwit::WorkCase
     assert_equal 1, client.produce_many("t", [[1]] * 20).map(&:partition).uniq.size
   end
 
+  each_engine "partitioner: :murmur2 is that of Kafka's Java client" do
+    topic = declare(partitions: 100, partitioner: :murmur2)
+    # Kafka's UtilsTest, and for "" librdkafka's.
+    {"21" => -973932308, "foobar" => -790332482, "a-little-bit-long-string" => -985981536,
+     "a-little-bit-longer-string" => -1486304829,
+     "lkjh234lh9fiuh90y23oiuhsafujhadof229phr9h19h89h8" => -58897971, "abc" => 479470107,
+     "" => 275646681}.each do |key, hash|
+      assert_equal (hash & 0x7fffffff) % 100, topic.partition_of(key), key
+      assert_equal (hash & 0x7fffffff) % 100, client.produce("t", 1, key: key).partition
+    end
+    assert_operator Array.new(100) { topic.partition_of(nil) }.uniq.size, :>, 1
+    other = Godwit::Work::Client.new(engine)
+    assert_equal [:murmur2, :murmur2],
+      [other.topic("t").partitioner, other.topic("t", partitioner: :murmur2).partitioner]
+    assert_refused(Godwit::Work::TopicError, /has partitioner: :murmur2, and not :crc32/) do
+      other.topic("t", partitioner: :crc32)
+    end
+    assert_refused(Godwit::ArgumentValueError, /partitioner: takes :crc32 or :murmur2/) do
+      declare("x", partitioner: "murmur2")
+    end
+    assert_equal :crc32, declare("x").partitioner
+  end
+
   each_engine "produce_many writes one block for each partition, and more for many bytes" do
     topic = declare(format: :raw, partitions: 2)
     keys = Array.new(20) { |index| index.to_s }

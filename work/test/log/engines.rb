@@ -34,7 +34,7 @@ module Engines
 
     def topic(name = "numbers", partitions: 4, format: "json", retain: nil)
       engine.create_topic(Godwit::Work::Topic.new(name: name, partitions: partitions,
-        format: format, retain: retain))
+        format: format, partitioner: :crc32, retain: retain))
     end
 
     # @return [String] a block with these values

@@ -78,7 +78,7 @@ module Godwit
 
       # Adds bytes as they are.
       def put(bytes, key, headers)
-        partition = (key.nil? || key.empty?) ? @any : @topic.partition_of(key)
+        partition = (key && @topic.partition_of(key)) || @any
         part = @open[partition] || begin_block(partition)
         part.add(bytes, key, headers)
         @order << part

@@ -50,14 +50,17 @@ module Godwit
       # @param partitions [Integer, nil] 1 to 10,000; nil: those it has, or 8
       # @param format [Symbol, Object, nil] :json, :raw, :text, or an object with `dump` and `load`;
       #   nil: the one it has, or :json
+      # @param partitioner [Symbol, nil] of keys: :crc32, as librdkafka by default, or :murmur2, as
+      #   Kafka's Java client; nil: the one it has, or :crc32
       # @param retain [Numeric, nil] seconds that records are kept, 7 days; nil: for ever
       # @return [Topic]
-      # @raise [TopicError] when the topic exists with another number of partitions or format
-      def topic(name, partitions: nil, format: nil, retain: Topic::RETAIN)
-        check_topic(name, partitions, retain)
+      # @raise [ArgumentValueError]
+      # @raise [TopicError] when the topic exists with other partitions, format or partitioner
+      def topic(name, partitions: nil, format: nil, partitioner: nil, retain: Topic::RETAIN)
+        check_topic(name, partitions, partitioner, retain)
         format_name, object = Format.find(format) if format
         wanted = Topic.new(name: name.dup.freeze, partitions: partitions, format: format_name,
-          retain: retain)
+          partitioner: partitioner, retain: retain)
         found = @engine.topic(name) || @engine.create_topic(wanted.with_defaults)
         if (difference = wanted.difference(found))
           raise TopicError, "topic #{name.inspect}: #{difference}: declare it as it is"
@@ -240,13 +243,16 @@ module Godwit
           "write produce(#{topic.inspect}, {id: 1}, key: \"42\")")
       end
 
-      def check_topic(name, partitions, retain)
+      def check_topic(name, partitions, partitioner, retain)
         unless name.is_a?(String) && name.match?(/\A[\w.-]{1,200}\z/)
           raise Godwit::Errors.bad_value(:topic, "name", "a String of 1 to 200 letters, digits, " \
             "\".\", \"_\" and \"-\"", name)
         end
         if partitions && !(partitions.is_a?(Integer) && partitions.between?(1, 10_000))
           raise Godwit::Errors.bad_value(:topic, "partitions:", "1 to 10000", partitions)
+        end
+        unless [nil, *Partitioner::NAMES].include?(partitioner)
+          raise Godwit::Errors.bad_value(:topic, "partitioner:", ":crc32 or :murmur2", partitioner)
         end
         return if retain.nil? || (retain.is_a?(Numeric) && retain.positive?)
         raise Godwit::Errors.bad_value(:topic, "retain:", "seconds, more than 0, or nil", retain)

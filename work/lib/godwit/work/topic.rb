@@ -1,7 +1,5 @@
 # frozen_string_literal: true
 
-require "zlib"
-
 module Godwit
   module Work
     # The settings of a topic. Frozen.
@@ -12,21 +10,28 @@ module Godwit
     #   @return [Integer]
     # @!attribute format
     #   @return [String] name of the format: "json", "raw", "text", or the name of an object's class
+    # @!attribute partitioner
+    #   @return [Symbol] :crc32 or :murmur2
     # @!attribute retain
     #   @return [Numeric, nil] seconds that records are kept; nil: for ever
     # @!attribute ids
     #   @return [Array<Integer>] of the partitions in the engine
-    Topic = Struct.new(:name, :partitions, :format, :retain, :ids, keyword_init: true) do
-      # As librdkafka's `consistent_random`: a key's partition is the same in all programs.
-      # @param key [String] nil and "" have any partition
-      # @return [Integer] the partition
-      def partition_of(key) = Zlib.crc32(key) % partitions
+    Topic = Struct.new(:name, :partitions, :format, :partitioner, :retain, :ids,
+      keyword_init: true) do
+      # A key's partition is the same in all programs: as librdkafka's `consistent_random` does it,
+      # or with :murmur2 as its `murmur2_random` and Kafka's Java client.
+      # @param key [String]
+      # @return [Integer, nil] the partition; nil: any, which is so for "" with :crc32
+      def partition_of(key)
+        Partitioner.hash(partitioner, key) % partitions unless key.empty? && partitioner != :murmur2
+      end
 
       # @private
       def with_defaults
         dup.tap do |topic|
           topic.partitions ||= self.class::PARTITIONS
           topic.format ||= "json"
+          topic.partitioner ||= :crc32
         end
       end
 
@@ -34,7 +39,7 @@ module Godwit
       # @param other [Topic]
       # @return [String, nil] what differs from the other's settings
       def difference(other)
-        %i[partitions format].each do |name|
+        %i[partitions format partitioner].each do |name|
           next if self[name].nil? || self[name] == other[name]
           return "it has #{name}: #{other[name].inspect}, and not #{self[name].inspect}"
         end

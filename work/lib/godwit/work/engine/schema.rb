@@ -12,7 +12,7 @@ module Godwit
       TABLES = [
         "CREATE TABLE godwit_meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID",
         "CREATE TABLE godwit_topics (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, " \
-          "format TEXT NOT NULL, retain REAL)",
+          "format TEXT NOT NULL, partitioner TEXT NOT NULL, retain REAL)",
         "CREATE TABLE godwit_partitions (id INTEGER PRIMARY KEY, topic INTEGER NOT NULL, " \
           "number INTEGER NOT NULL, UNIQUE (topic, number))",
         # `id` is the partition's id and the offset of the first record, see SqliteEngine.
