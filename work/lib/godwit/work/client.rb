@@ -126,7 +126,7 @@ module Godwit
       def produce_lines(topic, lines, key, before)
         topic = find(topic)
         format = format_of(topic)
-        blocks = Blocks.new(topic, Format.of("raw"))
+        blocks = Blocks.new(topic, Format.of("raw"), any(topic))
         lines.each.with_index(before + 1) do |line, number|
           format.load(line)
           blocks.add(line, key, nil)
