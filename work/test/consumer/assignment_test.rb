@@ -22,7 +22,7 @@ class WorkAssignmentTest < Godwit::WorkCase
     }
     refute_predicate assignment, :hungry?
     lane, messages = assignment.take(64, 1).first
-    messages.each { |message| assignment.finish(message, []) }
+    assignment.finish(messages)
     assignment.give_back(lane, [])
     assert_predicate assignment, :hungry?
     assert assignment.idle?

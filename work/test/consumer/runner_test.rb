@@ -502,6 +502,31 @@ class WorkRunnerTest < Godwit::WorkCase
     assert_empty dead
   end
 
+  # A worker takes many keys at a time when their handlers are fast.
+  def each_its_key(count) = Array.new(count) { |index| [index.to_s, index.to_s] }
+
+  test "a slow handler holds its key alone, also when its worker has taken more" do
+    declare
+    gate = Thread::Queue.new
+    seen = Thread::Queue.new
+    klass = consumer { |message| (message.value == "700") ? gate.pop : seen << message.value }
+    klass.parallel(by: :key)
+    client.produce_many("t", each_its_key(1_000))
+    run_consumers(klass, workers: 2)
+    eventually { seen.size == 999 }
+    gate << true
+    finished(1_000)
+  end
+
+  test "a handler that ends its thread holds no other key" do
+    declare
+    klass = consumer { |message| Thread.exit if message.value == "700" && message.attempt == 1 }
+    klass.parallel(by: :key)
+    client.produce_many("t", each_its_key(1_000))
+    run_consumers(klass, workers: 1)
+    finished(1_000)
+  end
+
   test "a listener that raises is reported, and changes nothing" do
     declare
     client.on(:failed) { raise "listener" }

@@ -33,6 +33,7 @@ module Godwit
         @ready = []
         @delayed = []
         @outputs = []
+        @done = []
         @unfinished = @bytes = @running = @changes = @committed = 0
         @stopped = @halted = false
         @pauses = {}
@@ -64,10 +65,20 @@ module Godwit
       def poison = (@position.noted if @position.crashes > CRASHES)
 
       # @return [Boolean] whether it takes more records
-      def hungry? = !@stopped && @unfinished < RECORDS && @bytes < BYTES
+      def hungry?
+        @lock.synchronize do
+          count_done
+          !@stopped && @unfinished < RECORDS && @bytes < BYTES
+        end
+      end
 
       # @return [Boolean]
-      def idle? = @lock.synchronize { @running.zero? }
+      def idle?
+        @lock.synchronize do
+          count_done
+          @running.zero?
+        end
+      end
 
       # @return [Integer] lanes that wait for a worker
       def waiting = @halted ? 0 : @ready.size
@@ -83,16 +94,14 @@ module Godwit
       # @param source [Source]
       def feed(source)
         @lock.synchronize do
-          (@fetched...source.offset).each { |deleted| @progress.finish(deleted) }
-          source.messages(@fetched).each do |message|
-            next if @progress.finished?(message.offset)
-            next record(message, []) unless DeadLetter.for?(@position.group, message)
-            @unfinished += 1
-            @bytes += message.size
-            key = lane_of(message)
-            lane = @lanes[key] ||= Lane.new(key, [])
-            lane.messages << message
-            @ready << lane if lane.messages.size == 1 && !lane.due && !lane.busy
+          @progress.finish(@fetched, source.offset - @fetched) if source.offset > @fetched # deleted
+          messages = unfinished(source)
+          @unfinished += messages.size
+          @bytes += messages.size * source.block.average
+          if @by == :partition
+            add(nil, messages)
+          else
+            messages.each { |message| add(lane_of(message), [message]) }
           end
           @fetched = source.finish
         end
@@ -114,13 +123,14 @@ module Godwit
       def take(most, lanes)
         @lock.synchronize do
           return if @halted
+          count_done
           room = @progress.room - @running
           next take_stored if room <= 0
           most = [isolated? ? 1 - @running : most, room].min
           taken = []
           while most > 0 && taken.size < lanes && (lane = @ready.shift)
             messages = lane.messages.shift(most)
-            messages.each { |one| one.attempt = @progress.attempts(one.offset) + 1 }
+            count_attempts(messages)
             lane.busy = true
             taken << [lane, messages]
             most -= messages.size
@@ -130,19 +140,25 @@ module Godwit
         end
       end
 
-      # @param outputs [Array] of the record's handler
-      def finish(message, outputs)
+      # @param messages [Array<Message>] that a worker has handled, in order
+      # @param outputs [Array] of their handler
+      def finish(messages, outputs = [])
+        return if messages.empty?
+        return @done << messages if outputs.empty? # one step, so it needs no lock
         @lock.synchronize do
-          record(message, outputs)
-          @unfinished -= 1
-          @bytes -= message.size
-          @running -= 1
+          @done << messages
+          @outputs.concat(outputs)
         end
       end
 
       # Finishes a record that no worker ran.
       # @param outputs [Array]
-      def skip(message, outputs) = @lock.synchronize { record(message, outputs) }
+      def skip(message, outputs)
+        @lock.synchronize do
+          record([message])
+          @outputs.concat(outputs)
+        end
+      end
 
       # @return [Integer] attempts so far
       def fail(message)
@@ -182,12 +198,13 @@ module Godwit
       def resume(reason) = pause(reason, false)
 
       # @return [Boolean] whether there is something to commit
-      def changed? = @changes > @committed
+      def changed? = @done.any? || @changes > @committed
 
       # @param messages [Array<Message>] that the commit finishes
       # @return [Array(Groups::Position, Array)] to commit, with outputs
       def snapshot(messages = [])
         @lock.synchronize do
+          count_done
           @written = @changes
           progress = messages.empty? ? @progress : @progress.with(messages.map(&:offset))
           position = @position.dup
@@ -220,16 +237,52 @@ module Godwit
         @ready.delete(lane)
         lane.busy = true
         @running += 1
-        message = lane.messages.shift
-        message.attempt = @progress.attempts(message.offset) + 1
-        [[lane, [message]]]
+        messages = lane.messages.shift(1)
+        count_attempts(messages)
+        [[lane, messages]]
       end
 
       private
 
-      def record(message, outputs)
-        @progress.finish(message.offset)
-        @outputs.concat(outputs)
+      # @return [Array<Message>] those that this group has not finished
+      def unfinished(source)
+        messages = source.messages([@fetched, @progress.watermark].max)
+        messages.reject! { |one| @progress.finished?(one.offset) } unless @progress.in_order?
+        return messages unless source.block.headers?
+        messages, others = messages.partition { |one| DeadLetter.for?(@position.group, one) }
+        others.each { |one| record([one]) }
+        messages
+      end
+
+      def add(key, messages)
+        lane = @lanes[key] ||= Lane.new(key, [])
+        @ready << lane if lane.messages.empty? && messages.any? && !lane.due && !lane.busy
+        lane.messages.concat(messages)
+      end
+
+      def count_attempts(messages)
+        return unless @progress.failures?
+        messages.each { |one| one.attempt = @progress.attempts(one.offset) + 1 }
+      end
+
+      # Takes what the workers have finished into account.
+      def count_done
+        until @done.empty?
+          messages = @done.shift
+          record(messages)
+          @unfinished -= messages.size
+          @running -= messages.size
+          @bytes -= messages.sum(&:size)
+        end
+      end
+
+      def record(messages)
+        first = messages.first.offset
+        if messages.last.offset - first == messages.size - 1
+          @progress.finish(first, messages.size)
+        else
+          messages.each { |one| @progress.finish(one.offset) }
+        end
         @changes += 1
       end
 

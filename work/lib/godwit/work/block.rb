@@ -18,6 +18,41 @@ module Godwit
       NONE = -1
       private_constant :VERSION, :KEYS, :HEADERS, :HEAD, :CHECKED, :BODY, :NONE
 
+      # The values, the keys or the headers: their lengths, and where each begins.
+      class Column
+        # @param lengths [Array<Integer>]
+        def initialize(lengths)
+          @lengths = lengths
+        end
+
+        # @return [Array<Integer>]
+        attr_reader :lengths
+
+        # @return [Integer]
+        def bytesize = @bytesize ||= @lengths.sum + @lengths.count(NONE)
+
+        # @param at [Integer] where the bytes of the column begin
+        # @return [Integer] where they end
+        def begin(at)
+          @begin = at
+          at + bytesize
+        end
+
+        # Made at the first use: many readers need no keys.
+        # @return [Array<Integer>]
+        def places
+          @places ||= begin
+            at = @begin
+            @lengths.map do |length|
+              place = at
+              at += length if length > 0
+              place
+            end
+          end
+        end
+      end
+      private_constant :Column
+
       class << self
         # @param values [Array<String, nil>]
         # @param keys [Array<String, nil>, nil] nil: no record has one
@@ -62,14 +97,14 @@ module Godwit
         @values, at = column(BODY)
         @keys, at = column(at) if flags.anybits?(KEYS)
         @headers, at = column(at) if flags.anybits?(HEADERS)
-        [@values, @keys, @headers].each { |column| at = place(column, at) if column }
+        [@values, @keys, @headers].each { |column| at = column.begin(at) if column }
       end
 
       # @return [Integer] records
       attr_reader :count
 
       # @return [String, nil] binary
-      def value(index) = bytes(@values, index)
+      def value(index) = @bytes.byteslice(@values.places[index], @values.lengths[index])
       # @return [String, nil] binary
       def key(index) = @keys && bytes(@keys, index)
 
@@ -81,14 +116,17 @@ module Godwit
           name, value = found.unpack("l<l<", offset: at)
           at += 8
           pairs << [found.byteslice(at, name).force_encoding(Encoding::UTF_8),
-            (found.byteslice(at + name, value) unless value.nil?)]
+            found.byteslice(at + name, value)] # a length of NONE gives nil
           at += name + [value, 0].max
         end
         pairs
       end
 
-      # @return [Integer] of the value
-      def size(index) = [@values[0][index], 0].max
+      # @return [Integer] bytes of a value on average, rounded up
+      def average = @average ||= -(-@values.bytesize / @count)
+
+      # @return [Boolean] whether a record has headers
+      def headers? = !@headers.nil?
 
       private
 
@@ -101,24 +139,11 @@ module Godwit
         raise CorruptError, "#{where}: a block has a wrong CRC-32: restore the file from a backup"
       end
 
-      # @return [Array] the lengths, later with the places; where the next column begins
-      def column(at) = [[@bytes.unpack("l<#{@count}", offset: at)], at + 4 * @count]
+      # @return [Array(Column, Integer)] and where the next lengths begin
+      def column(at) = [Column.new(@bytes.unpack("l<#{@count}", offset: at)), at + 4 * @count]
 
-      # Adds the places of a column to its lengths.
-      def place(column, at)
-        places = column[0].map do |length|
-          place = at
-          at += length if length.positive?
-          place
-        end
-        column << places
-        at
-      end
-
-      def bytes(column, index)
-        length = column[0][index]
-        @bytes.byteslice(column[1][index], length) unless length.nil?
-      end
+      # A length of NONE gives nil.
+      def bytes(column, index) = @bytes.byteslice(column.places[index], column.lengths[index])
     end
   end
 end

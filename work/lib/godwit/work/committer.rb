@@ -59,7 +59,7 @@ module Godwit
             write([assignment], messages, outputs) do |database|
               result = yield Statements.new(database)
             end
-            messages.each { |message| assignment.finish(message, []) }
+            assignment.finish(messages)
           end
         end
         result

@@ -3,7 +3,7 @@
 module Godwit
   module Work
     # What reads records into assignments and commits them. The class that includes it has `place`,
-    # `now` and `work_available`.
+    # `now`, `taken?` and `work_available`.
     # @private
     module Coordination
       private
@@ -40,7 +40,7 @@ module Godwit
           read_or_report(one, version) if one.hungry? && one.exhausted != version
           one.waiting > 0
         end
-        work_available if waiting > 0
+        work_available if waiting > 0 || taken?
         @hooks.each do |klass, hooks|
           hooks.idle(up_to_date?(klass, version)) if hooks.has?(:idle)
         end

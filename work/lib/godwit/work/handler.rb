@@ -23,6 +23,7 @@ module Godwit
         @events = client.events
         @settings = assignment.klass.settings
         @batches = assignment.klass.batches?
+        @by_lambda = @settings.parallel.respond_to?(:call)
       end
 
       # @return [Assignment]
@@ -60,7 +61,7 @@ module Godwit
       # (see Consumer#done)
       def done(message)
         return unless @left.include?(message)
-        @assignment.finish(message, take_outputs([message]))
+        @assignment.finish([message], take_outputs([message]))
         @left.delete(message)
         nil
       end
@@ -73,7 +74,7 @@ module Godwit
           raise Godwit::Errors.of(StateError, :transaction, "which records? write " \
             "transaction(*messages) outside of batch.each")
         end
-        records &= @left
+        records = @left & records # in order
         finished if records.empty?
         outputs = -> { take_outputs(records) }
         @committer.transaction(@assignment, records, outputs, &block)
@@ -131,7 +132,7 @@ module Godwit
       # @return [Float, nil] when it runs again
       def end_record(message, error)
         return failed(message, error) if error
-        @assignment.finish(message, take_outputs([message]))
+        @assignment.finish(@left, take_outputs(@left))
         nil
       end
 
@@ -158,9 +159,7 @@ module Godwit
       def finish_all(messages, count = messages.size)
         outputs = @outputs.map(&:last)
         @outputs = []
-        messages.shift(count).each_with_index do |message, index|
-          @assignment.finish(message, index.zero? ? outputs : [])
-        end
+        @assignment.finish(messages.shift(count), outputs)
         nil
       end
 
@@ -180,9 +179,9 @@ module Godwit
 
       # @return [Exception, nil]
       def attempt
-        @outputs = []
+        @outputs = [] unless @outputs && @outputs.empty?
         forks = ForkDetector::COUNT[0]
-        @left.each { |message| raise message.fault if message.fault }
+        @left.each { |message| raise message.fault if message.fault } if @by_lambda
         yield
         nil
       rescue Exception => error # standard:disable Lint/RescueException -- also exit, and throw
@@ -194,6 +193,7 @@ module Godwit
 
       # The outputs of records, and those of no record when these are the last ones.
       def take_outputs(records)
+        return @outputs if @outputs.empty?
         last = (@left - records).empty?
         taken, @outputs = @outputs.partition { |owner, _| owner ? records.include?(owner) : last }
         taken.map(&:last)
@@ -221,7 +221,7 @@ module Godwit
         topic = @assignment.klass.dead_letters
         letter = DeadLetter.make(@client, topic, message, error: error, attempts: attempts,
           group: @assignment.position.group)
-        @assignment.finish(message, letter)
+        @assignment.finish([message], letter)
         @events.emit(:dead, message: message, error: error, attempts: attempts, topic: topic)
       end
     end

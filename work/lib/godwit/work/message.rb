@@ -26,8 +26,8 @@ module Godwit
       # @return [Integer] 1 at first, one more at each retry
       attr_reader :attempt
       # @private
-      # @return [Integer] bytes of the value
-      def size = @source.block.size(@index)
+      # @return [Integer] bytes of the value, about: the average of its block
+      def size = @source.block.average
 
       # @private
       attr_writer :attempt
@@ -57,7 +57,7 @@ module Godwit
       # @return [Integer] position in the partition
       def offset = @source.offset + @index
       # @return [Time] when it was produced
-      def timestamp = Time.at(0, @source.time, :millisecond)
+      def timestamp = Time.at(@source.time / 1000, @source.time % 1000, :millisecond)
 
       # @return [String]
       def inspect = "#<#{self.class} #{topic} #{partition}/#{offset} key=#{key.inspect}>"

@@ -10,13 +10,10 @@ module Godwit
     # @private
     class Progress
       LIMIT = 4_000 # bytes; Kafka takes 4,096
-      # The most bytes that one more record can add: a range of finished records, or its attempts.
-      ENTRY = 12
-      # How far the size may be from the true one, which takes a look at the whole window.
-      DRIFT = LIMIT / 4
+      # How far beyond the window a record may be that runs next, see Assignment::RECORDS.
+      AHEAD = 10_000
       FINISHED = 1
-      RUN = /\x01+/n
-      private_constant :ENTRY, :DRIFT, :FINISHED, :RUN
+      private_constant :AHEAD, :FINISHED
 
       # @param watermark [Integer] offset
       # @param bytes [String, nil] of {#dump}
@@ -24,17 +21,15 @@ module Godwit
         @watermark = watermark
         # A byte for each offset from the watermark on.
         @window = String.new(encoding: Encoding::BINARY)
+        @ranges = 0 # of finished records in the window
         @attempts = {}
-        exact(0)
+        @most = 1 # attempts of a record
         load(bytes) if bytes && !bytes.empty?
       end
 
       # @param offsets [Array<Integer>]
       # @return [Progress] a copy with these records finished
-      def with(offsets)
-        bytes = dump
-        Progress.new(@watermark, bytes).tap { |copy| offsets.each { |one| copy.finish(one) } }
-      end
+      def with(offsets) = dup.tap { |copy| offsets.each { |one| copy.finish(one) } }
 
       # @return [Integer] the offset of the first record that is not finished
       def watermark
@@ -50,29 +45,38 @@ module Godwit
         offset < @watermark || @window.getbyte(offset - @watermark) == FINISHED
       end
 
-      # @param offset [Integer] of a record that needs no more attempts
-      def finish(offset)
+      # @param offset [Integer] of the first of some records that need no more attempts
+      # @param count [Integer] of these records
+      def finish(offset, count = 1)
+        count.times { |index| @attempts.delete(offset + index) } if failures?
         at = offset - @watermark
-        return if at < 0
-        @window << "\0" * (at + 1 - @window.bytesize) if at >= @window.bytesize
-        @window.setbyte(at, FINISHED)
-        @attempts.delete(offset)
-        @size += ENTRY
+        return @watermark += count if at.zero? && @window.empty?
+        ([at, 0].max...at + count).each { |index| mark(index) }
       end
 
       # @return [Integer] attempts of the record that failed, this one included
       def fail(offset)
-        @size += ENTRY
-        @attempts[offset] = attempts(offset) + 1
+        count = @attempts[offset] = attempts(offset) + 1
+        @most = count if count > @most
+        count
       end
 
       # @return [Integer] attempts of the record that failed so far
       def attempts(offset) = @attempts.fetch(offset, 0)
 
+      # @return [Boolean] whether no record beyond the watermark is finished
+      def in_order? = @window.empty?
+
+      # @return [Boolean] whether a record has failed, and is not finished
+      def failures? = @attempts.any?
+
       # @return [Integer] records that may run until the next dump, without that it gets too large
       def room
-        dump if @size - @exact > DRIFT || (@size > LIMIT - ENTRY && @size > @exact)
-        [(LIMIT - @size) / ENTRY, 0].max
+        width = width(@window.bytesize + AHEAD)
+        range = 2 * width
+        attempts = width + width(@most + 1)
+        used = 3 + range * @ranges + attempts * @attempts.size
+        [(LIMIT - used) / [range, attempts].max, 0].max
       end
 
       # @return [String] at most LIMIT bytes, if no more than {#room} records ran since
@@ -80,37 +84,52 @@ module Godwit
         advance
         ranges = []
         before = at = 0
-        while (at = @window.index(RUN, at))
-          length = $~.end(0) - at
+        while (at = @window.index("\x01", at))
+          length = (@window.index("\0", at) || @window.bytesize) - at
           ranges << at - before << length
           before = at += length
         end
         failed = @attempts.sort.flat_map { |offset, count| [offset - @watermark, count] }
-        [ranges.size / 2, *ranges, *failed].pack("w*").tap { |bytes| exact(bytes.bytesize) }
+        [ranges.size / 2, *ranges, *failed].pack("w*")
       end
 
       private
 
-      # From now on the size is an upper bound.
-      def exact(size) = @exact = @size = size
+      def initialize_copy(other)
+        super
+        @window = @window.dup
+        @attempts = @attempts.dup
+      end
+
+      # A range begins, gets longer, or joins two.
+      def mark(at)
+        size = @window.bytesize
+        @window << "\0" * (at + 1 - size) if at >= size
+        return if @window.getbyte(at) == FINISHED
+        @ranges += 1
+        @ranges -= 1 if at > 0 && @window.getbyte(at - 1) == FINISHED
+        @ranges -= 1 if @window.getbyte(at + 1) == FINISHED
+        @window.setbyte(at, FINISHED)
+      end
+
+      # @return [Integer] the most bytes of a number up to this one
+      def width(number) = (number.bit_length + 6) / 7
 
       def advance
         return unless @window.getbyte(0) == FINISHED
         count = @window.index("\0") || @window.bytesize
         @watermark += count
         @window = @window.byteslice(count, @window.bytesize)
+        @ranges -= 1
       end
 
       def load(bytes)
-        count, *rest = bytes.unpack("w*")
-        at = @watermark
-        rest.shift(2 * count).each_slice(2) do |gap, length|
-          at += gap
-          length.times { |index| finish(at + index) }
-          at += length
+        @ranges, *rest = bytes.unpack("w*")
+        rest.shift(2 * @ranges).each_slice(2) do |gap, length|
+          @window << "\0" * gap << "\x01" * length
         end
         @attempts = rest.each_slice(2).to_h { |ahead, failed| [@watermark + ahead, failed] }
-        exact(bytes.bytesize)
+        @most = @attempts.each_value.max || 1
       end
     end
   end

@@ -17,7 +17,9 @@ module Godwit
       RETAIN = 60 # seconds between two looks for old records
       CHUNK = 256 # records that a worker takes at most
       GRAIN = 0.005 # seconds that a worker should be busy with them
-      private_constant :TICK, :COMMIT, :RETAIN, :CHUNK, :GRAIN
+      # The lanes that a worker has taken and not begun, with their records.
+      Chunk = Struct.new(:assignment, :lanes)
+      private_constant :TICK, :COMMIT, :RETAIN, :CHUNK, :GRAIN, :Chunk
 
       # @param classes [Array<Class>] of {Consumer}
       # @param client [Client]
@@ -42,6 +44,7 @@ module Godwit
         @lock = Mutex.new
         @available = ConditionVariable.new
         @assignments = []
+        @chunks = []
         @turn = 0
         @ending = @quiet = false
       end
@@ -96,6 +99,7 @@ module Godwit
       end
 
       def now = Timeout.now
+      def taken? = @chunks.any? { |chunk| chunk.lanes.any? }
       def work_available = @lock.synchronize { @available.broadcast }
 
       def coordinate
@@ -176,6 +180,8 @@ module Godwit
       def worker
         Worker.new do
           watched = @stuck.watch
+          chunk = Chunk.new(nil, [])
+          @lock.synchronize { @chunks += [chunk] }
           handlers = {}
           size = 1
           while (assignment, taken = next_work(size))
@@ -184,21 +190,38 @@ module Godwit
             records = taken.sum { |_, messages| messages.size }
             note(assignment, taken) if assignment.isolated?
             watched.handler = handler
-            taken.each { |lane, messages| handler.run(lane, messages) }
+            chunk.assignment, chunk.lanes = assignment, taken
+            while (lane, messages = taken.shift)
+              handler.run(lane, messages)
+            end
             watched.handler = nil
-            size = chunk(size, records, Timeout.now - start)
+            size = next_size(size, records, Timeout.now - start)
             handlers.delete_if { |one, _| one.stopped? }
             after_batch
           end
         ensure
+          # A handler has ended its thread, or the process ends.
+          @lock.synchronize { @chunks = @chunks.reject { |one| one.equal?(chunk) } }
+          chunk.lanes.each { |lane, messages| chunk.assignment.give_back(lane, messages) }
           @loop.post { replace } unless @ending
         end
       end
 
       # So many records that other workers wait for them for a few milliseconds at most.
-      def chunk(size, records, seconds)
+      def next_size(size, records, seconds)
         return [size * 2, CHUNK].min if seconds < GRAIN / 2
         (GRAIN * records / seconds).clamp(1, CHUNK).to_i
+      end
+
+      # A lane that another worker has taken, but not begun: its handler takes long.
+      # @return [Array(Assignment, Array), nil]
+      def take_from_others
+        return if @quiet
+        @chunks.each do |chunk|
+          lane = chunk.lanes.pop unless chunk.assignment&.halted?
+          return [chunk.assignment, [lane]] if lane
+        end
+        nil
       end
 
       # @return [Array(Assignment, Array), nil] nil: the end
@@ -211,6 +234,8 @@ module Godwit
               @isolating = true if one.isolated?
               return [one, taken]
             end
+            untouched = take_from_others
+            return untouched if untouched
             @available.wait(@lock)
           end
         end

@@ -131,6 +131,7 @@ module Godwit
       def renew = nil
       def now = @engine.now / 1000.0
       def work_available = nil
+      def taken? = false
 
       def start
         @assignments = []
