@@ -29,6 +29,7 @@ module Godwit
     autoload :Contract, "godwit/work/engine/contract"
     autoload :Database, "godwit/work/database"
     autoload :DeadLetter, "godwit/work/dead_letter"
+    autoload :Declaration, "godwit/work/declaration"
     autoload :Doctor, "godwit/work/doctor"
     autoload :Events, "godwit/work/events"
     autoload :Format, "godwit/work/format"
@@ -52,9 +53,9 @@ module Godwit
     autoload :Topic, "godwit/work/topic"
     autoload :WakeUp, "godwit/work/wake_up"
     private_constant :Assignment, :Block, :Blocks, :CommitQueue, :Committer, :Contract,
-      :Coordination, :Database, :DeadLetter, :Doctor, :Format, :Groups, :Handler, :Hooks,
-      :MemoryEngine, :Operations, :Ownership, :Partitioner, :Progress, :Retention, :Schema,
-      :Source, :SqliteEngine, :StuckHandlers, :WakeUp
+      :Coordination, :Database, :DeadLetter, :Declaration, :Doctor, :Format, :Groups, :Handler,
+      :Hooks, :MemoryEngine, :Operations, :Ownership, :Partitioner, :Progress, :Retention,
+      :Schema, :Source, :SqliteEngine, :StuckHandlers, :WakeUp
 
     # A frozen mask that compares by identity is the one that Ruby does not copy.
     NEVER = {Object => :never}.compare_by_identity.freeze

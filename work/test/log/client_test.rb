@@ -208,12 +208,15 @@ class WorkClientTest < Godwit::WorkCase
     }.each do |settings, says|
       assert_refused(Godwit::Work::TopicError, says) { declare(**settings) }
     end
+    limits = [0, -1, {}, {hours: nil}, {bytes: 0}, {bytes: 1.5}, {hours: 1}, {seconds: nil}, "7 days"]
     {
       -> { declare("a b") } => /name takes/, -> { declare(5) } => /name takes/,
       -> { declare("x", partitions: 0) } => /partitions: takes 1 to 10000/,
       -> { declare("x", format: :yaml) } => /format: takes :json, :raw, :text/,
       -> { declare("x", format: Object.new) } => /format: takes/,
-      -> { declare("x", retain: 0) } => /retain: takes seconds/
+      **limits.to_h do |wrong|
+        [-> { declare("x", retain: wrong) }, /retain: takes seconds, more than 0, nil, or {/]
+      end
     }.each { |call, says| assert_refused(Godwit::ArgumentValueError, says, &call) }
     assert_equal %w[t], client.topics.map(&:name)
   end

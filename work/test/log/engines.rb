@@ -32,9 +32,9 @@ module Engines
     # @return [Godwit::Work::Client]
     def client = @client ||= Godwit::Work::Client.new(engine)
 
-    def topic(name = "numbers", partitions: 4, format: "json", retain: nil)
+    def topic(name = "numbers", partitions: 4, format: "json", **limits)
       engine.create_topic(Godwit::Work::Topic.new(name: name, partitions: partitions,
-        format: format, partitioner: :crc32, retain: retain))
+        format: format, partitioner: :crc32, **limits))
     end
 
     # @return [String] a block with these values

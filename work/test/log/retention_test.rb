@@ -49,6 +49,65 @@ class WorkRetentionTest < Godwit::WorkCase
     assert_equal [4, 5], engine.bounds(numbers, 0)
   end
 
+  # @return [Array<Integer>] sizes of the blocks of a partition
+  def sizes(topic, partition = 0)
+    engine.read(topic, partition, 0, 1 << 30).map { |_, _, bytes| bytes.bytesize }
+  end
+
+  each_engine "the oldest blocks above a limit of bytes are deleted" do
+    size = block("x" * 1_000).bytesize
+    numbers = topic(retain_bytes: 5 * size)
+    append(numbers, *["x" * 1_000] * 3)
+    engine.stub(:now, engine.now + 100_000) do
+      engine.append([[numbers, 1, block("y" * 1_000), 1]] * 3)
+    end
+    retain(200)
+    assert_equal [[size] * 2, [size] * 3], [sizes(numbers), sizes(numbers, 1)]
+    append(numbers, *["z" * 1_000] * 4)
+    retain(200)
+    assert_equal [[size] * 2, [size] * 3], [sizes(numbers), sizes(numbers, 1)]
+    assert_equal [[5, 7], [0, 3]], [0, 1].map { |number| engine.bounds(numbers, number) }
+  end
+
+  each_engine "a limit of bytes keeps what a group has not read, and the last block" do
+    numbers = topic(retain_bytes: 1)
+    append(numbers, *"a".."e")
+    position = engine.rebalance(engine.join("g", numbers, "/place", [0] * 4)).claims[0]
+    position.watermark = 2
+    engine.commit([position])
+    assert_equal({"numbers" => 2}, retain(1))
+    assert_equal({["numbers", "g"] => 2}, engine.held)
+    assert_equal [2, 5], engine.bounds(numbers, 0)
+    assert_empty retain(31 * DAY)
+    assert_equal [4, 5], engine.bounds(numbers, 0)
+  end
+
+  each_engine "bytes are counted in slices, once, and also when the limits change" do
+    numbers = topic(retain: 1_000)
+    append(numbers, *["x"] * 1_100)
+    size = sizes(numbers)[0]
+    retain(0)
+    client.topic("numbers", retain: {seconds: 1_000, bytes: 1_000 * size})
+    assert_equal [1_000, 1_000 * size], engine.topic("numbers").to_a.values_at(4, 5)
+    client.topic("numbers")
+    assert_equal 1_000 * size, engine.topic("numbers").retain_bytes
+    clock = (1..).each
+    Godwit.const_get(:Timeout).stub(:now, -> { clock.next }) do
+      assert_equal [true, {}], engine.retain
+    end
+    assert_equal 1_100, sizes(numbers).size
+    retain(0)
+    assert_equal 1_000, sizes(numbers).size
+    client.topic("numbers", retain: {bytes: 10 * size})
+    append(numbers, *["x"] * 5)
+    retain(0)
+    assert_equal 10, sizes(numbers).size
+    client.topic("numbers", retain: nil)
+    assert_nil engine.topic("numbers").retain_bytes
+    retain(10**9)
+    assert_equal 10, sizes(numbers).size
+  end
+
   each_engine "many blocks are deleted in slices" do
     numbers = topic(retain: 1)
     append(numbers, *Array.new(500, &:to_s))

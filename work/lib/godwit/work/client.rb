@@ -23,7 +23,9 @@ module Godwit
       STICKY = 0.01
       # What `produce` gets instead of a value when the caller forgot the braces.
       NO_VALUE = Object.new.freeze
-      private_constant :READ, :POLL, :STICKY, :NO_VALUE
+      # What `topic` gets instead of limits when the caller names none.
+      UNCHANGED = Object.new.freeze
+      private_constant :READ, :POLL, :STICKY, :NO_VALUE, :UNCHANGED
 
       # @private
       # @param engine [Object] see Contract
@@ -52,21 +54,26 @@ module Godwit
       #   nil: the one it has, or :json
       # @param partitioner [Symbol, nil] of keys: :crc32, as librdkafka by default, or :murmur2, as
       #   Kafka's Java client; nil: the one it has, or :crc32
-      # @param retain [Numeric, nil] seconds that records are kept, 7 days; nil: for ever
+      # @param retain [Numeric, Hash, nil] seconds that records are kept; nil: for ever;
+      #   `{bytes: 1 << 30}`: the oldest records are deleted while there are more bytes;
+      #   `{seconds: …, bytes: …}`: both. Not given: as it is, or 7 days. Another value changes an
+      #   existing topic
       # @return [Topic]
       # @raise [ArgumentValueError]
       # @raise [TopicError] when the topic exists with other partitions, format or partitioner
-      def topic(name, partitions: nil, format: nil, partitioner: nil, retain: Topic::RETAIN)
-        check_topic(name, partitions, partitioner, retain)
+      def topic(name, partitions: nil, format: nil, partitioner: nil, retain: UNCHANGED)
+        Declaration.check(name, partitions, partitioner)
+        limits = Declaration.limits((retain == UNCHANGED) ? Topic::RETAIN : retain)
         format_name, object = Format.find(format) if format
         wanted = Topic.new(name: name.dup.freeze, partitions: partitions, format: format_name,
-          partitioner: partitioner, retain: retain)
+          partitioner: partitioner, **limits)
         found = @engine.topic(name) || @engine.create_topic(wanted.with_defaults)
         if (difference = wanted.difference(found))
           raise TopicError, "topic #{name.inspect}: #{difference}: declare it as it is"
         end
         @formats[name] = object if object
-        found
+        same = retain == UNCHANGED || limits == found.to_h.slice(:retain, :retain_bytes)
+        same ? found : @engine.change_limits(wanted)
       end
 
       # Writes a record, and waits until it is safe.
@@ -241,21 +248,6 @@ module Godwit
         return if value != NO_VALUE && value_without_braces.empty?
         raise Godwit::Errors.of(ArgumentValueError, :produce, "the value lacks its braces: " \
           "write produce(#{topic.inspect}, {id: 1}, key: \"42\")")
-      end
-
-      def check_topic(name, partitions, partitioner, retain)
-        unless name.is_a?(String) && name.match?(/\A[\w.-]{1,200}\z/)
-          raise Godwit::Errors.bad_value(:topic, "name", "a String of 1 to 200 letters, digits, " \
-            "\".\", \"_\" and \"-\"", name)
-        end
-        if partitions && !(partitions.is_a?(Integer) && partitions.between?(1, 10_000))
-          raise Godwit::Errors.bad_value(:topic, "partitions:", "1 to 10000", partitions)
-        end
-        unless [nil, *Partitioner::NAMES].include?(partitioner)
-          raise Godwit::Errors.bad_value(:topic, "partitioner:", ":crc32 or :murmur2", partitioner)
-        end
-        return if retain.nil? || (retain.is_a?(Numeric) && retain.positive?)
-        raise Godwit::Errors.bad_value(:topic, "retain:", "seconds, more than 0, or nil", retain)
       end
 
       def find(name)

@@ -14,9 +14,11 @@ module Godwit
     #   @return [Symbol] :crc32 or :murmur2
     # @!attribute retain
     #   @return [Numeric, nil] seconds that records are kept; nil: for ever
+    # @!attribute retain_bytes
+    #   @return [Integer, nil] bytes above which the oldest records are deleted; nil: no limit
     # @!attribute ids
     #   @return [Array<Integer>] of the partitions in the engine
-    Topic = Struct.new(:name, :partitions, :format, :partitioner, :retain, :ids,
+    Topic = Struct.new(:name, :partitions, :format, :partitioner, :retain, :retain_bytes, :ids,
       keyword_init: true) do
       # A key's partition is the same in all programs: as librdkafka's `consistent_random` does it,
       # or with :murmur2 as its `murmur2_random` and Kafka's Java client.

@@ -16,8 +16,8 @@ module Godwit
     # * `version` changes when any process has written. `close` ends it; `closed?` tells.
     # * `join`, `rebalance`, `commit`, `release`, `note`, `report`, `leave`, `members`, `positions`:
     #   see {Groups}.
-    # * `groups`, `seek`, `pause`, `evict`, `reports`, `storage`: see {Operations}; `retain` and
-    #   `held`: see {Retention}.
+    # * `groups`, `seek`, `pause`, `evict`, `reports`, `storage`: see {Operations}; `retain`,
+    #   `held` and `change_limits`: see {Retention}.
     # * `listen` gives the {WakeUp} of this process, `wake_members` wakes the others.
     # @private
     module Contract
@@ -25,6 +25,7 @@ module Godwit
         topics topic create_topic append read bounds offset_at version now close closed?
         join rebalance commit release note report leave members positions listen wake_members
         dead_members groups seek pause evict reports storage retain held
+        change_limits
       ].freeze
 
       # @param engine [Class]

@@ -12,9 +12,12 @@ module Godwit
       TABLES = [
         "CREATE TABLE godwit_meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID",
         "CREATE TABLE godwit_topics (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, " \
-          "format TEXT NOT NULL, partitioner TEXT NOT NULL, retain REAL)",
+          "format TEXT NOT NULL, partitioner TEXT NOT NULL, retain REAL, " \
+          "retain_bytes INTEGER)",
+        # `bytes` are those of the blocks up to the id `counted`, see Retention.
         "CREATE TABLE godwit_partitions (id INTEGER PRIMARY KEY, topic INTEGER NOT NULL, " \
-          "number INTEGER NOT NULL, UNIQUE (topic, number))",
+          "number INTEGER NOT NULL, counted INTEGER NOT NULL DEFAULT 0, " \
+          "bytes INTEGER NOT NULL DEFAULT 0, UNIQUE (topic, number))",
         # `id` is the partition's id and the offset of the first record, see SqliteEngine.
         "CREATE TABLE godwit_blocks (id INTEGER PRIMARY KEY, count INTEGER NOT NULL, " \
           "time INTEGER NOT NULL, bytes BLOB NOT NULL)",

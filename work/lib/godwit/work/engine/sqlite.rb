@@ -40,7 +40,7 @@ module Godwit
       AT_TIME = "SELECT id FROM godwit_blocks WHERE id BETWEEN ?1 AND ?2 AND time >= ?3 " \
         "ORDER BY id LIMIT 1"
       TOPICS = <<~SQL
-        SELECT name, format, partitioner, retain, group_concat(p.id)
+        SELECT name, format, partitioner, retain, retain_bytes, group_concat(p.id)
         FROM godwit_topics t JOIN godwit_partitions p ON p.topic = t.id GROUP BY t.id ORDER BY name
       SQL
       private_constant :LAST, :FIRST, :APPEND, :READ, :AT_TIME, :TOPICS
@@ -206,17 +206,18 @@ module Godwit
 
       # @return [Hash{String => Topic}]
       def load_topics(database)
-        @topics = database.rows(TOPICS).to_h do |name, format, partitioner, retain, ids|
+        @topics = database.rows(TOPICS).to_h do |name, format, partitioner, retain, bytes, ids|
           ids = ids.split(",").map(&:to_i).sort
           [name, Topic.new(name: name, partitions: ids.size, format: format,
-            partitioner: partitioner.to_sym, retain: retain, ids: ids).freeze]
+            partitioner: partitioner.to_sym, retain: retain, retain_bytes: bytes,
+            ids: ids).freeze]
         end
       end
 
       def insert_topic(database, topic)
-        id = database.value("INSERT INTO godwit_topics (name, format, partitioner, retain) " \
-          "VALUES (?, ?, ?, ?) RETURNING id", topic.name, topic.format, topic.partitioner.to_s,
-          topic.retain)
+        id = database.value("INSERT INTO godwit_topics (name, format, partitioner, retain, " \
+          "retain_bytes) VALUES (?, ?, ?, ?, ?) RETURNING id", topic.name, topic.format,
+          topic.partitioner.to_s, topic.retain, topic.retain_bytes)
         topic.partitions.times do |number|
           database.rows("INSERT INTO godwit_partitions (topic, number) VALUES (?, ?)", id, number)
         end
