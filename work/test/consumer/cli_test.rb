@@ -2,6 +2,8 @@
 
 require "work_helper"
 require "json"
+require "pty"
+require "sqlite3"
 
 # `godwit-work run`, `topics`, `tail` and `produce`.
 class WorkCommandsTest < Godwit::WorkCase
@@ -66,6 +68,32 @@ class WorkCommandsTest < Godwit::WorkCase
     child = run_app
     child.wait_for(/^handles hang$/).signal(:TERM).wait_for(/^stops when/).signal(:INT)
     assert_equal 1, child.finish.status.exitstatus
+  end
+
+  test "on a terminal run prints rates and lag" do
+    terminal, slave = PTY.open.each { |io| own(io) }
+    handler = "def perform(message)"
+    file = app(APP.sub(handler,
+      "retries 1, backoff: 300..300\n  #{handler}\n    raise if message.value == \"bad\""))
+    folders = child_folders.map { |folder| "-I#{folder}" }
+    env = {**Godwit::TestSupport::Children::NO_BUNDLER, "GODWIT_WORK_URL" => "sqlite:#{path}"}
+    pid = spawn(env, RbConfig.ruby, "-W", *folders, "work/exe/godwit-work", "run", file,
+      out: slave, err: slave)
+    seen = +""
+    read = ->(wanted) do
+      until seen.match?(wanted)
+        assert terminal.wait_readable(20), seen
+        seen << terminal.readpartial(4_096)
+      end
+    end
+    read.call(%r{0 records/s, 0 failed/s, lag 0\e\[K\r})
+    produce("a", "b", "bad")
+    read.call(%r{[12] records/s, \d failed/s, lag \d\e\[K\r.*0 failed/s, lag 1\e\[K\r}m)
+    Process.kill(:TERM, pid)
+    assert_predicate Process.wait2(pid).last, :success?, seen
+    pid = nil
+  ensure
+    Process.kill(:KILL, pid) && Process.wait(pid) if pid
   end
 
   test "topics, tail and produce" do

@@ -208,7 +208,7 @@ class WorkClientTest < Godwit::WorkCase
     }.each do |settings, says|
       assert_refused(Godwit::Work::TopicError, says) { declare(**settings) }
     end
-    limits = [0, -1, {}, {hours: nil}, {bytes: 0}, {bytes: 1.5}, {hours: 1}, {seconds: nil}, "7 days"]
+    limits = [0, -1, {}, {hours: 1}, {hours: nil}, {seconds: nil}, {bytes: 0}, {bytes: 1.5}, "7"]
     {
       -> { declare("a b") } => /name takes/, -> { declare(5) } => /name takes/,
       -> { declare("x", partitions: 0) } => /partitions: takes 1 to 10000/,

@@ -45,7 +45,7 @@ module Godwit
         @available = ConditionVariable.new
         @assignments = []
         @chunks = []
-        @turn = 0
+        @turn = @handled = 0
         @ending = @quiet = false
       end
 
@@ -74,6 +74,9 @@ module Godwit
       rescue Godwit::ClosedError # it has ended
         nil
       end
+
+      # @return [Integer] records that its handlers have finished, dead letters included
+      attr_reader :handled
 
       # @return [Boolean] whether it has joined its groups
       def started? = !@workers.nil?
@@ -187,15 +190,18 @@ module Godwit
           while (assignment, taken = next_work(size))
             handler = handlers[assignment] ||= handler(assignment)
             start = Timeout.now
-            records = taken.sum { |_, messages| messages.size }
+            records = left = 0
             note(assignment, taken) if assignment.isolated?
             watched.handler = handler
             chunk.assignment, chunk.lanes = assignment, taken
             while (lane, messages = taken.shift)
+              records += messages.size
               handler.run(lane, messages)
+              left += messages.size
             end
             watched.handler = nil
             size = next_size(size, records, Timeout.now - start)
+            @lock.synchronize { @handled += records - left }
             handlers.delete_if { |one, _| one.stopped? }
             after_batch
           end

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "godwit/cli/signals"
+require_relative "status_line"
 
 module Godwit
   module Work
@@ -24,7 +25,7 @@ module Godwit
             The files connect to the log, or GODWIT_WORK_URL names it. It is created at first use,
             as are the topics of the classes; other commands create nothing. INT or TERM lets
             running handlers finish; a second one ends the process at once. TSTP: takes no new
-            records.
+            records. On a terminal a line shows rates and lag, each second.
 
           TEXT
         end
@@ -53,10 +54,17 @@ module Godwit
             names = classes.map(&:name).join(", ")
             io.puts "runs #{names}"
             io.flush
-            runner.run
+            watch(runner, classes) { runner.run }
             obeying.kill.join
             Godwit::CLI::Signals.status(@ending)
           end
+        end
+
+        # On a terminal it prints a line a second.
+        def watch(runner, classes, &running)
+          return yield unless io.tty?
+          groups = classes.map { |klass| [klass.group_name, klass.settings.topic] }
+          StatusLine.new(runner, Work.client, groups, io).during(&running)
         end
 
         # The first INT or TERM stops, the second ends the process.
