@@ -30,7 +30,8 @@ module Godwit
       COUNT = <<~SQL
         SELECT max(id), sum(size), count(*) FROM (
           SELECT id, length(bytes) AS size FROM godwit_blocks
-          WHERE id > (SELECT counted FROM godwit_partitions WHERE id = ?1) AND id BETWEEN ?2 AND ?3
+          WHERE id BETWEEN
+            max((SELECT counted + 1 FROM godwit_partitions WHERE id = ?1), ?2) AND ?3
           ORDER BY id LIMIT #{COUNTED})
       SQL
       private_constant :SEEN, :SLICE, :BLOCKS, :COUNTED, :ABOUT, :Part, :FIRST_BLOCKS, :NEXT,
