@@ -5,7 +5,8 @@ module Godwit
   # @private
   module ForkDetector
     COUNT = [0] # standard:disable Style/MutableConstant -- read without a method call
-    # IOs that a child must not keep open.
+    # IOs that a child must not keep open, each with itself: Ruby 3.1's compaction damages the
+    # memory when 30 keys have the same value.
     OF_PARENT = ObjectSpace::WeakMap.new
 
     # Counts in the child.

@@ -25,6 +25,18 @@ class WorkWakeUpTest < Godwit::WorkCase
     assert WakeUp.wake(one.place)
   end
 
+  test "any number of FIFOs survives a compaction" do
+    result = run_child(<<~RUBY, [scratch_dir])
+      require "godwit/work"
+      wake_up = Godwit::Work.const_get(:WakeUp)
+      all = Array.new(30) { wake_up.new(ARGV[0]) } # Ruby 3.1 failed at the 30th
+      GC.compact
+      all << wake_up.new(ARGV[0])
+      puts all.count { |one| wake_up.alive?(one.place) }
+    RUBY
+    assert_equal "31\n", assert_child(result).stdout
+  end
+
   test "a FIFO without a reader is of a dead process" do
     child = start_child(<<~RUBY, [scratch_dir])
       require "godwit/work"

@@ -57,7 +57,7 @@ module Godwit
         # Its own writing end keeps the FIFO from ending when a writer closes.
         @io = File.open(@place, File::RDWR | File::NONBLOCK)
         # A child that kept it would keep a dead process alive.
-        ForkDetector::OF_PARENT[@io] = true
+        ForkDetector::OF_PARENT[@io] = @io
       end
 
       # @return [String] the path
