@@ -1,10 +1,12 @@
 # frozen_string_literal: true
 
 require_relative "../../rakelib/support/jruby"
+require_relative "work_contenders"
 
 module Bench
   # Finds and builds the programs that are compared. A kind is :c, :godwit, :pyzmq, :ffi_rzmq, or
-  # :rbczmq, Godwit's own layer; :semantic_logger; or one of those that runtimes.rb compares:
+  # :rbczmq, Godwit's own layer; :semantic_logger; :work, :rows, :karafka and :sidekiq of work.rb;
+  # or one of those that runtimes.rb compares:
   # :godwit_ffi, :bare_ffi, and :godwit_jruby, :ffi_rzmq_jruby, :bare_ffi_jruby.
   module Programs
     PYTHON = "/usr/bin/python3"
@@ -51,6 +53,15 @@ module Bench
           RbConfig.ruby, *load_path(*gem_paths("semantic_logger", "concurrent-ruby")),
           ruby("semantic_logger_#{role}")
         ]
+      when :work
+        [
+          RbConfig.ruby, *load_path(*%w[lib work/lib].map { |path| File.join(root, path) }),
+          *load_path(*gem_paths("sqlite3")), ruby("work_#{role}")
+        ]
+      when :rows
+        [RbConfig.ruby, *load_path(*gem_paths("sqlite3")), ruby("rows_#{role}")]
+      when :karafka, :sidekiq
+        ["env", "GEM_HOME=#{WorkContenders.gem_home}", RbConfig.ruby, ruby("#{kind}_#{role}")]
       when :ffi_rzmq
         [RbConfig.ruby, *load_path(*ffi_rzmq_paths), ruby("ffi_rzmq_#{role}")]
       when :godwit_ffi
@@ -130,6 +141,10 @@ module Bench
         gem_missing("semantic_logger") { gem_paths("semantic_logger", "concurrent-ruby") }
       when :godwit_ffi, :bare_ffi
         gem_missing("ffi") { gem_paths("ffi") }
+      when :work, :rows
+        gem_missing("sqlite3") { gem_paths("sqlite3") }
+      when :karafka, :sidekiq
+        WorkContenders.missing(kind)
       when :ffi_rzmq_jruby
         Godwit::JRuby.missing || gem_missing("ffi-rzmq") { gem_paths("ffi-rzmq", "ffi-rzmq-core") }
       when *JRUBY

@@ -1,0 +1,154 @@
+# frozen_string_literal: true
+
+require "socket"
+
+module Bench
+  # What bench/work.rb compares Godwit with: gems that are in no bundle of this repository, Debian's
+  # redis-server, and a Kafka broker. Servers run on loopback ports of their own.
+  module WorkContenders
+    GEMFILE = File.join(FOLDER, "gemfiles", "work", "Gemfile")
+    GEMS = File.join(BUILD, "gems")
+    # Seconds for a server to start or to end.
+    DEADLINE = 60
+
+    module_function
+
+    # Where Bundler installs them.
+    def gem_home = File.join(GEMS, RUBY_ENGINE, RbConfig::CONFIG["ruby_version"])
+
+    # Installs the gems when they are not there: karafka-rdkafka compiles librdkafka for 2 minutes.
+    def install
+      return if Dir.exist?(gem("karafka", "2.5.0")) && Dir.exist?(gem("sidekiq", "7.3.10"))
+      settings = {
+        "BUNDLE_GEMFILE" => GEMFILE, "BUNDLE_PATH" => GEMS, "BUNDLE_FROZEN" => "true"
+      }
+      warn "installs Karafka and Sidekiq into #{GEMS.delete_prefix("#{ROOT}/")}"
+      system(Child::ENVIRONMENT.merge(settings), "bundle", "install", out: :err) ||
+        warn("bundle install failed")
+    end
+
+    def gem(name, version) = File.join(gem_home, "gems", "#{name}-#{version}")
+
+    # @return [String] the folder with the broker's start.sh, which may not exist
+    def kafka_home
+      ENV["GODWIT_KAFKA_HOME"] || File.expand_path("../shared/kafka", ROOT)
+    end
+
+    # @return [String, nil] why a contender is not there
+    def missing(kind)
+      return missing_server(kind) if Dir.exist?(gem_home)
+      "not there: the gem #{kind}; rake bench:work installs it"
+    end
+
+    def missing_server(kind)
+      if kind == :sidekiq
+        "not there: redis-server; type apt-get install redis-server" unless program?("redis-server")
+      elsif !File.exist?(File.join(kafka_home, "start.sh"))
+        "not there: Kafka; set GODWIT_KAFKA_HOME to the folder of its start.sh"
+      elsif !program?("java")
+        "not there: Java 17 for Kafka"
+      end
+    end
+
+    def program?(name)
+      system(name, "--version", out: File::NULL, err: File::NULL)
+    end
+
+    # @return [String] of everything that this machine has
+    def versions
+      found = [sqlite]
+      unless Contest.missing(:karafka)
+        found << "Karafka 2.5.0" << librdkafka << "Kafka #{kafka_version}" << java
+      end
+      unless Contest.missing(:sidekiq)
+        found << "Sidekiq 7.3.10" << "redis-server #{`redis-server --version`[/v=(\S+)/, 1]}"
+      end
+      found.join(", ")
+    end
+
+    def sqlite
+      command = [RbConfig.ruby, *Programs.load_path(*Programs.gem_paths("sqlite3")), "-rsqlite3"]
+      probe = 'print SQLite3::VERSION, " with SQLite ", SQLite3::SQLITE_LOADED_VERSION'
+      "sqlite3 #{IO.popen([Child::ENVIRONMENT, *command, "-e", probe], &:read)}"
+    end
+
+    def librdkafka
+      probe = 'require "karafka"; print Rdkafka::VERSION, " with librdkafka ", ' \
+        "Rdkafka::LIBRDKAFKA_VERSION"
+      settings = Child::ENVIRONMENT.merge("GEM_HOME" => gem_home)
+      "karafka-rdkafka #{IO.popen([settings, RbConfig.ruby, "-e", probe], &:read)}"
+    end
+
+    def kafka_version
+      Dir[File.join(kafka_home, "libs", "kafka-clients-*.jar")].first.to_s[/([\d.]+)\.jar/, 1]
+    end
+
+    def java = "Java #{IO.popen(%w[java --version], &:read)[/\d[\d.]+/]}"
+
+    # Two loopback ports that follow each other: Kafka's controller takes the second one.
+    def free_port
+      loop do
+        first = ::Socket.tcp_server_sockets("127.0.0.1", 0).first
+        port = first.local_address.ip_port
+        first.close
+        ::Socket.tcp_server_sockets("127.0.0.1", port + 1).each(&:close)
+        return port
+      rescue SystemCallError
+        next
+      end
+    end
+
+    # @yieldparam url [String] of a Redis that stores nothing
+    def redis
+      Dir.mktmpdir("godwit-redis") do |folder|
+        port = free_port
+        pid = Process.spawn(
+          "redis-server", "--port", port.to_s, "--bind", "127.0.0.1", "--save", "",
+          "--appendonly", "no", "--daemonize", "no", "--dir", folder, out: File::NULL
+        )
+        wait_for(port)
+        yield "redis://127.0.0.1:#{port}/0"
+      ensure
+        Process.kill(:TERM, pid) && Process.wait(pid) if pid
+      end
+    end
+
+    # @yieldparam address [String] of a broker with no topics
+    def kafka
+      Dir.mktmpdir("godwit-kafka") do |folder|
+        port = free_port
+        unless system(File.join(kafka_home, "start.sh"), folder, port.to_s, out: File::NULL)
+          raise Failure, "Kafka did not start"
+        end
+        yield "127.0.0.1:#{port}"
+      ensure
+        end_process(Integer(File.read(File.join(folder, "broker.pid")))) if
+          File.exist?(File.join(folder, "broker.pid"))
+      end
+    end
+
+    def wait_for(port)
+      deadline = Bench.now + DEADLINE
+      begin
+        ::Socket.tcp("127.0.0.1", port).close
+      rescue Errno::ECONNREFUSED
+        raise Failure, "no server on port #{port}" if Bench.now > deadline
+        sleep 0.02
+        retry
+      end
+    end
+
+    # Of a process that is not this one's child.
+    def end_process(pid)
+      deadline = Bench.now + DEADLINE
+      signal = :TERM
+      while File.read("/proc/#{pid}/stat")[/\) (\S)/, 1] != "Z"
+        Process.kill(signal, pid) if signal
+        signal = (Bench.now > deadline) ? :KILL : nil
+        sleep 0.05
+      end
+    rescue Errno::ENOENT, Errno::ESRCH
+      nil # it has ended
+    end
+  end
+end
