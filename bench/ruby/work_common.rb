@@ -72,10 +72,14 @@ module WorkCommon
       @times << now - value.to_i
       return unless @times.size == @count
       times = @times.drop(@count / 10).sort # the first ones warm up
-      Common.say(p50_us: Common.percentile(times, 50), p99_us: Common.percentile(times, 99))
+      p50, p99 = [50, 99].map { |percent| Common.percentile(times, percent) / 1e3 }
+      Common.say(p50_ms: p50, p99_ms: p99)
       @ending.call
     end
   end
+
+  # What a program's handlers call.
+  def tally(how, count, &ending) = ((how == "delays") ? Delays : Tally).new(count, &ending)
 
   # Calls the block at a fixed rate with a value that says when it was due.
   def at_rate(count, rate)
