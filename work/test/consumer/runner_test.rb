@@ -601,6 +601,24 @@ class WorkRunnerTest < Godwit::WorkCase
     assert_empty entered
   end
 
+  test "stop ends a handler that hangs in its transaction" do
+    declare
+    stuck = Thread::Queue.new
+    failed = events(:failed)
+    klass = consumer { |message|
+      transaction { sleep if message.value == "hang" }
+    }
+    klass.stuck_after(0.01)
+    client.on(:stuck) { |event| stuck << event[:message].value }
+    produce("good", "hang")
+    run_consumers(klass, drain: 0.05)
+    assert_equal "hang", stuck.pop # the coordinator waits for its commit by then
+    stop_all
+    assert_equal 1, watermarks.sum
+    assert_empty failed
+    assert_empty client.engine.members
+  end
+
   test "classes that cannot run" do
     none = Class.new(Work::Consumer) { topic "t" }
     nothing = consumer { nil }

@@ -70,6 +70,7 @@ module Godwit
       def stop
         @ending = true
         @loop&.post { @loop.stop }
+        @limit ||= limit if @loop && @drain
         nil
       rescue Godwit::ClosedError # it has ended
         nil
@@ -89,6 +90,15 @@ module Godwit
       end
 
       private
+
+      # The coordinator may wait for a handler that hangs in its transaction.
+      def limit
+        Worker.new do
+          sleep @drain
+          @assignments.each(&:stop) # so that the end is no failure of a record
+          @workers&.each(&:kill)
+        end
+      end
 
       def place = @wake_up.place
 
@@ -174,7 +184,7 @@ module Godwit
         @members.each_value { |member| @engine.leave(member) }
         @engine.wake_members
       ensure
-        [*@workers, *@hooks&.values, *@stuck].each(&:kill)
+        [*@workers, *@hooks&.values, *@stuck, *@limit].each(&:kill)
         @loop&.close
         @wake_up&.close
       end
