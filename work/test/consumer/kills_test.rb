@@ -5,17 +5,22 @@ require "work_helper"
 # Consumers and producers that are killed at random: afterwards the accounts balance exactly.
 class WorkKillsTest < Godwit::WorkCase
   deadline 300
-  KILLS = Godwit::TestSupport::Length.of(12, long: 200)
+  Work = Godwit::Work
+  SECONDS = Godwit::TestSupport::Length.of(4, long: 60)
   PROCESSES = 3
-  # Adds each record's cents to an account, once in a transaction and once as an output.
+  # Adds each record's cents to an account, once in a transaction and once as an output. It notes
+  # each run, and the process of the run.
   CONSUMES = <<~RUBY
     require "godwit/work"
     Godwit::Work.connect("sqlite:\#{ARGV[0]}")
     class Payments < Godwit::Work::Consumer
+      NOTES = File.open(ARGV[1], "a")
       topic "payments", partitions: 4
       parallel by: :key
 
       def perform(message)
+        words = [Process.pid, message.key, message.partition, message.offset, message.attempt]
+        NOTES.syswrite("\#{words.join(" ")}\\n")
         cents = message.value[:cents]
         return produce("paid", cents) if cents.odd?
         transaction { |db| db.execute("UPDATE accounts SET cents = cents + ?", cents) }
@@ -29,50 +34,120 @@ class WorkKillsTest < Godwit::WorkCase
     Godwit::Work.connect("sqlite:\#{ARGV[0]}")
     $stdout.sync = true
     (1..).each do |cents|
-      Godwit::Work.produce("payments", {cents: cents, from: Process.pid}, key: (cents % 9).to_s)
-      puts cents
+      receipt = Godwit::Work.produce("payments", {cents: cents}, key: (cents % 9).to_s)
+      puts "\#{receipt.partition}/\#{receipt.offset}"
       sleep 0.002 # the consumers keep up
     end
   RUBY
+  # A run of a record's handler.
+  Run = Struct.new(:pid, :key, :partition, :offset, :attempt) do
+    def place = "#{partition}/#{offset}"
+  end
 
   def path = File.join(scratch_dir, "work.db")
+  def notes = File.join(scratch_dir, "notes")
+  def client = @client ||= own(Work::Client.new(Work.const_get(:SqliteEngine).new(path)))
+
+  def start(program) = start_child(program, [path, notes], deadline: 280)
+  def produce = @producer = start(PRODUCES).wait_for(/^(?:.+\n){20}/)
+  def consume = @consumers << start(CONSUMES)
+
+  def positions = client.engine.positions("payments", client.engine.topic("payments"))
+  def done = positions.sum(&:watermark)
+
+  # Kills processes at the same time, and starts others.
+  def kill(*consumers, producer: nil)
+    @looks << [finished, File.size(notes)]
+    children = [*consumers, *producer]
+    children.each { |child| child.signal(:KILL) }
+    children.each(&:finish)
+    @killed.concat(consumers.map { |child| child.pid.to_s })
+    @consumers -= consumers
+    consumers.size.times { consume }
+    return unless producer
+    acknowledge(producer)
+    produce
+  end
+
+  def acknowledge(producer)
+    @acknowledged.concat(producer.finish.stdout.lines(chomp: true))
+  end
+
+  # @return [Hash{Integer => Object}] what is committed, by partition
+  def finished
+    positions.to_h do |one|
+      [one.partition, Work.const_get(:Progress).new(one.watermark, one.state)]
+    end
+  end
+
+  # @return [Array<Run>] those that the notes hold between these bytes
+  def runs(from = 0, to = File.size(notes))
+    File.binread(notes, to - from, from).to_s.lines.map do |line|
+      pid, key, *numbers = line.split
+      Run.new(pid, key, *numbers.map(&:to_i))
+    end
+  end
+
+  # A record that is committed never runs again. Any other runs again only when its process was
+  # killed, or when it had failed.
+  def assert_repeats_were_unfinished
+    ends = @looks.drop(1).map(&:last) << File.size(notes)
+    @looks.zip(ends) do |(committed, from), to|
+      again = runs(from, to).select { |run| committed[run.partition].finished?(run.offset) }
+      assert_empty again
+    end
+    runs.group_by(&:place).each_value do |same|
+      same.each_cons(2) do |one, next_one|
+        assert @killed.include?(one.pid) || next_one.attempt > one.attempt, same.inspect
+      end
+    end
+  end
+
+  def assert_in_order
+    runs.uniq(&:place).group_by(&:key).each do |key, first|
+      assert_equal first.map(&:offset).sort, first.map(&:offset), "key #{key}"
+    end
+  end
 
   test "each acknowledged record counts once, whatever is killed" do
     random = Random.new(Minitest.seed)
-    client = own(Godwit::Work::Client.new(Godwit::Work.const_get(:SqliteEngine).new(path)))
-    topic = client.topic("payments", partitions: 4)
+    client.topic("payments", partitions: 4)
     client.topic("paid")
     table = SQLite3::Database.new(path)
     table.busy_handler_timeout = 10_000
     table.execute("CREATE TABLE accounts (cents INTEGER)")
     table.execute("INSERT INTO accounts VALUES (0)")
-    start = ->(program) { start_child(program, [path], deadline: 280) }
-    consumers = Array.new(PROCESSES) { start.call(CONSUMES) }
-    producer = start.call(PRODUCES).wait_for(/^20$/)
-    acknowledged = 0
-    KILLS.times do
-      done = -> { client.engine.positions("payments", topic).sum(&:watermark) }
-      before = done.call
-      eventually { done.call > before + random.rand(50) }
-      if random.rand(4).zero?
-        acknowledged += producer.signal(:KILL).finish.stdout.lines.size
-        producer = start.call(PRODUCES).wait_for(/^20$/)
-      else
-        victim = random.rand(PROCESSES)
-        consumers[victim].signal(:KILL).finish
-        consumers[victim] = start.call(CONSUMES)
+    File.write(notes, "")
+    @consumers, @killed, @looks, @acknowledged = [], [], [], []
+    PROCESSES.times { consume }
+    produce
+    finish = monotonic + SECONDS
+    while monotonic < finish || @killed.empty?
+      before = done
+      eventually { done > before + random.rand(50) }
+      case random.rand(4)
+      when 0 then kill(producer: @producer)
+      when 1 then kill(*@consumers, producer: @producer)
+      else kill(@consumers.sample(random: random))
       end
     end
-    acknowledged += producer.signal(:KILL).finish.stdout.lines.size
-    sent = client.each("payments").map { |message| message.value[:cents] }
-    assert_operator sent.size, :>=, acknowledged
-    eventually { client.engine.positions("payments", topic).sum(&:watermark) == sent.size }
+    acknowledge(@producer.signal(:KILL))
+    sent = client.each("payments").to_h do |message|
+      ["#{message.partition}/#{message.offset}", message.value[:cents]]
+    end
+    assert_empty @acknowledged - sent.keys
+    eventually(deadline: 60) { done == sent.size }
+    assert_repeats_were_unfinished
+    assert_in_order
     # A record that ran alone when its process was killed for the third time is a dead letter.
-    client.each("payments.dead") { |message| sent.delete_at(sent.index(message.value[:cents])) }
-    odd, even = sent.partition(&:odd?)
+    dead = client.each("payments.dead").map do |letter|
+      letter.headers.to_h.values_at("godwit-partition", "godwit-offset").join("/")
+    end
+    assert_empty sent.keys - runs.map(&:place) - dead
+    odd, even = sent.except(*dead).values.partition(&:odd?)
     assert_equal odd.sort, client.each("paid").map(&:value).sort
     assert_equal even.sum, table.execute("SELECT cents FROM accounts")[0][0]
     assert_equal [["ok"]], table.execute("PRAGMA integrity_check")
-    consumers.each { |consumer| consumer.signal(:KILL).finish }
+    @consumers.each { |consumer| consumer.signal(:KILL).finish }
   end
 end
