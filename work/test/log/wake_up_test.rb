@@ -52,6 +52,24 @@ class WorkWakeUpTest < Godwit::WorkCase
     refute WakeUp.wake(File.join(scratch_dir, "missing"))
   end
 
+  test "a program that a process starts does not keep it alive" do
+    child = start_child(<<~RUBY, [scratch_dir])
+      require "godwit/work"
+      one = Godwit::Work.const_get(:WakeUp).new(ARGV[0])
+      puts spawn("sleep 60"), one.place, "ready"
+      $stdout.flush
+      sleep
+    RUBY
+    pid, place = child.wait_for(/^ready$/).stdout.lines(chomp: true)
+    assert WakeUp.wake(place)
+    child.signal(:KILL)
+    eventually { !WakeUp.wake(place) }
+    assert_equal 1, Process.kill(0, pid.to_i)
+  ensure
+    Process.kill(:KILL, pid.to_i) if pid
+    child&.finish
+  end
+
   test "a child does not keep its dead parent alive" do
     child = start_child(<<~RUBY, [scratch_dir])
       require "godwit/work"
