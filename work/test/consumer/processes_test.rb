@@ -97,6 +97,39 @@ class WorkProcessesTest < Godwit::WorkCase
     assert_child healthy.signal(:TERM).finish
   end
 
+  test "a handler that forks: the child runs no other record and commits nothing" do
+    client
+    child = start_child(<<~RUBY, [path])
+      require "godwit/work"
+      Godwit::Work.connect("sqlite:\#{ARGV[0]}")
+      STATUSES = Thread::Queue.new
+      class Forks < Godwit::Work::Consumer
+        topic "in", partitions: 4, format: :text
+
+        def perform(message)
+          produce("out", message.value)
+          case message.value
+          when "block" then note(fork { produce("out", "child") })
+          when "transaction" then transaction { note(fork) }
+          else note(fork)
+          end
+        end
+
+        def note(pid) = pid && STATUSES << Process.wait2(pid).last.exitstatus
+      end
+      runner = Godwit::Work::Runner.new([Forks], workers: 1)
+      thread = Thread.new { runner.run }
+      p Array.new(3) { STATUSES.pop }
+      runner.stop
+      thread.join
+    RUBY
+    client.produce_many("in", %w[fork block transaction].map { |value| [value, "k"] })
+    result = assert_child(child.finish)
+    assert_equal ["[0, 0, 0]\n", ""], [result.stdout, result.stderr]
+    assert_equal %w[block fork transaction], values.sort
+    assert_empty client.each("in.dead").to_a
+  end
+
   test "a record that ends its process three times is a dead letter" do
     client
     produce(13..13)

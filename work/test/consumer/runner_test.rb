@@ -527,6 +527,25 @@ class WorkRunnerTest < Godwit::WorkCase
     finished(1_000)
   end
 
+  test "a handler that hangs is left behind after the time to drain; its record runs again" do
+    declare
+    declare("out")
+    entered, seen = Thread::Queue.new, Thread::Queue.new
+    run_consumers(consumer { |message|
+      produce("out", "hung")
+      entered << message.attempt
+      Thread::Queue.new.pop
+    }, drain: 0)
+    produce("a")
+    assert_equal 1, entered.pop
+    stop_all
+    assert_equal [0, 0], watermarks
+    run_consumers(consumer { |message| seen << message.attempt })
+    assert_equal 1, seen.pop
+    finished(1)
+    assert_empty values("out")
+  end
+
   test "a listener that raises is reported, and changes nothing" do
     declare
     client.on(:failed) { raise "listener" }

@@ -200,6 +200,29 @@ class WorkFileTest < Godwit::WorkCase
     end
   end
 
+  test "a file and a folder that this user may not write" do
+    client.topic("t", partitions: 1)
+    client.produce("t", "a")
+    engine.close
+    File.chmod(0o444, path)
+    File.chmod(0o555, scratch_dir)
+    child = start_child(<<~RUBY, [path])
+      require "godwit/work"
+      Godwit::Work.connect("sqlite::memory:").topics # loads what there is
+      Process::Sys.setuid(65_534) if Process.uid.zero?
+      begin
+        Godwit::Work.connect("sqlite:\#{ARGV[0]}")
+        Godwit::Work.produce("t", "b")
+      rescue Godwit::Work::AccessError => error
+        puts error.message
+      end
+    RUBY
+    assert_match(/\A#{path}: .*: it is read-only: let this user write the file and its folder$/m,
+      assert_child(child.finish).stdout)
+  ensure
+    File.chmod(0o755, scratch_dir)
+  end
+
   test "tables of another version" do
     engine
     {2 => "update godwit-work", 0 => "use an older godwit-work"}.each do |version, fix|
@@ -228,10 +251,12 @@ class WorkFileTest < Godwit::WorkCase
     File.open(path, "r+b") do |file|
       (2..20).each { |page| file.pwrite("\xff" * 16_384, page * 16_384) }
     end
-    assert_raises(Work::CorruptError) do
+    before = File.binread(path)
+    assert_refused(Work::CorruptError, /#{path}: .*the file is damaged: restore it/) do
       other = own(sqlite)
       Work::Client.new(other).each("t").to_a
     end
+    assert_equal before, File.binread(path)
   end
 
   test "a thread that is killed while it produces leaves no transaction open" do
