@@ -118,7 +118,6 @@ module Godwit
       def coordinate
         watch
         @loop.every(TICK) { tick }
-        @loop.every(COMMIT) { commit }
         @loop.every(RETAIN) { retain }
         @loop.on_error { |error| report(error) }
         tick
@@ -143,6 +142,22 @@ module Godwit
         return @loop.post { retain } if more
         held.each do |topic, records|
           @client.events.emit(:retention_held, topic: topic, records: records)
+        end
+      end
+
+      def fetch
+        super
+        commit_soon
+      end
+
+      # Every 100 ms while there is work: an idle process has no timer for it.
+      def commit_soon
+        return if @committing || @ending || @assignments.none?(&:busy?)
+        @committing = true
+        @loop.after(COMMIT) do
+          @committing = false
+          commit_soon
+          commit
         end
       end
 
