@@ -20,7 +20,7 @@ module Godwit
     FFI = {"GODWIT_BACKEND" => "ffi", "GODWIT_TEST_GC" => "none"}.freeze
 
     CONFORMANCE = "test/conformance/**/*_test.rb"
-    TIMING = "test/timing/**/*_test.rb"
+    TIMING = "test/timing/*_test.rb"
     # The files that differ on a libzmq with drafts.
     WITH_DRAFTS =
       "test/conformance/{draft,monitor,monitor_forms,monitor_handshakes," \
@@ -241,6 +241,10 @@ module Godwit
           "GODWIT_TEST_TYPES" => "1", "GODWIT_TEST_GC" => "none"
         },
         full: %w[work/sig/**]
+      ),
+      Stage.new(
+        "work timing", "how soon consumers take over and end, and what they cost while idle",
+        files: "test/timing/work/*_test.rb", work: true, alone: true, full: %w[test/timing/work/**]
       ),
       Stage.new(
         "shell ffi",
