@@ -258,4 +258,13 @@ class WorkCommandsTest < Godwit::WorkCase
       assert_equal records, listed("topics")["records"]
     end
   end
+
+  test "grow gives a topic more partitions" do
+    produce("a")
+    assert_child godwit_work("grow", "payments", "3").finish
+    assert_equal 3, listed("topics")["partitions"]
+    result = godwit_work("grow", "payments", "many").finish
+    assert_equal 2, result.status.exitstatus
+    assert_match(/"many" is no number of partitions/, result.stderr)
+  end
 end

@@ -113,6 +113,24 @@ class WorkOperationsTest < Godwit::WorkCase
     assert_equal [["godwit-for-group", "g"]], client.each("t", from: -1).first.headers
   end
 
+  test "a topic grows while consumers run; each record is handled once" do
+    seen = consume
+    produce("a")
+    assert_equal "a", seen.pop
+    assert_equal 5, client.grow("t", 5).partitions
+    keys = Array.new(50, &:to_s)
+    receipts = client.produce_many("t", keys.map { |key| [key, key] })
+    assert_equal [0, 1, 2, 3, 4], receipts.map(&:partition).uniq.sort
+    assert_equal keys.sort, Array.new(50) { seen.pop }.sort
+    finished
+    assert_empty seen
+    [5, 4].each do |partitions|
+      assert_match(/has 5 partitions, and cannot have #{partitions}: name a larger number/,
+        assert_raises(Godwit::Work::TopicError) { client.grow("t", partitions) }.message)
+    end
+    assert_raises(Godwit::ArgumentValueError) { client.grow("t", "x") }
+  end
+
   test "wrong groups, topics and offsets" do
     consume
     produce("a")

@@ -100,6 +100,23 @@ class WorkEngineTest < Godwit::WorkCase
     error = assert_raises(NotImplementedError) do
       Godwit::Work.const_get(:Contract).check(engine)
     end
-    assert_match(/lacks topics, topic, create_topic, append, bounds/, error.message)
+    assert_match(/lacks topics, topic, create_topic, alter_topic, append, bounds/, error.message)
+  end
+
+  each_engine "a topic grows: each group reads the new partitions from their beginning" do
+    numbers = topic(partitions: 2)
+    member = engine.join("g", numbers, "place", [0, 0])
+    assert_equal [0, 1], engine.rebalance(member).claims.map(&:partition)
+    grown = engine.alter_topic(numbers.dup.tap { |wanted| wanted.partitions = 4 })
+    assert_equal [4, numbers.ids], [grown.partitions, grown.ids.first(2)]
+    engine.append([[grown, 3, block("a"), 1]])
+    late = engine.join("late", numbers, "place", [0, 0]) # it does not know of the growth
+    assert_equal [0, 1, 2, 3], engine.rebalance(late).claims.map(&:partition)
+    share = engine.rebalance(member)
+    assert_equal [[2, 0], [3, 0]], share.claims.map { |one| [one.partition, one.watermark] }
+    assert_equal [0, 1], share.kept.keys
+    share.claims.last.watermark = 1
+    engine.commit([share.claims.last])
+    assert_equal [0, 0, 0, 1], engine.positions("g", grown).map(&:watermark)
   end
 end

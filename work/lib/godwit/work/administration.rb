@@ -101,6 +101,25 @@ module Godwit
         @engine.wake_members
       end
 
+      # Gives a topic more partitions. Keys move: records with the same key may be in two partitions
+      # afterwards, so let the groups handle all records before, when their order matters. Other
+      # processes use the new partitions within a second.
+      # @param topic [String]
+      # @param partitions [Integer] more than it has, at most 10,000
+      # @return [Topic]
+      # @raise [TopicError] for fewer
+      # @raise [ArgumentValueError]
+      def grow(topic, partitions)
+        found = find(topic)
+        Declaration.check(topic, partitions, nil)
+        if partitions <= found.partitions
+          raise TopicError, "topic #{topic.inspect} has #{found.partitions} partitions, and cannot " \
+            "have #{partitions}: name a larger number"
+        end
+        @engine.alter_topic(found.dup.tap { |wanted| wanted.partitions = partitions })
+          .tap { @engine.wake_members }
+      end
+
       # No record of the topic runs in this group, until {#resume}; also after restarts.
       # @param group [String]
       # @param topic [String]

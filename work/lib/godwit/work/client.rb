@@ -73,7 +73,7 @@ module Godwit
         end
         @formats[name] = object if object
         same = retain == UNCHANGED || limits == found.to_h.slice(:retain, :retain_bytes)
-        same ? found : @engine.change_limits(wanted)
+        same ? found : @engine.alter_topic(wanted)
       end
 
       # Writes a record, and waits until it is safe.

@@ -6,7 +6,7 @@ module Godwit
     # are Integers, times are milliseconds since 1970. Above the engines there is no SQL.
     #
     # * `topics` gives all {Topic}s, `topic(name)` one or nil, `create_topic(topic)` the one that is
-    #   there from then on.
+    #   there from then on. `alter_topic(topic)` gives it other limits, or more partitions.
     # * `append(batches)` stores `[topic, partition, block, count]` together, and gives the offset
     #   of the first record of each and the time. It returns when they are safe.
     # * `read(topic, partition, offset, bytes)` gives `[offset of its first record, time, block]`,
@@ -16,16 +16,15 @@ module Godwit
     # * `version` changes when any process has written. `close` ends it; `closed?` tells.
     # * `join`, `rebalance`, `commit`, `release`, `note`, `report`, `leave`, `members`, `positions`:
     #   see {Groups}.
-    # * `groups`, `seek`, `pause`, `evict`, `reports`, `storage`: see {Operations}; `retain`,
-    #   `held` and `change_limits`: see {Retention}.
+    # * `groups`, `seek`, `pause`, `evict`, `reports`, `storage`: see {Operations}; `retain` and
+    #   `held`: see {Retention}.
     # * `listen` gives the {WakeUp} of this process, `wake_members` wakes the others.
     # @private
     module Contract
       PRIMITIVES = %i[
-        topics topic create_topic append read bounds offset_at version now close closed?
+        topics topic create_topic alter_topic append read bounds offset_at version now close closed?
         join rebalance commit release note report leave members positions listen wake_members
         dead_members groups seek pause evict reports storage retain held
-        change_limits
       ].freeze
 
       # @param engine [Class]

@@ -50,6 +50,7 @@ module Godwit
       def join(group, topic, place, starts)
         transaction do |database|
           id = group_id(database, group)
+          topic = load_topics(database).fetch(topic.name)
           add_positions(database, id, topic, starts)
           member = database.value("INSERT INTO godwit_members (group_id, topic, place) " \
             "SELECT ?, topic, ? FROM godwit_partitions WHERE id = ? RETURNING id", id, place,
@@ -72,6 +73,9 @@ module Godwit
           database.rows("UPDATE godwit_groups SET seen = ?1 WHERE id = ?2 AND seen < ?1 - ?3", now,
             group, SEEN_EVERY)
           positions = database.rows(POSITIONS, group, member.topic.ids.first)
+          if positions.size > member.topic.partitions # it grew
+            member.topic = load_topics(database).fetch(member.topic.name)
+          end
           share = share(positions, members_of(database, group, member.topic), member.id)
           own = positions.count { |row| row[1] == member.id }
           free = positions.select { |row| row[1].nil? }.first([share - own, 0].max)
@@ -162,10 +166,10 @@ module Godwit
       def add_positions(database, group, topic, starts)
         known = database.rows("SELECT partition FROM godwit_positions WHERE group_id = ?", group)
           .flatten
-        topic.ids.zip(starts) do |id, start|
+        topic.ids.each_with_index do |id, number|
           next if known.include?(id)
           database.rows("INSERT INTO godwit_positions (group_id, partition, watermark) " \
-            "VALUES (?, ?, ?)", group, id, start)
+            "VALUES (?, ?, ?)", group, id, starts.fetch(number, 0)) # 0: the topic grew meanwhile
         end
       end
 

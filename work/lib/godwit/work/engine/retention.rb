@@ -70,18 +70,6 @@ module Godwit
         end
       end
 
-      # Changes the limits of a topic.
-      # @param topic [Topic] its name and limits
-      # @return [Topic]
-      def change_limits(topic)
-        with_database do |database|
-          database.rows("UPDATE godwit_topics SET retain = ?, retain_bytes = ? WHERE name = ?",
-            topic.retain, topic.retain_bytes, topic.name)
-          load_topics(database)
-        end
-        @topics[topic.name]
-      end
-
       private
 
       # @return [Integer] records that it keeps, since a group has not read them

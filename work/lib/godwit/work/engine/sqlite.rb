@@ -21,9 +21,10 @@ module Godwit
       # Bytes that this process writes between two checkpoints, about.
       CHECKPOINT = 8 << 20
       COMMIT = 8 << 10 # bytes of a commit beside its blocks: a page or two
-      # Seconds for which a process believes that the members are the same.
+      # Seconds for which a process believes that the members are the same, and the topics.
       PLACES = 0.25
-      private_constant :OFFSET_BITS, :LARGEST, :CHECKPOINT, :COMMIT, :PLACES
+      KNOWN = 1
+      private_constant :OFFSET_BITS, :LARGEST, :CHECKPOINT, :COMMIT, :PLACES, :KNOWN
 
       # ?1 is the partition's least id, ?2 its largest.
       LAST = "SELECT id + count FROM godwit_blocks WHERE id BETWEEN ?1 AND ?2 " \
@@ -64,9 +65,10 @@ module Godwit
         @topics.values
       end
 
-      # @return [Topic, nil]
+      # @return [Topic, nil] as it was less than a second ago: another process may change it
       def topic(name)
-        @topics[name] || with_database { |database| load_topics(database) }[name]
+        known = @topics[name] if Timeout.now < @topics_until
+        known || with_database { |database| load_topics(database) }[name]
       end
 
       # @param topic [Topic] all of its settings
@@ -75,6 +77,22 @@ module Godwit
         with_database do |database|
           database.transaction do
             insert_topic(database, topic) unless load_topics(database).key?(topic.name)
+          end
+          load_topics(database)
+        end
+        @topics[topic.name]
+      end
+
+      # New partitions begin unread for each group: nothing in them is missed.
+      # @param topic [Topic] its name, its limits, and nil or more partitions than it has
+      # @return [Topic]
+      def alter_topic(topic)
+        with_database do |database|
+          database.transaction do
+            database.rows("UPDATE godwit_topics SET retain = ?, retain_bytes = ? WHERE name = ?",
+              topic.retain, topic.retain_bytes, topic.name)
+            found = load_topics(database).fetch(topic.name)
+            (found.partitions...(topic.partitions || 0)).each { |number| grow(database, found, number) }
           end
           load_topics(database)
         end
@@ -165,7 +183,7 @@ module Godwit
         @queue = CommitQueue.new { |batches| write(batches) }
         @topics = {}
         @written = @commits = 0
-        @places_until = 0
+        @places_until = @topics_until = 0
         @checkpointer = nil
         @closed = false
         @database = connect
@@ -206,6 +224,7 @@ module Godwit
 
       # @return [Hash{String => Topic}]
       def load_topics(database)
+        @topics_until = Timeout.now + KNOWN
         @topics = database.rows(TOPICS).to_h do |name, format, partitioner, retain, bytes, ids|
           ids = ids.split(",").map(&:to_i).sort
           [name, Topic.new(name: name, partitions: ids.size, format: format,
@@ -221,6 +240,13 @@ module Godwit
         topic.partitions.times do |number|
           database.rows("INSERT INTO godwit_partitions (topic, number) VALUES (?, ?)", id, number)
         end
+      end
+
+      def grow(database, topic, number)
+        id = database.value("INSERT INTO godwit_partitions (topic, number) SELECT topic, ? FROM " \
+          "godwit_partitions WHERE id = ? RETURNING id", number, topic.ids.first)
+        database.rows("INSERT INTO godwit_positions (group_id, partition, watermark) SELECT " \
+          "group_id, ?, 0 FROM godwit_positions WHERE partition = ?", id, topic.ids.first)
       end
 
       # One statement alone is a transaction by itself.
