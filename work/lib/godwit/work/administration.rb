@@ -113,8 +113,8 @@ module Godwit
         found = find(topic)
         Declaration.check(topic, partitions, nil)
         if partitions <= found.partitions
-          raise TopicError, "topic #{topic.inspect} has #{found.partitions} partitions, and cannot " \
-            "have #{partitions}: name a larger number"
+          raise TopicError, "topic #{topic.inspect} has #{found.partitions} partitions, and " \
+            "cannot have #{partitions}: name a larger number"
         end
         @engine.alter_topic(found.dup.tap { |wanted| wanted.partitions = partitions })
           .tap { @engine.wake_members }

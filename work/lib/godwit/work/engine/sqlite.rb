@@ -92,7 +92,9 @@ module Godwit
             database.rows("UPDATE godwit_topics SET retain = ?, retain_bytes = ? WHERE name = ?",
               topic.retain, topic.retain_bytes, topic.name)
             found = load_topics(database).fetch(topic.name)
-            (found.partitions...(topic.partitions || 0)).each { |number| grow(database, found, number) }
+            (found.partitions...(topic.partitions || 0)).each do |number|
+              grow(database, found, number)
+            end
           end
           load_topics(database)
         end
