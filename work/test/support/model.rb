@@ -1,0 +1,137 @@
+# frozen_string_literal: true
+
+# What a group shall have done, in plain Arrays by partition.
+class GroupModel
+  include Minitest::Assertions
+
+  RETRIES = 2
+  CRASHES = 2 # after which records run one at a time
+  # A record's key, how often it fails before it is handled, and whether its handler has a
+  # transaction.
+  Plan = Struct.new(:key, :failures, :transaction)
+  # What a handler did and no commit has written: the claim, the record, and its output or dead
+  # letter; without either it failed.
+  Change = Struct.new(:claim, :offset, :output, :dead)
+
+  def initialize(partitions)
+    @records, @done, @failed, @changes = Array.new(4) { Array.new(partitions) { [] } }
+    @claims, @crashed_at, @noted = Array.new(3) { Array.new(partitions) }
+    @crashes = Array.new(partitions, 0)
+    @outputs, @dead, @ended = [], [], []
+    @paused = false
+    @assertions = 0
+  end
+
+  attr_accessor :assertions, :paused
+  attr_reader :outputs, :dead, :claims, :problem
+
+  def partitions = @records.each_index
+  def produced(partition, plan) = @records[partition] << plan
+  def size(partition) = @records[partition].size
+  def unfinished = partitions.sum { |one| size(one) - @done[one].count(true) }
+  def watermark(partition) = @done[partition].index { |done| !done } || @done[partition].size
+
+  # @return [Integer] offset of the first record of a key that the owner has not finished
+  def first(partition, key)
+    finished = @changes[partition].select { |one| one.output || one.dead }.map(&:offset)
+    (watermark(partition)...size(partition)).find do |at|
+      @records[partition][at].key == key && !@done[partition][at] && !finished.include?(at)
+    end
+  end
+
+  # A handler runs. What it does without owning the partition has no effect.
+  # @return [Plan, nil] nil: it fails
+  def ran(claim, message)
+    at, offset = message.partition, message.offset
+    plan = @records[at][offset]
+    fails = message.attempt <= plan.failures
+    if @claims[at] == claim
+      assert_equal first(at, plan.key), offset, "the next record of a key"
+      before = @failed[at][offset].to_i + @changes[at].count { |one| one.offset == offset }
+      assert_equal before + 1, message.attempt
+      change(claim, at, offset, fails, message.attempt)
+    end
+    plan unless fails
+  rescue Minitest::Assertion => error
+    @problem ||= error # a handler's exception goes no further
+    nil
+  end
+
+  def change(claim, at, offset, fails, attempt)
+    place = "#{at}/#{offset}"
+    change = Change.new(claim, offset, fails ? nil : place)
+    change.dead = place if fails && attempt > RETRIES
+    @changes[at] << change
+  end
+
+  def claimed(position)
+    at = position.partition
+    assert_nil @claims[at], "partition #{at} is free"
+    @claims[at] = [position.member, position.generation]
+    assert_equal [@crashes[at], @noted[at]], [position.crashes, position.noted]
+    @changes[at] << Change.new(@claims[at], @noted[at], nil, "#{at}/#{@noted[at]}") if
+      @crashes[at] > CRASHES && @noted[at]
+  end
+
+  def noted(claim, at, offset)
+    @noted[at] = offset if @claims[at] == claim
+  end
+
+  def committed(claim, at)
+    return if @claims[at] != claim || @changes[at].empty?
+    before = watermark(at)
+    @changes[at].each { |one| apply(at, one) }
+    @changes[at] = []
+    @noted[at] = nil
+    @crashes[at] = 0 if watermark(at) > before
+  end
+
+  def apply(at, change)
+    return @failed[at][change.offset] = @failed[at][change.offset].to_i + 1 unless
+      change.output || change.dead
+    @done[at][change.offset] = true
+    @failed[at][change.offset] = nil
+    @outputs << change.output if change.output
+    @dead << change.dead if change.dead
+  end
+
+  # The partition has no owner from now on.
+  def free(at)
+    @claims[at] = nil
+    @changes[at] = []
+  end
+
+  # @return [Array<Integer>] partitions
+  def owned(member) = partitions.select { |at| @claims[at]&.first == member }
+
+  def left(member) = owned(member).each { |at| free(at) }
+
+  # A process that did not leave.
+  def crashed(member)
+    owned(member).each do |at|
+      @crashes[at] = (@crashed_at[at] == watermark(at)) ? @crashes[at] + 1 : 1
+      @crashed_at[at] = watermark(at)
+      free(at)
+    end
+  end
+
+  def sought(at, offset)
+    free(at)
+    @done[at] = Array.new(offset, true)
+    @failed[at] = []
+    @crashes[at] = 0
+    @noted[at] = nil
+  end
+
+  # @param position [Object] what the engine has
+  def assert_same_as(position)
+    at = position.partition
+    progress = Godwit::Work.const_get(:Progress).new(position.watermark, position.state)
+    assert_equal [watermark(at), @claims[at]&.first, @crashes[at], @noted[at], @paused],
+      [progress.watermark, position.member, position.crashes, position.noted, position.paused == 1]
+    (watermark(at)...size(at)).each do |offset|
+      assert_equal [!!@done[at][offset], @failed[at][offset].to_i],
+        [progress.finished?(offset), progress.attempts(offset)], "#{at}/#{offset}"
+    end
+  end
+end
