@@ -61,7 +61,8 @@ module Bench
       when :rows
         [RbConfig.ruby, *load_path(*gem_paths("sqlite3")), ruby("rows_#{role}")]
       when :karafka, :sidekiq
-        ["env", "GEM_HOME=#{WorkContenders.gem_home}", RbConfig.ruby, ruby("#{kind}_#{role}")]
+        settings = WorkContenders.environment.map { |name, value| "#{name}=#{value}" }
+        ["env", *settings, RbConfig.ruby, ruby("#{kind}_#{role}")]
       when :ffi_rzmq
         [RbConfig.ruby, *load_path(*ffi_rzmq_paths), ruby("ffi_rzmq_#{role}")]
       when :godwit_ffi

@@ -16,6 +16,9 @@ module Bench
     # Where Bundler installs them.
     def gem_home = File.join(GEMS, RUBY_ENGINE, RbConfig::CONFIG["ruby_version"])
 
+    # Of their programs. Karafka makes a folder for its log.
+    def environment = {"GEM_HOME" => gem_home, "KARAFKA_ROOT_DIR" => BUILD}
+
     # Installs the gems when they are not there: karafka-rdkafka compiles librdkafka for 2 minutes.
     def install
       return if Dir.exist?(gem("karafka", "2.5.0")) && Dir.exist?(gem("sidekiq", "7.3.10"))
@@ -75,7 +78,7 @@ module Bench
     def librdkafka
       probe = 'require "karafka"; print Rdkafka::VERSION, " with librdkafka ", ' \
         "Rdkafka::LIBRDKAFKA_VERSION"
-      settings = Child::ENVIRONMENT.merge("GEM_HOME" => gem_home)
+      settings = Child::ENVIRONMENT.merge(environment)
       "karafka-rdkafka #{IO.popen([settings, RbConfig.ruby, "-e", probe], &:read)}"
     end
 
