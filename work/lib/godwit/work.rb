@@ -36,6 +36,7 @@ module Godwit
     autoload :Groups, "godwit/work/engine/groups"
     autoload :Handler, "godwit/work/handler"
     autoload :Hooks, "godwit/work/hooks"
+    autoload :Lanes, "godwit/work/lanes"
     autoload :MemoryEngine, "godwit/work/engine/memory"
     autoload :Message, "godwit/work/message"
     autoload :Operations, "godwit/work/engine/operations"
@@ -54,8 +55,8 @@ module Godwit
     autoload :WakeUp, "godwit/work/wake_up"
     private_constant :Assignment, :Block, :Blocks, :CommitQueue, :Committer, :Contract,
       :Coordination, :Database, :DeadLetter, :Declaration, :Doctor, :Format, :Groups, :Handler,
-      :Hooks, :MemoryEngine, :Operations, :Ownership, :Partitioner, :Progress, :Retention,
-      :Schema, :Source, :SqliteEngine, :StuckHandlers, :WakeUp
+      :Hooks, :Lanes, :MemoryEngine, :Operations, :Ownership, :Partitioner, :Progress,
+      :Retention, :Schema, :Source, :SqliteEngine, :StuckHandlers, :WakeUp
 
     # A frozen mask that compares by identity is the one that Ruby does not copy.
     NEVER = {Object => :never}.compare_by_identity.freeze

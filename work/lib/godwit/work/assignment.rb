@@ -3,7 +3,6 @@
 module Godwit
   module Work
     # A partition that this process owns: the records that workers may run, and how far they are.
-    # The records of a lane run one after the other: a lane is the partition, or a key.
     # @private
     class Assignment
       # Limits of records that are not finished.
@@ -12,14 +11,7 @@ module Godwit
       # Unclean ends of a process at one watermark, after which records run one at a time; one more
       # makes the noted record a dead letter.
       CRASHES = 2
-      # @!attribute messages
-      #   @return [Array<Message>] in order, not yet running
-      # @!attribute due
-      #   @return [Float, nil] monotonic time of a retry
-      # @!attribute busy
-      #   @return [Boolean] whether a worker has it
-      Lane = Struct.new(:key, :messages, :due, :busy)
-      private_constant :RECORDS, :BYTES, :Lane
+      private_constant :RECORDS, :BYTES
 
       # @param position [Groups::Position] that this process claimed
       # @param klass [Class] of consumers
@@ -27,11 +19,8 @@ module Godwit
         @position = position
         @klass = klass
         @progress = Progress.new(position.watermark, position.state)
-        @by = klass.settings.parallel
+        @lanes = Lanes.new(klass.settings.parallel)
         @fetched = position.watermark
-        @lanes = {}
-        @ready = []
-        @delayed = []
         @outputs = []
         @done = []
         @unfinished = @bytes = @running = @changes = @committed = 0
@@ -81,7 +70,7 @@ module Godwit
       end
 
       # @return [Integer] lanes that wait for a worker
-      def waiting = @halted ? 0 : @ready.size
+      def waiting = @halted ? 0 : @lanes.waiting
 
       # @param version [Array] of the engine
       # @return [Boolean] whether all records that were there are handled and committed
@@ -101,11 +90,7 @@ module Godwit
           messages = unfinished(source)
           @unfinished += messages.size
           @bytes += messages.size * source.block.average
-          if @by == :partition
-            add(nil, messages)
-          else
-            messages.each { |message| add(lane_of(message), [message]) }
-          end
+          @lanes.add(messages)
           @fetched = source.finish
         end
       end
@@ -113,11 +98,7 @@ module Godwit
       # Makes the lanes ready whose retry is due, and ends a pause whose time is up.
       def wake(now)
         resume(:consumer) if @pauses[:consumer].is_a?(Float) && @pauses[:consumer] <= now
-        @lock.synchronize do
-          due, @delayed = @delayed.partition { |lane| lane.due <= now }
-          due.each { |lane| lane.due = nil }
-          @ready.concat(due)
-        end
+        @lock.synchronize { @lanes.wake(now) }
       end
 
       # @param most [Integer] records
@@ -128,15 +109,10 @@ module Godwit
           return if @halted
           count_done
           room = @progress.room - @running
-          next take_stored if room <= 0
           most = [isolated? ? 1 - @running : most, room].min
-          taken = []
-          while most > 0 && taken.size < lanes && (lane = @ready.shift)
-            messages = lane.messages.shift(most)
+          taken = (room > 0) ? @lanes.take(most, lanes) : take_stored
+          taken.each do |_, messages|
             count_attempts(messages)
-            lane.busy = true
-            taken << [lane, messages]
-            most -= messages.size
             @running += messages.size
           end
           taken unless taken.empty?
@@ -177,11 +153,7 @@ module Godwit
       def give_back(lane, messages, due = nil)
         @lock.synchronize do
           @running -= messages.size
-          lane.messages.unshift(*messages)
-          lane.due = due
-          lane.busy = false
-          next @lanes.delete(lane.key) if lane.messages.empty?
-          (due ? @delayed : @ready) << lane
+          @lanes.give_back(lane, messages, due)
         end
       end
 
@@ -228,23 +200,6 @@ module Godwit
         end
       end
 
-      # The progress is full: only a record that is in it already, or holds the watermark, may run,
-      # since its end makes the progress smaller.
-      def take_stored
-        return if @running > 0
-        lane = @ready.find do |one|
-          offset = one.messages.first.offset
-          offset == @progress.watermark || @progress.attempts(offset) > 0
-        end
-        return unless lane
-        @ready.delete(lane)
-        lane.busy = true
-        @running += 1
-        messages = lane.messages.shift(1)
-        count_attempts(messages)
-        [[lane, messages]]
-      end
-
       private
 
       # @return [Array<Message>] those that this group has not finished
@@ -257,10 +212,13 @@ module Godwit
         messages
       end
 
-      def add(key, messages)
-        lane = @lanes[key] ||= Lane.new(key, [])
-        @ready << lane if lane.messages.empty? && messages.any? && !lane.due && !lane.busy
-        lane.messages.concat(messages)
+      # The progress is full: only a record that is in it already, or holds the watermark, may run,
+      # since its end makes the progress smaller.
+      def take_stored
+        return [] if @running > 0
+        @lanes.take_first do |message|
+          message.offset == @progress.watermark || @progress.attempts(message.offset) > 0
+        end
       end
 
       def count_attempts(messages)
@@ -287,18 +245,6 @@ module Godwit
           messages.each { |one| @progress.finish(one.offset) }
         end
         @changes += 1
-      end
-
-      # A record whose lambda raises fails when it runs.
-      def lane_of(message)
-        case @by
-        when :partition then nil
-        when :key then message.key
-        else @by.call(message)
-        end
-      rescue => error
-        message.fault = error
-        message
       end
     end
   end

@@ -1,0 +1,96 @@
+# frozen_string_literal: true
+
+module Godwit
+  module Work
+    # The records of a partition that wait for a worker. Those of a lane run one after the other: a
+    # lane is the partition, or a key.
+    #
+    # **Threads**: one at a time.
+    # @private
+    class Lanes
+      # @!attribute messages
+      #   @return [Array<Message>] in order, not yet running
+      # @!attribute due
+      #   @return [Float, nil] monotonic time of a retry
+      # @!attribute busy
+      #   @return [Boolean] whether a worker has it
+      Lane = Struct.new(:key, :messages, :due, :busy)
+      private_constant :Lane
+
+      # @param by [Symbol, #call] see {Consumer.parallel}
+      def initialize(by)
+        @by = by
+        @lanes = {}
+        @ready = []
+        @delayed = []
+      end
+
+      # @return [Integer] lanes that wait for a worker
+      def waiting = @ready.size
+
+      # @param messages [Array<Message>] in order
+      def add(messages)
+        return append(nil, messages) if @by == :partition
+        messages.each { |message| append(key_of(message), [message]) }
+      end
+
+      # Makes the lanes ready whose retry is due.
+      def wake(now)
+        due, @delayed = @delayed.partition { |lane| lane.due <= now }
+        due.each { |lane| lane.due = nil }
+        @ready.concat(due)
+      end
+
+      # @param most [Integer] records
+      # @param lanes [Integer] at most
+      # @return [Array<Array(Lane, Array<Message>)>] what a worker runs now
+      def take(most, lanes)
+        taken = []
+        while most > 0 && taken.size < lanes && (lane = @ready.shift)
+          taken << begin_run(lane, most)
+          most -= taken.last[1].size
+        end
+        taken
+      end
+
+      # @yieldparam message [Message] the first of a lane that is ready
+      # @yieldreturn [Boolean] whether to take it
+      # @return [Array<Array(Lane, Array<Message>)>] none or one
+      def take_first
+        lane = @ready.find { |one| yield one.messages.first }
+        lane ? [begin_run(@ready.delete(lane), 1)] : []
+      end
+
+      # @param messages [Array<Message>] that did not run, in order
+      # @param due [Float, nil] the time of the first one's retry
+      def give_back(lane, messages, due)
+        lane.messages.unshift(*messages)
+        lane.due = due
+        lane.busy = false
+        return @lanes.delete(lane.key) if lane.messages.empty?
+        (due ? @delayed : @ready) << lane
+      end
+
+      private
+
+      def append(key, messages)
+        lane = @lanes[key] ||= Lane.new(key, [])
+        @ready << lane if lane.messages.empty? && messages.any? && !lane.due && !lane.busy
+        lane.messages.concat(messages)
+      end
+
+      def begin_run(lane, most)
+        lane.busy = true
+        [lane, lane.messages.shift(most)]
+      end
+
+      # A record whose lambda raises fails when it runs.
+      def key_of(message)
+        (@by == :key) ? message.key : @by.call(message)
+      rescue => error
+        message.fault = error
+        message
+      end
+    end
+  end
+end
