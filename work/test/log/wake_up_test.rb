@@ -8,21 +8,40 @@ class WorkWakeUpTest < Godwit::WorkCase
 
   def wake_up = own(WakeUp.new(File.join(scratch_dir, "members")))
 
-  test "a byte wakes its reader, any number of times" do
-    one = wake_up
-    assert_nil one.io.wait_readable(0)
-    3.times { assert WakeUp.wake(one.place) }
-    assert one.io.wait_readable(5)
-    one.clear
-    assert_nil one.io.wait_readable(0)
-    assert WakeUp.wake(one.place)
-    assert one.io.wait_readable(5)
+  def targets(*places) = WakeUp::Targets.new.tap { |all| all.update(places) }
+
+  test "a byte wakes each reader, any number of times" do
+    all = [wake_up, wake_up]
+    targets = targets(*all.map(&:place))
+    all.each { |one| assert_nil one.io.wait_readable(0) }
+    3.times { targets.wake }
+    all.each { |one| assert one.io.wait_readable(5) }
+    all.each(&:clear)
+    all.each { |one| assert_nil one.io.wait_readable(0) }
+    targets.wake
+    all.each { |one| assert one.io.wait_readable(5) }
   end
 
-  test "a full FIFO still counts as alive" do
-    one = wake_up
+  test "a reader that is no longer a target is not woken, and its FIFO is closed" do
+    one, other = wake_up, wake_up
+    targets = targets(one.place, other.place)
+    open_files = Dir.children("/proc/self/fd").size
+    targets.update([other.place])
+    assert_equal open_files - 1, Dir.children("/proc/self/fd").size
+    targets.wake
+    assert other.io.wait_readable(5)
+    assert_nil one.io.wait_readable(0)
+  end
+
+  test "a full FIFO still counts as alive, and a closed or missing one is passed over" do
+    one, closed, last = wake_up, wake_up, wake_up
+    targets = targets(one.place, closed.place, File.join(scratch_dir, "missing"), last.place)
+    closed.close
     one.io.write_nonblock("x" * 65_536)
-    assert WakeUp.wake(one.place)
+    targets.wake
+    assert WakeUp.alive?(one.place)
+    refute WakeUp.alive?(closed.place)
+    assert last.io.wait_readable(5)
   end
 
   test "any number of FIFOs survives a compaction" do
@@ -46,10 +65,10 @@ class WorkWakeUpTest < Godwit::WorkCase
       sleep
     RUBY
     place = child.wait_for(/^ready$/).stdout.lines.first.chomp
-    assert WakeUp.wake(place)
+    assert WakeUp.alive?(place)
     child.signal(:KILL).finish
-    refute WakeUp.wake(place)
-    refute WakeUp.wake(File.join(scratch_dir, "missing"))
+    refute WakeUp.alive?(place)
+    refute WakeUp.alive?(File.join(scratch_dir, "missing"))
   end
 
   test "a program that a process starts does not keep it alive" do
@@ -61,9 +80,9 @@ class WorkWakeUpTest < Godwit::WorkCase
       sleep
     RUBY
     pid, place = child.wait_for(/^ready$/).stdout.lines(chomp: true)
-    assert WakeUp.wake(place)
+    assert WakeUp.alive?(place)
     child.signal(:KILL)
-    eventually { !WakeUp.wake(place) }
+    eventually { !WakeUp.alive?(place) }
     assert_equal 1, Process.kill(0, pid.to_i)
   ensure
     Process.kill(:KILL, pid.to_i) if pid
@@ -82,9 +101,9 @@ class WorkWakeUpTest < Godwit::WorkCase
       sleep
     RUBY
     pid, place = child.wait_for(/^ready$/).stdout.lines(chomp: true)
-    assert WakeUp.wake(place)
+    assert WakeUp.alive?(place)
     child.signal(:KILL)
-    eventually { !WakeUp.wake(place) }
+    eventually { !WakeUp.alive?(place) }
   ensure
     Process.kill(:KILL, pid.to_i) if pid
     child&.finish

@@ -14,16 +14,35 @@ module Godwit
       MOST = 65_536 # bytes of a FIFO
       private_constant :ENDED, :MOST
 
+      # The FIFOs that a writer keeps open.
+      #
+      # **Threads**: any.
+      class Targets
+        def initialize = @fifos = {}
+
+        # @param places [Array<String>] of all processes to wake from now on
+        def update(places)
+          gone = @fifos.except(*places)
+          @fifos = places.to_h { |place| [place, @fifos[place] || WakeUp.open(place)] }.compact
+          gone.each_value(&:close)
+        end
+
+        def wake
+          @fifos.each_value do |fifo|
+            fifo.write_nonblock("!", exception: false) # false: there are many unread bytes
+          rescue Errno::EPIPE, IOError
+            nil # its process has ended, or another thread has closed it
+          end
+        end
+      end
+
       class << self
         # @param place [String] the path of a FIFO
-        # @return [Boolean] whether its process lives
-        def wake(place)
-          File.open(place, File::WRONLY | File::NONBLOCK) { |fifo| fifo.write_nonblock("!") }
-          true
-        rescue *ENDED
-          false
-        rescue SystemCallError # such as many unread bytes, or a FIFO of another user
-          true
+        # @return [File, nil] nil: its process has ended
+        def open(place)
+          File.open(place, File::WRONLY | File::NONBLOCK)
+        rescue SystemCallError # also a FIFO of another user
+          nil
         end
 
         # @param place [String] the path of a FIFO

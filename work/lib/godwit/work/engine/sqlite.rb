@@ -117,10 +117,10 @@ module Godwit
       def wake_members
         now = Timeout.now
         if now > @places_until
-          @places = members.values.uniq
+          @targets.update(members.values.uniq)
           @places_until = now + PLACES
         end
-        @places.each { |place| WakeUp.wake(place) }
+        @targets.wake
         nil
       end
 
@@ -186,6 +186,7 @@ module Godwit
         @topics = {}
         @written = @commits = 0
         @places_until = @topics_until = 0
+        @targets = WakeUp::Targets.new
         @checkpointer = nil
         @closed = false
         @database = connect
