@@ -76,9 +76,6 @@ module Godwit
       # @return [Boolean] whether all records that were there are handled and committed
       def up_to_date?(version) = @exhausted == version && @unfinished.zero? && !changed?
 
-      # @return [Boolean] whether there is something to run or to commit
-      def busy? = waiting > 0 || !idle? || changed?
-
       # @return [Object, nil] the engine's version when there was nothing more to fetch
       attr_accessor :exhausted
 

@@ -152,7 +152,8 @@ module Godwit
 
       # Every 100 ms while there is work: an idle process has no timer for it.
       def commit_soon
-        return if @committing || @ending || @assignments.none?(&:busy?)
+        return if @committing || @ending ||
+          @assignments.all? { |one| one.up_to_date?(one.exhausted) }
         @committing = true
         @loop.after(COMMIT) do
           @committing = false
