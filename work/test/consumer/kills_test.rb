@@ -2,7 +2,8 @@
 
 require "work_helper"
 
-# Consumers and producers that are killed at random: afterwards the accounts balance exactly.
+# Consumers and producers that are killed or stopped at random: afterwards the accounts balance
+# exactly.
 class WorkKillsTest < Godwit::WorkCase
   deadline 300
   Work = Godwit::Work
@@ -26,7 +27,9 @@ class WorkKillsTest < Godwit::WorkCase
         transaction { |db| db.execute("UPDATE accounts SET cents = cents + ?", cents) }
       end
     end
-    Godwit::Work::Runner.new([Payments], workers: 3).run
+    runner = Godwit::Work::Runner.new([Payments], workers: 3)
+    Signal.trap(:TERM) { Thread.new { runner.stop } }
+    runner.run
   RUBY
   # Prints what is acknowledged.
   PRODUCES = <<~RUBY
@@ -67,6 +70,13 @@ class WorkKillsTest < Godwit::WorkCase
     return unless producer
     acknowledge(producer)
     produce
+  end
+
+  # Stops a consumer, which finishes what runs: none of its records may run again.
+  def stop(consumer)
+    consumer.signal(:TERM).finish
+    @consumers -= [consumer]
+    consume
   end
 
   def acknowledge(producer)
@@ -125,9 +135,10 @@ class WorkKillsTest < Godwit::WorkCase
     while monotonic < finish || @killed.empty?
       before = done
       eventually { done > before + random.rand(50) }
-      case random.rand(4)
+      case random.rand(6)
       when 0 then kill(producer: @producer)
       when 1 then kill(*@consumers, producer: @producer)
+      when 2 then stop(@consumers.sample(random: random))
       else kill(@consumers.sample(random: random))
       end
     end
