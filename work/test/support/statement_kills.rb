@@ -73,7 +73,7 @@ module Godwit
 
     # Its outputs, dead letters and rows balance exactly.
     class Payments < Consumer
-      topic "payments", partitions: 2
+      topic "payments"
       group "payments"
       parallel by: :key
       retries 1, backoff: 0..0
@@ -91,7 +91,7 @@ module Godwit
 
     # Handles batches; an operator seeks, pauses and evicts it.
     class Audits < Consumer
-      topic "payments", partitions: 2
+      topic "payments"
       group "audits"
       dead_letter false
 
@@ -151,7 +151,8 @@ module Godwit
 
       def connect
         Work.connect("sqlite:#{@path}")
-        Work.topic("payments", partitions: 2)
+        known = Work.client.topics.map(&:name)
+        Work.topic("payments", partitions: 2) unless known.include?("payments") # it grows
         Work.topic("paid", partitions: 1)
         Work.topic("old", partitions: 1, retain: 0.001)
       end
@@ -181,6 +182,9 @@ module Godwit
         Work.client.evict(owners("audits").first)
         letter = Work.client.each("payments.dead").first
         Work.client.requeue("payments.dead", letter.partition, letter.offset)
+        settled
+        Work.client.grow("payments", 3)
+        pay("plain", "row", "bad")
         settled
         Work.client.seek("audits", "payments", to: :earliest)
         settled
