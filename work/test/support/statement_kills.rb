@@ -51,7 +51,7 @@ module Godwit
 
     # The members look at each other often, so that the scenario is short.
     Runner.send(:remove_const, :TICK)
-    Runner.const_set(:TICK, 0.01)
+    Runner.const_set(:TICK, 0.02)
 
     # What all processes note in files, which outlive them.
     module Notes
