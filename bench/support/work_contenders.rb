@@ -21,7 +21,7 @@ module Bench
 
     # Installs the gems when they are not there: karafka-rdkafka compiles librdkafka for 2 minutes.
     def install
-      return if Dir.exist?(gem("karafka", "2.5.0")) && Dir.exist?(gem("sidekiq", "7.3.10"))
+      return if %i[karafka sidekiq].all? { |name| installed?(name) }
       settings = {
         "BUNDLE_GEMFILE" => GEMFILE, "BUNDLE_PATH" => GEMS, "BUNDLE_FROZEN" => "true"
       }
@@ -30,7 +30,13 @@ module Bench
         warn("bundle install failed")
     end
 
-    def gem(name, version) = File.join(gem_home, "gems", "#{name}-#{version}")
+    # @return [String] "karafka-2.5.0", as the lock file says
+    def gem(name)
+      version = File.read("#{GEMFILE}.lock")[/^    #{name} \((.+)\)$/, 1]
+      "#{name}-#{version}"
+    end
+
+    def installed?(name) = Dir.exist?(File.join(gem_home, "gems", gem(name)))
 
     # @return [String] the folder with the broker's start.sh, which may not exist
     def kafka_home
@@ -39,7 +45,7 @@ module Bench
 
     # @return [String, nil] why a contender is not there
     def missing(kind)
-      return missing_server(kind) if Dir.exist?(gem_home)
+      return missing_server(kind) if installed?(kind)
       "not there: the gem #{kind}; rake bench:work installs it"
     end
 
@@ -61,10 +67,10 @@ module Bench
     def versions
       found = [sqlite]
       unless Contest.missing(:karafka)
-        found << "Karafka 2.5.0" << librdkafka << "Kafka #{kafka_version}" << java
+        found << gem(:karafka) << librdkafka << "Kafka #{kafka_version}" << java
       end
       unless Contest.missing(:sidekiq)
-        found << "Sidekiq 7.3.10" << "redis-server #{`redis-server --version`[/v=(\S+)/, 1]}"
+        found << gem(:sidekiq) << "redis-server #{`redis-server --version`[/v=(\S+)/, 1]}"
       end
       found.join(", ")
     end
