@@ -26,9 +26,11 @@ module Bench
         "BUNDLE_GEMFILE" => GEMFILE, "BUNDLE_PATH" => GEMS, "BUNDLE_FROZEN" => "true"
       }
       warn "installs Karafka and Sidekiq into #{GEMS.delete_prefix("#{ROOT}/")}"
-      system(Child::ENVIRONMENT.merge(settings), "bundle", "install", out: :err) ||
-        warn("bundle install failed")
+      unbundled { system(settings, "bundle", "install", out: :err) } || warn("bundle install failed")
     end
+
+    # Bundler restores the environment of an outer `bundle exec`, with another Gemfile.
+    def unbundled(&block) = defined?(Bundler) ? Bundler.with_unbundled_env(&block) : yield
 
     # @return [String] "karafka-2.5.0", as the lock file says
     def gem(name)
