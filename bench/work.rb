@@ -81,13 +81,13 @@ def with_server(kind, &block)
   end
 end
 
-FORMATS = %w[raw json].freeze
+FORMATS = QUICK ? %w[raw] : %w[raw json]
 
 # @return [Array(Hash, Hash, Hash)] results of raw and of JSON, and the absent contenders
 def by_format(contest)
   results = contest.run(Bench.runs(RUNS))
   absent = contest.absent.transform_keys(&:first)
-  FORMATS.map { |format|
+  %w[raw json].map { |format|
     results.select { |(_, name), _| name == format }.transform_keys(&:first)
   } << absent
 end
