@@ -35,12 +35,12 @@ module Godwit
       def fetch
         time = now
         version = @engine.version
-        waiting = @assignments.count do |one|
+        @assignments.each do |one|
           one.wake(time)
           read_or_report(one, version) if one.hungry? && one.exhausted != version
-          one.waiting > 0
+          work_available(one.waiting)
         end
-        work_available if waiting > 0 || taken?
+        work_available(1) if taken?
         @hooks.each do |klass, hooks|
           hooks.idle(up_to_date?(klass, version)) if hooks.has?(:idle)
         end

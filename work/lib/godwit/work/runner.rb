@@ -113,7 +113,12 @@ module Godwit
 
       def now = Timeout.now
       def taken? = @chunks.any? { |chunk| chunk.lanes.any? }
-      def work_available = @lock.synchronize { @available.broadcast }
+
+      # Wakes a worker for each lane.
+      def work_available(lanes = @count)
+        return if lanes.zero?
+        @lock.synchronize { [lanes, @count].min.times { @available.signal } }
+      end
 
       def coordinate
         watch

@@ -130,7 +130,7 @@ module Godwit
       def place = "" # of no FIFO
       def renew = nil
       def now = @engine.now / 1000.0
-      def work_available = nil
+      def work_available(_lanes = 0) = nil
       def taken? = false
 
       def start
