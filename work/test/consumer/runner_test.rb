@@ -549,12 +549,16 @@ class WorkRunnerTest < Godwit::WorkCase
   test "a listener that raises is reported, and changes nothing" do
     declare
     client.on(:failed) { raise "listener" }
+    client.on(:failed) { raise NotImplementedError, "no StandardError" }
+    client.on(:failed) { exit }
     _, err = capture_io do
       run_consumers(consumer { |message| raise "no" if message.attempt == 1 })
       produce("a")
       finished(1)
     end
-    assert_match(/a listener of failed raised: .*listener/, err)
+    ["listener", "no StandardError", "exit"].each do |text|
+      assert_match(/a listener of failed raised: .*#{text}/, err)
+    end
     assert_raises(Godwit::ArgumentValueError) { client.on(:nothing) { nil } }
     assert_raises(Godwit::ArgumentValueError) { client.on(:failed) }
   end
