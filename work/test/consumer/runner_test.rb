@@ -408,6 +408,25 @@ class WorkRunnerTest < Godwit::WorkCase
     assert_match(/use its db, and the handler's own produce/, errors.pop.message)
   end
 
+  test "a statement that ends the transaction fails the record, and writes nothing twice" do
+    declare
+    declare("out")
+    produce("COMMIT", "ROLLBACK", "rescued", "good")
+    run_consumers(consumer { |message|
+      produce("out", message.value)
+      next if message.value == "good"
+      transaction do |db|
+        db.execute((message.value == "rescued") ? "ROLLBACK" : message.value)
+      rescue
+        raise unless message.value == "rescued"
+      end
+    })
+    finished(4)
+    assert_equal %w[good], values("out")
+    assert_equal %w[COMMIT ROLLBACK rescued], dead.map(&:value)
+    dead.each { |letter| assert_match(/a statement ended it/, letter.headers.to_h["godwit-error"]) }
+  end
+
   test "consume gets a batch; its end finishes all records" do
     declare
     batches = Thread::Queue.new

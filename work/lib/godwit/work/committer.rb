@@ -17,7 +17,15 @@ module Godwit
         # @param values [Array] of its parameters
         # @return [Array<Array>] rows
         # @raise [DatabaseError] for another number of values
-        def execute(sql, *values) = @database.checked_rows(sql, *values)
+        # @raise [StateError] when it has ended the transaction, as COMMIT does
+        def execute(sql, *values) = @database.checked_rows(sql, *values).tap { check }
+
+        # @private
+        def check
+          return if @database.transaction?
+          raise Godwit::Errors.of(StateError, :transaction, "a statement ended it, as " \
+            "COMMIT, ROLLBACK, OR ROLLBACK and a full disk do: leave such statements out")
+        end
       end
 
       # @param engine [Object] see Contract
@@ -57,7 +65,9 @@ module Godwit
         Thread.handle_interrupt(NEVER) do
           @lock.synchronize do
             write([assignment], messages, outputs) do |database|
-              result = yield Statements.new(database)
+              statements = Statements.new(database)
+              result = yield statements
+              statements.check # the block may have rescued the error
             end
             assignment.finish(messages)
           end
