@@ -248,6 +248,24 @@ class WorkRunnerTest < Godwit::WorkCase
     assert_empty dead
   end
 
+  test "the commit of outputs wakes the members of other processes" do
+    declare
+    out = declare("out")
+    entered, go = Thread::Queue.new, Thread::Queue.new
+    other = own(Work.const_get(:WakeUp).new(File.join(scratch_dir, "other")))
+    client.engine.join("other", out, other.place, [0, 0])
+    run_consumers(consumer { |message|
+      produce("out", message.value)
+      entered << true
+      go.pop
+    })
+    produce("a")
+    assert entered.pop
+    other.clear
+    go << true
+    assert other.io.wait_readable(5)
+  end
+
   test "transaction in consume commits the current record, or those that it is given" do
     declare
     declare("out")
