@@ -661,6 +661,29 @@ class WorkRunnerTest < Godwit::WorkCase
     assert_empty entered
   end
 
+  test "what ends after stop is committed while other handlers still run" do
+    declare
+    entered, go = Thread::Queue.new, Hash.new { |all, value| all[value] = Thread::Queue.new }
+    %w[a b].each { |value| go[value] }
+    klass = consumer { |message|
+      entered << message.value
+      go[message.value].pop
+    }
+    klass.parallel by: :key
+    %w[a b].each { |value| produce(value, key: value) }
+    runner = run_consumers(klass, workers: 2)
+    assert_equal %w[a b], Array.new(2) { entered.pop }.sort
+    runner.stop
+    go["b"] << true
+    eventually do
+      client.engine.positions("g", client.engine.topic("t"))
+        .sum { |one| Work.const_get(:Progress).new(one.watermark, one.state).count } == 1
+    end
+    go["a"] << true
+    stop_all
+    assert_equal 2, watermarks.sum
+  end
+
   test "stop ends a handler that hangs in its transaction" do
     declare
     stuck = Thread::Queue.new

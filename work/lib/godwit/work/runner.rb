@@ -197,7 +197,7 @@ module Godwit
         @hooks.each_value { |hooks| hooks.call(:stopping) } if @workers
         @assignments.each(&:stop)
         work_available
-        @workers&.each { |thread| thread.join(Timeout.left(@drain, start)) }
+        drain(start)
         return unless @members
         commit
         revoke
@@ -208,6 +208,15 @@ module Godwit
         [*@workers, *@hooks&.values, *@stuck, *@limit].each(&:kill)
         @loop&.close
         @wake_up&.close
+      end
+
+      # Commits while it waits: a second signal or a kill may end the process.
+      def drain(start)
+        while (thread = @workers&.find(&:alive?))
+          left = Timeout.left(@drain, start)
+          break if left&.zero?
+          commit unless thread.join([COMMIT, *left].min)
+        end
       end
 
       # @return [Thread]
