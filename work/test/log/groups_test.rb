@@ -90,6 +90,7 @@ class WorkGroupsTest < Godwit::WorkCase
 
   each_engine "the partitions of a dead member are free at once, and its ends are counted" do
     numbers = topic(partitions: 2)
+    unread(numbers)
     dead = join
     claims = engine.rebalance(dead).claims
     engine.note(claims[0], 3)
@@ -108,6 +109,28 @@ class WorkGroupsTest < Godwit::WorkCase
     assert_equal [1, 2], engine.positions("g", numbers).map(&:crashes)
     engine.leave(again)
     assert_equal [1, 2], engine.positions("g", numbers).map(&:crashes), "a clean end"
+  end
+
+  each_engine "the end of a process that had no record to handle does not count" do
+    numbers = topic(partitions: 2)
+    3.times do
+      dead = join
+      engine.rebalance(dead)
+      engine.rebalance(join, [dead.id])
+      engine.members.each_key { |id| engine.evict(id) }
+    end
+    assert_equal [0, 0], engine.positions("g", numbers).map(&:crashes)
+    unread(numbers)
+    dead = join
+    engine.rebalance(dead)
+    engine.rebalance(join, [dead.id])
+    assert_equal [1, 1], engine.positions("g", numbers).map(&:crashes)
+  end
+
+  # Two records in each partition.
+  def unread(topic)
+    block = Godwit::Work.const_get(:Block).encode(%w[1 2])
+    engine.append(Array.new(topic.partitions) { |partition| [topic, partition, block, 2] })
   end
 
   each_engine "random steps of several members, beside a model" do

@@ -15,8 +15,6 @@ module Godwit
       include Operations
       include Retention
 
-      # Enough for a year of 500,000 records a second in one partition.
-      OFFSET_BITS = 44
       LARGEST = (1 << OFFSET_BITS) - 1 # offset
       # Bytes that this process writes between two checkpoints, about.
       CHECKPOINT = 8 << 20
@@ -24,7 +22,7 @@ module Godwit
       # Seconds for which a process believes that the members are the same, and the topics.
       PLACES = 0.25
       KNOWN = 1
-      private_constant :OFFSET_BITS, :LARGEST, :CHECKPOINT, :COMMIT, :PLACES, :KNOWN
+      private_constant :LARGEST, :CHECKPOINT, :COMMIT, :PLACES, :KNOWN
 
       # ?1 is the partition's least id, ?2 its largest.
       LAST = "SELECT id + count FROM godwit_blocks WHERE id BETWEEN ?1 AND ?2 " \
