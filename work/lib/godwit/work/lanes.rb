@@ -30,8 +30,8 @@ module Godwit
 
       # @param messages [Array<Message>] in order
       def add(messages)
-        return append(nil, messages) if @by == :partition
-        messages.each { |message| append(key_of(message), [message]) }
+        return append(lane(nil), messages) if @by == :partition
+        messages.each { |message| append(lane_of(message), [message]) }
       end
 
       # Makes the lanes ready whose retry is due.
@@ -73,8 +73,9 @@ module Godwit
 
       private
 
-      def append(key, messages)
-        lane = @lanes[key] ||= Lane.new(key, [])
+      def lane(key) = @lanes[key] ||= Lane.new(key, [])
+
+      def append(lane, messages)
         @ready << lane if lane.messages.empty? && messages.any? && !lane.due && !lane.busy
         lane.messages.concat(messages)
       end
@@ -84,12 +85,12 @@ module Godwit
         [lane, lane.messages.shift(most)]
       end
 
-      # A record whose lambda raises fails when it runs.
-      def key_of(message)
-        (@by == :key) ? message.key : @by.call(message)
-      rescue => error
+      # A record whose lambda raises, or gives a key without a hash, fails when it runs.
+      def lane_of(message)
+        lane((@by == :key) ? message.key : @by.call(message))
+      rescue StandardError, ScriptError, SystemStackError, SystemExit => error
         message.fault = error
-        message
+        lane(message)
       end
     end
   end

@@ -1,0 +1,41 @@
+# frozen_string_literal: true
+
+require "work_helper"
+require "timeout"
+require "godwit/work/testing"
+
+# Programs that do odd things: no record is lost, none runs twice, and the others go on.
+class WorkOddProgramsTest < Godwit::WorkCase
+  # @return [Godwit::Work::Testing] with a consumer of the topic "t", whose handler is the block
+  def work(handler = :perform, by: :partition, retries: 0, &block)
+    @klass = Class.new(Godwit::Work::Consumer) do
+      topic "t", partitions: 1, format: :text
+      group "g"
+      retries retries, backoff: 0..0
+      parallel by: by
+      define_method(handler, &block)
+    end
+    Godwit::Work::Testing.new(@klass)
+  end
+
+  # @return [Array<String>] the errors of the dead letters
+  def errors(work)
+    work.client.each("t.dead").map { |letter| letter.headers.to_h["godwit-error"] }
+  end
+
+  test "parallel by: a key without a hash, or an error that is no StandardError, fails the record" do
+    keys = {"basic" => -> { BasicObject.new }, "later" => -> { raise NotImplementedError, "later" },
+            "exit" => -> { exit }}
+    seen = []
+    one = work(by: ->(message) { keys.fetch(message.value) { -> { message.value } }.call }) do |message|
+      seen << message.value
+    end
+    values = ["a", *keys.keys, "b"]
+    one.client.produce_many("t", values.map { |value| [value] })
+    one.drain
+    assert_equal %w[a b], seen
+    assert_equal 5, one.committed(@klass)
+    assert_equal %w[NoMethodError NotImplementedError SystemExit],
+      errors(one).map { |error| error[/\w+/] }.sort
+  end
+end
