@@ -38,4 +38,22 @@ class WorkOddProgramsTest < Godwit::WorkCase
     assert_equal %w[NoMethodError NotImplementedError SystemExit],
       errors(one).map { |error| error[/\w+/] }.sort
   end
+
+  test "a Timeout that expires after the commit of a transaction: the record does not run again" do
+    runs = commits = 0
+    one = work(retries: 2) do |_|
+      runs += 1
+      transaction { |_| produce("out", "a") }
+    end
+    one.client.topic("out", format: :text)
+    one.produce("t", "a")
+    # The end of a commit, where a process may wait for the lock of the file.
+    one.client.engine.define_singleton_method(:checkpoint) do |_|
+      Thread.new(Thread.current) { |thread| thread.raise(Timeout::Error) }.join if (commits += 1) == 1
+    end
+    one.drain
+    assert_equal [1, 1], [runs, one.committed(@klass)]
+    assert_equal ["a"], one.values("out")
+    assert_equal [:error], one.events.map(&:name)
+  end
 end

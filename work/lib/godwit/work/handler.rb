@@ -61,8 +61,10 @@ module Godwit
       # (see Consumer#done)
       def done(message)
         return unless @left.include?(message)
-        @assignment.finish([message], take_outputs([message]))
-        @left.delete(message)
+        Thread.handle_interrupt(NEVER) do
+          @assignment.finish([message], take_outputs([message]))
+          @left.delete(message)
+        end
         nil
       end
 
@@ -77,8 +79,11 @@ module Godwit
         records = @left & records # in order
         finished if records.empty?
         outputs = -> { take_outputs(records) }
-        @committer.transaction(@assignment, records, outputs, &block)
-          .tap { records.each { |message| @left.delete(message) } }
+        # No Timeout comes between the commit and its note here: the records would run again.
+        Thread.handle_interrupt(NEVER) do
+          @committer.transaction(@assignment, records, outputs, &block)
+            .tap { records.each { |message| @left.delete(message) } }
+        end
       end
 
       # (see Consumer#pause)
