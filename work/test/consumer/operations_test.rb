@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../log/engines"
+require "timeout"
 
 # Lag, seek, pause, resume, evict and requeue.
 class WorkOperationsTest < Godwit::WorkCase
@@ -71,6 +72,17 @@ class WorkOperationsTest < Godwit::WorkCase
     seen = consume
     produce("d")
     assert_equal "d", seen.pop
+  end
+
+  test "seek behind the end of a partition: its next record runs" do
+    seen = consume
+    produce("a")
+    seen.pop
+    finished
+    client.seek("g", "t", to: 100)
+    assert_equal [0], client.groups.map(&:lag)
+    produce("b")
+    assert_equal "b", Timeout.timeout(10) { seen.pop }
   end
 
   test "a pause lasts until resume, also through a restart" do

@@ -92,12 +92,17 @@ module Godwit
       # The group goes on elsewhere: records run again, or never.
       # @param group [String]
       # @param topic [String]
-      # @param to [Integer, Time, Symbol] as {Client#each}'s `from:`
+      # @param to [Integer, Time, Symbol] as {Client#each}'s `from:`; in a partition that has fewer
+      #   records, an offset is its end
       # @return [nil]
       # @raise [TopicError, ArgumentValueError]
       def seek(group, topic, to:)
         topic = find(topic)
-        @engine.seek(group, topic, starts(topic, to))
+        # Behind the end, the group would miss the records that come there.
+        offsets = starts(topic, to).map.with_index do |offset, partition|
+          [offset, @engine.bounds(topic, partition).last].min
+        end
+        @engine.seek(group, topic, offsets)
         @engine.wake_members
       end
 
