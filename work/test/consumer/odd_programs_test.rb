@@ -56,4 +56,23 @@ class WorkOddProgramsTest < Godwit::WorkCase
     assert_equal ["a"], one.values("out")
     assert_equal [:error], one.events.map(&:name)
   end
+
+  test "produce in a transaction finds a topic that another process has made" do
+    one = work { |_| transaction { |_| produce("late", "a") } }
+    # This process knows the topics of a look before.
+    one.client.topic("late", format: :text)
+    one.client.engine.instance_variable_get(:@topics).delete("late")
+    one.produce("t", "a")
+    one.drain
+    assert_equal ["a"], one.values("late")
+    assert_empty one.events
+  end
+
+  test "produce in a transaction to an unknown topic names the nearest one" do
+    one = work { |_| transaction { |_| produce("aut", "a") } }
+    one.client.topic("out", format: :text)
+    one.produce("t", "a")
+    one.drain
+    assert_match(/no topic "aut"; did you mean "out"/, errors(one)[0])
+  end
 end

@@ -58,15 +58,12 @@ module Godwit
       end
 
       # @return [Array<Topic>] by name
-      def topics
-        with_database { |database| load_topics(database) }
-        @topics.values
-      end
+      def topics = all_topics.values
 
       # @return [Topic, nil] as it was less than a second ago: another process may change it
       def topic(name)
         known = @topics[name] if Timeout.now < @topics_until
-        known || with_database { |database| load_topics(database) }[name]
+        known || all_topics[name]
       end
 
       # @param topic [Topic] all of its settings
@@ -221,6 +218,12 @@ module Godwit
       def range(topic, partition)
         least = topic.ids.fetch(partition) << OFFSET_BITS
         [least, least + LARGEST]
+      end
+
+      # Also for a handler's transaction, which holds the log.
+      def all_topics
+        return load_topics(@database) if @lock.owned?
+        with_database { |database| load_topics(database) }
       end
 
       # @return [Hash{String => Topic}]
