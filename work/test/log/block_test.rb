@@ -18,7 +18,6 @@ class WorkBlockTest < Godwit::WorkCase
     block = decoded(["one", nil, ""], ["k", "", nil], headers)
     assert_equal [["one", "k", headers[0]], [nil, "", []], ["", nil, []]], records(block)
     assert_equal [["x", nil, []]], records(decoded(["x"]))
-    assert_equal 1, block.average
   end
 
   test "bytes stay as they are" do

@@ -5,7 +5,7 @@ module Godwit
     # A partition that this process owns: the records that workers may run, and how far they are.
     # @private
     class Assignment
-      # Limits of records that are not finished.
+      # Limits of records that are not finished, and of the blocks that hold them.
       RECORDS = 10_000
       BYTES = 64 << 20
       # Unclean ends of a process at one watermark, after which records run one at a time; one more
@@ -85,8 +85,8 @@ module Godwit
         @lock.synchronize do
           @progress.finish(@fetched, source.offset - @fetched) if source.offset > @fetched # deleted
           messages = unfinished(source)
-          @unfinished += messages.size
-          @bytes += messages.size * source.block.average
+          @unfinished += source.unfinished = messages.size
+          @bytes += source.block.bytesize if messages.any?
           @lanes.add(messages)
           @fetched = source.finish
         end
@@ -230,7 +230,7 @@ module Godwit
           record(messages)
           @unfinished -= messages.size
           @running -= messages.size
-          @bytes -= messages.sum(&:size)
+          @bytes -= messages.sum(&:release)
         end
       end
 

@@ -122,8 +122,8 @@ module Godwit
         pairs
       end
 
-      # @return [Integer] bytes of a value on average, rounded up
-      def average = @average ||= -(-@values.bytesize / @count)
+      # @return [Integer]
+      def bytesize = @bytes.bytesize
 
       # @return [Boolean] whether a record has headers
       def headers? = !@headers.nil?

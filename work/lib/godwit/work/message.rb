@@ -26,8 +26,9 @@ module Godwit
       # @return [Integer] 1 at first, one more at each retry
       attr_reader :attempt
       # @private
-      # @return [Integer] bytes of the value, about: the average of its block
-      def size = @source.block.average
+      # It is finished.
+      # @return [Integer] bytes of memory that are free from then on
+      def release = @source.release
 
       # @private
       attr_writer :attempt
@@ -63,9 +64,16 @@ module Godwit
       def inspect = "#<#{self.class} #{topic} #{partition}/#{offset} key=#{key.inspect}>"
     end
 
-    # A block that was read, and what its messages have in common.
+    # A block that was read, and what its messages have in common. Its last unfinished message keeps
+    # all of its bytes in memory.
     # @private
     Source = Struct.new(:topic, :format, :partition, :offset, :time, :block) do
+      # @return [Integer] messages
+      attr_accessor :unfinished
+
+      # @return [Integer] bytes that are free when one more message is finished
+      def release = (self.unfinished -= 1).zero? ? block.bytesize : 0
+
       # @param from [Integer] offset of the first message
       # @return [Array<Message>]
       def messages(from)
