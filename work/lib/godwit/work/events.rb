@@ -40,13 +40,13 @@ module Godwit
         nil
       end
 
-      # A listener that raises changes nothing.
+      # A listener that raises, or exits, changes nothing.
       # @private
       def emit(name, **values)
         event = Event.new(name, values.freeze).freeze
         @listeners[name].each do |listener|
           listener.call(event)
-        rescue Exception => error # standard:disable Lint/RescueException -- also exit, LoadError
+        rescue StandardError, ScriptError, SystemStackError, SystemExit => error
           warn "godwit-work: a listener of #{name} raised: #{error.full_message(highlight: false)}"
         end
       end
