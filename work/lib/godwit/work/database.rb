@@ -53,13 +53,16 @@ module Godwit
       # @return [Array<Array>] rows
       def rows(sql, *values, &more) = translated { run(sql, values, &more) }
 
-      # For statements of users: each parameter needs a value.
+      # For statements of users: each parameter needs a value. It keeps none of them: there are as
+      # many as values when a program writes these into the SQL.
       # @return [Array<Array>] rows
       def checked_rows(sql, *values)
         translated do
-          wanted = (@statements[sql] ||= @database.prepare(sql)).bind_parameter_count
-          next run(sql, values) if wanted == values.size
-          raise DatabaseError, "#{sql}: it has #{wanted} parameters, and got #{values.size} values"
+          statement = @database.prepare(sql)
+          check(sql, statement, values)
+          steps(statement, values)
+        ensure
+          statement.close if statement && !statement.closed?
         end
       end
 
@@ -132,8 +135,14 @@ module Godwit
       def pragma(text) = @database.execute("PRAGMA #{text}")
 
       # A statement is reset at once: an unfinished one would keep the WAL from being reused.
-      def run(sql, values)
+      def run(sql, values, &more)
         statement = @statements[sql] ||= @database.prepare(sql)
+        steps(statement, values, &more)
+      ensure
+        statement&.reset!
+      end
+
+      def steps(statement, values)
         index = 0
         values.each { |value| statement.bind_param(index += 1, value) }
         rows = []
@@ -142,8 +151,16 @@ module Godwit
           break if block_given? && !yield(row)
         end
         rows
-      ensure
-        statement&.reset!
+      end
+
+      # @raise [DatabaseError] for no statement, or several
+      def check(sql, statement, values)
+        if statement.closed? || statement.remainder.match?(/[^\s;]/)
+          raise DatabaseError, "#{sql}: execute takes one statement: call it for each one"
+        end
+        wanted = statement.bind_parameter_count
+        return if wanted == values.size
+        raise DatabaseError, "#{sql}: it has #{wanted} parameters, and got #{values.size} values"
       end
 
       def roll_back
