@@ -58,8 +58,13 @@ module Godwit
       # @param outputs [#call] gives the Blocks of their handler, after the block
       # @yieldparam statements [Statements]
       # @return [Object] the block's value
+      # @raise [StateError] in the block of another one
       # @raise [LostError, Error] nothing was written
       def transaction(assignment, messages, outputs)
+        if @lock.owned?
+          raise Godwit::Errors.of(StateError, :transaction, "it is in another transaction: use " \
+            "the db of the outer one, and name its records: transaction(*messages)")
+        end
         result = nil
         # An exception of another thread must not come between the commit and its note here.
         Thread.handle_interrupt(NEVER) do
