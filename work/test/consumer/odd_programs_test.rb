@@ -75,4 +75,62 @@ class WorkOddProgramsTest < Godwit::WorkCase
     one.drain
     assert_match(/no topic "aut"; did you mean "out"/, errors(one)[0])
   end
+
+  test "a listener that raises no StandardError, or exits, is reported, and changes nothing" do
+    errors = [NotImplementedError, SystemExit]
+    one = work(retries: 1) { |_| raise "no" }
+    one.client.on(:failed) { raise errors.shift || "listener" }
+    one.produce("t", "a")
+    _, err = capture_io { one.drain }
+    assert_match(/a listener of failed raised: .*NotImplementedError/, err)
+    assert_match(/a listener of failed raised: .*SystemExit/, err)
+    assert_equal [1, 1], [one.committed(@klass), one.values("t.dead").size]
+  end
+
+  test "execute keeps no statement: a program may write values into the SQL" do
+    one = work { |_| transaction { |db| 100.times { |index| db.execute("SELECT #{index}") } } }
+    one.produce("t", "a")
+    database = one.client.engine.instance_variable_get(:@database)
+    statements = database.instance_variable_get(:@statements)
+    one.drain
+    assert_empty one.events
+    assert_empty statements.keys.grep(/SELECT \d+\z/)
+  end
+
+  test "wrong statements and transactions name the fix" do
+    calls = {
+      "two" => ->(db) { db.execute("SELECT 1; SELECT 2") },
+      "none" => ->(db) { db.execute(" ") },
+      "semicolon" => ->(db) { db.execute("SELECT 1; ") }
+    }
+    one = work do |message|
+      transaction do |db|
+        calls.fetch(message.value) { ->(_) { transaction { |_| nil } } }.call(db)
+      end
+    end
+    one.client.produce_many("t", [*calls.keys, "nested"].map { |value| [value] })
+    one.drain
+    assert_equal %w[two none nested], one.values("t.dead")
+    [/SELECT 2: execute takes one statement/, / : execute takes one statement/,
+      /use the db of the outer one/].zip(errors(one)) { |says, error| assert_match says, error }
+  end
+
+  test "produce for a record of a batch that is done is an error; no output is lost" do
+    seen = []
+    one = work(:consume, retries: 1) do |batch|
+      batch.each do |message|
+        done(message) if message.value == "a"
+        produce("out", message.value)
+      rescue Godwit::StateError => error
+        seen << error.message
+      ensure
+        raise "no" if message.value == "b" && message.attempt == 1
+      end
+    end
+    one.client.topic("out", format: :text)
+    one.client.produce_many("t", %w[a b c].map { |value| [value] })
+    one.drain
+    assert_match(/this record is finished/, seen.join)
+    assert_equal %w[b c], one.values("out")
+  end
 end

@@ -52,7 +52,7 @@ module Godwit
 
       # (see Consumer#produce)
       def produce(topic, *value, **options)
-        finished if @left.empty?
+        finished if @left.empty? || (@batch&.current && !@left.include?(@batch.current))
         blocks = @client.encode(topic, *value, **options)
         @outputs << [@batch&.current, blocks]
         blocks.receipts.first
