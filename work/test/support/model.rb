@@ -109,7 +109,8 @@ class GroupModel
   # A process that did not leave.
   def crashed(member)
     owned(member).each do |at|
-      @crashes[at] = (@crashed_at[at] == watermark(at)) ? @crashes[at] + 1 : 1
+      again = (@crashed_at[at] == watermark(at)) ? @crashes[at] : 0
+      @crashes[at] = (watermark(at) < size(at)) ? again + 1 : 0
       @crashed_at[at] = watermark(at)
       free(at)
     end
