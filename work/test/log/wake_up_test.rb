@@ -14,12 +14,27 @@ class WorkWakeUpTest < Godwit::WorkCase
     all = [wake_up, wake_up]
     targets = targets(*all.map(&:place))
     all.each { |one| assert_nil one.io.wait_readable(0) }
-    3.times { targets.wake }
+    3.times { targets.wake([]) }
     all.each { |one| assert one.io.wait_readable(5) }
     all.each(&:clear)
     all.each { |one| assert_nil one.io.wait_readable(0) }
-    targets.wake
+    targets.wake([])
     all.each { |one| assert one.io.wait_readable(5) }
+  end
+
+  test "a reader learns which partitions have new records, or looks at all" do
+    one = wake_up
+    targets = targets(one.place)
+    wake = lambda { |*calls|
+      calls.each { |partitions| targets.wake(partitions) }
+      one.clear
+    }
+    assert_equal [7, 300_000], wake.call([7], [7, 300_000])
+    assert_nil wake.call([7], [])
+    assert_nil wake.call((1..2_000).to_a)
+    assert_nil wake.call(*[(1..1_000).to_a] * 17) # more than the FIFO holds
+    assert_nil one.clear
+    assert_equal [1], wake.call([1])
   end
 
   test "a reader that is no longer a target is not woken, and its FIFO is closed" do
@@ -28,7 +43,7 @@ class WorkWakeUpTest < Godwit::WorkCase
     open_files = Dir.children("/proc/self/fd").size
     targets.update([other.place])
     assert_equal open_files - 1, Dir.children("/proc/self/fd").size
-    targets.wake
+    targets.wake([])
     assert other.io.wait_readable(5)
     assert_nil one.io.wait_readable(0)
   end
@@ -38,7 +53,7 @@ class WorkWakeUpTest < Godwit::WorkCase
     targets = targets(one.place, closed.place, File.join(scratch_dir, "missing"), last.place)
     closed.close
     one.io.write_nonblock("x" * 65_536)
-    targets.wake
+    targets.wake([])
     assert WakeUp.alive?(one.place)
     refute WakeUp.alive?(closed.place)
     assert last.io.wait_readable(5)

@@ -7,11 +7,12 @@ module Godwit
     class Assignment
       # Limits of records that are not finished, and of the blocks that hold them.
       RECORDS = 10_000
+      AHEAD = 2_000 # records that wait for a worker: more would only take memory
       BYTES = 64 << 20
       # Unclean ends of a process at one watermark, after which records run one at a time; one more
       # makes the noted record a dead letter.
       CRASHES = 2
-      private_constant :RECORDS, :BYTES
+      private_constant :RECORDS, :AHEAD, :BYTES
 
       # @param position [Groups::Position] that this process claimed
       # @param klass [Class] of consumers
@@ -38,6 +39,9 @@ module Godwit
 
       def topic = @position.topic
       def partition = @position.partition
+
+      # @return [Integer] of the partition in the engine
+      def id = topic.ids[partition]
       def stopped? = @stopped
 
       # @return [Boolean] whether no further record runs: stopped or paused
@@ -57,7 +61,7 @@ module Godwit
       def hungry?
         @lock.synchronize do
           count_done
-          !@stopped && @unfinished < RECORDS && @bytes < BYTES
+          !@stopped && @unfinished < RECORDS && @bytes < BYTES && @lanes.records < AHEAD
         end
       end
 

@@ -171,9 +171,9 @@ module Godwit
 
       # @private
       # @return [Array<Source>] from the block that holds the offset on
-      def read(topic, partition, offset)
+      def read(topic, partition, offset, bytes = READ)
         format = known_format(topic)
-        @engine.read(topic, partition, offset, READ).map do |base, time, bytes|
+        @engine.read(topic, partition, offset, bytes).map do |base, time, bytes|
           where = "topic #{topic.name}, partition #{partition}, offset #{base}"
           Source.new(topic, format, partition, base, time, Block.new(bytes, where))
         end

@@ -91,7 +91,7 @@ module Godwit
         end
         blocks.each { |one| one.written(places.shift(one.batches.size)) }
         assignments.zip(found) { |one, (_, written)| one.committed(written.size) }
-        @engine.wake_members if blocks.any?
+        @engine.wake_members(blocks.flat_map(&:batches)) if blocks.any?
       end
 
       def lost?(assignment)

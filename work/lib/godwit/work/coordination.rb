@@ -6,6 +6,9 @@ module Godwit
     # `now`, `taken?` and `work_available`.
     # @private
     module Coordination
+      READ = 256 << 10 # bytes that are read at a time
+      private_constant :READ
+
       private
 
       def check(classes)
@@ -32,10 +35,12 @@ module Godwit
         @engine.join(klass.group_name, topic, place, starts)
       end
 
-      def fetch
+      # @param partitions [Array<Integer>, nil] ids of those that have new records; nil: all
+      def fetch(partitions = nil)
         time = now
         version = @engine.version
         @assignments.each do |one|
+          next if partitions && !partitions.include?(one.id)
           one.wake(time)
           read_or_report(one, version) if one.hungry? && one.exhausted != version
           work_available(one.waiting)
@@ -61,8 +66,8 @@ module Godwit
       end
 
       def read(assignment, version)
-        sources = @client.read(assignment.topic, assignment.partition, assignment.fetched)
-          .select { |source| source.finish > assignment.fetched }
+        sources = @client.read(assignment.topic, assignment.partition, assignment.fetched,
+          READ).select { |source| source.finish > assignment.fetched }
         assignment.exhausted = version if sources.empty?
         sources.each do |source|
           next unless assignment.hungry?

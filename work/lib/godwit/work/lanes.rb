@@ -14,7 +14,9 @@ module Godwit
       #   @return [Float, nil] monotonic time of a retry
       # @!attribute busy
       #   @return [Boolean] whether a worker has it
-      Lane = Struct.new(:key, :messages, :due, :busy)
+      # @!attribute ready
+      #   @return [Boolean] whether it waits for a worker
+      Lane = Struct.new(:key, :messages, :due, :busy, :ready)
       private_constant :Lane
 
       # @param by [Symbol, #call] see {Consumer.parallel}
@@ -23,10 +25,15 @@ module Godwit
         @lanes = {}
         @ready = []
         @delayed = []
+        @records = 0
       end
 
       # @return [Integer] lanes that wait for a worker
       def waiting = @ready.size
+
+      # @return [Integer] records that wait for a worker. Those behind a record of their key that
+      #   runs or failed do not count, since other keys must not wait for them
+      def records = (@by == :partition) ? lane(nil).messages.size : @records
 
       # @param messages [Array<Message>] in order
       def add(messages)
@@ -37,8 +44,10 @@ module Godwit
       # Makes the lanes ready whose retry is due.
       def wake(now)
         due, @delayed = @delayed.partition { |lane| lane.due <= now }
-        due.each { |lane| lane.due = nil }
-        @ready.concat(due)
+        due.each do |lane|
+          lane.due = nil
+          ready(lane)
+        end
       end
 
       # @param most [Integer] records
@@ -68,7 +77,7 @@ module Godwit
         lane.due = due
         lane.busy = false
         return @lanes.delete(lane.key) if lane.messages.empty?
-        (due ? @delayed : @ready) << lane
+        due ? @delayed << lane : ready(lane)
       end
 
       private
@@ -76,12 +85,21 @@ module Godwit
       def lane(key) = @lanes[key] ||= Lane.new(key, [])
 
       def append(lane, messages)
-        @ready << lane if lane.messages.empty? && messages.any? && !lane.due && !lane.busy
         lane.messages.concat(messages)
+        return @records += messages.size if lane.ready
+        ready(lane) if messages.any? && !lane.due && !lane.busy
+      end
+
+      def ready(lane)
+        lane.ready = true
+        @ready << lane
+        @records += lane.messages.size
       end
 
       def begin_run(lane, most)
+        lane.ready = false
         lane.busy = true
+        @records -= lane.messages.size
         [lane, lane.messages.shift(most)]
       end
 

@@ -45,7 +45,7 @@ module Godwit
         @available = ConditionVariable.new
         @assignments = []
         @chunks = []
-        @turn = @handled = 0
+        @turn = @handled = @waiting = 0
         @ending = @quiet = false
       end
 
@@ -117,7 +117,11 @@ module Godwit
       # Wakes a worker for each lane.
       def work_available(lanes = @count)
         return if lanes.zero?
-        @lock.synchronize { [lanes, @count].min.times { @available.signal } }
+        idle = @lock.synchronize do
+          [lanes, @count].min.times { @available.signal }
+          @waiting == @count
+        end
+        Thread.pass if idle # the worker need not wait until this thread has nothing to do
       end
 
       def coordinate
@@ -131,8 +135,7 @@ module Godwit
 
       def watch
         @loop.readable(@wake_up.io) do
-          @wake_up.clear
-          fetch
+          fetch(@wake_up.clear)
         end
       end
 
@@ -150,7 +153,7 @@ module Godwit
         end
       end
 
-      def fetch
+      def fetch(partitions = nil)
         super
         commit_soon
       end
@@ -282,7 +285,9 @@ module Godwit
             end
             untouched = take_from_others
             return untouched if untouched
+            @waiting += 1
             @available.wait(@lock)
+            @waiting -= 1
           end
         end
       end

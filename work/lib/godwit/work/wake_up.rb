@@ -12,7 +12,9 @@ module Godwit
     class WakeUp
       ENDED = [Errno::ENXIO, Errno::ENOENT, Errno::EPIPE].freeze
       MOST = 65_536 # bytes of a FIFO
-      private_constant :ENDED, :MOST
+      ATOMIC = 4_096 # bytes that a FIFO takes all or none
+      ALL = 0 # instead of the ids of partitions
+      private_constant :ENDED, :MOST, :ATOMIC, :ALL
 
       # The FIFOs that a writer keeps open.
       #
@@ -27,9 +29,11 @@ module Godwit
           gone.each_value(&:close)
         end
 
-        def wake
+        # @param partitions [Array<Integer>] ids of those that have new records; none: look at all
+        def wake(partitions)
+          text = WakeUp.text(partitions)
           @fifos.each_value do |fifo|
-            fifo.write_nonblock("!", exception: false) # false: there are many unread bytes
+            fifo.write_nonblock(text, exception: false) # false: there are many unread bytes
           rescue Errno::EPIPE, IOError
             nil # its process has ended, or another thread has closed it
           end
@@ -37,6 +41,13 @@ module Godwit
       end
 
       class << self
+        # @param partitions [Array<Integer>]
+        # @return [String] for a FIFO
+        def text(partitions)
+          text = partitions.pack("V*")
+          text.bytesize.between?(1, ATOMIC) ? text : [ALL].pack("V")
+        end
+
         # @param place [String] the path of a FIFO
         # @return [File, nil] nil: its process has ended
         def open(place)
@@ -85,9 +96,12 @@ module Godwit
       attr_reader :io
 
       # Takes all bytes.
+      # @return [Array<Integer>, nil] ids of the partitions that have new records; nil: look at all
       def clear
-        @io.read_nonblock(MOST, exception: false)
-        nil
+        bytes = @io.read_nonblock(MOST, exception: false)
+        return if !bytes.is_a?(String) || bytes.bytesize > MOST - ATOMIC # some may be lost
+        partitions = bytes.unpack("V*")
+        partitions.uniq unless partitions.include?(ALL)
       end
 
       # @return [nil]

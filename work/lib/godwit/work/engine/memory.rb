@@ -22,8 +22,8 @@ module Godwit
           @io, @writer = IO.pipe
         end
 
-        def wake
-          @writer.write_nonblock("!", exception: false)
+        def wake(partitions)
+          @writer.write_nonblock(WakeUp.text(partitions), exception: false)
         rescue IOError # it has ended
           nil
         end
@@ -44,7 +44,11 @@ module Godwit
       # (see Contract)
       def listen = Wake.new.tap { |one| @listening = [*@listening.reject(&:closed?), one] }
       # (see Contract)
-      def wake_members = @listening.each(&:wake).then { nil }
+      def wake_members(batches = [])
+        partitions = batches.map { |topic, partition| topic.ids[partition] }
+        @listening.each { |one| one.wake(partitions) }
+        nil
+      end
 
       # @return [#call] milliseconds since 1970
       attr_reader :clock

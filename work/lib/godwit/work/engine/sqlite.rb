@@ -99,7 +99,7 @@ module Godwit
       # (see Contract)
       def append(batches)
         current
-        @queue.submit(batches).tap { wake_members }
+        @queue.submit(batches).tap { wake_members(batches) }
       end
 
       # @return [WakeUp] of this process
@@ -109,13 +109,14 @@ module Godwit
       def dead_members = members.reject { |_, place| WakeUp.alive?(place) }
 
       # Wakes the processes of all members.
-      def wake_members
+      # @param batches [Array<Array>] that were written; none: they look at all partitions
+      def wake_members(batches = [])
         now = Timeout.now
         if now > @places_until
           @targets.update(members.values.uniq)
           @places_until = now + PLACES
         end
-        @targets.wake
+        @targets.wake(batches.map { |topic, partition| topic.ids[partition] })
         nil
       end
 
