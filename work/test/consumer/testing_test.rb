@@ -99,4 +99,15 @@ class WorkTestingTest < Godwit::WorkCase
     assert_equal 1, one.drain
     assert_equal %w[a b b], seen
   end
+
+  test "the stored state stays small, also behind a block of many records" do
+    one = work { raise "no" }
+    records = Array.new(17_000) { ["x", "k"] } # the first of them fails and holds the others
+    topic = one.client.engine.topic("t")
+    others = (0..).lazy.map(&:to_s).select { |key| topic.partition_of(key) == topic.partition_of("k") }
+    one.client.produce_many("t", records + others.first(2_000).map { |key| ["x", key] })
+    one.drain
+    states = one.client.engine.positions("g", topic).map { |position| position.state.to_s.bytesize }
+    assert_includes 3_900..4_000, states.max
+  end
 end

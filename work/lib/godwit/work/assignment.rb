@@ -109,7 +109,7 @@ module Godwit
         @lock.synchronize do
           return if @halted
           count_done
-          room = @progress.room - @running
+          room = @progress.room(@fetched) - @running
           most = [isolated? ? 1 - @running : most, room].min
           taken = (room > 0) ? @lanes.take(most, lanes) : take_stored
           taken.each do |_, messages|

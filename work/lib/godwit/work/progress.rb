@@ -10,10 +10,8 @@ module Godwit
     # @private
     class Progress
       LIMIT = 4_000 # bytes; Kafka takes 4,096
-      # How far beyond the window a record may be that runs next, see Assignment::RECORDS.
-      AHEAD = 10_000
       FINISHED = 1
-      private_constant :AHEAD, :FINISHED
+      private_constant :FINISHED
 
       # @param watermark [Integer] offset
       # @param bytes [String, nil] of {#dump}
@@ -70,9 +68,10 @@ module Godwit
       # @return [Boolean] whether a record has failed, and is not finished
       def failures? = @attempts.any?
 
+      # @param finish [Integer] all records that run have smaller offsets
       # @return [Integer] records that may run until the next dump, without that it gets too large
-      def room
-        width = width(@window.bytesize + AHEAD)
+      def room(finish)
+        width = width([finish - @watermark, 1].max)
         range = 2 * width
         attempts = width + width(@most + 1)
         used = 3 + range * @ranges + attempts * @attempts.size
