@@ -166,6 +166,32 @@ class WorkFileTest < Godwit::WorkCase
     assert_equal 0, client.produce("t", 1, key: "k").offset
   end
 
+  test "calls that wait in several threads share one transaction" do
+    client.topic("t", partitions: 1)
+    database = engine.instance_variable_get(:@database)
+    queue = engine.instance_variable_get(:@queue)
+    transactions = 0
+    database.define_singleton_method(:transaction) do |&block|
+      super(&block).tap { transactions += 1 }
+    end
+    raw.execute("BEGIN IMMEDIATE")
+    first = in_thread { client.produce("t", 0, key: "k") }
+    eventually { engine.instance_variable_get(:@lock).locked? }
+    others = Array.new(8) { |index| in_thread { client.produce("t", index + 1, key: "k") } }
+    eventually { queue.instance_variable_get(:@waiting).size == 8 }
+    raw.execute("COMMIT")
+    offsets = [first, *others].map { |thread| ended(thread).offset }
+    assert_equal [(0..8).to_a, 1], [offsets.sort, transactions]
+  end
+
+  test "a produce call wakes the members" do
+    topic = client.topic("t", partitions: 1)
+    member = own(Godwit::Work.const_get(:WakeUp).new(File.join(scratch_dir, "members")))
+    engine.join("g", topic, member.place, [0])
+    client.produce("t", 1)
+    assert member.io.wait_readable(5)
+  end
+
   test "a writer waits for another's transaction" do
     client.topic("t", partitions: 1)
     raw.execute("BEGIN IMMEDIATE")
