@@ -184,6 +184,9 @@ class WorkClientTest < Godwit::WorkCase
       .each do |one|
       assert_refused(Godwit::ArgumentValueError, says, &one)
     end
+    assert_refused(Godwit::ArgumentValueError, /takes key: and headers:.*kye/) do
+      client.produce("t", {id: 1}, kye: "k")
+    end
     assert_empty messages
   end
 

@@ -246,6 +246,10 @@ module Godwit
 
       def check_braces(topic, value, value_without_braces)
         return if value != NO_VALUE && value_without_braces.empty?
+        if value != NO_VALUE
+          raise Godwit::Errors.bad_value(:produce, "options", "key: and headers:",
+            value_without_braces)
+        end
         raise Godwit::Errors.of(ArgumentValueError, :produce, "the value lacks its braces: " \
           "write produce(#{topic.inspect}, {id: 1}, key: \"42\")")
       end
