@@ -144,4 +144,13 @@ class WorkProcessesTest < Godwit::WorkCase
       [letter.value, letter.headers.to_h["godwit-error"]]
     assert_child process.signal(:TERM).finish
   end
+
+  test "a record that ends its process is a dead letter at the third kill, also behind others" do
+    client.produce_many("in", (0...40).map { |number| [number.to_s, "key"] })
+    3.times { assert_equal 1, start_child(CONSUMES, [path, "20"]).finish.status.exitstatus }
+    process = consumer("20")
+    eventually { values.size == 39 }
+    eventually { client.each("in.dead").map(&:value) == ["20"] }
+    assert_child process.signal(:TERM).finish
+  end
 end

@@ -12,7 +12,11 @@ module Godwit
       # Unclean ends of a process at one watermark, after which records run one at a time; one more
       # makes the noted record a dead letter.
       CRASHES = 2
-      private_constant :RECORDS, :AHEAD, :BYTES
+      # The record that ended the process may be any of those that ran or were not committed then.
+      # So many run one at a time: at most 1,000, and fewer when 32 or more took a second.
+      ISOLATED = (32..1_000)
+      ISOLATED_SECONDS = 1
+      private_constant :RECORDS, :AHEAD, :BYTES, :ISOLATED, :ISOLATED_SECONDS
 
       # @param position [Groups::Position] that this process claimed
       # @param klass [Class] of consumers
@@ -24,7 +28,7 @@ module Godwit
         @fetched = position.watermark
         @outputs = []
         @done = []
-        @unfinished = @bytes = @running = @changes = @committed = 0
+        @unfinished = @bytes = @running = @changes = @committed = @alone = 0
         @stopped = @halted = false
         @pauses = {}
         @lock = Mutex.new
@@ -112,6 +116,7 @@ module Godwit
           room = @progress.room(@fetched) - @running
           most = [isolated? ? 1 - @running : most, room].min
           taken = (room > 0) ? @lanes.take(most, lanes) : take_stored
+          @alone_since ||= Timeout.now if isolated?
           taken.each do |_, messages|
             count_attempts(messages)
             @running += messages.size
@@ -137,6 +142,7 @@ module Godwit
         @lock.synchronize do
           record([message])
           @outputs.concat(outputs)
+          @position.crashes = 0
         end
       end
 
@@ -186,6 +192,7 @@ module Godwit
           position = @position.dup
           position.state = progress.dump
           position.watermark = progress.watermark
+          position.crashes = crashes(position.watermark)
           [position, @outputs.dup]
         end
       end
@@ -196,12 +203,20 @@ module Godwit
         @lock.synchronize do
           @committed = @written
           @outputs.shift(outputs)
-          @position.crashes = 0 if @position.watermark < @progress.watermark
+          @position.crashes = crashes(@progress.watermark)
           @position.watermark = @progress.watermark
         end
       end
 
       private
+
+      # @return [Integer] unclean ends that count from now on
+      def crashes(watermark)
+        return (watermark > @position.crashed_at.to_i) ? 0 : @position.crashes unless isolated?
+        enough = @alone >= ISOLATED.max ||
+          (@alone >= ISOLATED.min && Timeout.now - @alone_since > ISOLATED_SECONDS)
+        enough ? 0 : @position.crashes
+      end
 
       # @return [Array<Message>] those that this group has not finished
       def unfinished(source)
@@ -231,6 +246,7 @@ module Godwit
       def count_done
         until @done.empty?
           messages = @done.shift
+          @alone += messages.size if isolated?
           record(messages)
           @unfinished -= messages.size
           @running -= messages.size

@@ -61,11 +61,12 @@ module Godwit
           .flat_map { |source| source.messages(assignment.poison) }.first or return
         group = assignment.position.group
         topic = assignment.klass.dead_letters
+        attempts = assignment.position.crashes
         error = StateError.new("the process ended three times while this record ran")
         assignment.skip(message, DeadLetter.make(@client, topic, message, error: error,
-          attempts: assignment.position.crashes, group: group))
+          attempts: attempts, group: group))
         @client.events.emit(:dead, message: message, error: error, topic: topic,
-          attempts: assignment.position.crashes)
+          attempts: attempts)
       end
 
       # Releases the stopped partitions that no worker runs, and whose progress is committed, when

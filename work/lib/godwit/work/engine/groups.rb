@@ -11,7 +11,7 @@ module Godwit
       Member = Struct.new(:id, :group, :topic)
       # How far a group is in a partition, and the id of the member that owns it, or nil.
       Position = Struct.new(:group, :topic, :partition, :member, :generation, :watermark, :state,
-        :crashes, :noted, :paused)
+        :crashes, :noted, :paused, :crashed_at)
 
       SEEN_EVERY = 3_600_000 # milliseconds between two notes that a group is alive
       # Enough for a year of 500,000 records a second in one partition.
@@ -24,7 +24,8 @@ module Godwit
 
       GROUP = "SELECT id FROM godwit_groups WHERE name = ?"
       POSITIONS = <<~SQL
-        SELECT partition, member, generation, watermark, state, crashes, noted, paused
+        SELECT partition, member, generation, watermark, state, crashes, noted, paused,
+          crashed_at
         FROM godwit_positions JOIN godwit_partitions ON id = partition
         WHERE group_id = ? AND topic = (SELECT topic FROM godwit_partitions WHERE id = ?)
         ORDER BY partition
@@ -34,17 +35,19 @@ module Godwit
         UPDATE godwit_positions SET member = ?, generation = generation + 1
         WHERE group_id = ? AND partition = ? RETURNING generation
       SQL
-      COMMIT = "UPDATE godwit_positions SET crashes = CASE WHEN watermark = ? THEN crashes " \
-        "ELSE 0 END, watermark = ?, state = ?, noted = NULL #{OWNED}"
+      COMMIT = "UPDATE godwit_positions SET crashes = ?, watermark = ?, state = ?, noted = NULL " \
+        "#{OWNED}"
       # The end of a process that did not leave. Two at the same watermark are no accident, unless
-      # all records were finished.
+      # all records were finished. The third one may be behind it.
       CRASH = <<~SQL
-        UPDATE godwit_positions SET member = NULL, crashed_at = watermark,
+        UPDATE godwit_positions SET member = NULL,
+          crashed_at = CASE WHEN crashes >= 2 THEN crashed_at ELSE watermark END,
           crashes = CASE WHEN (partition << #{OFFSET_BITS}) + watermark < (
               SELECT id + count FROM godwit_blocks
               WHERE id BETWEEN partition << #{OFFSET_BITS} AND (partition + 1 << #{OFFSET_BITS}) - 1
               ORDER BY id DESC LIMIT 1)
-            THEN CASE WHEN crashed_at IS watermark THEN crashes + 1 ELSE 1 END ELSE 0 END
+            THEN CASE WHEN crashed_at IS watermark OR crashes >= 2 THEN crashes + 1 ELSE 1 END
+            ELSE 0 END
         WHERE member = ?
       SQL
       private_constant :GROUP, :POSITIONS, :OWNED, :CLAIM, :COMMIT, :CRASH
@@ -103,7 +106,7 @@ module Godwit
           Thread.handle_interrupt(Object => :immediate) { statements.call(database) } if statements
           outputs = block_given? ? yield : []
           positions.each do |one|
-            update(database, one, COMMIT, one.watermark, one.watermark, one.state)
+            update(database, one, COMMIT, one.crashes, one.watermark, one.state)
           end
           @commits += 1 if outputs.any?
           insert_blocks(database, outputs)
