@@ -23,15 +23,16 @@ class WorkOddProgramsTest < Godwit::WorkCase
     work.client.each("t.dead").map { |letter| letter.headers.to_h["godwit-error"] }
   end
 
-  test "parallel by: a key without a hash, or an error that is no StandardError, fails the record" do
+  test "parallel by: a key without a hash, or any error, fails the record" do
     keys = {"basic" => -> { BasicObject.new }, "later" => -> { raise NotImplementedError, "later" },
             "exit" => -> { exit }}
     seen = []
-    one = work(by: ->(message) { keys.fetch(message.value) { -> { message.value } }.call }) do |message|
+    by = ->(message) { keys.fetch(message.value) { -> { message.value } }.call }
+    one = work(by: by) do |message|
       seen << message.value
     end
     values = ["a", *keys.keys, "b"]
-    one.client.produce_many("t", values.map { |value| [value] })
+    one.client.produce_many("t", values.zip)
     one.drain
     assert_equal %w[a b], seen
     assert_equal 5, one.committed(@klass)
@@ -49,7 +50,8 @@ class WorkOddProgramsTest < Godwit::WorkCase
     one.produce("t", "a")
     # The end of a commit, where a process may wait for the lock of the file.
     one.client.engine.define_singleton_method(:checkpoint) do |_|
-      Thread.new(Thread.current) { |thread| thread.raise(Timeout::Error) }.join if (commits += 1) == 1
+      next if (commits += 1) > 1
+      Thread.new(Thread.current) { |thread| thread.raise(Timeout::Error) }.join
     end
     one.drain
     assert_equal [1, 1], [runs, one.committed(@klass)]
@@ -108,7 +110,7 @@ class WorkOddProgramsTest < Godwit::WorkCase
         calls.fetch(message.value) { ->(_) { transaction { |_| nil } } }.call(db)
       end
     end
-    one.client.produce_many("t", [*calls.keys, "nested"].map { |value| [value] })
+    one.client.produce_many("t", [*calls.keys, "nested"].zip)
     one.drain
     assert_equal %w[two none nested], one.values("t.dead")
     [/SELECT 2: execute takes one statement/, / : execute takes one statement/,
@@ -128,7 +130,7 @@ class WorkOddProgramsTest < Godwit::WorkCase
       end
     end
     one.client.topic("out", format: :text)
-    one.client.produce_many("t", %w[a b c].map { |value| [value] })
+    one.client.produce_many("t", %w[a b c].zip)
     one.drain
     assert_match(/this record is finished/, seen.join)
     assert_equal %w[b c], one.values("out")

@@ -104,7 +104,8 @@ class WorkTestingTest < Godwit::WorkCase
     one = work { raise "no" }
     records = Array.new(17_000) { ["x", "k"] } # the first of them fails and holds the others
     topic = one.client.engine.topic("t")
-    others = (0..).lazy.map(&:to_s).select { |key| topic.partition_of(key) == topic.partition_of("k") }
+    partition = topic.partition_of("k")
+    others = (0..).lazy.map(&:to_s).select { |key| topic.partition_of(key) == partition }
     one.client.produce_many("t", records + others.first(2_000).map { |key| ["x", key] })
     one.drain
     states = one.client.engine.positions("g", topic).map { |position| position.state.to_s.bytesize }

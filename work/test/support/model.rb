@@ -16,7 +16,8 @@ class GroupModel
   def initialize(partitions)
     @records, @done, @failed, @changes = Array.new(4) { Array.new(partitions) { [] } }
     @claims, @crashed_at, @noted = Array.new(3) { Array.new(partitions) }
-    @crashes = Array.new(partitions, 0)
+    @crashes, @alone = Array.new(2) { Array.new(partitions, 0) }
+    @buried = Array.new(partitions)
     @outputs, @dead, @ended = [], [], []
     @paused = false
     @assertions = 0
@@ -69,8 +70,9 @@ class GroupModel
     assert_nil @claims[at], "partition #{at} is free"
     @claims[at] = [position.member, position.generation]
     assert_equal [@crashes[at], @noted[at]], [position.crashes, position.noted]
-    @changes[at] << Change.new(@claims[at], @noted[at], nil, "#{at}/#{@noted[at]}") if
-      @crashes[at] > CRASHES && @noted[at]
+    @alone[at] = 0
+    @buried[at] = @crashes[at] > CRASHES && @noted[at]
+    @changes[at] << Change.new(@claims[at], @noted[at], nil, "#{at}/#{@noted[at]}") if @buried[at]
   end
 
   def noted(claim, at, offset)
@@ -79,12 +81,15 @@ class GroupModel
 
   def committed(claim, at)
     return if @claims[at] != claim || @changes[at].empty?
-    before = watermark(at)
+    @alone[at] += @changes[at].count { |one| one.output || one.dead } if alone?(at)
     @changes[at].each { |one| apply(at, one) }
     @changes[at] = []
     @noted[at] = nil
-    @crashes[at] = 0 if watermark(at) > before
+    @crashes[at] = 0 if !alone?(at) && (watermark(at) > @crashed_at[at].to_i || @buried[at])
   end
+
+  # @return [Boolean] whether records run one at a time
+  def alone?(at) = @crashes[at] >= CRASHES && !@buried[at]
 
   def apply(at, change)
     return @failed[at][change.offset] = @failed[at][change.offset].to_i + 1 unless
@@ -109,9 +114,10 @@ class GroupModel
   # A process that did not leave.
   def crashed(member)
     owned(member).each do |at|
-      again = (@crashed_at[at] == watermark(at)) ? @crashes[at] : 0
-      @crashes[at] = (watermark(at) < size(at)) ? again + 1 : 0
-      @crashed_at[at] = watermark(at)
+      again = @crashes[at] >= CRASHES
+      before = (again || @crashed_at[at] == watermark(at)) ? @crashes[at] : 0
+      @crashes[at] = (watermark(at) < size(at)) ? before + 1 : 0
+      @crashed_at[at] = watermark(at) unless again
       free(at)
     end
   end
@@ -127,6 +133,8 @@ class GroupModel
   # @param position [Object] what the engine has
   def assert_same_as(position)
     at = position.partition
+    # How many records run one at a time depends on how long they take.
+    @crashes[at] = 0 if position.crashes.zero? && @alone[at] >= 32
     progress = Godwit::Work.const_get(:Progress).new(position.watermark, position.state)
     assert_equal [watermark(at), @claims[at]&.first, @crashes[at], @noted[at], @paused],
       [progress.watermark, position.member, position.crashes, position.noted, position.paused == 1]

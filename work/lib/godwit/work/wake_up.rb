@@ -29,6 +29,7 @@ module Godwit
           gone.each_value(&:close)
         end
 
+        # Writes to all of them.
         # @param partitions [Array<Integer>] ids of those that have new records; none: look at all
         def wake(partitions)
           text = WakeUp.text(partitions)

@@ -43,6 +43,7 @@ module Godwit
       def dead_members = @dead_members ||= {}
       # (see Contract)
       def listen = Wake.new.tap { |one| @listening = [*@listening.reject(&:closed?), one] }
+
       # (see Contract)
       def wake_members(batches = [])
         partitions = batches.map { |topic, partition| topic.ids[partition] }
