@@ -135,4 +135,19 @@ class WorkOddProgramsTest < Godwit::WorkCase
     assert_match(/this record is finished/, seen.join)
     assert_equal %w[b c], one.values("out")
   end
+
+  test "a handler that ends its thread after done: the record does not run again" do
+    seen = []
+    one = work(:consume) do |batch|
+      raise "one by one" if batch.size > 1
+      seen << batch.first.value
+      done(batch.first)
+      Thread.exit if seen == ["a"]
+    end
+    one.client.produce_many("t", %w[a b].zip)
+    Thread.new { one.drain }.join
+    one.drain
+    assert_equal %w[a b], seen
+    assert_equal 2, one.committed(@klass)
+  end
 end

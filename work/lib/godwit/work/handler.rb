@@ -109,7 +109,7 @@ module Godwit
       # A handler ended its thread. The end of the process is no failure of the record.
       # @return [Float, nil] when the first of the rest is due again
       def abandon(messages)
-        messages.shift if !@batches && @left.empty?
+        messages.shift if @left.empty? # it is finished
         return if @assignment.stopped? || @left.empty?
         due = failed(messages.first, Ended.new("the handler ended its thread"))
         messages.shift unless due
