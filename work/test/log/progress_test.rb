@@ -2,6 +2,7 @@
 
 require "work_helper"
 require "set"
+require "timeout"
 
 # How far a group is in a partition, beside a model of plain Sets.
 class WorkProgressTest < Godwit::WorkCase
@@ -28,6 +29,19 @@ class WorkProgressTest < Godwit::WorkCase
     assert_equal [0, 2, 1], [4, 5, 7].map { |offset| again(progress).attempts(offset) }
     progress.finish(5)
     assert_equal [0, 1], [5, 7].map { |offset| progress.attempts(offset) }
+  end
+
+  test "very many records that retention has deleted take no time" do
+    progress = Progress.new(7)
+    ahead = 20_000
+    [10, ahead + 7, ahead + 8, ahead + 10].each { |offset| progress.finish(offset) }
+    [8, ahead + 9].each { |offset| progress.fail(offset) }
+    progress.finish(7, ahead)
+    assert_equal [ahead + 9, 0, 1],
+      [progress.watermark, *[8, ahead + 9].map { |offset| progress.attempts(offset) }]
+    assert_equal progress.dump, again(progress).dump
+    Timeout.timeout(10) { progress.finish(progress.watermark, 1 << 40) } # or it would not end
+    assert_equal [(1 << 40) + ahead + 9, "\0"], [progress.watermark, progress.dump]
   end
 
   test "random records, beside a model; its bytes bring everything back" do

@@ -46,8 +46,9 @@ module Godwit
       # @param offset [Integer] of the first of some records that need no more attempts
       # @param count [Integer] of these records
       def finish(offset, count = 1)
-        count.times { |index| @attempts.delete(offset + index) } if failures?
         at = offset - @watermark
+        return drop(count) if at.zero? && count > AHEAD
+        count.times { |index| @attempts.delete(offset + index) } if failures?
         return @watermark += count if at.zero? && @window.empty?
         ([at, 0].max...at + count).each { |index| mark(index) }
       end
@@ -98,6 +99,14 @@ module Godwit
         super
         @window = @window.dup
         @attempts = @attempts.dup
+      end
+
+      # Retention has deleted the next records, which may be very many.
+      def drop(count)
+        @watermark += count
+        @window = @window.byteslice(count, @window.bytesize) || @window.clear
+        @ranges = @window.scan(/\x01+/n).size
+        @attempts.reject! { |offset, _| offset < @watermark }
       end
 
       # A range begins, gets longer, or joins two.
