@@ -150,4 +150,19 @@ class WorkOddProgramsTest < Godwit::WorkCase
     assert_equal %w[a b], seen
     assert_equal 2, one.committed(@klass)
   end
+
+  test "a runner ends with an error when its log is closed" do
+    work { |_| nil }
+    path = File.join(scratch_dir, "work.db")
+    client = Godwit::Work::Client.new(Godwit::Work.const_get(:SqliteEngine).new(path))
+    runner = Godwit::Work::Runner.new([@klass], client: client)
+    thread = in_thread do
+      runner.run
+    rescue Godwit::Work::ClosedError => error
+      error.message
+    end
+    eventually { client.members.any? { |member| member.partitions == 1 } }
+    client.close
+    assert_match(/was closed: connect again/, Timeout.timeout(10) { thread.value })
+  end
 end

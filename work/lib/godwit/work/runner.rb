@@ -52,6 +52,7 @@ module Godwit
       # Runs until {#stop}.
       # @return [nil]
       # @raise [Error] of the engine, at the beginning
+      # @raise [ClosedError] when the log was closed meanwhile, as by another Work.connect
       def run
         @wake_up = @engine.listen
         @loop = Loop.new
@@ -128,7 +129,8 @@ module Godwit
         watch
         @loop.every(TICK) { tick }
         @loop.every(RETAIN) { retain }
-        @loop.on_error { |error| report(error) }
+        # Without its log it would go on for ever, and keep its partitions.
+        @loop.on_error { |error| error.is_a?(ClosedError) ? raise(error) : report(error) }
         tick
         @loop.run unless @ending
       end
