@@ -712,7 +712,10 @@ class WorkRunnerTest < Godwit::WorkCase
         /have one topic and group/,
       -> { nothing.declare(client) } => /has no topic: write topic "name"/
     }.each { |call, says| assert_match says, assert_raises(Godwit::StateError, &call).message }
-    [-> { Work::Runner.new([], client: client) },
+    [*[[], none, [String], ["Payments"]].map { |wrong|
+       -> { Work::Runner.new(wrong, client: client) }
+     },
+      -> { client.produce(:t, "a") },
       -> { Work::Runner.new([consumer { nil }], client: client, workers: 0) },
       -> { none.retries(-1) }, -> { none.retries(1, backoff: 5) }, -> { none.parallel(by: 5) }]
       .each { |call| assert_raises(Godwit::ArgumentValueError, &call) }

@@ -111,4 +111,22 @@ class WorkTestingTest < Godwit::WorkCase
     states = one.client.engine.positions("g", topic).map { |position| position.state.to_s.bytesize }
     assert_includes 3_900..4_000, states.max
   end
+
+  test "a backoff from 0 seconds grows from a second on" do
+    attempts = []
+    klass = Class.new(Godwit::Work::Consumer) do
+      topic "t", format: :text
+      group "g"
+      retries 3, backoff: 0..300
+      define_method(:perform) { |message| raise "no" if attempts.push(message.attempt) }
+    end
+    work = Godwit::Work::Testing.new(klass)
+    work.produce("t", "a")
+    [[0, [1, 2]], [0.8, [1, 2]], [0.4, [1, 2, 3]], [1.7, [1, 2, 3]], [0.6, [1, 2, 3, 4]]]
+      .each do |seconds, expected|
+        work.clock.advance(seconds)
+        work.drain
+        assert_equal expected, attempts
+      end
+  end
 end

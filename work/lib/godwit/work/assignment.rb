@@ -250,8 +250,15 @@ module Godwit
           record(messages)
           @unfinished -= messages.size
           @running -= messages.size
-          @bytes -= messages.sum(&:release)
+          @bytes -= release(messages)
         end
+      end
+
+      # @return [Integer] bytes
+      def release(messages)
+        source = messages.first.source
+        return source.release(messages.size) if source.equal?(messages.last.source)
+        messages.sum { |message| message.source.release(1) }
       end
 
       def record(messages)

@@ -255,8 +255,9 @@ module Godwit
       end
 
       def find(name)
+        raise Godwit::Errors.bad_value(:find, "a topic", "a String", name) unless name.is_a?(String)
         @engine.topic(name) || raise(TopicError, "no topic #{name.inspect}#{nearest(name)}: " \
-          "declare it with Godwit::Work.topic #{name.to_s.inspect}")
+          "declare it with Godwit::Work.topic #{name.inspect}")
       end
 
       def nearest(name)

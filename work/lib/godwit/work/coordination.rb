@@ -12,8 +12,10 @@ module Godwit
       private
 
       def check(classes)
-        raise Godwit::Errors.bad_value(:run, "classes", "consumers, 1 or more", classes) if
-          classes.empty?
+        unless classes.is_a?(Array) && classes.any? && classes.all? { |klass| consumer?(klass) }
+          raise Godwit::Errors.bad_value(:run, "classes", "an Array of classes of consumers",
+            classes)
+        end
         classes.each { |klass| check_class(klass) }
         twice = classes.group_by { |klass| [klass.settings.topic, klass.group_name] }
           .values.find { |same| same.size > 1 } or return
@@ -27,6 +29,8 @@ module Godwit
         raise Godwit::Errors.of(StateError, :run, "#{klass}: dead_letter names the class's own " \
           "topic, so its records would run for ever: name another")
       end
+
+      def consumer?(klass) = klass.is_a?(Class) && klass < Consumer
 
       def join(klass)
         topic = klass.declare(@client)

@@ -216,10 +216,11 @@ module Godwit
         nil
       end
 
-      # Exponential, with jitter of a tenth.
+      # Exponential, with jitter of a tenth. After a first retry at once it begins with a second.
       def delay(attempts)
         least, most = @settings.backoff.begin, @settings.backoff.end
-        [least * 2**(attempts - 1), most].min * (0.9 + rand / 5)
+        grown = (least.zero? && attempts > 1) ? 2**(attempts - 2) : least * 2**(attempts - 1)
+        [grown, most].min * (0.9 + rand / 5)
       end
 
       def bury(message, error, attempts)

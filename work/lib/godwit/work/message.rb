@@ -26,9 +26,8 @@ module Godwit
       # @return [Integer] 1 at first, one more at each retry
       attr_reader :attempt
       # @private
-      # It is finished.
-      # @return [Integer] bytes of memory that are free from then on
-      def release = @source.release
+      # @return [Source]
+      attr_reader :source
 
       # @private
       attr_writer :attempt
@@ -71,8 +70,9 @@ module Godwit
       # @return [Integer] messages
       attr_accessor :unfinished
 
-      # @return [Integer] bytes that are free when one more message is finished
-      def release = (self.unfinished -= 1).zero? ? block.bytesize : 0
+      # @param count [Integer] of more messages that are finished
+      # @return [Integer] bytes of memory that are free from then on
+      def release(count) = (self.unfinished -= count).zero? ? block.bytesize : 0
 
       # @param from [Integer] offset of the first message
       # @return [Array<Message>]

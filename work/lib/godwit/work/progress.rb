@@ -47,9 +47,8 @@ module Godwit
       # @param count [Integer] of these records
       def finish(offset, count = 1)
         at = offset - @watermark
-        return drop(count) if at.zero? && count > AHEAD
+        return drop(count) if at.zero? && count > @window.bytesize
         count.times { |index| @attempts.delete(offset + index) } if failures?
-        return @watermark += count if at.zero? && @window.empty?
         ([at, 0].max...at + count).each { |index| mark(index) }
       end
 
@@ -101,12 +100,12 @@ module Godwit
         @attempts = @attempts.dup
       end
 
-      # Retention has deleted the next records, which may be very many.
+      # At least the whole window is finished, or retention has deleted very many records.
       def drop(count)
         @watermark += count
-        @window = @window.byteslice(count, @window.bytesize) || @window.clear
-        @ranges = @window.scan(/\x01+/n).size
-        @attempts.reject! { |offset, _| offset < @watermark }
+        @window.clear
+        @ranges = 0
+        @attempts.reject! { |offset, _| offset < @watermark } if failures?
       end
 
       # A range begins, gets longer, or joins two.
