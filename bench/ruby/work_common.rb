@@ -8,7 +8,7 @@ module WorkCommon
   KEYS = 1_000
   CALL = 1_000
   WORKERS = 16
-  PAGE = 16_384 # Godwit's page size
+  PAGE = 4_096 # the default, also of Godwit
 
   module_function
 
