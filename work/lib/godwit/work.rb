@@ -58,7 +58,7 @@ module Godwit
       :Hooks, :Lanes, :MemoryEngine, :Operations, :Ownership, :Partitioner, :Progress,
       :Retention, :Schema, :Source, :SqliteEngine, :StuckHandlers, :WakeUp
 
-    # A frozen mask that compares by identity is the one that Ruby does not copy.
+    # Ruby uses a frozen mask that compares by identity without a copy.
     NEVER = {Object => :never}.compare_by_identity.freeze
     private_constant :NEVER
 
