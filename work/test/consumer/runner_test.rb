@@ -305,6 +305,9 @@ class WorkRunnerTest < Godwit::WorkCase
     messages = Array.new(3) { Work::Message.allocate }
     batch = Work::Batch.new(messages)
     batch.each { |one| assert_same one, batch.current if batch.count == 3 && batch.to_a.any? }
+    assert_equal [0, 1, 2], [].tap { |found|
+      batch.each_with_index { |one, at| found << at if one.equal?(batch.current) }
+    }
     assert_nil batch.current
     batch.each { break }
     assert_nil batch.current
@@ -581,6 +584,34 @@ class WorkRunnerTest < Godwit::WorkCase
     assert_equal 1, seen.pop
     finished(1)
     assert_empty values("out")
+  end
+
+  test "produce raises in a handler whose partition another member has; nothing counts here" do
+    declare
+    declare("out")
+    entered, gate, raised = Array.new(3) { Thread::Queue.new }
+    lost, failed = events(:lost), events(:failed)
+    run_consumers(consumer { |message|
+      entered << message.attempt
+      gate.pop
+      begin
+        produce("out", message.value)
+      rescue Work::LostError => error
+        raised << error.message
+        raise
+      end
+    })
+    produce("a")
+    assert_equal 1, entered.pop
+    client.evict(client.engine.members.keys.first)
+    eventually { lost.any? }
+    gate << true
+    assert_match(/is no longer of this member: another one has it/, raised.pop)
+    assert_equal 1, entered.pop # the member that joined again runs it
+    gate << true
+    finished(1)
+    assert_equal ["a"], values("out")
+    assert_empty failed
   end
 
   test "a listener that raises is reported, and changes nothing" do

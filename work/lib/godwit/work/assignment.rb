@@ -29,7 +29,7 @@ module Godwit
         @outputs = []
         @done = []
         @unfinished = @bytes = @running = @changes = @committed = @alone = 0
-        @stopped = @halted = false
+        @stopped = @halted = @lost = false
         @pauses = {}
         @lock = Mutex.new
       end
@@ -163,6 +163,15 @@ module Godwit
           @lanes.give_back(lane, messages, due)
         end
       end
+
+      # Another member has the partition.
+      def lose
+        @lost = true
+        stop
+      end
+
+      # @return [Boolean]
+      def lost? = @lost
 
       # No further record runs from now on.
       def stop = @lock.synchronize { @stopped = @halted = true }

@@ -2,15 +2,16 @@
 
 module Godwit
   module Work
-    # The records that `consume` gets, in order. `each` alone knows which record its block has: when
-    # the block raises, that record fails. All other methods are those of an Array.
+    # The records that `consume` gets, in order. `each` and `each_with_index` know which record
+    # their block has: when it raises, that record fails. All other methods are those of an Array:
+    # a `map` that raises has not yet handled the records before.
     #
     # **Threads**: one at a time.
     class Batch
       # Enumerable's methods, which leave {#each} alone.
       # @private
       module Methods
-        (Enumerable.instance_methods - %i[to_a entries]).each do |name|
+        (Enumerable.instance_methods - %i[to_a entries each_with_index]).each do |name|
           define_method(name) do |*arguments, **options, &block|
             @messages.public_send(name, *arguments, **options, &block)
           end

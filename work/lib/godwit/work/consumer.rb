@@ -208,6 +208,7 @@ module Godwit
       # @param value [Object, nil]
       # @param options [Hash] `key:` and `headers:`, as {Client#produce}
       # @return [Receipt] without an offset until the commit
+      # @raise [LostError] when another member has the partition
       # @raise (see Client#produce)
       def produce(topic, *value, **options) = invocation.produce(topic, *value, **options)
 

@@ -49,5 +49,14 @@ module Godwit
     DatabaseError = Errors.define
     # The member no longer owns the partition. Nothing of the call was written.
     LostError = Errors.define
+
+    class LostError
+      # @private
+      # @return [LostError]
+      def self.of(topic, partition)
+        new("partition #{partition} of topic #{topic.name} is no longer of this member: another " \
+          "one has it, and runs the records that were not committed")
+      end
+    end
   end
 end

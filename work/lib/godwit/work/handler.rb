@@ -53,6 +53,7 @@ module Godwit
       # (see Consumer#produce)
       def produce(topic, *value, **options)
         finished if @left.empty? || (@batch&.current && !@left.include?(@batch.current))
+        raise LostError.of(@assignment.topic, @assignment.partition) if @assignment.lost?
         blocks = @client.encode(topic, *value, **options)
         @outputs << [@batch&.current, blocks]
         blocks.receipts.first
@@ -207,6 +208,7 @@ module Godwit
       # @return [Float, nil] when the record runs again; nil: never
       def failed(message, error)
         @outputs = []
+        return @clock.call if @assignment.lost? # the other member counts its attempts
         attempts = @assignment.fail(message)
         @events.emit(:failed, message: message, error: error, attempts: attempts)
         if attempts <= @settings.retries && !error.is_a?(FormatError)

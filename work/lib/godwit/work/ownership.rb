@@ -102,7 +102,7 @@ module Godwit
       # Other members have them: their running records have no effect here.
       def lose(assignments)
         assignments.each do |one|
-          one.stop
+          one.lose
           forget(one)
           @client.events.emit(:lost, topic: one.topic.name, partition: one.partition)
         end

@@ -214,8 +214,7 @@ module Godwit
         id = one.topic.ids[one.partition]
         return if database.value(sql, *values, group_id(database, one.group), id, one.member,
           one.generation)
-        raise LostError, "partition #{one.partition} of topic #{one.topic.name} is no longer of " \
-          "this member: another one has it, and runs the records that were not committed"
+        raise LostError.of(one.topic, one.partition)
       end
 
       def bury(database, id)
