@@ -47,9 +47,9 @@ module Godwit
     ClosedError = Errors.define(IOError)
     # Any other failure of the database. Nothing of the call was written.
     DatabaseError = Errors.define
-    # The member no longer owns the partition. Nothing of the call was written.
     LostError = Errors.define
 
+    # The member no longer owns the partition. Nothing of the call was written.
     class LostError
       # @private
       # @return [LostError]
