@@ -77,6 +77,14 @@ class CLITtcpTest < Godwit::TestCase
     assert_equal 5 * 8192, bytes(assert_child(received.finish).stdout)
   end
 
+  # @return [Integer] connections that the receiver has not closed: established, or close-wait
+  def connections
+    Dir["/proc/net/tcp*"].flat_map { |file| File.readlines(file).drop(1) }.count do |line|
+      _, local, _, state = line.split
+      local.end_with?(format(":%04X", @port)) && %w[01 08].include?(state)
+    end
+  end
+
   test "PUSH and PULL; a connection without a handshake is no sender" do
     received = receiver("--zmq")
     TCPSocket.open(HERE, @port).close
@@ -89,6 +97,7 @@ class CLITtcpTest < Godwit::TestCase
       Godwit::PUSH.connect("tcp://#{HERE}:#{@port}", context: gone, count_peers: true)
         .wait_connected
     end
+    eventually { connections.zero? } # the receiver has seen the end of the first one
     push = open_socket(:PUSH).connect("tcp://#{HERE}:#{@port}")
     push.send("hello")
     sleep 0.7 # the receiver looks for its sender meanwhile
