@@ -37,19 +37,7 @@ class WorkHooksTest < Godwit::WorkCase
 
   def run_consumer(klass, **options)
     client.topic("t", partitions: 2, format: :text)
-    runner = Godwit::Work::Runner.new([klass], client: client, **options)
-    (@runners ||= []) << [runner, in_thread { runner.run }]
-    runner
-  end
-
-  def stop
-    @runners&.each { |runner, thread| runner.stop.then { ended(thread) } }
-    @runners = nil
-  end
-
-  def teardown
-    stop
-    super
+    start_runner(klass, **options)
   end
 
   def all(count) = Array.new(count) { log.pop }

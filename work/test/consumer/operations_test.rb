@@ -25,20 +25,9 @@ class WorkOperationsTest < Godwit::WorkCase
         block&.call(message)
       end
     end
-    runner = Godwit::Work::Runner.new([klass], client: client)
-    (@runners ||= []) << [runner, in_thread { runner.run }]
+    start_runner(klass)
     eventually { client.groups.any? { |one| one.group == group && one.members == 1 } }
     seen
-  end
-
-  def stop
-    @runners&.each { |runner, thread| runner.stop.then { ended(thread) } }
-    @runners = nil
-  end
-
-  def teardown
-    stop
-    super
   end
 
   test "groups and their lag" do
@@ -168,8 +157,7 @@ class WorkOperationsTest < Godwit::WorkCase
       define_method(:perform) { |message| seen << message.value }
     end
     produce("1", "x", "2")
-    runner = Godwit::Work::Runner.new([klass], client: client)
-    @runners = [[runner, in_thread { runner.run }]]
+    start_runner(klass)
     finished
     assert_equal %w[1 2], Array.new(2) { seen.pop }.sort
     assert_match(/invalid value for Integer/, client.each("t.dead").first.headers

@@ -86,11 +86,12 @@ class WorkWakeUpTest < Godwit::WorkCase
     refute WakeUp.alive?(File.join(scratch_dir, "missing"))
   end
 
-  test "a program that a process starts does not keep it alive" do
+  # @param leaves [String] Ruby that starts another process and gives its pid
+  def assert_dead_without(leaves)
     child = start_child(<<~RUBY, [scratch_dir])
       require "godwit/work"
       one = Godwit::Work.const_get(:WakeUp).new(ARGV[0])
-      puts spawn("sleep 60"), one.place, "ready"
+      puts(#{leaves}, one.place, "ready")
       $stdout.flush
       sleep
     RUBY
@@ -104,23 +105,13 @@ class WorkWakeUpTest < Godwit::WorkCase
     child&.finish
   end
 
+  test "a program that a process starts does not keep it alive" do
+    assert_dead_without('spawn("sleep 60")')
+  end
+
   test "a child does not keep its dead parent alive" do
-    child = start_child(<<~RUBY, [scratch_dir])
-      require "godwit/work"
-      one = Godwit::Work.const_get(:WakeUp).new(ARGV[0])
-      ready = IO.pipe
-      fork { ready[1].puts "ready"; sleep 60 }.then { |pid| puts pid }
-      ready[0].gets
-      puts one.place, "ready"
-      $stdout.flush
-      sleep
+    assert_dead_without(<<~RUBY.chomp)
+      IO.pipe.then { |ready| fork { ready[1].puts "ready"; sleep 60 }.tap { ready[0].gets } }
     RUBY
-    pid, place = child.wait_for(/^ready$/).stdout.lines(chomp: true)
-    assert WakeUp.alive?(place)
-    child.signal(:KILL)
-    eventually { !WakeUp.alive?(place) }
-  ensure
-    Process.kill(:KILL, pid.to_i) if pid
-    child&.finish
   end
 end

@@ -158,10 +158,9 @@ module Godwit
       def requeue(dead, partition, offset)
         topic = find(dead)
         if partition.between?(0, topic.partitions - 1) && offset >= 0
-          letter = read(topic, partition, offset).flat_map { |source| source.messages(offset) }
-            .first
+          letter = message_at(topic, partition, offset)
         end
-        origin = letter&.offset == offset && DeadLetter.origin(letter)
+        origin = letter && DeadLetter.origin(letter)
         unless origin
           raise TopicError, "no dead letter at #{partition}/#{offset} of topic #{dead.inspect}: " \
             "`godwit-work dead` lists them"

@@ -180,6 +180,13 @@ module Godwit
       end
 
       # @private
+      # @return [Message, nil] the record at an offset; nil: there is none
+      def message_at(topic, partition, offset)
+        read(topic, partition, offset).flat_map { |source| source.messages(offset) }
+          .find { |message| message.offset == offset }
+      end
+
+      # @private
       # @return [Array<Integer>] the offset at which reading begins, of each partition
       def starts(topic, from)
         Array.new(topic.partitions) { |partition| start(topic, partition, from) }

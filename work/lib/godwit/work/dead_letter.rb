@@ -12,15 +12,20 @@ module Godwit
 
       module_function
 
+      # Makes the dead letter of a record, and tells the listeners.
       # @param client [Client]
-      # @param topic [String, nil] nil: the record is dropped
+      # @param assignment [Assignment] that finishes the record with it
       # @param message [Message]
-      # @param reason [Hash{Symbol => Object}] `error:`, `attempts:`, `group:`
-      # @return [Array<Blocks>] none or one
-      def make(client, topic, message, reason)
-        return [] unless topic
-        headers = [*message.headers, *headers(message, **reason)]
-        [client.encode_raw(topic, message.raw, message.key, headers)]
+      # @yieldparam letters [Array<Blocks>] none when the class drops such records, or one
+      def bury(client, assignment, message, error:, attempts:)
+        topic = assignment.klass.dead_letters
+        if topic
+          headers = [*message.headers, *headers(message, error: error, attempts: attempts,
+            group: assignment.position.group)]
+          letter = client.encode_raw(topic, message.raw, message.key, headers)
+        end
+        yield [*letter]
+        client.events.emit(:dead, message: message, error: error, attempts: attempts, topic: topic)
       end
 
       # Only the group that failed handles the record again.

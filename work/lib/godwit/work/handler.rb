@@ -226,11 +226,9 @@ module Godwit
       end
 
       def bury(message, error, attempts)
-        topic = @assignment.klass.dead_letters
-        letter = DeadLetter.make(@client, topic, message, error: error, attempts: attempts,
-          group: @assignment.position.group)
-        @assignment.finish([message], letter)
-        @events.emit(:dead, message: message, error: error, attempts: attempts, topic: topic)
+        DeadLetter.bury(@client, @assignment, message, error: error, attempts: attempts) do |found|
+          @assignment.finish([message], found)
+        end
       end
     end
   end

@@ -57,16 +57,13 @@ module Godwit
 
       # The record has ended its process three times.
       def bury(assignment)
-        message = @client.read(assignment.topic, assignment.partition, assignment.poison)
-          .flat_map { |source| source.messages(assignment.poison) }.first or return
-        group = assignment.position.group
-        topic = assignment.klass.dead_letters
-        attempts = assignment.position.crashes
+        message = @client.message_at(assignment.topic, assignment.partition,
+          assignment.poison) or return
         error = StateError.new("the process ended three times while this record ran")
-        assignment.skip(message, DeadLetter.make(@client, topic, message, error: error,
-          attempts: attempts, group: group))
-        @client.events.emit(:dead, message: message, error: error, topic: topic,
-          attempts: attempts)
+        DeadLetter.bury(@client, assignment, message, error: error,
+          attempts: assignment.position.crashes) do |letters|
+          assignment.skip(message, letters)
+        end
       end
 
       # Releases the stopped partitions that no worker runs, and whose progress is committed, when

@@ -41,12 +41,14 @@ module Godwit
       # all records were finished. The third one may be behind it.
       CRASH = <<~SQL
         UPDATE godwit_positions SET member = NULL,
-          crashed_at = CASE WHEN crashes >= 2 THEN crashed_at ELSE watermark END,
+          crashed_at = CASE WHEN crashes >= #{Assignment::CRASHES} THEN crashed_at
+            ELSE watermark END,
           crashes = CASE WHEN (partition << #{OFFSET_BITS}) + watermark < (
               SELECT id + count FROM godwit_blocks
               WHERE id BETWEEN partition << #{OFFSET_BITS} AND (partition + 1 << #{OFFSET_BITS}) - 1
               ORDER BY id DESC LIMIT 1)
-            THEN CASE WHEN crashed_at IS watermark OR crashes >= 2 THEN crashes + 1 ELSE 1 END
+            THEN CASE WHEN crashed_at IS watermark OR crashes >= #{Assignment::CRASHES}
+              THEN crashes + 1 ELSE 1 END
             ELSE 0 END
         WHERE member = ?
       SQL
@@ -138,12 +140,7 @@ module Godwit
       end
 
       # A member leaves; what it owned is free.
-      def leave(member)
-        transaction do |database|
-          database.rows("UPDATE godwit_positions SET member = NULL WHERE member = ?", member.id)
-          database.rows("DELETE FROM godwit_members WHERE id = ?", member.id)
-        end
-      end
+      def leave(member) = evict(member.id)
 
       # @return [Hash{Integer => String}] the places of all members, by id
       def members
