@@ -53,7 +53,7 @@ class WorkTimingTest < Godwit::WorkCase
     end
   end
 
-  def owners = client.engine.positions("copies", client.engine.topic("in")).map(&:member)
+  def owners = client.engine.positions("copies", client.engine.topics["in"]).map(&:member)
 
   # @return [Godwit::TestSupport::Children::Child] `godwit-work run`
   def start(program = APP, *options)
@@ -83,7 +83,7 @@ class WorkTimingTest < Godwit::WorkCase
       victim.signal(:KILL)
       values = Array.new(4) { |partition| "#{count += 1}-#{partition}" }
       client.engine.append(values.each_with_index.map { |value, partition|
-        [client.engine.topic("in"), partition, Work.const_get(:Block).encode([value]), 1]
+        [client.engine.topics["in"], partition, Work.const_get(:Block).encode([value]), 1]
       })
       values.each { |value| other.wait_for(/^#{value} .*\n/) }
       victim.finish

@@ -52,11 +52,12 @@ module Godwit
     autoload :StuckHandlers, "godwit/work/stuck_handlers"
     autoload :Testing, "godwit/work/testing"
     autoload :Topic, "godwit/work/topic"
+    autoload :Topics, "godwit/work/topics"
     autoload :WakeUp, "godwit/work/wake_up"
     private_constant :Assignment, :Block, :Blocks, :CommitQueue, :Committer, :Contract,
       :Coordination, :Database, :DeadLetter, :Declaration, :Doctor, :Format, :Groups, :Handler,
       :Hooks, :Lanes, :MemoryEngine, :Operations, :Ownership, :Partitioner, :Progress,
-      :Retention, :Schema, :Source, :SqliteEngine, :StuckHandlers, :WakeUp
+      :Retention, :Schema, :Source, :SqliteEngine, :StuckHandlers, :Topics, :WakeUp
 
     # Ruby uses a frozen mask that compares by identity without a copy.
     NEVER = {Object => :never}.compare_by_identity.freeze

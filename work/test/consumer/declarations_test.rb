@@ -44,7 +44,7 @@ class WorkDeclarationsTest < Godwit::WorkCase
     client.topic("t", format: :raw)
     client.produce("t", "\xff".b)
     bury(failing, 1)
-    assert_equal "raw", engine.topic("t.dead").format
+    assert_equal "raw", engine.topics["t.dead"].format
     assert_equal "\xff".b, client.each("t.dead").first.value
   end
 
@@ -125,6 +125,6 @@ class WorkDeclarationsTest < Godwit::WorkCase
     runner.stop
     go << true
     ended(thread)
-    assert_equal 1, engine.positions("g", engine.topic("t")).sum(&:watermark)
+    assert_equal 1, engine.positions("g", engine.topics["t"]).sum(&:watermark)
   end
 end

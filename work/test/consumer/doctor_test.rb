@@ -11,7 +11,7 @@ class WorkDoctorTest < Godwit::WorkCase
 
   def found(**options) = client.doctor(**options).findings
   def produce(*values) = client.produce_many("numbers", values.map { |value| [value, "k"] })
-  def join(place) = engine.join("g", engine.topic("numbers"), place, [0, 0])
+  def join(place) = engine.join("g", engine.topics["numbers"], place, [0, 0])
 
   # A place of a process that lives, on the memory engine as well.
   def living(&block)
@@ -44,14 +44,14 @@ class WorkDoctorTest < Godwit::WorkCase
     topic(partitions: 2)
     produce(1, 2)
     member = join("/nowhere/123-abc")
-    engine.dead_members[member.id] = "/nowhere/123-abc" if @kind == "memory"
+    engine.dead << member.id if @kind == "memory"
     assert_equal %i[dead_member no_member], found.map(&:kind)
     assert_equal({kind: :dead_member, group: "g", topic: "numbers", member: member.id,
       process: 123}, found[0].to_h.except(:text))
     assert_match(/process 123, member \d+ of group g, has died: .*start one/, found[0].text)
     assert_equal 2, found[1].details[:lag]
     assert_match(/2 unread records of topic numbers and no member: start/, found[1].text)
-    engine.leave(member)
+    engine.leave(member.id)
     assert_equal %i[no_member], found.map(&:kind)
   end
 
@@ -64,7 +64,7 @@ class WorkDoctorTest < Godwit::WorkCase
         member = join(place)
         engine.rebalance(member).claims.each { |one| engine.note(one, 0) }
         engine.rebalance(join(place), [member.id])
-        engine.members.each_key { |id| engine.evict(id) }
+        engine.members.each { |one| engine.leave(one.id) }
       end
       engine.rebalance(join(place))
       client.pause("g", "numbers")

@@ -10,7 +10,7 @@ class WorkHooksTest < Godwit::WorkCase
 
   def engine = @engine ||= own(sqlite)
   def produce(value) = client.produce("t", value, key: "k")
-  def positions = engine.positions("g", engine.topic("t"))
+  def positions = engine.positions("g", engine.topics["t"])
 
   # @return [Thread::Queue] of the hooks' calls and the handled values
   def log = @log ||= Thread::Queue.new
@@ -102,7 +102,7 @@ class WorkHooksTest < Godwit::WorkCase
   test "lost, when an operator takes the partitions away" do
     run_consumer(consumer(assigned: nil, lost: nil, revoked: nil))
     assert_equal [:assigned, [0, 1]], log.pop
-    client.evict(engine.members.keys.first)
+    client.evict(engine.members.map(&:id).first)
     assert_equal [[:lost, [0, 1]], [:assigned, [0, 1]]], all(2)
     client.seek("g", "t", to: :earliest)
     assert_equal [[:lost, [0, 1]], [:assigned, [0, 1]]], all(2)
@@ -138,7 +138,7 @@ class WorkHooksTest < Godwit::WorkCase
     assert_equal [[:assigned, [0, 1]], [:idle]], all(2)
     produce("a")
     assert_equal ["a", [:idle]], all(2)
-    client.evict(engine.members.keys.first)
+    client.evict(engine.members.map(&:id).first)
     assert_equal [[:lost, [0, 1]], [:assigned, [0, 1]]], all(2)
     produce("b")
     found = [log.pop] until found == ["b"]

@@ -55,7 +55,7 @@ class WorkKillsTest < Godwit::WorkCase
   def produce = @producer = start(PRODUCES).wait_for(/^(?:.+\n){20}/)
   def consume = @consumers << start(CONSUMES)
 
-  def positions = client.engine.positions("payments", client.engine.topic("payments"))
+  def positions = client.engine.positions("payments", client.engine.topics["payments"])
   def done = positions.sum(&:watermark)
 
   # Kills processes at the same time, and starts others.

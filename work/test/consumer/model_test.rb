@@ -53,11 +53,11 @@ class WorkModelTest < Godwit::WorkCase
 
     def leave
       commit
-      @members.each_value { |member| @engine.leave(member) }
+      @members.each_value { |member| @engine.leave(member.id) }
       @model.left(id)
     end
 
-    def kill = @engine.dead_members[id] = place
+    def kill = @engine.dead << id
 
     class << self
       attr_accessor :running
@@ -74,9 +74,9 @@ class WorkModelTest < Godwit::WorkCase
 
     # A rebalance has counted the unclean ends of these.
     def bury_dead
-      (@engine.dead_members.keys - @engine.members.keys).each do |dead|
+      (@engine.dead - @engine.members.map(&:id)).each do |dead|
         @model.crashed(dead)
-        @engine.dead_members.delete(dead)
+        @engine.dead.delete(dead)
       end
     end
 
@@ -86,7 +86,7 @@ class WorkModelTest < Godwit::WorkCase
       super
     end
 
-    def release(assignment)
+    def forget(assignment)
       @model.free(assignment.partition) if
         @model.claims[assignment.partition] == claim_of(assignment)
       super
@@ -138,17 +138,17 @@ class WorkModelTest < Godwit::WorkCase
 
   def seek
     offsets = @model.partitions.map { |at| @random.rand(@model.size(at) + 1) }
-    @engine.seek("g", @topic, offsets)
+    @engine.set("g", @topic, offsets: offsets)
     offsets.each_with_index { |offset, at| @model.sought(at, offset) }
   end
 
   def pause
     @model.paused = !@model.paused
-    @engine.pause("g", @topic, @model.paused)
+    @engine.set("g", @topic, paused: @model.paused)
   end
 
   def evict(member)
-    @engine.evict(member.id)
+    @engine.leave(member.id)
     @model.left(member.id)
   end
 

@@ -40,7 +40,7 @@ class WorkProcessesTest < Godwit::WorkCase
 
   def consumer(*arguments) = start_child(CONSUMES, [path, *arguments]).wait_for(/^ready$/)
   def values = client.each("out").map(&:value)
-  def owners = client.engine.positions("copies", client.engine.topic("in")).map(&:member)
+  def owners = client.engine.positions("copies", client.engine.topics["in"]).map(&:member)
 
   def produce(range)
     client.produce_many("in", range.map { |number| [number.to_s, "key #{number % 50}"] })

@@ -44,7 +44,7 @@ class WorkRunnerTest < Godwit::WorkCase
 
   def declare(name = "t") = client.topic(name, partitions: 2, format: :text)
   def produce(*values, key: "k") = client.produce_many("t", values.map { |value| [value, key] })
-  def watermarks = client.engine.positions("g", client.engine.topic("t")).map(&:watermark)
+  def watermarks = client.engine.positions("g", client.engine.topics["t"]).map(&:watermark)
   def finished(count) = eventually { watermarks.sum == count }
   def dead(name = "t.dead") = client.each(name).to_a
   def values(topic) = client.each(topic).map(&:value)
@@ -158,7 +158,7 @@ class WorkRunnerTest < Godwit::WorkCase
     client.produce_many("t", [%w[a1 a], %w[wait w], %w[a2 a], %w[b1 b], %w[b2 b], %w[w2 w]])
     run_consumers(klass, workers: 2)
     assert_equal %w[a1 b1 b2 wait], Array.new(4) { seen.pop }.sort
-    eventually { client.engine.positions("g", client.engine.topic("t")).any?(&:state) }
+    eventually { client.engine.positions("g", client.engine.topics["t"]).any?(&:state) }
     held << true
     assert_equal "w2", seen.pop
     stop_all
@@ -361,7 +361,7 @@ class WorkRunnerTest < Godwit::WorkCase
     client.produce_many("t", Array.new(4_000) { |index| [index.to_s, index.to_s] })
     run_consumers(klass)
     eventually {
-      client.engine.positions("g", client.engine.topic("t")).any? { |one|
+      client.engine.positions("g", client.engine.topics["t"]).any? { |one|
         one.state.to_s.bytesize > 3_500
       }
     }
@@ -404,11 +404,11 @@ class WorkRunnerTest < Godwit::WorkCase
     eventually { client.engine.members.size == 1 }
     FileUtils.rm_rf("#{path}.members")
     other = Work.const_get(:SqliteEngine).new(path)
-    member = other.join("g", other.topic("t"), other.listen.place, [0, 0])
-    other.rebalance(member, other.dead_members.keys)
-    other.leave(member)
+    member = other.join("g", other.topics["t"], other.listen.place, [0, 0])
+    other.rebalance(member, other.members.reject(&:alive).map(&:id))
+    other.leave(member.id)
     other.close
-    eventually { client.engine.members.values.any? { |place| File.exist?(place) } }
+    eventually { client.engine.members.map(&:place).any? { |place| File.exist?(place) } }
     produce("a")
     assert_equal "a", seen.pop
   end
@@ -603,7 +603,7 @@ class WorkRunnerTest < Godwit::WorkCase
     })
     produce("a")
     assert_equal 1, entered.pop
-    client.evict(client.engine.members.keys.first)
+    client.evict(client.engine.members.map(&:id).first)
     eventually { lost.any? }
     gate << true
     assert_match(/is no longer of this member: another one has it/, raised.pop)
@@ -649,7 +649,7 @@ class WorkRunnerTest < Godwit::WorkCase
     late = consumer { |message| seen << message.value }
     late.start_from :latest
     run_consumers(late)
-    eventually { client.engine.positions("g", client.engine.topic("t")).count(&:member) == 2 }
+    eventually { client.engine.positions("g", client.engine.topics["t"]).count(&:member) == 2 }
     produce("new")
     assert_equal "new", seen.pop
     assert_raises(Godwit::ArgumentValueError) { late.start_from(:middle) }
@@ -660,12 +660,12 @@ class WorkRunnerTest < Godwit::WorkCase
     lost = events(:lost)
     seen = Thread::Queue.new
     run_consumers(consumer { |message| seen << message.value })
-    eventually { client.engine.positions("g", client.engine.topic("t")).count(&:member) == 2 }
-    taken = client.engine.members.keys.first
-    other = client.engine.join("g", client.engine.topic("t"), "/nowhere", [0, 0])
+    eventually { client.engine.positions("g", client.engine.topics["t"]).count(&:member) == 2 }
+    taken = client.engine.members.map(&:id).first
+    other = client.engine.join("g", client.engine.topics["t"], "/nowhere", [0, 0])
     client.engine.rebalance(other, [taken])
-    client.engine.leave(other)
-    eventually { client.engine.members.keys.any? { |id| id > other.id } }
+    client.engine.leave(other.id)
+    eventually { client.engine.members.map(&:id).any? { |id| id > other.id } }
     produce("a")
     assert_equal "a", seen.pop
     finished(1)
@@ -707,7 +707,7 @@ class WorkRunnerTest < Godwit::WorkCase
     runner.stop
     go["b"] << true
     eventually do
-      client.engine.positions("g", client.engine.topic("t"))
+      client.engine.positions("g", client.engine.topics["t"])
         .sum { |one| Work.const_get(:Progress).new(one.watermark, one.state).count } == 1
     end
     go["a"] << true

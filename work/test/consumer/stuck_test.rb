@@ -34,9 +34,9 @@ class WorkStuckTest < Godwit::WorkCase
     super
   end
 
-  def reports = engine.reports.filter_map(&:last).flat_map { |text| JSON.parse(text) }
+  def reports = engine.members.filter_map(&:report).flat_map { |text| JSON.parse(text) }
   def finished(count) = eventually { client.groups.first&.lag == 0 && count == watermarks.sum }
-  def watermarks = engine.positions("g", engine.topic("t")).map(&:watermark)
+  def watermarks = engine.positions("g", engine.topics["t"]).map(&:watermark)
   def hang = @hang ||= Thread::Queue.new
 
   test "an event and a report, once for each run, and with the backtrace" do

@@ -103,7 +103,7 @@ class WorkTestingTest < Godwit::WorkCase
   test "the stored state stays small, also behind a block of many records" do
     one = work { raise "no" }
     records = Array.new(17_000) { ["x", "k"] } # the first of them fails and holds the others
-    topic = one.client.engine.topic("t")
+    topic = one.client.engine.topics["t"]
     partition = topic.partition_of("k")
     others = (0..).lazy.map(&:to_s).select { |key| topic.partition_of(key) == partition }
     one.client.produce_many("t", records + others.first(2_000).map { |key| ["x", key] })

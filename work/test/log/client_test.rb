@@ -101,7 +101,7 @@ class WorkClientTest < Godwit::WorkCase
       client.produce(name, value)
       assert_equal value, client.each(name).first.value
     end
-    assert_equal %w[text raw], %w[text raw].map { |name| engine.topic(name).format }
+    assert_equal %w[text raw], %w[text raw].map { |name| engine.topics[name].format }
     assert_equal "321", client.each("own").first.raw
     other = Godwit::Work::Client.new(engine)
     assert_refused(Godwit::Work::TopicError, /format of its own.*Backwards: declare it here/) do
@@ -127,10 +127,10 @@ class WorkClientTest < Godwit::WorkCase
     end
     assert_equal [0], %w[t text raw].map { |topic| client.each(topic).count }.uniq
     client.produce("raw", "\xff")
-    bad = engine.topic("text")
+    bad = engine.topics["text"]
     engine.append([[bad, 0, block("\xff"), 1]])
     assert_refused(Godwit::Work::FormatError, /no UTF-8/) { client.each("text").first.value }
-    engine.append([[engine.topic("t"), 0, block("{"), 1]])
+    engine.append([[engine.topics["t"], 0, block("{"), 1]])
     assert_refused(Godwit::Work::FormatError, /no JSON/) { client.each("t").first.value }
   end
 
@@ -226,7 +226,7 @@ class WorkClientTest < Godwit::WorkCase
 
   each_engine "each begins at an offset, a time, the beginning or the end" do
     declare(partitions: 2, format: :text)
-    topic = engine.topic("t")
+    topic = engine.topics["t"]
     time = Time.at(1_700_000_000)
     2.times do |hour|
       engine.stub(:now, (time.to_i + 3600 * hour) * 1000) do

@@ -8,15 +8,15 @@ class WorkEngineTest < Godwit::WorkCase
   include Engines::Tools
 
   each_engine "a topic stays as it was created" do
-    assert_nil engine.topic("numbers")
+    assert_nil engine.topics["numbers"]
     assert_empty engine.topics
     created = topic(partitions: 3, format: "raw", retain: 60)
     assert_equal ["numbers", 3, "raw", 60],
       [created.name, created.partitions, created.format, created.retain]
     assert_equal created, topic(partitions: 5, format: "json")
-    assert_equal created, engine.topic("numbers")
+    assert_equal created, engine.topics["numbers"]
     assert_nil topic("forever").retain
-    assert_equal %w[forever numbers], engine.topics.map(&:name)
+    assert_equal %w[forever numbers], engine.topics.keys
     assert_predicate created, :frozen?
   end
 
@@ -51,8 +51,8 @@ class WorkEngineTest < Godwit::WorkCase
     engine.stub(:now, time) { engine.append([[numbers, 0, block("a", "b"), 2]]) }
     engine.stub(:now, time + 10) { engine.append([[numbers, 0, block("c"), 1]]) }
     assert_equal [0, 0, 2, 2, 3],
-      [0, time, time + 1, time + 10, time + 11].map { |at| engine.offset_at(numbers, 0, at) }
-    assert_equal 0, engine.offset_at(numbers, 1, 0)
+      [0, time, time + 1, time + 10, time + 11].map { |at| engine.bounds(numbers, 0, at)[0] }
+    assert_equal 0, engine.bounds(numbers, 1, 0)[0]
     # The clock jumps back: offsets order the records.
     engine.stub(:now, time - 1_000) { engine.append([[numbers, 0, block("d"), 1]]) }
     assert_equal [[0, 4], %w[a b c d]], [engine.bounds(numbers, 0), values(numbers, 0)]
@@ -100,14 +100,14 @@ class WorkEngineTest < Godwit::WorkCase
     error = assert_raises(NotImplementedError) do
       Godwit::Work.const_get(:Contract).check(engine)
     end
-    assert_match(/lacks topics, topic, create_topic, alter_topic, append, bounds/, error.message)
+    assert_match(/lacks topics, save_topic, append, bounds/, error.message)
   end
 
   each_engine "a topic grows: each group reads the new partitions from their beginning" do
     numbers = topic(partitions: 2)
     member = engine.join("g", numbers, "place", [0, 0])
     assert_equal [0, 1], engine.rebalance(member).claims.map(&:partition)
-    grown = engine.alter_topic(numbers.dup.tap { |wanted| wanted.partitions = 4 })
+    grown = engine.save_topic(numbers.dup.tap { |wanted| wanted.partitions = 4 })
     assert_equal [4, numbers.ids], [grown.partitions, grown.ids.first(2)]
     engine.append([[grown, 3, block("a"), 1]])
     late = engine.join("late", numbers, "place", [0, 0]) # it does not know of the growth

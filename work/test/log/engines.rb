@@ -33,7 +33,7 @@ module Engines
     def client = @client ||= Godwit::Work::Client.new(engine)
 
     def topic(name = "numbers", partitions: 4, format: "json", **limits)
-      engine.create_topic(Godwit::Work::Topic.new(name: name, partitions: partitions,
+      engine.save_topic(Godwit::Work::Topic.new(name: name, partitions: partitions,
         format: format, partitioner: :crc32, **limits))
     end
 

@@ -18,7 +18,7 @@ class WorkGroupsTest < Godwit::WorkCase
       moved = members.count do |member|
         share = engine.rebalance(member)
         claims, surplus = share.claims, share.surplus
-        owned(member).first(surplus).each { |position| engine.release(position) }
+        owned(member).first(surplus).each { |position| engine.release([position]) }
         claims.any? || surplus > 0
       end
       break if moved.zero?
@@ -44,7 +44,7 @@ class WorkGroupsTest < Godwit::WorkCase
     assert_empty owned(members[0]).map(&:partition) - before
     members << join
     assert_equal [3, 3, 2], settle(members)
-    engine.leave(members.shift)
+    engine.leave(members.shift.id)
     assert_equal [4, 4], settle(members).sort
     assert_equal 8, members.flat_map { |one| owned(one).map(&:partition) }.uniq.size
   end
@@ -56,7 +56,12 @@ class WorkGroupsTest < Godwit::WorkCase
     assert_equal [3, 3, 2], settle(members)
     assert_equal [7, 7], engine.positions("g", other).map(&:watermark)
     assert_empty engine.positions("nobody", other)
-    assert_equal({1 => "/place", 2 => "/place", 3 => "/place"}, engine.members)
+    assert_equal [[1, "g", "numbers"], [2, "h", "numbers"], [3, "g", "other"]],
+      engine.members.map { |one| [one.id, one.group, one.topic] }
+    assert_equal ["/place"], engine.members.map(&:place).uniq
+    assert_equal [%w[g numbers], %w[g other], %w[h numbers]],
+      engine.positions.map(&:reader).uniq
+    assert_equal engine.positions("g", other), engine.positions[3, 2]
   end
 
   each_engine "a commit keeps the watermark and the state, and writes outputs with them" do
@@ -74,13 +79,14 @@ class WorkGroupsTest < Godwit::WorkCase
     numbers = topic(partitions: 2)
     old = join
     first, second = engine.rebalance(old).claims
-    engine.release(first)
+    engine.release([first])
     newer = engine.rebalance(old).claims.first
     assert_operator newer.generation, :>, first.generation
     first.watermark = 9
     lost { engine.commit([second, first]) { [[numbers, 0, block("out"), 1]] } }
     lost { engine.note(first, 3) }
-    lost { engine.release(first) }
+    engine.release([first])
+    assert_equal newer.member, engine.positions("g", numbers)[0].member
     assert_equal [0, 0], engine.positions("g", numbers).map(&:watermark)
     assert_empty values(numbers, 0)
     newer.watermark = 4
@@ -107,7 +113,7 @@ class WorkGroupsTest < Godwit::WorkCase
     engine.commit([found[0]])
     engine.rebalance(again, [alive.id])
     assert_equal [1, 2], engine.positions("g", numbers).map(&:crashes)
-    engine.leave(again)
+    engine.leave(again.id)
     assert_equal [1, 2], engine.positions("g", numbers).map(&:crashes), "a clean end"
   end
 
@@ -117,7 +123,7 @@ class WorkGroupsTest < Godwit::WorkCase
       dead = join
       engine.rebalance(dead)
       engine.rebalance(join, [dead.id])
-      engine.members.each_key { |id| engine.evict(id) }
+      engine.members.each { |one| engine.leave(one.id) }
     end
     assert_equal [0, 0], engine.positions("g", numbers).map(&:crashes)
     unread(numbers)
@@ -144,7 +150,7 @@ class WorkGroupsTest < Godwit::WorkCase
       when 0 then alive << join(topic: numbers) if alive.size < 5
       when 1
         next unless member
-        engine.leave(alive.delete(member))
+        engine.leave(alive.delete(member).id)
         owners.delete_if { |_, id| id == member.id }
       when 2
         next if alive.size < 2
@@ -177,7 +183,7 @@ class WorkGroupsTest < Godwit::WorkCase
       held[member.id] << claim
     end
     held[member.id].shift(surplus).each do |one|
-      engine.release(one)
+      engine.release([one])
       owners.delete(one.partition)
     end
   end

@@ -88,9 +88,9 @@ class WorkRetentionTest < Godwit::WorkCase
     size = sizes(numbers)[0]
     retain(0)
     client.topic("numbers", retain: {seconds: 1_000, bytes: 1_000 * size})
-    assert_equal [1_000, 1_000 * size], engine.topic("numbers").to_a.values_at(4, 5)
+    assert_equal [1_000, 1_000 * size], engine.topics["numbers"].to_a.values_at(4, 5)
     client.topic("numbers")
-    assert_equal 1_000 * size, engine.topic("numbers").retain_bytes
+    assert_equal 1_000 * size, engine.topics["numbers"].retain_bytes
     clock = (1..).each
     Godwit.const_get(:Timeout).stub(:now, -> { clock.next }) do
       assert_equal [true, {}], engine.retain
@@ -103,7 +103,7 @@ class WorkRetentionTest < Godwit::WorkCase
     retain(0)
     assert_equal 10, sizes(numbers).size
     client.topic("numbers", retain: nil)
-    assert_nil engine.topic("numbers").retain_bytes
+    assert_nil engine.topics["numbers"].retain_bytes
     retain(10**9)
     assert_equal 10, sizes(numbers).size
   end
@@ -126,7 +126,7 @@ class WorkRetentionTest < Godwit::WorkCase
     one = client
     one.topic("t", partitions: 1, format: :text, retain: 100)
     3.times { |index| one.produce("t", "old #{index}") }
-    engine.join("g", engine.topic("t"), "/nowhere", [0])
+    engine.join("g", engine.topics["t"], "/nowhere", [0])
     retain(31 * DAY)
     skipped = []
     one.on(:skipped) { |event| skipped << event.values.slice(:from, :to) }

@@ -68,24 +68,22 @@ module Godwit
 
       # @return [Array<Group>] by name
       def groups
-        @engine.groups.map do |group, name, members|
-          topic = @engine.topic(name)
-          positions = @engine.positions(group, topic)
-          lag = positions.sum { |one| @engine.bounds(topic, one.partition).last - one.watermark }
-          Group.new(group: group, topic: name, members: members.size, lag: lag,
+        members = @engine.members.map { |one| [one.group, one.topic] }.tally
+        @engine.positions.group_by(&:reader).map do |(group, topic), positions|
+          lag = positions.sum do |one|
+            @engine.bounds(one.topic, one.partition).last - one.watermark
+          end
+          Group.new(group: group, topic: topic, members: members.fetch([group, topic], 0), lag: lag,
             paused: positions.any? { |one| one.paused == 1 }).freeze
         end
       end
 
       # @return [Array<Member>] by group, topic and id
       def members
-        places = @engine.members
-        @engine.groups.flat_map do |group, name, ids|
-          owned = @engine.positions(group, @engine.topic(name)).map(&:member).tally
-          ids.map do |id|
-            Member.new(member: id, group: group, topic: name, partitions: owned.fetch(id, 0),
-              pid: places[id] && WakeUp.pid(places[id])).freeze
-          end
+        owned = @engine.positions.map(&:member).tally
+        @engine.members.sort_by { |one| [one.group, one.topic, one.id] }.map do |one|
+          Member.new(member: one.id, group: one.group, topic: one.topic,
+            partitions: owned.fetch(one.id, 0), pid: WakeUp.pid(one.place)).freeze
         end
       end
 
@@ -102,8 +100,7 @@ module Godwit
         offsets = starts(topic, to).map.with_index do |offset, partition|
           [offset, @engine.bounds(topic, partition).last].min
         end
-        @engine.seek(group, topic, offsets)
-        @engine.wake_members
+        @engine.set(group, topic, offsets: offsets)
       end
 
       # Gives a topic more partitions. Keys move: records with the same key may be in two partitions
@@ -121,8 +118,7 @@ module Godwit
           raise TopicError, "topic #{topic.inspect} has #{found.partitions} partitions, and " \
             "cannot have #{partitions}: name a larger number"
         end
-        @engine.alter_topic(found.dup.tap { |wanted| wanted.partitions = partitions })
-          .tap { @engine.wake_members }
+        @topics.save(Topic.new(**found.to_h, partitions: partitions))
       end
 
       # No record of the topic runs in this group, until {#resume}; also after restarts.
@@ -131,8 +127,7 @@ module Godwit
       # @return [nil]
       # @raise [TopicError]
       def pause(group, topic)
-        @engine.pause(group, find(topic), true)
-        @engine.wake_members
+        @engine.set(group, find(topic), paused: true)
       end
 
       # @param group [String]
@@ -140,14 +135,13 @@ module Godwit
       # @return [nil]
       # @raise [TopicError]
       def resume(group, topic)
-        @engine.pause(group, find(topic), false)
-        @engine.wake_members
+        @engine.set(group, find(topic), paused: false)
       end
 
       # Takes the partitions of a member away; it joins again when its process works.
       # @param member [Integer] id
       # @return [Boolean] whether there was such a member
-      def evict(member) = @engine.evict(member).tap { @engine.wake_members }
+      def evict(member) = @engine.leave(member)
 
       # Returns a dead letter to its topic, for the group that failed.
       # @param dead [String] a topic of dead letters

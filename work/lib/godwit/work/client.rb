@@ -31,6 +31,7 @@ module Godwit
       # @param engine [Object] see Contract
       def initialize(engine)
         @engine = engine
+        @topics = Topics.new(engine)
         @formats = {}
         @random = @random_until = 0
         @events = Events.new
@@ -67,13 +68,13 @@ module Godwit
         format_name, object = Format.find(format) if format
         wanted = Topic.new(name: name.dup.freeze, partitions: partitions, format: format_name,
           partitioner: partitioner, **limits)
-        found = @engine.topic(name) || @engine.create_topic(wanted.with_defaults)
+        found = @topics[name] || @topics.save(wanted.with_defaults)
         if (difference = wanted.difference(found))
           raise TopicError, "topic #{name.inspect}: #{difference}: declare it as it is"
         end
         @formats[name] = object if object
         same = retain == UNCHANGED || limits == found.to_h.slice(:retain, :retain_bytes)
-        same ? found : @engine.alter_topic(wanted)
+        same ? found : @topics.save(Topic.new(**found.to_h, **limits))
       end
 
       # Writes a record, and waits until it is safe.
@@ -197,7 +198,7 @@ module Godwit
       attr_reader :engine
 
       # @return [Array<Topic>] by name
-      def topics = @engine.topics
+      def topics = @topics.all.values
 
       # @return [nil]
       def close = @engine.close
@@ -208,12 +209,12 @@ module Godwit
       private
 
       def start(topic, partition, from)
-        first, finish = @engine.bounds(topic, partition)
+        since = from.is_a?(Time) ? (from.to_r * 1000).ceil : 0
+        first, finish = @engine.bounds(topic, partition, since)
         case from
-        when :earliest then first
+        when :earliest, Time then first
         when :latest then finish
         when Integer then (from < 0) ? [finish + from, first].max : [from, first].max
-        when Time then @engine.offset_at(topic, partition, (from.to_r * 1000).ceil)
         else
           raise Godwit::Errors.bad_value(:each, "from:", "an offset, a Time, :earliest or :latest",
             from)
@@ -261,16 +262,7 @@ module Godwit
           "write produce(#{topic.inspect}, {id: 1}, key: \"42\")")
       end
 
-      def find(name)
-        raise Godwit::Errors.bad_value(:find, "a topic", "a String", name) unless name.is_a?(String)
-        @engine.topic(name) || raise(TopicError, "no topic #{name.inspect}#{nearest(name)}: " \
-          "declare it with Godwit::Work.topic #{name.inspect}")
-      end
-
-      def nearest(name)
-        require "godwit/cli"
-        Godwit::CLI.nearest(name.to_s, topics.map(&:name))
-      end
+      def find(name) = @topics.fetch(name)
 
       # @return [Object, nil] see Format
       def known_format(topic) = @formats[topic.name] || Format.of(topic.format)

@@ -43,7 +43,7 @@ module Godwit
         @lock.synchronize do
           changed = assignments.select(&:changed?)
           next [] if changed.empty?
-          write(changed)
+          Thread.handle_interrupt(NEVER) { write(changed) }
           []
         rescue LostError
           changed.select { |one| lost?(one) }
@@ -91,7 +91,6 @@ module Godwit
         end
         blocks.each { |one| one.written(places.shift(one.batches.size)) }
         assignments.zip(found) { |one, (_, written)| one.committed(written.size) }
-        @engine.wake_members(blocks.flat_map(&:batches)) if blocks.any?
       end
 
       def lost?(assignment)

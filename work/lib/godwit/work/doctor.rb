@@ -32,13 +32,14 @@ module Godwit
       private
 
       def look
-        dead = @engine.dead_members
-        members = @engine.reports
-        members.each { |row| member(*row, dead.key?(row[0])) }
-        groups = @client.groups
-        groups.each do |group|
-          living = members.count { |id, *of| of.first(2) == group.to_a.first(2) && !dead.key?(id) }
-          group(group, living)
+        members = @engine.members
+        members.each { |one| member(one) }
+        isolated = @engine.positions.select { |one| one.crashes >= Assignment::CRASHES }
+          .group_by(&:reader)
+        @client.groups.each do |group|
+          own = [group.group, group.topic]
+          group(group, members.count { |one| one.alive && [one.group, one.topic] == own })
+          isolated.fetch(own, []).each { |one| isolated(one) }
         end
         @engine.held.each { |(topic, name), count| held(topic, name, count) }
       end
@@ -52,17 +53,20 @@ module Godwit
         add(:damaged, "the file is damaged: restore it from a backup: #{text}", {})
       end
 
-      def member(id, group, topic, place, report, dead)
-        facts = {group: group, topic: topic, member: id, process: File.basename(place).to_i}
-        if dead
-          return add(:dead_member, "process #{facts[:process]}, member #{id} of group #{group}, " \
-            "has died: a consumer process takes its partitions over; start one", facts)
+      # @param one [Operations::Listed]
+      def member(one)
+        facts = {group: one.group, topic: one.topic, member: one.id,
+                 process: File.basename(one.place).to_i}
+        unless one.alive
+          return add(:dead_member, "process #{facts[:process]}, member #{one.id} of group " \
+            "#{one.group}, has died: a consumer process takes its partitions over; start one",
+            facts)
         end
-        JSON.parse(report || "[]", symbolize_names: true).each { |one| stuck(facts, **one) }
+        JSON.parse(one.report || "[]", symbolize_names: true).each { |stuck| stuck(facts, **stuck) }
       end
 
       def stuck(facts, topic:, partition:, offset:, since:, backtrace:)
-        seconds = (@engine.now - since) / 1000
+        seconds = ((Time.now.to_r * 1000).to_i - since) / 1000
         place = [partition, *offset].join("/")
         add(:stuck, "process #{facts[:process]}, member #{facts[:member]} of group " \
           "#{facts[:group]}, has run a handler of topic #{topic}, #{place}, for #{seconds} s: " \
@@ -82,19 +86,15 @@ module Godwit
           add(:paused, "an operator has paused topic #{group.topic} in group #{group.group}: " \
             "`godwit-work resume #{names}`", facts)
         end
-        isolated(facts)
       end
 
-      def isolated(facts)
-        topic = @engine.topic(facts[:topic])
-        @engine.positions(facts[:group], topic).each do |one|
-          next if one.crashes < Assignment::CRASHES
-          offset = one.noted || one.watermark
-          add(:isolated, "the process of group #{facts[:group]} died #{one.crashes} times at " \
-            "topic #{topic.name}, #{one.partition}/#{offset}: its records run one at a time; " \
-            "the third time makes the record a dead letter",
-            facts.merge(partition: one.partition, offset: offset, crashes: one.crashes))
-        end
+      # @param one [Groups::Position]
+      def isolated(one)
+        offset = one.noted || one.watermark
+        add(:isolated, "the process of group #{one.group} died #{one.crashes} times at topic " \
+          "#{one.topic.name}, #{one.partition}/#{offset}: its records run one at a time; the " \
+          "third time makes the record a dead letter", {group: one.group, topic: one.topic.name,
+          partition: one.partition, offset: offset, crashes: one.crashes})
       end
 
       def held(topic, group, count)

@@ -10,9 +10,10 @@ module Godwit
 
       # Takes over from dead processes, and claims or marks the partitions of its share.
       def rebalance
-        dead = @engine.dead_members.except(*@members.each_value.map(&:id))
+        own = @members.each_value.map(&:id)
+        dead = @engine.members.reject { |one| one.alive || own.include?(one.id) }
         @members.each do |klass, member|
-          share = @engine.rebalance(member, dead.keys)
+          share = @engine.rebalance(member, dead.map(&:id))
           keep(klass, share.kept)
           take_over(klass, share.claims)
           stopping, own = of(klass).partition(&:stopped?)
@@ -23,7 +24,7 @@ module Godwit
           renew
           @members[klass] = join(klass)
         end
-        dead.each_value { |gone| WakeUp.remove(gone) }
+        dead.each { |gone| WakeUp.remove(gone.place) }
       end
 
       def of(klass) = @assignments.select { |one| one.klass == klass }
@@ -73,8 +74,9 @@ module Godwit
         commit
         revoke
         ended = @assignments.select { |one| one.revoked == :done }
-        ended.each { |one| release(one) }
-        @engine.wake_members if ended.any?
+        return if ended.empty?
+        @engine.release(ended.map(&:position))
+        ended.each { |one| forget(one) }
       end
 
       def revoke
@@ -85,13 +87,6 @@ module Godwit
           own.each { |one| one.revoked = :called }
           hook(:revoked, own) { own.each { |one| one.revoked = :done } }
         end
-      end
-
-      def release(assignment)
-        @engine.release(assignment.position)
-        forget(assignment)
-      rescue LostError
-        forget(assignment)
       end
 
       def forget(assignment) = @lock.synchronize { @assignments -= [assignment] }

@@ -207,8 +207,7 @@ module Godwit
         commit
         revoke
         @hooks.each_value { |hooks| hooks.finish(Timeout.left(@drain, start)) }
-        @members.each_value { |member| @engine.leave(member) }
-        @engine.wake_members
+        @members.each_value { |member| @engine.leave(member.id) }
       ensure
         [*@workers, *@hooks&.values, *@stuck, *@limit].each(&:kill)
         @loop&.close

@@ -87,7 +87,7 @@ module Godwit
         message = one.run.first || one.message
         place = {topic: assignment.topic.name, partition: assignment.partition}
         one.report = {klass: assignment.klass, **place, offset: message&.offset,
-                      since: @engine.now - (seconds * 1000).round,
+                      since: ((Time.now - seconds).to_r * 1000).to_i,
                       backtrace: backtrace.first(LINES).map { |line| utf8(line) }}
         @events.emit(:stuck, **place, message: message, seconds: seconds, backtrace: backtrace)
       end

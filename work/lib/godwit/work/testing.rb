@@ -66,7 +66,7 @@ module Godwit
       # The process ends as by kill -9, and another begins: what was not committed runs again.
       # @return [nil]
       def crash!
-        @members.each_value { |member| @engine.dead_members[member.id] = place }
+        @engine.dead.concat(@members.each_value.map(&:id))
         start
       end
 
@@ -76,7 +76,7 @@ module Godwit
         commit
         @assignments.each(&:stop)
         revoke
-        @members.each_value { |member| @engine.leave(member) }
+        @members.each_value { |member| @engine.leave(member.id) }
         start
       end
 
@@ -92,8 +92,8 @@ module Godwit
       def duplicate!
         before = @before or return
         @members.each do |klass, member|
-          @engine.leave(member)
-          @engine.seek(klass.group_name, member.topic, before.fetch(klass))
+          @engine.leave(member.id)
+          @engine.set(klass.group_name, member.topic, offsets: before.fetch(klass))
         end
         start
       end
@@ -129,7 +129,7 @@ module Godwit
 
       def place = "" # of no FIFO
       def renew = nil
-      def now = @engine.now / 1000.0
+      def now = clock.call / 1000.0
       def work_available(_lanes = 0) = nil
       def taken? = false
 
@@ -139,7 +139,7 @@ module Godwit
         @hooks = @classes.to_h { |klass| [klass, Hooks.new(klass, @client.events, thread: false)] }
         @members = @classes.to_h { |klass| [klass, join(klass)] }
         rebalance
-        @engine.dead_members.clear
+        @engine.dead.clear
         nil
       end
 

@@ -14,15 +14,12 @@ module Godwit
 
         def rows(arguments)
           take(arguments)
-          client.groups.flat_map do |group|
-            topic = client.engine.topic(group.topic)
-            client.engine.positions(group.group, topic).map { |one| row(topic, one) }
-          end
+          client.engine.positions.map { |one| row(one) }
         end
 
-        def row(topic, position)
-          finish = client.engine.bounds(topic, position.partition).last
-          {group: position.group, topic: topic.name, partition: position.partition,
+        def row(position)
+          finish = client.engine.bounds(position.topic, position.partition).last
+          {group: position.group, topic: position.topic.name, partition: position.partition,
            watermark: position.watermark, end: finish, lag: finish - position.watermark,
            member: position.member}
         end

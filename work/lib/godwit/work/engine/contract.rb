@@ -3,42 +3,41 @@
 module Godwit
   module Work
     # What an engine does, and what the code above may use of it. Partitions and offsets are
-    # Integers, times are milliseconds since 1970. Above the engines there is no SQL.
+    # Integers, times are milliseconds since 1970. Above the engines there is no SQL. A write that
+    # concerns other processes wakes their members.
     #
-    # * `topics` gives all {Topic}s, `topic(name)` gives one or nil. `create_topic(topic)` gives the
-    #   topic of this name, which it creates if there is none. `alter_topic(topic)` gives it other
-    #   limits, or more partitions.
+    # Topics and their records:
+    #
+    # * `topics` gives all {Topic}s by name. `save_topic(topic)` creates a topic that has no ids,
+    #   unless there is one of its name; another gets these limits, and more partitions. It gives
+    #   the topic that there is.
     # * `append(batches)` stores `[topic, partition, block, count]` together, and gives the offset
     #   of the first record of each and the time. It returns when they are safe.
     # * `read(topic, partition, offset, bytes)` gives `[offset of its first record, time, block]`,
     #   from the block that holds the offset on; `bytes` is about how much.
-    # * `bounds(topic, partition)` gives the first offset and the next that will be given.
-    # * `offset_at(topic, partition, time)` gives that of the first record at or after a time.
+    # * `bounds(topic, partition, since = 0)` gives the offset of the first record at or after a
+    #   time, else the end; and the end, which is the next offset that will be given.
     # * `version` changes when any process has written. `close` ends the engine.
-    # * `listen` gives the {WakeUp} of this process, `wake_members` wakes the others, `dead_members`
-    #   are those whose processes have ended. All others: see {Groups}, {Operations}, {Retention}.
+    #
+    # A member of a group, see {Groups}: `listen` gives the {WakeUp} of its process; `join`,
+    # `rebalance`, `commit`, `release`, `leave`; `note` and `report` store what it runs, for the
+    # case that this ends its process or hangs.
+    #
+    # An operator, see {Operations} and {Retention}: `members`, `positions`, `set`, `storage`,
+    # `retain`, `held`.
     # @private
     module Contract
-      # Topics and their records.
-      LOG = %i[
-        topics topic create_topic alter_topic append read bounds offset_at version now close
-      ].freeze
-
-      # What a consumer needs.
-      GROUPS = %i[
-        join rebalance commit release note leave listen wake_members dead_members
-      ].freeze
-
-      # What an operator needs.
-      OPERATIONS = %i[
-        groups members positions seek pause evict report reports storage retain held
+      PRIMITIVES = %i[
+        topics save_topic append read bounds version close
+        listen join rebalance commit release leave note report
+        members positions set storage retain held
       ].freeze
 
       # @param engine [Class]
       # @return [Class]
       # @raise [NotImplementedError] for missing primitives
       def self.check(engine)
-        missing = [*LOG, *GROUPS, *OPERATIONS] - engine.public_instance_methods
+        missing = PRIMITIVES - engine.public_instance_methods
         return engine if missing.empty?
         raise NotImplementedError, "#{engine} lacks #{missing.join(", ")}"
       end

@@ -11,7 +11,10 @@ module Godwit
       Member = Struct.new(:id, :group, :topic)
       # How far a group is in a partition, and the id of the member that owns it, or nil.
       Position = Struct.new(:group, :topic, :partition, :member, :generation, :watermark, :state,
-        :crashes, :noted, :paused, :crashed_at)
+        :crashes, :noted, :paused, :crashed_at) do
+        # @return [Array(String, String)] names of the group and the topic
+        def reader = [group, topic.name]
+      end
 
       SEEN_EVERY = 3_600_000 # milliseconds between two notes that a group is alive
       # Enough for a year of 500,000 records a second in one partition.
@@ -30,11 +33,18 @@ module Godwit
         WHERE group_id = ? AND topic = (SELECT topic FROM godwit_partitions WHERE id = ?)
         ORDER BY partition
       SQL
+      READ = <<~SQL
+        SELECT DISTINCT g.name, t.name FROM godwit_positions
+        JOIN godwit_partitions p ON p.id = partition
+        JOIN godwit_topics t ON t.id = p.topic JOIN godwit_groups g ON g.id = group_id
+        ORDER BY g.name, t.name
+      SQL
       OWNED = "WHERE group_id = ? AND partition = ? AND member = ? AND generation = ? RETURNING 1"
       CLAIM = <<~SQL
         UPDATE godwit_positions SET member = ?, generation = generation + 1
         WHERE group_id = ? AND partition = ? RETURNING generation
       SQL
+      RELEASE = "UPDATE godwit_positions SET member = NULL #{OWNED}"
       COMMIT = "UPDATE godwit_positions SET crashes = ?, watermark = ?, state = ?, noted = NULL " \
         "#{OWNED}"
       # The end of a process that did not leave. Two at the same watermark are no accident, unless
@@ -52,7 +62,7 @@ module Godwit
             ELSE 0 END
         WHERE member = ?
       SQL
-      private_constant :GROUP, :POSITIONS, :OWNED, :CLAIM, :COMMIT, :CRASH
+      private_constant :GROUP, :POSITIONS, :READ, :OWNED, :CLAIM, :RELEASE, :COMMIT, :CRASH
 
       # @param group [String]
       # @param topic [Topic]
@@ -104,23 +114,26 @@ module Godwit
       # @return [Array<Array(Integer, Integer)>] the place of each output
       # @raise [LostError] when the member no longer owns one of them: nothing was written
       def commit(positions, statements = nil)
-        transaction(and_checkpoint: true) do |database|
+        outputs = []
+        places = transaction(and_checkpoint: true) do |database|
           Thread.handle_interrupt(Object => :immediate) { statements.call(database) } if statements
-          outputs = block_given? ? yield : []
+          outputs = yield if block_given?
           positions.each do |one|
             update(database, one, COMMIT, one.crashes, one.watermark, one.state)
           end
           @commits += 1 if outputs.any?
           insert_blocks(database, outputs)
         end
+        wake_members(outputs) if outputs.any?
+        places
       end
 
-      # Gives a partition up, after its last commit.
-      # @raise [LostError]
-      def release(position)
-        transaction do |database|
-          update(database, position, "UPDATE godwit_positions SET member = NULL #{OWNED}")
-        end
+      # Gives partitions up, after their last commit. Those that the member has lost stay as they
+      # are.
+      # @param positions [Array<Position>]
+      def release(positions)
+        transaction { |database| positions.each { |one| write_own(database, one, RELEASE) } }
+        wake_members
       end
 
       # Notes the record that runs next, for the case that it ends the process.
@@ -139,25 +152,39 @@ module Godwit
         end
       end
 
-      # A member leaves; what it owned is free.
-      def leave(member) = evict(member.id)
-
-      # @return [Hash{Integer => String}] the places of all members, by id
-      def members
-        with_database do |database|
-          database.rows("SELECT id, place FROM godwit_members ORDER BY id").to_h
+      # A member leaves, or an operator evicts it: what it owned is free.
+      # @param member [Integer] id
+      # @return [Boolean] whether there was such a member
+      def leave(member)
+        found = transaction do |database|
+          database.rows("UPDATE godwit_positions SET member = NULL WHERE member = ?", member)
+          database.value("DELETE FROM godwit_members WHERE id = ? RETURNING 1", member)
         end
+        wake_members
+        !found.nil?
       end
 
-      # @return [Array<Position>] all partitions of a group
-      def positions(group, topic)
+      # @param group [String, nil] nil: all groups and topics, by name
+      # @param topic [Topic, nil]
+      # @return [Array<Position>] by partition
+      def positions(group = nil, topic = nil)
         with_database do |database|
-          id = database.value(GROUP, group) || 0
-          database.rows(POSITIONS, id, topic.ids.first).map { |row| position(group, topic, row) }
+          found = group ? [[group, topic]] : read_topics(database)
+          found.flat_map do |name, read|
+            database.rows(POSITIONS, database.value(GROUP, name) || 0, read.ids.first)
+              .map { |row| position(name, read, row) }
+          end
         end
       end
 
       private
+
+      # @return [Array<Array(String, Topic)>] groups and what they have read
+      def read_topics(database)
+        found = database.rows(READ)
+        topics = load_topics(database)
+        found.map { |group, topic| [group, topics.fetch(topic)] }
+      end
 
       def transaction(and_checkpoint: false)
         with_database do |database|
@@ -208,10 +235,13 @@ module Godwit
 
       # @raise [LostError] unless the member owns the partition in this generation
       def update(database, one, sql, *values)
-        id = one.topic.ids[one.partition]
-        return if database.value(sql, *values, group_id(database, one.group), id, one.member,
-          one.generation)
+        return if write_own(database, one, sql, *values)
         raise LostError.of(one.topic, one.partition)
+      end
+
+      def write_own(database, one, sql, *values)
+        database.value(sql, *values, group_id(database, one.group), one.topic.ids[one.partition],
+          one.member, one.generation)
       end
 
       def bury(database, id)

@@ -37,24 +37,27 @@ module Godwit
       def initialize(clock: Clock.new)
         super(Database::MEMORY, clock: clock)
         @listening = []
+        @dead = []
       end
 
-      # @return [Hash{Integer => String}] a test adds to it
-      def dead_members = @dead_members ||= {}
+      # @return [Array<Integer>] ids of the members whose processes have ended: a test adds to it
+      attr_reader :dead
+
       # (see Contract)
       def listen = Wake.new.tap { |one| @listening = [*@listening.reject(&:closed?), one] }
 
-      # (see Contract)
+      # @return [#call] milliseconds since 1970
+      attr_reader :clock
+
+      private
+
       def wake_members(batches = [])
         partitions = batches.map { |topic, partition| topic.ids[partition] }
         @listening.each { |one| one.wake(partitions) }
         nil
       end
 
-      # @return [#call] milliseconds since 1970
-      attr_reader :clock
-
-      private
+      def alive?(member, _place) = !@dead.include?(member)
 
       # A second connection would have a database of its own.
       def checkpoint(_bytes) = nil

@@ -19,15 +19,12 @@ module Godwit
       # Bytes that this process writes between two checkpoints, about.
       CHECKPOINT = 8 << 20
       COMMIT = 8 << 10 # bytes of a commit beside its blocks: a page or two
-      # Seconds for which a process believes that the members are the same, and the topics.
-      PLACES = 0.25
-      KNOWN = 1
-      private_constant :LARGEST, :CHECKPOINT, :COMMIT, :PLACES, :KNOWN
+      PLACES = 0.25 # seconds for which a process believes that the members are the same
+      private_constant :LARGEST, :CHECKPOINT, :COMMIT, :PLACES
 
       # ?1 is the partition's least id, ?2 its largest.
       LAST = "SELECT id + count FROM godwit_blocks WHERE id BETWEEN ?1 AND ?2 " \
         "ORDER BY id DESC LIMIT 1"
-      FIRST = "SELECT id FROM godwit_blocks WHERE id BETWEEN ?1 AND ?2 ORDER BY id LIMIT 1"
       APPEND = "INSERT INTO godwit_blocks (id, count, time, bytes) " \
         "VALUES (coalesce((#{LAST}), ?1), ?3, ?4, ?5)"
       # From the block that holds ?3 on, which may begin before it.
@@ -36,13 +33,14 @@ module Godwit
           FROM godwit_blocks WHERE id BETWEEN ?1 AND ?3 ORDER BY id DESC LIMIT 1), ?1) AND ?2
         ORDER BY id
       SQL
-      AT_TIME = "SELECT id FROM godwit_blocks WHERE id BETWEEN ?1 AND ?2 AND time >= ?3 " \
+      SINCE = "SELECT id FROM godwit_blocks WHERE id BETWEEN ?1 AND ?2 AND time >= ?3 " \
         "ORDER BY id LIMIT 1"
       TOPICS = <<~SQL
         SELECT name, format, partitioner, retain, retain_bytes, group_concat(p.id)
         FROM godwit_topics t JOIN godwit_partitions p ON p.topic = t.id GROUP BY t.id ORDER BY name
       SQL
-      private_constant :LAST, :FIRST, :APPEND, :READ, :AT_TIME, :TOPICS
+      FIFOS = "SELECT DISTINCT place FROM godwit_members"
+      private_constant :LAST, :APPEND, :READ, :SINCE, :TOPICS, :FIFOS
 
       # @param path [String] of the file, which it creates
       # @param durability [Symbol] :process: records survive the end of the process; :power: an
@@ -57,43 +55,26 @@ module Godwit
         open
       end
 
-      # @return [Array<Topic>] by name
-      def topics = all_topics.values
-
-      # @return [Topic, nil] as it was less than a second ago: another process may change it
-      def topic(name)
-        known = @topics[name] if Timeout.now < @topics_until
-        known || all_topics[name]
+      # (see Contract)
+      def topics
+        return load_topics(@database) if @lock.owned? # by a handler's transaction
+        with_database { |database| load_topics(database) }
       end
 
-      # @param topic [Topic] all of its settings
-      # @return [Topic] this one, or the one of this name that there is
-      def create_topic(topic)
-        with_database do |database|
-          database.transaction do
-            insert_topic(database, topic) unless load_topics(database).key?(topic.name)
-          end
-          load_topics(database)
-        end
-        @topics[topic.name]
-      end
-
+      # (see Contract)
       # New partitions begin unread for each group: nothing in them is missed.
-      # @param topic [Topic] its name, its limits, and nil or more partitions than it has
-      # @return [Topic]
-      def alter_topic(topic)
-        with_database do |database|
-          database.transaction do
-            database.rows("UPDATE godwit_topics SET retain = ?, retain_bytes = ? WHERE name = ?",
-              topic.retain, topic.retain_bytes, topic.name)
-            found = load_topics(database).fetch(topic.name)
-            (found.partitions...(topic.partitions || 0)).each do |number|
-              grow(database, found, number)
-            end
+      def save_topic(topic)
+        saved = transaction do |database|
+          found = load_topics(database)[topic.name]
+          if topic.ids
+            alter_topic(database, found, topic)
+          elsif found.nil?
+            insert_topic(database, topic)
           end
-          load_topics(database)
+          load_topics(database)[topic.name]
         end
-        @topics[topic.name]
+        wake_members if topic.ids
+        saved
       end
 
       # (see Contract)
@@ -104,21 +85,6 @@ module Godwit
 
       # @return [WakeUp] of this process
       def listen = WakeUp.new("#{@path}.members")
-
-      # @return [Hash{Integer => String}] the places of the members whose processes have ended
-      def dead_members = members.reject { |_, place| WakeUp.alive?(place) }
-
-      # Wakes the processes of all members.
-      # @param batches [Array<Array>] that were written; none: they look at all partitions
-      def wake_members(batches = [])
-        now = Timeout.now
-        if now > @places_until
-          @targets.update(members.values.uniq)
-          @places_until = now + PLACES
-        end
-        @targets.wake(batches.map { |topic, partition| topic.ids[partition] })
-        nil
-      end
 
       # (see Contract)
       def read(topic, partition, offset, bytes)
@@ -132,20 +98,12 @@ module Godwit
       end
 
       # (see Contract)
-      def bounds(topic, partition)
+      def bounds(topic, partition, since = 0)
         least, largest = range(topic, partition)
         with_database do |database|
-          [FIRST, LAST].map { |sql| (database.value(sql, least, largest) || least) - least }
-        end
-      end
-
-      # (see Contract)
-      def offset_at(topic, partition, time)
-        least, largest = range(topic, partition)
-        with_database do |database|
-          id = database.value(AT_TIME, least, largest, time) ||
-            database.value(LAST, least, largest) || least
-          id - least
+          finish = database.value(LAST, least, largest) || least
+          first = database.value(SINCE, least, largest, since) || finish
+          [first - least, finish - least]
         end
       end
 
@@ -179,9 +137,7 @@ module Godwit
       def open
         @lock = Mutex.new
         @queue = CommitQueue.new { |batches| write(batches) }
-        @topics = {}
-        @written = @commits = 0
-        @places_until = @topics_until = 0
+        @written = @commits = @places_until = 0
         @targets = WakeUp::Targets.new
         @checkpointer = nil
         @closed = false
@@ -221,16 +177,24 @@ module Godwit
         [least, least + LARGEST]
       end
 
-      # Also for a handler's transaction, which holds the log.
-      def all_topics
-        return load_topics(@database) if @lock.owned?
-        with_database { |database| load_topics(database) }
+      # Wakes the processes of all members.
+      # @param batches [Array<Array>] that were written; none: they look at all partitions
+      def wake_members(batches = [])
+        now = Timeout.now
+        if now > @places_until
+          @targets.update(with_database { |database| database.rows(FIFOS).flatten })
+          @places_until = now + PLACES
+        end
+        @targets.wake(batches.map { |topic, partition| topic.ids[partition] })
+        nil
       end
+
+      # @return [Boolean] whether the process of a member lives
+      def alive?(_member, place) = WakeUp.alive?(place)
 
       # @return [Hash{String => Topic}]
       def load_topics(database)
-        @topics_until = Timeout.now + KNOWN
-        @topics = database.rows(TOPICS).to_h do |name, format, partitioner, retain, bytes, ids|
+        database.rows(TOPICS).to_h do |name, format, partitioner, retain, bytes, ids|
           ids = ids.split(",").map(&:to_i).sort
           [name, Topic.new(name: name, partitions: ids.size, format: format,
             partitioner: partitioner.to_sym, retain: retain, retain_bytes: bytes,
@@ -245,6 +209,12 @@ module Godwit
         topic.partitions.times do |number|
           database.rows("INSERT INTO godwit_partitions (topic, number) VALUES (?, ?)", id, number)
         end
+      end
+
+      def alter_topic(database, found, topic)
+        database.rows("UPDATE godwit_topics SET retain = ?, retain_bytes = ? WHERE name = ?",
+          topic.retain, topic.retain_bytes, topic.name)
+        (found.partitions...topic.partitions).each { |number| grow(database, found, number) }
       end
 
       def grow(database, topic, number)
