@@ -94,7 +94,9 @@ module Godwit
       # @return [Client] of {connect}; without it, of the environment's GODWIT_WORK_URL
       # @raise [StateError] when there is neither
       def client
-        @client || @lock.synchronize { @client ||= make(ENV["GODWIT_WORK_URL"], :process, true) }
+        @client || Timers.locked(@lock, :log) do
+          @client ||= make(ENV["GODWIT_WORK_URL"], :process, true)
+        end
       end
 
       # Declares a topic: see {Client#topic}.

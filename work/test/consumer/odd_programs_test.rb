@@ -87,6 +87,24 @@ class WorkOddProgramsTest < Godwit::WorkCase
     assert_equal [1, 1], [one.committed(@klass), one.values("t.dead").size]
   end
 
+  test "the db of a transaction that has ended takes no statement" do
+    kept = []
+    one = work(retries: 0) do |message|
+      transaction do |db|
+        kept << db
+        raise "no" if message.value == "b"
+      end
+    end
+    one.produce("t", "a")
+    one.produce("t", "b")
+    one.drain
+    assert_equal 2, kept.size
+    kept.each do |db|
+      error = assert_raises(Godwit::StateError) { db.execute("CREATE TABLE late (id)") }
+      assert_match(/has ended: use it only in the block of transaction/, error.message)
+    end
+  end
+
   test "execute keeps no statement: a program may write values into the SQL" do
     one = work { |_| transaction { |db| 100.times { |index| db.execute("SELECT #{index}") } } }
     one.produce("t", "a")

@@ -97,6 +97,16 @@ class WorkOperationsTest < Godwit::WorkCase
     eventually { engine.members.map(&:id).any? { |id| id > member } }
   end
 
+  test "evict removes the FIFO of a process that has died" do
+    topic = client.topic("t", partitions: 2)
+    place = File.join("#{path}.members", "123-abc")
+    FileUtils.mkdir_p(File.dirname(place))
+    File.mkfifo(place)
+    member = engine.join("g", topic, place, [0, 0])
+    assert client.evict(member.id)
+    refute_path_exists place
+  end
+
   test "requeue returns a dead letter to the group that failed, alone" do
     failing = true
     seen = consume { |_| raise "no" if failing }

@@ -733,6 +733,19 @@ class WorkRunnerTest < Godwit::WorkCase
     assert_empty client.engine.members
   end
 
+  test "a runner runs once" do
+    declare
+    seen = Thread::Queue.new
+    runner = run_consumers(consumer { |message| seen << message.value })
+    eventually { runner.started? }
+    says = /this runner runs already, or has ended: make another with Godwit::Work::Runner.new/
+    assert_match says, assert_raises(Godwit::StateError) { runner.run }.message
+    produce("a")
+    assert_equal "a", seen.pop
+    stop_all
+    assert_match says, assert_raises(Godwit::StateError) { runner.run }.message
+  end
+
   test "classes that cannot run" do
     none = Class.new(Work::Consumer) { topic "t" }
     nothing = consumer { nil }

@@ -210,6 +210,7 @@ class WorkFileTest < Godwit::WorkCase
      scratch_dir => [Work::AccessError, /cannot open it/]}.each do |place, (klass, says)|
       error = assert_raises(klass, place) { Work.connect("sqlite:#{place}") }
       assert_match says, error.message
+      assert_equal 1, error.message.lines.size
       assert_includes error.message, place
       assert_predicate error, :fatal?
       assert_kind_of Godwit::Error, error

@@ -177,4 +177,34 @@ class WorkTrapsTest < Godwit::WorkCase
     engine.stub(:now, time - 1_000_000) { engine.retain }
     assert_equal [0, 4], engine.bounds(engine.topics["t"], 0)
   end
+
+  test "produce in a trap block names the fix, and writes nothing" do
+    result = assert_child(start_child(<<~RUBY, [path]).finish)
+      require "godwit/work"
+      Godwit::Work.connect("sqlite:\#{ARGV[0]}")
+      Godwit::Work.topic("t", partitions: 1)
+      calls = {"USR1" => -> { Godwit::Work.produce("t", "known") },
+               "USR2" => -> { Godwit::Work.topic("new") }}
+      said = []
+      calls.each do |signal, call|
+        trap(signal) do
+          call.call
+          said << "no error"
+        rescue Godwit::StateError => error
+          said << error.message
+        end
+      end
+      Godwit::Work.produce("t", 1)
+      calls.each_key do |signal|
+        count = said.size
+        Process.kill(signal, Process.pid)
+        Thread.pass until said.size > count
+      end
+      Godwit::Work.produce("t", 2)
+      puts said, Godwit::Work.each("t").map(&:value).inspect
+    RUBY
+    *said, values = result.stdout.lines(chomp: true)
+    assert_equal ["[1, 2]", 2], [values, said.size]
+    said.each { |text| assert_match(/no lock in a trap block: give this .* to a Thread/, text) }
+  end
 end

@@ -141,7 +141,10 @@ module Godwit
       # Takes the partitions of a member away; it joins again when its process works.
       # @param member [Integer] id
       # @return [Boolean] whether there was such a member
-      def evict(member) = @engine.leave(member)
+      def evict(member)
+        found = @engine.members.find { |one| one.id == member } or return false
+        @engine.leave(member).tap { WakeUp.remove(found.place) unless found.alive }
+      end
 
       # Returns a dead letter to its topic, for the group that failed.
       # @param dead [String] a topic of dead letters

@@ -85,6 +85,7 @@ module Godwit
       # @param value_without_braces [Hash] is an error, which says so
       # @return [Receipt]
       # @raise [TopicError, FormatError, ArgumentValueError] nothing was written
+      # @raise [StateError] in a trap block: nothing was written
       # @raise [Error] of the engine: nothing was written
       def produce(topic, value = NO_VALUE, key: nil, headers: nil, **value_without_braces)
         check_braces(topic, value, value_without_braces)

@@ -15,17 +15,19 @@ module Godwit
       def initialize(&write)
         @write = write
         @waiting = []
+        @adding = Mutex.new
         @lock = Mutex.new
       end
 
       # @param batches [Array]
       # @return [Array] a result for each batch
       # @raise [Error] when the transaction failed: nothing of it was written
+      # @raise [StateError] in a trap block
       def submit(batches)
         call = Call.new(batches)
         # A thread that is killed must not leave a transaction half done.
         Thread.handle_interrupt(NEVER) do
-          @waiting << call
+          Timers.locked(@adding, :produce) { @waiting << call }
           @lock.synchronize { commit unless call.result || call.error }
         end
         raise call.error.exception(call.error.message) if call.error

@@ -17,8 +17,17 @@ module Godwit
         # @param values [Array] of its parameters
         # @return [Array<Array>] rows
         # @raise [DatabaseError] for another number of values
-        # @raise [StateError] when it has ended the transaction, as COMMIT does
-        def execute(sql, *values) = @database.checked_rows(sql, *values).tap { check }
+        # @raise [StateError] when it has ended the transaction, as COMMIT does, or after its end
+        def execute(sql, *values)
+          unless @database
+            raise Godwit::Errors.of(StateError, :execute, "the transaction of this db has ended: " \
+              "use it only in the block of transaction")
+          end
+          @database.checked_rows(sql, *values).tap { check }
+        end
+
+        # @private
+        def finish = @database = nil
 
         # @private
         def check
@@ -73,6 +82,8 @@ module Godwit
               statements = Statements.new(database)
               result = yield statements
               statements.check # the block may have rescued the error
+            ensure
+              statements.finish
             end
             assignment.finish(messages)
           end

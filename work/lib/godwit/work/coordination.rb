@@ -23,6 +23,15 @@ module Godwit
           "group: give one of them another group")
       end
 
+      # The workers and members of a run belong to it alone.
+      def begin_once
+        @lock.synchronize do
+          return @began = true unless @began
+        end
+        raise Godwit::Errors.of(StateError, :run, "this runner runs already, or has ended: make " \
+          "another with Godwit::Work::Runner.new")
+      end
+
       def check_class(klass)
         klass.batches?
         return unless klass.settings.topic && klass.dead_letters == klass.settings.topic

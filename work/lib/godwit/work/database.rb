@@ -171,7 +171,8 @@ module Godwit
         yield
       rescue SQLite3::Exception => error
         klass, fix = ERRORS.find { |kind, _| error.is_a?(kind) }&.last || DatabaseError
-        raise klass, "#{@path}: #{[error.message, *fix].join(": ")}", cause: error
+        text = (error.message.lines.map(&:strip) - ["^"]).join(" ")
+        raise klass, "#{@path}: #{[text, *fix].join(": ")}", cause: error
       end
     end
   end

@@ -49,11 +49,13 @@ module Godwit
         @ending = @quiet = false
       end
 
-      # Runs until {#stop}.
+      # Runs until {#stop}, once.
       # @return [nil]
+      # @raise [StateError] at another call
       # @raise [Error] of the engine, at the beginning
       # @raise [ClosedError] when the log was closed meanwhile, as by another Work.connect
       def run
+        began = begin_once
         @wake_up = @engine.listen
         @loop = Loop.new
         @hooks = @classes.to_h { |klass| [klass, Hooks.new(klass, @client.events)] }
@@ -63,7 +65,7 @@ module Godwit
         coordinate
         nil
       ensure
-        finish
+        finish if began
       end
 
       # Lets running handlers finish, then ends {#run}. From any thread.

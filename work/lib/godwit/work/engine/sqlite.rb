@@ -156,6 +156,7 @@ module Godwit
         reopen if @forks != ForkDetector::COUNT[0] && !@closed
         raise ClosedError, "#{@path} was closed: connect again" if @closed
         return unless @lock.owned?
+        Timers.locked(Mutex.new, :log) { nil } # a trap block may come while the thread has it
         raise Godwit::Errors.of(StateError, :transaction, "a handler's transaction holds the " \
           "log: use its db, and the handler's own produce")
       end
@@ -168,7 +169,7 @@ module Godwit
       def with_database
         current
         Thread.handle_interrupt(NEVER) do
-          @lock.synchronize { yield @database }
+          Timers.locked(@lock, :log) { yield @database }
         end
       end
 
