@@ -1,0 +1,192 @@
+# frozen_string_literal: true
+
+require "support/running_consumers"
+require "timeout"
+
+# Records that fail: retries and dead letters.
+class WorkFailuresTest < Godwit::WorkCase
+  include RunningConsumers
+
+  test "a record that fails runs again, before the records behind it; then it is a dead letter" do
+    declare
+    failed = events(:failed)
+    buried = events(:dead)
+    seen = Thread::Queue.new
+    produce("good", "bad", "later")
+    run_consumers(consumer { |message|
+      seen << [message.value, message.attempt]
+      raise "no" if message.value == "bad"
+    })
+    assert_equal [["good", 1], ["bad", 1], ["bad", 2], ["bad", 3], ["later", 1]],
+      Array.new(5) { seen.pop }
+    finished(3)
+    letter = dead.first
+    headers = letter.headers.to_h
+    assert_equal ["bad", "k"], [letter.value, letter.key]
+    assert_equal ["RuntimeError: no", "3", "g", "t", "1"],
+      headers.values_at(*%w[error attempts group topic offset].map { |name| "godwit-#{name}" })
+    assert_match(/failures_test\.rb/, headers["godwit-backtrace"])
+    assert_equal [1, 2, 3], failed.map { |event| event[:attempts] }
+    assert_equal [["t.dead", "bad"]], buried.map { |event| [event[:topic], event[:message].value] }
+  end
+
+  test "attempts are kept through a restart" do
+    declare
+    seen = Thread::Queue.new
+    klass = consumer { |message|
+      seen << message.attempt
+      raise "no"
+    }
+    klass.retries(2, backoff: 1_000..1_000)
+    run_consumers(klass)
+    produce("bad")
+    assert_equal 1, seen.pop
+    stop_all
+    run_consumers(klass)
+    assert_equal 2, seen.pop
+    stop_all
+    assert_empty seen
+    assert_equal [0, 0], watermarks
+  end
+
+  test "dead_letter: another topic, or none" do
+    declare
+    other = consumer { raise "no" }
+    other.dead_letter "graves"
+    run_consumers(other)
+    produce("a")
+    finished(1)
+    assert_equal ["a"], dead("graves").map(&:value)
+    stop_all
+    other.dead_letter false
+    buried = events(:dead)
+    run_consumers(other)
+    produce("b")
+    finished(2)
+    assert_equal [nil], buried.map { |event| event[:topic] }
+    assert_equal %w[graves t], client.topics.map(&:name)
+  end
+
+  test "a value that does not decode is a dead letter at once" do
+    topic = declare
+    seen = []
+    bytes = Work.const_get(:Block).encode(["\xff"])
+    client.engine.append([[topic, 0, bytes, 1]])
+    run_consumers(consumer { |message| seen << message.attempt << message.value })
+    finished(1)
+    assert_equal [[1], "\xff".b], [seen, dead.first.raw]
+  end
+
+  test "by key, a record that fails blocks its key alone" do
+    declare
+    seen = Thread::Queue.new
+    held = Thread::Queue.new
+    klass = consumer(partitions: 2) { |message|
+      seen << message.value
+      held.pop if message.value == "wait"
+      raise "no" if message.value == "a1" && message.attempt == 1
+    }
+    klass.parallel(by: :key)
+    klass.retries(1, backoff: 1_000..1_000)
+    client.produce_many("t", [%w[a1 a], %w[wait w], %w[a2 a], %w[b1 b], %w[b2 b], %w[w2 w]])
+    run_consumers(klass, workers: 2)
+    assert_equal %w[a1 b1 b2 wait], Array.new(4) { seen.pop }.sort
+    eventually { client.engine.positions("g", client.engine.topics["t"]).any?(&:state) }
+    held << true
+    assert_equal "w2", seen.pop
+    stop_all
+    assert_empty seen, "a2 waits for a1"
+    klass.retries(1, backoff: 0..0)
+    run_consumers(klass)
+    finished(6)
+    assert_equal %w[a1 a2], Array.new(2) { seen.pop }
+    assert_empty seen
+  end
+
+  test "a full progress lets the failed records run again" do
+    declare
+    broken = true
+    seen = Thread::Queue.new
+    klass = consumer { |message|
+      raise "no" if broken
+      seen << message.value
+    }
+    klass.parallel(by: :key)
+    klass.retries(1_000, backoff: 0.1..0.1)
+    client.produce_many("t", Array.new(4_000) { |index| [index.to_s, index.to_s] })
+    run_consumers(klass)
+    eventually {
+      client.engine.positions("g", client.engine.topics["t"]).any? { |one|
+        one.state.to_s.bytesize > 3_500
+      }
+    }
+    broken = false
+    finished(4_000)
+    assert_equal 4_000, Array.new(seen.size) { seen.pop }.uniq.size
+  end
+
+  test "a constructor that raises fails the record" do
+    declare
+    seen = Thread::Queue.new
+    made = 0
+    klass = consumer { |message| seen << message.attempt }
+    klass.define_method(:initialize) { raise "no" if (made += 1) == 1 }
+    run_consumers(klass)
+    produce("a")
+    finished(1)
+    assert_equal 2, seen.pop
+    [5..1, ..5, 0.., 1..nil].each do |range|
+      assert_raises(Godwit::ArgumentValueError) { klass.retries(1, backoff: range) }
+    end
+    klass.retries(1, backoff: 0.1...0.5)
+  end
+
+  test "a damaged block stops its partition alone" do
+    topic = declare
+    problems = events(:error)
+    client.engine.append([[topic, 0, "\x01damaged".b, 1], [topic, 1,
+      Work.const_get(:Block).encode(["good"]), 1]])
+    seen = Thread::Queue.new
+    run_consumers(consumer { |message| seen << message.value })
+    assert_equal "good", seen.pop
+    eventually { problems.any? { |event| event[:error].message.include?("partition 0, offset 0") } }
+  end
+
+  test "handlers that exit, throw, end their thread, or are interrupted fail as others" do
+    declare
+    failed = events(:failed)
+    produce("exit", "throw", "end", "timeout", "memory", "ok")
+    run_consumers(consumer { |message|
+      next if message.attempt > 1
+      case message.value
+      when "exit" then exit
+      when "throw" then throw :x
+      when "end" then Thread.exit
+      when "timeout" then Timeout.timeout(0.01) { sleep }
+      when "memory" then raise NoMemoryError
+      end
+    }, workers: 1)
+    finished(6)
+    assert_equal 5, failed.size
+    assert_equal %w[SystemExit UncaughtThrowError Timeout::Error NoMemoryError].sort,
+      failed.map { |event| event[:error].class.name }.reject { |name| name.include?("Ended") }.sort
+    assert_empty dead
+  end
+
+  test "a listener that raises is reported, and changes nothing" do
+    declare
+    client.on(:failed) { raise "listener" }
+    client.on(:failed) { raise NotImplementedError, "no StandardError" }
+    client.on(:failed) { exit }
+    _, err = capture_io do
+      run_consumers(consumer { |message| raise "no" if message.attempt == 1 })
+      produce("a")
+      finished(1)
+    end
+    ["listener", "no StandardError", "exit"].each do |text|
+      assert_match(/a listener of failed raised: .*#{text}/, err)
+    end
+    assert_raises(Godwit::ArgumentValueError) { client.on(:nothing) { nil } }
+    assert_raises(Godwit::ArgumentValueError) { client.on(:failed) }
+  end
+end

@@ -1,0 +1,177 @@
+# frozen_string_literal: true
+
+require "support/running_consumers"
+
+# What handlers produce and store in transactions.
+class WorkOutputsTest < Godwit::WorkCase
+  include RunningConsumers
+
+  test "outputs are written with the commit of their record, those of a failed attempt never" do
+    declare
+    declare("out")
+    receipts = Thread::Queue.new
+    run_consumers(consumer { |message|
+      receipt = produce("out", "#{message.value}#{message.attempt}")
+      receipts << [receipt, receipt.offset]
+      raise "no" if message.value == "a" && message.attempt < 2
+    })
+    produce("a", "b")
+    finished(2)
+    assert_equal %w[a2 b1], values("out").sort
+    found = Array.new(3) { receipts.pop }
+    assert_equal [nil, nil, nil], found.map(&:last), "before the commit"
+    assert_equal [false, true, true], found.map { |receipt, _| receipt.offset.is_a?(Integer) }
+    assert_match(/braces/, assert_raises(Godwit::ArgumentValueError) {
+      consumer { nil }.new.tap { |one| one.invocation = client_encoder }.send(:produce, "out", a: 1)
+    }.message)
+  end
+
+  # What a handler's produce calls.
+  def client_encoder
+    one = client
+    Object.new.tap do |encoder|
+      encoder.define_singleton_method(:produce) { |*args, **options| one.encode(*args, **options) }
+    end
+  end
+
+  test "transaction: statements, outputs and the commit are one" do
+    declare
+    declare("out")
+    table = SQLite3::Database.new(path)
+    table.execute("CREATE TABLE accounts (name TEXT, cents INTEGER)")
+    seen = Thread::Queue.new
+    run_consumers(consumer { |message|
+      produce("out", message.value)
+      result = transaction do |db|
+        db.execute("INSERT INTO accounts VALUES (?, ?)", message.value, 5)
+        raise "no" if message.value == "b" && message.attempt < 3
+        db.execute("SELECT count(*) FROM accounts")
+      end
+      seen << [message.value, message.attempt, result]
+      raise "after the commit" if message.value == "a"
+    })
+    produce("a", "b")
+    finished(2)
+    assert_equal [["a", 1, [[1]]], ["b", 3, [[2]]]], Array.new(2) { seen.pop }
+    assert_equal [["a", 5], ["b", 5]], table.execute("SELECT * FROM accounts")
+    assert_equal %w[a b], values("out").sort
+    assert_empty seen
+    assert_empty dead
+  end
+
+  test "the commit of outputs wakes the members of other processes" do
+    declare
+    out = declare("out")
+    entered, go = Thread::Queue.new, Thread::Queue.new
+    other = own(Work.const_get(:WakeUp).new(File.join(scratch_dir, "other")))
+    client.engine.join("other", out, other.place, [0, 0])
+    run_consumers(consumer { |message|
+      produce("out", message.value)
+      entered << true
+      go.pop
+    })
+    produce("a")
+    assert entered.pop
+    other.clear
+    go << true
+    assert other.io.wait_readable(5)
+  end
+
+  test "a record that is finished takes no outputs, and is not finished again" do
+    declare
+    declare("out")
+    problems = events(:error)
+    run_consumers(consumer { |message|
+      produce("out", "before")
+      transaction { |_| produce("out", "within") }
+      case message.value
+      when "produce" then produce("out", "after")
+      when "again" then transaction { nil }
+      when "end" then Thread.exit
+      end
+    }, workers: 1)
+    produce("produce", "again", "end", "last")
+    finished(4)
+    assert_equal ["before"] * 4 + ["within"] * 4, values("out").sort
+    eventually { problems.size == 2 }
+    assert_match(/this record is finished/, problems[0][:error].message)
+    assert_empty dead
+  end
+
+  test "outputs are as they were when they were produced" do
+    declare
+    declare("out")
+    text = +""
+    run_consumers(consumer { |message|
+      text.replace(message.value)
+      produce("out", text)
+      text.clear
+    })
+    produce("a", "b")
+    finished(2)
+    assert_equal %w[a b], values("out").sort
+  end
+
+  test "the log itself cannot be used inside of a transaction" do
+    declare
+    errors = Thread::Queue.new
+    one = client
+    run_consumers(consumer { |_|
+      begin
+        transaction { one.produce("t", "x") }
+      rescue
+        errors << $!
+      end
+    })
+    produce("a")
+    finished(1)
+    assert_match(/use its db, and the handler's own produce/, errors.pop.message)
+  end
+
+  test "a statement that ends the transaction fails the record, and writes nothing twice" do
+    declare
+    declare("out")
+    produce("COMMIT", "ROLLBACK", "rescued", "good")
+    run_consumers(consumer { |message|
+      produce("out", message.value)
+      next if message.value == "good"
+      transaction do |db|
+        db.execute((message.value == "rescued") ? "ROLLBACK" : message.value)
+      rescue
+        raise unless message.value == "rescued"
+      end
+    })
+    finished(4)
+    assert_equal %w[good], values("out")
+    assert_equal %w[COMMIT ROLLBACK rescued], dead.map(&:value)
+    dead.each { |letter| assert_match(/a statement ended it/, letter.headers.to_h["godwit-error"]) }
+  end
+
+  test "produce raises in a handler whose partition another member has; nothing counts here" do
+    declare
+    declare("out")
+    entered, gate, raised = Array.new(3) { Thread::Queue.new }
+    lost, failed = events(:lost), events(:failed)
+    run_consumers(consumer { |message|
+      entered << message.attempt
+      gate.pop
+      begin
+        produce("out", message.value)
+      rescue Work::LostError => error
+        raised << error.message
+        raise
+      end
+    })
+    produce("a")
+    assert_equal 1, entered.pop
+    client.evict(client.engine.members.map(&:id).first)
+    eventually { lost.any? }
+    gate << true
+    assert_match(/is no longer of this member: another one has it/, raised.pop)
+    assert_equal 1, entered.pop # the member that joined again runs it
+    gate << true
+    finished(1)
+    assert_equal ["a"], values("out")
+    assert_empty failed
+  end
+end
