@@ -47,12 +47,16 @@ end
 
 Bench.section("busy_thread", "Beside a busy thread") do |section|
   section.text <<~MARKDOWN
-    #{Bench.runs(RUNS)} alternating runs of #{SECONDS} s. A C program sends messages of #{SIZE} B over tcp at full speed, each with a timestamp of the machine's monotonic clock. The high-water
-    mark is #{HWM} at both ends. Beside the receiver a Ruby thread counts without pause (Ruby's time slice is 100 ms).
+    #{Bench.runs(RUNS)} alternating runs of #{SECONDS} s. A C program sends messages of #{SIZE} B
+    over tcp at full speed, each with a timestamp of the machine's monotonic clock. The high-water
+    mark is #{HWM} at both ends. Beside the receiver a Ruby thread counts without pause (Ruby's time
+    slice is 100 ms).
 
     * Gap: the longest time between two messages in the receiver, of a run.
-    * Age: the highest age of a message at its arrival, of a run. The sender keeps every queue full, so the age is mostly the time that the queues take at this rate.
-    * #{PIPE}: a C program fills a pipe in the same way. The same process reads the pipe beside the same busy thread, after the messages.
+    * Age: the highest age of a message at its arrival, of a run. The sender keeps every queue full,
+      so the age is mostly the time that the queues take at this rate.
+    * #{PIPE}: a C program fills a pipe in the same way. The same process reads the pipe beside the
+      same busy thread, after the messages.
   MARKDOWN
   contest = Bench::Contest.new("busy_thread")
   CONTENDERS.each { |label, (kind, *further)| contest.add(label, kind) { run_once(kind, further) } }

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# The cost of a compatibility layer: old programs' classes beside Godwit's own. See support/bench.rb for what
-# narrows a run.
+# The cost of a compatibility layer: old programs' classes beside Godwit's own. See support/bench.rb
+# for what narrows a run.
 require_relative "support/bench"
 
 RUNS = 7

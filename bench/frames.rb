@@ -63,9 +63,11 @@ end
 
 Bench.section("frames", "Large messages: frames, and Strings in place") do |section|
   section.text <<~MARKDOWN
-    #{Bench.runs(RUNS)} alternating runs, PUSH to PULL between two processes, high-water marks of about 64 MiB. The figures are MB/s and the ratio to C, which sends in place
-    (zmq_msg_init_data) and receives with zmq_msg_recv, without a copy. godwit in place: a frozen String above `copy_threshold`; copied: `copy_threshold: nil`.
-    Frames are read and closed one by one, or received by recv_frames(256); strings: `recv`.
+    #{Bench.runs(RUNS)} alternating runs, PUSH to PULL between two processes, high-water marks of
+    about 64 MiB. The figures are MB/s and the ratio to C, which sends in place (zmq_msg_init_data)
+    and receives with zmq_msg_recv, without a copy. godwit in place: a frozen String above
+    `copy_threshold`; copied: `copy_threshold: nil`. Frames are read and closed one by one, or
+    received by recv_frames(256); strings: `recv`.
   MARKDOWN
   all = Bench.endpoints do |next_endpoint|
     Bench.transports(TRANSPORTS).to_h do |transport|
@@ -86,8 +88,8 @@ Bench.section("frames", "Large messages: frames, and Strings in place") do |sect
   end
   if all["tcp"]
     section.heading "Where the threshold lies"
-    section.text "godwit to C: the sender's messages/s and processor time in place, divided by those of " \
-      "copies. In place is better above 1 in the first row, or below 1 in the second."
+    section.text "godwit to C: the sender's messages/s and processor time in place, divided by " \
+      "those of copies. In place is better above 1 in the first row, or below 1 in the second."
     section.table ["", *all["tcp"].keys.map { |size| SIZES[size] }],
       all.flat_map { |transport, by_size|
         [

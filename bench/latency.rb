@@ -61,16 +61,17 @@ def table(section, results)
     ]
   end
   section.table [
-    "round trips, µs", "p50", "p99", "mean", "p50 of the runs", "p50 to C", "p99 to C", "mean to C",
-    "client's CPU"
+    "round trips, µs", "p50", "p99", "mean", "p50 of the runs", "p50 to C", "p99 to C",
+    "mean to C", "client's CPU"
   ],
     rows
 end
 
 Bench.section("latency", "Latency: REQ and REP, round trips") do |section|
   section.text <<~MARKDOWN
-    #{Bench.runs(RUNS)} alternating runs of #{COUNT} round trips each, after a tenth more to warm up. A round trip is a request and its reply (the same message). The client times
-    each round trip with one reading of the clock. A one-way time would be about half. Two processes.
+    #{Bench.runs(RUNS)} alternating runs of #{COUNT} round trips each, after a tenth more to warm
+    up. A round trip is a request and its reply (the same message). The client times each round trip
+    with one reading of the clock. A one-way time would be about half. Two processes.
   MARKDOWN
   absent = {}
   first = nil
@@ -85,8 +86,8 @@ Bench.section("latency", "Latency: REQ and REP, round trips") do |section|
   end
   section.absent(absent)
   section.text <<~MARKDOWN
-    Not measured: rbczmq cannot be installed beside this libzmq. On a similar machine its round trip took #{RBCZMQ.to_i} µs, and C's #{RBCZMQ_C.to_i} µs (published with
-    godwit's requirements).
+    Not measured: rbczmq cannot be installed beside this libzmq. On a similar machine its round trip
+    took #{RBCZMQ.to_i} µs, and C's #{RBCZMQ_C.to_i} µs (published with godwit's requirements).
   MARKDOWN
   section.target "tcp, 1 B: godwit's p50, of C's", ratio(first, BOTH), at_most: 1.15
   section.target "the same, better", ratio(first, BOTH), at_most: 1.1

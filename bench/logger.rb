@@ -145,11 +145,19 @@ def ratio(results, label, base, key)
   over / under if over && under
 end
 
+# What a reader reads of each record.
+READ = {
+  "fields" => "level, program and number read", "numbers" => "the same; two numbers, no tag",
+  "parsed" => "everything read", "lines" => "as they come"
+}.freeze
+
 Bench.section("logger", "Logger: records from writers to readers") do |section|
   section.text <<~MARKDOWN
-    #{Bench.runs(RUNS)} alternating runs, medians. A record is a text of 100 B; with Godwit::Logger and semantic_logger it also has a tag and two values. A line is the text alone,
-    as Ruby's Logger formats it. `bench/compare.rb COMMIT` measures the records of two numbers beside an earlier commit. CPU: nanoseconds per record of the whole process, including the sender and libzmq's threads. Memory: above that of a newly
-    started Ruby. Godwit's settings are the defaults.
+    #{Bench.runs(RUNS)} alternating runs, medians. A record is a text of 100 B; with Godwit::Logger
+    and semantic_logger it also has a tag and two values. A line is the text alone, as Ruby's Logger
+    formats it. `bench/compare.rb COMMIT` measures the records of two numbers beside an earlier
+    commit. CPU: nanoseconds per record of the whole process, including the sender and libzmq's
+    threads. Memory: above that of a newly started Ruby. Godwit's settings are the defaults.
   MARKDOWN
   section.heading "One call of info"
   results = Dir.mktmpdir("godwit-bench") { |folder| call_contest(folder) }
@@ -165,7 +173,7 @@ Bench.section("logger", "Logger: records from writers to readers") do |section|
   section.table ["", "writers", "records/s", "CPU of a writer, ns", "CPU of the reader, ns",
     "lost", "memory of a writer, MiB"], flows.map { |(label, how, writers), figures|
                                           [
-                                            "#{label}, #{{"fields" => "level, program and number read", "numbers" => "the same; two numbers, no tag", "parsed" => "everything read", "lines" => "as they come"}.fetch(how)}",
+                                            "#{label}, #{READ.fetch(how)}",
                                             writers, kilo(figures[:rate]),
                                             number(figures[:writer_cpu]),
                                             number(figures[:reader_cpu]), number(figures[:lost]),
@@ -173,8 +181,8 @@ Bench.section("logger", "Logger: records from writers to readers") do |section|
                                           ]
                                         }
   section.heading "Broadcaster"
-  section.text "Records encoded beforehand, at the rate that a PUSH accepts. Rate: the records of one " \
-    "reader. A PUB drops the records that a reader does not take in time."
+  section.text "Records encoded beforehand, at the rate that a PUSH accepts. Rate: the records of " \
+    "one reader. A PUB drops the records that a reader does not take in time."
   passed = broadcast_contest
   section.table ["reader", "readers", "records/s each", "lost, %"],
     passed.map { |(label, readers), figures|

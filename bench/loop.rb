@@ -26,8 +26,9 @@ end
 
 Bench.section("loop", "Loop and timers") do |section|
   section.text <<~MARKDOWN
-    #{Bench.runs(RUNS)} alternating runs, medians. Messages of 100 B over inproc in one thread, each waited for and received on its own: what a turn costs. Then the
-    microseconds that it takes to make, to cancel and to fire one of many timers.
+    #{Bench.runs(RUNS)} alternating runs, medians. Messages of 100 B over inproc in one thread, each
+    waited for and received on its own: what a turn costs. Then the microseconds that it takes to
+    make, to cancel and to fire one of many timers.
   MARKDOWN
   loops = contest("loop", LOOPS.transform_values { |what| [:loop, [what, COUNT]] })
   section.table ["", "messages/s"],

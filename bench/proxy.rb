@@ -47,9 +47,10 @@ end
 
 Bench.section("proxy", "Proxy: messages a second through a third process") do |section|
   section.text <<~MARKDOWN
-    #{Bench.runs(RUNS)} alternating runs of three processes. Only the proxy differs: the sender and the receiver are C. Streamer: PUSH to [PULL, PUSH] to PULL.
-    Queue: DEALER to [ROUTER, DEALER] to DEALER, messages of two frames after the ROUTER. The receiver measures from the last message of the warm-up (a tenth
-    more messages) to the last message.
+    #{Bench.runs(RUNS)} alternating runs of three processes. Only the proxy differs: the sender and
+    the receiver are C. Streamer: PUSH to [PULL, PUSH] to PULL. Queue: DEALER to [ROUTER, DEALER] to
+    DEALER, messages of two frames after the ROUTER. The receiver measures from the last message of
+    the warm-up (a tenth more messages) to the last message.
   MARKDOWN
   ratios = {}
   Bench.endpoints do |next_endpoint|

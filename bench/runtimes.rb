@@ -187,18 +187,24 @@ end
 
 Bench.section("runtimes", "Runtimes: the C extension, FFI on CRuby, FFI on JRuby") do |section|
   section.text <<~MARKDOWN
-    #{Bench.runs(RUNS)} alternating runs over tcp, two processes. Round trips: REQ and REP, each timed. Messages/s: PUSH to PULL; the number after the dot is the ratio to
-    ffi-rzmq's strings on the same runtime.
+    #{Bench.runs(RUNS)} alternating runs over tcp, two processes. Round trips: REQ and REP, each
+    timed. Messages/s: PUSH to PULL; the number after the dot is the ratio to ffi-rzmq's strings on
+    the same runtime.
 
     * Strings: one call per message, copied. Batches: send_many of 256, recv_many(256).
-    * Frames: a Frame (ffi-rzmq: a Message) is created, sent, received, asked for its size and closed without a copy; C sends in place.
+    * Frames: a Frame (ffi-rzmq: a Message) is created, sent, received, asked for its size and
+      closed without a copy; C sends in place.
     * A process measures its whole row, so JRuby starts once.
-    * Warm-up on JRuby: Godwit, ffi-rzmq and bare calls run four times the measured messages and round trips (batches, whose methods are called once in 256: ten
-      times), because JRuby's compilers share the two cores with both processes and need some seconds. The second size has the same number. The other runtimes warm up with a tenth.
-    * Bare FFI calls: zmq_send and zmq_recv with DONTWAIT through the gem ffi (JRuby: its own), one call per message into one buffer, zmq_poll without a message.
-      No lock, no check, no String.
-    * A library over FFI that creates Strings and keeps messages whole needs four calls to receive a message (zmq_msg_recv, zmq_msg_more, zmq_msg_data, the copy).
-      The bare row "Strings" makes exactly these. So it shows the limit that FFI's calls set for a library, with strings or batches.
+    * Warm-up on JRuby: Godwit, ffi-rzmq and bare calls run four times the measured messages and
+      round trips (batches, whose methods are called once in 256: ten times), because JRuby's
+      compilers share the two cores with both processes and need some seconds. The second size has
+      the same number. The other runtimes warm up with a tenth.
+    * Bare FFI calls: zmq_send and zmq_recv with DONTWAIT through the gem ffi (JRuby: its own), one
+      call per message into one buffer, zmq_poll without a message. No lock, no check, no String.
+    * A library over FFI that creates Strings and keeps messages whole needs four calls to receive a
+      message (zmq_msg_recv, zmq_msg_more, zmq_msg_data, the copy). The bare row "Strings" makes
+      exactly these. So it shows the limit that FFI's calls set for a library, with strings or
+      batches.
   MARKDOWN
   sizes = Bench.sizes(SIZES.keys, quick: SIZES.keys)
   contest = Bench::Contest.new("runtimes")

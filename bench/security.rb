@@ -51,7 +51,8 @@ def curve_to_null(section)
       null, curve = MECHANISMS.keys.map { |one| results.dig("#{name}, #{one}", :rate)&.median }
       ratio = ratios[[name, size]] = (curve / null if curve && null)
       [
-        "#{name}, #{SIZES[size]}", *[null, curve].map { |rate| rate ? format("%.1f k", rate / 1e3) : "-" },
+        "#{name}, #{SIZES[size]}",
+        *[null, curve].map { |rate| rate ? format("%.1f k", rate / 1e3) : "-" },
         ratio ? format("%.3f", ratio) : "-"
       ]
     end
@@ -71,7 +72,8 @@ def handshake_cost(section)
   section.table(
     ["", "microseconds", "ratio"],
     costs.map { |label, cpu|
-      [label, cpu ? format("%.0f", cpu / 1e3) : "-", (base && cpu) ? format("%.3f", cpu / base) : "-"]
+      [label, cpu ? format("%.0f", cpu / 1e3) : "-",
+        (base && cpu) ? format("%.3f", cpu / base) : "-"]
     }
   )
   MODES.keys.drop(1).each do |label|
@@ -94,24 +96,30 @@ def store(section)
     [
       ["File.read of each file, for each", middle["read"] / count, middle["read"], middle["read"]],
       ["load, for each file", middle["load"] / count, middle["load"], middle["read"]],
-      ["read the directory again, for each file", middle["again"] / count, middle["again"], middle["read"]],
+      ["read the directory again, for each file", middle["again"] / count, middle["again"],
+        middle["read"]],
       ["File.stat", middle["stat"], middle["stat"], middle["stat"]],
       ["hit", middle["hit"], middle["hit"], middle["stat"]],
       ["miss within a second of another", middle["miss"], middle["miss"], middle["stat"]]
-    ].map { |label, time, one, base| [label, format("%.1f", time * 1e6), format("%.2f", one / base)] }
+    ].map do |label, time, one, base|
+      [label, format("%.1f", time * 1e6), format("%.2f", one / base)]
+    end
   )
 end
 
 Bench.section("security", "CURVE and Auth") do |section|
   section.text <<~MARKDOWN
-    #{Bench.runs(RUNS)} alternating runs (handshakes: #{Bench.runs(HANDSHAKE_RUNS)}), medians. All ratios are of this run. The handshakes come one after the other from another process; the server's
-    CPU time is that of its whole process, libzmq's threads included. The store's ratios are to `File.read` of its files, and to one `File.stat`.
+    #{Bench.runs(RUNS)} alternating runs (handshakes: #{Bench.runs(HANDSHAKE_RUNS)}), medians. All
+    ratios are of this run. The handshakes come one after the other from another process; the
+    server's CPU time is that of its whole process, libzmq's threads included. The store's ratios
+    are to `File.read` of its files, and to one `File.stat`.
   MARKDOWN
   ratios = curve_to_null(section)
   handshake_cost(section)
   store(section)
   SIZES.each do |size, name|
     c, ours = %w[C godwit].map { |label| ratios[[label, size]] }
-    section.text "CURVE / NULL at #{name}: godwit #{format("%.3f", ours)}, C #{format("%.3f", c)}." if c && ours
+    next unless c && ours
+    section.text "CURVE / NULL at #{name}: godwit #{format("%.3f", ours)}, C #{format("%.3f", c)}."
   end
 end

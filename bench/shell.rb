@@ -69,8 +69,11 @@ end
 
 Bench.section("shell", "Rows of commands") do |section|
   section.text <<~MARKDOWN
-    #{Bench.runs(RUNS)} alternating runs, medians. Ruby has three methods (all output at once by backticks; `IO.popen` row by row; `IO.popen` with an early exit). Godwit is the fourth.
-    "Allocated" is the memory that Ruby takes from malloc and its heap in one run without the garbage collector; the other columns are with it. The tree is `#{TREE}`, the pattern /#{PATTERN}/.
+    #{Bench.runs(RUNS)} alternating runs, medians. Ruby has three methods (all output at once by
+    backticks; `IO.popen` row by row; `IO.popen` with an early exit). Godwit is the fourth.
+    "Allocated" is the memory that Ruby takes from malloc and its heap in one run without the
+    garbage collector; the other columns are with it. The tree is `#{TREE}`, the pattern
+    /#{PATTERN}/.
   MARKDOWN
   tree(section, ALL, "All rows of a find, with the matches counted")
   costs, speeds = tree(section, TEN, "The first ten matches")

@@ -41,9 +41,11 @@ end
 
 Bench.section("sockets", "Sockets: memory, churn, Ractors") do |section|
   section.text <<~MARKDOWN
-    #{Bench.runs(RUNS)} alternating runs. The resident memory of #{MESSAGES} messages and of #{CLOSED} sockets is from one run each. Idle: resident bytes per DEALER of #{IDLE}
-    idle ones, including libzmq's part. Churn: #{CHURN} times create a PUSH, connect, send, close, receive. Messages: batches of 100 with 0 to 5,000 B and one of
-    70,000 B sent in place, received alternately as Strings and as frames.
+    #{Bench.runs(RUNS)} alternating runs. The resident memory of #{MESSAGES} messages and of
+    #{CLOSED} sockets is from one run each. Idle: resident bytes per DEALER of #{IDLE} idle ones,
+    including libzmq's part. Churn: #{CHURN} times create a PUSH, connect, send, close, receive.
+    Messages: batches of 100 with 0 to 5,000 B and one of 70,000 B sent in place, received
+    alternately as Strings and as frames.
   MARKDOWN
   idle =
     run(
@@ -88,8 +90,9 @@ Bench.section("sockets", "Sockets: memory, churn, Ractors") do |section|
 
   section.heading "Resident memory"
   section.text <<~MARKDOWN
-    libzmq frees a closed socket on its own thread. If a program closes sockets faster, they accumulate, in plain C as well, and malloc keeps their memory.
-    "After `malloc_trim`" shows the memory that is still in use.
+    libzmq frees a closed socket on its own thread. If a program closes sockets faster, they
+    accumulate, in plain C as well, and malloc keeps their memory. "After `malloc_trim`" shows the
+    memory that is still in use.
   MARKDOWN
   flow = job("rss", MESSAGES)
   rows = {"C" => c("closed", CLOSED), "godwit" => job("closed", CLOSED)}

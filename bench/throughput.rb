@@ -140,10 +140,13 @@ end
 
 Bench.section("throughput", "Throughput: PUSH to PULL") do |section|
   section.text <<~MARKDOWN
-    #{Bench.runs(RUNS)} alternating runs. The receiver measures from the last message of the warm-up (a tenth more messages) to the last message. tcp and ipc use two
-    processes. inproc uses two threads of one process, so a side cannot be measured against C there. High-water marks are the defaults. C is the plain blocking
-    loop: zmq_msg_init_size, memcpy, zmq_msg_send; zmq_msg_recv. Strings: one call per message. Batches: send_many of the same Array of 256, recv_many(256).
-    ffi-rzmq moves a fourth of the messages (inproc: a twentieth, pyzmq there a fourth), because a full run would take up to a minute.
+    #{Bench.runs(RUNS)} alternating runs. The receiver measures from the last message of the warm-up
+    (a tenth more messages) to the last message. tcp and ipc use two processes. inproc uses two
+    threads of one process, so a side cannot be measured against C there. High-water marks are the
+    defaults. C is the plain blocking loop: zmq_msg_init_size, memcpy, zmq_msg_send; zmq_msg_recv.
+    Strings: one call per message. Batches: send_many of the same Array of 256, recv_many(256).
+    ffi-rzmq moves a fourth of the messages (inproc: a twentieth, pyzmq there a fourth), because a
+    full run would take up to a minute.
   MARKDOWN
   absent = {}
   all = Bench.endpoints do |next_endpoint|
@@ -163,8 +166,9 @@ Bench.section("throughput", "Throughput: PUSH to PULL") do |section|
   detail(section, closely) if closely
   section.absent(absent)
   section.text <<~MARKDOWN
-    Not measured: rbczmq cannot be installed beside this libzmq. On a similar machine it reached 1.2 to #{RBCZMQ} million messages/s, and C #{RBCZMQ_C} million
-    (published with godwit's requirements).
+    Not measured: rbczmq cannot be installed beside this libzmq. On a similar machine it reached 1.2
+    to #{RBCZMQ} million messages/s, and C #{RBCZMQ_C} million (published with godwit's
+    requirements).
   MARKDOWN
   targets(section, closely)
 end

@@ -180,8 +180,10 @@ end
 Bench.section("work", "Work: consumers on SQLite") do |section|
   Bench::WorkContenders.install unless QUICK
   section.text <<~MARKDOWN
-    #{Bench.runs(RUNS)} alternating runs, medians; each contender runs in processes of its own. Values have 100 bytes, and each handler reads a byte of each. Godwit's format is
-    `:raw`, but for the figures of JSON. "How Work is measured" below has the rest. Versions: #{Bench::WorkContenders.versions}.
+    #{Bench.runs(RUNS)} alternating runs, medians; each contender runs in processes of its own.
+    Values have 100 bytes, and each handler reads a byte of each. Godwit's format is `:raw`, but for
+    the figures of JSON. "How Work is measured" below has the rest. Versions:
+    #{Bench::WorkContenders.versions}.
   MARKDOWN
 
   section.heading "Produce"
@@ -189,11 +191,15 @@ Bench.section("work", "Work: consumers on SQLite") do |section|
   rates(section, produced)
 
   section.heading "Consume: an object per record, one partition"
-  consumed, consumed_json, absent = Dir.mktmpdir("godwit-bench") { |folder| consume_contest(folder) }
+  consumed, consumed_json, absent = Dir.mktmpdir("godwit-bench") do |folder|
+    consume_contest(folder)
+  end
   rates(section, consumed, absent)
 
   section.heading "Perform"
-  performed, performed_json, absent = Dir.mktmpdir("godwit-bench") { |folder| perform_contest(folder) }
+  performed, performed_json, absent = Dir.mktmpdir("godwit-bench") do |folder|
+    perform_contest(folder)
+  end
   rates(section, performed, absent)
 
   section.heading "Latency from produce to perform, #{RATE} records a second, two processes"

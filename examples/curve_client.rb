@@ -1,11 +1,15 @@
 # frozen_string_literal: true
 
-# Asks curve_server.rb something, over CURVE. The server refuses a client whose certificate it does not know.
+# Asks curve_server.rb something, over CURVE. The server refuses a client whose certificate it does
+# not know.
 #
 #   ruby -Ilib examples/curve_client.rb ENDPOINT SERVER_KEY [CERTIFICATE]
 require "godwit"
 
-abort "usage: curve_client.rb ENDPOINT SERVER_KEY [CERTIFICATE]; curve_server.rb prints the first two" unless ARGV.size.between?(2, 3)
+unless ARGV.size.between?(2, 3)
+  abort "usage: curve_client.rb ENDPOINT SERVER_KEY [CERTIFICATE]; curve_server.rb prints " \
+    "the first two"
+end
 endpoint, server_key, file = ARGV
 cert = file ? Godwit::Cert.load(file) : Godwit::Cert.new
 

@@ -28,7 +28,8 @@ module Demo
       @command = command.map(&:to_s)
       @late = Bench.now + DEADLINE
       @text = +""
-      @io = IO.popen({"RUBYOPT" => nil, "BUNDLER_SETUP" => nil}, @command, err: %i[child out]) # without Bundler, which takes a while to load
+      # Without Bundler, which takes a while to load.
+      @io = IO.popen({"RUBYOPT" => nil, "BUNDLER_SETUP" => nil}, @command, err: %i[child out])
     end
 
     # Waits until the process has printed a match.
@@ -59,7 +60,9 @@ module Demo
 
     def read
       left = @late - Bench.now
-      raise Bench::Failure, "#{name} is not done after #{DEADLINE} s:\n#{@text}" unless left > 0 && @io.wait_readable(left)
+      unless left > 0 && @io.wait_readable(left)
+        raise Bench::Failure, "#{name} is not done after #{DEADLINE} s:\n#{@text}"
+      end
       @text << @io.readpartial(4096)
     rescue EOFError
       nil
@@ -97,7 +100,8 @@ module Demo
     # @param layer [String] such as "rbczmq"; the program is in the folder of its examples
     # @param ruby [Array<String>] the command that runs this Ruby
     def old_program(layer, name, *arguments, ruby: [RbConfig.ruby])
-      run(*ruby, "-Ilib", "-rgodwit/compat/#{layer.tr("-", "_")}", "examples/#{layer}/#{name}.rb", *arguments)
+      run(*ruby, "-Ilib", "-rgodwit/compat/#{layer.tr("-", "_")}", "examples/#{layer}/#{name}.rb",
+        *arguments)
     end
 
     # The command line.
@@ -127,34 +131,43 @@ module Demo
       server = stage.old_program("rbczmq", "rep_server", "tcp://127.0.0.1:*")
       endpoint = "tcp://127.0.0.1:#{server.wait_for(/^listening on port (\d+)$/)[1]}"
       client = stage.old_program("rbczmq", "req_client", endpoint)
-      stage.say "examples/rbczmq/rep_server.rb, examples/rbczmq/req_client.rb: 5,000 round trips, by Benchmark.measure"
+      stage.say "examples/rbczmq/rep_server.rb, examples/rbczmq/req_client.rb: 5,000 round " \
+        "trips, by Benchmark.measure"
       stage.say client.finish
       stage.say server.finish.lines.last
     end,
 
-    "Push to pull: #{COUNT} messages of #{SIZE} bytes beside libzmq's own C, medians of #{ROUNDS} rounds" => lambda do |stage|
+    "Push to pull: #{COUNT} messages of #{SIZE} bytes beside libzmq's own C, medians of " \
+    "#{ROUNDS} rounds" => lambda do |stage|
       rates = {
-        "bench/c/thr_push.c to thr_pull.c" => [[:c, "thr_pull", "tcp://127.0.0.1:*", SIZE, COUNT], [:c, "thr_push", SIZE, COUNT]],
-        "examples/push.rb to pull.rb, one by one" => [[:example, "pull", "tcp://127.0.0.1:*", COUNT], [:example, "push", SIZE, COUNT]],
+        "bench/c/thr_push.c to thr_pull.c" =>
+          [[:c, "thr_pull", "tcp://127.0.0.1:*", SIZE, COUNT], [:c, "thr_push", SIZE, COUNT]],
+        "examples/push.rb to pull.rb, one by one" =>
+          [[:example, "pull", "tcp://127.0.0.1:*", COUNT], [:example, "push", SIZE, COUNT]],
         "examples/push.rb to pull.rb, in batches of up to #{BATCH}" =>
-          [[:example, "pull", "tcp://127.0.0.1:*", COUNT, BATCH], [:example, "push", SIZE, COUNT, BATCH]]
+          [[:example, "pull", "tcp://127.0.0.1:*", COUNT, BATCH],
+            [:example, "push", SIZE, COUNT, BATCH]]
       }
       medians(stage, rates).each_with_index do |(name, rate, share), index|
-        stage.say format("%-58s %9d messages/s%s", name, rate, (format(", %.2f of C", share) if index > 0))
+        stage.say format("%-58s %9d messages/s%s", name, rate,
+          (format(", %.2f of C", share) if index > 0))
       end
     end,
 
-    "Large messages: #{LARGE_COUNT} of 1 MiB, copied at both ends, then without a copy" => lambda do |stage|
+    "Large messages: #{LARGE_COUNT} of 1 MiB, copied at both ends, then without a " \
+    "copy" => lambda do |stage|
       [%w[strings copy], %w[frames in-place]].each do |receive, send|
         receiver = stage.example("large_pull", "tcp://127.0.0.1:*", LARGE_COUNT, receive)
         endpoint = receiver.wait_for(%r{tcp://127\.0\.0\.1:\d+})[0]
         stage.example("large_push", endpoint, 1 << 20, LARGE_COUNT, send)
-        stage.say format("%-58s %s", "large_push.rb #{send} to large_pull.rb #{receive}", receiver.finish.lines.last)
+        stage.say format("%-58s %s", "large_push.rb #{send} to large_pull.rb #{receive}",
+          receiver.finish.lines.last)
       end
     end,
 
     "The first ten test files of the whole machine: the tenth stops find /" => lambda do |stage|
-      stage.say "examples/first_ten.rb: Godwit::Shell.rows(\"find\", \"/\", …).lazy.select { … }.first(10)"
+      stage.say "examples/first_ten.rb: Godwit::Shell.rows(\"find\", \"/\", …)" \
+        ".lazy.select { … }.first(10)"
       stage.say stage.example("first_ten", "test").finish
     end,
 
@@ -169,28 +182,34 @@ module Demo
         server = stage.example("curve_server", "tcp://127.0.0.1:*", clients)
         _, endpoint, key = *server.wait_for(/^ready at (\S+), public key (.{40})$/)
         stage.say "examples/curve_server.rb serves the clients in clients/"
-        stage.say "anna:                 #{stage.example("curve_client", endpoint, key, keys).finish}"
-        stage.say "a stranger:           #{stage.example("curve_client", endpoint, key).finish(status: 1)}"
+        client = ->(*files) { stage.example("curve_client", endpoint, key, *files) }
+        stage.say "anna:                 #{client.call(keys).finish}"
+        stage.say "a stranger:           #{client.call.finish(status: 1)}"
         stage.say "the server says:      #{server.wait_for(/^refused: .*\n/)[0]}"
         File.delete(File.join(clients, "anna.key"))
         stage.say "rm clients/anna.key"
-        stage.say "anna, once more:      #{stage.example("curve_client", endpoint, key, keys).finish(status: 1)}"
-        stage.say "the server says:      #{server.wait_for(/^refused: .*\n(?:.*\n)*?(refused: .*\n)/)[1]}"
+        stage.say "anna, once more:      #{client.call(keys).finish(status: 1)}"
+        refusals = server.wait_for(/^refused: .*\n(?:.*\n)*?(refused: .*\n)/)
+        stage.say "the server says:      #{refusals[1]}"
       end
     end,
 
     "Logs of three processes in one place, while one of them is killed" => lambda do |stage|
       reader = stage.example("logger/reader", "tcp://127.0.0.1:*")
       endpoint = reader.wait_for(/^ready at (\S+)$/)[1]
-      stage.say "examples/logger/reader.rb, and three times examples/logger/writer.rb; kill -9 ends the third half way"
-      *writers, killed = %w[billing shop mail].map { |program| stage.example("logger/writer", endpoint, program, LOG_COUNT) }
+      stage.say "examples/logger/reader.rb, and three times examples/logger/writer.rb; kill -9 " \
+        "ends the third half way"
+      *writers, killed = %w[billing shop mail].map do |program|
+        stage.example("logger/writer", endpoint, program, LOG_COUNT)
+      end
       killed.wait_for(/half/)
       killed.stop
       writers.each { |writer| stage.say writer.finish.lines.last }
       stage.say reader.finish.lines.drop(1).join
     end,
 
-    "Measuring: a matrix of two agents, and a server that stops for half a second" => lambda do |stage|
+    "Measuring: a matrix of two agents, and a server that stops for half a " \
+    "second" => lambda do |stage|
       hosts = %w[web1 web2].map do |name|
         agent = stage.godwit("perf", "serve", "tcp://:*", "--agent")
         "#{name}=#{agent.wait_for(/serves at (\S+)/)[1]}"
@@ -200,11 +219,13 @@ module Demo
       server = stage.example("stalling_server", "tcp://127.0.0.1:*", 2.5)
       endpoint = server.wait_for(/^ready at (\S+)$/)[1]
       puts
-      stage.say "examples/stalling_server.rb; godwit perf load #{endpoint} --rate 2k --time 4 --plot"
+      stage.say "examples/stalling_server.rb; godwit perf load #{endpoint} --rate 2k --time 4 " \
+        "--plot"
       stage.say stage.godwit("perf", "load", endpoint, "--rate", "2k", "--time", 4, "--plot").finish
     end,
 
-    "godwit-work: consumers on one SQLite file; one of their processes is killed" => lambda do |stage|
+    "godwit-work: consumers on one SQLite file; one of their processes is " \
+    "killed" => lambda do |stage|
       Dir.mktmpdir do |folder|
         file = File.join(folder, "work.db")
         victim = stage.work("payments", file)
@@ -218,13 +239,16 @@ module Demo
       end
     end,
 
-    "Two programs written for ffi-rzmq, unchanged, on Godwit: one on CRuby, the other on JRuby" => lambda do |stage|
+    "Two programs written for ffi-rzmq, unchanged, on Godwit: one on CRuby, the other on " \
+    "JRuby" => lambda do |stage|
       endpoint = "tcp://127.0.0.1:#{free_port}"
       missing = Godwit::JRuby.missing
-      stage.say missing ? "no JRuby (#{missing}): both on CRuby" : "local_lat.rb on CRuby, over the C extension; remote_lat.rb on JRuby, over FFI"
+      both = "local_lat.rb on CRuby, over the C extension; remote_lat.rb on JRuby, over FFI"
+      stage.say missing ? "no JRuby (#{missing}): both on CRuby" : both
       stage.old_program("ffi-rzmq", "local_lat", endpoint, SIZE, ROUND_TRIPS)
       jruby = missing ? [RbConfig.ruby] : Godwit::JRuby.command(java: Godwit::JRuby::SHORT)
-      stage.say stage.old_program("ffi-rzmq", "remote_lat", endpoint, SIZE, ROUND_TRIPS, ruby: jruby).finish
+      client = stage.old_program("ffi-rzmq", "remote_lat", endpoint, SIZE, ROUND_TRIPS, ruby: jruby)
+      stage.say client.finish
     end
   }.freeze
 
@@ -244,11 +268,12 @@ module Demo
     private
 
     def list
-      puts "bin/demo runs these scenes, in under a minute:", SCENES.keys.map.with_index(1) { |title, number| "#{number}. #{title}" }
+      puts "bin/demo runs these scenes, in under a minute:",
+        SCENES.keys.map.with_index(1) { |title, number| "#{number}. #{title}" }
     end
 
-    # A port that was free a moment ago. server.rb needs a fixed port, because client.rb has to know it. TCPServer finds the port:
-    # a closed ZeroMQ socket may keep its port a moment longer.
+    # A port that was free a moment ago. server.rb needs a fixed port, because client.rb has to know
+    # it. TCPServer finds the port: a closed ZeroMQ socket may keep its port a moment longer.
     def free_port = TCPServer.open("127.0.0.1", 0) { |server| server.addr[1] }
 
     # Runs the pairs in turns, so that other load of the machine affects all.
@@ -259,7 +284,8 @@ module Demo
       pairs.keys.zip(middle).map { |name, rate| [name, rate, rate / middle.first] }
     end
 
-    # The receiver binds and prints its endpoint, the sender connects; the receiver measures the time.
+    # The receiver binds and prints its endpoint, the sender connects; the receiver measures the
+    # time.
     def rate(stage, pull, push)
       receiver = start(stage, *pull)
       endpoint = receiver.wait_for(%r{tcp://127\.0\.0\.1:\d+})[0]
@@ -269,7 +295,8 @@ module Demo
     end
 
     def start(stage, kind, name, *arguments)
-      (kind == :c) ? stage.run(Bench::Programs.c(name), *arguments) : stage.example(name, *arguments)
+      return stage.example(name, *arguments) unless kind == :c
+      stage.run(Bench::Programs.c(name), *arguments)
     end
   end
 end

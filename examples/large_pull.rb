@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
-# Receives COUNT messages from large_push.rb, as Strings or as frames, and reads the first bytes of each:
+# Receives COUNT messages from large_push.rb, as Strings or as frames, and reads the first bytes of
+# each:
 #
 #   ruby -Ilib examples/large_pull.rb ENDPOINT COUNT strings|frames
 require "godwit"
@@ -11,7 +12,9 @@ $stdout.sync = true
 
 Godwit::PULL.bind(endpoint, recv_hwm: 4) do |pull|
   puts "ready at #{pull.last_endpoint}"
-  look = (how == "strings") ? -> { pull.recv.bytesize } : -> { pull.recv_frame.then { |frame| frame.unpack1("C") && frame.size } }
+  strings = -> { pull.recv.bytesize }
+  frames = -> { pull.recv_frame.then { |frame| frame.unpack1("C") && frame.size } }
+  look = (how == "strings") ? strings : frames
   look.call # the clock starts when the first is here
   start = Process.clock_gettime(Process::CLOCK_MONOTONIC)
   bytes = Array.new(count - 1) { look.call }.sum

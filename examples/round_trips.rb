@@ -18,5 +18,6 @@ Godwit::REQ.connect(endpoint) do |req|
     now.call - start
   end.sort
 
-  puts format("%d round trips/s, p50 %.0f us, p99 %.0f us", count * 1e6 / times.sum, times[count / 2], times[count * 99 / 100])
+  puts format("%d round trips/s, p50 %.0f us, p99 %.0f us", count * 1e6 / times.sum,
+    times[count / 2], times[count * 99 / 100])
 end

@@ -1,4 +1,5 @@
-/* What the C programs of the benchmarks share: clocks, arguments, one way to fail, the line that says where we are bound. */
+/* What the C programs of the benchmarks share: clocks, arguments, one way to fail, the line that
+   says where we are bound. */
 #ifndef GODWIT_BENCH_H
 #define GODWIT_BENCH_H
 
@@ -53,7 +54,8 @@ static inline size_t bench_integer(const char *text, size_t least)
     char *end;
     errno = 0;
     unsigned long value = strtoul(text, &end, 10);
-    if (errno || end == text || *end || text[0] == '-' || value < least) bench_refuse("not a fitting number");
+    if (errno || end == text || *end || text[0] == '-' || value < least)
+        bench_refuse("not a fitting number");
     return value;
 }
 
@@ -77,7 +79,8 @@ static inline void bench_connect(void *socket, const char *endpoint)
     if (zmq_connect(socket, endpoint)) bench_fail("zmq_connect");
 }
 
-/* Binds and says where, so that the one who started us can tell the peer (`*` takes any free port). */
+/* Binds and says where, so that the one who started us can tell the peer (`*` takes any free
+   port). */
 static inline void bench_bind(void *socket, const char *endpoint)
 {
     char bound[256];
@@ -94,8 +97,9 @@ static inline void bench_end(void *socket, void *context)
     if (zmq_ctx_term(context)) bench_fail("zmq_ctx_term");
 }
 
-/* With BENCH_HOLD set, a sender stays until its standard input ends. Over ipc libzmq drops what is in flight when the sender goes while the receiver
-   is at its high-water mark (zeromq/libzmq#4660), so it must not go before the receiver has all. */
+/* With BENCH_HOLD set, a sender stays until its standard input ends. Over ipc libzmq drops what is
+   in flight when the sender goes while the receiver is at its high-water mark (zeromq/libzmq#4660),
+   so it must not go before the receiver has all. */
 static inline void bench_hold(void)
 {
     if (getenv("BENCH_HOLD")) while (getchar() != EOF);

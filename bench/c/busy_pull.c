@@ -1,5 +1,6 @@
-/* busy_pull ENDPOINT SIZE SECONDS HWM: receives from stamp_push for SECONDS beside a busy pthread; the rate, the worst gap between two messages,
-   the worst age of one. What plain C reaches on the same cores: its thread shares no lock with the receiver. */
+/* busy_pull ENDPOINT SIZE SECONDS HWM: receives from stamp_push for SECONDS beside a busy pthread;
+   the rate, the worst gap between two messages, the worst age of one. What plain C reaches on the
+   same cores: its thread shares no lock with the receiver. */
 #include <pthread.h>
 
 #include "bench.h"
@@ -16,7 +17,8 @@ static void *be_busy(void *unused)
 
 int main(int argc, char **argv)
 {
-    bench_arguments(argc, argv, 4, 4, "busy_pull ENDPOINT SIZE SECONDS HWM   (binds; its peer is stamp_push)");
+    bench_arguments(argc, argv, 4, 4,
+            "busy_pull ENDPOINT SIZE SECONDS HWM   (binds; its peer is stamp_push)");
     size_t size = bench_integer(argv[2], sizeof(int64_t)), count = 0;
     int64_t duration = (int64_t)(bench_seconds(argv[3]) * 1e9), gap = 0, age = 0;
     int hwm = (int)bench_integer(argv[4], 0);
@@ -41,9 +43,12 @@ int main(int argc, char **argv)
         last = now;
         count++;
     }
-    if (zmq_msg_size(&message) != size) bench_refuse("the message that came is not of the size that was asked for");
-    printf("{\"program\":\"busy_pull\",\"count\":%zu,\"rate\":%.1f,\"gap_ms\":%.3f,\"age_ms\":%.3f}\n", count,
-           (double)count * 1e9 / (double)(last - start), (double)gap / 1e6, (double)age / 1e6);
+    if (zmq_msg_size(&message) != size)
+        bench_refuse("the message that came is not of the size that was asked for");
+    printf("{\"program\":\"busy_pull\",\"count\":%zu,\"rate\":%.1f,\"gap_ms\":%.3f,"
+           "\"age_ms\":%.3f}\n",
+           count, (double)count * 1e9 / (double)(last - start), (double)gap / 1e6,
+           (double)age / 1e6);
     fflush(stdout);
     done = 1;
     pthread_join(thread, NULL);

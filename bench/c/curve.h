@@ -1,4 +1,5 @@
-/* CURVE for the two loops of thr.h, with the test keys of RFC 26's reference code, which are no secret. */
+/* CURVE for the two loops of thr.h, with the test keys of RFC 26's reference code, which are no
+   secret. */
 #ifndef GODWIT_BENCH_CURVE_H
 #define GODWIT_BENCH_CURVE_H
 

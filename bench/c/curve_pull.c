@@ -3,7 +3,9 @@
 
 int main(int argc, char **argv)
 {
-    thr_t run = thr_arguments(argc, argv, "curve_pull ENDPOINT SIZE COUNT [WARMUP=0]   (binds; tcp://127.0.0.1:* takes a free port)");
+    thr_t run = thr_arguments(argc, argv,
+            "curve_pull ENDPOINT SIZE COUNT [WARMUP=0]"
+            "   (binds; tcp://127.0.0.1:* takes a free port)");
     void *context = zmq_ctx_new();
     void *pull = bench_socket(context, ZMQ_PULL);
     curve_server(pull);

@@ -3,7 +3,8 @@
 
 int main(int argc, char **argv)
 {
-    thr_t run = thr_arguments(argc, argv, "curve_push ENDPOINT SIZE COUNT [WARMUP=0]   (connects; start curve_pull first)");
+    thr_t run = thr_arguments(argc, argv,
+            "curve_push ENDPOINT SIZE COUNT [WARMUP=0]   (connects; start curve_pull first)");
     void *context = zmq_ctx_new();
     void *push = bench_socket(context, ZMQ_PUSH);
     curve_client(push);

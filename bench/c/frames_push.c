@@ -1,5 +1,6 @@
-/* frames_push ENDPOINT SIZE COUNT WARMUP copied|in-place: connects a PUSH and sends WARMUP + COUNT messages, each with a copy of the payload, or
- * with the payload itself (zmq_msg_init_data). Peer: frames_pull. */
+/* frames_push ENDPOINT SIZE COUNT WARMUP copied|in-place: connects a PUSH and sends WARMUP + COUNT
+   messages, each with a copy of the payload, or with the payload itself (zmq_msg_init_data).
+   Peer: frames_pull. */
 #include "thr.h"
 
 static void let_go(void *data, void *hint)
@@ -12,7 +13,8 @@ static void send_in_place(void *socket, char *payload, size_t size, size_t count
 {
     for (size_t i = 0; i < count; i++) {
         zmq_msg_t message;
-        if (zmq_msg_init_data(&message, payload, size, let_go, NULL)) bench_fail("zmq_msg_init_data");
+        if (zmq_msg_init_data(&message, payload, size, let_go, NULL))
+            bench_fail("zmq_msg_init_data");
         if (zmq_msg_send(&message, socket, 0) < 0) bench_fail("zmq_msg_send");
     }
 }
@@ -20,7 +22,9 @@ static void send_in_place(void *socket, char *payload, size_t size, size_t count
 int main(int argc, char **argv)
 {
     int in_place = argc == 6 && strcmp(argv[5], "in-place") == 0;
-    thr_t run = thr_arguments(argc - 1, argv, "frames_push ENDPOINT SIZE COUNT WARMUP copied|in-place   (connects; start frames_pull first)");
+    thr_t run = thr_arguments(argc - 1, argv,
+            "frames_push ENDPOINT SIZE COUNT WARMUP copied|in-place"
+            "   (connects; start frames_pull first)");
     void *context = zmq_ctx_new();
     void *push = bench_socket(context, ZMQ_PUSH);
     thr_limit(push, ZMQ_SNDHWM, run.size);

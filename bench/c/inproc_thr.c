@@ -21,7 +21,8 @@ static void *send_all(void *argument)
 
 int main(int argc, char **argv)
 {
-    thr_t run = thr_arguments(argc, argv, "inproc_thr ENDPOINT SIZE COUNT [WARMUP=0]   (ENDPOINT such as inproc://bench)");
+    thr_t run = thr_arguments(argc, argv,
+            "inproc_thr ENDPOINT SIZE COUNT [WARMUP=0]   (ENDPOINT such as inproc://bench)");
     sender_t sender = {zmq_ctx_new(), argv[1], run};
     void *pull = bench_socket(sender.context, ZMQ_PULL);
     pthread_t thread;

@@ -1,4 +1,5 @@
-/* lat_req ENDPOINT SIZE COUNT [WARMUP]: a REQ that times COUNT round trips one by one. Peer: lat_rep. */
+/* lat_req ENDPOINT SIZE COUNT [WARMUP]: a REQ that times COUNT round trips one by one. Peer:
+   lat_rep. */
 #include "bench.h"
 
 static int compare(const void *a, const void *b)
@@ -21,7 +22,8 @@ static void round_trip(void *req, const char *payload, size_t size, zmq_msg_t *r
 
 int main(int argc, char **argv)
 {
-    bench_arguments(argc, argv, 3, 4, "lat_req ENDPOINT SIZE COUNT [WARMUP=0]   (connects; start lat_rep first)");
+    bench_arguments(argc, argv, 3, 4,
+            "lat_req ENDPOINT SIZE COUNT [WARMUP=0]   (connects; start lat_rep first)");
     size_t size = bench_integer(argv[2], 0), count = bench_integer(argv[3], 1), i;
     size_t warmup = argc == 5 ? bench_integer(argv[4], 0) : 0;
     int64_t *times = calloc(count, sizeof *times);
@@ -47,9 +49,10 @@ int main(int argc, char **argv)
 
     qsort(times, count, sizeof *times, compare);
     bench_version(version, sizeof version);
-    printf("{\"program\":\"lat_req\",\"libzmq\":\"%s\",\"size\":%zu,\"count\":%zu,\"warmup\":%zu,\"seconds\":%.6f,"
-           "\"mean_us\":%.3f,\"p50_us\":%.3f,\"p99_us\":%.3f,\"cpu_ns\":%.1f}\n",
-           version, size, count, warmup, (double)(last - start) / 1e9, (double)(last - start) / 1e3 / (double)count,
+    printf("{\"program\":\"lat_req\",\"libzmq\":\"%s\",\"size\":%zu,\"count\":%zu,\"warmup\":%zu,"
+           "\"seconds\":%.6f,\"mean_us\":%.3f,\"p50_us\":%.3f,\"p99_us\":%.3f,\"cpu_ns\":%.1f}\n",
+           version, size, count, warmup, (double)(last - start) / 1e9,
+           (double)(last - start) / 1e3 / (double)count,
            percentile(times, count, 50), percentile(times, count, 99), (double)cpu / (double)count);
     fflush(stdout);
     bench_end(req, context);

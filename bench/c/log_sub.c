@@ -1,5 +1,6 @@
-/* log_sub ENDPOINT COUNT: connects a SUB, says {"ready":ENDPOINT}, receives COUNT messages of any number of frames, or what comes until nothing came
-   for 3 s; prints the rate after the first eleventh. */
+/* log_sub ENDPOINT COUNT: connects a SUB, says {"ready":ENDPOINT}, receives COUNT messages of any
+   number of frames, or what comes until nothing came for 3 s; prints the rate after the first
+   eleventh. */
 #include "bench.h"
 
 /* Gives 0 when nothing came. */
@@ -27,7 +28,9 @@ int main(int argc, char **argv)
     void *sub = bench_socket(context, ZMQ_SUB);
     int patience = -1, unlimited = 0;
     int64_t first = 0, last = 0;
-    if (zmq_setsockopt(sub, ZMQ_SUBSCRIBE, "", 0) || zmq_setsockopt(sub, ZMQ_RCVHWM, &unlimited, sizeof unlimited)) bench_fail("zmq_setsockopt");
+    if (zmq_setsockopt(sub, ZMQ_SUBSCRIBE, "", 0) ||
+        zmq_setsockopt(sub, ZMQ_RCVHWM, &unlimited, sizeof unlimited))
+        bench_fail("zmq_setsockopt");
     bench_connect(sub, argv[1]);
     printf("{\"ready\":\"%s\"}\n", argv[1]);
     fflush(stdout);
@@ -35,12 +38,14 @@ int main(int argc, char **argv)
         seen++;
         if (seen == 1) {
             patience = 3000;
-            if (zmq_setsockopt(sub, ZMQ_RCVTIMEO, &patience, sizeof patience)) bench_fail("zmq_setsockopt");
+            if (zmq_setsockopt(sub, ZMQ_RCVTIMEO, &patience, sizeof patience))
+                bench_fail("zmq_setsockopt");
         }
         if (seen == warmup) first = bench_now();
         if (seen > warmup && ((seen & 255) == 0 || seen == count)) last = bench_now();
     }
-    printf("{\"program\":\"log_sub\",\"seen\":%zu,\"rate\":%.1f}\n", seen, (double)(seen - warmup) / ((double)(last - first) / 1e9));
+    printf("{\"program\":\"log_sub\",\"seen\":%zu,\"rate\":%.1f}\n", seen,
+            (double)(seen - warmup) / ((double)(last - first) / 1e9));
     bench_end(sub, context);
     return 0;
 }

@@ -1,4 +1,5 @@
-/* queue_pull ENDPOINT SIZE COUNT [WARMUP]: as thr_pull, but a DEALER behind a queue: each message has the sender's routing id in front. */
+/* queue_pull ENDPOINT SIZE COUNT [WARMUP]: as thr_pull, but a DEALER behind a queue: each message
+   has the sender's routing id in front. */
 #include "thr.h"
 
 static void receive(void *dealer, zmq_msg_t *message)
@@ -21,7 +22,8 @@ int main(int argc, char **argv)
     for (i = 0; i < run.measured; i++) receive(dealer, &message);
     run.nanoseconds = bench_now() - start;
     run.cpu = bench_cpu() - cpu;
-    if (zmq_msg_size(&message) != run.size) bench_refuse("the message that came is not of the size that was asked for");
+    if (zmq_msg_size(&message) != run.size)
+        bench_refuse("the message that came is not of the size that was asked for");
     zmq_msg_close(&message);
     thr_print("queue_pull", &run);
     bench_end(dealer, context);

@@ -1,4 +1,5 @@
-/* queue_push ENDPOINT SIZE COUNT [WARMUP]: as thr_push, but a DEALER, for the front end of a queue. Peer: queue_pull behind a proxy. */
+/* queue_push ENDPOINT SIZE COUNT [WARMUP]: as thr_push, but a DEALER, for the front end of a queue.
+   Peer: queue_pull behind a proxy. */
 #include "thr.h"
 
 int main(int argc, char **argv)

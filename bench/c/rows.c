@@ -1,4 +1,5 @@
-/* rows COUNT: writes COUNT rows of 100 bytes, newline included, 64 KiB at a time, for bench/shell.rb. */
+/* rows COUNT: writes COUNT rows of 100 bytes, newline included, 64 KiB at a time, for
+   bench/shell.rb. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,8 @@
 /* sockets idle COUNT: bytes of resident memory that each of COUNT idle sockets takes.
- * sockets closed COUNT: resident memory before COUNT sockets were opened, connected and closed, afterwards, and after malloc_trim.
- * sockets churn ENDPOINT COUNT: binds a PULL, then COUNT times makes a PUSH, connects, sends one message and closes; cycles a second. */
+ * sockets closed COUNT: resident memory before COUNT sockets were opened, connected and closed,
+ * afterwards, and after malloc_trim.
+ * sockets churn ENDPOINT COUNT: binds a PULL, then COUNT times makes a PUSH, connects, sends one
+ * message and closes; cycles a second. */
 #include <malloc.h>
 
 #include "bench.h"
@@ -23,7 +25,8 @@ static void idle(size_t count)
     if (!sockets) bench_fail("calloc");
     memset(sockets, 1, count * sizeof *sockets);
     zmq_ctx_set(context, ZMQ_MAX_SOCKETS, (int)count + 10);
-    for (size_t i = 0; i < 10; i++) zmq_close(bench_socket(context, ZMQ_DEALER)); /* libzmq's threads, malloc's first arenas */
+    /* libzmq's threads, malloc's first arenas */
+    for (size_t i = 0; i < 10; i++) zmq_close(bench_socket(context, ZMQ_DEALER));
     long before = resident();
     for (size_t i = 0; i < count; i++) sockets[i] = bench_socket(context, ZMQ_DEALER);
     printf("{\"bytes\":%.1f}\n", (double)(resident() - before) / (double)count);
@@ -74,7 +77,8 @@ static void churn(const char *endpoint, size_t count)
     void *pull = bench_socket(context, ZMQ_PULL);
     zmq_msg_t message;
     zmq_msg_init(&message);
-    if (zmq_bind(pull, endpoint) || zmq_getsockopt(pull, ZMQ_LAST_ENDPOINT, bound, &length)) bench_fail("zmq_bind");
+    if (zmq_bind(pull, endpoint) || zmq_getsockopt(pull, ZMQ_LAST_ENDPOINT, bound, &length))
+        bench_fail("zmq_bind");
     int64_t start = bench_now();
     for (size_t i = 0; i < count; i++) {
         void *push = bench_socket(context, ZMQ_PUSH);
@@ -90,7 +94,8 @@ static void churn(const char *endpoint, size_t count)
 
 int main(int argc, char **argv)
 {
-    bench_arguments(argc, argv, 2, 3, "sockets idle COUNT | sockets closed COUNT | sockets churn ENDPOINT COUNT");
+    bench_arguments(argc, argv, 2, 3,
+            "sockets idle COUNT | sockets closed COUNT | sockets churn ENDPOINT COUNT");
     if (!strcmp(argv[1], "idle") && argc == 3) idle(bench_integer(argv[2], 1));
     else if (!strcmp(argv[1], "closed") && argc == 3) closed(bench_integer(argv[2], 1));
     else if (!strcmp(argv[1], "churn") && argc == 4) churn(argv[2], bench_integer(argv[3], 1));

@@ -1,4 +1,5 @@
-/* stamp_pipe SIZE SECONDS: writes records to its standard output as fast as it goes, each begun with the monotonic clock in nanoseconds. */
+/* stamp_pipe SIZE SECONDS: writes records to its standard output as fast as it goes, each begun
+   with the monotonic clock in nanoseconds. */
 #include <signal.h>
 
 #include "bench.h"

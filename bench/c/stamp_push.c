@@ -1,10 +1,13 @@
-/* stamp_push ENDPOINT SIZE SECONDS HWM: sends as fast as it goes; each message begins with the monotonic clock in nanoseconds (8 bytes, this
-   machine's byte order). The receiver decides when it has seen enough: we give up when SECONDS are over or nobody takes a message for one. */
+/* stamp_push ENDPOINT SIZE SECONDS HWM: sends as fast as it goes; each message begins with the
+   monotonic clock in nanoseconds (8 bytes, this machine's byte order). The receiver decides when it
+   has seen enough: we give up when SECONDS are over or nobody takes a message for one. */
 #include "bench.h"
 
 int main(int argc, char **argv)
 {
-    bench_arguments(argc, argv, 4, 4, "stamp_push ENDPOINT SIZE SECONDS HWM   (connects; start a receiver such as busy_pull first)");
+    bench_arguments(argc, argv, 4, 4,
+            "stamp_push ENDPOINT SIZE SECONDS HWM"
+            "   (connects; start a receiver such as busy_pull first)");
     size_t size = bench_integer(argv[2], sizeof(int64_t)), sent = 0;
     int64_t seconds = (int64_t)(bench_seconds(argv[3]) * 1e9);
     int hwm = (int)bench_integer(argv[4], 0), wait = 1000, linger = 0;

@@ -1,4 +1,5 @@
-/* The two loops of a PUSH to PULL measurement; over tcp and ipc in two processes, over inproc in two threads. */
+/* The two loops of a PUSH to PULL measurement; over tcp and ipc in two processes, over inproc in
+   two threads. */
 #ifndef GODWIT_BENCH_THR_H
 #define GODWIT_BENCH_THR_H
 
@@ -23,7 +24,8 @@ static inline void thr_push(void *socket, thr_t *run)
     free(payload);
 }
 
-/* The clock starts when the warm-up's last message is here (without a warm-up: the first message). */
+/* The clock starts when the warm-up's last message is here (without a warm-up: the first
+   message). */
 static inline void thr_pull(void *socket, thr_t *run)
 {
     size_t before = run->warmup ? run->warmup : 1, i;
@@ -35,7 +37,8 @@ static inline void thr_pull(void *socket, thr_t *run)
     for (i = 0; i < run->measured; i++) bench_recv(socket, &message);
     run->nanoseconds = bench_now() - start;
     run->cpu = bench_cpu() - cpu;
-    if (zmq_msg_size(&message) != run->size) bench_refuse("the message that came is not of the size that was asked for");
+    if (zmq_msg_size(&message) != run->size)
+        bench_refuse("the message that came is not of the size that was asked for");
     zmq_msg_close(&message);
 }
 
@@ -52,10 +55,11 @@ static inline void thr_print(const char *program, const thr_t *run)
     char version[32];
     double seconds = (double)run->nanoseconds / 1e9;
     bench_version(version, sizeof version);
-    printf("{\"program\":\"%s\",\"libzmq\":\"%s\",\"size\":%zu,\"count\":%zu,\"warmup\":%zu,\"seconds\":%.6f,\"rate\":%.1f,"
-           "\"cpu_ns\":%.1f}\n",
+    printf("{\"program\":\"%s\",\"libzmq\":\"%s\",\"size\":%zu,\"count\":%zu,\"warmup\":%zu,"
+           "\"seconds\":%.6f,\"rate\":%.1f,\"cpu_ns\":%.1f}\n",
            program, version, run->size, run->count, run->warmup, seconds,
-           seconds > 0 ? (double)run->measured / seconds : 0.0, run->measured ? (double)run->cpu / (double)run->measured : 0.0);
+           seconds > 0 ? (double)run->measured / seconds : 0.0,
+           run->measured ? (double)run->cpu / (double)run->measured : 0.0);
     fflush(stdout);
 }
 

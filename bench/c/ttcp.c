@@ -1,5 +1,6 @@
 /* The parts of C ttcp that the tests and the benchmark need:
- * ttcp -t|-r [-s] [-u] [-l N] [-n N] [-p N] [HOST]. Its lines go to standard output with -s, else to standard error, as those of ttcp do. */
+ * ttcp -t|-r [-s] [-u] [-l N] [-n N] [-p N] [HOST]. Its lines go to standard output with -s, else
+ * to standard error, as those of ttcp do. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netdb.h>

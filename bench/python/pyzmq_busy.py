@@ -1,4 +1,5 @@
-"""pyzmq_busy.py ENDPOINT SIZE SECONDS HWM: as bench/c/busy_pull.c, with pyzmq beside a busy Python thread."""
+"""pyzmq_busy.py ENDPOINT SIZE SECONDS HWM: as bench/c/busy_pull.c, with pyzmq
+beside a busy Python thread."""
 import struct
 import sys
 import threading
@@ -37,6 +38,7 @@ while last < finish:
     last = now
     count += 1
 common.check_size(message, size)
-common.say(program="pyzmq_busy", count=count, rate=count * 1e9 / (last - start), gap_ms=gap / 1e6, age_ms=age / 1e6)
+common.say(program="pyzmq_busy", count=count, rate=count * 1e9 / (last - start), gap_ms=gap / 1e6,
+           age_ms=age / 1e6)
 socket.close()
 context.term()

@@ -1,4 +1,5 @@
-"""pyzmq_inproc.py ENDPOINT SIZE COUNT [WARMUP]: as bench/c/inproc_thr.c, with pyzmq and two Python threads."""
+"""pyzmq_inproc.py ENDPOINT SIZE COUNT [WARMUP]: as bench/c/inproc_thr.c, with pyzmq and two
+Python threads."""
 import sys
 import threading
 

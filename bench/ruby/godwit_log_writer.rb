@@ -15,8 +15,10 @@ module Stored
     writer = format("%032x", Process.pid)
     Array.new(count) do |index|
       header =
-        %({"v":1,"writer":"#{writer}","seq":#{index + 1},"tseq":#{index + 1},"t_ns":#{Common.now},"mono_ns":#{Common.now},"level":1,"pid":#{Process.pid},) +
-        %("thread":1,"host":"web1","prog":"billing","tags":["req-9"],"payload":{"user":42,"order":"A-17"}})
+        %({"v":1,"writer":"#{writer}","seq":#{index + 1},"tseq":#{index + 1},) +
+        %("t_ns":#{Common.now},"mono_ns":#{Common.now},"level":1,"pid":#{Process.pid},) +
+        %("thread":1,"host":"web1","prog":"billing","tags":["req-9"],) +
+        %("payload":{"user":42,"order":"A-17"}})
       ["INFO.billing.web1.", header, LogLoop::TEXT]
     end
   end

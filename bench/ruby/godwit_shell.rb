@@ -27,27 +27,44 @@ end
 
 WANTED = 10
 WAYS = {
-  "backticks" => ->(command, pattern, seen) { `#{command.join(" ")}`.each_line { |row| seen.see(row, pattern) } },
-  "popen" => ->(command, pattern, seen) { IO.popen(command) { |io| io.each_line { |row| seen.see(row, pattern) } } },
-  "rows" => ->(command, pattern, seen) {
-    Godwit::Shell.rows(*command) { |row|
-      seen.see(row,
-        pattern)
-    }
+  "backticks" => lambda { |command, pattern, seen|
+    `#{command.join(" ")}`.each_line { |row| seen.see(row, pattern) }
   },
-  "reuse" => ->(command, pattern, seen) { Godwit::Shell.rows(*command, reuse: true) { |row| seen.see(row, pattern) } },
-  "ten-backticks" => ->(command, pattern, seen) { `#{command.join(" ")}`.each_line.lazy.select { |row| seen.see(row, pattern) }.first(WANTED) },
+  "popen" => lambda { |command, pattern, seen|
+    IO.popen(command) { |io| io.each_line { |row| seen.see(row, pattern) } }
+  },
+  "rows" => lambda { |command, pattern, seen|
+    Godwit::Shell.rows(*command) { |row| seen.see(row, pattern) }
+  },
+  "reuse" => lambda { |command, pattern, seen|
+    Godwit::Shell.rows(*command, reuse: true) { |row| seen.see(row, pattern) }
+  },
+  "ten-backticks" => lambda { |command, pattern, seen|
+    `#{command.join(" ")}`.each_line.lazy.select { |row| seen.see(row, pattern) }
+      .first(WANTED)
+  },
   "ten-popen" => lambda { |command, pattern, seen|
     IO.popen(command) do |io|
       io.each_line { |row| break if seen.see(row, pattern) && seen.matches == WANTED }
     end
   },
-  "ten-rows" => ->(command, pattern, seen) { Godwit::Shell.rows(*command).lazy.select { |row| seen.see(row, pattern) }.first(WANTED) },
+  "ten-rows" => lambda { |command, pattern, seen|
+    Godwit::Shell.rows(*command).lazy.select { |row| seen.see(row, pattern) }
+      .first(WANTED)
+  },
   # Nothing is looked for: what a row itself costs.
-  "bare-backticks" => ->(command, _, seen) { count(seen) { |counter| `#{command.join(" ")}`.each_line(&counter) } },
-  "bare-popen" => ->(command, _, seen) { count(seen) { |counter| IO.popen(command) { |io| io.each_line(&counter) } } },
-  "bare-rows" => ->(command, _, seen) { count(seen) { |counter| Godwit::Shell.rows(*command, &counter) } },
-  "bare-reuse" => ->(command, _, seen) { count(seen) { |counter| Godwit::Shell.rows(*command, reuse: true, &counter) } }
+  "bare-backticks" => lambda { |command, _, seen|
+    count(seen) { |counter| `#{command.join(" ")}`.each_line(&counter) }
+  },
+  "bare-popen" => lambda { |command, _, seen|
+    count(seen) { |counter| IO.popen(command) { |io| io.each_line(&counter) } }
+  },
+  "bare-rows" => lambda { |command, _, seen|
+    count(seen) { |counter| Godwit::Shell.rows(*command, &counter) }
+  },
+  "bare-reuse" => lambda { |command, _, seen|
+    count(seen) { |counter| Godwit::Shell.rows(*command, reuse: true, &counter) }
+  }
 }.freeze
 
 def memory(field) = Integer(File.read("/proc/self/status")[/^#{field}:\s+(\d+) kB/, 1]) / 1024.0

@@ -12,7 +12,9 @@ settings = {"bootstrap.servers": ARGV[0], "allow.auto.create.topics": true,
 producer = Rdkafka::Config.new(settings).producer
 values = WorkCommon.values(ARGV[2])
 last = nil
-count.times { |index| last = producer.produce(topic: topic, partition: 0, payload: values[index % 1_000]) }
+count.times do |index|
+  last = producer.produce(topic: topic, partition: 0, payload: values[index % 1_000])
+end
 last.wait(max_wait_timeout: 60)
 producer.flush(60_000)
 Common.say(sent: count)

@@ -33,7 +33,8 @@ module Bench
         "Ruby" => "#{RUBY_VERSION}p#{RUBY_PATCHLEVEL} (no JIT)",
         "pyzmq" =>
           Programs.missing(:pyzmq) ||
-            `#{Programs::PYTHON} -c "import zmq, sys; print(zmq.__version__, 'on Python', sys.version.split()[0])"`.strip,
+            %x(#{Programs::PYTHON} -c "import zmq, sys; \
+              print(zmq.__version__, 'on Python', sys.version.split()[0])").strip,
         "ffi-rzmq" =>
           Programs.missing(:ffi_rzmq) || Gem::Specification.find_by_name("ffi-rzmq").version.to_s,
         "semantic_logger" =>

@@ -12,9 +12,11 @@ module Bench
     HEAD = <<~MARKDOWN
       # Benchmarks
 
-      `rake bench` writes this page (one section: `rake bench:throughput`; `rake -T bench` lists them); do not edit it.
-      The contenders run in turns. Figures are medians over the runs of a section. A ratio is the median divided by the median of libzmq's own C in the same
-      section. The C, Ruby and Python programs (`bench/c`, `bench/ruby`, `bench/python`) use the same libzmq, with its defaults, over the loopback of one machine.
+      `rake bench` writes this page (one section: `rake bench:throughput`; `rake -T bench` lists
+      them); do not edit it. The contenders run in turns. Figures are medians over the runs of a
+      section. A ratio is the median divided by the median of libzmq's own C in the same section.
+      The C, Ruby and Python programs (`bench/c`, `bench/ruby`, `bench/python`) use the same libzmq,
+      with its defaults, over the loopback of one machine.
     MARKDOWN
 
     def initialize(name, title)
@@ -67,7 +69,8 @@ module Bench
     private
 
     def machine
-      text "#{Machine.date}. #{Machine.line}. #{Machine.versions.map { |name, version| "#{name} #{version}" }.join(", ")}."
+      versions = Machine.versions.map { |name, version| "#{name} #{version}" }.join(", ")
+      text "#{Machine.date}. #{Machine.line}. #{versions}."
       files = Machine.libzmqs
       if files.size > 1
         text "**The contenders load different libzmqs (#{files.join(", ")}): these ratios " \

@@ -26,7 +26,8 @@ module Bench
         "BUNDLE_GEMFILE" => GEMFILE, "BUNDLE_PATH" => GEMS, "BUNDLE_FROZEN" => "true"
       }
       warn "installs Karafka and Sidekiq into #{GEMS.delete_prefix("#{ROOT}/")}"
-      unbundled { system(settings, "bundle", "install", out: :err) } || warn("bundle install failed")
+      unbundled { system(settings, "bundle", "install", out: :err) } ||
+        warn("bundle install failed")
     end
 
     # Bundler restores the environment of an outer `bundle exec`, with another Gemfile.

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
-# Sends each message back as a String: the server of a latency measurement. Start it, then remote_lat.rb.
+# Sends each message back as a String: the server of a latency measurement. Start it, then
+# remote_lat.rb.
 require "ffi-rzmq"
 
 abort "usage: local_lat.rb <endpoint to bind> <message size> <round trips>" unless ARGV.size == 3

@@ -3,7 +3,9 @@
 # local_lat.rb with messages that Ruby never copies: it sends back the received message.
 require "ffi-rzmq"
 
-abort "usage: local_lat_zerocopy.rb <endpoint to bind> <message size> <round trips>" unless ARGV.size == 3
+unless ARGV.size == 3
+  abort "usage: local_lat_zerocopy.rb <endpoint to bind> <message size> <round trips>"
+end
 endpoint = ARGV[0]
 size = Integer(ARGV[1])
 count = Integer(ARGV[2])

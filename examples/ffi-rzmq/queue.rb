@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
-# A device between clients and workers, all in one process: the clients do not know how many workers there are.
+# A device between clients and workers, all in one process: the clients do not know how many workers
+# there are.
 require "ffi-rzmq"
 
 abort "usage: queue.rb <clients> <workers> <requests of each client>" unless ARGV.size == 3

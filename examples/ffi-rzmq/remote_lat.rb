@@ -3,7 +3,9 @@
 # Times round trips of a message as a String. local_lat.rb sends it back.
 require "ffi-rzmq"
 
-abort "usage: remote_lat.rb <endpoint to connect> <message size> <round trips>" unless ARGV.size == 3
+unless ARGV.size == 3
+  abort "usage: remote_lat.rb <endpoint to connect> <message size> <round trips>"
+end
 endpoint = ARGV[0]
 size = Integer(ARGV[1])
 count = Integer(ARGV[2])

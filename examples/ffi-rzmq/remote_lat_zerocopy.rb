@@ -1,9 +1,12 @@
 # frozen_string_literal: true
 
-# remote_lat.rb with messages that Ruby copies once at the start and once at the end: its class reads a message only on demand.
+# remote_lat.rb with messages that Ruby copies once at the start and once at the end: its class
+# reads a message only on demand.
 require "ffi-rzmq"
 
-abort "usage: remote_lat_zerocopy.rb <endpoint to connect> <message size> <round trips>" unless ARGV.size == 3
+unless ARGV.size == 3
+  abort "usage: remote_lat_zerocopy.rb <endpoint to connect> <message size> <round trips>"
+end
 endpoint = ARGV[0]
 size = Integer(ARGV[1])
 count = Integer(ARGV[2])

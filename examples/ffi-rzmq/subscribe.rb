@@ -16,7 +16,9 @@ end
 seen = Hash.new(0)
 Integer(count).times do
   parts = []
-  abort "failed: #{ZMQ::Util.error_string}" unless ZMQ::Util.resultcode_ok?(socket.recv_strings(parts))
+  unless ZMQ::Util.resultcode_ok?(socket.recv_strings(parts))
+    abort "failed: #{ZMQ::Util.error_string}"
+  end
   seen[parts[0]] += 1
 end
 

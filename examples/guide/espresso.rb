@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
-# A forwarder between a publisher and a subscriber, with a listener that receives a copy of every message and subscription.
+# A forwarder between a publisher and a subscriber, with a listener that receives a copy of every
+# message and subscription.
 #
 #   ruby -Ilib examples/guide/espresso.rb [FRONTEND [BACKEND [CAPTURE]]]
 require "godwit"
@@ -24,7 +25,8 @@ end
 publisher = Thread.new do
   Godwit::PUB.connect(proxy.frontend.last_endpoint) do |pub|
     pub.wait_connected(count: 2) # both subscriptions have come up through the proxy
-    11.times { |number| pub << "#{%w[A B C D E][number % 5]}-#{number}" } # the PUB drops C, D and E: they have no subscriber
+    # The PUB drops C, D and E: they have no subscriber.
+    11.times { |number| pub << "#{%w[A B C D E][number % 5]}-#{number}" }
   end
 end
 

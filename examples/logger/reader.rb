@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
-# Receives the records of any number of writers until none has arrived for a second, and prints the counts of received and lost records:
+# Receives the records of any number of writers until none has arrived for a second, and prints the
+# counts of received and lost records:
 # ruby -Ilib examples/logger/reader.rb [ENDPOINT]
 require "godwit"
 
@@ -17,8 +18,11 @@ Godwit::Logger::Reader.new(ARGV.fetch(0, "tcp://127.0.0.1:7000")) do |reader|
   end
 
   reader.writers.sort_by(&:prog).each do |account|
-    rest = made.key?(account.writer) ? "of #{made[account.writer]}" : "of it nothing came after record #{account.last}: its tail is unknown"
-    puts format("%-8s received %6d, lost %d; %s", account.prog, account.received, account.lost, rest)
+    unknown = "of it nothing came after record #{account.last}: its tail is unknown"
+    rest = made.key?(account.writer) ? "of #{made[account.writer]}" : unknown
+    puts format("%-8s received %6d, lost %d; %s", account.prog, account.received, account.lost,
+      rest)
   end
-  puts format("%-8s received %6d, lost %d; %d records/s", "all", reader.received, reader.lost, reader.received / (last - first))
+  puts format("%-8s received %6d, lost %d; %d records/s", "all", reader.received, reader.lost,
+    reader.received / (last - first))
 end

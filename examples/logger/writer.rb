@@ -1,7 +1,8 @@
 # frozen_string_literal: true
 
 # Logs as fast as it can: ruby -Ilib examples/logger/writer.rb ENDPOINT PROGRAM [COUNT]
-# The records go to examples/logger/reader.rb, `godwit log tail ENDPOINT --bind` or `godwit log serve --in ENDPOINT`.
+# The records go to examples/logger/reader.rb, `godwit log tail ENDPOINT --bind` or
+# `godwit log serve --in ENDPOINT`.
 require "godwit"
 
 endpoint, program, count = ARGV

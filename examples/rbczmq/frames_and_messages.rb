@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
-# Forwards frames and messages: a client, a broker that wraps and unwraps, a worker. Written for rbczmq.
+# Forwards frames and messages: a client, a broker that wraps and unwraps, a worker. Written for
+# rbczmq.
 #
 #   ruby -rgodwit/compat/rbczmq frames_and_messages.rb
 require "zmq"

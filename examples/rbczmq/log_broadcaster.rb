@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
-# Forwards lines of log_writer.rb to all subscribers (log_subscriber.rb), until Ctrl-C. Written for rbczmq.
+# Forwards lines of log_writer.rb to all subscribers (log_subscriber.rb), until Ctrl-C. Written for
+# rbczmq.
 #
 #   ruby -rgodwit/compat/rbczmq log_broadcaster.rb [FROM] [TO]
 require "zmq"

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
-# Counts the lines of log_writer.rb up to the expected last one, and further lines for 100 ms. Written for rbczmq.
+# Counts the lines of log_writer.rb up to the expected last one, and further lines for 100 ms.
+# Written for rbczmq.
 #
 #   ruby -rgodwit/compat/rbczmq log_reader.rb [ENDPOINT] [LAST]
 require "zmq"
@@ -17,6 +18,7 @@ while (line = pull.recv)
   lines << line
 end
 
-puts "#{lines.size} lines, #{lines.uniq.size} of them different, #{lines.grep(/ ERROR: /).size} errors"
+puts "#{lines.size} lines, #{lines.uniq.size} of them different, " \
+  "#{lines.grep(/ ERROR: /).size} errors"
 puts "first: #{lines.first}", "last: #{lines.last}"
 ctx.destroy

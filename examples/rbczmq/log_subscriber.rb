@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
-# Counts the lines of log_broadcaster.rb that begin with its filter, up to the expected last one. Written for rbczmq.
+# Counts the lines of log_broadcaster.rb that begin with its filter, up to the expected last one.
+# Written for rbczmq.
 #
 #   ruby -rgodwit/compat/rbczmq log_subscriber.rb [ENDPOINT] [FILTER] [LAST]
 require "rbczmq"

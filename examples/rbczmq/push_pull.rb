@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
-# One ventilator, five threads of workers, one sink. Written for rbczmq: each thread creates its own sockets from one context.
+# One ventilator, five threads of workers, one sink. Written for rbczmq: each thread creates its own
+# sockets from one context.
 #
 #   ruby -rgodwit/compat/rbczmq push_pull.rb
 require "zmq"
@@ -26,14 +27,16 @@ workers = Array.new(WORKERS) do
   end
 end
 
-WORKERS.times { results.recv } # one that came after the others had ended would wait for its end for ever
+# One that came after the others had ended would wait for its end for ever.
+WORKERS.times { results.recv }
 
 sum = 0
 TASKS.times do |number|
   tasks.send(number.to_s)
   sum += results.recv.to_i
 end
-WORKERS.times { tasks.send("end") } # one for each, as long as none of them has closed its socket: destroy does that
+# One for each, as long as none of them has closed its socket: destroy does that.
+WORKERS.times { tasks.send("end") }
 
 done = workers.map(&:value)
 puts "#{done.sum} tasks by #{done.count(&:positive?)} threads, the results add up to #{sum}"

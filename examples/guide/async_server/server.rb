@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
-# Serves many clients, each with many requests in flight. WORKERS threads answer each request with several messages.
+# Serves many clients, each with many requests in flight. WORKERS threads answer each request with
+# several messages.
 #
 #   ruby -Ilib examples/guide/async_server/server.rb [ENDPOINT [WORKERS]]
 require "godwit"

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
-# Keeps a copy of the server's map, or of a SUBTREE such as /fruit/, and prints its changes until change number LAST.
+# Keeps a copy of the server's map, or of a SUBTREE such as /fruit/, and prints its changes until
+# change number LAST.
 #
 #   ruby -Ilib examples/guide/clone/client.rb [SNAPSHOTS [UPDATES [LAST [SUBTREE]]]]
 require "godwit"
@@ -34,8 +35,9 @@ Godwit::SUB.connect(updates, subscribe: [subtree, "HUGZ"].uniq, recv_hwm: 0) do 
     key, bytes, _, _, value = sub.recv(timeout: silence)
     change = number[bytes] # 0: a sign of life
 
-    # The first message shows that the subscription is active. A snapshot from before could lack changes that this client did not
-    # get either. A later gap (the connection broke) needs a new snapshot too. The numbers of a subtree do not show gaps.
+    # The first message shows that the subscription is active. A snapshot from before could lack
+    # changes that this client did not get either. A later gap (the connection broke) needs a new
+    # snapshot too. The numbers of a subtree do not show gaps.
     copy, known = take_snapshot.call if known.nil? || (subtree.empty? && change > known + 1)
     next unless change > known # the snapshot had it
 

@@ -1,17 +1,20 @@
 # frozen_string_literal: true
 
-# Serves a map of keys and values, of which any number of clients keep a copy (RFC 12/CHP). The server numbers each change, so a
-# client can combine its snapshot with the later changes without a gap.
+# Serves a map of keys and values, of which any number of clients keep a copy (RFC 12/CHP). The
+# server numbers each change, so a client can combine its snapshot with the later changes without a
+# gap.
 #
 #   ruby -Ilib examples/guide/clone/server.rb [SNAPSHOTS [UPDATES [COLLECTOR [HEARTBEAT]]]]
 require "godwit"
 
 heartbeat = Float(ARGV[3] || 1)
-snapshots = Godwit::ROUTER.bind(ARGV[0] || "tcp://127.0.0.1:5556", send_hwm: 0) # without limits: a ROUTER and a PUB drop what is above
+# Without limits: a ROUTER and a PUB drop what is above.
+snapshots = Godwit::ROUTER.bind(ARGV[0] || "tcp://127.0.0.1:5556", send_hwm: 0)
 updates = Godwit::PUB.bind(ARGV[1] || "tcp://127.0.0.1:5557", send_hwm: 0)
 collector = Godwit::SUB.bind(ARGV[2] || "tcp://127.0.0.1:5558", subscribe: "", recv_hwm: 0)
 $stdout.sync = true
-puts "ready at #{snapshots.last_endpoint} for snapshots, #{updates.last_endpoint} for updates, #{collector.last_endpoint} for changes"
+puts "ready at #{snapshots.last_endpoint} for snapshots, #{updates.last_endpoint} for updates, " \
+  "#{collector.last_endpoint} for changes"
 
 values = {}
 expiries = {}
@@ -31,7 +34,8 @@ Godwit::Loop.run do |loop|
     hugz.reset
     expiries.delete(key)&.cancel
     seconds = properties[/^ttl=(\d+)$/, 1]
-    expiries[key] = loop.after(Integer(seconds)) { change[key, "", "", ""] } if seconds && !value.empty?
+    next unless seconds && !value.empty?
+    expiries[key] = loop.after(Integer(seconds)) { change[key, "", "", ""] }
   end
 
   loop.readable(collector) do

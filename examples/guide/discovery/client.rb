@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
-# Finds a service by its beacon and sends COUNT numbers to be squared. If the service is gone, it searches for another one.
+# Finds a service by its beacon and sends COUNT numbers to be squared. If the service is gone, it
+# searches for another one.
 #
 #   ruby -Ilib examples/guide/discovery/client.rb [UDP_PORT [COUNT [TIMEOUT [INTERFACE]]]]
 require "godwit"
@@ -13,7 +14,9 @@ $stdout.sync = true
 
 # A new Beacon for each search: the services that an older one has received may no longer exist.
 find = lambda do
-  address, payload = Godwit::Beacon.new(port, interface: ARGV[3]) { |beacon| beacon.subscribe("square ").recv(timeout: 20) }
+  address, payload = Godwit::Beacon.new(port, interface: ARGV[3]) do |beacon|
+    beacon.subscribe("square ").recv(timeout: 20)
+  end
   endpoint = "tcp://#{address}:#{payload.split.last}"
   puts "found #{endpoint}"
   endpoint

@@ -11,7 +11,8 @@ name = ARGV[1] || "service #{Process.pid}"
 $stdout.sync = true
 
 Godwit::Beacon.new(port, interface: ARGV[2], interval: 0.5) do |beacon|
-  host = beacon.hostname.empty? ? "*" : beacon.hostname # reached from that network, and from no other; "*" stands for all
+  # Reached from that network, and from no other; "*" stands for all.
+  host = beacon.hostname.empty? ? "*" : beacon.hostname
   Godwit::REP.bind("tcp://#{host}:*") do |rep|
     beacon.publish("square #{rep.port}")
     puts "ready at #{rep.last_endpoint}"

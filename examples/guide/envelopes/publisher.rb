@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
-# Publishes the weather of three cities, each message in an envelope: the first frame is the topic, by which subscribers filter.
+# Publishes the weather of three cities, each message in an envelope: the first frame is the topic,
+# by which subscribers filter.
 #
 #   ruby -Ilib examples/guide/envelopes/publisher.rb [ENDPOINT [COUNT [SUBSCRIPTIONS]]]
 require "godwit"
@@ -16,7 +17,9 @@ Godwit::PUB.bind(endpoint) do |pub|
   pub.wait_connected(count: subscriptions) # a PUB counts subscriptions, and drops earlier messages
 
   count.times do |number|
-    %w[lagos. lagos-island. quito.].each { |city| pub << [city, number.to_s, "#{20 + number % 10} degrees"] }
+    %w[lagos. lagos-island. quito.].each do |city|
+      pub << [city, number.to_s, "#{20 + number % 10} degrees"]
+    end
   end
   pub << ["lagos."] << ["lagos-island."] << ["quito."] # an envelope with nothing in it: the end
 end

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
-# Prints the weather of some cities. A topic is a prefix: because of its final dot "lagos." does not match "lagos-island.".
+# Prints the weather of some cities. A topic is a prefix: because of its final dot "lagos." does not
+# match "lagos-island.".
 #
 #   ruby -Ilib examples/guide/envelopes/subscriber.rb [ENDPOINT [TOPIC…]]
 require "godwit"

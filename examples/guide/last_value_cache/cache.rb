@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
-# Forwards messages from publishers to subscribers, and sends each new subscriber the last value of its topic at once.
+# Forwards messages from publishers to subscribers, and sends each new subscriber the last value of
+# its topic at once.
 #
 #   ruby -Ilib examples/guide/last_value_cache/cache.rb [FRONTEND [BACKEND]]
 #

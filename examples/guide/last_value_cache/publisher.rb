@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
-# Publishes COUNT values for each of TOPICS topics, once, and ends. Later subscribers depend on the cache.
+# Publishes COUNT values for each of TOPICS topics, once, and ends. Later subscribers depend on the
+# cache.
 #
 #   ruby -Ilib examples/guide/last_value_cache/publisher.rb [FRONTEND [TOPICS [COUNT]]]
 require "godwit"

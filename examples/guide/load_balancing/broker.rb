@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# Sends each request to the worker that has been idle longest. A worker tells when it is idle, so a slow worker delays no other
-# request. While no worker is idle, requests wait in libzmq's queue.
+# Sends each request to the worker that has been idle longest. A worker tells when it is idle, so a
+# slow worker delays no other request. While no worker is idle, requests wait in libzmq's queue.
 #
 #   ruby -Ilib examples/guide/load_balancing/broker.rb [FRONTEND [BACKEND]]
 require "godwit"

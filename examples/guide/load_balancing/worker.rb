@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
-# Tells the broker that it is idle, and handles the requests that it gets. A request takes WORK seconds.
+# Tells the broker that it is idle, and handles the requests that it gets. A request takes WORK
+# seconds.
 #
 #   ruby -Ilib examples/guide/load_balancing/worker.rb [BACKEND [WORK]]
 require "godwit"

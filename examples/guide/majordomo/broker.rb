@@ -1,11 +1,12 @@
 # frozen_string_literal: true
 
-# Majordomo (RFC 7/MDP): clients ask for a service by name, workers register the service that they offer, and the broker
-# connects them. It sends the request of a dead worker to another worker.
+# Majordomo (RFC 7/MDP): clients ask for a service by name, workers register the service that they
+# offer, and the broker connects them. It sends the request of a dead worker to another worker.
 #
 #   ruby -Ilib examples/guide/majordomo/broker.rb [ENDPOINT [HEARTBEAT [EXPIRY]]]
 #
-# HEARTBEAT is in seconds, and the same as the workers'. A request waits for a worker at most EXPIRY seconds.
+# HEARTBEAT is in seconds, and the same as the workers'. A request waits for a worker at most EXPIRY
+# seconds.
 require "godwit"
 require_relative "mdp"
 
@@ -35,7 +36,9 @@ class Broker
   end
 
   def from_client(client, name, body)
-    return reply(client, name, [offered?(body.first) ? "200" : "404"]) if name == "mmi.service" # RFC 8/MMI
+    if name == "mmi.service" # RFC 8/MMI
+      return reply(client, name, [offered?(body.first) ? "200" : "404"])
+    end
     @services[name].requests << Request.new(client, body, now + @expiry)
     dispatch(name)
   end
@@ -48,7 +51,8 @@ class Broker
     return dismiss(address) unless valid
     worker.timer.reset
     return if word == MDP::HEARTBEAT
-    reply(worker.request.client, worker.service, rest.drop(2)) # behind the client's address and the empty frame
+    # Behind the client's address and the empty frame.
+    reply(worker.request.client, worker.service, rest.drop(2))
     worker.request = nil
     free(worker)
   end

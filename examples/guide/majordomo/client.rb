@@ -22,5 +22,6 @@ Godwit::REQ.connect(ARGV[0] || "tcp://127.0.0.1:5555", linger: 0) do |req|
   puts "is there a worker for #{service}? #{ask["mmi.service", service]}"
   count.times { |number| puts "#{service} of #{number} is #{ask[service, number.to_s]}" }
 rescue Godwit::TimeoutError
-  abort "no reply in #{retries + 1} times #{timeout} s: is there a broker, and a worker for #{service}?"
+  abort "no reply in #{retries + 1} times #{timeout} s: is there a broker, and a worker for " \
+    "#{service}?"
 end

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# Offers a service to the Majordomo broker: "square" or "reverse". It runs each request in a thread, so it can send heartbeats
-# meanwhile. A request takes WORK seconds.
+# Offers a service to the Majordomo broker: "square" or "reverse". It runs each request in a thread,
+# so it can send heartbeats meanwhile. A request takes WORK seconds.
 #
 #   ruby -Ilib examples/guide/majordomo/worker.rb [ENDPOINT [SERVICE [NAME [WORK [HEARTBEAT]]]]]
 require "godwit"
@@ -17,7 +17,9 @@ heartbeat = Float(ARGV[4] || 1)
 action = SERVICES.fetch(service)
 $stdout.sync = true
 
-connect = -> { Godwit::DEALER.connect(endpoint, linger: 0) << ["", MDP::WORKER, MDP::READY, service] }
+connect = lambda do
+  Godwit::DEALER.connect(endpoint, linger: 0) << ["", MDP::WORKER, MDP::READY, service]
+end
 broker = connect.call
 
 Godwit::Loop.run do |loop|

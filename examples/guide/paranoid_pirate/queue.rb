@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# A simple pirate's queue that also detects workers that hang or have lost their network: both sides send heartbeats (RFC 6/PPP). A
-# worker that is silent for three intervals gets no further requests.
+# A simple pirate's queue that also detects workers that hang or have lost their network: both sides
+# send heartbeats (RFC 6/PPP). A worker that is silent for three intervals gets no further requests.
 #
 #   ruby -Ilib examples/guide/paranoid_pirate/queue.rb [FRONTEND [BACKEND [HEARTBEAT]]]
 #
@@ -16,7 +16,8 @@ backend = Godwit::ROUTER.bind(ARGV[1] || "tcp://127.0.0.1:5556", mandatory: true
 heartbeat = Float(ARGV[2] || 1)
 $stdout.sync = true
 puts "ready at #{frontend.last_endpoint} for clients, #{backend.last_endpoint} for workers"
-free = {} # a worker's address => the timer that drops it, the one that has been free for longest first
+# A worker's address => the timer that drops it, the one that has been free for longest first.
+free = {}
 
 Godwit::Loop.run do |loop|
   %w[INT TERM].each { |signal| trap(signal) { loop.stop } }

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# Squares numbers for the queue. If the queue is silent for three heartbeats, the worker reconnects, and doubles its wait for the
-# next heartbeat.
+# Squares numbers for the queue. If the queue is silent for three heartbeats, the worker reconnects,
+# and doubles its wait for the next heartbeat.
 #
 #   ruby -Ilib examples/guide/paranoid_pirate/worker.rb [BACKEND [NAME [WORK [HEARTBEAT]]]]
 require "godwit"

@@ -15,7 +15,8 @@ puts "ready at #{pull.last_endpoint} for results, #{control.last_endpoint} for c
 
 expected = nil
 results = {}
-until results.size == expected # the size of the batch and the results come from different peers, so in any order
+# The size of the batch and the results come from different peers, so in any order.
+until results.size == expected
   kind, *rest = pull.recv
   if kind == "batch"
     expected = Integer(rest.first)

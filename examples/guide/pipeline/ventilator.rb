@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
-# Distributes COUNT tasks among the workers. It begins when all are connected; otherwise the first worker would get most of the tasks.
+# Distributes COUNT tasks among the workers. It begins when all are connected; otherwise the first
+# worker would get most of the tasks.
 #
 #   ruby -Ilib examples/guide/pipeline/ventilator.rb [TASKS [SINK [COUNT [WORKERS]]]]
 #

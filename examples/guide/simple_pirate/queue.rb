@@ -1,7 +1,8 @@
 # frozen_string_literal: true
 
-# Serves lazy pirate clients with workers that may die. A request goes to the worker that has been idle longest, and to the next one if
-# that worker is gone. If a worker dies with a request, the client repeats the request.
+# Serves lazy pirate clients with workers that may die. A request goes to the worker that has been
+# idle longest, and to the next one if that worker is gone. If a worker dies with a request, the
+# client repeats the request.
 #
 #   ruby -Ilib examples/guide/simple_pirate/queue.rb [FRONTEND [BACKEND]]
 #
@@ -9,7 +10,8 @@
 require "godwit"
 
 frontend = Godwit::ROUTER.bind(ARGV[0] || "tcp://127.0.0.1:5555")
-backend = Godwit::ROUTER.bind(ARGV[1] || "tcp://127.0.0.1:5556", mandatory: true) # raises where a worker is gone
+# It raises where a worker is gone.
+backend = Godwit::ROUTER.bind(ARGV[1] || "tcp://127.0.0.1:5556", mandatory: true)
 $stdout.sync = true
 puts "ready at #{frontend.last_endpoint} for clients, #{backend.last_endpoint} for workers"
 free = []

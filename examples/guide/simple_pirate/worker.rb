@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
-# Squares numbers for the queue; one takes WORK seconds. Kill it while it works: another worker gets its request.
+# Squares numbers for the queue; one takes WORK seconds. Kill it while it works: another worker gets
+# its request.
 #
 #   ruby -Ilib examples/guide/simple_pirate/worker.rb [BACKEND [NAME [WORK]]]
 require "godwit"

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
-# Waits until SUBSCRIBERS have subscribed, then publishes COUNT messages. Each subscriber gets every message.
+# Waits until SUBSCRIBERS have subscribed, then publishes COUNT messages. Each subscriber gets every
+# message.
 #
 #   ruby -Ilib examples/guide/synchronized/publisher.rb [ENDPOINT [SUBSCRIBERS [COUNT]]]
 require "godwit"
