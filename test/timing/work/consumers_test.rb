@@ -66,10 +66,9 @@ class WorkTimingTest < Godwit::WorkCase
   # @return [Hash{String => Float}] the time of each value that the child has handled
   def handled(child) = child.stdout.scan(/^(\S+) (\d\S*)$/).to_h { |value, at| [value, at.to_f] }
 
-  # @return [Float] seconds of processor time of all threads of a process
+  # @return [Float] seconds of processor time of all threads of a process, which count nanoseconds
   def processor(pid)
-    times = File.read("/proc/#{pid}/stat").rpartition(")").last.split.values_at(11, 12)
-    times.sum(&:to_f) / Etc.sysconf(Etc::SC_CLK_TCK)
+    Dir["/proc/#{pid}/task/*/schedstat"].sum { |file| File.read(file).to_i } / 1e9
   end
 
   test "the partitions of a killed process run in another process within a second" do

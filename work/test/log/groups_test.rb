@@ -16,7 +16,7 @@ class WorkGroupsTest < Godwit::WorkCase
   def settle(members)
     loop do
       moved = members.count do |member|
-        share = engine.rebalance(member)
+        share = engine.rebalance(member) or next
         claims, surplus = share.claims, share.surplus
         owned(member).first(surplus).each { |position| engine.release([position]) }
         claims.any? || surplus > 0
@@ -47,6 +47,32 @@ class WorkGroupsTest < Godwit::WorkCase
     engine.leave(members.shift.id)
     assert_equal [4, 4], settle(members).sort
     assert_equal 8, members.flat_map { |one| owned(one).map(&:partition) }.uniq.size
+  end
+
+  each_engine "a rebalance looks at nothing until somebody has written" do
+    topic(partitions: 2)
+    member = join
+    assert_equal 2, engine.rebalance(member).claims.size
+    assert_nil engine.rebalance(member)
+    join
+    assert_equal 1, engine.rebalance(member).surplus
+    assert_nil engine.rebalance(member)
+  end
+
+  test "a rebalance sees what another process has written, and notes each hour that it lives" do
+    time = 1_000
+    @engine = own(sqlite(clock: -> { time }))
+    member = join
+    engine.rebalance(member)
+    assert_nil engine.rebalance(member)
+    other = own(sqlite)
+    joined = other.join("g", topic, "/place", [0] * 4)
+    assert_equal 2, engine.rebalance(member).surplus
+    other.leave(joined)
+    assert_equal 0, engine.rebalance(member).surplus
+    assert_nil engine.rebalance(member)
+    time += 3_600_000
+    assert_equal [0, 1, 2, 3], engine.rebalance(member).kept.keys
   end
 
   each_engine "groups and topics are independent" do
@@ -175,7 +201,7 @@ class WorkGroupsTest < Godwit::WorkCase
 
   # A member claims its share, or gives up what is too much.
   def take(member, dead, owners, held)
-    share = engine.rebalance(member, dead)
+    share = engine.rebalance(member, dead) or return
     claims, surplus = share.claims, share.surplus
     claims.each do |claim|
       refute owners.key?(claim.partition)

@@ -75,6 +75,10 @@ module Godwit
       # @return [Object, nil] the first value of the first row
       def value(sql, *values) = rows(sql, *values).first&.first
 
+      # @return [Array<Integer>] the first changes when another connection writes, the second when
+      #   this one does
+      def versions = [value("PRAGMA data_version"), @database.total_changes]
+
       # A transaction that may write from its beginning: it never fails in its middle because
       # another connection wrote meanwhile.
       # @return [Object] the block's value

@@ -7,8 +7,9 @@ module Godwit
     # fails.
     # @private
     module Groups
-      # A member of a group: one consumer class in one process.
-      Member = Struct.new(:id, :group, :topic)
+      # A member of a group: one consumer class in one process, and the file's state at its last
+      # rebalance.
+      Member = Struct.new(:id, :group, :topic, :state)
       # How far a group is in a partition, and the id of the member that owns it, or nil.
       Position = Struct.new(:group, :topic, :partition, :member, :generation, :watermark, :state,
         :crashes, :noted, :paused, :crashed_at) do
@@ -83,29 +84,16 @@ module Godwit
 
       # Takes the free partitions of this member's share.
       # @param dead [Array<Integer>] members whose processes have ended
-      # @return [Share]
+      # @return [Share, nil] nil: nobody has written since the last one
       # @raise [LostError] when the member was taken for dead, or evicted
       def rebalance(member, dead = [])
-        transaction do |database|
+        return if dead.empty? && member.state == with_database { |one| file_state(one) }
+        share, state = transaction do |database|
           dead.each { |id| bury(database, id) }
-          unless database.value("SELECT 1 FROM godwit_members WHERE id = ?", member.id)
-            raise LostError, "member #{member.id} of group #{member.group} was removed: join again"
-          end
-          group = group_id(database, member.group)
-          database.rows("UPDATE godwit_groups SET seen = ?1 WHERE id = ?2 AND seen < ?1 - ?3", now,
-            group, SEEN_EVERY)
-          positions = database.rows(POSITIONS, group, member.topic.ids.first)
-          if positions.size > member.topic.partitions # it grew
-            member.topic = load_topics(database).fetch(member.topic.name)
-          end
-          share = share(positions, members_of(database, group, member.topic), member.id)
-          own = positions.count { |row| row[1] == member.id }
-          free = positions.select { |row| row[1].nil? }.first([share - own, 0].max)
-          kept = positions.filter_map { |row| row.values_at(0, 2) if row[1] == member.id }
-          Share.new(free.map { |row| claim(database, group, member, row) }, [own - share, 0].max,
-            kept.to_h.transform_keys { |id| member.topic.ids.index(id) },
-            positions.filter_map { |row| member.topic.ids.index(row[0]) if row[7] == 1 })
+          [share_of(member, database), file_state(database)]
         end
+        member.state = state # it is committed
+        share
       end
 
       # @param positions [Array<Position>] with their new watermarks and states
@@ -184,6 +172,30 @@ module Godwit
         found = database.rows(READ)
         topics = load_topics(database)
         found.map { |group, topic| [group, topics.fetch(topic)] }
+      end
+
+      # It changes with each write of any connection, and once in SEEN_EVERY.
+      def file_state(database) = [*database.versions, now / SEEN_EVERY]
+
+      # @raise [LostError]
+      def share_of(member, database)
+        unless database.value("SELECT 1 FROM godwit_members WHERE id = ?", member.id)
+          raise LostError, "member #{member.id} of group #{member.group} was removed: join again"
+        end
+        group = group_id(database, member.group)
+        database.rows("UPDATE godwit_groups SET seen = ?1 WHERE id = ?2 AND seen < ?1 - ?3", now,
+          group, SEEN_EVERY)
+        positions = database.rows(POSITIONS, group, member.topic.ids.first)
+        if positions.size > member.topic.partitions # it grew
+          member.topic = load_topics(database).fetch(member.topic.name)
+        end
+        share = share(positions, members_of(database, group, member.topic), member.id)
+        own = positions.count { |row| row[1] == member.id }
+        free = positions.select { |row| row[1].nil? }.first([share - own, 0].max)
+        kept = positions.filter_map { |row| row.values_at(0, 2) if row[1] == member.id }
+        Share.new(free.map { |row| claim(database, group, member, row) }, [own - share, 0].max,
+          kept.to_h.transform_keys { |id| member.topic.ids.index(id) },
+          positions.filter_map { |row| member.topic.ids.index(row[0]) if row[7] == 1 })
       end
 
       def transaction(and_checkpoint: false)
