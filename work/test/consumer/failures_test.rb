@@ -189,4 +189,37 @@ class WorkFailuresTest < Godwit::WorkCase
     assert_raises(Godwit::ArgumentValueError) { client.on(:nothing) { nil } }
     assert_raises(Godwit::ArgumentValueError) { client.on(:failed) }
   end
+
+  test "an error without a listener is a warning, once with the same text" do
+    _, err = capture_io do
+      %w[full full locked].each do |text|
+        client.events.emit(:error, error: Work::LockedError.new(text))
+      end
+      events(:error)
+      client.events.emit(:error, error: Work::LockedError.new("heard"))
+    end
+    assert_equal %w[full locked], err.scan(/^godwit-work: .*: (\w+) \(.*LockedError\)$/).flatten
+  end
+
+  test "a record that ended three processes runs again when it cannot become a dead letter now" do
+    topic = declare
+    produce("a")
+    member = client.engine.join("g", topic, "/nowhere", [0, 0])
+    3.times do
+      claims = client.engine.rebalance(member).claims
+      claims.each { |one| client.engine.note(one, 0) }
+      other = client.engine.join("g", topic, "/nowhere", [0, 0])
+      client.engine.rebalance(other, [member.id])
+      client.engine.leave(other.id)
+      member = client.engine.join("g", topic, "/nowhere", [0, 0])
+    end
+    client.engine.leave(member.id)
+    client.define_singleton_method(:message_at) { |*| raise Godwit::Work::LockedError, "locked" }
+    errors = events(:error)
+    seen = Thread::Queue.new
+    run_consumers(consumer { |message| seen << message.value })
+    assert_equal "a", seen.pop
+    finished(1)
+    assert_equal ["locked"], errors.map { |event| event[:error].message }
+  end
 end

@@ -68,7 +68,7 @@ class WorkGroupsTest < Godwit::WorkCase
     other = own(sqlite)
     joined = other.join("g", topic, "/place", [0] * 4)
     assert_equal 2, engine.rebalance(member).surplus
-    other.leave(joined)
+    other.leave(joined.id)
     assert_equal 0, engine.rebalance(member).surplus
     assert_nil engine.rebalance(member)
     time += 3_600_000

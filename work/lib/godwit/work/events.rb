@@ -21,8 +21,12 @@ module Godwit
         def [](key) = values[key]
       end
 
+      REPEAT = 60 # seconds between two warnings with the same text
+      private_constant :REPEAT
+
       def initialize
         @listeners = Hash.new { |all, name| all[name] = [] }
+        @warned = {}
       end
 
       # @param names [Array<Symbol>] of {NAMES}; none: all
@@ -40,15 +44,28 @@ module Godwit
         nil
       end
 
-      # A listener that raises, or exits, changes nothing.
+      # A listener that raises, or exits, changes nothing. An `error` without a listener is a
+      # warning.
       # @private
       def emit(name, **values)
+        return warn_of(values[:error]) if name == :error && @listeners[name].empty?
         event = Event.new(name, values.freeze).freeze
         @listeners[name].each do |listener|
           listener.call(event)
         rescue StandardError, ScriptError, SystemStackError, SystemExit => error
           warn "godwit-work: a listener of #{name} raised: #{error.full_message(highlight: false)}"
         end
+      end
+
+      private
+
+      # A full disk would fail each commit, ten times a second.
+      def warn_of(error)
+        now = Timeout.now
+        recent = @warned.select { |_, at| at > now - REPEAT }
+        return if recent.key?(error.message)
+        @warned = recent.merge(error.message => now)
+        warn "godwit-work: #{error.full_message(highlight: false)}"
       end
     end
   end

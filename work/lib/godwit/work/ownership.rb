@@ -13,7 +13,7 @@ module Godwit
         own = @members.each_value.map(&:id)
         dead = @engine.members.reject { |one| one.alive || own.include?(one.id) }
         @members.each do |klass, member|
-          share = @engine.rebalance(member, dead.map(&:id))
+          share = @engine.rebalance(member, dead.map(&:id)) or next
           keep(klass, share.kept)
           take_over(klass, share.claims)
           stopping, own = of(klass).partition(&:stopped?)
@@ -42,7 +42,7 @@ module Godwit
         claimed = positions.map { |position| Assignment.new(position, klass) }
         claimed.each { |one| one.pause(:hook) }
         @lock.synchronize { @assignments += claimed }
-        claimed.each { |one| bury(one) if one.poison }
+        claimed.each { |one| bury_or_report(one) if one.poison }
         hook(:assigned, claimed) do
           claimed.each { |one| one.resume(:hook) }
           work_available
@@ -54,6 +54,13 @@ module Godwit
       def hook(name, assignments, &after)
         return if assignments.empty?
         @hooks.fetch(assignments[0].klass).call(name, assignments.map(&:partition).sort, &after)
+      end
+
+      # If the record cannot be read now, it runs alone once more.
+      def bury_or_report(assignment)
+        bury(assignment)
+      rescue Error => error
+        report(error)
       end
 
       # The record has ended its process three times.

@@ -192,10 +192,11 @@ module Godwit
       end
 
       # A handler has ended its thread.
-      def replace
+      # @param worker [Thread] which may live for a moment
+      def replace(worker)
         settle
-        @workers.select!(&:alive?)
-        @workers << worker while @workers.size < @count && !@ending
+        @workers.delete(worker)
+        @workers << self.worker unless @ending
       end
 
       def finish
@@ -255,7 +256,8 @@ module Godwit
           # A handler has ended its thread, or the process ends.
           @lock.synchronize { @chunks = @chunks.reject { |one| one.equal?(chunk) } }
           chunk.lanes.each { |lane, messages| chunk.assignment.give_back(lane, messages) }
-          @loop.post { replace } unless @ending
+          ended = Thread.current
+          @loop.post { replace(ended) } unless @ending
         end
       end
 
