@@ -104,11 +104,11 @@ module Godwit
         false
       end
 
+      # A trap handler may interrupt a call that holds the lock: Loop#stop and Loop#post work there.
       # @return [Boolean] false when it is not registered
       def _modify(object, events)
         with_error_translation(:modify) do
-          handle!
-          member = member(object) or next absent
+          member = handle!.guarded { @members[object] } or next absent
           watch = member.watch
           before = watch.events
           if member.io

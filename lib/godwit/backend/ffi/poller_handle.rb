@@ -163,10 +163,10 @@ module Godwit
         waiter = nil
         locked do
           check
+          return !@due.empty? if deadline == 0
+          @queue.enter(waiter = @queue.spare(READABLE))
+          # A trap handler may interrupt this block. What it touches wakes only an entered waiter.
           return true unless @due.empty?
-          return false if deadline == 0
-          waiter = @queue.spare(READABLE)
-          @queue.enter(waiter)
         end
         waiter.pause(@epoll, deadline) || !Clock.passed?(deadline)
       ensure
