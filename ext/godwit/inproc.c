@@ -110,10 +110,12 @@ int gw_inproc_bind(gw_socket_t *socket, const char *endpoint) {
     gw_context_t *context = socket->context;
     gw_context_lock(context);
     inproc_sweep(context);
-    /* The name itself comes last, since ZMQ_LAST_ENDPOINT is the last one. */
-    if (inproc_awaited(context, endpoint) && inproc_touch(context->closer, endpoint) == 0)
-        inproc_join_all(socket, endpoint);
-    int rc = zmq_bind(socket->zmq, endpoint);
+    /* A name in use may become free at any time. So one call decides; the second would bind it, but
+     * without the early connections. The name comes last, for ZMQ_LAST_ENDPOINT. */
+    bool awaited = inproc_awaited(context, endpoint);
+    int rc = awaited ? inproc_touch(context->closer, endpoint) : 0;
+    if (rc == 0 && awaited) inproc_join_all(socket, endpoint);
+    if (rc == 0) rc = zmq_bind(socket->zmq, endpoint);
     gw_context_unlock(context); /* keeps errno */
     return rc;
 }

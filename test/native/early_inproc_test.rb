@@ -2,6 +2,7 @@
 
 require "test_helper"
 require_relative "counting"
+require_relative "shim/shim"
 
 # A socket that connects over inproc to a name which no socket has bound yet.
 class EarlyInprocTest < Godwit::TestCase
@@ -112,6 +113,25 @@ class EarlyInprocTest < Godwit::TestCase
         abort seen.inspect unless seen == %w[0 1]
       RUBY
     end
+  end
+
+  test "a bind while the name's last owner ends takes the sockets that wait, or finds it in use" do
+    assert_child run_child(<<~RUBY, env: Godwit::TestSupport::Shim.windows(bind: 3_000))
+      require "godwit"
+      20.times do |i|
+        push = Godwit::PUSH.connect("inproc://\#{i}")
+        pair = Godwit::PAIR.bind("inproc://\#{i}")
+        pull, *others = Array.new(21) { Godwit::PULL.new }
+        [*others, pair].each(&:close) # libzmq ends one after the other
+        begin
+          pull.bind("inproc://\#{i}")
+        rescue Godwit::AddressInUseError
+          retry
+        end
+        push.send(i.to_s)
+        abort "not connected" unless pull.recv(timeout: 5) == i.to_s
+      end
+    RUBY
   end
 
   test "a PAIR takes the first of two that wait" do

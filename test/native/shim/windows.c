@@ -7,6 +7,7 @@
  * WINDOW_PARTS   after a part of a message that is not its last
  * WINDOW_ANY     before one call in four, up to so many
  * WINDOW_RESOLVE before a host name is resolved, as if its name server did not answer
+ * WINDOW_BIND    after a bind whose name was taken
  * WINDOW_HANDOVER after a thread of libzmq has woken another one
  *
  * windows_mid_message() counts how often libzmq said EAGAIN in mid-message, windows_looks() how
@@ -99,6 +100,14 @@ int zmq_msg_send(zmq_msg_t *message, void *socket, int flags) {
     begun = sent >= 0 && (flags & ZMQ_SNDMORE) ? socket : NULL;
     if (begun) pass_time(microseconds("WINDOW_PARTS"));
     return sent;
+}
+
+int zmq_bind(void *socket, const char *endpoint) {
+    static int (*next)(void *, const char *);
+    if (!next) next = dlsym(RTLD_NEXT, "zmq_bind");
+    int rc = next(socket, endpoint);
+    if (rc < 0 && errno == EADDRINUSE) pass_time(microseconds("WINDOW_BIND"));
+    return rc;
 }
 
 int getaddrinfo(const char *node, const char *service, const struct addrinfo *hints,
