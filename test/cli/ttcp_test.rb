@@ -77,14 +77,6 @@ class CLITtcpTest < Godwit::TestCase
     assert_equal 5 * 8192, bytes(assert_child(received.finish).stdout)
   end
 
-  # @return [Integer] connections that the receiver has not closed: established, or close-wait
-  def connections
-    Dir["/proc/net/tcp*"].flat_map { |file| File.readlines(file).drop(1) }.count do |line|
-      _, local, _, state = line.split
-      local.end_with?(format(":%04X", @port)) && %w[01 08].include?(state)
-    end
-  end
-
   test "PUSH and PULL; a connection without a handshake is no sender" do
     received = receiver("--zmq")
     TCPSocket.open(HERE, @port).close
@@ -92,17 +84,27 @@ class CLITtcpTest < Godwit::TestCase
   end
 
   test "PUSH and PULL: a sender that left without data does not count" do
-    received = receiver("--zmq")
+    receiver = Godwit::TTCP::Receiver.new(port: @port.to_i, zmq: true)
+    link = receiver.instance_variable_get(:@link)
+    silent = Thread::Queue.new
+    link.instance_variable_get(:@socket).define_singleton_method(:recv_into) do |*into, **options|
+      super(*into, **options).tap { |size| silent << true unless size }
+    end
+    received = in_thread { receiver.run }
     Godwit::Context.new do |gone| # its end closes the connection
       Godwit::PUSH.connect("tcp://#{HERE}:#{@port}", context: gone, count_peers: true)
         .wait_connected
     end
-    eventually { connections.zero? } # the receiver has seen the end of the first one
+    eventually { link.instance_variable_get(:@gone) == true }
     push = open_socket(:PUSH).connect("tcp://#{HERE}:#{@port}")
+    eventually { link.instance_variable_get(:@gone) == false }
     push.send("hello")
-    sleep 0.7 # the receiver looks for its sender meanwhile
+    silent.pop # the receiver looks for its sender
     push.send("more").send("")
-    assert_equal 9, bytes(assert_child(received.finish).stdout)
+    result = ended(received)
+    assert_equal [9, true], [result.bytes, result.complete?]
+  ensure
+    link&.close
   end
 
   test "PUSH and PULL: a second sender is an error" do
