@@ -126,7 +126,7 @@ class WorkOddProgramsTest < Godwit::WorkCase
         calls.fetch(message.value) { ->(_) { transaction { |_| nil } } }.call(db)
       end
     end
-    one.client.produce_many("t", [*calls.keys, "nested"].zip)
+    one.client.produce_many("t", [*calls.keys, "nested"].map { |value| [value, "key"] })
     one.drain
     assert_equal %w[two none nested], one.values("t.dead")
     [/SELECT 2: execute takes one statement/, / : execute takes one statement/,
