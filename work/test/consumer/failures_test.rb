@@ -112,8 +112,8 @@ class WorkFailuresTest < Godwit::WorkCase
       seen << message.value
     }
     klass.parallel(by: :key)
-    klass.retries(1_000, backoff: 1..1) # at 0.1 s, types make the retries take all time
-    client.produce_many("t", Array.new(4_000) { |index| [index.to_s, index.to_s] })
+    klass.retries(1_000, backoff: 1..1)
+    client.produce_many("t", Array.new(3_000) { |index| [index.to_s, index.to_s] })
     run_consumers(klass)
     eventually {
       client.engine.positions("g", client.engine.topics["t"]).any? { |one|
@@ -121,8 +121,8 @@ class WorkFailuresTest < Godwit::WorkCase
       }
     }
     broken = false
-    finished(4_000)
-    assert_equal 4_000, Array.new(seen.size) { seen.pop }.uniq.size
+    finished(3_000)
+    assert_equal 3_000, Array.new(seen.size) { seen.pop }.uniq.size
   end
 
   test "a constructor that raises fails the record" do
