@@ -113,7 +113,7 @@ class WorkFailuresTest < Godwit::WorkCase
     }
     klass.parallel(by: :key)
     klass.retries(1_000, backoff: 1..1)
-    client.produce_many("t", Array.new(3_000) { |index| [index.to_s, index.to_s] })
+    client.produce_many("t", Array.new(2_700) { |index| [index.to_s, index.to_s] })
     run_consumers(klass)
     eventually {
       client.engine.positions("g", client.engine.topics["t"]).any? { |one|
@@ -121,8 +121,8 @@ class WorkFailuresTest < Godwit::WorkCase
       }
     }
     broken = false
-    finished(3_000)
-    assert_equal 3_000, Array.new(seen.size) { seen.pop }.uniq.size
+    finished(2_700)
+    assert_equal 2_700, Array.new(seen.size) { seen.pop }.uniq.size
   end
 
   test "a constructor that raises fails the record" do
