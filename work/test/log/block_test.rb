@@ -8,7 +8,7 @@ class WorkBlockTest < Godwit::WorkCase
 
   # @return [Array<Array>] value, key and headers of each record
   def records(block)
-    (0...block.count).map { |at| [block.value(at), block.key(at), block.headers(at)] }
+    (0...block.count).map { |at| [block.values[at], block.keys&.[](at), block.headers(at)] }
   end
 
   def decoded(*columns) = Block.new(Block.encode(*columns), "here")
@@ -23,9 +23,10 @@ class WorkBlockTest < Godwit::WorkCase
   test "bytes stay as they are" do
     bytes = (0..255).map(&:chr).join.b
     block = decoded([bytes, "\u00e4"], [bytes.reverse, "\u00e4"], [[["h", bytes]], nil])
-    assert_equal [bytes, "\u00e4".b, bytes.reverse], [block.value(0), block.value(1), block.key(0)]
+    values, keys = block.values, block.keys
+    assert_equal [bytes, "\u00e4".b, bytes.reverse], [values[0], values[1], keys[0]]
     assert_equal [["h", bytes]], block.headers(0)
-    assert_equal [Encoding::BINARY], [block.value(0), block.key(1)].map(&:encoding).uniq
+    assert_equal [Encoding::BINARY], [values[0], keys[1]].map(&:encoding).uniq
     assert_equal Encoding::UTF_8, block.headers(0)[0][0].encoding
   end
 

@@ -62,7 +62,7 @@ module Engines
     def values(topic, partition, from = 0)
       engine.read(topic, partition, from, 1 << 20).flat_map do |offset, _, bytes|
         read = Godwit::Work.const_get(:Block).new(bytes, "test")
-        ([from - offset, 0].max...read.count).map { |index| read.value(index) }
+        ([from - offset, 0].max...read.count).map { |index| read.values[index] }
       end
     end
   end

@@ -35,14 +35,15 @@ module Godwit
       def each
         return @messages.each unless block_given?
         before = @current
-        @messages.each do |message|
+        index = -1
+        while (message = @messages[index += 1])
           @current = message
           yield message
-        rescue Exception => error # standard:disable Lint/RescueException -- also exit
-          @failed ||= [message, error]
-          raise
         end
         self
+      rescue Exception => error # standard:disable Lint/RescueException -- also exit
+        @failed ||= [message, error]
+        raise
       ensure
         @current = before
       end

@@ -20,34 +20,35 @@ module Godwit
 
       # The values, the keys or the headers: their lengths, and where each begins.
       class Column
+        # @param bytes [String] of the block
         # @param lengths [Array<Integer>]
-        def initialize(lengths)
+        def initialize(bytes, lengths)
+          @bytes = bytes
           @lengths = lengths
         end
-
-        # @return [Array<Integer>]
-        attr_reader :lengths
-
-        # @return [Integer]
-        def bytesize = @bytesize ||= @lengths.sum + @lengths.count(NONE)
 
         # @param at [Integer] where the bytes of the column begin
         # @return [Integer] where they end
         def begin(at)
           @begin = at
-          at + bytesize
+          at + @lengths.sum + @lengths.count(NONE)
         end
 
+        # @return [String, nil] binary; nil for a length of NONE
+        def [](index)
+          @places ||= places
+          @bytes.byteslice(@places[index], @lengths[index])
+        end
+
+        private
+
         # Made at the first use: many readers need no keys.
-        # @return [Array<Integer>]
         def places
-          @places ||= begin
-            at = @begin
-            @lengths.map do |length|
-              place = at
-              at += length if length > 0
-              place
-            end
+          at = @begin
+          @lengths.map do |length|
+            place = at
+            at += length if length > 0
+            place
           end
         end
       end
@@ -103,14 +104,14 @@ module Godwit
       # @return [Integer] records
       attr_reader :count
 
-      # @return [String, nil] binary
-      def value(index) = @bytes.byteslice(@values.places[index], @values.lengths[index])
-      # @return [String, nil] binary
-      def key(index) = @keys && bytes(@keys, index)
+      # @return [Column] of Strings or nil
+      attr_reader :values
+      # @return [Column, nil] of Strings or nil; nil: no record has a key
+      attr_reader :keys
 
       # @return [Array<Array(String, String)>] pairs of name and value; a value may be nil
       def headers(index)
-        found = @headers && bytes(@headers, index) or return []
+        found = @headers&.[](index) or return []
         pairs, at = [], 0
         while at < found.bytesize
           name, value = found.unpack("l<l<", offset: at)
@@ -140,10 +141,9 @@ module Godwit
       end
 
       # @return [Array(Column, Integer)] and where the next lengths begin
-      def column(at) = [Column.new(@bytes.unpack("l<#{@count}", offset: at)), at + 4 * @count]
-
-      # A length of NONE gives nil.
-      def bytes(column, index) = @bytes.byteslice(column.places[index], column.lengths[index])
+      def column(at)
+        [Column.new(@bytes, @bytes.unpack("l<#{@count}", offset: at)), at + 4 * @count]
+      end
     end
   end
 end

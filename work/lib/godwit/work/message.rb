@@ -20,11 +20,10 @@ module Godwit
       def initialize(source, index)
         @source = source
         @index = index
-        @attempt = 1
       end
 
       # @return [Integer] 1 at first, one more at each retry
-      attr_reader :attempt
+      def attempt = @attempt || 1
       # @private
       # @return [Source]
       attr_reader :source
@@ -44,9 +43,9 @@ module Godwit
       end
 
       # @return [String, nil] the bytes of the value; nil: a tombstone
-      def raw = @source.block.value(@index)
+      def raw = @source.block.values[@index]
       # @return [String, nil] binary
-      def key = @source.block.key(@index)
+      def key = @source.block.keys&.[](@index)
       # @return [Array<Array(String, String)>] pairs of name and value, in order; a name may repeat,
       #   and a value may be nil
       def headers = @source.block.headers(@index)
@@ -65,11 +64,11 @@ module Godwit
 
     # A block that was read, and what its messages have in common. Its last unfinished message keeps
     # all of its bytes in memory.
+    #
+    # @!attribute unfinished
+    #   @return [Integer, nil] messages; a member, since instance variables of a Struct are slow
     # @private
-    Source = Struct.new(:topic, :format, :partition, :offset, :time, :block) do
-      # @return [Integer] messages
-      attr_accessor :unfinished
-
+    Source = Struct.new(:topic, :format, :partition, :offset, :time, :block, :unfinished) do
       # @param count [Integer] of more messages that are finished
       # @return [Integer] bytes of memory that are free from then on
       def release(count) = (self.unfinished -= count).zero? ? block.bytesize : 0
