@@ -49,7 +49,8 @@ module Godwit
       def stopped? = @stopped
 
       # @return [Boolean] whether no further record runs: stopped or paused
-      def halted? = @halted
+      attr_reader :halted
+      alias_method :halted?, :halted
 
       # @return [Symbol, nil] of a stopped one: :called when its hook was called, :done when the
       #   hook has ended
@@ -253,12 +254,13 @@ module Godwit
 
       # Takes what the workers have finished into account.
       def count_done
-        until @done.empty?
-          messages = @done.shift
-          @alone += messages.size if isolated?
+        alone = isolated?
+        while (messages = @done.shift)
+          count = messages.size
+          @alone += count if alone
           record(messages)
-          @unfinished -= messages.size
-          @running -= messages.size
+          @unfinished -= count
+          @running -= count
           @bytes -= release(messages)
         end
       end
@@ -272,8 +274,9 @@ module Godwit
 
       def record(messages)
         first = messages.first.offset
-        if messages.last.offset - first == messages.size - 1
-          @progress.finish(first, messages.size)
+        count = messages.size
+        if count == 1 || messages.last.offset - first == count - 1
+          @progress.finish(first, count)
         else
           messages.each { |one| @progress.finish(one.offset) }
         end

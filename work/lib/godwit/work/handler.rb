@@ -24,6 +24,7 @@ module Godwit
         @settings = assignment.klass.settings
         @batches = assignment.klass.batches?
         @by_lambda = @settings.parallel.respond_to?(:call)
+        @outputs = []
       end
 
       # @return [Assignment]
@@ -122,23 +123,21 @@ module Godwit
         until messages.empty? || @assignment.halted?
           message = messages.first
           @left = [message]
-          error = attempt { consumer.perform(message) }
-          due = @left.any? ? end_record(message, error) : report(error)
-          return due if due
+          error = attempt { (@consumer || consumer).perform(message) }
+          if @left.empty?
+            report(error) # its transaction has finished the record
+          elsif error
+            due = failed(message, error)
+            return due if due
+          else
+            @assignment.finish(@left, take_outputs(@left))
+          end
           messages.shift
         end
       end
 
-      # Its transaction has finished the record.
       def report(error)
         @events.emit(:error, error: error) if error
-        nil
-      end
-
-      # @return [Float, nil] when it runs again
-      def end_record(message, error)
-        return failed(message, error) if error
-        @assignment.finish(@left, take_outputs(@left))
         nil
       end
 
@@ -185,7 +184,7 @@ module Godwit
 
       # @return [Exception, nil]
       def attempt
-        @outputs = [] unless @outputs && @outputs.empty?
+        @outputs = [] unless @outputs.empty?
         forks = ForkDetector::COUNT[0]
         @left.each { |message| raise message.fault if message.fault } if @by_lambda
         yield

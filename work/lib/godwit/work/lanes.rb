@@ -38,7 +38,12 @@ module Godwit
       # @param messages [Array<Message>] in order
       def add(messages)
         return append(lane(nil), messages) if @by == :partition
-        messages.each { |message| append(lane_of(message), [message]) }
+        messages.each do |message|
+          lane = lane_of(message)
+          next append(lane, [message]) unless lane.ready
+          lane.messages << message
+          @records += 1
+        end
       end
 
       # Makes the lanes ready whose retry is due.
@@ -105,7 +110,8 @@ module Godwit
 
       # A record whose lambda raises, or gives a key without a hash, fails when it runs.
       def lane_of(message)
-        lane((@by == :key) ? message.key : @by.call(message))
+        key = (@by == :key) ? message.key : @by.call(message)
+        @lanes[key] || lane(key)
       rescue StandardError, ScriptError, SystemStackError, SystemExit => error
         message.fault = error
         lane(message)

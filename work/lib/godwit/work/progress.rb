@@ -48,8 +48,8 @@ module Godwit
       def finish(offset, count = 1)
         at = offset - @watermark
         return drop(count) if at.zero? && count > @window.bytesize
-        count.times { |index| @attempts.delete(offset + index) } if failures?
-        ([at, 0].max...at + count).each { |index| mark(index) }
+        count.times { |index| @attempts.delete(offset + index) } unless @attempts.empty?
+        mark([at, 0].max, at + count)
       end
 
       # @return [Integer] attempts of the record that failed, this one included
@@ -66,7 +66,7 @@ module Godwit
       def in_order? = @window.empty?
 
       # @return [Boolean] whether a record has failed, and is not finished
-      def failures? = @attempts.any?
+      def failures? = !@attempts.empty?
 
       # @param finish [Integer] all records that run have smaller offsets
       # @return [Integer] records that may run until the next dump, without that it gets too large
@@ -108,15 +108,18 @@ module Godwit
         @attempts.reject! { |offset, _| offset < @watermark } if failures?
       end
 
-      # A range begins, gets longer, or joins two.
-      def mark(at)
-        size = @window.bytesize
-        @window << "\0" * (at + 1 - size) if at >= size
-        return if @window.getbyte(at) == FINISHED
-        @ranges += 1
-        @ranges -= 1 if at > 0 && @window.getbyte(at - 1) == FINISHED
-        @ranges -= 1 if @window.getbyte(at + 1) == FINISHED
-        @window.setbyte(at, FINISHED)
+      # With each record a range begins, gets longer, or joins two.
+      def mark(at, finish)
+        @window << "\0" * (finish - @window.bytesize) if finish > @window.bytesize
+        while at < finish
+          if @window.getbyte(at) != FINISHED
+            @ranges += 1
+            @ranges -= 1 if at > 0 && @window.getbyte(at - 1) == FINISHED
+            @ranges -= 1 if @window.getbyte(at + 1) == FINISHED
+            @window.setbyte(at, FINISHED)
+          end
+          at += 1
+        end
       end
 
       # @return [Integer] the most bytes of a number up to this one
