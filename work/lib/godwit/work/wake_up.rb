@@ -29,6 +29,9 @@ module Godwit
           gone.each_value(&:close)
         end
 
+        # @return [Boolean] whether no process is to wake
+        def empty? = @fifos.empty?
+
         # Writes to all of them.
         # @param partitions [Array<Integer>] ids of those that have new records; none: look at all
         def wake(partitions)

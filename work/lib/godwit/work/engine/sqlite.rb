@@ -186,6 +186,7 @@ module Godwit
           @targets.update(with_database { |database| database.rows(FIFOS).flatten })
           @places_until = now + PLACES
         end
+        return if @targets.empty?
         @targets.wake(batches.map { |topic, partition| topic.ids[partition] })
         nil
       end
@@ -225,15 +226,16 @@ module Godwit
           "group_id, ?, 0 FROM godwit_positions WHERE partition = ?", id, topic.ids.first)
       end
 
-      # One statement alone is a transaction by itself.
+      # One statement alone is a transaction by itself. CommitQueue keeps interrupts away.
       # @return [Array<Array(Integer, Integer)>] of each batch: its first offset, its time
       def write(batches)
-        with_database do |database|
+        current
+        @lock.synchronize do
           result = nil
           if batches.size == 1
-            result = insert_blocks(database, batches)
+            result = insert_blocks(@database, batches)
           else
-            database.transaction { result = insert_blocks(database, batches) }
+            @database.transaction { result = insert_blocks(@database, batches) }
           end
           @commits += 1
           checkpoint(batches.sum { |batch| batch[2].bytesize })
