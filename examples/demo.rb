@@ -89,11 +89,11 @@ module Demo
       run(RbConfig.ruby, "-Ilib", "examples/#{file}.rb", *arguments)
     end
 
-    # Starts a program of examples/work with the gems of bin/setup, among them sqlite3.
+    # Starts a program of work/examples with the gems of bin/setup, among them sqlite3.
     def work(file, *arguments)
       gems = File.expand_path("vendor/bundle/ruby/#{RbConfig::CONFIG["ruby_version"]}")
       run("env", "GEM_PATH=#{gems}", RbConfig.ruby, "-Ilib", "-Iwork/lib",
-        "examples/work/#{file}.rb", *arguments)
+        "work/examples/#{file}.rb", *arguments)
     end
 
     # Starts an unchanged program for another gem through its compatibility layer.
