@@ -124,6 +124,29 @@ class WorkOperationsTest < Godwit::WorkCase
     assert_equal [["godwit-for-group", "g"]], client.each("t", from: -1).first.headers
   end
 
+  test "requeue: an output with the headers of the record is handled by its groups" do
+    failing = true
+    seen = consume
+    klass = Class.new(Godwit::Work::Consumer) do
+      topic "in", format: :text
+      group "h"
+      retries 0
+      define_method(:perform) do |message|
+        raise "no" if failing
+        produce("t", message.value, headers: message.headers)
+      end
+    end
+    start_runner(klass)
+    eventually { engine.topics["in"] }
+    client.produce("in", "a", headers: {"trace" => "1"})
+    letter = nil
+    eventually { engine.topics["in.dead"] && (letter = client.each("in.dead").first) }
+    failing = false
+    client.requeue("in.dead", letter.partition, letter.offset)
+    assert_equal "a", Timeout.timeout(10) { seen.pop }
+    assert_equal [["trace", "1"]], client.each("t").first.headers
+  end
+
   test "a topic grows while consumers run; each record is handled once" do
     seen = consume
     produce("a")

@@ -113,7 +113,7 @@ module Godwit
       def pairs(headers)
         pairs = headers.is_a?(Hash) ? headers.to_a : headers
         wrong = pairs.is_a?(Array) ? pairs.reject { |pair| pair?(pair) } : [headers]
-        return pairs if wrong.empty?
+        return DeadLetter.for_all(pairs) if wrong.empty?
         raise Godwit::Errors.bad_value(:produce, "headers:",
           "pairs of a String and a String or nil, in a Hash or an Array", wrong.first)
       end

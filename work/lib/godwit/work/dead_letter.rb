@@ -36,6 +36,11 @@ module Godwit
         [*others, [FOR, own.to_h["godwit-group"]]]
       end
 
+      # A handler may forward the headers of a record that was requeued: its outputs are for all.
+      # @param headers [Array<Array>] of a caller
+      # @return [Array<Array>]
+      def for_all(headers) = headers.reject { |name, _| name == FOR }
+
       # @param message [Message]
       # @return [String, nil] the topic of the record that failed; nil: this is no dead letter
       def origin(message) = message.headers.assoc("godwit-topic")&.last
