@@ -141,6 +141,22 @@ class WorkFailuresTest < Godwit::WorkCase
     klass.retries(1, backoff: 0.1...0.5)
   end
 
+  test "a dead letter of a dead letter returns to the topic of dead letters" do
+    failing = consumer { |_| raise "first" }
+    again = consumer(topic: "t.dead", partitions: 8) { |_| raise "second" }
+    [failing, again].each { |one| one.retries(0) }
+    run_consumers(failing, again)
+    eventually { client.topics.any? { |one| one.name == "t.dead.dead" } }
+    produce("a")
+    eventually { dead("t.dead.dead").any? }
+    letter = dead("t.dead.dead").first
+    assert_equal [["godwit-topic", "t.dead"]],
+      letter.headers.select { |name, _| name == "godwit-topic" }
+    stop_all
+    client.requeue("t.dead.dead", letter.partition, letter.offset)
+    assert_equal [1, 2], [client.each("t").count, dead.size]
+  end
+
   test "a damaged block stops its partition alone" do
     topic = declare
     problems = events(:error)

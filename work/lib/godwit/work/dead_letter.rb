@@ -20,7 +20,7 @@ module Godwit
       def bury(client, assignment, message, error:, attempts:)
         topic = assignment.klass.dead_letters
         if topic
-          headers = [*message.headers, *headers(message, error: error, attempts: attempts,
+          headers = [*others(message.headers), *headers(message, error: error, attempts: attempts,
             group: assignment.position.group)]
           letter = client.encode_raw(topic, message.raw, message.key, headers)
         end
@@ -32,8 +32,7 @@ module Godwit
       # @param headers [Array<Array>] of a dead letter
       # @return [Array<Array>] of the record that returns
       def returned(headers)
-        own, others = headers.partition { |name, _| name.start_with?("godwit-") }
-        [*others, [FOR, own.to_h["godwit-group"]]]
+        [*others(headers), [FOR, headers.to_h["godwit-group"]]]
       end
 
       # A handler may forward the headers of a record that was requeued: its outputs are for all.
@@ -51,6 +50,9 @@ module Godwit
         wanted.nil? || wanted.last == group.b
       end
 
+      # @return [Array<Array>] without those of another dead letter
+      def others(headers) = headers.reject { |name, _| name.start_with?("godwit-") }
+
       def headers(message, error:, attempts:, group:)
         {
           "error" => "#{error.class}: #{error.message}",
@@ -60,7 +62,7 @@ module Godwit
           "timestamp" => message.timestamp.to_r.to_f
         }.map { |name, value| ["godwit-#{name}", value.to_s.b[0, TEXT]] }
       end
-      private_class_method :headers
+      private_class_method :others, :headers
     end
   end
 end
