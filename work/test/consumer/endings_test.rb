@@ -70,6 +70,25 @@ class WorkEndingsTest < Godwit::WorkCase
     assert_empty entered
   end
 
+  test "quiet: a worker gives back the records that it has taken and not begun" do
+    declare
+    entered, go = Thread::Queue.new, Thread::Queue.new
+    runner = run_consumers(consumer { |message|
+      next if message.value == "quick"
+      entered << message.value
+      go.pop
+    }, workers: 1)
+    produce(*["quick"] * 100, *["slow"] * 100) # so that the worker takes many at a time
+    assert_equal "slow", entered.pop
+    runner.quiet
+    eventually { runner.instance_variable_get(:@assignments).all?(&:halted?) }
+    100.times { go << true }
+    finished(101)
+    stop_all
+    assert_empty entered
+    assert_equal 101, watermarks.sum
+  end
+
   test "what ends after stop is committed while other handlers still run" do
     declare
     entered, go = Thread::Queue.new, Hash.new { |all, value| all[value] = Thread::Queue.new }

@@ -150,8 +150,8 @@ class WorkFailuresTest < Godwit::WorkCase
     produce("a")
     eventually { dead("t.dead.dead").any? }
     letter = dead("t.dead.dead").first
-    assert_equal [["godwit-topic", "t.dead"]],
-      letter.headers.select { |name, _| name == "godwit-topic" }
+    assert_equal [1, "t.dead"], [letter.headers.map(&:first).count("godwit-topic"),
+      letter.headers.to_h["godwit-topic"]]
     stop_all
     client.requeue("t.dead.dead", letter.partition, letter.offset)
     assert_equal [1, 2], [client.each("t").count, dead.size]

@@ -178,7 +178,7 @@ module Godwit
       def stop = @lock.synchronize { @stopped = @halted = true }
 
       # Each reason has its own pause: records run when the last one has ended.
-      # @param reason [Symbol] :operator, :consumer or :hook
+      # @param reason [Symbol] :operator, :consumer, :hook or :quiet
       # @param paused [Boolean, Float] a Float: until this monotonic time
       def pause(reason, paused = true)
         @lock.synchronize do

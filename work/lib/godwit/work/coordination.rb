@@ -95,6 +95,14 @@ module Godwit
           from: assignment.fetched, to: source.offset)
       end
 
+      def retain
+        more, held = @engine.retain
+        return @loop.post { retain } if more
+        held.each do |topic, records|
+          @client.events.emit(:retention_held, topic: topic, records: records)
+        end
+      end
+
       def commit = lose(@committer.commit(@assignments))
 
       def report(error) = @client.events.emit(:error, error: error)

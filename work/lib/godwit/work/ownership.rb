@@ -41,6 +41,7 @@ module Godwit
         return if positions.empty?
         claimed = positions.map { |position| Assignment.new(position, klass) }
         claimed.each { |one| one.pause(:hook) }
+        claimed.each { |one| one.pause(:quiet) } if @quiet
         @lock.synchronize { @assignments += claimed }
         claimed.each { |one| bury_or_report(one) if one.poison }
         hook(:assigned, claimed) do

@@ -85,10 +85,13 @@ module Godwit
       # @return [Boolean] whether it has joined its groups
       def started? = !@workers.nil?
 
-      # Takes no new records. From any thread.
+      # Takes no new records: those that run now finish. From any thread.
       # @return [nil]
       def quiet
         @quiet = true
+        @loop&.post { @assignments.each { |one| one.pause(:quiet) } }
+        nil
+      rescue Godwit::ClosedError # it has ended
         nil
       end
 
@@ -147,14 +150,6 @@ module Godwit
         rebalance
         give_up
         fetch
-      end
-
-      def retain
-        more, held = @engine.retain
-        return @loop.post { retain } if more
-        held.each do |topic, records|
-          @client.events.emit(:retention_held, topic: topic, records: records)
-        end
       end
 
       def fetch(partitions = nil)
