@@ -93,6 +93,20 @@ class WorkClientTest < Godwit::WorkCase
     assert_empty client.produce_many("t", [])
   end
 
+  each_engine "a block holds 10,000 records, and 1 MiB of values, keys and headers, at most" do
+    topic = declare(format: :raw, partitions: 1)
+    header = [["h", "x" * 60_000]]
+    {
+      [[nil, "k"]] * 25_000 => [10_000, 10_000, 5_000], [["1"]] * 10_001 => [10_000, 1],
+      [["1", "k", header]] * 20 => [18, 2], [[nil, "k" * 60_000]] * 20 => [18, 2]
+    }.each do |records, counts|
+      receipts = client.produce_many("t", records)
+      assert_equal records.size, receipts.map(&:offset).uniq.size
+      blocks = engine.read(topic, 0, receipts[0].offset, 1 << 30)
+      assert_equal counts, blocks.map { |row| Godwit::Work.const_get(:Block).new(row[2], "").count }
+    end
+  end
+
   each_engine "formats" do
     declare("text", format: :text)
     declare("raw", format: :raw)
@@ -262,6 +276,22 @@ class WorkClientTest < Godwit::WorkCase
     reader.kill
     ended(reader)
     assert_equal "live", more.pop
+  end
+
+  each_engine "each, live: true, reads the partitions that grow adds" do
+    declare(partitions: 1)
+    seen = Thread::Queue.new
+    reader = in_thread { client.each("t", live: true) { |one| seen << one.value } }
+    client.produce("t", 0)
+    assert_equal 0, seen.pop
+    Godwit::Work::Client.new(engine).grow("t", 4)
+    keys = (1..20).to_a
+    eventually { client.topics.first.partitions == 4 }
+    client.produce_many("t", keys.map { |key| [key, key.to_s] })
+    eventually { seen.size == 20 }
+    assert_equal keys, Array.new(20) { seen.pop }.sort
+    reader.kill
+    ended(reader)
   end
 
   test "the client of the process" do

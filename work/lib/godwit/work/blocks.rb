@@ -2,7 +2,8 @@
 
 module Godwit
   module Work
-    # Makes the blocks of one produce call: one for each partition, more only for many bytes.
+    # Makes the blocks of one produce call: one for each partition, more only for many
+    # records or bytes.
     # @private
     class Blocks
       # The records of one block, and their receipts.
@@ -21,6 +22,9 @@ module Godwit
           (@headers ||= [])[@values.size] = headers if headers
           @values << value
         end
+
+        # @return [Integer] records
+        def size = @values.size
 
         # @return [Array] for the engine
         def batch(topic)
@@ -82,7 +86,9 @@ module Godwit
         part = @open[partition] || begin_block(partition)
         part.add(bytes, key, headers)
         @order << part
-        return unless bytes && (@bytes += bytes.bytesize) >= Client::BLOCK
+        @open.delete(partition) if part.size == Client::BLOCK_RECORDS
+        @bytes += size_of(key, headers) + (bytes ? bytes.bytesize : 0)
+        return if @bytes < Client::BLOCK
         @open.clear
         @bytes = 0
       end
@@ -126,9 +132,14 @@ module Godwit
         unless key.nil? || key.is_a?(String)
           raise Godwit::Errors.bad_value(:produce, "key:", "a String or nil", key)
         end
+        size = size_of(key, headers)
+        too_large("the key with the headers", size, Client::MAX_KEY) if size > Client::MAX_KEY
+      end
+
+      def size_of(key, headers)
         size = key ? key.bytesize : 0
         headers&.each { |name, value| size += name.bytesize + (value ? value.bytesize : 0) }
-        too_large("the key with the headers", size, Client::MAX_KEY) if size > Client::MAX_KEY
+        size
       end
 
       def too_large(what, size, most)

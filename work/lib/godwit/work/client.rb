@@ -12,9 +12,12 @@ module Godwit
       MAX_VALUE = 1 << 20
       # The most bytes of a key and the headers together.
       MAX_KEY = 64 << 10
-      # Bytes of values after which a call begins another block of a partition.
+      # Bytes of values, keys and headers after which a call begins other blocks.
       # @private
       BLOCK = 1 << 20
+      # The most records of a block: a group has all of a block in memory.
+      # @private
+      BLOCK_RECORDS = 10_000
       # Bytes that `each` reads at a time.
       READ = 1 << 20
       # Seconds between two looks for new records.
@@ -125,6 +128,8 @@ module Godwit
           read_all(topic, positions, &block)
           return unless live
           sleep POLL while @engine.version == seen
+          topic = @topics.all.fetch(topic.name)
+          positions.fill(0, positions.size...topic.partitions) # it may have grown
         end
       end
 
