@@ -98,6 +98,24 @@ class WorkDoctorTest < Godwit::WorkCase
     end
   end
 
+  each_engine "check reads all blocks: each damaged one is a finding" do
+    own = topic(partitions: 2)
+    engine.append([0, 1].flat_map { |partition|
+      [[own, partition, block("1"), 1], [own, partition, "\x01damaged".b, 2]]
+    } + [[own, 1, block("1"), 1]])
+    assert_empty client.doctor.findings
+    assert_equal %i[damaged damaged], found(check: true).map(&:kind)
+    assert_match(/numbers, partition 0, offset 1: a block has a wrong CRC-32: .*--to 3`/,
+      found(check: true)[0].text)
+  end
+
+  each_engine "a damage that SQLite meets is a finding" do
+    rows = ->(*) { raise Work::CorruptError, "it is malformed" }
+    engine.instance_variable_get(:@database).stub(:rows, rows) do
+      assert_equal %i[damaged], found(check: true).map(&:kind).uniq
+    end
+  end
+
   test "a damaged file" do
     topic(partitions: 2)
     produce(*Array.new(200) { |index| "x#{index}" * 1_000 })

@@ -168,6 +168,27 @@ class WorkFailuresTest < Godwit::WorkCase
     eventually { problems.any? { |event| event[:error].message.include?("partition 0, offset 0") } }
   end
 
+  test "seek passes a damaged block, in its partition alone; the records before it are handled" do
+    topic = declare
+    problems = events(:error)
+    good = Work.const_get(:Block).encode(%w[good])
+    client.engine.append([[topic, 0, good, 1], [topic, 0, "\x01damaged".b, 5], [topic, 0, good, 1],
+      [topic, 1, Work.const_get(:Block).encode(%w[other]), 1]])
+    seen = Thread::Queue.new
+    run_consumers(consumer { |message| seen << [message.value, message.offset] })
+    assert_equal [["good", 0], ["other", 0]], Array.new(2) { seen.pop }.sort
+    eventually { problems.any? }
+    finished(2)
+    command = /give its 5 records up: `godwit-work seek GROUP t --partition (\d) --to (\d)`/
+    found = problems[0][:error].message.match(command).captures.map(&:to_i)
+    assert_equal [0, 6], found
+    client.seek("g", "t", partition: found[0], to: found[1])
+    assert_equal ["good", 6], seen.pop
+    finished(8)
+    assert_empty seen
+    assert_raises(Godwit::ArgumentValueError) { client.seek("g", "t", partition: 2, to: 0) }
+  end
+
   test "handlers that exit, throw, end their thread, or are interrupted fail as others" do
     declare
     failed = events(:failed)

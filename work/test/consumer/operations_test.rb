@@ -176,6 +176,10 @@ class WorkOperationsTest < Godwit::WorkCase
     }.each do |call, says|
       assert_match says, assert_raises(Godwit::Work::TopicError, &call).message
     end
+    [["0", 1], [0, "1"], [0, nil], [-1, 0], [0, -1]].each do |place|
+      error = assert_raises(Godwit::ArgumentValueError) { client.requeue("t", *place) }
+      assert_match(/takes an Integer, 0 or more: got/, error.message)
+    end
     assert_raises(Godwit::ArgumentValueError) { client.seek("g", "t", to: "yesterday") }
   end
 

@@ -48,7 +48,7 @@ module Godwit
       # Looks for stuck handlers, members whose processes have died, groups with unread records and
       # no member, paused groups, isolated partitions, and old records that retention keeps since a
       # group has not read them.
-      # @param check [Boolean] whether SQLite looks for damage, too, which reads the whole file
+      # @param check [Boolean] whether to look for damage, too, which reads the whole file
       # @return [Diagnosis]
       def doctor(check: false) = Doctor.new(self, check).diagnose
 
@@ -92,13 +92,15 @@ module Godwit
       # @param topic [String]
       # @param to [Integer, Time, Symbol] as {Client#each}'s `from:`; in a partition that has fewer
       #   records, an offset is its end
+      # @param partition [Integer, nil] alone; nil: all
       # @return [nil]
       # @raise [TopicError, ArgumentValueError]
-      def seek(group, topic, to:)
+      def seek(group, topic, to:, partition: nil)
         topic = find(topic)
+        check_place(:seek, "partition:", partition, topic.partitions) if partition
         # Behind the end, the group would miss the records that come there.
-        offsets = starts(topic, to).map.with_index do |offset, partition|
-          [offset, @engine.bounds(topic, partition).last].min
+        offsets = starts(topic, to).map.with_index do |offset, number|
+          [offset, @engine.bounds(topic, number).last].min if [nil, number].include?(partition)
         end
         @engine.set(group, topic, offsets: offsets)
       end
@@ -152,11 +154,12 @@ module Godwit
       # @param offset [Integer]
       # @return [Receipt] of the new record
       # @raise [TopicError] when there is no such dead letter
+      # @raise [ArgumentValueError]
       def requeue(dead, partition, offset)
         topic = find(dead)
-        if partition.between?(0, topic.partitions - 1) && offset >= 0
-          letter = message_at(topic, partition, offset)
-        end
+        check_place(:requeue, "partition", partition)
+        check_place(:requeue, "offset", offset)
+        letter = message_at(topic, partition, offset) if partition < topic.partitions
         origin = letter && DeadLetter.origin(letter)
         unless origin
           raise TopicError, "no dead letter at #{partition}/#{offset} of topic #{dead.inspect}: " \
@@ -164,6 +167,14 @@ module Godwit
         end
         blocks = encode_raw(origin, letter.raw, letter.key, DeadLetter.returned(letter.headers))
         blocks.written(@engine.append(blocks.batches)).first
+      end
+
+      private
+
+      def check_place(operation, name, given, count = Float::INFINITY)
+        return if given.is_a?(Integer) && given >= 0 && given < count
+        most = (count == Float::INFINITY) ? "or more" : "to #{count - 1}"
+        raise Godwit::Errors.bad_value(operation, name, "an Integer, 0 #{most}", given)
       end
     end
   end

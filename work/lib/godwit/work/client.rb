@@ -180,10 +180,15 @@ module Godwit
       # @return [Array<Source>] from the block that holds the offset on
       def read(topic, partition, offset, bytes = READ)
         format = known_format(topic)
-        @engine.read(topic, partition, offset, bytes).map do |base, time, bytes|
-          where = "topic #{topic.name}, partition #{partition}, offset #{base}"
-          Source.new(topic, format, partition, base, time, Block.new(bytes, where))
+        sources = []
+        @engine.read(topic, partition, offset, bytes).each do |base, time, bytes, count|
+          block = topic.block(partition, base, bytes, count)
+          sources << Source.new(topic, format, partition, base, time, block)
         end
+        sources
+      rescue CorruptError
+        raise unless sources&.any?
+        sources # the records before the damaged block
       end
 
       # @private

@@ -7,8 +7,11 @@ module Godwit
     # Looks for what keeps records from being handled: see {Administration#doctor}.
     # @private
     class Doctor
+      READ = 1 << 20 # bytes at a time
+      private_constant :READ
+
       # @param client [Client]
-      # @param check [Boolean] whether SQLite looks for damage
+      # @param check [Boolean] whether to look for damage
       def initialize(client, check)
         @client = client
         @engine = client.engine
@@ -20,16 +23,36 @@ module Godwit
       def diagnose
         path, bytes, wal, version, damage = @engine.storage(@check)
         damage.each { |text| damaged(text) }
-        begin
-          look
-        rescue CorruptError => error
-          damaged(error.message)
-        end
+        finding_damage { look }
+        finding_damage { blocks } if @check
         Administration::Diagnosis.new(path: path, bytes: bytes, wal_bytes: wal, sqlite: version,
           findings: @findings.freeze).freeze
       end
 
       private
+
+      def finding_damage
+        yield
+      rescue CorruptError => error
+        damaged(error.message)
+      end
+
+      # Reads all blocks.
+      def blocks
+        @client.topics.each do |topic|
+          topic.partitions.times { |number| finding_damage { partition(topic, number) } }
+        end
+      end
+
+      def partition(topic, number)
+        offset, finish = @engine.bounds(topic, number)
+        while offset < finish
+          @engine.read(topic, number, offset, READ).each do |base, _, bytes, count|
+            finding_damage { topic.block(number, base, bytes, count) }
+            offset = base + count
+          end
+        end
+      end
 
       def look
         members = @engine.members

@@ -6,18 +6,19 @@ module Godwit
       # `godwit-work seek`: a group goes on elsewhere.
       class Seek < Command
         summary "Lets a group go on at an offset or a time: records run again, or never."
-        usage "seek GROUP TOPIC --to WHERE"
+        usage "seek GROUP TOPIC --to WHERE [--partition NUMBER]"
 
         private
 
         def define(parser)
           parser.on("--to WHERE", *WHERE) { |text| where(text, "--to") }
+          parser.on("--partition NUMBER", Integer, "of this partition alone (all)")
         end
 
         def call(arguments)
           group, topic = take(arguments, "group", "topic")
           raise Godwit::CLI::UsageError, "seek needs --to WHERE" unless options[:to]
-          client.seek(group, topic, to: options[:to])
+          client.seek(group, topic, **options.slice(:to, :partition))
           Godwit::CLI::EXIT[:ok]
         end
       end

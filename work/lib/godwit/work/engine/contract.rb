@@ -13,8 +13,8 @@ module Godwit
     #   the topic that there is.
     # * `append(batches)` stores `[topic, partition, block, count]` together, and gives the offset
     #   of the first record of each and the time. It returns when they are safe.
-    # * `read(topic, partition, offset, bytes)` gives `[offset of its first record, time, block]`,
-    #   from the block that holds the offset on; `bytes` is about how much.
+    # * `read(topic, partition, offset, bytes)` gives `[offset of its first record, time, block,
+    #   count]`, from the block that holds the offset on; `bytes` is about how much.
     # * `bounds(topic, partition, since = 0)` gives the offset of the first record at or after a
     #   time, else the end; and the end, which is the next offset that will be given.
     # * `version` changes when any process has written. `close` ends the engine.

@@ -194,8 +194,8 @@ module Godwit
         free = positions.select { |row| row[1].nil? }.first([share - own, 0].max)
         kept = positions.filter_map { |row| row.values_at(0, 2) if row[1] == member.id }
         Share.new(free.map { |row| claim(database, group, member, row) }, [own - share, 0].max,
-          kept.to_h.transform_keys { |id| member.topic.ids.index(id) },
-          positions.filter_map { |row| member.topic.ids.index(row[0]) if row[7] == 1 })
+          kept.to_h.transform_keys { |id| member.topic.number(id) },
+          positions.filter_map { |row| member.topic.number(row[0]) if row[7] == 1 })
       end
 
       def transaction(and_checkpoint: false)
@@ -212,10 +212,10 @@ module Godwit
       def add_positions(database, group, topic, starts)
         known = database.rows("SELECT partition FROM godwit_positions WHERE group_id = ?", group)
           .flatten
-        topic.ids.each_with_index do |id, number|
-          next if known.include?(id)
+        (topic.ids - known).each do |id|
+          start = starts.fetch(topic.number(id), 0) # 0: the topic grew meanwhile
           database.rows("INSERT INTO godwit_positions (group_id, partition, watermark) " \
-            "VALUES (?, ?, ?)", group, id, starts.fetch(number, 0)) # 0: the topic grew meanwhile
+            "VALUES (?, ?, ?)", group, id, start)
         end
       end
 
@@ -242,7 +242,7 @@ module Godwit
 
       def position(group, topic, row)
         id, *rest = row
-        Position.new(group, topic, topic.ids.index(id), *rest)
+        Position.new(group, topic, topic.number(id), *rest)
       end
 
       # @raise [LostError] unless the member owns the partition in this generation

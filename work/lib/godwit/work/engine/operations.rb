@@ -29,23 +29,20 @@ module Godwit
       # @return [Array] the path, its bytes, those of the WAL, SQLite's version, and an Array of
       #   what is damaged
       def storage(check)
-        version, *damage = with_database do |database|
-          [database.value("SELECT sqlite_version()"),
-            *(database.rows("PRAGMA quick_check").flatten if check)]
-        end
         # A look by `stat`: to close a descriptor of the file would drop SQLite's locks.
         sizes = [@path, "#{@path}-wal"].map { |path| File.size?(path).to_i }
-        [@path, *sizes, version, damage - ["ok"]]
+        [@path, *sizes, SQLite3::SQLITE_LOADED_VERSION, check ? damage : []]
       end
 
-      # @param offsets [Array<Integer>, nil] of each partition, at which the group goes on: members
-      #   that have the partitions lose them
+      # @param offsets [Array<Integer, nil>, nil] of each partition, at which the group goes on:
+      #   members that have the partitions lose them; nil: it stays
       # @param paused [Boolean, nil] whether no record of the topic runs in this group from now on
       # @raise [TopicError] when the group has never read the topic
       def set(group, topic, offsets: nil, paused: nil)
         transaction do |database|
           each_position(database, group, topic) do |id, partition|
-            database.rows(SEEK, offsets[topic.ids.index(partition)], id, partition) if offsets
+            offset = offsets && offsets[topic.number(partition)]
+            database.rows(SEEK, offset, id, partition) if offset
             database.rows(PAUSE, paused ? 1 : 0, id, partition) unless paused.nil?
           end
         end
@@ -53,6 +50,12 @@ module Godwit
       end
 
       private
+
+      def damage
+        with_database { |database| database.rows("PRAGMA quick_check") }.flatten - ["ok"]
+      rescue CorruptError => error
+        [error.message]
+      end
 
       # @raise [TopicError] when the group has never read the topic
       def each_position(database, group, topic)

@@ -29,7 +29,7 @@ module Godwit
         "VALUES (coalesce((#{LAST}), ?1), ?3, ?4, ?5)"
       # From the block that holds ?3 on, which may begin before it.
       READ = <<~SQL
-        SELECT id, time, bytes FROM godwit_blocks WHERE id BETWEEN coalesce((SELECT id
+        SELECT id, time, bytes, count FROM godwit_blocks WHERE id BETWEEN coalesce((SELECT id
           FROM godwit_blocks WHERE id BETWEEN ?1 AND ?3 ORDER BY id DESC LIMIT 1), ?1) AND ?2
         ORDER BY id
       SQL
@@ -94,7 +94,7 @@ module Godwit
           database.rows(READ, least, largest, least + offset) do |row|
             (left -= row[2].bytesize) > 0
           end
-        end.map { |id, time, block| [id - least, time, block] }
+        end.map { |id, *rest| [id - least, *rest] }
       end
 
       # (see Contract)
