@@ -44,6 +44,8 @@ class WorkBatchesTest < Godwit::WorkCase
     assert_match(/which records\? write transaction/, errors.pop)
     messages = Array.new(3) { Work::Message.allocate }
     batch = Work::Batch.new(messages)
+    assert_equal [3, false, messages.last, messages.last(2), messages[1], messages[0, 2]],
+      [batch.length, batch.empty?, batch.last, batch.last(2), batch[1], batch[0, 2]]
     batch.each { |one| assert_same one, batch.current if batch.count == 3 && batch.to_a.any? }
     assert_equal [0, 1, 2], [].tap { |found|
       batch.each_with_index { |one, at| found << at if one.equal?(batch.current) }

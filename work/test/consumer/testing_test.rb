@@ -32,6 +32,31 @@ class WorkTestingTest < Godwit::WorkCase
     assert_match(/Testing/, one.inspect)
   end
 
+  test "Godwit::Work in handlers and hooks is the application's own log" do
+    klass = Class.new(Godwit::Work::Consumer) do
+      topic "t", format: :text
+      group "g"
+      retries 0
+      define_method(:assigned) { |partitions| Godwit::Work.topic("log", partitions: 1) }
+      define_method(:revoked) { |_| Godwit::Work.produce("log", "revoked") }
+      define_method(:perform) do |message|
+        Godwit::Work.produce("log", message.value)
+        self.class.produce("again") if message.value == "first"
+      end
+    end
+    before = Godwit::Work.instance_variable_get(:@client)
+    one = Godwit::Work::Testing.new(klass)
+    one.produce("t", "first")
+    assert_equal 2, one.drain
+    one.rebalance!
+    assert_equal %w[again first revoked], one.values("log").sort
+    assert_empty one.events
+    assert_same before, Godwit::Work.instance_variable_get(:@client)
+    Godwit::Work.stub(:make, :other) { assert_equal before || :other, Godwit::Work.client }
+  ensure
+    Godwit::Work.instance_variable_set(:@client, before)
+  end
+
   test "a retry runs when the clock has advanced; then the record is a dead letter" do
     one = work { |message| raise "no" if message.value == "bad" }
     one.produce("t", "bad", key: "k")
@@ -100,11 +125,12 @@ class WorkTestingTest < Godwit::WorkCase
     assert_equal %w[a b b], seen
   end
 
-  test "the stored state stays small, also behind a block of many records" do
-    one = work { raise "no" }
-    records = Array.new(17_000) { ["x", "k"] } # the first of them fails and holds the others
+  test "the stored state stays small, also behind many records" do
+    one = work { |message| raise "no" unless message.value == "good" }
+    records = [["x", "k"]] + Array.new(17_000) { ["good", "k2"] }
     topic = one.client.engine.topics["t"]
     partition = topic.partition_of("k")
+    assert_equal partition, topic.partition_of("k2")
     others = (0..).lazy.map(&:to_s).select { |key| topic.partition_of(key) == partition }
     one.client.produce_many("t", records + others.first(2_000).map { |key| ["x", key] })
     one.drain

@@ -54,6 +54,18 @@ module Godwit
 
       # @return [Integer] records
       def size = @messages.size
+      alias_method :length, :size
+
+      # @return [Boolean]
+      def empty? = @messages.empty?
+
+      # @param place [Integer, Range, Array<Integer>] as an Array takes it
+      # @return [Message, Array<Message>, nil]
+      def [](*place) = @messages[*place]
+
+      # @param count [Array<Integer>] none: the last one
+      # @return [Message, Array<Message>, nil]
+      def last(*count) = @messages.last(*count)
 
       # @return [Array<Message>]
       def to_a = @messages.dup

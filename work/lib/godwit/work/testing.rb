@@ -17,7 +17,15 @@ module Godwit
       include Ownership
 
       MOST = 1 << 20 # records at a time
-      private_constant :MOST
+      CURRENT = :godwit_work_testing # of a thread: the client of the application that it runs
+
+      # In a handler or a hook the process's log is the application's own.
+      module Current
+        # @return [Client]
+        def client = Thread.current.thread_variable_get(CURRENT) || super
+      end
+      private_constant :MOST, :CURRENT, :Current
+      Work.singleton_class.prepend(Current)
 
       # @param classes [Array<Class>] of {Consumer}
       # @raise (see Runner#initialize)
@@ -31,7 +39,7 @@ module Godwit
         @events = []
         @client.on { |event| @events << event }
         @slow = false
-        start
+        inside { start }
       end
 
       # @return [Array<Events::Event>] of all handlers so far
@@ -53,37 +61,32 @@ module Godwit
       # @return [Integer] records that ran, retries included
       def drain
         @before = positions
-        ran = 0
-        loop do
-          coordinate
-          work = @assignments.filter_map { |one| (taken = one.take(MOST, MOST)) && [one, taken] }
-          break if work.empty?
-          work.each { |one, taken| ran += run(one, taken) }
-        end
-        ran
+        inside { run_all }
       end
 
       # The process ends as by kill -9, and another begins: what was not committed runs again.
       # @return [nil]
       def crash!
         @engine.dead.concat(@members.each_value.map(&:id))
-        start
+        inside { start }
       end
 
       # All partitions move to other members, after a commit.
       # @return [nil]
       def rebalance!
-        commit
-        @assignments.each(&:stop)
-        revoke
-        @members.each_value { |member| @engine.leave(member.id) }
-        start
+        inside do
+          commit
+          @assignments.each(&:stop)
+          revoke
+          @members.each_value { |member| @engine.leave(member.id) }
+          start
+        end
       end
 
       # The process stops as by TERM, and another begins.
       # @return [nil]
       def restart!
-        @hooks.each_value { |hooks| hooks.call(:stopping) }
+        inside { @hooks.each_value { |hooks| hooks.call(:stopping) } }
         rebalance!
       end
 
@@ -95,7 +98,7 @@ module Godwit
           @engine.leave(member.id)
           @engine.set(klass.group_name, member.topic, offsets: before.fetch(klass))
         end
-        start
+        inside { start }
       end
 
       # Commits only at the block's end, so that a {#crash!} in it repeats what ran.
@@ -105,7 +108,7 @@ module Godwit
         yield
       ensure
         @slow = false
-        commit
+        inside { commit }
       end
 
       # @param topic [String]
@@ -132,6 +135,27 @@ module Godwit
       def now = clock.call / 1000.0
       def work_available(_lanes = 0) = nil
       def taken? = false
+
+      # @return [Object] the block's value
+      def inside
+        thread = Thread.current
+        before = thread.thread_variable_get(CURRENT)
+        thread.thread_variable_set(CURRENT, @client)
+        yield
+      ensure
+        thread.thread_variable_set(CURRENT, before)
+      end
+
+      # @return [Integer] records that ran
+      def run_all
+        ran = 0
+        loop do
+          coordinate
+          work = @assignments.filter_map { |one| (taken = one.take(MOST, MOST)) && [one, taken] }
+          break ran if work.empty?
+          work.each { |one, taken| ran += run(one, taken) }
+        end
+      end
 
       def start
         @assignments = []
