@@ -70,6 +70,7 @@ module Godwit
     private_constant :HOW, :CREATE
 
     @lock = Mutex.new
+    @events = Events.new
 
     class << self
       # Opens the log that all calls use from then on.
@@ -117,12 +118,13 @@ module Godwit
       # (see Client#produce_many)
       def produce_many(topic, records) = client.produce_many(topic, records)
 
-      # Calls a listener when something happens in this process: see {Events#on}.
+      # Calls a listener when something happens in this process: see {Events#on}. It stays through
+      # {connect}, which may come later.
       # @param names [Array<Symbol>] of {Events::NAMES}; none: all
       # @yieldparam event [Events::Event]
       # @return [nil]
       # @raise [ArgumentValueError]
-      def on(*names, &listener) = client.on(*names, &listener)
+      def on(*names, &listener) = @events.on(*names, &listener)
 
       # Reads records without a group: see {Client#each}.
       # @param topic [String] name of a topic that exists
@@ -134,7 +136,7 @@ module Godwit
 
       private
 
-      def make(url, *settings) = Client.new(engine(url.to_s, *settings))
+      def make(url, *settings) = Client.new(engine(url.to_s, *settings), @events)
 
       def engine(url, durability, create)
         unless %i[process power].include?(durability)

@@ -116,6 +116,31 @@ class WorkCommandsTest < Godwit::WorkCase
     assert_equal 130, follower.signal(:INT).finish.status.exitstatus
   end
 
+  test "produce without lines to an unknown topic" do
+    produce(1)
+    child = godwit_work("produce", "paymnts")
+    child.stdin.close
+    result = child.finish
+    assert_equal 2, result.status.exitstatus
+    assert_match(/no topic "paymnts"; did you mean "payments"/, result.stderr)
+  end
+
+  test "seek --partition moves one partition" do
+    produce(1, 2)
+    client = Godwit::Work::Client.new(Godwit::Work.const_get(:SqliteEngine).new(path))
+    topic = client.engine.topics["payments"]
+    client.engine.join("g", topic, "", [0, 0])
+    other = 1 - client.each("payments").first.partition
+    {other => [0], 1 - other => [0, 2]}.each do |partition, watermarks|
+      assert_child(godwit_work("seek", "g", "payments", "--to", "latest", "--partition",
+        partition.to_s).finish)
+      found = client.engine.positions("g", topic).map(&:watermark)
+      assert_equal watermarks, found.uniq.sort
+    end
+  ensure
+    client&.close
+  end
+
   test "tail --from takes what seek --to takes" do
     produce(1, 2)
     {"0" => "1\n2\n", "1" => "2\n", "-1" => "2\n", "earliest" => "1\n2\n", "latest" => "",

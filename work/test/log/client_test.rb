@@ -294,6 +294,21 @@ class WorkClientTest < Godwit::WorkCase
     ended(reader)
   end
 
+  test "a listener of the process stays through connect" do
+    before = Godwit::Work.instance_variable_get(:@client)
+    seen = []
+    Godwit::Work.on(:skipped) { |event| seen << event[:topic] }
+    %w[a b].each do |topic|
+      log = Godwit::Work.connect("sqlite::memory:")
+      log.events.emit(:skipped, topic: topic)
+    end
+    assert_equal %w[a b], seen
+  ensure
+    Godwit::Work.instance_variable_get(:@client)&.close
+    Godwit::Work.instance_variable_set(:@client, before)
+    Godwit::Work.instance_variable_set(:@events, Godwit::Work::Events.new)
+  end
+
   test "the client of the process" do
     before = ENV.delete("GODWIT_WORK_URL")
     assert_refused(Godwit::StateError, /"sqlite:work.db", or type export GODWIT_WORK_URL/) do

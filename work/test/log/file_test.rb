@@ -271,6 +271,14 @@ class WorkFileTest < Godwit::WorkCase
     assert_equal ["value 2"], client.each("t", from: 2).map(&:raw)
   end
 
+  test "an error of a statement names the fix" do
+    client.topic("t")
+    raw.execute("DROP TABLE godwit_positions")
+    assert_refused(Work::DatabaseError, /no such table: .*restore it from a backup/) do
+      client.groups
+    end
+  end
+
   test "a damaged file" do
     client.topic("t", partitions: 1, format: :raw)
     50.times { client.produce("t", "x" * 10_000) }

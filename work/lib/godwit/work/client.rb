@@ -32,12 +32,13 @@ module Godwit
 
       # @private
       # @param engine [Object] see Contract
-      def initialize(engine)
+      # @param events [Events] of all logs that the process connects to
+      def initialize(engine, events = Events.new)
         @engine = engine
         @topics = Topics.new(engine)
         @formats = {}
         @random = @random_until = 0
-        @events = Events.new
+        @events = events
       end
 
       # @private
@@ -148,7 +149,7 @@ module Godwit
           written = before.zero? ? "no line was" : "lines 1 to #{before} were"
           raise error, "line #{number}: #{error.message} (#{written} written)"
         end
-        @engine.append(blocks.batches)
+        @engine.append(blocks.batches) unless blocks.empty?
       end
 
       # @private

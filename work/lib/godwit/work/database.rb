@@ -32,6 +32,8 @@ module Godwit
         SQLite3::ReadOnlyException =>
           [AccessError, "it is read-only: let this user write the file and its folder"],
         SQLite3::PermissionException => [AccessError, "let this user write the file"],
+        SQLite3::SQLException => [DatabaseError, "mend the statement, or create what it names; " \
+          "if the file lacks a table of godwit, restore it from a backup"],
         SQLite3::IOException => [DatabaseError, "reading or writing failed: look at the disk"]
       }.freeze
       private_constant :ERRORS
