@@ -27,6 +27,7 @@ module Godwit
     autoload :Coordination, "godwit/work/coordination"
     autoload :Consumer, "godwit/work/consumer"
     autoload :Contract, "godwit/work/engine/contract"
+    autoload :Daemon, "godwit/work/engine/daemon"
     autoload :Database, "godwit/work/database"
     autoload :DeadLetter, "godwit/work/dead_letter"
     autoload :Declaration, "godwit/work/declaration"
@@ -55,8 +56,8 @@ module Godwit
     autoload :Topics, "godwit/work/topics"
     autoload :WakeUp, "godwit/work/wake_up"
     private_constant :Assignment, :Block, :Blocks, :CommitQueue, :Committer, :Contract,
-      :Coordination, :Database, :DeadLetter, :Declaration, :Doctor, :Format, :Groups, :Handler,
-      :Hooks, :Lanes, :MemoryEngine, :Operations, :Ownership, :Partitioner, :Progress,
+      :Coordination, :Daemon, :Database, :DeadLetter, :Declaration, :Doctor, :Format, :Groups,
+      :Handler, :Hooks, :Lanes, :MemoryEngine, :Operations, :Ownership, :Partitioner, :Progress,
       :Retention, :Schema, :Source, :SqliteEngine, :StuckHandlers, :Topics, :WakeUp
 
     # Ruby uses a frozen mask that compares by identity without a copy.

@@ -81,6 +81,55 @@ class WorkFileTest < Godwit::WorkCase
     assert_equal [["ok"]], integrity
   end
 
+  test "a daemon loses nothing when another process opens and closes the file" do
+    result = assert_child(start_child(<<~RUBY, [path]).finish)
+      require "godwit/work"
+      read, orders = IO.pipe
+      answers, write = IO.pipe
+      fork do
+        #{CONNECTED}
+        Godwit::Work.produce("t", 0, key: "k")
+        orders.close
+        Process.daemon(true, true)
+        write.puts Godwit::Work.produce("t", read.gets.to_i, key: "k").offset until read.eof?
+        write.puts "end"
+      end
+      Process.wait
+      written = [1, 2].map do |number|
+        orders.puts number
+        offset = answers.gets.to_i
+        Process.wait(fork do
+          Godwit::Work.connect("sqlite:\#{ARGV[0]}")
+          Godwit::Work.client.close
+        end)
+        offset
+      end
+      orders.close
+      answers.gets
+      p written
+    RUBY
+    assert_equal "[1, 2]\n", result.stdout
+    assert_equal [0, 1, 2], client.each("t").map(&:value)
+    assert_equal [["ok"]], integrity
+  end
+
+  test "a process that cannot become a daemon goes on" do
+    result = assert_child(start_child(<<~RUBY, [path]).finish)
+      require "godwit/work"
+      module Refuse
+        def daemon(*) = raise(Errno::EAGAIN)
+      end
+      Process.singleton_class.prepend(Refuse)
+      #{CONNECTED}
+      begin
+        Process.daemon(true, true)
+      rescue Errno::EAGAIN
+        puts Godwit::Work.produce("t", 0).offset
+      end
+    RUBY
+    assert_equal "0\n", result.stdout
+  end
+
   test "the memory of a log does not survive a fork" do
     result = assert_child(start_child(<<~RUBY).finish)
       require "godwit/work"

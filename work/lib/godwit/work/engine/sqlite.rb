@@ -53,6 +53,7 @@ module Godwit
         @durability = durability
         @clock = clock || -> { Process.clock_gettime(Process::CLOCK_REALTIME, :millisecond) }
         open
+        Daemon::ENGINES[self] = self unless path == Database::MEMORY
       end
 
       # (see Contract)
@@ -120,10 +121,22 @@ module Godwit
         return if @closed
         current
         @lock.synchronize do
-          [@database, @checkpointer].each { |one| one&.close }
+          close_file
           @closed = true
         end
         nil
+      end
+
+      # Has no connection while the block runs. A process that the block forks opens its own.
+      # @return [Object] the block's value
+      def without_file
+        return yield if @closed || @forks != ForkDetector::COUNT[0]
+        with_database do
+          close_file
+          yield
+        ensure
+          @database = connect if @forks == ForkDetector::COUNT[0] # the fork has failed
+        end
       end
 
       # @return [Boolean]
@@ -150,6 +163,11 @@ module Godwit
       end
 
       def connect = Database.new(@path, @durability)
+
+      def close_file
+        [@database, @checkpointer].each { |one| one&.close }
+        @checkpointer = nil
+      end
 
       # A forked child must not use its parent's connections and locks.
       def current
