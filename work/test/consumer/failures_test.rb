@@ -215,16 +215,32 @@ class WorkFailuresTest < Godwit::WorkCase
     client.on(:failed) { raise "listener" }
     client.on(:failed) { raise NotImplementedError, "no StandardError" }
     client.on(:failed) { exit }
+    client.on(:failed) { raise NoMemoryError, "memory" }
+    client.on(:failed) { throw :x }
     _, err = capture_io do
       run_consumers(consumer { |message| raise "no" if message.attempt == 1 })
       produce("a")
       finished(1)
     end
-    ["listener", "no StandardError", "exit"].each do |text|
+    ["listener", "no StandardError", "exit", "memory", "uncaught throw :x"].each do |text|
       assert_match(/a listener of failed raised: .*#{text}/, err)
     end
     assert_raises(Godwit::ArgumentValueError) { client.on(:nothing) { nil } }
     assert_raises(Godwit::ArgumentValueError) { client.on(:failed) }
+  end
+
+  test "a record that cannot become a dead letter now runs again, with those behind it" do
+    declare
+    problems = events(:error)
+    refused = [Work::LockedError.new("locked")] * 2
+    client.define_singleton_method(:encode_raw) do |*arguments|
+      refused.any? ? raise(refused.shift) : super(*arguments)
+    end
+    run_consumers(consumer { |message| raise "no" if message.value == "a" })
+    produce("a", "b")
+    finished(2)
+    assert_equal %w[locked locked], problems.map { |event| event[:error].message }
+    assert_equal ["5"], dead.map { |letter| letter.headers.to_h["godwit-attempts"] }
   end
 
   test "an error without a listener is a warning, once with the same text" do

@@ -52,7 +52,7 @@ module Godwit
         event = Event.new(name, values.freeze).freeze
         @listeners[name].each do |listener|
           listener.call(event)
-        rescue StandardError, ScriptError, SystemStackError, SystemExit => error
+        rescue Exception => error # standard:disable Lint/RescueException -- also exit, and throw
           warn "godwit-work: a listener of #{name} raised: #{error.full_message(highlight: false)}"
         end
       end

@@ -47,8 +47,11 @@ module Godwit
         ended = true
         due
       ensure
-        due = abandon(messages) unless ended
-        @assignment.give_back(lane, messages, due)
+        begin
+          due = abandon(messages) unless ended
+        ensure
+          @assignment.give_back(lane, messages, due)
+        end
       end
 
       # (see Consumer#produce)
@@ -214,7 +217,6 @@ module Godwit
           return @clock.call + delay(attempts)
         end
         bury(message, error, attempts)
-        nil
       end
 
       # Exponential, with jitter of a tenth. After a first retry at once it begins with a second.
@@ -224,10 +226,15 @@ module Godwit
         [grown, most].min * (0.9 + rand / 5)
       end
 
+      # @return [Float, nil] when the record runs again, since it cannot become a dead letter now
       def bury(message, error, attempts)
         DeadLetter.bury(@client, @assignment, message, error: error, attempts: attempts) do |found|
           @assignment.finish([message], found)
         end
+        nil
+      rescue Error => problem
+        @events.emit(:error, error: problem)
+        @clock.call + delay(attempts)
       end
     end
   end
