@@ -109,7 +109,7 @@ class WorkDeclarationsTest < Godwit::WorkCase
     [0, -1, nil, 1.5].each do |workers|
       refused(Godwit::ArgumentValueError) { runner(failing, workers: workers) }
     end
-    [-1, "5"].each do |drain|
+    [-1, "5", Complex(1, 1), Float::INFINITY].each do |drain|
       assert_match(/drain: takes seconds, 0 or more, or nil/,
         refused(Godwit::ArgumentValueError) { runner(failing, drain: drain) })
     end

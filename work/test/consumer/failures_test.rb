@@ -135,10 +135,12 @@ class WorkFailuresTest < Godwit::WorkCase
     produce("a")
     finished(1)
     assert_equal 2, seen.pop
-    [5..1, ..5, 0.., 1..nil].each do |range|
+    [5..1, ..5, 0.., 1..nil, 0..Float::INFINITY].each do |range|
       assert_raises(Godwit::ArgumentValueError) { klass.retries(1, backoff: range) }
     end
     klass.retries(1, backoff: 0.1...0.5)
+    klass.retries(1, backoff: 1/2r..3r)
+    assert_equal 0.5..3, klass.settings.backoff
   end
 
   test "a dead letter of a dead letter returns to the topic of dead letters" do

@@ -124,7 +124,9 @@ class WorkStuckTest < Godwit::WorkCase
   test "wrong numbers of seconds" do
     klass = Class.new(Godwit::Work::Consumer)
     klass.stuck_after(1.5)
-    [0, -1, "x"].each do |wrong|
+    klass.stuck_after(3/2r)
+    assert_equal 1.5, klass.settings.stuck_after
+    [0, -1, "x", Complex(1, 1), Float::INFINITY].each do |wrong|
       assert_raises(Godwit::ArgumentValueError) { klass.stuck_after(wrong) }
     end
   end

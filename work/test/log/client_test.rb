@@ -225,7 +225,8 @@ class WorkClientTest < Godwit::WorkCase
     }.each do |settings, says|
       assert_refused(Godwit::Work::TopicError, says) { declare(**settings) }
     end
-    limits = [0, -1, {}, {hours: 1}, {hours: nil}, {seconds: nil}, {bytes: 0}, {bytes: 1.5}, "7"]
+    limits = [0, -1, {}, {hours: 1}, {hours: nil}, {seconds: nil}, {bytes: 0}, {bytes: 1.5}, "7",
+      Float::INFINITY, Float::NAN, Complex(3, 1), {seconds: Float::INFINITY}, {bytes: 3/2r}]
     {
       -> { declare("a b") } => /name takes/, -> { declare(5) } => /name takes/,
       -> { declare("x", partitions: 0) } => /partitions: takes 1 to 10000/,
@@ -236,6 +237,18 @@ class WorkClientTest < Godwit::WorkCase
       end
     }.each { |call, says| assert_refused(Godwit::ArgumentValueError, says, &call) }
     assert_equal %w[t], client.topics.map(&:name)
+  end
+
+  each_engine "retain takes each real number of seconds, also ActiveSupport's" do
+    declare("t", retain: 86_400r)
+    assert_equal 86_400, engine.topics["t"].retain
+    declare("t", retain: {seconds: 1/2r, bytes: 5})
+    assert_equal [0.5, 5], engine.topics["t"].to_h.values_at(:retain, :retain_bytes)
+    require "active_support"
+    require "active_support/core_ext/integer/time"
+    declare("t", retain: 7.days)
+    assert_equal 7 * 86_400, engine.topics["t"].retain
+    assert_equal [false, {}], engine.retain
   end
 
   each_engine "each begins at an offset, a time, the beginning or the end" do

@@ -100,11 +100,12 @@ module Godwit
             raise Godwit::Errors.bad_value(:retries, "count", "0 or more", count)
           end
           limits = backoff.is_a?(Range) ? [backoff.begin, backoff.end] : [nil]
-          unless limits.all?(Numeric) && limits[0] >= 0 && limits[0] <= limits[1]
+          least, most = limits.map { |limit| Declaration.finite(limit) }
+          unless least && most && least >= 0 && least <= most
             raise Godwit::Errors.bad_value(:retries, "backoff:", "a Range of seconds", backoff)
           end
           settings.retries = count
-          settings.backoff = backoff
+          settings.backoff = least..most
           nil
         end
 
@@ -136,8 +137,7 @@ module Godwit
         # @return [nil]
         # @raise [ArgumentValueError]
         def stuck_after(seconds)
-          check_seconds(:stuck_after, "seconds", seconds)
-          settings.stuck_after = seconds
+          settings.stuck_after = check_seconds(:stuck_after, "seconds", seconds)
           nil
         end
 
@@ -152,9 +152,11 @@ module Godwit
         end
 
         # @private
+        # @return [Integer, Float, nil]
         # @raise [ArgumentValueError] unless it is nil or more than 0
         def check_seconds(operation, name, seconds)
-          return if seconds.nil? || (seconds.is_a?(Numeric) && seconds.positive?)
+          number = Declaration.finite(seconds)
+          return number if seconds.nil? || number&.positive?
           raise Godwit::Errors.bad_value(operation, name, "more than 0, or nil", seconds)
         end
 

@@ -5,9 +5,6 @@ module Godwit
     # Checks what {Client#topic} gets.
     # @private
     module Declaration
-      LIMITS = {seconds: Numeric, bytes: Integer}.freeze
-      private_constant :LIMITS
-
       module_function
 
       # @raise [ArgumentValueError]
@@ -26,17 +23,29 @@ module Godwit
       # @param retain [Numeric, Hash, nil]
       # @return [Hash{Symbol => Numeric, nil}] `retain:` and `retain_bytes:`
       def limits(retain)
-        limits = retain.is_a?(Numeric) ? {seconds: retain} : retain || {}
-        if limits.is_a?(Hash) && (limits.any? || retain.nil?) &&
-            limits.all? { |name, value| limit?(value, LIMITS[name]) }
-          return {retain: limits[:seconds], retain_bytes: limits[:bytes]}
+        return {retain: nil, retain_bytes: nil} if retain.nil?
+        limits = retain.is_a?(Hash) ? retain : {seconds: retain}
+        if limits.any? && limits.all? { |name, value| limit?(name, value) }
+          return {retain: finite(limits[:seconds]), retain_bytes: finite(limits[:bytes])}
         end
         raise Godwit::Errors.bad_value(:topic, "retain:", "seconds, more than 0, nil, or " \
           "{seconds: 86_400, bytes: 1 << 30} or one of both", retain)
       end
 
-      def limit?(value, kind) = !kind.nil? && value.is_a?(kind) && value.positive?
+      def limit?(name, value)
+        return false unless finite(value)&.positive?
+        name == :seconds || (name == :bytes && value.is_a?(Integer))
+      end
       private_class_method :limit?
+
+      # @param value [Object] also a Rational or an ActiveSupport::Duration
+      # @return [Integer, Float, nil] the same number; nil: it is not finite, or not real
+      def finite(value)
+        return unless value.is_a?(Numeric) && value.real?
+        number = value.to_f
+        return unless number.finite?
+        (number % 1).zero? ? value.to_i : number
+      end
     end
   end
 end

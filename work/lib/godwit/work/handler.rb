@@ -93,7 +93,7 @@ module Godwit
 
       # (see Consumer#pause)
       def pause(seconds)
-        Consumer.check_seconds(:pause, "seconds", seconds)
+        seconds = Consumer.check_seconds(:pause, "seconds", seconds)
         @assignment.pause(:consumer, seconds ? (@clock.call + seconds).to_f : true)
         nil
       end

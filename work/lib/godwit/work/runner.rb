@@ -31,7 +31,7 @@ module Godwit
       #   topic and group
       def initialize(classes, client: Work.client, workers: 5, drain: 25)
         Godwit::Errors.check_positive(:run, "workers:", "threads, 1 or more", workers)
-        if drain && !(drain.is_a?(Numeric) && drain >= 0)
+        if drain && (Declaration.finite(drain) || -1) < 0
           raise Godwit::Errors.bad_value(:run, "drain:", "seconds, 0 or more, or nil", drain)
         end
         check(classes)
@@ -40,7 +40,7 @@ module Godwit
         @engine = client.engine
         @committer = Committer.new(@engine, client.events)
         @count = workers
-        @drain = drain
+        @drain = Declaration.finite(drain)
         @lock = Mutex.new
         @available = ConditionVariable.new
         @assignments = []
