@@ -55,6 +55,15 @@ class WorkDeclarationsTest < Godwit::WorkCase
     assert_equal ["321", 123], client.each("t.dead").first.then { |one| [one.raw, one.value] }
   end
 
+  each_engine "a value that a format of its own cannot load is a dead letter at once" do
+    client.topic("t", format: Backwards)
+    failed = []
+    client.on(:failed) { |event| failed << event[:attempts] }
+    client.produce("t", "x")
+    bury(failing { retries 3, backoff: 1_000..1_000 }, 1)
+    assert_equal [1], failed
+  end
+
   each_engine "a format that the process does not know is refused at the start" do
     Work::Client.new(engine).topic("t", format: Backwards)
     [failing, failing { dead_letter false }].each do |klass|

@@ -127,6 +127,26 @@ class WorkClientTest < Godwit::WorkCase
     assert_equal 3, other.topic("own", format: Backwards).partitions - 5
   end
 
+  each_engine "what a format of its own raises is a FormatError, with its cause" do
+    declare("own", format: Backwards)
+    client.produce("own", "x")
+    error = assert_raises(Godwit::Work::FormatError) { client.each("own").first.value }
+    assert_match(/load of the format .*Backwards failed: ArgumentError: invalid value for Integer/,
+      error.message)
+    assert_kind_of ArgumentError, error.cause
+    {"a" => 42, "b" => nil}.each do |name, result|
+      declare(name, format: Struct.new(:load) { define_method(:dump) { |_| result } }.new)
+      assert_refused(Godwit::Work::FormatError, /must return a String.* #{result.inspect}/) do
+        client.produce(name, 1)
+      end
+    end
+    failing = Struct.new(:load) { def dump(_) = raise(KeyError, "id") }
+    declare("failing", format: failing.new)
+    assert_refused(Godwit::Work::FormatError, /dump of .* failed: KeyError: id: give it/) do
+      client.produce("failing", 1)
+    end
+  end
+
   each_engine "values that the format cannot hold are refused, and nothing is written" do
     declare
     declare("text", format: :text)

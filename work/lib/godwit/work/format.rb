@@ -67,6 +67,42 @@ module Godwit
         end
       end
 
+      # An object of the program. No retry mends what it cannot do, whatever it raises.
+      class Custom
+        # @param object [#dump, #load]
+        def initialize(object)
+          @object = object
+          @name = (object.is_a?(Module) ? object : object.class).name || "anonymous"
+        end
+
+        # @return [String] that the topic keeps
+        attr_reader :name
+
+        # @return [String]
+        # @raise [FormatError]
+        def dump(value)
+          bytes = call(:dump, value)
+          return bytes if bytes.is_a?(String)
+          raise FormatError, "dump of the format #{@name} must return a String: it returned " \
+            "#{Godwit::Errors.shown(bytes)}"
+        end
+
+        # @return [Object]
+        # @raise [FormatError]
+        def load(bytes) = call(:load, bytes)
+
+        private
+
+        def call(operation, value)
+          @object.public_send(operation, value)
+        rescue FormatError
+          raise
+        rescue => error
+          raise FormatError, "#{operation} of the format #{@name} failed: #{error.class}: " \
+            "#{error.message}: give it another value, or mend it"
+        end
+      end
+
       KNOWN = {"json" => Json, "raw" => Raw, "text" => Text}.freeze
       private_constant :KNOWN
 
@@ -77,9 +113,9 @@ module Godwit
       def find(given)
         name = given.to_s
         return [name, KNOWN[name]] if given.is_a?(Symbol) && KNOWN.key?(name)
-        if given.respond_to?(:dump) && given.respond_to?(:load)
-          return [(given.is_a?(Module) ? given : given.class).name || "anonymous", given]
-        end
+        given = Custom.new(given) if given.respond_to?(:dump) && given.respond_to?(:load) &&
+          !given.is_a?(Custom)
+        return [given.name, given] if given.is_a?(Custom)
         raise Godwit::Errors.bad_value(:topic, "format:", ":json, :raw, :text, or an object with " \
           "dump and load", given)
       end
