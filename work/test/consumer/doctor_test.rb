@@ -15,7 +15,7 @@ class WorkDoctorTest < Godwit::WorkCase
 
   # A place of a process that lives, on the memory engine as well.
   def living(&block)
-    wake_up = Work.const_get(:WakeUp).new(File.join(scratch_dir, "members"))
+    wake_up = Work.const_get(:WakeUp).new("#{path}.members")
     block.call(wake_up.place)
   ensure
     wake_up.close
@@ -41,6 +41,7 @@ class WorkDoctorTest < Godwit::WorkCase
   end
 
   each_engine "a member that has died, and a group without members" do
+    FileUtils.mkdir_p("#{path}.members")
     topic(partitions: 2)
     produce(1, 2)
     member = join("/nowhere/123-abc")

@@ -63,7 +63,7 @@ class WorkOutputsTest < Godwit::WorkCase
     declare
     out = declare("out")
     entered, go = Thread::Queue.new, Thread::Queue.new
-    other = own(Work.const_get(:WakeUp).new(File.join(scratch_dir, "other")))
+    other = own(client.engine.listen)
     client.engine.join("other", out, other.place, [0, 0])
     run_consumers(consumer { |message|
       produce("out", message.value)

@@ -235,10 +235,25 @@ class WorkFileTest < Godwit::WorkCase
 
   test "a produce call wakes the members" do
     topic = client.topic("t", partitions: 1)
-    member = own(Godwit::Work.const_get(:WakeUp).new(File.join(scratch_dir, "members")))
+    member = own(engine.listen)
     engine.join("g", topic, member.place, [0])
     client.produce("t", 1)
     assert member.io.wait_readable(5)
+  end
+
+  test "a process that has the file at another path sees the members, and wakes them" do
+    topic = client.topic("t", partitions: 1)
+    member = own(engine.listen)
+    engine.join("g", topic, member.place, [0])
+    engine.close
+    there = "#{scratch_dir}-there"
+    File.rename(scratch_dir, there) # as a volume that another container mounts elsewhere
+    other = own(Godwit::Work.const_get(:SqliteEngine).new(File.join(there, "work.db")))
+    assert_equal [true], other.members.map(&:alive)
+    Work::Client.new(other).produce("t", 1)
+    assert member.io.wait_readable(5)
+  ensure
+    File.rename(there, scratch_dir)
   end
 
   test "a writer waits for another's transaction" do

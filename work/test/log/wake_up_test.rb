@@ -56,6 +56,7 @@ class WorkWakeUpTest < Godwit::WorkCase
     targets.wake([])
     assert WakeUp.alive?(one.place)
     refute WakeUp.alive?(closed.place)
+    assert WakeUp.alive?(File.join(scratch_dir, "no", "folder")), "it knows nothing"
     assert last.io.wait_readable(5)
   end
 

@@ -110,7 +110,7 @@ module Godwit
 
       # Without its FIFO, which something may have deleted, others take this process for dead.
       def renew
-        return if WakeUp.alive?(place)
+        return if File.exist?(place)
         @loop.remove(@wake_up.io)
         @wake_up.close
         @wake_up = @engine.listen

@@ -10,7 +10,7 @@ module Godwit
     # whether the process lives: no process reads the FIFO of a dead one.
     # @private
     class WakeUp
-      ENDED = [Errno::ENXIO, Errno::ENOENT, Errno::EPIPE].freeze
+      ENDED = [Errno::ENXIO, Errno::EPIPE].freeze
       MOST = 65_536 # bytes of a FIFO
       ATOMIC = 4_096 # bytes that a FIFO takes all or none
       ALL = 0 # instead of the ids of partitions
@@ -67,6 +67,8 @@ module Godwit
           true
         rescue *ENDED
           false
+        rescue Errno::ENOENT
+          !File.directory?(File.dirname(place)) # without the folder it knows nothing
         rescue SystemCallError
           true
         end

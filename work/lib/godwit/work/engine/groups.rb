@@ -76,8 +76,8 @@ module Godwit
           topic = load_topics(database).fetch(topic.name)
           add_positions(database, id, topic, starts)
           member = database.value("INSERT INTO godwit_members (group_id, topic, place) " \
-            "SELECT ?, topic, ? FROM godwit_partitions WHERE id = ? RETURNING id", id, place,
-            topic.ids.first)
+            "SELECT ?, topic, ? FROM godwit_partitions WHERE id = ? RETURNING id", id,
+            File.basename(place), topic.ids.first)
           Member.new(member, group, topic)
         end
       end

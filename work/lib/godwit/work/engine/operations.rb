@@ -22,7 +22,10 @@ module Godwit
       # @return [Array<Listed>]
       def members
         with_database { |database| database.rows(MEMBERS) }
-          .map { |row| Listed.new(*row, alive?(row[0], row[3])) }
+          .map do |id, group, topic, name, report|
+            place = place(name)
+            Listed.new(id, group, topic, place, report, alive?(id, place))
+          end
       end
 
       # @param check [Boolean] whether SQLite looks for damage

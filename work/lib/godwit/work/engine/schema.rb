@@ -23,7 +23,7 @@ module Godwit
           "time INTEGER NOT NULL, bytes BLOB NOT NULL)",
         "CREATE TABLE godwit_groups (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, " \
           "seen INTEGER NOT NULL DEFAULT 0)",
-        # `place` is the path of the FIFO of the member's process, `report` JSON about its stuck
+        # `place` is the name of the FIFO of the member's process, `report` JSON about its stuck
         # handlers.
         "CREATE TABLE godwit_members (id INTEGER PRIMARY KEY AUTOINCREMENT, " \
           "group_id INTEGER NOT NULL, topic INTEGER NOT NULL, place TEXT NOT NULL, " \

@@ -85,7 +85,7 @@ module Godwit
       end
 
       # @return [WakeUp] of this process
-      def listen = WakeUp.new("#{@path}.members")
+      def listen = WakeUp.new(folder)
 
       # (see Contract)
       def read(topic, partition, offset, bytes)
@@ -201,13 +201,20 @@ module Godwit
       def wake_members(batches = [])
         now = Timeout.now
         if now > @places_until
-          @targets.update(with_database { |database| database.rows(FIFOS).flatten })
+          names = with_database { |database| database.rows(FIFOS).flatten }
+          @targets.update(names.map { |name| place(name) })
           @places_until = now + PLACES
         end
         return if @targets.empty?
         @targets.wake(batches.map { |topic, partition| topic.ids[partition] })
         nil
       end
+
+      # Other processes may have the file at another path, as containers with one volume do.
+      # @param name [String] of a FIFO
+      # @return [String] its path here
+      def place(name) = File.join(folder, name)
+      def folder = "#{@path}.members"
 
       # @return [Boolean] whether the process of a member lives
       def alive?(_member, place) = WakeUp.alive?(place)
