@@ -19,7 +19,8 @@ static int64_t addressed_connect_bare(void *zmq, const char *endpoint) {
 }
 
 static int64_t addressed_connect_to(gw_socket_t *socket, const char *endpoint) {
-    if (gw_inproc(endpoint)) return gw_inproc_connect(socket, endpoint, addressed_connect_bare);
+    gw_inproc_end_t end = gw_inproc_end(socket, socket->zmq);
+    if (gw_inproc(endpoint)) return gw_inproc_connect(end, endpoint, addressed_connect_bare);
     return addressed_connect_bare(socket->zmq, endpoint);
 }
 

@@ -8,7 +8,7 @@ static int64_t endpoints_do_bind(gw_socket_t *socket, const char *endpoint) {
     void *zmq = socket->zmq;
     int given = -1;
     size_t size = sizeof given;
-    if (gw_inproc(endpoint)) return gw_inproc_bind(socket, endpoint);
+    if (gw_inproc(endpoint)) return gw_inproc_bind(gw_inproc_end(socket, socket->zmq), endpoint);
     bool takes = strncmp(endpoint, "tcp:", 4) == 0 || strncmp(endpoint, "ipc:", 4) == 0 ||
             strncmp(endpoint, "ws", 2) == 0;
     if (!takes || gw_socket_get(socket, ZMQ_USE_FD, &given, &size) || given < 0)
@@ -69,7 +69,8 @@ static int64_t endpoints_connect_any(void *zmq, const char *endpoint) {
 }
 
 static int64_t endpoints_do_connect(gw_socket_t *socket, const char *endpoint) {
-    if (gw_inproc(endpoint)) return gw_inproc_connect(socket, endpoint, endpoints_connect_any);
+    gw_inproc_end_t end = gw_inproc_end(socket, socket->zmq);
+    if (gw_inproc(endpoint)) return gw_inproc_connect(end, endpoint, endpoints_connect_any);
     return zmq_connect(socket->zmq, endpoint);
 }
 
@@ -78,12 +79,13 @@ static int64_t endpoints_do_unbind(gw_socket_t *socket, const char *endpoint) {
 }
 
 static int64_t endpoints_do_disconnect(gw_socket_t *socket, const char *endpoint) {
-    int error = gw_keep_message(socket);
+    int error = gw_held_keep(&socket->held, socket->zmq, socket->type);
     if (error) {
         errno = error;
         return -1;
     }
-    if (gw_inproc(endpoint)) return gw_inproc_disconnect(socket, endpoint);
+    gw_inproc_end_t end = gw_inproc_end(socket, socket->zmq);
+    if (gw_inproc(endpoint)) return gw_inproc_disconnect(end, endpoint);
     return zmq_disconnect(socket->zmq, endpoint);
 }
 

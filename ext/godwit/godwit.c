@@ -49,6 +49,7 @@ RUBY_FUNC_EXPORTED void Init_godwit_ext(void) {
     gw_init_error();
     gw_init_draft_symbols(native);
     gw_init_process();
+    gw_init_vm();
     gw_init_wait();
     gw_init_inproc();
     gw_init_context();

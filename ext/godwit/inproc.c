@@ -1,7 +1,7 @@
 /* Connections over inproc to names that are not bound yet: libzmq may abort when they are bound. So
  * each connection gets its own endpoint, which Godwit binds for a moment to complete or to end the
  * connection. The context's lock guards them; gw_ functions take it, the others need it. */
-#include "socket.h"
+#include "core.h"
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -10,7 +10,7 @@
 
 typedef struct gw_early {
     struct gw_early *next; /* of context->early, in order of connecting */
-    gw_socket_t *socket;   /* borrowed; NULL once it was closed with messages to linger */
+    const void *owner;     /* borrowed; NULL once it was closed with messages to linger */
     int64_t until;         /* ms: end of that linger, or GW_FOREVER */
     int type;              /* of the socket */
     bool joined;           /* a socket has bound the name */
@@ -66,7 +66,7 @@ static void inproc_sweep(gw_context_t *context) {
     int64_t now = gw_milliseconds_now();
     for (early_t **link = &context->early; *link;) {
         early_t *early = *link;
-        if (early->socket || early->until == GW_FOREVER || early->until > now) {
+        if (early->owner || early->until == GW_FOREVER || early->until > now) {
             link = &early->next;
             continue;
         }
@@ -77,24 +77,23 @@ static void inproc_sweep(gw_context_t *context) {
 
 /* Whether a socket that binds accepts that connection. libzmq aborts where a PAIR refuses a second
  * connection or another type, and where an XPUB has a welcome message for a closed socket. */
-static bool inproc_takes(const gw_socket_t *socket, const early_t *early, int joined) {
-    if (socket->type == GW_CHANNEL) return joined == 0;
-    if (socket->type == ZMQ_PAIR || early->type == ZMQ_PAIR)
-        return joined == 0 && socket->type == early->type;
-    return socket->type != ZMQ_XPUB || early->socket;
+static bool inproc_takes(int type, const early_t *early, int joined) {
+    if (type == GW_CHANNEL) return joined == 0;
+    if (type == ZMQ_PAIR || early->type == ZMQ_PAIR) return joined == 0 && type == early->type;
+    return (type != ZMQ_XPUB && type != ZMQ_PUB) || early->owner;
 }
 
-static void inproc_join_all(gw_socket_t *socket, const char *endpoint) {
+static void inproc_join_all(gw_inproc_end_t end, const char *endpoint) {
     int joined = 0;
-    for (early_t **link = &socket->context->early; *link;) {
+    for (early_t **link = &end.context->early; *link;) {
         early_t *early = *link;
         bool fits = !early->joined && strcmp(early->name, endpoint) == 0 &&
-                inproc_takes(socket, early, joined);
-        if (fits && inproc_touch(socket->zmq, early->alias) == 0) {
+                inproc_takes(end.type, early, joined);
+        if (fits && inproc_touch(end.zmq, early->alias) == 0) {
             early->joined = true;
             joined++;
         }
-        if (early->joined && !early->socket) inproc_unlink_early(link);
+        if (early->joined && !early->owner) inproc_unlink_early(link);
         else link = &early->next;
     }
 }
@@ -106,46 +105,46 @@ static bool inproc_awaited(gw_context_t *context, const char *endpoint) {
     return false;
 }
 
-int gw_inproc_bind(gw_socket_t *socket, const char *endpoint) {
-    gw_context_t *context = socket->context;
+int gw_inproc_bind(gw_inproc_end_t end, const char *endpoint) {
+    gw_context_t *context = end.context;
     gw_context_lock(context);
     inproc_sweep(context);
     /* A name in use may become free at any time. So one call decides; the second would bind it, but
      * without the early connections. The name comes last, for ZMQ_LAST_ENDPOINT. */
     bool awaited = inproc_awaited(context, endpoint);
     int rc = awaited ? inproc_touch(context->closer, endpoint) : 0;
-    if (rc == 0 && awaited) inproc_join_all(socket, endpoint);
-    if (rc == 0) rc = zmq_bind(socket->zmq, endpoint);
+    if (rc == 0 && awaited) inproc_join_all(end, endpoint);
+    if (rc == 0) rc = zmq_bind(end.zmq, endpoint);
     gw_context_unlock(context); /* keeps errno */
     return rc;
 }
 
 /* NULL with errno set. */
-static early_t *inproc_make_early(gw_socket_t *socket, const char *endpoint) {
+static early_t *inproc_make_early(gw_inproc_end_t end, const char *endpoint) {
     static atomic_ulong serial;
     size_t size = strlen(endpoint) + sizeof ALIAS + 24;
     early_t *early = malloc(sizeof *early + size);
     if (!early) return NULL;
-    *early = (early_t){.socket = socket, .type = socket->type};
+    *early = (early_t){.owner = end.owner, .type = end.type};
     int serial_end = snprintf(early->alias, size, ALIAS "%lu.", atomic_fetch_add(&serial, 1));
     early->name = strcpy(early->alias + serial_end, endpoint);
     return early;
 }
 
 int64_t gw_inproc_connect(
-        gw_socket_t *socket, const char *endpoint, int64_t (*connect)(void *, const char *)) {
-    gw_context_t *context = socket->context;
+        gw_inproc_end_t end, const char *endpoint, int64_t (*connect)(void *, const char *)) {
+    gw_context_t *context = end.context;
     early_t *early = NULL, **last = &context->early;
     int64_t result = -1;
     gw_context_lock(context);
     inproc_sweep(context);
     if (!inproc_closer(context)) goto out;
     if (inproc_touch(context->closer, endpoint) == 0) {
-        if (!(early = inproc_make_early(socket, endpoint))) goto out;
+        if (!(early = inproc_make_early(end, endpoint))) goto out;
     } else if (errno != EADDRINUSE) {
         goto out;
     }
-    result = connect(socket->zmq, early ? early->alias : endpoint);
+    result = connect(end.zmq, early ? early->alias : endpoint);
     if (early && result >= 0) {
         while (*last) last = &(*last)->next;
         *last = early;
@@ -159,18 +158,18 @@ out:
     return result;
 }
 
-int gw_inproc_disconnect(gw_socket_t *socket, const char *endpoint) {
-    gw_context_t *context = socket->context;
+int gw_inproc_disconnect(gw_inproc_end_t end, const char *endpoint) {
+    gw_context_t *context = end.context;
     gw_context_lock(context);
-    int rc = zmq_disconnect(socket->zmq, endpoint), error = errno;
+    int rc = zmq_disconnect(end.zmq, endpoint), error = errno;
     for (early_t **link = &context->early; *link;) {
         early_t *early = *link;
-        if (early->socket != socket || strcmp(early->name, endpoint) != 0) {
+        if (early->owner != end.owner || strcmp(early->name, endpoint) != 0) {
             link = &early->next;
             continue;
         }
-        if (early->joined) zmq_disconnect(socket->zmq, early->alias);
-        else inproc_end_early(context, early, socket->zmq);
+        if (early->joined) zmq_disconnect(end.zmq, early->alias);
+        else inproc_end_early(context, early, end.zmq);
         inproc_unlink_early(link);
         rc = 0;
     }
@@ -179,19 +178,19 @@ int gw_inproc_disconnect(gw_socket_t *socket, const char *endpoint) {
     return rc;
 }
 
-/* Before zmq_close(zmq): connections with unsent messages stay for the linger in ms. */
-void gw_inproc_leave(gw_socket_t *socket, void *zmq, int linger) {
-    gw_context_t *context = socket->context;
+/* Before zmq_close(end.zmq): connections with unsent messages stay for the linger in ms. */
+void gw_inproc_leave(gw_inproc_end_t end, int linger) {
+    gw_context_t *context = end.context;
     gw_context_lock(context);
     for (early_t **link = &context->early; *link;) {
         early_t *early = *link;
-        if (early->socket != socket) {
+        if (early->owner != end.owner) {
             link = &early->next;
-        } else if (early->joined || linger == 0 || !socket->sent) {
-            if (!early->joined) inproc_end_early(context, early, zmq);
+        } else if (early->joined || linger == 0) {
+            if (!early->joined) inproc_end_early(context, early, end.zmq);
             inproc_unlink_early(link);
         } else {
-            early->socket = NULL;
+            early->owner = NULL;
             early->until = linger < 0 ? GW_FOREVER : gw_milliseconds_now() + linger;
             link = &early->next;
         }

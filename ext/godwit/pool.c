@@ -1,7 +1,7 @@
 /* Memory for small messages that are sent (ADR 8): malloc on the sender's thread and free on
  * libzmq's cost more than the copy. Messages are cut from slabs; a slab is used again once all its
  * messages are freed. A sender that finds `taking` set, as in a forked child, uses malloc. */
-#include "wait.h"
+#include "core.h"
 #include <stdlib.h>
 
 enum {
@@ -9,7 +9,7 @@ enum {
     LARGEST = 1024,
     SLAB = 16 * 1024,
     KEPT = 64,      /* slabs that wait to be used again; more are freed */
-    MAX = 1024,    /* slabs; one message that stays for long keeps a whole slab */
+    MAX = 1024,     /* slabs; one message that stays for long keeps a whole slab */
     OPEN = 1 << 30, /* references that a slab holds on itself while messages are cut from it */
 };
 
@@ -71,11 +71,11 @@ static char *pool_cut(size_t size, slab_t **from) {
     if (atomic_flag_test_and_set_explicit(&taking, memory_order_acquire)) return NULL;
     int needed = (int)(size + 15) & ~15;
     char *data = NULL;
-    if (RB_UNLIKELY(!current || current->used + needed > (int)(SLAB - sizeof(slab_t)))) {
+    if (GW_UNLIKELY(!current || current->used + needed > (int)(SLAB - sizeof(slab_t)))) {
         if (current) pool_drop(current, OPEN - current->cut);
         current = pool_next_slab();
     }
-    if (RB_LIKELY(current != NULL)) {
+    if (GW_LIKELY(current != NULL)) {
         data = current->data + current->used;
         current->used += needed;
         current->cut++;

@@ -1,10 +1,8 @@
 /* What belongs to the process: the fork counter, its native contexts, the reaper that terminates
- * them, the numbers of its Ractors, and the exit hook. Only gw_ractor needs the GVL. */
-#include "process.h"
+ * them, and the wait for it at exit. Needs no lock. */
+#include "core.h"
 #include <poll.h>
 #include <pthread.h>
-#include <ruby/ractor.h>
-#include <ruby/vm.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
@@ -122,7 +120,7 @@ void gw_context_leave(gw_context_t *context) {
 
 int gw_context_set_max_sockets(gw_context_t *context, int count) {
     int slots = count > GW_MAX_SOCKET_SLOTS / GW_SOCKET_SLOTS ? GW_MAX_SOCKET_SLOTS
-                                                               : GW_SOCKET_SLOTS * count;
+                                                              : GW_SOCKET_SLOTS * count;
     if (zmq_ctx_set(context->zmq, ZMQ_MAX_SOCKETS, slots) != 0) return errno;
     atomic_store(&context->max_sockets, count);
     return 0;
@@ -135,9 +133,8 @@ void gw_context_record_linger(gw_context_t *context, int linger) {
     }
 }
 
-/* Runs when Ruby's objects are gone and only this thread is left, without Ruby and without the GVL.
- * The free functions have closed the open sockets; this waits for their linger. */
-static void process_at_exit(ruby_vm_t *vm) {
+/* Waits for the linger of closed sockets, at exit. Calls nothing of a VM. */
+void gw_contexts_await(void) {
     int64_t start = gw_nanoseconds(CLOCK_MONOTONIC) / 1000000;
     /* SIGCHLD or SIGWINCH must not end the wait: messages would be lost. */
     sigset_t ignored;
@@ -172,21 +169,6 @@ static void process_at_exit(ruby_vm_t *vm) {
     }
 }
 
-static rb_ractor_local_key_t ractor_key;
-
-static const struct rb_ractor_local_storage_type ractor_number_type = {.free = ruby_xfree};
-
-uint64_t gw_ractor(void) {
-    static _Atomic(uint64_t) last;
-    uint64_t *number = rb_ractor_local_storage_ptr(ractor_key);
-    if (!number) {
-        number = ALLOC(uint64_t);
-        *number = atomic_fetch_add(&last, 1) + 1;
-        rb_ractor_local_storage_ptr_set(ractor_key, number);
-    }
-    return *number;
-}
-
 /* libzmq aborts the process when it finds no descriptor for its threads or to look up an address.
  * So Godwit opens that many first. */
 int gw_descriptors(int needed) {
@@ -205,8 +187,4 @@ int gw_descriptors(int needed) {
 void gw_after_fork(void (*function)(void)) { after_fork[forks++] = function; }
 void gw_before_termination(void (*function)(gw_context_t *)) { before_termination = function; }
 
-void gw_init_process(void) {
-    ractor_key = rb_ractor_local_storage_ptr_newkey(&ractor_number_type);
-    pthread_atfork(NULL, NULL, process_in_forked_child);
-    ruby_vm_at_exit(process_at_exit);
-}
+void gw_init_process(void) { pthread_atfork(NULL, NULL, process_in_forked_child); }

@@ -51,13 +51,14 @@ static int socket_record_linger(gw_socket_t *socket) {
 
 /* Needs a socket without waiters. */
 static void socket_release(gw_socket_t *socket) {
-    gw_inproc_leave(socket, socket->zmq, socket_record_linger(socket));
+    int linger = socket_record_linger(socket);
+    gw_inproc_leave(gw_inproc_end(socket, socket->zmq), socket->sent ? linger : 0);
     GW_EACH_PART(closing, socket);
     GW_EACH_PART(releasing, socket);
     gw_wait_queue_free_spares(&socket->queue);
     gw_forget_edges(socket);
     gw_draft_close(socket);
-    gw_forget_frames(socket);
+    gw_held_forget(&socket->held, socket->type);
     zmq_close(socket->zmq);
     socket->zmq = NULL;
     socket->state = GW_CLOSED;
@@ -79,7 +80,7 @@ static void socket_free(void *pointer) {
         gw_context_release(socket->context);
     }
     GW_EACH_PART(freeing, socket);
-    gw_forget_frames(socket);
+    gw_held_forget(&socket->held, socket->type);
     xfree(socket);
 }
 
@@ -175,7 +176,7 @@ static int socket_make(gw_socket_t *socket) {
         int yes = 1;
         gw_zmq_set(socket->zmq, ZMQ_XPUB_VERBOSER, &yes, sizeof yes);
     }
-    gw_forget_frames(socket);
+    gw_held_forget(&socket->held, socket->type);
     socket->repair = GW_REQ_INTACT;
     socket->sent = false;
     socket->relaxed = socket->correlate = socket->stale_reply_pipe = false;
@@ -266,7 +267,7 @@ static VALUE socket_reopen(VALUE self) {
     GW_EACH_PART(reopened, socket, before);
     gw_wake_all(socket);
     gw_forget_edges(socket);
-    gw_inproc_leave(socket, before, none);
+    gw_inproc_leave(gw_inproc_end(socket, before), none);
     gw_zmq_set(before, ZMQ_LINGER, &none, sizeof none);
     zmq_close(before);
     gw_wait_queue_close_spares(&socket->queue); /* their epoll sets hold the old ZMQ_FD */

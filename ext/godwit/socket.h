@@ -5,35 +5,18 @@
 #include "wait.h"
 
 /* ---- transfer.c: every libzmq call that can consume an edge (law 2) ----
- * These functions need the GVL and wake the waiters that the call may concern. The proxy's loop
- * calls them without the GVL; then they wake no waiter, since no thread waits on its sockets. */
+ * Godwit's own libzmq sockets, on which no thread waits, use the bare calls of core.h. These
+ * functions need the GVL and wake the waiters that the call may concern. The proxy's loop calls
+ * them without the GVL; then they wake no waiter, since no thread waits on its sockets. */
 
-/* The bare calls, for Godwit's own libzmq sockets, on which no thread waits. They give an errno. */
-static inline int gw_zmq_receive(void *zmq, zmq_msg_t *message) {
-    while (zmq_msg_recv(message, zmq, ZMQ_DONTWAIT) < 0) {
-        if (errno != EINTR) return errno;
-    }
-    return 0;
-}
-
-static inline int gw_zmq_send(void *zmq, zmq_msg_t *message, int flags) {
-    while (zmq_msg_send(message, zmq, flags | ZMQ_DONTWAIT) < 0) {
-        if (errno != EINTR) return errno;
-    }
-    return 0;
-}
-
-int gw_zmq_get(void *zmq, int option, void *value, size_t *size);
-int gw_zmq_set(void *zmq, int option, const void *value, size_t size);
-int gw_receive_indirectly(gw_socket_t *socket, zmq_msg_t *message);
-int gw_send_indirectly(gw_socket_t *socket, zmq_msg_t *message, int flags);
 int gw_settle(gw_socket_t *socket, int error); /* after a call that gave this errno; returns it */
 void gw_settle_message(gw_socket_t *socket);   /* after a whole message */
 
 /* Returns an errno. */
 static inline int gw_receive_frame(gw_socket_t *socket, zmq_msg_t *message) {
-    int error = RB_UNLIKELY(socket->indirect) ? gw_receive_indirectly(socket, message)
-                                              : gw_zmq_receive(socket->zmq, message);
+    int error = RB_UNLIKELY(socket->held.indirect)
+            ? gw_held_receive(&socket->held, socket->zmq, socket->type, message)
+            : gw_zmq_receive(socket->zmq, message);
     if (RB_UNLIKELY(error)) return gw_settle(socket, error);
     if (RB_LIKELY(!socket->queue.first && !socket->watches)) return 0;
     if (!zmq_msg_more(message)) gw_settle_message(socket);
@@ -42,8 +25,9 @@ static inline int gw_receive_frame(gw_socket_t *socket, zmq_msg_t *message) {
 
 /* Returns an errno. After an error the caller still owns the message. */
 static inline int gw_send_frame(gw_socket_t *socket, zmq_msg_t *message, int flags) {
-    int error = RB_UNLIKELY(socket->indirect) ? gw_send_indirectly(socket, message, flags)
-                                              : gw_zmq_send(socket->zmq, message, flags);
+    int error = RB_UNLIKELY(socket->held.indirect)
+            ? gw_held_send(&socket->held, socket->zmq, socket->type, message, flags)
+            : gw_zmq_send(socket->zmq, message, flags);
     if (RB_UNLIKELY(error)) return gw_settle(socket, error);
     if (RB_LIKELY(!socket->queue.first && !socket->watches)) return 0;
     if (!(flags & ZMQ_SNDMORE)) gw_settle_message(socket);
@@ -55,19 +39,6 @@ int gw_socket_get(gw_socket_t *socket, int option, void *value, size_t *size); /
 int gw_socket_set(gw_socket_t *socket, int option, const void *value, size_t size); /* likewise */
 /* Runs the body, which moves messages and does not wait; settles once at its end. */
 VALUE gw_batch(gw_socket_t *socket, VALUE (*body)(VALUE), VALUE argument);
-int gw_keep_message(gw_socket_t *socket); /* before a disconnect; returns an errno */
-void gw_forget_frames(gw_socket_t *socket);
-
-/* ---- inproc.c: connections to names that are not bound yet; -1 with errno as libzmq ---- */
-
-const char *gw_inproc_name(const char *endpoint); /* the user's name of libzmq's endpoint */
-int gw_inproc_bind(gw_socket_t *socket, const char *endpoint);
-int64_t gw_inproc_connect(
-        gw_socket_t *socket, const char *endpoint, int64_t (*connect)(void *, const char *));
-int gw_inproc_disconnect(gw_socket_t *socket, const char *endpoint);
-void gw_inproc_leave(gw_socket_t *socket, void *zmq, int linger); /* before zmq_close(zmq) */
-void gw_init_inproc(void);
-static inline bool gw_inproc(const char *endpoint) { return strncmp(endpoint, "inproc:", 7) == 0; }
 
 /* ---- context.c ---- */
 
@@ -104,7 +75,11 @@ extern const gw_socket_part_t *gw_socket_parts[]; /* NULL after the last */
 
 gw_socket_t *gw_socket_open(VALUE self, const char *operation); /* raises unless it is usable */
 gw_call_t gw_call(VALUE self, const char *operation, int64_t milliseconds);
-void gw_yield_fiber(gw_call_t *call);     /* lets other fibers run, every GW_YIELD_EVERY messages */
+void gw_yield_fiber(gw_call_t *call); /* lets other fibers run, every GW_YIELD_EVERY messages */
+/* The socket for inproc.c; `zmq` is its libzmq socket, or the one before a reopen. */
+static inline gw_inproc_end_t gw_inproc_end(const gw_socket_t *socket, void *zmq) {
+    return (gw_inproc_end_t){socket->context, socket, zmq, socket->type};
+}
 void gw_socket_left(gw_socket_t *socket); /* a waiter or a proxy has left it */
 void gw_init_socket(void);
 

@@ -1,6 +1,6 @@
 /* How a context's threads are scheduled. libzmq aborts the process when the system refuses, so a
  * thread of Godwit's tries it first, in the order of libzmq's thread.cpp. Needs no lock. */
-#include "process.h"
+#include "core.h"
 #include <pthread.h>
 
 typedef struct {

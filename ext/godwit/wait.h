@@ -1,4 +1,4 @@
-/* Layer 2: memory of small messages; wait queues and the one wait function (laws 1 and 2). */
+/* Layer 2: wait queues and the one wait function (laws 1 and 2). */
 #ifndef GODWIT_WAIT_H
 #define GODWIT_WAIT_H
 
@@ -24,15 +24,6 @@ typedef enum {
     GW_FORM_GROUPED,  /* one frame, and a group */
     GW_FORM_DATAGRAM, /* address and body */
 } gw_form_t;
-
-/* The turns of a REP. READING has the envelope of a request, REPLYING has sent it back. */
-typedef enum { GW_REP_IDLE, GW_REP_READING, GW_REP_OWES, GW_REP_REPLYING } gw_rep_turn_t;
-
-/* A list of messages, from `first` to before `last`. */
-typedef struct {
-    zmq_msg_t *messages; /* owned */
-    int first, last, capacity;
-} gw_frames_t;
 
 /* The threads and fibers that wait for one event. Guarded by the GVL. */
 typedef struct gw_wait_queue {
@@ -67,10 +58,8 @@ typedef struct gw_socket {
     int edge_fd;                /* owned: epoll that remembers edges, see wait_queue.c; -1 before */
     int type;                   /* libzmq's number */
     int proxy_linger;           /* ms, while a proxy uses it */
-    gw_frames_t kept;           /* received before a disconnect, not yet read */
-    gw_frames_t envelope;       /* REP: of the request being answered */
+    gw_held_t held;             /* frames that it has received or must send back */
     gw_state_t state;
-    gw_rep_turn_t turn;
     gw_req_repair_t repair;
     gw_form_t form;
     bool publisher;          /* a PUB made of an XPUB: it counts and drops subscriptions */
@@ -78,7 +67,6 @@ typedef struct gw_socket {
     bool stale_reply_pipe;   /* REQ: libzmq may expect the reply from a peer that is gone */
     long cut_left;           /* REQ: parts not sent when the message was cut */
     bool attached;           /* it has or had an endpoint: its high-water marks are fixed */
-    bool indirect;           /* transfer.c handles its frames and events */
     bool in_batch;           /* transfer.c settles after the batch, see gw_batch */
     bool sent;               /* it has sent a message */
     bool udp;                /* it has or had an endpoint of udp://, where messages are small */
@@ -89,11 +77,6 @@ typedef struct gw_socket {
 static inline bool gw_socket_forked(const gw_socket_t *socket) {
     return socket->generation != atomic_load_explicit(&gw_generation, memory_order_relaxed);
 }
-
-/* ---- pool.c ---- */
-
-/* Makes a message with a copy of the bytes. Returns an errno. Needs no lock. */
-int gw_message_init(zmq_msg_t *message, const char *data, size_t size);
 
 /* ---- wait_queue.c ---- */
 

@@ -1,0 +1,170 @@
+/* Layer 0: what needs no VM. The extension and mruby's gem (mruby/) compile these files: how
+ * libzmq's threads are scheduled, contexts, memory of small messages, connections over inproc, and
+ * the frames that a socket holds. Does not include ruby.h. */
+#ifndef GODWIT_CORE_H
+#define GODWIT_CORE_H
+
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* ppoll, cpu_set_t; ruby.h defines it too */
+#endif
+#include <errno.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include <zmq.h>
+#include "constants.h"
+
+#define GW_FOREVER (-1)
+
+#define GW_LIKELY(condition) __builtin_expect(!!(condition), 1)
+#define GW_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
+
+/* ---- threads.c: how libzmq's threads are scheduled ---- */
+
+typedef struct {
+    int policy, priority; /* negative: the system's default */
+    cpu_set_t cpus;       /* an empty set allows all */
+} gw_threads_t;
+
+void gw_threads_init(gw_threads_t *threads);
+void gw_threads_record(gw_threads_t *threads, int option, int value);
+const char *gw_threads_fix(const gw_threads_t *threads); /* NULL: libzmq can start the threads */
+
+/* ---- process.c: the fork counter, contexts, their reaper ---- */
+
+static inline int64_t gw_nanoseconds(clockid_t clock) {
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static inline int64_t gw_milliseconds_now(void) {
+    return gw_nanoseconds(CLOCK_MONOTONIC_COARSE) / 1000000;
+}
+
+/* Makes an eventfd readable. Async-signal-safe. A write fails only if it is readable already. */
+static inline void gw_event_signal(int fd) {
+    uint64_t one = 1;
+    ssize_t written = write(fd, &one, sizeof one);
+    (void)written;
+}
+
+/* Returns whether the eventfd was readable; then it is not. */
+static inline bool gw_event_clear(int fd) {
+    uint64_t count;
+    return read(fd, &count, sizeof count) > 0;
+}
+
+/* A libzmq context. Its memory lives as long as `refs`, its zmq context as long as `holders`: the
+ * open objects of the VMs and the open sockets. */
+typedef struct gw_context {
+    void *zmq; /* owned; given to the reaper when the last holder leaves */
+    atomic_int refs;
+    atomic_int holders;
+    atomic_int open_sockets;
+    atomic_int max_sockets; /* of the user's sockets; libzmq's limit includes its internal ones */
+    atomic_int linger;      /* ms, default of its sockets; -1: forever */
+    atomic_int longest_linger; /* ms, of the sockets closed so far: close and exit wait for it */
+    atomic_int exit_linger;    /* ms that exit waits for a socket without limit; -1: forever */
+    atomic_bool terminated;
+    atomic_flag lock;          /* guards the three below; never held across a call that may block */
+    struct gw_socket *sockets; /* borrowed: each socket unlinks itself before it is freed */
+    struct gw_early *early;    /* owned: see inproc.c */
+    void *closer;              /* owned: libzmq socket that ends such connections; NULL at first */
+    struct gw_context *next;   /* list of the process's contexts */
+    unsigned generation;
+    int done_fd; /* eventfd, readable once zmq_ctx_term has returned */
+    gw_threads_t threads;
+    bool started; /* libzmq starts its threads with the first socket */
+} gw_context_t;
+
+extern atomic_uint gw_generation; /* incremented in every forked child */
+
+gw_context_t *gw_context_create(void); /* NULL with errno set */
+void gw_context_retain(gw_context_t *context);
+void gw_context_release(gw_context_t *context); /* the last reference frees the memory */
+void gw_context_leave(gw_context_t *context);   /* the last holder starts the reaper */
+void gw_context_lock(gw_context_t *context);
+void gw_context_unlock(gw_context_t *context);
+int gw_context_set_max_sockets(gw_context_t *context, int count); /* gives an errno */
+void gw_context_record_linger(gw_context_t *context, int linger);
+void gw_contexts_await(void);   /* waits for contexts that were given to their reapers */
+int gw_descriptors(int needed); /* whether the process can open so many; returns an errno */
+void gw_after_fork(void (*function)(void));                   /* runs in each forked child */
+void gw_before_termination(void (*function)(gw_context_t *)); /* runs before zmq_ctx_term */
+void gw_init_process(void);
+
+/* ---- pool.c ---- */
+
+/* Makes a message with a copy of the bytes. Returns an errno. Needs no lock. */
+int gw_message_init(zmq_msg_t *message, const char *data, size_t size);
+
+/* ---- frames.c: the frames that a socket holds. The bare calls wake no waiter ---- */
+
+static inline int gw_zmq_receive(void *zmq, zmq_msg_t *message) {
+    while (zmq_msg_recv(message, zmq, ZMQ_DONTWAIT) < 0) {
+        if (errno != EINTR) return errno;
+    }
+    return 0;
+}
+
+static inline int gw_zmq_send(void *zmq, zmq_msg_t *message, int flags) {
+    while (zmq_msg_send(message, zmq, flags | ZMQ_DONTWAIT) < 0) {
+        if (errno != EINTR) return errno;
+    }
+    return 0;
+}
+
+int gw_zmq_get(void *zmq, int option, void *value, size_t *size);      /* gives an errno */
+int gw_zmq_set(void *zmq, int option, const void *value, size_t size); /* likewise */
+int gw_zmq_events(void *zmq);                                          /* -1 with errno set */
+
+/* A list of messages, from `first` to before `last`. */
+typedef struct {
+    zmq_msg_t *messages; /* owned */
+    int first, last, capacity;
+} gw_frames_t;
+
+/* The turns of a REP. READING has the envelope of a request, REPLYING has sent it back. */
+typedef enum { GW_REP_IDLE, GW_REP_READING, GW_REP_OWES, GW_REP_REPLYING } gw_rep_turn_t;
+
+typedef struct {
+    gw_frames_t kept;     /* received before a disconnect, not yet read */
+    gw_frames_t envelope; /* REP: of the request being answered */
+    gw_rep_turn_t turn;
+    bool indirect; /* frames and events of the socket go through frames.c */
+} gw_held_t;
+
+int gw_frames_add(gw_frames_t *frames, zmq_msg_t *message); /* moves it; returns an errno */
+void gw_frames_clear(gw_frames_t *frames);
+void gw_frames_free(gw_frames_t *frames);
+void gw_held_forget(gw_held_t *held, int type);
+/* These return an errno, as the bare calls. `type` is that of the user's socket. */
+int gw_held_receive(gw_held_t *held, void *zmq, int type, zmq_msg_t *message);
+int gw_held_send(gw_held_t *held, void *zmq, int type, zmq_msg_t *message, int flags);
+int gw_held_events(gw_held_t *held, void *zmq, int type, int events); /* the user's for libzmq's */
+int gw_held_keep(gw_held_t *held, void *zmq, int type);               /* before a disconnect */
+
+/* ---- inproc.c: connections to names that are not bound yet; -1 with errno as libzmq ---- */
+
+typedef struct {
+    gw_context_t *context;
+    const void *owner; /* names the socket; its libzmq socket may change */
+    void *zmq;
+    int type;
+} gw_inproc_end_t;
+
+const char *gw_inproc_name(const char *endpoint); /* the user's name of libzmq's endpoint */
+int gw_inproc_bind(gw_inproc_end_t end, const char *endpoint);
+int64_t gw_inproc_connect(
+        gw_inproc_end_t end, const char *endpoint, int64_t (*connect)(void *, const char *));
+int gw_inproc_disconnect(gw_inproc_end_t end, const char *endpoint);
+void gw_inproc_leave(gw_inproc_end_t end, int linger); /* before zmq_close; 0: nothing to send */
+void gw_init_inproc(void);
+static inline bool gw_inproc(const char *endpoint) { return strncmp(endpoint, "inproc:", 7) == 0; }
+
+#endif
