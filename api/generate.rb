@@ -24,6 +24,7 @@ module Generate
       "lib/godwit/generated/constants.rb" => constants_rb(constants),
       "lib/godwit/generated/header.rb" => header_rb(constants, errors, options),
       "ext/godwit/option_table.h" => option_table_h(options),
+      "mruby/src/errno_table.h" => errno_table_h(errors),
       "lib/godwit/generated/options.rb" => options_rb(options),
       "lib/godwit/generated/option_accessors.rb" => accessors_rb(options),
       "lib/godwit/generated/errors.rb" => errors_rb(errors),
@@ -166,4 +167,5 @@ require_relative "generate/header"
 require_relative "generate/conformance"
 require_relative "generate/runtimes"
 require_relative "generate/types"
+require_relative "generate/mruby"
 exit Generate.run(check: ARGV.include?("--check")) if $PROGRAM_NAME == __FILE__

@@ -1,0 +1,271 @@
+# frozen_string_literal: true
+
+module Godwit
+  # Every wait of the gem is a call of {.call}, with no C function of the gem on the stack. A program
+  # with its own event loop redefines it and suspends the fiber there.
+  module Wait
+    # Waits until an event may have come. The caller tries again and may wait again.
+    # @param waiter [Socket, Poller] what waits
+    # @param events [Integer] of a Socket: 1 readable, 2 writable; of a Poller: those of its members
+    # @param milliseconds [Integer] -1 is for ever
+    # @return [Boolean] false when time is up
+    def self.call(waiter, events, milliseconds) = waiter._poll(events, milliseconds)
+  end
+
+  module Backend
+    # libzmq through the C half of the gem (mruby/src). Its calls never wait; the loops are here.
+    # @private
+    module MRuby
+      NAME = :mruby
+
+      def self.draft? = false
+
+      # @return [Exception] with the hint for its class
+      def self.error(klass, operation, object)
+        Errors.build(klass, operation, nil, ErrorHints.for(klass, operation, object, nil))
+      end
+
+      # Calls the block until it gives a value. Gives nil when time is up.
+      def self.attempt(waiter, events, milliseconds)
+        deadline = (milliseconds > 0) ? now * 1000 + milliseconds : nil
+        left = milliseconds
+        while (result = yield).nil?
+          left = (deadline - now * 1000).ceil if deadline
+          return if left == 0 || (deadline && left < 0)
+          return unless Wait.call(waiter, events, left)
+        end
+        result
+      end
+
+      # The primitives of a Socket that may wait (lib/godwit/backend/contract.rb).
+      module SocketPrimitives
+        READABLE = 1
+        WRITABLE = 2
+        CUT = "a peer vanished in the middle of this request, and a bound REQ cannot be " \
+          "recreated: close the socket"
+
+        def _send(message, milliseconds, _tracker)
+          MRuby.attempt(self, WRITABLE, milliseconds || _timeout(WRITABLE)) do
+            sent = _try_send(message)
+            sent = resend { _try_send(message) } if sent == :cut
+            sent || nil
+          end
+        end
+
+        def _send_many(messages, first, milliseconds)
+          return 0 if first >= messages.size
+          sent = MRuby.attempt(self, WRITABLE, milliseconds || _timeout(WRITABLE)) do
+            sent = _try_send_many(messages, first)
+            sent = resend { _try_send_many(messages, first) } if sent == :cut
+            (sent == 0) ? nil : sent
+          end
+          sent || 0
+        end
+
+        def _recv(milliseconds)
+          MRuby.attempt(self, READABLE, milliseconds || _timeout(READABLE)) { _try_recv }
+        end
+
+        def _recv_many(most, milliseconds)
+          MRuby.attempt(self, READABLE, milliseconds || _timeout(READABLE)) { _try_recv_many(most) }
+        end
+
+        def _wait(events, milliseconds)
+          MRuby.attempt(self, events, milliseconds || -1) do
+            ready = _events & events
+            (ready == 0) ? nil : ready
+          end
+        end
+
+        def _exclusive(_operation) = yield
+
+        def _record(variable)
+          instance_variable_set(variable, yield(instance_variable_get(variable)))
+        end
+
+        private
+
+        # Makes the REQ anew until no peer vanishes in the middle of the request.
+        def resend
+          sent = :cut
+          while sent == :cut
+            unless _recreate
+              raise Errors.build(StateError, :send, nil, CUT)
+            end
+            sent = yield
+          end
+          sent
+        end
+      end
+
+      # Public methods of a Socket that first try without a wait.
+      module Takeover
+        def <<(message) = (_try_send(message) == true) ? self : send(message)
+
+        def recv(timeout: Timeout::UNSET, exception: true)
+          Timeout.milliseconds(timeout) unless Timeout::UNSET.equal?(timeout)
+          _try_recv || super(timeout: timeout, exception: exception)
+        end
+      end
+
+      # The primitives of a Poller.
+      module PollerPrimitives
+        READABLE = 1
+        WRITABLE = 2
+
+        # One Socket or IO; `source` is what C polls: the Socket, or the IO's descriptor.
+        class Member
+          attr_reader :object, :io, :source
+          attr_accessor :bits
+
+          def initialize(object, io, source, bits)
+            @object = object
+            @io = io
+            @source = source
+            @bits = bits
+          end
+
+          # Whether it was closed while it was registered.
+          def closed? = (io || object).closed?
+
+          # Whether mruby has read bytes of the IO ahead.
+          def buffered?
+            bytes = io && (bits & READABLE) != 0 && io.instance_variable_get(:@buf)
+            bytes.is_a?(String) && !bytes.empty?
+          end
+        end
+
+        def _open
+          @members = []
+          @generation = MRuby.generation
+        end
+
+        def _close
+          raise MRuby.error(ForkedError, :close, self) if @members && _forked?
+          @members = nil
+        end
+
+        def _closed? = @members.nil?
+        def _forked? = !@generation.nil? && @generation != MRuby.generation
+
+        def _register(object, io, bits)
+          members = opened(:register)
+          source = io ? descriptor(:register, object, io, bits) : usable(object)
+          return false if members.any? { |member| member.object.equal?(object) }
+          if io && members.any? { |member| member.source == source }
+            raise Errors.build(PollerError, :register, nil, "another IO over the descriptor of " \
+              "#{object.inspect} is registered: remove that one first")
+          end
+          members << Member.new(object, io, source, bits)
+          true
+        end
+
+        def _modify(object, bits)
+          member = opened(:modify).find { |one| one.object.equal?(object) }
+          return false unless member
+          raise closed_member(member, :modify) if member.closed?
+          descriptor(:modify, object, member.io, bits) if member.io
+          member.bits = bits
+          true
+        end
+
+        def _remove(object)
+          members = opened(:remove)
+          kept = members.reject { |member| member.object.equal?(object) }
+          return false if kept.size == members.size
+          @members = kept
+          true
+        end
+
+        def _members(operation)
+          opened(operation).inject([]) { |list, member| list << member.object << member.bits }
+        end
+
+        def _wait(milliseconds)
+          if opened(:wait).empty? && milliseconds < 0
+            raise Errors.build(PollerError, :wait, nil, "nothing is registered, so this would " \
+              "wait for ever: register something, or give a timeout")
+          end
+          MRuby.attempt(self, nil, milliseconds) do
+            ready = look(0)
+            ready.empty? ? nil : ready
+          end
+        end
+
+        # Waits until a member is ready.
+        def _poll(_events, milliseconds) = !look(milliseconds).empty?
+
+        private
+
+        def opened(operation)
+          raise MRuby.error(ClosedError, operation, self) unless @members
+          raise MRuby.error(ForkedError, operation, self) if _forked?
+          @members
+        end
+
+        def usable(socket)
+          raise MRuby.error(ClosedError, :register, socket) if socket.closed?
+          raise MRuby.error(ForkedError, :register, socket) if socket.forked?
+          socket
+        end
+
+        def descriptor(operation, object, io, bits)
+          if io.closed?
+            raise Errors.build(ClosedError, operation, nil,
+              "#{object.inspect} is closed: register it while it is open")
+          end
+          lacking = bits & ~MRuby.open_for(io.fileno)
+          return io.fileno if lacking == 0
+          raise Errors.build(UnsupportedError, operation, nil, "#{object.inspect} is not open for " \
+            "#{((lacking & WRITABLE) == 0) ? "reading" : "writing"}")
+        end
+
+        def closed_member(member, operation)
+          Errors.build(ClosedError, operation, nil, "#{member.object.inspect} was closed while it " \
+            "was registered: remove it from the poller")
+        end
+
+        # @return [Array] object, bits, object, bits…
+        def look(milliseconds)
+          members = opened(:wait)
+          sources = []
+          ready = []
+          members.each do |member|
+            raise closed_member(member, :wait) if member.closed?
+            ready << member.object << READABLE if member.buffered?
+            sources << member.source << member.bits
+          end
+          found = MRuby.poll(sources, ready.empty? ? milliseconds : 0)
+          index = 0
+          while index < found.size
+            member = members[found[index]]
+            ready << member.object << found[index + 1] unless member.buffered?
+            index += 2
+          end
+          ready
+        end
+      end
+    end
+
+    IMPLEMENTATION = MRuby
+  end
+
+  # @private
+  BACKEND = Backend::IMPLEMENTATION::NAME
+
+  class Context
+    class << self
+      # @return [Context, nil] this VM's object for the process's default context
+      def _default = (@default && @default.usable?) ? @default : nil
+      def _propose(context) = @default = context._adopt
+    end
+  end
+
+  class Socket
+    include Backend::MRuby::SocketPrimitives
+  end
+
+  class Poller
+    include Backend::MRuby::PollerPrimitives
+  end
+end

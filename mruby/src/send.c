@@ -1,0 +1,108 @@
+/* Sending: one try with ZMQ_DONTWAIT, whole messages only (law 3). */
+#include "gem.h"
+
+/* The peer of a REQ vanished in the middle of a request; the caller recreates the socket. */
+enum { CUT = -1 };
+
+static int send_bytes(gw_socket_t *socket, const char *data, size_t size, int flags) {
+    zmq_msg_t message;
+    int error = gw_message_init(&message, data, size);
+    if (GW_UNLIKELY(error)) return error;
+    error = GW_UNLIKELY(socket->held.indirect)
+            ? gw_held_send(&socket->held, socket->zmq, socket->type, &message, flags)
+            : gw_zmq_send(socket->zmq, &message, flags);
+    if (GW_UNLIKELY(error)) zmq_msg_close(&message);
+    else socket->sent = true;
+    return error;
+}
+
+/* Sends the rest of a message to a socket that drops it. */
+static void send_push_rest(gw_socket_t *socket, mrb_int left) {
+    for (mrb_int i = left; i > 0; i--) send_bytes(socket, "", 0, i > 1 ? ZMQ_SNDMORE : 0);
+}
+
+/* libzmq gives EAGAIN in mid-message when the peer vanished (ADR 3). Then the message is sent again
+ * from its first part. Returns an errno: EAGAIN when no part was sent; or CUT. */
+static int send_parts(gw_socket_t *socket, const mrb_value *parts, mrb_int count) {
+    int error;
+    do {
+        mrb_int i = 0;
+        do {
+            mrb_value part = parts[i++];
+            int flags = i < count ? ZMQ_SNDMORE : 0;
+            error = send_bytes(socket, RSTRING_PTR(part), RSTRING_LEN(part), flags);
+        } while (!error && i < count);
+        if (GW_LIKELY(!error)) return 0;
+        if (error != EAGAIN || i == 1) return error;
+        if (socket->type == ZMQ_PUSH || socket->type == ZMQ_DEALER)
+            send_push_rest(socket, count - i);
+    } while (socket->type != ZMQ_REQ);
+    socket->cut = true;
+    return CUT;
+}
+
+/* Before a wait: a send does not always empty libzmq's mailbox, ZMQ_EVENTS does. */
+static int send_try(gw_socket_t *socket, mrb_value message) {
+    bool single = !mrb_array_p(message);
+    const mrb_value *parts = single ? &message : RARRAY_PTR(message);
+    mrb_int count = single ? 1 : RARRAY_LEN(message);
+    if (GW_UNLIKELY(socket->cut)) return CUT;
+    int error = send_parts(socket, parts, count);
+    if (GW_LIKELY(error != EAGAIN)) return error;
+    if (gw_socket_events(socket) < 0) return errno;
+    return send_parts(socket, parts, count);
+}
+
+static bool send_valid(mrb_value message) {
+    if (GW_LIKELY(mrb_string_p(message))) return true;
+    if (!mrb_array_p(message) || RARRAY_LEN(message) == 0) return false;
+    for (mrb_int i = 0; i < RARRAY_LEN(message); i++) {
+        if (!mrb_string_p(RARRAY_PTR(message)[i])) return false;
+    }
+    return true;
+}
+
+static void send_check(mrb_state *mrb, mrb_value message, const char *operation, mrb_value self) {
+    if (GW_UNLIKELY(!send_valid(message))) gw_raise_message(mrb, message, operation, self);
+}
+
+static mrb_value send_cut(mrb_state *mrb) { return mrb_symbol_value(mrb_intern_lit(mrb, "cut")); }
+
+/* _try_send(message) => true; false: it would block; :cut: recreate the socket */
+static mrb_value send_message(mrb_state *mrb, mrb_value self) {
+    gw_socket_t *socket = gw_socket_open(mrb, self, "send");
+    mrb_value message = mrb_get_arg1(mrb);
+    send_check(mrb, message, "send", self);
+    int error = send_try(socket, message);
+    if (GW_LIKELY(!error)) return mrb_true_value();
+    if (error == EAGAIN) return mrb_false_value();
+    if (error == CUT) return send_cut(mrb);
+    gw_raise(mrb, error, "send", self, mrb_nil_value());
+}
+
+/* _try_send_many(messages, first) => how many were sent, from `first` on; 0: it would block; :cut.
+ * It raises only if this call has sent none. */
+static mrb_value send_many(mrb_state *mrb, mrb_value self) {
+    gw_socket_t *socket = gw_socket_open(mrb, self, "send_many");
+    mrb_value messages;
+    mrb_int first, sent = 0;
+    int error = 0;
+    mrb_get_args(mrb, "Ai", &messages, &first);
+    for (mrb_int i = 0; first == 0 && i < RARRAY_LEN(messages); i++)
+        send_check(mrb, RARRAY_PTR(messages)[i], "send_many", self);
+    for (; sent < GW_BATCH && first + sent < RARRAY_LEN(messages); sent++) {
+        mrb_value message = RARRAY_PTR(messages)[first + sent];
+        if (sent == 0) send_check(mrb, message, "send_many", self);
+        else if (!send_valid(message)) break;
+        if ((error = send_try(socket, message)) != 0) break;
+    }
+    if (sent > 0 || error == EAGAIN) return mrb_fixnum_value(sent);
+    if (error == CUT) return send_cut(mrb);
+    if (error) gw_raise(mrb, error, "send_many", self, mrb_nil_value());
+    return mrb_fixnum_value(0);
+}
+
+void gw_init_send(mrb_state *mrb, struct RClass *socket) {
+    mrb_define_method(mrb, socket, "_try_send", send_message, MRB_ARGS_REQ(1));
+    mrb_define_method(mrb, socket, "_try_send_many", send_many, MRB_ARGS_REQ(2));
+}

@@ -1,0 +1,216 @@
+/* Godwit::Socket from open to close. endpoints.c binds and connects it, options.c has its options,
+ * send.c and recv.c its messages. */
+#include "gem.h"
+#include <mruby/gc.h>
+#include <stdlib.h>
+
+static bool socket_forked(const gw_socket_t *socket) {
+    return socket->generation != atomic_load_explicit(&gw_generation, memory_order_relaxed);
+}
+
+static void socket_join_context(gw_socket_t *socket) {
+    gw_context_t *context = socket->context;
+    gw_context_lock(context);
+    socket->prev = NULL;
+    socket->next = context->sockets;
+    if (socket->next) socket->next->prev = socket;
+    context->sockets = socket;
+    gw_context_unlock(context);
+}
+
+static void socket_leave_context(gw_socket_t *socket) {
+    gw_context_t *context = socket->context;
+    gw_context_lock(context);
+    if (socket->prev) socket->prev->next = socket->next;
+    else context->sockets = socket->next;
+    if (socket->next) socket->next->prev = socket->prev;
+    gw_context_unlock(context);
+}
+
+static gw_inproc_end_t socket_inproc_end(const gw_socket_t *socket) {
+    return (gw_inproc_end_t){socket->context, socket, socket->zmq, socket->type};
+}
+
+/* Drops what the socket has received. */
+static void socket_drop_frames(gw_socket_t *socket) {
+    gw_frames_free(&socket->rest);
+    gw_held_forget(&socket->held, socket->type);
+    zmq_msg_close(&socket->first);
+    zmq_msg_init(&socket->first);
+    socket->holding = false;
+}
+
+/* The collector may call it: zmq_close hands the socket to libzmq's own reaper. */
+void gw_socket_close(gw_socket_t *socket) {
+    int linger = 0;
+    size_t size = sizeof linger;
+    if (!socket->zmq || socket_forked(socket)) return;
+    gw_zmq_get(socket->zmq, ZMQ_LINGER, &linger, &size);
+    gw_context_record_linger(socket->context, linger);
+    gw_inproc_leave(socket_inproc_end(socket), socket->sent ? linger : 0);
+    socket_drop_frames(socket);
+    zmq_close(socket->zmq);
+    socket->zmq = NULL;
+    socket_leave_context(socket);
+    atomic_fetch_sub(&socket->context->open_sockets, 1);
+    gw_context_leave(socket->context);
+}
+
+static void socket_free(mrb_state *mrb, void *pointer) {
+    gw_socket_t *socket = pointer;
+    if (!socket) return;
+    gw_socket_close(socket);
+    socket_drop_frames(socket);
+    if (!socket_forked(socket)) gw_context_release(socket->context);
+    free(socket);
+}
+
+const mrb_data_type gw_socket_type = {"Godwit::Socket", socket_free};
+
+static gw_socket_t *socket_of(mrb_state *mrb, mrb_value self) {
+    return mrb_data_check_get_ptr(mrb, self, &gw_socket_type);
+}
+
+gw_socket_t *gw_socket_open(mrb_state *mrb, mrb_value self, const char *operation) {
+    gw_socket_t *socket = socket_of(mrb, self);
+    if (GW_UNLIKELY(!socket || !socket->zmq)) gw_raise_named(mrb, "ClosedError", operation, self);
+    if (GW_UNLIKELY(socket_forked(socket))) gw_raise_named(mrb, "ForkedError", operation, self);
+    return socket;
+}
+
+int gw_socket_events(gw_socket_t *socket) {
+    int events = gw_zmq_events(socket->zmq);
+    if (GW_UNLIKELY(socket->held.indirect) && events >= 0)
+        events = gw_held_events(&socket->held, socket->zmq, socket->type, events);
+    return socket->holding && events >= 0 ? events | ZMQ_POLLIN : events;
+}
+
+static int socket_descriptors_needed(gw_context_t *context) {
+    int threads = zmq_ctx_get(context->zmq, ZMQ_IO_THREADS);
+    return context->started ? 2 : 4 + 2 * (threads < 0 ? 1 : threads);
+}
+
+/* Makes the libzmq socket of `type` in socket->context; returns an errno. */
+static int socket_make(gw_socket_t *socket) {
+    gw_context_t *context = socket->context;
+    /* A SUB has no unsent messages, only subscriptions. */
+    int linger = socket->type == ZMQ_SUB ? 0 : atomic_load(&context->linger);
+    int error = gw_descriptors(socket_descriptors_needed(context));
+    if (error) return error;
+    void *zmq = zmq_socket(context->zmq, socket->type == ZMQ_REP ? ZMQ_ROUTER : socket->type);
+    if (!zmq) return errno;
+    int fd;
+    size_t size = sizeof fd;
+    context->started = true;
+    error = gw_zmq_get(zmq, ZMQ_FD, &fd, &size);
+    if (!error) error = gw_zmq_set(zmq, ZMQ_LINGER, &linger, sizeof linger);
+    if (error) {
+        zmq_close(zmq);
+        return error;
+    }
+    socket->zmq = zmq;
+    socket->fd = fd;
+    socket_drop_frames(socket);
+    socket->sent = socket->attached = socket->cut = false;
+    return 0;
+}
+
+/* Gives an errno. */
+static int socket_make_in(mrb_state *mrb, gw_socket_t *socket, gw_context_t *context) {
+    if (atomic_fetch_add(&context->open_sockets, 1) >= atomic_load(&context->max_sockets))
+        return EMFILE;
+    int error = socket_make(socket);
+    if (error != EMFILE && error != ENFILE) return error;
+    mrb_full_gc(mrb); /* dropped objects may hold descriptors */
+    return socket_make(socket);
+}
+
+/* _open(context, type, whether it conflates) */
+static mrb_value socket_open(mrb_state *mrb, mrb_value self) {
+    mrb_value context, conflates;
+    mrb_int type;
+    mrb_get_args(mrb, "oio", &context, &type, &conflates);
+    if (socket_of(mrb, self)) gw_raise_named(mrb, "StateError", "new", self);
+    gw_context_t *native = gw_context_open(mrb, context, "new");
+    const char *fix = native->started ? NULL : gw_threads_fix(&native->threads);
+    if (fix) gw_raise_detail(mrb, "OptionError", "new", fix);
+    gw_socket_t *socket = calloc(1, sizeof *socket);
+    if (!socket) gw_raise(mrb, ENOMEM, "new", self, mrb_nil_value());
+    zmq_msg_init(&socket->first);
+    socket->type = type;
+    socket->context = native;
+    socket->receive_timeout = socket->send_timeout = GW_FOREVER;
+    int error = socket_make_in(mrb, socket, native);
+    if (error) {
+        atomic_fetch_sub(&native->open_sockets, 1);
+        free(socket);
+        gw_raise(mrb, error, "new", self, mrb_nil_value());
+    }
+    gw_context_retain(native);
+    atomic_fetch_add(&native->holders, 1);
+    socket->vm = mrb;
+    socket->generation = atomic_load(&gw_generation);
+    socket_join_context(socket);
+    mrb_data_init(self, socket, &gw_socket_type);
+    return self;
+}
+
+/* Replaces the libzmq socket with a new one, without linger; the caller sets options and
+ * endpoints. */
+static mrb_value socket_reopen(mrb_state *mrb, mrb_value self) {
+    gw_socket_t *socket = gw_socket_open(mrb, self, "reopen");
+    gw_inproc_end_t before = socket_inproc_end(socket);
+    int error = socket_make(socket), none = 0;
+    if (error) gw_raise(mrb, error, "reopen", self, mrb_nil_value());
+    gw_inproc_leave(before, none);
+    gw_zmq_set(before.zmq, ZMQ_LINGER, &none, sizeof none);
+    zmq_close(before.zmq);
+    return self;
+}
+
+static mrb_value socket_close(mrb_state *mrb, mrb_value self) {
+    gw_socket_t *socket = socket_of(mrb, self);
+    if (!socket || !socket->zmq) return mrb_nil_value();
+    if (socket_forked(socket)) gw_raise_named(mrb, "ForkedError", "close", self);
+    gw_socket_close(socket);
+    return mrb_nil_value();
+}
+
+static mrb_value socket_closed_p(mrb_state *mrb, mrb_value self) {
+    gw_socket_t *socket = socket_of(mrb, self);
+    return mrb_bool_value(!socket || !socket->zmq);
+}
+
+static mrb_value socket_forked_p(mrb_state *mrb, mrb_value self) {
+    gw_socket_t *socket = socket_of(mrb, self);
+    return mrb_bool_value(socket && socket_forked(socket));
+}
+
+static mrb_value socket_fd(mrb_state *mrb, mrb_value self) {
+    return mrb_fixnum_value(gw_socket_open(mrb, self, "zmq_fd")->fd);
+}
+
+static mrb_value socket_pointer(mrb_state *mrb, mrb_value self) {
+    return mrb_fixnum_value((intptr_t)gw_socket_open(mrb, self, "pointer")->zmq);
+}
+
+static int socket_close_object(mrb_state *mrb, struct RBasic *object, void *unused) {
+    struct RData *data = (struct RData *)object;
+    if (object->tt == MRB_TT_DATA && data->type == &gw_socket_type) gw_socket_close(data->data);
+    return MRB_EACH_OBJ_OK;
+}
+
+void gw_close_sockets(mrb_state *mrb) { mrb_objspace_each_objects(mrb, socket_close_object, NULL); }
+
+struct RClass *gw_init_socket(mrb_state *mrb, struct RClass *godwit) {
+    struct RClass *class = mrb_define_class_under(mrb, godwit, "Socket", mrb->object_class);
+    MRB_SET_INSTANCE_TT(class, MRB_TT_DATA);
+    mrb_define_method(mrb, class, "_open", socket_open, MRB_ARGS_REQ(3));
+    mrb_define_method(mrb, class, "_reopen", socket_reopen, MRB_ARGS_NONE());
+    mrb_define_method(mrb, class, "_close", socket_close, MRB_ARGS_NONE());
+    mrb_define_method(mrb, class, "_closed?", socket_closed_p, MRB_ARGS_NONE());
+    mrb_define_method(mrb, class, "_forked?", socket_forked_p, MRB_ARGS_NONE());
+    mrb_define_method(mrb, class, "_fd", socket_fd, MRB_ARGS_NONE());
+    mrb_define_method(mrb, class, "_pointer", socket_pointer, MRB_ARGS_NONE());
+    return class;
+}

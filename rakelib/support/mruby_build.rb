@@ -1,0 +1,126 @@
+# frozen_string_literal: true
+
+require "fileutils"
+require "open3"
+require "shellwords"
+require_relative "../../lib/godwit/version"
+
+# Builds mruby-godwit against the system's libmruby: the library libmruby-godwit.a, its header
+# godwit.h and the interpreter mruby-godwit.
+class MRubyBuild
+  ROOT = File.expand_path("../..", __dir__)
+  # The files of the extension that need no VM.
+  SHARED = %w[threads process pool frames inproc].map { |name| "ext/godwit/#{name}.c" }.freeze
+  PACKAGES = "Debian: apt-get install mruby libmruby-dev"
+
+  # @return [Array<String>] the Ruby files of the gem, in load order, relative to the root
+  def self.manifest
+    File.readlines("#{ROOT}/mruby/manifest", chomp: true).map { |line| line.sub(/#.*/, "").strip }
+      .reject(&:empty?)
+  end
+
+  # @return [Boolean] whether this system has mruby and its library
+  def self.possible? = !version.nil?
+
+  # @return [String, nil] such as 3.1.0; nil without mruby
+  def self.version
+    output, status = Open3.capture2e("mruby", "--version")
+    output[/\Amruby (\S+)/, 1] if status.success?
+  rescue Errno::ENOENT
+    nil
+  end
+
+  def initialize(folder = nil)
+    version = self.class.version or abort "mruby was not found. #{PACKAGES}"
+    @folder = folder || "#{ROOT}/tmp/mruby/#{version}"
+  end
+
+  # @return [String] the folder
+  def build
+    FileUtils.mkdir_p("#{@folder}/objects")
+    FileUtils.cp("#{ROOT}/mruby/library/godwit.h", @folder)
+    sources = [*Dir["#{ROOT}/mruby/src/*.c"].sort, *SHARED.map { |path| "#{ROOT}/#{path}" }]
+    objects = [*sources, "#{ROOT}/mruby/library/open.c", irep].map { |path| compile(path) }
+    archive(objects)
+    link(compile("#{ROOT}/mruby/library/main.c"))
+    @folder
+  end
+
+  # The flags that change the layout of mrb_state, and the folders of the headers. The folders that
+  # Debian 12's mruby-config prints do not exist.
+  # @return [Array<String>]
+  def flags
+    @flags ||= begin
+      printed = run("mruby-config", "--cflags").shellsplit
+      macros = printed.grep(/\A-DMRB_/)
+      folders = printed.grep(/\A-I/).select { |flag| File.directory?(flag.delete_prefix("-I")) }
+      # Debian's package has no table of its symbols.
+      macros << "-DMRB_NO_PRESYM" unless header?("mruby/presym/id.h", folders)
+      [
+        *macros, *folders, "-I#{ROOT}/ext/godwit", "-I#{ROOT}/mruby/library", "-std=gnu99", "-O2",
+        "-g", "-fPIC", "-Wall", "-Wextra", "-Wno-unused-parameter", "-Werror",
+        "-DGODWIT_VERSION=\"#{Godwit::VERSION}\""
+      ]
+    end
+  end
+
+  private
+
+  # @return [String] the C file of the compiled Ruby files
+  def irep
+    path = "#{@folder}/godwit_irep.c"
+    files = self.class.manifest
+    sources = [*files, "mruby/manifest"].map { |name| "#{ROOT}/#{name}" }
+    unless fresh?(path, [*sources, __FILE__])
+      # From the root, so that backtraces have short names.
+      run("mrbc", "-g", "-Bgodwit_irep", "-o", path, *files, chdir: ROOT)
+    end
+    path
+  end
+
+  def compile(source)
+    object = "#{@folder}/objects/#{File.basename(source, ".c")}.o"
+    headers = Dir["#{ROOT}/{ext/godwit,mruby/src,mruby/library}/*.h"]
+    unless fresh?(object, [source, *headers, __FILE__])
+      run(compiler, *flags, "-c", source, "-o", object)
+    end
+    object
+  end
+
+  def archive(objects)
+    library = "#{@folder}/libmruby-godwit.a"
+    return if fresh?(library, objects)
+    FileUtils.rm_f(library)
+    run("ar", "rcs", library, *objects)
+  end
+
+  def link(main)
+    program = "#{@folder}/mruby-godwit"
+    library = "#{@folder}/libmruby-godwit.a"
+    return if fresh?(program, [main, library])
+    run(compiler, main, "-o", program, library, *libraries)
+  end
+
+  def libraries
+    paths = run("mruby-config", "--ldflags").shellsplit
+      .reject { |flag| flag.start_with?("-L") && !File.directory?(flag.delete_prefix("-L")) }
+    [*paths, "-lmruby", "-lzmq", "-lm", "-lpthread"]
+  end
+
+  def header?(name, folders)
+    program = "#include <#{name}>\n"
+    Open3.capture2e(compiler, *folders, "-E", "-", stdin_data: program).last.success?
+  end
+
+  def compiler = ENV.fetch("CC", "cc")
+
+  def fresh?(target, sources)
+    File.exist?(target) && sources.all? { |source| File.mtime(source) <= File.mtime(target) }
+  end
+
+  def run(*command, **options)
+    output, status = Open3.capture2e(*command, **options)
+    abort "#{command.shelljoin}\n#{output}" unless status.success?
+    output
+  end
+end
