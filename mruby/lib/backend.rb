@@ -102,9 +102,10 @@ module Godwit
       module Takeover
         def <<(message) = (_try_send(message) == true) ? self : send(message)
 
+        # Without `super`, which loses keywords in mruby 3.1.
         def recv(timeout: Timeout::UNSET, exception: true)
-          Timeout.milliseconds(timeout) unless Timeout::UNSET.equal?(timeout)
-          _try_recv || super(timeout: timeout, exception: exception)
+          milliseconds = Timeout.milliseconds(timeout)
+          _try_recv || _recv(milliseconds) || timed_out(:recv, exception)
         end
       end
 
@@ -256,7 +257,7 @@ module Godwit
   class Context
     class << self
       # @return [Context, nil] this VM's object for the process's default context
-      def _default = (@default && @default.usable?) ? @default : nil
+      def _default = @default&.usable? ? @default : nil
       def _propose(context) = @default = context._adopt
     end
   end

@@ -1,6 +1,7 @@
 /* Receiving: one try with ZMQ_DONTWAIT, whole messages only (law 3). A message stays in the socket
  * until the VM has it: if the VM has no memory for it, the next call gives it. */
 #include "gem.h"
+#include <mruby/error.h>
 
 enum { KEPT = 1024 }; /* bytes of a received frame that may stay in memory */
 
@@ -39,57 +40,77 @@ static mrb_value recv_string(mrb_state *mrb, zmq_msg_t *frame) {
     return mrb_str_new(mrb, zmq_msg_data(frame), zmq_msg_size(frame));
 }
 
-/* The message as a String or an Array. Raises if the VM has no memory. */
-static mrb_value recv_take(mrb_state *mrb, gw_socket_t *socket) {
+/* The message that the socket holds, as a String or an Array. Raises if the VM has no memory. */
+static mrb_value recv_value(mrb_state *mrb, gw_socket_t *socket) {
     mrb_value result = recv_string(mrb, &socket->first);
-    gw_frames_t *rest = &socket->rest;
-    if (GW_UNLIKELY(rest->last > 0)) {
-        mrb_value parts = mrb_ary_new_capa(mrb, rest->last + 1);
-        mrb_ary_push(mrb, parts, result);
-        int arena = mrb_gc_arena_save(mrb);
-        for (int i = 0; i < rest->last; i++) {
-            mrb_ary_push(mrb, parts, recv_string(mrb, &rest->messages[i]));
-            mrb_gc_arena_restore(mrb, arena);
-        }
-        gw_frames_clear(rest);
-        result = parts;
+    const gw_frames_t *rest = &socket->rest;
+    if (GW_LIKELY(rest->last == 0)) return result;
+    mrb_value parts = mrb_ary_new_capa(mrb, rest->last + 1);
+    mrb_ary_push(mrb, parts, result);
+    int arena = mrb_gc_arena_save(mrb);
+    for (int i = 0; i < rest->last; i++) {
+        mrb_ary_push(mrb, parts, recv_string(mrb, &rest->messages[i]));
+        mrb_gc_arena_restore(mrb, arena);
     }
+    return parts;
+}
+
+/* The VM has the message. */
+static void recv_done(gw_socket_t *socket) {
+    gw_frames_clear(&socket->rest);
     socket->holding = false;
-    if (GW_UNLIKELY(zmq_msg_size(&socket->first) > KEPT)) {
-        zmq_msg_close(&socket->first);
-        zmq_msg_init(&socket->first);
-    }
-    return result;
+    if (GW_LIKELY(zmq_msg_size(&socket->first) <= KEPT)) return;
+    zmq_msg_close(&socket->first);
+    zmq_msg_init(&socket->first);
 }
 
 /* _try_recv => String, Array, or nil: it would block */
 static mrb_value recv_message(mrb_state *mrb, mrb_value self) {
     gw_socket_t *socket = gw_socket_open(mrb, self, "recv");
     int error = recv_whole(socket);
-    if (GW_LIKELY(!error)) return recv_take(mrb, socket);
     if (error == EAGAIN) return mrb_nil_value();
-    gw_raise(mrb, error, "recv", self, mrb_nil_value());
+    if (GW_UNLIKELY(error)) gw_raise(mrb, error, "recv", self, mrb_nil_value());
+    mrb_value message = recv_value(mrb, socket);
+    recv_done(socket);
+    return message;
 }
 
-/* _try_recv_many(most) => Array of messages, or nil: it would block. An error ends the batch
- * without raising; the next call meets it again. */
-static mrb_value recv_many(mrb_state *mrb, mrb_value self) {
-    gw_socket_t *socket = gw_socket_open(mrb, self, "recv_many");
-    mrb_int most;
-    mrb_get_args(mrb, "i", &most);
-    if (most > GW_BATCH) most = GW_BATCH;
-    int error = recv_whole(socket);
-    if (error == EAGAIN) return mrb_nil_value();
-    if (error) gw_raise(mrb, error, "recv_many", self, mrb_nil_value());
-    mrb_value messages = mrb_ary_new_capa(mrb, most < 64 ? most : 64);
+typedef struct {
+    gw_socket_t *socket;
+    mrb_value messages;
+    mrb_int wanted;
+} recv_batch_t;
+
+/* An error of libzmq ends the batch without raising; the next call meets it again. */
+static mrb_value recv_batch(mrb_state *mrb, void *argument) {
+    recv_batch_t *batch = argument;
+    gw_socket_t *socket = batch->socket;
     int arena = mrb_gc_arena_save(mrb);
     size_t bytes = 0;
     do {
         bytes += zmq_msg_size(&socket->first);
-        mrb_ary_push(mrb, messages, recv_take(mrb, socket));
+        mrb_ary_push(mrb, batch->messages, recv_value(mrb, socket));
+        recv_done(socket);
         mrb_gc_arena_restore(mrb, arena);
-    } while (RARRAY_LEN(messages) < most && bytes < GW_BATCH_BYTES && recv_whole(socket) == 0);
-    return messages;
+    } while (RARRAY_LEN(batch->messages) < batch->wanted && bytes < GW_BATCH_BYTES &&
+            recv_whole(socket) == 0);
+    return mrb_nil_value();
+}
+
+/* _try_recv_many(most) => Array of messages, or nil: it would block. If the VM has no memory for
+ * the next message, those before it are the result. */
+static mrb_value recv_many(mrb_state *mrb, mrb_value self) {
+    recv_batch_t batch = {.socket = gw_socket_open(mrb, self, "recv_many")};
+    mrb_get_args(mrb, "i", &batch.wanted);
+    if (batch.wanted > GW_BATCH) batch.wanted = GW_BATCH;
+    int error = recv_whole(batch.socket);
+    if (error == EAGAIN) return mrb_nil_value();
+    if (error) gw_raise(mrb, error, "recv_many", self, mrb_nil_value());
+    batch.messages = mrb_ary_new_capa(mrb, batch.wanted < 64 ? batch.wanted : 64);
+    mrb_bool failed;
+    mrb_value exception = mrb_protect_error(mrb, recv_batch, &batch, &failed);
+    if (failed && RARRAY_LEN(batch.messages) == 0) mrb_exc_raise(mrb, exception);
+    return batch.messages;
 }
 
 void gw_init_recv(mrb_state *mrb, struct RClass *socket) {
