@@ -115,14 +115,13 @@ static int socket_make(gw_socket_t *socket) {
     return 0;
 }
 
-/* Gives an errno. */
-static int socket_make_in(mrb_state *mrb, gw_socket_t *socket, gw_context_t *context) {
-    if (atomic_fetch_add(&context->open_sockets, 1) >= atomic_load(&context->max_sockets))
-        return EMFILE;
-    int error = socket_make(socket);
-    if (error != EMFILE && error != ENFILE) return error;
-    mrb_full_gc(mrb); /* dropped objects may hold descriptors */
-    return socket_make(socket);
+/* Gives an errno; then the context has not counted the socket. */
+static int socket_make_counted(gw_socket_t *socket) {
+    gw_context_t *context = socket->context;
+    bool room = atomic_fetch_add(&context->open_sockets, 1) < atomic_load(&context->max_sockets);
+    int error = room ? socket_make(socket) : EMFILE;
+    if (error) atomic_fetch_sub(&context->open_sockets, 1);
+    return error;
 }
 
 /* _open(context, type, whether it conflates) */
@@ -140,9 +139,12 @@ static mrb_value socket_open(mrb_state *mrb, mrb_value self) {
     socket->type = type;
     socket->context = native;
     socket->receive_timeout = socket->send_timeout = GW_FOREVER;
-    int error = socket_make_in(mrb, socket, native);
+    int error = socket_make_counted(socket);
+    if (error == EMFILE || error == ENFILE) {
+        mrb_full_gc(mrb); /* dropped objects may hold descriptors */
+        error = socket_make_counted(socket);
+    }
     if (error) {
-        atomic_fetch_sub(&native->open_sockets, 1);
         free(socket);
         gw_raise(mrb, error, "new", self, mrb_nil_value());
     }
