@@ -22,7 +22,8 @@ module Generate
     {
       "ext/godwit/constants.h" => constants_h(constants),
       "lib/godwit/generated/constants.rb" => constants_rb(constants),
-      "lib/godwit/generated/header.rb" => header_rb(constants, errors, options),
+      "lib/godwit/generated/header.rb" => header_rb(constants, errors),
+      "lib/godwit/generated/option_kinds.rb" => option_kinds_rb(options),
       "ext/godwit/option_table.h" => option_table_h(options),
       "mruby/src/errno_table.h" => errno_table_h(errors),
       "lib/godwit/generated/options.rb" => options_rb(options),
@@ -53,12 +54,11 @@ module Generate
     facts = facts.dup
     flat = facts.delete("zmq").merge(facts.delete("value"), facts).transform_keys(&:to_sym)
     flat = {name: name.to_sym, scope: scope.to_sym}.merge(flat)
-    %i[type access needs].each { |key| flat[key] = flat[key].to_sym if flat[key] }
+    %i[type access needs format].each { |key| flat[key] = flat[key].to_sym if flat[key] }
     flat[:none] = :null if flat[:none] == "null"
     flat[:types] = flat[:types].map(&:to_sym) if flat[:types]
     %i[values default_of].each { |key| flat[key] = flat[key].transform_keys(&:to_sym) if flat[key] }
     flat[:default] = flat[:default].to_sym if flat[:type] == :enum && flat[:default]
-    flat[:format] = Regexp.new(flat[:format]) if flat[:format]
     flat
   end
 

@@ -1,15 +1,22 @@
 # frozen_string_literal: true
 
 require_relative "godwit/version"
+require_relative "godwit/runtime"
 require_relative "godwit/generated/header"
 require_relative "godwit/generated/constants"
 require_relative "godwit/errors"
+require_relative "godwit/generated/errors"
 require_relative "godwit/error_hints"
+require_relative "godwit/deprecation"
 require_relative "godwit/options"
+require_relative "godwit/options/values"
+require_relative "godwit/generated/options"
+require_relative "godwit/generated/option_accessors"
 require_relative "godwit/constructors"
-require_relative "godwit/backend"
-require_relative "godwit/endpoint"
 require_relative "godwit/timeout"
+require_relative "godwit/backend"
+require_relative "godwit/library"
+require_relative "godwit/endpoint"
 require_relative "godwit/worker"
 require_relative "godwit/curve"
 require_relative "godwit/z85"
@@ -18,8 +25,20 @@ require_relative "godwit/frame"
 require_relative "godwit/message"
 require_relative "godwit/tracker"
 require_relative "godwit/monitor"
+require_relative "godwit/socket/endpoints"
+require_relative "godwit/socket/settings"
+require_relative "godwit/socket/messages"
+require_relative "godwit/socket/request"
 require_relative "godwit/socket"
+require_relative "godwit/socket/authentication"
+require_relative "godwit/socket/drafts"
+require_relative "godwit/socket/encodings"
+require_relative "godwit/socket/frames"
+require_relative "godwit/socket/monitoring"
+require_relative "godwit/socket/peers"
+require_relative "godwit/socket_parts"
 require_relative "godwit/socket_types"
+require_relative "godwit/draft_types"
 require_relative "godwit/poller"
 require_relative "godwit/proxy"
 require_relative "godwit/timers"
@@ -38,24 +57,4 @@ module Godwit
   autoload :Perf, "godwit/perf"
   autoload :Shell, "godwit/shell"
   autoload :TTCP, "godwit/ttcp"
-
-  module_function
-
-  # Whether the running libzmq has a feature: `:curve`, `:ipc`, `:draft`, `:ws`, `:pgm`, `:gssapi`…
-  # @param feature [Symbol, String]
-  # @return [Boolean]
-  # @see http://api.zeromq.org/4-3:zmq-has zmq_has(3)
-  def has?(feature)
-    name = feature.to_s.encode(Encoding::UTF_8, invalid: :replace, undef: :replace)
-    return false if name.include?("\0")
-    # libzmq has "WS" and "WSS" in capitals, all others in lower case
-    Backend::IMPLEMENTATION.has(name) || Backend::IMPLEMENTATION.has(name.upcase)
-  end
-
-  # @return [String] version of the running libzmq, such as "4.3.4"
-  def libzmq_version = Backend::IMPLEMENTATION.libzmq_version.join(".")
-  # The process's default context, for sockets that are given none. It is made at the first call,
-  # and anew in a forked child or after it was closed. It is closed at exit (see {Context}).
-  # @return [Context]
-  def context = Context.default
 end

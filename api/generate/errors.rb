@@ -16,15 +16,12 @@ module Generate
       #{classes.join("\n").gsub(/^(?=.)/, "  ").chomp}
 
         module Errors
-          # Errno to class, text and hint; an errno may have an entry for each operation.
-          TABLE = [
+          # Errno to class, text and hint; an errno may have an entry for each operation. Deeply frozen, so that any Ractor may read it.
+          TABLE = Runtime.shareable([
       #{rules.map { |row| "      #{row}" }.join(",\n")}
-          ].freeze
+          ])
         end
       end
-
-      # Deeply frozen, so that any Ractor may read it.
-      Ractor.make_shareable(Godwit::Errors::TABLE) if defined?(Ractor)
     RUBY
   end
 

@@ -15,20 +15,16 @@ module Generate
     }
   end
 
-  def header_rb(constants, errors, options)
+  def header_rb(constants, errors)
     numbers =
       header_constants(constants, errors).map do |name, number|
         "#{name} = #{name.start_with?("EVENT_") ? bits(number) : grouped(number)}"
       end
     types = constants["types"].merge(constants["draft_types"]).transform_keys(&:to_sym)
-    kinds =
-      wire_options(options["socket"]).map do |o|
-        "#{o[:id]} => [:#{KINDS.fetch(o[:type], "INT").downcase}, #{read_size(o)}] # #{o[:name]}"
-      end
     <<~RUBY
       # frozen_string_literal: true
 
-      #{notice("constants.yml, errors.yml and options.yml")}
+      #{notice("constants.yml and errors.yml")}
       module Godwit
         # The number of each socket type in libzmq.
         # @private
@@ -42,7 +38,22 @@ module Generate
         # @private
         module Header
       #{numbers.map { |line| "    #{line}" }.join("\n")}
+        end
+      end
+    RUBY
+  end
 
+  def option_kinds_rb(options)
+    kinds =
+      wire_options(options["socket"]).map do |o|
+        "#{o[:id]} => [:#{KINDS.fetch(o[:type], "INT").downcase}, #{read_size(o)}] # #{o[:name]}"
+      end
+    <<~RUBY
+      # frozen_string_literal: true
+
+      #{notice("options.yml")}
+      module Godwit
+        module Backend::FFI
           # How libzmq takes and gives each socket option: the kind, and the bytes that reading takes (0: it cannot be read).
           OPTION_KINDS = {
       #{kinds.map.with_index { |line, i| "      #{(i + 1 < kinds.size) ? line.sub(" # ", ", # ") : line}" }.join("\n")}

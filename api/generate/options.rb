@@ -8,10 +8,10 @@ module Generate
     tables = options.map do |scope, list|
       rows = list.map { |o| "      {#{pairs(o.except(:scope))}}" }.join(",\n")
       <<~RUBY.gsub(/^(?=.)/, "    ")
-        # #{scope.capitalize} options by name.
-        #{scope.upcase} = [
+        # #{scope.capitalize} options by name. Deeply frozen, so that any Ractor may read them.
+        #{scope.upcase} = Runtime.shareable([
         #{rows.gsub(/^ {4}/, "")}
-        ].to_h { |facts| [facts[:name], Option.new(scope: :#{scope}, **facts)] }.freeze
+        ].to_h { |facts| [facts[:name], Option.new(scope: :#{scope}, **facts)] })
       RUBY
     end
     <<~RUBY
@@ -23,9 +23,6 @@ module Generate
       #{tables.join("\n").chomp}
         end
       end
-
-      # Frozen to the depths, so that any Ractor may read them.
-      [Godwit::Options::SOCKET, Godwit::Options::CONTEXT].each { |table| Ractor.make_shareable(table) } if defined?(Ractor)
     RUBY
   end
 

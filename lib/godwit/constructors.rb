@@ -12,13 +12,12 @@ module Godwit
 
     def self.check(klass, options, called = klass)
       return if options.empty?
-      parameters = klass.instance_method(:initialize).parameters
-      known = parameters.filter_map { |kind, name| name if kind == :key || kind == :keyreq }
-      passed_on = parameters.any? { |kind, _| kind == :keyrest }
+      known = Runtime.keywords(klass)
+      passed_on = known.delete(:**)
       options.each_key do |name|
         next if known.include?(name)
         next if passed_on && (Options::SOCKET.key?(name) || Options::CONTEXT.key?(name))
-        near = Options.spelled_like(name, known)
+        near = Runtime.similar(name, known)
         next if passed_on && near.nil?
         hint = "; did you mean #{near}:?" if near
         hint ||= " (it takes #{known.map { |one| "#{one}:" }.join(", ")})"

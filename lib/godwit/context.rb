@@ -58,8 +58,7 @@ module Godwit
         value.is_a?(String) ? value.dup.freeze : value
       end
       socket_options.each { |name, value| Options.fetch(name).encode(value) }
-      @socket_options =
-        defined?(Ractor) ? Ractor.make_shareable(socket_options) : socket_options.freeze
+      @socket_options = Runtime.shareable(socket_options)
       wanted = options.map { |name, value| [Options.fetch(name, :context), value] }
       wanted.map! { |option, value| [option, option.encode(value), value] }
       linger = Options.fetch(:linger).encode(linger)

@@ -43,12 +43,10 @@ module Godwit
       alias_method :to_s, :inspect
     end
 
-    module_function
-
     # Makes a new pair.
     # @return [Keypair]
     # @raise [UnsupportedError] when libzmq was built without CURVE
-    def keypair
+    def self.keypair
       public_key, secret_key = Backend::IMPLEMENTATION.curve_keypair(nil)
       raise unsupported("keypair") unless public_key
       Keypair.new(public_key: public_key, secret_key: secret_key)
@@ -58,7 +56,7 @@ module Godwit
     # @return [String] its public key, Z85
     # @raise [CurveKeyError] when it is malformed
     # @raise [UnsupportedError] when libzmq was built without CURVE
-    def public_key(secret_key)
+    def self.public_key(secret_key)
       Backend::IMPLEMENTATION.curve_keypair(z85(secret_key))&.first ||
         raise(unsupported("public_key"))
     end
@@ -66,12 +64,12 @@ module Godwit
     # @param key [String] Z85 or raw
     # @return [String] the same key in Z85
     # @raise [CurveKeyError] with the form of a key, without the key
-    def z85(key)
+    def self.z85(key)
       return Z85.encode(key) if key.is_a?(String) && key.bytesize == 32
       raise ArgumentError unless key.is_a?(String) && key.bytesize == 40
       Z85.decode(key)
-      key.encode(Encoding::US_ASCII)
-    rescue ArgumentError, EncodingError
+      Runtime.ascii(key)
+    rescue ArgumentError
       got = key.is_a?(String) ? "#{key.bytesize} bytes that are neither" : key.class.name
       raise CurveKeyError.new(
         "a CURVE key is a String of 40 characters of Z85 or of 32 bytes: got #{got}",
@@ -80,10 +78,9 @@ module Godwit
     end
 
     # @private
-    def unsupported(operation)
+    def self.unsupported(operation)
       hint = "this libzmq was built without CURVE: Godwit.has?(:curve) is false"
       Errors.build(UnsupportedError, operation, nil, hint)
     end
-    private_class_method :unsupported
   end
 end

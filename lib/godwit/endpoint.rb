@@ -9,20 +9,19 @@ module Godwit
     ALWAYS = %w[tcp inproc].freeze
     WITH_PORT = %w[tcp ws wss udp].freeze
     PORTS = (0..65_535)
+    RESOLVED_PORT = %w[tcp ws wss].freeze
     # The endpoint of an authenticator, and its types (RFC 27).
     ZAP = "inproc://zeromq.zap.01"
     ZAP_TYPES = %i[REP ROUTER SERVER].freeze
 
-    module_function
-
-    def check(endpoint, operation)
+    def self.check(endpoint, operation)
       unless endpoint.is_a?(String)
         raise Errors.of(EndpointTypeError, operation,
           "an endpoint is a String such as \"tcp://127.0.0.1:5555\": got #{endpoint.class}")
       end
       endpoint = endpoint.b # a path may have any bytes
       transport, address = endpoint.split("://", 2)
-      if address.nil? || !transport.match?(/\A[a-z]+\z/) || endpoint.include?("\0")
+      if address.nil? || !only?("a-z", transport) || endpoint.include?("\0")
         refuse(operation, endpoint, "an endpoint is transport://address, such as " \
           "tcp://127.0.0.1:5555, ipc:///tmp/name or inproc://name")
       end
@@ -34,30 +33,47 @@ module Godwit
 
     # Replaces an empty host by 127.0.0.1, for the logger and the command line, which bind no other
     # interface by default. After a source address the host is behind the semicolon.
-    def with_host(endpoint)
+    def self.with_host(endpoint)
       transport, found, address = endpoint.partition("://")
       return endpoint if found.empty? || !(WITH_PORT - %w[udp]).include?(transport)
-      "#{transport}://#{address.sub(/(\A|;):(?=\d|\*)/, "\\1127.0.0.1:")}"
+      host = address.start_with?(":") ? 0 : address.index(";:")&.succ
+      return endpoint unless host && address[host + 1] && "0123456789*".include?(address[host + 1])
+      "#{transport}://#{address[0, host]}127.0.0.1#{address[host..]}"
     end
 
     # @raise [ArgumentValueError] when there is no endpoint at all
-    def check_any(endpoints, operation)
+    def self.check_any(endpoints, operation)
       return unless endpoints.empty?
       raise Errors.of(ArgumentValueError, operation,
         "#{operation} needs an endpoint, such as \"tcp://127.0.0.1:5555\"")
     end
 
     # @return [Integer, nil] port of a resolved tcp endpoint
-    def port(endpoint) = endpoint.b[%r{\A(?:tcp|wss?)://.*:(\d+)(?:/.*)?\z}, 1]&.to_i
+    def self.port(endpoint)
+      transport, address = endpoint.b.split("://", 2)
+      return unless address && RESOLVED_PORT.include?(transport)
+      port = address.split("/", 2).first.to_s.rpartition(":").last
+      port.to_i if address.include?(":") && only?("0-9", port)
+    end
+
+    # @return [Boolean] whether its port is `*`
+    def self.any_port?(endpoint)
+      transport, address = endpoint.split("://", 2)
+      RESOLVED_PORT.include?(transport) && address.include?(":*")
+    end
+
+    # @param characters [String] such as "a-z"
+    # @return [Boolean] whether the text is not empty and has only these
+    def self.only?(characters, text) = !text.empty? && text.delete(characters).empty?
     # @return [Array<String>] transports that the running libzmq has
-    def transports = TRANSPORTS.select { |name| supported?(name) }
+    def self.transports = TRANSPORTS.select { |name| supported?(name) }
 
     # zmq_has does not know all transports; libzmq refuses the others at bind or connect.
-    def supported?(transport)
+    def self.supported?(transport)
       ALWAYS.include?(transport) || Godwit.has?((transport == "epgm") ? "pgm" : transport.to_s)
     end
 
-    def check_transport(transport, operation, endpoint)
+    def self.check_transport(transport, operation, endpoint)
       return if TRANSPORTS.include?(transport) && (supported?(transport) || transport == "udp")
       known = TRANSPORTS.include?(transport)
       why = known ? "this libzmq was built without" : "no transport is called"
@@ -65,7 +81,7 @@ module Godwit
         "#{why} #{transport}; here are #{transports.join(", ")}")
     end
 
-    def check_port(transport, address, operation, endpoint)
+    def self.check_port(transport, address, operation, endpoint)
       address = address.split(";", 2).last # a source address may stand before
       address = address.split("/", 2).first.to_s if transport.start_with?("ws")
       host, colon, port = address.rpartition(":")
@@ -81,23 +97,30 @@ module Godwit
       refuse(operation, endpoint, problem) if problem
     end
 
-    def host_problem(transport, host, port, binds)
+    def self.host_problem(transport, host, port, binds)
       if host.empty?
         everywhere = ", or * for every interface" if binds
         "a host is missing: #{transport}://127.0.0.1:#{port}#{everywhere}"
-      elsif host.include?(":") && !host.match?(/\A\[.*\](%\w+)?\z/)
+      elsif host.include?(":") && !in_brackets?(host)
         "an IPv6 address stands in brackets: #{transport}://[#{host}]:#{port}"
       elsif host == "*" && !binds
         "only bind takes * for a host: name the machine to connect to"
       end
     end
 
-    def port_problem(transport, port, binds, operation)
+    # A zone such as %eth0 may follow.
+    def self.in_brackets?(host)
+      zone = host.rpartition("]").last
+      host.start_with?("[") && host.include?("]") &&
+        (zone.empty? || (zone.start_with?("%") && only?("A-Za-z0-9_", zone.delete_prefix("%"))))
+    end
+
+    def self.port_problem(transport, port, binds, operation)
       if transport == "udp" && (port == "*" || port.to_i.zero?)
         "udp needs the number of a port: libzmq does not tell which one it took"
       elsif port == "*"
         "only bind takes * for a port" unless binds
-      elsif !port.match?(/\A\d+\z/) || !PORTS.cover?(port.to_i) ||
+      elsif !only?("0-9", port) || !PORTS.cover?(port.to_i) ||
           (operation == :connect && port.to_i.zero?)
         "a port is a number from #{binds ? "0 to 65535, or * for any free one" : "1 to 65535"}"
       end
@@ -105,8 +128,7 @@ module Godwit
 
     # libzmq would abort the process for a wrong descriptor of the option `use_fd`.
     # @raise [OptionError] unless it is a listening stream socket of the endpoint's family
-    def check_descriptor(number, endpoint)
-      require "socket"
+    def self.check_descriptor(number, endpoint)
       return if endpoint.start_with?("inproc:")
       problem = descriptor_problem(number, endpoint.start_with?("ipc:"))
       return unless problem
@@ -115,16 +137,17 @@ module Godwit
         "ipc:// of a UNIX socket: #{number} #{problem}", operation: :bind, endpoint: endpoint)
     end
 
-    def descriptor_problem(number, unix)
+    def self.descriptor_problem(number, unix)
       type, listens, family = Backend::IMPLEMENTATION.socket_facts(number)
       return "is no open socket" unless type
-      return "is no stream socket" unless type == ::Socket::SOCK_STREAM
+      stream, local, *internet = Runtime.socket_constants
+      return "is no stream socket" unless type == stream
       return "does not listen" unless listens
-      families = unix ? [::Socket::AF_UNIX] : [::Socket::AF_INET, ::Socket::AF_INET6]
+      families = unix ? [local] : internet
       "is of another family" unless families.include?(family)
     end
 
-    def refuse(operation, endpoint, hint)
+    def self.refuse(operation, endpoint, hint)
       raise Errors.build(EndpointError, operation, endpoint, hint)
     end
   end

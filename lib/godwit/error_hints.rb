@@ -10,14 +10,12 @@ module Godwit
       "a high-water mark is fixed by the first bind or connect: give it to the constructor, " \
         "such as PUSH.connect(endpoint, send_hwm: 10)"
 
-    module_function
-
     # @return [String, nil] the fix; nil: the table's
-    def for(what, operation, object, endpoint)
+    def self.for(what, operation, object, endpoint)
       return FIXED_MARK if what == StateError && operation == :set
-      return memory_view if what == Errno::EBUSY::Errno && object.is_a?(Frame)
+      return memory_view if what == Errno::EBUSY::Errno && frame?(object)
       if what == Errno::EMSGSIZE::Errno
-        return "over udp a message has at most #{Socket::Drafts::UDP_LIMIT} bytes, a RADIO's " \
+        return "over udp a message has at most #{Constants::UDP_BYTES} bytes, a RADIO's " \
           "group and one more byte included"
       end
       return unless object.is_a?(Socket)
@@ -35,25 +33,26 @@ module Godwit
     end
 
     # @return [Exception] for an object that is no message, or no message for this socket
-    def bad_message(message, operation, socket = nil)
+    def self.bad_message(message, operation, socket = nil)
       case message
       when Array
         if message.empty?
           return Errors.of(MessageError, operation, "a message has at least one frame: give a " \
             "String, or an Array of Strings that is not empty")
         end
-        index = message.index { |part| !part.is_a?(String) && !part.is_a?(Frame) }
+        index = message.index { |part| !part.is_a?(String) && !frame?(part) }
         return misfit(message.size, operation, socket.type) unless index
         what = "an Array with #{name(message[index])} at #{index}"
-      when String, Frame then return misfit(1, operation, socket.type)
-      else what = name(message)
+      else
+        return misfit(1, operation, socket.type) if message.is_a?(String) || frame?(message)
+        what = name(message)
       end
       Errors.of(MessageTypeError, operation, "a message is a String (one frame) or an Array of " \
         "Strings (several), of Frames too: got #{what}")
     end
 
     # @return [Exception] for a message whose form does not fit the socket's type
-    def misfit(frames, operation, type)
+    def self.misfit(frames, operation, type)
       klass, text =
         if type == :DGRAM
           [MessageError, "a DGRAM's message is an Array of address and body, such as " \
@@ -70,48 +69,54 @@ module Godwit
       Errors.of(klass, operation, text)
     end
 
-    def bad_batch(messages)
+    def self.bad_batch(messages)
       Errors.of(MessageTypeError, :send_many, "takes an Array of messages: got #{messages.class}")
     end
 
-    def name(object) = object.nil? ? "nil" : object.class.to_s
+    # mruby has no class Frame.
+    def self.frame?(object) = object.respond_to?(:more?)
 
-    def ipv6(socket, endpoint)
+    def self.name(object) = object.nil? ? "nil" : object.class.to_s
+
+    def self.ipv6(socket, endpoint)
       return if !endpoint.to_s.include?("[") || socket.ipv6
       "an IPv6 address needs the option ipv6: true, on the socket or on its Context"
     end
 
-    def device(socket)
+    def self.device(socket)
       name = socket.bind_to_device or return
       "bind_to_device: #{name.inspect} may be no interface of this machine: take one such as " \
       "eth0, or nil for any"
     end
 
-    def memory_view
+    def self.memory_view
       "a memory view of the frame is open, or another thread reads it: let that end first, or " \
       "send a dup"
     end
 
-    def direction(operation, socket)
+    def self.direction(operation, socket)
       type = socket.type
-      if RECEIVE_ONLY.include?(type) && operation.match?(/\Asend|writable/)
+      name = operation.to_s
+      sends = name.start_with?("send") || name.include?("writable")
+      receives = name.start_with?("recv") || name.include?("readable")
+      if RECEIVE_ONLY.include?(type) && sends
         "a #{type} only receives: send on its peer, or use another type"
-      elsif SEND_ONLY.include?(type) && operation.match?(/\Arecv|readable/)
+      elsif SEND_ONLY.include?(type) && receives
         "a #{type} only sends: receive on its peer, or use another type"
       end
     end
 
-    def gone(type)
+    def self.gone(type)
       return unless %i[SERVER PEER].include?(type)
       "the peer of this routing_id has gone, or never was: one that comes back has another number"
     end
 
-    def room(context)
+    def self.room(context)
       "either #{context.max_sockets} sockets (max_sockets: of its Context) or the open files of " \
       "this process (ulimit -n) are used up: close some, or raise the limit"
     end
 
-    def turn(type, operation)
+    def self.turn(type, operation)
       if type == :REP
         "a REP receives and sends in turn: receive a request first, then send its reply"
       elsif type == :REQ && operation.start_with?("recv")
@@ -123,7 +128,7 @@ module Godwit
     end
 
     # The fix for a time-out.
-    def timed_out(socket, operation)
+    def self.timed_out(socket, operation)
       if socket.endpoints.empty?
         "the socket is neither bound nor connected"
       elsif socket.type == :SUB && !socket.subscribed?

@@ -32,7 +32,11 @@ module Godwit
     end
 
     # @return [Integer, nil] libzmq's errno; nil where Godwit itself found the mistake
-    def errno = defined?(super) ? super : (@errno || self.class::ERRNO)
+    def errno
+      return super if is_a?(SystemCallError)
+      @errno || self.class::ERRNO
+    end
+
     # @return [Boolean] whether the same call may succeed later, with nothing changed
     def retriable? = self.class::RETRIABLE
     # @return [String] the message, without the "words - " that an Errno class puts before it
@@ -76,119 +80,125 @@ module Godwit
   # @private
   module Errors
     # One row of api/errors.yml: the text and the fix of an error class or of an errno.
-    Rule = Struct.new(:klass, :errno, :only, :text, :retriable, :fix, keyword_init: true) do
+    class Rule
+      # @return [Object, nil] the fact of that name in api/errors.yml
+      attr_reader :klass, :errno, :text, :retriable, :fix
+
+      def initialize(fix:, klass: nil, errno: nil, only: nil, text: nil, retriable: false)
+        @klass = klass
+        @errno = errno
+        @only = only
+        @text = text
+        @retriable = retriable
+        @fix = fix
+      end
+
       def applies_to?(number, operation)
-        errno == number && (only.nil? || only.any? { |start| operation.start_with?(start) })
+        errno == number && (@only.nil? || @only.any? { |start| operation.start_with?(start) })
       end
 
       # @return [String, nil] the fix for the endpoint's transport
       def hint(endpoint)
         return fix unless fix.is_a?(Hash)
-        fix[endpoint.to_s[/\A\w+(?=:\/\/)/]] || fix["default"]
+        fix[endpoint.to_s.split("://", 2).first] || fix["default"]
       end
     end
-
-    # An endpoint holds no user name and password, but users write them there.
-    CREDENTIALS = %r{(?<=://)[^/@:]+:[^/@]*@}
-    private_constant :CREDENTIALS
-
-    module_function
 
     # Makes an exception with the table's text, ready to raise.
     # @param errno [Integer, Class] libzmq's errno, or the class of an error that Godwit found
     # @param operation [String, Symbol, nil] such as :bind; the table may have a text for it
     # @param detail [String, nil] the fix, instead of the table's; "" for none
-    def build(errno, operation = nil, endpoint = nil, detail = nil)
+    def self.build(errno, operation = nil, endpoint = nil, detail = nil)
       rule = find(errno, operation.to_s)
       klass = errno.is_a?(Class) ? errno : rule&.klass || system_class(errno, rule)
       number = errno.is_a?(Class) ? rule&.errno : errno
-      endpoint = endpoint&.to_s&.scrub("?")&.gsub(CREDENTIALS, "***@")&.tr("\0", "?")
+      endpoint = without_credentials(Runtime.scrub(endpoint.to_s)).tr("\0", "?") if endpoint
       what = [operation, endpoint].compact.join(" ")
-      hint = (detail || rule&.hint(endpoint))&.gsub(CREDENTIALS, "***@")
-      text = +""
-      text << what << ": " unless what.empty?
-      text << (rule&.text || words(number))
-      text << " (" << hint << ")" unless hint.nil? || hint.empty?
+      hint = detail || rule&.hint(endpoint)
+      text = rule&.text || words(number)
+      text = "#{what}: #{text}" unless what.empty?
+      text = "#{text} (#{without_credentials(hint)})" unless hint.nil? || hint.empty?
       klass.new(text, operation: operation, endpoint: endpoint, errno: number)
     end
 
+    # An endpoint holds no user name and password, but users write them there.
+    # @return [String] with `***@` instead of `name:password@` after each `://`
+    def self.without_credentials(text)
+      return text unless text.include?("@")
+      first, *rest = text.split("://", -1)
+      rest.each_with_index do |part, index|
+        names, at, address = part.partition("@")
+        name, colon, _password = names.partition(":")
+        secret = !at.empty? && !name.empty? && !colon.empty? && !names.include?("/")
+        rest[index] = "***@#{address}" if secret
+      end
+      [first, *rest].join("://")
+    end
+
     # Makes an exception whose text the table does not hold.
-    def of(klass, operation, text) = klass.new("#{operation}: #{text}", operation: operation)
+    def self.of(klass, operation, text) = klass.new("#{operation}: #{text}", operation: operation)
 
     # The table has the rules for some operations before the rule for all others.
-    def find(errno, operation)
+    def self.find(errno, operation)
       return TABLE.find { |rule| rule.klass && errno <= rule.klass } if errno.is_a?(Class)
       TABLE.find { |rule| rule.applies_to?(errno, operation) }
     end
 
-    def bad_value(operation, argument, allowed, value, secret: false)
+    def self.bad_value(operation, argument, allowed, value, secret: false)
       got = secret ? value.class : shown(value)
       of(ArgumentValueError, operation, "#{argument} takes #{allowed}: got #{got}")
     end
 
-    def bad_type(operation, argument, allowed, value)
+    def self.bad_type(operation, argument, allowed, value)
       of(ArgumentTypeError, operation, "#{argument} takes #{allowed}: got #{shown(value)}")
     end
 
     # @raise [ArgumentValueError] unless the value is an Integer, 1 or more
-    def check_positive(operation, argument, allowed, value)
+    def self.check_positive(operation, argument, allowed, value)
       return if value.is_a?(Integer) && value.positive?
       raise bad_value(operation, argument, allowed, value)
     end
 
     # @raise [ArgumentValueError] unless the value is an Integer, 1 or more
-    def check_bytes(operation, name, value)
+    def self.check_bytes(operation, name, value)
       check_positive(operation, name, "bytes, 1 or more", value)
     end
 
     # @raise [ArgumentTypeError] unless the value has `call`, or is nil
-    def check_callable(operation, argument, value)
+    def self.check_callable(operation, argument, value)
       return if value.nil? || value.respond_to?(:call)
       raise bad_type(operation, argument, "what can be called, or nil", value)
     end
 
     # @return [StateError] for an `initialize` that was called twice
-    def open_already(operation, what, maker)
+    def self.open_already(operation, what, maker)
       build(StateError, operation, nil, "this #{what} is open already; #{maker} makes another")
     end
 
-    def no_copy(what, fix)
+    def self.no_copy(what, fix)
       build(UnsupportedError, :dup, nil, "a #{what} cannot be copied: #{fix}")
     end
 
     # @return [String] a value and its class, cut short
-    def shown(value)
+    def self.shown(value)
       return "nil" if value.nil?
       text = value.inspect
       "#{(text.size > 60) ? "#{text[0, 57]}..." : text} (#{value.class})"
     end
 
     # @return [String] what the C library calls the errno
-    def words(errno) = errno ? SystemCallError.new(nil, errno).message : "Failed"
+    def self.words(errno) = errno ? Runtime.strerror(errno) : "Failed"
 
     # A constant for each errno, since a Ractor may read a constant but not a Hash of ours.
     # @return [Class] the errno's class with {SystemError} in it
-    def system_class(errno, rule)
-      base = SystemCallError.new(nil, errno).class
-      name = base.equal?(SystemCallError) ? "E#{errno}" : base.name[/\w+\z/]
-      return SystemError.const_get(name, false) if SystemError.const_defined?(name, false)
+    def self.system_class(errno, rule)
+      base = Runtime.errno_class(errno)
+      name = base.equal?(SystemCallError) ? "E#{errno}" : base.name.split("::").last
+      return SystemError.const_get(name) if SystemError.const_defined?(name, false)
       klass = Class.new(base) { include SystemError }
       klass.const_set(:Errno, errno) if base.equal?(SystemCallError)
       klass.const_set(:RETRIABLE, true) if rule&.retriable
       SystemError.const_set(name, klass)
     end
   end
-
-  # Warns of a deprecated name, in the category :deprecated, which `ruby -w` and
-  # `Warning[:deprecated] = true` show.
-  # @private
-  module Deprecation
-    def self.warn(old, new)
-      place = caller_locations(1).find { |location| !location.path.start_with?(__dir__) }
-      text = "#{place&.path}:#{place&.lineno}: godwit: #{old} is deprecated: use #{new}"
-      Kernel.warn(text, category: :deprecated)
-    end
-  end
 end
-
-require_relative "generated/errors"

@@ -1,7 +1,5 @@
 # frozen_string_literal: true
 
-require_relative "errors"
-
 module Godwit
   # The options of libzmq, from api/options.yml, which has their defaults too. {SOCKET} and
   # {CONTEXT} hold them by name; {file:docs/options.md} lists them. Socket and Context read and set
@@ -88,12 +86,15 @@ module Godwit
       # @return [Boolean] whether sockets of the type take it
       def for_type?(socket_type) = types.nil? || socket_type.nil? || types.include?(socket_type)
 
-      # @param version [String] of the libzmq in question
-      # @param features [#call] tells whether that libzmq was built with :draft, :curve and so on
+      # @param version [String, nil] of the libzmq in question; nil: the running one
+      # @param features [#call, nil] tells whether that libzmq was built with :draft, :curve and so
+      #   on; nil: the running one
       # @return [self]
       # @raise [UnsupportedError] when that libzmq does not have the option
-      def check_supported(version = Godwit.libzmq_version, features = Godwit.method(:has?))
+      def check_supported(version = nil, features = nil)
         return self unless gated? || needs || (@version <=> OLDEST).positive?
+        version ||= Godwit.libzmq_version
+        features ||= ->(feature) { Godwit.has?(feature) }
         problem =
           if (@version <=> version.split(".").map(&:to_i)).positive?
             "libzmq #{since} or newer#{" built with drafts" if gated?}; this is #{version}"
@@ -135,9 +136,13 @@ module Godwit
       # @private
       # Yields to set `value` in libzmq. If libzmq refuses it, the error names option and value.
       def hand_over(value)
-        yield
-      rescue OptionError
-        raise error("takes #{allowed}: libzmq refuses #{describe(value)}"), cause: nil
+        refused = false
+        begin
+          yield
+        rescue OptionError
+          refused = true # the error raised here has no cause, which would name the number only
+        end
+        raise error("takes #{allowed}: libzmq refuses #{describe(value)}") if refused
       end
 
       private
@@ -153,13 +158,11 @@ module Godwit
       end
     end
 
-    module_function
-
     # @param name [Symbol, String] such as :send_hwm
     # @param scope [Symbol] :socket or :context
     # @return [Option] of that name
     # @raise [OptionError] when there is none; it names the nearest, and the list of options
-    def fetch(name, scope = :socket)
+    def self.fetch(name, scope = :socket)
       table = (scope == :context) ? CONTEXT : SOCKET
       option = table[name] || (name.is_a?(String) && table[name.to_sym])
       return option if option
@@ -173,31 +176,20 @@ module Godwit
     # @param name [Symbol, String]
     # @return [Option] of a socket
     # @see fetch
-    def socket(name) = fetch(name)
+    def self.socket(name) = fetch(name)
     # @param name [Symbol, String]
     # @return [Option] of a context
     # @see fetch
-    def context(name) = fetch(name, :context)
+    def self.context(name) = fetch(name, :context)
 
     # @private
     # @return [Symbol, nil] the option with that name in libzmq, or with a similar name
-    def nearest(table, name)
+    def self.nearest(table, name)
       const = name.upcase.delete_prefix("ZMQ_")
       same = table.each_value.find do |option|
         option.const.delete("_") == const.delete("_") || option.also.include?(const)
       end
-      same ? same.name : spelled_like(name, table.keys)
-    end
-
-    # @private
-    # @return [Symbol, nil] the most similar of the names
-    def spelled_like(name, names)
-      return unless defined?(DidYouMean::SpellChecker)
-      DidYouMean::SpellChecker.new(dictionary: names).correct(name.to_s).first
+      same ? same.name : Runtime.similar(name, table.keys)
     end
   end
 end
-
-require_relative "options/values"
-require_relative "generated/options"
-require_relative "generated/option_accessors"

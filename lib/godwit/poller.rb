@@ -74,9 +74,9 @@ module Godwit
       _open
       begin
         things.each { |thing| register(thing) }
-      rescue
+      rescue => error
         _close
-        raise
+        raise error
       end
     end
 
@@ -229,14 +229,14 @@ module Godwit
       events = events.flatten(1)
       wrong = events.reject { |event| Event::BITS.key?(event) }
       if wrong.empty? && events.any? && events.uniq.size == events.size
-        return events.sum { |event| Event::BITS[event] }
+        return events.map { |event| Event::BITS[event] }.reduce(:|)
       end
       wrong = wrong.empty? ? events : wrong.first
       raise Errors.bad_value(operation, "events", ":readable, :writable or both", wrong)
     end
 
     def io(thing)
-      IO.try_convert(thing) ||
+      Runtime.io(thing) ||
         raise(Errors.bad_type(:register, "a poller", "sockets, IOs and what has to_io", thing))
     end
 

@@ -1,13 +1,5 @@
 # frozen_string_literal: true
 
-require_relative "socket/authentication"
-require_relative "socket/endpoints"
-require_relative "socket/frames"
-require_relative "socket/messages"
-require_relative "socket/monitoring"
-require_relative "socket/peers"
-require_relative "socket/settings"
-
 module Godwit
   # A ZeroMQ socket. Its subclasses are the types: {REQ}, {REP}, {DEALER}, {ROUTER}, {PUB}, {SUB},
   # {XPUB}, {XSUB}, {PUSH}, {PULL}, {PAIR}, {STREAM}; and the draft types {CLIENT}, {SERVER},
@@ -42,13 +34,6 @@ module Godwit
     include Endpoints
     include Settings
     include Messages
-    include Frames
-    include Monitoring
-    include Peers
-
-    if defined?(Backend::IMPLEMENTATION::Takeover) && !ENV["GODWIT_NO_TAKEOVER"]
-      include Backend::IMPLEMENTATION::Takeover
-    end
 
     class << self
       # Makes a socket. With a block: yields it, closes it afterwards, and gives the block's value.
@@ -85,10 +70,10 @@ module Godwit
       # @return [Class] the class of that name
       # @raise [ArgumentValueError] when there is none
       def class_of(type)
-        name = type.to_s.encode(Encoding::UTF_8, invalid: :replace, undef: :replace).upcase.to_sym
-        return Godwit.const_get(name) if SOCKET_TYPES.key?(name)
-        raise ArgumentValueError,
-          "no socket type #{type.inspect}: there are #{SOCKET_TYPES.keys.join(", ")}"
+        name = Runtime.utf8(type.to_s).upcase.to_sym
+        types = SOCKET_TYPES.keys.select { |one| Godwit.const_defined?(one) } # mruby has no drafts
+        return Godwit.const_get(name) if types.include?(name)
+        raise ArgumentValueError, "no socket type #{type.inspect}: there are #{types.join(", ")}"
       end
 
       # @return [Symbol] such as :REQ
@@ -101,10 +86,10 @@ module Godwit
         endpoints.each { |endpoint| Endpoint.check(endpoint, how) }
         socket = new(**options)
         begin
-          socket.public_send(how, *endpoints, **keywords)
-        rescue
+          socket.__send__(how, *endpoints, **keywords)
+        rescue => error
           socket.close
-          raise
+          raise error
         end
         AutoClose.with(socket, &block)
       end
@@ -119,7 +104,8 @@ module Godwit
     # @param plain [Array(String, String), nil] PLAIN client: user name and password
     # @param auth [String, nil] a server: the domain in which the context's {Auth} decides which
     #   clients may connect, 1 to 255 bytes. Without an Auth the socket refuses all clients
-    # @param copy_threshold [Integer, nil] bytes, see {Frames#copy_threshold}
+    # @param copy_threshold [Integer, nil] bytes, see {Frames#copy_threshold}; not given:
+    #   {Frame::COPY_THRESHOLD}
     # @param count_peers [Boolean, nil] whether {#wait_connected} works; nil: for the types with
     #   slow joiners
     # @param options [Hash{Symbol => Object}] any socket option, such as `recv_hwm: 10_000` or
@@ -132,7 +118,7 @@ module Godwit
     # @raise [ClosedError] when the context is closed
     def initialize(
       context: nil, encoding: nil, subscribe: nil, curve: nil, server_key: nil, plain: nil,
-      auth: nil, count_peers: nil, copy_threshold: Frame::COPY_THRESHOLD, **options
+      auth: nil, count_peers: nil, copy_threshold: Timeout::UNSET, **options
     )
       raise Errors.open_already(:new, "socket", "#{self.class}.new") if @context
       unless context.nil? || context.is_a?(Context)
@@ -145,23 +131,16 @@ module Godwit
       start_names
       Socket.check_type(self.class)
       options = options.merge(Security.options(curve, server_key, plain))
-      unless auth.nil?
-        options = Authentication.options(type, @context.socket_options, auth, options)
-      end
-      settings = starting_options(options, Array(subscribe))
-      encoding &&= find_encoding(encoding)
-      Frame.threshold(:new, copy_threshold)
+      settings = starting_options(with_auth(auth, options), Array(subscribe))
+      parts = check_parts(encoding, copy_threshold, count_peers)
       conflates = settings.any? { |option, raw| option.name == :conflate && raw == 1 }
       _open(@context, SOCKET_TYPES.fetch(type), conflates)
       begin
         settings.each { |option, raw, value| store(option, raw, value) }
-        Authentication.apply(self, auth, settings)
-        _set_encoding(encoding) if encoding
-        _set_copy_threshold(copy_threshold)
-        count_peers(count_peers)
-      rescue
+        start_parts(auth, settings, *parts)
+      rescue => error
         _close
-        raise
+        raise error
       end
     end
 

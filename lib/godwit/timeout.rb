@@ -15,14 +15,12 @@ module Godwit
       attr_accessor :clock
     end
 
-    module_function
-
     # @param seconds [Integer, Float, nil] nil is for ever
     # @return [Integer, nil] milliseconds, rounded up, -1 for ever; nil (the socket's own) for UNSET
-    def milliseconds(seconds)
+    def self.milliseconds(seconds)
       return nil if UNSET.equal?(seconds)
       return -1 if seconds.nil?
-      unless seconds.is_a?(Numeric) && seconds.real?
+      unless number?(seconds)
         raise ArgumentTypeError,
           "a timeout is a number of seconds, or nil for none: got #{Errors.shown(seconds)}"
       end
@@ -33,16 +31,22 @@ module Godwit
       (seconds >= MAX) ? -1 : (seconds * 1000).ceil
     end
 
+    # @return [Boolean] whether it is a number, and none of Complex
+    def self.number?(value)
+      Float === value || Integer === value ||
+        (value.is_a?(Numeric) && value.respond_to?(:positive?))
+    end
+
     # The clock of all deadlines and intervals in Ruby code.
     # @return [Float] seconds on the monotonic clock
-    def now
+    def self.now
       clock = Timeout.clock
-      clock ? clock.call : Process.clock_gettime(Process::CLOCK_MONOTONIC)
+      clock ? clock.call : Runtime.now
     end
 
     # @return [Float, nil] the rest of `seconds` since `start`, at least 0
-    def left(seconds, start) = seconds && [seconds - (now - start), 0].max
+    def self.left(seconds, start) = seconds && [seconds - (now - start), 0].max
     # Takes pending interrupts that are masked until a wait. JRuby takes none in sleep(0).
-    def take_interrupts = Kernel.sleep(1e-9)
+    def self.take_interrupts = Kernel.sleep(1e-9)
   end
 end

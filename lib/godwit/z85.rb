@@ -10,28 +10,26 @@ module Godwit
     VALUES = ALPHABET.each_char.with_index.to_h.freeze
     private_constant :VALUES
 
-    module_function
-
     # @param bytes [String] a multiple of 4 bytes
     # @return [String] 5 US-ASCII characters for each 4 bytes
     # @raise [ArgumentValueError] when the length is no multiple of 4
     # @raise [ArgumentTypeError] when it is no String
-    def encode(bytes)
+    def self.encode(bytes)
       raise Errors.bad_type(:encode, "Z85", "a String", bytes) unless bytes.is_a?(String)
       unless (bytes.bytesize % 4).zero?
         raise ArgumentValueError, "Z85 encodes multiples of 4 bytes: got #{bytes.bytesize}"
       end
-      empty = String.new(encoding: Encoding::US_ASCII)
-      bytes.unpack("N*").each_with_object(empty) do |number, text|
-        4.downto(0) { |power| text << ALPHABET[number / 85**power % 85] }
-      end
+      text = bytes.unpack("N*").map { |number|
+        [4, 3, 2, 1, 0].map { |power| ALPHABET[number / 85**power % 85] }.join
+      }.join
+      Runtime.ascii(text)
     end
 
     # @param text [String] a multiple of 5 characters
     # @return [String] binary, 4 bytes for each 5 characters
     # @raise [ArgumentValueError] when the length is no multiple of 5, or the text is not Z85
     # @raise [ArgumentTypeError] when it is no String
-    def decode(text)
+    def self.decode(text)
       raise Errors.bad_type(:decode, "Z85", "a String", text) unless text.is_a?(String)
       unless (text.length % 5).zero?
         raise ArgumentValueError, "Z85 is a multiple of 5 characters: got #{text.length}"
@@ -39,7 +37,8 @@ module Godwit
       text.each_char.each_slice(5).map { |group| number(group) }.pack("N*")
     end
 
-    def number(group)
+    # @private
+    def self.number(group)
       number = group.inject(0) do |sum, character|
         value = VALUES[character]
         raise ArgumentValueError, "no character of Z85: #{character.inspect}" unless value
@@ -49,6 +48,5 @@ module Godwit
       raise ArgumentValueError,
         "no group of Z85, it stands for more than 4 bytes: #{group.join.inspect}"
     end
-    private_class_method :number
   end
 end

@@ -29,7 +29,7 @@ module Godwit
       NAME = :ffi
 
       # zmq.h's names stand here as in C.
-      (Header.constants - [:OPTION_KINDS]).each { |name| const_set(name, Header.const_get(name)) }
+      Header.constants.each { |name| const_set(name, Header.const_get(name)) }
       READABLE = POLLIN
       WRITABLE = POLLOUT
       EAGAIN = Errno::EAGAIN::Errno
@@ -83,6 +83,7 @@ require_relative "ffi/wait_queue"
 require_relative "ffi/process_end"
 require_relative "ffi/context_handle"
 require_relative "ffi/context"
+require_relative "../generated/option_kinds"
 require_relative "ffi/option_kinds"
 require_relative "ffi/frame"
 require_relative "ffi/socket_handle"

@@ -280,8 +280,8 @@ module Godwit
   end
 
   module Errors
-    # Errno to class, text and hint; an errno may have an entry for each operation.
-    TABLE = [
+    # Errno to class, text and hint; an errno may have an entry for each operation. Deeply frozen, so that any Ractor may read it.
+    TABLE = Runtime.shareable([
       Rule.new(klass: TimeoutError, errno: ::Errno::ETIMEDOUT::Errno, text: "Timed out", retriable: true, fix: "the peer may be absent or slow; try again, or pass a longer timeout"),
       Rule.new(klass: EAGAINWaitReadable, errno: ::Errno::EAGAIN::Errno, only: %w[recv receive each wait_readable], retriable: true, fix: "wait with wait_readable, then try again"),
       Rule.new(klass: EAGAINWaitWritable, errno: ::Errno::EAGAIN::Errno, retriable: true, fix: "wait with wait_writable, then try again"),
@@ -332,9 +332,6 @@ module Godwit
       Rule.new(errno: ::Errno::EAFNOSUPPORT::Errno, retriable: false, fix: "this machine has no such address family; for IPv6 set ipv6: true"),
       Rule.new(errno: ::Errno::EMSGSIZE::Errno, retriable: false, fix: "the message is larger than the transport allows"),
       Rule.new(errno: ::Errno::ENETUNREACH::Errno, retriable: true, fix: "the network is down or has no route to the host")
-    ].freeze
+    ])
   end
 end
-
-# Deeply frozen, so that any Ractor may read it.
-Ractor.make_shareable(Godwit::Errors::TABLE) if defined?(Ractor)

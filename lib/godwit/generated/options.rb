@@ -4,10 +4,10 @@
 
 module Godwit
   module Options
-    # Socket options by name.
-    SOCKET = [
+    # Socket options by name. Deeply frozen, so that any Ractor may read them.
+    SOCKET = Runtime.shareable([
       {name: :affinity, const: "AFFINITY", id: 4, since: "2.0", type: :uint64, default: 0, unit: "bit mask", doc: "Which I/O threads of the context serve new connections, bit 0 for the first; 0 means any."},
-      {name: :routing_id, const: "ROUTING_ID", id: 5, since: "2.0", also: %w[IDENTITY], type: :bytes, min: 1, max: 255, format: /\A[^\0]/, format_means: "first byte not zero", none: :null, none_reads: true, none_means: "not set", default: nil, doc: "The name under which a ROUTER at the other end knows this socket."},
+      {name: :routing_id, const: "ROUTING_ID", id: 5, since: "2.0", also: %w[IDENTITY], type: :bytes, min: 1, max: 255, format: :routing_id, format_means: "first byte not zero", none: :null, none_reads: true, none_means: "not set", default: nil, doc: "The name under which a ROUTER at the other end knows this socket."},
       {name: :subscribe, const: "SUBSCRIBE", id: 6, since: "2.0", type: :bytes, min: 0, max: 1_048_576, access: :w, types: %i[SUB XPUB], live: true, by_hand: true, doc: "Take messages that begin with this prefix; on an XPUB with `xpub_manual`, subscribe the peer that asked last."},
       {name: :unsubscribe, const: "UNSUBSCRIBE", id: 7, since: "2.0", type: :bytes, min: 0, max: 1_048_576, access: :w, types: %i[SUB XPUB], live: true, by_hand: true, doc: "Undo one subscription to this prefix."},
       {name: :multicast_rate, const: "RATE", id: 8, since: "2.0", type: :int, min: 1, default: 100, unit: "kbit/s", doc: "Maximum rate at which a multicast transport sends or receives, in kilobits a second."},
@@ -58,7 +58,7 @@ module Godwit
       {name: :ipc_filter_pid, const: "IPC_FILTER_PID", id: 58, since: "4.1", type: :id32, none: :null, none_means: "drop all filters", unit: "process id", access: :w, doc: "Add a process that may connect over ipc (old; use ZAP)."},
       {name: :ipc_filter_uid, const: "IPC_FILTER_UID", id: 59, since: "4.1", type: :id32, none: :null, none_means: "drop all filters", unit: "user id", access: :w, doc: "Add a user that may connect over ipc (old; use ZAP)."},
       {name: :ipc_filter_gid, const: "IPC_FILTER_GID", id: 60, since: "4.1", type: :id32, none: :null, none_means: "drop all filters", unit: "group id", access: :w, doc: "Add a group that may connect over ipc (old; use ZAP)."},
-      {name: :connect_routing_id, const: "CONNECT_ROUTING_ID", id: 61, since: "4.1", also: %w[CONNECT_RID], type: :bytes, min: 1, max: 255, format: /\A[^\0]/, format_means: "first byte not zero", access: :w, types: %i[ROUTER STREAM], doc: "The routing id of the peer of the next `connect`, so that messages can be sent to it at once. A socket may use each name once; on a ROUTER it must precede every `bind`, and every `connect` without a name."},
+      {name: :connect_routing_id, const: "CONNECT_ROUTING_ID", id: 61, since: "4.1", also: %w[CONNECT_RID], type: :bytes, min: 1, max: 255, format: :routing_id, format_means: "first byte not zero", access: :w, types: %i[ROUTER STREAM], doc: "The routing id of the peer of the next `connect`, so that messages can be sent to it at once. A socket may use each name once; on a ROUTER it must precede every `bind`, and every `connect` without a name."},
       {name: :gssapi_server, const: "GSSAPI_SERVER", id: 62, since: "4.1", type: :bool, default: false, needs: :gssapi, doc: "Be the server of GSSAPI; either value turns GSSAPI on."},
       {name: :gssapi_principal, const: "GSSAPI_PRINCIPAL", id: 63, since: "4.1", type: :text, min: 1, max: 255, none: :null, none_reads: true, none_means: "not set", default: nil, needs: :gssapi, doc: "Principal whose GSSAPI credentials are used."},
       {name: :gssapi_service_principal, const: "GSSAPI_SERVICE_PRINCIPAL", id: 64, since: "4.1", type: :text, min: 1, max: 255, none: :null, none_reads: true, none_means: "not set", default: nil, needs: :gssapi, doc: "Principal of the GSSAPI server to which a client connects."},
@@ -88,7 +88,7 @@ module Godwit
       {name: :bind_to_device, const: "BINDTODEVICE", id: 92, since: "4.3", type: :text, min: 1, max: 16, none: :null, none_means: "any", default: nil, doc: "Use this interface or VRF only (Linux; needs CAP_NET_RAW)."},
       {name: :zap_enforce_domain, const: "ZAP_ENFORCE_DOMAIN", id: 93, since: "4.3", type: :bool, default: false, draft: true, doc: "Refuse ZAP without a `zap_domain`, as RFC 27 requires."},
       {name: :loopback_fast_path, const: "LOOPBACK_FASTPATH", id: 94, since: "4.3", type: :bool, default: false, draft: true, doc: "Faster TCP over loopback on Windows; no effect elsewhere."},
-      {name: :metadata, const: "METADATA", id: 95, since: "4.3", type: :text, min: 5, max: 65_535, format: /\AX-[^:]{1,253}:.+\z/, format_means: "\"X-name:value\"", access: :w, draft: true, doc: "Add a property that peers can read on each message; `\"X-name:value\"`, once for each."},
+      {name: :metadata, const: "METADATA", id: 95, since: "4.3", type: :text, min: 5, max: 65_535, format: :metadata, format_means: "\"X-name:value\"", access: :w, draft: true, doc: "Add a property that peers can read on each message; `\"X-name:value\"`, once for each."},
       {name: :multicast_loop, const: "MULTICAST_LOOP", id: 96, since: "4.3", type: :bool, default: true, draft: true, doc: "Whether multicast packets also reach listeners on this machine (UDP)."},
       {name: :router_notify, const: "ROUTER_NOTIFY", id: 97, since: "4.3", type: :flags, values: {connect: 1, disconnect: 2}, default: [], types: %i[ROUTER], draft: true, gated: true, doc: "Deliver an empty message, after the peer's routing id, when it connects or disconnects."},
       {name: :xpub_manual_last_value, const: "XPUB_MANUAL_LAST_VALUE", id: 98, since: "4.3.2", type: :bool, default: false, access: :w, types: %i[XPUB], live: true, draft: true, doc: "As `xpub_manual`, and the next message goes to the newest subscriber only (last value caches)."},
@@ -118,10 +118,10 @@ module Godwit
       {name: :norm_parity, const: "NORM_NUM_PARITY", id: 122, since: "4.3.5", type: :int, min: 0, max: 254, default: 4, unit: "segments", draft: true, gated: true, needs: :norm, doc: "Maximum number of parity segments that a NORM sender computes for one block."},
       {name: :norm_auto_parity, const: "NORM_NUM_AUTOPARITY", id: 123, since: "4.3.5", type: :int, min: 0, max: 254, default: 0, unit: "segments", draft: true, gated: true, needs: :norm, doc: "Parity segments that a NORM sender adds to each block without a request."},
       {name: :norm_push, const: "NORM_PUSH", id: 124, since: "4.3.5", type: :bool, default: false, draft: true, gated: true, needs: :norm, doc: "NORM drops the oldest data to take new messages, instead of waiting."}
-    ].to_h { |facts| [facts[:name], Option.new(scope: :socket, **facts)] }.freeze
+    ].to_h { |facts| [facts[:name], Option.new(scope: :socket, **facts)] })
 
-    # Context options by name.
-    CONTEXT = [
+    # Context options by name. Deeply frozen, so that any Ractor may read them.
+    CONTEXT = Runtime.shareable([
       {name: :io_threads, const: "IO_THREADS", id: 1, since: "3.2", type: :int, min: 0, max: 256, default: 1, unit: "threads", doc: "Number of I/O threads; 0 is enough if all sockets use inproc."},
       {name: :max_sockets, const: "MAX_SOCKETS", id: 2, since: "3.2", type: :int, min: 1, max: 21_845, default: 1023, unit: "sockets", doc: "How many sockets the context may have open. Each takes up to three of the 65535 that libzmq allows."},
       {name: :socket_limit, const: "SOCKET_LIMIT", id: 3, since: "4.1", type: :int, default: 65_535, unit: "sockets", access: :r, live: true, doc: "How many sockets this libzmq allows, including those that Godwit opens internally."},
@@ -135,9 +135,6 @@ module Godwit
       {name: :zero_copy_recv, const: "ZERO_COPY_RECV", id: 10, since: "4.3", type: :bool, default: true, draft: true, doc: "Received messages share the I/O thread's buffer and are not copied; false saves memory with many small messages."},
       {name: :ipv6, const: "IPV6", id: 42, since: "4.2", type: :bool, default: false, doc: "New sockets of the context use IPv6 as well as IPv4."},
       {name: :blocky, const: "BLOCKY", id: 70, since: "4.2", type: :bool, default: true, doc: "False gives new sockets a linger of 0; libzmq's own default is forever. Godwit sets linger itself."}
-    ].to_h { |facts| [facts[:name], Option.new(scope: :context, **facts)] }.freeze
+    ].to_h { |facts| [facts[:name], Option.new(scope: :context, **facts)] })
   end
 end
-
-# Frozen to the depths, so that any Ractor may read them.
-[Godwit::Options::SOCKET, Godwit::Options::CONTEXT].each { |table| Ractor.make_shareable(table) } if defined?(Ractor)

@@ -5,17 +5,18 @@ module Godwit
     # Converts option values between Ruby and libzmq.
     # @private
     module Values
-      INT_MAX = 2**31 - 1
+      INT_MAX = 0x7fff_ffff
+      INT64_MAX = 0x7fff_ffff_ffff_ffff
       MAX = {
-        int: INT_MAX, duration: INT_MAX, prefix: INT_MAX, id32: 2**32 - 1, int64: 2**63 - 1,
-        uint64: 2**64 - 1
+        int: INT_MAX, duration: INT_MAX, prefix: INT_MAX, id32: 0xffff_ffff, int64: INT64_MAX,
+        uint64: Runtime::MAX_UINT64
       }.freeze
-      private_constant :INT_MAX, :MAX
-
-      module_function
+      # An Integer of mruby is smaller.
+      MAX_UINT64 = "18446744073709551615"
+      private_constant :INT_MAX, :INT64_MAX, :MAX, :MAX_UINT64
 
       # @raise [OptionError] when the option does not take the value
-      def encode(option, value)
+      def self.encode(option, value)
         if value.nil?
           raise option.refusal(value) if option.none.nil? || option.none_reads
           return (option.none == :null) ? nil : option.none
@@ -37,7 +38,7 @@ module Godwit
         raw.nil? ? raise(option.refusal(value)) : raw
       end
 
-      def decode(option, raw)
+      def self.decode(option, raw)
         case option.type
         when :text, :bytes then decode_string(option, raw)
         when :key then decode_key(raw)
@@ -53,7 +54,7 @@ module Godwit
         end
       end
 
-      def allowed(option)
+      def self.allowed(option)
         words = case option.type
         when :bool then "true or false"
         when :duration then allowed_duration(option)
@@ -69,39 +70,47 @@ module Godwit
       end
 
       # @return [Integer] the largest value in libzmq
-      def max(option) = ((option.type == :prefix) ? nil : option.max) || MAX.fetch(option.type)
+      def self.max(option) = ((option.type == :prefix) ? nil : option.max) || MAX.fetch(option.type)
 
-      def encode_integer(option, value)
+      def self.encode_integer(option, value)
         min = (option.type == :prefix) ? 0 : option.min || 0
         value if value.is_a?(Integer) && value.between?(min, max(option))
       end
 
       # Rounds to libzmq's unit and step, but a positive value never to 0.
-      def encode_duration(option, value)
-        return unless value.is_a?(Numeric) && value.real? && value.finite?
+      def self.encode_duration(option, value)
+        return unless Timeout.number?(value) && value.finite?
         return unless value.between?(0, MAX.fetch(:duration))
         raw = (value * ((option.unit == "s") ? 1 : 1000)).round
-        raw = (Rational(raw, option.step).round * option.step) if option.step > 1
+        raw = (2 * raw + option.step).div(2 * option.step) * option.step if option.step > 1
         raw = option.step if raw.zero? && value.positive?
         raw if raw <= max(option)
       end
 
-      def encode_flags(option, value)
+      def self.encode_flags(option, value)
         flags = value.is_a?(Symbol) ? [value] : value
         return unless flags.is_a?(Array) && flags.all? { |flag| option.values.key?(flag) }
         flags.map { |flag| option.values[flag] }.reduce(0, :|)
       end
 
-      def encode_string(option, value)
+      def self.encode_string(option, value)
         return unless value.is_a?(String) && value.bytesize.between?(option.min, option.max)
         bytes = value.b
         return if option.type == :text && bytes.include?("\0")
-        return if option.format && !option.format.match?(bytes)
+        return if option.format && !fits?(option.format, bytes)
         bytes
       end
 
+      # @param format [Symbol] of api/options.yml
+      def self.fits?(format, bytes)
+        return bytes.getbyte(0) != 0 if format == :routing_id
+        name, value = bytes.split(":", 2)
+        name.start_with?("X-") && name.bytesize.between?(3, 255) && !value.to_s.empty? &&
+          !value.include?("\n")
+      end
+
       # A NUL follows a String of four bytes, which libzmq would take for an int.
-      def encode_prefix(option, value)
+      def self.encode_prefix(option, value)
         return unless value.bytesize.between?(option.min, option.max) && !value.b.include?("\0")
         # Only zmq_ctx_set_ext takes Strings; only a libzmq with drafts has it.
         unless Godwit.has?(:draft)
@@ -111,7 +120,7 @@ module Godwit
         (value.bytesize == 4) ? "#{value.b}\0".b : value.b
       end
 
-      def encode_key(value)
+      def self.encode_key(value)
         return unless value.is_a?(String)
         return value.b if value.bytesize == 32
         Z85.decode(value).b if value.bytesize == 40
@@ -119,34 +128,34 @@ module Godwit
         nil
       end
 
-      def decode_string(option, raw)
+      def self.decode_string(option, raw)
         return nil if raw.nil? || (raw.empty? && option.none)
         return raw.b if option.type == :bytes
-        text = raw.delete_suffix("\0").force_encoding(Encoding::UTF_8)
-        text.valid_encoding? ? text : text.b
+        Runtime.text(raw.delete_suffix("\0"))
       end
 
       # libzmq gives zeros for a key that was never set.
-      def decode_key(raw)
+      def self.decode_key(raw)
         Z85.encode(raw) unless raw.nil? || raw.count("\0") == raw.bytesize
       end
 
-      def allowed_integer(option)
+      def self.allowed_integer(option)
         unit = option.unit ? " (#{option.unit})" : ""
-        "an Integer from #{option.min || 0} to #{max(option)}#{unit}"
+        max = (option.type == :uint64) ? option.max || MAX_UINT64 : max(option)
+        "an Integer from #{option.min || 0} to #{max}#{unit}"
       end
 
-      def allowed_duration(option)
+      def self.allowed_duration(option)
         scale = (option.unit == "s") ? 1 : 1000.0
         steps = (option.step > 1) ? ", in steps of #{option.step / scale}" : ""
         "seconds from 0 to #{max(option) / scale}#{steps}"
       end
 
-      def lengths(option)
+      def self.lengths(option)
         (option.min == 0) ? "at most #{option.max} bytes" : "#{option.min} to #{option.max} bytes"
       end
 
-      def shape(option) = option.format_means ? ", #{option.format_means}" : ""
+      def self.shape(option) = option.format_means ? ", #{option.format_means}" : ""
     end
   end
 end

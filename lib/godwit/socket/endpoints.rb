@@ -120,7 +120,7 @@ module Godwit
       def bind_in(endpoint, ports)
         Endpoint.check(endpoint, :bind)
         numbers = ports.is_a?(Range) && ports.begin.is_a?(Integer) && ports.any?
-        unless numbers && endpoint.match?(%r{\A(tcp|wss?)://.*:\*})
+        unless numbers && Endpoint.any_port?(endpoint)
           raise Errors.bad_value(:bind, "ports:",
             "a Range of numbers that is not empty, for an endpoint that ends in :*", ports)
         end
@@ -148,12 +148,18 @@ module Godwit
         end
         # libzmq ends all endpoints of that name
         gone = known.select { |kind, _, other| kind == how && other == resolved }
-        (operation == :unbind) ? _unbind(resolved) : _disconnect(resolved)
+        lost = false
+        begin
+          (operation == :unbind) ? _unbind(resolved) : _disconnect(resolved)
+        rescue NoEndpointError => error
+          raise error unless resolved.start_with?("udp://")
+          lost = true
+        end
+        if lost
+          raise Errors.build(UnsupportedError, operation, endpoint,
+            "libzmq does not find an endpoint of udp again: close the socket")
+        end
         _record(:@endpoints) { |now| now - gone }
-      rescue NoEndpointError
-        raise unless resolved&.start_with?("udp://")
-        raise Errors.build(UnsupportedError, operation, endpoint,
-          "libzmq does not find an endpoint of udp again: close the socket"), cause: nil
       end
     end
 

@@ -46,6 +46,25 @@ module Godwit
           timed_out(:recv_frames, exception)
       end
 
+      # Receives a message of one frame into a String of the caller's. Allocates nothing when that
+      # is large enough.
+      # @param buffer [String] its content is replaced
+      # @param timeout [Integer, Float, nil] seconds
+      # @param exception [Boolean] false: nil instead of a TimeoutError
+      # @return [Integer] bytes received; nil when time is up and `exception: false`
+      # @raise [MultipartError] when it has several frames; the error's `frames` are the message
+      # @raise [FrozenError, ArgumentTypeError] when the buffer is frozen, or no String; then no
+      #   message is lost
+      # @raise [Error] as {#recv}
+      def recv_into(buffer, timeout: UNSET, exception: true)
+        unless buffer.is_a?(String)
+          raise Errors.bad_type(:recv_into, "the buffer", "a String", buffer)
+        end
+        size = _recv_into(buffer, Timeout.milliseconds(timeout))
+        raise multipart(:recv_into, size) if size.is_a?(Array)
+        size || timed_out(:recv_into, exception)
+      end
+
       # Receives a whole message without copying it.
       # @param (see Messages#recv)
       # @return [Message] nil when time is up and `exception: false`
@@ -97,6 +116,10 @@ module Godwit
       def copy_threshold=(bytes)
         _set_copy_threshold(Frame.threshold(:copy_threshold=, bytes))
       end
+
+      # @private
+      # @return [Frame, Array<Frame>, nil] nil when time is up
+      def recv_frames_within(milliseconds) = _recv_frame(milliseconds)
 
       private
 

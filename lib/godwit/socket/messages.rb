@@ -130,25 +130,6 @@ module Godwit
           timed_out(:recv_many, exception)
       end
 
-      # Receives a message of one frame into a String of the caller's. Allocates nothing when that
-      # is large enough.
-      # @param buffer [String] its content is replaced
-      # @param timeout [Integer, Float, nil] seconds
-      # @param exception [Boolean] false: nil instead of a TimeoutError
-      # @return [Integer] bytes received; nil when time is up and `exception: false`
-      # @raise [MultipartError] when it has several frames; the error's `frames` are the message
-      # @raise [FrozenError, ArgumentTypeError] when the buffer is frozen, or no String; then no
-      #   message is lost
-      # @raise [Error] as {#recv}
-      def recv_into(buffer, timeout: UNSET, exception: true)
-        unless buffer.is_a?(String)
-          raise Errors.bad_type(:recv_into, "the buffer", "a String", buffer)
-        end
-        size = _recv_into(buffer, Timeout.milliseconds(timeout))
-        raise multipart(:recv_into, size) if size.is_a?(Array)
-        size || timed_out(:recv_into, exception)
-      end
-
       # Yields each message, until the socket or its context is closed.
       # @yieldparam message [String, Array<String>]
       # @return [self] or, without a block, an Enumerator
@@ -206,9 +187,6 @@ module Godwit
       # As {#recv}, with milliseconds; nil: the socket's own time-out.
       # @return [String, Array<String>, nil] nil when time is up
       def recv_within(milliseconds) = _recv(milliseconds)
-      # @private
-      # @return [Frame, Array<Frame>, nil] nil when time is up
-      def recv_frames_within(milliseconds) = _recv_frame(milliseconds)
 
       private
 
@@ -234,7 +212,7 @@ module Godwit
         self
       rescue Error => error
         error.sent = sent
-        raise
+        raise error
       end
 
       def would_block(operation, exception)

@@ -31,8 +31,8 @@ module Godwit
         limit = Timeout::UNSET.equal?(timeout) ? recv_timeout : timeout
         Timeout.milliseconds(limit) # refuses a value that is no duration
         in_turn { try_often(message, limit, retries) }
-      rescue TimeoutError
-        raise if exception
+      rescue TimeoutError => error
+        raise error if exception
       end
 
       private
@@ -43,8 +43,8 @@ module Godwit
           mine = true
           yield
         end
-      rescue ThreadError
-        raise if mine
+      rescue Runtime::LockError => error
+        raise error if mine
         raise Errors.build(UnsupportedError, :request, endpoints.first,
           "a trap handler cannot wait for its turn: start a Thread there")
       end
@@ -55,8 +55,8 @@ module Godwit
         kept = again(message) if retries.positive? && !spent?(message)
         begin
           exchange(message, limit)
-        rescue TimeoutError
-          raise if (tries += 1) > retries || @recreate_first
+        rescue TimeoutError => error
+          raise error if (tries += 1) > retries || @recreate_first
           message = again(kept) if spent?(message)
           retry
         end
@@ -74,7 +74,7 @@ module Godwit
 
       # Only the waits take interrupts, not the replacement of the socket.
       def exchange(message, limit)
-        Thread.handle_interrupt(Object => :on_blocking) do
+        Runtime.defer_interrupts do
           start = Timeout.now
           begun = true
           begin
@@ -82,7 +82,7 @@ module Godwit
           rescue Error => error
             begun = false # it was not sent
             reconnect if error.is_a?(TimeoutError)
-            raise
+            raise error
           end
           reply = recv(timeout: Timeout.left(limit, start))
         ensure
@@ -152,13 +152,13 @@ module Godwit
       # @return [self]
       # @raise [ArgumentValueError] without a block
       # @raise [ArgumentTypeError] when `on_error` cannot be called
-      def serve(on_error: nil, messages: false)
+      def serve(on_error: nil, messages: false, &block)
         text = "serve needs a block that makes the reply"
-        raise Errors.of(ArgumentValueError, :serve, text) unless block_given?
+        raise Errors.of(ArgumentValueError, :serve, text) unless block
         Errors.check_callable(:serve, "on_error:", on_error)
         while (message = messages ? next_whole : next_message)
           begin
-            reply(yield(message))
+            reply(block.call(message))
           rescue => error
             break if closed? || error.is_a?(ContextTerminatedError)
             recover(on_error, error, message)
@@ -182,12 +182,12 @@ module Godwit
 
       def recover(on_error, error, message)
         return reply(on_error.call(error, message)) if on_error
-        warn "#{inspect}: the block of serve raised #{error.full_message(highlight: false)}"
+        Runtime.report("#{inspect}: the block of serve raised", error)
         reply("") if type == :REP
       rescue ClosedError, ContextTerminatedError
         nil
       rescue => again
-        warn "#{inspect}: no reply was sent after an error: #{again.full_message(highlight: false)}"
+        Runtime.report("#{inspect}: no reply was sent after an error:", again)
         send("") if type == :REP && !closed?
       end
     end

@@ -2,7 +2,7 @@
 
 module Godwit
   class Socket
-    # Options, subscriptions and the encoding of received Strings.
+    # Options and subscriptions.
     module Settings
       # Subscribes to messages that start with one of these topics.
       # @param topics [Array<String>] "" for all messages
@@ -37,15 +37,6 @@ module Godwit
       def set(name, value)
         apply_option(name, value)
         value
-      end
-
-      # @return [Encoding] of the Strings that it receives
-      def encoding = _encoding
-
-      # @param encoding [Encoding, String]
-      # @raise [ArgumentValueError, ArgumentTypeError] when it is unknown
-      def encoding=(encoding)
-        _set_encoding(find_encoding(encoding))
       end
 
       # @private
@@ -95,27 +86,15 @@ module Godwit
         return unless name == :subscribe || name == :unsubscribe
         _record(:@topics) do |known|
           count = (known || {}).fetch(topic, 0) + ((name == :subscribe) ? 1 : -1)
-          {**known.to_h, topic => count}.select { |_, times| times.positive? }
+          (known || {}).merge(topic => count).select { |_, times| times.positive? }
         end
-      end
-
-      def find_encoding(encoding)
-        Encoding.find(encoding) || raise(::ArgumentError)
-      rescue ::ArgumentError
-        raise Errors.bad_value(:encoding, "encoding:",
-          "an Encoding that Ruby knows, such as \"UTF-8\"", encoding), cause: nil
-      rescue ::TypeError
-        allowed = "an Encoding or its name"
-        raise Errors.bad_type(:encoding, "encoding:", allowed, encoding), cause: nil
       end
     end
 
     # The options for the keywords of CURVE and PLAIN.
     # @private
     module Security
-      module_function
-
-      def options(curve, server_key, plain)
+      def self.options(curve, server_key, plain)
         if server_key && !curve
           raise Errors.of(ArgumentValueError, :new,
             "server_key: goes with curve:, the client's own keys (Godwit::Curve.keypair)")
@@ -123,7 +102,7 @@ module Godwit
         {**curve_options(curve, server_key), **plain_options(plain)}
       end
 
-      def curve_options(keys, server_key)
+      def self.curve_options(keys, server_key)
         return {} unless keys
         keys = pair(keys)
         both = {curve_public_key: keys.public_key, curve_secret_key: keys.secret_key}
@@ -133,10 +112,10 @@ module Godwit
       end
 
       # The constant Cert would autoload, which no Ractor but the main one may.
-      def cert?(object) = object.respond_to?(:keypair)
+      def self.cert?(object) = object.respond_to?(:keypair)
 
       # @return [Curve::Keypair]
-      def pair(keys)
+      def self.pair(keys)
         return keys if keys.is_a?(Curve::Keypair)
         return keys.keypair if cert?(keys) && keys.secret?
         wrong = "a certificate without its secret key: load the file NAME.key_secret"
@@ -145,7 +124,7 @@ module Godwit
           "takes a Godwit::Curve::Keypair or a Godwit::Cert: got #{wrong}")
       end
 
-      def plain_options(plain)
+      def self.plain_options(plain)
         return {} unless plain
         name, password = plain if plain.is_a?(Array) && plain.size == 2
         if name.is_a?(String) && password.is_a?(String)

@@ -10,7 +10,7 @@ module Godwit
 
       # @return [Array(Symbol, Integer)] type, and bytes where the type does not tell
       def fetch(id)
-        Header::OPTION_KINDS.fetch(id) do
+        OPTION_KINDS.fetch(id) do
           raise ::ArgumentError, "no socket option has the number #{id}"
         end
       end

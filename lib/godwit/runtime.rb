@@ -1,0 +1,68 @@
+# frozen_string_literal: true
+
+module Godwit
+  # What the files that mruby compiles too (mruby/manifest) need of the running Ruby.
+  # mruby/lib/prologue.rb has the same for mruby.
+  # @private
+  module Runtime
+    # The largest value of an unsigned option of 64 bits.
+    MAX_UINT64 = 2**64 - 1
+    # Mutex#synchronize raises it in a trap handler.
+    LockError = ThreadError
+
+    class << self
+      # @return [Float] seconds on the monotonic clock
+      def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+      # Takes interrupts only in a wait.
+      def defer_interrupts(&block) = Thread.handle_interrupt(Object => :on_blocking, &block)
+      # @return [Object] it, deeply frozen
+      def shareable(object) = defined?(Ractor) ? Ractor.make_shareable(object) : object.freeze
+
+      # @return [Array<Symbol>] the keywords of a class's `initialize`; `**` stands for any other
+      def keywords(klass)
+        klass.instance_method(:initialize).parameters.filter_map do |kind, name|
+          case kind
+          when :key, :keyreq then name
+          when :keyrest then :**
+          end
+        end
+      end
+
+      # @return [Symbol, nil] the most similar of the names
+      def similar(name, names)
+        return unless defined?(DidYouMean::SpellChecker)
+        DidYouMean::SpellChecker.new(dictionary: names).correct(name.to_s).first
+      end
+
+      # @return [IO, nil]
+      def io(object) = IO.try_convert(object)
+      # Warns of an exception in a block of the user's.
+      def report(text, error) = warn("#{text} #{error.full_message(highlight: false)}")
+
+      # @return [String] what the C library calls the errno
+      def strerror(errno) = SystemCallError.new(nil, errno).message
+      # @return [Class] the Errno class; SystemCallError where there is none
+      def errno_class(errno) = SystemCallError.new(nil, errno).class
+
+      # @return [String] in UTF-8, with `?` or U+FFFD for each character that UTF-8 does not have
+      def utf8(text) = text.encode(Encoding::UTF_8, invalid: :replace, undef: :replace)
+      # @return [String] with `?` for each byte that is no character
+      def scrub(text) = text.scrub("?")
+      # @return [String] a copy in US-ASCII
+      def ascii(text) = text.dup.force_encoding(Encoding::US_ASCII)
+
+      # @return [String] in UTF-8 if the bytes are text, else binary
+      def text(bytes)
+        text = bytes.dup.force_encoding(Encoding::UTF_8)
+        text.valid_encoding? ? text : text.b
+      end
+
+      # @return [Array<Integer>] SOCK_STREAM, AF_UNIX, AF_INET, AF_INET6
+      def socket_constants
+        require "socket"
+        [::Socket::SOCK_STREAM, ::Socket::AF_UNIX, ::Socket::AF_INET, ::Socket::AF_INET6]
+      end
+    end
+  end
+  private_constant :Runtime
+end

@@ -1,0 +1,29 @@
+# frozen_string_literal: true
+
+module Godwit
+  class Socket
+    # The encoding of received Strings.
+    module Encodings
+      # @return [Encoding] of the Strings that it receives
+      def encoding = _encoding
+
+      # @param encoding [Encoding, String]
+      # @raise [ArgumentValueError, ArgumentTypeError] when it is unknown
+      def encoding=(encoding)
+        _set_encoding(find_encoding(encoding))
+      end
+
+      private
+
+      def find_encoding(encoding)
+        Encoding.find(encoding) || raise(::ArgumentError)
+      rescue ::ArgumentError
+        raise Errors.bad_value(:encoding, "encoding:",
+          "an Encoding that Ruby knows, such as \"UTF-8\"", encoding), cause: nil
+      rescue ::TypeError
+        allowed = "an Encoding or its name"
+        raise Errors.bad_type(:encoding, "encoding:", allowed, encoding), cause: nil
+      end
+    end
+  end
+end

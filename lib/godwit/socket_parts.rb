@@ -1,0 +1,39 @@
+# frozen_string_literal: true
+
+module Godwit
+  # The parts of a socket that mruby does not have. mruby/lib/socket_parts.rb stands for this file
+  # there.
+  class Socket
+    include Encodings
+    include Frames
+    include Monitoring
+    include Peers
+
+    if defined?(Backend::IMPLEMENTATION::Takeover) && !ENV["GODWIT_NO_TAKEOVER"]
+      include Backend::IMPLEMENTATION::Takeover
+    end
+
+    private
+
+    # @return [Hash] the options, with those that `auth:` stands for
+    def with_auth(auth, options)
+      return options if auth.nil?
+      Authentication.options(type, @context.socket_options, auth, options)
+    end
+
+    # Checks the keywords of these parts before libzmq makes a socket.
+    # @return [Array] what {#start_parts} takes
+    def check_parts(encoding, copy_threshold, count_peers)
+      encoding &&= find_encoding(encoding)
+      copy_threshold = Frame::COPY_THRESHOLD if Timeout::UNSET.equal?(copy_threshold)
+      [encoding, Frame.threshold(:new, copy_threshold), count_peers]
+    end
+
+    def start_parts(auth, settings, encoding, copy_threshold, count_peers)
+      Authentication.apply(self, auth, settings)
+      _set_encoding(encoding) if encoding
+      _set_copy_threshold(copy_threshold)
+      count_peers(count_peers)
+    end
+  end
+end
