@@ -3,6 +3,7 @@
 require "pathname"
 require "prism"
 require_relative "../../lib/godwit/backend/contract"
+require_relative "portability"
 
 # Limits on the text of the code: columns, lines of a file, names in the backend contract, lines of
 # a comment, and sentences without a named subject (docs, comments).
@@ -30,6 +31,7 @@ module TextRules
     contract: "At most 100 names in the backend contract",
     comments: "At most three lines a comment, documentation apart",
     decisions: "An ADR has at most 60 lines of 160 columns, and Context, Decision, Consequences",
+    portability: "The files of mruby/manifest hold no Ruby that mruby lacks",
     links: "Links between pages lead to a file and a heading; a gem holds each page it links to",
     prose: "No sentence without a named subject in comments and pages"
   }.freeze
@@ -54,6 +56,9 @@ module TextRules
     count = Godwit::Backend::Contract.size
     (count > CONTRACT_NAMES) ? ["the contract has #{count} names, at most #{CONTRACT_NAMES}"] : []
   end
+
+  # @return [Array<String>]
+  def portability = Portability.problems
 
   # Blocks of comment lines that are no documentation of something public.
   # @return [Array<String>]
