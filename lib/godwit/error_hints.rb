@@ -119,7 +119,7 @@ module Godwit
     def self.turn(type, operation)
       if type == :REP
         "a REP receives and sends in turn: receive a request first, then send its reply"
-      elsif type == :REQ && operation.start_with?("recv")
+      elsif type == :REQ && operation.to_s.start_with?("recv")
         "a REQ sends and receives in turn: send a request first, then receive its reply"
       elsif type == :REQ
         "a REQ sends and receives in turn: receive the reply first, use `request`, or make it " \
