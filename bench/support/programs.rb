@@ -1,13 +1,14 @@
 # frozen_string_literal: true
 
 require_relative "../../rakelib/support/jruby"
+require_relative "../../rakelib/support/mruby_build"
 require_relative "work_contenders"
 
 module Bench
   # Finds and builds the programs that are compared. A kind is :c, :godwit, :pyzmq, :ffi_rzmq, or
   # :rbczmq, Godwit's own layer; :semantic_logger; :work, :rows, :karafka and :sidekiq of work.rb;
   # or one of those that runtimes.rb compares:
-  # :godwit_ffi, :bare_ffi, and :godwit_jruby, :ffi_rzmq_jruby, :bare_ffi_jruby.
+  # :mruby; :godwit_ffi, :bare_ffi, and :godwit_jruby, :ffi_rzmq_jruby, :bare_ffi_jruby.
   module Programs
     PYTHON = "/usr/bin/python3"
     FLAGS = %w[-O2 -Wall -Wextra -pthread].freeze
@@ -41,6 +42,8 @@ module Bench
         [c(C_NAMES.fetch(role))]
       when :godwit
         [RbConfig.ruby, "-I", File.join(root, "lib"), ruby("godwit_#{role}")]
+      when :mruby
+        [mruby, File.join(FOLDER, "mruby", "program.rb"), role.to_s]
       when :pyzmq
         [PYTHON, File.join(FOLDER, "python", "pyzmq_#{role}.py")]
       when :rbczmq
@@ -82,6 +85,9 @@ module Bench
         )
       end
     end
+
+    # @return [String] the interpreter mruby-godwit
+    def mruby = @mruby ||= "#{MRubyBuild.new.build}/mruby-godwit"
 
     def load_path(*folders) = folders.flat_map { |folder| ["-I", folder] }
 
@@ -136,6 +142,8 @@ module Bench
         unless system(PYTHON, "-c", "import zmq", out: File::NULL, err: File::NULL)
           "Debian's python3-zmq is not installed"
         end
+      when :mruby
+        "mruby is not installed (#{MRubyBuild::PACKAGES})" unless MRubyBuild.possible?
       when :ffi_rzmq
         gem_missing("ffi-rzmq") { ffi_rzmq_paths }
       when :semantic_logger

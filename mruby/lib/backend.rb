@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
 module Godwit
-  # Every wait of the gem is a call of {.call}, with no C function of the gem on the stack. A program
-  # with its own event loop redefines it and suspends the fiber there.
+  # Every wait of the gem is a call of {.call}, with no C function of the gem on the stack. A
+  # program with its own event loop redefines it and suspends the fiber there.
   module Wait
     # Waits until an event may have come. The caller tries again and may wait again.
     # @param waiter [Socket, Poller] what waits
@@ -98,13 +98,22 @@ module Godwit
         end
       end
 
-      # Public methods of a Socket that first try without a wait.
+      # Public methods of a Socket that first try without a wait. Without `super`, which loses
+      # keywords in mruby 3.1.
       module Takeover
+        UNSET = Timeout::UNSET
+
         def <<(message) = (_try_send(message) == true) ? self : send(message)
 
-        # Without `super`, which loses keywords in mruby 3.1.
-        def recv(timeout: Timeout::UNSET, exception: true)
-          milliseconds = Timeout.milliseconds(timeout)
+        def send(message, timeout: UNSET, exception: true)
+          milliseconds = UNSET.equal?(timeout) ? nil : Timeout.milliseconds(timeout)
+          return self if _try_send(message) == true
+          return self if _send(message, milliseconds, nil)
+          timed_out(:send, exception)
+        end
+
+        def recv(timeout: UNSET, exception: true)
+          milliseconds = UNSET.equal?(timeout) ? nil : Timeout.milliseconds(timeout)
           _try_recv || _recv(milliseconds) || timed_out(:recv, exception)
         end
       end
@@ -217,13 +226,14 @@ module Godwit
           end
           lacking = bits & ~MRuby.open_for(io.fileno)
           return io.fileno if lacking == 0
-          raise Errors.build(UnsupportedError, operation, nil, "#{object.inspect} is not open for " \
-            "#{((lacking & WRITABLE) == 0) ? "reading" : "writing"}")
+          use = ((lacking & WRITABLE) == 0) ? "reading" : "writing"
+          raise Errors.build(UnsupportedError, operation, nil,
+            "#{object.inspect} is not open for #{use}")
         end
 
         def closed_member(member, operation)
-          Errors.build(ClosedError, operation, nil, "#{member.object.inspect} was closed while it " \
-            "was registered: remove it from the poller")
+          Errors.build(ClosedError, operation, nil, "#{member.object.inspect} was closed while " \
+            "it was registered: remove it from the poller")
         end
 
         # @return [Array] object, bits, object, bits…

@@ -42,8 +42,14 @@ class MRubyBuild
     sources = [*Dir["#{ROOT}/mruby/src/*.c"].sort, *SHARED.map { |path| "#{ROOT}/#{path}" }]
     objects = [*sources, "#{ROOT}/mruby/library/open.c", irep].map { |path| compile(path) }
     archive(objects)
-    link(compile("#{ROOT}/mruby/library/main.c"))
+    link(compile("#{ROOT}/mruby/library/main.c"), "#{@folder}/mruby-godwit")
     @folder
+  end
+
+  # Builds a program over the library.
+  # @return [String] its path
+  def program(source)
+    link(compile(source), "#{build}/#{File.basename(source, ".c")}")
   end
 
   # The flags that change the layout of mrb_state, and the folders of the headers. The folders that
@@ -94,11 +100,12 @@ class MRubyBuild
     run("ar", "rcs", library, *objects)
   end
 
-  def link(main)
-    program = "#{@folder}/mruby-godwit"
+  def link(main, program)
     library = "#{@folder}/libmruby-godwit.a"
-    return if fresh?(program, [main, library])
-    run(compiler, main, "-o", program, library, *libraries)
+    unless fresh?(program, [main, library])
+      run(compiler, main, "-o", program, library, *libraries)
+    end
+    program
   end
 
   def libraries
