@@ -47,8 +47,8 @@ module Godwit
         def _send(message, milliseconds, _tracker)
           MRuby.attempt(self, WRITABLE, milliseconds || _timeout(WRITABLE)) do
             sent = _try_send(message)
-            sent = resend { _try_send(message) } if sent == :cut
-            sent || nil
+            sent = resend { _try_send(message) } if sent == false
+            sent
           end
         end
 
@@ -56,8 +56,8 @@ module Godwit
           return 0 if first >= messages.size
           sent = MRuby.attempt(self, WRITABLE, milliseconds || _timeout(WRITABLE)) do
             sent = _try_send_many(messages, first)
-            sent = resend { _try_send_many(messages, first) } if sent == :cut
-            (sent == 0) ? nil : sent
+            sent = resend { _try_send_many(messages, first) } if sent == false
+            sent
           end
           sent || 0
         end
@@ -87,8 +87,8 @@ module Godwit
 
         # Makes the REQ anew until no peer vanishes in the middle of the request.
         def resend
-          sent = :cut
-          while sent == :cut
+          sent = false
+          while sent == false
             unless _recreate
               raise Errors.build(StateError, :send, nil, CUT)
             end
@@ -98,23 +98,38 @@ module Godwit
         end
       end
 
-      # Public methods of a Socket that first try without a wait. Without `super`, which loses
-      # keywords in mruby 3.1.
+      # Public methods of a Socket that first try without a wait. Keywords cost mruby as much time
+      # as a small message, so only the slow path has them.
       module Takeover
         UNSET = Timeout::UNSET
 
-        def <<(message) = (_try_send(message) == true) ? self : send(message)
+        def <<(message) = _try_send(message) || send_waiting(message)
 
-        def send(message, timeout: UNSET, exception: true)
-          milliseconds = UNSET.equal?(timeout) ? nil : Timeout.milliseconds(timeout)
-          return self if _try_send(message) == true
-          return self if _send(message, milliseconds, nil)
+        def send(message, keywords = nil)
+          return send_waiting(message, **keyword_hash(keywords, 1)) if keywords
+          _try_send(message) || send_waiting(message)
+        end
+
+        def recv(keywords = nil)
+          return recv_waiting(**keyword_hash(keywords, 0)) if keywords
+          _try_recv || recv_waiting
+        end
+
+        private
+
+        def keyword_hash(keywords, arguments)
+          return keywords if keywords.is_a?(Hash)
+          raise ArgumentError,
+            "wrong number of arguments (given #{arguments + 1}, expected #{arguments})"
+        end
+
+        def send_waiting(message, timeout: UNSET, exception: true)
+          return self if _send(message, Timeout.milliseconds(timeout), nil)
           timed_out(:send, exception)
         end
 
-        def recv(timeout: UNSET, exception: true)
-          milliseconds = UNSET.equal?(timeout) ? nil : Timeout.milliseconds(timeout)
-          _try_recv || _recv(milliseconds) || timed_out(:recv, exception)
+        def recv_waiting(timeout: UNSET, exception: true)
+          _recv(Timeout.milliseconds(timeout)) || timed_out(:recv, exception)
         end
       end
 

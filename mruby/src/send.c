@@ -66,22 +66,20 @@ static void send_check(mrb_state *mrb, mrb_value message, const char *operation,
     if (GW_UNLIKELY(!send_valid(message))) gw_raise_message(mrb, message, operation, self);
 }
 
-static mrb_value send_cut(mrb_state *mrb) { return mrb_symbol_value(mrb_intern_lit(mrb, "cut")); }
-
-/* _try_send(message) => true; false: it would block; :cut: recreate the socket */
+/* _try_send(message) => self; nil: it would block; false: recreate the socket, which was cut */
 static mrb_value send_message(mrb_state *mrb, mrb_value self) {
     gw_socket_t *socket = gw_socket_open(mrb, self, "send");
     mrb_value message = mrb_get_arg1(mrb);
     send_check(mrb, message, "send", self);
     int error = send_try(socket, message);
-    if (GW_LIKELY(!error)) return mrb_true_value();
-    if (error == EAGAIN) return mrb_false_value();
-    if (error == CUT) return send_cut(mrb);
+    if (GW_LIKELY(!error)) return self;
+    if (error == EAGAIN) return mrb_nil_value();
+    if (error == CUT) return mrb_false_value();
     gw_raise(mrb, error, "send", self, mrb_nil_value());
 }
 
-/* _try_send_many(messages, first) => how many were sent, from `first` on; 0: it would block; :cut.
- * It raises only if this call has sent none. */
+/* _try_send_many(messages, first) => how many were sent, from `first` on; nil: it would block;
+ * false: it was cut. It raises only if this call has sent none. */
 static mrb_value send_many(mrb_state *mrb, mrb_value self) {
     gw_socket_t *socket = gw_socket_open(mrb, self, "send_many");
     mrb_value messages;
@@ -96,8 +94,9 @@ static mrb_value send_many(mrb_state *mrb, mrb_value self) {
         else if (!send_valid(message)) break;
         if ((error = send_try(socket, message)) != 0) break;
     }
-    if (sent > 0 || error == EAGAIN) return mrb_fixnum_value(sent);
-    if (error == CUT) return send_cut(mrb);
+    if (sent > 0) return mrb_fixnum_value(sent);
+    if (error == EAGAIN) return mrb_nil_value();
+    if (error == CUT) return mrb_false_value();
     if (error) gw_raise(mrb, error, "send_many", self, mrb_nil_value());
     return mrb_fixnum_value(0);
 }
