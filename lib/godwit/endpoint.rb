@@ -10,6 +10,9 @@ module Godwit
     WITH_PORT = %w[tcp ws wss udp].freeze
     PORTS = (0..65_535)
     RESOLVED_PORT = %w[tcp ws wss].freeze
+    DIGITS = "0123456789"
+    LETTERS = "abcdefghijklmnopqrstuvwxyz"
+    ZONE = "#{LETTERS}#{LETTERS.upcase}#{DIGITS}_".freeze
     # The endpoint of an authenticator, and its types (RFC 27).
     ZAP = "inproc://zeromq.zap.01"
     ZAP_TYPES = %i[REP ROUTER SERVER].freeze
@@ -21,7 +24,7 @@ module Godwit
       end
       endpoint = endpoint.b # a path may have any bytes
       transport, address = endpoint.split("://", 2)
-      if address.nil? || !only?("a-z", transport) || endpoint.include?("\0")
+      if address.nil? || !only?(LETTERS, transport) || endpoint.include?("\0")
         refuse(operation, endpoint, "an endpoint is transport://address, such as " \
           "tcp://127.0.0.1:5555, ipc:///tmp/name or inproc://name")
       end
@@ -37,7 +40,7 @@ module Godwit
       transport, found, address = endpoint.partition("://")
       return endpoint if found.empty? || !(WITH_PORT - %w[udp]).include?(transport)
       host = address.start_with?(":") ? 0 : address.index(";:")&.succ
-      return endpoint unless host && address[host + 1] && "0123456789*".include?(address[host + 1])
+      return endpoint unless host && address[host + 1] && "#{DIGITS}*".include?(address[host + 1])
       "#{transport}://#{address[0, host]}127.0.0.1#{address[host..]}"
     end
 
@@ -53,7 +56,7 @@ module Godwit
       transport, address = endpoint.b.split("://", 2)
       return unless address && RESOLVED_PORT.include?(transport)
       port = address.split("/", 2).first.to_s.rpartition(":").last
-      port.to_i if address.include?(":") && only?("0-9", port)
+      port.to_i if address.include?(":") && only?(DIGITS, port)
     end
 
     # @return [Boolean] whether its port is `*`
@@ -62,9 +65,10 @@ module Godwit
       RESOLVED_PORT.include?(transport) && address.include?(":*")
     end
 
-    # @param characters [String] such as "a-z"
-    # @return [Boolean] whether the text is not empty and has only these
-    def self.only?(characters, text) = !text.empty? && text.delete(characters).empty?
+    # @return [Boolean] whether the text is not empty and has only these characters
+    def self.only?(characters, text)
+      !text.empty? && text.each_char.all? { |one| characters.include?(one) }
+    end
     # @return [Array<String>] transports that the running libzmq has
     def self.transports = TRANSPORTS.select { |name| supported?(name) }
 
@@ -112,7 +116,7 @@ module Godwit
     def self.in_brackets?(host)
       zone = host.rpartition("]").last
       host.start_with?("[") && host.include?("]") &&
-        (zone.empty? || (zone.start_with?("%") && only?("A-Za-z0-9_", zone.delete_prefix("%"))))
+        (zone.empty? || (zone.start_with?("%") && only?(ZONE, zone.delete_prefix("%"))))
     end
 
     def self.port_problem(transport, port, binds, operation)
@@ -120,7 +124,7 @@ module Godwit
         "udp needs the number of a port: libzmq does not tell which one it took"
       elsif port == "*"
         "only bind takes * for a port" unless binds
-      elsif !only?("0-9", port) || !PORTS.cover?(port.to_i) ||
+      elsif !only?(DIGITS, port) || !PORTS.cover?(port.to_i) ||
           (operation == :connect && port.to_i.zero?)
         "a port is a number from #{binds ? "0 to 65535, or * for any free one" : "1 to 65535"}"
       end

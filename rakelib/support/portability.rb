@@ -140,8 +140,15 @@ module Portability
       when :** then power(node)
       when :raise then raising(node) unless node.receiver
       when :block_given? then block_given(node)
+      when :delete, :count then range(node)
       end
       found(node, "mruby lacks keyword_init:") if keyword?(node, "keyword_init")
+    end
+
+    def range(node)
+      text = node.arguments&.arguments&.first
+      return unless text.is_a?(Prism::StringNode) && text.unescaped.match?(/.-./)
+      found(node, "mruby 3.1 leaves out the end of a range")
     end
 
     def power(node)

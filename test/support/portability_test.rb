@@ -39,6 +39,7 @@ class PortabilityTest < Godwit::TestCase
     "sum" => "[1].sum",
     "super in a ternary of an endless def" => "def a = b ? super : c",
     "super without arguments beside a keyword" => "def a(b: 1)\n  super\nend",
+    "a range of characters" => "a.delete(\"0-9\")",
     "require" => "require \"a\"",
     "require_relative" => "require_relative \"a\"",
     "autoload" => "autoload :A, \"a\""
@@ -51,7 +52,7 @@ class PortabilityTest < Godwit::TestCase
     "def a\n  block_given?\nend", "def a(b: 1, &block)\n  block&.call\nend",
     "begin\n  a\nrescue => error\n  raise error\nend", "module_function :a",
     "def a\n  return super if b\n  c\nend", "Godwit::Timeout.now", "x = \"Thread\" # a Regexp",
-    "sum = 1"
+    "sum = 1", "a.delete(\"-\")"
   ].freeze
 
   REJECTED.each do |name, source|
