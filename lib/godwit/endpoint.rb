@@ -69,6 +69,7 @@ module Godwit
     def self.only?(characters, text)
       !text.empty? && text.each_char.all? { |one| characters.include?(one) }
     end
+
     # @return [Array<String>] transports that the running libzmq has
     def self.transports = TRANSPORTS.select { |name| supported?(name) }
 

@@ -111,6 +111,16 @@ module Portability
       super
     end
 
+    def visit_hash_node(node)
+      splat_first(node)
+      super
+    end
+
+    def visit_keyword_hash_node(node)
+      splat_first(node)
+      super
+    end
+
     def visit_def_node(node)
       before = [@keywords, @named, @news, @endless]
       parameters = node.parameters
@@ -143,6 +153,11 @@ module Portability
       when :delete, :count then range(node)
       end
       found(node, "mruby lacks keyword_init:") if keyword?(node, "keyword_init")
+    end
+
+    def splat_first(node)
+      return unless node.elements.size > 1 && node.elements.first.is_a?(Prism::AssocSplatNode)
+      found(node, "mruby 3.1 changes a Hash that stands first with **: use merge")
     end
 
     def range(node)

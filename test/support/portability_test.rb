@@ -40,6 +40,8 @@ class PortabilityTest < Godwit::TestCase
     "super in a ternary of an endless def" => "def a = b ? super : c",
     "super without arguments beside a keyword" => "def a(b: 1)\n  super\nend",
     "a range of characters" => "a.delete(\"0-9\")",
+    "** first in a Hash" => "x = {**a, b: 1}",
+    "** first among arguments" => "a(**b, **c)",
     "require" => "require \"a\"",
     "require_relative" => "require_relative \"a\"",
     "autoload" => "autoload :A, \"a\""
@@ -52,7 +54,7 @@ class PortabilityTest < Godwit::TestCase
     "def a\n  block_given?\nend", "def a(b: 1, &block)\n  block&.call\nend",
     "begin\n  a\nrescue => error\n  raise error\nend", "module_function :a",
     "def a\n  return super if b\n  c\nend", "Godwit::Timeout.now", "x = \"Thread\" # a Regexp",
-    "sum = 1", "a.delete(\"-\")"
+    "sum = 1", "x = {a: 1, **b}", "a(**b)", "a.delete(\"-\")"
   ].freeze
 
   REJECTED.each do |name, source|

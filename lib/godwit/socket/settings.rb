@@ -99,7 +99,7 @@ module Godwit
           raise Errors.of(ArgumentValueError, :new,
             "server_key: goes with curve:, the client's own keys (Godwit::Curve.keypair)")
         end
-        {**curve_options(curve, server_key), **plain_options(plain)}
+        curve_options(curve, server_key).merge(plain_options(plain))
       end
 
       def self.curve_options(keys, server_key)
@@ -108,7 +108,7 @@ module Godwit
         both = {curve_public_key: keys.public_key, curve_secret_key: keys.secret_key}
         return {curve_server: true, **both} unless server_key
         server_key = server_key.public_key if cert?(server_key)
-        {**both, curve_server_key: Curve.z85(server_key)}
+        both.merge(curve_server_key: Curve.z85(server_key))
       end
 
       # The constant Cert would autoload, which no Ractor but the main one may.

@@ -1,0 +1,202 @@
+# frozen_string_literal: true
+
+# Every pattern and every socket type.
+
+Plain.each_transport "a request gets its reply, again and again" do |transport|
+  rep, req = connected_pair(:REP, :REQ, transport: transport)
+  3.times do |i|
+    assert_same req, req.send("question #{i}")
+    assert_equal "question #{i}", rep.recv(timeout: 5)
+    assert_same rep, rep.send("answer #{i}")
+    assert_equal "answer #{i}", req.recv(timeout: 5)
+  end
+end
+
+Plain.each_transport "the REQ may bind and the REP connect" do |transport|
+  req, rep = connected_pair(:REQ, :REP, transport: transport)
+  req << "a"
+  assert_equal "a", rep.recv(timeout: 5)
+  rep << "b"
+  assert_equal "b", req.recv(timeout: 5)
+end
+
+Plain.each_transport "requests and replies of several frames, also empty ones" do |transport|
+  rep, req = connected_pair(:REP, :REQ, transport: transport)
+  [["a", "b"], ["", "b"], ["a", ""], ["", ""], ["", "", "", "x"]].each do |message|
+    req << message
+    assert_equal message, rep.recv(timeout: 5)
+    rep << message.reverse
+    assert_equal message.reverse, req.recv(timeout: 5)
+  end
+end
+
+Plain.each_transport "each of several clients gets its own reply" do |transport|
+  rep = open_socket(:REP).bind(endpoint_for(transport))
+  clients = Array.new(3) { open_socket(:REQ).connect(rep.last_endpoint) }
+  clients.each_with_index { |client, i| client << "client #{i}" }
+  asked = Array.new(3) do
+    message = rep.recv(timeout: 5)
+    rep << message.upcase
+    message
+  end
+  assert_equal ["client 0", "client 1", "client 2"], asked.sort
+  clients.each_with_index { |client, i| assert_equal "CLIENT #{i}", client.recv(timeout: 5) }
+end
+
+Plain.each_transport "a REQ asks its servers in turn" do |transport|
+  servers = Array.new(3) { open_socket(:REP).bind(endpoint_for(transport)) }
+  req = open_socket(:REQ).connect(*servers.map { |server| server.last_endpoint })
+  6.times do |i|
+    req << "request #{i}"
+    server = servers[i % 3]
+    assert_equal "request #{i}", server.recv(timeout: 5)
+    server << "server #{i % 3}"
+    assert_equal "server #{i % 3}", req.recv(timeout: 5)
+  end
+end
+
+Plain.each_transport "correlate drops the reply to an earlier request" do |transport|
+  router = open_socket(:ROUTER).bind(endpoint_for(transport))
+  req = open_socket(:REQ, relaxed: true, correlate: true).connect(router.last_endpoint)
+  req << "first"
+  id, number, _, body = router.recv(timeout: 5)
+  assert_equal ["first", 4], [body, number.bytesize]
+  req << "second"
+  _, second, _, body = router.recv(timeout: 5)
+  assert_equal "second", body
+  refute_equal number, second
+  router << [id, number, "", "late"] << [id, second, "", "in time"]
+  assert_equal "in time", req.recv(timeout: 5)
+end
+
+Plain.each_transport "PUSH to PULL: messages arrive in order, either side bound" do |transport|
+  [%i[PUSH PULL], %i[PULL PUSH]].each do |types|
+    one, other = connected_pair(*types, transport: transport)
+    push, pull = (one.type == :PUSH) ? [one, other] : [other, one]
+    1000.times { |i| push << i.to_s }
+    assert_equal Array.new(1000) { |i| i.to_s }, take(pull, 1000)
+  end
+end
+
+Plain.each_transport "a PUSH gives its peers work in turn" do |transport|
+  pulls = Array.new(3) { open_socket(:PULL).bind(endpoint_for(transport)) }
+  push = open_socket(:PUSH).connect(*pulls.map { |pull| pull.last_endpoint })
+  12.times { |i| push << [i.to_s, "of a message", "each frame"] }
+  pulls.each_with_index do |pull, i|
+    assert_equal [i, i + 3, i + 6, i + 9].map { |n| n.to_s },
+      take(pull, 4).map { |message| message.first }
+  end
+end
+
+Plain.scenario "a PULL takes from its peers in turn" do
+  pull = open_socket(:PULL).bind(endpoint_for(:inproc))
+  pushes = Array.new(3) { open_socket(:PUSH).connect(pull.last_endpoint) }
+  pushes.each_with_index { |push, i| 5.times { push << i.to_s } }
+  5.times { assert_equal %w[0 1 2], take(pull, 3).sort }
+end
+
+Plain.each_transport "a PAIR sends in both directions, at any time" do |transport|
+  a, b = connected_pair(:PAIR, :PAIR, transport: transport)
+  b << "1" << ["2", ""]
+  assert_equal ["1", ["2", ""]], take(a, 2)
+  a << "3" << "4"
+  b << "5"
+  assert_equal %w[3 4], take(b, 2)
+  assert_equal "5", a.recv(timeout: 5)
+end
+
+Plain.each_transport "a ROUTER names its peers, and sends to the one that it names" do |transport|
+  router = open_socket(:ROUTER).bind(endpoint_for(transport))
+  dealers = %w[one two].map do |id|
+    open_socket(:DEALER, routing_id: id).connect(router.last_endpoint)
+  end
+  dealers.each { |dealer| dealer << ["hello", dealer.routing_id] }
+  assert_equal [["one", "hello", "one"], ["two", "hello", "two"]], take(router, 2).sort
+  router << ["two", "for two"] << ["one", "for one", ""]
+  assert_equal ["for one", ""], dealers.first.recv(timeout: 5)
+  assert_equal "for two", dealers.last.recv(timeout: 5)
+end
+
+Plain.each_transport "a ROUTER gives a peer without a routing id one of five bytes" do |transport|
+  router, dealer = connected_pair(:ROUTER, :DEALER, transport: transport)
+  dealer << "x"
+  id, body = router.recv(timeout: 5)
+  assert_equal [5, "x"], [id.bytesize, body]
+  router << [id, "y"]
+  assert_equal "y", dealer.recv(timeout: 5)
+end
+
+Plain.each_transport "a DEALER speaks to a REP, and a REQ to a ROUTER" do |transport|
+  rep, dealer = connected_pair(:REP, :DEALER, transport: transport)
+  dealer << ["", "question"]
+  assert_equal "question", rep.recv(timeout: 5)
+  rep << "answer"
+  assert_equal ["", "answer"], dealer.recv(timeout: 5)
+
+  router, req =
+    connected_pair(:ROUTER, :REQ, transport: transport, connect_options: {routing_id: "r"})
+  req << "question"
+  assert_equal ["r", "", "question"], router.recv(timeout: 5)
+  router << ["r", "", "answer"]
+  assert_equal "answer", req.recv(timeout: 5)
+end
+
+Plain.each_transport "a topic is the start of a message's first frame" do |transport|
+  pub, sub = published(transport, "a.")
+  pub << "a" << "b.1" << "a.1" << "xa." << "A." << "a.2" << ["b", "a."] << ["a.", ""]
+  assert_equal ["a.1", "a.2", ["a.", ""]], take(sub, 3)
+end
+
+Plain.each_transport "an empty topic matches everything" do |transport|
+  pub, sub = published(transport, "")
+  pub << "" << "b" << ["", "c"]
+  assert_equal ["", "b", ["", "c"]], take(sub, 3)
+end
+
+Plain.each_transport "a topic that was subscribed to twice is taken back twice" do |transport|
+  xpub, sub = connected_pair(:XPUB, :SUB, transport: transport)
+  sub.subscribe("a", "a", "b").unsubscribe("a")
+  assert_equal ["\x01a", "\x01b"], take(xpub, 2)
+  xpub << "a1" << "b1"
+  assert_equal %w[a1 b1], take(sub, 2)
+  sub.unsubscribe("a")
+  assert_equal "\x00a", xpub.recv(timeout: 5)
+  xpub << "a2" << "b2"
+  assert_equal "b2", sub.recv(timeout: 5)
+end
+
+Plain.each_transport "XPUB, XSUB: 1 and the topic subscribe, 0 and the topic end it" do |transport|
+  xpub, xsub = connected_pair(:XPUB, :XSUB, transport: transport)
+  xsub << "\x01a" << "\x01\xff\x00".b << "\x00a"
+  assert_equal ["\x01a", "\x01\xff\x00".b, "\x00a"], take(xpub, 3)
+  xpub << "a" << "\xff\x00body".b
+  assert_equal "\xff\x00body".b, xsub.recv(timeout: 5)
+end
+
+Plain.each_transport "an XSUB subscribes at a PUB" do |transport|
+  pub, xsub = connected_pair(:PUB, :XSUB, transport: transport)
+  xsub << "\x01sync"
+  synchronize(pub, xsub)
+  xsub << "\x01a" << "\x00sync" << "\x01b"
+  eventually { pub.send("b") && xsub.wait_readable(0.01) }
+  pub << ["a", "1"]
+  nil until (message = xsub.recv(timeout: 5)) != "b"
+  assert_equal ["a", "1"], message
+end
+
+Plain.each_transport "messages that are no subscriptions go up as they are" do |transport|
+  xpub, xsub = connected_pair(:XPUB, :XSUB, transport: transport)
+  xsub << "hello" << ["two", "frames"] << "\x01a"
+  assert_equal ["hello", ["two", "frames"], "\x01a"], take(xpub, 3)
+end
+
+Plain.scenario "a STREAM announces each connection, and names its bytes' peer" do
+  a, b = connected_pair(:STREAM, :STREAM)
+  (a_id, notice), (b_id, other) = a.recv(timeout: 5), b.recv(timeout: 5)
+  assert_equal ["", "", 5, 5], [notice, other, a_id.bytesize, b_id.bytesize]
+  a << [a_id, "hello"]
+  assert_equal [b_id, "hello"], b.recv(timeout: 5)
+  b << [b_id, ""] # closes the connection
+  eventually { b.events && a.readable? } # libzmq closes it while the STREAM is used
+  assert_equal [a_id, ""], a.recv(timeout: 5)
+end

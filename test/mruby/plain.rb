@@ -1,0 +1,177 @@
+# frozen_string_literal: true
+
+# Runs scenario files on mruby: `mruby-godwit test/mruby/plain.rb HELPERS FILES`, where HELPERS is
+# test/conformance/plain/support/helpers.rb. test/conformance/plain_test.rb runs them on CRuby.
+module Plain
+  TRANSPORTS = %i[tcp inproc].freeze
+  DEADLINE = 30 # seconds
+
+  Failure = Class.new(StandardError)
+  SCENARIOS = [] # standard:disable Style/MutableConstant -- the files add to it
+
+  def self.scenario(name, &body) = SCENARIOS << [name, [], body]
+
+  def self.each_transport(name, &body)
+    TRANSPORTS.each do |transport|
+      SCENARIOS << ["#{name} over #{transport}", [transport], body]
+    end
+  end
+end
+
+# At the top, since eval keeps the module that it stands in.
+eval(File.read(ARGV.first), nil, ARGV.first) # standard:disable Security/Eval
+
+module Plain
+  # What the tests of the gem have from minitest.
+  module Assertions
+    attr_reader :assertions
+
+    def assert(value, message = "not true")
+      @assertions += 1
+      raise Failure, message unless value
+      value
+    end
+
+    def refute(value, message = "not false") = assert(!value, message)
+
+    def assert_equal(expected, actual, message = nil)
+      assert(expected == actual,
+        "#{"#{message}: " if message}expected #{expected.inspect}, got #{actual.inspect}")
+    end
+
+    def refute_equal(unexpected, actual)
+      assert(unexpected != actual, "did not expect #{actual.inspect}")
+    end
+
+    def assert_nil(actual, message = nil)
+      assert(actual.nil?, "#{"#{message}: " if message}expected nil, got #{actual.inspect}")
+    end
+
+    def assert_same(expected, actual)
+      assert(expected.equal?(actual), "expected the same object, got #{actual.inspect}")
+    end
+
+    def assert_empty(actual) = assert(actual.empty?, "expected it empty, got #{actual.inspect}")
+
+    def assert_includes(all, one)
+      assert(all.include?(one), "expected #{all.inspect} to include #{one.inspect}")
+    end
+
+    def refute_includes(all, one)
+      assert(!all.include?(one), "expected #{all.inspect} not to include #{one.inspect}")
+    end
+
+    def assert_kind_of(klass, object)
+      assert(object.is_a?(klass), "expected a #{klass}, got #{object.inspect}")
+    end
+
+    def assert_instance_of(klass, object)
+      assert(object.instance_of?(klass), "expected a #{klass}, got a #{object.class}")
+    end
+
+    def assert_predicate(object, name)
+      assert(object.__send__(name), "expected #{object.inspect} to be #{name}")
+    end
+
+    def refute_predicate(object, name)
+      assert(!object.__send__(name), "expected #{object.inspect} not to be #{name}")
+    end
+
+    def assert_raises(klass, message = nil)
+      begin
+        yield
+      rescue klass => error
+        @assertions += 1
+        return error
+      end
+      raise Failure, "#{"#{message}: " if message}expected #{klass}, and nothing was raised"
+    end
+
+    def flunk(message = "flunked") = assert(false, message)
+  end
+
+  # One run of a scenario. It closes the sockets that it gave.
+  class Run
+    include Assertions
+    include Helpers
+
+    @serial = 0
+    class << self
+      attr_accessor :serial
+    end
+
+    def initialize
+      @assertions = 0
+      @owned = []
+    end
+
+    def context = @context ||= Godwit::Context.new
+
+    def own(closable)
+      @owned << closable
+      closable
+    end
+
+    def open_socket(type, **options)
+      own(Godwit.const_get(type).new(context: context, **options))
+    end
+
+    def open_poller(*things) = own(Godwit::Poller.new(*things))
+
+    def pipe = IO.pipe.each { |io| own(io) }
+
+    def endpoint_for(transport)
+      return "tcp://127.0.0.1:*" if transport == :tcp
+      "inproc://plain-#{Run.serial += 1}"
+    end
+
+    def connected_pair(
+      binder, connector, transport: :tcp, bind_options: {}, connect_options: {}, **options
+    )
+      bound = open_socket(binder, **options.merge(bind_options)).bind(endpoint_for(transport))
+      [bound, open_socket(connector, **options.merge(connect_options)).connect(bound.last_endpoint)]
+    end
+
+    def eventually
+      start = Godwit::Timeout.now
+      pause = open_poller
+      until (result = yield)
+        raise Failure, "not within #{DEADLINE} s" if Godwit::Timeout.now - start > DEADLINE
+        pause.wait(0.005)
+      end
+      result
+    end
+
+    def close
+      @owned.each do |one|
+        next if one.closed?
+        one.linger = 0.02 if one.is_a?(Godwit::Socket) && one.context.usable?
+        one.close
+      end
+      @context&.close
+    end
+  end
+
+  def self.run
+    assertions = 0
+    failures = []
+    SCENARIOS.each do |name, arguments, body|
+      one = Run.new
+      begin
+        one.instance_exec(*arguments, &body)
+        raise Failure, "asserted nothing" if one.assertions == 0
+      rescue => error
+        failures << "#{name}: #{error.message} (#{error.class})\n  #{error.backtrace.join("\n  ")}"
+      end
+      one.close
+      assertions += one.assertions
+    end
+    failures.each { |failure| puts "FAILED #{failure}" }
+    puts "#{SCENARIOS.size} runs, #{assertions} assertions, #{failures.size} failures, " \
+      "0 errors, 0 skips"
+    failures.empty?
+  end
+end
+
+ARGV[1..].each { |path| eval(File.read(path), nil, path) } # standard:disable Security/Eval
+raise "mruby: scenarios failed" unless Plain.run
