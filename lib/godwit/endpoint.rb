@@ -121,12 +121,13 @@ module Godwit
     end
 
     def self.port_problem(transport, port, binds, operation)
-      if transport == "udp" && (port == "*" || port.to_i.zero?)
+      number = (port.size < 16) ? port.to_i : PORTS.end + 1 # mruby raises for more digits
+      if transport == "udp" && (port == "*" || number.zero?)
         "udp needs the number of a port: libzmq does not tell which one it took"
       elsif port == "*"
         "only bind takes * for a port" unless binds
-      elsif !only?(DIGITS, port) || !PORTS.cover?(port.to_i) ||
-          (operation == :connect && port.to_i.zero?)
+      elsif !only?(DIGITS, port) || !PORTS.cover?(number) ||
+          (operation == :connect && number.zero?)
         "a port is a number from #{binds ? "0 to 65535, or * for any free one" : "1 to 65535"}"
       end
     end

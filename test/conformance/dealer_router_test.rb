@@ -145,20 +145,4 @@ class DealerRouterTest < Godwit::TestCase
     a << ["b", "hello back"]
     assert_equal ["a", "hello back"], b.recv(timeout: 5)
   end
-
-  each_transport("a DEALER speaks to a REP, and a REQ to a ROUTER, with an empty frame " \
-    "between") do |transport|
-    rep, dealer = connected_pair(:REP, :DEALER, transport: transport)
-    dealer << ["", "question"]
-    assert_equal "question", rep.recv(timeout: 5)
-    rep << "answer"
-    assert_equal ["", "answer"], dealer.recv(timeout: 5)
-
-    router, req =
-      connected_pair(:ROUTER, :REQ, transport: transport, connect_options: {routing_id: "r"})
-    req << "question"
-    assert_equal ["r", "", "question"], router.recv(timeout: 5)
-    router << ["r", "", "answer"]
-    assert_equal "answer", req.recv(timeout: 5)
-  end
 end

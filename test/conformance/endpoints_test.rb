@@ -2,7 +2,7 @@
 
 # libzmq: test_abstract_ipc, test_bind_after_connect_tcp, test_bind_src_address, test_inproc_connect
 # libzmq: test_ipc_wildcard
-# libzmq: test_last_endpoint, test_term_endpoint, test_unbind_wildcard
+# libzmq: test_term_endpoint, test_unbind_wildcard
 
 require "test_helper"
 require_relative "assertions"
@@ -15,35 +15,12 @@ class EndpointsTest < Godwit::TestCase
     assert_flows(bound, connected, "down")
   end
 
-  test "a wildcard port becomes a number" do
-    ["tcp://127.0.0.1:*", "tcp://127.0.0.1:0", "tcp://*:*"].each do |wildcard|
-      dealer = open_socket(:DEALER)
-      assert_nil dealer.port
-      assert_nil dealer.last_endpoint
-      assert_same dealer, dealer.bind(wildcard)
-      assert_includes 1..65_535, dealer.port
-      assert_match(/\Atcp:\/\/.+:#{dealer.port}\z/, dealer.last_endpoint)
-      assert_equal [dealer.last_endpoint], dealer.endpoints
-      assert_joined dealer, open_socket(:DEALER).connect("tcp://127.0.0.1:#{dealer.port}")
-    end
-  end
-
   test "port is that of the tcp endpoint last bound" do
     dealer = open_socket(:DEALER).bind("tcp://127.0.0.1:*", "tcp://127.0.0.1:*")
     last = dealer.port
     dealer.bind(endpoint_for(:inproc)).connect("tcp://127.0.0.1:#{free_port}")
     assert_equal last, dealer.port
     assert_nil open_socket(:DEALER).bind(endpoint_for(:ipc)).port
-  end
-
-  test "endpoints and last_endpoint in the order of the calls" do
-    name = endpoint_for(:inproc)
-    away = "tcp://127.0.0.1:#{free_port}"
-    dealer = open_socket(:DEALER).bind("tcp://127.0.0.1:*", name).connect(away)
-    assert_equal ["tcp://127.0.0.1:#{dealer.port}", name, away], dealer.endpoints
-    assert_equal away, dealer.last_endpoint
-    dealer.endpoints << "mine"
-    assert_equal 3, dealer.endpoints.size
   end
 
   test "a port out of a range: the first that is free" do
@@ -63,22 +40,6 @@ class EndpointsTest < Godwit::TestCase
     assert_joined late.bind("tcp://127.0.0.1:*"), open_socket(:DEALER).connect(late.last_endpoint)
     assert_raises(Godwit::AddressInUseError) do
       Godwit::DEALER.bind("tcp://127.0.0.1:*", ports: range, context: context)
-    end
-  end
-
-  test "ports: requires a tcp wildcard, and is a Range of numbers" do
-    [["tcp://127.0.0.1:5555", 5000..5001], ["inproc://x", 5000..5001],
-      ["tcp://127.0.0.1:*", "5000"], ["tcp://127.0.0.1:*", 5000],
-      ["tcp://127.0.0.1:*", "a".."b"]].each do |endpoint, ports|
-      assert_named(Godwit::ArgumentValueError, /ports: takes a Range/, operation: :bind) do
-        open_socket(:DEALER).bind(endpoint, ports: ports)
-      end
-    end
-    assert_named(Godwit::ArgumentValueError, /not empty.*10\.\.\.10/) do
-      open_socket(:DEALER).bind("tcp://127.0.0.1:*", ports: 10...10)
-    end
-    assert_named(Godwit::EndpointError, /65535/) do
-      open_socket(:DEALER).bind("tcp://127.0.0.1:*", ports: 70_000..70_001)
     end
   end
 
@@ -135,23 +96,6 @@ class EndpointsTest < Godwit::TestCase
     refute_predicate push, :writable?
     assert_named(Godwit::NoEndpointError, /endpoints lists/) { push.disconnect(pull.last_endpoint) }
     assert_flows(push.connect(pull.last_endpoint), pull)
-  end
-
-  each_transport("unbind and disconnect of unknown endpoints") do |transport|
-    bound, connected = connected_pair(:DEALER, :DEALER, transport: transport)
-    other = {tcp: "tcp://127.0.0.1:#{free_port}"}.fetch(transport) { endpoint_for(transport) }
-    {unbind: [bound, other], disconnect: [connected, other]}.each do |operation, (socket, endpoint)|
-      error =
-        assert_named(Godwit::NoEndpointError, /endpoints lists/, operation: operation) do
-          socket.public_send(operation, endpoint)
-        end
-      assert_equal endpoint, error.endpoint
-      assert_kind_of Errno::ENOENT, error
-    end
-    assert_raises(Godwit::NoEndpointError) { connected.unbind(bound.last_endpoint) }
-    assert_raises(Godwit::NoEndpointError) { bound.disconnect(bound.last_endpoint) }
-    assert_equal [1, 1], [bound.endpoints.size, connected.endpoints.size]
-    assert_joined bound, connected
   end
 
   test "ipc by abstract name, by path, by wildcard" do
@@ -222,15 +166,5 @@ class EndpointsTest < Godwit::TestCase
     push << "early"
     pull = open_socket(:PULL).bind(endpoint)
     assert_equal "early", pull.recv(timeout: 5)
-  end
-
-  test "inproc names belong to one context" do
-    name = endpoint_for(:inproc)
-    other = own(Godwit::Context.new)
-    here = open_socket(:PULL).bind(name)
-    there = own(other.socket(:PULL)).bind(name)
-    own(other.socket(:PUSH)).connect(name) << "there"
-    assert_equal "there", there.recv(timeout: 5)
-    refute_predicate here, :readable?
   end
 end

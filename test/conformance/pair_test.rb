@@ -1,22 +1,10 @@
 # frozen_string_literal: true
 
-# libzmq: test_pair_inproc, test_pair_ipc, test_pair_tcp
-
 require "test_helper"
 require_relative "assertions"
 
 class PairTest < Godwit::TestCase
   include Conformance::Assertions
-
-  each_transport("both directions, at any time") do |transport|
-    a, b = connected_pair(:PAIR, :PAIR, transport: transport)
-    b << "1" << ["2", ""]
-    assert_equal ["1", ["2", ""]], take(a, 2)
-    a << "3" << "4"
-    b << "5"
-    assert_equal %w[3 4], take(b, 2)
-    assert_equal "5", a.recv(timeout: 5)
-  end
 
   each_transport("a PAIR has one peer: a second peer's messages do not arrive") do |transport|
     a, b = connected_pair(:PAIR, :PAIR, transport: transport)

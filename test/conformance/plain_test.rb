@@ -1,19 +1,22 @@
 # frozen_string_literal: true
 
+# libzmq: test_last_endpoint, test_pair_inproc, test_pair_ipc, test_pair_tcp, test_req_correlate
+# libzmq: test_reqrep_inproc, test_reqrep_ipc, test_reqrep_tcp
+
 require "test_helper"
 
 # The scenarios of plain/ in the Ruby that mruby has too: one thread, one process, inproc and tcp.
 # test/mruby/plain.rb runs the same files on mruby.
 class PlainTest < Godwit::TestCase
+  under_gc_stress
 end
 
 # What a scenario file calls.
 module Plain
   def self.scenario(name, &body) = PlainTest.test(name, &body)
 
-  def self.each_transport(name, &body)
-    PlainTest.each_transport(name, only: %i[tcp inproc], &body)
-  end
+  # mruby runs them over tcp and inproc.
+  def self.each_transport(name, &body) = PlainTest.each_transport(name, &body)
 end
 
 require_relative "plain/support/helpers"

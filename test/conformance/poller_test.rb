@@ -55,22 +55,6 @@ class PollerTest < Godwit::TestCase
     end
   end
 
-  test "a REQ and a REP are ready in turn" do
-    rep, req = connected_pair(:REP, :REQ)
-    poller = open_poller
-    poller.register(rep, :readable, :writable).register(req, :readable, :writable)
-    3.times do |number|
-      assert_equal [[req, [:writable]]], facts(poller.wait(5))
-      req.send(number.to_s)
-      assert_equal [[rep, [:readable]]], facts(poller.wait(5))
-      assert_equal number.to_s, rep.recv
-      assert_equal [[rep, [:writable]]], facts(poller.wait(5))
-      rep.send("reply")
-      assert_equal [[req, [:readable]]], facts(poller.wait(5))
-      assert_equal "reply", req.recv
-    end
-  end
-
   test "an event that another thread consumes reaches the other waiters" do
     rep, req = connected_pair(:REP, :REQ, transport: :inproc)
     other = open_socket(:REQ).connect(rep.last_endpoint)

@@ -8,23 +8,6 @@ require_relative "assertions"
 class PushPullTest < Godwit::TestCase
   include Conformance::Assertions
 
-  each_transport("messages arrive in order, either side bound") do |transport|
-    [%i[PUSH PULL], %i[PULL PUSH]].each do |types|
-      sockets = connected_pair(*types, transport: transport).to_h { |socket| [socket.type, socket] }
-      1000.times { |i| sockets[:PUSH] << i.to_s }
-      assert_equal Array.new(1000, &:to_s), take(sockets[:PULL], 1000)
-    end
-  end
-
-  each_transport("a PUSH gives its peers work in turn") do |transport|
-    pulls = Array.new(3) { open_socket(:PULL).bind(endpoint_for(transport)) }
-    push = open_socket(:PUSH).connect(*pulls.map(&:last_endpoint))
-    12.times { |i| push << [i.to_s, "of a message", "each frame"] }
-    pulls.each_with_index do |pull, i|
-      assert_equal [i, i + 3, i + 6, i + 9].map(&:to_s), take(pull, 4).map(&:first)
-    end
-  end
-
   each_transport("a PUSH that is bound gives its workers work in turn", only: %i[tcp
     ipc]) do |transport|
     push = open_socket(:PUSH).bind(endpoint_for(transport))
@@ -33,13 +16,6 @@ class PushPullTest < Godwit::TestCase
     30.times { |i| push << i.to_s }
     shares = pulls.map { |pull| take(pull, 10) }
     assert_equal Array.new(30, &:to_s), shares.flatten.sort_by(&:to_i)
-  end
-
-  test "a PULL takes from its peers in turn" do
-    pull = open_socket(:PULL).bind(endpoint_for(:inproc))
-    pushes = Array.new(3) { open_socket(:PUSH).connect(pull.last_endpoint) }
-    pushes.each_with_index { |push, i| 5.times { push << i.to_s } }
-    assert_equal [%w[0 1 2]] * 5, take(pull, 15).each_slice(3).map(&:sort)
   end
 
   each_transport("a peer that sends without end does not starve another") do |transport|
@@ -59,22 +35,6 @@ class PushPullTest < Godwit::TestCase
     assert_equal Array.new(count, &:to_s), take(pull, count).map(&:first)
     sender.join
     assert_same push, push.wait_writable(5)
-  end
-
-  test "hwm of both ends of inproc add up" do
-    _, push =
-      connected_pair(
-        :PULL,
-        :PUSH,
-        transport: :inproc,
-        bind_options: {
-          recv_hwm: 7
-        },
-        connect_options: {
-          send_hwm: 5
-        }
-      )
-    assert_equal 12, fill(push, filler: "", patience: 0)
   end
 
   test "a PUSH without a peer waits, and sends when a peer connects" do

@@ -15,24 +15,6 @@ class ReceivingTest < Godwit::TestCase
     connected_pair(:PULL, :PUSH, transport: transport, **options)
   end
 
-  each_transport("recv_multipart gives an Array in any case") do |transport|
-    pull, push = pair(transport)
-    push << "one" << %w[a b] << ""
-    assert_equal [["one"], %w[a b], [""]], Array.new(3) { pull.recv_multipart(timeout: 5) }
-  end
-
-  each_transport("recv_string gives a String, or raises with the frames") do |transport|
-    pull, push = pair(transport)
-    push << "one" << ["two", "", "frames"] << "three"
-    assert_equal "one", pull.recv_string(timeout: 5)
-    error =
-      assert_named(Godwit::MultipartError, /3 frames.*recv/, operation: :recv_string) do
-        pull.recv_string(timeout: 5)
-      end
-    assert_equal ["two", "", "frames"], error.frames
-    assert_equal "three", pull.recv_string(timeout: 5)
-  end
-
   each_transport("recv_into replaces a buffer's content") do |transport|
     pull, push = pair(transport)
     buffer = +"what was there before"
@@ -104,34 +86,6 @@ class ReceivingTest < Godwit::TestCase
     assert_equal "3329", pull.recv
   end
 
-  test "recv_many wants a number of 1 or more" do
-    pull, push = pair
-    push << "kept"
-    [0, -1, 1.5, "7", nil].each do |max|
-      error = assert_raises(ArgumentError, max.inspect) { pull.recv_many(max, timeout: 0) }
-      assert_includes error.message, max.inspect
-    end
-    assert_equal ["kept"], pull.recv_many(timeout: 0)
-  end
-
-  each_transport("recv_nonblock raises an IO::WaitReadable, or gives :wait_readable") do |transport|
-    pull, push = pair(transport)
-    assert_equal :wait_readable, pull.recv_nonblock(exception: false)
-    error =
-      assert_named(Godwit::EAGAINWaitReadable, /wait_readable/, operation: :recv_nonblock) do
-        pull.recv_nonblock
-      end
-    [IO::WaitReadable, Errno::EAGAIN, IO::EAGAINWaitReadable, Godwit::WouldBlock].each do |kind|
-      assert_kind_of kind, error
-    end
-    assert_predicate error, :retriable?
-    push << "a" << %w[b c]
-    assert_equal pull, pull.wait_readable(5)
-    assert_equal "a", pull.recv_nonblock
-    assert_equal %w[b c],
-      eventually { (m = pull.recv_nonblock(exception: false)) != :wait_readable && m }
-  end
-
   each_transport("each yields until the socket closes") do |transport|
     pull, push = pair(transport)
     seen = Queue.new
@@ -154,15 +108,6 @@ class ReceivingTest < Godwit::TestCase
     end
   end
 
-  test "each may be left by break, and raises its block's error" do
-    pull, push = pair
-    push << "1" << "2" << "3"
-    pull.each { |message| break if message == "1" }
-    assert_raises(ZeroDivisionError) { pull.each { 1 / 0 } }
-    assert_equal "3", pull.recv(timeout: 5)
-    refute_predicate pull, :closed?
-  end
-
   test "each gives an Enumerator without a block, ignores recv_timeout, and yields nothing once " \
     "closed" do
     pull, push = pair(bind_options: {recv_timeout: 0.001})
@@ -175,21 +120,6 @@ class ReceivingTest < Godwit::TestCase
     assert_equal "late", reader.value
     pull.close
     assert_same pull, pull.each { flunk }
-  end
-
-  each_transport("events, readable? and writable? show what can be done at once") do |transport|
-    router, dealer = connected_pair(:ROUTER, :DEALER, transport: transport)
-    assert_equal [[:writable], true, false], [dealer.events, dealer.writable?, dealer.readable?]
-    dealer << "x"
-    id, = router.recv(timeout: 5)
-    router << [id, "y"]
-    assert_same dealer, dealer.wait_readable(5)
-    assert_equal %i[readable writable], dealer.events
-    assert_predicate dealer, :readable?
-    dealer.recv
-    assert_equal [:writable], dealer.events
-    assert_equal [], open_socket(:PULL).events
-    assert_equal [], open_socket(:PUSH).events
   end
 
   each_transport("wait_readable ends when a message is there, and takes none") do |transport|

@@ -110,11 +110,6 @@ class CurveSecurityTest < Godwit::TestCase
     assert_nil a.recv(timeout: 0.2, exception: false)
   end
 
-  test "server_key: without curve: raises with the missing option" do
-    error = assert_raises(ArgumentError) { open_socket(:REQ, server_key: @server.public_key) }
-    assert_match(/curve:.*Curve\.keypair/, error.message)
-  end
-
   test "curve: takes a keypair, server_key: a key" do
     [@server.public_key, true, {secret_key: @server.secret_key},
       [@server.public_key, @server.secret_key]].each do |keys|

@@ -24,22 +24,6 @@ class SendingTest < Godwit::TestCase
     assert_equal ["a", %w[b c], "d", ["e", ""], "f"], take(pull, 5)
   end
 
-  test "send_nonblock raises an IO::WaitWritable, or gives :wait_writable" do
-    pull, push = narrow
-    5.times { |i| assert_same push, push.send_nonblock(i.to_s) }
-    assert_equal :wait_writable, push.send_nonblock("too much", exception: false)
-    error =
-      assert_named(Godwit::EAGAINWaitWritable, /wait_writable/, operation: :send_nonblock) do
-        push.send_nonblock("too much")
-      end
-    [IO::WaitWritable, Errno::EAGAIN, IO::EAGAINWaitWritable, Godwit::WouldBlock].each do |kind|
-      assert_kind_of kind, error
-    end
-    assert_predicate error, :retriable?
-    assert_equal %w[0 1 2 3 4], take(pull, 5)
-    refute_predicate pull, :readable?
-  end
-
   test "wait_writable ends when there is room" do
     pull, push = narrow
     assert_same push, push.wait_writable(0)
@@ -53,35 +37,12 @@ class SendingTest < Godwit::TestCase
     assert_predicate push, :writable?
   end
 
-  each_transport("send_many sends all, in order, of any shape") do |transport|
-    pull, push = pair(transport)
-    messages = Array.new(50) { |i| (i % 3 == 0) ? [i.to_s, "", "x" * i] : "y" * i }
-    assert_same push, push.send_many(messages)
-    assert_equal messages, take(pull, 50)
-    assert_same push, push.send_many([])
-    assert_flows(push, pull)
-  end
-
   test "send_many sends more than one crossing takes, and waits for room in between" do
     pull, push = narrow
     expected = Array.new(3000, &:to_s)
     sender = in_thread { push.send_many(expected) }
     assert_equal expected, take(pull, 3000)
     assert_same push, sender.value
-  end
-
-  test "send_many's time-out says how many went, and those arrive" do
-    [0, 0.02].each do |timeout|
-      pull, push = narrow
-      error = assert_named(Godwit::TimeoutError, /high-water mark/, operation: :send_many) do
-        push.send_many(Array.new(20, &:to_s), timeout: timeout)
-      end
-      assert_equal 5, error.sent
-      assert_equal %w[0 1 2 3 4], take(pull, 5)
-      refute_predicate pull, :readable?
-      push.wait_writable(5)
-      assert_flows(push, pull)
-    end
   end
 
   test "send_many without a peer reports that no message was sent" do
@@ -99,16 +60,6 @@ class SendingTest < Godwit::TestCase
      ["a", []] => Godwit::MessageError}.each do |messages, klass|
       error = assert_named(klass, /message/, operation: :send_many) { push.send_many(messages) }
       assert_equal 0, error.sent, messages.inspect
-    end
-    assert_flows(push, pull)
-  end
-
-  test "send_many takes an Array of messages, nothing else" do
-    pull, push = pair
-    ["abc", nil, {"a" => "b"}, 5].each do |what|
-      assert_named(Godwit::MessageTypeError, /send_many.*Array/, operation: :send_many) do
-        push.send_many(what)
-      end
     end
     assert_flows(push, pull)
   end

@@ -103,12 +103,4 @@ class StreamTest < Godwit::TestCase
     peer.write("data")
     assert_equal "data", stream.recv(timeout: 5).last
   end
-
-  test "two STREAMs" do
-    a, b = connected_pair(:STREAM, :STREAM)
-    a_id, = a.recv(timeout: 5)
-    b_id, = b.recv(timeout: 5)
-    a << [a_id, "hello"]
-    assert_equal [b_id, "hello"], b.recv(timeout: 5)
-  end
 end

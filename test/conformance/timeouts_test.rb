@@ -92,14 +92,6 @@ class TimeoutsTest < Godwit::TestCase
     end
   end
 
-  test "<< and recv without keywords keep to the socket's time-outs" do
-    socket = open_socket(:DEALER, recv_timeout: 0.01, send_timeout: 0.02).bind(endpoint_for(:tcp))
-    error = assert_raises(Godwit::TimeoutError) { socket << "x" }
-    assert_match(/no peer took it/, error.message)
-    assert_raises(Godwit::TimeoutError) { socket.recv }
-    assert_equal [0.01, 0.02], [socket.recv_timeout, socket.send_timeout]
-  end
-
   test "a message that is there is taken with no time at all" do
     a, b = connected_pair(:DEALER, :DEALER, transport: :inproc)
     5.times { b.send("x", timeout: 0) }
@@ -124,22 +116,5 @@ class TimeoutsTest < Godwit::TestCase
         assert_raises(klass) { socket.public_send(wait, timeout) }
       end
     end
-  end
-
-  test "a time-out names the cause where it is known" do
-    assert_match(
-      /neither bound nor connected/,
-      assert_raises(Godwit::TimeoutError) { open_socket(:DEALER).recv(timeout: 0) }.message
-    )
-    assert_match(
-      /no peer took it/, assert_raises(Godwit::TimeoutError) { deaf.send("x", timeout: 0) }.message
-    )
-  end
-
-  test "an operation that a time-out interrupted is not half done" do
-    push = open_socket(:PUSH).bind(endpoint_for(:tcp))
-    3.times { assert_raises(Godwit::TimeoutError) { push.send(%w[never sent], timeout: 0.01) } }
-    pull = open_socket(:PULL).connect(push.last_endpoint)
-    assert_flows(push, pull)
   end
 end

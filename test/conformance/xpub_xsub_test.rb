@@ -9,14 +9,6 @@ require_relative "assertions"
 class XpubXsubTest < Godwit::TestCase
   include Conformance::Assertions
 
-  each_transport("subscriptions are messages: 1 and the topic, 0 and the topic") do |transport|
-    xpub, xsub = connected_pair(:XPUB, :XSUB, transport: transport)
-    xsub << "\x01a" << "\x01\xff\x00".b << "\x00a"
-    assert_equal ["\x01a".b, "\x01\xff\x00".b, "\x00a".b], take(xpub, 3)
-    xpub << "a" << "\xff\x00body".b
-    assert_equal "\xff\x00body".b, xsub.recv(timeout: 5)
-  end
-
   each_transport("an XPUB receives a SUB's subscriptions") do |transport|
     xpub, sub = connected_pair(:XPUB, :SUB, transport: transport)
     sub.subscribe("a", "").unsubscribe("a")
@@ -53,12 +45,6 @@ class XpubXsubTest < Godwit::TestCase
     assert_equal "\x01a".b, xpub.recv(timeout: 5)
     sub.close
     assert_equal "\x00a".b, xpub.recv(timeout: 5)
-  end
-
-  each_transport("messages that are no subscriptions go up as they are") do |transport|
-    xpub, xsub = connected_pair(:XPUB, :XSUB, transport: transport)
-    xsub << "hello" << ["two", "frames"] << "\x01a"
-    assert_equal ["hello", ["two", "frames"], "\x01a".b], take(xpub, 3)
   end
 
   each_transport("a PUB drops messages of its subscribers, and still publishes") do |transport|

@@ -31,11 +31,17 @@ Plain.scenario "ports: requires a tcp wildcard, and is a Range of numbers" do
   [["tcp://127.0.0.1:5555", 5000..5001, "5000..5001 (Range)"],
     ["inproc://x", 5000..5001, "5000..5001 (Range)"],
     ["tcp://127.0.0.1:*", "5000", "\"5000\" (String)"],
+    ["tcp://127.0.0.1:*", 5000, "5000 (Integer)"],
+    ["tcp://127.0.0.1:*", "a".."b", "\"a\"..\"b\" (Range)"],
     ["tcp://127.0.0.1:*", 10...10, "10...10 (Range)"]].each do |endpoint, ports, shown|
     refused(Godwit::ArgumentValueError, "bind: ports: takes #{allowed}: got #{shown}") do
       open_socket(:DEALER).bind(endpoint, ports: ports)
     end
   end
+  error = assert_raises(Godwit::EndpointError) do
+    open_socket(:DEALER).bind("tcp://127.0.0.1:*", ports: 70_000..70_001)
+  end
+  assert_includes error.message, "65535"
   taken = open_socket(:DEALER).bind("tcp://127.0.0.1:*").port
   refused(Godwit::AddressInUseError, "bind tcp://127.0.0.1:*: Address already in use (no port of " \
     "#{taken}..#{taken} is free)") do
@@ -79,38 +85,51 @@ Plain.each_transport "unbind and disconnect of unknown endpoints" do |transport|
 end
 
 Plain.each_transport "an endpoint that is in use" do |transport|
-  taken = open_socket(:PULL).bind(endpoint_for(transport)).last_endpoint
-  fix = (transport == :tcp) ? "another socket is bound there; use another port, or * for any free " \
-    "one" : "another socket of this context is bound to the name; use another name"
+  pull = open_socket(:PULL).bind(endpoint_for(transport))
+  taken = pull.last_endpoint
+  fix = {
+    tcp: "another socket is bound there; use another port, or * for any free one",
+    ipc: "another socket is bound there; use another address",
+    inproc: "another socket of this context is bound to the name; use another name"
+  }.fetch(transport)
+  push = open_socket(:PUSH).connect(taken)
   error = refused(Godwit::AddressInUseError, "bind #{taken}: Address already in use (#{fix})") do
-    open_socket(:PULL).bind(taken)
+    push.bind(taken)
   end
   assert_kind_of Errno::EADDRINUSE, error
   assert_equal [taken, true, Errno::EADDRINUSE::Errno],
     [error.endpoint, error.retriable?, error.errno]
+  assert_flows(push, pull)
 end
 
 Plain.scenario "malformed endpoints are refused by name and with the fix" do
+  pull, push = connected_pair(:PULL, :PUSH)
+  push << "accepted before"
   form = "an endpoint is transport://address, such as tcp://127.0.0.1:5555, ipc:///tmp/name or " \
     "inproc://name"
   number = "a port is a number from 0 to 65535, or * for any free one"
   {
     "nonsense" => form, "" => form, "127.0.0.1:5555" => form, "tcp:/127.0.0.1:5555" => form,
-    "://x" => form, "tcp ://127.0.0.1:1" => form, "TCP://127.0.0.1:1" => form,
-    "tcp://" => "nothing stands behind tcp://", "inproc://" => "nothing stands behind inproc://",
+    "tcp//127.0.0.1:5555" => form, "://x" => form, "tcp ://127.0.0.1:1" => form, "TCP://127.0.0.1:1" => form,
+    "ipc://" => "nothing stands behind ipc://", "tcp://" => "nothing stands behind tcp://", "inproc://" => "nothing stands behind inproc://",
     "tcp://:5555" => "a host is missing: tcp://127.0.0.1:5555, or * for every interface",
     "tcp://127.0.0.1" => "a port is missing: tcp://127.0.0.1:5555",
     "tcp://127.0.0.1:" => "a port is missing: tcp://127.0.0.1:5555",
-    "tcp://127.0.0.1:70000" => number, "tcp://127.0.0.1:-1" => number,
+    "tcp://127.0.0.1:70000" => number, "tcp://127.0.0.1:65536" => number,
+    "tcp://127.0.0.1:99999999999999999999" => number, "tcp://127.0.0.1:-1" => number,
     "tcp://127.0.0.1:http" => number, "tcp://127.0.0.1:1e3" => number,
     "tcp://::1:5555" => "an IPv6 address stands in brackets: tcp://[::1]:5555"
   }.each do |endpoint, fix|
     error = refused(Godwit::EndpointError,
       "bind #{endpoint}: Malformed endpoint (#{fix})") do
-      open_socket(:PULL).bind(endpoint)
+      pull.bind(endpoint)
     end
     assert_kind_of Errno::EINVAL, error
-    assert_equal [:bind, endpoint], [error.operation, error.endpoint]
+    assert_equal [:bind, endpoint, false], [error.operation, error.endpoint, error.retriable?]
+    %i[connect unbind disconnect].each do |operation|
+      error = assert_raises(Godwit::EndpointError) { push.__send__(operation, endpoint) }
+      assert_equal [operation, endpoint], [error.operation, error.endpoint]
+    end
   end
   {
     "tcp://:5555" => "a host is missing: tcp://127.0.0.1:5555",
@@ -119,9 +138,11 @@ Plain.scenario "malformed endpoints are refused by name and with the fix" do
     "tcp://127.0.0.1:0" => "a port is a number from 1 to 65535"
   }.each do |endpoint, fix|
     refused(Godwit::EndpointError, "connect #{endpoint}: Malformed endpoint (#{fix})") do
-      open_socket(:PULL).connect(endpoint)
+      pull.connect(endpoint)
     end
   end
+  assert_equal [[pull.last_endpoint], [pull.last_endpoint]], [pull.endpoints, push.endpoints]
+  assert_equal "accepted before", pull.recv(timeout: 5)
 end
 
 Plain.scenario "an unknown transport, and one that does not fit the type" do
@@ -130,6 +151,7 @@ Plain.scenario "an unknown transport, and one that does not fit the type" do
     "called pigeon; here are tcp, ipc, inproc"
   refused(Godwit::EndpointError, "bind inproc://x: Malformed endpoint (a STREAM speaks to TCP " \
     "alone: give tcp://, or take a PAIR)") { open_socket(:STREAM).bind("inproc://x") }
+  assert_raises(Godwit::EndpointError) { open_socket(:STREAM).connect("inproc://x") }
   refused(Godwit::EndpointError, "bind inproc://zeromq.zap.01: Malformed endpoint (a ZAP handler " \
     "is a REP, ROUTER or SERVER)") { open_socket(:PULL).bind("inproc://zeromq.zap.01") }
 end

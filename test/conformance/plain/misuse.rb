@@ -15,6 +15,7 @@ Plain.each_transport "a REQ that sends twice" do |transport|
   assert_equal [:send, req.last_endpoint, false],
     [error.operation, error.endpoint, error.retriable?]
   refused(Godwit::StateError, "send #{state}") { req.send("second", timeout: 1) }
+  refused(Godwit::StateError, "send #{state}") { req.send_nonblock("second") }
   refused(Godwit::StateError, "send #{state}") { req.request("second", timeout: 1) }
   error = assert_raises(Godwit::StateError) { req.send_many(["second"]) }
   assert_equal 0, error.sent
@@ -84,8 +85,10 @@ Plain.scenario "subscribing on a socket that is no SUB, and to what is no String
     refused(Godwit::OptionError, "option subscribe (ZMQ_SUBSCRIBE) is for SUB, XPUB sockets, not " \
       "for #{type}") { open_socket(type).subscribe("a") }
   end
-  error = assert_raises(Godwit::OptionError) { open_socket(:SUB).subscribe(5) }
-  assert_includes error.message, "option subscribe (ZMQ_SUBSCRIBE) takes a String of at most"
+  [nil, 5, ["a"]].each do |topic|
+    error = assert_raises(Godwit::OptionError) { open_socket(:SUB).subscribe(topic) }
+    assert_includes error.message, "option subscribe (ZMQ_SUBSCRIBE) takes a String of at most"
+  end
 end
 
 Plain.scenario "use after close: every call raises" do
@@ -130,6 +133,7 @@ Plain.scenario "messages sent before the close arrive" do
   pull, push = connected_pair(:PULL, :PUSH)
   push << "before"
   push.close
+  assert_raises(Godwit::ClosedError) { push << "after" }
   assert_equal "before", pull.recv(timeout: 5)
 end
 

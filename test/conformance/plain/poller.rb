@@ -74,15 +74,17 @@ Plain.scenario "a poller names each mistake" do
   pull = open_socket(:PULL)
   poller = open_poller(pull)
   shown = "#<Godwit::PULL> (Godwit::PULL)"
-  refused(Godwit::PollerError, "register: Not possible with this poller (#{shown} is registered already: modify changes " \
-    "its events)") { poller.register(pull) }
+  failed = "Not possible with this poller"
+  first = "is not registered: register it first"
+  refused(Godwit::PollerError, "register: #{failed} (#{shown} is registered already: modify " \
+    "changes its events)") { poller.register(pull) }
   poller.remove(pull)
-  refused(Godwit::PollerError, "remove: Not possible with this poller (#{shown} is not registered: it was removed " \
-    "already, or never there)") { poller.remove(pull) }
-  refused(Godwit::PollerError, "modify: Not possible with this poller (#{shown} is not registered: register it first)") do
+  refused(Godwit::PollerError, "remove: #{failed} (#{shown} is not registered: it was " \
+    "removed already, or never there)") { poller.remove(pull) }
+  refused(Godwit::PollerError, "modify: #{failed} (#{shown} #{first})") do
     poller.modify(pull, :readable)
   end
-  refused(Godwit::PollerError, "events: Not possible with this poller (#{shown} is not registered: register it first)") do
+  refused(Godwit::PollerError, "events: #{failed} (#{shown} #{first})") do
     poller.events(pull)
   end
   refused(Godwit::UnsupportedError, "register: Operation not supported (a PULL is never writable: " \

@@ -89,7 +89,11 @@ end
 Plain.scenario "a message has at least one frame" do
   pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
   text = "a message has at least one frame: give a String, or an Array of Strings that is not empty"
+  push << "before"
   assert_kind_of ArgumentError, refused(Godwit::MessageError, "send: #{text}") { push << [] }
+  refused(Godwit::MessageError, "send: #{text}") { push.send([], timeout: 1) }
+  refused(Godwit::MessageError, "send: #{text}") { push.send_nonblock([]) }
   refused(Godwit::MessageError, "send_many: #{text}") { push.send_many(["a", []]) }
+  assert_equal "before", pull.recv(timeout: 5)
   assert_flows(push, pull)
 end

@@ -93,7 +93,7 @@ Plain.each_transport "recv_nonblock raises EAGAINWaitReadable, or gives a value"
   pull, push = connected_pair(:PULL, :PUSH, transport: transport)
   assert_equal :wait_readable, pull.recv_nonblock(exception: false)
   error = assert_raises(Godwit::EAGAINWaitReadable) { pull.recv_nonblock }
-  [IO::WaitReadable, Errno::EAGAIN, Godwit::WouldBlock, Godwit::Error].each do |kind|
+  [IO::WaitReadable, Errno::EAGAIN, IO::EAGAINWaitReadable, Godwit::WouldBlock].each do |kind|
     assert_kind_of kind, error
   end
   assert_equal [:recv_nonblock, true], [error.operation, error.retriable?]
@@ -111,7 +111,10 @@ Plain.scenario "at the high-water marks send_nonblock raises EAGAINWaitWritable"
   5.times { |i| assert_same push, push.send_nonblock(i.to_s) }
   assert_equal :wait_writable, push.send_nonblock("too much", exception: false)
   error = assert_raises(Godwit::EAGAINWaitWritable) { push.send_nonblock("too much") }
-  [IO::WaitWritable, Errno::EAGAIN, Godwit::WouldBlock].each { |kind| assert_kind_of kind, error }
+  [IO::WaitWritable, Errno::EAGAIN, IO::EAGAINWaitWritable, Godwit::WouldBlock].each do |kind|
+    assert_kind_of kind, error
+  end
+  assert_equal [:send_nonblock, true], [error.operation, error.retriable?]
   assert_nil push.wait_writable(0.01)
   refute_predicate push, :writable?
   assert_raises(Godwit::TimeoutError) { push.send("too much", timeout: 0.01) }
@@ -157,19 +160,23 @@ Plain.scenario "send_many's time-out says how many went, and those arrive" do
       push.send_many(Array.new(20) { |i| i.to_s }, timeout: timeout)
     end
     assert_equal [5, :send_many], [error.sent, error.operation]
+    assert_includes error.message, "(no peer took it: none is connected, or its high-water mark is"
     assert_equal %w[0 1 2 3 4], take(pull, 5)
     refute_predicate pull, :readable?
+    push.wait_writable(5)
+    assert_flows(push, pull)
   end
 end
 
 Plain.scenario "send_many takes an Array of messages, nothing else" do
-  _, push = connected_pair(:PULL, :PUSH, transport: :inproc)
+  pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
   {"abc" => "String", nil => "NilClass", {"a" => "b"} => "Hash", 5 => "Integer"}
     .each do |what, name|
     refused(Godwit::MessageTypeError, "send_many: takes an Array of messages: got #{name}") do
       push.send_many(what)
     end
   end
+  assert_flows(push, pull)
 end
 
 Plain.each_transport "recv_many returns the messages that are there" do |transport|

@@ -32,7 +32,7 @@ module Plain
     # A PUB (or XPUB) and a SUB whose subscriptions have arrived.
     def published(transport, *topics, publisher: :PUB)
       pub, sub = connected_pair(publisher, :SUB, transport: transport)
-      sub.subscribe("sync", *topics)
+      sub.subscribe(*topics, "sync") # in this order, so that the last one shows that all are there
       synchronize(pub, sub)
       [pub, sub]
     end
