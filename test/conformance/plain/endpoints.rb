@@ -110,8 +110,10 @@ Plain.scenario "malformed endpoints are refused by name and with the fix" do
   number = "a port is a number from 0 to 65535, or * for any free one"
   {
     "nonsense" => form, "" => form, "127.0.0.1:5555" => form, "tcp:/127.0.0.1:5555" => form,
-    "tcp//127.0.0.1:5555" => form, "://x" => form, "tcp ://127.0.0.1:1" => form, "TCP://127.0.0.1:1" => form,
-    "ipc://" => "nothing stands behind ipc://", "tcp://" => "nothing stands behind tcp://", "inproc://" => "nothing stands behind inproc://",
+    "tcp//127.0.0.1:5555" => form, "://x" => form, "tcp ://127.0.0.1:1" => form,
+    "TCP://127.0.0.1:1" => form,
+    "ipc://" => "nothing stands behind ipc://", "tcp://" => "nothing stands behind tcp://",
+    "inproc://" => "nothing stands behind inproc://",
     "tcp://:5555" => "a host is missing: tcp://127.0.0.1:5555, or * for every interface",
     "tcp://127.0.0.1" => "a port is missing: tcp://127.0.0.1:5555",
     "tcp://127.0.0.1:" => "a port is missing: tcp://127.0.0.1:5555",

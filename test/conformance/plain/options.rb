@@ -97,12 +97,12 @@ end
 Plain.scenario "secrets show in no message and no inspect" do
   socket = open_socket(:DEALER, plain: ["user", "Swordfish"])
   refute_includes socket.inspect, "Swordfish"
-  refused(Godwit::OptionError, "option plain_password (ZMQ_PLAIN_PASSWORD) takes a String of 1 to " \
-    "255 bytes without NUL, or nil (no security), not a String of 10 bytes") do
+  refused(Godwit::OptionError, "option plain_password (ZMQ_PLAIN_PASSWORD) takes a String of 1 " \
+    "to 255 bytes without NUL, or nil (no security), not a String of 10 bytes") do
     socket.plain_password = "Swordfish\0"
   end
-  refused(Godwit::OptionError, "option plain_password (ZMQ_PLAIN_PASSWORD) takes a String of 1 to " \
-    "255 bytes without NUL, or nil (no security), not Array") do
+  refused(Godwit::OptionError, "option plain_password (ZMQ_PLAIN_PASSWORD) takes a String of 1 " \
+    "to 255 bytes without NUL, or nil (no security), not Array") do
     socket.plain_password = ["Swordfish"]
   end
 end

@@ -87,8 +87,8 @@ Plain.scenario "a poller names each mistake" do
   refused(Godwit::PollerError, "events: #{failed} (#{shown} #{first})") do
     poller.events(pull)
   end
-  refused(Godwit::UnsupportedError, "register: Operation not supported (a PULL is never writable: " \
-    "register(it, :readable))") { poller.register(pull, :writable) }
+  refused(Godwit::UnsupportedError, "register: Operation not supported (a PULL is never " \
+    "writable: register(it, :readable))") { poller.register(pull, :writable) }
   refused(Godwit::ArgumentValueError, "register: events takes :readable, :writable or both: got " \
     ":open (Symbol)") { poller.register(pull, :open) }
   refused(Godwit::ArgumentTypeError, "register: a poller takes sockets, IOs and what has to_io: " \
