@@ -5,9 +5,8 @@
 #include "wait.h"
 
 /* ---- transfer.c: every libzmq call that can consume an edge (law 2) ----
- * Godwit's own libzmq sockets, on which no thread waits, use the bare calls of core.h. These
- * functions need the GVL and wake the waiters that the call may concern. The proxy's loop calls
- * them without the GVL; then they wake no waiter, since no thread waits on its sockets. */
+ * These functions need the GVL and wake the waiters that the call may concern. The proxy's loop
+ * calls them without the GVL; then they wake no waiter, since no thread waits on its sockets. */
 
 int gw_settle(gw_socket_t *socket, int error); /* after a call that gave this errno; returns it */
 void gw_settle_message(gw_socket_t *socket);   /* after a whole message */

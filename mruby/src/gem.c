@@ -61,7 +61,8 @@ static mrb_value gem_errno(mrb_state *mrb, mrb_value self) {
 static mrb_value gem_strerror(mrb_state *mrb, mrb_value self) {
     mrb_int number;
     mrb_get_args(mrb, "i", &number);
-    return mrb_str_new_cstr(mrb, zmq_strerror(number)); /* strerror, and libzmq's own numbers */
+    bool own = number >= ZMQ_HAUSNUMERO; /* libzmq's words for the others differ from libc's */
+    return mrb_str_new_cstr(mrb, own ? zmq_strerror(number) : strerror(number));
 }
 
 /* generation => how often the process has forked to become this one */
