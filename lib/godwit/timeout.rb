@@ -20,7 +20,7 @@ module Godwit
     def self.milliseconds(seconds)
       return nil if UNSET.equal?(seconds)
       return -1 if seconds.nil?
-      unless number?(seconds)
+      unless Float === seconds || Integer === seconds || number?(seconds)
         raise ArgumentTypeError,
           "a timeout is a number of seconds, or nil for none: got #{Errors.shown(seconds)}"
       end
@@ -33,8 +33,7 @@ module Godwit
 
     # @return [Boolean] whether it is a number, and none of Complex
     def self.number?(value)
-      Float === value || Integer === value ||
-        (value.is_a?(Numeric) && value.respond_to?(:positive?))
+      value.is_a?(Numeric) && value.respond_to?(:positive?)
     end
 
     # The clock of all deadlines and intervals in Ruby code.
