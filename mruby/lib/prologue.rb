@@ -25,8 +25,22 @@ unless Object.const_defined?(:Mutex)
   end
 end
 
-unless Object.const_defined?(:SystemCallError)
+module Godwit
+  module Runtime
+    # mruby 3.1 has neither SystemCallError nor Errno.
+    OWN_ERRNO = !Object.const_defined?(:SystemCallError)
+  end
+end
+
+if Godwit::Runtime::OWN_ERRNO
   class SystemCallError < StandardError
+    # mruby's C code calls it as soon as the class exists.
+    def self._sys_fail(errno, message = nil)
+      text = Godwit::Runtime.strerror(errno)
+      text = "#{text} - #{message}" if message
+      raise Godwit::Runtime.errno_class(errno), text
+    end
+
     def errno
       number = self.class::Errno
       number if number.is_a?(Integer)
@@ -93,7 +107,7 @@ module Godwit
       def strerror(errno) = Backend::MRuby.strerror(errno)
 
       def errno_class(errno)
-        return SystemCallError.new(nil, errno).class if SystemCallError.respond_to?(:_sys_fail)
+        return SystemCallError.new(nil, errno).class unless OWN_ERRNO
         name = Errno.constants.find { |one| errno == Errno.const_get(one)::Errno }
         name ? Errno.const_get(name) : SystemCallError
       end

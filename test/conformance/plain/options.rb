@@ -116,3 +116,11 @@ Plain.scenario "the library's facts" do
                 errno: Errno::ETIMEDOUT::Errno, sent: nil, retriable: true},
     error.deconstruct_keys(nil))
 end
+
+Plain.scenario "the system's own errors stay what they are" do
+  error = assert_raises(SystemCallError) { File.open("/no/such/file") }
+  assert_instance_of Errno::ENOENT, error
+  assert_equal Errno::ENOENT::Errno, error.errno
+  assert error.message.start_with?("No such file or directory")
+  assert_includes error.message, "/no/such/file"
+end
