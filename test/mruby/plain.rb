@@ -1,7 +1,8 @@
 # frozen_string_literal: true
 
-# Runs scenario files on mruby: `mruby-godwit test/mruby/plain.rb HELPERS FILES`, where HELPERS is
-# test/conformance/plain/support/helpers.rb. test/conformance/plain_test.rb runs them on CRuby.
+# Runs scenario files on mruby: `mruby-godwit test/mruby/plain.rb run HELPERS FILES`, where HELPERS
+# is test/conformance/plain/support/helpers.rb; `list` prints their names.
+# test/conformance/plain_test.rb runs them on CRuby.
 module Plain
   TRANSPORTS = %i[tcp inproc].freeze
   DEADLINE = 30 # seconds
@@ -19,7 +20,7 @@ module Plain
 end
 
 # At the top, since eval keeps the module that it stands in.
-eval(File.read(ARGV.first), nil, ARGV.first) # standard:disable Security/Eval
+eval(File.read(ARGV[1]), nil, ARGV[1]) # standard:disable Security/Eval
 
 module Plain
   # What the tests of the gem have from minitest.
@@ -152,26 +153,26 @@ module Plain
     end
   end
 
+  def self.list = SCENARIOS.each { |name, _, _| puts name }
+
+  # Prints a line for each scenario: its name, a tab, and "ok" with its assertions, or the error.
   def self.run
-    assertions = 0
-    failures = []
+    failed = 0
     SCENARIOS.each do |name, arguments, body|
       one = Run.new
       begin
         one.instance_exec(*arguments, &body)
         raise Failure, "asserted nothing" if one.assertions == 0
+        puts "#{name}\tok #{one.assertions}"
       rescue => error
-        failures << "#{name}: #{error.message} (#{error.class})\n  #{error.backtrace.join("\n  ")}"
+        failed += 1
+        puts "#{name}\t#{[error.message, error.class.to_s, *error.backtrace].join(" | ")}"
       end
       one.close
-      assertions += one.assertions
     end
-    failures.each { |failure| puts "FAILED #{failure}" }
-    puts "#{SCENARIOS.size} runs, #{assertions} assertions, #{failures.size} failures, " \
-      "0 errors, 0 skips"
-    failures.empty?
+    raise "#{failed} of #{SCENARIOS.size} scenarios failed" if failed > 0
   end
 end
 
-ARGV[1..].each { |path| eval(File.read(path), nil, path) } # standard:disable Security/Eval
-raise "mruby: scenarios failed" unless Plain.run
+ARGV[2..].each { |path| eval(File.read(path), nil, path) } # standard:disable Security/Eval
+(ARGV.first == "list") ? Plain.list : Plain.run
