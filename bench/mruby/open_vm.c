@@ -1,4 +1,5 @@
-/* open_vm: opens a VM with Godwit; prints the milliseconds and the KiB of its own memory (RssAnon). */
+/* open_vm: opens a VM with Godwit; prints the milliseconds and the KiB of its own memory (RssAnon).
+ */
 #include "godwit.h"
 #include <stdio.h>
 #include <string.h>

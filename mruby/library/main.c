@@ -15,7 +15,7 @@ enum { FAILED = 1, WRONG_USAGE = 2 };
 
 static mrb_state *vm;
 
-/* Also for Kernel#exit, which ends the process at once in mruby 3.1. */
+/* Also for Kernel#exit of a build with mruby-exit, which ends the process at once. */
 static void main_close(void) {
     mrb_state *mrb = vm;
     vm = NULL;

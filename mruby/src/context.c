@@ -10,6 +10,9 @@ typedef struct {
     bool closed;
 } context_t;
 
+static void (*close_socket)(gw_socket_t *socket);
+void gw_context_closes_by(void (*close)(gw_socket_t *)) { close_socket = close; }
+
 static bool context_forked(const context_t *context) {
     return context->native->generation != atomic_load(&gw_generation);
 }
@@ -156,7 +159,7 @@ static void context_close_sockets(mrb_state *mrb, gw_context_t *native) {
         gw_context_lock(native);
         for (socket = native->sockets; socket && socket->vm != mrb;) socket = socket->next;
         gw_context_unlock(native);
-        if (socket) gw_socket_close(socket);
+        if (socket) close_socket(socket);
     } while (socket);
 }
 

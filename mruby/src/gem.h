@@ -22,14 +22,6 @@ mrb_noreturn void gw_raise_message(
 mrb_noreturn void gw_raise_detail(
         mrb_state *mrb, const char *class, const char *operation, const char *detail);
 
-/* ---- context.c ---- */
-
-gw_context_t *gw_context_open(mrb_state *mrb, mrb_value self, const char *operation);
-void gw_close_contexts(mrb_state *mrb); /* all that this VM has open */
-void gw_init_context(mrb_state *mrb, struct RClass *godwit);
-
-/* ---- socket.c ---- */
-
 /* Used by the thread of its VM alone; the context's lock guards prev and next. */
 typedef struct gw_socket {
     void *zmq;                     /* owned; NULL once it is closed */
@@ -48,12 +40,20 @@ typedef struct gw_socket {
     bool cut;      /* REQ: its peer vanished in the middle of a request */
 } gw_socket_t;
 
+/* ---- context.c ---- */
+
+gw_context_t *gw_context_open(mrb_state *mrb, mrb_value self, const char *operation);
+void gw_context_closes_by(void (*close)(gw_socket_t *)); /* how Context#close closes a socket */
+void gw_close_contexts(mrb_state *mrb);                  /* all that this VM has open */
+void gw_init_context(mrb_state *mrb, struct RClass *godwit);
+
+/* ---- socket.c ---- */
+
 extern const mrb_data_type gw_socket_type;
 
 gw_socket_t *gw_socket_open(mrb_state *mrb, mrb_value self, const char *operation);
 int gw_socket_events(gw_socket_t *socket); /* -1 with errno set */
-void gw_socket_close(gw_socket_t *socket);
-void gw_close_sockets(mrb_state *mrb); /* all that this VM has open */
+void gw_close_sockets(mrb_state *mrb);     /* all that this VM has open */
 struct RClass *gw_init_socket(mrb_state *mrb, struct RClass *godwit);
 
 /* ---- endpoints.c, options.c, send.c, recv.c, poll.c ---- */

@@ -41,7 +41,7 @@ static void socket_drop_frames(gw_socket_t *socket) {
 }
 
 /* The collector may call it: zmq_close hands the socket to libzmq's own reaper. */
-void gw_socket_close(gw_socket_t *socket) {
+static void socket_release(gw_socket_t *socket) {
     int linger = 0;
     size_t size = sizeof linger;
     if (!socket->zmq || socket_forked(socket)) return;
@@ -59,7 +59,7 @@ void gw_socket_close(gw_socket_t *socket) {
 static void socket_free(mrb_state *mrb, void *pointer) {
     gw_socket_t *socket = pointer;
     if (!socket) return;
-    gw_socket_close(socket);
+    socket_release(socket);
     socket_drop_frames(socket);
     if (!socket_forked(socket)) gw_context_release(socket->context);
     free(socket);
@@ -174,7 +174,7 @@ static mrb_value socket_close(mrb_state *mrb, mrb_value self) {
     gw_socket_t *socket = socket_of(mrb, self);
     if (!socket || !socket->zmq) return mrb_nil_value();
     if (socket_forked(socket)) gw_raise_named(mrb, "ForkedError", "close", self);
-    gw_socket_close(socket);
+    socket_release(socket);
     return mrb_nil_value();
 }
 
@@ -198,7 +198,7 @@ static mrb_value socket_pointer(mrb_state *mrb, mrb_value self) {
 
 static int socket_close_object(mrb_state *mrb, struct RBasic *object, void *unused) {
     struct RData *data = (struct RData *)object;
-    if (object->tt == MRB_TT_DATA && data->type == &gw_socket_type) gw_socket_close(data->data);
+    if (object->tt == MRB_TT_DATA && data->type == &gw_socket_type) socket_release(data->data);
     return MRB_EACH_OBJ_OK;
 }
 
@@ -206,6 +206,7 @@ void gw_close_sockets(mrb_state *mrb) { mrb_objspace_each_objects(mrb, socket_cl
 
 struct RClass *gw_init_socket(mrb_state *mrb, struct RClass *godwit) {
     struct RClass *class = mrb_define_class_under(mrb, godwit, "Socket", mrb->object_class);
+    gw_context_closes_by(socket_release);
     MRB_SET_INSTANCE_TT(class, MRB_TT_DATA);
     mrb_define_method(mrb, class, "_open", socket_open, MRB_ARGS_REQ(3));
     mrb_define_method(mrb, class, "_reopen", socket_reopen, MRB_ARGS_NONE());

@@ -5,6 +5,9 @@
 # transfer.c calls the functions of libzmq that can consume an edge (law 2).
 module CLayers
   FOLDER = File.expand_path("../../ext/godwit", __dir__)
+  # The mrbgem's files, likewise. They include gem.h alone.
+  MRUBY_FOLDER = File.expand_path("../../mruby/src", __dir__)
+  MRUBY_ORDER = %w[error context socket endpoints options send recv poll gem].freeze
 
   # From the lowest layer to the highest. A file may call the files of lower layers, and earlier
   # files of its own layer.
@@ -39,10 +42,24 @@ module CLayers
 
   # @return [Array<String>] problems, a line each
   def problems(folder = FOLDER)
-    files = Dir["#{folder}/*.c"].sort.to_h { |path| [File.basename(path, ".c"), code(path)] }
-    unknown =
-      (files.keys - ORDER).map { |name| "#{name}.c is in no layer: rakelib/support/c_layers.rb" }
-    [*unknown, *upward(files), *includes(files), *prefixes(files), *edges(folder)]
+    files = sources(folder)
+    [
+      *unknown(files), *upward(files), *includes(files), *prefixes(files), *edges(folder),
+      *mruby_problems
+    ]
+  end
+
+  def mruby_problems
+    files = sources(MRUBY_FOLDER)
+    [*unknown(files, MRUBY_ORDER), *upward(files, MRUBY_ORDER), *prefixes(files)]
+  end
+
+  def sources(folder)
+    Dir["#{folder}/*.c"].sort.to_h { |path| [File.basename(path, ".c"), code(path)] }
+  end
+
+  def unknown(files, order = ORDER)
+    (files.keys - order).map { |name| "#{name}.c is in no layer: rakelib/support/c_layers.rb" }
   end
 
   # Without comments and the contents of Strings.
@@ -61,19 +78,20 @@ module CLayers
     end
   end
 
-  def upward(files)
+  def upward(files, order = ORDER)
     defined_in = definitions(files)
     files.flat_map do |name, text|
       text.scan(/\bgw_\w+\b/).uniq.filter_map do |symbol|
         target = defined_in[symbol]
-        next if target.nil? || target == name || place(target) < place(name)
+        next if target.nil? || target == name
+        next if place(target, order) < place(name, order)
         "#{name}.c uses #{symbol} of #{target}.c, which is above it: register a function pointer " \
         "instead"
       end
     end
   end
 
-  def place(name) = ORDER.index(name) || ORDER.size
+  def place(name, order) = order.index(name) || order.size
 
   def includes(files)
     files.filter_map do |name, text|
