@@ -25,16 +25,18 @@ module Godwit
         Errors.build(klass, operation, nil, ErrorHints.for(klass, operation, object, nil))
       end
 
-      # Calls the block until it gives a value. Gives nil when time is up.
-      def self.attempt(waiter, events, milliseconds)
-        deadline = (milliseconds > 0) ? now * 1000 + milliseconds : nil
-        left = milliseconds
-        while (result = yield).nil?
-          left = (deadline - now * 1000).ceil if deadline
-          return if left == 0 || (deadline && left < 0)
-          return unless Wait.call(waiter, events, left)
-        end
-        result
+      # @return [Numeric] for {.wait}: ms on the monotonic clock; -1 for ever, 0 no wait
+      def self.deadline(milliseconds)
+        (milliseconds > 0) ? now * 1000 + milliseconds : milliseconds
+      end
+
+      # The loops have no block: when mruby has no memory to copy the variables of a block as its
+      # method returns, a message that was received would be lost.
+      # @return [Boolean] false when time is up
+      def self.wait(waiter, events, deadline)
+        return Wait.call(waiter, events, -1) if deadline < 0
+        left = (deadline == 0) ? 0 : (deadline - now * 1000).ceil
+        left > 0 && Wait.call(waiter, events, left)
       end
 
       # The primitives of a Socket that may wait (lib/godwit/backend/contract.rb).
@@ -45,36 +47,44 @@ module Godwit
           "recreated: close the socket"
 
         def _send(message, milliseconds, _tracker)
-          MRuby.attempt(self, WRITABLE, milliseconds || _timeout(WRITABLE)) do
-            sent = _try_send(message)
-            sent = resend { _try_send(message) } if sent == false
-            sent
+          deadline = MRuby.deadline(milliseconds || _timeout(WRITABLE))
+          until (sent = _try_send(message))
+            return unless wait_to_send(sent, deadline)
           end
+          sent
         end
 
         def _send_many(messages, first, milliseconds)
           return 0 if first >= messages.size
-          sent = MRuby.attempt(self, WRITABLE, milliseconds || _timeout(WRITABLE)) do
-            sent = _try_send_many(messages, first)
-            sent = resend { _try_send_many(messages, first) } if sent == false
-            sent
+          deadline = MRuby.deadline(milliseconds || _timeout(WRITABLE))
+          until (sent = _try_send_many(messages, first))
+            return 0 unless wait_to_send(sent, deadline)
           end
-          sent || 0
+          sent
         end
 
         def _recv(milliseconds)
-          MRuby.attempt(self, READABLE, milliseconds || _timeout(READABLE)) { _try_recv }
+          deadline = MRuby.deadline(milliseconds || _timeout(READABLE))
+          until (message = _try_recv)
+            return unless MRuby.wait(self, READABLE, deadline)
+          end
+          message
         end
 
         def _recv_many(most, milliseconds)
-          MRuby.attempt(self, READABLE, milliseconds || _timeout(READABLE)) { _try_recv_many(most) }
+          deadline = MRuby.deadline(milliseconds || _timeout(READABLE))
+          until (messages = _try_recv_many(most))
+            return unless MRuby.wait(self, READABLE, deadline)
+          end
+          messages
         end
 
         def _wait(events, milliseconds)
-          MRuby.attempt(self, events, milliseconds || -1) do
-            ready = _events & events
-            (ready == 0) ? nil : ready
+          deadline = MRuby.deadline(milliseconds || -1)
+          while (ready = _events & events) == 0
+            return unless MRuby.wait(self, events, deadline)
           end
+          ready
         end
 
         def _exclusive(_operation) = yield
@@ -85,16 +95,10 @@ module Godwit
 
         private
 
-        # Makes the REQ anew until no peer vanishes in the middle of the request.
-        def resend
-          sent = false
-          while sent == false
-            unless _recreate
-              raise Errors.build(StateError, :send, nil, CUT)
-            end
-            sent = yield
-          end
-          sent
+        # @param sent [nil, false] nil: the send would block; false: a REQ was cut in mid-message
+        def wait_to_send(sent, deadline)
+          return MRuby.wait(self, WRITABLE, deadline) if sent.nil?
+          _recreate || raise(Errors.build(StateError, :send, nil, CUT))
         end
       end
 
@@ -211,10 +215,11 @@ module Godwit
             raise Errors.build(PollerError, :wait, nil, "nothing is registered, so this would " \
               "wait for ever: register something, or give a timeout")
           end
-          MRuby.attempt(self, nil, milliseconds) do
-            ready = look(0)
-            ready.empty? ? nil : ready
+          deadline = MRuby.deadline(milliseconds)
+          while (ready = look(0)).empty?
+            return unless MRuby.wait(self, nil, deadline)
           end
+          ready
         end
 
         # Waits until a member is ready.
