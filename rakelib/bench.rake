@@ -2,7 +2,7 @@
 
 benchmarks = %w[
   throughput latency frames proxy loop runtimes sockets busy_thread allocations compat logger shell
-  security perf ttcp work
+  security perf ttcp work mruby
 ]
 
 desc "Run all benchmarks, print ratios to libzmq's own C, write bench/RESULTS.md (BENCH_QUICK=1: " \
