@@ -5,7 +5,7 @@
 
 BATCH = 256
 
-def now = Godwit::Timeout.now * 1e9
+def now = Godwit::Backend::MRuby.now * 1e9
 
 # CPU time of the process in ns, libzmq's own threads included; the system counts it in 10 ms.
 def cpu

@@ -47,11 +47,13 @@ module Godwit
           "recreated: close the socket"
 
         def _send(message, milliseconds, _tracker)
+          sent = _try_send(message)
+          return sent if sent
           deadline = MRuby.deadline(milliseconds || _timeout(WRITABLE))
-          until (sent = _try_send(message))
-            return unless wait_to_send(sent, deadline)
+          while wait_to_send(sent, deadline)
+            sent = _try_send(message)
+            return sent if sent
           end
-          sent
         end
 
         def _send_many(messages, first, milliseconds)
@@ -63,13 +65,7 @@ module Godwit
           sent
         end
 
-        def _recv(milliseconds)
-          deadline = MRuby.deadline(milliseconds || _timeout(READABLE))
-          until (message = _try_recv)
-            return unless MRuby.wait(self, READABLE, deadline)
-          end
-          message
-        end
+        def _recv(milliseconds) = _try_recv || receive_later(milliseconds)
 
         def _recv_many(most, milliseconds)
           deadline = MRuby.deadline(milliseconds || _timeout(READABLE))
@@ -95,6 +91,15 @@ module Godwit
 
         private
 
+        # After a try that would have blocked.
+        def receive_later(milliseconds)
+          deadline = MRuby.deadline(milliseconds || _timeout(READABLE))
+          while MRuby.wait(self, READABLE, deadline)
+            message = _try_recv
+            return message if message
+          end
+        end
+
         # @param sent [nil, false] nil: the send would block; false: a REQ was cut in mid-message
         def wait_to_send(sent, deadline)
           return MRuby.wait(self, WRITABLE, deadline) if sent.nil?
@@ -116,7 +121,7 @@ module Godwit
 
         def recv(keywords = nil)
           return recv_waiting(**keyword_hash(keywords, 0)) if keywords
-          _try_recv || recv_waiting
+          _try_recv || receive_later(nil) || timed_out(:recv, true)
         end
 
         private

@@ -36,6 +36,7 @@ typedef struct gw_socket {
     int type, fd;
     bool holding;  /* `first` and `rest` hold a message that the VM has not got yet */
     bool attached; /* it has or had an endpoint: its high-water marks are fixed */
+    bool drained;  /* the last call found no message: libzmq's mailbox was empty then */
     bool sent;     /* it has sent a message */
     bool cut;      /* REQ: its peer vanished in the middle of a request */
 } gw_socket_t;
@@ -52,6 +53,8 @@ void gw_init_context(mrb_state *mrb, struct RClass *godwit);
 extern const mrb_data_type gw_socket_type;
 
 gw_socket_t *gw_socket_open(mrb_state *mrb, mrb_value self, const char *operation);
+/* As gw_socket_open, for a caller that makes no call of libzmq: `drained` stays. */
+gw_socket_t *gw_socket_check(mrb_state *mrb, mrb_value self, const char *operation);
 int gw_socket_events(gw_socket_t *socket); /* -1 with errno set */
 void gw_close_sockets(mrb_state *mrb);     /* all that this VM has open */
 struct RClass *gw_init_socket(mrb_state *mrb, struct RClass *godwit);

@@ -86,7 +86,7 @@ static mrb_value options_set(mrb_state *mrb, mrb_value self) {
 
 /* _timeout(1: receive, 2: send) => ms, -1: for ever */
 static mrb_value options_timeout(mrb_state *mrb, mrb_value self) {
-    gw_socket_t *socket = gw_socket_open(mrb, self, "get");
+    gw_socket_t *socket = gw_socket_check(mrb, self, "get");
     mrb_int event;
     mrb_get_args(mrb, "i", &event);
     return mrb_fixnum_value(event == ZMQ_POLLIN ? socket->receive_timeout : socket->send_timeout);

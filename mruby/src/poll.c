@@ -35,13 +35,15 @@ static mrb_value poll_events(mrb_state *mrb, mrb_value self) {
 
 /* _poll(events, ms) => true: one of the events holds; false: time is up */
 static mrb_value poll_socket(mrb_state *mrb, mrb_value self) {
-    gw_socket_t *socket = gw_socket_open(mrb, self, "wait");
+    gw_socket_t *socket = gw_socket_check(mrb, self, "wait");
     mrb_int wanted, milliseconds;
     mrb_get_args(mrb, "ii", &wanted, &milliseconds);
+    bool look = !socket->drained || wanted != ZMQ_POLLIN;
+    socket->drained = false;
     int64_t deadline = poll_deadline(milliseconds);
     zmq_pollitem_t item = {.fd = socket->fd, .events = ZMQ_POLLIN};
-    for (;;) {
-        int events = gw_socket_events(socket);
+    for (;; look = true) {
+        int events = look ? gw_socket_events(socket) : 0;
         if (events < 0) gw_raise(mrb, errno, "wait", self, mrb_nil_value());
         if (events & wanted) return mrb_true_value();
         int error = poll_wait(&item, 1, deadline);

@@ -33,6 +33,7 @@ static int recv_whole(gw_socket_t *socket) {
     int error = recv_frame(socket, &socket->first);
     if (GW_LIKELY(!error) && zmq_msg_more(&socket->first)) error = recv_rest(socket);
     socket->holding = !error;
+    socket->drained = error == EAGAIN;
     return error;
 }
 

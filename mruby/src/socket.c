@@ -71,10 +71,16 @@ static gw_socket_t *socket_of(mrb_state *mrb, mrb_value self) {
     return mrb_data_check_get_ptr(mrb, self, &gw_socket_type);
 }
 
-gw_socket_t *gw_socket_open(mrb_state *mrb, mrb_value self, const char *operation) {
+gw_socket_t *gw_socket_check(mrb_state *mrb, mrb_value self, const char *operation) {
     gw_socket_t *socket = socket_of(mrb, self);
     if (GW_UNLIKELY(!socket || !socket->zmq)) gw_raise_named(mrb, "ClosedError", operation, self);
     if (GW_UNLIKELY(socket_forked(socket))) gw_raise_named(mrb, "ForkedError", operation, self);
+    return socket;
+}
+
+gw_socket_t *gw_socket_open(mrb_state *mrb, mrb_value self, const char *operation) {
+    gw_socket_t *socket = gw_socket_check(mrb, self, operation);
+    socket->drained = false;
     return socket;
 }
 
