@@ -33,8 +33,8 @@ module Godwit
 
     # @return [Integer, nil] libzmq's errno; nil where Godwit itself found the mistake
     def errno
-      return super if is_a?(SystemCallError)
-      @errno || self.class::ERRNO
+      # mruby 3.3 knows the errno of the Errno classes only, not of their subclasses.
+      is_a?(SystemCallError) ? self.class::Errno : (@errno || self.class::ERRNO)
     end
 
     # @return [Boolean] whether the same call may succeed later, with nothing changed
