@@ -17,7 +17,7 @@ module TextRules
   PAGE_COLUMNS = 160
   SECTIONS = %w[Context Decision Consequences].freeze
   GENERATED = %r{/generated/|option_table\.h|constants\.h}
-  CODE = "{lib,ext,test,rakelib,work}/**/*.{rb,rake,c,h}"
+  CODE = "{lib,ext,mruby,test,rakelib,work}/**/*.{rb,rake,c,h}"
   PAGES = "{README,CHANGELOG,CONTRIBUTING}.md"
   GEMS = %w[godwit.gemspec godwit-work.gemspec].freeze
 
@@ -26,7 +26,7 @@ module TextRules
 
   # Task of `rake lint` => what it checks.
   RULES = {
-    columns: "At most 100 columns in lib, ext, test, rakelib and work",
+    columns: "At most 100 columns in lib, ext, mruby, test, rakelib and work",
     lines: "At most 300 lines a file in lib and work/lib, 500 in ext",
     contract: "At most 100 names in the backend contract",
     comments: "At most three lines a comment, documentation apart",
