@@ -149,6 +149,20 @@ int gw_held_send(gw_held_t *held, void *zmq, int type, zmq_msg_t *message, int f
 int gw_held_events(gw_held_t *held, void *zmq, int type, int events); /* the user's for libzmq's */
 int gw_held_keep(gw_held_t *held, void *zmq, int type);               /* before a disconnect */
 
+/* What follows a part that libzmq did not take (law 3, ADR 3). */
+typedef enum {
+    GW_NOT_CUT,     /* no part was sent, or the error is another one: the send fails */
+    GW_CUT_BEGINS,  /* begin again from the first part */
+    GW_CUT_DROPS,   /* libzmq drops the rest of the message: push it, then begin again */
+    GW_CUT_REQUEST, /* a REQ must be recreated or repaired first */
+} gw_cut_t;
+
+static inline gw_cut_t gw_cut(int type, int error, bool begun) {
+    if (error != EAGAIN || !begun) return GW_NOT_CUT;
+    if (type == ZMQ_REQ) return GW_CUT_REQUEST;
+    return type == ZMQ_PUSH || type == ZMQ_DEALER ? GW_CUT_DROPS : GW_CUT_BEGINS;
+}
+
 /* ---- inproc.c: connections to names that are not bound yet; -1 with errno as libzmq ---- */
 
 typedef struct {

@@ -108,13 +108,13 @@ static void send_mark_sent(VALUE message) {
     for (long i = 0; i < RARRAY_LEN(message); i++) gw_part_sent(RARRAY_AREF(message, i));
 }
 
-/* libzmq gives EAGAIN in mid-message when the peer vanished (ADR 3). PUSH and DEALER drop the rest
- * of the message; then Godwit sends it again from its first part. Returns an errno: EAGAIN when the
- * call would block, with no part sent. */
+/* libzmq gives EAGAIN in mid-message when the peer vanished (gw_cut). Returns an errno: EAGAIN when
+ * the call would block, with no part sent. */
 static int send_try_parts(gw_socket_t *socket, VALUE message, gw_tracker_t *tracker) {
     bool single = !RB_TYPE_P(message, T_ARRAY);
     long count = single ? 1 : RARRAY_LEN(message), i;
     int error;
+    gw_cut_t cut;
     /* A DGRAM that is not bound drops messages without an errno. */
     if (RB_UNLIKELY(socket->form == GW_FORM_DATAGRAM)) {
         int events = gw_socket_events(socket);
@@ -137,10 +137,10 @@ static int send_try_parts(gw_socket_t *socket, VALUE message, gw_tracker_t *trac
             if (!RB_TYPE_P(message, T_STRING)) send_mark_sent(message);
             return 0;
         }
-        if (error != EAGAIN || i == 0 || (i == 1 && !begun)) return error;
-        if (socket->type == ZMQ_PUSH || socket->type == ZMQ_DEALER)
-            send_push_rest(socket, count - i);
-    } while (socket->type != ZMQ_REQ);
+        cut = gw_cut(socket->type, error, i > 1 || (i == 1 && begun));
+        if (cut == GW_NOT_CUT) return error;
+        if (cut == GW_CUT_DROPS) send_push_rest(socket, count - i);
+    } while (cut != GW_CUT_REQUEST);
     socket->repair = GW_REQ_CUT;
     socket->cut_left = count - i;
     return EAGAIN;

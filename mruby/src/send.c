@@ -21,10 +21,11 @@ static void send_push_rest(gw_socket_t *socket, mrb_int left) {
     for (mrb_int i = left; i > 0; i--) send_bytes(socket, "", 0, i > 1 ? ZMQ_SNDMORE : 0);
 }
 
-/* libzmq gives EAGAIN in mid-message when the peer vanished (ADR 3). Then the message is sent again
- * from its first part. Returns an errno: EAGAIN when no part was sent; or CUT. */
+/* libzmq gives EAGAIN in mid-message when the peer vanished (gw_cut). Returns an errno: EAGAIN when
+ * no part was sent; or CUT. */
 static int send_parts(gw_socket_t *socket, const mrb_value *parts, mrb_int count) {
     int error;
+    gw_cut_t cut;
     do {
         mrb_int i = 0;
         do {
@@ -33,10 +34,10 @@ static int send_parts(gw_socket_t *socket, const mrb_value *parts, mrb_int count
             error = send_bytes(socket, RSTRING_PTR(part), RSTRING_LEN(part), flags);
         } while (!error && i < count);
         if (GW_LIKELY(!error)) return 0;
-        if (error != EAGAIN || i == 1) return error;
-        if (socket->type == ZMQ_PUSH || socket->type == ZMQ_DEALER)
-            send_push_rest(socket, count - i);
-    } while (socket->type != ZMQ_REQ);
+        cut = gw_cut(socket->type, error, i > 1);
+        if (cut == GW_NOT_CUT) return error;
+        if (cut == GW_CUT_DROPS) send_push_rest(socket, count - i);
+    } while (cut != GW_CUT_REQUEST);
     socket->cut = true;
     return CUT;
 }
