@@ -6,7 +6,7 @@ module Godwit
   module Wait
     # Waits until an event may have come. The caller tries again and may wait again.
     # @param waiter [Socket, Poller] what waits
-    # @param events [Integer] of a Socket: 1 readable, 2 writable; of a Poller: those of its members
+    # @param events [Integer, nil] of a Socket: 1 readable, 2 writable, 3 both; nil of a Poller
     # @param milliseconds [Integer] -1 is for ever
     # @return [Boolean] false when time is up
     def self.call(waiter, events, milliseconds) = waiter._poll(events, milliseconds)
