@@ -14,20 +14,26 @@ class ScenariosTest < Godwit::TestCase
     *Dir.glob("test/conformance/plain/*.rb", base: ROOT).sort
   ].freeze
 
-  # @return [String] what the interpreter printed
+  # @return [Array(Array<String>, String)] the lines that the interpreter printed, its errors
   def self.interpret(action)
-    output, = Open3.capture2e(PROGRAM, "test/mruby/plain.rb", action, *FILES, chdir: ROOT)
-    output
+    output, errors, =
+      Open3.capture3(PROGRAM, "test/mruby/plain.rb", action, *FILES, chdir: ROOT)
+    [output.lines(chomp: true), errors]
   end
 
-  # @return [Hash{String => String}] name and result of each scenario
+  # @return [Hash{String => String}] name and result of each scenario, or what else was printed
   def self.results
-    @results ||= interpret("run").lines(chomp: true).to_h { |line| line.split("\t", 2) }
+    @results ||= begin
+      lines, errors = interpret("run")
+      results = lines.grep(/\t/).to_h { |line| line.split("\t", 2) }
+      results.default = "no result: #{lines.last} #{errors}"
+      results
+    end
   end
 
-  interpret("list").each_line(chomp: true) do |name|
+  interpret("list").first.each do |name|
     test(name) do
-      result = self.class.results[name] || "no result: #{self.class.results.to_a.last.inspect}"
+      result = self.class.results[name]
       assert result.start_with?("ok "), result
       self.assertions += result.delete_prefix("ok ").to_i - 1
     end
