@@ -9,10 +9,6 @@ module Godwit
     include Monitoring
     include Peers
 
-    if defined?(Backend::IMPLEMENTATION::Takeover) && !ENV["GODWIT_NO_TAKEOVER"]
-      include Backend::IMPLEMENTATION::Takeover
-    end
-
     private
 
     # @return [Hash] the options, with those that `auth:` stands for
@@ -35,5 +31,9 @@ module Godwit
       _set_copy_threshold(copy_threshold)
       count_peers(count_peers)
     end
+  end
+
+  if defined?(Backend::IMPLEMENTATION::Takeover) && !ENV["GODWIT_NO_TAKEOVER"]
+    Socket.__send__(:include, Backend::IMPLEMENTATION::Takeover) # YARD cannot follow an include
   end
 end
