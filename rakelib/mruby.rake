@@ -4,4 +4,6 @@ desc "Build the mrbgem against the system's libmruby: tmp/mruby/VERSION/"
 task :mruby do
   require_relative "support/mruby_build"
   puts MRubyBuild.new.build
+rescue MRubyBuild::Failure => error
+  abort "rake mruby: #{error.message}"
 end

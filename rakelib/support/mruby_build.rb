@@ -13,6 +13,9 @@ class MRubyBuild
   SHARED = %w[threads process pool frames inproc].map { |name| "ext/godwit/#{name}.c" }.freeze
   PACKAGES = "Debian: apt-get install mruby libmruby-dev"
 
+  # mruby is missing, or does not compile the gem.
+  class Failure < StandardError; end
+
   # @return [Array<String>] the Ruby files of the gem, in load order, relative to the root
   def self.manifest
     File.readlines("#{ROOT}/mruby/manifest", chomp: true).map { |line| line.sub(/#.*/, "").strip }
@@ -20,7 +23,23 @@ class MRubyBuild
   end
 
   # @return [Boolean] whether this system has mruby and its library
-  def self.possible? = !version.nil?
+  def self.possible? = missing.nil?
+
+  # @return [String, nil] why the gem cannot be built
+  def self.missing
+    need = %w[mruby mrbc mruby-config].find { |name| !system("command -v #{name} >/dev/null 2>&1") }
+    need ||= "libmruby" unless library?
+    "#{need} was not found. #{PACKAGES}" if need
+  end
+
+  def self.library?
+    program = "#include <mruby.h>\nint main(void) { mrb_close(mrb_open()); }"
+    command = %W[#{ENV.fetch("CC", "cc")} -x c - -o /dev/null -lmruby -lm]
+    Open3.capture2e(*command, stdin_data: program).last.success?
+  rescue Errno::ENOENT
+    false
+  end
+  private_class_method :library?
 
   # @return [String, nil] such as 3.1.0; nil without mruby
   def self.version
@@ -31,25 +50,21 @@ class MRubyBuild
   end
 
   def initialize(folder = nil)
-    version = self.class.version or abort "mruby was not found. #{PACKAGES}"
-    @folder = folder || "#{ROOT}/tmp/mruby/#{version}"
+    reason = self.class.missing
+    raise Failure, reason if reason
+    @folder = folder || "#{ROOT}/tmp/mruby/#{self.class.version}"
   end
 
   # @return [String] the folder
-  def build
-    FileUtils.mkdir_p("#{@folder}/objects")
-    FileUtils.cp("#{ROOT}/mruby/library/godwit.h", @folder)
-    sources = [*Dir["#{ROOT}/mruby/src/*.c"].sort, *SHARED.map { |path| "#{ROOT}/#{path}" }]
-    objects = [*sources, "#{ROOT}/mruby/library/open.c", irep].map { |path| compile(path) }
-    archive(objects)
-    link(compile("#{ROOT}/mruby/library/main.c"), "#{@folder}/mruby-godwit")
-    @folder
-  end
+  def build = alone { build_all }
 
   # Builds a program over the library.
   # @return [String] its path
   def program(source)
-    link(compile(source), "#{build}/#{File.basename(source, ".c")}")
+    alone do
+      build_all
+      link(compile(source), "#{@folder}/#{File.basename(source, ".c")}")
+    end
   end
 
   # The flags that change the layout of mrb_state, and the folders of the headers. The folders that
@@ -71,6 +86,24 @@ class MRubyBuild
   end
 
   private
+
+  # Two processes do not build at the same time.
+  def alone
+    FileUtils.mkdir_p("#{@folder}/objects")
+    File.open("#{@folder}/lock", File::RDWR | File::CREAT) do |lock|
+      lock.flock(File::LOCK_EX)
+      yield
+    end
+  end
+
+  def build_all
+    FileUtils.cp("#{ROOT}/mruby/library/godwit.h", @folder)
+    sources = [*Dir["#{ROOT}/mruby/src/*.c"].sort, *SHARED.map { |path| "#{ROOT}/#{path}" }]
+    objects = [*sources, "#{ROOT}/mruby/library/open.c", irep].map { |path| compile(path) }
+    archive(objects)
+    link(compile("#{ROOT}/mruby/library/main.c"), "#{@folder}/mruby-godwit")
+    @folder
+  end
 
   # @return [String] the C file of the compiled Ruby files
   def irep
@@ -127,7 +160,7 @@ class MRubyBuild
 
   def run(*command, **options)
     output, status = Open3.capture2e(*command, **options)
-    abort "#{command.shelljoin}\n#{output}" unless status.success?
+    raise Failure, "#{command.shelljoin}\n#{output}" unless status.success?
     output
   end
 end
