@@ -1,0 +1,62 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require_relative "../../../rakelib/support/mruby_build"
+
+# A test of the mrbgem: programs in mruby, in child processes.
+class MRubyCase < Godwit::TestCase
+  ROOT = MRubyBuild::ROOT
+  # For programs in mruby.
+  PRELUDE = <<~RUBY
+    def check(truth, message) = truth || raise(message)
+
+    def same(expected, actual, what = "value")
+      check(expected == actual, "\#{what}: expected \#{expected.inspect}, got \#{actual.inspect}")
+    end
+
+    def raised(klass)
+      begin
+        yield
+      rescue klass => error
+        return error
+      end
+      raise "expected \#{klass}, and nothing was raised"
+    end
+  RUBY
+
+  MISSING = MRubyBuild.missing
+
+  class << self
+    # @return [String] folder of the built gem
+    def built = @@built ||= MRubyBuild.new.build
+
+    # @return [String] the program test/mruby/programs/host.c
+    def host = @@host ||= MRubyBuild.new.program("#{ROOT}/test/mruby/programs/host.c")
+  end
+
+  def setup
+    skip MISSING if MISSING
+  end
+
+  def start_command(command, deadline: 30, **options) = super
+
+  # @return [Array<String>] the command of the interpreter with these arguments
+  def interpreter(*arguments) = ["#{self.class.built}/mruby-godwit", *arguments.map(&:to_s)]
+
+  # @return [Child] a running program in mruby
+  def start_mruby(*arguments, **options) = start_command(interpreter(*arguments), **options)
+
+  # @return [Result]
+  def run_mruby(*arguments, **options) = start_mruby(*arguments, **options).finish
+
+  # Runs a program on the host to its last line.
+  # @return [Result]
+  def assert_host(source, *arguments, prefix: [], **options)
+    path = "#{scratch_dir}/program-#{@programs = @programs.to_i + 1}.rb"
+    File.write(path, "#{PRELUDE}\n#{source}\nputs 'done'\n")
+    command = [*prefix, self.class.host, path, *arguments.map(&:to_s)]
+    result = assert_child(start_command(command, **options).finish)
+    assert_equal "done", result.stdout.lines.last&.chomp, result.to_s
+    result
+  end
+end
