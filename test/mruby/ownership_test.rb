@@ -1,0 +1,201 @@
+# frozen_string_literal: true
+
+require_relative "support/mruby_case"
+
+# What belongs to whom in mruby: sockets to a VM, the default context to the process; the ends of
+# each, and uses after the end.
+class MRubyOwnershipTest < MRubyCase
+  test "mrb_close ends within linger and a second when no peer ever connects" do
+    assert_host(<<~'RUBY')
+      SLACK = 4 # for other work of the machine
+      ends = lambda do |linger, code|
+        vm = Host.open
+        same("1", Host.run(vm, code.sub("LINGER", linger.to_s) + "; 1"))
+        seconds = Host.close(vm)
+        check(seconds >= linger && seconds <= linger + 1 + SLACK, "linger #{linger}: #{seconds} s")
+      end
+      connect = "connect('tcp://127.0.0.1:9'"
+      [0, 0.2].each do |linger|
+        ends.call(linger, "$s = Godwit::PUSH.#{connect}, linger: LINGER) << 'x'")
+        ends.call(linger, "$c = Godwit::Context.new(linger: LINGER); " \
+          "$s = $c.socket(:PUSH).#{connect}) << 'x'; $s = $c = nil")
+        ends.call(linger, "Godwit.context.linger = LINGER; " \
+          "Godwit::PUSH.#{connect}) { |s| s << 'x' }")
+      end
+    RUBY
+  end
+
+  test "mrb_close sends what is left to a peer that comes" do
+    assert_host(<<~'RUBY')
+      vm = Host.open
+      pull = Godwit::PULL.bind("tcp://127.0.0.1:*", recv_hwm: 0)
+      Host.run(vm, "$s = Godwit::PUSH.connect('#{pull.last_endpoint}', send_hwm: 0); " \
+        "2000.times { |number| $s << number.to_s }")
+      Host.close(vm)
+      2000.times { |number| same(number.to_s, pull.recv(timeout: 5)) }
+    RUBY
+  end
+
+  test "sockets of two VMs meet over inproc, on one thread and on two" do
+    assert_host(<<~RUBY)
+      pull = Godwit::PULL.bind("inproc://vms")
+      vm = Host.open
+      same(":sent", Host.run(vm, "Godwit::PUSH.connect('inproc://vms') << 'one'; :sent"))
+      same("one", pull.recv(timeout: 5))
+      Host.close(vm)
+      thread = Host.start("Godwit::REQ.connect('inproc://thread').request('two', timeout: 20)")
+      rep = Godwit::REP.bind("inproc://thread")
+      same("two", rep.recv(timeout: 20))
+      rep << "three"
+      same('"three"', Host.join(thread))
+      same("one", (Godwit::PUSH.connect("inproc://vms") << "one") && pull.recv(timeout: 5))
+    RUBY
+  end
+
+  test "a VM closes its own sockets alone; the default context lives while a VM has it" do
+    assert_host(<<~'RUBY')
+      pull = Godwit::PULL.bind("inproc://shared")
+      push = Godwit::PUSH.connect("inproc://shared")
+      vm = Host.open
+      code = "socket = Godwit::PUSH.connect('inproc://shared'); Godwit.context.close; " \
+        "[socket.closed?, Godwit.context.usable?]"
+      same("[true, true]", Host.run(vm, code))
+      Host.close(vm)
+      push << "still there"
+      same("still there", pull.recv(timeout: 5))
+    RUBY
+  end
+
+  test "threads with a VM each open, use and close sockets at the same time" do
+    assert_host(<<~'RUBY')
+      code = "20.times { |i| " \
+        "Godwit::PAIR.bind(\"inproc://pair-%d-#{'#{i}'}\") { |a| " \
+        "Godwit::PAIR.connect(a.last_endpoint) { |b| b << 'x'; a.recv(timeout: 10) } } }; :ok"
+      threads = Array.new(8) { |number| Host.start(code.sub("%d", number.to_s)) }
+      threads.each { |thread| same(":ok", Host.join(thread)) }
+    RUBY
+  end
+
+  test "close twice, use after close, allocate, dup and a second initialize" do
+    assert_host(<<~'RUBY')
+      socket = Godwit::PULL.bind("inproc://states")
+      raised(Godwit::UnsupportedError) { socket.dup }
+      raised(Godwit::UnsupportedError) { socket.clone }
+      raised(Godwit::StateError) { socket.__send__(:initialize) }
+      poller = Godwit::Poller.new(socket)
+      raised(Godwit::UnsupportedError) { poller.dup }
+      raised(Godwit::StateError) { poller.__send__(:initialize) }
+      context = Godwit::Context.new
+      raised(Godwit::UnsupportedError) { context.dup }
+      raised(Godwit::StateError) { context.__send__(:initialize) }
+      [socket, poller, context].each { |one| 2.times { one.close } }
+      check(socket.closed? && poller.closed? && context.closed?, "open")
+
+      allocated = lambda do |klass|
+        klass.respond_to?(:allocate) ? klass.allocate : raise("#{klass} has no allocate")
+      end
+      [socket, allocated.call(Godwit::PULL)].each do |one|
+        raised(Godwit::ClosedError) { one.recv }
+        raised(Godwit::ClosedError) { one.recv_many }
+        raised(Godwit::ClosedError) { one.readable? }
+        raised(Godwit::ClosedError) { one.wait_readable(0) }
+        raised(Godwit::ClosedError) { one.bind("inproc://states") }
+        raised(Godwit::ClosedError) { one.connect("inproc://states") }
+        raised(Godwit::ClosedError) { one.recv_hwm }
+        raised(Godwit::ClosedError) { one.recv_hwm = 3 }
+        raised(Godwit::ClosedError) { one.zmq_fd }
+        check(one.inspect.include?("closed"), one.inspect)
+        one.close
+      end
+      push = allocated.call(Godwit::PUSH)
+      raised(Godwit::ClosedError) { push << "x" }
+      raised(Godwit::ClosedError) { push.send("x") }
+      raised(Godwit::ClosedError) { push.send_many(["x"]) }
+      [poller, allocated.call(Godwit::Poller)].each do |one|
+        raised(Godwit::ClosedError) { one.wait(0) }
+        raised(Godwit::ClosedError) { one.register(Godwit::PULL.new) }
+      end
+      [context, allocated.call(Godwit::Context)].each do |one|
+        raised(Godwit::ClosedError) { one.io_threads }
+        raised(Godwit::ClosedError) { Godwit::PULL.new(context: one) }
+      end
+    RUBY
+  end
+
+  test "a forked child cannot use its parent's sockets, and has its own" do
+    assert_host(<<~RUBY)
+      pull = Godwit::PULL.bind("tcp://127.0.0.1:*")
+      push = Godwit::PUSH.connect(pull.last_endpoint)
+      poller = Godwit::Poller.new(pull)
+      context = Godwit::Context.new
+      status = Host.fork do
+        raised(Godwit::ForkedError) { push << "x" }
+        raised(Godwit::ForkedError) { push.send_many(["x"]) }
+        raised(Godwit::ForkedError) { pull.recv }
+        raised(Godwit::ForkedError) { pull.recv_many }
+        raised(Godwit::ForkedError) { pull.close }
+        raised(Godwit::ForkedError) { pull.recv_hwm }
+        raised(Godwit::ForkedError) { pull.bind("inproc://x") }
+        raised(Godwit::ForkedError) { pull.wait_readable(0) }
+        raised(Godwit::ForkedError) { poller.wait(0) }
+        raised(Godwit::ForkedError) { poller.close }
+        raised(Godwit::ForkedError) { context.close }
+        raised(Godwit::ForkedError) { Godwit::PULL.new(context: context) }
+        own = Godwit::PAIR.bind("inproc://own")
+        Godwit::PAIR.connect("inproc://own") << "x"
+        same("x", own.recv(timeout: 5))
+      end
+      same(0, status, "the child's status")
+      push << "after"
+      same("after", pull.recv(timeout: 5))
+    RUBY
+  end
+
+  test "a block that raises or breaks closes the socket, and leaves nothing behind" do
+    assert_host(<<~'RUBY')
+      # libzmq's thread frees the name of a closed socket.
+      def name = "inproc://block-#{@serial = @serial.to_i + 1}"
+      forms = [
+        -> { Godwit::PULL.bind(name) { |socket| $socket = socket; raise "block" } },
+        -> { Godwit::PULL.bind(name) { |socket| break $socket = socket } },
+        -> { Godwit::PULL.connect(name) { |socket| $socket = socket; raise "block" } },
+        -> { Godwit::PULL.new { |socket| $socket = socket; raise "block" } },
+        -> { Godwit::Poller.new { |poller| $socket = poller; raise "block" } },
+        -> { Godwit::Context.new { |context| $socket = context; raise "block" } }
+      ]
+      run = lambda do |form|
+        begin
+          form.call
+        rescue RuntimeError => error
+          same("block", error.message)
+        end
+        check($socket.closed?, "open: #{$socket.inspect}")
+      end
+      10.times { forms.each(&run) }
+      blocks = Host.blocks
+      descriptors = Host.descriptors
+      50.times { forms.each(&run) }
+      check(Host.blocks <= blocks, "#{Host.blocks - blocks} blocks more")
+      more = Host.descriptors - descriptors
+      check(more <= 6, "#{more} descriptors more")
+    RUBY
+  end
+
+  test "a block of each or serve that raises or breaks leaves the socket usable" do
+    assert_host(<<~RUBY)
+      pull = Godwit::PULL.bind("inproc://each")
+      push = Godwit::PUSH.connect("inproc://each")
+      push.send_many(%w[1 2 3 4])
+      same("1", pull.each { |message| break message })
+      same("x", raised(RuntimeError) { pull.each { |_| raise "x" } }.message)
+      same("3", pull.recv)
+      same(%w[4], pull.recv_many)
+      rep = Godwit::REP.bind("inproc://serve")
+      req = Godwit::REQ.connect("inproc://serve")
+      req << "a"
+      same("a", rep.serve { |message| break message })
+      rep << "b"
+      same("b", req.recv)
+    RUBY
+  end
+end
