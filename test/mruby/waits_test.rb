@@ -1,0 +1,144 @@
+# frozen_string_literal: true
+
+require_relative "support/mruby_case"
+
+# Waits in mruby: a host program redefines Godwit::Wait.call and suspends the fiber there.
+class MRubyWaitsTest < MRubyCase
+  # Fibers as tasks. Each wait suspends its fiber until one of its events holds or time is up. A
+  # fiber cannot be suspended across a C function, so none of the mrbgem is on its stack.
+  TASKS = <<~RUBY
+    module Godwit::Wait
+      def self.call(waiter, events, milliseconds) = Tasks.wait(waiter, events, milliseconds)
+    end
+
+    module Tasks
+      WAITING = []
+
+      class << self
+        attr_accessor :waits
+
+        def wait(waiter, events, milliseconds)
+          self.waits += 1
+          deadline = Godwit::Timeout.now + milliseconds / 1000.0 if milliseconds >= 0
+          Fiber.yield([waiter, events, deadline])
+        end
+
+        def start(&block)
+          advance(Fiber.new(&block))
+        end
+
+        def advance(fiber, *answer)
+          wanted = fiber.resume(*answer)
+          WAITING << [fiber, *wanted] if fiber.alive?
+        end
+
+        # Runs the tasks until all have ended.
+        def finish
+          until WAITING.empty?
+            fiber, waiter, events, deadline = WAITING.shift
+            if ready?(waiter, events)
+              advance(fiber, true)
+            elsif deadline && Godwit::Timeout.now > deadline
+              advance(fiber, false)
+            else
+              WAITING << [fiber, waiter, events, deadline]
+            end
+          end
+        end
+
+        def ready?(waiter, events)
+          return true if events.nil? || waiter.closed? # a Poller looks for itself
+          ((events & 1) != 0 && waiter.readable?) || ((events & 2) != 0 && waiter.writable?)
+        end
+      end
+      self.waits = 0
+    end
+  RUBY
+
+  test "100 fibers wait at the same time" do
+    assert_host(TASKS + <<~'RUBY')
+      ROUNDS = 20
+      received = []
+      50.times do |number|
+        rep = Godwit::REP.bind("inproc://fibers-#{number}")
+        Tasks.start { ROUNDS.times { rep.send(["re", rep.recv]) } }
+      end
+      50.times do |number|
+        req = Godwit::REQ.connect("inproc://fibers-#{number}")
+        Tasks.start do
+          ROUNDS.times do |round|
+            received << [number, round, req.request("#{number}.#{round}", timeout: 30)]
+          end
+        end
+      end
+      same(100, Tasks::WAITING.size, "fibers that wait")
+      Tasks.finish
+      same(50 * ROUNDS, received.size, "replies")
+      received.each { |number, round, reply| same(["re", "#{number}.#{round}"], reply) }
+      check(Tasks.waits >= 50 * ROUNDS, "#{Tasks.waits} waits")
+    RUBY
+  end
+
+  test "each method that waits does so through Godwit::Wait.call" do
+    assert_host(TASKS + <<~'RUBY')
+      def name = "inproc://waits-#{@serial = @serial.to_i + 1}"
+      def silent = Godwit::PULL.bind(name)
+      def lonely(**options) = Godwit::PUSH.bind(name, **options) # no peer
+      calls = {
+        recv: -> { silent.recv(timeout: 0.01) },
+        recv_multipart: -> { silent.recv_multipart(timeout: 0.01) },
+        recv_string: -> { silent.recv_string(timeout: 0.01) },
+        recv_many: -> { silent.recv_many(3, timeout: 0.01) },
+        each: -> { (@endless = silent).each { |message| p message } },
+        wait_readable: -> { silent.wait_readable(0.01) },
+        wait_writable: -> { lonely.wait_writable(0.01) },
+        send: -> { lonely.send("x", timeout: 0.01) },
+        shift: -> { lonely(send_timeout: 0.01) << "x" },
+        send_many: -> { lonely.send_many(%w[x y z], timeout: 0.01) },
+        request: -> { Godwit::REQ.bind(name).request("x", timeout: 0.01) },
+        serve: -> { (@endless = Godwit::REP.bind(name)).serve { |message| message } },
+        poller: -> { Godwit::Poller.new(silent).wait(0.01) }
+      }
+      calls.each do |name, call|
+        before = Tasks.waits
+        Tasks.start do
+          begin
+            call.call
+          rescue Godwit::TimeoutError
+            nil
+          end
+        end
+        check(Tasks.waits > before, "#{name} does not wait through Godwit::Wait.call")
+        @endless&.close # ends each and serve
+        Tasks.finish
+      end
+    RUBY
+  end
+
+  test "a fiber that is dropped while it waits leaves its socket usable, and nothing behind" do
+    assert_host(TASKS + <<~'RUBY')
+      pull = Godwit::PULL.bind("tcp://127.0.0.1:*")
+      push = Godwit::PUSH.connect(pull.last_endpoint)
+      poller = Godwit::Poller.new(pull)
+      drop = lambda do
+        Fiber.new { pull.recv }.resume
+        Fiber.new { poller.wait }.resume
+        # In the block form: the collector closes the socket.
+        Fiber.new { Godwit::PULL.bind("tcp://127.0.0.1:*") { |socket| socket.recv } }.resume
+        nil
+      end
+      exchange = lambda do
+        push << "x"
+        nil until pull.readable? # without a wait
+        same("x", pull.recv)
+      end
+      3.times { drop.call; exchange.call; GC.start }
+      blocks = Host.blocks
+      descriptors = Host.descriptors
+      20.times { drop.call; exchange.call; GC.start }
+      check(Host.blocks <= blocks + 20, "#{Host.blocks - blocks} blocks more")
+      more = Host.descriptors - descriptors
+      check(more <= 6, "#{more} descriptors more")
+    RUBY
+  end
+end
