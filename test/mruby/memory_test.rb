@@ -1,0 +1,72 @@
+# frozen_string_literal: true
+
+require_relative "support/mruby_case"
+
+# Memory in use (RSS) may grow by at most 256 KiB over 100,000 messages, 1,000 sockets, 200 VMs.
+class MRubyMemoryTest < MRubyCase
+  # `flat(rounds) { }` runs the block a fifth as often before, for what is kept for later.
+  FLAT = <<~'RUBY'
+    LIMIT = 256 # KiB
+
+    # libzmq's threads free some memory later.
+    def settled(limit)
+      rss = nil
+      20.times do
+        rss = Host.rss
+        break if rss <= limit
+        Godwit::PULL.new(recv_timeout: 0.05) { |one| one.recv(exception: false) }
+      end
+      rss
+    end
+
+    def flat(rounds)
+      (rounds / 5).times { |number| yield number }
+      before = settled(0)
+      rounds.times { |number| yield number }
+      more = settled(before + LIMIT) - before
+      puts "#{more} KiB more"
+      check(more <= LIMIT, "#{more} KiB more")
+    end
+  RUBY
+
+  test "100,000 messages" do
+    assert_host(FLAT + <<~RUBY)
+      pull = Godwit::PULL.bind("tcp://127.0.0.1:*", recv_hwm: 0)
+      push = Godwit::PUSH.connect(pull.last_endpoint, send_hwm: 0)
+      long = "x" * 2000
+      flat(1000) do |round|
+        push.send_many([["message", round.to_s, long]] * 49)
+        push << long
+        push.send(["a", ""], timeout: 1)
+        49.times { push << "text" }
+        left = 100
+        left -= pull.recv_many(50, timeout: 5).size while left > 50
+        left.times { pull.recv(timeout: 5) }
+      end
+    RUBY
+  end
+
+  test "1,000 sockets, closed and dropped" do
+    assert_host(FLAT + <<~'RUBY')
+      flat(500) do |number|
+        Godwit::REP.bind("inproc://socket-#{number}") do |rep|
+          req = Godwit::REQ.connect("inproc://socket-#{number}", linger: 0) # dropped
+          same("y", (req << "x") && rep.recv(timeout: 5) && (rep << "y") && req.recv(timeout: 5))
+        end
+        GC.start if number % 50 == 0
+      end
+    RUBY
+  end
+
+  test "200 VMs" do
+    assert_host(FLAT + <<~'RUBY', deadline: 60)
+      code = "pair = Godwit::PAIR.bind('inproc://vm'); $s = Godwit::PAIR.connect('inproc://vm'); " \
+        "$s << 'x'; Godwit::Poller.new(pair).wait(5); pair.recv"
+      flat(200) do
+        vm = Host.open
+        same('"x"', Host.run(vm, code))
+        Host.close(vm)
+      end
+    RUBY
+  end
+end
