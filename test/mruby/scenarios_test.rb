@@ -1,41 +1,55 @@
 # frozen_string_literal: true
 
-require "test_helper"
 require "open3"
-require_relative "../../rakelib/support/mruby_build"
+require_relative "support/mruby_case"
 
 # The scenarios of test/conformance/plain on mruby. A test for each, whose result is a line of one
-# run of the interpreter.
-class ScenariosTest < Godwit::TestCase
-  ROOT = MRubyBuild::ROOT
-  PROGRAM = "#{MRubyBuild.new.build}/mruby-godwit".freeze
+# run of the interpreter: of `rake mruby`, or another (rake mruby:long).
+class ScenariosTest < MRubyCase
   FILES = [
     "test/conformance/plain/support/helpers.rb",
     *Dir.glob("test/conformance/plain/*.rb", base: ROOT).sort
   ].freeze
 
-  # @return [Array(Array<String>, String)] the lines that the interpreter printed, its errors
-  def self.interpret(action)
-    output, errors, =
-      Open3.capture3(PROGRAM, "test/mruby/plain.rb", action, *FILES, chdir: ROOT)
-    [output.lines(chomp: true), errors]
-  end
+  deadline 3600 # under AddressSanitizer and with a collection at each allocation
 
-  # @return [Hash{String => String}] name and result of each scenario, or what else was printed
-  def self.results
-    @results ||= begin
-      lines, errors = interpret("run")
-      results = lines.grep(/\t/).to_h { |line| line.split("\t", 2) }
-      results.default = "no result: #{lines.last} #{errors}"
-      results
+  class << self
+    def counted_as = @counted_as ||= "test/conformance/plain on mruby #{MRubyBuild.version}"
+
+    # @return [Array(Array<String>, String, Process::Status)] the lines that the interpreter
+    #   printed, its errors, and how it ended
+    def interpret(action)
+      program = ENV["GODWIT_MRUBY_INTERPRETER"] || "#{built}/mruby-godwit"
+      output, errors, status =
+        Open3.capture3(program, "test/mruby/plain.rb", action, *FILES, chdir: MRubyBuild::ROOT)
+      [output.lines(chomp: true), errors, status]
+    end
+
+    def run_all = @run_all ||= interpret("run")
+
+    # @return [Hash{String => String}] name and result of each scenario, or what else was printed
+    def results
+      @results ||= begin
+        lines, errors = run_all
+        results = lines.grep(/\t/).to_h { |line| line.split("\t", 2) }
+        results.default = "no result: #{lines.last} #{errors}"
+        results
+      end
     end
   end
 
-  interpret("list").first.each do |name|
+  (MISSING ? [] : interpret("list").first).each do |name|
     test(name) do
       result = self.class.results[name]
       assert result.start_with?("ok "), result
       self.assertions += result.delete_prefix("ok ").to_i - 1
     end
+  end
+
+  test "the run ends with success, and prints nothing else" do
+    lines, errors, status = self.class.run_all
+    assert status.success?, "#{status}: #{errors}"
+    assert_empty lines.grep_v(/\tok \d+$/)
+    assert_empty errors
   end
 end

@@ -12,8 +12,9 @@ module Godwit
     # One stage of bin/test: a child process in its own group, with a deadline.
     class Stage
       # The result of a stage.
-      Outcome =
-        Struct.new(:passed, :failed, :skipped, :failures, :skips, :seconds, keyword_init: true)
+      Outcome = Struct.new(
+        :passed, :failed, :skipped, :failures, :skips, :notes, :seconds, keyword_init: true
+      )
 
       # A requirement of a stage is missing.
       class PreparationError < StandardError; end
@@ -34,6 +35,7 @@ module Godwit
       # @param alone whether no other stage may run meanwhile: it writes files that they read
       # @param prepare [#call, nil] prepares the stage, and returns more of the environment; its
       #   error fails the stage
+      # @param missing [#call, nil] gives the reason why it cannot run on this system, or nil
       # @param transport [Symbol, nil] the transport that each_transport uses in the gate; :any for
       #   a choice by the seed; nil for all
       # @param third whether the gate runs a third of the files, which the seed chooses
@@ -41,7 +43,8 @@ module Godwit
       #   changed
       def initialize(
         name, about, quick: false, work: false, rake: nil, files: nil, env: {}, prefix: [],
-        jruby: false, alone: false, prepare: nil, transport: nil, third: false, full: nil
+        jruby: false, alone: false, prepare: nil, missing: nil, transport: nil, third: false,
+        full: nil
       )
         @name = name
         @about = about
@@ -54,6 +57,7 @@ module Godwit
         @jruby = jruby
         @alone = alone
         @prepare = prepare
+        @missing = missing
         @transport = transport
         @third = third
         @full = full
@@ -108,6 +112,8 @@ module Godwit
       def why_not
         return "no file matches #{@glob}" if @glob && files.empty?
         return JRuby.missing if @jruby && JRuby.missing
+        reason = @missing&.call
+        return reason if reason
         return if @prefix.empty? || system("command -v #{@prefix.first} >/dev/null 2>&1")
         "#{@prefix.first} is not installed"
       end
@@ -248,7 +254,7 @@ module Godwit
         return judge_command unless @glob
         return crashed unless File.exist?(@report)
         seen = JSON.parse(File.read(@report), symbolize_names: true)
-        outcome = Outcome.new(**seen.slice(:passed, :failed, :skipped, :failures, :skips))
+        outcome = Outcome.new(**seen.slice(:passed, :failed, :skipped, :failures, :skips, :notes))
         # Its report says success, its exit status does not: a crash at exit.
         add_failure(outcome, ending) if !@status.success? && outcome.failed.zero?
         if (outcome.passed + outcome.failed + outcome.skipped).zero?
@@ -289,7 +295,9 @@ module Godwit
         end
       end
 
-      def empty = Outcome.new(passed: 0, failed: 0, skipped: 0, failures: [], skips: [])
+      def empty
+        Outcome.new(passed: 0, failed: 0, skipped: 0, failures: [], skips: [], notes: [])
+      end
 
       def monotonic = Process.clock_gettime(Process::CLOCK_MONOTONIC)
     end

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../../rakelib/support/draft_library"
+require_relative "../../rakelib/support/mruby_build"
 require_relative "stage"
 
 module Godwit
@@ -15,6 +16,14 @@ module Godwit
 
     # For a stage whose children load the library.
     DRAFTS_BUILT = -> { {"GODWIT_DRAFT_LIBRARY" => DRAFTS.call.fetch("LD_LIBRARY_PATH")} }
+
+    # Builds the mrbgem for the system's mruby.
+    MRUBY = lambda do
+      MRubyBuild.new.build
+      {}
+    rescue MRubyBuild::Failure => error
+      raise Stage::PreparationError, "the mrbgem does not compile: #{error.message}"
+    end
 
     # Without C of ours there is nothing that the collector could move away from under it.
     FFI = {"GODWIT_BACKEND" => "ffi", "GODWIT_TEST_GC" => "none"}.freeze
@@ -112,6 +121,11 @@ module Godwit
       Stage.new(
         "shell", "Godwit::Shell, and what it leaves behind: nothing",
         files: "test/shell/**/*_test.rb"
+      ),
+      Stage.new(
+        "mruby",
+        "the mrbgem: scenarios, interoperability, allocation failures, valgrind, memory",
+        files: "test/mruby/**/*_test.rb", prepare: MRUBY, missing: MRubyBuild.method(:missing)
       ),
       Stage.new("process", "fork, exit, signals, kills", files: "test/process/**/*_test.rb"),
       Stage.new("cli", "the command line", files: "test/cli/**/*_test.rb"),
