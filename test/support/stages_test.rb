@@ -65,6 +65,32 @@ class StagesTest < Godwit::TestCase
       .map(&:name)
   end
 
+  test "a stage whose requirement is missing is skipped, with the reason" do
+    stage = TestSupport::Stage.new("x", "x", files: "test/support/stages_test.rb",
+      missing: -> { "mruby was not found" })
+    outcome = stage.run(1, out: StringIO.new)
+    assert_equal [0, 0, 1], [outcome.passed, outcome.failed, outcome.skipped]
+    assert_equal [{name: "stage x", text: "mruby was not found"}], outcome.skips
+  end
+
+  test "without mruby the mrbgem's stage names the package" do
+    code = "require './rakelib/support/mruby_build'; puts MRubyBuild.missing"
+    result = start_command([RbConfig.ruby, "-e", code], env: {"PATH" => scratch_dir}).finish
+    assert_equal "mruby was not found. Debian: apt-get install mruby libmruby-dev\n", result.stdout
+  end
+
+  test "a class with a name for its counts has a line in the summary" do
+    report = "#{scratch_dir}/report.json"
+    result = start_command(
+      [RbConfig.ruby, "-Ilib", "-Itest", "-rbundler/setup", "test/conformance/plain_test.rb", "-n",
+        "/empty/"],
+      env: {"GODWIT_TEST_REPORT" => report}
+    ).finish
+    assert_child(result)
+    assert_match %r{\Atest/conformance/plain on ruby: \d+ runs, \d+ assertions\z},
+      JSON.parse(File.read(report))["notes"].first
+  end
+
   test "without a note nothing counts as changed" do
     repository("ext/a.c")
     refute changes.any?(["ext/**"])
