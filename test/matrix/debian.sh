@@ -2,10 +2,10 @@
 # Builds the gem and runs tests on another Debian, in a chroot: its Ruby, its libzmq. The folder is kept for the next time
 # (~/.cache/godwit/debian-SUITE); nothing that is mounted or started outlives this script.
 set -eu
-[ "${1:-}" != --help ] || { echo "usage: test/matrix/debian.sh [suite [stage…]]   (trixie; conformance native logger shell process)"; exit 0; }
+[ "${1:-}" != --help ] || { echo "usage: test/matrix/debian.sh [suite [stage…]]   (trixie; conformance native logger shell process mruby)"; exit 0; }
 suite=${1:-trixie}
 [ $# -eq 0 ] || shift
-[ $# -gt 0 ] || set -- conformance native logger shell process
+[ $# -gt 0 ] || set -- conformance native logger shell process mruby
 cd "$(dirname "$0")/../.."
 
 say() { echo "matrix: $*"; }

@@ -3,7 +3,12 @@
 require_relative "support/mruby_case"
 
 # Memory in use (RSS) may grow by at most 256 KiB over 100,000 messages, 1,000 sockets, 200 VMs.
+# `rake mruby:long` sends ten million messages.
 class MRubyMemoryTest < MRubyCase
+  MESSAGES = Integer(ENV.fetch("GODWIT_MRUBY_MESSAGES", "100000"))
+
+  deadline 600
+
   # `flat(rounds) { }` runs the block a fifth as often before, for what is kept for later.
   FLAT = <<~'RUBY'
     LIMIT = 256 # KiB
@@ -34,7 +39,7 @@ class MRubyMemoryTest < MRubyCase
       pull = Godwit::PULL.bind("tcp://127.0.0.1:*", recv_hwm: 0)
       push = Godwit::PUSH.connect(pull.last_endpoint, send_hwm: 0)
       long = "x" * 2000
-      flat(1000) do |round|
+      flat(ARGV.first.to_i / 100) do |round|
         push.send_many([["message", round.to_s, long]] * 49)
         push << long
         push.send(["a", ""], timeout: 1)
