@@ -16,7 +16,7 @@ static bool context_forked(const context_t *context) {
 static void context_free(void *pointer) {
     context_t *context = pointer;
     if (context->native && !context_forked(context)) {
-        if (!context->closed) gw_context_leave(context->native);
+        if (!context->closed) gw_context_leave(context->native, NULL);
         gw_context_release(context->native);
     }
     xfree(context);
@@ -136,7 +136,7 @@ static VALUE context_close(VALUE self) {
     if (context_forked(context)) gw_raise_forked("close", self);
     if (!atomic_exchange(&context->closed, true)) {
         context_close_sockets(native);
-        gw_context_leave(native);
+        gw_context_leave(native, NULL);
     }
     /* A trap handler does not wait: it has interrupted a wait that must end first. */
     if (gw_wait_interrupted()) return Qnil;

@@ -76,6 +76,7 @@ typedef struct gw_context {
     struct gw_early *early;    /* owned: see inproc.c */
     void *closer;              /* owned: libzmq socket that ends such connections; NULL at first */
     struct gw_context *next;   /* list of the process's contexts */
+    _Atomic(const void *) left_by; /* the VM of the last holder; NULL: Ruby's */
     unsigned generation;
     int done_fd; /* eventfd, readable once zmq_ctx_term has returned */
     gw_threads_t threads;
@@ -87,12 +88,14 @@ extern atomic_uint gw_generation; /* incremented in every forked child */
 gw_context_t *gw_context_create(void); /* NULL with errno set */
 void gw_context_retain(gw_context_t *context);
 void gw_context_release(gw_context_t *context); /* the last reference frees the memory */
-void gw_context_leave(gw_context_t *context);   /* the last holder starts the reaper */
+/* The last holder starts the reaper, and names its VM for gw_contexts_await. */
+void gw_context_leave(gw_context_t *context, const void *vm);
 void gw_context_lock(gw_context_t *context);
 void gw_context_unlock(gw_context_t *context);
 int gw_context_set_max_sockets(gw_context_t *context, int count); /* gives an errno */
 void gw_context_record_linger(gw_context_t *context, int linger);
-void gw_contexts_await(void);   /* waits for contexts that were given to their reapers */
+/* Waits for contexts that were given to their reapers: by this VM, or, with NULL, by any. */
+void gw_contexts_await(const void *vm);
 int gw_descriptors(int needed); /* whether the process can open so many; returns an errno */
 void gw_after_fork(void (*function)(void));                   /* runs in each forked child */
 void gw_before_termination(void (*function)(gw_context_t *)); /* runs before zmq_ctx_term */

@@ -101,8 +101,9 @@ static void *process_terminate(void *argument) {
     return NULL;
 }
 
-void gw_context_leave(gw_context_t *context) {
+void gw_context_leave(gw_context_t *context, const void *vm) {
     if (atomic_fetch_sub(&context->holders, 1) != 1) return;
+    atomic_store(&context->left_by, vm);
     pthread_t thread;
     pthread_attr_t attributes;
     sigset_t all, before;
@@ -134,7 +135,7 @@ void gw_context_record_linger(gw_context_t *context, int linger) {
 }
 
 /* Waits for the linger of closed sockets, at exit. Calls nothing of a VM. */
-void gw_contexts_await(void) {
+void gw_contexts_await(const void *vm) {
     int64_t start = gw_nanoseconds(CLOCK_MONOTONIC) / 1000000;
     /* SIGCHLD or SIGWINCH must not end the wait: messages would be lost. */
     sigset_t ignored;
@@ -149,6 +150,7 @@ void gw_contexts_await(void) {
         process_lock(&contexts_lock);
         for (context = contexts; context; context = context->next) {
             if (atomic_load(&context->holders) != 0) continue; /* not given to its reaper */
+            if (vm && atomic_load(&context->left_by) != vm) continue;
             int longest = atomic_load(&context->longest_linger);
             if (longest == GW_FOREVER) longest = atomic_load(&context->exit_linger);
             if (longest == GW_FOREVER) break;

@@ -64,7 +64,7 @@ static void socket_release(gw_socket_t *socket) {
     socket->state = GW_CLOSED;
     socket_leave_context(socket);
     atomic_fetch_sub(&socket->context->open_sockets, 1);
-    gw_context_leave(socket->context);
+    gw_context_leave(socket->context, NULL);
 }
 
 /* The collector may call zmq_close: it only hands the socket to libzmq's own reaper. */

@@ -20,7 +20,7 @@ uint64_t gw_ractor(void) {
 
 /* Runs when Ruby's objects are gone and only this thread is left, without Ruby and without the GVL.
  * The free functions have closed the open sockets. */
-static void vm_at_exit(ruby_vm_t *vm) { gw_contexts_await(); }
+static void vm_at_exit(ruby_vm_t *vm) { gw_contexts_await(NULL); }
 
 void gw_init_vm(void) {
     ractor_key = rb_ractor_local_storage_ptr_newkey(&ractor_number_type);

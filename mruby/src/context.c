@@ -17,17 +17,17 @@ static bool context_forked(const context_t *context) {
     return context->native->generation != atomic_load(&gw_generation);
 }
 
-static void context_leave(context_t *context) {
+static void context_leave(mrb_state *mrb, context_t *context) {
     if (context->closed || context_forked(context)) return;
     context->closed = true;
-    gw_context_leave(context->native);
+    gw_context_leave(context->native, mrb);
 }
 
 /* The collector calls it: it neither waits nor terminates; the reaper does. */
 static void context_free(mrb_state *mrb, void *pointer) {
     context_t *context = pointer;
     if (!context) return;
-    context_leave(context);
+    context_leave(mrb, context);
     if (!context_forked(context)) gw_context_release(context->native);
     free(context);
 }
@@ -97,7 +97,7 @@ static mrb_value context_adopt(mrb_state *mrb, mrb_value self) {
     }
     atomic_flag_clear(&default_lock);
     if (joined) {
-        gw_context_leave(mine);
+        gw_context_leave(mine, mrb);
         gw_context_release(mine);
     } else if (before && before != mine) {
         gw_context_release(before);
@@ -183,7 +183,7 @@ static mrb_value context_close(mrb_state *mrb, mrb_value self) {
     if (context_forked(context)) gw_raise_named(mrb, "ForkedError", "close", self);
     if (context->closed) return mrb_nil_value();
     context_close_sockets(mrb, context->native);
-    context_leave(context);
+    context_leave(mrb, context);
     context_await(context->native);
     return mrb_nil_value();
 }
@@ -205,7 +205,7 @@ static mrb_value context_pointer(mrb_state *mrb, mrb_value self) {
 
 static int context_close_object(mrb_state *mrb, struct RBasic *object, void *unused) {
     struct RData *data = (struct RData *)object;
-    if (object->tt == MRB_TT_DATA && data->type == &context_type) context_leave(data->data);
+    if (object->tt == MRB_TT_DATA && data->type == &context_type) context_leave(mrb, data->data);
     return MRB_EACH_OBJ_OK;
 }
 

@@ -79,7 +79,7 @@ static void gem_init_process(void) {
 static void gem_at_close(mrb_state *mrb) {
     gw_close_sockets(mrb);
     gw_close_contexts(mrb);
-    gw_contexts_await();
+    gw_contexts_await(mrb);
 }
 
 void mrb_mruby_godwit_gem_init(mrb_state *mrb) {

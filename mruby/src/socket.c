@@ -53,7 +53,7 @@ static void socket_release(gw_socket_t *socket) {
     socket->zmq = NULL;
     socket_leave_context(socket);
     atomic_fetch_sub(&socket->context->open_sockets, 1);
-    gw_context_leave(socket->context);
+    gw_context_leave(socket->context, socket->vm);
 }
 
 static void socket_free(mrb_state *mrb, void *pointer) {
