@@ -86,6 +86,7 @@ class MRubyAllocationTest < MRubyCase
       exhaust("recv", one) { PULL._try_recv }
       exhaust("recv", one) { PULL.recv }
       exhaust("recv_many", some) { PULL._try_recv_many(8) }
+      exhaust("recv_many", some) { PULL.recv_many(8) }
       take.call([PULL.recv]) while PULL.readable?
       same(sent, received, "messages received")
     RUBY
