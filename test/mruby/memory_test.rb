@@ -34,8 +34,8 @@ class MRubyMemoryTest < MRubyCase
     end
   RUBY
 
-  test "100,000 messages" do
-    assert_host(FLAT + <<~RUBY)
+  test "#{MESSAGES} messages" do
+    assert_host(FLAT + <<~RUBY, MESSAGES, deadline: 30 + MESSAGES / 10_000)
       pull = Godwit::PULL.bind("tcp://127.0.0.1:*", recv_hwm: 0)
       push = Godwit::PUSH.connect(pull.last_endpoint, send_hwm: 0)
       long = "x" * 2000
