@@ -9,6 +9,7 @@ require "socket"
 require "tmpdir"
 require_relative "../bench/support/bench"
 require_relative "../rakelib/support/jruby"
+require_relative "../rakelib/support/mruby_build"
 
 # The scenes and their processes.
 module Demo
@@ -31,6 +32,10 @@ module Demo
       # Without Bundler, which takes a while to load.
       @io = IO.popen({"RUBYOPT" => nil, "BUNDLER_SETUP" => nil}, @command, err: %i[child out])
     end
+
+    # Memory of its own, apart from that of files such as its program: RssAnon.
+    # @return [Integer] KiB
+    def memory = Integer(File.read("/proc/#{@io.pid}/status")[/^RssAnon:\s+(\d+)/, 1])
 
     # Waits until the process has printed a match.
     # @return [MatchData]
@@ -106,6 +111,9 @@ module Demo
 
     # The command line.
     def godwit(*arguments) = run(RbConfig.ruby, "-Ilib", "exe/godwit", *arguments)
+
+    # @param program [String] the interpreter mruby-godwit
+    def mruby(program, file, *arguments) = run(program, "examples/mruby/#{file}.rb", *arguments)
 
     def run(*command)
       Actor.new(*command).tap { |actor| @actors << actor }
@@ -249,6 +257,36 @@ module Demo
       jruby = missing ? [RbConfig.ruby] : Godwit::JRuby.command(java: Godwit::JRuby::SHORT)
       client = stage.old_program("ffi-rzmq", "remote_lat", endpoint, SIZE, ROUND_TRIPS, ruby: jruby)
       stage.say client.finish
+    end,
+
+    "A device without CRuby: mruby sends readings over CURVE, is killed and comes " \
+    "back" => lambda do |stage|
+      next stage.say("no mruby (#{MRubyBuild::PACKAGES})") unless MRubyBuild.possible?
+      program = File.join(MRubyBuild.new.build, "mruby-godwit")
+      Dir.mktmpdir do |dir|
+        clients = File.join(dir, "clients")
+        Dir.mkdir(clients)
+        %w[collector device].each { |name| stage.godwit("keygen", name, "--dir", dir).finish }
+        FileUtils.cp(File.join(dir, "device.key"), clients)
+        collector = stage.example("mruby/collector", "tcp://127.0.0.1:*", "0.2",
+          File.join(dir, "collector.key_secret"), clients)
+        endpoint = collector.wait_for(/^ready at (\S+)$/)[1]
+        device = ["device", endpoint, File.join(dir, "collector.key"),
+          File.join(dir, "device.key_secret")]
+        stage.say "examples/mruby/device.rb on mruby #{MRubyBuild.version}, " \
+          "examples/mruby/collector.rb on CRuby"
+        first = stage.mruby(program, *device)
+        stage.say collector.wait_for(/^device: reading 1,.*\n(?:.*\n)*?device: reading 3,.*\n/)[0]
+        first.stop
+        stage.say "kill -9 of the device; it starts again"
+        second = stage.mruby(program, *device)
+        again = /reading 3,(?:.*\n)+?(device: reading 1,.*\n(?:.*\n)*?device: reading 3,.*\n)/
+        stage.say collector.wait_for(again)[1]
+        stage.say format("the device has %.1f MiB of memory of its own (RssAnon)",
+          second.memory / 1024.0)
+        stage.say format("its program has %.1f MiB (%.1f MiB without debug information), beside " \
+          "libzmq", *sizes(program, dir))
+      end
     end
   }.freeze
 
@@ -270,6 +308,13 @@ module Demo
     def list
       puts "bin/demo runs these scenes, in under a minute:",
         SCENES.keys.map.with_index(1) { |title, number| "#{number}. #{title}" }
+    end
+
+    # @return [Array<Float>] MiB of a program, as it is and stripped
+    def sizes(program, dir)
+      stripped = File.join(dir, "stripped")
+      system("strip", "-o", stripped, program, exception: true)
+      [program, stripped].map { |file| File.size(file) / 1024.0**2 }
     end
 
     # A port that was free a moment ago. server.rb needs a fixed port, because client.rb has to know
