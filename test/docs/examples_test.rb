@@ -4,6 +4,7 @@ require_relative "../test_helper"
 require_relative "page"
 require_relative "../support/network"
 require_relative "../../rakelib/support/draft_library"
+require_relative "../../rakelib/support/mruby_build"
 
 # The pages README.md, docs/ and work/docs/ are true: each Ruby example runs, in a separate process,
 # and gives the result in its `# =>`.
@@ -13,14 +14,7 @@ class ExamplesTest < Godwit::TestCase
   Page.all.flat_map(&:examples).each do |example|
     test "example #{example.name}" do
       skip "not run: #{example.reason}" if example.reason
-      gems = example.source.match?(/^require "(?:async|active_support|godwit\/work.*)"/)
-      network = example.needs == "network"
-      skip Godwit::TestSupport::Network.missing if network && Godwit::TestSupport::Network.missing
-      result =
-        assert_child run_child(
-          "test/docs/run.rb", [example.page, example.line], deadline: DEADLINE, gems: gems,
-          env: env_for(example), network: network
-        )
+      result = assert_child((example.needs == "mruby") ? run_on_mruby(example) : run_here(example))
       assert_empty result.stderr.lines.reject { |line| foreign_warning?(line) }.join
     end
   end
@@ -70,6 +64,23 @@ class ExamplesTest < Godwit::TestCase
   end
 
   private
+
+  def run_here(example)
+    gems = example.source.match?(/^require "(?:async|active_support|godwit\/work.*)"/)
+    network = example.needs == "network"
+    skip Godwit::TestSupport::Network.missing if network && Godwit::TestSupport::Network.missing
+    run_child("test/docs/run.rb", [example.page, example.line], deadline: DEADLINE, gems: gems,
+      env: env_for(example), network: network)
+  end
+
+  def run_on_mruby(example)
+    skip "no mruby: #{MRubyBuild::PACKAGES}" unless MRubyBuild.possible?
+    program = File.join(MRubyBuild.new.build, "mruby-godwit")
+    # The lines before it make the numbers of its lines those of the page.
+    file = File.join(scratch_dir, File.basename(example.page, ".md") + ".rb")
+    File.write(file, "\n" * (example.line - 1) + Page.program(example))
+    start_command([program, file], deadline: DEADLINE).finish
+  end
 
   # The folder of the libzmq with drafts: bin/test names it (and builds it when it is missing), else
   # it is searched for.

@@ -5,7 +5,8 @@ require_relative "../support/ports"
 # A Markdown page and the Ruby examples in it.
 class Page
   # A fenced block. `reason` says why it is not run, if any; `needs` is "draft" for a block that
-  # needs a libzmq with drafts, "network" for one that needs its own network.
+  # needs a libzmq with drafts, "network" for one that needs its own network, "mruby" for one that
+  # runs on mruby.
   Example = Struct.new(:page, :line, :source, :reason, :needs) do
     def name = "#{page} line #{line}"
   end
@@ -13,7 +14,7 @@ class Page
   ROOT = File.expand_path("../..", __dir__)
   FENCE = /^```ruby\n(.*?)^```$/m
   EXCUSE = /<!-- not run: (.+?) -->\s*\z/
-  NEEDS = /<!-- needs: (draft|network) -->\s*\z/
+  NEEDS = /<!-- needs: (draft|network|mruby) -->\s*\z/
   # `expression # => value; words`: the value is checked.
   PROMISE = /^(?<code>\s*\S.*?)\s+# => (?<value>.+?)(?:; .*)?$/
   PORT = /(?<=127\.0\.0\.1:|\*:)\d{4,5}\b/
@@ -50,15 +51,18 @@ class Page
       .map { |link| link[/\A[^#]+/] }
   end
 
-  # Runs one example in this process, its promises checked, its fixed ports replaced by free ones,
-  # so that two concurrent runs do not conflict.
-  def self.run(path, line)
-    example = new(path).examples.find { |one| one.line == line } or
-      abort "no example at #{path}:#{line}"
+  # @return [Example] that starts at this line
+  def example(line)
+    examples.find { |one| one.line == line } or abort "no example at #{path}:#{line}"
+  end
+
+  # The program of an example: its promises are checked, its fixed ports are free ones, so that two
+  # concurrent runs do not conflict.
+  # @return [String]
+  def self.program(example)
     source = example.source.gsub(PORT, free_ports(example.source.scan(PORT).uniq))
-    source.gsub!(PROMISE) { "Page.check((#{$~[:code]}), #{$~[:value].dump}, __LINE__)" }
-    file = File.join(ROOT, path)
-    eval(source, TOPLEVEL_BINDING, file, line) # standard:disable Security/Eval -- our own pages
+    lines = source.lines.each.with_index(example.line)
+    lines.map { |line, number| line.sub(PROMISE) { checked($~[:code], $~[:value], number) } }.join
   end
 
   # @return [Hash{String => String}] a free port for each of these ports
@@ -67,11 +71,12 @@ class Page
     ports.each_with_index.to_h { |port, index| [port, (first + index).to_s] }
   end
 
-  def self.check(value, promised, line)
-    # The examples are our own pages.
-    expected = eval(promised) unless promised.start_with?("#<") # standard:disable Security/Eval
-    same = promised.start_with?("#<") ? value.inspect == promised : value == expected
-    abort "line #{line} promises #{promised}, and it is #{value.inspect}" unless same
-    value
+  # @return [String] Ruby that gives the value, and raises when it is not as promised
+  def self.checked(code, promised, line)
+    same, promise = "got == promised", promised
+    same, promise = "got.inspect == promised", promised.dump if promised.start_with?("#<")
+    text = "line #{line} promises #{promised}, and it is "
+    "[(#{code}), (#{promise})].then { |got, promised| (#{same}) ? got : " \
+      "raise(#{text.dump} + got.inspect) }"
   end
 end
