@@ -46,6 +46,7 @@ cp /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/ca-certificates.crt"
 checkout=$root/godwit
 mkdir -p "$checkout"
 find "$checkout" -mindepth 1 -maxdepth 1 ! -name vendor ! -name tmp ! -name .bundle -exec rm -rf {} +
+rm -rf "$checkout/tmp/mruby" # its sources may be older than what was built of others
 git ls-files -z | tar --null --files-from=- --ignore-failed-read -cf - | tar -C "$checkout" -xf -
 
 say "in $suite: bin/setup, the gem, $*"
