@@ -23,7 +23,9 @@ class MRubyInteropTest < MRubyCase
     endpoint = receiving.wait_for(/^tcp.*\n/).stdout.lines.first.chomp
     sending = start_command([*side(sender), "send", endpoint, COUNT.to_s, *client_keys],
       deadline: 90)
-    sums = [receiving, sending].map { |child| assert_child(child.finish).stdout.lines.last.to_i }
+    results = [receiving, sending].map(&:finish)
+    assert results.all?(&:success?), results.join("\n")
+    sums = results.map { |result| result.stdout.lines.last.to_i }
     assert_operator sums.first, :>, 0
     assert_equal(*sums)
   end
