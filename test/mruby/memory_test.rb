@@ -19,7 +19,7 @@ class MRubyMemoryTest < MRubyCase
       20.times do
         rss = Host.rss
         break if rss <= limit
-        Godwit::PULL.new(recv_timeout: 0.05) { |one| one.recv(exception: false) }
+        Godwit::Poller.new.wait(0.05)
       end
       rss
     end
