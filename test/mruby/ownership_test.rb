@@ -18,7 +18,7 @@ class MRubyOwnershipTest < MRubyCase
       [0, 0.2].each do |linger|
         ends.call(linger, "$s = Godwit::PUSH.#{connect}, linger: LINGER) << 'x'")
         ends.call(linger, "$c = Godwit::Context.new(linger: LINGER); " \
-          "$s = $c.socket(:PUSH).#{connect}) << 'x'; $s = $c = nil")
+          "$s = $c.socket(:PUSH).#{connect}) << 'x'")
         ends.call(linger, "Godwit.context.linger = LINGER; " \
           "Godwit::PUSH.#{connect}) { |s| s << 'x' }")
       end
