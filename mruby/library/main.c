@@ -69,6 +69,7 @@ static int main_run(FILE *file, const char *program, const char *code, int argc,
 }
 
 int main(int argc, char **argv) {
+    setvbuf(stdout, NULL, _IOLBF, 0); /* on mruby 3.3 a pipe would get all lines at the end */
     const char *first = argc > 1 ? argv[1] : NULL;
     if (!first) return main_usage(NULL, "");
     if (strcmp(first, "--version") == 0) return main_version();
