@@ -72,9 +72,11 @@ module Godwit
       # @return [Integer] the largest value in libzmq
       def self.max(option) = ((option.type == :prefix) ? nil : option.max) || MAX.fetch(option.type)
 
+      # The operators of mruby 3.1 compare Integers from 2**62 on wrongly; `<=>` does not.
       def self.encode_integer(option, value)
+        return unless value.is_a?(Integer)
         min = (option.type == :prefix) ? 0 : option.min || 0
-        value if value.is_a?(Integer) && value.between?(min, max(option))
+        value if (value <=> min) != -1 && (value <=> max(option)) != 1
       end
 
       # Rounds to libzmq's unit and step, but a positive value never to 0.

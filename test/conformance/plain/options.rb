@@ -8,7 +8,8 @@ Plain.scenario "options of each kind come back as they went in" do
     ipv6: [true, false], immediate: [true, false], tcp_keepalive: [true, false, nil],
     send_hwm: [0, 1, 2_147_483_647], backlog: [5], linger: [0.1, 1, 2.5, nil, 0],
     recv_timeout: [0.001, 7, nil], heartbeat_interval: [0.5], tcp_keepalive_idle: [7, nil],
-    max_message_size: [0, 5_000_000_000, nil], affinity: [0, 3, 1 << 40],
+    max_message_size: [0, 5_000_000_000, 1 << 60, nil],
+    affinity: [0, 3, 1 << 50, 1 << 61],
     routing_id: ["a", "\x01\x00\xff".b, "x" * 255],
     zap_domain: ["name"], plain_username: ["user"]
   }.each do |name, values|
