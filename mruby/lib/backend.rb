@@ -58,9 +58,12 @@ module Godwit
 
         def _send_many(messages, first, milliseconds)
           return 0 if first >= messages.size
+          sent = _try_send_many(messages, first)
+          return sent if sent
           deadline = MRuby.deadline(milliseconds || _timeout(WRITABLE))
-          until (sent = _try_send_many(messages, first))
+          until sent
             return 0 unless wait_to_send(sent, deadline)
+            sent = _try_send_many(messages, first)
           end
           sent
         end
@@ -68,9 +71,12 @@ module Godwit
         def _recv(milliseconds) = _try_recv || receive_later(milliseconds)
 
         def _recv_many(most, milliseconds)
+          messages = _try_recv_many(most)
+          return messages if messages
           deadline = MRuby.deadline(milliseconds || _timeout(READABLE))
-          until (messages = _try_recv_many(most))
+          until messages
             return unless MRuby.wait(self, READABLE, deadline)
+            messages = _try_recv_many(most)
           end
           messages
         end

@@ -96,7 +96,7 @@ class MRubyOwnershipTest < MRubyCase
       end
       [socket, allocated.call(Godwit::PULL)].each do |one|
         raised(Godwit::ClosedError) { one.recv }
-        raised(Godwit::ClosedError) { one.recv_many }
+        same(:recv_many, raised(Godwit::ClosedError) { one.recv_many }.operation)
         raised(Godwit::ClosedError) { one.readable? }
         raised(Godwit::ClosedError) { one.wait_readable(0) }
         raised(Godwit::ClosedError) { one.bind("inproc://states") }
@@ -110,7 +110,7 @@ class MRubyOwnershipTest < MRubyCase
       push = allocated.call(Godwit::PUSH)
       raised(Godwit::ClosedError) { push << "x" }
       raised(Godwit::ClosedError) { push.send("x") }
-      raised(Godwit::ClosedError) { push.send_many(["x"]) }
+      same(:send_many, raised(Godwit::ClosedError) { push.send_many(["x"]) }.operation)
       [poller, allocated.call(Godwit::Poller)].each do |one|
         raised(Godwit::ClosedError) { one.wait(0) }
         raised(Godwit::ClosedError) { one.register(Godwit::PULL.new) }
