@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <zmq.h>
 
 enum { FAILED = 1, WRONG_USAGE = 2 };
@@ -46,6 +47,16 @@ static void main_set_arguments(mrb_state *mrb, const char *program, int argc, ch
     mrb_gv_set(mrb, mrb_intern_lit(mrb, "$0"), mrb_str_new_cstr(mrb, program));
 }
 
+/* NULL with errno set. fopen opens a folder too. */
+static FILE *main_open(const char *name) {
+    struct stat status;
+    FILE *file = fopen(name, "r");
+    if (!file || fstat(fileno(file), &status) != 0 || !S_ISDIR(status.st_mode)) return file;
+    fclose(file);
+    errno = EISDIR;
+    return NULL;
+}
+
 static int main_run(FILE *file, const char *program, const char *code, int argc, char **argv) {
     mrb_state *mrb = vm = mrb_open();
     if (!mrb) {
@@ -78,7 +89,7 @@ int main(int argc, char **argv) {
         return main_run(NULL, "-e", argv[2], argc - 3, argv + 3);
     }
     if (first[0] == '-') return main_usage("unknown option ", first);
-    FILE *file = fopen(first, "r");
+    FILE *file = main_open(first);
     if (!file) {
         fprintf(stderr, "mruby-godwit: cannot read %s: %s\n", first, strerror(errno));
         return WRONG_USAGE;
