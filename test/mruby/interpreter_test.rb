@@ -41,7 +41,7 @@ class MRubyInterpreterTest < MRubyCase
   end
 
   test "wrong usage is 2" do
-    [[], ["--wrong"], ["-e"], ["/no/such/file.rb"]].each do |arguments|
+    [[], ["--wrong"], ["-e"], ["/no/such/file.rb"], ["/"]].each do |arguments|
       result = assert_ends 2, run_mruby(*arguments)
       assert_match(/usage: mruby-godwit|cannot read/, result.stderr)
     end
@@ -63,10 +63,12 @@ class MRubyInterpreterTest < MRubyCase
     File.write(source, <<~C)
       #include <godwit.h>
       #include <mruby/compile.h>
-      int main(void) {
+      int main(int argc, char **argv) {
           mrb_state *mrb = mrb_open();
+          if (argc > 1) mrb_load_string(mrb, argv[1]);
           godwit_mruby_open(mrb);
-          mrb_load_string(mrb, "puts Godwit::PULL.bind('inproc://app').last_endpoint");
+          if (mrb->exc) mrb_print_error(mrb);
+          else mrb_load_string(mrb, "puts Godwit::PULL.bind('inproc://app').last_endpoint");
           mrb_close(mrb);
           return 0;
       }
@@ -79,5 +81,12 @@ class MRubyInterpreterTest < MRubyCase
     ]
     assert_child start_command(command).finish
     assert_equal "inproc://app\n", assert_child(start_command(["#{scratch_dir}/app"]).finish).stdout
+    # The host program's own Ruby code runs before godwit_mruby_open.
+    taken = assert_child(start_command(["#{scratch_dir}/app", "Godwit = 1"]).finish)
+    assert_includes taken.stderr, "TypeError"
+    assert_equal "", taken.stdout
+    before = "module Godwit; module Wait; end; end"
+    assert_equal "inproc://app\n",
+      assert_child(start_command(["#{scratch_dir}/app", before]).finish).stdout
   end
 end
