@@ -11,6 +11,12 @@ MRuby::Gem::Specification.new("mruby-godwit") do |spec|
   spec.rbfiles = File.readlines("#{root}/mruby/manifest", chomp: true)
     .map { |line| line.sub(/#.*/, "").strip }.reject(&:empty?).map { |name| "#{root}/#{name}" }
 
+  # mruby loads a gem after those that it depends on.
+  %w[
+    array-ext class-ext compar-ext enum-ext enumerator error fiber hash-ext io kernel-ext metaprog
+    numeric-ext object-ext proc-ext range-ext sprintf string-ext struct symbol-ext
+  ].each { |name| spec.add_dependency("mruby-#{name}", core: "mruby-#{name}") }
+
   # The files of the C extension that need no VM.
   spec.cc.include_paths << "#{root}/ext/godwit"
   %w[threads process pool frames inproc].each do |name|

@@ -9,9 +9,9 @@ MRuby::Build.new do |conf|
   conf.enable_sanitizer "address"
   conf.cc.defines << "MRB_GC_STRESS"
   conf.cc.flags << "-O1"
+  conf.gem File.expand_path("../../../mruby", __dir__) # first: it names the gems that it needs
   %w[stdlib stdlib-ext stdlib-io math metaprog].each { |name| conf.gembox name }
   conf.gem core: "mruby-bin-mruby"
-  conf.gem File.expand_path("../../../mruby", __dir__)
   # Debian's: another build of the compiler would take half of the time.
   conf.mrbcfile = ENV.fetch("MRBC")
 end
