@@ -87,6 +87,7 @@ static mrb_value send_many(mrb_state *mrb, mrb_value self) {
     mrb_int first, sent = 0;
     int error = 0;
     mrb_get_args(mrb, "Ai", &messages, &first);
+    if (first < 0) return mrb_fixnum_value(0);
     for (mrb_int i = 0; first == 0 && i < RARRAY_LEN(messages); i++)
         send_check(mrb, RARRAY_PTR(messages)[i], "send_many", self);
     for (; sent < GW_BATCH && first + sent < RARRAY_LEN(messages); sent++) {
