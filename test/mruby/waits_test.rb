@@ -141,4 +141,39 @@ class MRubyWaitsTest < MRubyCase
       check(more <= 6, "#{more} descriptors more")
     RUBY
   end
+
+  test "one request at a time of a REQ; that of a dropped fiber ends with its time" do
+    assert_host(TASKS + <<~RUBY)
+      rep = Godwit::REP.bind("tcp://127.0.0.1:*")
+      [{}, {relaxed: true, correlate: true}].each do |options|
+        req = Godwit::REQ.connect(rep.last_endpoint, linger: 0, **options)
+        replies = []
+        Tasks.start { replies << req.request("a", timeout: 30) }
+        second = nil
+        Tasks.start do
+          begin
+            req.request("b", timeout: 30)
+          rescue Godwit::BusyError => error
+            second = error.message
+          end
+        end
+        check(second.include?("another fiber's request is open"), second)
+        Tasks.start { rep.send("re " + rep.recv(timeout: 30)) }
+        Tasks.finish
+        same(["re a"], replies)
+
+        Fiber.new { req.request("dropped", timeout: 0.05) }.resume
+        GC.start
+        Tasks.start do
+          message = nil
+          rep.send("re " + (message = rep.recv(timeout: 30))) until message == "c"
+        end
+        finish = Godwit::Timeout.now + 0.06
+        nil until Godwit::Timeout.now > finish
+        Tasks.start { replies << req.request("c", timeout: 30) }
+        Tasks.finish
+        same(["re a", "re c"], replies)
+      end
+    RUBY
+  end
 end

@@ -69,7 +69,7 @@ module Godwit
     include Error
   end
 
-  # A proxy uses the socket; a proxy starts on a socket on which another call waits; a Frame is sent or closed while a memory view of it is open; another process uses the file of a log, or the folder of a durable logger.
+  # A proxy uses the socket; a proxy starts on a socket on which another call waits; a Frame is sent or closed while a memory view of it is open; another process uses the file of a log, or the folder of a durable logger. On mruby, another fiber's request of the REQ is open.
   # A proxy uses this socket: stop the proxy first. Start a proxy only when no thread waits on its sockets.
   class BusyError < Errno::EBUSY
     include Error
