@@ -113,6 +113,8 @@ class WorkTimingTest < Godwit::WorkCase
     client
     child = start
     eventually { owners.none?(&:nil?) }
+    client.produce("in", "a")
+    child.wait_for(/^a /) # all that it needs is loaded
     before = processor(child.pid)
     sleep WINDOW
     assert_operator processor(child.pid) - before, :<, IDLE * WINDOW

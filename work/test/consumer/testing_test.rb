@@ -52,7 +52,7 @@ class WorkTestingTest < Godwit::WorkCase
     assert_equal %w[again first revoked], one.values("log").sort
     assert_empty one.events
     assert_same before, Godwit::Work.instance_variable_get(:@client)
-    Godwit::Work.stub(:make, :other) { assert_equal before || :other, Godwit::Work.client }
+    Godwit::Work.stub(:make, one.client) { assert_same before || one.client, Godwit::Work.client }
   ensure
     Godwit::Work.instance_variable_set(:@client, before)
   end

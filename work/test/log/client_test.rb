@@ -127,6 +127,13 @@ class WorkClientTest < Godwit::WorkCase
     assert_equal 3, other.topic("own", format: Backwards).partitions - 5
   end
 
+  def own_format(&dump)
+    Class.new do
+      define_method(:dump, &dump)
+      def load(bytes) = bytes
+    end.new
+  end
+
   each_engine "what a format of its own raises is a FormatError, with its cause" do
     declare("own", format: Backwards)
     client.produce("own", "x")
@@ -135,13 +142,12 @@ class WorkClientTest < Godwit::WorkCase
       error.message)
     assert_kind_of ArgumentError, error.cause
     {"a" => 42, "b" => nil}.each do |name, result|
-      declare(name, format: Struct.new(:load) { define_method(:dump) { |_| result } }.new)
+      declare(name, format: own_format { |_| result })
       assert_refused(Godwit::Work::FormatError, /must return a String.* #{result.inspect}/) do
         client.produce(name, 1)
       end
     end
-    failing = Struct.new(:load) { def dump(_) = raise(KeyError, "id") }
-    declare("failing", format: failing.new)
+    declare("failing", format: own_format { |_| raise KeyError, "id" })
     assert_refused(Godwit::Work::FormatError, /dump of .* failed: KeyError: id: give it/) do
       client.produce("failing", 1)
     end

@@ -115,6 +115,8 @@ module Godwit
       # note: only the record that ends the process is noted then.
       def note(assignment, taken)
         @engine.note(assignment.position, taken[0][1][0].offset)
+      rescue LostError
+        nil # the next commit will see it
       rescue Error => error
         report(error) # the commit will fail, too
       end
