@@ -81,6 +81,7 @@ class MemoryTest < Godwit::TestCase
     "dropped" => ->(*) {}
   }.each do |how, ending|
     test "parts that a thread held back, and read but half, go with the sockets that are #{how}" do
+      leaks_allowed! if how == "dropped" # the collector may find a few on the stack
       200.times { part_and_end(open_socket(:PULL), open_socket(:PUSH), ending) }
       @owned.clear
       100.times { context.inspect } # over old values on the stack
