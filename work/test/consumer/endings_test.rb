@@ -129,4 +129,14 @@ class WorkEndingsTest < Godwit::WorkCase
     assert_empty failed
     assert_empty client.engine.members
   end
+
+  test "stop starts no thread: Ruby's exit would wait until that has ended" do
+    declare
+    runner = run_consumers(consumer { |_| nil })
+    produce("a")
+    finished(1)
+    before = Thread.list
+    runner.stop
+    assert_empty Thread.list - before
+  end
 end

@@ -45,6 +45,7 @@ module Godwit
         @available = ConditionVariable.new
         @assignments = []
         @chunks = []
+        @stopping = Thread::Queue.new
         @turn = @handled = @waiting = 0
         @ending = @quiet = false
       end
@@ -61,6 +62,7 @@ module Godwit
         @hooks = @classes.to_h { |klass| [klass, Hooks.new(klass, @client.events)] }
         @members = @classes.to_h { |klass| [klass, join(klass)] }
         @stuck = StuckHandlers.new(@engine, @client.events) { @members }.start
+        @limit = limit if @drain
         @workers = Array.new(@count) { worker }
         coordinate
         nil
@@ -72,8 +74,8 @@ module Godwit
       # @return [nil]
       def stop
         @ending = true
+        @stopping << true
         @loop&.post { @loop.stop }
-        @limit ||= limit if @loop && @drain
         nil
       rescue Godwit::ClosedError # it has ended
         nil
@@ -97,9 +99,11 @@ module Godwit
 
       private
 
-      # The coordinator may wait for a handler that hangs in its transaction.
+      # The coordinator may wait for a handler that hangs in its transaction. It exists before stop:
+      # Ruby's exit waits for a thread that another one starts meanwhile.
       def limit
         Worker.new do
+          @stopping.pop
           sleep @drain
           @assignments.each(&:stop) # so that the end is no failure of a record
           @workers&.each(&:kill)
