@@ -29,6 +29,7 @@ class WorkKillsTest < Godwit::WorkCase
     end
     runner = Godwit::Work::Runner.new([Payments], workers: 3)
     Signal.trap(:TERM) { Thread.new { runner.stop } }
+    puts "ready"
     runner.run
   RUBY
   # Notes what is acknowledged. Nobody would read its standard output in time.
@@ -72,9 +73,10 @@ class WorkKillsTest < Godwit::WorkCase
     produce if producer
   end
 
-  # Stops a consumer, which finishes what runs: none of its records may run again.
+  # Stops a consumer, which finishes what runs: none of its records may run again. Ruby loses some
+  # signals that come while it starts.
   def stop(consumer)
-    consumer.signal(:TERM).finish
+    assert_child consumer.wait_for(/^ready$/).signal(:TERM).finish
     @consumers -= [consumer]
     consume
   end
