@@ -27,7 +27,7 @@ workers = Array.new(WORKERS) do
   end
 end
 
-# One that came after the others had ended would wait for its end for ever.
+# A worker that came after the others had ended would wait for its end for ever.
 WORKERS.times { results.recv }
 
 sum = 0

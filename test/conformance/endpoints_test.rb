@@ -75,19 +75,6 @@ class EndpointsTest < Godwit::TestCase
     end
   end
 
-  each_transport("disconnect: later messages go to other peers") do |transport|
-    first, second = Array.new(2) { open_socket(:PULL).bind(endpoint_for(transport)) }
-    push = open_socket(:PUSH).connect(first.last_endpoint, second.last_endpoint)
-    assert_same push, push.disconnect(first.last_endpoint)
-    assert_equal [second.last_endpoint], push.endpoints
-    3.times { |i| push << i.to_s }
-    assert_equal %w[0 1 2], take(second, 3)
-    refute_predicate first, :readable?
-    push.connect(first.last_endpoint)
-    4.times { |i| push << i.to_s }
-    assert_equal 4, take(first, 2).size + take(second, 2).size
-  end
-
   each_transport("disconnect ends both of two connections to one endpoint") do |transport|
     pull = open_socket(:PULL).bind(endpoint_for(transport))
     push = open_socket(:PUSH).connect(pull.last_endpoint, pull.last_endpoint)

@@ -57,22 +57,12 @@ class ReceivingTest < Godwit::TestCase
     assert_equal "0123456789" * 10, original
   end
 
-  each_transport("recv_many returns the messages that are there, and waits for the first " \
-    "only") do |transport|
+  each_transport("recv_many waits for the first message only") do |transport|
     pull, push = pair(transport)
     waiting = in_thread { pull.recv_many(10) }
     until_waiting(pull)
     push << "first"
     assert_equal ["first"], waiting.value
-    expected = Array.new(20) { |i| i.even? ? i.to_s : [i.to_s, ""] }
-    push.send_many(expected)
-    got = []
-    until got.size == 20
-      part = pull.recv_many(7, timeout: 5)
-      assert_includes 1..7, part.size
-      got.concat(part)
-    end
-    assert_equal expected, got
   end
 
   test "recv_many without a number takes up to 256, and never more than 1,024" do

@@ -2,7 +2,7 @@
 
 require_relative "support/mruby_case"
 
-# What belongs to whom in mruby: sockets to a VM, the default context to the process; the ends of
+# The owners in mruby: a socket belongs to a VM, the default context to the process; the ends of
 # each, and uses after the end.
 class MRubyOwnershipTest < MRubyCase
   test "mrb_close ends within linger and a second when no peer ever connects" do

@@ -67,6 +67,9 @@ Plain.each_transport "disconnect: later messages go to other peers" do |transpor
   3.times { |i| push << i.to_s }
   assert_equal %w[0 1 2], take(second, 3)
   refute_predicate first, :readable?
+  push.connect(first.last_endpoint)
+  4.times { |i| push << i.to_s }
+  assert_equal 4, take(first, 2).size + take(second, 2).size
 end
 
 Plain.each_transport "unbind and disconnect of unknown endpoints" do |transport|

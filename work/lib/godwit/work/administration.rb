@@ -68,7 +68,7 @@ module Godwit
 
       # @return [Array<Group>] by name
       def groups
-        members = @engine.members.map { |one| [one.group, one.topic] }.tally
+        members = @engine.members.map(&:reader).tally
         @engine.positions.group_by(&:reader).map do |(group, topic), positions|
           lag = positions.sum do |one|
             @engine.bounds(one.topic, one.partition).last - one.watermark

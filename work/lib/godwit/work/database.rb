@@ -77,9 +77,11 @@ module Godwit
       # @return [Object, nil] the first value of the first row
       def value(sql, *values) = rows(sql, *values).first&.first
 
-      # @return [Array<Integer>] the first changes when another connection writes, the second when
-      #   this one does
-      def versions = [value("PRAGMA data_version"), @database.total_changes]
+      # @return [Integer] changes when another connection writes
+      def data_version = value("PRAGMA data_version")
+
+      # @return [Integer] rows that this connection has written
+      def changes = @database.total_changes
 
       # A transaction that may write from its beginning: it never fails in its middle because
       # another connection wrote meanwhile.

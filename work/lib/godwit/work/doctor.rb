@@ -61,7 +61,7 @@ module Godwit
           .group_by(&:reader)
         @client.groups.each do |group|
           own = [group.group, group.topic]
-          group(group, members.count { |one| one.alive && [one.group, one.topic] == own })
+          group(group, members.count { |one| one.alive && one.reader == own })
           isolated.fetch(own, []).each { |one| isolated(one) }
         end
         @engine.held.each { |(topic, name), count| held(topic, name, count) }
@@ -79,7 +79,7 @@ module Godwit
       # @param one [Operations::Listed]
       def member(one)
         facts = {group: one.group, topic: one.topic, member: one.id,
-                 process: File.basename(one.place).to_i}
+                 process: WakeUp.pid(one.place)}
         unless one.alive
           return add(:dead_member, "process #{facts[:process]}, member #{one.id} of group " \
             "#{one.group}, has died: a consumer process takes its partitions over; start one",

@@ -175,7 +175,7 @@ module Godwit
       end
 
       # It changes with each write of any connection, and once in SEEN_EVERY.
-      def file_state(database) = [*database.versions, now / SEEN_EVERY]
+      def file_state(database) = [database.data_version, database.changes, now / SEEN_EVERY]
 
       # @raise [LostError]
       def share_of(member, database)

@@ -7,7 +7,10 @@ module Godwit
     module Operations
       # A member in the file: the names of its group and its topic, the path of its FIFO, what
       # {Groups#report} stored, and whether its process lives.
-      Listed = Struct.new(:id, :group, :topic, :place, :report, :alive)
+      Listed = Struct.new(:id, :group, :topic, :place, :report, :alive) do
+        # @return [Array(String, String)] as {Groups::Position#reader}
+        def reader = [group, topic]
+      end
 
       MEMBERS = <<~SQL
         SELECT m.id, g.name, t.name, m.place, m.report FROM godwit_members m

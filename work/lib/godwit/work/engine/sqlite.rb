@@ -110,7 +110,7 @@ module Godwit
 
       # (see Contract)
       def version
-        with_database { |database| [database.value("PRAGMA data_version"), @commits] }
+        with_database { |database| [database.data_version, @commits] }
       end
 
       # @return [Integer] milliseconds since 1970
