@@ -20,8 +20,7 @@ static int64_t addressed_connect_bare(void *zmq, const char *endpoint) {
 
 static int64_t addressed_connect_to(gw_socket_t *socket, const char *endpoint) {
     gw_inproc_end_t end = gw_inproc_end(socket, socket->zmq);
-    if (gw_inproc(endpoint)) return gw_inproc_connect(end, endpoint, addressed_connect_bare);
-    return addressed_connect_bare(socket->zmq, endpoint);
+    return gw_endpoint_connect(end, endpoint, addressed_connect_bare);
 }
 
 /* _connect_peer(endpoint) => routing id of the peer there */

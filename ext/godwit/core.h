@@ -177,9 +177,11 @@ typedef struct {
 
 const char *gw_inproc_name(const char *endpoint); /* the user's name of libzmq's endpoint */
 int gw_inproc_bind(gw_inproc_end_t end, const char *endpoint);
-int64_t gw_inproc_connect(
+/* Any endpoint. `connect` is libzmq's function. */
+int64_t gw_endpoint_connect(
         gw_inproc_end_t end, const char *endpoint, int64_t (*connect)(void *, const char *));
-int gw_inproc_disconnect(gw_inproc_end_t end, const char *endpoint);
+int gw_endpoint_disconnect(gw_inproc_end_t end, gw_held_t *held, const char *endpoint);
+int64_t gw_zmq_connect(void *zmq, const char *endpoint);
 void gw_inproc_leave(gw_inproc_end_t end, int linger); /* before zmq_close; 0: nothing to send */
 void gw_init_inproc(void);
 static inline bool gw_inproc(const char *endpoint) { return strncmp(endpoint, "inproc:", 7) == 0; }

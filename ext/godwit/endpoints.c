@@ -64,14 +64,8 @@ static VALUE endpoints_bind(VALUE self, VALUE endpoint) {
     return rb_utf8_str_new(bound, size - 1);
 }
 
-static int64_t endpoints_connect_any(void *zmq, const char *endpoint) {
-    return zmq_connect(zmq, endpoint);
-}
-
 static int64_t endpoints_do_connect(gw_socket_t *socket, const char *endpoint) {
-    gw_inproc_end_t end = gw_inproc_end(socket, socket->zmq);
-    if (gw_inproc(endpoint)) return gw_inproc_connect(end, endpoint, endpoints_connect_any);
-    return zmq_connect(socket->zmq, endpoint);
+    return gw_endpoint_connect(gw_inproc_end(socket, socket->zmq), endpoint, gw_zmq_connect);
 }
 
 static int64_t endpoints_do_unbind(gw_socket_t *socket, const char *endpoint) {
@@ -79,14 +73,7 @@ static int64_t endpoints_do_unbind(gw_socket_t *socket, const char *endpoint) {
 }
 
 static int64_t endpoints_do_disconnect(gw_socket_t *socket, const char *endpoint) {
-    int error = gw_held_keep(&socket->held, socket->zmq, socket->type);
-    if (error) {
-        errno = error;
-        return -1;
-    }
-    gw_inproc_end_t end = gw_inproc_end(socket, socket->zmq);
-    if (gw_inproc(endpoint)) return gw_inproc_disconnect(end, endpoint);
-    return zmq_disconnect(socket->zmq, endpoint);
+    return gw_endpoint_disconnect(gw_inproc_end(socket, socket->zmq), &socket->held, endpoint);
 }
 
 static VALUE endpoints_connect(VALUE self, VALUE endpoint) {

@@ -131,7 +131,7 @@ static early_t *inproc_make_early(gw_inproc_end_t end, const char *endpoint) {
     return early;
 }
 
-int64_t gw_inproc_connect(
+static int64_t inproc_connect(
         gw_inproc_end_t end, const char *endpoint, int64_t (*connect)(void *, const char *)) {
     gw_context_t *context = end.context;
     early_t *early = NULL, **last = &context->early;
@@ -158,7 +158,15 @@ out:
     return result;
 }
 
-int gw_inproc_disconnect(gw_inproc_end_t end, const char *endpoint) {
+int64_t gw_endpoint_connect(
+        gw_inproc_end_t end, const char *endpoint, int64_t (*connect)(void *, const char *)) {
+    return gw_inproc(endpoint) ? inproc_connect(end, endpoint, connect)
+                               : connect(end.zmq, endpoint);
+}
+
+int64_t gw_zmq_connect(void *zmq, const char *endpoint) { return zmq_connect(zmq, endpoint); }
+
+static int inproc_disconnect(gw_inproc_end_t end, const char *endpoint) {
     gw_context_t *context = end.context;
     gw_context_lock(context);
     int rc = zmq_disconnect(end.zmq, endpoint), error = errno;
@@ -176,6 +184,16 @@ int gw_inproc_disconnect(gw_inproc_end_t end, const char *endpoint) {
     gw_context_unlock(context);
     errno = error;
     return rc;
+}
+
+int gw_endpoint_disconnect(gw_inproc_end_t end, gw_held_t *held, const char *endpoint) {
+    int error = gw_held_keep(held, end.zmq, end.type);
+    if (error) {
+        errno = error;
+        return -1;
+    }
+    return gw_inproc(endpoint) ? inproc_disconnect(end, endpoint)
+                               : zmq_disconnect(end.zmq, endpoint);
 }
 
 /* Before zmq_close(end.zmq): connections with unsent messages stay for the linger in ms. */

@@ -2,16 +2,12 @@
 #include "gem.h"
 #include <fcntl.h>
 
-static gw_inproc_end_t endpoints_end(const gw_socket_t *socket) {
-    return (gw_inproc_end_t){socket->context, socket, socket->zmq, socket->type};
-}
-
 /* libzmq closes the descriptor of use_fd itself, and aborts when a descriptor is bound twice. So it
  * gets a duplicate. */
 static int64_t endpoints_do_bind(gw_socket_t *socket, const char *endpoint) {
     int given = -1;
     size_t size = sizeof given;
-    if (gw_inproc(endpoint)) return gw_inproc_bind(endpoints_end(socket), endpoint);
+    if (gw_inproc(endpoint)) return gw_inproc_bind(gw_inproc_end(socket), endpoint);
     bool takes = strncmp(endpoint, "tcp:", 4) == 0 || strncmp(endpoint, "ipc:", 4) == 0;
     if (!takes || gw_zmq_get(socket->zmq, ZMQ_USE_FD, &given, &size) || given < 0)
         return zmq_bind(socket->zmq, endpoint);
@@ -26,14 +22,8 @@ static int64_t endpoints_do_bind(gw_socket_t *socket, const char *endpoint) {
     return rc;
 }
 
-static int64_t endpoints_connect_any(void *zmq, const char *endpoint) {
-    return zmq_connect(zmq, endpoint);
-}
-
 static int64_t endpoints_do_connect(gw_socket_t *socket, const char *endpoint) {
-    gw_inproc_end_t end = endpoints_end(socket);
-    if (gw_inproc(endpoint)) return gw_inproc_connect(end, endpoint, endpoints_connect_any);
-    return zmq_connect(socket->zmq, endpoint);
+    return gw_endpoint_connect(gw_inproc_end(socket), endpoint, gw_zmq_connect);
 }
 
 static int64_t endpoints_do_unbind(gw_socket_t *socket, const char *endpoint) {
@@ -41,13 +31,7 @@ static int64_t endpoints_do_unbind(gw_socket_t *socket, const char *endpoint) {
 }
 
 static int64_t endpoints_do_disconnect(gw_socket_t *socket, const char *endpoint) {
-    int error = gw_held_keep(&socket->held, socket->zmq, socket->type);
-    if (error) {
-        errno = error;
-        return -1;
-    }
-    if (gw_inproc(endpoint)) return gw_inproc_disconnect(endpoints_end(socket), endpoint);
-    return zmq_disconnect(socket->zmq, endpoint);
+    return gw_endpoint_disconnect(gw_inproc_end(socket), &socket->held, endpoint);
 }
 
 /* Calls the function with the endpoint; raises for -1. */

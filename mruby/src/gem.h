@@ -41,6 +41,10 @@ typedef struct gw_socket {
     bool cut;      /* REQ: its peer vanished in the middle of a request */
 } gw_socket_t;
 
+static inline gw_inproc_end_t gw_inproc_end(const gw_socket_t *socket) {
+    return (gw_inproc_end_t){socket->context, socket, socket->zmq, socket->type};
+}
+
 /* ---- context.c ---- */
 
 gw_context_t *gw_context_open(mrb_state *mrb, mrb_value self, const char *operation);

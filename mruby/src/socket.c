@@ -27,10 +27,6 @@ static void socket_leave_context(gw_socket_t *socket) {
     gw_context_unlock(context);
 }
 
-static gw_inproc_end_t socket_inproc_end(const gw_socket_t *socket) {
-    return (gw_inproc_end_t){socket->context, socket, socket->zmq, socket->type};
-}
-
 /* Drops what the socket has received. */
 static void socket_drop_frames(gw_socket_t *socket) {
     gw_frames_free(&socket->rest);
@@ -47,7 +43,7 @@ static void socket_release(gw_socket_t *socket) {
     if (!socket->zmq || socket_forked(socket)) return;
     gw_zmq_get(socket->zmq, ZMQ_LINGER, &linger, &size);
     gw_context_record_linger(socket->context, linger);
-    gw_inproc_leave(socket_inproc_end(socket), socket->sent ? linger : 0);
+    gw_inproc_leave(gw_inproc_end(socket), socket->sent ? linger : 0);
     socket_drop_frames(socket);
     zmq_close(socket->zmq);
     socket->zmq = NULL;
@@ -167,7 +163,7 @@ static mrb_value socket_open(mrb_state *mrb, mrb_value self) {
  * endpoints. */
 static mrb_value socket_reopen(mrb_state *mrb, mrb_value self) {
     gw_socket_t *socket = gw_socket_open(mrb, self, "reopen");
-    gw_inproc_end_t before = socket_inproc_end(socket);
+    gw_inproc_end_t before = gw_inproc_end(socket);
     int error = socket_make(socket), none = 0;
     if (error) gw_raise(mrb, error, "reopen", self, mrb_nil_value());
     gw_inproc_leave(before, none);
