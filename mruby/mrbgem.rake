@@ -1,15 +1,16 @@
 # frozen_string_literal: true
 
 # Godwit's sockets for a build of mruby: conf.gem "/path/to/godwit/mruby" in build_config.rb.
+require_relative "../rakelib/support/mruby_build"
+
 MRuby::Gem::Specification.new("mruby-godwit") do |spec|
-  root = File.expand_path("..", __dir__)
+  root = MRubyBuild::ROOT
   spec.license = "MIT"
   spec.authors = ["The Godwit authors"]
-  spec.version = File.read("#{root}/lib/godwit/version.rb")[/"(.+)"/, 1]
+  spec.version = Godwit::VERSION
   spec.summary = "ZeroMQ sockets"
 
-  spec.rbfiles = File.readlines("#{root}/mruby/manifest", chomp: true)
-    .map { |line| line.sub(/#.*/, "").strip }.reject(&:empty?).map { |name| "#{root}/#{name}" }
+  spec.rbfiles = MRubyBuild.manifest.map { |name| "#{root}/#{name}" }
 
   # mruby loads a gem after those that it depends on.
   %w[
@@ -19,9 +20,9 @@ MRuby::Gem::Specification.new("mruby-godwit") do |spec|
 
   # The files of the C extension that need no VM.
   spec.cc.include_paths << "#{root}/ext/godwit"
-  %w[threads process pool frames inproc].each do |name|
-    object = objfile("#{build_dir}/shared/#{name}")
-    file(object => ["#{root}/ext/godwit/#{name}.c", "#{root}/ext/godwit/core.h"]) do |task|
+  MRubyBuild::SHARED.each do |path|
+    object = objfile("#{build_dir}/shared/#{File.basename(path, ".c")}")
+    file(object => ["#{root}/#{path}", "#{root}/ext/godwit/core.h"]) do |task|
       spec.cc.run(task.name, task.prerequisites.first)
     end
     spec.objs << object

@@ -2,12 +2,12 @@
 
 require "open3"
 require "prism"
+require_relative "mruby_build"
 
 # Ruby that mruby 3.1 or 3.3 lacks, or runs in another way than CRuby, in the files of
 # mruby/manifest. The compiler mrbc finds no more than errors of syntax.
 module Portability
-  ROOT = File.expand_path("../..", __dir__)
-  MANIFEST = "mruby/manifest"
+  ROOT = MRubyBuild::ROOT
   CONSTANTS = %i[
     Encoding EncodingError ObjectSpace Process Ractor Regexp Thread ThreadError
   ].freeze
@@ -37,15 +37,12 @@ module Portability
   def problems
     paths.flat_map do |path|
       full = File.join(ROOT, path)
-      next ["#{MANIFEST}: there is no #{path}"] unless File.file?(full)
+      next ["mruby/manifest: there is no #{path}"] unless File.file?(full)
       in_source(File.read(full), path)
     end + compiler_problems
   end
 
-  # @return [Array<String>] the files of the manifest, in load order
-  def paths
-    File.readlines(File.join(ROOT, MANIFEST), chomp: true).grep_v(/\A\s*(?:#|\z)/)
-  end
+  def paths = MRubyBuild.manifest
 
   # @return [Array<String>]
   def in_source(source, path = "(source)")
