@@ -51,16 +51,16 @@ module Godwit
       # @param partitions [Array<Integer>, nil] ids of those that have new records; nil: all
       def fetch(partitions = nil)
         time = now
-        version = @engine.version
+        version = @engine.version unless partitions # a record that just came need not wait for it
         @assignments.each do |one|
           next if partitions && !partitions.include?(one.id)
           one.wake(time)
-          read_or_report(one, version) if one.hungry? && one.exhausted != version
+          read_or_report(one, version) if one.hungry? && (partitions || one.exhausted != version)
           work_available(one.waiting)
         end
         work_available(1) if taken?
         @hooks.each do |klass, hooks|
-          hooks.idle(up_to_date?(klass, version)) if hooks.has?(:idle)
+          hooks.idle(!partitions && up_to_date?(klass, version)) if hooks.has?(:idle)
         end
       end
 

@@ -76,7 +76,8 @@ module Godwit
       # @param from [Integer] offset of the first message
       # @return [Array<Message>]
       def messages(from)
-        ([from - offset, 0].max...block.count).map { |index| Message.new(self, index) }
+        first = [from - offset, 0].max
+        Array.new([block.count - first, 0].max) { |index| Message.new(self, first + index) }
       end
 
       # @return [Integer] offset behind the last message
