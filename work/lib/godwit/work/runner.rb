@@ -282,7 +282,7 @@ module Godwit
         @lock.synchronize do
           until @ending
             @assignments.rotate(@turn += 1).each do |one|
-              next if @quiet || (one.isolated? && @isolating)
+              next if @quiet || one.waiting.zero? || (one.isolated? && @isolating)
               taken = one.take(size, 1 + one.waiting / @count) or next
               @isolating = true if one.isolated?
               return [one, taken]
