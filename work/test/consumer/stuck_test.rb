@@ -39,6 +39,12 @@ class WorkStuckTest < Godwit::WorkCase
   def watermarks = engine.positions("g", engine.topics["t"]).map(&:watermark)
   def hang = @hang ||= Thread::Queue.new
 
+  test "a look at a worker whose first run has not yet begun" do
+    stuck = Godwit::Work.const_get(:StuckHandlers).new(engine, client.events) { {} }
+    stuck.watch.handler = Struct.new(:running).new
+    assert_empty stuck.send(:look)
+  end
+
   test "an event and a report, once for each run, and with the backtrace" do
     stuck = events(:stuck)
     gate = hang

@@ -77,7 +77,7 @@ module Godwit
           one.run, one.message, one.since = run, run&.first, now
           return
         end
-        limit = handler && handler.assignment.klass.settings.stuck_after
+        limit = run && handler.assignment.klass.settings.stuck_after
         return if limit.nil? || one.report || now - one.since < limit
         report(one, handler.assignment, now - one.since)
       end
