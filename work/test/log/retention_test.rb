@@ -21,6 +21,16 @@ class WorkRetentionTest < Godwit::WorkCase
     end
   end
 
+  # Runs one slice, two seconds later: each look at the clock takes a second.
+  def slice
+    calls = 0
+    engine.stub(:now, engine.now + 2_000) do
+      Godwit.const_get(:Timeout).stub(:now, -> { calls += 1 }) do
+        assert_equal [true, {}], engine.retain
+      end
+    end
+  end
+
   def append(topic, *texts)
     texts.each { |text| engine.append([[topic, 0, block(text), 1]]) }
   end
@@ -111,14 +121,21 @@ class WorkRetentionTest < Godwit::WorkCase
   each_engine "many blocks are deleted in slices" do
     numbers = topic(retain: 1)
     append(numbers, *Array.new(500, &:to_s))
-    calls = 0
-    clock = -> { calls += 1 } # each look at the clock is a second later
-    engine.stub(:now, engine.now + 2_000) do
-      Godwit.const_get(:Timeout).stub(:now, clock) { assert_equal [true, {}], engine.retain }
-    end
+    slice
     assert_operator engine.bounds(numbers, 0)[0], :<, 100
     retain(2)
     assert_equal [499, 500], engine.bounds(numbers, 0)
+  end
+
+  each_engine "a slice ends also between partitions with few old blocks, and large blocks" do
+    numbers = topic(retain: 1)
+    3.times { |part| 3.times { engine.append([[numbers, part, block("a"), 1]]) } }
+    slice
+    assert_equal [2, 2, 0], [0, 1, 2].map { |number| engine.bounds(numbers, number)[0] }
+    retain(2)
+    6.times { engine.append([[numbers, 0, block("x" * 700_000), 1]]) }
+    slice
+    assert_equal [7, 9], engine.bounds(numbers, 0)
   end
 
   test "a group that comes back goes on behind what was deleted" do

@@ -9,13 +9,24 @@ module Godwit
     module Retention
       SEEN = 30 * 86_400_000 # milliseconds
       SLICE = 0.01 # seconds of a transaction
-      BLOCKS = 20 # between two looks at the clock
+      BLOCKS = 20 # that are deleted between two looks at the clock, at most
+      BYTES_AT_ONCE = 1 << 20 # the same, about
       COUNTED = 500 # the same
       ABOUT = 60_000 # milliseconds: blocks are about as old
 
       # A partition: its least and largest possible id, and the id of the first record that a group
       # has not read.
       Part = Struct.new(:id, :least, :largest, :unread)
+
+      # The end of a transaction. Its time begins with the first change: else many partitions
+      # without old blocks would leave no time to change the others.
+      class Slice
+        # After each change.
+        def look
+          now = Timeout.now
+          throw :over, true if now > (@finish ||= now + SLICE)
+        end
+      end
 
       # The first blocks; the last row is of a block that stays.
       FIRST_BLOCKS = "SELECT id, count, time, length(bytes) FROM godwit_blocks " \
@@ -34,19 +45,19 @@ module Godwit
             max((SELECT counted + 1 FROM godwit_partitions WHERE id = ?1), ?2) AND ?3
           ORDER BY id LIMIT #{COUNTED})
       SQL
-      private_constant :SEEN, :SLICE, :BLOCKS, :COUNTED, :ABOUT, :Part, :FIRST_BLOCKS, :NEXT,
-        :LAST_BLOCK, :DELETE, :UNREAD, :BYTES, :COUNT
+      private_constant :SEEN, :SLICE, :BLOCKS, :BYTES_AT_ONCE, :COUNTED, :ABOUT, :Part,
+        :Slice, :FIRST_BLOCKS, :NEXT, :LAST_BLOCK, :DELETE, :UNREAD, :BYTES, :COUNT
 
       # Deletes for about 10 ms.
       # @return [Array(Boolean, Hash{String => Integer})] whether there is more to delete, and by
       #   topic the records that it keeps, since a group has not read them
       def retain
-        finish = Timeout.now + SLICE
+        slice = Slice.new
         held = {}
         more = transaction do |database|
           catch(:over) do
             load_topics(database).each_value do |topic|
-              held[topic.name] = retain_topic(database, topic, finish)
+              held[topic.name] = retain_topic(database, topic, slice)
             end
             false
           end
@@ -73,13 +84,13 @@ module Godwit
       private
 
       # @return [Integer] records that it keeps, since a group has not read them
-      def retain_topic(database, topic, finish)
+      def retain_topic(database, topic, slice)
         return 0 unless topic.retain || topic.retain_bytes
         parts = parts(database, topic) do |id|
           database.value("SELECT min(watermark) #{UNREAD}", id, now - SEEN)
         end
-        delete_old(database, topic, parts, finish) if topic.retain
-        delete_excess(database, topic, parts, finish) if topic.retain_bytes
+        delete_old(database, topic, parts, slice) if topic.retain
+        delete_excess(database, topic, parts, slice) if topic.retain_bytes
         before = before(database, topic)
         parts.sum { |part| old(database, part, before) }
       end
@@ -116,23 +127,22 @@ module Godwit
         topic.retain_bytes ? database.value(BYTES, topic.ids[0]) - topic.retain_bytes : 0
       end
 
-      def over(finish) = (throw :over, true if Timeout.now > finish)
-
-      def delete_old(database, topic, parts, finish)
+      def delete_old(database, topic, parts, slice)
         before = now - (topic.retain * 1000).round
         parts.each do |part|
-          over(finish) while delete(database, part) { |time, _| time < before } == BLOCKS
+          slice.look while delete(database, part) { |time, _| time < before } > 0
         end
       end
 
-      # Deletes up to {BLOCKS} of the first blocks, for which the block is true.
+      # Deletes some of the first blocks, for which the block is true.
       # @yieldparam time [Integer]
       # @yieldparam bytes [Integer]
       # @return [Integer] blocks
       def delete(database, part)
         rows = database.rows(FIRST_BLOCKS, part.least, part.largest)
+        left = BYTES_AT_ONCE
         taken = rows[0...-1].take_while do |id, count, time, bytes|
-          id + count <= part.unread && yield(time, bytes)
+          left > 0 && id + count <= part.unread && yield(time, bytes) && left -= bytes
         end
         return 0 if taken.empty?
         database.rows(DELETE, part.least, taken.last[0])
@@ -151,8 +161,8 @@ module Godwit
         [edge - [first, part.unread].max, 0].max
       end
 
-      def delete_excess(database, topic, parts, finish)
-        parts.each { |part| over(finish) while count(database, part) == COUNTED }
+      def delete_excess(database, topic, parts, slice)
+        parts.each { |part| slice.look while count(database, part) > 0 }
         excess = excess(database, topic)
         left = parts
         while excess > 0 && left.any?
@@ -161,7 +171,7 @@ module Godwit
             excess > 0 && time <= last && excess -= bytes
           end
           left -= [part] if blocks.zero? # what it has stays
-          over(finish) if blocks > 0
+          slice.look if blocks > 0
         end
       end
 
