@@ -144,7 +144,7 @@ module Godwit
           raise Godwit::Errors.bad_value(:connect, "durability:", ":process or :power", durability)
         end
         raise Godwit::Errors.of(StateError, :connect, "which log? #{HOW}") if url.empty?
-        path = url[/\Asqlite:(.+)\z/m, 1]
+        path = url.b[/\Asqlite:([^\0]+)\z/n, 1]&.force_encoding(url.encoding)
         raise Godwit::Errors.bad_value(:connect, "url", "\"sqlite:PATH\": #{HOW}", url) unless path
         raise AccessError, "no log in #{path}: #{CREATE}" unless create || Schema.in?(path)
         return MemoryEngine.new(clock: nil) if path == Database::MEMORY

@@ -108,10 +108,19 @@ class WorkDeclarationsTest < Godwit::WorkCase
   end
 
   test "a group is a String" do
-    [:billing, nil, ""].each do |group|
+    [:billing, nil, "", "\xff", "\xff".b].each do |group|
       assert_match(/name takes a String/,
         refused(Godwit::ArgumentValueError) { failing { group(group) } })
     end
+  end
+
+  each_engine "names of any encoding are the same names" do
+    client.topic("t".b)
+    client.produce("t", 1)
+    bury(failing { group "g".b }, 1)
+    assert_nil client.pause("g", "t")
+    assert_equal [Encoding::UTF_8] * 2,
+      [*client.topics.map(&:name).grep("t"), client.groups[0].group].map(&:encoding)
   end
 
   test "workers and drain" do

@@ -236,8 +236,10 @@ class WorkClientTest < Godwit::WorkCase
       says = /no topic "paymnts"; did you mean "payments"\?/
       assert_refused(Godwit::Work::TopicError, says, &call)
     end
-    assert_refused(Godwit::Work::TopicError, /declare it with Godwit::Work.topic "x"/) do
-      client.produce("x", 1)
+    ["x", "x\xff", "x".encode("UTF-16LE")].each do |name|
+      assert_refused(Godwit::Work::TopicError, /declare it with Godwit::Work.topic "x/) do
+        client.produce(name, 1)
+      end
     end
   end
 
@@ -254,7 +256,9 @@ class WorkClientTest < Godwit::WorkCase
     limits = [0, -1, {}, {hours: 1}, {hours: nil}, {seconds: nil}, {bytes: 0}, {bytes: 1.5}, "7",
       Float::INFINITY, Float::NAN, Complex(3, 1), {seconds: Float::INFINITY}, {bytes: 3/2r}]
     {
-      -> { declare("a b") } => /name takes/, -> { declare(5) } => /name takes/,
+      **["a b", 5, "a\xff", "ab".encode("UTF-16LE")].to_h do |wrong|
+        [-> { declare(wrong) }, /name takes/]
+      end,
       -> { declare("x", partitions: 0) } => /partitions: takes 1 to 10000/,
       -> { declare("x", format: :yaml) } => /format: takes :json, :raw, :text/,
       -> { declare("x", format: Object.new) } => /format: takes/,
@@ -353,8 +357,10 @@ class WorkClientTest < Godwit::WorkCase
     assert_refused(Godwit::StateError, /"sqlite:work.db", or type export GODWIT_WORK_URL/) do
       Godwit::Work.client
     end
-    {"kafka:x" => /url takes "sqlite:PATH"/, "sqlite:" => /url takes/}.each do |url, says|
-      assert_refused(Godwit::ArgumentValueError, says) { Godwit::Work.connect(url) }
+    ["kafka:x", "sqlite:", "sqlite:a\0b", "sqlite:a".encode("UTF-16LE")].each do |url|
+      assert_refused(Godwit::ArgumentValueError, /url takes "sqlite:PATH"/) do
+        Godwit::Work.connect(url)
+      end
     end
     assert_refused(Godwit::ArgumentValueError, /durability: takes :process or :power/) do
       Godwit::Work.connect("sqlite::memory:", durability: :disk)
@@ -368,6 +374,7 @@ class WorkClientTest < Godwit::WorkCase
     memory = Godwit::Work.connect("sqlite::memory:", durability: :power)
     assert_empty memory.topics
     assert_match(/Client #<.*MemoryEngine :memory:>/, memory.inspect)
+    assert_empty Godwit::Work.connect("sqlite:#{path}\xff").topics, "a name of any bytes"
   ensure
     Godwit::Work.instance_variable_get(:@client)&.close
     Godwit::Work.instance_variable_set(:@client, nil)

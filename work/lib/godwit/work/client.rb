@@ -70,7 +70,8 @@ module Godwit
         Declaration.check(name, partitions, partitioner)
         limits = Declaration.limits((retain == UNCHANGED) ? Topic::RETAIN : retain)
         format_name, object = Format.find(format) if format
-        wanted = Topic.new(name: name.dup.freeze, partitions: partitions, format: format_name,
+        name = name.encode(Encoding::UTF_8).freeze # SQLite keeps a binary String as a blob
+        wanted = Topic.new(name: name, partitions: partitions, format: format_name,
           partitioner: partitioner, **limits)
         found = @topics[name] || @topics.save(wanted.with_defaults)
         if (difference = wanted.difference(found))

@@ -69,11 +69,13 @@ module Godwit
         # @return [nil]
         # @raise [ArgumentValueError]
         def group(name)
-          unless name.is_a?(String) && !name.empty?
-            raise Godwit::Errors.bad_value(:group, "name", "a String", name)
-          end
-          settings.group = name
+          # SQLite keeps a binary String as a blob.
+          text = name.encode(Encoding::UTF_8) if name.is_a?(String)
+          raise EncodingError unless text&.valid_encoding? && !text.empty?
+          settings.group = text
           nil
+        rescue EncodingError
+          raise Godwit::Errors.bad_value(:group, "name", "a String of valid characters", name)
         end
 
         # Where a new group begins.

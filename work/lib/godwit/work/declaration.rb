@@ -9,7 +9,7 @@ module Godwit
 
       # @raise [ArgumentValueError]
       def check(name, partitions, partitioner)
-        unless name.is_a?(String) && name.match?(/\A[\w.-]{1,200}\z/)
+        unless name.is_a?(String) && name.b.match?(/\A[\w.-]{1,200}\z/n)
           raise Godwit::Errors.bad_value(:topic, "name", "a String of 1 to 200 letters, digits, " \
             "\".\", \"_\" and \"-\"", name)
         end

@@ -48,7 +48,8 @@ module Godwit
 
       def nearest(name)
         require "godwit/cli"
-        Godwit::CLI.nearest(name, all.keys)
+        text = name.encode(Encoding::UTF_8, invalid: :replace, undef: :replace)
+        Godwit::CLI.nearest(text, all.keys)
       end
     end
   end
