@@ -10,6 +10,16 @@ class WorkWakeUpTest < Godwit::WorkCase
 
   def targets(*places) = WakeUp::Targets.new.tap { |all| all.update(places) }
 
+  test "a folder that takes no FIFO" do
+    File.write(folder = File.join(scratch_dir, "members"), "")
+    error = assert_raises(Godwit::Work::AccessError) { WakeUp.new(folder) }
+    assert_match(/\A#{folder}: File exists.*: let this user make FIFOs in this folder\z/,
+      error.message)
+    File.stub(:mkfifo, ->(*) { raise Errno::ENOSPC }) do
+      assert_raises(Godwit::Work::FullError) { WakeUp.new(scratch_dir) }
+    end
+  end
+
   test "a byte wakes each reader, any number of times" do
     all = [wake_up, wake_up]
     targets = targets(*all.map(&:place))

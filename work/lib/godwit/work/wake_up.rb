@@ -86,6 +86,7 @@ module Godwit
       end
 
       # @param folder [String] for the FIFOs of all processes
+      # @raise [AccessError, FullError]
       def initialize(folder)
         FileUtils.mkdir_p(folder)
         @place = File.join(folder, "#{Process.pid}-#{SecureRandom.hex(4)}")
@@ -94,6 +95,10 @@ module Godwit
         @io = File.open(@place, File::RDWR | File::NONBLOCK)
         # A child that kept it would keep a dead process alive.
         ForkDetector::OF_PARENT[@io] = @io
+      rescue Errno::ENOSPC
+        raise FullError, "#{folder}: the disk is full: free some space, then try again"
+      rescue SystemCallError => error
+        raise AccessError, "#{folder}: #{error.message}: let this user make FIFOs in this folder"
       end
 
       # @return [String] the path
