@@ -84,7 +84,7 @@ module Godwit
 
       # Takes the free partitions of this member's share.
       # @param dead [Array<Integer>] members whose processes have ended
-      # @return [Share, nil] nil: nobody has written since the last one
+      # @return [Share, nil] nil: no connection has written since the last one
       # @raise [LostError] when the member was taken for dead, or evicted
       def rebalance(member, dead = [])
         return if dead.empty? && member.state == with_database { |one| file_state(one) }
