@@ -6,7 +6,7 @@ require "securerandom"
 
 module Godwit
   module Work
-    # The FIFO of a consumer process. A writer wakes the process with a byte, and sees at once
+    # The FIFO of a consumer process. A writer wakes the process with bytes, and sees at once
     # whether the process lives: no process reads the FIFO of a dead one.
     # @private
     class WakeUp
