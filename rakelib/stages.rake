@@ -11,27 +11,25 @@ namespace :stages do
         .scan(/^  (\S.*?) +(\d+\.\d) s  (\d+) passed/)
         .to_h { |name, seconds, passed| [name, "#{seconds} s, #{passed} tests"] }
     [
-      rows, text[/\d+ stages, \d+ jobs, .*/] || text[/^real\s+(.*)/, 1],
+      rows, text[/\d+ stages, \d+ jobs, .*/],
       text.scan(/^\d+ passed, \d+ failed, \d+ skipped$/).last
     ]
   end
 
-  desc "Write test/STAGES.md from what bin/test printed before and after a change, and `bin/test " \
-    "--full` after it: rake 'stages:write[before,gate,full]'"
-  task :write, [:before, :gate, :full] do |_, arguments|
-    runs = %i[before gate full].map { |name| read.call(arguments.fetch(name)) }
+  desc "Write test/STAGES.md from what `bin/test` and `bin/test --full` printed: " \
+    "rake 'stages:write[gate,full]'"
+  task :write, [:gate, :full] do |_, arguments|
+    runs = %i[gate full].map { |name| read.call(arguments.fetch(name)) }
     names = runs.flat_map { |rows, _| rows.keys }.uniq
     table = names.map { |name| "| #{name} | #{runs.map { |rows, _| rows[name] }.join(" | ")} |" }
     File.write("test/STAGES.md", <<~MARKDOWN)
       # Seconds of each stage of `bin/test`
 
-      `rake stages:write` made this page from the output of three runs on 2 cores.
-      Stages run side by side, so each takes longer than alone.
-      "Before" is the gate before [ADR 24](../adr/0024-the-test-gate.md), with three jobs.
-      The gate and `--full` have two.
+      `rake stages:write` made this page from the output of two runs on 2 cores.
+      Stages run side by side, two at a time, so each takes longer than alone.
 
-      | stage | before | gate | `--full` |
-      | --- | ---: | ---: | ---: |
+      | stage | `bin/test` | `bin/test --full` |
+      | --- | ---: | ---: |
       #{table.join("\n")}
       | **in all** | #{runs.map { |_, time, _| time }.join(" | ")} |
       | **outcome** | #{runs.map { |_, _, last| last }.join(" | ")} |
