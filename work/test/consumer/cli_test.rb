@@ -36,7 +36,10 @@ class WorkCommandsTest < Godwit::WorkCase
 
   def path = File.join(scratch_dir, "work.db")
   def app(text = APP) = File.join(scratch_dir, "app.rb").tap { |file| File.write(file, text) }
-  def run_app = godwit_work("run", app, "--workers", "2").wait_for(/^runs Payments$/)
+
+  def run_app(text = APP)
+    godwit_work("run", app(text), "--workers", "2").wait_for(/^runs Payments$/)
+  end
 
   def produce(*values, partitions: 2)
     client = Godwit::Work::Client.new(Godwit::Work.const_get(:SqliteEngine).new(path))
@@ -54,6 +57,23 @@ class WorkCommandsTest < Godwit::WorkCase
       result = child.signal(signal).finish
       assert_equal [status, ""], [result.status.exitstatus, result.stderr]
     end
+  end
+
+  FAILS = APP.sub("partitions: 2", "partitions: 2\n  retries 1, backoff: 0..0")
+    .sub("puts", "raise \"none\\nmore\" if message.value == \"bad\"\n    puts")
+
+  def told_by(text)
+    produce("bad", "good")
+    child = run_app(text).wait_for(/^handles good$/).signal(:TERM)
+    assert_child(child.finish).stderr.lines(chomp: true)
+  end
+
+  test "run says what fails, unless the program listens" do
+    told = told_by(FAILS)
+    assert_equal %w[failed failed dead], told.map { |line| line[/\w+/] }
+    assert_match(/\Afailed: payments .\/0, attempt 1: RuntimeError: none, .*app\.rb:8:in /, told[0])
+    assert_match(/\Adead: payments .\/0, attempt 2: RuntimeError: none, /, told[2])
+    assert_empty told_by("#{FAILS}\nGodwit::Work.on(:failed, :dead) { nil }")
   end
 
   test "a running handler finishes; a second signal ends the process" do

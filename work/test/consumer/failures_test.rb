@@ -77,6 +77,22 @@ class WorkFailuresTest < Godwit::WorkCase
     assert_equal [[1], "\xff".b], [seen, dead.first.raw]
   end
 
+  test "an error whose message raises" do
+    declare
+    runs = []
+    broken = Class.new(StandardError) { def message = raise("none") }
+    klass = consumer do |message|
+      runs << message.attempt
+      raise broken
+    end
+    klass.retries(1, backoff: 0..0)
+    produce("a")
+    run_consumers(klass)
+    finished(1)
+    assert_equal [1, 2], runs
+    assert_match(/: its message raised RuntimeError\z/, dead.first.headers.to_h["godwit-error"])
+  end
+
   test "by key, a record that fails blocks its key alone" do
     declare
     seen = Thread::Queue.new

@@ -55,14 +55,21 @@ module Godwit
 
       def headers(message, error:, attempts:, group:)
         {
-          "error" => "#{error.class}: #{error.message}",
+          "error" => "#{error.class}: #{message_of(error)}",
           "backtrace" => error.backtrace.to_a.join("\n"), "attempts" => attempts,
           "group" => group, "topic" => message.topic,
           "partition" => message.partition, "offset" => message.offset,
           "timestamp" => message.timestamp.to_r.to_f
         }.map { |name, value| ["godwit-#{name}", value.to_s.b[0, TEXT]] }
       end
-      private_class_method :others, :headers
+
+      # An error of the application may fail to say its message.
+      def message_of(error)
+        error.message
+      rescue => failure
+        "its message raised #{failure.class}"
+      end
+      private_class_method :others, :headers, :message_of
     end
   end
 end

@@ -25,7 +25,7 @@ module Godwit
       private_constant :REPEAT
 
       def initialize
-        @listeners = Hash.new { |all, name| all[name] = [] }
+        @listeners = {}
         @warned = {}
       end
 
@@ -40,17 +40,21 @@ module Godwit
             wrong.first)
         end
         names = NAMES if names.empty?
-        names.each { |name| @listeners[name] += [listener] }
+        names.each { |name| @listeners[name] = [*@listeners[name], listener] }
         nil
       end
+
+      # @private
+      # @return [Boolean] whether there is a listener of this event
+      def listener?(name) = @listeners.key?(name)
 
       # A listener that raises, or exits, changes nothing. An `error` without a listener is a
       # warning.
       # @private
       def emit(name, **values)
-        return warn_of(values[:error]) if name == :error && @listeners[name].empty?
+        return warn_of(values[:error]) if name == :error && !listener?(name)
         event = Event.new(name, values.freeze).freeze
-        @listeners[name].each do |listener|
+        @listeners[name]&.each do |listener|
           listener.call(event)
         rescue Exception => error # standard:disable Lint/RescueException -- also exit, and throw
           warn "godwit-work: a listener of #{name} raised: #{error.full_message(highlight: false)}"

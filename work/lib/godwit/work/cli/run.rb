@@ -25,7 +25,9 @@ module Godwit
             The files connect to the log, or GODWIT_WORK_URL names it. It is created at first use,
             as are the topics of the classes; other commands create nothing. INT or TERM lets
             running handlers finish; a second one ends the process at once. TSTP: takes no new
-            records. On a terminal a line shows rates and lag, each second.
+            records. On a terminal a line shows rates and lag, each second. Standard error has a
+            line for each failed attempt and each dead letter, unless the files listen to `failed`
+            or `dead`.
 
           TEXT
         end
@@ -49,6 +51,7 @@ module Godwit
 
         def run_classes(classes)
           runner = Runner.new(classes, **options.slice(:workers, :drain))
+          tell_failures
           Godwit::CLI::Signals.queued(*SIGNALS) do |signals|
             obeying = Thread.new { obey(runner, signals) }
             names = classes.map(&:name).join(", ")
@@ -58,6 +61,19 @@ module Godwit
             obeying.kill.join
             Godwit::CLI::Signals.status(@ending)
           end
+        end
+
+        def tell_failures
+          %i[failed dead].each do |name|
+            Work.on(name) { |event| warn line(event) } unless Work.client.events.listener?(name)
+          end
+        end
+
+        def line(event)
+          message, error = event[:message], event[:error]
+          "#{event.name}: #{message.topic} #{message.partition}/#{message.offset}, attempt " \
+            "#{event[:attempts]}: #{error.class}: #{error.message.lines.first&.chomp}, " \
+            "#{error.backtrace&.first}"
         end
 
         # On a terminal it prints a line a second.

@@ -17,7 +17,7 @@ module Godwit
 
       LARGEST = (1 << OFFSET_BITS) - 1 # offset
       # Bytes that this process writes between two checkpoints, about.
-      CHECKPOINT = 8 << 20
+      CHECKPOINT = 4 << 20
       COMMIT = 8 << 10 # bytes of a commit beside its blocks: a page or two
       PLACES = 0.25 # seconds for which a process believes that the members are the same
       private_constant :LARGEST, :CHECKPOINT, :COMMIT, :PLACES
