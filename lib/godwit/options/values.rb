@@ -79,11 +79,12 @@ module Godwit
         value if (value <=> min) != -1 && (value <=> max(option)) != 1
       end
 
-      # Rounds to libzmq's unit and step, but a positive value never to 0.
+      # Rounds to libzmq's unit and step, but a positive value never to 0. The last two bits of a
+      # Float are 0 in mruby: 0.0015 * 1000 is less than 1.5, but not by a part in 1e14.
       def self.encode_duration(option, value)
         return unless Timeout.number?(value) && value.finite?
         return unless value.between?(0, MAX.fetch(:duration))
-        raw = (value * ((option.unit == "s") ? 1 : 1000)).round
+        raw = (value * ((option.unit == "s") ? 1 : 1000) * (1 + 1e-14)).round
         raw = (2 * raw + option.step).div(2 * option.step) * option.step if option.step > 1
         raw = option.step if raw.zero? && value.positive?
         raw if raw <= max(option)

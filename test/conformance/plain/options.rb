@@ -85,7 +85,11 @@ end
 
 Plain.scenario "durations are rounded to libzmq's resolution, but never to zero" do
   socket = open_socket(:DEALER)
-  {0.0001 => 0.001, 0.07 => 0.07, 1.0004 => 1.0, 1.001 => 1.001, 0 => 0.0}.each do |given, read|
+  {
+    0.0001 => 0.001, 0.07 => 0.07, 1.0004 => 1.0, 1.001 => 1.001, 0 => 0.0, 0.0015 => 0.002,
+    0.00149999 => 0.001, 1.0005 => 1.001, 1_000_000.0025 => 1_000_000.003,
+    2_147_483.647 => 2_147_483.647
+  }.each do |given, read|
     socket.linger = given
     assert_equal read, socket.linger
   end
