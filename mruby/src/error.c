@@ -1,6 +1,11 @@
 /* The one place that raises. The classes, their messages and hints are Ruby's (api/errors.yml,
  * lib/godwit/errors.rb). */
 #include "gem.h"
+#include <mruby/error.h>
+#include <mruby/version.h>
+#if MRUBY_RELEASE_NO >= 30300
+#include <mruby/internal.h>
+#endif
 
 static mrb_value error_constant(mrb_state *mrb, const char *name) {
     struct RClass *godwit = mrb_module_get(mrb, "Godwit");
@@ -51,4 +56,22 @@ void gw_raise_detail(mrb_state *mrb, const char *class, const char *operation, c
     mrb_exc_raise(mrb,
             mrb_funcall(mrb, errors, "build", 4, error_constant(mrb, class),
                     error_symbol(mrb, operation), mrb_nil_value(), mrb_str_new_cstr(mrb, detail)));
+}
+
+#if MRUBY_RELEASE_NO >= 30300
+/* Error's initialize calls it instead of SystemCallError's, which puts "unknown error - " before
+ * the message. mrb_print_error and inspect show what is set here. */
+static mrb_value error_initialize(mrb_state *mrb, mrb_value self) {
+    mrb_value text;
+    if (mrb_get_args(mrb, "|S", &text) == 1) mrb_exc_mesg_set(mrb, mrb_exc_ptr(self), text);
+    return self;
+}
+#endif
+
+void gw_init_error(mrb_state *mrb, struct RClass *godwit, struct RClass *backend) {
+#if MRUBY_RELEASE_NO >= 30300
+    struct RClass *message = mrb_define_module_under(mrb, backend, "Message");
+    mrb_define_method(mrb, message, "initialize", error_initialize, MRB_ARGS_OPT(1));
+    mrb_include_module(mrb, mrb_define_module_under(mrb, godwit, "Error"), message);
+#endif
 }

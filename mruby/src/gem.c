@@ -95,6 +95,7 @@ void mrb_mruby_godwit_gem_init(mrb_state *mrb) {
     mrb_define_class_method(mrb, backend, "errno", gem_errno, MRB_ARGS_REQ(1));
     mrb_define_class_method(mrb, backend, "strerror", gem_strerror, MRB_ARGS_REQ(1));
     mrb_define_class_method(mrb, backend, "generation", gem_generation, MRB_ARGS_NONE());
+    gw_init_error(mrb, godwit, backend);
     gw_init_context(mrb, godwit);
     mrb_define_class_under(mrb, godwit, "Poller", mrb->object_class);
     struct RClass *socket = gw_init_socket(mrb, godwit);

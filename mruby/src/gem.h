@@ -21,6 +21,7 @@ mrb_noreturn void gw_raise_message(
         mrb_state *mrb, mrb_value message, const char *operation, mrb_value self);
 mrb_noreturn void gw_raise_detail(
         mrb_state *mrb, const char *class, const char *operation, const char *detail);
+void gw_init_error(mrb_state *mrb, struct RClass *godwit, struct RClass *backend);
 
 /* Used by the thread of its VM alone; the context's lock guards prev and next. */
 typedef struct gw_socket {

@@ -31,7 +31,10 @@ class MRubyInterpreterTest < MRubyCase
   test "an uncaught error is 1, with file and line" do
     result = assert_ends 1, run_mruby(file("a = 1\nGodwit::PULL.bind('tcp:/x')\n"))
     assert_includes result.stderr, "program.rb:2"
-    assert_includes result.stderr, "Godwit::EndpointError"
+    assert_match(/\bbind tcp:\/x: Malformed endpoint .* \(Godwit::EndpointError\)/, result.stderr)
+    result = assert_ends 1, run_mruby("-e", "Godwit::PULL.new.recv(timeout: 0)")
+    assert_match(/: recv: Timed out .* \(Godwit::TimeoutError\)$/, result.stderr)
+    refute_includes result.stderr, "unknown error"
     result = assert_ends 1, run_mruby("-e", "raise 'x'")
     assert_match(/-e:1.*x \(RuntimeError\)/, result.stderr)
   end
