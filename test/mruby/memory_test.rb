@@ -34,44 +34,47 @@ class MRubyMemoryTest < MRubyCase
     end
   RUBY
 
-  test "#{MESSAGES} messages" do
-    assert_host(FLAT + <<~RUBY, MESSAGES, deadline: 30 + MESSAGES / 10_000)
-      pull = Godwit::PULL.bind("tcp://127.0.0.1:*", recv_hwm: 0)
-      push = Godwit::PUSH.connect(pull.last_endpoint, send_hwm: 0)
-      long = "x" * 2000
-      flat(ARGV.first.to_i / 100) do |round|
-        push.send_many([["message", round.to_s, long]] * 49)
-        push << long
-        push.send(["a", ""], timeout: 1)
-        49.times { push << "text" }
-        left = 100
-        left -= pull.recv_many(50, timeout: 5).size while left > 50
-        left.times { pull.recv(timeout: 5) }
-      end
-    RUBY
-  end
+  SENT = FLAT + <<~RUBY
+    pull = Godwit::PULL.bind("tcp://127.0.0.1:*", recv_hwm: 0)
+    push = Godwit::PUSH.connect(pull.last_endpoint, send_hwm: 0)
+    long = "x" * 2000
+    flat(ARGV.first.to_i / 100) do |round|
+      push.send_many([["message", round.to_s, long]] * 49)
+      push << long
+      push.send(["a", ""], timeout: 1)
+      49.times { push << "text" }
+      left = 100
+      left -= pull.recv_many(50, timeout: 5).size while left > 50
+      left.times { pull.recv(timeout: 5) }
+    end
+  RUBY
 
-  test "1,000 sockets, closed and dropped" do
-    assert_host(FLAT + <<~'RUBY')
-      flat(500) do |number|
-        Godwit::REP.bind("inproc://socket-#{number}") do |rep|
-          req = Godwit::REQ.connect("inproc://socket-#{number}", linger: 0) # dropped
-          same("y", (req << "x") && rep.recv(timeout: 5) && (rep << "y") && req.recv(timeout: 5))
-        end
-        GC.start if number % 50 == 0
+  OPENED = FLAT + <<~'RUBY'
+    flat(500) do |number|
+      Godwit::REP.bind("inproc://socket-#{number}") do |rep|
+        req = Godwit::REQ.connect("inproc://socket-#{number}", linger: 0) # dropped
+        same("y", (req << "x") && rep.recv(timeout: 5) && (rep << "y") && req.recv(timeout: 5))
       end
-    RUBY
-  end
+      GC.start if number % 50 == 0
+    end
+  RUBY
 
-  test "200 VMs" do
-    assert_host(FLAT + <<~'RUBY', deadline: 60)
-      code = "pair = Godwit::PAIR.bind('inproc://vm'); $s = Godwit::PAIR.connect('inproc://vm'); " \
-        "$s << 'x'; Godwit::Poller.new(pair).wait(5); pair.recv"
-      flat(200) do
-        vm = Host.open
-        same('"x"', Host.run(vm, code))
-        Host.close(vm)
-      end
-    RUBY
+  VMS = FLAT + <<~'RUBY'
+    code = "pair = Godwit::PAIR.bind('inproc://vm'); $s = Godwit::PAIR.connect('inproc://vm'); " \
+      "$s << 'x'; Godwit::Poller.new(pair).wait(5); pair.recv"
+    flat(200) do
+      vm = Host.open
+      same('"x"', Host.run(vm, code))
+      Host.close(vm)
+    end
+  RUBY
+
+  # Three processes at the same time: alone they would take twice as long on two cores.
+  test "#{MESSAGES} messages; 1,000 sockets, closed and dropped; 200 VMs" do
+    children = [
+      start_host(SENT, MESSAGES, deadline: 60 + MESSAGES / 10_000),
+      start_host(OPENED, deadline: 60), start_host(VMS, deadline: 90)
+    ]
+    children.each { |child| assert_done(child) }
   end
 end

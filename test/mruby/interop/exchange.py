@@ -1,5 +1,6 @@
 """exchange.rb for pyzmq."""
 
+import struct
 import sys
 import zmq
 
@@ -14,13 +15,21 @@ def message(number):
     return [POOL[start : start + size] for start, size in starts]
 
 
-def add(total, frames):
-    total = (total * 31 + len(frames)) & MASK
-    for frame in frames:
-        total = (total * 31 + len(frame)) & MASK
-        for byte in frame:
-            total = (total * 31 + byte) & MASK
-    return total
+class Checksum:
+    def __init__(self):
+        self.text = bytearray()
+
+    def add(self, frames):
+        self.text.append(len(frames))
+        for frame in frames:
+            self.text.append(len(frame))
+            self.text += frame
+
+    def finish(self):
+        total = 0
+        for (word,) in struct.iter_unpack(">I", self.text + bytes(-len(self.text) % 4)):
+            total = (total * 31 + word) & MASK
+        return total
 
 
 role, endpoint, count = sys.argv[1:4]
@@ -33,16 +42,16 @@ if keys:
         socket.curve_serverkey = server_key
     else:
         socket.curve_server = True
-total = 0
+checksum = Checksum()
 if role == "send":
     socket.connect(endpoint)
     for number in range(int(count)):
         frames = message(number)
         socket.send_multipart(frames)
-        total = add(total, frames)
+        checksum.add(frames)
 else:
     socket.bind(endpoint)
     print(socket.last_endpoint.rstrip(b"\0").decode(), flush=True)
     for _ in range(int(count)):
-        total = add(total, socket.recv_multipart())
-print(total, flush=True)
+        checksum.add(socket.recv_multipart())
+print(checksum.finish(), flush=True)

@@ -49,13 +49,20 @@ class MRubyCase < Godwit::TestCase
   # @return [Result]
   def run_mruby(*arguments, **options) = start_mruby(*arguments, **options).finish
 
-  # Runs a program on the host to its last line.
-  # @return [Result]
-  def assert_host(source, *arguments, prefix: [], **options)
+  # @return [Child] a running program on the host
+  def start_host(source, *arguments, **options)
     path = "#{scratch_dir}/program-#{@programs = @programs.to_i + 1}.rb"
     File.write(path, "#{PRELUDE}\n#{source}\nputs 'done'\n")
-    command = [*prefix, self.class.host, path, *arguments.map(&:to_s)]
-    result = assert_child(start_command(command, **options).finish)
+    start_command([self.class.host, path, *arguments.map(&:to_s)], **options)
+  end
+
+  # Runs a program on the host to its last line.
+  # @return [Result]
+  def assert_host(...) = assert_done(start_host(...))
+
+  # @return [Result]
+  def assert_done(child)
+    result = assert_child(child.finish)
     assert_equal "done", result.stdout.lines.last&.chomp, result.to_s
     result
   end
