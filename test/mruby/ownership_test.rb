@@ -36,6 +36,25 @@ class MRubyOwnershipTest < MRubyCase
     RUBY
   end
 
+  test "the collector does not wait for a dropped socket or context, and libzmq goes on sending" do
+    assert_host(<<~'RUBY', "ipc://#{scratch_dir}/later")
+      drop = lambda do
+        Godwit::PUSH.connect(ARGV.first, linger: 30) << "x"
+        Godwit::Context.new(linger: 30).socket(:PUSH).connect(ARGV.first) << "x"
+        nil
+      end
+      start = Godwit::Timeout.now
+      10.times { drop.call }
+      GC.start
+      check(Godwit::Timeout.now - start < 20, "the collector waited")
+      left = 0
+      ObjectSpace.each_object(Godwit::PUSH) { left += 1 }
+      check(left <= 4, "#{left} sockets were not collected")
+      pull = Godwit::PULL.bind(ARGV.first)
+      20.times { same("x", pull.recv(timeout: 20)) }
+    RUBY
+  end
+
   test "sockets of two VMs meet over inproc, on one thread and on two" do
     assert_host(<<~RUBY)
       pull = Godwit::PULL.bind("inproc://vms")

@@ -115,6 +115,26 @@ class MRubyWaitsTest < MRubyCase
     RUBY
   end
 
+  test "a signal's handler neither ends nor prolongs a wait" do
+    assert_host(<<~RUBY)
+      pull = Godwit::PULL.bind("tcp://127.0.0.1:*")
+      push = Godwit::PUSH.connect(pull.last_endpoint)
+      poller = Godwit::Poller.new(pull)
+      Host.interrupt(5)
+      waits = [-> { pull.recv(timeout: 0.1, exception: false) }, -> { poller.wait(0.1).first }]
+      waits.each do |wait|
+        before = Host.interrupt(5)
+        start = Godwit::Timeout.now
+        same(nil, wait.call)
+        check(Godwit::Timeout.now - start >= 0.1, "too early")
+        check(Host.interrupt(5) > before, "no signal")
+      end
+      push << "x"
+      same("x", pull.recv)
+      Host.interrupt(0)
+    RUBY
+  end
+
   test "a fiber that is dropped while it waits leaves its socket usable, and nothing behind" do
     assert_host(TASKS + <<~'RUBY')
       pull = Godwit::PULL.bind("tcp://127.0.0.1:*")

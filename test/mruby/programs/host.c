@@ -9,10 +9,12 @@
 #include <mruby/string.h>
 #include <mruby/variable.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -133,6 +135,19 @@ static mrb_value host_fork(mrb_state *mrb, mrb_value self) {
     return mrb_fixnum_value(WIFEXITED(status) ? WEXITSTATUS(status) : -1);
 }
 
+static volatile sig_atomic_t interrupts;
+static void host_on_signal(int number) { interrupts++; }
+
+/* interrupt(ms) => how many signals came before; one comes each so many ms, with 0 no more */
+static mrb_value host_interrupt(mrb_state *mrb, mrb_value self) {
+    struct sigaction action = {.sa_handler = host_on_signal}; /* without SA_RESTART */
+    mrb_int ms;
+    mrb_get_args(mrb, "i", &ms);
+    struct itimerval timer = {{0, ms * 1000}, {0, ms * 1000}};
+    if (sigaction(SIGALRM, &action, NULL) || setitimer(ITIMER_REAL, &timer, NULL)) abort();
+    return mrb_fixnum_value(interrupts);
+}
+
 /* ---- further VMs ---- */
 
 /* Returns what the code gives, as text; the caller frees it. */
@@ -215,6 +230,7 @@ static void host_define(mrb_state *mrb) {
     mrb_define_class_method(mrb, host, "rss", host_rss, MRB_ARGS_NONE());
     mrb_define_class_method(mrb, host, "descriptors", host_descriptors, MRB_ARGS_NONE());
     mrb_define_class_method(mrb, host, "fork", host_fork, MRB_ARGS_BLOCK());
+    mrb_define_class_method(mrb, host, "interrupt", host_interrupt, MRB_ARGS_REQ(1));
     mrb_define_class_method(mrb, host, "open", host_open, MRB_ARGS_NONE());
     mrb_define_class_method(mrb, host, "run", host_run_in, MRB_ARGS_REQ(2));
     mrb_define_class_method(mrb, host, "close", host_close, MRB_ARGS_REQ(1));
