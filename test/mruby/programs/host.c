@@ -1,7 +1,9 @@
 /* host FILE [ARGUMENTS]: a program that embeds mruby and Godwit. The module Host in its VMs gives
  * the tests what mruby lacks: further VMs, threads, fork, memory in use, allocations that fail. */
+#define _GNU_SOURCE /* RTLD_DEFAULT */
 #include "godwit.h"
 #include <dirent.h>
+#include <dlfcn.h>
 #include <malloc.h>
 #include <mruby/array.h>
 #include <mruby/compile.h>
@@ -148,6 +150,12 @@ static mrb_value host_interrupt(mrb_state *mrb, mrb_value self) {
     return mrb_fixnum_value(interrupts);
 }
 
+/* cuts => how often a peer vanished in mid-message; test/native/shim/windows.c counts them */
+static mrb_value host_cuts(mrb_state *mrb, mrb_value self) {
+    long (*count)(void) = (long (*)(void))dlsym(RTLD_DEFAULT, "windows_mid_message");
+    return mrb_fixnum_value(count ? count() : 0);
+}
+
 /* ---- further VMs ---- */
 
 /* Returns what the code gives, as text; the caller frees it. */
@@ -230,6 +238,7 @@ static void host_define(mrb_state *mrb) {
     mrb_define_class_method(mrb, host, "rss", host_rss, MRB_ARGS_NONE());
     mrb_define_class_method(mrb, host, "descriptors", host_descriptors, MRB_ARGS_NONE());
     mrb_define_class_method(mrb, host, "fork", host_fork, MRB_ARGS_BLOCK());
+    mrb_define_class_method(mrb, host, "cuts", host_cuts, MRB_ARGS_NONE());
     mrb_define_class_method(mrb, host, "interrupt", host_interrupt, MRB_ARGS_REQ(1));
     mrb_define_class_method(mrb, host, "open", host_open, MRB_ARGS_NONE());
     mrb_define_class_method(mrb, host, "run", host_run_in, MRB_ARGS_REQ(2));
