@@ -99,9 +99,10 @@ class MRubyBuild
   def build_all
     FileUtils.cp("#{ROOT}/mruby/library/godwit.h", @folder)
     sources = [*Dir["#{ROOT}/mruby/src/*.c"].sort, *SHARED.map { |path| "#{ROOT}/#{path}" }]
-    objects = [*sources, "#{ROOT}/mruby/library/open.c", irep].map { |path| compile(path) }
+    sources.push("#{ROOT}/mruby/library/open.c", irep)
+    main, *objects = compile_all(["#{ROOT}/mruby/library/main.c", *sources])
     archive(objects)
-    link(compile("#{ROOT}/mruby/library/main.c"), "#{@folder}/mruby-godwit")
+    link(main, "#{@folder}/mruby-godwit")
     @folder
   end
 
@@ -115,6 +116,13 @@ class MRubyBuild
       run("mrbc", "-g", "-Bgodwit_irep", "-o", path, *files, chdir: ROOT)
     end
     path
+  end
+
+  # At the same time.
+  def compile_all(sources)
+    flags
+    threads = sources.map { |source| Thread.new { compile(source) } }
+    threads.each { |thread| thread.report_on_exception = false }.map(&:value)
   end
 
   def compile(source)
