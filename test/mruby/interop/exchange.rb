@@ -78,7 +78,7 @@ if server_key
 end
 if role == "send"
   options = server_key ? {curve: keys, server_key: server_key} : {}
-  push = Godwit::PUSH.connect(endpoint, **options)
+  push = Godwit::PUSH.connect(endpoint, send_timeout: 20, **options)
   print_line send_all(push, count.to_i)
 else
   options = server_key ? {curve: keys} : {}
