@@ -149,6 +149,18 @@ class WorkHooksTest < Godwit::WorkCase
     assert_match(/no record is handled here: in a hook call Godwit::Work.produce/, messages.last)
   end
 
+  test "a hook that ends its thread after the last call does not keep the next from running" do
+    go = Thread::Queue.new
+    klass = consumer(stopping: -> { go.pop && Thread.exit }, revoked: nil)
+    hooks = Godwit::Work.const_get(:Hooks).new(klass, client.events)
+    hooks.call(:stopping)
+    hooks.call(:revoked, [0])
+    hooks.instance_variable_get(:@calls).close
+    go << true
+    hooks.finish(nil)
+    assert_equal [[:stopping], [:revoked, [0]]], all(log.size)
+  end
+
   test "a child that a hook forks does not go on as a consumer" do
     children = Thread::Queue.new
     run_consumer(consumer(assigned: ->(_) { (pid = fork) && children << pid }))

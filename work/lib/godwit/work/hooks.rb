@@ -49,7 +49,8 @@ module Godwit
       # @param seconds [Numeric, nil] at most; nil: for ever
       def finish(seconds)
         @calls.close
-        @thread&.join(seconds)
+        start = Timeout.now
+        nil while @thread&.alive? && @thread.join(Timeout.left(seconds, start)) # see start
       end
 
       # Ends the thread, also in a hook.
@@ -66,7 +67,7 @@ module Godwit
             run(*call)
           end
         ensure
-          start unless @calls.closed? # a hook has ended its thread
+          start unless @calls.closed? && @calls.empty? # a hook has ended its thread
         end
       end
 
