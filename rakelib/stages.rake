@@ -26,7 +26,7 @@ namespace :stages do
       # Seconds of each stage of `bin/test`
 
       `rake stages:write` made this page from the output of two runs on 2 cores.
-      Stages run side by side, two at a time, so each takes longer than alone, and longer beside other load.
+      Stages run side by side, two at a time, so each takes longer than alone.
 
       | stage | `bin/test` | `bin/test --full` |
       | --- | ---: | ---: |
