@@ -9,6 +9,7 @@ module Godwit
     # @private
     class Database
       MEMORY = ":memory:"
+      FULL = "the disk is full: free some space, then try again"
       BUSY = 5_000 # milliseconds to wait for another process's transaction
       SYNCHRONOUS = {process: "NORMAL", power: "FULL"}.freeze
       # The sqlite3 gem would close an inherited connection in a forked child with a warning;
@@ -22,7 +23,7 @@ module Godwit
           "#{BUSY / 1000} s: end it, or make its transactions shorter"],
         SQLite3::LockedException =>
           [LockedError, "another connection of this process holds a lock"],
-        SQLite3::FullException => [FullError, "the disk is full: free some space, then try again"],
+        SQLite3::FullException => [FullError, FULL],
         SQLite3::CorruptException =>
           [CorruptError, "the file is damaged: restore it from a backup"],
         SQLite3::NotADatabaseException =>

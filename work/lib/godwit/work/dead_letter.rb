@@ -50,6 +50,14 @@ module Godwit
         wanted.nil? || wanted.last == group.b
       end
 
+      # An error of the application may fail to say its message.
+      # @return [String]
+      def message_of(error)
+        error.message
+      rescue => failure
+        "its message raised #{failure.class}"
+      end
+
       # @return [Array<Array>] without those of another dead letter
       def others(headers) = headers.reject { |name, _| name.start_with?("godwit-") }
 
@@ -62,14 +70,7 @@ module Godwit
           "timestamp" => message.timestamp.to_r.to_f
         }.map { |name, value| ["godwit-#{name}", value.to_s.b[0, TEXT]] }
       end
-
-      # An error of the application may fail to say its message.
-      def message_of(error)
-        error.message
-      rescue => failure
-        "its message raised #{failure.class}"
-      end
-      private_class_method :others, :headers, :message_of
+      private_class_method :others, :headers
     end
   end
 end

@@ -96,7 +96,7 @@ module Godwit
         # A child that kept it would keep a dead process alive.
         ForkDetector::OF_PARENT[@io] = @io
       rescue Errno::ENOSPC
-        raise FullError, "#{folder}: the disk is full: free some space, then try again"
+        raise FullError, "#{folder}: #{Database::FULL}"
       rescue SystemCallError => error
         raise AccessError, "#{folder}: #{error.message}: let this user make FIFOs in this folder"
       end
