@@ -10,8 +10,8 @@ module Godwit
       SEEN = 30 * 86_400_000 # milliseconds
       SLICE = 0.01 # seconds of a transaction
       BLOCKS = 20 # that are deleted between two looks at the clock, at most
-      BYTES_AT_ONCE = 1 << 20 # the same, about
-      COUNTED = 500 # the same
+      BYTES_AT_ONCE = 1 << 20 # that are deleted between two looks, about
+      COUNTED = 500 # blocks that are counted between two looks
       ABOUT = 60_000 # milliseconds: blocks are about as old
 
       # A partition: its least and largest possible id, and the id of the first record that a group
