@@ -27,7 +27,10 @@ module Godwit
       end
 
       # @return [String, nil] the commit of the working tree; nil when not all of it is committed
-      def commit = (git("rev-parse", "HEAD")&.strip if git("status", "--porcelain") == "")
+      def commit = (git("rev-parse", "HEAD")&.strip if uncommitted.empty?)
+
+      # @return [Array<String>] lines of `git status`: files that are changed or not tracked
+      def uncommitted = git("status", "--porcelain").to_s.lines(chomp: true)
 
       # Notes the commit, if the working tree has not changed since the tests began.
       # @param begun_at [String, nil] the result of {#commit} then

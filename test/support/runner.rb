@@ -10,11 +10,11 @@ module Godwit
     # bin/test: runs the stages in order, each to its end, and sums up. Its last line is the outcome
     # in numbers.
     class Runner
-      def initialize(arguments)
+      def initialize(arguments, changes: Changes.new(Stage::ROOT), gate: GATE)
         @seed = Random.new_seed % 0xFFFF
         @jobs = 2
-        @changes = Changes.new(Stage::ROOT)
-        @stages = GATE + FULL.select { |stage| stage.touched?(@changes) }
+        @changes = changes
+        @stages = gate + FULL.select { |stage| stage.touched?(@changes) }
         @whole = true
         parse(arguments)
       end
@@ -25,13 +25,15 @@ module Godwit
         puts "Seed #{@seed} decides the order of the tests, and what the gate chooses among " \
           "transports and files."
         commit = @changes.commit
+        before = @changes.uncommitted
         started = Process.clock_gettime(Process::CLOCK_MONOTONIC)
         interrupted = catch_interrupt { run_stages }
         @seconds = Process.clock_gettime(Process::CLOCK_MONOTONIC) - started
-        @changes.note_green(commit) if @whole && !interrupted && total(:failed).zero?
+        @leftovers = @changes.uncommitted - before
+        @changes.note_green(commit) if @whole && !interrupted && failed.zero?
         sum_up
         return 130 if interrupted
-        total(:failed).zero? ? 0 : 1
+        failed.zero? ? 0 : 1
       end
 
       private
@@ -154,11 +156,10 @@ module Godwit
         print_lines("Not run:", (@stages - done).map { |stage| "stage #{stage.name}: interrupted" })
         print_lines("Skipped:", entries(done, :skips))
         print_lines("Failed:", entries(done, :failures))
+        print_lines("Failed: a test changed the checkout (git status):", @leftovers)
         puts "", "Seed #{@seed}: bin/test --seed #{@seed} repeats this order. Logs are in tmp/test."
         puts format("%d stages, %d jobs, %d min %d s", done.size, @jobs, *@seconds.round.divmod(60))
-        puts format(
-          "%d passed, %d failed, %d skipped", total(:passed), total(:failed), total(:skipped)
-        )
+        puts format("%d passed, %d failed, %d skipped", total(:passed), failed, total(:skipped))
       end
 
       def print_lines(title, lines)
@@ -180,6 +181,9 @@ module Godwit
           ("  <==" if outcome.failed > 0)
         )
       end
+
+      # A changed checkout counts as a failure.
+      def failed = total(:failed) + (@leftovers.any? ? 1 : 0)
 
       def total(kind) = @stages.filter_map(&:outcome).sum { |outcome| outcome.public_send(kind) }
     end

@@ -38,13 +38,11 @@ module Godwit
       # @param missing [#call, nil] gives the reason why it cannot run on this system, or nil
       # @param transport [Symbol, nil] the transport that each_transport uses in the gate; :any for
       #   a choice by the seed; nil for all
-      # @param third whether the gate runs a third of the files, which the seed chooses
       # @param full [Array<String>, nil] globs: the gate runs it only when a path that matches has
       #   changed
       def initialize(
         name, about, quick: false, work: false, rake: nil, files: nil, env: {}, prefix: [],
-        jruby: false, alone: false, prepare: nil, missing: nil, transport: nil, third: false,
-        full: nil
+        jruby: false, alone: false, prepare: nil, missing: nil, transport: nil, full: nil
       )
         @name = name
         @about = about
@@ -59,7 +57,6 @@ module Godwit
         @prepare = prepare
         @missing = missing
         @transport = transport
-        @third = third
         @full = full
       end
 
@@ -95,7 +92,6 @@ module Godwit
       # @return [Hash{String => String}]
       def scope(seed, long)
         return {"GODWIT_TEST_LONG" => "1"} if long
-        @files = files.each_slice(3).map { |three| three[seed % three.size] } if @third
         return {} unless @transport
         {
           "GODWIT_TEST_TRANSPORT" =>

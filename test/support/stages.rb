@@ -30,6 +30,8 @@ module Godwit
 
     CONFORMANCE = "test/conformance/**/*_test.rb"
     TIMING = "test/timing/*_test.rb"
+    # What a program does on its first day, for the backends whose suites `--full` runs.
+    SMOKE = "test/conformance/{push_pull,req_rep,pub_sub}_test.rb"
     # The files that differ on a libzmq with drafts.
     WITH_DRAFTS =
       "test/conformance/{draft,monitor,monitor_forms,monitor_handshakes," \
@@ -37,6 +39,7 @@ module Godwit
 
     # Paths whose change makes the gate run a stage of `--full`.
     C = %w[ext/** lib/godwit/backend/native.rb].freeze
+    BACKEND = %w[lib/godwit/backend/**].freeze
     FFI_BACKEND = %w[lib/godwit/backend/ffi.rb lib/godwit/backend/ffi/**].freeze
     ON_JRUBY = [*FFI_BACKEND, "lib/godwit/worker/jruby.rb"].freeze
     RBCZMQ = %w[
@@ -67,7 +70,8 @@ module Godwit
       ),
       Stage.new("docs", "everything public has a comment", rake: ["docs"], quick: true),
       Stage.new(
-        "lint", "style (standardrb), syntax of the shell scripts", rake: ["lint"], quick: true
+        "lint", "style (standardrb; of the tests in --full), syntax of the shell scripts",
+        rake: ["lint"], quick: true
       ),
       Stage.new("conformance", "the public API", files: CONFORMANCE, quick: true),
       Stage.new(
@@ -79,12 +83,10 @@ module Godwit
         files: "test/types/**/*_test.rb", quick: true
       ),
       Stage.new(
-        "jruby",
-        "on JRuby: the public API, a reader and a writer of logs, godwit perf, the compatibility " \
-        "layers' differences",
-        files: "test/{conformance/**/*,auth/{cert,cert_store,zpl},logger/{reader,writer}," \
-          "cli/perf,jruby/*}_test.rb",
-        jruby: true, transport: :any
+        "smoke ffi", "a few sockets on the FFI backend", files: SMOKE, env: FFI, transport: :any
+      ),
+      Stage.new(
+        "smoke jruby", "the same on JRuby", files: SMOKE, jruby: true, transport: :any
       ),
       Stage.new(
         "logger",
@@ -93,21 +95,7 @@ module Godwit
         files: "test/logger/**/*_test.rb"
       ),
       Stage.new(
-        "types",
-        "a third of conformance, with every call compared with its type in sig/",
-        files: CONFORMANCE,
-        third: true,
-        transport: :inproc,
-        env: {
-          "GODWIT_TEST_TYPES" => "1", "GODWIT_TEST_GC" => "none"
-        }
-      ),
-      Stage.new(
         "native", "the C extension, and what ends a wait", files: "test/{native,waits}/**/*_test.rb"
-      ),
-      Stage.new(
-        "ffi", "the public API and godwit perf on the FFI backend",
-        files: "test/{conformance/**/*,cli/perf}_test.rb", env: FFI, transport: :any
       ),
       # A process each: both layers define ZMQ.
       Stage.new(
@@ -175,6 +163,33 @@ module Godwit
     # The stages that `--full` adds: slow, repeated on other backends, or timed. Each names the
     # paths whose change adds it to the gate.
     FULL = [
+      Stage.new(
+        "lint tests", "style of tests, benchmarks and examples", rake: ["lint:tests"],
+        full: %w[bench/** examples/** test/** work/test/**]
+      ),
+      Stage.new(
+        "ffi", "the public API and godwit perf on the FFI backend",
+        files: "test/{conformance/**/*,cli/perf}_test.rb", env: FFI,
+        transport: :any, full: BACKEND
+      ),
+      Stage.new(
+        "jruby",
+        "on JRuby: the public API, a reader and a writer of logs, godwit perf, the compatibility " \
+        "layers' differences",
+        files: "test/{conformance/**/*,auth/{cert,cert_store,zpl},logger/{reader,writer}," \
+          "cli/perf,jruby/*}_test.rb",
+        jruby: true, transport: :any, full: BACKEND
+      ),
+      Stage.new(
+        "types",
+        "conformance, with every call compared with its type in sig/",
+        files: CONFORMANCE,
+        transport: :inproc,
+        env: {
+          "GODWIT_TEST_TYPES" => "1", "GODWIT_TEST_GC" => "none"
+        },
+        full: %w[sig/**]
+      ),
       Stage.new(
         "ffi waits", "what ends a wait, and what is the FFI backend's own",
         files: "test/{waits,ffi}/**/*_test.rb", env: FFI, full: [*FFI_BACKEND, "test/ffi/**"]

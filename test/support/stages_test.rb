@@ -117,6 +117,18 @@ class StagesTest < Godwit::TestCase
     assert_nil changes.paths
   end
 
+  test "a run that leaves a file in the checkout fails, and names the file" do
+    repository("lib/b.rb")
+    write("lib/b.rb", "2")
+    leaver = TestSupport::Stage.new("x", "x", files: "test/support/stages_test.rb",
+      missing: -> { write("shop.db", "1") && "not run" })
+    runner = TestSupport::Runner.new([], changes: changes, gate: [leaver])
+    out, = capture_io { assert_equal 1, runner.run }
+    assert_match(/^Failed: .*\n  \?\? shop\.db\n(?!.*b\.rb)/, out)
+    assert_equal "0 passed, 1 failed, 1 skipped", out.lines.last.chomp
+    assert_nil changes.paths
+  end
+
   test "a note of a commit that is gone is none" do
     repository("ext/a.c")
     File.write("#{scratch_dir}/.git/green", "0" * 40)
