@@ -50,7 +50,9 @@ task :docs do
   require "yard"
   YARD::Logger.instance.io = $stderr
   warnings = []
-  YARD::Logger.instance.define_singleton_method(:warn) { |message| warnings << message }
+  %i[warn error].each do |level|
+    YARD::Logger.instance.define_singleton_method(level) { |message| warnings << message }
+  end
   # A private constant is private without a tag, and its methods with it.
   YARD::Parser::SourceParser.after_parse_list do
     hidden = YARD::Registry.all(:class, :module).select { |one| one.visibility == :private }

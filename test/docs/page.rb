@@ -41,16 +41,6 @@ class Page
     end
   end
 
-  # @return [Array<String>] where its links lead within the project
-  def links
-    text
-      .gsub(/^```.*?^```$/m, "")
-      .scan(/\]\(([^)\s]+)\)/)
-      .flatten
-      .grep_v(/\A(https?:|#)/)
-      .map { |link| link[/\A[^#]+/] }
-  end
-
   # @return [Example] that starts at this line
   def example(line)
     examples.find { |one| one.line == line } or abort "no example at #{path}:#{line}"

@@ -12,7 +12,7 @@ module Godwit
     class Runner
       def initialize(arguments, changes: Changes.new(Stage::ROOT), gate: GATE)
         @seed = Random.new_seed % 0xFFFF
-        @jobs = 2
+        @jobs = 3 # a stage waits for a quarter of its time
         @changes = changes
         @stages = gate + FULL.select { |stage| stage.touched?(@changes) }
         @whole = true
@@ -29,7 +29,7 @@ module Godwit
         started = Process.clock_gettime(Process::CLOCK_MONOTONIC)
         interrupted = catch_interrupt { run_stages }
         @seconds = Process.clock_gettime(Process::CLOCK_MONOTONIC) - started
-        @leftovers = @changes.uncommitted - before
+        @leftovers = @whole ? @changes.uncommitted - before : []
         @changes.note_green(commit) if @whole && !interrupted && failed.zero?
         sum_up
         return 130 if interrupted
@@ -55,7 +55,7 @@ module Godwit
           options.on("--seed N", Integer, "repeat the order of an earlier run") do |seed|
             @seed = seed
           end
-          options.on("--jobs N", Integer, "so many stages at once (default 2)") do |jobs|
+          options.on("--jobs N", Integer, "so many stages at once (default 3)") do |jobs|
             @jobs = [jobs, 1].max
           end
           options.on("--list", "list the stages") { list }

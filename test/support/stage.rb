@@ -38,11 +38,13 @@ module Godwit
       # @param missing [#call, nil] gives the reason why it cannot run on this system, or nil
       # @param transport [Symbol, nil] the transport that each_transport uses in the gate; :any for
       #   a choice by the seed; nil for all
+      # @param compacts whether the collector compacts in the gate too; in `--full` it always does
       # @param full [Array<String>, nil] globs: the gate runs it only when a path that matches has
       #   changed
       def initialize(
         name, about, quick: false, work: false, rake: nil, files: nil, env: {}, prefix: [],
-        jruby: false, alone: false, prepare: nil, missing: nil, transport: nil, full: nil
+        jruby: false, alone: false, prepare: nil, missing: nil, transport: nil,
+        compacts: false, full: nil
       )
         @name = name
         @about = about
@@ -57,6 +59,7 @@ module Godwit
         @prepare = prepare
         @missing = missing
         @transport = transport
+        @compacts = compacts
         @full = full
       end
 
@@ -77,7 +80,7 @@ module Godwit
       def run(seed, out: $stdout, long: false)
         started = monotonic
         @out = out
-        @env = @env.merge(scope(seed, long)) if @glob
+        @env = scope(seed, long).merge(@env) if @glob
         @outcome = (reason = why_not) ? not_run(reason) : start(seed)
         @outcome.seconds = monotonic - started
         @outcome
@@ -92,17 +95,10 @@ module Godwit
       # @return [Hash{String => String}]
       def scope(seed, long)
         return {"GODWIT_TEST_LONG" => "1"} if long
-        return {} unless @transport
-        {
-          "GODWIT_TEST_TRANSPORT" =>
-            (
-              if @transport == :any
-                %w[tcp ipc inproc][(seed + Zlib.crc32(name)) % 3]
-              else
-                @transport.to_s
-              end
-            )
-        }
+        scope = @compacts ? {} : {"GODWIT_TEST_GC" => "none"}
+        return scope unless @transport
+        one = %w[tcp ipc inproc][(seed + Zlib.crc32(name)) % 3] if @transport == :any
+        scope.merge("GODWIT_TEST_TRANSPORT" => one || @transport.to_s)
       end
 
       def why_not

@@ -73,7 +73,9 @@ module Godwit
         "lint", "style (standardrb; of the tests in --full), syntax of the shell scripts",
         rake: ["lint"], quick: true
       ),
-      Stage.new("conformance", "the public API", files: CONFORMANCE, quick: true),
+      Stage.new(
+        "conformance", "the public API", files: CONFORMANCE, quick: true, compacts: true
+      ),
       Stage.new(
         "harness", "the test harness finds what it shall find", files: "test/support/**/*_test.rb",
         quick: true
@@ -95,7 +97,8 @@ module Godwit
         files: "test/logger/**/*_test.rb"
       ),
       Stage.new(
-        "native", "the C extension, and what ends a wait", files: "test/{native,waits}/**/*_test.rb"
+        "native", "the C extension, and what ends a wait",
+        files: "test/{native,waits}/**/*_test.rb", compacts: true
       ),
       # A process each: both layers define ZMQ.
       Stage.new(
@@ -134,11 +137,6 @@ module Godwit
       ),
       Stage.new("interop", "with pyzmq and CZMQ", files: "test/interop/**/*_test.rb"),
       Stage.new(
-        "draft",
-        "what differs on a libzmq with drafts (built first when it is not there: a minute)",
-        files: "{#{WITH_DRAFTS},test/native/draft_*_test.rb}", prepare: DRAFTS, transport: :any
-      ),
-      Stage.new(
         "no takeover",
         "what sends and receives, with Ruby's send, << and recv instead of the extension's",
         files:
@@ -151,18 +149,24 @@ module Godwit
       Stage.new("stress", "many threads and fibers, short form", files: "test/stress/**/*_test.rb"),
       Stage.new(
         "documentation", "the examples in README.md and docs/ do what they say",
-        files: "test/docs/**/*_test.rb", prepare: DRAFTS_BUILT
+        files: "test/docs/{conformance,examples,mruby_page,monitor_page,runtimes}_test.rb"
       ),
-      Stage.new("demo", "bin/demo's scenes end well", rake: ["demo"], alone: true),
+      Stage.new("demo", "bin/demo's scenes end well", rake: ["demo"]),
       Stage.new(
         "package", "the built gem installs and runs away from the checkout",
-        rake: ["package:check"], alone: true
+        rake: ["package:check"]
       )
     ].freeze
 
     # The stages that `--full` adds: slow, repeated on other backends, or timed. Each names the
     # paths whose change adds it to the gate.
     FULL = [
+      Stage.new(
+        "draft",
+        "what differs on a libzmq with drafts (built first when it is not there: a minute)",
+        files: "{#{WITH_DRAFTS},test/native/draft_*_test.rb,test/docs/draft_examples_test.rb}",
+        prepare: DRAFTS, transport: :any, full: DRAFT
+      ),
       Stage.new(
         "lint tests", "style of tests, benchmarks and examples", rake: ["lint:tests"],
         full: %w[bench/** examples/** test/** work/test/**]

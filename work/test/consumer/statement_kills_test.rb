@@ -6,7 +6,7 @@ require "work_helper"
 class WorkStatementKillsTest < Godwit::WorkCase
   deadline 700
   # Its processes check no types.
-  KILLS = ENV["GODWIT_TEST_TYPES"] ? 100 : Godwit::TestSupport::Length.of(100, long: "all")
+  KILLS = ENV["GODWIT_TEST_TYPES"] ? 30 : Godwit::TestSupport::Length.of(30, long: "all")
 
   # work/test/support/statement_kills.rb says what balances.
   test "a kill before or after any writing statement loses and repeats nothing that is finished" do
