@@ -83,6 +83,7 @@ static VALUE options_set(VALUE self, VALUE id, VALUE value) {
     if (error) gw_raise(error, "set", self, Qnil);
     if (option->id == ZMQ_RCVTIMEO) socket->receive_timeout = number.i;
     if (option->id == ZMQ_SNDTIMEO) socket->send_timeout = number.i;
+    if (option->id == ZMQ_CONFLATE) socket->form = number.i ? GW_FORM_SINGLE : GW_FORM_ANY;
     if (option->id == ZMQ_REQ_RELAXED) socket->relaxed = number.i != 0;
     if (option->id == ZMQ_REQ_CORRELATE) socket->correlate = number.i != 0;
     return Qnil;

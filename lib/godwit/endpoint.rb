@@ -132,6 +132,29 @@ module Godwit
       end
     end
 
+    # @return [Boolean] whether an IPv6 address in brackets stands in it, also as a source address
+    def self.ipv6?(endpoint)
+      endpoint.b.split("[").drop(1).any? { |rest| rest.partition("]").first.include?(":") }
+    end
+
+    # libzmq deletes what the path of an ipc endpoint holds, also an ordinary file.
+    # @raise [AddressInUseError] unless it holds a socket or nothing
+    def self.check_path(endpoint)
+      transport, path = endpoint.b.split("://", 2)
+      return if transport != "ipc" || path.start_with?("@") || path == "*"
+      what = kind_of_file(path) or return
+      raise Errors.build(AddressInUseError, :bind, endpoint,
+        "the path holds #{what}, and bind replaces a socket alone: use another path, or remove it")
+    end
+
+    # @return [String, nil] nil for a socket, or nothing
+    def self.kind_of_file(path)
+      if File.symlink?(path) then "a symbolic link"
+      elsif File.directory?(path) then "a folder"
+      elsif File.exist?(path) && !File.socket?(path) then "a file that is no socket"
+      end
+    end
+
     # libzmq would abort the process for a wrong descriptor of the option `use_fd`.
     # @raise [OptionError] unless it is a listening stream socket of the endpoint's family
     def self.check_descriptor(number, endpoint)

@@ -5,6 +5,8 @@ module Godwit
   # @private
   module ErrorHints
     RECEIVE_ONLY = %i[SUB PULL GATHER DISH].freeze
+    # They refuse no message of several frames but for the option conflate.
+    CONFLATING = %i[DEALER PUB PUSH].freeze
     SEND_ONLY = %i[PUB PUSH SCATTER RADIO].freeze
     FIXED_MARK =
       "a high-water mark is fixed by the first bind or connect: give it to the constructor, " \
@@ -57,6 +59,9 @@ module Godwit
         if type == :DGRAM
           [MessageError, "a DGRAM's message is an Array of address and body, such as " \
             "[\"127.0.0.1:5555\", \"hello\"]: got #{frames} #{(frames == 1) ? "frame" : "frames"}"]
+        elsif CONFLATING.include?(type)
+          [MessageError, "with conflate: true libzmq keeps one frame of a message: got #{frames} " \
+            "(join them, or leave conflate: out)"]
         elsif frames != 1
           [MessageError, "a #{type}'s message has one frame: got #{frames} (join them, or take " \
             "another type)"]

@@ -40,6 +40,7 @@ typedef struct gw_socket {
     bool drained;  /* the last call found no message: libzmq's mailbox was empty then */
     bool sent;     /* it has sent a message */
     bool cut;      /* REQ: its peer vanished in the middle of a request */
+    bool conflates; /* its messages have one frame */
 } gw_socket_t;
 
 static inline gw_inproc_end_t gw_inproc_end(const gw_socket_t *socket) {

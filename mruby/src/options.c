@@ -81,6 +81,7 @@ static mrb_value options_set(mrb_state *mrb, mrb_value self) {
     if (error) gw_raise(mrb, error, "set", self, mrb_nil_value());
     if (id == ZMQ_RCVTIMEO) socket->receive_timeout = number.i;
     if (id == ZMQ_SNDTIMEO) socket->send_timeout = number.i;
+    if (id == ZMQ_CONFLATE) socket->conflates = number.i != 0;
     return mrb_nil_value();
 }
 

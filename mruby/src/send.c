@@ -54,24 +54,26 @@ static int send_try(gw_socket_t *socket, mrb_value message) {
     return send_parts(socket, parts, count);
 }
 
-static bool send_valid(mrb_value message) {
+static bool send_valid(const gw_socket_t *socket, mrb_value message) {
     if (GW_LIKELY(mrb_string_p(message))) return true;
     if (!mrb_array_p(message) || RARRAY_LEN(message) == 0) return false;
+    if (socket->conflates && RARRAY_LEN(message) > 1) return false;
     for (mrb_int i = 0; i < RARRAY_LEN(message); i++) {
         if (!mrb_string_p(RARRAY_PTR(message)[i])) return false;
     }
     return true;
 }
 
-static void send_check(mrb_state *mrb, mrb_value message, const char *operation, mrb_value self) {
-    if (GW_UNLIKELY(!send_valid(message))) gw_raise_message(mrb, message, operation, self);
+static void send_check(mrb_state *mrb, const gw_socket_t *socket, mrb_value message,
+        const char *operation, mrb_value self) {
+    if (GW_UNLIKELY(!send_valid(socket, message))) gw_raise_message(mrb, message, operation, self);
 }
 
 /* _try_send(message) => self; nil: it would block; false: recreate the socket, which was cut */
 static mrb_value send_message(mrb_state *mrb, mrb_value self) {
     gw_socket_t *socket = gw_socket_open(mrb, self, "send");
     mrb_value message = mrb_get_arg1(mrb);
-    send_check(mrb, message, "send", self);
+    send_check(mrb, socket, message, "send", self);
     int error = send_try(socket, message);
     if (GW_LIKELY(!error)) return self;
     if (error == EAGAIN) return mrb_nil_value();
@@ -89,11 +91,11 @@ static mrb_value send_many(mrb_state *mrb, mrb_value self) {
     mrb_get_args(mrb, "Ai", &messages, &first);
     if (first < 0) return mrb_fixnum_value(0);
     for (mrb_int i = 0; first == 0 && i < RARRAY_LEN(messages); i++)
-        send_check(mrb, RARRAY_PTR(messages)[i], "send_many", self);
+        send_check(mrb, socket, RARRAY_PTR(messages)[i], "send_many", self);
     for (; sent < GW_BATCH && first + sent < RARRAY_LEN(messages); sent++) {
         mrb_value message = RARRAY_PTR(messages)[first + sent];
-        if (sent == 0) send_check(mrb, message, "send_many", self);
-        else if (!send_valid(message)) break;
+        if (sent == 0) send_check(mrb, socket, message, "send_many", self);
+        else if (!send_valid(socket, message)) break;
         if ((error = send_try(socket, message)) != 0) break;
     }
     if (sent > 0) return mrb_fixnum_value(sent);

@@ -12,8 +12,9 @@ module Godwit
       # @raise [ArgumentValueError] when none is given, or for such `ports:`
       # @raise [EndpointError] when it is malformed
       # @raise [ProtocolError] when there is no such transport
-      # @raise [AddressInUseError] when the address is in use; not for the path of an ipc endpoint,
-      #   which a later bind takes over. The file stays after the close
+      # @raise [AddressInUseError] when the address is in use, or the path of an ipc endpoint holds
+      #   anything but a socket. A later bind takes over a socket there, also of a live process. The
+      #   file stays after the close
       # @raise [OptionError] when `use_fd` is no listening socket
       # @raise [InterfaceError, AddressNotAvailableError] when it is no address of this machine
       # @raise [AccessError] when it is not permitted
@@ -32,6 +33,7 @@ module Godwit
       # @raise [ArgumentValueError] when none is given
       # @raise [EndpointError] when it is malformed
       # @raise [ProtocolError] when there is no such transport
+      # @raise [InterfaceError] for an IPv6 address without the option `ipv6`
       # @raise [OptionError] when the `connect_routing_id` cannot be given any more
       # @see http://api.zeromq.org/4-3:zmq-connect zmq_connect(3)
       def connect(*endpoints)
@@ -90,6 +92,8 @@ module Godwit
       # @return [String] a frozen copy
       def check_endpoint(endpoint, operation)
         Endpoint.check(endpoint, operation)
+        Endpoint.check_path(endpoint) if operation == :bind
+        check_family(endpoint) if operation == :connect
         if type == :STREAM && endpoint.start_with?("inproc:")
           Endpoint.refuse(operation, endpoint,
             "a STREAM speaks to TCP alone: give tcp://, or take a PAIR")
@@ -100,6 +104,13 @@ module Godwit
             "zap_enforce_domain needs a domain for a PLAIN server: give zap_domain: \"name\"")
         end
         endpoint.dup.freeze
+      end
+
+      # libzmq would try for ever to resolve the address as a name.
+      def check_family(endpoint)
+        return if !Endpoint.ipv6?(endpoint) || ipv6
+        raise Errors.build(InterfaceError, :connect, endpoint,
+          ErrorHints.ipv6(self, endpoint))
       end
 
       def plain_without_domain?

@@ -49,6 +49,44 @@ Plain.scenario "ports: requires a tcp wildcard, and is a Range of numbers" do
   end
 end
 
+Plain.scenario "bind refuses an ipc path that holds anything but a socket, and deletes nothing" do
+  path = "/tmp/#{endpoint_for(:inproc).split("/").last}"
+  denied = ->(place, what) do
+    refused(Godwit::AddressInUseError, "bind ipc://#{place}: Address already in use (the path " \
+      "holds #{what}, and bind replaces a socket alone: use another path, or remove it)") do
+      open_socket(:PULL).bind("ipc://#{place}")
+    end
+  end
+  begin
+    File.open(path, "w") { |file| file.write("notes") }
+    denied.call(path, "a file that is no socket")
+    assert_equal "notes", File.open(path) { |file| file.read }
+    denied.call("/etc", "a folder")
+    denied.call("/dev/null", "a file that is no socket")
+    denied.call("/dev/stdin", "a symbolic link")
+    File.delete(path)
+    2.times { open_socket(:PULL).bind("ipc://#{path}") } # the second replaces the first's
+    assert File.socket?(path)
+  ensure
+    File.delete(path) if File.exist?(path)
+  end
+end
+
+Plain.scenario "connect to an IPv6 address without ipv6: true says that it is missing" do
+  ["tcp://[::1]:5555", "tcp://[fe80::1%lo]:5555", "tcp://127.0.0.1:0;[::1]:5555",
+    "tcp://[::1]:0;127.0.0.1:5555"].each do |endpoint|
+    push = open_socket(:PUSH)
+    refused(Godwit::InterfaceError, "connect #{endpoint}: No such device (an IPv6 address needs " \
+      "the option ipv6: true, on the socket or on its Context)") { push.connect(endpoint) }
+    assert_empty push.endpoints
+    push.ipv6 = true
+    assert_equal [endpoint], push.connect(endpoint).endpoints
+  end
+  six = own(Godwit::Context.new(ipv6: true))
+  own(six.socket(:PUSH)).connect("tcp://[::1]:5555")
+  open_socket(:PUSH).connect("tcp://[127.0.0.1]:5555")
+end
+
 Plain.each_transport "unbind, by the name given or resolved" do |transport|
   2.times do |i|
     given = endpoint_for(transport)

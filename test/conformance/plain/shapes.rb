@@ -97,3 +97,20 @@ Plain.scenario "a message has at least one frame" do
   assert_equal "before", pull.recv(timeout: 5)
   assert_flows(push, pull)
 end
+
+Plain.scenario "a socket with conflate: true refuses a message of several frames" do
+  text = "with conflate: true libzmq keeps one frame of a message: got 2 (join them, or leave " \
+    "conflate: out)"
+  pull = open_socket(:PULL, conflate: true).bind(endpoint_for(:inproc))
+  given = open_socket(:PUSH, conflate: true)
+  assigned = open_socket(:DEALER)
+  assigned.conflate = true
+  [given, assigned].each do |socket|
+    socket.connect(pull.last_endpoint) if socket == given
+    refused(Godwit::MessageError, "send: #{text}") { socket << %w[topic value] }
+    refused(Godwit::MessageError, "send: #{text}") { socket.send(%w[topic value], timeout: 5) }
+    refused(Godwit::MessageError, "send_many: #{text}") { socket.send_many([%w[topic value]]) }
+  end
+  given << ["one"]
+  assert_equal "one", pull.recv(timeout: 5)
+end

@@ -78,6 +78,11 @@ module Godwit
         @form.nil? || FRAMES[@form] == (message.is_a?(Array) ? message.size : 1)
       end
 
+      # A conflating socket's messages have one frame.
+      def conflates=(on)
+        @form = on ? :single : nil
+      end
+
       # Whether a message that fits would overrun libzmq's buffer for packets.
       def too_large?(message)
         @form == :datagram && bytes_of(message.last) > Socket::Drafts::UDP_LIMIT

@@ -140,6 +140,7 @@ module Godwit
           case id
           when SocketHandle::RECEIVE_TIMEOUT then handle.receive_timeout = value
           when SocketHandle::SEND_TIMEOUT then handle.send_timeout = value
+          when SocketHandle::CONFLATE then handle.conflates = value == 1
           end
         end
         nil

@@ -8,9 +8,9 @@ module Godwit
       include FairYield
 
       EVENTS, FD, LINGER, TYPE, USE_FD, LAST_ENDPOINT, RECEIVE_MORE,
-        RECEIVE_TIMEOUT, SEND_TIMEOUT, XPUB_VERBOSER, THREAD_SAFE = %i[
+        RECEIVE_TIMEOUT, SEND_TIMEOUT, XPUB_VERBOSER, THREAD_SAFE, CONFLATE = %i[
           events zmq_fd linger type use_fd last_endpoint recv_more
-          recv_timeout send_timeout xpub_verboser thread_safe
+          recv_timeout send_timeout xpub_verboser thread_safe conflate
         ].map { |name| Options.fetch(name).id }
       MARKS = %i[send_hwm recv_hwm].map { |name| Options.fetch(name).id }.freeze
 
