@@ -16,7 +16,7 @@ typedef enum {
     GW_REQ_NEEDS_RELAX
 } gw_req_repair_t;
 
-/* The form of a socket's messages. Conflating sockets have the second; the rest are draft types'. */
+/* The form of a socket's messages: the second of conflating sockets, the rest of draft types. */
 typedef enum {
     GW_FORM_ANY,
     GW_FORM_SINGLE,   /* one frame */

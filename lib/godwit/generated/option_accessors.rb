@@ -634,7 +634,7 @@ module Godwit
         set(:zap_domain, value)
       end
 
-      # A new peer with a routing id in use takes it over; otherwise it is refused.
+      # A new peer with a routing id in use takes it over. Otherwise its handshake succeeds, but the socket ignores it: its messages vanish, also after the first peer has left.
       # (ZMQ_ROUTER_HANDOVER; ROUTER, REP only; since libzmq 4.1; takes effect at once.)
       # @param value [Boolean] default false
       # @raise [OptionError] when the value is not allowed
