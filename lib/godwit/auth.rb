@@ -69,7 +69,7 @@ module Godwit
     # key gives the user id.
     # @param dir [String, #to_path, CertStore, nil] a certificate directory; the user id is the
     #   certificate's name
-    # @param keys [Hash{String => String, Cert}, :any, nil] public keys by user id. :any accepts
+    # @param keys [Hash{String => String, Cert}, :any] public keys by user id. :any accepts
     #   every key, and the key is the user id
     # @param domain [String, nil] nil: all domains without a rule of their own
     # @yieldparam key [String] the client's public key, Z85
@@ -81,7 +81,9 @@ module Godwit
     # @raise [CertError] when the directory is missing or cannot be read
     # @raise [ArgumentValueError, ArgumentTypeError] without any source, or for a bad one
     # @raise [ForkedError]
-    def curve(dir: nil, keys: nil, domain: nil, &block)
+    def curve(dir: nil, keys: Timeout::UNSET, domain: nil, &block)
+      Keywords.refuse_nil(:curve, keys: keys)
+      keys = nil if keys.equal?(Timeout::UNSET)
       add(:curve, domain) { CurveRule.new(dir, keys, block) }
     end
 

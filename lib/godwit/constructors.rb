@@ -5,6 +5,11 @@ module Godwit
   # Names of options pass where `initialize` hands keywords on; {Options} checks those.
   # @private
   module Keywords
+    # Without its value each of these would be left out in silence, and with it the protection.
+    SECURITY = %i[
+      auth curve keys plain plain_password plain_username server_key
+    ].freeze
+
     def new(*arguments, **options, &block)
       Keywords.check(self, options)
       super
@@ -12,6 +17,7 @@ module Godwit
 
     def self.check(klass, options, called = klass)
       return if options.empty?
+      refuse_nil(:new, options)
       known = Runtime.keywords(klass)
       passed_on = known.delete(:**)
       options.each_key do |name|
@@ -23,6 +29,14 @@ module Godwit
         hint ||= " (it takes #{known.map { |one| "#{one}:" }.join(", ")})"
         raise Errors.of(ArgumentValueError, :new, "#{called} takes no #{name}:#{hint}")
       end
+    end
+
+    # @param options [Hash{Symbol, String => Object}] keywords that a program gave
+    # @raise [ArgumentValueError] for a keyword of {SECURITY} with nil
+    def self.refuse_nil(operation, options)
+      name = SECURITY.find { |one| options.fetch(one, true).nil? } or return
+      raise Errors.of(ArgumentValueError, operation, "#{name}: is nil: is the variable that holds " \
+        "it set, such as ENV[\"NAME\"]? Leave #{name}: out to do without")
     end
   end
   private_constant :Keywords

@@ -98,11 +98,11 @@ module Godwit
     # @param context [Context, nil] nil: the process's default
     # @param encoding [Encoding, String, nil] of the Strings that it receives; nil: binary
     # @param subscribe [String, Array<String>, nil] SUB: topics, as {#subscribe}
-    # @param curve [Curve::Keypair, Cert, nil] its CURVE keys: those of a server, or, with
+    # @param curve [Curve::Keypair, Cert] its CURVE keys: those of a server, or, with
     #   `server_key:`, of a client
-    # @param server_key [String, Cert, nil] CURVE client: the server's public key, Z85 or raw
-    # @param plain [Array(String, String), nil] PLAIN client: user name and password
-    # @param auth [String, nil] a server: the domain in which the context's {Auth} decides which
+    # @param server_key [String, Cert] CURVE client: the server's public key, Z85 or raw
+    # @param plain [Array(String, String)] PLAIN client: user name and password
+    # @param auth [String] a server: the domain in which the context's {Auth} decides which
     #   clients may connect, 1 to 255 bytes. Without an Auth the socket refuses all clients
     # @param copy_threshold [Integer, nil] bytes, see {Frames#copy_threshold}; not given:
     #   {Frame::COPY_THRESHOLD}
@@ -112,7 +112,8 @@ module Godwit
     #   `linger: 0` ({file:docs/options.md})
     # @raise [OptionError] for an unknown option or a wrong value
     # @raise [CurveKeyError] for a malformed key
-    # @raise [ArgumentValueError, ArgumentTypeError] for another wrong argument
+    # @raise [ArgumentValueError, ArgumentTypeError] for another wrong argument, also an explicit
+    #   nil of `curve`, `server_key`, `plain` or `auth`: a variable that is not set
     # @raise [UnsupportedError] when the running libzmq lacks the type
     # @raise [TooManySocketsError] at the limit of the context or the process
     # @raise [ClosedError] when the context is closed

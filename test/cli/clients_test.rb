@@ -36,6 +36,15 @@ class CLIClientsTest < Godwit::TestCase
 
   def as(name) = ["--keys", path("#{name}.key_secret"), "--server-key", path("server.key")]
 
+  test "an empty value of --keys, --server-key, --clients is a variable that is not set" do
+    [%w[log serve --keys], %w[log serve --keys x --clients], %w[log tail tcp://x:1 --server-key],
+      %w[perf lat tcp://x:1 --keys], %w[sh pull tcp://x:1 --keys]].each do |words|
+      status, _, errors = here(*words, "")
+      assert_equal 2, status
+      assert_match(/#{words.last} is empty: is the variable that holds it set\?/, errors)
+    end
+  end
+
   def refused_at(monitor)
     event = monitor.next_event(timeout: PATIENCE) until event&.name == :handshake_failed_auth
     assert_equal 400, event.value

@@ -44,6 +44,27 @@ class CurveSecurityTest < Godwit::TestCase
       )
   end
 
+  test "other classes hand a nil of security on as it is" do
+    url = "tcp://127.0.0.1:*"
+    [[Godwit::Logger, url], [Godwit::LogDevice, url], [Godwit::Logger::Reader, url],
+      [Godwit::Logger::Broadcaster, url, url], [Godwit::Logger::Control, "tcp://127.0.0.1:9"],
+      [Godwit::Perf::Server, url],
+      [Godwit::Perf.method(:latency), "tcp://127.0.0.1:9"],
+      [Godwit::Perf.method(:throughput), "tcp://127.0.0.1:9"]].each do |made, *arguments|
+      message = (made.is_a?(Method) ? :call : :new)
+      error = assert_raises(Godwit::ArgumentValueError, made.inspect) do
+        made.public_send(message, *arguments, curve: @client, server_key: nil)
+      end
+      assert_match(/\Anew: server_key: is nil: /, error.message)
+    end
+    Godwit::Context.new do |context|
+      auth = Godwit::Auth.new(context: context)
+      error = assert_raises(Godwit::ArgumentValueError) { auth.curve(dir: scratch_dir, keys: nil) }
+      assert_match(/\Acurve: keys: is nil: /, error.message)
+      auth.close
+    end
+  end
+
   each_transport("a client that knows the server's key is served", only: NETWORK) do |transport|
     server = rep(transport)
     [@server.public_key, @server.raw_public_key,

@@ -26,14 +26,24 @@ module Godwit
       # @param server [Boolean] whether the command is always the server
       # @param clients [Boolean] whether the command may be a server
       def define_keys(parser, server: false, clients: true)
-        parser.on("--keys FILE",
+        value_of(parser, "--keys FILE",
           "CURVE: own secret key: a certificate (`godwit keygen`), or the key alone in a file")
         if clients
-          parser.on("--clients DIR",
+          value_of(parser, "--clients DIR",
             "CURVE server: only clients with a certificate in DIR may connect; needs --keys")
         end
         return if server
-        parser.on("--server-key KEY", "CURVE: the server's public key, or a file that holds it")
+        value_of(parser, "--server-key KEY",
+          "CURVE: the server's public key, or a file that holds it")
+      end
+
+      # An empty value comes from a variable of the shell that is not set.
+      def value_of(parser, flag, text)
+        parser.on(flag, text) do |value|
+          next value unless value.empty?
+          raise UsageError, "#{flag[/\S+/]} is empty: is the variable that holds it set? " \
+            "Leave it out to do without"
+        end
       end
 
       # @return [Hash] socket options; {} without --keys
