@@ -35,8 +35,8 @@ module Godwit
     # @raise [ArgumentValueError] for a keyword of {SECURITY} with nil
     def self.refuse_nil(operation, options)
       name = SECURITY.find { |one| options.fetch(one, true).nil? } or return
-      raise Errors.of(ArgumentValueError, operation, "#{name}: is nil: is the variable that holds " \
-        "it set, such as ENV[\"NAME\"]? Leave #{name}: out to do without")
+      raise Errors.of(ArgumentValueError, operation, "#{name}: is nil: is the variable that " \
+        "holds it set, such as ENV[\"NAME\"]? Leave #{name}: out to do without")
     end
   end
   private_constant :Keywords
