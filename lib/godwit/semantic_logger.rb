@@ -25,7 +25,8 @@ module SemanticLogger
       LEVELS = {trace: 0, debug: 0, info: 1, warn: 2, error: 3, fatal: 4}.freeze # Ruby's numbers
       # Options of semantic_logger's Subscriber.
       OWN = %i[level formatter filter application environment metrics].freeze
-      private_constant :LEVELS, :OWN
+      TEXT = ::Godwit::Logger.const_get(:Text)
+      private_constant :LEVELS, :OWN, :TEXT
 
       # @param endpoint [String] see {::Godwit::Logger#initialize}
       # @param options [Hash] `level:`, `filter:`, `application:`… as every appender takes them;
@@ -54,15 +55,22 @@ module SemanticLogger
       private
 
       def add(log)
-        text = @formatted ? formatter.call(log, self) : log.message.to_s
+        text = @formatted ? formatter.call(log, self) : text(log)
         @records.add(LEVELS.fetch(log.level), text, application || log.name, payload(log))
+      end
+
+      # An error alone has no message.
+      def text(log)
+        return log.message.to_s unless log.message.nil? && log.exception
+        TEXT.title(log.exception)
       end
 
       def payload(log)
         given = log.payload.is_a?(Hash) ? log.payload : {payload: log.payload}
         named_tags = log.named_tags unless log.named_tags.nil? || log.named_tags.empty?
-        {exception: log.exception, **given, name: log.name, thread: log.thread_name,
-         duration_ms: log.duration, metric: log.metric, named_tags: named_tags}.compact
+        error = log.exception ? {exception: log.exception} : {}
+        {**given, **error, name: log.name, thread: log.thread_name, duration_ms: log.duration,
+         metric: log.metric, named_tags: named_tags}.compact
       end
     end
   end

@@ -164,6 +164,16 @@ class CLILogTest < Godwit::TestCase
     assert_equal "--:--:--.------ ANY   \ufffd\\x00bare\n", fourth
   end
 
+  test "an error is on the line of its record; --backtrace shows the rest" do
+    cause = {class: "KeyError", message: "no \e[1mkey", backtrace: ["b.rb:2"]}
+    error = {class: "IOError", message: "closed", backtrace: ["a.rb:1", "a.rb:2"], causes: [cause]}
+    sent = [frames(1, text: "saving failed", error: error)]
+    line = "saving failed  closed (IOError) at a.rb:1"
+    assert_equal "#{line}\n", shown("--count", 1, "--format", "%{message}", sent)
+    assert_equal "#{line}\n    a.rb:2\n    caused by: no \\e[1mkey (KeyError) at b.rb:2\n",
+      shown("--count", 1, "--format", "%{message}", "--backtrace", sent)
+  end
+
   test "foreign messages are counted, and shown with --verbose" do
     [[], ["--verbose"]].each do |options|
       child = tail("--count", 1, "--stats", *options)

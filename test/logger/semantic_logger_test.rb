@@ -57,6 +57,26 @@ class SemanticLoggerTest < Godwit::TestCase
     assert_kind_of Float, measured.payload["duration_ms"]
   end
 
+  test "an error alone, after a text, and after a payload: its class, message and place are shown" do
+    logs(<<~RUBY)
+      error = KeyError.new("no such key")
+      error.set_backtrace(["app.rb:3:in `save'", "app.rb:9:in `<main>'"])
+      Billing.logger.error(error)
+      Billing.logger.error("saving failed", error)
+      Billing.logger.error("saving failed", {user: 42}, error)
+      Billing.logger.error("saving failed", {user: 42, exception: "told"}, error)
+      Billing.logger.error("saving failed", error: error)
+    RUBY
+    alone, *others = records(5)
+    assert_equal ["no such key (KeyError)", "no such key (KeyError) at app.rb:3:in `save'\n"],
+      [alone.text, alone.to_s[/ -- [^:]+: (.*)\z/m, 1]]
+    others.each do |one|
+      assert_equal ["saving failed", "KeyError"], [one.text, one.error["class"]]
+      assert_match(/saving failed  no such key \(KeyError\) at app.rb:3:in `save'$/, one.to_s)
+    end
+    assert_equal [nil, 42, 42, nil], others.map { |one| one.payload["user"] }
+  end
+
   test "a formatter, a level and a filter work as with every appender" do
     assert_child run_child(<<~RUBY, gems: true)
       #{PRELUDE}

@@ -57,15 +57,19 @@ module Godwit
           plain = sender.plain?
           stream = sender.sequence.stream(level, prog)
           if payload
-            exception, payload = split_payload(payload)
-            error = Text.error_field(exception) if exception
+            exception, payload = Text.split_error(payload)
+            if exception && plain
+              message = Text.with(message, exception) # a line has no other place for it
+            elsif exception
+              error = Text.error_field(exception)
+            end
           end
           if raw?(formatter, plain)
             text = Text.of(message)
             case message
             when ::String # first: the usual message
             when ::Exception then error ||= Text.error_field(message)
-            when ::Hash then payload ||= message
+            when ::Hash then error, payload = data(message, error, payload)
             end
           else
             text, own_error = format(formatter, stream.label, t_ns, prog, message, plain)
@@ -79,17 +83,12 @@ module Godwit
           [stream, t_ns, mono_ns, thread_id, text, tags, payload_field, error]
         end
 
-        # Finds the error beside a text: `log.error("saving failed", error)`, or
-        # `log.error("saving failed", exception: error)`.
-        # @return [Array(Exception, Object)] the error or nil, and the rest of the payload
-        def split_payload(payload)
-          return [payload, nil] if ::Exception === payload
-          error = payload[:exception] if ::Hash === payload
-          return [nil, payload] unless ::Exception === error
-          rest = payload.except(:exception)
-          [error, (rest unless rest.empty?)]
-        rescue *Text::FAULTS # the methods of a subclass of Hash
-          [nil, payload]
+        # A Hash in the message's place is data too, unless there are others.
+        # @return [Array] error field and payload
+        def data(message, error, payload)
+          return [error, payload] if payload
+          exception, rest = Text.split_error(message)
+          [error || (exception && Text.error_field(exception)), rest]
         end
 
         # @return [Array(String, String)] the text, and the error field, {PREFORMATTED} or nil

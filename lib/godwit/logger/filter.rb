@@ -29,8 +29,8 @@ module Godwit
       # @param prog [String, Array<String>, nil] progname
       # @param host [String, Array<String>, nil] as the writer sends it
       # @param tag [String, Array<String>, nil] at least one of these is among the record's tags
-      # @param grep [Regexp, String, Array<Regexp, String>, nil] tags, text and payload as
-      #   {View.message} gives them must match one of these; a String must occur literally
+      # @param grep [Regexp, String, Array<Regexp, String>, nil] tags, text, error and payload as
+      #   {View.message} gives them, with the backtrace, must match one of these; a String must occur literally
       # @param exclude [Regexp, String, Array<Regexp, String>, nil] they must match none of these
       # @raise [ArgumentError] "invalid log level: foo"
       # @raise [ArgumentTypeError] when a pattern is neither Regexp nor String
@@ -54,7 +54,7 @@ module Godwit
         (!@levels || @levels.include?(record.level)) && (!@progs || @progs.include?(record.prog)) &&
           (!@hosts || @hosts.include?(record.host)) &&
           (!@tags || record.tags.any? { |tag| @tags.include?(tag.to_s) }) &&
-          ((@grep.empty? && @exclude.empty?) || says?(View.message(record)))
+          ((@grep.empty? && @exclude.empty?) || says?(View.message(record, backtrace: true)))
       end
       alias_method :===, :fits?
 

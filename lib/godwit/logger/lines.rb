@@ -33,7 +33,7 @@ module Godwit
       def call(record)
         match = HEAD.match(record.frames[1]) if record.is_a?(Record) && !record.plain?
         return record.to_s unless match
-        "#{build(record.label, match[1].to_i, match[2], record.prog, record.text)}\n"
+        "#{build(record.label, match[1].to_i, match[2], record.prog, record.text_with_error)}\n"
       end
 
       def build(label, t_ns, pid, prog, text)

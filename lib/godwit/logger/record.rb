@@ -123,11 +123,21 @@ module Godwit
       # @return [Hash] the whole header; empty for a plain line
       def data = @data ||= plain? ? {} : parsed
 
-      # The line that Ruby's Logger would have written, with a newline; a plain line as it came.
+      # The line that Ruby's Logger would have written, with a newline; a plain line as it came. An
+      # error beside the text follows the text's first line.
       # @return [String] UTF-8
       def to_s
         return "#{utf8(@frames.first).chomp}\n" if plain?
-        "#{LINES.build(label, t_ns, pid || 0, prog, text)}\n"
+        "#{LINES.build(label, t_ns, pid || 0, prog, text_with_error)}\n"
+      end
+
+      # @private
+      # @return [String] the text with class, message and place of an error beside it
+      def text_with_error
+        return text if plain? || !@frames[1].include?('"error":') || !error
+        rest = ErrorText.after(text, error)
+        return ErrorText.insert(text, [ErrorText.line(error)]) unless rest
+        rest.empty? ? ErrorText.line(error) : text # Ruby's lines of an error have all of it
       end
 
       # @return [Hash] the header and `text`, as `--json` prints them

@@ -58,14 +58,40 @@ module Godwit
       def string(object) = "#{object}" # standard:disable Style/RedundantInterpolation
       def line(text) = text.encoding.ascii_compatible? ? text.delete_suffix("\n") : text.chomp
 
-      # @return [String] text and data as `godwit log tail` shows them
+      # @return [String] text and data as `godwit log tail --backtrace` shows them
       def with(message, payload)
         text = utf8(of(message))
-        return "#{text}  #{of(payload)}" if ::Exception === payload
-        return "#{text}  #{json(payload)}" unless ::Hash === payload
-        "#{text}  #{payload.map { |key, value| "#{utf8(name(key))}=#{bare(value)}" }.join(" ")}"
+        exception, payload = split_error(payload)
+        return "#{text}  #{data(payload)}" unless exception
+        error = error(exception)
+        details = [ErrorText.line(error), *(data(payload) if payload)]
+        [ErrorText.insert(text, details), *ErrorText.rest(error)].join("\n")
+      end
+
+      # @return [String] such as "user=42"
+      def data(payload)
+        return json(payload) unless ::Hash === payload
+        payload.map { |key, value| "#{utf8(name(key))}=#{bare(value)}" }.join(" ")
       rescue *FAULTS # the methods of a subclass of Hash
-        "#{text}  #{json(payload)}"
+        json(payload)
+      end
+
+      # Finds the error beside a text: `log.error("saving failed", error)`, or under a key:
+      # `log.error("saving failed", exception: error)`, `error:`, ActiveSupport's `exception_object:`.
+      # @return [Array(Exception, Object)] the error or nil, and the rest of the payload
+      def split_error(payload)
+        return [payload, nil] if ::Exception === payload
+        return [nil, payload] unless ::Hash === payload
+        key = if ::Exception === payload[:exception] then :exception
+        elsif ::Exception === payload[:error] then :error
+        elsif ::Exception === payload[:exception_object] then :exception_object
+        else return [nil, payload]
+        end
+        error = payload[key]
+        rest = payload.except(key)
+        [error, (rest unless rest.empty?)]
+      rescue *FAULTS # the methods of a subclass of Hash
+        [nil, payload]
       end
 
       def merge(payload, keywords)
@@ -138,6 +164,9 @@ module Godwit
         lines &&= lines.map { |line| cut(utf8(name(line)), MAX_LINE) }
         {class: cut(kind, MAX_LINE), message: cut(text, room / 2), backtrace: lines}
       end
+
+      # @return [String] such as "no such key (KeyError)"
+      def title(exception) = "#{message(exception)} (#{class_of(exception)})"
 
       def message(exception)
         cut(utf8(name(exception.message)))
@@ -218,3 +247,5 @@ module Godwit
     private_constant :Text
   end
 end
+
+require_relative "error_text"

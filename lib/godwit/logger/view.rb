@@ -40,18 +40,22 @@ module Godwit
         :PROG_STYLES, :FAINT, :MATCH
 
       class << self
-        # Tags, text and payload in one String: `[req-9] card refused user=42`. The payload follows
-        # the first line of the text. {Filter} searches this String.
+        # Tags, text, error and payload in one String: `[req-9] card refused  user=42`. Error and
+        # payload follow the first line of the text. {Filter} searches this String.
         # @param record [Record]
+        # @param backtrace [Boolean] whether the error's backtrace and causes follow; without them
+        #   its class, message and first line of the backtrace are on one line
         # @return [String] UTF-8, valid, nothing escaped
-        def message(record)
+        def message(record, backtrace: false)
+          error = record.error
           text = record.text.chomp
+          text = "" if error && ErrorText.after(text, error)
           text = text.gsub("\r\n", "\n") if text.include?("\r")
           details = payload(record.payload)
-          unless details.empty?
-            first, line_end, rest = text.partition("\n")
-            text = "#{first}#{"  " unless first.empty?}#{details}#{line_end}#{rest}"
+          if error || !details.empty?
+            text = ErrorText.insert(text, [*(ErrorText.line(error) if error), details])
           end
+          text = [text, *ErrorText.rest(error)].join("\n") if error && backtrace
           tags = record.tags
           tags.empty? ? text : "#{tags(tags)} #{text}"
         end
@@ -122,10 +126,13 @@ module Godwit
       #   %-5<level>s %<message>s". All are Strings, "" where the record has no value
       # @param color [Boolean] ANSI colours for levels, programs and matches of `highlight:`
       # @param highlight [Regexp, Array<Regexp>, nil] shows matches inverse, with `color:`
+      # @param backtrace [Boolean] whether the rest of an error's backtrace and its causes follow
+      #   its line; `:json` always has them
       # @raise [ArgumentValueError] when the format is invalid; says why
-      def initialize(format: nil, color: false, highlight: nil)
+      def initialize(format: nil, color: false, highlight: nil, backtrace: false)
         @format = format
         @color = color
+        @backtrace = backtrace
         @highlight = Regexp.union(*highlight) if color && highlight && Array(highlight).any?
         check_format if format && format != :json
         freeze
@@ -185,7 +192,7 @@ module Godwit
       def program(prog) = paint(View.escape(prog), PROG_STYLES[prog.sum % PROG_STYLES.size])
 
       def message(record)
-        message = View.message(record)
+        message = View.message(record, backtrace: @backtrace)
         return shown(message) unless @highlight
         result = +""
         at = 0

@@ -48,13 +48,14 @@ module Godwit
           list_option(parser, "--host NAME", "of this machine")
           list_option(parser, "--tag TAG", "that have this tag")
           list_option(parser, "--grep REGEXP",
-            "whose tags, text or payload match; shown inverse") { |text| regexp("--grep", text) }
+            "whose tags, text, error or payload match; shown inverse") { |text| regexp("--grep", text) }
           list_option(parser, "--exclude REGEXP", "that do not match") do |text|
             regexp("--exclude", text)
           end
         end
 
         def define_view(parser)
+          parser.on("--backtrace", "shows the backtrace and the causes of an error too")
           parser.on("--json", "one JSON object a line") { options[:format] = :json }
           parser.on("--format FORMAT", "such as '%{date} %{time} %-5<level>s %{message}'; " \
             "docs/cli.md names the fields") { |format| text(format) }
@@ -76,7 +77,7 @@ module Godwit
           require "godwit"
           choice = options.slice(*CHOICES, :grep, :exclude)
           filter = check("--level") { Logger::Filter.new(**choice) }
-          settings = {color: color?, highlight: filter.grep, **options.slice(:format)}
+          settings = {color: color?, highlight: filter.grep, **options.slice(:format, :backtrace)}
           view = check("--format") { Logger::View.new(**settings) }
           reader = reader_at(source)
           reader.on_foreign { |message| print_foreign(message) } if options[:verbose]

@@ -1,0 +1,65 @@
+# frozen_string_literal: true
+
+module Godwit
+  class Logger < ::Logger
+    # Shows an error as a record has it: `class`, `message`, `backtrace`, `causes`, as Strings or
+    # Symbols. A foreign writer may send any value for each of them.
+    module ErrorText
+      LONGEST = 1_000 # bytes of a message on one line
+      LONGEST_NAME = 256 # bytes of a class and of a place there
+      CAUSED_BY = "caused by: "
+
+      module_function
+
+      # @return [String] one line: "no such key (KeyError) at app.rb:3:in `save'"
+      def line(error)
+        name = one_line(error, :class, LONGEST_NAME)
+        place = one_line({place: backtrace(error).first}, :place, LONGEST_NAME)
+        [one_line(error, :message, LONGEST), ("(#{name})" unless name.empty?),
+          ("at #{place}" unless place.empty?)].compact.reject(&:empty?).join(" ")
+      end
+
+      # @return [Array<String>] what follows that line: the message if it is longer, the rest of the
+      #   backtrace, the causes
+      def rest(error)
+        message = string(fetch(error, :message))
+        full = (message == one_line(error, :message, LONGEST)) ? [] : message.lines(chomp: true)
+        causes = array(error, :causes).grep(::Hash).flat_map do |cause|
+          [CAUSED_BY + line(cause), *rest(cause)]
+        end
+        [*full, *backtrace(error).drop(1).map { |one| string(one) }, *causes]
+      end
+
+      # @return [String, nil] what follows the error in a text that {Text.of} or {Text.title} made
+      #   of it; nil: the text is another
+      def after(text, error)
+        title = "#{string(fetch(error, :message))} (#{string(fetch(error, :class))})"
+        return unless text.start_with?(title)
+        rest = text.byteslice(title.bytesize..)
+        rest if rest.empty? || rest.start_with?("\n")
+      end
+
+      # @param details [Array<String>] what goes behind the text's first line
+      def insert(text, details)
+        first, line_end, following = text.partition("\n")
+        [first, *details].reject(&:empty?).join("  ") + line_end + following
+      end
+
+      def fetch(error, key) = error[key.to_s] || error[key]
+      def array(error, key) = ::Array.try_convert(fetch(error, key)) || []
+      def backtrace(error) = array(error, :backtrace)
+
+      def string(value)
+        return "" if NilClass === value
+        (::String === value) ? Text.utf8(value) : Text.json(value)
+      end
+
+      def one_line(error, key, most)
+        text = Text.cut(string(fetch(error, key)).strip, most)
+        return text unless text.match?(/\R/)
+        text.split(/\R/).map(&:strip).reject(&:empty?).join(" ")
+      end
+    end
+    private_constant :ErrorText
+  end
+end
