@@ -105,6 +105,8 @@ module Godwit
         Handle.open(target, **options) { |handle| @handle = handle }
       else
         super
+        @default_formatter = Formatter.new
+        @default_formatter.datetime_format = datetime_format
       end
     end
 
@@ -142,7 +144,8 @@ module Godwit
         end
       end
       payload = Text.merge(payload, keywords) unless keywords.empty?
-      Entry.log(handle, severity, progname, message, payload, @formatter)
+      formatter = @formatter || @default_formatter
+      Entry.log(handle, severity, progname, message, payload, formatter, @default_formatter)
     end
     alias_method :log, :add
 
@@ -192,20 +195,17 @@ module Godwit
     end
 
     # Adds tags during the block, in this fiber. Without a block it returns a logger that always has
-    # the tags, and shares all else.
+    # the tags, and shares all else. The tags go beside the text. Without an endpoint, and with
+    # `wire: :plain`, a formatter gets the text after them: "[req-9] text".
     # @param tags [Array<Object>]
     # @yieldparam logger [Logger] this one
     # @return [Object] the block's value, or the other logger
     def tagged(*tags)
       if block_given?
-        return yield(self) unless formatter.respond_to?(:tagged)
-        formatter.tagged(*tags) { yield self }
+        holder = formatter.respond_to?(:tagged) ? formatter : @default_formatter
+        holder.tagged(*tags) { yield self }
       else
-        copy = clone
-        if copy.formatter.respond_to?(:push_tags)
-          copy.formatter = formatter.tagged(*tags) { formatter.clone }
-        end
-        copy
+        clone.tap { |copy| copy.add_tags(tags) }
       end
     end
 
@@ -243,6 +243,24 @@ module Godwit
       return super unless @handle
       closed = " (closed)" if @handle.closed?
       "#<#{self.class} #{@handle.settings.endpoint} level=#{level}#{closed}>"
+    end
+
+    protected
+
+    # A foreign formatter cannot keep them, so the default one, which then does not format, does.
+    def add_tags(tags)
+      own = @formatter.instance_of?(Formatter)
+      holder = own ? @formatter : @default_formatter
+      tagged = holder.tagged(*tags) { holder.clone }
+      @default_formatter = tagged unless own && !holder.equal?(@default_formatter)
+      @formatter = tagged if own
+    end
+
+    private
+
+    def format_message(severity, datetime, progname, msg)
+      own = @formatter.nil? || @formatter.instance_of?(Formatter)
+      super(severity, datetime, progname, own ? msg : @default_formatter.with_tags(msg))
     end
   end
 end

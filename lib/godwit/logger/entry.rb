@@ -17,17 +17,18 @@ module Godwit
       class << self
         # An error that another thread raises into this one must reach the program. So this rescues
         # errors only around the program's own methods.
-        def log(handle, level, prog, message, payload, formatter)
+        # @param tagger [Formatter, nil] has the tags where the formatter is another and has none
+        def log(handle, level, prog, message, payload, formatter, tagger)
           sender = handle.sender
-          stored = sender.queue.push(build(sender, level, prog, message, payload, formatter))
+          stored = sender.queue.push(build(sender, level, prog, message, payload, formatter, tagger))
           return stored unless stored == :closed
           return handle.count_late unless handle.replaced?
-          log(handle, level, prog, message, payload, formatter)
+          log(handle, level, prog, message, payload, formatter, tagger)
         end
 
         # Logs a text that no formatter may change.
         def log_text(handle, level, prog, text)
-          log(handle, level, prog, text, nil, handle.settings.plain? ? AS_IT_IS : nil)
+          log(handle, level, prog, text, nil, handle.settings.plain? ? AS_IT_IS : nil, nil)
         end
 
         def pack(entry, sequence)
@@ -51,7 +52,7 @@ module Godwit
 
         private
 
-        def build(sender, level, prog, message, payload, formatter)
+        def build(sender, level, prog, message, payload, formatter, tagger)
           t_ns = Process.clock_gettime(Process::CLOCK_REALTIME, :nanosecond)
           mono_ns = Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond)
           plain = sender.plain?
@@ -64,7 +65,8 @@ module Godwit
               error = Text.error_field(exception)
             end
           end
-          if raw?(formatter, plain)
+          tagger = nil if formatter.instance_of?(Formatter)
+          if raw?(formatter, plain, tagger)
             text = Text.of(message)
             case message
             when ::String # first: the usual message
@@ -72,12 +74,13 @@ module Godwit
             when ::Hash then error, payload = data(message, error, payload)
             end
           else
-            text, own_error = format(formatter, stream.label, t_ns, prog, message, plain)
+            before = tagger if plain
+            text, own_error = format(formatter, stream.label, t_ns, prog, message, plain, before)
             error = own_error if own_error
           end
           text = Text.cut(text) if text.bytesize > Text::MAX_BYTES
           unless plain
-            tags = tags_field(formatter) if formatter
+            tags = tags_field(formatter, tagger) if formatter
             payload_field = Text.payload_field(payload) if payload
           end
           [stream, t_ns, mono_ns, thread_id, text, tags, payload_field, error]
@@ -92,8 +95,9 @@ module Godwit
         end
 
         # @return [Array(String, String)] the text, and the error field, {PREFORMATTED} or nil
-        def format(formatter, label, t_ns, prog, message, plain)
-          line = own_call(formatter, plain).call(label, Time.at(0, t_ns, :nsec), prog, message)
+        def format(formatter, label, t_ns, prog, message, plain, tagger)
+          shown = tagger ? tagger.with_tags(message) : message
+          line = own_call(formatter, plain).call(label, Time.at(0, t_ns, :nsec), prog, shown)
           line = Text.line(Text.name(line))
           return [line, PREFORMATTED] if plain
           [line, (Text.error_field(message) if ::Exception === message)]
@@ -117,17 +121,19 @@ module Godwit
 
         # @return [Boolean] whether the message is the text: readers (and the sender of plain
         #   lines) make the line of Ruby's formatter themselves
-        def raw?(formatter, plain)
+        def raw?(formatter, plain, tagger)
           return true if formatter.nil?
           known = formatter.instance_of?(Formatter) || formatter.instance_of?(::Logger::Formatter)
           return false unless known
-          !plain || (formatter.datetime_format.nil? && current_tags(formatter).to_a.empty?)
+          !plain || (formatter.datetime_format.nil? && current_tags(formatter).to_a.empty? &&
+            (tagger.nil? || tagger.current_tags.empty?))
         end
 
-        def tags_field(formatter)
-          return formatter.tags_field if formatter.instance_of?(Formatter)
+        def tags_field(formatter, tagger)
+          return formatter.tags_field unless tagger
           tags = current_tags(formatter)
-          Text.field("tags", tags) unless tags.nil? || tags.empty?
+          return tagger.tags_field if tags.nil? || tags.empty?
+          Text.field("tags", [*tagger.current_tags, *tags])
         end
 
         def current_tags(formatter)

@@ -83,8 +83,14 @@ module Godwit
       # @param message [Object]
       # @return [String]
       def call(severity, time, progname, message)
+        super(severity, time, progname, with_tags(message))
+      end
+
+      # @private
+      # @return [Object] the message; with tags their text and that of the message
+      def with_tags(message)
         tags = tags_text
-        super(severity, time, progname, tags ? "#{tags}#{msg2str(message)}" : message)
+        tags ? "#{tags}#{msg2str(message)}" : message
       end
 
       private

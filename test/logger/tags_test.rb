@@ -1,0 +1,128 @@
+# frozen_string_literal: true
+
+require "stringio"
+require_relative "logs"
+
+# `tagged` has its effect with every formatter and every target.
+class LoggerTagsTest < Godwit::TestCase
+  include Godwit::TestSupport::Logs
+
+  FORMATTERS = {
+    "none" => -> {},
+    "Ruby's" => -> { ::Logger::Formatter.new },
+    "a block" => -> { proc { |severity, _, _, message| "#{severity} #{message}\n" } },
+    "a class" => -> {
+      Class.new(::Logger::Formatter) {
+        def call(severity, _, _, message) = "#{severity} #{msg2str(message)}\n"
+      }.new
+    }
+  }.freeze
+
+  # A logger with that formatter, and what gives the tagged texts of so many records.
+  def each_formatter
+    FORMATTERS.each_value do |make|
+      given = logger
+      set = logger.tap { |log| log.formatter = make.call }
+      given.formatter = make.call
+      [given, set].each { |log| yield log, ->(count) { records(count).map { |one| seen(one) } } }
+    end
+  end
+
+  def seen(record)
+    [*record.tags.map { |tag| "[#{tag}]" }, record.text.delete_prefix("INFO ")].join(" ")
+  end
+
+  def each_io
+    FORMATTERS.each_value do |make|
+      out = StringIO.new
+      log = Godwit::Logger.new(out, formatter: make.call)
+      yield log, ->(_) { out.string.lines.map { |line| line[/(?: -- : |\AINFO )(.*)/, 1] } }
+    end
+    out = StringIO.new
+    log = Godwit::Logger.new(out)
+    log.formatter = nil
+    yield log, ->(_) { out.string.lines.map { |line| line[/ -- : (.*)/, 1] } }
+  end
+
+  def each_plain
+    FORMATTERS.each_value do |make|
+      log = logger(wire: :plain)
+      log.formatter = make.call
+      yield log, ->(count) {
+        Array.new(count) { record_pull.recv(timeout: HANG)[/(?: -- : |\AINFO )(.*)/, 1] }
+      }
+    end
+  end
+
+  %i[each_formatter each_io each_plain].each do |kind|
+    test "#{kind}: tags of a block within a block, and none after it, also when it raises" do
+      public_send(kind) do |log, texts|
+        value = log.tagged("a") do |yielded|
+          yielded.info("one")
+          log.tagged("b", ["c"], nil, "") { log.info("two") }
+          log.tagged("d") { raise IOError } rescue log.info("three") # standard:disable Style/RescueModifier
+          :value
+        end
+        log.info("none")
+        assert_equal [:value, ["[a] one", "[a] [b] [c] two", "[a] three", "none"]],
+          [value, texts.call(4)]
+      end
+    end
+
+    test "#{kind}: without a block, another logger that always has the tags" do
+      public_send(kind) do |log, texts|
+        other = log.tagged("job", 7)
+        third = log.tagged("a") { other.tagged("more") }
+        [other, third, log].each { |one| one.info("x") }
+        log.tagged("b") { [log, other].each { |one| one.info("x") } }
+        assert_equal ["[job] [7] x", "[job] [7] [more] x", "x", "[b] x", "[job] [7] x"],
+          texts.call(5)
+      end
+    end
+
+    test "#{kind}: each thread and fiber has its own" do
+      public_send(kind) do |log, texts|
+        log.tagged("a") do
+          Thread.new { log.info("x") }.join
+          Fiber.new { log.tagged("b") { log.info("x") } }.resume
+          log.info("x")
+        end
+        assert_equal ["x", "[b] x", "[a] x"], texts.call(3)
+      end
+    end
+  end
+
+  test "without tags a formatter gets the object itself; with tags its text, as Ruby shows it" do
+    given = []
+    log = Godwit::Logger.new(StringIO.new, formatter: ->(*, message) { given << message && "" })
+    error = KeyError.new("no key")
+    log.error(error)
+    log.tagged("a") do
+      log.info(a: 1)
+      log.error(error)
+      log.info("text", user: 42)
+    end
+    assert_equal [error, "[a] {:a=>1}", "[a] no key (KeyError)\n", "[a] text  user=42"], given
+  end
+
+  test "with an endpoint a formatter gets the object itself, and the tags are beside it" do
+    given = []
+    log = logger(formatter: ->(*, message) { given << message && "x" })
+    log.tagged("a") { log.info(a: 1) }
+    assert_equal [[{a: 1}], ["a"]], [given, record.tags]
+  end
+
+  test "a message that cannot be shown raises nothing into the program" do
+    odd = Object.new
+    def odd.inspect = raise("no")
+    log = logger(wire: :plain, formatter: proc { |*, text| text })
+    log.tagged("a") { log.info(odd) }
+    assert_equal "(Object could not be shown: RuntimeError)", record.text
+  end
+
+  test "<< has no tags, as it has no formatter" do
+    out = StringIO.new
+    [Godwit::Logger.new(out), logger].each { |log| log.tagged("a") { log << "x\n" } }
+    assert_equal ["x\n", []], [out.string, record.tags]
+  end
+end
