@@ -9,6 +9,7 @@ end
 
 require_relative "logger/settings"
 require_relative "logger/handle"
+require_relative "logger/local_level"
 
 module Godwit
   # Ruby's Logger, whose records go over ZeroMQ to a reader.
@@ -34,6 +35,8 @@ module Godwit
   #
   # @see https://docs.ruby-lang.org/en/master/Logger.html Ruby's Logger
   class Logger < ::Logger
+    include LocalLevel
+
     autoload :Record, "godwit/logger/record"
     autoload :Reader, "godwit/logger/reader"
     autoload :Filter, "godwit/logger/filter"

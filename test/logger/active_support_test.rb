@@ -269,6 +269,50 @@ class ActiveSupportLoggerTest < Godwit::TestCase
     end
   end
 
+  # What both loggers of ActiveSupport, or one of ours in a broadcast, and what each yields, do.
+  def silencing(log, values = [])
+    values << log.silence { log.warn("no") || log.error("error") && log.warn? }
+    values << log.silence(:fatal) { log.error("no") && log.fatal("fatal") && log.level }
+    values << log.log_at(:info) { log.debug("no") && log.info("info") && log.local_level }
+    log.silence do
+      Thread.new { log.info("thread") }.join
+      Fiber.new { log.info("fiber") }.resume
+      [1].each_entry.lazy.map { log.info("enumerator") }.next
+      log.tagged("A") { log.info("no") && log.error("tagged") } if log.is_a?(ActiveSupport::TaggedLogging)
+    end
+    log.local_level = :error
+    log.warn("no")
+    values << log.level << log.local_level
+    log.local_level = nil
+    log.debug("debug")
+    ["error", :loud, 1.5].each do |odd|
+      log.local_level = odd
+    rescue ArgumentError, NameError
+      values << odd
+    end
+    values << log.level << log.local_level
+  end
+
+  %i[thread fiber].each do |isolation|
+    test "silence, log_at and local_level= as ActiveSupport::Logger has them, isolated by a " \
+      "#{isolation}; alone, in TaggedLogging and in a broadcast" do
+      before = ActiveSupport::IsolatedExecutionState.isolation_level
+      ActiveSupport::IsolatedExecutionState.isolation_level = isolation
+      [->(one) { one }, ->(one) { ActiveSupport::TaggedLogging.new(one) },
+        ->(one) { ActiveSupport::BroadcastLogger.new(one) },
+        ->(one) { ActiveSupport::BroadcastLogger.new(Logger.new(nil), one) }].each do |around|
+        out = StringIO.new
+        theirs = ActiveSupport::Logger.new(out)
+        ours = records
+        wanted = silencing(around.call(theirs))
+        assert_equal wanted, silencing(around.call(ours.logger))
+        assert_equal out.string.lines(chomp: true), ours.lines
+      end
+    ensure
+      ActiveSupport::IsolatedExecutionState.isolation_level = before if before
+    end
+  end
+
   test "silence: a class of Godwit::Logger with LoggerSilence" do
     type = Class.new(Godwit::Logger) { include ActiveSupport::LoggerSilence }
     pull = Godwit::TestSupport::Logs::RecordPull.new(open_socket(:PULL).bind("tcp://127.0.0.1:*"))
