@@ -51,7 +51,9 @@ module Godwit
 
     # Integers: records `queued`, `sent` (handed to libzmq, with those of an earlier process's
     # spool), `dropped` (by overflow, or after the close) and `spooled` (on disk). `last_error`: an
-    # Exception or nil, such as an address in use.
+    # Exception or nil, such as an address in use. With `durable:` each call counts once, as
+    # `queued`, `sent` or `dropped`, and records that report drops do not count. `queued` has also
+    # what an earlier process left in the folder.
     Stats = Struct.new(:queued, :sent, :dropped, :spooled, :last_error, keyword_init: true)
 
     # @param target [String, IO, #write, nil] an endpoint, such as "tcp://loghost:7000"; or what

@@ -259,6 +259,55 @@ class LoggerDurableProcessTest < Godwit::TestCase
     assert_equal [*(0...100).map { |index| "record #{index}" }, "0"], lines
   end
 
+  # Refused records have a number too. Records that report drops are no calls.
+  test "on a full disk each record counts once: acknowledged, queued or dropped" do
+    skip Godwit::TestSupport::Tmpfs.missing if Godwit::TestSupport::Tmpfs.missing
+    Dir.mkdir(folder = File.join(scratch_dir, "durable"))
+    lines = run_program(<<~'RUBY', disk: [256 << 10, folder])
+      $stderr.reopen("#{FOLDER}/said", "w")
+      $stderr.sync = true
+      filler = "#{FOLDER}/durable/filler"
+      fill = ->(free) do
+        File.write(filler, "x" * (256 << 10)) rescue nil
+        File.truncate(filler, File.size(filler) - free)
+      end
+      counts = ->(log) { log.stats.to_h.values_at(:sent, :queued, :dropped) }
+
+      fill.(40_000)
+      log = log_to(linger: 0, durable_bytes: 200_000) # segments of 25 kB
+      random = Random.new(1)
+      write = ->(count) { Array.new(count) { log.info("x" * random.rand(1_500)) }.count(true) }
+      stored = write.(2_000)
+      p [counts.(log), [0, stored, 2_000 - stored]]
+      4.times do # room for some more each time, and reports of what was dropped
+        File.truncate(filler, File.size(filler) - 8_192)
+        stored += write.(100)
+      end
+      p [counts.(log), [0, stored, 2_400 - stored]]
+      log.close
+      p [File.read("#{FOLDER}/said")[/(\d+) records are kept/, 1].to_i, stored]
+
+      files = Dir["#{FOLDER}/durable/*.seg"].map { |name| File.binread(name) }
+      on_disk, reports = ['"level":1,', '"level":2,'].map { |level| files.join.scan(level).size }
+      log = log_to(durable_bytes: 200_000) # another process would find the same
+      p [[log.stats.queued, on_disk, files.size > 2, reports.positive?],
+        [on_disk + reports, stored, true, true]]
+      stored = write.(100)
+      p [counts.(log), [0, on_disk + reports + stored, 100 - stored]]
+      File.truncate(filler, 0)
+      receiver
+      stored += write.(100)
+      abort(log.stats.inspect) unless log.flush(timeout: 10)
+      p [counts.(log), [stored, 0, 200 - stored]]
+      log.close
+      receiver.close
+      receiver.sink.close
+      p [texts.grep(/\Ax*\z/).size, on_disk + stored]
+    RUBY
+    assert_equal 7, lines.size
+    lines.each_with_index { |line, index| assert_equal(*JSON.parse(line).reverse, "line #{index}") }
+  end
+
   test "a writer with a full disk drops, counts and reports, and continues when there is room" do
     not_on :jruby, "it has no Process.setrlimit"
     lines = run_program(<<~'RUBY')

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "rbconfig"
+require_relative "tmpfs"
 require_relative "waiters"
 require_relative "watchdog"
 
@@ -155,13 +156,15 @@ module Godwit
       # @param deadline [Numeric] seconds after which it is killed
       # @param network [Boolean] in a separate network (see {Network})
       # @return [Child]
-      def start_child(program, args = [], deadline: 90, env: {}, gems: false, network: false)
+      def start_child(program, args = [], deadline: 90, env: {}, gems: false, network: false,
+        disk: nil)
         source = (program.end_with?(".rb") && !program.include?("\n")) ? [program] : ["-e", program]
         command = [
           *RUBY, *GEMS.fetch(gems), *child_folders.map { |folder| "-I#{folder}" },
           "-r./test/support/child_prelude", *source, *args.map(&:to_s)
         ]
         command = Network.command(*command) if network
+        command = Tmpfs.command(*disk, *command) if disk
         start_command(command, deadline: deadline, env: PAGES.merge(env))
       end
 

@@ -88,6 +88,19 @@ module Godwit
         end
       end
 
+      # @return [Array(String, Integer)] the first file's checkpoint, or nil, and the number of its
+      #   entries that are released
+      def released_in_first
+        segment, released = @lock.synchronize { [@segments.first&.dup, @released] }
+        count = 0
+        checkpoint = nil
+        SegmentedLog.each_entry(File.binread(segment.path, segment.size)) do |seq, record|
+          checkpoint = record.byteslice(8..) if seq.zero?
+          count += 1 if seq.positive? && seq <= released
+        end
+        [checkpoint, count]
+      end
+
       # Entries up to this seq are no longer needed.
       def release(seq)
         exclusive do

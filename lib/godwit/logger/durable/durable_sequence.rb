@@ -9,10 +9,13 @@ module Godwit
     class DurableSequence < SequenceCounter
       MAX_TOPICS = 1_000 # topics whose counts a checkpoint keeps
 
+      # In the topic's place: the number of entries before the checkpoint, in the folder's whole life.
+      ENTRIES = ""
+
       class << self
         # @return [String] a checkpoint of {SegmentedLog}
-        def record(topics)
-          parts = topics.first(MAX_TOPICS)
+        def record(topics, entries)
+          parts = [[ENTRIES, entries], *topics.first(MAX_TOPICS)]
           parts.map { |topic, tseq| [tseq, topic.bytesize].pack("Q>n") << topic.b }.join
         end
 
@@ -23,6 +26,9 @@ module Godwit
           tseq = header && header[/"tseq":(\d+)/n, 1]
           known[topic] = tseq.to_i if tseq
         end
+
+        # @return [Integer, nil] nil: an earlier version of Godwit wrote the checkpoint
+        def entries(checkpoint) = read(checkpoint)[ENTRIES]
 
         private
 

@@ -4,6 +4,7 @@ require_relative "../base_writer"
 require_relative "../drop_counter"
 require_relative "../entry"
 require_relative "../exit"
+require_relative "backlog"
 require_relative "durable_sender"
 require_relative "durable_sequence"
 require_relative "store"
@@ -27,7 +28,7 @@ module Godwit
         @lock = Mutex.new
         @freed = ConditionVariable.new
         @trapped = Thread::Queue.new # entries of trap handlers
-        @waiting = @stored = @gone = 0
+        @waiting = @gone = 0
         @queue = self
         open_store
       end
@@ -68,9 +69,8 @@ module Godwit
 
       def stats
         return Stats.new(queued: 0, sent: 0, dropped: 0, spooled: 0) unless own?
-        waiting = pending
-        Stats.new(queued: waiting + @trapped.size, sent: @stored - [waiting, @stored].min,
-          dropped: @drops.total + @gone, spooled: 0, last_error: @last_error)
+        Stats.new(queued: pending + @trapped.size, spooled: 0, dropped: @drops.total + @gone,
+          sent: @backlog.acknowledged(@store.segments.released), last_error: @last_error)
       end
 
       # Waits until all that was logged before has been acknowledged.
@@ -106,13 +106,29 @@ module Godwit
 
       def open_store
         known = {}
+        entries = 0 # after the last checkpoint
         # The last segment stays, and must leave room for others.
         size = [SEGMENT_BYTES, @most / PARTS + 1].min
-        checkpoint = -> { DurableSequence.record(@sequence.topics) }
+        checkpoint = -> { DurableSequence.record(@sequence.topics, @entries) }
         @store = Store.open(@settings.durable, segment_bytes: size, fsync: @settings.fsync,
-          checkpoint: checkpoint) { |seq, record| DurableSequence.remember(known, seq, record) }
+          checkpoint: checkpoint) do |seq, record|
+          entries = seq.zero? ? 0 : entries + 1
+          DurableSequence.remember(known, seq, record)
+        end
+        @entries = (known.delete(DurableSequence::ENTRIES) || 0) + entries
         @sequence = DurableSequence.new(@settings, @store.id, @store.segments.last, known)
         @drops = DropCounter.new(@sequence)
+        @backlog = Backlog.new(@store.segments.last, left_by_earlier)
+      end
+
+      # @return [Integer] records in the folder that were not acknowledged
+      def left_by_earlier
+        segments = @store.segments
+        most = segments.last - segments.released
+        return 0 unless most.positive?
+        checkpoint, released = segments.released_in_first
+        before = DurableSequence.entries(checkpoint) if checkpoint
+        before ? (@entries - before - released).clamp(0, most) : most # an older folder has no count
       end
 
       def start_sender
@@ -123,7 +139,7 @@ module Godwit
         @sender.start
       end
 
-      def pending = [@store.segments.last - @store.segments.released - @gone, 0].max
+      def pending = [@backlog.waiting(@store.segments.released) - @gone, 0].max
 
       # Needs the lock.
       def take(entry)
@@ -162,7 +178,7 @@ module Godwit
       # Needs the lock.
       def store(entry)
         @drops.report(Timeout.now) { |report| append(report) } if @drops.unreported?
-        append(entry)
+        @backlog.add(append(entry), @store.segments.released)
         true
       rescue SystemCallError => error
         @deleted = error.is_a?(Errno::ENOENT) && deleted?
@@ -171,10 +187,12 @@ module Godwit
         false
       end
 
+      # @return [Integer] its seq
       def append(entry)
         record = Entry.pack(entry, @sequence)
         @store.segments.append(SegmentedLog.entry(@sequence.seq, record), @sequence.seq)
-        @stored += 1
+        @entries += 1
+        @sequence.seq
       end
 
       # A trap handler.

@@ -1,0 +1,45 @@
+# frozen_string_literal: true
+
+module Godwit
+  class Logger < ::Logger
+    # Counts the records of a {Store} that are not acknowledged. Their seqs alone do not tell: a
+    # refused record has a seq too, and a record that reports drops is no call of the program.
+    #
+    # {#add} needs the writer's lock. The other methods change nothing, so a trap handler may call
+    # them.
+    class Backlog
+      # @param last [Integer] seq of the last record that earlier processes left
+      # @param count [Integer] how many they left
+      def initialize(last, count)
+        @earlier_last = last
+        @earlier = count
+        @runs = [] # first and last seq of records of this process that follow each other
+        @added = 0
+      end
+
+      # A record was stored.
+      def add(seq, released)
+        @added += 1
+        run = @runs.last
+        return run[1] = seq if run && run[1] == seq - 1
+        @runs = @runs.drop_while { |_, last| last <= released } << [seq, seq]
+      end
+
+      # @param released [Integer] the seq up to which all is acknowledged
+      # @return [Integer] records of this process that are acknowledged
+      def acknowledged(released) = @added - own(released)
+
+      # @return [Integer] records that wait
+      def waiting(released)
+        own(released) + [@earlier, [@earlier_last - released, 0].max].min
+      end
+
+      private
+
+      def own(released)
+        @runs.sum { |first, last| [last - [first - 1, released].max, 0].max }
+      end
+    end
+    private_constant :Backlog
+  end
+end
