@@ -51,9 +51,7 @@ module Godwit
 
     # Integers: records `queued`, `sent` (handed to libzmq, with those of an earlier process's
     # spool), `dropped` (by overflow, or after the close) and `spooled` (on disk). `last_error`: an
-    # Exception or nil, such as an address in use. With `durable:` each call counts once, as
-    # `queued`, `sent` or `dropped`, and records that report drops do not count. `queued` has also
-    # what an earlier process left in the folder.
+    # Exception or nil, such as an address in use.
     Stats = Struct.new(:queued, :sent, :dropped, :spooled, :last_error, keyword_init: true)
 
     # @param target [String, IO, #write, nil] an endpoint, such as "tcp://loghost:7000"; or what
@@ -83,13 +81,13 @@ module Godwit
     # @option options [Boolean] :bind (false) whether to bind the endpoint instead of connecting; a
     #   forked child cannot then
     # @option options [Context] :context nil: a context of its own
-    # @option options [String] :spool folder for `overflow: :spool`, for what the socket does not
-    #   take within 50 ms. It is sent, in order, before newer records. The next process that uses
-    #   the folder sends what is left. With the folder full, records are dropped
+    # @option options [String, Pathname] :spool folder for `overflow: :spool`, for what the socket
+    #   does not take within 50 ms. It is sent, in order, before newer records. The next process
+    #   that uses the folder sends what is left. With the folder full, records are dropped
     # @option options [Integer] :spool_bytes (1 GiB) bound of the folder
-    # @option options [String] :durable folder to which each record is written before the call
-    #   returns (in a trap handler, a moment later). The endpoint is a {Receiver}'s: its file has
-    #   each record once, whichever side is killed. The socket is a DEALER. A folder is for one
+    # @option options [String, Pathname] :durable folder to which each record is written before the
+    #   call returns (in a trap handler, a moment later). The endpoint is a {Receiver}'s: its file
+    #   has each record once, whichever side is killed. The socket is a DEALER. A folder is for one
     #   logger; never copy it. Forked children have folders within. `overflow:` is :drop_new or
     #   :block, for a full folder. `sent` in {#stats} means acknowledged
     # @option options [Integer] :durable_bytes (1 GiB) bound of that folder
@@ -240,7 +238,9 @@ module Godwit
       self
     end
 
-    # @return [Stats, nil] of this process; nil without an endpoint
+    # @return [Stats, nil] of this process; nil without an endpoint. With `durable:` each call counts
+    #   once, as `queued`, `sent` or `dropped`; records that report drops count in none. `queued`
+    #   has also what an earlier process left in the folder
     def stats = @handle&.stats
 
     # @return [String] endpoint and level

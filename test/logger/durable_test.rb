@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "test_helper"
+require "pathname"
 require "timeout"
 require_relative "constants"
 require_relative "records"
@@ -170,6 +171,32 @@ class LoggerDurableTest < Godwit::TestCase
     own(lock.instance_variable_get(:@file).dup)
     log.close
     assert_equal 0, open_log(nowhere).stats.queued
+  end
+
+  test "durable: and spool: take a Pathname, and a String that the program changes later" do
+    text = +folder
+    log = keep(Godwit::Logger.new(nowhere, durable: text, linger: 0))
+    text.replace("elsewhere")
+    assert_equal true, log.info("x")
+    capture_io { log.close }
+    log = keep(Godwit::Logger.new(nowhere, durable: Pathname(folder), linger: 0))
+    assert_equal 1, log.stats.queued
+    device = Godwit::LogDevice.new(nowhere, durable: Pathname("#{folder}2"), linger: 0)
+    keep(device).write("x")
+    assert_path_exists "#{folder}2/id"
+    log = keep(
+      Godwit::Logger.new(nowhere, overflow: :spool, spool: Pathname("#{folder}3"), linger: 0)
+    )
+    log.info("x")
+    eventually { log.stats.spooled == 1 }
+    state = Pathname("#{folder}.state")
+    keep(Godwit::Logger::Reader.new(endpoint_for(:tcp), state: state)).close
+    assert_path_exists "#{folder}.state"
+    [[:durable, ""], [:durable, Object.new], [:spool, "a\0b"]].each do |name, odd|
+      options = {name => odd, **((name == :spool) ? {overflow: :spool} : {})}
+      error = assert_raises(ArgumentError, TypeError) { Godwit::Logger.new(nowhere, **options) }
+      assert_includes error.message, "#{name}: takes the path of a folder"
+    end
   end
 
   test "options that contradict durable: are refused at once" do

@@ -57,7 +57,7 @@ class SemanticLoggerTest < Godwit::TestCase
     assert_kind_of Float, measured.payload["duration_ms"]
   end
 
-  test "an error alone, after a text, and after a payload: its class, message and place are shown" do
+  test "an error alone, after a text, after a payload: class, message and place are shown" do
     logs(<<~RUBY)
       error = KeyError.new("no such key")
       error.set_backtrace(["app.rb:3:in `save'", "app.rb:9:in `<main>'"])

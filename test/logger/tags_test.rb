@@ -60,7 +60,8 @@ class LoggerTagsTest < Godwit::TestCase
         value = log.tagged("a") do |yielded|
           yielded.info("one")
           log.tagged("b", ["c"], nil, "") { log.info("two") }
-          log.tagged("d") { raise IOError } rescue log.info("three") # standard:disable Style/RescueModifier
+          assert_raises(IOError) { log.tagged("d") { raise IOError } }
+          log.info("three")
           :value
         end
         log.info("none")

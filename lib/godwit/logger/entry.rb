@@ -20,7 +20,8 @@ module Godwit
         # @param tagger [Formatter, nil] has the tags where the formatter is another and has none
         def log(handle, level, prog, message, payload, formatter, tagger)
           sender = handle.sender
-          stored = sender.queue.push(build(sender, level, prog, message, payload, formatter, tagger))
+          entry = build(sender, level, prog, message, payload, formatter, tagger)
+          stored = sender.queue.push(entry)
           return stored unless stored == :closed
           return handle.count_late unless handle.replaced?
           log(handle, level, prog, message, payload, formatter, tagger)

@@ -30,7 +30,8 @@ module Godwit
       # @param host [String, Array<String>, nil] as the writer sends it
       # @param tag [String, Array<String>, nil] at least one of these is among the record's tags
       # @param grep [Regexp, String, Array<Regexp, String>, nil] tags, text, error and payload as
-      #   {View.message} gives them, with the backtrace, must match one of these; a String must occur literally
+      #   {View.message} gives them, with the backtrace, must match one of these; a String must
+      #   occur literally
       # @param exclude [Regexp, String, Array<Regexp, String>, nil] they must match none of these
       # @raise [ArgumentError] "invalid log level: foo"
       # @raise [ArgumentTypeError] when a pattern is neither Regexp nor String

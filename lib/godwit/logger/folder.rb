@@ -8,13 +8,13 @@ module Godwit
     module Folder
       module_function
 
-      def checked_path(path, operation, argument)
+      # @param path [String, Pathname, #to_path]
+      # @return [String] frozen
+      def checked_path(path, operation, argument, wanted = "the path of a file")
         path = path.to_path if path.respond_to?(:to_path)
-        unless path.is_a?(String)
-          raise Errors.bad_type(operation, argument, "the path of a file", path)
-        end
-        return path unless path.empty? || path.include?("\0")
-        raise Errors.bad_value(operation, argument, "the path of a file", path)
+        raise Errors.bad_type(operation, argument, wanted, path) unless path.is_a?(::String)
+        return path.dup.freeze unless path.empty? || path.include?("\0")
+        raise Errors.bad_value(operation, argument, wanted, path)
       end
 
       # A file's name survives a power cut once its folder is on the disk.

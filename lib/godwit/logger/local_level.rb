@@ -5,8 +5,8 @@ require "logger"
 module Godwit
   class Logger < ::Logger
     # A logger's level in one thread and fiber, with the methods of ActiveSupport's loggers. While
-    # ActiveSupport is loaded, its `isolation_level` says whether a thread's fibers share it; without
-    # it each fiber has its own.
+    # ActiveSupport is loaded, its `isolation_level` says whether a thread's fibers share it.
+    # Without it each fiber has its own.
     #
     # **Clones** of a logger share it.
     module LocalLevel

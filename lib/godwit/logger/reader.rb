@@ -52,7 +52,7 @@ module Godwit
       class << self
         # Makes a reader that binds. With a block: yields it, closes it, returns the block's value.
         # @param endpoints [Array<String>] see {#initialize}
-        # @param state [String, nil] see {#initialize}
+        # @param state [String, Pathname, nil] see {#initialize}
         # @param options [Hash] see {#initialize}
         # @return [Reader] or the block's value
         def new(*endpoints, state: nil, **options, &block)
@@ -85,9 +85,9 @@ module Godwit
       end
 
       # @param endpoints [Array<String>] one or several to bind; writers connect there
-      # @param state [String, nil] a file that keeps the writers' statistics for the next reader;
-      #   written once a second and at {#close}. Counting begins at seq 1 for a writer that is not
-      #   in the file, and at the first record that comes for each writer without a file
+      # @param state [String, Pathname, nil] a file that keeps the writers' statistics for the next
+      #   reader; written once a second and at {#close}. Counting begins at seq 1 for a writer that
+      #   is not in the file, and at the first record that comes for each writer without a file
       # @param options [Hash] socket options, as {Socket#initialize}; `recv_hwm:` is 1,000 unless
       #   given, in messages of up to 64 KiB of records each
       # @raise [AddressInUseError] when the endpoint is in use

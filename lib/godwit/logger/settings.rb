@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "socket"
+require_relative "folder"
 require_relative "text"
 
 module Godwit
@@ -93,7 +94,7 @@ module Godwit
         spool = @overflow == :spool
         bad("spool:", "a folder, as overflow: :spool wants one", @spool) if spool && @spool.nil?
         bad("overflow: with spool:", ":spool", @overflow) if @spool && !spool
-        check_folder("spool:", @spool, @spool_bytes) if @spool
+        @spool = check_folder("spool:", @spool, @spool_bytes) if @spool
         return check_durable if @durable
         text = "false: nothing else is written to the disk before the call returns"
         bad("fsync: without durable:", text, @fsync) if @fsync
@@ -116,12 +117,12 @@ module Godwit
         bad("overflow: with durable:", ":drop_new or :block", @overflow) unless known
         bad("wire: with durable:", ":records", @wire) if plain?
         bad("bind: with durable:", "false: the receiver binds", true) if bind?
-        check_folder("durable:", @durable, @durable_bytes)
+        @durable = check_folder("durable:", @durable, @durable_bytes)
       end
 
       def check_folder(name, folder, bytes)
-        bad_type(name, "the path of a folder", folder) unless folder.is_a?(::String)
         count("#{name.chomp(":")}_bytes:", bytes) if bytes
+        Folder.checked_path(folder, :logger, name, "the path of a folder")
       end
 
       def bad(name, wanted, value) = raise(Errors.bad_value(:logger, name, wanted, value))

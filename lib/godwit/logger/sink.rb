@@ -38,7 +38,7 @@ module Godwit
       attr_reader :fsync
 
       # Opens the file, or creates it.
-      # @param path [String]
+      # @param path [String, Pathname]
       # @param rotate [:daily, :weekly, :monthly, Integer, nil] Integer: bytes that a file may have,
       #   1 or more (a longer line gets a file of its own); nil: never. Names are those of Ruby's
       #   Logger: app.log.20261120, or app.log.0 (the newest), app.log.1…

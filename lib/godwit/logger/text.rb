@@ -77,7 +77,8 @@ module Godwit
       end
 
       # Finds the error beside a text: `log.error("saving failed", error)`, or under a key:
-      # `log.error("saving failed", exception: error)`, `error:`, ActiveSupport's `exception_object:`.
+      # `log.error("saving failed", exception: error)`, `error:`, ActiveSupport's
+      # `exception_object:`.
       # @return [Array(Exception, Object)] the error or nil, and the rest of the payload
       def split_error(payload)
         return [payload, nil] if ::Exception === payload

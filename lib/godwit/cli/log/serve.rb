@@ -47,7 +47,7 @@ module Godwit
           parser.on("--file FILE",
             "writes each record as the line that Ruby's Logger writes; - is standard output")
           parser.on("--format FORM", %w[plain json],
-            "plain: Ruby's line, without host, writer, number, thread, tags, payload and backtrace;",
+            "plain: Ruby's line, without host, writer, number, thread, tags, payload, backtrace;",
             "json: an object on a line, with all of them")
           parser.on("--rotate WHEN", "daily, weekly, monthly, or a size: 10M") { |w| rotation(w) }
           count_option(parser, "--keep", "keeps N old files; default: all")

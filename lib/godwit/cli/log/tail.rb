@@ -48,7 +48,9 @@ module Godwit
           list_option(parser, "--host NAME", "of this machine")
           list_option(parser, "--tag TAG", "that have this tag")
           list_option(parser, "--grep REGEXP",
-            "whose tags, text, error or payload match; shown inverse") { |text| regexp("--grep", text) }
+            "whose tags, text, error or payload match; shown inverse") do |text|
+            regexp("--grep", text)
+          end
           list_option(parser, "--exclude REGEXP", "that do not match") do |text|
             regexp("--exclude", text)
           end

@@ -31,7 +31,7 @@ module Godwit
 
       # @return [Integer] records that wait
       def waiting(released)
-        own(released) + [@earlier, [@earlier_last - released, 0].max].min
+        own(released) + (@earlier_last - released).clamp(0, @earlier)
       end
 
       private

@@ -9,7 +9,7 @@ module Godwit
     class DurableSequence < SequenceCounter
       MAX_TOPICS = 1_000 # topics whose counts a checkpoint keeps
 
-      # In the topic's place: the number of entries before the checkpoint, in the folder's whole life.
+      # In a topic's place: the number of entries before the checkpoint, ever, in the folder.
       ENTRIES = ""
 
       class << self
