@@ -173,14 +173,15 @@ module Godwit
       def forget(part)
         count = part.left
         @ready = [] if part.equal?(first)
-        @lost += count
         @warnings.gone(count, part.store.folder)
-        remove(part)
+        # In this order, and without I/O in between, since other threads read the counts.
+        remove(part) { @lost += count }
       end
 
       def remove(part)
         @taken.reject! { |taken| taken.part.equal?(part) }
         @parts.delete_if { |one| one.equal?(part) }
+        yield if block_given?
         part.store.remove
       end
 
