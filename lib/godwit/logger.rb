@@ -239,8 +239,8 @@ module Godwit
     end
 
     # @return [Stats, nil] of this process; nil without an endpoint. With `durable:` each call
-    #   counts once, as `queued`, `sent` or `dropped`; records that report drops count in none. `queued`
-    #   has also what an earlier process left in the folder
+    #   counts once, as `queued`, `sent` or `dropped`; records that report drops count in none.
+    #   `queued` has also what an earlier process left in the folder
     def stats = @handle&.stats
 
     # @return [String] endpoint and level
