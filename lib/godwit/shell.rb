@@ -2,7 +2,8 @@
 
 require "pty" unless RUBY_ENGINE == "jruby"
 %w[
-  native plan system processes launch stdin_writer source clock status job bridges stream push pull
+  native redirection plan system processes launch input stdin_writer source clock status job
+  bridges stream push pull
 ].each { |name| require_relative "shell/#{name}" }
 require_relative "shell/jruby" if RUBY_ENGINE == "jruby"
 
@@ -41,13 +42,15 @@ module Godwit
     #   removes one
     # @option options [Boolean] :unsetenv_others (false) whether `env:` has all its variables
     # @option options [String] :chdir the folder that it runs in
-    # @option options [String, IO, #read, #each] :input (nothing) its stdin: an IO itself; a thread
-    #   writes other objects (rows of a Stream with their separator, messages as lines). Unread
-    #   input is no error
-    # @option options [Symbol, Proc, IO, #write] :err (:inherit) its stderr: `:inherit`, `:merge`
-    #   with stdout, `:discard`, `:tail` (the status has the last 64 KiB), `:rows` (yields
-    #   `[:out, row]` and `[:err, row]`), a Proc that gets each row, an IO, or an object with
-    #   `write`. Of a pipeline it is that of all stages
+    # @option options [String, Pathname, IO, #read, #each] :input (nothing) its stdin: a Pathname is
+    #   a file to open; an IO it reads itself, from where Ruby has read up to; other objects a
+    #   thread reads and writes to it: `read(bytes)` until nil, or `each` (rows of a Stream with
+    #   their separator, messages as lines). Unread input is no error
+    # @option options [Symbol, Proc, Pathname, IO, #write] :err (:inherit) its stderr: `:inherit`,
+    #   `:merge` with stdout, `:discard`, `:tail` (the status has the last 64 KiB), `:rows` (yields
+    #   `[:out, row]` and `[:err, row]`), a Proc that gets each row, a Pathname as a file to create
+    #   or empty, an IO that it writes to itself, or an object whose `write` gets its bytes. Of a
+    #   pipeline it is that of all stages
     # @option options [String, :chunk] :sep ("\n") the end of a row, such as "\0"; `:chunk` yields
     #   the bytes of each read, cut between characters of UTF-8
     # @option options [Boolean] :chomp (true) whether rows come without `sep:`, and without a "\r"

@@ -35,7 +35,7 @@ module Godwit
         @processes.children.each { |child| await_exit(child) }
         @input = launch.input
         if @input
-          @stdin_writer = StdinWriter.new(plan.input, @input, @processes, terminal: plan.pty)
+          @stdin_writer = StdinWriter.new(launch.content, @input, @processes, terminal: plan.pty)
         end
         open = [@poller, *@all.map(&:io), *@exits.keys.grep(IO)]
         ObjectSpace.define_finalizer(self, Reaper.finalizer(@processes, @stdin_writer, open))
@@ -222,9 +222,9 @@ module Godwit
             @tail << chunk
           end
         else
-          Source.new(io, @plan, reuse: reuse) do |row|
-            err.respond_to?(:call) ? err.call(row) : err.write(row, "\n")
-          end
+          rows = err.respond_to?(:call)
+          return Source.new(io, @plan, reuse: reuse) { |row| err.call(row) } if rows
+          Source.new(io, @plan, sep: :chunk, reuse: false) { |bytes| err.write(bytes) }
         end
       end
 

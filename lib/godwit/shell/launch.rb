@@ -12,6 +12,8 @@ module Godwit
       # @return [IO, nil] to read from; nil where the plan wants none
       attr_reader :out, :err
       attr_reader :input
+      # @return [Input, nil] what goes into `input`
+      attr_reader :content
 
       def initialize(plan, processes)
         @plan = plan
@@ -57,7 +59,9 @@ module Godwit
         options = @plan.place.except(:pgroup, :close_others)
         @out, terminal, pid = starting(words) { PTY.spawn(*command(words), **options) }
         @processes.add(Child.new(pid, words))
-        @plan.input ? @input = terminal : terminal.close
+        return terminal.close if @plan.input.nil?
+        @input = terminal
+        @content = Input.new(@plan.operation, @plan.input)
       end
 
       def command(words)
@@ -98,8 +102,15 @@ module Godwit
       end
 
       def first_input
-        return @plan.foreground ? :in : File::NULL if @plan.input.nil?
-        io = opened(:input) and return io
+        given = @plan.input
+        if given.nil?
+          return File::NULL unless @plan.foreground
+          given = STDIN # standard:disable Style/GlobalStdStream -- the descriptor 0
+          return :in if given.closed? || given.tty?
+        end
+        io = opened(:input, given)
+        return io if io && Redirection.settle(io)
+        @content = Input.new(@plan.operation, given)
         reading, @input = pipe
         child_end(reading)
       end
@@ -116,15 +127,20 @@ module Godwit
         when :merge then :merge
         when :discard then File::NULL
         else
-          return opened(:err) unless @plan.err_piped?
+          return opened(:err, @plan.err) unless @plan.err_piped?
           @err, writing = pipe
           child_end(writing)
         end
       end
 
-      def opened(option)
-        io = IO.try_convert(@plan.public_send(option))
-        return io unless io&.closed?
+      # @return [IO, nil] nil for an object that Ruby itself reads, such as a FIFO, which may wait
+      def opened(option, given)
+        if Redirection.file?(given)
+          return if option == :input && File.pipe?(given)
+          return child_end(Redirection.open(@plan.operation, option, given))
+        end
+        io = Redirection.io(given) or return
+        return io.tap { Redirection.flush(io) } unless io.closed?
         raise Errors.bad_value(@plan.operation, "#{option}:", "an IO that is open", io)
       end
 

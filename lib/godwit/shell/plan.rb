@@ -61,8 +61,7 @@ module Godwit
 
       # @return [Boolean] whether stderr has a pipe of its own
       def err_piped?
-        %i[tail rows].include?(err) || err.respond_to?(:call) ||
-          (IO.try_convert(err).nil? && err.respond_to?(:write))
+        %i[tail rows].include?(err) || Redirection.piped?(err)
       end
 
       # @return [String] a command line; the words may have different encodings
@@ -148,11 +147,10 @@ module Godwit
       end
 
       def check_streams
-        check(STREAMS.include?(err) || err.respond_to?(:call) || err.respond_to?(:write),
-          "err:", "#{STREAMS.map(&:inspect).join(", ")}, a Proc, an IO", err)
-        readable = input.nil? || input.is_a?(String) || input.respond_to?(:each)
-        check_type(readable || input.respond_to?(:read),
-          "input:", "a String, an IO, or what has each", input)
+        check(STREAMS.include?(err) || Redirection.err?(err), "err:",
+          "#{STREAMS.map(&:inspect).join(", ")}, a Proc, an IO, a Pathname, or what has write", err)
+        check_type(Redirection.input?(input),
+          "input:", "a String, an IO, a Pathname, or what has read(bytes) or each", input)
       end
 
       def check_framing

@@ -5,12 +5,12 @@ module Godwit
     # Writes a command's input on a thread. A command that stops reading is no error.
     # @private
     class StdinWriter
-      PIECE = 65_536
       END_OF_INPUT = "\x04" # typed at a terminal
 
       # @return [Exception, nil] that the input's own `each` or `read` raised
       attr_reader :error
 
+      # @param input [Input]
       def initialize(input, pipe, processes, terminal: false)
         @pipe = pipe
         @thread = Thread.new do
@@ -32,7 +32,7 @@ module Godwit
       private
 
       def pump(input, pipe, processes, terminal)
-        pieces(input) { |piece| write(pipe, piece) or break }
+        input.each_piece { |piece| write(pipe, piece) or break }
         write(pipe, END_OF_INPUT) if terminal
       rescue Exception => error # standard:disable Lint/RescueException -- raised to the reader
         @error = error
@@ -57,28 +57,6 @@ module Godwit
         pipe.close
       rescue SystemCallError, IOError
         nil
-      end
-
-      # @return [String] a message as a line, with tabs between its frames
-      def line(message)
-        text = message.is_a?(Array) ? message.join("\t") : message
-        text.end_with?("\n", "\0") ? text : "#{text}\n"
-      end
-
-      def pieces(input, &block)
-        if input.is_a?(String)
-          0.step(input.bytesize - 1, PIECE) { |from| yield input.byteslice(from, PIECE) }
-        elsif input.respond_to?(:read)
-          while (piece = input.read(PIECE))
-            yield piece
-          end
-        elsif input.is_a?(Socket) || input.is_a?(Pull)
-          input.each { |message| yield line(message) }
-        elsif input.is_a?(Stream)
-          input.each { |row| yield input.written(row) }
-        else
-          input.each { |piece| yield piece.to_s }
-        end
       end
     end
   end

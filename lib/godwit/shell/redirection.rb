@@ -1,0 +1,78 @@
+# frozen_string_literal: true
+
+module Godwit
+  module Shell
+    # What an object given as `input:` or `err:` is: an IO whose descriptor the command gets, a file
+    # to open for it, or an object that Ruby reads or writes by the object's own methods.
+    # @private
+    module Redirection
+      module_function
+
+      # @return [IO, nil] nil for an object that merely has `to_io`, such as a GzipReader: the bytes
+      #   of its descriptor are not those that its methods give
+      def io(object)
+        return object if object.is_a?(IO)
+        object.to_io if defined?(::Tempfile) && object.is_a?(::Tempfile)
+      end
+
+      def file?(object) = defined?(::Pathname) && object.is_a?(::Pathname)
+
+      def input?(object)
+        return true if object.nil? || object.is_a?(String) || io(object)
+        (object.respond_to?(:each) && !object.is_a?(Dir)) || reads?(object)
+      end
+
+      # @return [Boolean] whether it has `read(n)`; the `read` of a CSV takes no argument
+      def reads?(object) = object.respond_to?(:read) && !object.method(:read).arity.zero?
+
+      def err?(object)
+        object.respond_to?(:call) || object.respond_to?(:write) || !io(object).nil?
+      end
+
+      # @return [Boolean] whether Ruby writes a command's stderr to it
+      def piped?(object)
+        object.respond_to?(:call) || !(object.is_a?(Symbol) || io(object) || file?(object))
+      end
+
+      # @param option [Symbol] `:input` or `:err`
+      # @raise [SystemCallError] naming the path
+      def open(operation, option, path)
+        mode = (option == :input) ? "rb" : "wb"
+        file = interruptible { File.open(path, mode) }
+        return file unless file.stat.directory?
+        file.close
+        raise SystemCallError.new(nil, Errno::EISDIR::Errno)
+      rescue SystemCallError => error
+        can = (option == :input) ? "read" : "write"
+        raise Errors.build(error.errno, operation, path.to_s,
+          "#{option}: takes a file that this user may #{can}"), cause: nil
+      end
+
+      # Writes what Ruby holds of an IO: the command's output comes after it.
+      def flush(io) = interruptible { io.flush }
+
+      # Moves the descriptor of a file to the place up to which the program has read.
+      # @return [Boolean] false when Ruby has read ahead, and cannot put that back (of a pipe)
+      def settle(io)
+        return true unless read_ahead?(io)
+        io.seek(0, IO::SEEK_CUR)
+        !read_ahead?(io)
+      rescue SystemCallError
+        false
+      end
+
+      # sysseek refuses an IO of which Ruby holds bytes or characters.
+      def read_ahead?(io)
+        io.sysseek(0, IO::SEEK_CUR)
+        false
+      rescue IOError
+        true
+      rescue SystemCallError
+        false # neither a file, nor read ahead
+      end
+
+      # Opening a FIFO may wait, and so may writing.
+      def interruptible(&call) = Thread.handle_interrupt(Object => :on_blocking, &call)
+    end
+  end
+end

@@ -1,0 +1,199 @@
+# frozen_string_literal: true
+
+require_relative "shell_case"
+require "openssl"
+require "pathname"
+require "stringio"
+require "tempfile"
+require "zlib"
+
+# Which objects a command gets as its own stdin or stderr, and which Ruby reads or writes for it.
+class RedirectionTest < ShellCase
+  # Its bytes are not those of the descriptor below it.
+  class Upper
+    def initialize(io) = @io = io
+    def to_io = @io
+    def read(bytes) = @io.read(bytes)&.upcase
+    def write(text) = @io.write(text.upcase)
+  end
+
+  def file(name = "rows.txt", content = "a\nb\nc\n")
+    File.join(scratch_dir, name).tap { |path| File.binwrite(path, content) }
+  end
+
+  def written(reader, writer)
+    writer.write("a\nb\nc\n")
+    writer.close
+    reader
+  end
+
+  def cat(input, **options) = Shell.rows("cat", input: input, timeout: 30, **options).to_a
+
+  test "a Pathname is a file to open, for each run and each stage" do
+    path = Pathname(file)
+    stream = Shell.rows("cat", input: path, timeout: 30)
+    assert_equal [%w[a b c]] * 2, [stream.to_a, stream.to_a]
+    assert_equal ["3"], Shell.pipe(%w[cat], %w[wc -l], input: path, timeout: 30).map(&:strip)
+    assert_equal "a\nb\nc\n", Shell.capture("cat", input: path, timeout: 30).first
+    assert_includes cat(path, pty: true), "c" unless RUBY_ENGINE == "jruby"
+    errors = Pathname(file("errors.txt", "old\n"))
+    sh("echo one >&2", err: errors).to_a
+    Shell.pipe("echo 1 >&2", "cat; echo 2 >&2", shell: true, err: errors).to_a
+    assert_equal %w[1 2], errors.readlines.map(&:chomp).sort
+    assert_empty descriptors.grep(/rows.txt|errors.txt/)
+  end
+
+  test "a file that cannot be opened is named, and nothing starts" do
+    before = children
+    missing = Pathname(scratch_dir) / "no" / "file"
+    %i[input err].each do |option|
+      {missing => Errno::ENOENT, Pathname(scratch_dir) => Errno::EISDIR}.each do |path, error|
+        raised = assert_raises(error) { Shell.rows("cat", option => path).to_a }
+        assert_kind_of Godwit::Error, raised
+        assert_includes raised.message, "rows #{path}: "
+        assert_includes raised.message, "(#{option}: takes a file"
+      end
+    end
+    assert_empty children - before
+  end
+
+  test "a FIFO without a writer does not outlast timeout:" do
+    fifo = File.join(scratch_dir, "fifo").tap { |path| File.mkfifo(path) }
+    stream = Shell.rows("cat", input: Pathname(fifo), timeout: 0.05)
+    assert_empty stream.to_a
+    assert_equal :timeout, stream.status.timed_out
+  end
+
+  test "objects above an IO are read and written by their own methods" do
+    assert_equal %w[A B C], cat(Upper.new(File.open(file)))
+    Zlib::GzipWriter.open(zipped = file("rows.gz")) { |gz| gz.write("x\ny\n") }
+    Zlib::GzipReader.open(zipped) { |gz| assert_equal %w[x y], cat(gz) }
+    Zlib::GzipWriter.open(zipped) do |gz|
+      assert_equal ["out"], sh("echo out; printf 'e\\0\\nf' >&2", err: gz).to_a
+    end
+    assert_equal "e\0\nf", Zlib.gunzip(File.binread(zipped))
+    File.open(path = file("upper.txt"), "w") do |io|
+      sh("echo err >&2", err: Upper.new(io)).to_a
+    end
+    assert_equal "ERR\n", File.read(path)
+  end
+
+  test "ARGF gives all its files" do
+    result = assert_child run_child(<<~RUBY)
+      require "godwit"
+      ARGV.replace([#{file.dump}, #{file("more.txt", "d\n").dump}])
+      ARGF.gets
+      p Godwit::Shell.rows("cat", input: ARGF).to_a
+    RUBY
+    assert_equal %(["b", "c", "d"]\n), result.stdout
+  end
+
+  test "of a TLS connection the plain text arrives, and before its end" do
+    key = OpenSSL::PKey::RSA.new(2048)
+    cert = OpenSSL::X509::Certificate.new
+    cert.public_key = key
+    cert.not_before = Time.at(0)
+    cert.not_after = Time.at(1 << 32)
+    cert.sign(key, "SHA256")
+    context = OpenSSL::SSL::SSLContext.new.tap { |all| all.add_certificate(cert, key) }
+    ours, theirs = UNIXSocket.pair
+    server = OpenSSL::SSL::SSLSocket.new(theirs, context)
+    accepted = in_thread { server.accept }
+    client = OpenSSL::SSL::SSLSocket.new(ours).tap(&:connect)
+    ended(accepted)
+    server.write("one\n")
+    stream = Shell.rows("cat", input: client, timeout: 30)
+    assert_equal "one", stream.next
+    stream.close
+    sh("echo err >&2", err: client).to_a
+    assert_equal "err\n", server.gets
+  ensure
+    [ours, theirs].each { |io| io&.close }
+  end
+
+  test "read(bytes) is called until nil, once; a read without bytes is not" do
+    pieces = ["a\n", "b\n", nil]
+    reader = Object.new
+    reader.define_singleton_method(:read) do |bytes|
+      raise "read(#{bytes}) after nil" if pieces.empty?
+      pieces.shift
+    end
+    assert_equal %w[a b], cat(reader)
+    table = Object.new
+    def table.read = raise("all of it")
+    def table.each = yield("row\n")
+    assert_equal ["row"], cat(table)
+  end
+
+  test "objects that are none of these are refused, and nothing starts" do
+    before = children
+    [Dir.new("/"), 5, Object.new].each do |wrong|
+      error = assert_raises(Godwit::ArgumentTypeError) { Shell.rows("cat", input: wrong) }
+      assert_match(/input: takes a String, an IO, a Pathname/, error.message)
+    end
+    [Dir.new("/"), 5, "errors.txt"].each do |wrong|
+      error = assert_raises(Godwit::ArgumentValueError) { Shell.rows("cat", err: wrong) }
+      assert_match(/err: takes :inherit, .* a Pathname, or what has write/, error.message)
+    end
+    assert_empty children - before
+  end
+
+  {
+    "a file" => ->(test) { File.open(test.file) },
+    "a file that is decoded" => ->(test) { File.open(test.file, "r:ISO-8859-1:UTF-8") },
+    "a Tempfile" => ->(_) { Tempfile.new.tap { |io| io.write("a\nb\nc\n") && io.rewind } },
+    "a pipe" => ->(test) { test.written(*IO.pipe) },
+    "a socket" => ->(test) { test.written(*UNIXSocket.pair) }
+  }.each do |name, opened|
+    test "after a line of #{name} was read, the command gets the rest" do
+      io = opened.call(self)
+      assert_equal "a\n", io.gets
+      assert_equal %w[b c], cat(io)
+      assert_nil io.gets
+    ensure
+      io&.close
+    end
+  end
+
+  test "after a decoded character was read, the command gets the bytes of the rest" do
+    io, writer = pipe
+    writer.binmode.write("\xFC\xFD\n\xFE\n".b)
+    writer.close
+    io.set_encoding("ISO-8859-1:UTF-8")
+    file = File.open(file("latin.txt", "\xFC\xFD\n\xFE\n"), "r:ISO-8859-1:UTF-8")
+    [io, file].each do |one|
+      assert_equal "ü", one.getc
+      assert_equal ["\xFD", "\xFE"].map(&:b), cat(one, encoding: "BINARY")
+    end
+  ensure
+    file&.close
+  end
+
+  test "a pipe that Ruby has read ahead gives what comes, and before its end" do
+    io, writer = pipe
+    writer.write("a\nb\n")
+    io.gets
+    stream = Shell.rows("cat", input: io, timeout: 30)
+    assert_equal "b", stream.next
+    writer.write("c\n")
+    assert_equal "c", stream.next
+    stream.close
+  end
+
+  test "with foreground: the command gets the rest of this process's stdin" do
+    program = 'require "godwit"; $stdin.gets; p Godwit::Shell.rows("cat", foreground: true).to_a'
+    assert_equal "[\"b\"]\n", assert_child(run_child(program, stdin: "a\nb\n")).stdout
+  end
+
+  test "what was written to an IO comes before what the command writes" do
+    [File.open(file, "w"), File.open(file("log.txt", "old\n"), "a"), Tempfile.new].each do |io|
+      io.write("first\n")
+      sh("echo second >&2", err: io).to_a
+      io.write("third\n")
+      io.flush
+      assert_equal %w[first second third], File.readlines(io.path, chomp: true).last(3)
+    ensure
+      io.close
+    end
+  end
+end
