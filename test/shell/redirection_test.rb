@@ -95,7 +95,9 @@ class RedirectionTest < ShellCase
     cert.not_before = Time.at(0)
     cert.not_after = Time.at(1 << 32)
     cert.sign(key, "SHA256")
-    context = OpenSSL::SSL::SSLContext.new.tap { |all| all.add_certificate(cert, key) }
+    context = OpenSSL::SSL::SSLContext.new
+    context.cert = cert
+    context.key = key
     ours, theirs = UNIXSocket.pair
     server = OpenSSL::SSL::SSLSocket.new(theirs, context)
     accepted = in_thread { server.accept }
@@ -183,6 +185,19 @@ class RedirectionTest < ShellCase
   test "with foreground: the command gets the rest of this process's stdin" do
     program = 'require "godwit"; $stdin.gets; p Godwit::Shell.rows("cat", foreground: true).to_a'
     assert_equal "[\"b\"]\n", assert_child(run_child(program, stdin: "a\nb\n")).stdout
+  end
+
+  test "chdir: takes what Process.spawn takes" do
+    place = File.realpath(scratch_dir)
+    Dir.open(place) do |dir|
+      [place, Pathname(place), dir].each do |folder|
+        assert_equal [place], Shell.rows("pwd", chdir: folder).to_a
+      end
+    end
+    [5, :tmp, Object.new].each do |wrong|
+      error = assert_raises(Godwit::ArgumentTypeError) { Shell.rows("pwd", chdir: wrong) }
+      assert_match(/chdir: takes a path/, error.message)
+    end
   end
 
   test "what was written to an IO comes before what the command writes" do

@@ -92,7 +92,7 @@ module Godwit
 
       # Ruby's own error may name the program instead of the folder, and JRuby raises none.
       def check_folder
-        place = @plan.chdir&.to_s or return
+        place = @plan.chdir or return
         stat = File.stat(place)
         raise SystemCallError.new(nil, Errno::ENOTDIR::Errno) unless stat.directory?
         raise SystemCallError.new(nil, Errno::EACCES::Errno) unless stat.executable?

@@ -54,7 +54,7 @@ module Godwit
       def place
         {
           pgroup: (true unless foreground), close_others: true,
-          unsetenv_others: @options[:unsetenv_others] && true, chdir: @options[:chdir]&.to_s,
+          unsetenv_others: @options[:unsetenv_others] && true, chdir: chdir,
           umask: umask
         }.compact
       end
@@ -135,9 +135,18 @@ module Godwit
         check(umask.nil? || number?(umask, 0..0o777), "umask:", "a number from 0 to 0777", umask)
         wrong = env&.any? { |key, text| key.to_s.match?(/[=\0]|\A\z/) || text.to_s.include?("\0") }
         check(!wrong, "env:", "names without \"=\" and NUL, values without NUL", env)
-        check(!chdir.to_s.include?("\0"), "chdir:", "a path without NUL", chdir)
+        check_folder
         check_terminal if pty
         check_streams
+      end
+
+      def check_folder
+        return if chdir.nil?
+        check_type(chdir.is_a?(String) || chdir.respond_to?(:to_path),
+          "chdir:", "a path: a String, a Pathname, a Dir", chdir)
+        path = chdir.is_a?(String) ? chdir : chdir.to_path
+        check(!path.include?("\0"), "chdir:", "a path without NUL", chdir)
+        @options[:chdir] = path
       end
 
       def check_terminal
