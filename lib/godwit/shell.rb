@@ -41,7 +41,7 @@ module Godwit
     # @option options [Hash{String => String, nil}] :env variables on top of this process's; nil
     #   removes one
     # @option options [Boolean] :unsetenv_others (false) whether `env:` has all its variables
-    # @option options [String] :chdir the folder that it runs in
+    # @option options [String, Pathname, Dir] :chdir the folder that it runs in
     # @option options [String, Pathname, IO, #read, #each] :input (nothing) its stdin: a Pathname is
     #   a file to open; an IO it reads itself, from where Ruby has read up to; other objects a
     #   thread reads and writes to it: `read(bytes)` until nil, or `each` (rows of a Stream with
@@ -91,13 +91,13 @@ module Godwit
     # @param options [Hash] as {rows}
     # @yieldparam row [String]
     # @return [Status]
-    # @raise [CommandError] for an exit status other than 0, a signal, a time-out; not for a command
-    #   that the block stopped
+    # @raise [CommandError] for an exit status other than 0, a signal, a time-out, or an unknown
+    #   status ({Status#unknown?}); not for a command that the block stopped
     # @raise [SystemCallError, ArgumentValueError, ArgumentTypeError, RowTooLongError] as {rows}
     def run(*command, **options, &block)
       stream = Stream.new(Plan.new(:run, [command], options, outward: block.nil?))
       status = stream.each(&block || proc {})
-      raise CommandError.of(status) if status.failed?
+      raise CommandError.of(status) unless status.success? || status.stopped?
       status
     end
 

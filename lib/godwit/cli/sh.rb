@@ -144,6 +144,7 @@ module Godwit
 
         def ended(status)
           return EXIT[:timed_out] if status.timed_out?
+          warn "godwit: #{status}" if status.unknown? && !status.stopped?
           Shell::Push.exitstatus(status) || EXIT[:failed]
         end
       end

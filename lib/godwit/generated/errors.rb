@@ -261,7 +261,7 @@ module Godwit
     include Error
   end
 
-  # A command of `Shell.run` failed: exit status, signal, or time-out; `status` has the details.
+  # A command of `Shell.run` failed: exit status, signal, or time-out; or its status is unknown. `status` has the details.
   # With err: :tail the message has the last lines of stderr; Shell.rows does not raise for a failed command.
   class CommandError < StandardError
     include Error

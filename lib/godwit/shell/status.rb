@@ -4,6 +4,10 @@ module Godwit
   module Shell
     # How a command ended, and what it gave.
     class Status
+      UNKNOWN =
+        'status unknown: other code took it (Process.wait, or trap("CHLD", "IGNORE"))'
+      private_constant :UNKNOWN
+
       # @return [String] the command, as a user would type it
       attr_reader :command
       # @return [Integer, nil] its exit status; nil when a signal ended it, or when it is unknown
@@ -37,11 +41,13 @@ module Godwit
       end
 
       # As with a shell's pipefail, the last stage that failed. A stage that ended by SIGPIPE did
-      # not fail, unless it is the last.
+      # not fail, unless it is the last. Without a failed one it is nil if any is unknown.
       def self.decisive(statuses, ok)
         *upstream, last = statuses
         upstream.reject! { |status| status&.termsig == Signal.list["PIPE"] }
-        [*upstream, last].reverse.find { |status| !ok.include?(status&.exitstatus) } || last
+        all = [*upstream, last]
+        failed = all.compact.reverse.find { |status| !ok.include?(status.exitstatus) }
+        failed || (last unless all.include?(nil))
       end
       private_class_method :decisive
 
@@ -70,15 +76,15 @@ module Godwit
       # @return [Boolean] whether it ended by itself with exit status 0, or one of `ok:`; of a
       #   pipeline every stage (a stage that ended by SIGPIPE did not fail)
       def success? = !@stopped && !timed_out? && !@unknown && @ok.include?(@exitstatus)
-      # @return [Boolean] whether {Shell.run} raises for it: it failed, and was not stopped on
-      #   purpose
+      # @return [Boolean] whether it failed, and was not stopped on purpose. {Shell.run} raises for
+      #   it, and for an unknown status
       def failed? = timed_out? || !(@stopped || @unknown || success?)
       # @return [Boolean] whether `timeout:` or `idle:` ended it; {#timed_out} says which
       def timed_out? = !@timed_out.nil?
       # @return [Boolean] whether it was stopped before its end: by `break`, an exception, `close`
       def stopped? = @stopped
-      # @return [Boolean] whether its exit status is unknown, since the application's own `wait`
-      #   took it
+      # @return [Boolean] whether its exit status is unknown, since other code of this process took
+      #   it (`Process.wait`), or nothing keeps it (`trap("CHLD", "IGNORE")`)
       def unknown? = @unknown
       # @return [Boolean] whether another process still held its output open `drain:` seconds after
       #   its end; later output of that process is missing
@@ -98,7 +104,7 @@ module Godwit
       def to_s
         return "#{(timed_out == :idle) ? "no row" : "no end"} in time (#{timed_out}:)" if timed_out?
         return "stopped" if stopped?
-        return "status unknown: the application's own wait took it" if unknown?
+        return UNKNOWN if unknown?
         signal ? "killed by SIG#{signal}" : "exit status #{exitstatus}"
       end
 
