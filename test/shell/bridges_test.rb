@@ -70,6 +70,35 @@ class ShellBridgesTest < Godwit::TestCase
     assert_raises(ArgumentError) { stream.into(lonely, count: 0) }
   end
 
+  test "the limits of the command end the wait for a blocked socket" do
+    {timeout: 0.05, idle: 0.05}.each do |option, seconds|
+      lonely = open_socket(:PUSH)
+      lonely.bind(endpoint_for(:tcp))
+      status = Shell.rows("yes", option => seconds).into(lonely)
+      assert_equal [option, true, 0], [status.timed_out, status.failed?, status.rows]
+    end
+    push = Shell::Push.new(lonely = open_socket(:PUSH))
+    lonely.bind(endpoint_for(:tcp))
+    stream = Shell.rows("yes", timeout: 0.05)
+    assert_raises(Godwit::TimeoutError) { push.run(stream, timeout: 1) } # no peer comes for the end
+    assert_equal :timeout, stream.status.timed_out
+  end
+
+  test "rows that the socket has taken count, those in the way do not" do
+    _, push = connected_pair(:PULL, :PUSH, transport: :inproc, send_hwm: 10, recv_hwm: 10)
+    status = Shell.rows("yes", idle: 0.05).into(push)
+    assert_equal [:idle, 20], [status.timed_out, status.rows]
+  end
+
+  test "the socket's send_timeout ends the wait, and timeout: has precedence" do
+    lonely = open_socket(:PUSH, send_timeout: 0.01)
+    lonely.bind(endpoint_for(:tcp))
+    stream = Shell.rows("yes", timeout: 0.05)
+    assert_raises(Godwit::TimeoutError) { stream.into(lonely) }
+    assert_predicate stream.status, :stopped?
+    assert_equal :timeout, stream.into(lonely, timeout: nil).timed_out
+  end
+
   test "a target that is neither socket nor logger is refused, and nothing starts" do
     stream = Shell.rows("touch", "#{scratch_dir}/there")
     error = assert_raises(Godwit::Error) { stream.into([]) }

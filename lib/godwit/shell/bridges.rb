@@ -10,7 +10,8 @@ module Godwit
       # Runs the command and hands its rows on.
       #
       # * To a **socket**: each row is a message, with `err: :rows` of two frames (`["out", row]`,
-      #   `["err", row]`). At the socket's high-water mark this call waits, and the command with it.
+      #   `["err", row]`). At the socket's high-water mark this call waits, and the command with it. The
+      #   stream's `timeout:` and `idle:` end that wait too: see {Status#timed_out}.
       # * To a **logger** (Godwit's, Ruby's, or an object with `add` like it): each row is a record,
       #   stdout at INFO, stderr at WARN; without `err:`, stderr is taken too. The program and its
       #   pid, `make[4242]`, are the tag where the logger has `tagged`, else the progname.
@@ -20,18 +21,20 @@ module Godwit
       #
       # @param target [Socket, ::Logger]
       # @param count [Integer, nil] stops the command after so many rows, 1 or more
-      # @param timeout [Integer, Float, nil] seconds that a socket may make a batch wait
+      # @param timeout [Integer, Float, nil] seconds that a socket may make a batch wait; by default
+      #   its `send_timeout`, for each row
       # @return [Status]
       # @raise [TimeoutError] when a socket took nothing for so long; the command is stopped
       # @raise [ArgumentTypeError] for other targets: `each { |row| target << row }` serves them
       # @raise [SystemCallError, RowTooLongError] as {Stream#each}
       # @raise [Error] of the socket, such as ClosedError
-      def into(target, count: nil, timeout: nil)
+      def into(target, count: nil, timeout: Timeout::UNSET)
         Bridges.check_count(:into, count)
         if target.is_a?(Socket)
-          batches(count: count) do |rows|
-            target.send_many(Bridges.messages(rows), timeout: timeout)
-          end
+          Timeout.milliseconds(timeout)
+          delivery = nil
+          started = ->(job) { delivery = Delivery.new(job, target) }
+          batches(started: started, count: count) { |rows| delivery.send(rows, timeout) }
         elsif target.respond_to?(:add) && target.respond_to?(:info)
           into_log(target, count)
         else

@@ -27,6 +27,14 @@ module Godwit
         @idle_start = Timeout.now if @idle
       end
 
+      # @return [Hash{Symbol => Float}] seconds that a wait for the taker of a row may take
+      def limits
+        {timeout: @timeout && [@timeout - Timeout.now, 0].max, idle: @idle}.compact
+      end
+
+      # @param name [Symbol] the limit that has passed during such a wait
+      def expire(name) = @timed_out = name
+
       def over?(sources, ended:)
         @waits_for = nil
         return false unless @timeout || @idle || ended

@@ -18,6 +18,8 @@ module Godwit
       FORWARDED = %w[INT TERM HUP QUIT].to_h { |name| [Signal.list[name], name.to_sym] }.freeze
 
       attr_reader :status
+      # @return [Integer] rows that were read, and that a socket has not taken
+      attr_writer :undelivered
 
       def initialize(plan, reuse: plan.reuse)
         @plan = plan
@@ -66,6 +68,15 @@ module Godwit
             block.call(row)
           end
         end
+      end
+
+      # @return [Hash{Symbol => Float}] see {Clock#limits}
+      def limits = @clock.limits
+
+      # Ends the rows: the socket that takes them was blocked beyond a limit.
+      def expire(name)
+        @clock.expire(name)
+        @over = true
       end
 
       def closed? = @closed || false
@@ -236,7 +247,7 @@ module Godwit
 
       def report(pending)
         Status.of(@plan, @processes.children,
-          rows: @all.sum { |source| source.yields? ? source.rows : 0 } - pending,
+          rows: @all.sum { |source| source.yields? ? source.rows : 0 } - pending - (@undelivered || 0),
           bytes: @out ? @out.bytes : 0, seconds: @clock.spent,
           stderr_tail: @tail&.to_s(@plan.encoding), timed_out: @clock.timed_out,
           truncated: @clock.truncated?, stopped: !@over)

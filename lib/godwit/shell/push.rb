@@ -135,10 +135,12 @@ module Godwit
       private
 
       def send_rows(count)
-        given_up = ->(_job) { raise ClosedError, "push: all peers have left" if @left }
-        @stream.batches(started: given_up, count: count) do |rows|
-          @socket.send_many(Bridges.messages(rows), timeout: left)
+        delivery = nil
+        started = lambda do |job|
+          raise ClosedError, "push: all peers have left" if @left
+          delivery = Delivery.new(job, @socket)
         end
+        @stream.batches(started: started, count: count) { |rows| delivery.send(rows, left) }
       rescue ClosedError
         raise unless @left
         @stream.status

@@ -1,0 +1,55 @@
+# frozen_string_literal: true
+
+module Godwit
+  module Shell
+    # Sends the rows of a run to a socket. A blocked socket ends the run at the limits of the
+    # command, `timeout:` and `idle:`; it raises at the call's own and at the socket's.
+    # @private
+    class Delivery
+      COMMAND = %i[timeout idle].freeze
+
+      # @param job [Job]
+      # @param socket [Socket]
+      def initialize(job, socket)
+        @job = job
+        @socket = socket
+      end
+
+      # @param own [Numeric, nil] seconds for all these rows; UNSET: the socket's `send_timeout`
+      # @raise [TimeoutError]
+      def send(rows, own)
+        @messages = Bridges.messages(rows)
+        start = Timeout.now
+        until @messages.empty?
+          # At once what the socket takes; then one row, for which it has to wait.
+          next if attempt(@messages, 0).nil?
+          name, seconds = limits(own, start).min_by(&:last)
+          error = attempt(name ? @messages.first(1) : @messages, seconds)
+          next if error.nil?
+          raise error unless COMMAND.include?(name)
+          return @job.expire(name)
+        end
+      ensure
+        @job.undelivered = @messages.size
+      end
+
+      private
+
+      def limits(own, start)
+        per_row = Timeout::UNSET.equal?(own)
+        own = per_row ? @socket.send_timeout : Timeout.left(own, start)
+        {own: own, **@job.limits}.compact
+      end
+
+      # @return [TimeoutError, nil]
+      def attempt(messages, seconds)
+        @socket.send_many(messages, timeout: seconds)
+        @messages = @messages.drop(messages.size)
+        nil
+      rescue TimeoutError => error
+        @messages = @messages.drop(error.sent)
+        error
+      end
+    end
+  end
+end
