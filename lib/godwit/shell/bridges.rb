@@ -10,8 +10,8 @@ module Godwit
       # Runs the command and hands its rows on.
       #
       # * To a **socket**: each row is a message, with `err: :rows` of two frames (`["out", row]`,
-      #   `["err", row]`). At the socket's high-water mark this call waits, and the command with it. The
-      #   stream's `timeout:` and `idle:` end that wait too: see {Status#timed_out}.
+      #   `["err", row]`). At the socket's high-water mark this call waits, and the command with it.
+      #   The stream's `timeout:` and `idle:` end that wait too: see {Status#timed_out}.
       # * To a **logger** (Godwit's, Ruby's, or an object with `add` like it): each row is a record,
       #   stdout at INFO, stderr at WARN; without `err:`, stderr is taken too. The program and its
       #   pid, `make[4242]`, are the tag where the logger has `tagged`, else the progname.

@@ -24,7 +24,7 @@ module Godwit
       def initialize(plan, reuse: plan.reuse)
         @plan = plan
         @clock = Clock.new(plan)
-        @reads_since_yield = @looked = 0
+        @reads_since_yield = @looked = @undelivered = 0
         @terminal = !plan.foreground && Job.terminal?
         @processes = Processes.new(plan.grace)
         launch = Launch.new(plan, @processes)
@@ -247,7 +247,7 @@ module Godwit
 
       def report(pending)
         Status.of(@plan, @processes.children,
-          rows: @all.sum { |source| source.yields? ? source.rows : 0 } - pending - (@undelivered || 0),
+          rows: @all.sum { |source| source.yields? ? source.rows : 0 } - pending - @undelivered,
           bytes: @out ? @out.bytes : 0, seconds: @clock.spent,
           stderr_tail: @tail&.to_s(@plan.encoding), timed_out: @clock.timed_out,
           truncated: @clock.truncated?, stopped: !@over)
