@@ -93,10 +93,10 @@ class ShellBridgesTest < Godwit::TestCase
   test "the socket's send_timeout ends the wait, and timeout: has precedence" do
     lonely = open_socket(:PUSH, send_timeout: 0.01)
     lonely.bind(endpoint_for(:tcp))
-    stream = Shell.rows("yes", timeout: 0.05)
+    stream = Shell.rows("yes", timeout: 60)
     assert_raises(Godwit::TimeoutError) { stream.into(lonely) }
     assert_predicate stream.status, :stopped?
-    assert_equal :timeout, stream.into(lonely, timeout: nil).timed_out
+    assert_equal :timeout, Shell.rows("yes", timeout: 0.05).into(lonely, timeout: nil).timed_out
   end
 
   test "a target that is neither socket nor logger is refused, and nothing starts" do
