@@ -86,7 +86,7 @@ class ShellBridgesTest < Godwit::TestCase
 
   test "rows that the socket has taken count, those in the way do not" do
     _, push = connected_pair(:PULL, :PUSH, transport: :inproc, send_hwm: 10, recv_hwm: 10)
-    status = Shell.rows("yes", idle: 0.05).into(push)
+    status = Shell.rows("yes", idle: 1).into(push) # longer than a slow start
     assert_equal [:idle, 20], [status.timed_out, status.rows]
   end
 
