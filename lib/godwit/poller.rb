@@ -71,6 +71,7 @@ module Godwit
     def initialize(*things)
       raise Errors.open_already(:new, "poller", "#{self.class}.new") unless closed?
       @last = [].freeze
+      @readers_ahead = nil
       _open
       begin
         things.each { |thing| register(thing) }
@@ -95,7 +96,7 @@ module Godwit
       bits = bits(:register, events.empty? ? [:readable] : events)
       io = (Socket === thing) ? nil : io(thing)
       bits &= possible(:register, thing, bits)
-      return self if _register(thing, io, bits)
+      return note_ahead(thing, bits) if _register(thing, io, bits)
       raise Errors.build(PollerError, :register, nil,
         "#{Errors.shown(thing)} is registered already: modify changes its events")
     end
@@ -109,7 +110,7 @@ module Godwit
     def modify(thing, *events)
       bits = bits(:modify, events)
       bits &= possible(:modify, thing, bits)
-      return self if _modify(thing, bits)
+      return note_ahead(thing, bits) if _modify(thing, bits)
       raise unregistered(:modify, thing, "register it first")
     end
 
@@ -120,7 +121,7 @@ module Godwit
     # @raise [PollerError] when it is not registered
     # @raise [ClosedError, ForkedError] of the poller
     def remove(thing)
-      return self if _remove(thing)
+      return note_ahead(thing, 0) if _remove(thing)
       raise unregistered(:remove, thing, "it was removed already, or never there")
     end
 
@@ -150,7 +151,9 @@ module Godwit
     # @return [Boolean] whether nothing is registered
     def empty? = size.zero?
 
-    # Waits until a registered socket or IO is ready. Idle sockets cost nothing.
+    # Waits until a registered socket or IO is ready. Idle sockets cost nothing. Bytes that an IO or
+    # an OpenSSL::SSL::SSLSocket has read ahead make it readable; the bytes that another object over
+    # an IO keeps do not: read from it until it has none.
     # @param timeout [Integer, Float, nil] seconds; 0 looks and does not wait; nil: for ever
     # @yieldparam event [Event] with a block: each event
     # @return [Array<Event>] in no order; empty when time is up
@@ -161,7 +164,9 @@ module Godwit
     # @raise [ContextTerminatedError] when the context of a socket was shut down
     # @raise [ArgumentTypeError, ArgumentValueError] for a wrong timeout
     def wait(timeout = nil, &block)
-      @last = events = events_of(_wait(Timeout.milliseconds(timeout)))
+      milliseconds = Timeout.milliseconds(timeout)
+      ready = @readers_ahead ? wait_ahead(milliseconds) : _wait(milliseconds)
+      @last = events = events_of(ready)
       block ? events.each(&block) : events
     end
 
@@ -213,6 +218,33 @@ module Godwit
     end
 
     private
+
+    # Keeps the objects whose `pending` tells of bytes that their descriptor no longer has. Makes a
+    # new Array, since another thread may read the old one.
+    # @return [self]
+    def note_ahead(thing, bits)
+      ahead = bits.anybits?(Event::READABLE) && thing.respond_to?(:pending)
+      return self unless ahead || @readers_ahead
+      others = (@readers_ahead || []).reject { |one| one.equal?(thing) }
+      others << thing if ahead
+      @readers_ahead = others.empty? ? nil : others.freeze
+      self
+    end
+
+    # @return [Array, nil] as _wait
+    def wait_ahead(milliseconds)
+      ahead = @readers_ahead&.select { |thing| ahead?(thing) }
+      return _wait(milliseconds) if ahead.nil? || ahead.empty?
+      ready = (_wait(0) || []).each_slice(2).to_h.compare_by_identity
+      ahead.each { |thing| ready[thing] = ready.fetch(thing, 0) | Event::READABLE }
+      ready.to_a.flatten(1)
+    end
+
+    # OpenSSL keeps decrypted bytes, and its Ruby part what `gets` has not given out.
+    def ahead?(thing)
+      return false if thing.respond_to?(:closed?) && thing.closed?
+      thing.pending > 0 || !thing.instance_variable_get(:@rbuffer).to_s.empty?
+    end
 
     # Allocates nothing but the events, since each wait calls it.
     def events_of(ready)

@@ -4,9 +4,11 @@
 
 require "set"
 require "test_helper"
+require "support/tls"
 require_relative "assertions"
 
 class PollerTest < Godwit::TestCase
+  include Godwit::TestSupport::TLS
   include Conformance::Assertions
 
   # Receiver, sender.
@@ -190,6 +192,36 @@ class PollerTest < Godwit::TestCase
     assert_equal [out], poller.wait(0).map(&:object)
     assert_equal "d", out.readpartial(10)
     assert_empty poller.wait(0)
+  end
+
+  test "bytes that a TLS connection has decrypted or read ahead count" do
+    client, server = tls_pair
+    poller = open_poller(client)
+    server.write("a\nb\nc\n")
+    assert_equal [client], poller.wait(30).map(&:object)
+    assert_equal "a\n", client.gets # Ruby's part of OpenSSL keeps the rest
+    assert_equal [[client, [:readable]]], facts(poller.wait)
+    assert_equal "b\nc\n", client.readpartial(10)
+    assert_empty poller.wait(0)
+    server.write("0123456789")
+    assert_equal [client], poller.wait(30).map(&:object)
+    assert_equal "0123", client.sysread(4) # OpenSSL itself keeps the rest
+    poller.modify(client, :readable, :writable)
+    assert_equal [[client, %i[readable writable]]], facts(poller.wait)
+    poller.modify(client, :writable)
+    assert_equal [[client, [:writable]]], facts(poller.wait)
+    poller.remove(client)
+    assert_empty poller.wait(0)
+  end
+
+  test "a loop calls back for each line of a TLS connection" do
+    client, server = tls_pair
+    server.write("a\nb\nc\n")
+    lines = []
+    Godwit::Loop.run do |loop|
+      loop.readable(client) { lines << client.gets && lines.size == 3 && loop.stop }
+    end
+    assert_equal %W[a\n b\n c\n], lines
   end
 
   test "plain files, TCP servers, and objects with to_io" do

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "shell_case"
-require "openssl"
+require "support/tls"
 require "pathname"
 require "stringio"
 require "tempfile"
@@ -9,6 +9,8 @@ require "zlib"
 
 # Which objects a command gets as its own stdin or stderr, and which Ruby reads or writes for it.
 class RedirectionTest < ShellCase
+  include Godwit::TestSupport::TLS
+
   # Its bytes are not those of the descriptor below it.
   class Upper
     def initialize(io) = @io = io
@@ -89,28 +91,13 @@ class RedirectionTest < ShellCase
   end
 
   test "of a TLS connection the plain text arrives, and before its end" do
-    key = OpenSSL::PKey::RSA.new(2048)
-    cert = OpenSSL::X509::Certificate.new
-    cert.public_key = key
-    cert.not_before = Time.at(0)
-    cert.not_after = Time.at(1 << 32)
-    cert.sign(key, "SHA256")
-    context = OpenSSL::SSL::SSLContext.new
-    context.cert = cert
-    context.key = key
-    ours, theirs = UNIXSocket.pair
-    server = OpenSSL::SSL::SSLSocket.new(theirs, context)
-    accepted = in_thread { server.accept }
-    client = OpenSSL::SSL::SSLSocket.new(ours).tap(&:connect)
-    ended(accepted)
+    client, server = tls_pair
     server.write("one\n")
     stream = Shell.rows("cat", input: client, timeout: 30)
     assert_equal "one", stream.next
     stream.close
     sh("echo err >&2", err: client).to_a
     assert_equal "err\n", server.gets
-  ensure
-    [ours, theirs].each { |io| io&.close }
   end
 
   test "read(bytes) is called until nil, once; a read without bytes is not" do

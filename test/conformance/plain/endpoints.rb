@@ -58,11 +58,11 @@ Plain.scenario "bind refuses an ipc path that holds anything but a socket, and d
     end
   end
   begin
-    File.open(path, "w") { |file| file.write("notes") }
+    File.open(path, "w") { |file| file.write("notes") } # standard:disable Style/FileWrite
     denied.call(path, "a file that is no socket")
-    assert_equal "notes", File.open(path) { |file| file.read }
+    assert_equal "notes", File.read(path)
     denied.call("/etc", "a folder")
-    denied.call("/dev/null", "a file that is no socket")
+    denied.call("/dev/zero", "a file that is no socket")
     denied.call("/dev/stdin", "a symbolic link")
     File.delete(path)
     2.times { open_socket(:PULL).bind("ipc://#{path}") } # the second replaces the first's
