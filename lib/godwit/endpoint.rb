@@ -132,9 +132,12 @@ module Godwit
       end
     end
 
-    # @return [Boolean] whether an IPv6 address in brackets stands in it, also as a source address
+    # @return [Boolean] whether the host or the source is an IPv6 address
     def self.ipv6?(endpoint)
-      endpoint.b.split("[").drop(1).any? { |rest| rest.partition("]").first.include?(":") }
+      transport, address = endpoint.b.split("://", 2)
+      WITH_PORT.include?(transport) && address.split(";").any? do |part|
+        part.start_with?("[") && part.partition("]").first.include?(":")
+      end
     end
 
     # libzmq deletes what the path of an ipc endpoint holds, also an ordinary file.

@@ -208,12 +208,11 @@ module Godwit
         # @raise [Error] as {Endpoints#connect}
         # @see http://api.zeromq.org/4-3:zmq-connect-peer zmq_connect_peer(3)
         def connect_peer(endpoint)
-          Endpoint.check(endpoint, :connect)
+          endpoint = check_endpoint(endpoint, :connect)
           if @settings[Options.fetch(:immediate).id] == 1
             raise Errors.of(OptionError, :connect_peer,
               "there is no number before the peer is there: set immediate: false")
           end
-          endpoint = endpoint.dup.freeze # the caller may change its own
           _exclusive(:connect_peer) do
             id = _connect_peer(endpoint)
             record_endpoint(:connect, endpoint)

@@ -106,11 +106,10 @@ module Godwit
         endpoint.dup.freeze
       end
 
-      # libzmq would try for ever to resolve the address as a name.
+      # libzmq would try for ever to resolve the address as a name. A SOCKS proxy connects by itself.
       def check_family(endpoint)
-        return if !Endpoint.ipv6?(endpoint) || ipv6
-        raise Errors.build(InterfaceError, :connect, endpoint,
-          ErrorHints.ipv6(self, endpoint))
+        return if !Endpoint.ipv6?(endpoint) || ipv6 || socks_proxy
+        raise Errors.build(InterfaceError, :connect, endpoint, ErrorHints.ipv6(self, endpoint))
       end
 
       def plain_without_domain?

@@ -84,7 +84,7 @@ Plain.scenario "connect to an IPv6 address without ipv6: true says that it is mi
   end
   six = own(Godwit::Context.new(ipv6: true))
   own(six.socket(:PUSH)).connect("tcp://[::1]:5555")
-  open_socket(:PUSH).connect("tcp://[127.0.0.1]:5555")
+  open_socket(:PUSH).connect("tcp://[127.0.0.1]:5555", "inproc://[::1]:5555")
 end
 
 Plain.each_transport "unbind, by the name given or resolved" do |transport|
