@@ -49,6 +49,7 @@ module Godwit
     autoload :Runner, "godwit/work/runner"
     autoload :Schema, "godwit/work/engine/schema"
     autoload :Source, "godwit/work/message"
+    autoload :SilentProcesses, "godwit/work/silent_processes"
     autoload :SqliteEngine, "godwit/work/engine/sqlite"
     autoload :StuckHandlers, "godwit/work/stuck_handlers"
     autoload :Testing, "godwit/work/testing"
@@ -58,7 +59,7 @@ module Godwit
     private_constant :Assignment, :Block, :Blocks, :CommitQueue, :Committer, :Contract,
       :Coordination, :Daemon, :Database, :DeadLetter, :Declaration, :Doctor, :Format, :Groups,
       :Handler, :Hooks, :Lanes, :MemoryEngine, :Operations, :Ownership, :Partitioner, :Progress,
-      :Retention, :Schema, :Source, :SqliteEngine, :StuckHandlers, :Topics, :WakeUp
+      :Retention, :Schema, :SilentProcesses, :Source, :SqliteEngine, :StuckHandlers, :Topics, :WakeUp
 
     # Ruby uses a frozen mask that compares by identity without a copy.
     NEVER = {Object => :never}.compare_by_identity.freeze

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../log/engines"
+require "socket"
 
 # Client#doctor, on both engines.
 class WorkDoctorTest < Godwit::WorkCase
@@ -48,7 +49,7 @@ class WorkDoctorTest < Godwit::WorkCase
     engine.dead << member.id if @kind == "memory"
     assert_equal %i[dead_member no_member], found.map(&:kind)
     assert_equal({kind: :dead_member, group: "g", topic: "numbers", member: member.id,
-      process: 123}, found[0].to_h.except(:text))
+      process: 123, host: nil}, found[0].to_h.except(:text))
     assert_match(/process 123, member \d+ of group g, has died: .*start one/, found[0].text)
     assert_equal 2, found[1].details[:lag]
     assert_match(/2 unread records of topic numbers and no member: start/, found[1].text)
@@ -92,7 +93,7 @@ class WorkDoctorTest < Godwit::WorkCase
       engine.report(member, JSON.generate([report]))
       assert_equal %i[stuck], found.map(&:kind)
       assert_equal({group: "g", topic: "numbers", member: member.id, process: Process.pid,
-        partition: 1, offset: 7, seconds: 500, backtrace: %w[here there]}, found[0].details)
+        host: ::Socket.gethostname, partition: 1, offset: 7, seconds: 500, backtrace: %w[here there]}, found[0].details)
       assert_match(/topic numbers, 1\/7, for 500 s/, found[0].text)
       engine.report(member, nil)
       assert_empty found

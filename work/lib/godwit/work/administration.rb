@@ -16,12 +16,14 @@ module Godwit
       #   @return [Integer] records behind the first unfinished one, itself included
       # @!attribute paused
       #   @return [Boolean]
-      Group = Struct.new(:group, :topic, :members, :lag, :paused, keyword_init: true)
+      # @!attribute silent
+      #   @return [Integer] members whose processes live and have not reported for 5 s
+      Group = Struct.new(:group, :topic, :members, :lag, :paused, :silent, keyword_init: true)
 
       # Something that keeps records from being handled, or from being deleted. Frozen.
       #
       # @!attribute kind
-      #   @return [Symbol] :stuck, :dead_member, :no_member, :paused, :isolated, :held or :damaged
+      #   @return [Symbol] :stuck, :silent, :dead_member, :no_member, :paused, :isolated, :held or :damaged
       # @!attribute text
       #   @return [String] what it is, and the fix
       # @!attribute details
@@ -45,7 +47,7 @@ module Godwit
       #   @return [Array<Finding>] none: all is well
       Diagnosis = Struct.new(:path, :bytes, :wal_bytes, :sqlite, :findings, keyword_init: true)
 
-      # Looks for stuck handlers, members whose processes have died, groups with unread records and
+      # Looks for stuck handlers, processes that do not report or have died, groups with unread records and
       # no member, paused groups, isolated partitions, and old records that retention keeps since a
       # group has not read them.
       # @param check [Boolean] whether to look for damage, too, which reads the whole file
@@ -64,17 +66,23 @@ module Godwit
       #   @return [Integer] that it owns
       # @!attribute pid
       #   @return [Integer, nil] of its process
-      Member = Struct.new(:member, :group, :topic, :partitions, :pid, keyword_init: true)
+      # @!attribute host
+      #   @return [String, nil] of its process
+      # @!attribute silent
+      #   @return [Integer] seconds since its process has reported, which it does once a second
+      Member = Struct.new(:member, :group, :topic, :partitions, :pid, :host, :silent,
+        keyword_init: true)
 
       # @return [Array<Group>] by name
       def groups
-        members = @engine.members.map(&:reader).tally
+        members = @engine.members.group_by(&:reader)
         @engine.positions.group_by(&:reader).map do |(group, topic), positions|
           lag = positions.sum do |one|
             @engine.bounds(one.topic, one.partition).last - one.watermark
           end
-          Group.new(group: group, topic: topic, members: members.fetch([group, topic], 0), lag: lag,
-            paused: positions.any? { |one| one.paused == 1 }).freeze
+          own = members.fetch([group, topic], [])
+          Group.new(group: group, topic: topic, members: own.size, lag: lag,
+            paused: positions.any? { |one| one.paused == 1 }, silent: own.count(&:silent?)).freeze
         end
       end
 
@@ -83,7 +91,8 @@ module Godwit
         owned = @engine.positions.map(&:member).tally
         @engine.members.sort_by { |one| [one.group, one.topic, one.id] }.map do |one|
           Member.new(member: one.id, group: one.group, topic: one.topic,
-            partitions: owned.fetch(one.id, 0), pid: WakeUp.pid(one.place)).freeze
+            partitions: owned.fetch(one.id, 0), pid: WakeUp.pid(one.place),
+            host: WakeUp.host(one.place), silent: one.silent.floor).freeze
         end
       end
 

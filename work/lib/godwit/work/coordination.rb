@@ -23,6 +23,17 @@ module Godwit
           "group: give one of them another group")
       end
 
+      # @raise [ArgumentValueError]
+      def check_settings(workers, drain, evict_after)
+        Godwit::Errors.check_positive(:run, "workers:", "threads, 1 or more", workers)
+        if drain && (Declaration.finite(drain) || -1) < 0
+          raise Godwit::Errors.bad_value(:run, "drain:", "seconds, 0 or more, or nil", drain)
+        end
+        return if evict_after.nil? || (Declaration.finite(evict_after) || 0) > 1
+        raise Godwit::Errors.bad_value(:run, "evict_after:", "seconds, more than 1, or nil",
+          evict_after)
+      end
+
       # The workers and members of a run belong to it alone.
       def begin_once
         @lock.synchronize do

@@ -78,13 +78,12 @@ module Godwit
 
       # @param one [Operations::Listed]
       def member(one)
-        facts = {group: one.group, topic: one.topic, member: one.id,
-                 process: WakeUp.pid(one.place)}
+        facts = one.facts
         unless one.alive
-          return add(:dead_member, "process #{facts[:process]}, member #{one.id} of group " \
-            "#{one.group}, has died: a consumer process takes its partitions over; start one",
-            facts)
+          return add(:dead_member, "#{one.name} has died: a consumer process takes its " \
+            "partitions over; start one", facts)
         end
+        add(:silent, one.advice, facts.merge(seconds: one.silent.floor)) if one.silent?
         JSON.parse(one.report || "[]", symbolize_names: true).each { |stuck| stuck(facts, **stuck) }
       end
 

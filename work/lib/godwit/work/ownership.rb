@@ -11,9 +11,10 @@ module Godwit
       # Takes over from dead processes, and claims or marks the partitions of its share.
       def rebalance
         own = @members.each_value.map(&:id)
-        dead = @engine.members.reject { |one| one.alive || own.include?(one.id) }
+        alive, dead = @engine.members.reject { |one| own.include?(one.id) }.partition(&:alive)
+        evicted = evict(alive)
         @members.each do |klass, member|
-          share = @engine.rebalance(member, dead.map(&:id)) or next
+          share = @engine.rebalance(member, [*dead, *evicted].map(&:id)) or next
           keep(klass, share.kept)
           take_over(klass, share.claims)
           stopping, own = of(klass).partition(&:stopped?)
@@ -25,6 +26,14 @@ module Godwit
           @members[klass] = join(klass)
         end
         dead.each { |gone| WakeUp.remove(gone.place) }
+        evicted.each { |one| @silent.evicted(one) }
+      end
+
+      # @param others [Array<Operations::Listed>] of other processes that live
+      # @return [Array<Operations::Listed>] that have not reported for too long
+      def evict(others)
+        readers = @members.each_value.map { |member| [member.group, member.topic.name] }
+        @silent.own(@silent.look(others, now), readers)
       end
 
       def of(klass) = @assignments.select { |one| one.klass == klass }

@@ -26,19 +26,19 @@ module Godwit
       # @param workers [Integer] threads
       # @param drain [Numeric, nil] seconds for running handlers and hooks at the end, 0 or more;
       #   nil: for ever
+      # @param evict_after [Numeric, nil] seconds, more than 1, after which a process of the same
+      #   groups that does not report loses its partitions; nil: never
       # @raise [ArgumentValueError]
       # @raise [StateError] for a class without a handler or a topic, and for two classes with one
       #   topic and group
-      def initialize(classes, client: Work.client, workers: 5, drain: 25)
-        Godwit::Errors.check_positive(:run, "workers:", "threads, 1 or more", workers)
-        if drain && (Declaration.finite(drain) || -1) < 0
-          raise Godwit::Errors.bad_value(:run, "drain:", "seconds, 0 or more, or nil", drain)
-        end
+      def initialize(classes, client: Work.client, workers: 5, drain: 25, evict_after: nil)
+        check_settings(workers, drain, evict_after)
         check(classes)
         @classes = classes
         @client = client
         @engine = client.engine
         @committer = Committer.new(@engine, client.events)
+        @silent = SilentProcesses.new(client.events, Declaration.finite(evict_after))
         @count = workers
         @drain = Declaration.finite(drain)
         @lock = Mutex.new
@@ -61,7 +61,8 @@ module Godwit
         @loop = Loop.new
         @hooks = @classes.to_h { |klass| [klass, Hooks.new(klass, @client.events)] }
         @members = @classes.to_h { |klass| [klass, join(klass)] }
-        @stuck = StuckHandlers.new(@engine, @client.events) { @members }.start
+        @stuck = StuckHandlers.new(@engine, @client.events, -> { @wake_up.report }) { @members }
+        @stuck.start
         @limit = limit if @drain
         @workers = Array.new(@count) { worker }
         coordinate
@@ -124,7 +125,6 @@ module Godwit
       def now = Timeout.now
       def taken? = @chunks.any? { |chunk| chunk.lanes.any? }
 
-      # Wakes a worker for each lane.
       def work_available(lanes = @count)
         return if lanes.zero?
         idle = @lock.synchronize do

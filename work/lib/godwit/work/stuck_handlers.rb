@@ -6,6 +6,7 @@ module Godwit
   module Work
     # Finds the handlers that run for longer than `stuck_after` of their class. It emits the event
     # `stuck` once for each run of a handler, and stores a report in the file until the run ends.
+    # It also reports that the process works: a handler that holds Ruby's lock stops this thread.
     #
     # **Threads**: it has its own, since a handler that hangs in a transaction stops the
     # coordinator. Workers pay nothing for a record: a run is what a handler has at two looks.
@@ -31,8 +32,10 @@ module Godwit
 
       # @param engine [Object] see Contract
       # @param events [Events]
+      # @param report [#call] at each look: the process works
       # @yieldreturn [Hash{Class => Groups::Member}] the members of this process
-      def initialize(engine, events, &members)
+      def initialize(engine, events, report = -> {}, &members)
+        @report = report
         @engine = engine
         @events = events
         @members = members
@@ -46,6 +49,7 @@ module Godwit
         @thread = Worker.new do
           loop do
             sleep TICK
+            @report.call
             look
           end
         end

@@ -3,18 +3,23 @@
 require "fileutils"
 require "godwit/fork_detector"
 require "securerandom"
+require "socket"
 
 module Godwit
   module Work
     # The FIFO of a consumer process. A writer wakes the process with bytes, and sees at once
-    # whether the process lives: no process reads the FIFO of a dead one.
+    # whether the process lives: no process reads the FIFO of a dead one. Its access time is the
+    # last report of the process, by the monotonic clock, which all processes share.
     # @private
     class WakeUp
       ENDED = [Errno::ENXIO, Errno::EPIPE].freeze
       MOST = 65_536 # bytes of a FIFO
       ATOMIC = 4_096 # bytes that a FIFO takes all or none
       ALL = 0 # instead of the ids of partitions
-      private_constant :ENDED, :MOST, :ATOMIC, :ALL
+      REPORT = 1 # seconds between two reports
+      # A read of the FIFO must not set its access time.
+      OPEN = File::RDWR | File::NONBLOCK | (File.const_defined?(:NOATIME) ? File::NOATIME : 0)
+      private_constant :ENDED, :MOST, :ATOMIC, :ALL, :REPORT, :OPEN
 
       # The FIFOs that a writer keeps open.
       #
@@ -78,6 +83,16 @@ module Godwit
       # @return [Integer, nil] the process
       def self.pid(place) = File.basename(place)[/\A\d+(?=-)/]&.to_i
 
+      # @return [String, nil] its host, which may be a container
+      def self.host(place) = File.basename(place)[/\A\d+-\h+-(.+)/, 1]
+
+      # @return [Float] seconds since the process has reported; 0: nothing is known
+      def self.silent(place)
+        [Timeout.now - File.stat(place).atime.to_f, 0.0].max
+      rescue SystemCallError
+        0.0
+      end
+
       # Removes the FIFO of a dead process.
       def self.remove(place)
         File.delete(place)
@@ -89,10 +104,11 @@ module Godwit
       # @raise [AccessError, FullError]
       def initialize(folder)
         FileUtils.mkdir_p(folder)
-        @place = File.join(folder, "#{Process.pid}-#{SecureRandom.hex(4)}")
+        @place = File.join(folder, name)
         File.mkfifo(@place, 0o600)
         # Its own writing end keeps the FIFO from ending when a writer closes.
-        @io = File.open(@place, File::RDWR | File::NONBLOCK)
+        @io = File.open(@place, OPEN)
+        report
         # A child that kept it would keep a dead process alive.
         ForkDetector::OF_PARENT[@io] = @io
       rescue Errno::ENOSPC
@@ -105,6 +121,16 @@ module Godwit
       attr_reader :place
       # @return [IO] readable when the process was woken
       attr_reader :io
+
+      # Tells the other processes that this one works, once a second: a transaction would wake them.
+      def report
+        now = Timeout.now
+        return if @reported && now < @reported + REPORT
+        @reported = now
+        File.utime(now, now, @place)
+      rescue SystemCallError # the FIFO was deleted: the process makes another
+        nil
+      end
 
       # Takes all bytes.
       # @return [Array<Integer>, nil] ids of the partitions that have new records; nil: look at all
@@ -119,6 +145,12 @@ module Godwit
       def close
         WakeUp.remove(@place)
         @io.close
+      end
+
+      private
+
+      def name
+        "#{Process.pid}-#{SecureRandom.hex(4)}-#{::Socket.gethostname.tr("/", "_")}"
       end
     end
   end

@@ -19,7 +19,8 @@ module Godwit
 
         def rows(arguments)
           take(arguments)
-          (options[:members] ? client.members : client.groups).map(&:to_h)
+          return client.members.map(&:to_h) if options[:members]
+          client.groups.map { |one| options[:json] ? one.to_h : one.to_h.except(:silent) }
         end
       end
     end

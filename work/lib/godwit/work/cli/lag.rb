@@ -7,13 +7,15 @@ module Godwit
     module CLI
       # `godwit-work lag`: how far each group is in each partition.
       class Lag < Listing
-        summary "Lists how far each group is in each partition, and the member that has it."
+        summary "Lists how far each group is in each partition, and the member that has it. Names " \
+          "processes that do not report."
         usage "lag [--json]"
 
         private
 
         def rows(arguments)
           take(arguments)
+          @members = client.engine.members.to_h { |one| [one.id, one] }
           client.engine.positions.map { |one| row(one) }
         end
 
@@ -21,7 +23,19 @@ module Godwit
           finish = client.engine.bounds(position.topic, position.partition).last
           {group: position.group, topic: position.topic.name, partition: position.partition,
            watermark: position.watermark, end: finish, lag: finish - position.watermark,
-           member: position.member}
+           member: position.member, **process(@members[position.member])}
+        end
+
+        # The table has them in words.
+        def process(member)
+          return {} unless options[:json]
+          {process: nil, host: nil, **(member&.facts || {}).slice(:process, :host),
+           silent: member&.silent&.floor}
+        end
+
+        def table(rows)
+          super
+          @members.each_value { |one| io.puts text(one.advice) if one.silent? }
         end
       end
     end

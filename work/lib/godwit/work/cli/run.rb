@@ -20,6 +20,7 @@ module Godwit
           require "godwit/work"
           count_option(parser, "--workers", "threads that run handlers (5)")
           seconds_option(parser, "--drain", "how long running handlers may take at the end (25)")
+          seconds_option(parser, "--evict-after", "evicts processes that do not report (never)")
           parser.separator <<~TEXT
 
             The files connect to the log, or GODWIT_WORK_URL names it. It is created at first use,
@@ -50,7 +51,7 @@ module Godwit
         end
 
         def run_classes(classes)
-          runner = Runner.new(classes, **options.slice(:workers, :drain))
+          runner = Runner.new(classes, **options.slice(:workers, :drain, :evict_after))
           tell_failures
           Godwit::CLI::Signals.queued(*SIGNALS) do |signals|
             obeying = Thread.new { obey(runner, signals) }
@@ -67,6 +68,15 @@ module Godwit
           %i[failed dead].each do |name|
             Work.on(name) { |event| warn line(event) } unless Work.client.events.listener?(name)
           end
+          %i[silent evicted].each do |name|
+            Work.on(name) { |event| warn silence(event) } unless Work.client.events.listener?(name)
+          end
+        end
+
+        def silence(event)
+          "#{event.name}: process #{event[:process]} on #{event[:host]}, member " \
+            "#{event[:member]} of group #{event[:group]}, has not reported for " \
+            "#{event[:seconds]} s#{": `#{event[:command]}`" if event.name == :silent}"
         end
 
         def line(event)

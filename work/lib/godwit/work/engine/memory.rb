@@ -28,6 +28,9 @@ module Godwit
           nil
         end
 
+        # A process need not report to itself.
+        def report = nil
+
         # @return [nil]
         def close = [@io, @writer].each(&:close).then { nil }
         def closed? = @io.closed?
@@ -38,10 +41,14 @@ module Godwit
         super(Database::MEMORY, clock: clock)
         @listening = []
         @dead = []
+        @silent = {}
       end
 
       # @return [Array<Integer>] ids of the members whose processes have ended: a test adds to it
       attr_reader :dead
+      # @return [Hash{Integer => Integer}] ids of the members whose processes are frozen, and the
+      #   time of their last report: a test adds to it
+      attr_reader :silent
 
       # (see Contract)
       def listen = Wake.new.tap { |one| @listening = [*@listening.reject(&:closed?), one] }
@@ -58,6 +65,7 @@ module Godwit
       end
 
       def alive?(member, _place) = !@dead.include?(member)
+      def silent_for(member, _place) = (now - @silent.fetch(member, now)) / 1000.0
 
       # A second connection would have a database of its own.
       def checkpoint(_bytes) = nil

@@ -6,10 +6,35 @@ module Godwit
     # @private
     module Operations
       # A member in the file: the names of its group and its topic, the path of its FIFO, what
-      # {Groups#report} stored, and whether its process lives.
-      Listed = Struct.new(:id, :group, :topic, :place, :report, :alive) do
+      # {Groups#report} stored, whether its process lives, and the seconds since its last report.
+      Listed = Struct.new(:id, :group, :topic, :place, :report, :alive, :silent) do
         # @return [Array(String, String)] as {Groups::Position#reader}
         def reader = [group, topic]
+
+        # @return [Boolean] whether its process lives and does not report
+        def silent? = alive && silent >= SilentProcesses::AFTER
+
+        # @return [Hash{Symbol => Object}] what names it
+        def facts
+          {group: group, topic: topic, member: id, process: WakeUp.pid(place),
+           host: WakeUp.host(place)}
+        end
+
+        # @return [String] the same in words
+        def name
+          host = facts[:host] && " on #{facts[:host]}"
+          "process #{facts[:process]}#{host}, member #{id} of group #{group},"
+        end
+
+        # @return [String] a command
+        def evict = "godwit-work evict #{id}"
+
+        # @return [String] what to do about a process that does not report
+        def advice
+          "#{name} has not reported for #{silent.floor} s: it is stopped, or a handler holds " \
+            "Ruby's lock: let it go on or end it, or `#{evict}` gives its partitions to other " \
+            "processes"
+        end
       end
 
       MEMBERS = <<~SQL
@@ -27,7 +52,7 @@ module Godwit
         with_database { |database| database.rows(MEMBERS) }
           .map do |id, group, topic, name, report|
             place = place(name)
-            Listed.new(id, group, topic, place, report, alive?(id, place))
+            Listed.new(id, group, topic, place, report, alive?(id, place), silent_for(id, place))
           end
       end
 

@@ -219,6 +219,9 @@ module Godwit
       # @return [Boolean] whether the process of a member lives
       def alive?(_member, place) = WakeUp.alive?(place)
 
+      # @return [Float] seconds since the process of a member has reported
+      def silent_for(_member, place) = WakeUp.silent(place)
+
       # @return [Hash{String => Topic}]
       def load_topics(database)
         database.rows(TOPICS).to_h do |name, format, partitioner, retain, bytes, ids|

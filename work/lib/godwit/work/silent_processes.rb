@@ -1,0 +1,57 @@
+# frozen_string_literal: true
+
+module Godwit
+  module Work
+    # Finds the processes that live and do not report: they are stopped, or a handler holds Ruby's
+    # lock. It counts the seconds in which its own process runs, so that processes that wake
+    # together do not evict each other.
+    # @private
+    class SilentProcesses
+      AFTER = 5 # seconds without a report
+      STEP = 1 # second that counts between two looks, at most: this process was silent, too
+
+      # @param events [Events]
+      # @param evict_after [Numeric, nil] seconds; nil: never
+      def initialize(events, evict_after)
+        @events = events
+        @evict_after = evict_after
+        @seconds = {}
+        @told = []
+      end
+
+      # Emits `silent` once for each member, until its process reports again.
+      # @param members [Array<Operations::Listed>] of other processes that live
+      # @param now [Float] monotonic seconds
+      # @return [Array<Operations::Listed>] those to evict
+      def look(members, now)
+        step = [now - (@last || now), STEP].min
+        @last = now
+        @seconds = members.to_h do |one|
+          seen = @seconds[one.id]
+          [one.id, seen ? [seen + step, one.silent].min : 0]
+        end
+        tell(members.select { |one| @seconds[one.id] >= AFTER })
+        @evict_after ? members.select { |one| @seconds[one.id] >= @evict_after } : []
+      end
+
+      # @param members [Array<Operations::Listed>]
+      # @param readers [Array<Array(String, String)>] groups and topics of this process
+      # @return [Array<Operations::Listed>] whose partitions this process can take
+      def own(members, readers) = members.select { |one| readers.include?(one.reader) }
+
+      # @param member [Operations::Listed]
+      def evicted(member) = emit(:evicted, member)
+
+      private
+
+      def tell(silent)
+        silent.each { |one| emit(:silent, one) unless @told.include?(one.id) }
+        @told = silent.map(&:id)
+      end
+
+      def emit(name, one)
+        @events.emit(name, **one.facts, seconds: one.silent.floor, command: one.evict)
+      end
+    end
+  end
+end

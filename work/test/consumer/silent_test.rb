@@ -1,0 +1,172 @@
+# frozen_string_literal: true
+
+require_relative "../log/engines"
+require "json"
+require "socket"
+
+# Processes that are frozen: they live, and do not report.
+class WorkSilentTest < Godwit::WorkCase
+  extend Engines
+  include Engines::Tools
+
+  Work = Godwit::Work
+  Listed = Work.const_get(:Operations)::Listed
+  # A process that consumes the topic "in", and says what it does.
+  CONSUMES = <<~RUBY
+    require "godwit/work"
+    Godwit::Work.connect("sqlite:\#{ARGV[0]}")
+    class Copies < Godwit::Work::Consumer
+      topic "in", partitions: 2, format: :text
+
+      def perform(message)
+        $stdout.syswrite("handles \#{message.value}\\n")
+        $stdin.gets if message.value == "wait"
+      end
+    end
+    Godwit::Work.on(:lost, :evicted) do |event|
+      member = event[:member] || event[:partition]
+      $stdout.syswrite("\#{event.name} \#{member} \#{event[:process]}\\n")
+    end
+    runner = Godwit::Work::Runner.new([Copies], workers: 2, evict_after: ARGV[1]&.to_f)
+    Signal.trap(:TERM) { Thread.new { runner.stop } }
+    runner.run
+  RUBY
+
+  def listed(silent, id: 7, group: "g")
+    Listed.new(id, group, "t", "/nowhere/123-ab-host", nil, true, silent)
+  end
+
+  def watcher(evict_after = nil) = Work.const_get(:SilentProcesses).new(client.events, evict_after)
+  def events = @seen ||= [].tap { |all| client.on(:silent, :evicted) { |event| all << event } }
+  def owners = engine.positions("copies", engine.topics["in"]).map(&:member)
+
+  # Two looks in a second, until so many have passed.
+  # @yieldparam seconds [Float]
+  # @return [Array<Array<Listed>>] what each look gave
+  def looks(watcher, seconds)
+    Array.new((seconds * 2).to_i + 1) { |index| watcher.look([yield(index / 2.0)], index / 2.0) }
+  end
+
+  test "a process that has not reported for 5 s is an event, once" do
+    seen = events
+    one = watcher
+    assert_empty looks(one, 4.5) { |at| listed(at) }.flatten
+    assert_empty seen
+    one.look([listed(5.0)], 5.0)
+    one.look([listed(5.5)], 5.5)
+    assert_equal [{name: :silent, member: 7, group: "g", topic: "t", process: 123, host: "host",
+                   seconds: 5, command: "godwit-work evict 7"}], seen.map(&:to_h)
+    one.look([listed(0.1)], 6.0)
+    11.times { |index| one.look([listed(index / 2.0)], 6.5 + index / 2.0) }
+    assert_equal 2, seen.size
+  end
+
+  test "it is evicted after its time, and by members of its group alone" do
+    one = watcher(60)
+    assert_empty looks(one, 59.5) { |at| listed(at) }.flatten
+    assert_equal [7], one.look([listed(60.0)], 60.0).map(&:id)
+    assert_empty looks(watcher, 120) { |at| listed(at) }.flatten
+    assert_equal "copies", one.own([listed(61, group: "g"), listed(61, group: "copies")],
+      [["copies", "t"]]).first.group
+  end
+
+  test "a process that was frozen itself does not count that time" do
+    seen = events
+    one = watcher(60)
+    one.look([listed(0.1)], 0.0)
+    assert_empty one.look([listed(1_000.0)], 1_000.0) # all processes wake together
+    assert_empty one.look([listed(1_000.5)], 1_000.5)
+    assert_empty watcher(60).look([listed(1_000.0)], 0.0) # and the first look
+    assert_empty seen
+  end
+
+  each_engine "doctor, groups and members name it, and the command" do
+    topic("t", partitions: 2)
+    wake_up = own(Work.const_get(:WakeUp).new("#{path}.members"))
+    member = engine.join("g", engine.topics["t"], wake_up.place, [0, 0])
+    engine.rebalance(member)
+    assert_empty client.doctor.findings
+    assert_equal [0, ::Socket.gethostname], client.members.first.to_h.values_at(:silent, :host)
+    silence(wake_up, member, 7)
+    finding = client.doctor.findings.first
+    assert_equal :silent, finding.kind
+    assert_equal({group: "g", topic: "t", member: member.id, process: Process.pid,
+      host: ::Socket.gethostname, seconds: 7}, finding.details)
+    assert_match(/\Aprocess #{Process.pid} on .*, member #{member.id} of group g, has not reported/,
+      finding.text)
+    assert_match(/for 7 s: .*`godwit-work evict #{member.id}`/, finding.text)
+    assert_equal 7, client.members.first.silent
+    assert_equal 1, client.groups.first.silent
+  end
+
+  # The process of a member has not reported for some seconds.
+  def silence(wake_up, member, seconds)
+    return engine.silent[member.id] = engine.now - seconds * 1_000 if @kind == "memory"
+    File.utime(Godwit::Timeout.now - seconds - 0.1, Time.now, wake_up.place)
+  end
+
+  test "neither reads nor writes of its FIFO are reports, nor a change of the clock" do
+    @kind = "sqlite"
+    wake_up = own(Work.const_get(:WakeUp).new("#{path}.members"))
+    silence(wake_up, nil, 9)
+    File.write(wake_up.place, "\0\0\0\0")
+    wake_up.clear
+    silent = -> { Work.const_get(:WakeUp).silent(wake_up.place).floor }
+    assert_equal 9, silent.call
+    with_clock(Godwit::TestSupport::ManualClock.new) do |clock|
+      clock.advance(2)
+      wake_up.report
+      assert_equal 0, silent.call
+      clock.advance(6)
+      assert_equal 6, silent.call
+    end
+    assert_equal 0, Work.const_get(:WakeUp).silent("/nowhere/1-2")
+  end
+
+  test "lag names it" do
+    @kind = "sqlite"
+    topic("t", partitions: 1)
+    wake_up = own(Work.const_get(:WakeUp).new("#{path}.members"))
+    member = engine.join("g", engine.topics["t"], wake_up.place, [0])
+    engine.rebalance(member)
+    silence(wake_up, member, 12)
+    env = {"GODWIT_WORK_URL" => "sqlite:#{path}"}
+    folders = child_folders.map { |folder| "-I#{folder}" }
+    command = [RbConfig.ruby, *folders, "work/exe/godwit-work", "lag"]
+    child = start_command(command, env: env).finish
+    assert_equal 0, child.status.exitstatus
+    assert_match(/^process #{Process.pid} on .* has not reported for 1\d s: .*evict #{member.id}`/,
+      child.stdout)
+    row = JSON.parse(start_command([*command, "--json"], env: env).finish.stdout)
+    assert_equal [Process.pid, ::Socket.gethostname], row.values_at("process", "host")
+    assert_operator row["silent"], :>=, 12
+  end
+
+  test "a stopped process loses its partitions, and learns it when it goes on" do
+    client.topic("in", partitions: 2, format: :text)
+    frozen = start_child(CONSUMES, [path])
+    eventually { owners.none?(&:nil?) && owners.uniq.size == 1 }
+    client.produce("in", "wait", key: "k")
+    frozen.wait_for(/^handles wait$/)
+    member = owners.first
+    frozen.signal(:STOP)
+    other = start_child(CONSUMES, [path, "1.5"])
+    other.wait_for(/^evicted #{member} #{frozen.pid}$/)
+    other.wait_for(/^handles wait$/)
+    frozen.signal(:CONT)
+    frozen.wait_for(/^lost \d/)
+    [frozen, other].each { |child| child.stdin.puts }
+    eventually { client.members.map(&:partitions) == [1, 1] && client.groups.first.lag == 0 }
+    [frozen, other].each { |child| assert_child child.signal(:TERM).finish }
+  end
+
+  test "evict_after is more than a second" do
+    [0, 1, -1, "60", Float::NAN].each do |wrong|
+      error = assert_raises(Godwit::ArgumentValueError, wrong.inspect) do
+        Work::Runner.new([Class.new(Work::Consumer) { def perform(_) = nil }], client: client,
+          evict_after: wrong)
+      end
+      assert_match(/evict_after: .*more than 1/, error.message)
+    end
+  end
+end
