@@ -44,7 +44,7 @@ module Godwit
         usage_error(error.message, arguments)
       rescue Interrupt
         EXIT[:interrupted]
-      rescue LoadError => error
+      rescue LoadError, InputError => error
         complain(error.message)
         EXIT[:failed]
       rescue Errno::EPIPE
@@ -82,8 +82,8 @@ module Godwit
       end
 
       def complain(*lines)
-        text = lines.map { |line| line.dup.force_encoding(Encoding::UTF_8).scrub }.join("\n")
-        warn "#{self::PROGRAM}: #{text}"
+        lines = "#{self::PROGRAM}: #{lines.map(&:b).join("\n")}".lines(chomp: true)
+        warn lines.map { |line| CLI.short(line) }.join("\n")
       end
 
       # Else Ruby fails to write its buffer at exit. `$stdout.reopen` itself would flush the buffer.

@@ -297,11 +297,24 @@ class WorkCommandsTest < Godwit::WorkCase
       child.stdin.write(input)
       child.stdin.close
       result = child.finish
-      assert_equal [2, ""], [result.status.exitstatus, result.stdout]
+      assert_equal [1, ""], [result.status.exitstatus, result.stdout]
       assert_includes result.stderr, where
       assert_includes result.stderr, written
       assert_equal records, listed("topics")["records"]
     end
+  end
+
+  test "a printed error line has at most 300 characters, its beginning and its end" do
+    produce("long")
+    long = APP.sub("puts \"handles", "raise \"x\" * 2_000\n    puts \"handles")
+    child = godwit_work("run", app(long.sub("2\n", "2\n  retries 0\n")))
+    eventually { listed("groups")&.fetch("lag") == 0 }
+    failed, dead = child.signal(:TERM).finish.stderr.dup.force_encoding("UTF-8").lines(chomp: true)
+    assert_match(/\Afailed: payments \d\/0, attempt 1: RuntimeError: x+ … .*app.rb:\d+/, failed)
+    unknown = godwit_work("tail", "é" * 2_000).finish.stderr.dup.force_encoding("UTF-8")
+      .lines(chomp: true).first
+    assert_match(/\Agodwit-work: no topic.* … /, unknown)
+    assert_equal [300] * 3, [failed, dead, unknown].map(&:size)
   end
 
   test "grow gives a topic more partitions" do

@@ -7,8 +7,8 @@ module Godwit
     module CLI
       # `godwit-work lag`: how far each group is in each partition.
       class Lag < Listing
-        summary "Lists how far each group is in each partition, and the member that has it. Names " \
-          "processes that do not report."
+        summary "Lists how far each group is in each partition, and the member that has it. " \
+          "Names processes that do not report."
         usage "lag [--json]"
 
         private

@@ -18,7 +18,7 @@ module Godwit
           parser.separator <<~TEXT
 
             A line is the value as the topic has it: JSON, text or bytes. A line that does not fit
-            ends the command. The error tells which lines before it were written.
+            ends the command with status 1. The error tells which lines before it were written.
 
           TEXT
         end
@@ -31,6 +31,8 @@ module Godwit
             log.produce_lines(topic, lines, options[:key], index * LINES)
           end
           Godwit::CLI::EXIT[:ok]
+        rescue FormatError => error
+          raise Godwit::CLI::InputError, error.message
         end
       end
     end
