@@ -59,7 +59,8 @@ module Godwit
     private_constant :Assignment, :Block, :Blocks, :CommitQueue, :Committer, :Contract,
       :Coordination, :Daemon, :Database, :DeadLetter, :Declaration, :Doctor, :Format, :Groups,
       :Handler, :Hooks, :Lanes, :MemoryEngine, :Operations, :Ownership, :Partitioner, :Progress,
-      :Retention, :Schema, :SilentProcesses, :Source, :SqliteEngine, :StuckHandlers, :Topics, :WakeUp
+      :Retention, :Schema, :SilentProcesses, :Source, :SqliteEngine, :StuckHandlers, :Topics,
+      :WakeUp
 
     # Ruby uses a frozen mask that compares by identity without a copy.
     NEVER = {Object => :never}.compare_by_identity.freeze
@@ -140,6 +141,13 @@ module Godwit
 
       def make(url, *settings) = Client.new(engine(url.to_s, *settings), @events)
 
+      # Other processes have other working directories.
+      def expand(path, url)
+        File.expand_path(path)
+      rescue ::ArgumentError # ~name of no user, or ~ without HOME
+        raise Godwit::Errors.bad_value(:connect, "url", "\"sqlite:PATH\": #{HOW}", url)
+      end
+
       def engine(url, durability, create)
         unless %i[process power].include?(durability)
           raise Godwit::Errors.bad_value(:connect, "durability:", ":process or :power", durability)
@@ -147,6 +155,7 @@ module Godwit
         raise Godwit::Errors.of(StateError, :connect, "which log? #{HOW}") if url.empty?
         path = url.b[/\Asqlite:([^\0]+)\z/n, 1]&.force_encoding(url.encoding)
         raise Godwit::Errors.bad_value(:connect, "url", "\"sqlite:PATH\": #{HOW}", url) unless path
+        path = expand(path, url) unless path == Database::MEMORY
         raise AccessError, "no log in #{path}: #{CREATE}" unless create || Schema.in?(path)
         return MemoryEngine.new(clock: nil) if path == Database::MEMORY
         SqliteEngine.new(path, durability: durability)

@@ -375,7 +375,17 @@ class WorkClientTest < Godwit::WorkCase
     assert_empty memory.topics
     assert_match(/Client #<.*MemoryEngine :memory:>/, memory.inspect)
     assert_empty Godwit::Work.connect("sqlite:#{path}\xff").topics, "a name of any bytes"
+    home, ENV["HOME"] = ENV["HOME"], scratch_dir
+    ENV["GODWIT_WORK_URL"] = "sqlite:~/home.db"
+    assert_raises(Godwit::Work::AccessError) { Godwit::Work.connect(create: false) }
+    Godwit::Work.connect.topic("t")
+    assert_path_exists File.join(scratch_dir, "home.db")
+    assert_equal 1, Godwit::Work.connect(create: false).topics.size
+    assert_refused(Godwit::ArgumentValueError, /url takes "sqlite:PATH".*nobody-here/) do
+      Godwit::Work.connect("sqlite:~nobody-here/x.db")
+    end
   ensure
+    ENV["HOME"] = home if home
     Godwit::Work.instance_variable_get(:@client)&.close
     Godwit::Work.instance_variable_set(:@client, nil)
     ENV["GODWIT_WORK_URL"] = before

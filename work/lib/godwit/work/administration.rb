@@ -23,7 +23,8 @@ module Godwit
       # Something that keeps records from being handled, or from being deleted. Frozen.
       #
       # @!attribute kind
-      #   @return [Symbol] :stuck, :silent, :dead_member, :no_member, :paused, :isolated, :held or :damaged
+      #   @return [Symbol] :stuck, :silent, :dead_member, :no_member, :paused, :isolated, :held or
+      #     :damaged
       # @!attribute text
       #   @return [String] what it is, and the fix
       # @!attribute details
@@ -47,9 +48,9 @@ module Godwit
       #   @return [Array<Finding>] none: all is well
       Diagnosis = Struct.new(:path, :bytes, :wal_bytes, :sqlite, :findings, keyword_init: true)
 
-      # Looks for stuck handlers, processes that do not report or have died, groups with unread records and
-      # no member, paused groups, isolated partitions, and old records that retention keeps since a
-      # group has not read them.
+      # Looks for stuck handlers, processes that do not report or have died, groups with unread
+      # records and no member, paused groups, isolated partitions, and old records that retention
+      # keeps since a group has not read them.
       # @param check [Boolean] whether to look for damage, too, which reads the whole file
       # @return [Diagnosis]
       def doctor(check: false) = Doctor.new(self, check).diagnose
