@@ -122,6 +122,42 @@ class WorkRunnerTest < Godwit::WorkCase
     assert_match says, assert_raises(Godwit::StateError) { runner.run }.message
   end
 
+  # A class as a file defines it.
+  def define(name, parent = Work::Consumer)
+    self.class.const_set(name, Class.new(parent) { topic "reloaded" })
+  end
+
+  test "of a class that was reloaded the newest counts, and one that was removed is gone" do
+    before = Work::Consumer.known.size
+    old = define(:Reloaded)
+    define(:Below, old)
+    anonymous = Class.new(Work::Consumer) { topic "reloaded" }
+    %i[Reloaded Below].each { |name| self.class.send(:remove_const, name) }
+    new = define(:Reloaded)
+    assert_equal [anonymous, new], Work::Consumer.known.last(2)
+    assert_equal before + 2, Work::Consumer.known.size
+    assert_equal [new], Work::Consumer.classes.select { |one| one.settings.topic == "reloaded" }
+    below = define(:Below, new)
+    self.class.send(:private_constant, :Below)
+    assert_equal [new, below], Work::Consumer.classes.last(2)
+    named = Class.new(Work::Consumer) { define_singleton_method(:name) { "Elsewhere" } }
+    assert_includes Work::Consumer.known, named
+  ensure
+    %i[Reloaded Below].each { |name| self.class.send(:remove_const, name) }
+  end
+
+  test "an undefined method in a handler is a short error" do
+    failed = events(:failed)
+    declare
+    run_consumers(consumer { |_| charge })
+    produce("a")
+    eventually { failed.size == 3 }
+    assert_operator failed.first[:error].message.lines.first.size, :<, 150
+    [consumer { nil }.new, @runners.first, client, client.engine].each do |one|
+      assert_operator one.inspect.size, :<, 200, one.class
+    end
+  end
+
   test "classes that cannot run" do
     none = Class.new(Work::Consumer) { topic "t" }
     nothing = consumer { nil }

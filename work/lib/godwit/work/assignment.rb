@@ -218,6 +218,9 @@ module Godwit
         end
       end
 
+      # @return [String]
+      def inspect = "#<#{self.class} #{topic.name} #{partition}>"
+
       private
 
       # @return [Integer] unclean ends that count from now on

@@ -38,13 +38,25 @@ module Godwit
         def inherited(subclass)
           super
           subclass.instance_variable_set(:@settings, settings.dup)
-          Consumer.known << subclass
+          number = Consumer.instance_variable_get(:@last).to_i + 1
+          Consumer.instance_variable_set(:@last, number)
+          subclass.instance_variable_set(:@number, number)
         end
 
         # @private
-        def known = @known ||= []
+        # @return [Array<Class>] of all consumers, in the order of their definition, without those
+        #   whose name means another class now, or nothing, as after a reload
+        def known
+          Consumer.descendants.reject { |klass| Declaration.replaced?(klass) }
+            .sort_by { |klass| klass.instance_variable_get(:@number) }
+        end
 
-        # @return [Array<Class>] that have a name and a topic, in the order of their definition
+        # @private
+        # @return [Array<Class>]
+        def descendants = subclasses.flat_map { |klass| [klass, *klass.descendants] }
+
+        # @return [Array<Class>] that have a name and a topic, in the order of their definition; of
+        #   classes with one name the newest
         def classes = Consumer.known.select { |klass| klass.name && klass.settings.topic }
 
         # @private
@@ -203,6 +215,9 @@ module Godwit
 
       # @private
       attr_writer :invocation
+
+      # @return [String]
+      def inspect = "#<#{self.class}>"
 
       private
 

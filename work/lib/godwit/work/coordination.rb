@@ -9,6 +9,9 @@ module Godwit
       READ = 256 << 10 # bytes that are read at a time
       private_constant :READ
 
+      # @return [String]
+      def inspect = "#<#{self.class} #{@classes.join(", ")}>"
+
       private
 
       def check(classes)

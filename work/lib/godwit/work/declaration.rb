@@ -38,6 +38,22 @@ module Godwit
       end
       private_class_method :limit?
 
+      NAME = Module.instance_method(:name) # a class may have a method of its own
+      private_constant :NAME
+
+      # @param klass [Class]
+      # @return [Boolean] whether the constant of its name was removed, or set to another class
+      def replaced?(klass)
+        names = NAME.bind_call(klass)&.split("::") or return false
+        found = names.inject(Object) do |scope, name|
+          return true if !scope.const_defined?(name, false) || scope.autoload?(name, false)
+          scope.const_get(name, false)
+        end
+        !found.equal?(klass)
+      rescue NameError # of no constant, as below an anonymous module
+        false
+      end
+
       # @param value [Object] also a Rational or an ActiveSupport::Duration
       # @return [Integer, Float, nil] the same number; nil: it is not finite, or not real
       def finite(value)

@@ -54,6 +54,9 @@ module Godwit
         end
       end
 
+      # @return [String]
+      def inspect = "#<#{self.class} #{@assignment.inspect}>"
+
       # (see Consumer#produce)
       def produce(topic, *value, **options)
         finished if @left.empty? || (@batch&.current && !@left.include?(@batch.current))

@@ -63,6 +63,9 @@ module Godwit
         @thread&.kill
       end
 
+      # @return [String]
+      def inspect = "#<#{self.class}>"
+
       private
 
       def start

@@ -126,9 +126,6 @@ module Godwit
         end
       end
 
-      # @return [String]
-      def inspect = "#<#{self.class} #{@classes.join(", ")}>"
-
       private
 
       def place = "" # of no FIFO
