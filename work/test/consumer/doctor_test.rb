@@ -93,8 +93,8 @@ class WorkDoctorTest < Godwit::WorkCase
       engine.report(member, JSON.generate([report]))
       assert_equal %i[stuck], found.map(&:kind)
       assert_equal({group: "g", topic: "numbers", member: member.id, process: Process.pid,
-        host: ::Socket.gethostname, partition: 1, offset: 7, seconds: 500, backtrace: %w[here there]},
-        found[0].details)
+        host: ::Socket.gethostname, partition: 1, offset: 7, seconds: 500,
+        backtrace: %w[here there]}, found[0].details)
       assert_match(/topic numbers, 1\/7, for 500 s/, found[0].text)
       engine.report(member, nil)
       assert_empty found
