@@ -83,7 +83,8 @@ module Godwit
           message, error = event[:message], event[:error]
           Godwit::CLI.short "#{event.name}: #{message.topic} " \
             "#{message.partition}/#{message.offset}, attempt #{event[:attempts]}: " \
-            "#{error.class}: #{DeadLetter.message_of(error).lines.first&.chomp}, #{error.backtrace&.first}"
+            "#{error.class}: #{DeadLetter.message_of(error).lines.first&.chomp}, " \
+            "#{error.backtrace&.first}"
         end
 
         # On a terminal it prints a line a second.
