@@ -29,10 +29,10 @@ module Godwit
           log.produce_lines(topic, [], nil, 0) # is there such a topic? there may be no line
           $stdin.each_line(chomp: true).each_slice(LINES).with_index do |lines, index|
             log.produce_lines(topic, lines, options[:key], index * LINES)
+          rescue FormatError => error
+            raise Godwit::CLI::InputError, error.message
           end
           Godwit::CLI::EXIT[:ok]
-        rescue FormatError => error
-          raise Godwit::CLI::InputError, error.message
         end
       end
     end
