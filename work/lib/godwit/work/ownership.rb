@@ -32,6 +32,7 @@ module Godwit
       # @param others [Array<Operations::Listed>] of other processes that live
       # @return [Array<Operations::Listed>] that have not reported for too long
       def evict(others)
+        @silent ||= SilentProcesses.new(@client.events, nil)
         readers = @members.each_value.map { |member| [member.group, member.topic.name] }
         @silent.own(@silent.look(others, now), readers)
       end

@@ -36,7 +36,6 @@ module Godwit
         @client = Client.new(@engine)
         @committer = Committer.new(@engine, @client.events)
         @lock = Mutex.new
-        @silent = SilentProcesses.new(@client.events, nil)
         @events = []
         @client.on { |event| @events << event }
         @slow = false
