@@ -27,6 +27,20 @@ class CertTest < Godwit::TestCase
     error
   end
 
+  def test_a_byte_order_mark_is_read_over
+    cert = Godwit::Cert.new("anna")
+    paths = cert.save(scratch_dir)
+    paths.each { |path| File.binwrite(path, "\uFEFF".b + File.binread(path)) }
+    assert_equal cert, Godwit::Cert.load(paths.last)
+    assert_equal cert.public_key, Godwit::Cert.load(paths.first).public_key
+    assert_equal "anna", Godwit::CertStore.new(scratch_dir).by_key(cert.public_key).name
+    # pyzmq writes the section at once; a key alone is read by `--keys`.
+    File.binwrite(paths.first, "\uFEFFcurve\n    public-key = \"#{cert.public_key}\"\n")
+    assert_equal cert.public_key, Godwit::Cert.load(paths.first).public_key
+    text, = Godwit::Cert::Files.read(paths.first) { false }
+    assert text.start_with?("curve")
+  end
+
   def test_save_writes_both_files_and_load_reads_them
     cert = Godwit::Cert.new("anna", metadata: {"email" => "a@b"})
     paths = cert.save(scratch_dir)
@@ -63,6 +77,7 @@ class CertTest < Godwit::TestCase
       Godwit::Cert.new("a", keypair: pair, public_key: Godwit::Curve.keypair.public_key)
     end
     refused(Godwit::CurveKeyError) { Godwit::Cert.new("a", public_key: "x") }
+    refused(Godwit::ArgumentValueError) { Godwit::Cert.new("a", public_key: nil) }
     error = refused(Godwit::ArgumentTypeError, /keypair:/) do
       Godwit::Cert.new("a", keypair: pair.secret_key)
     end

@@ -102,9 +102,9 @@ module Godwit
         raise Cert::Files.failure(@path, error.message.delete_prefix("plain: "), :plain), cause: nil
       end
 
-      # CZMQ skips comments and each line without NAME=PASSWORD. Some editors write a BOM.
+      # CZMQ skips comments and each line without NAME=PASSWORD.
       def users(text)
-        text.delete_prefix("\uFEFF".b).each_line.with_object({}) do |line, users|
+        text.each_line.with_object({}) do |line, users|
           name, equals, password = line.b.chomp.partition("=")
           next if name.empty? || equals.empty? || name.start_with?("#")
           users[name] = password

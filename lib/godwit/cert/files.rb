@@ -14,7 +14,8 @@ module Godwit
       # all but the owner's and the group's right to read.
       GROUP_READ = 0o037
       OWNER_ONLY = 0o077
-      private_constant :GROUP_READ, :OWNER_ONLY
+      BOM = "\uFEFF".b.freeze # some editors write this byte order mark
+      private_constant :GROUP_READ, :OWNER_ONLY, :BOM
 
       module_function
 
@@ -33,6 +34,7 @@ module Godwit
           raise failure(path, "it is no regular file") unless pipe || stat.file?
           text = file.read(limit + 1).to_s
           raise failure(path, "it is longer than #{limit} bytes") if text.bytesize > limit
+          text = text.delete_prefix(BOM)
           check_secret(path, stat) if yield(text)
           [text, stat]
         end
