@@ -11,13 +11,14 @@ module Godwit
   #
   # **How rules apply**: the Auth checks `deny` first, then `allow`, then the rule of the mechanism.
   # In a domain with an `allow` rule, a client's address must match an `allow` rule. NULL needs no
-  # rule. The Auth refuses PLAIN and CURVE clients until a rule for their mechanism exists. For its
+  # rule. A PLAIN or CURVE client without a rule for its mechanism gets a 300 in the first 5 s after
+  # `new`, while the program adds rules, and a 400 from then on. For its
   # domain, a rule with `domain:` replaces the rule of the same kind without `domain:`. The Auth
   # applies the rules of the moment at which a request arrived.
   #
   # **Answers**: 200, 400 (refused: libzmq's client never tries again) and 300 (the client
   # reconnects by itself). A client gets a 300 if a block raised, a block exceeded `timeout:`, no
-  # worker was free, the Auth has no rules, or the Auth could not check the rule, such as an
+  # worker was free, the Auth is starting, or the Auth could not check the rule, such as an
   # unreadable file. The Auth prints equal warnings at most once a second.
   #
   # **Threads**: any thread may call any method. Blocks run on threads of the Auth, at most

@@ -21,11 +21,24 @@ class AuthRulesTest < Godwit::TestCase
     assert_equal LATER, zap_plain("anna", "secret"), "there is no rule at all yet"
     assert_equal LATER, zap_curve(keypair)
     auth.plain(users: {"anna" => "secret"})
-    assert_equal NO, zap_curve(keypair)
+    assert_equal LATER, zap_curve(keypair), "the program may be adding rules still"
     auth.curve(keys: :any)
     assert_equal [200, "anna"], zap_plain("anna", "secret")
     pair = keypair
     assert_equal [200, pair.public_key], zap_curve(pair)
+  end
+
+  def test_a_mechanism_without_a_rule_is_refused_after_the_grace
+    with_clock do |clock|
+      auth
+      auth.plain(users: {"anna" => "secret"})
+      clock.advance(4.9)
+      assert_equal LATER, zap_curve(keypair)
+      clock.advance(0.2)
+      assert_equal NO, zap_curve(keypair)
+      auth.reset
+      assert_equal NO, zap_plain("anna", "secret")
+    end
   end
 
   def test_plain_users

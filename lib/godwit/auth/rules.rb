@@ -39,8 +39,9 @@ module Godwit
       end
 
       # @param ask [ZAP::Ask]
+      # @param starting [Boolean] whether the program may be adding its first rules
       # @return [Verdict]
-      def judge(ask)
+      def judge(ask, starting)
         request = ask.request
         domain = ask.domain
         deny, allow = find(:deny, domain), find(:allow, domain)
@@ -49,7 +50,7 @@ module Godwit
           return Verdict.refuse("no allow rule matches its address")
         end
         return Verdict.grant(nil, "NULL needs no rule") if request.mechanism == "NULL"
-        by_mechanism(ask, domain)
+        by_mechanism(ask, domain, starting)
       end
 
       private
@@ -60,13 +61,13 @@ module Godwit
         known[domain] || known[nil]
       end
 
-      def by_mechanism(ask, domain)
+      def by_mechanism(ask, domain, starting)
         mechanism = ask.request.mechanism
         kind = {"PLAIN" => :plain, "CURVE" => :curve}[mechanism]
         rule = kind && find(kind, domain)
         return rule.judge(ask) if rule
-        # A client may come between `Auth.new` and the first rule. It must be able to return.
-        return Verdict.later("the Auth has no rules") if @kinds.each_value.all?(&:empty?)
+        # A client may come between `Auth.new` and the rule. It must be able to return.
+        return Verdict.later("there is no rule for #{mechanism} yet") if starting
         Verdict.refuse("there is no rule for #{mechanism}")
       end
     end
