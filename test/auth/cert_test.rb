@@ -27,6 +27,33 @@ class CertTest < Godwit::TestCase
     error
   end
 
+  def test_files_whose_names_are_not_UTF_8_have_no_user_id
+    ["\xff", "\xfe"].each do |name|
+      refused(Godwit::ArgumentValueError, /UTF-8/) { Godwit::Cert.new(name) }
+      path = File.join(scratch_dir, "anna.key")
+      Godwit::Cert.new("anna").save_public(scratch_dir)
+      bad = File.join(scratch_dir.b, "#{name}.key".b)
+      text = File.read(path)
+      File.binwrite(bad, text)
+      refused(Godwit::CertError, /not 1 to 255 bytes of UTF-8/) { Godwit::Cert.load(bad) }
+      File.binwrite(bad, "metadata\n    name = \"otto\"\n#{text}")
+      assert_equal "otto", Godwit::Cert.load(bad).name
+      File.unlink(bad, path)
+    end
+  end
+
+  def test_keygen_refuses_bytes_that_are_not_UTF_8
+    require "godwit/cli"
+    [["\xff"], ["\xff".b], ["\xff".dup.force_encoding("US-ASCII")], ["anna", "--meta", "a=\xff"]]
+      .each do |words|
+      status = nil
+      _, errors = capture_io { status = Godwit::CLI.run(["keygen", *words, "--dir", scratch_dir]) }
+      refute_equal 0, status
+      assert_match(/UTF-8/, errors)
+    end
+    assert_empty Dir.children(scratch_dir)
+  end
+
   def test_a_byte_order_mark_is_read_over
     cert = Godwit::Cert.new("anna")
     paths = cert.save(scratch_dir)

@@ -20,10 +20,10 @@ module Godwit
       end
 
       # @param path [String]
-      # @return [String] the file's name without its ending, with "?" for bytes that are not UTF-8
+      # @return [String] the file's name without its ending
       def stem(path)
-        base = File.basename(path).dup.force_encoding(Encoding::UTF_8).scrub("?")
-        base.sub(/\.key(?:_secret)?\z/, "")
+        base = File.basename(path).b.sub(/\.key(?:_secret)?\z/n, "")
+        base.force_encoding(Encoding::UTF_8)
       end
 
       def sections(text, path)
@@ -62,7 +62,8 @@ module Godwit
         end
         name = metadata["name"] || stem(path)
         unless Cert.name?(name)
-          raise failure(path, 1, "has a name that is not 1 to #{LONGEST_NAME} bytes of UTF-8")
+          raise failure(path, 1, "has a name that is not 1 to #{LONGEST_NAME} bytes of UTF-8: " \
+            "rename the file, or give it a name below a line \"metadata\"")
         end
         Cert.read(name, metadata, public_key || pair.public_key, pair)
       end

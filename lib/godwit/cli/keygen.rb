@@ -23,9 +23,12 @@ module Godwit
         TEXT
       end
 
+      # A replaced byte would give two names one file, so {Cert} refuses bytes that are not UTF-8.
+      def utf8(argument) = argument.dup.force_encoding(Encoding::UTF_8)
+
       # @return [Array(String, String)] name and value
       def metadata(given)
-        key, equals, value = text(given).partition("=")
+        key, equals, value = utf8(given).partition("=")
         raise UsageError, "--meta takes KEY=VALUE: got #{given.inspect}" if equals.empty?
         [key, value]
       end
@@ -35,7 +38,7 @@ module Godwit
         no_arguments(rest)
         raise UsageError, "--dir needs a NAME" if options[:dir] && !name
         require "godwit"
-        cert = Godwit::Cert.new(name && text(name), metadata: options[:meta].to_h)
+        cert = Godwit::Cert.new(name && utf8(name), metadata: options[:meta].to_h)
         if name
           io.puts(*cert.save(options[:dir] || "."), cert.public_key)
         else
