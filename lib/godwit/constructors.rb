@@ -7,7 +7,7 @@ module Godwit
   module Keywords
     # Without its value each of these would be left out in silence, and with it the protection.
     SECURITY = %i[
-      auth curve keys plain plain_password plain_username server_key
+      auth curve keys plain plain_password plain_username public_key server_key
     ].freeze
 
     def new(*arguments, **options, &block)

@@ -57,6 +57,7 @@ module Godwit
       socket_options = socket_options.transform_values do |value|
         value.is_a?(String) ? value.dup.freeze : value
       end
+      Keywords.refuse_nil(:new, socket_options)
       socket_options.each { |name, value| Options.fetch(name).encode(value) }
       @socket_options = Runtime.shareable(socket_options)
       wanted = options.map { |name, value| [Options.fetch(name, :context), value] }

@@ -57,6 +57,10 @@ class CurveSecurityTest < Godwit::TestCase
       end
       assert_match(/\Anew: server_key: is nil: /, error.message)
     end
+    error = assert_raises(Godwit::ArgumentValueError) do
+      Godwit::Context.new(socket_options: {plain_username: nil, plain_password: "secret"})
+    end
+    assert_match(/\Anew: plain_username: is nil: /, error.message)
     Godwit::Context.new do |context|
       auth = Godwit::Auth.new(context: context)
       error = assert_raises(Godwit::ArgumentValueError) { auth.curve(dir: scratch_dir, keys: nil) }

@@ -106,7 +106,7 @@ module Godwit
         endpoint.dup.freeze
       end
 
-      # libzmq would try for ever to resolve the address as a name. A SOCKS proxy connects by itself.
+      # libzmq would try for ever to resolve the address as a name. A SOCKS proxy does connect.
       def check_family(endpoint)
         return if !Endpoint.ipv6?(endpoint) || ipv6 || socks_proxy
         raise Errors.build(InterfaceError, :connect, endpoint, ErrorHints.ipv6(self, endpoint))
