@@ -141,7 +141,7 @@ class MemoryTest < Godwit::TestCase
       4.times { Fiber.schedule { pull.each { |message| got << message } } }
       Fiber.scheduler.run
     end
-    80.times do |number|
+    30.times do |number|
       push.send([number.to_s, "x" * 500])
       GC.compact
       message = eventually { got.pop unless got.empty? }
@@ -155,7 +155,7 @@ class MemoryTest < Godwit::TestCase
   # Objects kept between waits move too.
   test "compaction between the waits of fibers" do
     skip "this Ruby cannot compact its heap" unless Godwit::TestSupport::GCLevels.compaction?
-    assert_child(run_child(<<~RUBY, deadline: 20))
+    assert_child(run_child(<<~RUBY, deadline: 60))
       require "godwit"
       require "./test/support/tiny_scheduler"
       pull = Godwit::PULL.bind("inproc://a")
