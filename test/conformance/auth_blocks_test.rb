@@ -240,7 +240,7 @@ class AuthBlocksTest < Godwit::TestCase
     begun.pop
     without_new_threads do
       ask("anna")
-      assert_equal 400, zap_curve(Godwit::Curve.keypair).first
+      assert_equal 300, zap_curve(Godwit::Curve.keypair).first
       held << "slow"
       assert_equal [["anna", 200], ["slow", 200]], [reply, reply].sort
     end
