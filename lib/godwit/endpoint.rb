@@ -140,6 +140,15 @@ module Godwit
       end
     end
 
+    # For commands and measurements: the address itself asks for the option.
+    # @param endpoints [Array<String>]
+    # @param options [Hash] socket options
+    # @return [Hash] socket options
+    def self.with_ipv6(endpoints, options)
+      return options if endpoints.none? { |endpoint| ipv6?(endpoint) }
+      {ipv6: true, **options}
+    end
+
     # libzmq deletes what the path of an ipc endpoint holds, also an ordinary file.
     # @raise [AddressInUseError] unless it holds a socket or nothing
     def self.check_path(endpoint)

@@ -5,6 +5,7 @@ module Godwit
   # @private
   module ErrorHints
     RECEIVE_ONLY = %i[SUB PULL GATHER DISH].freeze
+    IPV6 = "an IPv6 address needs the option ipv6: true, on the socket or on its Context"
     # They refuse no message of several frames but for the option conflate.
     CONFLATING = %i[DEALER PUB PUSH].freeze
     SEND_ONLY = %i[PUB PUSH SCATTER RADIO].freeze
@@ -84,8 +85,7 @@ module Godwit
     def self.name(object) = object.nil? ? "nil" : object.class.to_s
 
     def self.ipv6(socket, endpoint)
-      return if !endpoint.to_s.include?("[") || socket.ipv6
-      "an IPv6 address needs the option ipv6: true, on the socket or on its Context"
+      IPV6 unless !endpoint.to_s.include?("[") || socket.ipv6
     end
 
     def self.device(socket)

@@ -158,7 +158,7 @@ module Fuzz
   # @return [Symbol] :results or :errors
   def ask(frames)
     ask = ZAP.parse(frames)
-    verdict = RULES.judge(ask)
+    verdict = RULES.judge(ask, false)
     check_reply(ask, frames, verdict.status, verdict.user_id)
     :results
   rescue ZAP::Malformed => error

@@ -103,6 +103,19 @@ class CLILogTest < Godwit::TestCase
       [result.status.exitstatus, result.stderr]
   end
 
+  test "an IPv6 address needs no option; a Logger's does" do
+    TCPServer.new("::1", 0).close
+    reader = Godwit::Logger::Reader.new("tcp://[::1]:*", ipv6: true)
+    assert_equal 0, run_here("send", reader.last_endpoint, "six").first
+    assert_equal "six", reader.recv(timeout: 30).text
+    error = assert_raises(Godwit::InterfaceError) { Godwit::Logger.new(reader.last_endpoint) }
+    assert_match(/\Alogger tcp:.* needs the option ipv6: true/, error.message)
+  rescue Errno::EADDRNOTAVAIL, Errno::EAFNOSUPPORT => error
+    skip "this machine has no IPv6 on ::1 (#{error.message})"
+  ensure
+    reader&.close
+  end
+
   test "tail chooses: level, program, host, tag, words" do
     messages = [
       frames(1, level: 3, text: "card refused", tags: ["req-9"], payload: {user: 42}),

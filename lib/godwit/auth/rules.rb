@@ -67,7 +67,7 @@ module Godwit
         rule = kind && find(kind, domain)
         return rule.judge(ask) if rule
         # A client may come between `Auth.new` and the rule. It must be able to return.
-        return Verdict.later("there is no rule for #{mechanism} yet") if starting
+        return Verdict.later("there is no rule for #{mechanism} yet") if kind && starting
         Verdict.refuse("there is no rule for #{mechanism}")
       end
     end

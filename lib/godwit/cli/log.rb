@@ -24,7 +24,8 @@ module Godwit
         # Asks a `log serve`.
         # @raise [TimeoutError] after --timeout; else StateError, after {ANSWER_TIMEOUT} seconds
         def ask(endpoint, seconds)
-          control = Logger::Control.new(endpoint, timeout: seconds, **client_security)
+          security = Godwit::Endpoint.with_ipv6([endpoint], client_security)
+          control = Logger::Control.new(endpoint, timeout: seconds, **security)
           yield control
         rescue TimeoutError
           error = (seconds == options[:timeout]) ? TimeoutError : StateError

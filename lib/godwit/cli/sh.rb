@@ -44,6 +44,7 @@ module Godwit
 
         # Prints the endpoint if the system chose the port.
         def attach(socket, endpoint, bind)
+          socket.ipv6 = true if Godwit::Endpoint.ipv6?(endpoint)
           bind ? socket.bind(endpoint) : socket.connect(endpoint)
           warn "godwit: #{socket.last_endpoint}" if endpoint.end_with?("*")
         end

@@ -102,9 +102,15 @@ module Godwit
 
       # A socket would refuse them only when the first record is sent.
       def check_options(options)
+        check_family(options)
         options.each { |name, value| Options.fetch(name).encode(value, :PUSH) }
         given = Godwit::Socket::Security.options(*@options.values_at(:curve, :server_key, :plain))
         check_auth(@options[:auth], {**options, **given}) if @options.key?(:auth)
+      end
+
+      def check_family(options)
+        return if !Endpoint.ipv6?(@endpoint) || options.fetch(:ipv6) { @context&.ipv6 }
+        raise Errors.build(InterfaceError, :logger, @endpoint, ErrorHints::IPV6)
       end
 
       def check_auth(domain, options)

@@ -16,12 +16,7 @@ module Godwit
       def initialize(endpoint, timeout, options)
         @endpoint = endpoint
         @timeout = timeout
-        @options = Link.with_ipv6(endpoint, options)
-      end
-
-      # @return [Hash] socket options
-      def self.with_ipv6(endpoint, options)
-        endpoint.include?("[") ? {ipv6: true, **options} : options
+        @options = Endpoint.with_ipv6([endpoint], options)
       end
 
       # @return [String]

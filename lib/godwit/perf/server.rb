@@ -50,7 +50,7 @@ module Godwit
         if agent && options[:auth] && !authenticator
           raise Errors.bad_value(:bind, "authenticator:", "the Godwit::Auth of auth:", nil)
         end
-        @options = options = Link.with_ipv6(endpoint, options)
+        @options = options = Endpoint.with_ipv6([endpoint], options)
         @rep = REP.bind(endpoint, send_hwm: SEND_HWM, **options)
         @receivers = {}
         @agent = Agent.new(beside(last_endpoint), options, authenticator) if agent

@@ -109,7 +109,7 @@ module Godwit
       # libzmq would try for ever to resolve the address as a name. A SOCKS proxy does connect.
       def check_family(endpoint)
         return if !Endpoint.ipv6?(endpoint) || ipv6 || socks_proxy
-        raise Errors.build(InterfaceError, :connect, endpoint, ErrorHints.ipv6(self, endpoint))
+        raise Errors.build(InterfaceError, :connect, endpoint, ErrorHints::IPV6)
       end
 
       def plain_without_domain?

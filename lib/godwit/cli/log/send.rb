@@ -41,7 +41,8 @@ module Godwit
           @timeout = options.fetch(:timeout, ANSWER_TIMEOUT)
           log = Logger.new(target, level: 0,
             progname: options[:prog] || ENV["USER"] || "shell", linger: @timeout, overflow: :block,
-            block_timeout: @timeout, **options.slice(:host, :durable), **client_security)
+            block_timeout: @timeout, **options.slice(:host, :durable),
+            **Godwit::Endpoint.with_ipv6([target], client_security))
           log.tagged(*options[:tag]) { write(log, arguments.drop(1)) }
           log.close # which prints what could not be sent
           stats = log.stats

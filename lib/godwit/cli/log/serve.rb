@@ -74,6 +74,8 @@ module Godwit
         end
 
         def build(security, signals)
+          endpoints = [*options[:in], *options.values_at(:out, :durable_in).compact, *control]
+          security = Godwit::Endpoint.with_ipv6(endpoints, security)
           file = open_file(signals) if options[:file]
           if options[:durable_in]
             receiver = Logger::Receiver.new(options[:durable_in], file,

@@ -98,10 +98,12 @@ module Godwit
 
         def reader_at(source)
           if options[:bind]
-            Logger::Reader.new(source, **options.slice(:state), **server_security)
+            security = Godwit::Endpoint.with_ipv6([source], server_security)
+            Logger::Reader.new(source, **options.slice(:state), **security)
           else
             choice = options.slice(*CHOICES, :queue_bytes)
-            Logger::Reader.subscribe(source, **choice, **client_security)
+            security = Godwit::Endpoint.with_ipv6([source], client_security)
+            Logger::Reader.subscribe(source, **choice, **security)
           end
         end
 
