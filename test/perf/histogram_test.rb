@@ -84,6 +84,17 @@ class PerfHistogramTest < Godwit::TestCase
     assert_raises(ArgumentError) { histogram.record_ns(-1) }
     assert_raises(ArgumentError) { histogram.record(-0.1) }
     assert_equal [2, 0.0], [histogram.record(0).count, histogram.min]
+    assert_equal [3, 3_600.0], [histogram.record(Float::INFINITY).count, histogram.max]
+    assert_equal 0.5, Histogram.new.record(1r / 2).max.round(3)
+    [Float::NAN, Complex(1, 1)].each do |value|
+      assert_raises(Godwit::ArgumentValueError) { histogram.record(value) }
+    end
+    ["0.1", nil, [1]].each do |value|
+      assert_raises(Godwit::ArgumentTypeError) { histogram.record(value) }
+      assert_raises(Godwit::ArgumentTypeError) { histogram.record_ns(value) }
+    end
+    assert_raises(Godwit::ArgumentValueError) { histogram.record_ns(0.5) }
+    assert_equal 3, histogram.count
   end
 
   test "a percentile outside 0 to 100 is refused, and the error names it" do

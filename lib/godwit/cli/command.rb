@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require "optparse"
+require_relative "exact_parser"
 
 module Godwit
   module CLI
@@ -70,7 +70,7 @@ module Godwit
       end
 
       def parser
-        OptionParser.new do |parser|
+        ExactParser.new do |parser|
           parser.banner = "usage: #{program::PROGRAM} #{self.class.usage}"
           parser.separator "#{self.class.summary}\n\n"
           define(parser)

@@ -20,11 +20,12 @@ module Godwit
       HALF = 1 << (BITS - 1)
       # The longest duration in nanoseconds; a longer one counts as this.
       LONGEST = 3_600 * 1_000_000_000
+      HOUR = 3_600 # seconds
       # Buckets, each with twice the width of the one before.
       BUCKETS = LONGEST.bit_length - BITS + 1
       LENGTH = (BUCKETS + 1) * HALF
       NANOSECONDS = 1e9
-      private_constant :BITS, :HALF, :LONGEST, :LENGTH, :NANOSECONDS
+      private_constant :BITS, :HALF, :LONGEST, :HOUR, :LENGTH, :NANOSECONDS
 
       # @private
       # @param values [Hash] of {#to_h}, from another process
@@ -44,17 +45,22 @@ module Godwit
       attr_reader :count
 
       # Records a duration.
-      # @param seconds [Numeric] from 0; more than an hour counts as an hour
+      # @param seconds [Integer, Float, Rational] from 0; more than an hour counts as an hour
       # @return [self]
-      # @raise [ArgumentError] for a negative duration
-      def record(seconds) = record_ns((seconds * NANOSECONDS).round)
+      # @raise [ArgumentTypeError] for anything but a number
+      # @raise [ArgumentValueError] for a negative duration, NaN, or a Complex
+      def record(seconds)
+        refuse("seconds", seconds) unless seconds.is_a?(Numeric) && seconds.real? && seconds >= 0
+        record_ns((seconds > HOUR) ? LONGEST : (seconds * NANOSECONDS).round)
+      end
 
       # Records a duration.
       # @param nanoseconds [Integer] from 0; more than an hour counts as an hour
       # @return [self]
-      # @raise [ArgumentError] for a negative duration
+      # @raise [ArgumentTypeError] for anything but a number
+      # @raise [ArgumentValueError] for a negative duration, or one that is no Integer
       def record_ns(nanoseconds)
-        raise ArgumentError, "a duration is 0 or more: got #{nanoseconds}" if nanoseconds < 0
+        refuse("nanoseconds", nanoseconds) unless nanoseconds.is_a?(Integer) && nanoseconds >= 0
         nanoseconds = LONGEST if nanoseconds > LONGEST
         @counts[index(nanoseconds)] += 1
         @count += 1
@@ -155,6 +161,12 @@ module Godwit
       end
 
       private
+
+      def refuse(unit, value)
+        allowed = "a duration in #{unit}, 0 or more"
+        raise Errors.bad_value(:record, unit, allowed, value) if value.is_a?(Numeric)
+        raise Errors.bad_type(:record, unit, allowed, value)
+      end
 
       def initialize_copy(_)
         super
