@@ -200,16 +200,16 @@ class PollerTest < Godwit::TestCase
     server.write("a\nb\nc\n")
     assert_equal [client], poller.wait(30).map(&:object)
     assert_equal "a\n", client.gets # Ruby's part of OpenSSL keeps the rest
-    assert_equal [[client, [:readable]]], facts(poller.wait)
+    assert_equal [[client, [:readable]]], facts(poller.wait(0))
     assert_equal "b\nc\n", client.readpartial(10)
     assert_empty poller.wait(0)
     server.write("0123456789")
     assert_equal [client], poller.wait(30).map(&:object)
     assert_equal "0123", client.sysread(4) # OpenSSL itself keeps the rest
     poller.modify(client, :readable, :writable)
-    assert_equal [[client, %i[readable writable]]], facts(poller.wait)
+    assert_equal [[client, %i[readable writable]]], facts(poller.wait(0))
     poller.modify(client, :writable)
-    assert_equal [[client, [:writable]]], facts(poller.wait)
+    assert_equal [[client, [:writable]]], facts(poller.wait(0))
     poller.remove(client)
     assert_empty poller.wait(0)
   end
