@@ -23,6 +23,8 @@ module Godwit
   #
   # **Threads**: any thread may call any method. Blocks run on threads of the Auth, at most
   # `workers:` at the same time. A block that hangs occupies its worker until the block ends.
+  # Addresses take turns, and the last free worker runs a block only for an address of which none
+  # runs. So the clients of one address occupy at most `workers: - 1` workers, and at least one.
   # **Fork**: in a child every method raises {ForkedError}; sockets with `auth:` refuse all clients
   # until the child creates its own Auth. **Garbage collector**: an Auth serves until a `close` of
   # the Auth or of its context.
@@ -39,7 +41,8 @@ module Godwit
     # Starts to serve.
     # @param context [Context, nil] nil: {Godwit.context}
     # @param timeout [Integer, Float] seconds that a client waits for a block, more than 0
-    # @param workers [Integer] threads that run blocks, 1 or more
+    # @param workers [Integer] threads that run blocks, 1 or more. From 2 on, the clients of one
+    #   address leave one of them to other addresses
     # @raise [AddressInUseError] when the context has an authenticator
     # @raise [ArgumentValueError, ArgumentTypeError] when an argument is not allowed
     # @raise [ClosedError, ForkedError] for such a context

@@ -16,9 +16,9 @@ class AuthBlocksTest < Godwit::TestCase
   def asked(name) = zap_plain(name, "Swordfish")
 
   # Sends a request and does not wait.
-  def ask(name)
+  def ask(name, address: "127.0.0.1")
     (@asking ||= open_socket(:DEALER).connect(ZAP)).send(
-      ["", "1.0", name, "", "127.0.0.1", "", "PLAIN", name, "Swordfish"]
+      ["", "1.0", name, "", address, "", "PLAIN", name, "Swordfish"]
     )
   end
 
@@ -102,7 +102,7 @@ class AuthBlocksTest < Godwit::TestCase
   def test_while_a_worker_is_free_a_slow_block_delays_only_its_own_clients
     held = Thread::Queue.new
     begun = Thread::Queue.new
-    auth(workers: 2).plain do |name, _, _|
+    auth(workers: 3).plain do |name, _, _|
       next name unless name == "slow"
       begun << true
       held.pop
@@ -119,7 +119,10 @@ class AuthBlocksTest < Godwit::TestCase
     begun = Thread::Queue.new
     auth(workers: 2, timeout: 0.2).plain { |name, _, _| begun << name && held.pop }
     auth.curve(keys: :any)
-    %w[a b].each { |name| ask(name) && begun.pop }
+    {"a" => "127.0.0.1", "b" => "127.0.0.2"}.each do |name, address|
+      ask(name, address: address)
+      begun.pop
+    end
     ask("c")
     assert_equal 200, zap_curve(Godwit::Curve.keypair).first, "rules without a block need no worker"
     replies = Array.new(3) { reply }

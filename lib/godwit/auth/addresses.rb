@@ -12,7 +12,9 @@ module Godwit
       MAPPED_BITS = 96
       MAPPED = 0xffff
       MAX_UID = 0xffffffff
-      private_constant :FORM, :MAPPED_BITS, :MAPPED, :MAX_UID
+      # Bits of an IPv6 address that one client may choose.
+      OWN_BITS = 64
+      private_constant :FORM, :MAPPED_BITS, :MAPPED, :MAX_UID, :OWN_BITS
 
       # @param addresses [Array<String>] IP addresses and CIDR ranges
       # @param uid [Integer, Array<Integer>, nil]
@@ -63,6 +65,16 @@ module Godwit
         (number >> 32 == MAPPED) ? [32, number & 0xffffffff] : [128, number]
       rescue ::ArgumentError
         nil
+      end
+
+      # @param request [Request]
+      # @return [Object] equal for requests that count as one address: of one IPv4 address, of one
+      #   IPv6 network of 64 bits, or of one user over ipc
+      def self.origin(request)
+        return [:uid, request.uid] if request.ipc?
+        bits, number = parse(request.address)
+        return request.address unless bits
+        [bits, (bits == 128) ? number >> OWN_BITS : number]
       end
 
       def initialize(ranges, uids)

@@ -4,6 +4,7 @@ require_relative "zap"
 require_relative "decision"
 require_relative "rules"
 require_relative "question"
+require_relative "question_queue"
 require_relative "workers"
 
 module Godwit
@@ -161,7 +162,10 @@ module Godwit
         return if @pending.empty?
         now = Timeout.now
         while (question = @pending.first) && (question.claimed? || question.deadline <= now)
-          answer(question.ask, question.expired) if question.claim
+          if question.claim
+            @workers.remove(question)
+            answer(question.ask, question.expired)
+          end
           @pending.shift
         end
       end
@@ -195,8 +199,17 @@ module Godwit
             warn_of_block(ask, error) if verdict.status == Verdict::LATER
           end
         end
-        return answer(ask, Verdict.later("no worker was free")) unless @workers.ask(question)
-        @pending << question
+        refused = @workers.ask(question)
+        return @pending << question unless refused
+        return answer(ask, Verdict.later("no worker was free")) unless refused == :crowded
+        answer(ask, Verdict.later("too many clients of its address wait")) { warn_of_crowd(ask) }
+      end
+
+      def warn_of_crowd(ask)
+        warn_once(:crowd) do
+          "#{QuestionQueue::MAX_PER_ADDRESS} clients from #{ask.request.address} wait for a " \
+            "worker: more of them get a 300 (try again)"
+        end
       end
 
       # @param error [Exception, nil] nil: the block ended its thread

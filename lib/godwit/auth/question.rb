@@ -15,6 +15,7 @@ module Godwit
       # @param answer [#call] takes self, a Verdict, and the exception of the block or nil
       def initialize(ask, block, deadline, &answer)
         @ask = ask
+        @origin = Addresses.origin(ask.request)
         @block = block
         @deadline = deadline
         @answer = answer
@@ -23,6 +24,8 @@ module Godwit
 
       # @return [ZAP::Ask]
       attr_reader :ask
+      # @return [Object] see {Addresses.origin}
+      attr_reader :origin
       # @return [Float]
       attr_reader :deadline
 

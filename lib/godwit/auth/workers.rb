@@ -6,9 +6,9 @@ module Godwit
     # notices keep their order and occupy one thread at most.
     # @private
     class Workers
-      # Length of each of the two queues.
-      MAX_WAITING = 10_000
-      private_constant :MAX_WAITING
+      # Notices that wait.
+      MAX_NOTICES = 10_000
+      private_constant :MAX_NOTICES
 
       # @param most [Integer] threads
       # @param dropped [#call] is called after a notice was dropped
@@ -17,21 +17,40 @@ module Godwit
         @dropped = dropped
         @lock = Mutex.new
         @changed = ConditionVariable.new
-        @questions = []
+        @questions = QuestionQueue.new
         @notices = []
-        @noticing = false
+        @noticing = nil
         @idle = 0
         @threads = 0
         @closed = false
       end
 
-      # @param question [#call]
-      # @return [Boolean] false: closed, the queue is full, or no thread could start
-      def ask(question) = add(@questions, question)
+      # @param question [Question]
+      # @return [Symbol, nil] why the question does not wait: :crowded (its address has too many),
+      #   :full, :closed or :no_thread
+      def ask(question)
+        @lock.synchronize do
+          next :closed if @closed
+          refused = @questions.add(question) and next refused
+          next if wake
+          @questions.remove(question)
+          :no_thread
+        end
+      end
+
+      # Removes a question that waits for a worker.
+      # @param question [Question]
+      def remove(question) = @lock.synchronize { @questions.remove(question) }
 
       # @param notice [#call]
       def tell(notice)
-        @dropped.call unless add(@notices, notice) || @closed
+        added = @lock.synchronize do
+          next true if @closed
+          next false if @notices.size >= MAX_NOTICES
+          @notices << notice
+          wake || (@notices.pop && false)
+        end
+        @dropped.call unless added
       end
 
       # Drops the queued jobs. Running jobs continue to their end.
@@ -48,22 +67,17 @@ module Godwit
 
       private
 
-      def add(list, job)
-        @lock.synchronize do
-          return false if @closed || list.size >= MAX_WAITING
-          list << job
-          start if @idle < ready && @threads < @most
-          if @threads.zero?
-            list.pop
-            next false
-          end
-          @changed.signal
-          true
-        end
+      # @return [Boolean] false: no thread exists, and none could start
+      def wake
+        start_if_needed
+        @changed.signal
+        @threads.positive?
       end
 
-      # @return [Integer] jobs that a thread could begin now
-      def ready = @questions.size + ((@noticing || @notices.empty?) ? 0 : 1)
+      def start_if_needed = (start if @idle < waiting && @threads < @most)
+
+      # @return [Integer] jobs that a thread could begin, or could begin after others have ended
+      def waiting = @questions.size + ((@noticing || @notices.empty?) ? 0 : 1)
 
       # At the process's limit of threads, the jobs wait for the workers that exist.
       def start
@@ -87,27 +101,36 @@ module Godwit
         # A block may end its thread, so a new thread replaces it.
         @lock.synchronize do
           @threads -= 1
-          start if !@closed && @idle < ready
+          start_if_needed unless @closed
         end
       end
 
       def take
         @lock.synchronize do
           @idle += 1
-          @changed.wait(@lock) until @closed || ready.positive?
-          next if @closed
-          next @questions.shift if @questions.any?
-          @noticing = @notices.shift
+          @changed.wait(@lock) until @closed || (job = next_job)
+          job
         ensure
           @idle -= 1
         end
       end
 
+      def next_job
+        free = @most - @questions.running - (@noticing ? 1 : 0)
+        question = @questions.take(free)
+        return question if question || @noticing
+        @noticing = @notices.shift
+      end
+
+      # Several jobs may have waited for the end of this one.
       def ended(job)
         @lock.synchronize do
-          next unless @noticing.equal?(job)
-          @noticing = false
-          @changed.signal
+          if @noticing.equal?(job)
+            @noticing = nil
+          else
+            @questions.ended(job)
+          end
+          @changed.broadcast
         end
       end
     end

@@ -1,0 +1,161 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require_relative "assertions"
+require_relative "authenticated"
+
+# How the clients of one address share the workers with the clients of other addresses.
+class AuthQueueTest < Godwit::TestCase
+  include Conformance::Assertions
+  include Conformance::Authenticated
+
+  MOST = Godwit::Auth.const_get(:QuestionQueue)::MAX_PER_ADDRESS
+  NEIGHBOUR = "127.0.0.2"
+
+  def begun = @begun ||= Thread::Queue.new
+  def held = @held ||= Thread::Queue.new
+
+  # Blocks for names that begin with "slow" wait until the test ends.
+  def rule(**options)
+    begun, held = self.begun, self.held
+    auth(**options).plain do |name, _, _|
+      begun << name
+      held.pop if name.start_with?("slow")
+      name
+    end
+  end
+
+  def teardown
+    held.close
+    super
+  end
+
+  # Sends a request and does not wait.
+  def ask(name, address: "127.0.0.1")
+    (@asking ||= open_socket(:DEALER).connect(ZAP)).send(
+      ["", "1.0", name, "", address, "", "PLAIN", name, "Swordfish"]
+    )
+  end
+
+  # @return [Array(String, Integer)] request id and status of the next reply
+  def reply
+    _, _, id, status = @asking.recv_multipart(timeout: PATIENCE)
+    [id, Integer(status)]
+  end
+
+  # Asks for two clients of `one` and then a client of `other`, while the only worker is busy.
+  # @return [Array<String>] the order in which their blocks began
+  def order(one, other)
+    ask("slow", address: "10.9.9.9")
+    assert_equal "slow", next_begun
+    {"1" => one, "2" => one, "3" => other}.each { |name, address| ask(name, address: address) }
+    zap # the Auth has received all of them
+    held << nil
+    4.times { reply }
+    Array.new(3) { next_begun }
+  end
+
+  def next_begun = ended(in_thread { begun.pop })
+
+  def test_clients_of_one_address_leave_a_worker_to_the_others
+    rule(workers: 2)
+    3.times { |number| ask("slow#{number}") }
+    assert_equal "slow0", next_begun
+    assert_equal [200, "new"], zap_plain("new", "x", address: NEIGHBOUR)
+    ask("slow of the neighbour", address: NEIGHBOUR)
+    assert_equal ["new", "slow of the neighbour"], [next_begun, next_begun]
+    2.times { held << nil }
+    assert_equal "slow1", next_begun
+  end
+
+  def test_two_slow_clients_that_retry_keep_no_other_address_out
+    rule(workers: 2, timeout: 0.2)
+    rep = server(plain_server: true, auth: "shop", handshake_timeout: 0.2)
+    2.times { |number| client(rep, plain: ["slow#{number}", "x"], linger: 0).send("hello") }
+    next_begun
+    2.times { decision_of(300) }
+    new = open_socket(:REQ, plain: ["new", "x"], reconnect_interval: 0.01)
+    new.connect("tcp://#{NEIGHBOUR}:0;127.0.0.1:#{rep.port}")
+    assert_equal "new", who(new)
+  end
+
+  def test_the_last_free_worker_goes_to_an_address_without_one
+    rule(workers: 3)
+    ask("slow a1")
+    ask("slow a2")
+    assert_equal ["slow a1", "slow a2"], [next_begun, next_begun].sort
+    ask("slow a3")
+    ask("slow b1", address: NEIGHBOUR)
+    assert_equal "slow b1", next_begun
+    ask("c1", address: "127.0.0.3")
+    zap
+    held << nil # of a or b, which then has its turn after c
+    assert_equal "c1", next_begun
+  end
+
+  # The end of a1 lets b2 begin, which leaves the last worker to a2.
+  def test_the_end_of_one_block_may_let_two_begin
+    begun, held, first = self.begun, self.held, Thread::Queue.new
+    auth(workers: 3).on_decision # a decision would wake a worker as well
+    auth.plain { |name, _, _| begun << name && ((name == "a1") ? first : held).pop }
+    3.times { |number| ask("x", address: "10.0.0.#{number}") && next_begun }
+    3.times { (held << nil) && reply } # now three workers are idle
+    {"a1" => "127.0.0.1", "b1" => NEIGHBOUR}.each do |name, address|
+      ask(name, address: address)
+      assert_equal name, next_begun
+    end
+    {"b2" => NEIGHBOUR, "a2" => "127.0.0.1"}.each { |name, address| ask(name, address: address) }
+    zap
+    first << nil
+    assert_equal %w[a2 b2], [next_begun, next_begun].sort
+  end
+
+  def test_addresses_take_turns
+    rule(workers: 1)
+    assert_equal %w[1 3 2], order("127.0.0.1", NEIGHBOUR)
+    assert_equal %w[1 2 3], order("127.0.0.1", "127.0.0.1")
+  end
+
+  def test_what_counts_as_one_address
+    rule(workers: 1)
+    {
+      "2001:db8::1" => "2001:db8::2:0:0:1", "::ffff:127.0.0.1" => "127.0.0.1",
+      "fe80::1%eth0" => "fe80::2%eth0", "localhost:7:8:9" => "localhost:7:9:10"
+    }.each { |one, other| assert_equal %w[1 2 3], order(one, other), "#{one} and #{other}" }
+    {
+      "2001:db8::1" => "2001:db8:0:1::1", "::ffff:127.0.0.1" => "::ffff:127.0.0.2",
+      "localhost:7:8:9" => "localhost:8:8:9", "" => "x"
+    }.each { |one, other| assert_equal %w[1 3 2], order(one, other), "#{one} and #{other}" }
+  end
+
+  def test_an_address_has_a_limited_number_of_clients_in_the_queue
+    rule(workers: 1)
+    ask("slow")
+    next_begun
+    said = warnings do
+      MOST.times { |number| ask(number.to_s) }
+      2.times { |number| ask("surplus#{number}") }
+      assert_equal [["surplus0", 300], ["surplus1", 300]], [reply, reply]
+      ask("new", address: NEIGHBOUR)
+      zap
+      held << nil
+      replies = Array.new(MOST + 2) { reply }
+      assert_equal [200], replies.map(&:last).uniq
+      assert_includes replies.first(3).map(&:first), "new"
+    end
+    assert_includes said, "#{MOST} clients from 127.0.0.1 wait for a worker: more of them get a 300"
+  end
+
+  def test_clients_whose_time_is_over_leave_the_queue
+    rule(workers: 1, timeout: 0.1)
+    said = warnings do
+      ask("slow")
+      next_begun
+      2.times do
+        (MOST / 2 + 1).times { |number| ask(number.to_s) }
+        (MOST / 2 + 1).times { assert_equal 300, reply.last }
+      end
+    end
+    assert_empty said
+  end
+end
