@@ -89,6 +89,13 @@ module Godwit
     end
 
     # @private
+    # @return [String] `text` for a terminal or a log: characters that change the display, such as
+    #   control characters and marks of direction, are escaped, so that no name looks like another
+    def self.printable(text)
+      text.gsub(/[\p{C}\p{Zl}\p{Zp}]/) { |character| character.dump[1..-2] }
+    end
+
+    # @private
     # @return [Cert] with a file's content, which {#save} may refuse to write
     def self.read(...) = allocate.tap { |cert| cert.fill(...) }
 

@@ -81,6 +81,15 @@ class CLIKeygenTest < Godwit::TestCase
       godwit("cert", "show", path("none"))
   end
 
+  test "cert show escapes characters that make one name look like another" do
+    cert = Godwit::Cert.new("an\u200Bna", metadata: {"note" => "x\u202Ey\u2028z"})
+    File.write(path("a.key"), cert.text.sub("metadata\n", "metadata\n    name = \"an\u200Bna\"\n"))
+    _, out, = godwit("cert", "show", path("a.key"))
+    out = out.dup.force_encoding("UTF-8")
+    assert_includes out, "an\\u200Bna\n"
+    assert_includes out, "note = x\\u202Ey\\u2028z\n"
+  end
+
   test "cert show lists a directory and its problems" do
     anna = Godwit::Cert.new("anna")
     anna.save(scratch_dir)

@@ -41,7 +41,7 @@ module Godwit
         place = domain.empty? ? "" : " for #{domain}"
         verb = granted? ? "granted" : "refused"
         text = "#{verb} #{mechanism} #{client} from #{address}#{place}: #{reason} (#{status})"
-        text.gsub(/[[:cntrl:]]/) { |character| character.dump[1..-2] }
+        Cert.printable(text)
       end
 
       # @return [String]

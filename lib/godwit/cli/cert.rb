@@ -53,8 +53,7 @@ module Godwit
           cert.metadata.each { |name, value| io.puts "    #{shown(name)} = #{shown(value)}" }
         end
 
-        # A control character of a file could change the terminal.
-        def shown(text) = text.gsub(/[[:cntrl:]]/) { |character| character.dump[1..-2] }
+        def shown(text) = Godwit::Cert.printable(text)
       end
 
       # In the order in which the help lists them.
