@@ -157,6 +157,26 @@ class PerfMatrixTest < Godwit::TestCase
     end
   end
 
+  test "an agent that never ends its measurement costs a row's time, whatever it claims" do
+    answers = [{}, {"taken" => 1}].map do |more|
+      count = 0
+      rep = open_socket(:REP).bind(HERE)
+      in_thread do
+        rep.serve do
+          Perf::Server.command({"ended" => false, "port" => 1,
+                                **more.transform_values { count += 1 }})
+        end
+      end
+      with_clock(Godwit::TestSupport::ManualClock.new(tick: 10.0)) do
+        ended(in_thread { matrix({"a" => rep.last_endpoint}, timeout: 20) }).first
+      end
+    end
+    answers.each do |row|
+      assert_match(/\Atcp:\S+ answers, but the measurement had not ended after 80 s\z/, row.error)
+      assert_nil row.dest, "the host takes no further part"
+    end
+  end
+
   test "an agent refuses sizes, counts and time-outs that are none" do
     one = agent
     command(one, do: "begin", run: "mine")

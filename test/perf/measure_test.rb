@@ -215,27 +215,84 @@ class PerfMeasureTest < Godwit::TestCase
     assert_equal "no answer from #{endpoint} in 1 s", error.message
   end
 
-  test "throughput goes on while a slow receiver takes nothing for longer than the time-out" do
+  # A server that this test answers for, and its PULL.
+  # @yieldreturn [Hash] the answer to "result"
+  # @return [Array(Socket, String)] the PULL, and the endpoint
+  def receiver(&answer)
     pull = open_socket(:PULL, recv_hwm: 1).bind(HERE)
     rep = open_socket(:REP).bind(HERE)
-    asked = Thread::Queue.new
-    ended = {"ended" => true, "seconds" => 1.0, "received" => 20, "lost" => 0, "duplicated" => 0,
-             "out_of_order" => 0, "foreign" => 0}
     in_thread do
       rep.serve do |message|
-        next Perf::Server.command({"id" => 1, "endpoint" => pull.last_endpoint}) if
-          Perf::Server.values(message)["do"] == "receive"
-        asked << true
-        Perf::Server.command((asked.size < 4) ? {"ended" => false} : ended)
+        receive = Perf::Server.values(message)["do"] == "receive"
+        Perf::Server.command(
+          receive ? {"id" => 1, "endpoint" => pull.last_endpoint} : answer.call
+        )
       end
     end
-    in_thread do
-      2.times { asked.pop } # the sender's time-out has passed twice
-      asked << true << true
-      loop { pull.recv }
+    [pull, rep.last_endpoint]
+  end
+
+  # @return [Hash, nil] of a mark
+  def mark(pull) = Perf::Server.values(pull.recv)
+
+  # @param patience [Numeric] seconds; the send alone has a short time-out
+  def impatient_throughput(endpoint, size:, count:, patience: PATIENCE)
+    link = Perf.const_get(:Link).new(endpoint, patience, {context: context})
+    link.define_singleton_method(:send_timeout) { 0.05 }
+    Perf.const_get(:ThroughputMeasurement).new(link, size, nil, count, nil, false).run
+  end
+
+  test "throughput goes on while a slow receiver takes nothing for longer than the time-out" do
+    asked = 0
+    takes, done = Array.new(2) { Thread::Queue.new }
+    pull, endpoint = receiver do
+      takes << true if (asked += 1) == 2 # the send has timed out twice
+      next {"ended" => false} unless done.closed?
+      {"seconds" => 1.0, "received" => 20, "lost" => 0, "duplicated" => 0, "out_of_order" => 0,
+       "foreign" => 0}
     end
-    found = throughput(rep.last_endpoint, size: 8 << 20, count: 20, timeout: 0.3)
+    in_thread do
+      takes.pop
+      nil until mark(pull)&.fetch("mark") == "finish"
+      done.close
+    end
+    found = impatient_throughput(endpoint, size: 256 << 10, count: 20)
     assert_equal [20, 20], [found.sent, found.received]
+    assert_operator asked, :>, 2
+  end
+
+  test "throughput ends when a server answers, but neither receives nor ends" do
+    {"still sending" => 256 << 10, "everything sent" => 1}.each do |_, size|
+      _, endpoint = receiver { {"ended" => false, "taken" => 5} }
+      error = with_clock(Godwit::TestSupport::ManualClock.new(tick: 10.0)) do
+        measures = in_thread do
+          impatient_throughput(endpoint, size: size, count: 20)
+        rescue => error
+          error
+        end
+        ended(measures)
+      end
+      assert_kind_of Godwit::TimeoutError, error
+      assert_equal "#{endpoint} answers, but the measurement had not ended after 50 s " \
+        "without a message", error.message
+    end
+  end
+
+  test "a send and the question after its time-out share the time-out" do
+    pull, endpoint = receiver { {"ended" => true} }
+    link = Perf.const_get(:Link).new(endpoint, PATIENCE, {context: context})
+    link.define_singleton_method(:send_timeout) { 0.5 }
+    waits = []
+    link.define_singleton_method(:command) do |values, **options|
+      waits << options[:timeout]
+      super(values, **options)
+    end
+    assert_raises(Godwit::StateError) do
+      Perf.const_get(:ThroughputMeasurement).new(link, 256 << 10, nil, 1, nil, false).run
+    end
+    assert_equal [nil, PATIENCE - 0.5], waits
+    refute_predicate pull, :closed?
+    assert_equal 2.5, Perf.const_get(:Link).new(endpoint, 5, {}).send_timeout
   end
 
   test "large messages wait in short queues" do

@@ -14,7 +14,7 @@ module Godwit
                   "end" => :end_run}.freeze
       # What the answer has of a {Latency}, beside its histogram.
       FIGURES = %i[seconds connect_seconds warmup timeouts].freeze
-      private_constant :LEASE, :ROW, :DOMAIN
+      private_constant :LEASE, :DOMAIN
 
       # @param endpoint [String] of the echo, with a wildcard port
       # @param options [Hash] socket options of the server

@@ -19,6 +19,9 @@ module Godwit
         @options = Endpoint.with_ipv6([endpoint], options)
       end
 
+      # @return [Numeric] seconds, without the fraction of a whole number
+      def self.shown(seconds) = (seconds % 1).zero? ? seconds.to_i : seconds
+
       # @return [String]
       attr_reader :endpoint
       # @return [Numeric] seconds
@@ -40,16 +43,21 @@ module Godwit
 
       # @return [TimeoutError]
       def no_answer
-        seconds = (@timeout % 1).zero? ? @timeout.to_i : @timeout
-        TimeoutError.new("no answer from #{@endpoint} in #{seconds} s", endpoint: @endpoint)
+        TimeoutError.new("no answer from #{@endpoint} in #{Link.shown(@timeout)} s",
+          endpoint: @endpoint)
       end
 
+      # A send that blocks for so long leaves the rest of the time-out to the server's answer.
+      # @return [Float] seconds
+      def send_timeout = @timeout / 2.0
+
       # @param values [Hash] of a command
+      # @param timeout [Numeric] seconds to wait for the answer
       # @return [Hash] the server's answer
       # @raise [TimeoutError, AnswerError, StateError] the last one for an error of the server
-      def command(values)
+      def command(values, timeout: @timeout)
         @control ||= connect(REQ).first
-        answer = Server.values(@control.send(Server.command(values)).recv(timeout: @timeout))
+        answer = Server.values(@control.send(Server.command(values)).recv(timeout: timeout))
         if answer.nil? || answer.key?("do")
           raise AnswerError, "#{@endpoint} is no `godwit perf serve`: it does not answer commands"
         end
@@ -62,13 +70,15 @@ module Godwit
 
       # Asks for what the server measures, until the measurement has ended. The server's answer
       # waits for nothing, since the server has one thread for all clients.
-      # @param values [Hash] of the command
-      # @return [Hash] the server's answer
-      # @raise (see #command)
-      def result(values)
+      # @param standstill [Standstill] the limit
+      # @yieldreturn [Hash] the server's answer
+      # @return [Hash] the server's last answer
+      # @raise [TimeoutError]
+      def result(standstill)
         loop do
-          answer = command(values)
+          answer = yield
           return answer unless answer["ended"] == false
+          standstill.check(answer["taken"])
           sleep ASK_AGAIN
         end
       end
@@ -97,6 +107,35 @@ module Godwit
         @control = nil
       end
     end
-    private_constant :Link
+
+    # The limit of a wait for a server that answers, but whose measurement does not end: so many
+    # seconds without progress.
+    # @private
+    class Standstill
+      # @param seconds [Numeric]
+      # @param most [Integer] messages that the server can have taken; 0: nothing is progress
+      def initialize(link, seconds, most = 0)
+        @link = link
+        @seconds = seconds
+        @most = most
+        @taken = 0
+        @since = Timeout.now
+      end
+
+      # @param taken [Object] messages that the server has taken, as it says
+      # @raise [TimeoutError] when the limit has passed
+      def check(taken)
+        taken = taken.is_a?(Integer) ? [taken, @most].min : 0
+        if taken > @taken
+          @taken = taken
+          @since = Timeout.now
+        end
+        return if Timeout.now - @since < @seconds
+        raise TimeoutError.new("#{@link.endpoint} answers, but the measurement had not ended " \
+          "after #{Link.shown(@seconds)} s#{" without a message" if @most > 0}",
+          endpoint: @link.endpoint)
+      end
+    end
+    private_constant :Link, :Standstill
   end
 end

@@ -99,7 +99,8 @@ module Godwit
         command(source, "measure", "endpoint" => echo(dest), "size" => @size, "count" => @count,
           "timeout" => @timeout, **keys)
         link = @links[source]
-        found = link.result("do" => "measured", "run" => @run)
+        limit = Standstill.new(link, Agent::ROW + @timeout)
+        found = link.result(limit) { command(source, "measured") }
         connection = found["connection"]
         raise link.malformed unless connection.is_a?(String) &&
           connection.match?(/\A[[:print:]]{1,80}\z/)
@@ -125,7 +126,7 @@ module Godwit
       end
 
       def command(name, what, **values)
-        @links[name].command("do" => what, "run" => @run, **values)
+        @links[name].command({"do" => what, "run" => @run, **values})
       end
 
       def report(**values)

@@ -11,19 +11,22 @@ module Godwit
       BATCH = 256
       START = "start"
       FINISH = "finish"
+      SILENCE = 30 # seconds without a message after which a receiver ends
 
       # @param endpoint [String] to bind
       # @param size [Integer] bytes of a message
-      # @param silence [Numeric] seconds without a message after which the receiver ends
       # @param options [Hash] socket options
-      def initialize(endpoint, size, silence, options)
+      def initialize(endpoint, size, options)
         @sequence = Sequence.new(size)
-        @silence = silence
+        @taken = 0
         @pull = PULL.bind(endpoint, recv_hwm: @sequence.hwm, **options)
         @thread = Worker.new { run }
         @thread.name = "godwit perf receiver"
         @thread.report_on_exception = false
       end
+
+      # @return [Integer] messages until now, with those of the warm-up and the marks
+      attr_reader :taken
 
       def last_endpoint = @pull.last_endpoint
       def ended? = !@thread.alive?
@@ -35,7 +38,7 @@ module Godwit
 
       # @return [Hash{String => Object}] once the receiver has ended
       def result
-        return {"error" => "the measurement did not end: #{@silence} s of silence"} unless @finished
+        return {"error" => "the measurement did not end: #{SILENCE} s of silence"} unless @finished
         {"seconds" => (@finished - @started) / 1e9, **@check.to_h}
       end
 
@@ -43,7 +46,8 @@ module Godwit
 
       def run
         until @finished
-          batch = @pull.recv_many(BATCH, timeout: @silence, exception: false) or break
+          batch = @pull.recv_many(BATCH, timeout: SILENCE, exception: false) or break
+          @taken += batch.size
           @check ? batch.each { |message| take(message) } : skip(batch)
         end
       rescue ClosedError, ContextTerminatedError

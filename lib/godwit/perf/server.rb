@@ -19,10 +19,9 @@ module Godwit
       # The first frame of a command; the second is a JSON object.
       COMMAND = "\0godwit-perf".b.freeze
       MAX_RECEIVERS = 16 # throughput measurements at a time
-      SILENCE = 30 # seconds without a message after which a receiver ends
       # Replies that wait for a client: a REP drops those above it, and `load` counts them as lost.
       SEND_HWM = 100_000
-      private_constant :COMMAND, :MAX_RECEIVERS, :SILENCE, :SEND_HWM
+      private_constant :COMMAND, :MAX_RECEIVERS, :SEND_HWM
 
       # @private
       # @return [Array<String>] the two frames of a command, or of an answer
@@ -111,7 +110,7 @@ module Godwit
         Perf.check_size(:receive, size)
         @receivers.delete_if { |_, receiver| receiver.ended? }
         return {"error" => "this server is busy"} if @receivers.size >= MAX_RECEIVERS
-        receiver = Receiver.new(beside(last_endpoint), size, SILENCE, @options)
+        receiver = Receiver.new(beside(last_endpoint), size, @options)
         id = receiver.object_id
         @receivers[id] = receiver
         {"id" => id, "endpoint" => receiver.last_endpoint}
@@ -120,7 +119,7 @@ module Godwit
       # The answer waits for nothing: the client asks again until the receiver has ended.
       def result(id)
         receiver = @receivers[id] or return {"error" => "there is no such measurement"}
-        return {"ended" => false} unless receiver.ended?
+        return {"ended" => false, "taken" => receiver.taken} unless receiver.ended?
         @receivers.delete(id)
         receiver.result
       end

@@ -52,19 +52,20 @@ module Godwit
         @count = count
         @batch = batch
         @zero_copy = zero_copy
+        @begun = 0
       end
 
       # @return [Throughput]
       def run
-        receiver = @link.command("do" => "receive", "size" => @size)
+        receiver = @link.command({"do" => "receive", "size" => @size})
         @id = receiver["id"]
         @sequence = Sequence.new(@size)
         @push, connected = @link.connect(PUSH, place(receiver["endpoint"]),
-          send_timeout: @link.timeout, send_hwm: @sequence.hwm, **copying)
+          send_timeout: @link.send_timeout, send_hwm: @sequence.hwm, **copying)
         warmup = send_messages(Link::WARM_UP, @count && Link::WARM_UP_MESSAGES)
         collections = GC.count
         sent = measured
-        found = @link.result(result)
+        found = @link.result(standstill) { result }
         Throughput.new(endpoint: @link.endpoint, size: @size, sent: sent, warmup: warmup,
           connect_seconds: connected, gc: GC.count - collections,
           **@link.figures(found, [:seconds, *SequenceCheck::COUNTS])).freeze
@@ -92,15 +93,27 @@ module Godwit
       end
 
       def mark(values) = patiently { @push.send(Server.command(values)) }
-      def result = {"do" => "result", "id" => @id}
+
+      # @param spent [Numeric] seconds of the time-out that a send has taken
+      def result(spent = 0)
+        @link.command({"do" => "result", "id" => @id}, timeout: @link.timeout - spent)
+      end
+
+      # The server's receiver ends after so many seconds, too.
+      def standstill = Standstill.new(@link, Receiver::SILENCE + @link.timeout, @begun)
 
       # A slow link may take longer than the time-out: a server that answers still receives.
       def patiently
-        yield
-      rescue TimeoutError
-        retry if @link.command(result)["ended"] == false
-        raise StateError.new("#{@link.endpoint} stopped receiving before the last message",
-          endpoint: @link.endpoint)
+        limit = standstill
+        begin
+          yield
+        rescue TimeoutError
+          answer = result(@link.send_timeout)
+          limit.check(answer["taken"])
+          retry if answer["ended"] == false
+          raise StateError.new("#{@link.endpoint} stopped receiving before the last message",
+            endpoint: @link.endpoint)
+        end
       end
 
       # @return [Integer] messages
@@ -110,6 +123,7 @@ module Godwit
         while count ? sent < count : Timeout.now < finish
           most = @batch || [BATCH, @sequence.hwm].min
           most = [count - sent, most].min if count
+          @begun += most
           @batch ? send_batch(sent, most) : send_each(sent, most)
           sent += most
         end
