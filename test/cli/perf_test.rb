@@ -226,6 +226,26 @@ class CLIPerfTest < Godwit::TestCase
     assert_equal 3, out.lines.size
   end
 
+  test "an agent's error can neither forge a row nor control the terminal" do
+    error = "no\nb  b\r\e[31m\u009b1m\u202e,\"\t#{"x" * 1_000}"
+    shown = 'no\nb  b\r\e[31m\u009b1m\u202e,"\t'
+    rep = open_socket(:REP).bind("tcp://127.0.0.1:*")
+    in_thread { rep.serve { Godwit::Perf::Server.command({"error" => error}) } }
+    place = rep.last_endpoint
+    rows = [[], ["--csv"], ["--json"]].map do |format|
+      status, out, = godwit("matrix", "a=#{place}", *format)
+      assert_equal [1, format == ["--json"] ? 1 : 2], [status, out.lines.size]
+      assert_operator out.lines.last.size, :<, 600
+      out.lines.last
+    end
+    assert_includes rows[0], shown
+    assert_includes rows[1], shown.gsub('"', '""')
+    assert_includes JSON.parse(rows[2])["error"], shown
+    status, out, err = godwit("thr", place)
+    assert_equal [1, "", 1], [status, out, err.lines.size]
+    assert_includes err, shown
+  end
+
   test "matrix: the agents serve the clients in a directory alone" do
     skip "this libzmq has no CURVE" unless Godwit.has?(:curve)
     Dir.mkdir(path("clients"))

@@ -149,6 +149,7 @@ class PerfMatrixTest < Godwit::TestCase
     end
     assert_equal ["a", "x", nil], answered.call(good).then { |r| [r.dest, r.connection, r.error] }
     [{"port" => "x"}, {"port" => 99_999}, {"connection" => 5}, {"connection" => "a\nb"},
+      {"connection" => "a\u202eb"},
       {"seconds" => nil}, {"seconds" => 0}, {"timeouts" => -5}, {"warmup" => 1.5},
       {"histogram" => {}}].each do |wrong|
       row = answered.call(good.merge(wrong))

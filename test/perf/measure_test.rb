@@ -295,6 +295,17 @@ class PerfMeasureTest < Godwit::TestCase
     assert_equal 2.5, Perf.const_get(:Link).new(endpoint, 5, {}).send_timeout
   end
 
+  test "over ipc a server names an endpoint of ipc, without control characters" do
+    [nil, 5, "tcp://127.0.0.1:1", "ipc:///tmp/a\e[31m"].each do |wrong|
+      rep = open_socket(:REP).bind(endpoint_for(:ipc))
+      in_thread { rep.serve { Perf::Server.command({"id" => 1, "endpoint" => wrong}) } }
+      error = assert_raises(Godwit::AnswerError, wrong.inspect) do
+        throughput(rep.last_endpoint, count: 5, timeout: 1)
+      end
+      assert_match(/malformed answer/, error.message)
+    end
+  end
+
   test "large messages wait in short queues" do
     assert_operator throughput(server, size: 8 << 20, time: 0.1).received, :>, 0
     sequence = Perf.const_get(:Sequence)

@@ -2,6 +2,7 @@
 
 require "json"
 require_relative "../logger"
+require_relative "../printable"
 require_relative "record"
 
 module Godwit
@@ -22,10 +23,7 @@ module Godwit
 
       # The names that a format may use.
       FIELDS = %i[date time level host prog pid thread writer seq tags text payload message].freeze
-      # Shown as escape sequences: C0 except tab and newline, DEL, C1, line and direction marks.
-      UNSAFE =
-        /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/
-      # The same in JSON, which escapes C0 itself.
+      # What Printable escapes, in JSON, which escapes C0 itself.
       UNSAFE_IN_JSON = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/
       BARE = /\A[[:alnum:]_.:\/@%+-]+\z/ # a String that needs no quotes after `key=`
       INDENT = "\n    "
@@ -36,7 +34,7 @@ module Godwit
       PROG_STYLES = %w[36 34 35 32 33 96 94 95 92 93].freeze
       FAINT = "2"
       MATCH = "1;7"
-      private_constant :UNSAFE, :UNSAFE_IN_JSON, :BARE, :INDENT, :NO_TIME, :NO_DATE, :STYLES,
+      private_constant :UNSAFE_IN_JSON, :BARE, :INDENT, :NO_TIME, :NO_DATE, :STYLES,
         :PROG_STYLES, :FAINT, :MATCH
 
       class << self
@@ -63,14 +61,7 @@ module Godwit
         # @param text [String]
         # @param lines [Boolean] whether newlines and tabs stay
         # @return [String] without characters that control a terminal
-        def escape(text, lines: false)
-          unless text.encoding == Encoding::UTF_8 && text.valid_encoding?
-            text = text.dup.force_encoding(Encoding::UTF_8).scrub
-          end
-          text = text.gsub(UNSAFE) { |character| sequence(character) } if text.match?(UNSAFE)
-          text = text.gsub(/[\n\t]/, "\n" => '\n', "\t" => '\t') if !lines && text.match?(/[\n\t]/)
-          text
-        end
+        def escape(text, lines: false) = Printable.text(text, lines: lines)
 
         # @private
         def tags(tags) = tags.map { |tag| "[#{string(tag)}]" }.join(" ")
@@ -94,14 +85,6 @@ module Godwit
         end
 
         private
-
-        def sequence(character)
-          case character
-          when "\e" then '\e'
-          when "\r" then '\r'
-          else format((character.ord < 0x80) ? '\x%02x' : '\u%04x', character.ord)
-          end
-        end
 
         def value(value)
           return json(value) unless value.is_a?(String)

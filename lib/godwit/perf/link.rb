@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "../printable"
+
 module Godwit
   module Perf
     # The client's side of a link: connects sockets and gives commands to the {Server}.
@@ -8,7 +10,8 @@ module Godwit
       WARM_UP = 1 # seconds
       WARM_UP_MESSAGES = 1_000 # with a count
       ASK_AGAIN = 0.05 # seconds
-      private_constant :ASK_AGAIN
+      ERROR = 300 # the most characters of a server's error
+      private_constant :ASK_AGAIN, :ERROR
 
       # @param endpoint [String] of a server
       # @param timeout [Numeric] seconds
@@ -61,8 +64,9 @@ module Godwit
         if answer.nil? || answer.key?("do")
           raise AnswerError, "#{@endpoint} is no `godwit perf serve`: it does not answer commands"
         end
-        error = answer["error"]
-        error ? raise(StateError.new("#{@endpoint}: #{error}", endpoint: @endpoint)) : answer
+        error = answer["error"] or return answer
+        raise StateError.new("#{@endpoint}: #{Printable.text(error.to_s[0, ERROR])}",
+          endpoint: @endpoint)
       rescue TimeoutError
         close # a REQ without its reply cannot send
         raise no_answer, cause: nil

@@ -103,7 +103,7 @@ module Godwit
         found = link.result(limit) { command(source, "measured") }
         connection = found["connection"]
         raise link.malformed unless connection.is_a?(String) &&
-          connection.match?(/\A[[:print:]]{1,80}\z/)
+          connection.size.between?(1, 80) && Printable.text(connection) == connection
         {connection: connection, histogram: histogram(link, found["histogram"]),
          **link.figures(found, Agent::FIGURES)}
       rescue StateError => error

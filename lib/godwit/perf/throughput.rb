@@ -81,7 +81,12 @@ module Godwit
       # The server names its own interface, which may be a wildcard.
       def place(endpoint)
         own = @link.endpoint
-        return endpoint unless own.start_with?("tcp:")
+        unless own.start_with?("tcp:")
+          scheme = own[/\A\w+:/]
+          return endpoint if endpoint.is_a?(String) && endpoint.start_with?(scheme) &&
+            Printable.text(endpoint) == endpoint
+          raise @link.malformed
+        end
         port = endpoint.to_s[/:(\d+)\z/, 1].to_i
         raise @link.malformed unless port.between?(1, 65_535)
         own.sub(/:\d+\z/, ":#{port}")

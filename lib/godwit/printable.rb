@@ -1,0 +1,38 @@
+# frozen_string_literal: true
+
+module Godwit
+  # Makes the text of another process safe to print: it can neither control a terminal nor look like
+  # another line.
+  # @private
+  module Printable
+    # Shown as escape sequences: C0 except tab and newline, DEL, C1, line and direction marks.
+    UNSAFE =
+      /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/
+    private_constant :UNSAFE
+
+    class << self
+      # @param text [String]
+      # @param lines [Boolean] whether newlines and tabs stay
+      # @return [String] in UTF-8, without characters that control a terminal
+      def text(text, lines: false)
+        unless text.encoding == Encoding::UTF_8 && text.valid_encoding?
+          text = text.dup.force_encoding(Encoding::UTF_8).scrub
+        end
+        text = text.gsub(UNSAFE) { |character| sequence(character) } if text.match?(UNSAFE)
+        text = text.gsub(/[\n\t]/, "\n" => '\n', "\t" => '\t') if !lines && text.match?(/[\n\t]/)
+        text
+      end
+
+      private
+
+      def sequence(character)
+        case character
+        when "\e" then '\e'
+        when "\r" then '\r'
+        else format((character.ord < 0x80) ? '\x%02x' : '\u%04x', character.ord)
+        end
+      end
+    end
+  end
+  private_constant :Printable
+end
