@@ -12,6 +12,7 @@ module Godwit
   # Every latency is a round-trip time. All times come from the monotonic clock. The figures exclude
   # connecting and the warm-up, which lasts 1 s, or 1,000 messages with `count:`. No message is sent
   # again. Each method waits for the end of the measurement; it ends early with an exception alone.
+  # When the server dies, {ServerLostError#result} is what was measured before.
   #
   # **Threads**: any number may measure at a time, each with its own sockets.
   module Perf
@@ -28,6 +29,7 @@ module Godwit
     autoload :OwnServer, "godwit/perf/own_server"
     autoload :Receiver, "godwit/perf/receiver"
     autoload :Server, "godwit/perf/server"
+    autoload :ServerLostError, "godwit/perf/server_lost_error"
     autoload :Throughput, "godwit/perf/throughput"
     autoload :ThroughputMeasurement, "godwit/perf/throughput"
     private_constant :Agent, :Connection, :LatencyMeasurement, :LoadMeasurement,
@@ -57,6 +59,8 @@ module Godwit
       # @param options [Hash] socket options, as {Socket#initialize} (`curve:`, `context:`…)
       # @return [Latency]
       # @raise [TimeoutError] when the server gives no answer during connecting or warm-up
+      # @raise [ServerLostError] when it cannot connect again after a time-out, or with `count:` has
+      #   no reply for 30 s and the time-out
       # @raise [AnswerError] when a reply has another size
       # @raise [ArgumentValueError, ArgumentTypeError]
       def latency(endpoint = nil, size: SIZE, time: TIME, count: nil, timeout: TIMEOUT, **options)
@@ -79,7 +83,8 @@ module Godwit
       # @param timeout [Numeric] seconds to wait for a connection or an answer of the server
       # @param options [Hash] socket options, as {Socket#initialize}
       # @return [Throughput]
-      # @raise [TimeoutError] when the server gives no answer
+      # @raise [TimeoutError] when the server gives no answer, or takes no message for 30 s and the
+      #   time-out; {ServerLostError} in mid-measurement
       # @raise [AnswerError] when the server is no {Server}
       # @raise [StateError] when the server could not measure
       # @raise [ArgumentValueError, ArgumentTypeError]
@@ -105,6 +110,7 @@ module Godwit
       # @param options [Hash] socket options, as {Socket#initialize}
       # @return [Load]
       # @raise [TimeoutError] when the server gives no answer during connecting or warm-up
+      # @raise [ServerLostError] when replies are missing at the end, and it cannot connect again
       # @raise [AnswerError] when a reply is another message
       # @raise [ArgumentValueError, ArgumentTypeError]
       def load(endpoint = nil, rate:, size: SIZE, time: TIME, count: nil, timeout: TIMEOUT,

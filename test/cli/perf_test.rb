@@ -81,6 +81,33 @@ class CLIPerfTest < Godwit::TestCase
     assert_match(%r{\Agodwit: the link carried \d+ of 1,000 messages/s$}, err)
   end
 
+  # An echo that closes its socket after so many messages.
+  def dying_echo(messages)
+    rep = open_socket(:REP).bind("tcp://127.0.0.1:*")
+    in_thread do
+      messages.times { rep.send(rep.recv) }
+      rep.close
+    end
+    rep.last_endpoint
+  end
+
+  test "a server that dies in the middle: the figures until then, its death, and status 1" do
+    {["lat"] => [/\A100 B +200 /], %w[load --rate 2k] => [/\A100 B +intended /, /\A100 B +actual /]}
+      .each do |part, rows|
+        place = dying_echo(1_200)
+        status, out, err = godwit(*part, place, "--count", 500, "--timeout", 1, "--size", "100,1")
+        assert_equal [1, 2 + rows.size], [status, out.lines.size], "no second size"
+        rows.zip(out.lines.drop(2)) { |row, line| assert_match row, line }
+        assert_equal "godwit: no answer from #{place} in 1 s: the server or its connection ended " \
+          "during the measurement\n", err.lines.last
+      end
+    place = dying_echo(1_001)
+    status, out, =
+      godwit("lat", place, "--count", 500, "--timeout", 1, "--hgrm", path("h"), "--json")
+    assert_equal [1, 1], [status, JSON.parse(out)["count"]]
+    assert_match(/Total count    = +1\]/, File.read(path("h")))
+  end
+
   test "one JSON object a row, with seconds" do
     status, out, = godwit("lat", "--count", 100, "--size", "1,2", "--json")
     rows = out.lines.map { |line| JSON.parse(line) }
@@ -234,7 +261,7 @@ class CLIPerfTest < Godwit::TestCase
     place = rep.last_endpoint
     rows = [[], ["--csv"], ["--json"]].map do |format|
       status, out, = godwit("matrix", "a=#{place}", *format)
-      assert_equal [1, format == ["--json"] ? 1 : 2], [status, out.lines.size]
+      assert_equal [1, (format == ["--json"]) ? 1 : 2], [status, out.lines.size]
       assert_operator out.lines.last.size, :<, 600
       out.lines.last
     end

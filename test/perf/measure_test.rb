@@ -87,6 +87,7 @@ class PerfMeasureTest < Godwit::TestCase
             )
           end
         assert_equal "no answer from #{endpoint} in 0.2 s", error.message
+        refute_operator Perf::ServerLostError, :===, error
       end
     end
     assert_equal "no answer from #{silent} in 1 s",
@@ -200,6 +201,46 @@ class PerfMeasureTest < Godwit::TestCase
     assert_equal [1, 99], [found.intended.count, found.timeouts]
   end
 
+  # An echo that closes its socket after so many messages.
+  def dying_echo(messages)
+    rep = open_socket(:REP).bind(HERE)
+    in_thread do
+      messages.times { rep.send(rep.recv) }
+      rep.close
+    end
+    rep.last_endpoint
+  end
+
+  test "a server that dies: the error has what was measured before" do
+    says = "in 1 s: the server or its connection ended during the measurement"
+    place = dying_echo(1_000)
+    error = assert_raises(Perf::ServerLostError) { latency(place, count: 100, timeout: 1) }
+    assert_equal ["no answer from #{place} #{says}", place], [error.message, error.endpoint]
+    assert_equal [0, 1, true], [error.result.count, error.result.timeouts, error.result.frozen?]
+
+    place = dying_echo(1_030)
+    error = assert_raises(Perf::ServerLostError) do
+      load(place, rate: 1_000, count: 100, timeout: 1)
+    end
+    assert_equal "no answer from #{place} #{says}", error.message
+    assert_equal [30, 70, 100],
+      [error.result.intended.count, error.result.timeouts, error.result.sent]
+  end
+
+  test "latency of a count ends when a server connects, but replies no more" do
+    count = 0
+    held = Thread::Queue.new
+    endpoint = echo { |message| ((count += 1) > 1_003) ? held.pop : message }
+    link = Perf.const_get(:Link).new(endpoint, 1, {context: context})
+    link.define_singleton_method(:patience) { 2 }
+    error = assert_raises(Perf::ServerLostError) do
+      Perf.const_get(:LatencyMeasurement).new(link, 1, nil, 100).run
+    end
+    assert_equal [3, 2], [error.result.count, error.result.timeouts]
+    assert_equal 31, Perf.const_get(:Link).new(endpoint, 1, {}).patience
+    held.close
+  end
+
   test "throughput ends when the server dies" do
     pull = open_socket(:PULL).bind(HERE)
     rep = open_socket(:REP).bind(HERE)
@@ -212,7 +253,10 @@ class PerfMeasureTest < Godwit::TestCase
       throughput(endpoint, time: PATIENCE, timeout: 1)
     end
     dies.join
-    assert_equal "no answer from #{endpoint} in 1 s", error.message
+    assert_kind_of Perf::ServerLostError, error
+    assert_nil error.result
+    assert_equal "no answer from #{endpoint} in 1 s: the server or its connection ended during " \
+      "the measurement, and its figures with it", error.message
   end
 
   # A server that this test answers for, and its PULL.

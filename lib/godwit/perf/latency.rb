@@ -44,13 +44,14 @@ module Godwit
       def run
         @req, connected = @link.connect(REQ, recv_timeout: @link.timeout)
         warmup = warm_up
-        @timeouts = 0
+        @timeouts = @silent = 0
         histogram = Histogram.new
         collections = GC.count
         seconds = measure(histogram, @time, @count)
-        Latency.new(endpoint: @link.endpoint, size: @payload.bytesize, seconds: seconds,
+        found = Latency.new(endpoint: @link.endpoint, size: @payload.bytesize, seconds: seconds,
           connect_seconds: connected, warmup: warmup, histogram: histogram.freeze,
           timeouts: @timeouts, gc: GC.count - collections).freeze
+        @lost ? raise(@link.lost(found)) : found
       ensure
         @req&.close
       end
@@ -74,8 +75,12 @@ module Godwit
         start = before = now
         finish = count ? Float::INFINITY : start + time * 1e9
         while left > 0 && before < finish
-          after = round_trip(&no_reply)
-          histogram.record_ns(after - before) if after
+          if (after = round_trip(&no_reply))
+            histogram.record_ns(after - before)
+          else
+            reconnect(histogram.count, count)
+            break if @lost
+          end
           before = now # recording is no part of the next round trip
           left -= 1
         end
@@ -92,15 +97,20 @@ module Godwit
           "#{[*reply].map(&:bytesize).join(" + ")} bytes to #{@payload.bytesize}"
       rescue TimeoutError
         yield if block_given?
-        reconnect
       end
 
-      # A REQ without its reply cannot send.
-      def reconnect
+      # A REQ without its reply cannot send. A measurement of a count has no other limit than the
+      # time without a reply.
+      def reconnect(replies, count)
         @timeouts += 1
+        @silent = 0 if replies != @replies
+        @replies = replies
+        @silent += @link.timeout
+        return @lost = true if count && @silent >= @link.patience
         @req.close
         @req, = @link.connect(REQ, recv_timeout: @link.timeout)
-        nil
+      rescue TimeoutError
+        @lost = true
       end
 
       def now = Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond)

@@ -10,6 +10,7 @@ module Godwit
       WARM_UP = 1 # seconds
       WARM_UP_MESSAGES = 1_000 # with a count
       ASK_AGAIN = 0.05 # seconds
+      SILENCE = 30 # seconds
       ERROR = 300 # the most characters of a server's error
       private_constant :ASK_AGAIN, :ERROR
 
@@ -30,13 +31,14 @@ module Godwit
       # @return [Numeric] seconds
       attr_reader :timeout
 
+      # @param timeout [Numeric] seconds
       # @param options [Hash] socket options besides those of the link
       # @return [Array(Socket, Float)] a connected socket, and the seconds that the connection took
       # @raise [TimeoutError]
-      def connect(type, endpoint = @endpoint, **options)
+      def connect(type, endpoint = @endpoint, timeout: @timeout, **options)
         start = Timeout.now
         socket = type.connect(endpoint, linger: 0, count_peers: true, **@options, **options)
-        socket.wait_connected(timeout: @timeout)
+        socket.wait_connected(timeout: timeout)
         connected = [socket, Timeout.now - start]
       rescue TimeoutError
         raise no_answer, cause: nil
@@ -49,6 +51,27 @@ module Godwit
         TimeoutError.new("no answer from #{@endpoint} in #{Link.shown(@timeout)} s",
           endpoint: @endpoint)
       end
+
+      # @param result [Latency, Load, nil] what was measured before
+      # @param more [String] words for the end of the message
+      # @return [ServerLostError]
+      def lost(result, more = "")
+        ServerLostError.new("#{no_answer.message}: the server or its connection ended during " \
+          "the measurement#{more}", result: result, endpoint: @endpoint)
+      end
+
+      # @param timeout [Numeric] seconds
+      # @return [Boolean] whether a server that owes replies still takes connections
+      def alive?(timeout)
+        connect(DEALER, timeout: timeout).first.close
+        true
+      rescue TimeoutError
+        false
+      end
+
+      # @return [Numeric] seconds without progress after which a measurement ends, although the
+      #   server takes connections or answers
+      def patience = SILENCE + @timeout
 
       # A send that blocks for so long leaves the rest of the time-out to the server's answer.
       # @return [Float] seconds
@@ -116,6 +139,7 @@ module Godwit
     # seconds without progress.
     # @private
     class Standstill
+      # @param link [Link]
       # @param seconds [Numeric]
       # @param most [Integer] messages that the server can have taken; 0: nothing is progress
       def initialize(link, seconds, most = 0)

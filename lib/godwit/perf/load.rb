@@ -63,11 +63,13 @@ module Godwit
         raise @link.no_answer if @intended.count.zero?
         connect if @left.positive? # A late reply would count as one of the measurement.
         collections = GC.count
-        measure(@count)
-        Load.new(endpoint: @link.endpoint, size: @size, requested_rate: @rate.to_f,
+        alive = true
+        measure(@count) { alive = @link.alive?(@link.timeout - @link.send_timeout) }
+        found = Load.new(endpoint: @link.endpoint, size: @size, requested_rate: @rate.to_f,
           achieved_rate: achieved_rate, seconds: @seconds, connect_seconds: connected,
           warmup: @warmup, sent: @count, intended: @intended.freeze, actual: @actual.freeze,
           timeouts: @count - @intended.count, gc: GC.count - collections).freeze
+        (alive || @left.zero?) ? found : raise(@link.lost(found))
       ensure
         @dealer&.close
       end
@@ -90,7 +92,7 @@ module Godwit
       end
 
       # Sends `count` messages, and waits until all replies have come or the time-out is over since
-      # the last message was due.
+      # the last message was due. Yields after half of the time-out.
       def measure(count)
         @intended, @actual = Histogram.new, Histogram.new
         @waiting = Hash.new { |waiting, number| waiting[number] = [] }
@@ -101,6 +103,7 @@ module Godwit
         receiver = Worker.new { receive_all }
         receiver.report_on_exception = false
         count.times { |number| send_at(start + due(number), number & @sequence.mask) }
+        yield if block_given? && !receiver.join(@link.send_timeout)
         receiver.join
       ensure
         receiver&.kill

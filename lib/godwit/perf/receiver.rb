@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "link"
 require_relative "sequence"
 
 module Godwit
@@ -11,7 +12,7 @@ module Godwit
       BATCH = 256
       START = "start"
       FINISH = "finish"
-      SILENCE = 30 # seconds without a message after which a receiver ends
+      SILENCE = Link::SILENCE # seconds without a message after which a receiver ends
 
       # @param endpoint [String] to bind
       # @param size [Integer] bytes of a message

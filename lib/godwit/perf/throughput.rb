@@ -102,10 +102,12 @@ module Godwit
       # @param spent [Numeric] seconds of the time-out that a send has taken
       def result(spent = 0)
         @link.command({"do" => "result", "id" => @id}, timeout: @link.timeout - spent)
+      rescue TimeoutError
+        raise @link.lost(nil, ", and its figures with it"), cause: nil
       end
 
       # The server's receiver ends after so many seconds, too.
-      def standstill = Standstill.new(@link, Receiver::SILENCE + @link.timeout, @begun)
+      def standstill = Standstill.new(@link, @link.patience, @begun)
 
       # A slow link may take longer than the time-out: a server that answers still receives.
       def patiently

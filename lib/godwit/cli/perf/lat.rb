@@ -17,9 +17,8 @@ module Godwit
             Report.number("GC", :gc)]
         end
 
-        def measure(place, **settings)
-          Godwit::Perf.latency(place, **settings).tap { |found| warn_of_timeouts(found) }
-        end
+        def measure(place, **settings) = Godwit::Perf.latency(place, **settings)
+        def rows(found) = found.tap { warn_of_timeouts(found) }
       end
     end
   end

@@ -40,9 +40,10 @@ module Godwit
 
         def settings = {**super, rate: options[:rate]}
 
+        def measure(place, **settings) = Godwit::Perf.load(place, **settings)
+
         # @return [Array<Row>]
-        def measure(place, **settings)
-          found = Godwit::Perf.load(place, **settings)
+        def rows(found)
           unless found.achieved?
             warn "godwit: the link carried #{Report.digits(found.achieved_rate)} of " \
               "#{Report.digits(found.requested_rate)} messages/s"

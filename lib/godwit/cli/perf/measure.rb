@@ -70,9 +70,20 @@ module Godwit
           check_options(place)
           File.open(options[:hgrm], "a").close if options[:hgrm] # a bad path fails now
           report = reporter
-          sizes.each { |size| report.row(measure(place, size: size, **settings)) }
+          measure_sizes(place, report)
           report.finish
           EXIT[:ok]
+        end
+
+        # A server that dies leaves the figures until then.
+        def measure_sizes(place, report)
+          sizes.each { |size| report.row(rows(measure(place, size: size, **settings))) }
+        rescue Godwit::Perf::ServerLostError => error
+          if error.result
+            report.row(rows(error.result))
+            report.finish
+          end
+          raise
         end
 
         def check_options(place)
