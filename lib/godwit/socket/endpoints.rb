@@ -26,7 +26,8 @@ module Godwit
       end
 
       # Connects to one or several endpoints in the background, as soon as a peer listens there. A
-      # host name is resolved in the background too.
+      # host name is resolved in the background too, on an I/O thread of the context; a silent name
+      # server stops that thread's other connections ({file:docs/limits.md}).
       # @param endpoints [Array<String>] such as `tcp://host:5555`, or with the source address
       #   `tcp://source:0;host:5555`
       # @return [self]

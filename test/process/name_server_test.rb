@@ -1,0 +1,65 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "support/network"
+
+# A name server that never answers holds the I/O thread of its connection, and no other (ADR 33).
+class NameServerTest < Godwit::TestCase
+  # The lookup outlasts the test: two minutes and a half.
+  RESOLVER = "nameserver 127.0.0.53\noptions timeout:30 attempts:5\n"
+  PRELUDE = <<~RUBY
+    require "godwit"
+    require "socket"
+    PULL = Godwit::PULL.bind("tcp://127.0.0.1:*", context: Godwit::Context.new)
+    SERVER = UDPSocket.new.tap { |server| server.bind("127.0.0.53", 53) }
+    def silent(**options)
+      Godwit::PUSH.connect("tcp://silent.example:5555", linger: 0, **options)
+      SERVER.recvfrom(512) # libzmq waits for the answer now
+    end
+    def other(**options) = Godwit::PUSH.connect(PULL.last_endpoint, linger: 0, **options) << "x"
+    def arrived = PULL.recv(timeout: 20) == "x" || abort("something else arrived")
+  RUBY
+
+  def assert_in_silence(program)
+    skip Godwit::TestSupport::Network.missing if Godwit::TestSupport::Network.missing
+    file = File.join(scratch_dir, "resolv.conf")
+    File.write(file, RESOLVER)
+    start = "ip link set lo up && mount --bind #{file} /etc/resolv.conf && exec \"$@\""
+    result = start_command(
+      ["unshare", *("--map-root-user" unless Process.uid.zero?), "--net", "--mount", "sh", "-c",
+        start, "sh", RbConfig.ruby, "-Ilib", "-e", "#{PRELUDE}#{program}\nputs 'done'; exit"],
+      deadline: 30
+    ).finish
+    assert_equal ["done\n", ""], [result.stdout, result.stderr], result.to_s
+  end
+
+  test "in a context of its own it holds no other connection" do
+    assert_in_silence("silent(context: Godwit::Context.new)\nother\narrived")
+  end
+
+  test "on an I/O thread of its own it holds no other connection" do
+    assert_in_silence(<<~RUBY)
+      context = Godwit::Context.new(io_threads: 2)
+      silent(context: context, affinity: 0b10)
+      other(context: context, affinity: 0b01)
+      arrived
+    RUBY
+  end
+
+  test "in the default context it holds the others, until the name server answers" do
+    assert_in_silence(<<~RUBY)
+      query, from = silent
+      other
+      abort "it holds nothing" if PULL.recv(timeout: 0.1, exception: false)
+      Thread.new do
+        loop do
+          query.setbyte(2, 0x81)
+          query.setbyte(3, 0x83) # there is no such name
+          SERVER.send(query, 0, from[3], from[1])
+          query, from = SERVER.recvfrom(512)
+        end
+      end
+      arrived
+    RUBY
+  end
+end
