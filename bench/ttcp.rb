@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# How fast is a link, by ttcp: C ttcp and `godwit ttcp` over TCP, then libzmq's C and Godwit over
-# PUSH and PULL. See support/bench.rb for what narrows a run.
+# How fast is a link, by ttcp: C ttcp and `godwit ttcp` over TCP, then libzmq's C over PUSH
+# and PULL, and Godwit over DEALER and ROUTER. See support/bench.rb for what narrows a run.
 require "socket"
 require_relative "support/bench"
 

@@ -2,9 +2,10 @@
 
 require "socket"
 require_relative "../godwit"
+require_relative "printable"
 
 module Godwit
-  # C ttcp in Ruby: sends data to another host over TCP, UDP or PUSH and PULL, and measures the
+  # C ttcp in Ruby: sends data to another host over TCP, UDP or ZeroMQ, and measures the
   # throughput at both ends. Each end may be a C ttcp; over TCP it may be any program, such as `nc`.
   #
   #   receiver = Godwit::TTCP::Receiver.new(port: 5001)  # is bound now

@@ -77,68 +77,114 @@ class CLITtcpTest < Godwit::TestCase
     assert_equal 5 * 8192, bytes(assert_child(received.finish).stdout)
   end
 
-  test "PUSH and PULL; a connection without a handshake is no sender" do
+  # A sender of `--zmq` by its messages, which a test can stop between any two of them.
+  def dealer(name = "other")
+    open_socket(:DEALER).connect("tcp://#{HERE}:#{@port}").send(["godwit ttcp", name])
+  end
+
+  # @return [String] what the receiver answers; in silence it also asks whether a sender is there
+  def reply(socket)
+    text = socket.recv
+    (text == "still receiving") ? reply(socket) : text
+  end
+
+  # @return [Thread] of a receiver, whose value is its result; `refused` gets names
+  def receive(refused = [])
+    receiver = own(Godwit::TTCP::Receiver.new(port: @port.to_i, zmq: true,
+      on_refusal: refused.method(:<<)))
+    in_thread { receiver.run }
+  end
+
+  test "ZeroMQ; a connection that does not name itself is no sender" do
     received = receiver("--zmq")
     TCPSocket.open(HERE, @port).close
+    silent = open_socket(:DEALER).connect("tcp://#{HERE}:#{@port}").send("data")
+    assert_equal "refused", reply(silent)
     assert_transfer(%w[--zmq -l 1000], received, 3000, 1000)
   end
 
-  test "PUSH and PULL: a sender that left without data does not count" do
-    receiver = Godwit::TTCP::Receiver.new(port: @port.to_i, zmq: true)
-    link = receiver.instance_variable_get(:@link)
-    silent = Thread::Queue.new
-    link.instance_variable_get(:@socket).define_singleton_method(:recv_into) do |*into, **options|
-      super(*into, **options).tap { |size| silent << true unless size }
-    end
-    received = in_thread { receiver.run }
-    Godwit::Context.new do |gone| # its end closes the connection
-      Godwit::PUSH.connect("tcp://#{HERE}:#{@port}", context: gone, count_peers: true)
-        .wait_connected
-    end
-    eventually { link.instance_variable_get(:@gone) == true }
-    push = open_socket(:PUSH).connect("tcp://#{HERE}:#{@port}")
-    eventually { link.instance_variable_get(:@gone) == false }
-    push.send("hello")
-    silent.pop # the receiver looks for its sender
-    push.send("more").send("")
-    result = ended(received)
-    assert_equal [9, true], [result.bytes, result.complete?]
-  ensure
-    link&.close
+  test "ZeroMQ: a second sender is refused by name, and the first goes on" do
+    received = receiver("--zmq")
+    first = dealer("web1")
+    assert_equal "accepted", reply(first)
+    result = sender("--zmq", "-n", "1").finish
+    assert_equal [1, "ttcp-t: connect: the receiver already has a sender (#{HERE}:#{@port})\n"],
+      [result.status.exitstatus, result.stderr]
+    odd = dealer("a\e[31m\nb")
+    assert_equal "refused", reply(odd)
+    odd.send("thrown away").send("")
+    first.send("data").send("")
+    assert_equal "done", reply(first)
+    result = assert_child(received.finish)
+    assert_equal 4, assert_summary(result.stdout)
+    first, second, *more = result.stderr.lines
+    assert_match(/\Attcp-r: refused a second sender: \S+, process \d+\n\z/, first)
+    assert_equal ["ttcp-r: refused a second sender: a\\e[31m\\nb\n"], [second, *more]
   end
 
-  test "PUSH and PULL: a second sender is an error" do
-    received = receiver("--zmq")
-    2.times { open_socket(:PUSH).connect("tcp://#{HERE}:#{@port}").send("data") }
-    result = received.finish
-    assert_equal 1, result.status.exitstatus
-    assert_summary(result.stdout)
-    assert_equal "ttcp-r: IO: a second sender connected (port #{@port})\n", result.stderr
+  test "ZeroMQ: of senders that begin together one is received, the others fail" do
+    receiving = receive(refused = [])
+    results = Array.new(3) do
+      in_thread { Godwit::TTCP.transmit(HERE, port: @port.to_i, zmq: true, length: 9, count: 99) }
+        .tap { |thread| thread.report_on_exception = false }
+    end.map do |thread|
+      ended(thread)
+    rescue Godwit::StateError, SystemCallError => error # the second: the receiver has ended
+      error
+    end
+    whole = results.grep(Godwit::TTCP::Result).select(&:complete?)
+    assert_equal [[891], 891, true],
+      [whole.map(&:bytes), ended(receiving).bytes, receiving.value.complete?]
+    assert_operator refused.size, :<=, 2
   end
 
-  test "PUSH and PULL: an end that leaves early, at either end" do
-    received = receiver("--zmq")
-    push = open_socket(:PUSH, count_peers: true).connect("tcp://#{HERE}:#{@port}")
-    push.wait_connected
-    push.send("data").close
-    result = received.finish
-    assert_equal [1, 4], [result.status.exitstatus, assert_summary(result.stdout)]
-    pull = open_socket(:PULL).bind("tcp://#{HERE}:#{@port}")
-    sent = sender("--zmq", "-n", "1000000000")
-    pull.recv
-    pull.close
-    result = sent.finish
-    assert_equal 1, result.status.exitstatus
-    assert_operator assert_summary(result.stdout), :>=, 8192
-    assert_equal "ttcp-t: IO: Connection reset by peer (#{HERE}:#{@port})\n", result.stderr
+  test "ZeroMQ: the receiver fails when the first sender does, not when a second one does" do
+    receiving = receive(refused = [])
+    first = dealer("first")
+    assert_equal "accepted", reply(first)
+    second = dealer("second")
+    assert_equal "refused", reply(second)
+    second.close
+    first.send("data").close
+    third = dealer("third")
+    result = ended(receiving)
+    assert_kind_of Errno::ECONNRESET, result.error
+    assert_equal [4, %w[second]], [result.bytes, refused.first(1)]
+    third.close
+  end
+
+  test "ZeroMQ: a receiver that leaves before it has all data is a failure of the sender" do
+    router = open_socket(:ROUTER).bind("tcp://#{HERE}:#{@port}")
+    ["-n 1", "-n 1000000000"].each do |words|
+      sent = sender("--zmq", *words.split)
+      id, greeting, = router.recv(timeout: PATIENCE)
+      assert_equal "godwit ttcp", greeting
+      router.send([id, "accepted"])
+      router.recv
+      router.close
+      result = sent.finish
+      assert_equal 1, result.status.exitstatus
+      assert_operator assert_summary(result.stdout), :>=, 8192
+      assert_equal "ttcp-t: IO: Connection reset by peer (#{HERE}:#{@port})\n", result.stderr
+      router = open_socket(:ROUTER)
+      eventually { bound?(router) }
+    end
+  end
+
+  # libzmq frees a port a moment after its close.
+  def bound?(socket)
+    socket.bind("tcp://#{HERE}:#{@port}")
+  rescue Errno::EADDRINUSE
+    false
   end
 
   test "the silence before a sender leaves does not count" do
     link = Godwit::TTCP.const_get(:ZMQLink).new(length: 10, port: @port.to_i)
     link.bind
-    push = open_socket(:PUSH).connect("tcp://#{HERE}:#{@port}").send("data")
+    first = dealer.send("data")
+    link.open
     link.read(buffer = +"")
-    push.close
+    first.close
     ended = assert_raises(Godwit::TTCP.const_get(:Link)::Ended) { link.read(buffer) }
     assert_operator ended.silence, :>=, 0.5, "the receiver's last look for data"
   ensure

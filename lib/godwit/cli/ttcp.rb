@@ -42,7 +42,7 @@ module Godwit
         parser.on("-s", "sends a pattern, or discards what comes, instead of standard input and " \
           "output")
         parser.on("-u", "UDP instead of TCP; needs -s")
-        parser.on("--zmq", "PUSH and PULL of ZeroMQ instead of TCP, at both ends")
+        parser.on("--zmq", "DEALER and ROUTER of ZeroMQ instead of TCP, at both ends")
         number_option(parser, "-l", "bytes of a buffer (#{ttcp::LENGTH})", 1..MOST)
         number_option(parser, "-n", "buffers to send with -t -s (#{ttcp::COUNT})", 1..)
         number_option(parser, "-p", "port (#{ttcp::PORT})", PORTS)
@@ -106,8 +106,11 @@ module Godwit
       end
 
       def receiver
-        Godwit::TTCP::Receiver.new(output: options[:s] ? nil : binary(io), **keywords(RECEIVE))
+        Godwit::TTCP::Receiver.new(output: options[:s] ? nil : binary(io),
+          on_refusal: method(:refused), **keywords(RECEIVE))
       end
+
+      def refused(name) = complain("refused a second sender: #{Printable.text(name)}")
 
       def keywords(more) = options.slice(*{**KEYWORDS, **more}.keys)
         .transform_keys({**KEYWORDS, **more})

@@ -10,22 +10,26 @@ module Godwit
       #   sender alone decides
       # @param output [IO, nil] gets the data; nil: the data is discarded
       # @param udp [Boolean] UDP instead of TCP; without `output:`
-      # @param zmq [Boolean] a PULL instead of TCP
+      # @param zmq [Boolean] a ROUTER instead of TCP
       # @param full_blocks [Boolean] reads until a buffer is full; over TCP
       # @param touch [Boolean] looks at each byte
       # @param socket_buffer [Integer, nil] SO_RCVBUF, in bytes; nil: the system's
       # @param debug [Boolean] SO_DEBUG, which root alone may set; not with `zmq:`
       # @param silence [Numeric] seconds without a datagram, after the first, that end a run
+      # @param on_refusal [#call, nil] gets the name of each further sender that is refused, as that
+      #   sender gave it: host and process; with `zmq:`
       # @raise [SystemCallError] when it cannot bind the port
       # @raise [ArgumentValueError]
       def initialize(port: PORT, length: LENGTH, output: nil, udp: false, zmq: false,
-        full_blocks: false, touch: false, socket_buffer: nil, debug: false, silence: SILENCE)
+        full_blocks: false, touch: false, socket_buffer: nil, debug: false, silence: SILENCE,
+        on_refusal: nil)
         check(:receive, port, length, socket_buffer)
         @port = port
         @output = output
         @touch = touch
         prepare(link_class(:receive, udp, zmq, output), length, port: port,
-          socket_buffer: socket_buffer, debug: debug, full_blocks: full_blocks, silence: silence)
+          socket_buffer: socket_buffer, debug: debug, full_blocks: full_blocks, silence: silence,
+          on_refusal: on_refusal)
         @link.bind
       end
 

@@ -14,7 +14,7 @@ module Godwit
       # @param count [Integer] buffers, without `input:`
       # @param input [IO, nil] whose data it sends; nil: a pattern
       # @param udp [Boolean] UDP instead of TCP; without `input:`
-      # @param zmq [Boolean] a PUSH instead of TCP
+      # @param zmq [Boolean] a DEALER instead of TCP
       # @param nodelay [Boolean] TCP_NODELAY: TCP does not wait for more data; libzmq always sets it
       # @param socket_buffer [Integer, nil] SO_SNDBUF, in bytes; nil: the system's
       # @param debug [Boolean] SO_DEBUG, which root alone may set; not with `zmq:`

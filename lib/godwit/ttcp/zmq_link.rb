@@ -1,16 +1,20 @@
 # frozen_string_literal: true
 
-require_relative "../peer_counter"
-
 module Godwit
   module TTCP
-    # A message of one frame for each buffer, from a PUSH to a PULL, which binds. An empty message
-    # is the end: the receiver then closes its socket, and the sender waits for that.
+    # A message of one frame for each buffer, from a DEALER to a ROUTER, which binds. The sender's
+    # first message names it; the receiver accepts the first sender, and refuses all others. An
+    # empty message is the end of the data: the receiver answers when it has all of it.
     # @private
     class ZMQLink < Link
+      GREETING = "godwit ttcp"
+      ACCEPTED = "accepted"
+      REFUSED = "refused"
+      STILL = "still receiving" # asks libzmq whether the sender is connected
       FINISH = ""
-      LOOK = 0.5 # seconds of silence after which a receiver asks whether the sender left
-      private_constant :FINISH, :LOOK
+      DONE = "done"
+      LOOK = 0.5 # seconds of silence after which an end asks whether the other one left
+      private_constant :GREETING, :ACCEPTED, :REFUSED, :STILL, :FINISH, :DONE, :LOOK
 
       def initialize(debug: false, full_blocks: false, nodelay: false, **settings)
         if debug || full_blocks
@@ -20,29 +24,15 @@ module Godwit
       end
 
       def bind
-        @socket = PULL.new(linger: 0, ipv6: true, **buffer_size(:recv_buffer_size))
-        @peers = PeerCounter.new(1)
-        @socket.on_event(*PeerCounter::KINDS.keys) { |event| count_sender(event) }
-        begin
-          @socket.bind("tcp://*:#{@port}")
-        rescue SystemCallError => error
-          raise failure(:bind, error), cause: nil
-        end
+        @socket = ROUTER.new(linger: TIMEOUT, ipv6: true, mandatory: true,
+          **buffer_size(:recv_buffer_size))
+        @socket.bind("tcp://*:#{@port}")
+      rescue SystemCallError => error
+        raise failure(:bind, error), cause: nil
       end
 
-      # A receiver waits for the first message.
-      def open
-        return @socket.wait_readable unless @host
-        @gone = Thread::Queue.new
-        @socket =
-          PUSH.new(linger: 0, count_peers: true, ipv6: true, **buffer_size(:send_buffer_size))
-        @socket.on_event(:disconnected) { leave }
-        @socket.connect("tcp://#{place}")
-        @socket.wait_connected(timeout: @settings[:timeout])
-      rescue TimeoutError
-        raise TimeoutError.new("no answer in #{@settings[:timeout]} s", operation: :connect,
-          endpoint: place), cause: nil
-      end
+      # A receiver waits for the first sender.
+      def open = @host ? join : accept
 
       # @return [Integer] bytes
       def write(data)
@@ -54,46 +44,106 @@ module Godwit
       end
 
       def finish
-        write(FINISH)
-        @gone.pop
+        @calls += 1
+        left(Errno::ECONNRESET) unless ask(FINISH, nil) == DONE
       end
 
       # @return [String, nil] the buffer with data; nil at the end
       def read(buffer)
-        size = @socket.recv_into(buffer, timeout: LOOK, exception: false) until size || @gone
-        size ||= @socket.recv_into(buffer, timeout: LOOK, exception: false)
-        raise ended(second_sender) if @second
-        raise ended(failure(:IO, Errno::ECONNRESET)) unless size
+        data = next_data
         @calls += 1
         @came = Timeout.now
-        buffer unless size.zero?
+        return buffer.replace(data) unless data.empty?
+        answer(@sender, DONE)
+        nil
       end
 
       private
 
-      # A connection without a handshake, such as a port scan, is no sender.
-      def count_sender(event)
-        before = @peers.established
-        @peers.record(event.name, event.value)
-        more = @peers.established > before
-        @second = true if @peers.established > 1 || (more && @came)
-        @gone = @second || @peers.established < before if more || @peers.established < before
+      def join
+        @socket = DEALER.new(linger: 0, ipv6: true, **buffer_size(:send_buffer_size))
+        @socket.on_event(:disconnected) { leave }
+        @socket.connect("tcp://#{place}")
+        case ask([GREETING, "#{::Socket.gethostname}, process #{Process.pid}"], @settings[:timeout])
+        when ACCEPTED then left(Errno::ECONNRESET) if @gone
+        when REFUSED then raise StateError.new("the receiver already has a sender",
+          operation: :connect, endpoint: place)
+        when nil then raise no_answer
+        end
+      end
+
+      def no_answer
+        return failure(:connect, Errno::ECONNRESET) if @gone
+        TimeoutError.new("no answer in #{@settings[:timeout]} s", operation: :connect,
+          endpoint: place)
+      end
+
+      # The receiver's answer comes before the event of its close: it is read after the event, too.
+      # @param limit [Numeric, nil] seconds
+      # @return [String, nil] nil: the receiver left, or time is up
+      def ask(message, limit)
+        @asking = true
+        sent = nil
+        start = Timeout.now
+        loop do
+          gone = @gone
+          left = [LOOK, *Timeout.left(limit, start)].min
+          sent ||= @socket.send(message, timeout: left, exception: false)
+          answer = @socket.recv(timeout: (gone || !sent) ? 0 : left, exception: false)
+          next if answer == STILL
+          return answer if answer || gone || left.zero?
+        end
+      rescue ClosedError
+        nil
+      ensure
+        @asking = false
+      end
+
+      # A send that waits ends. `ask` looks at @gone by itself.
+      def leave
+        @gone = true
+        @socket.close unless @asking
+      end
+
+      def accept
+        until @sender
+          id, greeting, name, *more = @socket.recv
+          named = greeting == GREETING && name && more.empty?
+          @sender = id if answer(id, named ? ACCEPTED : REFUSED) && named
+        end
+      end
+
+      # @return [String] what came from the first sender
+      def next_data
+        loop do
+          id, *frames = @socket.recv(timeout: LOOK, exception: false)
+          if id == @sender
+            return (frames.size == 1) ? frames.first : frames.join
+          elsif id
+            refuse(id, *frames)
+          elsif !answer(@sender, STILL)
+            raise ended(failure(:IO, Errno::ECONNRESET))
+          end
+        end
+      end
+
+      def refuse(id, greeting, name = nil, *)
+        @settings[:on_refusal]&.call(name) if greeting == GREETING && name
+        answer(id, REFUSED)
+      end
+
+      # @return [Boolean] whether the sender is connected; one that does not read gets no answer
+      def answer(id, text)
+        @socket.send_nonblock([id, text], exception: false)
+        true
+      rescue UnreachableError
+        false
       end
 
       # The silence since the last buffer does not count.
       def ended(error) = Ended.new(error, @came ? Timeout.now - @came : 0)
 
-      def second_sender
-        StateError.new("a second sender connected", operation: :IO, endpoint: place)
-      end
-
       def buffer_size(name) = {name => @settings[:socket_buffer]}.compact
-
-      # A send that waits for a peer ends.
-      def leave
-        @gone.close
-        @socket.close
-      end
     end
   end
 end
