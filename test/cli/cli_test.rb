@@ -2,6 +2,7 @@
 
 require "test_helper"
 require "json"
+require "godwit/cli"
 
 # The real executable, in a separate process.
 class CLITest < Godwit::TestCase
@@ -44,6 +45,16 @@ class CLITest < Godwit::TestCase
       assert_equal 2, result.status.exitstatus
       assert_includes result.stderr, says
     end
+  end
+
+  def test_options_and_their_values_are_not_abbreviated
+    [%w[ttcp -t -z], %w[ttcp -t --zm], %w[version --js], %w[version -j],
+      %w[perf lat --cou 1], %w[perf lat --COUNT 1], %w[log serve tcp://:1 --format j]]
+      .each do |arguments|
+      _, err = capture_io { assert_equal 2, Godwit::CLI.run(arguments), arguments.join(" ") }
+      assert_match(/invalid (?:option|argument): -/, err)
+    end
+    capture_io { assert_equal 0, Godwit::CLI.run(%w[perf lat --count=1 --json --help]) }
   end
 
   def test_an_option_of_the_command_that_sh_push_runs_says_where_the_dashes_belong

@@ -54,6 +54,12 @@ class WorkCLITest < Godwit::WorkCase
     assert_includes result.stderr, "`godwit-work version --help` lists its options."
   end
 
+  test "options are not abbreviated" do
+    result = godwit_work("version", "--js")
+    assert_equal [2, ""], [result.status.exitstatus, result.stdout]
+    assert_includes result.stderr, "invalid option: --js"
+  end
+
   test "version shows all components" do
     result = assert_child(godwit_work("version"))
     assert_empty result.stderr

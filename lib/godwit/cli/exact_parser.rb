@@ -4,16 +4,15 @@ require "optparse"
 
 module Godwit
   module CLI
-    # An OptionParser without abbreviations: else -z is --zmq of a command that has no -z.
-    # `require_exact` of Ruby 3.1's optparse refuses `--timeout=5`, too.
+    # Takes each option by its whole name. OptionParser completes `-z` to `--zmq`, and Ruby 3.1's
+    # `require_exact` refuses `--size=1`.
     # @private
     class ExactParser < OptionParser
       private
 
-      def complete(kind, option, *)
-        found = super
-        search(kind, option) { return found }
-        raise InvalidOption, option
+      def complete(kind, name, *)
+        search(kind, name) { |switch| return [switch, name] }
+        raise InvalidOption.new(name, additional: method(:additional_message).curry[kind])
       end
     end
   end

@@ -46,7 +46,7 @@ module Godwit
         def define_file(parser)
           parser.on("--file FILE",
             "writes each record as the line that Ruby's Logger writes; - is standard output")
-          parser.on("--format FORM", %w[plain json],
+          parser.on("--format FORM", /\A(?:plain|json)\z/,
             "plain: Ruby's line, without host, writer, number, thread, tags, payload, backtrace;",
             "json: an object on a line, with all of them")
           parser.on("--rotate WHEN", "daily, weekly, monthly, or a size: 10M") { |w| rotation(w) }
