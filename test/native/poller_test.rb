@@ -264,7 +264,7 @@ class NativePollerTest < Godwit::TestCase
 
   test "compaction while and between fibers and threads wait" do
     skip "this Ruby cannot compact its heap" unless Godwit::TestSupport::GCLevels.compaction?
-    assert_child(run_child(<<~RUBY, deadline: 20))
+    assert_child(run_child(<<~RUBY, deadline: 60))
       require "godwit"
       require "./test/support/tiny_scheduler"
       pulls = Array.new(5) { |number| Godwit::PULL.bind("inproc://\#{number}") }
@@ -272,10 +272,10 @@ class NativePollerTest < Godwit::TestCase
       poller = Godwit::Poller.new(*pulls, out)
       Fiber.set_scheduler(Godwit::TestSupport::TinyScheduler.new)
       5.times do |round|
-        thread = Thread.new { poller.wait(5).map(&:object) }
+        thread = Thread.new { poller.wait(30).map(&:object) }
         until_waiting(poller)
         got = []
-        4.times { Fiber.schedule { got << poller.wait(5).map(&:object) } }
+        4.times { Fiber.schedule { got << poller.wait(30).map(&:object) } }
         garbage = Array.new(20_000) { Object.new }
         GC.verify_compaction_references(toward: :empty,
           #{(RUBY_VERSION >= "3.2") ? "expand_heap" : "double_heap"}: true)

@@ -98,7 +98,7 @@ class PerfHistogramTest < Godwit::TestCase
   end
 
   test "a percentile outside 0 to 100 is refused, and the error names it" do
-    [101, -1, "50", nil].each do |percent|
+    [101, -1, "50", nil, Complex(1, 1), Float::NAN].each do |percent|
       error = assert_raises(ArgumentError) { Histogram.new.percentile(percent) }
       assert_includes error.message, percent.inspect
     end

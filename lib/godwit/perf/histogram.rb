@@ -79,7 +79,7 @@ module Godwit
       #   durations does not exceed, within 0.1 %; nil without a duration
       # @raise [ArgumentError] when percent is out of range
       def percentile(percent)
-        unless percent.is_a?(Numeric) && percent.between?(0, 100)
+        unless percent.is_a?(Numeric) && percent.real? && (0..100).cover?(percent)
           raise ArgumentError, "a percentile is 0 to 100: got #{percent.inspect}"
         end
         return if @count.zero?
