@@ -2,11 +2,14 @@
 
 require "test_helper"
 require "timeout"
+require "support/tls"
 require "godwit/compat/ffi_rzmq"
 require "ffi-rzmq"
 
 # Where the layer differs from the gem, or does more: docs/ffi-rzmq.md.
 class FFIRzmqDifferencesTest < Godwit::TestCase
+  include Godwit::TestSupport::TLS
+
   def old_context
     @old_context ||= ZMQ::Context.new
   end
@@ -222,6 +225,18 @@ class FFIRzmqDifferencesTest < Godwit::TestCase
     poller.register_readable(closed = IO.pipe.each(&:close).first)
     assert_equal [-1, ZMQ::ENOTSOCK], [poller.poll(0), errno]
     assert_predicate closed, :closed?
+  end
+
+  test "a poller sees the lines that a TLS connection has read ahead" do
+    client, server = tls_pair
+    poller = ZMQ::Poller.new
+    poller.register_readable(client)
+    server.write("a\nb\n")
+    %W[a\n b\n].each do |line|
+      assert_equal [1, [client]], [poller.poll(30_000), poller.readables]
+      assert_equal line, client.gets
+    end
+    assert_equal [0, []], [poller.poll(0), poller.readables]
   end
 
   test "a poller that holds a closed socket fails" do

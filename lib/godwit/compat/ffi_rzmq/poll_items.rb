@@ -23,9 +23,13 @@ module ZMQ
       thing = thing.socket if !thing.is_a?(Socket) && thing.respond_to?(:socket)
       @target = Handle.owner_of(thing, Socket)
       return self if @target
-      thing = thing.io if !thing.respond_to?(:posix_fileno) && thing.respond_to?(:io)
-      thing = thing.posix_fileno if IO.try_convert(thing).nil? && thing.respond_to?(:posix_fileno)
-      @io = thing.is_a?(Integer) ? IO.for_fd(thing, autoclose: false) : IO.try_convert(thing)
+      unless IO.try_convert(thing)
+        thing = thing.io if !thing.respond_to?(:posix_fileno) && thing.respond_to?(:io)
+        thing = thing.posix_fileno if IO.try_convert(thing).nil? && thing.respond_to?(:posix_fileno)
+        thing = IO.for_fd(thing, autoclose: false) if thing.is_a?(Integer)
+      end
+      @io = IO.try_convert(thing)
+      @watched = thing # an SSLSocket knows bytes that its IO no longer has
       return self if @io
       raise TypeError, "a poller takes sockets, IOs and descriptors, not #{pollable.inspect}"
     end
@@ -43,7 +47,7 @@ module ZMQ
     end
 
     # @private
-    def godwit = @target ? @target.godwit : @io
+    def godwit = @target ? @target.godwit : @watched
 
     # @private
     # @return [Integer] the events that can happen at all
