@@ -16,20 +16,21 @@ namespace :stages do
     ]
   end
 
-  desc "Write test/STAGES.md from what `bin/test` and `bin/test --full` printed: " \
+  desc "Write test/STAGES.md from what `bin/test`, and `bin/test --full` if it ran, printed: " \
     "rake 'stages:write[gate,full]'"
   task :write, [:gate, :full] do |_, arguments|
-    runs = %i[gate full].map { |name| read.call(arguments.fetch(name)) }
+    runs = arguments.to_a.map { |path| read.call(path) }
+    titles = ["`bin/test`", "`bin/test --full`"].first(runs.size)
     names = runs.flat_map { |rows, _| rows.keys }.uniq
     table = names.map { |name| "| #{name} | #{runs.map { |rows, _| rows[name] }.join(" | ")} |" }
     File.write("test/STAGES.md", <<~MARKDOWN)
       # Seconds of each stage of `bin/test`
 
-      `rake stages:write` made this page from the output of two runs on 2 cores.
-      Stages run side by side, two at a time, so each takes longer than alone.
+      `rake stages:write` made this page from the output of #{titles.join(" and of ")} on 2 cores.
+      Stages run side by side, three at a time, so each takes longer than alone.
 
-      | stage | `bin/test` | `bin/test --full` |
-      | --- | ---: | ---: |
+      | stage | #{titles.join(" | ")} |
+      | --- |#{" ---: |" * runs.size}
       #{table.join("\n")}
       | **in all** | #{runs.map { |_, time, _| time }.join(" | ")} |
       | **outcome** | #{runs.map { |_, _, last| last }.join(" | ")} |
