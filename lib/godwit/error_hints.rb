@@ -85,7 +85,7 @@ module Godwit
     def self.name(object) = object.nil? ? "nil" : object.class.to_s
 
     def self.ipv6(socket, endpoint)
-      IPV6 unless !endpoint.to_s.include?("[") || socket.ipv6
+      IPV6 if endpoint.to_s.include?("[") && !socket.ipv6
     end
 
     def self.device(socket)

@@ -343,16 +343,6 @@ class CLITtcpTest < Godwit::TestCase
     assert_match(/\Attcp-t: nowhere\.invalid: /, err)
   end
 
-  test "an option is not abbreviated; --name=value is none" do
-    assert_equal 1, run_line("perf", "lat", "tcp://127.0.0.1:9", "--timeout=0.01").first
-    [%w[ttcp -r -z], %w[ttcp -r --zm], %w[log tail x --leve=error], %w[perf lat x --siz 1],
-      %w[sh pull x -t]].each do |words|
-      status, _, err = run_line(*words)
-      assert_equal 2, status, words
-      assert_match(/invalid option: #{words.grep(/\A-/).last[/[^=]+/]}/, err)
-    end
-  end
-
   test "wrong command lines print the usage and the offending word" do
     {
       [] => "no direction",

@@ -15,19 +15,6 @@ class AuthBlocksTest < Godwit::TestCase
 
   def asked(name) = zap_plain(name, "Swordfish")
 
-  # Sends a request and does not wait.
-  def ask(name, address: "127.0.0.1")
-    (@asking ||= open_socket(:DEALER).connect(ZAP)).send(
-      ["", "1.0", name, "", address, "", "PLAIN", name, "Swordfish"]
-    )
-  end
-
-  # @return [Array(String, Integer)] request id and status of the next reply
-  def reply
-    _, _, id, status = @asking.recv_multipart(timeout: PATIENCE)
-    [id, Integer(status)]
-  end
-
   def test_a_block_returns_a_user_id_or_nil
     ids = {
       "id" => "anna", "nobody" => nil, "umlaut" => "Jürgen", "binary" => "J\xC3\xBCrgen".b,

@@ -30,19 +30,6 @@ class AuthQueueTest < Godwit::TestCase
     super
   end
 
-  # Sends a request and does not wait.
-  def ask(name, address: "127.0.0.1")
-    (@asking ||= open_socket(:DEALER).connect(ZAP)).send(
-      ["", "1.0", name, "", address, "", "PLAIN", name, "Swordfish"]
-    )
-  end
-
-  # @return [Array(String, Integer)] request id and status of the next reply
-  def reply
-    _, _, id, status = @asking.recv_multipart(timeout: PATIENCE)
-    [id, Integer(status)]
-  end
-
   # Asks for two clients of `one` and then a client of `other`, while the only worker is busy.
   # @return [Array<String>] the order in which their blocks began
   def order(one, other)

@@ -49,6 +49,19 @@ module Conformance
     # @return [String] who the server says that the client is
     def who(client) = client.request("who am I?", timeout: PATIENCE)
 
+    # Sends a request of a PLAIN client to the Auth, as libzmq does, and does not wait.
+    def ask(name, address: "127.0.0.1")
+      (@asking ||= open_socket(:DEALER).connect(ZAP)).send(
+        ["", "1.0", name, "", address, "", "PLAIN", name, "Swordfish"]
+      )
+    end
+
+    # @return [Array(String, Integer)] request id and status of the next reply
+    def reply
+      _, _, id, status = @asking.recv_multipart(timeout: PATIENCE)
+      [id, Integer(status)]
+    end
+
     # Asks the Auth as libzmq does.
     # @return [Array(Integer, String)] status and user id
     def zap(*credentials, mechanism: "NULL", domain: "", address: "127.0.0.1")
