@@ -12,7 +12,7 @@ class CLIBeaconTest < NetworkCase
 
   def port = @port ||= CLIBeaconTest.next_port
 
-  COMMAND = [RbConfig.ruby, "-W", "-Ilib", "exe/godwit", "beacon"].freeze
+  COMMAND = [*GODWIT, "beacon"].freeze
 
   def beacon(*arguments, **options) = start_command([*COMMAND, *arguments.map(&:to_s)], **options)
 

@@ -7,7 +7,7 @@ require "godwit/cli"
 # The real executable, in a separate process.
 class CLITest < Godwit::TestCase
   def godwit(*arguments, **options)
-    start_command([RbConfig.ruby, "-W", "-Ilib", "exe/godwit", *arguments], **options).finish
+    start_command([*GODWIT, *arguments], **options).finish
   end
 
   def test_help_lists_every_command_and_status
@@ -41,9 +41,9 @@ class CLITest < Godwit::TestCase
      %w[log tail tcp://:1 --conut
        3] => "invalid option: --conut\nDid you mean?  count\n`godwit log tail --help` lists its " \
          "options."}.each do |arguments, says|
-      result = godwit(*arguments)
-      assert_equal 2, result.status.exitstatus
-      assert_includes result.stderr, says
+      status, _, err = run_line(*arguments)
+      assert_equal 2, status
+      assert_includes err, says
     end
   end
 
@@ -110,7 +110,7 @@ class CLITest < Godwit::TestCase
     # It starts when the reader has gone.
     result =
       start_command(
-        ["bash", "-c", "exec 3> >(:); wait $!; #{RbConfig.ruby} -W -Ilib exe/godwit help >&3"]
+        ["bash", "-c", "exec 3> >(:); wait $!; #{GODWIT.join(" ")} help >&3"]
       ).finish
     assert_equal [141, ""], [result.status.exitstatus, result.stderr]
   end
@@ -118,7 +118,7 @@ class CLITest < Godwit::TestCase
   def test_a_full_disk_is_reported_in_one_line
     skip "this system has no /dev/full" unless File.exist?("/dev/full")
     result =
-      start_command(["sh", "-c", "#{RbConfig.ruby} -W -Ilib exe/godwit help > /dev/full"]).finish
+      start_command(["sh", "-c", "#{GODWIT.join(" ")} help > /dev/full"]).finish
     assert_equal 1, result.status.exitstatus
     assert_equal 1, result.stderr.lines.size
   end

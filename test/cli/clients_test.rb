@@ -6,7 +6,6 @@ require "godwit/logger"
 
 # `--keys` with certificates, and `--clients DIR`: who may connect to a command that is a server.
 class CLIClientsTest < Godwit::TestCase
-  GODWIT = [RbConfig.ruby, "-W", "-Ilib", "exe/godwit"].freeze
   PATIENCE = 20
 
   def setup

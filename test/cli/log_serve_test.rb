@@ -9,7 +9,7 @@ require_relative "../logger/made_records"
 class CLILogServeTest < Godwit::TestCase
   include MadeRecords
 
-  COMMAND = [RbConfig.ruby, "-W", "-Ilib", "exe/godwit", "log"].freeze
+  COMMAND = [*GODWIT, "log"].freeze
 
   def log(*arguments, **options) = start_command([*COMMAND, *arguments.map(&:to_s)], **options)
 

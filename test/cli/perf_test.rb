@@ -9,7 +9,6 @@ require "godwit/perf"
 
 # `godwit perf serve|lat|thr|load|matrix`.
 class CLIPerfTest < Godwit::TestCase
-  GODWIT = [*RUBY, *GEMS[true], "-W", "-Ilib", "exe/godwit"].freeze
   MACHINE = /; godwit \d\S+, libzmq \d\S+, \w+ \d\S+, \d+ cores, \w+ \d+\.\d+$/
 
   def godwit(*words) = run_line("perf", *words)

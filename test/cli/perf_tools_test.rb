@@ -7,7 +7,6 @@ require_relative "../../rakelib/support/libzmq_perf"
 
 # `godwit perf local_lat` and its siblings, beside libzmq's own programs.
 class CLIPerfToolsTest < Godwit::TestCase
-  GODWIT = [*RUBY, *GEMS[true], "-W", "-Ilib", "exe/godwit", "perf"].freeze
   HALF = "godwit: the latency is half of the round-trip time\n"
   FIGURE = /\d+(?:\.\d{3})?(?= \[(?:us|msg|Mb))/
 
@@ -24,7 +23,7 @@ class CLIPerfToolsTest < Godwit::TestCase
   end
 
   def start_c(name, *arguments) = start_command(["#{folder}/#{name}", *arguments.map(&:to_s)])
-  def start_godwit(name, *arguments) = start_command([*GODWIT, name, *arguments.map(&:to_s)])
+  def start_godwit(*words) = start_command([*GODWIT, "perf", *words.map(&:to_s)])
 
   # The client waits until the server has bound. Not over ipc, where libzmq drops messages when the
   # sender ends while the receiver is at its high-water mark (zeromq/libzmq#4660).

@@ -7,7 +7,7 @@ require "godwit/cli"
 
 # `godwit sh push` and `godwit sh pull`, in separate processes.
 class CLIShTest < Godwit::TestCase
-  COMMAND = [RbConfig.ruby, "-W", "-Ilib", "exe/godwit", "sh"].freeze
+  COMMAND = [*GODWIT, "sh"].freeze
   WENT_AWAY = "godwit: the other side went away before its end\n"
 
   def sh(*arguments, **options) = start_command([*COMMAND, *arguments.map(&:to_s)], **options)

@@ -9,7 +9,7 @@ require_relative "../../bench/support/bench"
 
 # `godwit ttcp` with itself, with a C ttcp (bench/c/ttcp.c), and with nc.
 class CLITtcpTest < Godwit::TestCase
-  GODWIT = [RbConfig.ruby, "-W", "-Ilib", "exe/godwit", "ttcp"].freeze
+  COMMAND = [*GODWIT, "ttcp"].freeze
   HERE = "127.0.0.1"
   TAG = /ttcp-[rt]: /
   COUNTS = /\d+maxrss \d+\+\d+pf \d+\+\d+csw/
@@ -27,11 +27,11 @@ class CLITtcpTest < Godwit::TestCase
 
   def c_ttcp = Bench::Programs.c("ttcp")
 
-  def receiver(*words, program: GODWIT)
+  def receiver(*words, program: COMMAND)
     start_command([*program, "-r", "-s", "-p", @port, *words]).wait_for(/^ttcp-r: buflen/)
   end
 
-  def sender(*words, program: GODWIT, to: HERE)
+  def sender(*words, program: COMMAND, to: HERE)
     start_command([*program, "-t", "-s", "-p", @port, *words, to])
   end
 
@@ -194,7 +194,7 @@ class CLITtcpTest < Godwit::TestCase
   test "with a C ttcp at either end, over TCP and UDP" do
     [[], %w[-u]].each do |transport|
       words = [*transport, "-l", "1000"]
-      [[GODWIT, [c_ttcp]], [[c_ttcp], GODWIT]].each do |ours, theirs|
+      [[COMMAND, [c_ttcp]], [[c_ttcp], COMMAND]].each do |ours, theirs|
         received = receiver(*words, program: ours)
         sent = assert_child(sender(*words, "-n", "20", program: theirs).finish)
         assert_equal [20_000, 20_000],
@@ -208,7 +208,7 @@ class CLITtcpTest < Godwit::TestCase
     output = File.join(scratch_dir, "output")
     File.open("/dev/urandom", "rb") { |random| IO.copy_stream(random, input, BYTES) }
     sum = Digest::SHA256.file(input)
-    ours = [GODWIT.join(" "), "-p", @port]
+    ours = [COMMAND.join(" "), "-p", @port]
     receives, sends = [*ours, "-r"].join(" "), [*ours, "-t", HERE].join(" ")
     nc_receives, nc_sends = "nc -lvn #{@port}", "nc -N #{HERE} #{@port}"
     [[receives, nc_sends], [nc_receives, sends], [receives, sends]].each do |receive, send|
@@ -245,7 +245,7 @@ class CLITtcpTest < Godwit::TestCase
     assert_child(received.finish)
   end
 
-  def in_shell(words) = start_command(["sh", "-c", "exec #{GODWIT.join(" ")} #{words}"])
+  def in_shell(words) = start_command(["sh", "-c", "exec #{COMMAND.join(" ")} #{words}"])
 
   # A peer that reads a part.
   def reading(peer)
@@ -369,7 +369,7 @@ class CLITtcpTest < Godwit::TestCase
   test "a link named ttcp to the executable" do
     link = File.join(scratch_dir, "ttcp")
     File.symlink(File.expand_path("exe/godwit"), link)
-    program = [RbConfig.ruby, "-W", "-I", File.expand_path("lib"), link]
+    program = [*RUBY, *GEMS[false], "-W", "-I", File.expand_path("lib"), link]
     received = receiver(program: program)
     assert_child(sender("-n", "3", program: program).finish)
     assert_equal 3 * 8192, bytes(assert_child(received.finish).stdout)

@@ -19,7 +19,7 @@ class InteropCase < Godwit::TestCase
     # Defines the test for each transport and for each side binding; the block gets the transport
     # and :godwit or the other.
     def each_binder(name, only: %i[tcp ipc], &body)
-      only.product([:godwit, other]).each do |transport, binder|
+      transports(only).product([:godwit, other]).each do |transport, binder|
         test("#{name} over #{transport}, #{binder} binds") do
           instance_exec(transport, binder, &body)
         end

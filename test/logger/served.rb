@@ -2,7 +2,7 @@
 
 # `godwit log serve` and `godwit log tail` as children, for tests with others' programs.
 module Served
-  COMMAND = [*Godwit::TestSupport::Children::RUBY, "-W", "-Ilib", "exe/godwit", "log"].freeze
+  COMMAND = [*Godwit::TestSupport::Children::GODWIT, "log"].freeze
 
   DEADLINE = 20 + 3 * Godwit::TestSupport::Children::START
 

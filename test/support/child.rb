@@ -16,16 +16,16 @@ module Godwit
           (RUBY_ENGINE == "jruby") ? ENV.fetch("GODWIT_TEST_JRUBY").split("\n") : [RbConfig.ruby]
         ).freeze
 
-      # Options of a program that needs gems, or none. JRuby has its own; RubyGems would double its
-      # time to start.
-      GEMS =
-        (
-          if RUBY_ENGINE == "jruby"
-            {true => [], false => ["--disable=gems"]}
-          else
-            {true => ["-rbundler/setup"], false => []}
-          end
-        ).freeze
+      # Options of a program that needs gems, or none: RubyGems would double its time to start. JRuby
+      # has gems of its own; the FFI backend needs the gem ffi.
+      GEMS = {
+        true => (RUBY_ENGINE == "jruby") ? [] : ["-rbundler/setup"],
+        false =>
+          (RUBY_ENGINE != "jruby" && ENV["GODWIT_BACKEND"] == "ffi") ? [] : ["--disable=gems"]
+      }.freeze
+
+      # The command `godwit`.
+      GODWIT = [*RUBY, *GEMS[false], "-W", "-Ilib", "exe/godwit"].freeze
 
       # Ruby's options for its pages, from its stage (ADR 23). Not for every child, as a child with
       # -W would print them on $stderr.

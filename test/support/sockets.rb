@@ -36,19 +36,22 @@ module Godwit
           "godwit-test-#{Process.pid}-#{@serial += 1}"
         end
 
-        def open_ones(klass)
-          all(klass).reject(&:closed?)
+        # @return [Array<Socket, Context>, nil] the open ones between two tests, if known
+        attr_accessor :open_between
+
+        def open_ones
+          (@known ? @lock.synchronize { @known.keys } : ObjectSpace.each_object(Closable)).reject(
+            &:closed?
+          )
         end
 
         # @param one [Socket, Context] a new socket or context
         def know(one) = @lock.synchronize { @known[one] = true }
-
-        private
-
-        def all(klass)
-          @known ? @lock.synchronize { @known.keys }.grep(klass) : ObjectSpace.each_object(klass)
-        end
       end
+
+      # Marks what the harness closes: ObjectSpace walks the whole heap for each class.
+      module Closable; end
+      [Godwit::Socket, Godwit::Context].each { |klass| klass.include(Closable) }
 
       # JRuby's ObjectSpace makes every object dearer, so there these objects register themselves.
       if RUBY_ENGINE == "jruby"
@@ -139,20 +142,21 @@ module Godwit
       private
 
       def note_open_ones
-        @open_before =
-          [Godwit::Socket, Godwit::Context].flat_map { |klass| Sockets.open_ones(klass) }
+        @open_before = Sockets.open_between || Sockets.open_ones
       end
 
       # @return [Array<String>] objects left open outside of the harness; closes them, for the next
       #   test
       def close_leaks
+        Sockets.open_between = nil
         return [] if @leaks_allowed
-        ours = [*@open_before, *@owned, @context]
-        left = [Godwit::Socket, Godwit::Context].flat_map { |klass| Sockets.open_ones(klass) }
-        left.reject! { |one| ours.any? { |other| other.equal?(one) } }
+        open = Sockets.open_ones
         # The process's default context is no leak.
-        left.reject! { |one| one.equal?(Godwit.context) } if left.any?(Godwit::Context)
-        left.map do |one|
+        stays = [*@open_before, *(Godwit.context if open.any?(Godwit::Context))]
+        Sockets.open_between, left =
+          open.partition { |one| stays.any? { |other| other.equal?(one) } }
+        ours = [*@owned, @context]
+        left.reject { |one| ours.any? { |other| other.equal?(one) } }.map do |one|
           what = "left open: #{one.inspect}"
           one.close
           what

@@ -146,7 +146,7 @@ module Godwit
       def spawn_and_follow(command)
         reader, writer = IO.pipe
         env = {"GODWIT_TEST_REPORT" => @report, "GODWIT_TEST_NOW" => @now}.merge(
-          @glob ? KEEP_PAGES : {}, @env
+          collector_moves? ? KEEP_PAGES : {}, @env
         )
         @pid =
           Process.spawn(
@@ -158,6 +158,15 @@ module Godwit
       ensure
         end_group unless @status
         reader.close
+      end
+
+      # Whether the level of the collector, or a test by itself, compacts. Elsewhere one test's
+      # memory would slow down all tests after it.
+      def collector_moves?
+        return false unless @glob
+        @env["GODWIT_TEST_GC"] != "none" || files.any? do |file|
+          File.read(File.join(ROOT, file)).match?(/GC\.compact|auto_compact|verify_compaction/)
+        end
       end
 
       # Shows and keeps the stage's output, until it has ended or is late.

@@ -40,10 +40,15 @@ module Godwit
       # Defines a test once for each transport: `each_transport("echo") { |transport| … }` gives
       # test_echo_over_tcp…
       def each_transport(name, only: TestSupport::Sockets::TRANSPORTS, &body)
-        chosen = only & TestSupport::Sockets::TRANSPORTS
-        (chosen.empty? ? only.first(1) : chosen).each do |transport|
+        transports(only).each do |transport|
           test("#{name} over #{transport}") { instance_exec(transport, &body) }
         end
+      end
+
+      # @return [Array<Symbol>] those of `only` that the stage tests, at least one
+      def transports(only)
+        chosen = only & TestSupport::Sockets::TRANSPORTS
+        chosen.empty? ? only.first(1) : chosen
       end
 
       # Defines a test by a sentence; punctuation stays, as two names may differ only in an

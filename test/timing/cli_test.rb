@@ -9,7 +9,7 @@ class CLITimingTest < Godwit::TestCase
   include Godwit::TestSupport::Timed
   include MadeRecords
 
-  COMMAND = [RbConfig.ruby, "-Ilib", "exe/godwit", "log"].freeze
+  COMMAND = [*GODWIT, "log"].freeze
   START = 2.0 # seconds that Ruby may take to start
 
   def log(*arguments)

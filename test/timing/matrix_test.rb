@@ -8,7 +8,6 @@ require "support/network"
 # `godwit perf matrix` of three agents, each on its own machine: a relay of the test joins their
 # networks, and delays each frame.
 class MatrixTimingTest < NetworkCase
-  GODWIT = [RbConfig.ruby, "-W", "-Ilib", "exe/godwit"].freeze
   RELAY = [RbConfig.ruby, "-W", "test/support/frame_relay.rb"].freeze
   DELAYS = {%w[a b] => 0.001, %w[a c] => 0.005, %w[b c] => 0.001}.freeze # seconds, each direction
   NAMES = %w[a b c].freeze

@@ -7,8 +7,7 @@ require "sqlite3"
 # The real executable, in a separate process.
 class WorkCLITest < Godwit::WorkCase
   def godwit_work(*arguments)
-    folders = child_folders.map { |folder| "-I#{folder}" }
-    start_command([RbConfig.ruby, "-W", *folders, "work/exe/godwit-work", *arguments]).finish
+    start_command([*GODWIT_WORK, *arguments]).finish
   end
 
   test "help lists every command and status" do

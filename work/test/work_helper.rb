@@ -9,6 +9,11 @@ module Godwit
   class WorkCase < TestCase
     FOLDERS = ["lib", "work/lib", *Gem.loaded_specs.fetch("sqlite3").full_require_paths].freeze
 
+    # The command `godwit-work`.
+    GODWIT_WORK = [
+      *RUBY, *GEMS[false], "-W", *FOLDERS.map { |folder| "-I#{folder}" }, "work/exe/godwit-work"
+    ].freeze
+
     def child_folders = FOLDERS
   end
 end

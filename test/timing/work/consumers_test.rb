@@ -58,8 +58,7 @@ class WorkTimingTest < Godwit::WorkCase
   # @return [Godwit::TestSupport::Children::Child] `godwit-work run`
   def start(program = APP, *options)
     file = File.join(scratch_dir, "app.rb").tap { |app| File.write(app, program) }
-    folders = child_folders.map { |folder| "-I#{folder}" }
-    start_command([RbConfig.ruby, *folders, "work/exe/godwit-work", "run", file, *options],
+    start_command([*GODWIT_WORK, "run", file, *options],
       env: {"GODWIT_WORK_URL" => "sqlite:#{path}"}).wait_for(/^runs /)
   end
 

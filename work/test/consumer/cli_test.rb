@@ -24,9 +24,7 @@ class WorkCommandsTest < Godwit::WorkCase
   RUBY
 
   def godwit_work(*words, url: "sqlite:#{path}")
-    folders = child_folders.map { |folder| "-I#{folder}" }
-    start_command([RbConfig.ruby, "-W", *folders, "work/exe/godwit-work", *words],
-      env: {"GODWIT_WORK_URL" => url})
+    start_command([*GODWIT_WORK, *words], env: {"GODWIT_WORK_URL" => url})
   end
 
   # @return [Hash, nil] the first row of a listing
@@ -95,10 +93,8 @@ class WorkCommandsTest < Godwit::WorkCase
     handler = "def perform(message)"
     file = app(APP.sub(handler,
       "retries 1, backoff: 300..300\n  #{handler}\n    raise if message.value == \"bad\""))
-    folders = child_folders.map { |folder| "-I#{folder}" }
     env = {**Godwit::TestSupport::Children::NO_BUNDLER, "GODWIT_WORK_URL" => "sqlite:#{path}"}
-    pid = spawn(env, RbConfig.ruby, "-W", *folders, "work/exe/godwit-work", "run", file,
-      out: slave, err: slave)
+    pid = spawn(env, *GODWIT_WORK, "run", file, out: slave, err: slave)
     seen = +""
     read = ->(wanted) do
       until seen.match?(wanted)

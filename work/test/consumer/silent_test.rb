@@ -131,8 +131,7 @@ class WorkSilentTest < Godwit::WorkCase
     engine.rebalance(member)
     silence(wake_up, member, 12)
     env = {"GODWIT_WORK_URL" => "sqlite:#{path}"}
-    folders = child_folders.map { |folder| "-I#{folder}" }
-    command = [RbConfig.ruby, *folders, "work/exe/godwit-work", "lag"]
+    command = [*GODWIT_WORK, "lag"]
     child = start_command(command, env: env).finish
     assert_equal 0, child.status.exitstatus
     assert_match(/^process #{Process.pid} on .* has not reported for 1\d s: .*evict #{member.id}`/,
