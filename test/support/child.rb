@@ -16,8 +16,8 @@ module Godwit
           (RUBY_ENGINE == "jruby") ? ENV.fetch("GODWIT_TEST_JRUBY").split("\n") : [RbConfig.ruby]
         ).freeze
 
-      # Options of a program that needs gems, or none: RubyGems would double its time to start. JRuby
-      # has gems of its own; the FFI backend needs the gem ffi.
+      # Options of a program that needs gems, or none: RubyGems would double its time to start.
+      # JRuby has gems of its own; the FFI backend needs the gem ffi.
       GEMS = {
         true => (RUBY_ENGINE == "jruby") ? [] : ["-rbundler/setup"],
         false =>
