@@ -15,13 +15,11 @@ require_relative "../rakelib/support/mruby_build"
 module Demo
   DEADLINE = 120 # seconds for one process: it catches a hang
   SIZE = 100
-  COUNT = 1_000_000
   BATCH = 256
-  ROUNDS = 3
-  LARGE_COUNT = 500
   ROUND_TRIPS = 5_000
-  LOG_COUNT = 50_000
-  WORK_COUNT = 20_000
+  # `BENCH_QUICK=1 rake demo` shows that the scenes end well, not how fast they are.
+  COUNT, ROUNDS, LARGE_COUNT, LOG_COUNT, WORK_COUNT =
+    Bench.quick? ? [50_000, 1, 50, 5_000, 2_000] : [1_000_000, 3, 500, 50_000, 20_000]
 
   # A process of a scene.
   class Actor
@@ -250,7 +248,7 @@ module Demo
     "Two programs written for ffi-rzmq, unchanged, on Godwit: one on CRuby, the other on " \
     "JRuby" => lambda do |stage|
       endpoint = "tcp://127.0.0.1:#{free_port}"
-      missing = Godwit::JRuby.missing
+      missing = Bench.quick? ? "a short run" : Godwit::JRuby.missing
       both = "local_lat.rb on CRuby, over the C extension; remote_lat.rb on JRuby, over FFI"
       stage.say missing ? "no JRuby (#{missing}): both on CRuby" : both
       stage.old_program("ffi-rzmq", "local_lat", endpoint, SIZE, ROUND_TRIPS)

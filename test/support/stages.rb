@@ -151,7 +151,12 @@ module Godwit
         "documentation", "the examples in README.md and docs/ do what they say",
         files: "test/docs/{conformance,examples,mruby_page,monitor_page,runtimes}_test.rb"
       ),
-      Stage.new("demo", "bin/demo's scenes end well", rake: ["demo"]),
+      Stage.new(
+        "demo", "bin/demo's scenes end well (short ones)", rake: ["demo"],
+        env: {
+          "BENCH_QUICK" => "1"
+        }
+      ),
       Stage.new(
         "package", "the built gem installs and runs away from the checkout",
         rake: ["package:check"]
@@ -170,6 +175,10 @@ module Godwit
       Stage.new(
         "lint tests", "style of tests, benchmarks and examples", rake: ["lint:tests"],
         full: %w[bench/** examples/** test/** work/test/**]
+      ),
+      Stage.new(
+        "package jruby", "JRuby's gem installs and runs away from the checkout",
+        rake: ["package:check_java"], full: %w[*.gemspec rakelib/package.rake]
       ),
       Stage.new(
         "ffi", "the public API and godwit perf on the FFI backend",
