@@ -132,13 +132,21 @@ module Godwit
       end
     end
 
-    # @return [Boolean] whether the host or the source is an IPv6 address
+    # @return [Boolean] whether the host or the source is an address that only IPv6 reaches
     def self.ipv6?(endpoint)
       transport, address = endpoint.b.split("://", 2)
       WITH_PORT.include?(transport) && address.split(";").any? do |part|
-        part.start_with?("[") && part.partition("]").first.include?(":")
+        host = part.partition("]").first
+        host.start_with?("[") && host.include?(":") && !mapped?(host)
       end
     end
+
+    # The system takes [::ffff:127.0.0.1] for 127.0.0.1.
+    def self.mapped?(host)
+      start, rest = host[0, 8].downcase, host[8..].to_s
+      start == "[::ffff:" && (rest.count(":") == 0 ? rest.include?(".") : rest.count(":") == 1)
+    end
+    private_class_method :mapped?
 
     # For commands and measurements: the address itself asks for the option.
     # @param endpoints [Array<String>]

@@ -36,13 +36,20 @@ class AuthQueueTest < Godwit::TestCase
     ask("slow", address: "10.9.9.9")
     assert_equal "slow", next_begun
     {"1" => one, "2" => one, "3" => other}.each { |name, address| ask(name, address: address) }
-    zap # the Auth has received all of them
+    all_received
     held << nil
     4.times { reply }
     Array.new(3) { next_begun }
   end
 
   def next_begun = ended(in_thread { begun.pop })
+
+  # Waits until the Auth has received all that {ask} sent. The answer needs no worker. Another
+  # socket's request might overtake.
+  def all_received
+    @asking.send(["", "1.0", "all", "", "127.0.0.1", "", "NULL"])
+    assert_equal "all", reply.first
+  end
 
   def test_clients_of_one_address_leave_a_worker_to_the_others
     rule(workers: 2)
@@ -75,7 +82,7 @@ class AuthQueueTest < Godwit::TestCase
     ask("slow b1", address: NEIGHBOUR)
     assert_equal "slow b1", next_begun
     ask("c1", address: "127.0.0.3")
-    zap
+    all_received
     held << nil # of a or b, which then has its turn after c
     assert_equal "c1", next_begun
   end
@@ -92,7 +99,7 @@ class AuthQueueTest < Godwit::TestCase
       assert_equal name, next_begun
     end
     {"b2" => NEIGHBOUR, "a2" => "127.0.0.1"}.each { |name, address| ask(name, address: address) }
-    zap
+    all_received
     first << nil
     assert_equal %w[a2 b2], [next_begun, next_begun].sort
   end

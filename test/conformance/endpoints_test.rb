@@ -128,6 +128,19 @@ class EndpointsTest < Godwit::TestCase
     end
   end
 
+  test "an IPv4 address written as IPv6 needs no ipv6: true" do
+    skip_without_ipv6
+    ["::ffff:127.0.0.1", "::FFFF:7f00:1"].each do |host|
+      bound = open_socket(:DEALER).bind("tcp://127.0.0.1:*")
+      assert_joined bound, open_socket(:DEALER).connect("tcp://[#{host}]:#{bound.port}")
+    end
+    ["::ffff:1:2:3", "::ffff:1"].each do |host|
+      assert_named(Godwit::InterfaceError, /ipv6: true/, operation: :connect) do
+        open_socket(:DEALER).connect("tcp://[#{host}]:5555")
+      end
+    end
+  end
+
   test "an interface by name" do
     skip "only Linux calls its loopback lo" unless LINUX
     assert_equal "tcp://127.0.0.1",

@@ -9,7 +9,11 @@ module Godwit
     module TLS
       # @return [Array(OpenSSL::SSL::SSLSocket, OpenSSL::SSL::SSLSocket)] client and server
       def tls_pair
-        ours, theirs = UNIXSocket.pair.each { |io| own(io) }
+        # Not UNIXSocket.pair: JRuby's OpenSSL cannot wait for it.
+        ours, theirs =
+          TCPServer.open("127.0.0.1", 0) do |server|
+            [TCPSocket.new("127.0.0.1", server.addr[1]), server.accept].each { |io| own(io) }
+          end
         server = OpenSSL::SSL::SSLSocket.new(theirs, tls_context)
         accepted = in_thread { server.accept }
         client = OpenSSL::SSL::SSLSocket.new(ours).tap(&:connect)
