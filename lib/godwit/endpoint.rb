@@ -143,8 +143,9 @@ module Godwit
 
     # The system takes [::ffff:127.0.0.1] for 127.0.0.1.
     def self.mapped?(host)
-      start, rest = host[0, 8].downcase, host[8..].to_s
-      start == "[::ffff:" && (rest.count(":") == 0 ? rest.include?(".") : rest.count(":") == 1)
+      return false unless host[0, 8].downcase == "[::ffff:"
+      rest = host[8..]
+      rest.include?(".") ? !rest.include?(":") : rest.count(":") == 1
     end
     private_class_method :mapped?
 

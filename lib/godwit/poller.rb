@@ -240,10 +240,11 @@ module Godwit
       ready.to_a.flatten(1)
     end
 
-    # OpenSSL keeps decrypted bytes, and its Ruby part what `gets` has not given out.
+    # OpenSSL keeps decrypted bytes, and its Ruby part what `gets` has not given out. JRuby's has
+    # no `pending`: it warns and returns nil.
     def ahead?(thing)
       return false if thing.respond_to?(:closed?) && thing.closed?
-      thing.pending > 0 || !thing.instance_variable_get(:@rbuffer).to_s.empty?
+      (RUBY_ENGINE != "jruby" && thing.pending > 0) || !thing.instance_variable_get(:@rbuffer).to_s.empty?
     end
 
     # Allocates nothing but the events, since each wait calls it.

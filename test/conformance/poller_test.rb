@@ -194,7 +194,7 @@ class PollerTest < Godwit::TestCase
     assert_empty poller.wait(0)
   end
 
-  test "bytes that a TLS connection has decrypted or read ahead count" do
+  test "bytes that a TLS connection has read ahead count" do
     client, server = tls_pair
     poller = open_poller(client)
     server.write("a\nb\nc\n")
@@ -203,6 +203,12 @@ class PollerTest < Godwit::TestCase
     assert_equal [[client, [:readable]]], facts(poller.wait(0))
     assert_equal "b\nc\n", client.readpartial(10)
     assert_empty poller.wait(0)
+  end
+
+  test "bytes that a TLS connection has decrypted count" do
+    not_on :jruby, "its OpenSSL does not tell what it keeps"
+    client, server = tls_pair
+    poller = open_poller(client)
     server.write("0123456789")
     assert_equal [client], poller.wait(30).map(&:object)
     assert_equal "0123", client.sysread(4) # OpenSSL itself keeps the rest
