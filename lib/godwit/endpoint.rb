@@ -147,7 +147,6 @@ module Godwit
       rest = host[8..]
       rest.include?(".") ? !rest.include?(":") : rest.count(":") == 1
     end
-    private_class_method :mapped?
 
     # For commands and measurements: the address itself asks for the option.
     # @param endpoints [Array<String>]

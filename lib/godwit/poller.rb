@@ -244,7 +244,8 @@ module Godwit
     # no `pending`: it warns and returns nil.
     def ahead?(thing)
       return false if thing.respond_to?(:closed?) && thing.closed?
-      (RUBY_ENGINE != "jruby" && thing.pending > 0) || !thing.instance_variable_get(:@rbuffer).to_s.empty?
+      return true if RUBY_ENGINE != "jruby" && thing.pending > 0
+      !thing.instance_variable_get(:@rbuffer).to_s.empty?
     end
 
     # Allocates nothing but the events, since each wait calls it.
