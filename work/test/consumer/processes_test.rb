@@ -5,9 +5,14 @@ require "work_helper"
 # Consumers in several processes that share a file, and die.
 class WorkProcessesTest < Godwit::WorkCase
   Work = Godwit::Work
-  # A process that consumes the topic "in" by key, and writes each value to "out".
+  # A process that consumes the topic "in" by key, and writes each value to "out". The second
+  # argument is the value that ends it, the third the seconds between two commits.
   CONSUMES = <<~RUBY
     require "godwit/work"
+    if ARGV[2]
+      Godwit::Work::Runner.send(:remove_const, :COMMIT)
+      Godwit::Work::Runner.const_set(:COMMIT, Integer(ARGV[2]))
+    end
     Godwit::Work.connect("sqlite:\#{ARGV[0]}")
     class Copies < Godwit::Work::Consumer
       topic "in", partitions: 4, format: :text
@@ -145,9 +150,10 @@ class WorkProcessesTest < Godwit::WorkCase
     assert_child process.signal(:TERM).finish
   end
 
+  # Two ends count when they find the partition at one position: no commit comes before them.
   test "a record that ends its process is a dead letter at the third kill, also behind others" do
     client.produce_many("in", (0...40).map { |number| [number.to_s, "key"] })
-    3.times { assert_equal 1, start_child(CONSUMES, [path, "20"]).finish.status.exitstatus }
+    3.times { assert_equal 1, start_child(CONSUMES, [path, "20", 60]).finish.status.exitstatus }
     process = consumer("20")
     eventually { values.size == 39 }
     eventually { client.each("in.dead").map(&:value) == ["20"] }
