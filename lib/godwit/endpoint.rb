@@ -12,7 +12,6 @@ module Godwit
     RESOLVED_PORT = %w[tcp ws wss].freeze
     DIGITS = "0123456789"
     LETTERS = "abcdefghijklmnopqrstuvwxyz"
-    ZONE = "#{LETTERS}#{LETTERS.upcase}#{DIGITS}_".freeze
     # The endpoint of an authenticator, and its types (RFC 27).
     ZAP = "inproc://zeromq.zap.01"
     ZAP_TYPES = %i[REP ROUTER SERVER].freeze
@@ -107,18 +106,16 @@ module Godwit
         everywhere = ", or * for every interface" if binds
         "a host is missing: #{transport}://127.0.0.1:#{port}#{everywhere}"
       elsif host.include?(":") && !in_brackets?(host)
-        "an IPv6 address stands in brackets: #{transport}://[#{host}]:#{port}"
+        "an IPv6 address stands in brackets: #{transport}://#{bracketed(host)}:#{port}"
       elsif host == "*" && !binds
         "only bind takes * for a host: name the machine to connect to"
       end
     end
 
-    # A zone such as %eth0 may follow.
-    def self.in_brackets?(host)
-      zone = host.rpartition("]").last
-      host.start_with?("[") && host.include?("]") &&
-        (zone.empty? || (zone.start_with?("%") && only?(ZONE, zone.delete_prefix("%"))))
-    end
+    # libzmq finds no address with a zone behind the bracket, and does not say so.
+    def self.in_brackets?(host) = host.start_with?("[") && host.end_with?("]")
+
+    def self.bracketed(host) = "[#{host.delete("[]")}]"
 
     def self.port_problem(transport, port, binds, operation)
       number = (port.size < 16) ? port.to_i : PORTS.end + 1 # mruby raises for more digits

@@ -161,7 +161,8 @@ Plain.scenario "malformed endpoints are refused by name and with the fix" do
     "tcp://127.0.0.1:70000" => number, "tcp://127.0.0.1:65536" => number,
     "tcp://127.0.0.1:99999999999999999999" => number, "tcp://127.0.0.1:-1" => number,
     "tcp://127.0.0.1:http" => number, "tcp://127.0.0.1:1e3" => number,
-    "tcp://::1:5555" => "an IPv6 address stands in brackets: tcp://[::1]:5555"
+    "tcp://::1:5555" => "an IPv6 address stands in brackets: tcp://[::1]:5555",
+    "tcp://[fe80::1]%lo:5555" => "an IPv6 address stands in brackets: tcp://[fe80::1%lo]:5555"
   }.each do |endpoint, fix|
     error = refused(Godwit::EndpointError,
       "bind #{endpoint}: Malformed endpoint (#{fix})") do
