@@ -285,7 +285,8 @@ class LoggerDurableProcessTest < Godwit::TestCase
       end
       p [counts.(log), [0, stored, 2_400 - stored]]
       log.close
-      p [File.read("#{FOLDER}/said")[/(\d+) records are kept/, 1].to_i, stored]
+      p [File.read("#{FOLDER}/said")[/: (\d+) records are kept in \S+ for the next start$/, 1].to_i,
+        stored]
 
       files = Dir["#{FOLDER}/durable/*.seg"].map { |name| File.binread(name) }
       on_disk, reports = ['"level":1,', '"level":2,'].map { |level| files.join.scan(level).size }

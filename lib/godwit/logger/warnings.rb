@@ -6,7 +6,7 @@ require_relative "text"
 
 module Godwit
   class Logger < ::Logger
-    # A logger's own messages on $stderr, at most one line in {PERIOD} seconds.
+    # A logger's own messages on $stderr, at most once in {PERIOD} seconds.
     class Warnings
       PERIOD = 10 # seconds
       MAX_BYTES = 4096 # a writable pipe takes so many bytes without waiting
@@ -20,17 +20,13 @@ module Godwit
       # @param always [Boolean] whether it may follow another line at once
       def call(text, always: false)
         now = Timeout.now
-        return @held += 1 if !always && @last && now - @last < PERIOD
-        return @held += 1 unless writable?(always ? WRITE_TIMEOUT : 0)
+        return hold(text) if !always && @last && now - @last < PERIOD
+        return hold(text) unless writable?(always ? WRITE_TIMEOUT : 0)
         @last = now
-        more = " (and #{@held} more since the last such line)" if @held.positive?
+        said = lines(text)
         @held = 0
         # One write, for which a trap handler takes no lock.
-        line = "godwit: log to #{@endpoint}: #{text}#{more}\n"
-        if line.bytesize > MAX_BYTES
-          line = "#{line.byteslice(0, MAX_BYTES - 4).scrub("")}...\n"
-        end
-        write(line)
+        write(said.map { |line| shortened(line, MAX_BYTES / said.size) }.join)
       rescue
         nil # $stderr is closed
       end
@@ -45,6 +41,27 @@ module Godwit
       end
 
       private
+
+      def hold(text)
+        @held_text = text
+        @held += 1
+      end
+
+      # Held lines of another text are no part of this one's count.
+      def lines(text)
+        return [line(text, @held)] if @held.zero? || text == @held_text
+        [line(@held_text, @held - 1), line(text, 0)]
+      end
+
+      def line(text, held)
+        more = " (and #{held} more since the last such line)" if held.positive?
+        "godwit: log to #{@endpoint}: #{text}#{more}\n"
+      end
+
+      def shortened(line, bytes)
+        return line if line.bytesize <= bytes
+        "#{line.byteslice(0, bytes - 4).scrub("")}...\n"
+      end
 
       # A write to a pipe without a reader would block the program.
       if RUBY_ENGINE == "jruby"
