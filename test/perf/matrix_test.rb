@@ -217,5 +217,9 @@ class PerfMatrixTest < Godwit::TestCase
     assert_refused(/size:/) { matrix({"a" => HERE}, size: -1) }
     assert_refused(/count:/) { matrix({"a" => HERE}, count: 0) }
     assert_refused(/timeout:/) { matrix({"a" => HERE}, timeout: 0) }
+    keys = Godwit::Curve.keypair
+    one = {"a" => closed_port}
+    assert_refused(/server_key: is nil/) { matrix(one, curve: keys, server_key: nil) }
+    assert_raises(Godwit::OptionError) { matrix(one, sever_key: "x") }
   end
 end

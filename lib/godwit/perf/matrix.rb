@@ -80,7 +80,9 @@ module Godwit
         fail_host(name, error)
       end
 
+      # @raise [ArgumentValueError] for a keyword of the program's own, which fails at every host
       def fail_host(name, error)
+        raise error if error.is_a?(ArgumentError)
         @ports.delete(name)
         report(source: name, error: error.message)
         nil
