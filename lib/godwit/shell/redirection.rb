@@ -55,6 +55,7 @@ module Godwit
       # @return [Boolean] false when Ruby has read ahead, and cannot put that back (of a pipe)
       def settle(io)
         return true unless read_ahead?(io)
+        io.pos # raises for a pipe, of which Ruby 3.4's seek drops what it has read ahead
         io.seek(0, IO::SEEK_CUR)
         !read_ahead?(io)
       rescue SystemCallError
