@@ -1,5 +1,19 @@
 # frozen_string_literal: true
 
-desc "Build the gem and run conformance, native, logger, shell, process and mruby on Debian 13 " \
-  "(Ruby 3.3, libzmq 4.3.5, mruby 3.3), in a chroot; needs root"
-task(:matrix) { sh "test/matrix/debian.sh", "trixie", verbose: false }
+namespace :matrix do
+  run = ->(*words, env: {}) { sh env, "test/matrix/debian.sh", *words, verbose: false }
+
+  desc "Debian 13: Ruby 3.3, libzmq 4.3.5, mruby 3.3; in a chroot, needs root"
+  task(:trixie) { run.call("trixie", *%w[conformance native logger shell process mruby]) }
+
+  desc "Debian sid: Ruby 3.4 (from experimental), libzmq 4.3.5, mruby 4.0; in a chroot, needs root"
+  task :sid do
+    run.call("sid", *%w[conformance native process auth perf shell logger work mruby])
+  end
+
+  desc "JRuby 10 on the Java 21 of Debian 13; in a chroot, needs root"
+  task(:jruby) { run.call("trixie", "jruby", env: {"JRUBY" => "10.1.2.0"}) }
+end
+
+desc "Build the gem and run tests on other versions of Ruby, libzmq, mruby and JRuby; needs root"
+task matrix: %w[matrix:trixie matrix:sid matrix:jruby]

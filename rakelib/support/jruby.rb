@@ -66,8 +66,8 @@ module Godwit
     def missing
       jars
       "java is not installed (bin/setup does it)" unless system("command -v java >/dev/null 2>&1")
-    rescue LoadError
-      "the gem jruby-jars is not installed (bin/setup does it)"
+    rescue LoadError => error
+      error.message
     end
 
     # The environment of tests: JRuby from its jars does not know the command that runs it, and they
@@ -75,17 +75,23 @@ module Godwit
     # @return [Hash{String => String, nil}]
     def testing = ENVIRONMENT.merge("GODWIT_TEST_JRUBY" => command(java: short).join("\n"))
 
-    # @return [Array<String>] files of the gem, in the bundle's folder or in RubyGems' folders
+    # @return [Array<String>] jars in the folder that GODWIT_JRUBY_JARS names, or those of the gem,
+    #   in the bundle's folder or in RubyGems' folders
     # @raise [LoadError]
     def jars
       @jars ||= begin
-        bundled = Dir[File.join(ROOT, "vendor/bundle/ruby/*/gems/jruby-jars-*")].max
-        Dir[
-          File.join(
-            bundled || Gem::Specification.find_by_name("jruby-jars").full_gem_path, "lib/*.jar"
-          )
-        ].sort
+        folder = ENV.fetch("GODWIT_JRUBY_JARS") { File.join(gem_folder, "lib") }
+        found = Dir[File.join(folder, "*.jar")].sort
+        raise LoadError, "no jar in #{folder} (GODWIT_JRUBY_JARS names a folder)" if found.empty?
+        found
       end
+    end
+
+    def gem_folder
+      Dir[File.join(ROOT, "vendor/bundle/ruby/*/gems/jruby-jars-*")].max ||
+        Gem::Specification.find_by_name("jruby-jars").full_gem_path
+    rescue Gem::LoadError
+      raise LoadError, "the gem jruby-jars is not installed (bin/setup does it)"
     end
 
     # @return [String] path, another for each Java and JRuby

@@ -12,6 +12,8 @@ class MRubyBuild
   # The files of the extension that need no VM.
   SHARED = %w[threads process pool frames inproc].map { |name| "ext/godwit/#{name}.c" }.freeze
   PACKAGES = "Debian: apt-get install mruby libmruby-dev"
+  # The folder of the header mruby/presym/id.h, which Debian does not package.
+  PRESYM = "#{ROOT}/mruby/library/presym"
 
   # mruby is missing, or does not compile the gem.
   class Failure < StandardError; end
@@ -34,12 +36,31 @@ class MRubyBuild
 
   def self.library?
     program = "#include <mruby.h>\nint main(void) { mrb_close(mrb_open()); }"
-    command = %W[#{ENV.fetch("CC", "cc")} -x c - -o /dev/null -lmruby -lm]
+    command = [compiler, *layout, "-x", "c", "-", "-o", "/dev/null", "-lmruby", "-lm"]
     Open3.capture2e(*command, stdin_data: program).last.success?
   rescue Errno::ENOENT
     false
   end
   private_class_method :library?
+
+  # The flags that change the layout of mrb_state, and the folders of the headers. The folders that
+  # Debian 12's mruby-config prints do not exist.
+  # @return [Array<String>]
+  def self.layout
+    printed = Open3.capture2("mruby-config", "--cflags").first.shellsplit
+    macros = printed.grep(/\A-DMRB_/)
+    folders = printed.grep(/\A-I/).select { |flag| File.directory?(flag.delete_prefix("-I")) }
+    known = header?("mruby/presym/id.h", folders)
+    [*macros, *folders, *(["-DMRB_NO_PRESYM", "-I#{PRESYM}"] unless known)]
+  end
+
+  def self.header?(name, folders)
+    command = [compiler, *folders, "-E", "-x", "c", "-"]
+    Open3.capture2e(*command, stdin_data: "#include <#{name}>\n").last.success?
+  end
+  private_class_method :header?
+
+  def self.compiler = ENV.fetch("CC", "cc")
 
   # @return [String, nil] such as 3.1.0; nil without mruby
   def self.version
@@ -67,22 +88,13 @@ class MRubyBuild
     end
   end
 
-  # The flags that change the layout of mrb_state, and the folders of the headers. The folders that
-  # Debian 12's mruby-config prints do not exist.
   # @return [Array<String>]
   def flags
-    @flags ||= begin
-      printed = run("mruby-config", "--cflags").shellsplit
-      macros = printed.grep(/\A-DMRB_/)
-      folders = printed.grep(/\A-I/).select { |flag| File.directory?(flag.delete_prefix("-I")) }
-      # Debian's package has no table of its symbols.
-      macros << "-DMRB_NO_PRESYM" unless header?("mruby/presym/id.h", folders)
-      [
-        *macros, *folders, "-I#{ROOT}/ext/godwit", "-I#{ROOT}/mruby/library", "-std=gnu99", "-O2",
-        "-g", "-fPIC", "-Wall", "-Wextra", "-Wno-unused-parameter", "-Werror",
-        "-DGODWIT_VERSION=\"#{Godwit::VERSION}\""
-      ]
-    end
+    @flags ||= [
+      *self.class.layout, "-I#{ROOT}/ext/godwit", "-I#{ROOT}/mruby/library", "-std=gnu99", "-O2",
+      "-g", "-fPIC", "-Wall", "-Wextra", "-Wno-unused-parameter", "-Werror",
+      "-DGODWIT_VERSION=\"#{Godwit::VERSION}\""
+    ]
   end
 
   private
@@ -98,6 +110,7 @@ class MRubyBuild
 
   def build_all
     FileUtils.cp("#{ROOT}/mruby/library/godwit.h", @folder)
+    FileUtils.cp_r("#{PRESYM}/.", @folder) if flags.include?("-I#{PRESYM}") # for programs over it
     sources = [*Dir["#{ROOT}/mruby/src/*.c"].sort, *SHARED.map { |path| "#{ROOT}/#{path}" }]
     sources.push("#{ROOT}/mruby/library/open.c", irep)
     main, *objects = compile_all(["#{ROOT}/mruby/library/main.c", *sources])
@@ -155,12 +168,7 @@ class MRubyBuild
     [*paths, "-lmruby", "-lzmq", "-lm", "-lpthread"]
   end
 
-  def header?(name, folders)
-    program = "#include <#{name}>\n"
-    Open3.capture2e(compiler, *folders, "-E", "-", stdin_data: program).last.success?
-  end
-
-  def compiler = ENV.fetch("CC", "cc")
+  def compiler = self.class.compiler
 
   def fresh?(target, sources)
     File.exist?(target) && sources.all? { |source| File.mtime(source) <= File.mtime(target) }

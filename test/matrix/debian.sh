@@ -2,14 +2,17 @@
 # Builds the gem and runs tests on another Debian, in a chroot: its Ruby, its libzmq. The folder is kept for the next time
 # (~/.cache/godwit/debian-SUITE); nothing that is mounted or started outlives this script.
 set -eu
-[ "${1:-}" != --help ] || { echo "usage: test/matrix/debian.sh [suite [stage…]]   (trixie; conformance native logger shell process mruby)"; exit 0; }
-suite=${1:-trixie}
-[ $# -eq 0 ] || shift
-[ $# -gt 0 ] || set -- conformance native logger shell process mruby
-cd "$(dirname "$0")/../.."
-
 say() { echo "matrix: $*"; }
 fail() { echo "matrix: $*" >&2; exit 1; }
+[ "${1:-}" != --help ] || {
+  echo "usage: test/matrix/debian.sh trixie|sid stage…"
+  echo "sid has Ruby 3.4, from experimental. JRUBY=10.1.2.0 has the stages of JRuby use that version of the gem jruby-jars."
+  exit 0
+}
+[ $# -gt 1 ] || fail "usage: test/matrix/debian.sh trixie|sid stage…"
+suite=$1
+shift
+cd "$(dirname "$0")/../.."
 
 [ "$(id -u)" = 0 ] || fail "debootstrap and chroot need root"
 for tool in debootstrap unshare git; do
@@ -36,6 +39,9 @@ if [ ! -f "$root/.made" ]; then
     tail -n 20 "$root.log" >&2
     fail "debootstrap failed; the whole of what it said is in $root.log"
   }
+  # A mirror may be a snapshot, some weeks old.
+  echo 'Acquire::Check-Valid-Until "false";' >"$root/etc/apt/apt.conf.d/90snapshot"
+  [ "$suite" != sid ] || echo "deb $uri experimental main" >"$root/etc/apt/sources.list.d/experimental.list"
   touch "$root/.made"
 fi
 # Names are looked up, and servers trusted, as on this machine.
@@ -52,8 +58,21 @@ git ls-files -z | tar --null --files-from=- --ignore-failed-read -cf - | tar -C 
 say "in $suite: bin/setup, the gem, $*"
 # shellcheck disable=SC2016 # for the shell inside
 exec unshare --mount --pid --fork --kill-child --mount-proc="$root/proc" \
-  sh -euc 'mount -t devpts -o newinstance,ptmxmode=0666 devpts "$0/dev/pts"; mount --bind "$0/dev/pts/ptmx" "$0/dev/ptmx"; exec chroot "$0" "$@"' "$root" \
+  sh -euc 'mount --rbind "$0" "$0"; mount -t devpts -o newinstance,ptmxmode=0666 devpts "$0/dev/pts"; mount --bind "$0/dev/pts/ptmx" "$0/dev/ptmx"; exec chroot "$0" "$@"' "$root" \
   /usr/bin/env -i HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 BUNDLE_VERSION=system \
+    DEBIAN_FRONTEND=noninteractive JRUBY="${JRUBY:-}" \
     http_proxy="${http_proxy:-}" https_proxy="${https_proxy:-}" no_proxy="${no_proxy:-}" GODWIT_TEST_GC="${GODWIT_TEST_GC:-normal}" \
-  sh -euc 'cd /godwit; bin/setup; export BUNDLE_SILENCE_ROOT_WARNING=1
-    bundle exec rake package:check; exec bin/test "$@"' sh "$@"
+  sh -euc 'cd /godwit
+    if [ -e /etc/apt/sources.list.d/experimental.list ] && [ ! -e /usr/local/bin/ruby ]; then
+      { apt-get update; apt-get install -y --no-install-recommends -t experimental ruby3.4 ruby3.4-dev; } >/var/log/ruby.log
+      for name in ruby gem bundle; do ln -s "/usr/bin/${name}3.4" "/usr/local/bin/$name"; done
+    fi
+    bin/setup
+    export BUNDLE_SILENCE_ROOT_WARNING=1
+    if [ -n "$JRUBY" ]; then
+      export GODWIT_JRUBY_JARS="/opt/jruby/gems/jruby-jars-$JRUBY/lib"
+      [ -d "$GODWIT_JRUBY_JARS" ] || gem install --no-document --install-dir /opt/jruby jruby-jars -v "$JRUBY"
+    else
+      bundle exec rake package:check
+    fi
+    exec bin/test "$@"' sh "$@"

@@ -79,6 +79,13 @@ class StagesTest < Godwit::TestCase
     assert_equal "mruby was not found. Debian: apt-get install mruby libmruby-dev\n", result.stdout
   end
 
+  test "a folder of another JRuby's jars that has none is named" do
+    code = "require './rakelib/support/jruby'; puts Godwit::JRuby.missing"
+    env = {"GODWIT_JRUBY_JARS" => scratch_dir}
+    assert_equal "no jar in #{scratch_dir} (GODWIT_JRUBY_JARS names a folder)\n",
+      start_command([RbConfig.ruby, "-e", code], env: env).finish.stdout
+  end
+
   test "a class with a name for its counts has a line in the summary" do
     report = "#{scratch_dir}/report.json"
     result = start_command(

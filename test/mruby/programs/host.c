@@ -10,6 +10,7 @@
 #include <mruby/error.h>
 #include <mruby/string.h>
 #include <mruby/variable.h>
+#include <mruby/version.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -21,9 +22,9 @@
 #include <time.h>
 #include <unistd.h>
 
-/* ---- the allocator of the first VM ---- */
+/* ---- the allocator of the first VM; in mruby 4, which has one for all, of each VM ---- */
 
-static long blocks;   /* in use */
+static _Atomic long blocks; /* in use */
 static long until;    /* calls until one fails; 0: none fails */
 static bool for_ever; /* all later calls fail too */
 static bool has_failed;
@@ -40,7 +41,7 @@ static bool host_fails(void) {
     return true;
 }
 
-static void *host_allocate(mrb_state *mrb, void *block, size_t size, void *unused) {
+static void *host_memory(void *block, size_t size) {
     if (size == 0) {
         if (block) blocks--;
         free(block);
@@ -54,8 +55,20 @@ static void *host_allocate(mrb_state *mrb, void *block, size_t size, void *unuse
 
 static void host_define(mrb_state *mrb);
 
-static mrb_state *host_vm(mrb_allocf allocate) {
-    mrb_state *mrb = allocate ? mrb_open_allocf(allocate, NULL) : mrb_open();
+#if MRUBY_RELEASE_MAJOR < 4
+static void *host_allocate(mrb_state *mrb, void *block, size_t size, void *unused) {
+    return host_memory(block, size);
+}
+
+static mrb_state *host_open_first(void) { return mrb_open_allocf(host_allocate, NULL); }
+#else
+/* Instead of libmruby's. */
+void *mrb_basic_alloc_func(void *block, size_t size) { return host_memory(block, size); }
+
+static mrb_state *host_open_first(void) { return mrb_open(); }
+#endif
+
+static mrb_state *host_vm(mrb_state *mrb) {
     if (!mrb) abort();
     godwit_mruby_open(mrb);
     host_define(mrb);
@@ -185,7 +198,7 @@ static double host_now(void) {
 }
 
 static mrb_value host_open(mrb_state *mrb, mrb_value self) {
-    return mrb_fixnum_value((intptr_t)host_vm(NULL));
+    return mrb_fixnum_value((intptr_t)host_vm(mrb_open()));
 }
 
 /* run(vm, code) => what it gives, or its error, as text */
@@ -206,7 +219,7 @@ static mrb_value host_close(mrb_state *mrb, mrb_value self) {
 }
 
 static void *host_thread(void *code) {
-    mrb_state *mrb = host_vm(NULL);
+    mrb_state *mrb = host_vm(mrb_open());
     char *text = host_run(mrb, code);
     mrb_close(mrb);
     free(code);
@@ -251,7 +264,7 @@ int main(int argc, char **argv) {
     if (argc < 2) return 2;
     FILE *file = fopen(argv[1], "r");
     if (!file) return 2;
-    mrb_state *mrb = host_vm(host_allocate);
+    mrb_state *mrb = host_vm(host_open_first());
     mrb_value arguments = mrb_ary_new(mrb);
     for (int i = 2; i < argc; i++) mrb_ary_push(mrb, arguments, mrb_str_new_cstr(mrb, argv[i]));
     mrb_define_global_const(mrb, "ARGV", arguments);
