@@ -51,6 +51,15 @@ class PerfMeasureTest < Godwit::TestCase
     assert_equal 3, Perf.latency(count: 3).count
   end
 
+  test "a program that ignores the end of its children measures with its own child" do
+    result = run_child(<<~RUBY)
+      require "godwit/perf"
+      trap("CHLD", "IGNORE")
+      puts Godwit::Perf.latency(count: 3).count
+    RUBY
+    assert_equal "3\n", assert_child(result).stdout
+  end
+
   test "a request without a reply in time is counted, and not sent again" do
     requests = 0
     rep = open_socket(:REP).bind(HERE)

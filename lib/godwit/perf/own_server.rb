@@ -28,7 +28,14 @@ module Godwit
       ensure
         hold&.close
         output&.close
-        Process.wait(pid) if pid
+        reap(pid) if pid
+      end
+
+      # With trap("CHLD", "IGNORE") it has no status.
+      def reap(pid)
+        Process.wait(pid)
+      rescue Errno::ECHILD
+        nil
       end
 
       # The child ends with its parent, and leaves Ctrl-C to it.
@@ -51,7 +58,7 @@ module Godwit
         server&.close
         thread&.join
       end
-      private_class_method :in_child, :serve, :in_thread
+      private_class_method :in_child, :reap, :serve, :in_thread
     end
     private_constant :OwnServer
   end
