@@ -250,7 +250,7 @@ class WorkCommandsTest < Godwit::WorkCase
     assert_equal [1, ""], [result.status.exitstatus, result.stderr]
     assert_match(/^#{path}: \d+ bytes, WAL \d+ bytes, SQLite 3.*\nstuck: process #{child.pid}, /,
       result.stdout)
-    assert_match(/^  .*app.rb:10:in `perform'$/, result.stdout)
+    assert_match(/^  .*app.rb:10:in [`'](?:Payments#)?perform'$/, result.stdout)
     child.signal(:KILL).finish
     file, *rows = godwit_work("doctor", "--json", "--check").finish.stdout.lines
       .map { |line| JSON.parse(line) }
