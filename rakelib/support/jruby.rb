@@ -31,7 +31,9 @@ module Godwit
 
     # Bundler's hold on this process is on CRuby's gems.
     ENVIRONMENT =
-      %w[RUBYOPT RUBYLIB GEM_HOME GEM_PATH BUNDLE_GEMFILE BUNDLER_SETUP].to_h { |name| [name, nil] }.freeze
+      %w[RUBYOPT RUBYLIB GEM_HOME GEM_PATH BUNDLE_GEMFILE BUNDLER_SETUP]
+        .to_h { |name| [name, nil] }
+        .freeze
 
     module_function
 
