@@ -140,8 +140,12 @@ module Godwit
           return child_end(Redirection.open(@plan.operation, option, given))
         end
         io = Redirection.io(given) or return
-        return io.tap { Redirection.flush(io) } unless io.closed?
-        raise Errors.bad_value(@plan.operation, "#{option}:", "an IO that is open", io)
+        if io.closed?
+          raise Errors.bad_value(@plan.operation, "#{option}:", "an IO that is open", io)
+        end
+        # Ruby 3.4's flush drops what it has read ahead of a pipe.
+        Redirection.flush(io) unless option == :input && !io.stat.file?
+        io
       end
 
       # @return [IO] the child's, closed in this process once it has started
