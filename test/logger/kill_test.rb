@@ -115,7 +115,7 @@ class LoggerKillTest < Godwit::TestCase
   end
 
   def kill(victim, random)
-    goal = victim.taken(scratch_dir) + random.rand(400)
+    goal = victim.taken(scratch_dir) + random.rand(100)
     eventually("#{victim.mark} came to nothing: #{victim.child.stderr}") do
       victim.taken(scratch_dir) >= goal
     end
