@@ -7,6 +7,7 @@
 
 #define INPROC "inproc://"
 #define ALIAS INPROC "godwit.early."
+#define ZAP INPROC "zeromq.zap.01"
 
 typedef struct gw_early {
     struct gw_early *next; /* of context->early, in order of connecting */
@@ -37,6 +38,21 @@ static void *inproc_closer(gw_context_t *context) {
 static int inproc_touch(void *zmq, const char *endpoint) {
     int rc = zmq_bind(zmq, endpoint);
     if (rc == 0) zmq_unbind(zmq, endpoint);
+    return rc;
+}
+
+/* Whether the user's name is free: 0, or -1 with errno EADDRINUSE or another. libzmq aborts when a
+ * client comes while the ZAP name has another type than an authenticator's. */
+static int inproc_touch_name(gw_context_t *context, const char *name) {
+    int none = 0;
+    if (strcmp(name, ZAP) != 0) return inproc_touch(context->closer, name);
+    if ((errno = gw_descriptors(2)) != 0) return -1;
+    void *router = zmq_socket(context->zmq, ZMQ_ROUTER);
+    if (!router) return -1;
+    gw_zmq_set(router, ZMQ_LINGER, &none, sizeof none);
+    int rc = inproc_touch(router, name), error = errno;
+    zmq_close(router);
+    errno = error;
     return rc;
 }
 
@@ -112,7 +128,7 @@ int gw_inproc_bind(gw_inproc_end_t end, const char *endpoint) {
     /* A name in use may become free at any time. So one call decides; the second would bind it, but
      * without the early connections. The name comes last, for ZMQ_LAST_ENDPOINT. */
     bool awaited = inproc_awaited(context, endpoint);
-    int rc = awaited ? inproc_touch(context->closer, endpoint) : 0;
+    int rc = awaited ? inproc_touch_name(context, endpoint) : 0;
     if (rc == 0 && awaited) inproc_join_all(end, endpoint);
     if (rc == 0) rc = zmq_bind(end.zmq, endpoint);
     gw_context_unlock(context); /* keeps errno */
@@ -139,7 +155,7 @@ static int64_t inproc_connect(
     gw_context_lock(context);
     inproc_sweep(context);
     if (!inproc_closer(context)) goto out;
-    if (inproc_touch(context->closer, endpoint) == 0) {
+    if (inproc_touch_name(context, endpoint) == 0) {
         if (!(early = inproc_make_early(end, endpoint))) goto out;
     } else if (errno != EADDRINUSE) {
         goto out;

@@ -134,6 +134,24 @@ class EarlyInprocTest < Godwit::TestCase
     RUBY
   end
 
+  test "clients may come while a socket connects to the name of an absent authenticator" do
+    assert_child run_child(<<~RUBY, env: Godwit::TestSupport::Shim.windows(bound: 3_000))
+      require "godwit"
+      server = Godwit::REP.bind("tcp://127.0.0.1:*", plain_server: true, zap_domain: "x")
+      stop = false
+      early = Thread.new { Godwit::DEALER.connect("inproc://zeromq.zap.01") {} until stop }
+      10.times do
+        Godwit::DEALER.connect(server.last_endpoint, plain: %w[a b], count_peers: true) do |client|
+          client.wait_connected(timeout: 0.1)
+        rescue Godwit::TimeoutError
+          nil # no authenticator
+        end
+      end
+      stop = true
+      early.join
+    RUBY
+  end
+
   test "a PAIR takes the first of two that wait" do
     endpoint = endpoint_for(:inproc)
     first, = Array.new(2) { open_socket(:PAIR).connect(endpoint) }

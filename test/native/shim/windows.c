@@ -107,6 +107,7 @@ int zmq_bind(void *socket, const char *endpoint) {
     if (!next) next = dlsym(RTLD_NEXT, "zmq_bind");
     int rc = next(socket, endpoint);
     if (rc < 0 && errno == EADDRINUSE) pass_time(microseconds("WINDOW_BIND"));
+    if (rc == 0) pass_time(microseconds("WINDOW_BOUND"));
     return rc;
 }
 
