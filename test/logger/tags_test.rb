@@ -103,7 +103,10 @@ class LoggerTagsTest < Godwit::TestCase
       log.error(error)
       log.info("text", user: 42)
     end
-    assert_equal [error, "[a] #{{a: 1}.inspect}", "[a] no key (KeyError)\n", "[a] text  user=42"], given
+    assert_equal [
+      error, "[a] #{{a: 1}.inspect}", "[a] no key (KeyError)\n", "[a] text  user=42"
+    ],
+      given
   end
 
   test "with an endpoint a formatter gets the object itself, and the tags are beside it" do
