@@ -29,7 +29,7 @@ class Walk
     @contexts = [new_context]
     @sockets = []
     @endpoints = %w[
-      inproc://a inproc://b inproc://c tcp://127.0.0.1:* tcp://127.0.0.1:9 ipc://@godwit-walk-none
+      inproc://a inproc://b inproc://c tcp://127.0.0.1:* tcp://127.0.0.1:7 ipc://@godwit-walk-none
       inproc://zeromq.zap.01
     ]
   end
