@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "etc"
 require "rake/extensiontask"
 
 Rake::ExtensionTask.new("godwit_ext") do |ext|
@@ -30,7 +31,7 @@ namespace :compile do
         "--enable-werror",
         verbose: false,
         out: "extconf.log"
-      sh "make", "--silent", verbose: false
+      sh "make", "--silent", "--jobs=#{Etc.nprocessors}", verbose: false
     end
     exported = `nm -D --defined-only #{build}/godwit_ext.so`.lines.map { |line| line.split.last }
     # Anything else exported could shadow, or be shadowed by, another library's function.

@@ -27,7 +27,7 @@ namespace :stages do
       # Seconds of each stage of `bin/test`
 
       `rake stages:write` made this page from the output of #{titles.join(" and of ")} on 2 cores.
-      Stages run side by side, three at a time, so each takes longer than alone.
+      Stages run side by side, four at a time, so each takes longer than alone.
 
       | stage | #{titles.join(" | ")} |
       | --- |#{" ---: |" * runs.size}

@@ -12,7 +12,7 @@ module Godwit
     class Runner
       def initialize(arguments, changes: Changes.new(Stage::ROOT), gate: GATE)
         @seed = Random.new_seed % 0xFFFF
-        @jobs = 3 # a stage waits for a quarter of its time
+        @jobs = 4 # a stage waits for half of its time
         @changes = changes
         @stages = gate + FULL.select { |stage| stage.touched?(@changes) }
         @whole = true
@@ -55,7 +55,7 @@ module Godwit
           options.on("--seed N", Integer, "repeat the order of an earlier run") do |seed|
             @seed = seed
           end
-          options.on("--jobs N", Integer, "so many stages at once (default 3)") do |jobs|
+          options.on("--jobs N", Integer, "so many stages at once (default 4)") do |jobs|
             @jobs = [jobs, 1].max
           end
           options.on("--list", "list the stages") { list }
