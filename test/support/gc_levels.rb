@@ -1,9 +1,11 @@
 # frozen_string_literal: true
 
+require_relative "length"
+
 module Godwit
   module TestSupport
-    # The effect of the garbage collector on the tests. Every run compacts whenever it collects, and
-    # moves every object before some tests. GODWIT_TEST_GC chooses more:
+    # The effect of the garbage collector on the tests. Every run moves every object before some
+    # tests; `--full` compacts whenever it collects, too. GODWIT_TEST_GC chooses more:
     #
     # * normal:  the above
     # * compact: compacts after each test
@@ -66,8 +68,9 @@ module Godwit
         end
 
         def start
-          # Each object would cost a compaction of 20 ms.
-          GC.auto_compact = true if !LEFT_ALONE && compaction? && LEVEL != "stress-full"
+          # Under stress-full each object would cost a compaction of 20 ms.
+          return if LEFT_ALONE || !compaction? || LEVEL == "stress-full"
+          GC.auto_compact = true if stress? || Length.long?
         end
 
         private

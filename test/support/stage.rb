@@ -38,7 +38,7 @@ module Godwit
       # @param missing [#call, nil] gives the reason why it cannot run on this system, or nil
       # @param transport [Symbol, nil] the transport that each_transport uses in the gate; :any for
       #   a choice by the seed; nil for all
-      # @param compacts whether the collector compacts in the gate too; in `--full` it always does
+      # @param compacts whether the collector moves objects in the gate too, as in `--full`
       # @param full [Array<String>, nil] globs: the gate runs it only when a path that matches has
       #   changed
       def initialize(

@@ -73,7 +73,9 @@ module Godwit
         "lint", "style (standardrb; of the tests in --full), syntax of the shell scripts",
         rake: ["lint"], quick: true
       ),
-      Stage.new("conformance", "the public API", files: CONFORMANCE, quick: true),
+      Stage.new(
+        "conformance", "the public API", files: CONFORMANCE, quick: true, transport: :any
+      ),
       Stage.new(
         "harness", "the test harness finds what it shall find", files: "test/support/**/*_test.rb",
         quick: true
