@@ -99,6 +99,20 @@ class ShellBridgesTest < Godwit::TestCase
     assert_equal :timeout, Shell.rows("yes", timeout: 0.05).into(lonely, timeout: nil).timed_out
   end
 
+  test "each row has the whole send_timeout" do
+    push = open_socket(:PUSH, send_timeout: 60)
+    push.bind(endpoint_for(:tcp))
+    waits = []
+    # A socket that takes a row only after a wait.
+    push.define_singleton_method(:send_many) do |rows, timeout:|
+      super(rows, timeout: timeout) if timeout == 0 # raises: there is no peer
+      waits << [rows.size, timeout]
+      rows.size
+    end
+    assert_equal 3, Shell.rows("seq", "3").into(push).rows
+    assert_equal [[1, 60]] * 3, waits
+  end
+
   test "a target that is neither socket nor logger is refused, and nothing starts" do
     stream = Shell.rows("touch", "#{scratch_dir}/there")
     error = assert_raises(Godwit::Error) { stream.into([]) }

@@ -15,6 +15,7 @@ module Godwit
       # * To a **logger** (Godwit's, Ruby's, or an object with `add` like it): each row is a record,
       #   stdout at INFO, stderr at WARN; without `err:`, stderr is taken too. The program and its
       #   pid, `make[4242]`, are the tag where the logger has `tagged`, else the progname.
+      #   The stream's limits do not end a write to a logger.
       #
       #     Godwit::Shell.rows("find", "/").into(push)
       #     Godwit::Shell.rows("make").into(log).success?
