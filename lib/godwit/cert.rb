@@ -80,6 +80,15 @@ module Godwit
     end
 
     # @private
+    # @param folder [String] whose name may have bytes of any encoding
+    # @param file [String]
+    # @return [String]
+    def self.join(folder, file)
+      encoding = (folder.ascii_only? ? file : folder).encoding
+      File.join(folder.b, file.b).force_encoding(encoding)
+    end
+
+    # @private
     # @return [Boolean] whether `name` can be a certificate's name, which is the peer's user id
     def self.name?(name)
       name.is_a?(String) && !name.empty? && name.bytesize <= LONGEST_NAME &&
@@ -200,7 +209,7 @@ module Godwit
           :save, "the certificate's name", "the start of a file name", name
         )
       end
-      File.join(Cert.path(dir, :save), name + ending)
+      Cert.join(Cert.path(dir, :save), name + ending)
     end
   end
 end

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "printable"
 require_relative "version"
 require_relative "cli/program"
 require_relative "cli/command"
@@ -33,12 +34,6 @@ module Godwit
     # What the command reads is wrong: the message goes to standard error, the status is 1.
     class InputError < StandardError; end
 
-    # The most characters of a printed error line: its beginning, which says what failed, and its
-    # end, which has the fix or the place.
-    LINE = 300
-    LINE_END = 100
-    private_constant :LINE, :LINE_END
-
     class << self
       # Runs `ttcp`, as the executable does through a link of this name: a wrong command line has
       # status 1 there, as with C ttcp.
@@ -55,14 +50,6 @@ module Godwit
       def words_of(error)
         operation = error.respond_to?(:operation) && error.operation
         operation ? error.message.sub(/\A#{Regexp.escape(operation.to_s)}:? /, "") : error.message
-      end
-
-      # @param line [String] of an error, in any encoding
-      # @return [String] of at most 300 characters, in UTF-8
-      def short(line)
-        line = line.dup.force_encoding(Encoding::UTF_8).scrub
-        return line if line.size <= LINE
-        "#{line[0, LINE - LINE_END - 3]} \u2026 #{line[-LINE_END..]}"
       end
 
       # @param name [String] an unknown name

@@ -8,7 +8,9 @@ module Godwit
     # Shown as escape sequences: C0 except tab and newline, DEL, C1, line and direction marks.
     UNSAFE =
       /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/
-    private_constant :UNSAFE
+    LINE = 300 # characters, so that a terminal shows the end, which has the fix or the place
+    LINE_END = 100 # of the end of a longer line
+    private_constant :UNSAFE, :LINE, :LINE_END
 
     class << self
       # @param text [String]
@@ -21,6 +23,14 @@ module Godwit
         text = text.gsub(UNSAFE) { |character| sequence(character) } if text.match?(UNSAFE)
         text = text.gsub(/[\n\t]/, "\n" => '\n', "\t" => '\t') if !lines && text.match?(/[\n\t]/)
         text
+      end
+
+      # @param text [String] of an error, in any encoding
+      # @return [String] one line of at most 300 characters: its beginning and its end
+      def line(text)
+        text = text(text)
+        return text if text.size <= LINE
+        "#{text[0, LINE - LINE_END - 3]} \u2026 #{text[-LINE_END..]}"
       end
 
       private

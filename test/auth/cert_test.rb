@@ -43,6 +43,15 @@ class CertTest < Godwit::TestCase
     end
   end
 
+  def test_the_name_of_the_folder_may_have_any_bytes
+    not_on :jruby, "Java's names of files are text"
+    ["\xff", "\xfe".b, "\u00e9"].each do |name|
+      Dir.mkdir(folder = "#{scratch_dir}/#{name}")
+      Godwit::Cert.new("\u00e9").save(folder)
+      assert_equal ["\u00e9"], Godwit::CertStore.new(folder).map(&:name)
+    end
+  end
+
   def test_keygen_refuses_bytes_that_are_not_UTF_8
     require "godwit/cli"
     [["\xff"], ["\xff".b], [(+"\xff").force_encoding("US-ASCII")], ["anna", "--meta", "a=\xff"]]

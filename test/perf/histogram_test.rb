@@ -127,6 +127,7 @@ class PerfHistogramTest < Godwit::TestCase
     assert_equal [1_000, 2_000], [parts[0].count, sum.count]
     assert_equal both.to_h, both.merge(Histogram.new).to_h
     assert_equal both.to_h, Histogram.new.merge(both).to_h
+    [nil, "x", both.to_h].each { |wrong| assert_raises(Godwit::ArgumentTypeError) { both.merge(wrong) } }
   end
 
   test "its values come back from another process" do
@@ -149,7 +150,9 @@ class PerfHistogramTest < Godwit::TestCase
 
   test "a frozen histogram refuses durations" do
     histogram = Histogram.new.record(1).freeze
-    assert_raises(FrozenError) { histogram.record(1) }
+    error = assert_raises(FrozenError) { histogram.record(1) }
+    assert_operator error.message.size, :<, 150
+    assert_equal 1, histogram.percentile(100)
     assert_equal 1.0, histogram.percentile(50)
   end
 

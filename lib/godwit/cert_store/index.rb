@@ -105,7 +105,7 @@ module Godwit
       # @return [Entry, nil] `known` while the file is unchanged; nil: the file does not exist
       # @raise [CertError] when the file cannot be read now
       def current(file, known)
-        path = known ? known.path : File.join(@dir, file)
+        path = known ? known.path : Cert.join(@dir, file)
         stat = File.stat(path)
         return known if known && !known.racy && known.facts.eql?(facts(stat))
         fresh = read(path, stat)

@@ -83,7 +83,7 @@ module Godwit
 
       def complain(*lines)
         lines = "#{self::PROGRAM}: #{lines.map(&:b).join("\n")}".lines(chomp: true)
-        warn lines.map { |line| CLI.short(line) }.join("\n")
+        warn lines.map { |line| Printable.line(line) }.join("\n")
       end
 
       # Else Ruby fails to write its buffer at exit. `$stdout.reopen` itself would flush the buffer.

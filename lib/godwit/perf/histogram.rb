@@ -62,8 +62,8 @@ module Godwit
       def record_ns(nanoseconds)
         refuse("nanoseconds", nanoseconds) unless nanoseconds.is_a?(Integer) && nanoseconds >= 0
         nanoseconds = LONGEST if nanoseconds > LONGEST
+        @count += 1 # first: a frozen histogram raises with its own text
         @counts[index(nanoseconds)] += 1
-        @count += 1
         @sum += nanoseconds
         @max = nanoseconds if nanoseconds > @max
         @min = nanoseconds if @min.nil? || nanoseconds < @min
@@ -72,7 +72,13 @@ module Godwit
 
       # @param other [Histogram]
       # @return [Histogram] a new one with the durations of both
-      def merge(other) = dup.tap { |sum| sum.add(other) }
+      # @raise [ArgumentTypeError] for anything else
+      def merge(other)
+        unless other.is_a?(Histogram)
+          raise Errors.bad_type(:merge, "the other", "a #{Histogram}", other)
+        end
+        dup.tap { |sum| sum.add(other) }
+      end
 
       # @param percent [Numeric] 0 to 100
       # @return [Float, nil] seconds: the least recorded duration that at least this share of all

@@ -17,7 +17,7 @@ module Godwit
       # @param debug [Boolean] SO_DEBUG, which root alone may set; not with `zmq:`
       # @param silence [Numeric] seconds without a datagram, after the first, that end a run
       # @param on_refusal [#call, nil] gets the name of each further sender that is refused, as that
-      #   sender gave it: host and process; with `zmq:`
+      #   sender gave it: host and process; with `zmq:`. What it raises ends the transfer
       # @raise [SystemCallError] when it cannot bind the port
       # @raise [ArgumentValueError]
       def initialize(port: PORT, length: LENGTH, output: nil, udp: false, zmq: false,

@@ -313,6 +313,42 @@ class WorkCommandsTest < Godwit::WorkCase
     assert_equal [300] * 3, [failed, dead, unknown].map(&:size)
   end
 
+  HOSTILE = <<~'RUBY'
+    require "godwit/work"
+
+    class Payments < Godwit::Work::Consumer
+      topic "payments", partitions: 2
+      retries 0
+
+      def assigned(_) = raise("x" * 3_000)
+
+      def perform(message)
+        error = RuntimeError.new("\e[31m\u202eevil")
+        def error.message = nil if message.value == "without a message"
+        raise error
+      end
+    end
+  RUBY
+
+  test "the texts of records and errors control no terminal, and their lines are short" do
+    produce
+    client = Godwit::Work::Client.new(Godwit::Work.const_get(:SqliteEngine).new(path))
+    client.produce_many("payments", [["evil", key = "\e[31m\nforged"], ["without a message", key]])
+    child = run_app(HOSTILE)
+    eventually { listed("groups")&.fetch("lag") == 0 }
+    errors = child.signal(:TERM).finish.stderr.dup.force_encoding("UTF-8").lines(chomp: true)
+    assert_operator errors.map(&:size).max, :<=, 300
+    assert_empty errors.grep(/\e|\u202e/)
+    assert_equal 2, errors.grep(/\A(?:failed|dead):.*RuntimeError: \\e\[31m\\u202eevil, /).size
+    assert_equal 2, errors.grep(/\A(?:failed|dead):.*RuntimeError: , /).size
+    rows = assert_child(godwit_work("dead").finish).stdout.dup.force_encoding("UTF-8").lines
+    assert_equal 3, rows.size
+    assert_match(/ \\e\[31m\\nforged .*RuntimeError: \\e\[31m\\u202eevil$/, rows[1])
+    assert_equal key, listed("dead")["key"]
+  ensure
+    client&.close
+  end
+
   test "grow gives a topic more partitions" do
     produce("a")
     assert_child godwit_work("grow", "payments", "3").finish

@@ -147,6 +147,25 @@ class WorkOutputsTest < Godwit::WorkCase
     dead.each { |letter| assert_match(/a statement ended it/, letter.headers.to_h["godwit-error"]) }
   end
 
+  test "a transaction of a partition that was lost is no failure of its record" do
+    declare
+    failed, lost = events(:failed, :dead), events(:lost)
+    log = client
+    runs = Thread::Queue.new
+    klass = consumer { |message|
+      runs << message.attempt
+      log.evict(log.engine.members.map(&:id).first) if runs.size == 1
+      transaction { |_| nil }
+    }
+    klass.retries 0
+    run_consumers(klass)
+    produce("a")
+    finished(1)
+    assert_equal [1, 1], Array.new(2) { runs.pop }
+    assert_equal [0, 1], lost.map { |event| event[:partition] }.sort
+    assert_empty failed
+  end
+
   test "produce raises in a handler whose partition another member has; nothing counts here" do
     declare
     declare("out")

@@ -153,7 +153,8 @@ class WorkRunnerTest < Godwit::WorkCase
     produce("a")
     eventually { failed.size == 3 }
     assert_operator failed.first[:error].message.lines.first.size, :<, 150
-    [consumer { nil }.new, @runners.first, client, client.engine].each do |one|
+    topic = Work::Topic.new(name: "t", partitions: 2_000, ids: [*1..2_000])
+    [consumer { nil }.new, @runners.first, client, client.engine, topic].each do |one|
       assert_operator one.inspect.size, :<, 200, one.class
     end
   end

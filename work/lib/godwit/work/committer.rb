@@ -86,6 +86,9 @@ module Godwit
               statements.finish
             end
             assignment.finish(messages)
+          rescue LostError
+            assignment.lose # the record has not failed: its new owner runs it
+            raise
           end
         end
         result

@@ -53,7 +53,7 @@ module Godwit
       # An error of the application may fail to say its message.
       # @return [String]
       def message_of(error)
-        error.message
+        error.message.to_s
       rescue => failure
         "its message raised #{failure.class}"
       end

@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require "godwit/printable"
+
 module Godwit
   module Work
     # What happened in this process, for the listeners of {Work.on}.
@@ -58,7 +60,7 @@ module Godwit
         @listeners[name]&.each do |listener|
           listener.call(event)
         rescue Exception => error # standard:disable Lint/RescueException -- also exit, and throw
-          warn "godwit-work: a listener of #{name} raised: #{error.full_message(highlight: false)}"
+          print_error(error, "a listener of #{name} raised: ")
         end
       end
 
@@ -70,7 +72,12 @@ module Godwit
         recent = @warned.select { |_, at| at > now - REPEAT }
         return if recent.key?(error.message)
         @warned = recent.merge(error.message => now)
-        warn "godwit-work: #{error.full_message(highlight: false)}"
+        print_error(error)
+      end
+
+      def print_error(error, before = "")
+        text = "godwit-work: #{before}#{error.full_message(highlight: false)}"
+        warn text.lines(chomp: true).map { |line| Printable.line(line) }.join("\n")
       end
     end
   end

@@ -99,7 +99,7 @@ module Godwit
 
       def revoke
         drained = @assignments.select do |one|
-          one.stopped? && one.idle? && !one.changed? && !one.revoked
+          one.stopped? && !one.lost? && one.idle? && !one.changed? && !one.revoked
         end
         drained.group_by(&:klass).each_value do |own|
           own.each { |one| one.revoked = :called }

@@ -28,6 +28,10 @@ module Godwit
         Partitioner.hash(partitioner, key) % partitions unless key.empty? && partitioner != :murmur2
       end
 
+      # @return [String]
+      def inspect = "#<#{self.class} #{name}, #{partitions} partitions>"
+      alias_method :to_s, :inspect
+
       # @private
       # @param id [Integer] of a partition in the engine
       # @return [Integer, nil] its number: the ids are in order

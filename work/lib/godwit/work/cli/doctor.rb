@@ -33,11 +33,11 @@ module Godwit
         end
 
         def print_text(found)
-          io.puts "#{text(found.path)}: #{found.bytes} bytes, WAL #{found.wal_bytes} bytes, " \
+          io.puts "#{Printable.text(found.path)}: #{found.bytes} bytes, WAL #{found.wal_bytes} bytes, " \
             "SQLite #{found.sqlite}"
           found.findings.each do |one|
-            io.puts "#{one.kind}: #{text(one.text)}"
-            one.details[:backtrace]&.each { |line| io.puts "  #{text(line)}" }
+            io.puts "#{one.kind}: #{Printable.text(one.text)}"
+            one.details[:backtrace]&.each { |line| io.puts "  #{Printable.text(line)}" }
           end
           io.puts "all is well" if found.findings.empty?
         end

@@ -35,7 +35,7 @@ module Godwit
 
         def table(rows)
           super
-          @members.each_value { |one| io.puts text(one.advice) if one.silent? }
+          @members.each_value { |one| io.puts Printable.text(one.advice) if one.silent? }
         end
       end
     end

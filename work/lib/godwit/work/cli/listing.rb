@@ -20,7 +20,9 @@ module Godwit
         # @param rows [Array<Hash{Symbol => Object}>]
         def table(rows)
           return if rows.empty?
-          cells = [rows.first.keys, *rows.map(&:values)].map { |row| row.map(&:to_s) }
+          cells = [rows.first.keys, *rows.map(&:values)].map do |row|
+            row.map { |cell| Printable.line(cell.to_s) }
+          end
           widths = cells.transpose.map { |column| column.map(&:size).max }
           cells.each do |row|
             io.puts row.zip(widths).map { |cell, width| cell.ljust(width) }.join("  ").rstrip

@@ -74,14 +74,14 @@ module Godwit
         end
 
         def silence(event)
-          Godwit::CLI.short "#{event.name}: process #{event[:process]} on #{event[:host]}, " \
+          Printable.line "#{event.name}: process #{event[:process]} on #{event[:host]}, " \
             "member #{event[:member]} of group #{event[:group]}, has not reported for " \
             "#{event[:seconds]} s#{": `#{event[:command]}`" if event.name == :silent}"
         end
 
         def line(event)
           message, error = event[:message], event[:error]
-          Godwit::CLI.short "#{event.name}: #{message.topic} " \
+          Printable.line "#{event.name}: #{message.topic} " \
             "#{message.partition}/#{message.offset}, attempt #{event[:attempts]}: " \
             "#{error.class}: #{DeadLetter.message_of(error).lines.first&.chomp}, " \
             "#{error.backtrace&.first}"

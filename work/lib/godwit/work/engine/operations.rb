@@ -33,7 +33,7 @@ module Godwit
         def advice
           "#{name} has not reported for #{silent.floor} s: it is stopped, or a handler holds " \
             "Ruby's lock: let it go on or end it, or `#{evict}` gives its partitions to other " \
-            "processes"
+            "processes, unless it holds the file in a transaction"
         end
       end
 
