@@ -127,7 +127,9 @@ class PerfHistogramTest < Godwit::TestCase
     assert_equal [1_000, 2_000], [parts[0].count, sum.count]
     assert_equal both.to_h, both.merge(Histogram.new).to_h
     assert_equal both.to_h, Histogram.new.merge(both).to_h
-    [nil, "x", both.to_h].each { |wrong| assert_raises(Godwit::ArgumentTypeError) { both.merge(wrong) } }
+    [nil, "x", both.to_h].each do |wrong|
+      assert_raises(Godwit::ArgumentTypeError) { both.merge(wrong) }
+    end
   end
 
   test "its values come back from another process" do

@@ -33,8 +33,8 @@ module Godwit
         end
 
         def print_text(found)
-          io.puts "#{Printable.text(found.path)}: #{found.bytes} bytes, WAL #{found.wal_bytes} bytes, " \
-            "SQLite #{found.sqlite}"
+          io.puts "#{Printable.text(found.path)}: #{found.bytes} bytes, " \
+            "WAL #{found.wal_bytes} bytes, SQLite #{found.sqlite}"
           found.findings.each do |one|
             io.puts "#{one.kind}: #{Printable.text(one.text)}"
             one.details[:backtrace]&.each { |line| io.puts "  #{Printable.text(line)}" }
