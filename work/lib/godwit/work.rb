@@ -22,13 +22,13 @@ module Godwit
     autoload :Block, "godwit/work/block"
     autoload :Blocks, "godwit/work/blocks"
     autoload :Client, "godwit/work/client"
-    autoload :CommitQueue, "godwit/work/commit_queue"
+    autoload :CommitQueue, "godwit/work/engine/commit_queue"
     autoload :Committer, "godwit/work/committer"
     autoload :Coordination, "godwit/work/coordination"
     autoload :Consumer, "godwit/work/consumer"
     autoload :Contract, "godwit/work/engine/contract"
     autoload :Daemon, "godwit/work/engine/daemon"
-    autoload :Database, "godwit/work/database"
+    autoload :Database, "godwit/work/engine/database"
     autoload :DeadLetter, "godwit/work/dead_letter"
     autoload :Declaration, "godwit/work/declaration"
     autoload :Doctor, "godwit/work/doctor"
@@ -45,22 +45,24 @@ module Godwit
     autoload :Partitioner, "godwit/work/partitioner"
     autoload :Progress, "godwit/work/progress"
     autoload :Receipt, "godwit/work/message"
+    autoload :Records, "godwit/work/engine/records"
     autoload :Retention, "godwit/work/engine/retention"
     autoload :Runner, "godwit/work/runner"
     autoload :Schema, "godwit/work/engine/schema"
     autoload :Source, "godwit/work/message"
     autoload :SilentProcesses, "godwit/work/silent_processes"
     autoload :SqliteEngine, "godwit/work/engine/sqlite"
+    autoload :StoredBlock, "godwit/work/engine/stored_block"
     autoload :StuckHandlers, "godwit/work/stuck_handlers"
     autoload :Testing, "godwit/work/testing"
     autoload :Topic, "godwit/work/topic"
     autoload :Topics, "godwit/work/topics"
-    autoload :WakeUp, "godwit/work/wake_up"
+    autoload :WakeUp, "godwit/work/engine/wake_up"
     private_constant :Assignment, :Block, :Blocks, :CommitQueue, :Committer, :Contract,
       :Coordination, :Daemon, :Database, :DeadLetter, :Declaration, :Doctor, :Format, :Groups,
-      :Handler, :Hooks, :Lanes, :MemoryEngine, :Operations, :Ownership, :Partitioner, :Progress,
-      :Retention, :Schema, :SilentProcesses, :Source, :SqliteEngine, :StuckHandlers, :Topics,
-      :WakeUp
+      :Handler, :Hooks, :Lanes, :MemoryEngine, :Operations, :Ownership, :Partitioner,
+      :Progress, :Records, :Retention, :Schema, :SilentProcesses, :Source, :SqliteEngine,
+      :StoredBlock, :StuckHandlers, :Topics, :WakeUp
 
     # Ruby uses a frozen mask that compares by identity without a copy.
     NEVER = {Object => :never}.compare_by_identity.freeze

@@ -22,8 +22,8 @@ class WorkAssignmentTest < Godwit::WorkCase
 
   # @param columns [Array] of a block
   def feed(offset, *columns)
-    block = Work.const_get(:Block).new(Work.const_get(:Block).encode(*columns), "here")
-    assignment.feed(Work.const_get(:Source).new(topic, nil, 0, offset, 0, block))
+    block = Work.const_get(:Block).new(Work.const_get(:Block).encode(*columns), offset, 0)
+    assignment.feed(Work.const_get(:Source).new(topic, nil, 0, offset, block))
   end
 
   test "it takes no more records while 64 MiB are unfinished, and goes on when they are finished" do

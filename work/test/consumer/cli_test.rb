@@ -248,13 +248,13 @@ class WorkCommandsTest < Godwit::WorkCase
       result.stdout.include?("stuck")
     }
     assert_equal [1, ""], [result.status.exitstatus, result.stderr]
-    assert_match(/^#{path}: \d+ bytes, WAL \d+ bytes, SQLite 3.*\nstuck: process #{child.pid}, /,
-      result.stdout)
+    assert_match(/^path: #{path}, bytes: \d+, wal_bytes: \d+, sqlite: 3.*$/, result.stdout)
+    assert_match(/^stuck: process #{child.pid}, /, result.stdout)
     assert_match(/^  .*app.rb:10:in [`'](?:Payments#)?perform'$/, result.stdout)
     child.signal(:KILL).finish
     file, *rows = godwit_work("doctor", "--json", "--check").finish.stdout.lines
       .map { |line| JSON.parse(line) }
-    assert_equal ["file", path], file.values_at("kind", "path")
+    assert_equal ["storage", path], file.values_at("kind", "path")
     assert_equal %w[dead_member no_member], rows.map { |row| row["kind"] }
     assert_equal ["payments", child.pid], rows[0].values_at("group", "process")
     assert_child godwit_work("seek", "payments", "payments", "--to", "latest").finish
@@ -263,7 +263,7 @@ class WorkCommandsTest < Godwit::WorkCase
       result = godwit_work("doctor", "--check").finish
       result.status.success?
     }
-    assert_match(/\A.* bytes, SQLite .*\nall is well\n\z/, result.stdout)
+    assert_match(/\A.*, sqlite: .*\nall is well\n\z/, result.stdout)
     assert_child child.signal(:TERM).finish
   end
 

@@ -31,13 +31,11 @@ class WorkDoctorTest < Godwit::WorkCase
       diagnosis = client.doctor(check: true)
       assert_empty diagnosis.findings
       assert_predicate diagnosis, :frozen?
-      assert_match(/\A3\.\d+\.\d+/, diagnosis.sqlite)
-      if @kind == "sqlite"
-        assert_equal [path, File.size(path), File.size("#{path}-wal")],
-          [diagnosis.path, diagnosis.bytes, diagnosis.wal_bytes]
-      else
-        assert_equal [":memory:", 0, 0], diagnosis.to_a.first(3)
-      end
+      *file, version = diagnosis.storage.values
+      assert_match(/\A3\.\d+\.\d+/, version)
+      assert_equal %i[path bytes wal_bytes sqlite], diagnosis.storage.keys
+      wanted = [path, File.size(path), File.size("#{path}-wal")] if @kind == "sqlite"
+      assert_equal wanted || [":memory:", 0, 0], file
     end
   end
 
@@ -103,9 +101,12 @@ class WorkDoctorTest < Godwit::WorkCase
 
   each_engine "check reads all blocks: each damaged one is a finding" do
     own = topic(partitions: 2)
-    engine.append([0, 1].flat_map { |partition|
-      [[own, partition, block("1"), 1], [own, partition, "\x01damaged".b, 2]]
-    } + [[own, 1, block("1"), 1]])
+    well, damaged = stored("1"), stored("1", "2").tap { |bytes| bytes.setbyte(-1, 0) }
+    Work.const_get(:StoredBlock).stub(:seal, ->(bytes) { bytes }) do
+      engine.append([0, 1].flat_map { |partition|
+        [[own, partition, well, 1], [own, partition, damaged, 2]]
+      } + [[own, 1, well, 1]])
+    end
     assert_empty client.doctor.findings
     assert_equal %i[damaged damaged], found(check: true).map(&:kind)
     assert_match(/numbers, partition 0, offset 1: a block has a wrong CRC-32: .*--to 3`/,

@@ -97,6 +97,16 @@ class WorkOperationsTest < Godwit::WorkCase
     eventually { engine.members.map(&:id).any? { |id| id > member } }
   end
 
+  test "what an engine lacks is an error, which says so" do
+    engine.stub(:lacks, %i[evict transaction]) do
+      assert_match(/evict: not on this log/,
+        assert_raises(Godwit::UnsupportedError) { client.evict(1) }.message)
+      committer = Godwit::Work.const_get(:Committer).new(engine, client.events)
+      error = assert_raises(Godwit::UnsupportedError) { committer.transaction(nil, [], nil) }
+      assert_match(/transaction: .*connect to a sqlite: URL/, error.message)
+    end
+  end
+
   test "evict removes the FIFO of a process that has died" do
     topic = client.topic("t", partitions: 2)
     place = File.join("#{path}.members", "123-abc")

@@ -60,12 +60,27 @@ class WorkRunnerTest < Godwit::WorkCase
     FileUtils.rm_rf("#{path}.members")
     other = Work.const_get(:SqliteEngine).new(path)
     member = other.join("g", other.topics["t"], other.listen.place, [0, 0])
-    other.rebalance(member, other.members.reject(&:alive).map(&:id))
+    other.rebalance(member)
     other.leave(member.id)
     other.close
-    eventually { client.engine.members.map(&:place).any? { |place| File.exist?(place) } }
+    eventually { client.engine.members.any?(&:alive) }
     produce("a")
     assert_equal "a", seen.pop
+  end
+
+  test "between two commits the time of the engine passes, but for isolated records" do
+    runner = Work::Runner.new([consumer { nil }], client: client)
+    commits = 0
+    runner.define_singleton_method(:commit) { commits += 1 }
+    count = -> { (commits = 0).then { 3.times { runner.__send__(:settle) } }.then { commits } }
+    assert_equal 3, count.call
+    client.engine.stub(:commit_every, 1_000) do
+      runner.__send__(:settle)
+      assert_equal 0, count.call
+      runner.instance_variable_set(:@isolating, true)
+      runner.__send__(:settle)
+      assert_equal 1, commits
+    end
   end
 
   test "several groups and classes in one process" do

@@ -33,7 +33,7 @@ class WorkSilentTest < Godwit::WorkCase
   RUBY
 
   def listed(silent, id: 7, group: "g")
-    Listed.new(id, group, "t", "/nowhere/123-ab-host", nil, true, silent)
+    Listed.new(id, group, "t", 123, "host", nil, true, silent)
   end
 
   def watcher(evict_after = nil) = Work.const_get(:SilentProcesses).new(client.events, evict_after)

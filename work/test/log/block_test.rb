@@ -5,19 +5,22 @@ require "work_helper"
 # Godwit::Work's blocks of records.
 class WorkBlockTest < Godwit::WorkCase
   Block = Godwit::Work.const_get(:Block)
+  Stored = Godwit::Work.const_get(:StoredBlock)
 
   # @return [Array<Array>] value, key and headers of each record
   def records(block)
     (0...block.count).map { |at| [block.values[at], block.keys&.[](at), block.headers(at)] }
   end
 
-  def decoded(*columns) = Block.new(Block.encode(*columns), "here")
+  def decoded(*columns) = Block.new(Block.encode(*columns), 5, 7)
 
   test "values, keys and headers come back; nil is not empty" do
     headers = [[["a", "1"], ["a", nil], ["", ""]], nil, []]
     block = decoded(["one", nil, ""], ["k", "", nil], headers)
     assert_equal [["one", "k", headers[0]], [nil, "", []], ["", nil, []]], records(block)
     assert_equal [["x", nil, []]], records(decoded(["x"]))
+    assert_equal [5, 8, 7, "#<Godwit::Work::Block offset 5, 3 records>"],
+      [block.offset, block.finish, block.time(2), block.inspect]
   end
 
   test "bytes stay as they are" do
@@ -43,14 +46,17 @@ class WorkBlockTest < Godwit::WorkCase
     end
   end
 
+  def read(bytes) = Stored.new(bytes, 0, 0, "topic x")
+
   test "each changed byte is seen, and a block that is cut short" do
-    bytes = Block.encode(%w[one two], %w[a b], [[%w[h v]], nil])
+    bytes = Stored.seal(Block.encode(%w[one two], %w[a b], [[%w[h v]], nil]))
+    assert_equal %w[two b], [read(bytes).values[1], read(bytes).keys[1]]
     bytes.bytesize.times do |at|
       wrong = bytes.dup
       wrong.setbyte(at, wrong.getbyte(at) ^ 1)
-      error = assert_raises(Godwit::Work::CorruptError) { Block.new(wrong, "topic x") }
+      error = assert_raises(Godwit::Work::CorruptError) { read(wrong) }
       assert_match(/\Atopic x: a block (?:has a wrong CRC-32|of version \d+)/, error.message)
-      assert_raises(Godwit::Work::CorruptError) { Block.new(bytes.byteslice(0, at), "topic x") }
+      assert_raises(Godwit::Work::CorruptError) { read(bytes.byteslice(0, at)) }
     end
   end
 end

@@ -88,9 +88,22 @@ class WorkClientTest < Godwit::WorkCase
     end
     large = client.produce_many("t", [["x" * 700_000, "k"]] * 4)
     assert_equal 4, large.map(&:offset).uniq.size
-    assert_equal [2, 2], engine.read(topic, large[0].partition, large[0].offset, 1 << 30)
-      .map { |_, _, bytes| Godwit::Work.const_get(:Block).new(bytes, "").count }
+    assert_equal [2, 2],
+      engine.read(topic, large[0].partition, large[0].offset, 1 << 30).map(&:count)
     assert_empty client.produce_many("t", [])
+  end
+
+  test "an engine may give an offset and a time for each record" do
+    declare
+    later = client.encode("t", "c", key: "k")
+    waiting = later.receipts
+    engine.stub(:append, ->(_) { [[[5, 9], [1_000, 2_500]]] }) do
+      receipts = client.produce_many("t", [["a", "k"], ["b", "k"]])
+      assert_equal [[5, Time.at(1)], [9, Time.at(2.5)]],
+        receipts.map { |one| [one.offset, one.timestamp] }
+    end
+    later.written([[[11], [3_000]]])
+    assert_equal [[11, Time.at(3)]], waiting.map { |one| [one.offset, one.timestamp] }
   end
 
   each_engine "a block holds 10,000 records, and 1 MiB of values, keys and headers, at most" do
@@ -102,8 +115,7 @@ class WorkClientTest < Godwit::WorkCase
     }.each do |records, counts|
       receipts = client.produce_many("t", records)
       assert_equal records.size, receipts.map(&:offset).uniq.size
-      blocks = engine.read(topic, 0, receipts[0].offset, 1 << 30)
-      assert_equal counts, blocks.map { |row| Godwit::Work.const_get(:Block).new(row[2], "").count }
+      assert_equal counts, engine.read(topic, 0, receipts[0].offset, 1 << 30).map(&:count)
     end
   end
 

@@ -22,15 +22,14 @@ class WorkEngineTest < Godwit::WorkCase
 
   each_engine "offsets go up by the records of each block, for each partition by itself" do
     numbers, other = topic, topic("other")
-    assert_equal [0, 0], engine.bounds(numbers, 1)
+    assert_equal [0, 0], engine.bounds(numbers)[1]
     places = engine.append([[numbers, 1, block("a", "b"), 2], [numbers, 1, block("c"), 1],
       [numbers, 2, block("d"), 1], [other, 1, block("e"), 1]])
     assert_equal [0, 2, 0, 0], places.map(&:first)
     assert_equal [[3, places[0][1]]], engine.append([[numbers, 1, block("f"), 1]])
       .map { |offset, _| [offset, places[0][1]] }
-    assert_equal [[0, 4], [0, 1], [0, 1], [0, 0]],
-      [engine.bounds(numbers, 1), engine.bounds(numbers, 2), engine.bounds(other, 1),
-        engine.bounds(other, 2)]
+    assert_equal [[[0, 0], [0, 4], [0, 1], [0, 0]], [[0, 0], [0, 1], [0, 0], [0, 0]]],
+      [engine.bounds(numbers), engine.bounds(other)]
     assert_equal [%w[a b c f], %w[d], %w[e]],
       [values(numbers, 1), values(numbers, 2), values(other, 1)]
   end
@@ -39,9 +38,9 @@ class WorkEngineTest < Godwit::WorkCase
     numbers = topic
     engine.append(Array.new(5) { |index| [numbers, 0, block("#{index}a", "#{index}b"), 2] })
     assert_equal %w[1b 2a 2b 3a 3b 4a 4b], values(numbers, 0, 3)
-    assert_equal [2, 4], engine.read(numbers, 0, 3, block("0a", "0b").bytesize + 1).map(&:first)
-    assert_equal [8], engine.read(numbers, 0, 9, 1 << 20).map(&:first)
-    assert_equal [8], engine.read(numbers, 0, 10, 1).map(&:first), "the last block"
+    assert_equal [2, 4], engine.read(numbers, 0, 3, stored("0a", "0b").bytesize + 1).map(&:offset)
+    assert_equal [8], engine.read(numbers, 0, 9, 1 << 20).map(&:offset)
+    assert_equal [8], engine.read(numbers, 0, 10, 1).map(&:offset), "the last block"
     assert_empty engine.read(numbers, 1, 0, 1 << 20)
   end
 
@@ -51,11 +50,11 @@ class WorkEngineTest < Godwit::WorkCase
     engine.stub(:now, time) { engine.append([[numbers, 0, block("a", "b"), 2]]) }
     engine.stub(:now, time + 10) { engine.append([[numbers, 0, block("c"), 1]]) }
     assert_equal [0, 0, 2, 2, 3],
-      [0, time, time + 1, time + 10, time + 11].map { |at| engine.bounds(numbers, 0, at)[0] }
-    assert_equal 0, engine.bounds(numbers, 1, 0)[0]
+      [0, time, time + 1, time + 10, time + 11].map { |at| engine.bounds(numbers, at)[0][0] }
+    assert_equal 0, engine.bounds(numbers)[1][0]
     # The clock jumps back: offsets order the records.
     engine.stub(:now, time - 1_000) { engine.append([[numbers, 0, block("d"), 1]]) }
-    assert_equal [[0, 4], %w[a b c d]], [engine.bounds(numbers, 0), values(numbers, 0)]
+    assert_equal [[0, 4], %w[a b c d]], [engine.bounds(numbers)[0], values(numbers, 0)]
   end
 
   each_engine "the version changes when something was written" do
@@ -100,7 +99,7 @@ class WorkEngineTest < Godwit::WorkCase
     error = assert_raises(NotImplementedError) do
       Godwit::Work.const_get(:Contract).check(engine)
     end
-    assert_match(/lacks topics, save_topic, append, bounds/, error.message)
+    assert_match(/lacks topics, save_topic, append, fetch, bounds/, error.message)
   end
 
   each_engine "a topic grows: each group reads the new partitions from their beginning" do

@@ -58,11 +58,13 @@ module Engines
     # @return [String] a block with these values
     def block(*values) = Godwit::Work.const_get(:Block).encode(values)
 
+    # @return [String] the same as the engine stores it
+    def stored(*values) = Godwit::Work.const_get(:StoredBlock).seal(block(*values))
+
     # @return [Array<String>] values of the partition, from the offset on
     def values(topic, partition, from = 0)
-      engine.read(topic, partition, from, 1 << 20).flat_map do |offset, _, bytes|
-        read = Godwit::Work.const_get(:Block).new(bytes, "test")
-        ([from - offset, 0].max...read.count).map { |index| read.values[index] }
+      engine.read(topic, partition, from, 1 << 20).flat_map do |read|
+        ([from - read.offset, 0].max...read.count).map { |index| read.values[index] }
       end
     end
   end

@@ -362,7 +362,7 @@ class WorkFileTest < Godwit::WorkCase
     client.topic("t", partitions: 1)
     20.times do
       thread = in_thread { loop { client.produce("t", 1) } }
-      eventually { engine.bounds(engine.topics["t"], 0).last > 0 }
+      eventually { engine.bounds(engine.topics["t"])[0].last > 0 }
       thread.kill
       ended(thread)
     end

@@ -314,7 +314,7 @@ module Godwit
         handled = Notes.all("runs").to_h { |group, place, _| [[group, place], true] }
         Notes.all("acknowledged").flat_map do |topic, place|
           if topic == "old"
-            finish = Work.client.engine.bounds(Work.client.engine.topics["old"], 0).last
+            finish = Work.client.engine.bounds(Work.client.engine.topics["old"])[0].last
             next (finish > place.split("/").last.to_i) ? [] : "old #{place} is lost"
           end
           CLASSES.map(&:group_name).reject { |group| handled[[group, place]] }

@@ -36,17 +36,12 @@ module Godwit
 
       # What {#doctor} found. Frozen.
       #
-      # @!attribute path
-      #   @return [String] of the file
-      # @!attribute bytes
-      #   @return [Integer] of the file
-      # @!attribute wal_bytes
-      #   @return [Integer] of the WAL beside it
-      # @!attribute sqlite
-      #   @return [String] SQLite's version
+      # @!attribute storage
+      #   @return [Hash{Symbol => Object}] where the records are: `path:` of the SQLite file, its
+      #     `bytes:`, `wal_bytes:` of the WAL beside it, and the version `sqlite:`
       # @!attribute findings
       #   @return [Array<Finding>] none: all is well
-      Diagnosis = Struct.new(:path, :bytes, :wal_bytes, :sqlite, :findings, keyword_init: true)
+      Diagnosis = Struct.new(:storage, :findings, keyword_init: true)
 
       # Looks for stuck handlers, processes that do not report or have died, groups with unread
       # records and no member, paused groups, isolated partitions, and old records that retention
@@ -77,10 +72,9 @@ module Godwit
       # @return [Array<Group>] by name
       def groups
         members = @engine.members.group_by(&:reader)
+        ends = end_offsets
         @engine.positions.group_by(&:reader).map do |(group, topic), positions|
-          lag = positions.sum do |one|
-            @engine.bounds(one.topic, one.partition).last - one.watermark
-          end
+          lag = positions.sum { |one| ends[one.topic][one.partition] - one.watermark }
           own = members.fetch([group, topic], [])
           Group.new(group: group, topic: topic, members: own.size, lag: lag,
             paused: positions.any? { |one| one.paused == 1 }, silent: own.count(&:silent?)).freeze
@@ -92,8 +86,8 @@ module Godwit
         owned = @engine.positions.map(&:member).tally
         @engine.members.sort_by { |one| [one.group, one.topic, one.id] }.map do |one|
           Member.new(member: one.id, group: one.group, topic: one.topic,
-            partitions: owned.fetch(one.id, 0), pid: WakeUp.pid(one.place),
-            host: WakeUp.host(one.place), silent: one.silent.floor).freeze
+            partitions: owned.fetch(one.id, 0), pid: one.pid, host: one.host,
+            silent: one.silent.floor).freeze
         end
       end
 
@@ -109,8 +103,9 @@ module Godwit
         topic = find(topic)
         check_place(:seek, "partition:", partition, topic.partitions) if partition
         # Behind the end, the group would miss the records that come there.
+        ends = end_offsets[topic]
         offsets = starts(topic, to).map.with_index do |offset, number|
-          [offset, @engine.bounds(topic, number).last].min if [nil, number].include?(partition)
+          [offset, ends[number]].min if [nil, number].include?(partition)
         end
         @engine.set(group, topic, offsets: offsets)
       end
@@ -154,8 +149,8 @@ module Godwit
       # @param member [Integer] id
       # @return [Boolean] whether there was such a member
       def evict(member)
-        found = @engine.members.find { |one| one.id == member } or return false
-        @engine.leave(member).tap { WakeUp.remove(found.place) unless found.alive }
+        Contract.need(@engine, :evict)
+        @engine.leave(member)
       end
 
       # Returns a dead letter to its topic, for the group that failed.
@@ -177,6 +172,12 @@ module Godwit
         end
         blocks = encode_raw(origin, letter.raw, letter.key, DeadLetter.returned(letter.headers))
         blocks.written(@engine.append(blocks.batches)).first
+      end
+
+      # @private
+      # @return [Hash{Topic => Array<Integer>}] ends of partitions, which it asks for once
+      def end_offsets
+        Hash.new { |all, topic| all[topic] = @engine.bounds(topic).map(&:last) }
       end
 
       private

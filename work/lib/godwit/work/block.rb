@@ -1,22 +1,18 @@
 # frozen_string_literal: true
 
-require "zlib"
-
 module Godwit
   module Work
-    # The records of one produce call for one partition, as bytes: a version, a CRC-32, the count,
-    # the lengths, then all values, all keys, all headers. A reader takes a record out of the middle
-    # without decoding the others. A length of -1 stands for nil.
+    # Records of a partition, one behind the other, as bytes: the count, the lengths, then all
+    # values, all keys, all headers. A reader takes a record out of the middle without decoding the
+    # others. A length of -1 stands for nil. Each engine adds what it needs.
     # @private
     class Block
-      VERSION = 1
       KEYS = 1 # flag: the records have keys
       HEADERS = 2 # flag: the records have headers
-      HEAD = "CVVC" # version, CRC-32 of the bytes behind it, count, flags
-      CHECKED = 5 # where the bytes that the CRC-32 covers begin
-      BODY = 10 # where the lengths begin
+      HEAD = "VC" # count, flags
+      LENGTHS = 5 # where the lengths begin
       NONE = -1
-      private_constant :VERSION, :KEYS, :HEADERS, :HEAD, :CHECKED, :BODY, :NONE
+      private_constant :KEYS, :HEADERS, :HEAD, :LENGTHS, :NONE
 
       # The values, the keys or the headers: their lengths, and where each begins.
       class Column
@@ -63,10 +59,10 @@ module Godwit
           headers = headers&.map { |pairs| encode_headers(pairs) }
           columns = [values, keys, headers].compact
           flags = (keys ? KEYS : 0) | (headers ? HEADERS : 0)
-          checked = [values.size, flags].pack("VC")
-          columns.each { |column| checked << lengths(column) }
-          columns.each { |column| checked << joined(column) }
-          [VERSION, Zlib.crc32(checked)].pack("CV") << checked
+          bytes = [values.size, flags].pack(HEAD)
+          columns.each { |column| bytes << lengths(column) }
+          columns.each { |column| bytes << joined(column) }
+          bytes
         end
 
         private
@@ -88,18 +84,31 @@ module Godwit
         end
       end
 
-      # @param bytes [String] of {encode}
-      # @param where [String] its place, for errors
-      # @raise [CorruptError] for a wrong CRC-32 or another version
-      def initialize(bytes, where)
+      # @param bytes [String]
+      # @param offset [Integer] of the first record
+      # @param time [Integer] of the records, in milliseconds since 1970
+      # @param at [Integer] where {encode}'s bytes begin
+      def initialize(bytes, offset, time, at = 0)
         @bytes = bytes
-        version, crc, @count, flags = bytes.unpack(HEAD)
-        check(version, crc, where)
-        @values, at = column(BODY)
+        @offset = offset
+        @time = time
+        @count, flags = bytes.unpack(HEAD, offset: at)
+        @values, at = column(at + LENGTHS)
         @keys, at = column(at) if flags.anybits?(KEYS)
         @headers, at = column(at) if flags.anybits?(HEADERS)
         [@values, @keys, @headers].each { |column| at = column.begin(at) if column }
       end
+
+      # @return [Integer] of the first record; the others follow without a gap
+      attr_reader :offset
+      # @return [Boolean] whether records before it were deleted that the reader has not read
+      attr_accessor :behind_gap
+
+      # @return [Integer] the time of a record, in milliseconds since 1970
+      def time(_index) = @time
+
+      # @return [Integer] offset behind the last record
+      def finish = @offset + @count
 
       # @return [Integer] records
       attr_reader :count
@@ -126,19 +135,13 @@ module Godwit
       # @return [Integer]
       def bytesize = @bytes.bytesize
 
+      # @return [String]
+      def inspect = "#<#{self.class} offset #{@offset}, #{@count} records>"
+
       # @return [Boolean] whether a record has headers
       def headers? = !@headers.nil?
 
       private
-
-      def check(version, crc, where)
-        unless version == VERSION
-          raise CorruptError, "#{where}: a block of version #{version.inspect}; this godwit-work " \
-            "reads version #{VERSION}: update it, or restore the file from a backup"
-        end
-        return if Zlib.crc32(@bytes.byteslice(CHECKED, @bytes.bytesize)) == crc
-        raise CorruptError, "#{where}: a block has a wrong CRC-32: restore the file from a backup"
-      end
 
       # @return [Array(Column, Integer)] and where the next lengths begin
       def column(at)

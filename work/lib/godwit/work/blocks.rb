@@ -33,20 +33,35 @@ module Godwit
           [topic, @partition, Block.encode(@values, @keys, @headers), size]
         end
 
+        # @param offset [Integer, Array<Integer>] of the first record, or of each
+        # @param time [Integer, Array<Integer>] of all records, or of each, in milliseconds
         def place(offset, time)
+          return @places = offset.zip(time) if offset.is_a?(Array)
           @next = offset - 1
-          @time = Time.at(time / 1000, time % 1000, :millisecond)
+          @time = time_at(time)
         end
 
         # @return [Receipt] of the next record
-        def receipt = Receipt.new(@partition, @next += 1, @time).freeze
+        def receipt = Receipt.new(@partition, advance, @time).freeze
 
         # Fills in the receipt of the next record.
         def fill(receipt)
-          receipt.offset = @next += 1
+          receipt.offset = advance
           receipt.timestamp = @time
           receipt.freeze
         end
+
+        private
+
+        # @return [Integer] the offset of the next record, whose time is from then on @time
+        def advance
+          return @next += 1 unless @places
+          offset, time = @places.shift
+          @time = time_at(time)
+          offset
+        end
+
+        def time_at(time) = Time.at(time / 1000, time % 1000, :millisecond)
       end
       private_constant :Part
 
@@ -101,7 +116,7 @@ module Godwit
         @receipts ||= @order.map { |part| Receipt.new(part.partition) }
       end
 
-      # @param places [Array<Array(Integer, Integer)>] offset and time of each batch
+      # @param places [Array<Array>] offset and time of each batch, or Arrays of them
       # @return [Array<Receipt>] of all records
       def written(places)
         @all.zip(places) { |part, place| part.place(*place) }

@@ -18,10 +18,8 @@ module Godwit
       # The most records of a block: a group has all of a block in memory.
       # @private
       BLOCK_RECORDS = 10_000
-      # Bytes that `each` reads at a time.
-      READ = 1 << 20
-      # Seconds between two looks for new records.
-      POLL = 0.25
+      READ = 1 << 20 # bytes that `each` reads at a time
+      POLL = 0.25 # seconds between two looks for new records
       # Seconds for which records without a key go to one partition, as in librdkafka.
       STICKY = 0.01
       # What `produce` gets instead of a value when the caller forgot the braces.
@@ -181,16 +179,14 @@ module Godwit
       # @private
       # @return [Array<Source>] from the block that holds the offset on
       def read(topic, partition, offset, bytes = READ)
-        format = known_format(topic)
-        sources = []
-        @engine.read(topic, partition, offset, bytes).each do |base, time, bytes, count|
-          block = topic.block(partition, base, bytes, count)
-          sources << Source.new(topic, format, partition, base, time, block)
-        end
-        sources
-      rescue CorruptError
-        raise unless sources&.any?
-        sources # the records before the damaged block
+        sources(topic, partition, @engine.read(topic, partition, offset, bytes))
+      end
+
+      # @private
+      # @param position [Groups::Position] of a partition that a member of this process owns
+      # @return [Array<Source>] from the block that holds the offset on
+      def fetch(position, offset, bytes)
+        sources(position.topic, position.partition, @engine.fetch(position, offset, bytes))
       end
 
       # @private
@@ -203,7 +199,8 @@ module Godwit
       # @private
       # @return [Array<Integer>] the offset at which reading begins, of each partition
       def starts(topic, from)
-        Array.new(topic.partitions) { |partition| start(topic, partition, from) }
+        since = from.is_a?(Time) ? (from.to_r * 1000).ceil : 0
+        @engine.bounds(topic, since).map { |first, finish| start(first, finish, from) }
       end
 
       # @private
@@ -221,9 +218,12 @@ module Godwit
 
       private
 
-      def start(topic, partition, from)
-        since = from.is_a?(Time) ? (from.to_r * 1000).ceil : 0
-        first, finish = @engine.bounds(topic, partition, since)
+      def sources(topic, partition, blocks)
+        format = known_format(topic)
+        blocks.map { |block| Source.new(topic, format, partition, block.offset, block) }
+      end
+
+      def start(first, finish, from)
         case from
         when :earliest, Time then first
         when :latest then finish
@@ -283,7 +283,7 @@ module Godwit
 
       # Up to the end that each partition has when it begins.
       def read_all(topic, positions, &block)
-        ends = Array.new(positions.size) { |number| @engine.bounds(topic, number).last }
+        ends = end_offsets[topic]
         positions.each_index do |number|
           while positions[number] < ends[number]
             sources = read(topic, number, positions[number])

@@ -68,8 +68,10 @@ module Godwit
       # @yieldparam statements [Statements]
       # @return [Object] the block's value
       # @raise [StateError] in the block of another one
+      # @raise [UnsupportedError] when the engine has no SQL
       # @raise [LostError, Error] nothing was written
       def transaction(assignment, messages, outputs)
+        Contract.need(@engine, :transaction)
         if @lock.owned?
           raise Godwit::Errors.of(StateError, :transaction, "it is in another transaction: use " \
             "the db of the outer one, and name its records: transaction(*messages)")

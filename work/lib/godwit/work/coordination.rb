@@ -93,12 +93,12 @@ module Godwit
       end
 
       def read(assignment, version)
-        sources = @client.read(assignment.topic, assignment.partition, assignment.fetched,
-          READ).select { |source| source.finish > assignment.fetched }
+        sources = @client.fetch(assignment.position, assignment.fetched, READ)
+          .select { |source| source.finish > assignment.fetched }
         assignment.exhausted = version if sources.empty?
         sources.each do |source|
           next unless assignment.hungry?
-          skipped(assignment, source) if source.offset > assignment.fetched
+          skipped(assignment, source) if source.block.behind_gap
           assignment.feed(source)
         end
       end

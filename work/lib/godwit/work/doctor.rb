@@ -7,9 +7,6 @@ module Godwit
     # Looks for what keeps records from being handled: see {Administration#doctor}.
     # @private
     class Doctor
-      READ = 1 << 20 # bytes at a time
-      private_constant :READ
-
       # @param client [Client]
       # @param check [Boolean] whether to look for damage
       def initialize(client, check)
@@ -21,38 +18,13 @@ module Godwit
 
       # @return [Administration::Diagnosis]
       def diagnose
-        path, bytes, wal, version, damage = @engine.storage(@check)
+        storage, damage = @engine.storage(@check)
         damage.each { |text| damaged(text) }
-        finding_damage { look }
-        finding_damage { blocks } if @check
-        Administration::Diagnosis.new(path: path, bytes: bytes, wal_bytes: wal, sqlite: version,
-          findings: @findings.freeze).freeze
+        look
+        Administration::Diagnosis.new(storage: storage.freeze, findings: @findings.freeze).freeze
       end
 
       private
-
-      def finding_damage
-        yield
-      rescue CorruptError => error
-        damaged(error.message)
-      end
-
-      # Reads all blocks.
-      def blocks
-        @client.topics.each do |topic|
-          topic.partitions.times { |number| finding_damage { partition(topic, number) } }
-        end
-      end
-
-      def partition(topic, number)
-        offset, finish = @engine.bounds(topic, number)
-        while offset < finish
-          @engine.read(topic, number, offset, READ).each do |base, _, bytes, count|
-            finding_damage { topic.block(number, base, bytes, count) }
-            offset = base + count
-          end
-        end
-      end
 
       def look
         members = @engine.members
@@ -65,6 +37,8 @@ module Godwit
           isolated.fetch(own, []).each { |one| isolated(one) }
         end
         @engine.held.each { |(topic, name), count| held(topic, name, count) }
+      rescue CorruptError => error
+        damaged(error.message)
       end
 
       def add(kind, text, details)

@@ -55,8 +55,12 @@ module Godwit
       def partition = @source.partition
       # @return [Integer] position in the partition
       def offset = @source.offset + @index
+
       # @return [Time] when it was produced
-      def timestamp = Time.at(@source.time / 1000, @source.time % 1000, :millisecond)
+      def timestamp
+        time = @source.block.time(@index)
+        Time.at(time / 1000, time % 1000, :millisecond)
+      end
 
       # @return [String]
       def inspect = "#<#{self.class} #{topic} #{partition}/#{offset} key=#{key.inspect}>"
@@ -68,7 +72,7 @@ module Godwit
     # @!attribute unfinished
     #   @return [Integer, nil] messages; a member, since instance variables of a Struct are slow
     # @private
-    Source = Struct.new(:topic, :format, :partition, :offset, :time, :block, :unfinished) do
+    Source = Struct.new(:topic, :format, :partition, :offset, :block, :unfinished) do
       # @param count [Integer] of more messages that are finished
       # @return [Integer] bytes of memory that are free from then on
       def release(count) = (self.unfinished -= count).zero? ? block.bytesize : 0
@@ -81,7 +85,7 @@ module Godwit
       end
 
       # @return [Integer] offset behind the last message
-      def finish = offset + block.count
+      def finish = block.finish
     end
   end
 end

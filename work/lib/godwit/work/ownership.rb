@@ -11,21 +11,20 @@ module Godwit
       # Takes over from dead processes, and claims or marks the partitions of its share.
       def rebalance
         own = @members.each_value.map(&:id)
-        alive, dead = @engine.members.reject { |one| own.include?(one.id) }.partition(&:alive)
-        evicted = evict(alive)
+        evicted = evict(@engine.members.select { |one| one.alive && !own.include?(one.id) })
         @members.each do |klass, member|
-          share = @engine.rebalance(member, [*dead, *evicted].map(&:id)) or next
+          share = @engine.rebalance(member, evicted.map(&:id)) or next
           keep(klass, share.kept)
           take_over(klass, share.claims)
           stopping, own = of(klass).partition(&:stopped?)
           own.each { |one| one.pause(:operator, share.paused.include?(one.partition)) }
-          own.last([share.surplus - stopping.size, 0].max).each(&:stop)
+          own.select { |one| share.surplus.include?(one.partition) }
+            .last([share.surplus.size - stopping.size, 0].max).each(&:stop)
         rescue LostError
           lose(of(klass))
           renew
           @members[klass] = join(klass)
         end
-        dead.each { |gone| WakeUp.remove(gone.place) }
         evicted.each { |one| @silent.evicted(one) }
       end
 

@@ -46,7 +46,7 @@ module Godwit
         @assignments = []
         @chunks = []
         @stopping = Thread::Queue.new
-        @turn = @handled = @waiting = 0
+        @turn = @handled = @waiting = @settle_at = 0
         @ending = @quiet = false
       end
 
@@ -113,9 +113,9 @@ module Godwit
 
       def place = @wake_up.place
 
-      # Without its FIFO, which something may have deleted, others take this process for dead.
+      # Others take a process for dead that they cannot wake.
       def renew
-        return if File.exist?(place)
+        return unless @wake_up.lost?
         @loop.remove(@wake_up.io)
         @wake_up.close
         @wake_up = @engine.listen
@@ -144,11 +144,7 @@ module Godwit
         @loop.run unless @ending
       end
 
-      def watch
-        @loop.readable(@wake_up.io) do
-          fetch(@wake_up.clear)
-        end
-      end
+      def watch = @loop.readable(@wake_up.io) { fetch(@wake_up.clear) }
 
       def tick
         rebalance
@@ -186,7 +182,10 @@ module Godwit
 
       # After the commit another isolated record may run.
       def settle
-        commit
+        if @isolating || now >= @settle_at
+          commit
+          @settle_at = now + @engine.commit_every
+        end
         @isolating = @assignments.any? { |one| one.isolated? && !one.idle? }
       end
 

@@ -127,7 +127,7 @@ module Godwit
 
       private
 
-      def place = "" # of no FIFO
+      def place = ""
       def renew = nil
       def now = clock.call / 1000.0
       def work_available(_lanes = 0) = nil

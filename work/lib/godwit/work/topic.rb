@@ -38,18 +38,6 @@ module Godwit
       def number(id) = ids.bsearch_index { |one| id <=> one }
 
       # @private
-      # @param bytes [String] of a block, which was read
-      # @param count [Integer] its records
-      # @return [Block]
-      # @raise [CorruptError]
-      def block(partition, offset, bytes, count)
-        Block.new(bytes, "topic #{name}, partition #{partition}, offset #{offset}")
-      rescue CorruptError => error
-        raise error, "#{error.message}, or give its #{count} records up: `godwit-work seek " \
-          "GROUP #{name} --partition #{partition} --to #{offset + count}`"
-      end
-
-      # @private
       def with_defaults
         dup.tap do |topic|
           topic.partitions ||= self.class::PARTITIONS

@@ -14,7 +14,7 @@ module Godwit
 
         def define(parser)
           super
-          parser.on("--check", "SQLite looks for damage, which takes a while in a large file")
+          parser.on("--check", "looks for damage, which takes a while in a large log")
           parser.separator "\nThe exit status is 0 when all is well, and 1 when there is a finding."
         end
 
@@ -26,15 +26,14 @@ module Godwit
         end
 
         def json(found)
-          file = found.to_h.except(:findings)
-          [{kind: :file, **file}, *found.findings.map(&:to_h)].each do |row|
+          [{kind: :storage, **found.storage}, *found.findings.map(&:to_h)].each do |row|
             io.puts JSON.generate(row)
           end
         end
 
         def print_text(found)
-          io.puts "#{Printable.text(found.path)}: #{found.bytes} bytes, " \
-            "WAL #{found.wal_bytes} bytes, SQLite #{found.sqlite}"
+          facts = found.storage.map { |name, value| "#{name}: #{value}" }
+          io.puts Printable.text(facts.join(", "))
           found.findings.each do |one|
             io.puts "#{one.kind}: #{Printable.text(one.text)}"
             one.details[:backtrace]&.each { |line| io.puts "  #{Printable.text(line)}" }

@@ -12,7 +12,8 @@ module Godwit
 
         def call(arguments)
           member, = take(arguments, "member")
-          return Godwit::CLI::EXIT[:ok] if member.match?(/\A\d+\z/) && client.evict(member.to_i)
+          found = client.members.find { |one| one.member.to_s == member }
+          return Godwit::CLI::EXIT[:ok] if found && client.evict(found.member)
           raise Godwit::CLI::UsageError, "no member #{text(member)}: `godwit-work groups " \
             "--members` lists them"
         end

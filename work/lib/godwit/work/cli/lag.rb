@@ -16,11 +16,12 @@ module Godwit
         def rows(arguments)
           take(arguments)
           @members = client.engine.members.to_h { |one| [one.id, one] }
+          @ends = client.end_offsets
           client.engine.positions.map { |one| row(one) }
         end
 
         def row(position)
-          finish = client.engine.bounds(position.topic, position.partition).last
+          finish = @ends[position.topic][position.partition]
           {group: position.group, topic: position.topic.name, partition: position.partition,
            watermark: position.watermark, end: finish, lag: finish - position.watermark,
            member: position.member, **process(@members[position.member])}

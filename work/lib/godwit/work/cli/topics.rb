@@ -15,9 +15,8 @@ module Godwit
         def rows(arguments)
           take(arguments)
           client.topics.map do |topic|
-            bounds = Array.new(topic.partitions) { |number| client.engine.bounds(topic, number) }
             {topic: topic.name, partitions: topic.partitions, format: topic.format,
-             records: bounds.sum { |first, finish| finish - first }}
+             records: client.engine.bounds(topic).sum { |first, finish| finish - first }}
           end
         end
       end

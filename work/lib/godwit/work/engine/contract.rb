@@ -11,27 +11,38 @@ module Godwit
     # * `topics` gives all {Topic}s by name. `save_topic(topic)` creates a topic that has no ids,
     #   unless there is one of its name; another gets these limits, and more partitions. It gives
     #   the topic that there is.
-    # * `append(batches)` stores `[topic, partition, block, count]` together, and gives the offset
-    #   of the first record of each and the time. It returns when they are safe.
-    # * `read(topic, partition, offset, bytes)` gives `[offset of its first record, time, block,
-    #   count]`, from the block that holds the offset on; `bytes` is about how much.
-    # * `bounds(topic, partition, since = 0)` gives the offset of the first record at or after a
-    #   time, else the end; and the end, which is the next offset that will be given.
+    # * `append(batches)` stores `[topic, partition, bytes of a {Block}, count]` together, and gives
+    #   for each the offset of its first record and the time, or an Array of the offsets of its
+    #   records and one of their times. It returns when they are safe.
+    # * `read(topic, partition, offset, bytes)` gives {Block}s or objects like them, from the one on
+    #   that holds the offset; `bytes` is about how much. `fetch(position, offset, bytes)` does it
+    #   for a member that owns the partition, also twice from the same offset; a block has
+    #   `behind_gap` when records between the offset and the block are lost.
+    # * `bounds(topic, since = 0)` gives for each partition the offset of the first record at or
+    #   after a time, else the end; and the end, which is the next offset that will be given.
     # * `version` changes when any process has written. `close` ends the engine.
     #
-    # A member of a group, see {Groups}: `listen` gives the {WakeUp} of its process; `join`,
-    # `rebalance`, `commit`, `release`, `leave`; `note` and `report` store what it runs, for the
-    # case that this ends its process or hangs.
+    # A member of a group, see {Groups}: `listen` gives what wakes its process, as {WakeUp}, with
+    # `place`, `io`, `clear`, `lost?`, `report`, `close`; `join`, `rebalance`, `commit`, `release`,
+    # `leave`; `note` and `report` store what it runs, for the case that this ends its process or
+    # hangs. `rebalance` takes partitions of dead members. `commit_every` is the time in seconds
+    # between two commits of a process whose workers end records all the time.
     #
     # An operator, see {Operations} and {Retention}: `members`, `positions`, `set`, `storage`,
-    # `retain`, `held`.
+    # `retain`, `held`. `lacks` names what an engine cannot do, of {NEEDS}.
     # @private
     module Contract
       PRIMITIVES = %i[
-        topics save_topic append read bounds version close
-        listen join rebalance commit release leave note report
+        topics save_topic append read fetch bounds version close lacks
+        listen join rebalance commit commit_every release leave note report
         members positions set storage retain held
       ].freeze
+      # What not each engine can do, and the way around it.
+      NEEDS = {
+        evict: "the log gives the partitions of a process that is gone to others by itself",
+        transaction: "SQL needs a log in an SQLite file: connect to a sqlite: URL, or use produce"
+      }.freeze
+      private_constant :NEEDS
 
       # @param engine [Class]
       # @return [Class]
@@ -40,6 +51,14 @@ module Godwit
         missing = PRIMITIVES - engine.public_instance_methods
         return engine if missing.empty?
         raise NotImplementedError, "#{engine} lacks #{missing.join(", ")}"
+      end
+
+      # @param engine [Object]
+      # @param name [Symbol] of NEEDS
+      # @raise [UnsupportedError] unless the engine can do it
+      def self.need(engine, name)
+        return unless engine.lacks.include?(name)
+        raise Godwit::Errors.of(UnsupportedError, name, "not on this log: #{NEEDS.fetch(name)}")
       end
     end
   end

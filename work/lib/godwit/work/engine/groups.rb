@@ -9,7 +9,7 @@ module Godwit
     module Groups
       # A member of a group: one consumer class in one process, and the file's state at its last
       # rebalance.
-      Member = Struct.new(:id, :group, :topic, :state)
+      Member = Struct.new(:id, :group, :topic, :place, :state)
       # How far a group is in a partition, and the id of the member that owns it, or nil.
       Position = Struct.new(:group, :topic, :partition, :member, :generation, :watermark, :state,
         :crashes, :noted, :paused, :crashed_at) do
@@ -18,12 +18,11 @@ module Godwit
       end
 
       SEEN_EVERY = 3_600_000 # milliseconds between two notes that a group is alive
-      # Enough for a year of 500,000 records a second in one partition.
-      OFFSET_BITS = 44
-      private_constant :SEEN_EVERY, :OFFSET_BITS
+      BITS = Records::OFFSET_BITS
+      private_constant :SEEN_EVERY, :BITS
 
-      # What a member has: new claims, how many partitions to give up, the generations of the
-      # partitions that it had before and has still, and the partitions that an operator has paused.
+      # What a member has: new claims, the partitions to give up, the generations of the partitions
+      # that it had before and has still, and the partitions that an operator has paused.
       Share = Struct.new(:claims, :surplus, :kept, :paused)
 
       GROUP = "SELECT id FROM godwit_groups WHERE name = ?"
@@ -40,6 +39,7 @@ module Godwit
         JOIN godwit_topics t ON t.id = p.topic JOIN godwit_groups g ON g.id = group_id
         ORDER BY g.name, t.name
       SQL
+      OTHERS = "SELECT id, place FROM godwit_members WHERE place != ?"
       OWNED = "WHERE group_id = ? AND partition = ? AND member = ? AND generation = ? RETURNING 1"
       CLAIM = <<~SQL
         UPDATE godwit_positions SET member = ?, generation = generation + 1
@@ -54,16 +54,16 @@ module Godwit
         UPDATE godwit_positions SET member = NULL,
           crashed_at = CASE WHEN crashes >= #{Assignment::CRASHES} THEN crashed_at
             ELSE watermark END,
-          crashes = CASE WHEN (partition << #{OFFSET_BITS}) + watermark < (
+          crashes = CASE WHEN (partition << #{BITS}) + watermark < (
               SELECT id + count FROM godwit_blocks
-              WHERE id BETWEEN partition << #{OFFSET_BITS} AND (partition + 1 << #{OFFSET_BITS}) - 1
+              WHERE id BETWEEN partition << #{BITS} AND (partition + 1 << #{BITS}) - 1
               ORDER BY id DESC LIMIT 1)
             THEN CASE WHEN crashed_at IS watermark OR crashes >= #{Assignment::CRASHES}
               THEN crashes + 1 ELSE 1 END
             ELSE 0 END
         WHERE member = ?
       SQL
-      private_constant :GROUP, :POSITIONS, :READ, :OWNED, :CLAIM, :RELEASE, :COMMIT, :CRASH
+      private_constant :GROUP, :POSITIONS, :READ, :OTHERS, :OWNED, :CLAIM, :RELEASE, :COMMIT, :CRASH
 
       # @param group [String]
       # @param topic [Topic]
@@ -78,20 +78,25 @@ module Godwit
           member = database.value("INSERT INTO godwit_members (group_id, topic, place) " \
             "SELECT ?, topic, ? FROM godwit_partitions WHERE id = ? RETURNING id", id,
             File.basename(place), topic.ids.first)
-          Member.new(member, group, topic)
+          Member.new(member, group, topic, File.basename(place))
         end
       end
 
-      # Takes the free partitions of this member's share.
-      # @param dead [Array<Integer>] members whose processes have ended
+      # Takes the free partitions of this member's share, also those of members whose processes
+      # have ended.
+      # @param evicted [Array<Integer>] members that lose their partitions, as if they had ended
       # @return [Share, nil] nil: no connection has written since the last one
       # @raise [LostError] when the member was taken for dead, or evicted
-      def rebalance(member, dead = [])
-        return if dead.empty? && member.state == with_database { |one| file_state(one) }
+      def rebalance(member, evicted = [])
+        dead = ended(member)
+        if dead.empty? && evicted.empty? && member.state == with_database { |one| file_state(one) }
+          return
+        end
         share, state = transaction do |database|
-          dead.each { |id| bury(database, id) }
+          [*dead.keys, *evicted].each { |id| bury(database, id) }
           [share_of(member, database), file_state(database)]
         end
+        dead.each_value { |place| WakeUp.remove(place) }
         member.state = state # it is committed
         share
       end
@@ -105,7 +110,7 @@ module Godwit
         outputs = []
         places = transaction(and_checkpoint: true) do |database|
           Thread.handle_interrupt(Object => :immediate) { statements.call(database) } if statements
-          outputs = yield if block_given?
+          outputs = seal(yield) if block_given?
           positions.each do |one|
             update(database, one, COMMIT, one.crashes, one.watermark, one.state)
           end
@@ -144,12 +149,13 @@ module Godwit
       # @param member [Integer] id
       # @return [Boolean] whether there was such a member
       def leave(member)
-        found = transaction do |database|
+        name = transaction do |database|
           database.rows("UPDATE godwit_positions SET member = NULL WHERE member = ?", member)
-          database.value("DELETE FROM godwit_members WHERE id = ? RETURNING 1", member)
+          database.value("DELETE FROM godwit_members WHERE id = ? RETURNING place", member)
         end
         wake_members
-        !found.nil?
+        WakeUp.remove(place(name)) unless name.nil? || alive?(member, place(name))
+        !name.nil?
       end
 
       # @param group [String, nil] nil: all groups and topics, by name
@@ -190,12 +196,20 @@ module Godwit
           member.topic = load_topics(database).fetch(member.topic.name)
         end
         share = share(positions, members_of(database, group, member.topic), member.id)
-        own = positions.count { |row| row[1] == member.id }
-        free = positions.select { |row| row[1].nil? }.first([share - own, 0].max)
-        kept = positions.filter_map { |row| row.values_at(0, 2) if row[1] == member.id }
-        Share.new(free.map { |row| claim(database, group, member, row) }, [own - share, 0].max,
-          kept.to_h.transform_keys { |id| member.topic.number(id) },
+        kept = positions.filter_map do |row|
+          [member.topic.number(row[0]), row[2]] if row[1] == member.id
+        end.to_h
+        free = positions.select { |row| row[1].nil? }.first([share - kept.size, 0].max)
+        Share.new(free.map { |row| claim(database, group, member, row) },
+          kept.keys.last([kept.size - share, 0].max), kept,
           positions.filter_map { |row| member.topic.number(row[0]) if row[7] == 1 })
+      end
+
+      # @return [Hash{Integer => String}] the members whose processes have ended, and their FIFOs;
+      #   none of this process
+      def ended(member)
+        others = with_database { |database| database.rows(OTHERS, member.place) }
+        others.to_h { |id, name| [id, place(name)] }.reject { |id, place| alive?(id, place) }
       end
 
       def transaction(and_checkpoint: false)

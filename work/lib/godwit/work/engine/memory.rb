@@ -65,6 +65,7 @@ module Godwit
       end
 
       def alive?(member, _place) = !@dead.include?(member)
+      def ended(_member) = (@dead & members.map(&:id)).to_h { |id| [id, ""] }
       def silent_for(member, _place) = (now - @silent.fetch(member, now)) / 1000.0
 
       # A second connection would have a database of its own.

@@ -5,9 +5,9 @@ module Godwit
     # What an operator asks of the groups in an SQLite file.
     # @private
     module Operations
-      # A member in the file: the names of its group and its topic, the path of its FIFO, what
+      # A member: the names of its group and its topic, the id and the host of its process, what
       # {Groups#report} stored, whether its process lives, and the seconds since its last report.
-      Listed = Struct.new(:id, :group, :topic, :place, :report, :alive, :silent) do
+      Listed = Struct.new(:id, :group, :topic, :pid, :host, :report, :alive, :silent) do
         # @return [Array(String, String)] as {Groups::Position#reader}
         def reader = [group, topic]
 
@@ -15,16 +15,10 @@ module Godwit
         def silent? = alive && silent >= SilentProcesses::AFTER
 
         # @return [Hash{Symbol => Object}] what names it
-        def facts
-          {group: group, topic: topic, member: id, process: WakeUp.pid(place),
-           host: WakeUp.host(place)}
-        end
+        def facts = {group: group, topic: topic, member: id, process: pid, host: host}
 
         # @return [String] the same in words
-        def name
-          host = facts[:host] && " on #{facts[:host]}"
-          "process #{facts[:process]}#{host}, member #{id} of group #{group},"
-        end
+        def name = "process #{pid}#{host && " on #{host}"}, member #{id} of group #{group},"
 
         # @return [String] a command
         def evict = "godwit-work evict #{id}"
@@ -37,6 +31,7 @@ module Godwit
         end
       end
 
+      AT_ONCE = 1 << 20 # bytes that a look for damage reads
       MEMBERS = <<~SQL
         SELECT m.id, g.name, t.name, m.place, m.report FROM godwit_members m
         JOIN godwit_groups g ON g.id = m.group_id JOIN godwit_topics t ON t.id = m.topic
@@ -45,24 +40,26 @@ module Godwit
       SEEK = "UPDATE godwit_positions SET watermark = ?, state = NULL, member = NULL, noted = " \
         "NULL, generation = generation + 1, crashes = 0 WHERE group_id = ? AND partition = ?"
       PAUSE = "UPDATE godwit_positions SET paused = ? WHERE group_id = ? AND partition = ?"
-      private_constant :MEMBERS, :SEEK, :PAUSE
+      private_constant :AT_ONCE, :MEMBERS, :SEEK, :PAUSE
 
       # @return [Array<Listed>]
       def members
         with_database { |database| database.rows(MEMBERS) }
           .map do |id, group, topic, name, report|
             place = place(name)
-            Listed.new(id, group, topic, place, report, alive?(id, place), silent_for(id, place))
+            Listed.new(id, group, topic, WakeUp.pid(place), WakeUp.host(place), report,
+              alive?(id, place), silent_for(id, place))
           end
       end
 
-      # @param check [Boolean] whether SQLite looks for damage
-      # @return [Array] the path, its bytes, those of the WAL, SQLite's version, and an Array of
-      #   what is damaged
+      # @param check [Boolean] whether to look for damage, which reads the whole file
+      # @return [Array(Hash{Symbol => Object}, Array<String>)] the path, its bytes, those of the
+      #   WAL, SQLite's version; and what is damaged
       def storage(check)
         # A look by `stat`: to close a descriptor of the file would drop SQLite's locks.
-        sizes = [@path, "#{@path}-wal"].map { |path| File.size?(path).to_i }
-        [@path, *sizes, SQLite3::SQLITE_LOADED_VERSION, check ? damage : []]
+        bytes, wal_bytes = [@path, "#{@path}-wal"].map { |path| File.size?(path).to_i }
+        [{path: @path, bytes: bytes, wal_bytes: wal_bytes, sqlite: SQLite3::SQLITE_LOADED_VERSION},
+          check ? damage : []]
       end
 
       # @param offsets [Array<Integer, nil>, nil] of each partition, at which the group goes on:
@@ -82,10 +79,39 @@ module Godwit
 
       private
 
+      # @return [Array<String>]
       def damage
-        with_database { |database| database.rows("PRAGMA quick_check") }.flatten - ["ok"]
+        found = []
+        add_damage(found) do
+          found.concat(with_database { |one| one.rows("PRAGMA quick_check") }.flatten - ["ok"])
+        end
+        add_damage(found) do
+          topics.each_value do |topic|
+            topic.partitions.times { |number| check_blocks(topic, number, found) }
+          end
+        end
+        found
+      end
+
+      def add_damage(found)
+        yield
       rescue CorruptError => error
-        [error.message]
+        found << error.message
+      end
+
+      # Reads all blocks of a partition.
+      def check_blocks(topic, partition, found)
+        offset = -1
+        add_damage(found) do
+          loop do
+            rows = rows(topic, partition, [offset, 0].max, AT_ONCE)
+            break if rows.empty? || rows.last.first < offset # it has no further ones
+            rows.each do |base, time, bytes, count|
+              add_damage(found) { block(topic, partition, base, time, bytes, count) }
+              offset = base + count
+            end
+          end
+        end
       end
 
       # @raise [TopicError] when the group has never read the topic

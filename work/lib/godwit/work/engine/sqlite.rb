@@ -6,41 +6,25 @@ module Godwit
   module Work
     # The log in one SQLite file, which many processes share. Each process has two connections: one
     # for everything, one for checkpoints. A forked child opens its own.
-    #
-    # The `id` of a block is the id of its partition, then the offset of its first record: so the
-    # blocks of a partition lie together, in order.
     # @private
     class SqliteEngine
       include Groups
       include Operations
+      include Records
       include Retention
 
-      LARGEST = (1 << OFFSET_BITS) - 1 # offset
       # Bytes that this process writes between two checkpoints, about.
       CHECKPOINT = 4 << 20
       COMMIT = 8 << 10 # bytes of a commit beside its blocks: a page or two
       PLACES = 0.25 # seconds for which a process believes that the members are the same
-      private_constant :LARGEST, :CHECKPOINT, :COMMIT, :PLACES
+      private_constant :CHECKPOINT, :COMMIT, :PLACES
 
-      # ?1 is the partition's least id, ?2 its largest.
-      LAST = "SELECT id + count FROM godwit_blocks WHERE id BETWEEN ?1 AND ?2 " \
-        "ORDER BY id DESC LIMIT 1"
-      APPEND = "INSERT INTO godwit_blocks (id, count, time, bytes) " \
-        "VALUES (coalesce((#{LAST}), ?1), ?3, ?4, ?5)"
-      # From the block that holds ?3 on, which may begin before it.
-      READ = <<~SQL
-        SELECT id, time, bytes, count FROM godwit_blocks WHERE id BETWEEN coalesce((SELECT id
-          FROM godwit_blocks WHERE id BETWEEN ?1 AND ?3 ORDER BY id DESC LIMIT 1), ?1) AND ?2
-        ORDER BY id
-      SQL
-      SINCE = "SELECT id FROM godwit_blocks WHERE id BETWEEN ?1 AND ?2 AND time >= ?3 " \
-        "ORDER BY id LIMIT 1"
       TOPICS = <<~SQL
         SELECT name, format, partitioner, retain, retain_bytes, group_concat(p.id)
         FROM godwit_topics t JOIN godwit_partitions p ON p.topic = t.id GROUP BY t.id ORDER BY name
       SQL
       FIFOS = "SELECT DISTINCT place FROM godwit_members"
-      private_constant :LAST, :APPEND, :READ, :SINCE, :TOPICS, :FIFOS
+      private_constant :TOPICS, :FIFOS
 
       # @param path [String] of the file, which it creates
       # @param durability [Symbol] :process: records survive the end of the process; :power: an
@@ -78,35 +62,14 @@ module Godwit
         saved
       end
 
-      # (see Contract)
-      def append(batches)
-        current
-        @queue.submit(batches).tap { wake_members(batches) }
-      end
-
       # @return [WakeUp] of this process
       def listen = WakeUp.new(folder)
 
       # (see Contract)
-      def read(topic, partition, offset, bytes)
-        least, largest = range(topic, partition)
-        left = bytes
-        with_database do |database|
-          database.rows(READ, least, largest, least + offset) do |row|
-            (left -= row[2].bytesize) > 0
-          end
-        end.map { |id, *rest| [id - least, *rest] }
-      end
+      def lacks = []
 
       # (see Contract)
-      def bounds(topic, partition, since = 0)
-        least, largest = range(topic, partition)
-        with_database do |database|
-          finish = database.value(LAST, least, largest) || least
-          first = database.value(SINCE, least, largest, since) || finish
-          [first - least, finish - least]
-        end
-      end
+      def commit_every = 0
 
       # (see Contract)
       def version
@@ -191,11 +154,6 @@ module Godwit
         end
       end
 
-      def range(topic, partition)
-        least = topic.ids.fetch(partition) << OFFSET_BITS
-        [least, least + LARGEST]
-      end
-
       # Wakes the processes of all members.
       # @param batches [Array<Array>] that were written; none: they look at all partitions
       def wake_members(batches = [])
@@ -252,31 +210,6 @@ module Godwit
           "godwit_partitions WHERE id = ? RETURNING id", number, topic.ids.first)
         database.rows("INSERT INTO godwit_positions (group_id, partition, watermark) SELECT " \
           "group_id, ?, 0 FROM godwit_positions WHERE partition = ?", id, topic.ids.first)
-      end
-
-      # One statement alone is a transaction by itself. CommitQueue keeps interrupts away.
-      # @return [Array<Array(Integer, Integer)>] of each batch: its first offset, its time
-      def write(batches)
-        current
-        @lock.synchronize do
-          result = nil
-          if batches.size == 1
-            result = insert_blocks(@database, batches)
-          else
-            @database.transaction { result = insert_blocks(@database, batches) }
-          end
-          @commits += 1
-          checkpoint(batches.sum { |batch| batch[2].bytesize })
-          result
-        end
-      end
-
-      def insert_blocks(database, batches)
-        time = now
-        batches.map do |topic, partition, block, count|
-          least = topic.ids.fetch(partition) << OFFSET_BITS
-          [database.insert(APPEND, least, least + LARGEST, count, time, block) - least, time]
-        end
       end
 
       # Copies the WAL into the file, also for processes that write seldom.

@@ -122,6 +122,9 @@ module Godwit
       # @return [IO] readable when the process was woken
       attr_reader :io
 
+      # @return [Boolean] whether something has deleted it
+      def lost? = !File.exist?(@place)
+
       # Tells the other processes that this one works, once a second: a transaction would wake them.
       def report
         now = Timeout.now

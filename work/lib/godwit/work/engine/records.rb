@@ -1,0 +1,125 @@
+# frozen_string_literal: true
+
+module Godwit
+  module Work
+    # The blocks of records in an SQLite file. The `id` of a block is the id of its partition, then
+    # the offset of its first record: so the blocks of a partition lie together, in order.
+    # @private
+    module Records
+      # Enough for a year of 500,000 records a second in one partition.
+      OFFSET_BITS = 44
+      LARGEST = (1 << OFFSET_BITS) - 1 # offset
+
+      # ?1 is the partition's least id, ?2 its largest.
+      LAST = "SELECT id + count FROM godwit_blocks WHERE id BETWEEN ?1 AND ?2 " \
+        "ORDER BY id DESC LIMIT 1"
+      APPEND = "INSERT INTO godwit_blocks (id, count, time, bytes) " \
+        "VALUES (coalesce((#{LAST}), ?1), ?3, ?4, ?5)"
+      # From the block that holds ?3 on, which may begin before it.
+      READ = <<~SQL
+        SELECT id, time, bytes, count FROM godwit_blocks WHERE id BETWEEN coalesce((SELECT id
+          FROM godwit_blocks WHERE id BETWEEN ?1 AND ?3 ORDER BY id DESC LIMIT 1), ?1) AND ?2
+        ORDER BY id
+      SQL
+      SINCE = "SELECT id FROM godwit_blocks WHERE id BETWEEN ?1 AND ?2 AND time >= ?3 " \
+        "ORDER BY id LIMIT 1"
+      private_constant :LARGEST, :LAST, :APPEND, :READ, :SINCE
+
+      # (see Contract)
+      def append(batches)
+        current
+        @queue.submit(seal(batches)).tap { wake_members(batches) }
+      end
+
+      # (see Contract)
+      def read(topic, partition, offset, bytes)
+        blocks = []
+        rows(topic, partition, offset, bytes).each do |base, time, stored, count|
+          blocks << block(topic, partition, base, time, stored, count)
+        end
+        blocks
+      rescue CorruptError
+        raise if blocks.nil? || blocks.empty?
+        blocks # those before the damaged one
+      end
+
+      # (see Contract)
+      def fetch(position, offset, bytes)
+        blocks = read(position.topic, position.partition, offset, bytes)
+        blocks[0].behind_gap = true if blocks.any? && blocks[0].offset > offset
+        blocks
+      end
+
+      # (see Contract)
+      def bounds(topic, since = 0)
+        with_database do |database|
+          Array.new(topic.partitions) do |partition|
+            least, largest = range(topic, partition)
+            finish = database.value(LAST, least, largest) || least
+            first = database.value(SINCE, least, largest, since) || finish
+            [first - least, finish - least]
+          end
+        end
+      end
+
+      private
+
+      def seal(batches)
+        batches.map do |topic, partition, block, count|
+          [topic, partition, StoredBlock.seal(block), count]
+        end
+      end
+
+      # @return [Array<Array>] offset, time, bytes and count of blocks, from the one on that holds
+      #   the offset
+      def rows(topic, partition, offset, bytes)
+        least, largest = range(topic, partition)
+        left = bytes
+        with_database do |database|
+          database.rows(READ, least, largest, least + offset) do |row|
+            (left -= row[2].bytesize) > 0
+          end
+        end.map { |id, *rest| [id - least, *rest] }
+      end
+
+      # @raise [CorruptError]
+      def block(topic, partition, offset, time, bytes, count)
+        StoredBlock.new(bytes, offset, time,
+          "topic #{topic.name}, partition #{partition}, offset #{offset}")
+      rescue CorruptError => error
+        raise error, "#{error.message}, or give its #{count} records up: `godwit-work seek " \
+          "GROUP #{topic.name} --partition #{partition} --to #{offset + count}`"
+      end
+
+      def range(topic, partition)
+        least = topic.ids.fetch(partition) << OFFSET_BITS
+        [least, least + LARGEST]
+      end
+
+      # One statement alone is a transaction by itself. CommitQueue keeps interrupts away.
+      # @return [Array<Array(Integer, Integer)>] of each batch: its first offset, its time
+      def write(batches)
+        current
+        @lock.synchronize do
+          result = nil
+          if batches.size == 1
+            result = insert_blocks(@database, batches)
+          else
+            @database.transaction { result = insert_blocks(@database, batches) }
+          end
+          @commits += 1
+          checkpoint(batches.sum { |batch| batch[2].bytesize })
+          result
+        end
+      end
+
+      def insert_blocks(database, batches)
+        time = now
+        batches.map do |topic, partition, block, count|
+          least = topic.ids.fetch(partition) << OFFSET_BITS
+          [database.insert(APPEND, least, least + LARGEST, count, time, block) - least, time]
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,40 @@
+# frozen_string_literal: true
+
+require "zlib"
+
+module Godwit
+  module Work
+    # A block as an SQLite file has it: a version and a CRC-32 before its bytes.
+    # @private
+    class StoredBlock < Block
+      VERSION = 1
+      HEAD = "CV" # version, CRC-32 of the bytes behind it
+      BODY = 5 # where these bytes begin
+      private_constant :VERSION, :HEAD, :BODY
+
+      # @param bytes [String] of {Block.encode}
+      # @return [String] for the file
+      def self.seal(bytes) = [VERSION, Zlib.crc32(bytes)].pack(HEAD) << bytes
+
+      # @param bytes [String] of {seal}
+      # @param where [String] its place, for errors
+      # @raise [CorruptError] for a wrong CRC-32 or another version
+      def initialize(bytes, offset, time, where)
+        version, crc = bytes.unpack(HEAD)
+        check(version, crc, bytes, where)
+        super(bytes, offset, time, BODY)
+      end
+
+      private
+
+      def check(version, crc, bytes, where)
+        unless version == VERSION
+          raise CorruptError, "#{where}: a block of version #{version.inspect}; this godwit-work " \
+            "reads version #{VERSION}: update it, or restore the file from a backup"
+        end
+        return if Zlib.crc32(bytes.byteslice(BODY, bytes.bytesize)) == crc
+        raise CorruptError, "#{where}: a block has a wrong CRC-32: restore the file from a backup"
+      end
+    end
+  end
+end
