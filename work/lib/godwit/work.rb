@@ -37,6 +37,7 @@ module Godwit
     autoload :Groups, "godwit/work/engine/groups"
     autoload :Handler, "godwit/work/handler"
     autoload :Hooks, "godwit/work/hooks"
+    autoload :Kafka, "godwit/work/engine/kafka"
     autoload :Lanes, "godwit/work/lanes"
     autoload :MemoryEngine, "godwit/work/engine/memory"
     autoload :Message, "godwit/work/message"
@@ -60,7 +61,7 @@ module Godwit
     autoload :WakeUp, "godwit/work/engine/wake_up"
     private_constant :Assignment, :Block, :Blocks, :CommitQueue, :Committer, :Contract,
       :Coordination, :Daemon, :Database, :DeadLetter, :Declaration, :Doctor, :Format, :Groups,
-      :Handler, :Hooks, :Lanes, :MemoryEngine, :Operations, :Ownership, :Partitioner,
+      :Handler, :Hooks, :Kafka, :Lanes, :MemoryEngine, :Operations, :Ownership, :Partitioner,
       :Progress, :Records, :Retention, :Schema, :SilentProcesses, :Source, :SqliteEngine,
       :StoredBlock, :StuckHandlers, :Topics, :WakeUp
 

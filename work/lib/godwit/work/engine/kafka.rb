@@ -1,0 +1,11 @@
+# frozen_string_literal: true
+
+module Godwit
+  module Work
+    # Kafka by librdkafka, which the gem ffi calls. Nothing loads it without a `kafka://` URL.
+    # @private
+    module Kafka
+      autoload :Library, "godwit/work/engine/kafka/library"
+    end
+  end
+end

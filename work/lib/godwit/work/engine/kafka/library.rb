@@ -1,0 +1,91 @@
+# frozen_string_literal: true
+
+module Godwit
+  module Work
+    module Kafka
+      # Finds librdkafka: the first one of some places that loads and is new enough.
+      # @private
+      module Library
+        OLDEST = "2.3.0" # has ListOffsets
+        # RTLD_NODELETE, since its threads may run longer than Ruby's objects; RTLD_NOW; and
+        # not RTLD_GLOBAL, since another library of the process may have the same names.
+        FLAGS = 0x1000 | 0x2
+        ENDINGS = "so,dylib"
+        SYSTEM = %w[librdkafka.so.1 librdkafka.1.dylib].freeze
+        FIX = "type gem install karafka-rdkafka, or name the file: " \
+          "GODWIT_LIBRDKAFKA=/path/to/librdkafka.so.1"
+        private_constant :OLDEST, :FLAGS, :ENDINGS, :SYSTEM, :FIX
+
+        # What was found.
+        Found = Struct.new(:path, :version)
+
+        class << self
+          # @return [Found] the path or the name for the loader, and the version
+          # @raise [LoadError] with each place and why it is none
+          def find
+            @found ||= search(places)
+          end
+
+          # @param places [Array<Array(String, Array<String>)>] where each is, and files there
+          # @return [Found]
+          # @raise [LoadError]
+          def search(places)
+            load_ffi
+            reasons = places.map do |place, files|
+              problems = files.map do |file|
+                found = look(file)
+                return found if found.is_a?(Found)
+                found
+              end
+              "  #{place}: #{problems.empty? ? "not there" : problems.join("; ")}"
+            end
+            raise ::LoadError, ["librdkafka #{OLDEST} or newer is not there: #{FIX}", *reasons]
+              .join("\n")
+          end
+
+          private
+
+          def places
+            wanted = ENV["GODWIT_LIBRDKAFKA"].to_s
+            [
+              ["GODWIT_LIBRDKAFKA", wanted.empty? ? [] : [wanted]],
+              *%w[karafka-rdkafka rdkafka].map { |name| ["the gem #{name}", files_of(name)] },
+              ["the system", SYSTEM]
+            ]
+          end
+
+          # @return [Array<String>] the library's files in the gem's versions, the newest first
+          def files_of(name)
+            return [] unless defined?(Gem::Specification)
+            specs = Gem::Specification.find_all_by_name(name).sort_by(&:version).reverse
+            specs.flat_map { |one| Dir["#{one.full_gem_path}/ext/librdkafka.{#{ENDINGS}}"] }
+          end
+
+          def load_ffi
+            require "ffi"
+          rescue ::LoadError => error
+            raise ::LoadError, "Kafka needs the gem ffi: type gem install karafka-rdkafka, which " \
+              "brings it with librdkafka (#{error.message})"
+          end
+
+          # @return [Found, String] or why it is none
+          def look(file)
+            library = ::FFI::DynamicLibrary.open(file, FLAGS)
+            function = library.find_function("rd_kafka_version_str") or
+              return "#{file} is another library"
+            version = ::FFI::Function.new(:string, [], function).call
+            return Found.new(file, version).freeze if new_enough?(version)
+            "#{file} is librdkafka #{version}"
+          rescue ::LoadError => error
+            error.message.lines.first.strip
+          end
+
+          def new_enough?(version)
+            numbers = version.scan(/\d+/).first(3).map(&:to_i)
+            (numbers <=> OLDEST.split(".").map(&:to_i)) >= 0
+          end
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,100 @@
+# frozen_string_literal: true
+
+require "work_helper"
+
+# Finding librdkafka.
+class WorkKafkaLibraryTest < Godwit::WorkCase
+  Library = Godwit::Work.const_get(:Kafka)::Library
+
+  # @return [String] the path of a library whose version is this text
+  def library(version)
+    path = File.join(scratch_dir, "#{version}.so")
+    source = "const char *rd_kafka_version_str(void) { return \"#{version}\"; }"
+    IO.popen(%w[cc -shared -fPIC -x c - -o] << path, "w") { |cc| cc.write(source) }
+    assert_path_exists path
+    path
+  end
+
+  test "the first library that loads and is new enough is taken" do
+    old, newer, newest = %w[2.0.2 2.3.0-RC1 10.0.1].map { |version| library(version) }
+    places = [["one", []], ["two", [old, "/no/such.so"]], ["three", [newer]], ["four", [newest]]]
+    assert_equal [newer, "2.3.0-RC1"], Library.search(places).to_a
+    assert_equal [newest, "10.0.1"], Library.search(places.rotate(3)).to_a
+  end
+
+  test "without one, the error has each place, its reason, and the command that fixes it" do
+    old = library("2.2.9")
+    error = assert_raises(LoadError) do
+      Library.search([["the gem rdkafka", []], ["A", [old, "/no/such.so"]], ["B", ["libm.so.6"]]])
+    end
+    first, gem, one, other = error.message.lines(chomp: true)
+    assert_match(/2\.3\.0 or newer is not there: type gem install karafka-rdkafka/, first)
+    assert_equal "  the gem rdkafka: not there", gem
+    assert_match(%r{\A  A: #{old} is librdkafka 2\.2\.9; .*/no/such\.so: .*No such file}, one)
+    assert_match(/\A  B: libm\.so\.6 is another library/, other)
+  end
+
+  test "GODWIT_LIBRDKAFKA comes first, then the gems, then the system" do
+    names = Library.__send__(:places).map(&:first)
+    assert_equal ["GODWIT_LIBRDKAFKA", "the gem karafka-rdkafka", "the gem rdkafka", "the system"],
+      names
+    env = {"GODWIT_LIBRDKAFKA" => library("3.4.5")}
+    result = run_child(<<~RUBY, env: env, gems: true)
+      require "godwit/work"
+      found = Godwit::Work.const_get(:Kafka)::Library.find
+      puts found.version, found.path, defined?(SQLite3).inspect
+    RUBY
+    assert_equal ["3.4.5", *env.values, "nil"], assert_child(result).stdout.lines(chomp: true)
+  end
+
+  test "the library of the gem karafka-rdkafka is found" do
+    program = 'require "godwit/work"; p Godwit::Work.const_get(:Kafka)::Library.find.to_a'
+    command = [*RUBY, *FOLDERS.map { |folder| "-I#{folder}" }, "-e", program]
+    gems = ["vendor/kafka", *Gem.path].map { |path| File.expand_path(path) }.join(":")
+    env = {"GEM_PATH" => gems, "GODWIT_LIBRDKAFKA" => "/no/such.so", "RUBYOPT" => nil}
+    result = assert_child(start_command(command, env: env).finish)
+    assert_match(%r{/vendor/kafka/gems/karafka-rdkafka-0.*/ext/librdkafka.so", "2.11.0"\]$},
+      result.stdout)
+  end
+
+  test "the newest version of a gem comes first" do
+    gems = {"1.9.0" => "2.9.0", "1.10.0" => "2.10.0"}.map { |gem, library| own_gem(gem, library) }
+    result = run_child(<<~RUBY, gems, gems: true)
+      require "godwit/work"
+      specs = ARGV.map { |path| Gem::Specification.load(path) }
+      Gem::Specification.define_singleton_method(:find_all_by_name) do |name|
+        specs.select { |one| one.name == name }
+      end
+      puts Godwit::Work.const_get(:Kafka)::Library.find.version
+    RUBY
+    assert_equal "2.10.0\n", assert_child(result).stdout
+  end
+
+  # @return [String] the path of the gem's specification
+  def own_gem(version, library_version)
+    name = "rdkafka-#{version}"
+    ext = FileUtils.mkdir_p("#{scratch_dir}/gems/#{name}/ext")[0]
+    FileUtils.mv(library(library_version), "#{ext}/librdkafka.so")
+    FileUtils.mkdir_p("#{scratch_dir}/specifications")
+    "#{scratch_dir}/specifications/#{name}.gemspec".tap do |path|
+      File.write(path, <<~RUBY)
+        Gem::Specification.new do |one|
+          one.name, one.version = "rdkafka", "#{version}"
+          one.summary, one.authors = "none", ["none"]
+        end
+      RUBY
+    end
+  end
+
+  test "without the gem ffi the error names the command" do
+    result = run_child(<<~RUBY)
+      require "godwit/work"
+      begin
+        Godwit::Work.const_get(:Kafka)::Library.find
+      rescue LoadError => error
+        puts error.message
+      end
+    RUBY
+    assert_match(/needs the gem ffi: type gem install karafka-rdkafka/, assert_child(result).stdout)
+  end
+end
