@@ -141,7 +141,7 @@ class MemoryTest < Godwit::TestCase
       4.times { Fiber.schedule { pull.each { |message| got << message } } }
       Fiber.scheduler.run
     end
-    30.times do |number|
+    Godwit::TestSupport::Length.of(10, long: 30).times do |number|
       push.send([number.to_s, "x" * 500])
       GC.compact
       message = eventually { got.pop unless got.empty? }
@@ -161,7 +161,7 @@ class MemoryTest < Godwit::TestCase
       pull = Godwit::PULL.bind("inproc://a")
       push = Godwit::PUSH.connect("inproc://a")
       Fiber.set_scheduler(Godwit::TestSupport::TinyScheduler.new)
-      5.times do
+      #{Godwit::TestSupport::Length.of(2, long: 5)}.times do
         4.times { Fiber.schedule { pull.recv } }
         4.times { push.send("x") }
         Fiber.scheduler.run
