@@ -113,6 +113,17 @@ class WorkDoctorTest < Godwit::WorkCase
       found(check: true)[0].text)
   end
 
+  each_engine "check ends, whatever a row says of its records" do
+    own = topic(partitions: 2)
+    engine.append([[own, 0, block("1"), 1]] * 2)
+    [0, -5, 1 << 40].each do |count|
+      engine.__send__(:transaction) do |database|
+        database.rows("UPDATE godwit_blocks SET count = ?", count)
+      end
+      assert_empty found(check: true)
+    end
+  end
+
   each_engine "a damage that SQLite meets is a finding" do
     rows = ->(*) { raise Work::CorruptError, "it is malformed" }
     engine.instance_variable_get(:@database).stub(:rows, rows) do

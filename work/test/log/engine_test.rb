@@ -44,6 +44,23 @@ class WorkEngineTest < Godwit::WorkCase
     assert_empty engine.read(numbers, 1, 0, 1 << 20)
   end
 
+  each_engine "a member's block says that records before it are lost" do
+    numbers = topic
+    engine.append(Array.new(4) { |index| [numbers, 0, block("#{index}a", "#{index}b"), 2] })
+    position = engine.rebalance(engine.join("g", numbers, "/place", [0] * 4)).claims[0]
+    gaps = lambda do |offset|
+      engine.fetch(position, offset, 1 << 20).map { |one| [one.offset, !!one.behind_gap] }
+    end
+    whole = [0, 2, 4, 6].map { |offset| [offset, false] }
+    assert_equal [whole, whole.drop(1)], [gaps.call(0), gaps.call(3)]
+    rows = "DELETE FROM godwit_blocks WHERE (id & 15) = ?"
+    engine.__send__(:transaction) { |database| database.rows(rows, 4) }
+    assert_equal [[2, false], [6, true]], gaps.call(3)
+    assert_equal [[2, false], [6, true]], gaps.call(4)
+    engine.__send__(:transaction) { |database| database.rows(rows, 0) }
+    assert_equal [[2, true], [6, true]], gaps.call(0)
+  end
+
   each_engine "the offset at a time is that of the first record at or after it, else the end" do
     numbers = topic
     time = engine.now

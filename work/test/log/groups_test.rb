@@ -75,6 +75,25 @@ class WorkGroupsTest < Godwit::WorkCase
     assert_equal [0, 1, 2, 3], engine.rebalance(member).kept.keys
   end
 
+  test "a look for dead processes opens each FIFO once, and none of its own process" do
+    @engine = own(sqlite)
+    topic(partitions: 3)
+    first, second = Array.new(2) { own(engine.listen) }
+    other = own(own(sqlite).listen)
+    join_at = ->(place) { engine.join("g", topic(partitions: 3), place, [0] * 3) }
+    gone = join_at.call(first.place)
+    File.delete(first.place)
+    2.times { join_at.call(other.place) }
+    members = Array.new(2) { join_at.call(second.place) }
+    looks = []
+    wake_up = Godwit::Work.const_get(:WakeUp)
+    wake_up.stub(:alive?, ->(place) { looks << place }) do
+      members.each { |member| engine.rebalance(member) }
+    end
+    assert_equal [other.place], looks
+    assert_includes engine.members.map(&:id), gone.id
+  end
+
   each_engine "groups and topics are independent" do
     topic(partitions: 3)
     other = topic("other", partitions: 2)

@@ -78,7 +78,7 @@ class WorkProgressTest < Godwit::WorkCase
       break if progress.watermark > 0
     end
     assert_equal 0, progress.room(offset + 10_000)
-    assert_operator progress.dump.bytesize, :<=, 4_000
+    assert_operator progress.dump.bytesize, :<=, 3_000
     assert_operator count, :>=, 300
   end
 

@@ -46,7 +46,7 @@ module Godwit
       # Looks for stuck handlers, processes that do not report or have died, groups with unread
       # records and no member, paused groups, isolated partitions, and old records that retention
       # keeps since a group has not read them.
-      # @param check [Boolean] whether to look for damage, too, which reads the whole file
+      # @param check [Boolean] whether to look for damage, too, which reads the whole log
       # @return [Diagnosis]
       def doctor(check: false) = Doctor.new(self, check).diagnose
 
@@ -146,11 +146,12 @@ module Godwit
       end
 
       # Takes the partitions of a member away; it joins again when its process works.
-      # @param member [Integer] id
+      # @param member [Integer, String] id
       # @return [Boolean] whether there was such a member
+      # @raise [UnsupportedError] on a log that does it by itself
       def evict(member)
         Contract.need(@engine, :evict)
-        @engine.leave(member)
+        @engine.members.any? { |one| one.id.eql?(member) } && @engine.leave(member)
       end
 
       # Returns a dead letter to its topic, for the group that failed.
@@ -175,9 +176,10 @@ module Godwit
       end
 
       # @private
-      # @return [Hash{Topic => Array<Integer>}] ends of partitions, which it asks for once
+      # @return [Proc] gives the ends of a topic's partitions, for which it asks once
       def end_offsets
-        Hash.new { |all, topic| all[topic] = @engine.bounds(topic).map(&:last) }
+        known = {}
+        ->(topic) { known[topic.name] ||= @engine.bounds(topic).map(&:last) }
       end
 
       private

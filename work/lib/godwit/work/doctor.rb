@@ -47,7 +47,7 @@ module Godwit
       end
 
       def damaged(text)
-        add(:damaged, "the file is damaged: restore it from a backup: #{text}", {})
+        add(:damaged, "the log is damaged: restore it from a backup: #{text}", {})
       end
 
       # @param one [Operations::Listed]

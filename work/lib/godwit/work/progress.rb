@@ -9,7 +9,7 @@ module Godwit
     # **Threads**: one at a time.
     # @private
     class Progress
-      LIMIT = 3_000 # bytes; in Base64 4,000 characters of the 4,096 that Kafka takes
+      LIMIT = 3_000 # bytes; in Base64 they fit into 4,096 characters
       FINISHED = 1
       private_constant :FINISHED
 

@@ -37,6 +37,7 @@ module Godwit
         @classes = classes
         @client = client
         @engine = client.engine
+        Contract.need(@engine, :evict) if evict_after
         @committer = Committer.new(@engine, client.events)
         @silent = SilentProcesses.new(client.events, Declaration.finite(evict_after))
         @count = workers

@@ -29,7 +29,7 @@ module Godwit
     # between two commits of a process whose workers end records all the time.
     #
     # An operator, see {Operations} and {Retention}: `members`, `positions`, `set`, `storage`,
-    # `retain`, `held`. `lacks` names what an engine cannot do, of {NEEDS}.
+    # `retain`, `held`. `lacks` names what an engine cannot do, of NEEDS.
     # @private
     module Contract
       PRIMITIVES = %i[

@@ -7,8 +7,8 @@ module Godwit
     # fails.
     # @private
     module Groups
-      # A member of a group: one consumer class in one process, and the file's state at its last
-      # rebalance.
+      # A member of a group: one consumer class in one process, the name of the process's FIFO, and
+      # the file's state at its last rebalance.
       Member = Struct.new(:id, :group, :topic, :place, :state)
       # How far a group is in a partition, and the id of the member that owns it, or nil.
       Position = Struct.new(:group, :topic, :partition, :member, :generation, :watermark, :state,
@@ -17,9 +17,10 @@ module Godwit
         def reader = [group, topic.name]
       end
 
+      PLACES = 0.25 # seconds for which a process believes that the members are the same
       SEEN_EVERY = 3_600_000 # milliseconds between two notes that a group is alive
       BITS = Records::OFFSET_BITS
-      private_constant :SEEN_EVERY, :BITS
+      private_constant :PLACES, :SEEN_EVERY, :BITS
 
       # What a member has: new claims, the partitions to give up, the generations of the partitions
       # that it had before and has still, and the partitions that an operator has paused.
@@ -39,7 +40,7 @@ module Godwit
         JOIN godwit_topics t ON t.id = p.topic JOIN godwit_groups g ON g.id = group_id
         ORDER BY g.name, t.name
       SQL
-      OTHERS = "SELECT id, place FROM godwit_members WHERE place != ?"
+      MEMBERS_BY_PLACE = "SELECT id, place FROM godwit_members"
       OWNED = "WHERE group_id = ? AND partition = ? AND member = ? AND generation = ? RETURNING 1"
       CLAIM = <<~SQL
         UPDATE godwit_positions SET member = ?, generation = generation + 1
@@ -63,7 +64,8 @@ module Godwit
             ELSE 0 END
         WHERE member = ?
       SQL
-      private_constant :GROUP, :POSITIONS, :READ, :OTHERS, :OWNED, :CLAIM, :RELEASE, :COMMIT, :CRASH
+      private_constant :GROUP, :POSITIONS, :READ, :MEMBERS_BY_PLACE, :OWNED, :CLAIM, :RELEASE,
+        :COMMIT, :CRASH
 
       # @param group [String]
       # @param topic [Topic]
@@ -96,8 +98,9 @@ module Godwit
           [*dead.keys, *evicted].each { |id| bury(database, id) }
           [share_of(member, database), file_state(database)]
         end
-        dead.each_value { |place| WakeUp.remove(place) }
         member.state = state # it is committed
+        dead.each_value { |place| WakeUp.remove(place) }
+        @ended = {}
         share
       end
 
@@ -205,11 +208,19 @@ module Godwit
           positions.filter_map { |row| member.topic.number(row[0]) if row[7] == 1 })
       end
 
+      # A process has a member for each class: one looks for all.
       # @return [Hash{Integer => String}] the members whose processes have ended, and their FIFOs;
       #   none of this process
       def ended(member)
-        others = with_database { |database| database.rows(OTHERS, member.place) }
-        others.to_h { |id, name| [id, place(name)] }.reject { |id, place| alive?(id, place) }
+        now = Timeout.now
+        return @ended if now < @ended_until
+        own = [member.place, *@places]
+        others = with_database { |database| database.rows(MEMBERS_BY_PLACE) }
+          .reject { |_, name| own.include?(name) }
+        gone = others.map(&:last).uniq.reject { |name| WakeUp.alive?(place(name)) }
+        @ended_until = now + PLACES / 2
+        @ended = others.select { |_, name| gone.include?(name) }
+          .to_h { |id, name| [id, place(name)] }
       end
 
       def transaction(and_checkpoint: false)

@@ -64,6 +64,7 @@ module Godwit
         nil
       end
 
+      def process_of(member, _place) = member
       def alive?(member, _place) = !@dead.include?(member)
       def ended(_member) = (@dead & members.map(&:id)).to_h { |id| [id, ""] }
       def silent_for(member, _place) = (now - @silent.fetch(member, now)) / 1000.0

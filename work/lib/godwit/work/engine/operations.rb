@@ -44,11 +44,14 @@ module Godwit
 
       # @return [Array<Listed>]
       def members
+        known = {} # a process has a member for each class
         with_database { |database| database.rows(MEMBERS) }
           .map do |id, group, topic, name, report|
             place = place(name)
-            Listed.new(id, group, topic, WakeUp.pid(place), WakeUp.host(place), report,
-              alive?(id, place), silent_for(id, place))
+            process = known[process_of(id, place)] ||=
+              [WakeUp.pid(place), WakeUp.host(place), alive?(id, place), silent_for(id, place)]
+            pid, host, alive, silent = process
+            Listed.new(id, group, topic, pid, host, report, alive, silent)
           end
       end
 
@@ -99,7 +102,7 @@ module Godwit
         found << error.message
       end
 
-      # Reads all blocks of a partition.
+      # Reads all blocks of a partition. A damaged row may have any count.
       def check_blocks(topic, partition, found)
         offset = -1
         add_damage(found) do
@@ -108,7 +111,7 @@ module Godwit
             break if rows.empty? || rows.last.first < offset # it has no further ones
             rows.each do |base, time, bytes, count|
               add_damage(found) { block(topic, partition, base, time, bytes, count) }
-              offset = base + count
+              offset = [base + count, base + 1].max
             end
           end
         end

@@ -45,16 +45,18 @@ module Godwit
 
       # (see Contract)
       def fetch(position, offset, bytes)
-        blocks = read(position.topic, position.partition, offset, bytes)
-        blocks[0].behind_gap = true if blocks.any? && blocks[0].offset > offset
-        blocks
+        read(position.topic, position.partition, offset, bytes).each do |block|
+          next if block.finish <= offset
+          block.behind_gap = block.offset > offset
+          offset = block.finish
+        end
       end
 
       # (see Contract)
       def bounds(topic, since = 0)
-        with_database do |database|
-          Array.new(topic.partitions) do |partition|
-            least, largest = range(topic, partition)
+        Array.new(topic.partitions) do |partition|
+          least, largest = range(topic, partition)
+          with_database do |database|
             finish = database.value(LAST, least, largest) || least
             first = database.value(SINCE, least, largest, since) || finish
             [first - least, finish - least]

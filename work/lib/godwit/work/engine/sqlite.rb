@@ -16,8 +16,7 @@ module Godwit
       # Bytes that this process writes between two checkpoints, about.
       CHECKPOINT = 4 << 20
       COMMIT = 8 << 10 # bytes of a commit beside its blocks: a page or two
-      PLACES = 0.25 # seconds for which a process believes that the members are the same
-      private_constant :CHECKPOINT, :COMMIT, :PLACES
+      private_constant :CHECKPOINT, :COMMIT
 
       TOPICS = <<~SQL
         SELECT name, format, partitioner, retain, retain_bytes, group_concat(p.id)
@@ -63,7 +62,7 @@ module Godwit
       end
 
       # @return [WakeUp] of this process
-      def listen = WakeUp.new(folder)
+      def listen = WakeUp.new(folder).tap { |one| @places += [File.basename(one.place)] }
 
       # (see Contract)
       def lacks = []
@@ -113,7 +112,9 @@ module Godwit
       def open
         @lock = Mutex.new
         @queue = CommitQueue.new { |batches| write(batches) }
-        @written = @commits = @places_until = 0
+        @written = @commits = @places_until = @ended_until = 0
+        @places = [] # names of the FIFOs of this process
+        @ended = {}
         @targets = WakeUp::Targets.new
         @checkpointer = nil
         @closed = false
@@ -173,6 +174,9 @@ module Godwit
       # @return [String] its path here
       def place(name) = File.join(folder, name)
       def folder = "#{@path}.members"
+
+      # @return [Object] the same for all members of a process
+      def process_of(_member, place) = place
 
       # @return [Boolean] whether the process of a member lives
       def alive?(_member, place) = WakeUp.alive?(place)

@@ -17,6 +17,8 @@ module Godwit
       def self.seal(bytes) = [VERSION, Zlib.crc32(bytes)].pack(HEAD) << bytes
 
       # @param bytes [String] of {seal}
+      # @param offset [Integer] of the first record
+      # @param time [Integer] in milliseconds since 1970
       # @param where [String] its place, for errors
       # @raise [CorruptError] for a wrong CRC-32 or another version
       def initialize(bytes, offset, time, where)

@@ -96,7 +96,7 @@ module Godwit
       # Removes the FIFO of a dead process.
       def self.remove(place)
         File.delete(place)
-      rescue Errno::ENOENT
+      rescue SystemCallError # it is gone, or of another user
         nil
       end
 
