@@ -12,7 +12,7 @@ Gem::Specification.new do |spec|
   spec.required_ruby_version = ">= 3.1" # CRuby's: sqlite3 has no build for JRuby
 
   spec.files = Dir.chdir(__dir__) do
-    Dir["work/{lib,sig}/**/*.{rb,rbs}", "work/exe/*", "work/docs/*.md", "CHANGELOG.md", "LICENSE", ".yardopts"].sort
+    Dir["work/{lib,sig}/**/*.{rb,rbs,h}", "work/exe/*", "work/docs/*.md", "CHANGELOG.md", "LICENSE", ".yardopts"].sort
   end
   spec.bindir = "work/exe"
   spec.executables = ["godwit-work"]

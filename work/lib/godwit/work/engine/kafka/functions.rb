@@ -1,0 +1,72 @@
+# frozen_string_literal: true
+
+require "ffi"
+
+module Godwit
+  module Work
+    module Kafka
+      # The functions of librdkafka that Ruby calls. The methods have their names without
+      # `rd_kafka_`.
+      #
+      # **Threads**: any, as librdkafka's functions; those of WAITING release the GVL.
+      # @private
+      module Functions
+        extend ::FFI::Library
+
+        PROTOTYPES = File.join(__dir__, "functions.h")
+        # Those that may wait for a broker or a thread of librdkafka.
+        WAITING = %i[
+          destroy_flags metadata queue_poll init_transactions send_offsets_to_transaction
+          commit_transaction abort_transaction
+        ].freeze
+        # A prototype: the type of its value, its name without `rd_kafka_`, its parameters.
+        FORM = /^(?<type>\w.*?)\brd_kafka_(?<name>\w+)\((?<parameters>[^;]*)\);/
+        CALLBACK = /\(\*\)\([^)]*\)/
+        NUMBERS = {"void" => :void, "size_t" => :size_t, "int" => :int, "int32_t" => :int32}.freeze
+        private_constant :WAITING, :FORM, :CALLBACK, :NUMBERS
+
+        # A partition in a list: the head of its struct.
+        class Partition < ::FFI::Struct
+          layout :topic, :pointer, :partition, :int32, :offset, :int64, :metadata, :pointer,
+            :metadata_size, :size_t, :opaque, :pointer, :error, :int, :private, :pointer
+        end
+
+        # A list of partitions.
+        class Partitions < ::FFI::Struct
+          layout :count, :int, :size, :int, :elements, :pointer
+        end
+
+        class << self
+          # @return [void]
+          # @raise [LoadError]
+          def load
+            @loaded ||= begin
+              ffi_lib_flags :now, :local
+              ffi_lib Library.find.path
+              File.read(PROTOTYPES).scan(FORM) { |found| attach(*found) }
+              true
+            end
+          end
+
+          private
+
+          def attach(type, name, parameters)
+            name = name.to_sym
+            parameters = parameters.gsub(CALLBACK, "*").split(",").map { |one| type_of(one) }
+            attach_function name, "rd_kafka_#{name}", parameters - [:void], type_of(type),
+              blocking: WAITING.include?(name)
+          end
+
+          # Enumerations are Integers.
+          # @param text [String] a type in C
+          # @return [Symbol] for the gem ffi
+          def type_of(text)
+            text = text.strip
+            return :string if text == "const char *"
+            text.include?("*") ? :pointer : NUMBERS.fetch(text, :int)
+          end
+        end
+      end
+    end
+  end
+end
