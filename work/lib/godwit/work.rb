@@ -24,6 +24,7 @@ module Godwit
     autoload :Client, "godwit/work/client"
     autoload :CommitQueue, "godwit/work/engine/commit_queue"
     autoload :Committer, "godwit/work/committer"
+    autoload :Connection, "godwit/work/engine/connection"
     autoload :Coordination, "godwit/work/coordination"
     autoload :Consumer, "godwit/work/consumer"
     autoload :Contract, "godwit/work/engine/contract"
@@ -38,11 +39,13 @@ module Godwit
     autoload :Handler, "godwit/work/handler"
     autoload :Hooks, "godwit/work/hooks"
     autoload :Kafka, "godwit/work/engine/kafka"
+    autoload :KafkaEngine, "godwit/work/engine/kafka_engine"
     autoload :Lanes, "godwit/work/lanes"
     autoload :MemoryEngine, "godwit/work/engine/memory"
     autoload :Message, "godwit/work/message"
     autoload :Operations, "godwit/work/engine/operations"
     autoload :Ownership, "godwit/work/ownership"
+    autoload :PipeWakeUp, "godwit/work/engine/pipe_wake_up"
     autoload :Partitioner, "godwit/work/partitioner"
     autoload :Progress, "godwit/work/progress"
     autoload :Receipt, "godwit/work/message"
@@ -59,9 +62,9 @@ module Godwit
     autoload :Topic, "godwit/work/topic"
     autoload :Topics, "godwit/work/topics"
     autoload :WakeUp, "godwit/work/engine/wake_up"
-    private_constant :Assignment, :Block, :Blocks, :CommitQueue, :Committer, :Contract,
-      :Coordination, :Daemon, :Database, :DeadLetter, :Declaration, :Doctor, :Format, :Groups,
-      :Handler, :Hooks, :Kafka, :Lanes, :MemoryEngine, :Operations, :Ownership, :Partitioner,
+    private_constant :Assignment, :Block, :Blocks, :CommitQueue, :Committer, :Connection,
+      :Contract, :Coordination, :Daemon, :Database, :DeadLetter, :Declaration, :Doctor, :Format, :Groups,
+      :Handler, :Hooks, :Kafka, :KafkaEngine, :Lanes, :MemoryEngine, :Operations, :Ownership, :Partitioner, :PipeWakeUp,
       :Progress, :Records, :Retention, :Schema, :SilentProcesses, :Source, :SqliteEngine,
       :StoredBlock, :StuckHandlers, :Topics, :WakeUp
 
@@ -69,29 +72,29 @@ module Godwit
     NEVER = {Object => :never}.compare_by_identity.freeze
     private_constant :NEVER
 
-    HOW = "write Godwit::Work.connect \"sqlite:work.db\", or type export " \
-      "GODWIT_WORK_URL=sqlite:work.db"
-    CREATE = "look at GODWIT_WORK_URL, or create the log with `godwit-work run` or " \
-      "Godwit::Work.connect"
-    private_constant :HOW, :CREATE
-
     @lock = Mutex.new
     @events = Events.new
 
     class << self
       # Opens the log that all calls use from then on.
-      # @param url [String, nil] "sqlite:PATH"; "sqlite::memory:" is of this process alone; nil: the
-      #   environment's GODWIT_WORK_URL
-      # @param durability [Symbol] :process: records survive the end of the process, as by kill -9;
-      #   :power: an fsync for each commit, so that they survive a power cut, too
+      # @param url [String, nil] "sqlite:PATH"; "sqlite::memory:" is of this process alone;
+      #   "kafka://HOST:PORT,…", or "kafka+ssl://USER:SECRET@HOST:PORT"; nil: the environment's
+      #   GODWIT_WORK_URL
       # @param create [Boolean] whether to create the log in a file that has none
+      # @param settings [Hash] of SQLite `durability:`: :process: records survive the end of the
+      #   process, as by kill -9; :power: an fsync for each commit, so that they survive a power
+      #   cut, too. Of Kafka `sasl:`: "PLAIN", "SCRAM-SHA-256" or "SCRAM-SHA-512"; `timeout:`:
+      #   seconds that a call waits for the brokers, 30; `transactions:`: false for clusters that
+      #   forbid them; `kafka:`: a Hash of librdkafka's properties
       # @return [Client]
-      # @raise [ArgumentValueError] for another URL
+      # @raise [ArgumentValueError] for another URL, or settings that it does not take
       # @raise [StateError] when there is no URL
       # @raise [AccessError] when there is no log, with `create: false`
       # @raise [AccessError, CorruptError, LockedError]
-      def connect(url = ENV["GODWIT_WORK_URL"], durability: :process, create: true)
-        client = make(url, durability, create)
+      # @raise [BrokerError, UnsupportedError] of a cluster
+      # @raise [LoadError] when there is no librdkafka for a cluster
+      def connect(url = ENV["GODWIT_WORK_URL"], create: true, **settings)
+        client = make(url, create: create, **settings)
         @lock.synchronize do
           @client&.close
           @client = client
@@ -102,7 +105,7 @@ module Godwit
       # @raise [StateError] when there is neither
       def client
         @client || Timers.locked(@lock, :log) do
-          @client ||= make(ENV["GODWIT_WORK_URL"], :process, true)
+          @client ||= make(ENV["GODWIT_WORK_URL"])
         end
       end
 
@@ -142,27 +145,7 @@ module Godwit
 
       private
 
-      def make(url, *settings) = Client.new(engine(url.to_s, *settings), @events)
-
-      # Other processes have other working directories.
-      def expand(path, url)
-        File.expand_path(path)
-      rescue ::ArgumentError # ~name of no user, or ~ without HOME
-        raise Godwit::Errors.bad_value(:connect, "url", "\"sqlite:PATH\": #{HOW}", url)
-      end
-
-      def engine(url, durability, create)
-        unless %i[process power].include?(durability)
-          raise Godwit::Errors.bad_value(:connect, "durability:", ":process or :power", durability)
-        end
-        raise Godwit::Errors.of(StateError, :connect, "which log? #{HOW}") if url.empty?
-        path = url.b[/\Asqlite:([^\0]+)\z/n, 1]&.force_encoding(url.encoding)
-        raise Godwit::Errors.bad_value(:connect, "url", "\"sqlite:PATH\": #{HOW}", url) unless path
-        path = expand(path, url) unless path == Database::MEMORY
-        raise AccessError, "no log in #{path}: #{CREATE}" unless create || Schema.in?(path)
-        return MemoryEngine.new(clock: nil) if path == Database::MEMORY
-        SqliteEngine.new(path, durability: durability)
-      end
+      def make(url, **settings) = Client.new(Connection.open(url.to_s, **settings), @events)
     end
   end
 end

@@ -64,14 +64,15 @@ module Godwit
       # @return [Topic]
       # @raise [ArgumentValueError]
       # @raise [TopicError] when the topic exists with other partitions, format or partitioner
-      def topic(name, partitions: nil, format: nil, partitioner: nil, retain: UNCHANGED)
+      def topic(name, partitions: nil, format: nil, partitioner: nil, retain: UNCHANGED, kafka: nil)
         Declaration.check(name, partitions, partitioner)
         limits = Declaration.limits((retain == UNCHANGED) ? Topic::RETAIN : retain)
         format_name, object = Format.find(format) if format
         name = name.encode(Encoding::UTF_8).freeze # SQLite keeps a binary String as a blob
         wanted = Topic.new(name: name, partitions: partitions, format: format_name,
-          partitioner: partitioner, **limits)
-        found = @topics[name] || @topics.save(wanted.with_defaults)
+          partitioner: partitioner, kafka: kafka, **limits)
+        found = @topics[name]
+        found = @topics.save(wanted.with_defaults) unless found&.format
         if (difference = wanted.difference(found))
           raise TopicError, "topic #{name.inspect}: #{difference}: declare it as it is"
         end

@@ -10,8 +10,7 @@ module Godwit
 
       # Takes over from dead processes, and claims or marks the partitions of its share.
       def rebalance
-        own = @members.each_value.map(&:id)
-        evicted = evict(@engine.members.select { |one| one.alive && !own.include?(one.id) })
+        evicted = evict
         @members.each do |klass, member|
           share = @engine.rebalance(member, evicted.map(&:id)) or next
           keep(klass, share.kept)
@@ -28,9 +27,12 @@ module Godwit
         evicted.each { |one| @silent.evicted(one) }
       end
 
-      # @param others [Array<Operations::Listed>] of other processes that live
-      # @return [Array<Operations::Listed>] that have not reported for too long
-      def evict(others)
+      # @return [Array<Operations::Listed>] members of other processes that live and have not
+      #   reported for too long
+      def evict
+        return [] if @engine.lacks.include?(:evict)
+        own = @members.each_value.map(&:id)
+        others = @engine.members.select { |one| one.alive && !own.include?(one.id) }
         @silent ||= SilentProcesses.new(@client.events, nil)
         readers = @members.each_value.map { |member| [member.group, member.topic.name] }
         @silent.own(@silent.look(others, now), readers)

@@ -16,10 +16,12 @@ module Godwit
     #   @return [Numeric, nil] seconds that records are kept; nil: for ever
     # @!attribute retain_bytes
     #   @return [Integer, nil] bytes above which the oldest records are deleted; nil: no limit
+    # @!attribute kafka
+    #   @return [Hash{String => String}, nil] properties with which Kafka creates it
     # @!attribute ids
     #   @return [Array<Integer>] of the partitions in the engine
-    Topic = Struct.new(:name, :partitions, :format, :partitioner, :retain, :retain_bytes, :ids,
-      keyword_init: true) do
+    Topic = Struct.new(:name, :partitions, :format, :partitioner, :retain, :retain_bytes, :kafka,
+      :ids, keyword_init: true) do
       # A key's partition is the same in all programs: as librdkafka's `consistent_random` does it,
       # or with :murmur2 as its `murmur2_random` and Kafka's Java client.
       # @param key [String]
@@ -51,7 +53,7 @@ module Godwit
       # @return [String, nil] what differs from the other's settings
       def difference(other)
         %i[partitions format partitioner].each do |name|
-          next if self[name].nil? || self[name] == other[name]
+          next if self[name].nil? || other[name].nil? || self[name] == other[name]
           return "it has #{name}: #{other[name].inspect}, and not #{self[name].inspect}"
         end
         nil

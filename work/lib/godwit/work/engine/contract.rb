@@ -40,6 +40,7 @@ module Godwit
       # What not each engine can do, and the way around it.
       NEEDS = {
         evict: "the log gives the partitions of a process that is gone to others by itself",
+        fork: "a child process of the program connects anew",
         transaction: "SQL needs a log in an SQLite file: connect to a sqlite: URL, or use produce"
       }.freeze
       private_constant :NEEDS

@@ -15,28 +15,6 @@ module Godwit
         def advance(seconds) = @now += (seconds * 1000).round
       end
 
-      # Wakes a runner of this process, as {WakeUp} does in other processes: a pipe is its FIFO.
-      class Wake < WakeUp
-        def initialize
-          @place = ""
-          @io, @writer = IO.pipe
-        end
-
-        def wake(partitions)
-          @writer.write_nonblock(WakeUp.text(partitions), exception: false)
-        rescue IOError # it has ended
-          nil
-        end
-
-        # A process need not report to itself.
-        def report = nil
-
-        # @return [nil]
-        def close = [@io, @writer].each(&:close).then { nil }
-        def closed? = @io.closed?
-      end
-      private_constant :Wake
-
       def initialize(clock: Clock.new)
         super(Database::MEMORY, clock: clock)
         @listening = []
@@ -51,7 +29,7 @@ module Godwit
       attr_reader :silent
 
       # (see Contract)
-      def listen = Wake.new.tap { |one| @listening = [*@listening.reject(&:closed?), one] }
+      def listen = PipeWakeUp.new.tap { |one| @listening = [*@listening.reject(&:closed?), one] }
 
       # @return [#call] milliseconds since 1970
       attr_reader :clock

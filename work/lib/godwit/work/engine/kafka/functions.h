@@ -22,6 +22,9 @@ void rd_kafka_destroy_flags(rd_kafka_t *, int);
 void *rd_kafka_mem_malloc(rd_kafka_t *, size_t);
 rd_kafka_topic_t *rd_kafka_topic_new(rd_kafka_t *, const char *, rd_kafka_topic_conf_t *);
 void rd_kafka_topic_destroy(rd_kafka_topic_t *);
+int rd_kafka_consume_start_queue(rd_kafka_topic_t *, int32_t, int64_t, rd_kafka_queue_t *);
+int rd_kafka_consume_stop(rd_kafka_topic_t *, int32_t);
+rd_kafka_resp_err_t rd_kafka_last_error(void);
 rd_kafka_resp_err_t rd_kafka_metadata(rd_kafka_t *, int, rd_kafka_topic_t *,
     const struct rd_kafka_metadata **, int);
 void rd_kafka_metadata_destroy(const struct rd_kafka_metadata *);
@@ -52,6 +55,7 @@ rd_kafka_error_t *rd_kafka_incremental_assign(rd_kafka_t *,
 rd_kafka_error_t *rd_kafka_incremental_unassign(rd_kafka_t *,
     const rd_kafka_topic_partition_list_t *);
 int rd_kafka_assignment_lost(rd_kafka_t *);
+rd_kafka_error_t *rd_kafka_seek_partitions(rd_kafka_t *, rd_kafka_topic_partition_list_t *, int);
 rd_kafka_resp_err_t rd_kafka_commit_queue(rd_kafka_t *, const rd_kafka_topic_partition_list_t *,
     rd_kafka_queue_t *,
     void (*)(rd_kafka_t *, rd_kafka_resp_err_t, rd_kafka_topic_partition_list_t *, void *),
@@ -74,6 +78,8 @@ rd_kafka_resp_err_t rd_kafka_AdminOptions_set_request_timeout(rd_kafka_AdminOpti
     char *, size_t);
 rd_kafka_resp_err_t rd_kafka_AdminOptions_set_operation_timeout(rd_kafka_AdminOptions_t *, int,
     char *, size_t);
+rd_kafka_error_t *rd_kafka_AdminOptions_set_isolation_level(rd_kafka_AdminOptions_t *,
+    rd_kafka_IsolationLevel_t);
 rd_kafka_error_t *rd_kafka_AdminOptions_set_require_stable_offsets(rd_kafka_AdminOptions_t *,
     int);
 rd_kafka_resp_err_t rd_kafka_topic_result_error(const rd_kafka_topic_result_t *);

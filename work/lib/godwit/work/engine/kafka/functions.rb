@@ -16,13 +16,14 @@ module Godwit
         PROTOTYPES = File.join(__dir__, "functions.h")
         # Those that may wait for a broker or a thread of librdkafka.
         WAITING = %i[
-          destroy_flags metadata queue_poll init_transactions send_offsets_to_transaction
+          destroy_flags consume_stop metadata queue_poll seek_partitions init_transactions send_offsets_to_transaction
           commit_transaction abort_transaction
         ].freeze
         # A prototype: the type of its value, its name without `rd_kafka_`, its parameters.
         FORM = /^(?<type>\w.*?)\brd_kafka_(?<name>\w+)\((?<parameters>[^;]*)\);/
         CALLBACK = /\(\*\)\([^)]*\)/
-        NUMBERS = {"void" => :void, "size_t" => :size_t, "int" => :int, "int32_t" => :int32}.freeze
+        NUMBERS = {"void" => :void, "size_t" => :size_t, "int" => :int, "int32_t" => :int32,
+                   "int64_t" => :int64}.freeze
         private_constant :WAITING, :FORM, :CALLBACK, :NUMBERS
 
         # A partition in a list: the head of its struct.

@@ -1,0 +1,65 @@
+# frozen_string_literal: true
+
+module Godwit
+  module Work
+    # Opens the engine of a URL: nothing else chooses one.
+    # @private
+    module Connection
+      HOW = "write Godwit::Work.connect \"kafka://host:9092\" or \"sqlite:work.db\", or type " \
+        "export GODWIT_WORK_URL=sqlite:work.db"
+      CREATE = "look at GODWIT_WORK_URL, or create the log with `godwit-work run` or " \
+        "Godwit::Work.connect"
+      URLS = "\"sqlite:PATH\" or \"kafka://HOST:PORT\": #{HOW}"
+      KAFKA = /\Akafka(\+ssl)?:/i
+      private_constant :HOW, :CREATE, :URLS, :KAFKA
+
+      class << self
+        # @param url [String]
+        # @param create [Boolean] see {Work.connect}
+        # @param settings [Hash] see {Work.connect}
+        # @return [Object] see Contract
+        # @raise (see Work.connect)
+        def open(url, create: true, **settings)
+          raise Godwit::Errors.of(StateError, :connect, "which log? #{HOW}") if url.empty?
+          return kafka(url, **settings) if url.b.match?(KAFKA)
+          only(settings, %i[durability], "an SQLite file")
+          sqlite(url, create, **settings)
+        end
+
+        private
+
+        def kafka(url, **settings)
+          only(settings, %i[sasl timeout transactions kafka], "Kafka, where acks=all always holds")
+          KafkaEngine.new(Kafka::Settings.new(url, **settings).check)
+        end
+
+        def sqlite(url, create, durability: :process)
+          unless %i[process power].include?(durability)
+            raise Godwit::Errors.bad_value(:connect, "durability:", ":process or :power",
+              durability)
+          end
+          path = url.b[/\Asqlite:([^\0]+)\z/n, 1]&.force_encoding(url.encoding)
+          raise Godwit::Errors.bad_value(:connect, "url", URLS, url) unless path
+          path = expand(path, url) unless path == Database::MEMORY
+          raise AccessError, "no log in #{path}: #{CREATE}" unless create || Schema.in?(path)
+          return MemoryEngine.new(clock: nil) if path == Database::MEMORY
+          SqliteEngine.new(path, durability: durability)
+        end
+
+        # Other processes have other working directories.
+        def expand(path, url)
+          File.expand_path(path)
+        rescue ::ArgumentError # ~name of no user, or ~ without HOME
+          raise Godwit::Errors.bad_value(:connect, "url", URLS, url)
+        end
+
+        def only(settings, known, engine)
+          unknown = settings.keys - known
+          return if unknown.empty?
+          raise Godwit::Errors.of(ArgumentValueError, :connect, "#{unknown.first}: is not a " \
+            "setting of #{engine}: leave it out")
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,55 @@
+# frozen_string_literal: true
+
+module Godwit
+  module Work
+    module Kafka
+      # The answer to a {Request}, which may come later.
+      # @private
+      class Answer
+        # @param handle [Handle]
+        # @param queue [FFI::Pointer] for the answer, which this object destroys
+        # @param operation [Symbol] for errors
+        # @param resource [String, nil] for errors
+        # @yieldparam event [FFI::Pointer]
+        # @yieldreturn [Object] the value
+        def initialize(handle, queue, operation, resource, &read)
+          @handle = handle
+          @queue = queue
+          @operation = operation
+          @resource = resource
+          @read = read
+        end
+
+        # @param seconds [Numeric] to wait
+        # @return [Object, nil] the value; nil: it has not come
+        # @raise [Error]
+        def take(seconds = 0)
+          @handle.event(@queue, seconds) do |event|
+            code = Functions.event_error(event)
+            next @read.call(event) if code.zero?
+            raise error(code, Functions.event_error_string(event))
+          end
+        end
+
+        # @param seconds [Numeric]
+        # @return [Object]
+        # @raise [Error] also when it has not come in time
+        def wait(seconds)
+          take(seconds) || raise(error(Errors::TIMED_OUT, @handle.cause))
+        ensure
+          close
+        end
+
+        # @return [nil]
+        def close
+          Functions.queue_destroy(@queue) if @queue
+          @queue = nil
+        end
+
+        private
+
+        def error(code, text) = Errors.of(code, @operation, text, resource: @resource)
+      end
+    end
+  end
+end

@@ -1,0 +1,42 @@
+# frozen_string_literal: true
+
+module Godwit
+  module Work
+    module Kafka
+      # What a commit says beside its offset, as text, since the broker replaces bytes that are not
+      # UTF-8: the member that owns the partition, as Position its crashes and its noted record, the
+      # operator's seek that it follows, and the progress. A text of another program counts as empty.
+      #
+      # @!attribute owner
+      #   @return [String, nil] the mark of a member, which a clean release removes
+      # @!attribute state
+      #   @return [String, nil] of {Progress#dump}
+      # @private
+      CommitText = Struct.new(:owner, :crashes, :crashed_at, :noted, :seek, :state,
+        keyword_init: true) do
+        # @param text [String, nil]
+        # @return [CommitText]
+        def self.parse(text)
+          found = const_get(:FORM).match(text.to_s) or return new(crashes: 0)
+          owner, crashes, crashed_at, noted, seek, state =
+            found.captures.map { |one| one unless one == "-" }
+          new(owner: owner, crashes: crashes.to_i, crashed_at: crashed_at&.to_i,
+            noted: noted&.to_i, seek: seek, state: state&.unpack1("m"))
+        end
+
+        # @return [String] at most 4,096 characters, for a state of Progress::LIMIT bytes
+        def dump
+          state = [self.state].pack("m0") unless self.state.to_s.empty?
+          ["godwit1", *[owner, crashes, crashed_at, noted, seek, state].map { |one| one || "-" }]
+            .join(" ")
+        end
+      end
+
+      class CommitText
+        # A version, the owner, three numbers, the id of a seek, Base64.
+        FORM = %r{\Agodwit1 (-|\h+) (\d+) (-|\d+) (-|\d+) (-|\h+) (-|[A-Za-z0-9+/=]+)\z}
+        private_constant :FORM
+      end
+    end
+  end
+end

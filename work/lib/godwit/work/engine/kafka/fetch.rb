@@ -1,0 +1,55 @@
+# frozen_string_literal: true
+
+module Godwit
+  module Work
+    module Kafka
+      # Fetches a partition from an offset on, without a group.
+      #
+      # **Threads**: one at a time.
+      # @private
+      class Fetch
+        RECORDS = 10_000 # that a look takes at most
+        private_constant :RECORDS
+
+        # @param handle [Handle] a consumer
+        # @param topic [String]
+        # @param partition [Integer]
+        # @param offset [Integer]
+        # @raise [Error]
+        def initialize(handle, topic, partition, offset)
+          @topic = Functions.topic_new(handle.pointer, topic, nil)
+          @partition = partition
+          @pipe = IO.pipe
+          @queue = Functions.queue_new(handle.pointer)
+          Functions.queue_io_event_enable(@queue, @pipe[1].fileno, "1", 1)
+          @started = Functions.consume_start_queue(@topic, partition, offset, @queue).zero?
+          return if @started
+          code = Functions.last_error
+          stop
+          raise Errors.of(code, :read, nil, resource: topic)
+        end
+
+        # Does not wait.
+        # @param bytes [Integer] about how much
+        # @return [Array<Block, Failure>]
+        def take(bytes) = Native.drain(@queue.address, RECORDS, bytes)
+
+        # Waits until something comes, or the time is over.
+        # @param seconds [Numeric]
+        def wait(seconds)
+          @pipe[0].read_nonblock(4_096, exception: false) if @pipe[0].wait_readable(seconds)
+        end
+
+        # @return [nil]
+        def stop
+          return unless @queue
+          Functions.consume_stop(@topic, @partition) if @started
+          Functions.queue_destroy(@queue)
+          Functions.topic_destroy(@topic)
+          @pipe.each(&:close)
+          @queue = nil
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,111 @@
+# frozen_string_literal: true
+
+require "godwit/fork_detector"
+
+module Godwit
+  module Work
+    module Kafka
+      # A client of librdkafka: its threads talk to the brokers.
+      #
+      # **Threads**: any. **Fork**: a child must not use it: its threads are in the parent.
+      # @private
+      class Handle
+        PRODUCER = 0
+        CONSUMER = 1
+        ERROR = 8 # the event of an error that no call reports
+        NO_CLOSE = 8 # destroy does not leave the group
+        SLICE = 0.5 # seconds that a call of librdkafka waits, at most
+        TEXT = 512 # bytes of an error's text
+        private_constant :TEXT
+
+        # @param kind [Integer] PRODUCER or CONSUMER
+        # @param properties [Hash{String => String}]
+        # @yieldparam conf [FFI::Pointer] before the handle is made
+        # @raise [ArgumentValueError] for properties
+        def initialize(kind, properties)
+          Functions.load
+          conf = Configuration.make(properties)
+          yield conf
+          @forks = ForkDetector::COUNT[0]
+          @pointer = open(kind, conf)
+        end
+
+        # @return [FFI::Pointer]
+        # @raise [ForkedError, ClosedError]
+        def pointer
+          if @forks != ForkDetector::COUNT[0]
+            raise Godwit::Errors.of(ForkedError, :kafka, "this process has forked after it " \
+              "connected to Kafka: call Godwit::Work.connect in the child")
+          end
+          @pointer || raise(ClosedError, "the connection to Kafka was closed: connect again")
+        end
+
+        # @return [Integer] for {Native}
+        def address = pointer.address
+
+        # @return [Boolean]
+        def closed? = @pointer.nil?
+
+        # Ends its threads. What waits to be sent is lost.
+        # @return [nil]
+        def close
+          pointer, @pointer = @pointer, nil
+          return if pointer.nil? || @forks != ForkDetector::COUNT[0]
+          Functions.destroy_flags(pointer, NO_CLOSE)
+          nil
+        end
+
+        # @return [String, nil] the last error of the connection, of which its queue tells
+        def cause
+          queue = Functions.queue_get_main(pointer)
+          nil while event(queue, 0) { |event| @cause = Functions.event_error_string(event) }
+          @cause
+        ensure
+          Functions.queue_destroy(queue) if queue
+        end
+
+        # @yieldparam queue [FFI::Pointer] until the block ends
+        # @return [Object] the block's value
+        def queue
+          queue = Functions.queue_new(pointer)
+          yield queue
+        ensure
+          Functions.queue_destroy(queue) if queue
+        end
+
+        # Waits for an event in slices, so that an interrupt ends it.
+        # @param queue [FFI::Pointer]
+        # @param seconds [Numeric]
+        # @yieldparam event [FFI::Pointer] until the block ends
+        # @return [Object, nil] the block's value; nil: the time is over
+        def event(queue, seconds)
+          start = Timeout.now
+          begin
+            left = [Timeout.left(seconds, start), SLICE].min
+            event = Functions.queue_poll(queue, (left * 1000).ceil)
+          end while event.null? && Timeout.left(seconds, start) > 0
+          return if event.null?
+          begin
+            yield event
+          ensure
+            Functions.event_destroy(event)
+          end
+        end
+
+        # @return [String]
+        def inspect = "#<#{self.class}>"
+
+        private
+
+        def open(kind, conf)
+          text = ::FFI::MemoryPointer.new(TEXT)
+          pointer = Functions.new(kind, conf, text, TEXT)
+          return pointer unless pointer.null?
+          Functions.conf_destroy(conf)
+          raise Godwit::Errors.of(ArgumentValueError, :connect, "librdkafka refuses the " \
+            "properties: #{text.read_string}")
+        end
+      end
+    end
+  end
+end

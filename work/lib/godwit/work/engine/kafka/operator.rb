@@ -1,0 +1,107 @@
+# frozen_string_literal: true
+
+module Godwit
+  module Work
+    module Kafka
+      # What an operator asks of the groups in a cluster.
+      #
+      # **Threads**: any.
+      # @private
+      class Operator
+        # How {Settings#consumer} names a client: the process, the mark of its member, the topic.
+        CLIENT = /\Agodwit (\d+) (\h+) (.+)\z/
+        private_constant :CLIENT
+
+        # @param groups [Groups]
+        # @param topics [Topics]
+        # @param state [State]
+        def initialize(groups, topics, state)
+          @groups = groups
+          @topics = topics
+          @state = state
+        end
+
+        # @return [Array<Operations::Listed>]
+        # @raise [Error]
+        def members
+          @groups.members(@groups.names).flat_map do |group, members|
+            members.filter_map { |one| listed(group, one) }
+          end
+        end
+
+        # @param group [String, nil] nil: all
+        # @param topic [Work::Topic, nil]
+        # @return [Array<Work::Groups::Position>] by group, topic and partition
+        # @raise [Error]
+        def positions(group, topic)
+          names = group ? [group] : @groups.names.sort
+          known = topic ? {topic.name => topic} : @topics.all
+          owners = owners(@groups.members(names))
+          names.flat_map do |name|
+            @groups.committed(name).select { |one| one.offset >= 0 }.group_by(&:topic).sort
+              .flat_map do |read, entries|
+                known.key?(read) ? of(name, known[read], entries, owners) : []
+              end
+          end
+        end
+
+        # @raise [TopicError] when the group has never read the topic
+        # @raise [Error]
+        def set(group, topic, offsets, paused)
+          if positions(group, topic).empty?
+            raise TopicError, "group #{group.inspect} has never read topic " \
+              "#{topic.name.inspect}: `godwit-work groups` lists the groups"
+          end
+          unless paused.nil?
+            @state.write("pause", group, topic.name, paused ? {"since" => Time.now.to_i} : nil)
+          end
+          seek(group, topic, offsets) if offsets
+        end
+
+        private
+
+        # @return [Operations::Listed, nil] nil: it is of another program
+        def listed(group, one)
+          pid, mark, topic = CLIENT.match(one.client)&.captures
+          return unless pid
+          report = @state["report", mark]&.fetch("text", nil)
+          Operations::Listed.new(mark, group, topic, pid.to_i, one.host.delete_prefix("/"), report,
+            true, 0.0)
+        end
+
+        # @return [Hash{Array => String}] the mark or the id of a member by group, topic, partition
+        def owners(members)
+          members.flat_map { |group, all|
+            all.flat_map do |one|
+              mark = CLIENT.match(one.client)&.[](2) || one.id
+              one.partitions.map { |entry| [[group, entry.topic, entry.partition], mark] }
+            end
+          }.to_h
+        end
+
+        def of(group, topic, entries, owners)
+          found = entries.to_h { |one| [one.partition, one] }
+          paused = @state["pause", group, topic.name] ? 1 : 0
+          Array.new(topic.partitions) do |number|
+            entry = found[number]
+            text = CommitText.parse(entry&.metadata)
+            Work::Groups::Position.new(group, topic, number, owners[[group, topic.name, number]], 0,
+              entry&.offset || 0, text.state, text.crashes, text.noted, paused, text.crashed_at)
+          end
+        end
+
+        # A group with members refuses it; these do it themselves.
+        def seek(group, topic, offsets)
+          wanted = offsets.each_with_index.filter_map do |offset, number|
+            PartitionList::Entry.new(topic.name, number, offset) if offset
+          end
+          @groups.set(group, wanted)
+        rescue LostError
+          places = wanted.to_h { |one| [one.partition.to_s, one.offset] }
+          @state.write("seek", group, topic.name,
+            {"id" => SecureRandom.hex(6), "offsets" => places})
+        end
+      end
+    end
+  end
+end

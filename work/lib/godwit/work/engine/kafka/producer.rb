@@ -1,0 +1,71 @@
+# frozen_string_literal: true
+
+module Godwit
+  module Work
+    module Kafka
+      # Writes records, and waits until all replicas that are in sync have them.
+      #
+      # **Threads**: any; their records share batches.
+      # @private
+      class Producer
+        # @param properties [Hash{String => String}]
+        # @param timeout [Numeric] seconds
+        def initialize(properties, timeout)
+          @timeout = timeout
+          @deliveries = Native::Deliveries.new
+          @handle = Handle.new(Handle::PRODUCER, properties) { |conf| @deliveries.attach(conf) }
+          @deliveries.bind(@handle.address)
+          @topics = {}
+          @lock = Mutex.new
+        end
+
+        # @return [Handle]
+        attr_reader :handle
+
+        # @param batches [Array<Array>] topic, partition, bytes of a {Work::Block}, count
+        # @return [Array<Array(Array<Integer>, Array<Integer>)>] of each batch the offsets and the
+        #   times of its records
+        # @raise [Error] the records may have been written
+        def append(batches)
+          wanted = batches.map do |topic, partition, bytes, count|
+            [native(topic.name).address, partition, bytes, count]
+          end
+          delivery = @deliveries.produce(wanted, @timeout + Handle::SLICE)
+          check(delivery, batches)
+          delivery.offsets.zip(delivery.times)
+        end
+
+        # @return [String, nil] the last error that no call has reported
+        def cause = (@cause = @deliveries.errors.last&.last || @cause)
+
+        # @return [nil]
+        def close
+          @topics.each_value { |one| Functions.topic_destroy(one) }
+          @topics.clear
+          @handle.close
+          @deliveries.release
+          nil
+        end
+
+        private
+
+        def native(name)
+          @topics[name] || @lock.synchronize do
+            @topics[name] ||= Functions.topic_new(@handle.pointer, name, nil)
+          end
+        end
+
+        # @raise [Error]
+        def check(delivery, batches)
+          lost = delivery.failed + delivery.missing
+          return if lost.zero?
+          names = batches.map { |topic, *| topic.name }.uniq.join(", ")
+          code = delivery.code.zero? ? Errors::TIMED_OUT : delivery.code
+          raise Errors.of(code, :produce, [cause, "#{lost} of #{batches.sum(&:last)} records " \
+            "have no acknowledgement, and may have been written"].compact.join("; "),
+            resource: names)
+        end
+      end
+    end
+  end
+end

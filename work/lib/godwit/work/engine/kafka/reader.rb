@@ -1,0 +1,100 @@
+# frozen_string_literal: true
+
+module Godwit
+  module Work
+    module Kafka
+      # Reads partitions from any offset, without a group.
+      #
+      # **Threads**: any; one reads at a time.
+      # @private
+      class Reader
+        END_REACHED = -191
+        # The offset is before the log's start, or behind its end.
+        NOT_THERE = [1, -140].freeze
+        private_constant :NOT_THERE
+
+        # @param settings [Settings]
+        # @param cluster [Cluster]
+        def initialize(settings, cluster)
+          @settings = settings
+          @cluster = cluster
+          @lock = Mutex.new
+        end
+
+        # @param topic [String]
+        # @param partition [Integer]
+        # @param offset [Integer] of the first record; if it was deleted, of the next one
+        # @param bytes [Integer] about how much
+        # @return [Array<Block>] none: the end
+        # @raise [Error]
+        def read(topic, partition, offset, bytes)
+          Timers.locked(@lock, :read) do
+            place = [topic, partition, offset]
+            unless @place == place
+              stop
+              @fetch = Fetch.new(handle, *place)
+            end
+            found = take(bytes)
+            @place = found.any? ? [topic, partition, found.last.finish] : stop
+            found
+          rescue NotThere
+            stop
+            first = @cluster.first(topic, partition)
+            return [] if first <= offset
+            offset = first
+            retry
+          rescue
+            stop
+            raise
+          end
+        end
+
+        # @return [nil]
+        def close
+          @lock.synchronize do
+            stop
+            @handle&.close
+          end
+          nil
+        end
+
+        # The offset is not in the log.
+        class NotThere < StandardError
+        end
+        private_constant :NotThere
+
+        private
+
+        def handle
+          @handle ||= Handle.new(Handle::CONSUMER, @settings.reader) { |_| nil }
+        end
+
+        # @return [nil]
+        def stop
+          @place = nil
+          @fetch&.stop
+          @fetch = nil
+        end
+
+        # @return [Array<Block>]
+        def take(bytes)
+          start = Timeout.now
+          loop do
+            found, failures = @fetch.take(bytes).partition { |one| one.is_a?(Block) }
+            failures.each { |one| check(one) }
+            return found if found.any? || failures.any?
+            left = Timeout.left(@settings.timeout, start)
+            raise Errors.of(Errors::TIMED_OUT, :read, handle.cause) if left.zero?
+            @fetch.wait([left, Handle::SLICE].min)
+          end
+        end
+
+        def check(failure)
+          return if failure.code == END_REACHED
+          raise NotThere if NOT_THERE.include?(failure.code)
+          raise Errors.of(failure.code, :read, failure.text, resource: failure.topic)
+        end
+      end
+    end
+  end
+end

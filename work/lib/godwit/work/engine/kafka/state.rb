@@ -1,0 +1,121 @@
+# frozen_string_literal: true
+
+require "json"
+
+module Godwit
+  module Work
+    module Kafka
+      # What Kafka does not keep: formats and partitioners of topics, the pauses and seeks of
+      # operators, reports of stuck handlers. Each is a record of a compacted topic, whose key has
+      # its kind and its names.
+      #
+      # **Threads**: any.
+      # @private
+      class State
+        TOPIC = "_godwit.state"
+        VERSION = 1 # of the values; readers ignore others
+        READ = 1 << 20 # bytes at a time
+        PROPERTIES = {"cleanup.policy" => "compact"}.freeze
+        private_constant :VERSION, :READ, :PROPERTIES
+
+        # @param settings [Settings]
+        # @param cluster [Cluster]
+        # @yieldparam block [String] of a {Block}, to write it
+        def initialize(settings, cluster, &write)
+          @settings = settings
+          @cluster = cluster
+          @write = write
+          @facts = {}
+          @position = 0
+          @lock = Mutex.new
+        end
+
+        # Reads all that was written before the call.
+        # @param there [Boolean] whether the topic exists
+        # @return [self]
+        # @raise [Error]
+        def refresh(there)
+          return self unless there
+          finish = @cluster.bounds(TOPIC, 1, 0).first.last
+          @lock.synchronize do
+            begin_reading
+            start = Timeout.now
+            while @position < finish && (left = Timeout.left(@settings.timeout, start)) > 0
+              take.zero? && @fetch.wait([left, Handle::SLICE].min)
+            end
+            raise Errors.of(Errors::TIMED_OUT, :read, @handle.cause, resource: TOPIC) if
+              @position < finish
+          end
+          self
+        end
+
+        # Reads what has come, without waiting.
+        def poll
+          @lock.synchronize { nil while @fetch && take > 0 }
+        end
+
+        # @param kind [String] such as "topic"
+        # @return [Hash{String => Object}, nil]
+        def [](kind, *names) = @facts[[kind, *names]]
+
+        # Writes a fact, and waits until it is safe.
+        # @param value [Hash{String => Object}, nil] nil deletes it
+        # @raise [Error]
+        def write(kind, *names, value)
+          key = [kind, *names]
+          @cluster.create(TOPIC, 1, -1, PROPERTIES) if @facts.empty?
+          text = value && JSON.generate({"version" => VERSION, **value})
+          @write.call(Work::Block.encode([text], [JSON.generate(key)]))
+          @lock.synchronize { store(key, value) }
+        end
+
+        # @return [nil]
+        def close
+          @lock.synchronize do
+            @fetch&.stop
+            @handle&.close
+            @fetch = @handle = nil
+          end
+        end
+
+        private
+
+        def begin_reading
+          @handle ||= Handle.new(Handle::CONSUMER, @settings.reader("fetch.wait.max.ms" => "500")) { nil }
+          @fetch ||= Fetch.new(@handle, TOPIC, 0, @position)
+        end
+
+        # @return [Integer] blocks
+        def take
+          @fetch.take(READ).count { |one| add(one) }
+        end
+
+        # @param one [Block, Failure]
+        # @return [Boolean]
+        def add(one)
+          return add_block(one) || true if one.is_a?(Block)
+          return false if one.code == Reader::END_REACHED
+          @fetch.stop
+          @fetch = nil
+          raise Errors.of(one.code, :read, one.text, resource: TOPIC)
+        end
+
+        def add_block(block)
+          keys = block.keys
+          block.count.times do |index|
+            key = JSON.parse(keys[index].to_s)
+            value = block.values[index]&.then { |text| JSON.parse(text) }
+            store(key, value) if value.nil? || value["version"] == VERSION
+          rescue JSON::ParserError
+            nil # a record of another program
+          end
+          @position = block.finish
+        end
+
+        def store(key, value)
+          @facts = value ? @facts.merge(key => value) : @facts.except(key)
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,144 @@
+# frozen_string_literal: true
+
+module Godwit
+  module Work
+    module Kafka
+      # The topics of a cluster as {Work::Topic}s. A topic of another program has no format and no
+      # partitioner until Work declares it.
+      #
+      # **Threads**: any.
+      # @private
+      class Topics
+        INTERNAL = /\A(__|_godwit\.)/
+        BEHIND = 10_000 # ids of a topic, which are unique in an engine; 0 stands for all
+        KNOWN = 60 # seconds for which a process believes that a topic's properties are the same
+        TIME = "retention.ms"
+        BYTES = "retention.bytes"
+        private_constant :INTERNAL, :BEHIND, :KNOWN, :TIME, :BYTES
+
+        # @param cluster [Cluster]
+        # @param state [State]
+        # @param settings [Settings]
+        def initialize(cluster, state, settings)
+          @cluster = cluster
+          @state = state
+          @settings = settings
+          @numbers = {}
+          @properties = {}
+          @properties_until = 0
+          @lock = Mutex.new
+        end
+
+        # @return [Hash{String => Work::Topic}]
+        # @raise [Error]
+        def all
+          counts = @cluster.topics
+          @state.refresh(counts.key?(State::TOPIC))
+          counts = counts.reject { |name, _| name.match?(INTERNAL) }
+          properties = properties(counts.keys)
+          counts.sort.to_h { |name, count| [name, topic(name, count, properties[name])] }
+        end
+
+        # (see Contract#save_topic)
+        # @raise [Error]
+        def save(topic, kafka = {})
+          found = all[topic.name]
+          if topic.ids
+            alter(found, topic)
+          elsif found.nil?
+            create(topic, kafka)
+          elsif found.format.nil?
+            declare(topic)
+          end
+          await(topic)
+        end
+
+        private
+
+        def topic(name, count, properties)
+          fact = @state["topic", name] || {}
+          first = number(name) * BEHIND + 1
+          limits = Topics.limits(properties || {}, count)
+          Topic.new(name: name, partitions: count, format: fact["format"],
+            partitioner: fact["partitioner"]&.to_sym, **limits,
+            ids: (first...first + count).to_a).freeze
+        end
+
+        def number(name)
+          @lock.synchronize { @numbers[name] ||= @numbers.size }
+        end
+
+        # @return [Hash{String => Hash}] as they were KNOWN ago at most
+        def properties(names)
+          @lock.synchronize do
+            @properties.clear if Timeout.now > @properties_until
+            missing = names - @properties.keys
+            next if missing.empty?
+            @properties_until = Timeout.now + KNOWN if @properties.empty?
+            @properties.update(@cluster.properties(missing))
+          end
+          @properties
+        end
+
+        def create(topic, kafka)
+          properties, replication = kafka.except(REPLICATION), kafka.fetch(REPLICATION, -1)
+          properties = properties.merge(Topics.retention(topic))
+          made = @cluster.create(topic.name, topic.partitions, Integer(replication), properties)
+          declare(topic) if made
+        end
+
+        def declare(topic)
+          @state.write("topic", topic.name,
+            {"format" => topic.format, "partitioner" => topic.partitioner.to_s})
+        end
+
+        def alter(found, topic)
+          wanted = Topics.retention(topic)
+          if Topics.retention(found) != wanted
+            @cluster.change_properties(topic.name, wanted)
+            @lock.synchronize do
+              @properties[topic.name] = @properties.fetch(topic.name, {}).merge(wanted)
+            end
+          end
+          @cluster.grow(topic.name, topic.partitions) if topic.partitions > found.partitions
+        end
+
+        # Waits until this process sees the topic.
+        # @return [Work::Topic]
+        def await(topic)
+          least = topic.ids ? topic.partitions : 1
+          start = Timeout.now
+          loop do
+            found = all[topic.name]
+            return found if found && found.partitions >= least && found.format
+            raise Errors.of(Errors::TIMED_OUT, :topic, nil, resource: topic.name) if
+              Timeout.left(@settings.timeout, start).zero?
+            sleep SEEN
+          end
+        end
+
+        REPLICATION = "replication.factor"
+        SEEN = 0.01 # seconds between two looks for a change
+        private_constant :REPLICATION, :SEEN
+
+        class << self
+          # @param topic [Work::Topic]
+          # @return [Hash{String => String}] its limits as properties
+          def retention(topic)
+            bytes = topic.retain_bytes&.then { |all| [all / topic.partitions, 1].max }
+            {TIME => (topic.retain ? (topic.retain * 1000).round : -1).to_s,
+             BYTES => (bytes || -1).to_s}
+          end
+
+          # @return [Hash{Symbol => Numeric}] these properties as `retain` and `retain_bytes`
+          def limits(properties, partitions)
+            time, bytes = [TIME, BYTES].map { |name| Integer(properties.fetch(name, -1)) }
+            seconds = time / 1000r unless time < 0
+            seconds = seconds.denominator == 1 ? seconds.to_i : seconds.to_f if seconds
+            {retain: seconds, retain_bytes: (bytes * partitions unless bytes < 0)}
+          end
+        end
+      end
+    end
+  end
+end

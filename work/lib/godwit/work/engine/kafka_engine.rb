@@ -1,0 +1,214 @@
+# frozen_string_literal: true
+
+module Godwit
+  module Work
+    # The log in a Kafka cluster.
+    #
+    # **Fork**: a child must connect anew.
+    # @private
+    class KafkaEngine
+      LACKS = %i[transaction evict fork].freeze
+      COMMIT_EVERY = 0.1 # seconds: a commit takes a request
+      QUARTER = 4 # a second has so many versions
+      private_constant :LACKS, :COMMIT_EVERY, :QUARTER
+
+      # @param settings [Kafka::Settings]
+      # @raise [Error]
+      def initialize(settings)
+        @settings = settings
+        @producer = Kafka::Producer.new(settings.producer, settings.timeout)
+        handle = @producer.handle
+        @cluster = Kafka::Cluster.new(handle, settings.timeout)
+        @groups = Kafka::Groups.new(handle, settings.timeout)
+        @reader = Kafka::Reader.new(settings, @cluster)
+        @state = Kafka::State.new(settings, @cluster, &method(:write_state))
+        @topics = Kafka::Topics.new(@cluster, @state, settings)
+        @operator = Kafka::Operator.new(@groups, @topics, @state)
+        @outputs = Kafka::Outputs.new(settings)
+        @memberships = {}
+        @wakes = 0
+      end
+
+      # @return [Kafka::Settings]
+      attr_reader :settings
+      # @return [Kafka::Groups]
+      attr_reader :groups
+
+      # (see Contract)
+      def topics = @topics.all
+
+      # (see Contract)
+      def save_topic(topic) = @topics.save(topic)
+
+      # (see Contract)
+      def append(batches) = @producer.append(batches)
+
+      # (see Contract)
+      def read(topic, partition, offset, bytes)
+        @reader.read(topic.name, partition, offset, bytes)
+      end
+
+      # (see Contract)
+      def fetch(position, offset, bytes)
+        membership(position.member).fetch(position.partition, offset, bytes)
+      end
+
+      # (see Contract)
+      def bounds(topic, since = 0) = @cluster.bounds(topic.name, topic.partitions, since)
+
+      # It changes with each wake-up, and four times a second.
+      def version = [@wakes, (Timeout.now * QUARTER).floor]
+
+      # (see Contract)
+      def lacks = LACKS
+
+      # (see Contract)
+      def commit_every = COMMIT_EVERY
+
+      # @return [PipeWakeUp]
+      def listen = @pipe = PipeWakeUp.new
+
+      # (see Contract)
+      def join(group, topic, _place, starts)
+        starts = first_positions(group, topic, starts)
+        one = Kafka::Membership.new(self, group, topic, starts, @pipe.writer)
+        @memberships[one.mark] = one
+        Groups::Member.new(one.mark, group, topic, "")
+      end
+
+      # (see Contract)
+      def rebalance(member, _evicted = [])
+        @wakes += 1
+        @state.poll
+        one = membership(member.id)
+        one.share.tap { member.topic = one.topic }
+      end
+
+      # (see Contract)
+      def commit(positions, statements = nil)
+        Contract.need(self, :transaction) if statements
+        batches = block_given? ? yield : []
+        owners = positions.group_by { |one| membership(one.member) }
+        places = batches.any? ? transaction(batches, owners) : commit_each(owners)
+        owners.each { |owner, own| owner.committed(own) }
+        places
+      end
+
+      # (see Contract)
+      def release(positions)
+        positions.group_by(&:member).each { |id, own| @memberships[id]&.release(own) }
+      end
+
+      # (see Contract)
+      def leave(member)
+        one = @memberships.delete(member) or return false
+        one.close
+        true
+      end
+
+      # (see Contract)
+      def note(position, offset)
+        membership(position.member).commit([position], noted: {position.partition => offset})
+      end
+
+      # (see Contract)
+      def report(member, text)
+        @state.write("report", member.id, text && {"text" => text})
+      end
+
+      # (see Contract)
+      def members = @operator.members
+
+      # (see Contract)
+      def positions(group = nil, topic = nil) = @operator.positions(group, topic)
+
+      # (see Contract)
+      def set(group, topic, offsets: nil, paused: nil)
+        @operator.set(group, topic, offsets, paused)
+      end
+
+      # (see Contract)
+      def storage(_check)
+        [{brokers: @settings.brokers, librdkafka: Kafka::Library.find.version,
+          topics: topics.size}, []]
+      end
+
+      # (see Contract)
+      def retain = [false, {}]
+
+      # (see Contract)
+      def held = {}
+
+      # @return [nil]
+      def close
+        @memberships.each_value(&:close)
+        @memberships.clear
+        [@outputs, @reader, @state, @producer].each(&:close)
+        nil
+      end
+
+      # @return [String]
+      def inspect = "#<#{self.class} #{@settings}>"
+
+      # @private
+      # @return [Integer] the next offset of a partition
+      def end_of(topic, partition) = bounds(topic)[partition].last
+
+      # @private
+      # @return [Integer] the offset of a partition's first record
+      def first_of(topic, partition) = @cluster.first(topic.name, partition)
+
+      # @private
+      # @return [Hash{String => Object}, nil] where an operator has sent a group that runs
+      def seek_of(group, topic) = @state["seek", group, topic.name]
+
+      # @private
+      # @return [Boolean] whether an operator has paused a topic in a group
+      def paused?(group, topic) = !@state["pause", group, topic.name].nil?
+
+      # @private
+      # @param error [Error] that no call reports
+      def problem(error)
+        @problem = error
+      end
+
+      private
+
+      def membership(id)
+        @memberships[id] || raise(LostError, "member #{id} has left its group: join again")
+      end
+
+      def transaction(batches, owners)
+        commits = owners.map { |owner, own| [owner, owner.entries(own)] }
+        @outputs.commit(batches, commits)
+      end
+
+      def commit_each(owners)
+        owners.each { |owner, own| owner.commit(own) }
+        []
+      end
+
+      # A new group commits its start at once, if it has no members.
+      # @return [Hash{Integer => Integer}] for partitions without a commit
+      def first_positions(group, topic, starts)
+        wanted = Array.new(topic.partitions) do |number|
+          Kafka::PartitionList::Entry.new(topic.name, number)
+        end
+        found = @groups.committed(group, wanted)
+        return {} if found.any? { |one| one.offset >= 0 } # it grew: new partitions begin at 0
+        wanted.each { |one| one.offset = starts[one.partition] }
+        begin
+          @groups.set(group, wanted)
+        rescue Error, LostError
+          nil # it has members, for other topics: the first claim commits the start
+        end
+        starts.each_with_index.to_h { |start, number| [number, start] }
+      end
+
+      def write_state(block)
+        @producer.append([[Topic.new(name: Kafka::State::TOPIC), 0, block, 1]])
+      end
+    end
+    Contract.check(KafkaEngine)
+  end
+end

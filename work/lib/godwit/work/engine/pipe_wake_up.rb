@@ -1,0 +1,35 @@
+# frozen_string_literal: true
+
+module Godwit
+  module Work
+    # Wakes a runner of this process, as {WakeUp} does in other processes: a pipe is its FIFO.
+    # @private
+    class PipeWakeUp < WakeUp
+      def initialize
+        @place = ""
+        @io, @writer = IO.pipe
+        [@io, @writer].each { |io| ForkDetector::OF_PARENT[io] = io }
+      end
+
+      # @return [IO] librdkafka's threads write to it, too
+      attr_reader :writer
+
+      # @param partitions [Array<Integer>] ids
+      def wake(partitions)
+        @writer.write_nonblock(WakeUp.text(partitions), exception: false)
+      rescue IOError # it has ended
+        nil
+      end
+
+      # @return [Boolean] nothing deletes it
+      def lost? = false
+
+      # A process need not report to itself.
+      def report = nil
+
+      # @return [nil]
+      def close = [@io, @writer].each(&:close).then { nil }
+      def closed? = @io.closed?
+    end
+  end
+end
