@@ -35,7 +35,8 @@ module Godwit
     FormatError = Errors.define(ArgumentError)
     # The topic does not exist, or exists with other settings.
     TopicError = Errors.define(ArgumentError)
-    # There is no such database, or the program may not use it.
+    # There is no such database, or the program may not use it. On Kafka: the user lacks a right, or
+    # the brokers refuse the user, the secret or the certificate.
     AccessError = Errors.define(fatal: true)
     # The file is no SQLite database, is damaged, or has a schema of another version.
     CorruptError = Errors.define(fatal: true)
@@ -47,7 +48,35 @@ module Godwit
     ClosedError = Errors.define(IOError)
     # Any other failure of the database. Nothing of the call was written.
     DatabaseError = Errors.define
+    # Any other error of Kafka's brokers, or none of them answers.
+    BrokerError = Errors.define
     LostError = Errors.define
+
+    class BrokerError
+      # @return [Integer, nil] librdkafka's number of the error
+      attr_reader :code
+      # @return [String, nil] librdkafka's name of it, such as "NOT_ENOUGH_REPLICAS"
+      attr_reader :name
+
+      # @param message [String, nil]
+      # @param code [Integer, nil]
+      # @param name [String, nil]
+      # @param retriable [Boolean]
+      # @param fatal [Boolean]
+      # @param rest [Hash] as for other errors
+      def initialize(message = nil, code: nil, name: nil, retriable: false, fatal: false, **rest)
+        super(message, **rest)
+        @code = code
+        @name = name
+        @retriable = retriable
+        @fatal = fatal
+      end
+
+      # @return [Boolean] librdkafka's: whether the same call may succeed later
+      def retriable? = @retriable
+      # @return [Boolean] librdkafka's: whether the producer or the program must be replaced
+      def fatal? = @fatal
+    end
 
     # The member no longer owns the partition. Nothing of the call was written.
     class LostError

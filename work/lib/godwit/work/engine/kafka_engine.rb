@@ -129,7 +129,7 @@ module Godwit
 
       # (see Contract)
       def storage(_check)
-        [{brokers: @settings.brokers, librdkafka: Kafka::Library.find.version,
+        [{brokers: @settings.url.brokers, librdkafka: Kafka::Library.find.version,
           topics: topics.size}, []]
       end
 
@@ -148,7 +148,7 @@ module Godwit
       end
 
       # @return [String]
-      def inspect = "#<#{self.class} #{@settings}>"
+      def inspect = "#<#{self.class} #{@settings.url}>"
 
       # @private
       # @return [Integer] the next offset of a partition

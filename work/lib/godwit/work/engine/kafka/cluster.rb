@@ -31,7 +31,7 @@ module Godwit
           begin
             code, found = metadata(Timeout.left(@timeout, start))
             return found if code.zero?
-          end while Timeout.left(@timeout, start) > 0 && Errors.waits?(code)
+          end while Timeout.left(@timeout, start) > 0 && Errors.retriable?(code)
           raise Errors.of(code, :topics)
         end
 
@@ -41,7 +41,7 @@ module Godwit
         def create(name, partitions, replication, properties)
           text = ::FFI::MemoryPointer.new(256)
           topic = Functions.NewTopic_new(name, partitions, replication, text, 256)
-          raise Errors.invalid(:create, name, text.read_string) if topic.null?
+          raise invalid(name, text) if topic.null?
           properties.each { |key, value| Functions.NewTopic_set_config(topic, key, value) }
           results = lambda do |event|
             result = Functions.event_CreateTopics_result(event)
@@ -57,7 +57,7 @@ module Godwit
         def grow(name, partitions)
           text = ::FFI::MemoryPointer.new(256)
           more = Functions.NewPartitions_new(name, partitions, text, 256)
-          raise Errors.invalid(:grow, name, text.read_string) if more.null?
+          raise invalid(name, text) if more.null?
           results = lambda do |event|
             result = Functions.event_CreatePartitions_result(event)
             Request.list(:CreatePartitions_result_topics, result)
@@ -130,6 +130,10 @@ module Godwit
         end
 
         private
+
+        def invalid(name, text)
+          Godwit::Errors.of(ArgumentValueError, :topic, "#{name}: #{text.read_string}")
+        end
 
         # @return [Array(Integer, Hash)] an error's code, and partitions by topic
         def metadata(left)

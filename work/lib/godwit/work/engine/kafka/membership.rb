@@ -133,7 +133,8 @@ module Godwit
         private
 
         def open
-          properties = @engine.settings.consumer(@group, @topic.partitions)
+          client = "godwit #{Process.pid} #{@mark} #{@topic.name}"
+          properties = @engine.settings.consumer(@group, @topic.partitions, client)
           @handle = Handle.new(Handle::CONSUMER, properties) do |conf|
             Functions.conf_set_events(conf, EVENTS)
           end

@@ -12,20 +12,31 @@ module Godwit
       # @private
       class Outputs
         ATTEMPTS = 3 # of a transaction that was aborted
-        # A step of the transaction failed.
+        # A step of the transaction failed. `facts` are librdkafka's; nil: a record was not written.
         class Failure < StandardError
-          # @return [TransactionError, nil] of librdkafka; nil: the records were not written
-          attr_reader :step
           # @return [Error] for the caller
           attr_reader :error
+          # @return [Errors::Facts, nil]
+          attr_reader :facts
 
-          def initialize(error, step = nil)
+          def initialize(error, facts = nil)
             super(error.message)
             @error = error
-            @step = step
+            @facts = facts
           end
+
+          # @return [Boolean] whether the same transaction may succeed
+          def again? = !facts.nil? && (facts.abortable || facts.fatal) && !lost?
+
+          # @return [Boolean] whether the group has given the partitions to others
+          def lost? = LOST.include?(facts&.name)
+
+          # @return [Boolean] whether the producer cannot go on
+          def fatal? = !facts.nil? && facts.fatal
         end
-        private_constant :ATTEMPTS, :Failure
+        # The other codes of LostError tell that the coordinator has ended a transaction.
+        LOST = %w[ILLEGAL_GENERATION UNKNOWN_MEMBER_ID FENCED_INSTANCE_ID _ASSIGNMENT_LOST].freeze
+        private_constant :ATTEMPTS, :Failure, :LOST
 
         # @param settings [Settings]
         def initialize(settings)
@@ -42,8 +53,7 @@ module Godwit
             transaction(batches, commits)
           rescue Failure => failure
             undo(failure)
-            again = failure.step ? failure.step.abort || failure.step.fatal : false
-            raise failure.error if failure.error.is_a?(LostError) || !again || attempt == ATTEMPTS
+            raise failure.error unless failure.again? && attempt < ATTEMPTS
             attempt += 1
             retry
           end
@@ -69,12 +79,21 @@ module Godwit
 
         def transaction(batches, commits)
           one = producer
-          problem = TransactionError.take(Functions.begin_transaction(one.handle.pointer))
-          raise Failure.new(problem.to_error(:begin), problem) if problem
+          begin_transaction(one)
           places = append(one, batches)
           commits.each { |member, entries| send_offsets(one, member, entries) }
           step(one, :commit_transaction, limit: nil)
           places
+        end
+
+        def begin_transaction(one)
+          facts = Errors.read(Functions.begin_transaction(one.handle.pointer)) or return
+          raise failure(:begin_transaction, facts)
+        end
+
+        def failure(name, facts)
+          Failure.new(Errors.of(facts.code, name, facts.text, retriable: facts.retriable,
+            fatal: facts.fatal), facts)
         end
 
         def append(one, batches)
@@ -99,15 +118,15 @@ module Godwit
           loop do
             pointer = Functions.__send__(name, one.handle.pointer, *arguments,
               (Handle::SLICE * 1000).to_i)
-            problem = TransactionError.take(pointer) or return
-            next if problem.again && Timeout.left(limit, start) != 0
-            raise Failure.new(problem.to_error(name), problem)
+            facts = Errors.read(pointer) or return
+            next if facts.retriable && Timeout.left(limit, start) != 0
+            raise failure(name, facts)
           end
         end
 
         # Aborts the transaction. Without that, the next producer does it.
         def undo(failure)
-          return close if failure.step&.fatal
+          return close if failure.fatal? || @producer.nil?
           step(@producer, :abort_transaction)
         rescue Failure
           close

@@ -15,8 +15,9 @@ module Godwit
         TOPIC = "_godwit.state"
         VERSION = 1 # of the values; readers ignore others
         READ = 1 << 20 # bytes at a time
+        WAIT = 500 # milliseconds for which a broker waits for facts
         PROPERTIES = {"cleanup.policy" => "compact"}.freeze
-        private_constant :VERSION, :READ, :PROPERTIES
+        private_constant :VERSION, :READ, :WAIT, :PROPERTIES
 
         # @param settings [Settings]
         # @param cluster [Cluster]
@@ -81,7 +82,7 @@ module Godwit
         private
 
         def begin_reading
-          @handle ||= Handle.new(Handle::CONSUMER, @settings.reader("fetch.wait.max.ms" => "500")) { nil }
+          @handle ||= Handle.new(Handle::CONSUMER, @settings.reader(fetch_wait: WAIT)) { nil }
           @fetch ||= Fetch.new(@handle, TOPIC, 0, @position)
         end
 

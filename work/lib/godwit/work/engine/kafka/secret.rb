@@ -1,0 +1,23 @@
+# frozen_string_literal: true
+
+module Godwit
+  module Work
+    module Kafka
+      # A text that `inspect` and `pp` do not show. `to_s` has it, as librdkafka needs it.
+      # @private
+      class Secret < String
+        SHOWN = "***"
+
+        # @return [String]
+        def inspect = SHOWN
+
+        # For `pp`.
+        def pretty_print(printer) = printer.text(SHOWN)
+
+        # @param text [String] a message
+        # @return [String] the message without the secret
+        def hide(text) = empty? ? text : text.gsub(to_s, SHOWN)
+      end
+    end
+  end
+end

@@ -1,0 +1,123 @@
+# frozen_string_literal: true
+
+module Godwit
+  module Work
+    module Kafka
+      # What `connect` was given: makes the properties of librdkafka for each kind of handle.
+      #
+      # **Threads**: any; it is frozen.
+      # @private
+      class Settings
+        MECHANISMS = %w[PLAIN SCRAM-SHA-256 SCRAM-SHA-512].freeze
+        TIMEOUTS = 0.001..2_000_000
+        private_constant :MECHANISMS, :TIMEOUTS
+
+        # @return [Url]
+        attr_reader :url
+        # @return [Numeric] seconds that a call waits for the brokers
+        attr_reader :timeout
+
+        # @param url [String, Url]
+        # @param sasl [String, nil] the mechanism; nil: with a user, PLAIN over TLS
+        # @param timeout [Numeric] seconds
+        # @param transactions [Boolean]
+        # @param kafka [Hash{String, Symbol => String, Integer, Boolean}] librdkafka's properties
+        # @raise [ArgumentValueError] also for what librdkafka refuses
+        def initialize(url, sasl: nil, timeout: 30, transactions: true, kafka: {})
+          @url = url.is_a?(Url) ? url : Url.parse(url)
+          @sasl = mechanism(sasl)
+          @timeout = seconds(timeout)
+          @transactions = transactions ? true : false
+          @kafka = UserProperties.read(:connect, kafka)
+          @kafka.each_key { |name| refuse(name) }
+          freeze
+        end
+
+        # @return [Boolean] whether outputs and offsets are one transaction
+        def transactions? = @transactions
+
+        # @return [Boolean] whether librdkafka may write its log on the standard error
+        def debug? = @kafka.key?("debug")
+
+        # @return [Hash{String => String}] frozen; its `inspect` shows no secret
+        def producer = properties(:producer)
+
+        # @param id [String] the transactional id
+        # @return [Hash{String => String}]
+        def transactional(id) = properties(:transactional, id: id)
+
+        # @param group [String]
+        # @param partitions [Integer] of the consumer's topics
+        # @param client [String] names the member
+        # @return [Hash{String => String}]
+        def consumer(group, partitions, client)
+          properties(:consumer, group: group, partitions: partitions, client: client)
+        end
+
+        # @return [Hash{String => String}] of a consumer without a group, for {Client#each}
+        # @param wait [Hash] `fetch_wait:`, milliseconds that a broker waits for records
+        def reader(**wait) = properties(:reader, **wait)
+
+        # Has librdkafka look at all of them, which needs no broker.
+        # @return [Settings] self
+        # @raise [ArgumentValueError] with librdkafka's reason
+        # @raise [LoadError] when there is no librdkafka
+        def check
+          [producer, transactional("check"), consumer("check", 1, nil), reader].each do |properties|
+            Configuration.destroy(Configuration.make(properties))
+          end
+          self
+        end
+
+        # @return [String] without secrets
+        def inspect = "#<#{self.class} #{url}>"
+        alias_method :to_s, :inspect
+
+        private
+
+        def properties(kind, **handle)
+          values = Values.new(url, @sasl, timeout, @kafka, **handle)
+          own = Properties::TABLE.filter_map do |row|
+            next unless row.kinds.include?(kind)
+            value = row.value.is_a?(Symbol) ? values.public_send(row.value) : row.value
+            [row.name, value] unless value.nil?
+          end
+          own = own.to_h.transform_values { |one| one.is_a?(String) ? one : one.to_s.freeze }
+          own.merge(@kafka.select { |name, _| Properties.for?(kind, name) }).freeze
+        end
+
+        def refuse(name)
+          row = Properties[name]
+          return if row.nil? || row.changeable?
+          raise Godwit::Errors.of(ArgumentValueError, :connect,
+            "kafka: takes no #{name.inspect}, which Work sets itself: #{row.instead}")
+        end
+
+        def mechanism(sasl)
+          return default_mechanism if sasl.nil?
+          known = sasl.respond_to?(:to_str) && MECHANISMS.find { |one| one.casecmp?(sasl.to_str) }
+          unless known
+            raise Godwit::Errors.bad_value(:connect, "sasl:", "#{MECHANISMS.join(", ")} or nil",
+              sasl)
+          end
+          return known if url.user
+          raise Godwit::Errors.of(ArgumentValueError, :connect, "sasl: needs a user and a secret " \
+            "in the URL: kafka#{"+ssl" if url.tls?}://USER:SECRET@#{url.brokers}")
+        end
+
+        # PLAIN sends the secret as it is, so without TLS the caller must ask for it.
+        def default_mechanism
+          return unless url.user
+          return "PLAIN" if url.tls?
+          raise Godwit::Errors.of(ArgumentValueError, :connect, "#{url}: a user without TLS needs" \
+            " sasl:, \"SCRAM-SHA-512\" for example; \"PLAIN\" sends the secret for all to read")
+        end
+
+        def seconds(timeout)
+          return timeout if timeout.is_a?(Numeric) && timeout.real? && TIMEOUTS.cover?(timeout)
+          raise Godwit::Errors.bad_value(:connect, "timeout:", "seconds, more than 0", timeout)
+        end
+      end
+    end
+  end
+end

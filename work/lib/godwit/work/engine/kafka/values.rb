@@ -1,0 +1,67 @@
+# frozen_string_literal: true
+
+module Godwit
+  module Work
+    module Kafka
+      # Computes the values of {Properties} for one handle. A method returns nil for a property that
+      # the handle does not get.
+      # @private
+      class Values
+        QUEUED = 64 << 10 # KiB of all partitions
+        QUEUED_EACH = (1 << 10)..(16 << 10) # KiB of one
+        SOCKET = 10_000 # ms
+        HEARTBEAT = 1_000 # ms
+        READER = "_godwit.reader"
+        FETCH_WAIT = 10 # ms
+        private_constant :FETCH_WAIT, :QUEUED, :QUEUED_EACH, :SOCKET, :HEARTBEAT, :READER
+
+        # @return [String, nil] of a transactional producer
+        attr_reader :id
+        # @return [Integer] ms that a broker waits for records
+        attr_reader :fetch_wait
+
+        # @param url [Url]
+        # @param sasl [String, nil]
+        # @param timeout [Numeric] seconds
+        # @param user [Hash{String => String}] the user's properties
+        def initialize(url, sasl, timeout, user, id: nil, group: nil, partitions: 1,
+          client: nil, fetch_wait: FETCH_WAIT)
+          @url = url
+          @sasl = sasl
+          @timeout = timeout
+          @properties = user
+          @id = id
+          @group = group
+          @partitions = partitions
+          @client = client
+          @fetch_wait = fetch_wait
+        end
+
+        def brokers = @url.brokers
+        def protocol = "#{"sasl_" if @sasl}#{@url.tls? ? "ssl" : "plaintext"}"
+        def mechanism = @sasl
+        def user = @url.user
+        def secret = @url.secret
+        def client = @client || "godwit #{Process.pid}"
+        def group = @group || READER
+        def queued_kbytes = (QUEUED / @partitions).clamp(QUEUED_EACH)
+        def heartbeat = [HEARTBEAT, number("session.timeout.ms") / 3].min.clamp(1..)
+
+        # A transaction's time-out is the limit of both, and librdkafka refuses more.
+        def message_timeout = [(@timeout * 1000).ceil, transaction].compact.min
+        def socket_timeout = [SOCKET, transaction].compact.min
+
+        private
+
+        def transaction = @id && number("transaction.timeout.ms")
+
+        # @return [Integer] the user's, or Work's; librdkafka refuses what is none
+        def number(name)
+          own = Properties[name].value
+          value = Integer(@properties.fetch(name, own), exception: false)
+          value&.positive? ? value : own
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,153 @@
+# frozen_string_literal: true
+
+require "fileutils"
+require "io/wait"
+require "minitest"
+require "support/ports"
+require "tmpdir"
+
+# A Kafka broker for tests: the environment's KAFKA_BROKERS, or one that this process starts and
+# stops. A test that asks for a broker when there is none is skipped.
+class Broker
+  ROOT = File.expand_path("../../..", __dir__)
+  NONE = "no Kafka broker: set KAFKA_BROKERS"
+  NOT_OWN = "no Kafka broker that a test may start: set GODWIT_KAFKA_START to start.sh's path"
+  START = 60 # seconds; start.sh itself gives up after 30
+  STOP = 15 # seconds for a clean end
+  HOLD = 9 # the descriptor that the broker inherits: its end of file is the broker's end
+
+  class << self
+    # @return [String] "HOST:PORT,…"
+    # @raise [Minitest::Skip] when there is none
+    def brokers = given || shared.brokers
+
+    # @return [Boolean] whether {.brokers} has any
+    def available? = !given.nil? || startable?
+
+    # @return [Boolean] whether {.start} can work
+    def startable? = File.executable?(script) && !java.nil?
+
+    # Starts one more broker. It ends with the process at the latest.
+    # @param ports [Integer] consecutive free ports: the broker's, the controller's, and further
+    #   ones for its own listeners
+    # @param properties [String, #call, nil] lines of server.properties; what can be called gets
+    #   the first port
+    # @return [Broker]
+    # @raise [Minitest::Skip] when there is no start.sh, or no Java
+    def start(ports: 2, properties: nil)
+      raise Minitest::Skip, (available? ? NOT_OWN : NONE) unless startable?
+      port = Godwit::TestSupport::Ports.free(ports)
+      properties = properties.call(port) if properties.respond_to?(:call)
+      new(port, properties).tap { |broker| at_the_end(broker) }.start
+    end
+
+    # @return [String] the path of start.sh
+    def script = ENV["GODWIT_KAFKA_START"] || File.expand_path("../shared/kafka/start.sh", ROOT)
+
+    private
+
+    def given = ENV["KAFKA_BROKERS"].to_s.then { |text| text unless text.empty? }
+
+    def shared
+      raise Minitest::Skip, NONE unless available?
+      @shared ||= start
+    end
+
+    def java
+      name = ENV.fetch("JAVA", "java")
+      return name if name.include?("/") && File.executable?(name)
+      ENV["PATH"].to_s.split(":").map { |folder| File.join(folder, name) }
+        .find { |path| File.executable?(path) }
+    end
+
+    def at_the_end(broker)
+      @all ||= [].tap { |all| Minitest.after_run { all.each(&:remove) } }
+      @all << broker
+    end
+  end
+
+  attr_reader :port, :pid, :folder
+
+  # @param port [Integer]
+  # @param properties [String, nil]
+  def initialize(port, properties)
+    @port = port
+    @properties = properties.to_s
+    @folder = Dir.mktmpdir("godwit-kafka")
+  end
+
+  # @return [String]
+  def brokers = "127.0.0.1:#{port}"
+
+  # @return [String] what the broker wrote
+  def log = File.read(File.join(folder, "broker.log"))
+
+  # Starts it, or again: it has the same port and data.
+  # @return [Broker] self
+  def start
+    reader, writer = IO.pipe
+    output = File.join(folder, "start.log")
+    script = Process.spawn({"KAFKA_PROPERTIES" => @properties}, Broker.script, folder, port.to_s,
+      HOLD => writer, :in => File::NULL, %i[out err] => output)
+    writer.close
+    @held&.close
+    @held = reader
+    _, status = Process.wait2(script)
+    @pid = Integer(File.read(File.join(folder, "broker.pid")), exception: false)
+    return self if status.success?
+    kill if @pid
+    raise "Kafka did not start: #{File.read(output)}"
+  end
+
+  # Ends it by TERM, or by KILL when that takes long.
+  def stop
+    return unless @pid
+    thaw
+    signal(:TERM)
+    kill unless ended?(STOP)
+    @pid = nil
+  end
+
+  # As `kill -9`.
+  def kill
+    signal(:KILL)
+    raise "the broker #{@pid} does not end" unless ended?(START)
+    @pid = nil
+  end
+
+  # Ends it and starts it again.
+  # @return [Broker] self
+  def restart
+    stop
+    start
+  end
+
+  # Stops its process until {#thaw}: its connections stay, and it does not answer.
+  def freeze = signal(:STOP)
+  def thaw = signal(:CONT)
+
+  # Ends it, and removes its data.
+  def remove
+    stop
+    @held&.close
+    @held = nil
+    FileUtils.rm_rf(folder)
+  end
+
+  private
+
+  def signal(name)
+    Process.kill(name, @pid) if @pid
+  rescue Errno::ESRCH
+    nil # it has ended
+  end
+
+  # Its process is a child of no process that waits for it, so it may stay a zombie.
+  def ended?(seconds)
+    return false unless @held.wait_readable(seconds)
+    Thread.pass while File.read("/proc/#{@pid}/stat").rpartition(") ").last[0] != "Z"
+    true
+  rescue Errno::ENOENT, Errno::ESRCH
+    true
+  end
+end

@@ -1,0 +1,82 @@
+# frozen_string_literal: true
+
+require "openssl"
+require "support/broker"
+
+# A broker with a listener for each protocol, and the user "alice" whose secret is SECRET.
+class SecureBroker
+  SECRET = "s3cr:et/@%"
+  # Listeners, in the order of their ports.
+  LISTENERS = %w[PLAINTEXT CONTROLLER SSL SASL_SSL SASL_PLAINTEXT].freeze
+  DAY = 86_400
+
+  # @return [String] the path of the CA's certificate
+  attr_reader :ca
+  # @return [String] the path of another CA's certificate
+  attr_reader :other_ca
+  # @return [Broker]
+  attr_reader :broker
+
+  # @param folder [String] for certificates
+  def initialize(folder)
+    @ca, @other_ca = %w[ca other].map { |name| File.join(folder, "#{name}.pem") }
+    @keys = File.join(folder, "broker.pem")
+    write_certificates
+    @broker = Broker.start(ports: LISTENERS.size, properties: method(:properties))
+  end
+
+  # @param listener [String]
+  # @return [String] "127.0.0.1:PORT"
+  def address(listener) = "127.0.0.1:#{broker.port + LISTENERS.index(listener)}"
+
+  def remove = broker.remove
+
+  private
+
+  def properties(port)
+    addresses = LISTENERS.map.with_index { |name, at| "#{name}://127.0.0.1:#{port + at}" }
+    plain = "org.apache.kafka.common.security.plain.PlainLoginModule required " \
+      "user_alice=\"#{SECRET}\";"
+    <<~PROPERTIES
+      listeners=#{addresses.join(",")}
+      advertised.listeners=#{addresses.grep_v(/CONTROLLER/).join(",")}
+      listener.security.protocol.map=CONTROLLER:PLAINTEXT,#{
+        (LISTENERS - ["CONTROLLER"]).map { |name| "#{name}:#{name}" }.join(",")}
+      ssl.keystore.type=PEM
+      ssl.keystore.location=#{@keys}
+      sasl.enabled.mechanisms=PLAIN
+      listener.name.sasl_ssl.plain.sasl.jaas.config=#{plain}
+      listener.name.sasl_plaintext.plain.sasl.jaas.config=#{plain}
+    PROPERTIES
+  end
+
+  def write_certificates
+    ca, ca_key = certificate("CA of a test")
+    server, server_key = certificate("127.0.0.1", ca, ca_key)
+    File.write(@ca, ca.to_pem)
+    File.write(@other_ca, certificate("another CA").first.to_pem)
+    File.write(@keys, [server_key.private_to_pem, server.to_pem, ca.to_pem].join)
+  end
+
+  # @return [Array(OpenSSL::X509::Certificate, OpenSSL::PKey)] of a CA, unless one is given
+  def certificate(name, issuer = nil, issuer_key = nil)
+    key = OpenSSL::PKey::EC.generate("prime256v1")
+    one = OpenSSL::X509::Certificate.new
+    one.version = 2
+    one.serial = rand(1 << 60)
+    one.public_key = key
+    one.subject = OpenSSL::X509::Name.parse("/CN=#{name}")
+    one.issuer = (issuer || one).subject
+    one.not_before = Time.now - DAY
+    one.not_after = Time.now + DAY
+    extend_certificate(one, issuer)
+    one.sign(issuer_key || key, "SHA256")
+    [one, key]
+  end
+
+  def extend_certificate(one, issuer)
+    factory = OpenSSL::X509::ExtensionFactory.new(issuer || one, one)
+    kind = issuer ? ["subjectAltName", "IP:127.0.0.1"] : ["basicConstraints", "CA:TRUE", true]
+    one.add_extension(factory.create_extension(*kind))
+  end
+end
