@@ -41,18 +41,22 @@ module Godwit
     autoload :Kafka, "godwit/work/engine/kafka"
     autoload :KafkaEngine, "godwit/work/engine/kafka_engine"
     autoload :Lanes, "godwit/work/lanes"
+    autoload :Listed, "godwit/work/engine/listed"
+    autoload :Member, "godwit/work/engine/member"
     autoload :MemoryEngine, "godwit/work/engine/memory"
     autoload :Message, "godwit/work/message"
     autoload :Operations, "godwit/work/engine/operations"
     autoload :Ownership, "godwit/work/ownership"
     autoload :PipeWakeUp, "godwit/work/engine/pipe_wake_up"
     autoload :Partitioner, "godwit/work/partitioner"
+    autoload :Position, "godwit/work/engine/position"
     autoload :Progress, "godwit/work/progress"
     autoload :Receipt, "godwit/work/message"
     autoload :Records, "godwit/work/engine/records"
     autoload :Retention, "godwit/work/engine/retention"
     autoload :Runner, "godwit/work/runner"
     autoload :Schema, "godwit/work/engine/schema"
+    autoload :Share, "godwit/work/engine/share"
     autoload :Source, "godwit/work/message"
     autoload :SilentProcesses, "godwit/work/silent_processes"
     autoload :SqliteEngine, "godwit/work/engine/sqlite"
@@ -63,10 +67,11 @@ module Godwit
     autoload :Topics, "godwit/work/topics"
     autoload :WakeUp, "godwit/work/engine/wake_up"
     private_constant :Assignment, :Block, :Blocks, :CommitQueue, :Committer, :Connection,
-      :Contract, :Coordination, :Daemon, :Database, :DeadLetter, :Declaration, :Doctor, :Format, :Groups,
-      :Handler, :Hooks, :Kafka, :KafkaEngine, :Lanes, :MemoryEngine, :Operations, :Ownership, :Partitioner, :PipeWakeUp,
-      :Progress, :Records, :Retention, :Schema, :SilentProcesses, :Source, :SqliteEngine,
-      :StoredBlock, :StuckHandlers, :Topics, :WakeUp
+      :Contract, :Coordination, :Daemon, :Database, :DeadLetter, :Declaration, :Doctor, :Format,
+      :Groups, :Handler, :Hooks, :Kafka, :KafkaEngine, :Lanes, :Listed, :Member, :MemoryEngine,
+      :Operations, :Ownership, :Partitioner, :PipeWakeUp, :Position, :Progress, :Records,
+      :Retention, :Schema, :Share, :SilentProcesses, :Source, :SqliteEngine, :StoredBlock,
+      :StuckHandlers, :Topics, :WakeUp
 
     # Ruby uses a frozen mask that compares by identity without a copy.
     NEVER = {Object => :never}.compare_by_identity.freeze

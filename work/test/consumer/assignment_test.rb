@@ -9,7 +9,7 @@ class WorkAssignmentTest < Godwit::WorkCase
   # @return [Godwit::Work::Assignment]
   def assignment
     @assignment ||= begin
-      position = Work.const_get(:Groups)::Position.new("g", topic, 0, 1, 1, 0, nil, 0, nil, 0)
+      position = Work.const_get(:Position).new("g", topic, 0, 1, 1, 0, nil, 0, nil, 0)
       klass = Class.new(Work::Consumer) do
         topic "t"
         parallel by: :key

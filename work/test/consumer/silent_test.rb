@@ -10,7 +10,7 @@ class WorkSilentTest < Godwit::WorkCase
   include Engines::Tools
 
   Work = Godwit::Work
-  Listed = Work.const_get(:Operations)::Listed
+  Listed = Work.const_get(:Listed)
   # A process that consumes the topic "in", and says what it does.
   CONSUMES = <<~RUBY
     require "godwit/work"

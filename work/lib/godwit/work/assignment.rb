@@ -18,7 +18,7 @@ module Godwit
       ISOLATED_SECONDS = 1
       private_constant :RECORDS, :AHEAD, :BYTES, :ISOLATED, :ISOLATED_SECONDS
 
-      # @param position [Groups::Position] that this process claimed
+      # @param position [Position] that this process claimed
       # @param klass [Class] of consumers
       def initialize(position, klass)
         @position = position
@@ -36,7 +36,7 @@ module Godwit
 
       # @return [Class]
       attr_reader :klass
-      # @return [Groups::Position]
+      # @return [Position]
       attr_reader :position
       # @return [Integer] the offset of the next record to fetch
       attr_reader :fetched
@@ -193,7 +193,7 @@ module Godwit
       def changed? = @done.any? || @changes > @committed
 
       # @param messages [Array<Message>] that the commit finishes
-      # @return [Array(Groups::Position, Array)] to commit, with outputs
+      # @return [Array(Position, Array)] to commit, with outputs
       def snapshot(messages = [])
         @lock.synchronize do
           count_done

@@ -184,7 +184,7 @@ module Godwit
       end
 
       # @private
-      # @param position [Groups::Position] of a partition that a member of this process owns
+      # @param position [Position] of a partition that a member of this process owns
       # @return [Array<Source>] from the block that holds the offset on
       def fetch(position, offset, bytes)
         sources(position.topic, position.partition, @engine.fetch(position, offset, bytes))

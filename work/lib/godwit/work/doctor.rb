@@ -50,7 +50,7 @@ module Godwit
         add(:damaged, "the log is damaged: restore it from a backup: #{text}", {})
       end
 
-      # @param one [Operations::Listed]
+      # @param one [Listed]
       def member(one)
         facts = one.facts
         unless one.alive
@@ -84,7 +84,7 @@ module Godwit
         end
       end
 
-      # @param one [Groups::Position]
+      # @param one [Position]
       def isolated(one)
         offset = one.noted || one.watermark
         add(:isolated, "the process of group #{one.group} died #{one.crashes} times at topic " \

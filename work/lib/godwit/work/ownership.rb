@@ -27,7 +27,7 @@ module Godwit
         evicted.each { |one| @silent.evicted(one) }
       end
 
-      # @return [Array<Operations::Listed>] members of other processes that live and have not
+      # @return [Array<Listed>] members of other processes that live and have not
       #   reported for too long
       def evict
         return [] if @engine.lacks.include?(:evict)
@@ -47,7 +47,7 @@ module Godwit
       end
 
       # No record runs before the hook `assigned` has ended.
-      # @param positions [Array<Groups::Position>] that this process claimed
+      # @param positions [Array<Position>] that this process claimed
       def take_over(klass, positions)
         return if positions.empty?
         claimed = positions.map { |position| Assignment.new(position, klass) }

@@ -20,9 +20,9 @@ module Godwit
       end
 
       # Emits `silent` once for each member, until its process reports again.
-      # @param members [Array<Operations::Listed>] of other processes that live
+      # @param members [Array<Listed>] of other processes that live
       # @param now [Float] monotonic seconds
-      # @return [Array<Operations::Listed>] those to evict
+      # @return [Array<Listed>] those to evict
       def look(members, now)
         step = [now - (@last || now), STEP].min
         @last = now
@@ -34,12 +34,12 @@ module Godwit
         @evict_after ? members.select { |one| @seconds[one.id] >= @evict_after } : []
       end
 
-      # @param members [Array<Operations::Listed>]
+      # @param members [Array<Listed>]
       # @param readers [Array<Array(String, String)>] groups and topics of this process
-      # @return [Array<Operations::Listed>] whose partitions this process can take
+      # @return [Array<Listed>] whose partitions this process can take
       def own(members, readers) = members.select { |one| readers.include?(one.reader) }
 
-      # @param member [Operations::Listed]
+      # @param member [Listed]
       def evicted(member) = emit(:evicted, member)
 
       private

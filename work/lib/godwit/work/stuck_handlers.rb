@@ -33,7 +33,7 @@ module Godwit
       # @param engine [Object] see Contract
       # @param events [Events]
       # @param report [#call] at each look: the process works
-      # @yieldreturn [Hash{Class => Groups::Member}] the members of this process
+      # @yieldreturn [Hash{Class => Member}] the members of this process
       def initialize(engine, events, report = -> {}, &members)
         @report = report
         @engine = engine

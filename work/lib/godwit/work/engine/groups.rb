@@ -7,24 +7,10 @@ module Godwit
     # fails.
     # @private
     module Groups
-      # A member of a group: one consumer class in one process, the name of the process's FIFO, and
-      # the file's state at its last rebalance.
-      Member = Struct.new(:id, :group, :topic, :place, :state)
-      # How far a group is in a partition, and the id of the member that owns it, or nil.
-      Position = Struct.new(:group, :topic, :partition, :member, :generation, :watermark, :state,
-        :crashes, :noted, :paused, :crashed_at) do
-        # @return [Array(String, String)] names of the group and the topic
-        def reader = [group, topic.name]
-      end
-
       PLACES = 0.25 # seconds for which a process believes that the members are the same
       SEEN_EVERY = 3_600_000 # milliseconds between two notes that a group is alive
       BITS = Records::OFFSET_BITS
       private_constant :PLACES, :SEEN_EVERY, :BITS
-
-      # What a member has: new claims, the partitions to give up, the generations of the partitions
-      # that it had before and has still, and the partitions that an operator has paused.
-      Share = Struct.new(:claims, :surplus, :kept, :paused)
 
       GROUP = "SELECT id FROM godwit_groups WHERE name = ?"
       POSITIONS = <<~SQL

@@ -5,6 +5,11 @@ module Godwit
     # Kafka by librdkafka, which the gem ffi calls. Nothing loads it without a `kafka://` URL.
     # @private
     module Kafka
+      # The engines of this process, each with itself, as ForkDetector::OF_PARENT.
+      ENGINES = ObjectSpace::WeakMap.new
+      # librdkafka's threads must end before the libraries of the process do.
+      at_exit { ENGINES.each_key(&:close) }
+
       autoload :Answer, "godwit/work/engine/kafka/answer"
       autoload :Block, "godwit/work/engine/kafka/block"
       autoload :Claim, "godwit/work/engine/kafka/claim"

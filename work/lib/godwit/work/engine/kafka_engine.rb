@@ -15,6 +15,7 @@ module Godwit
       # @param settings [Kafka::Settings]
       # @raise [Error]
       def initialize(settings)
+        Kafka::Native.open(Kafka::Library.find.path)
         @settings = settings
         @producer = Kafka::Producer.new(settings.producer, settings.timeout)
         handle = @producer.handle
@@ -27,6 +28,7 @@ module Godwit
         @outputs = Kafka::Outputs.new(settings)
         @memberships = {}
         @wakes = 0
+        Kafka::ENGINES[self] = self
       end
 
       # @return [Kafka::Settings]
@@ -73,7 +75,7 @@ module Godwit
         starts = first_positions(group, topic, starts)
         one = Kafka::Membership.new(self, group, topic, starts, @pipe.writer)
         @memberships[one.mark] = one
-        Groups::Member.new(one.mark, group, topic, "")
+        Member.new(one.mark, group, topic, "")
       end
 
       # (see Contract)
@@ -180,7 +182,8 @@ module Godwit
 
       def transaction(batches, owners)
         commits = owners.map { |owner, own| [owner, owner.entries(own)] }
-        @outputs.commit(batches, commits)
+        return @outputs.commit(batches, commits) if @settings.transactions?
+        append(batches).tap { commit_each(owners) } # a crash between them repeats the outputs
       end
 
       def commit_each(owners)

@@ -18,7 +18,7 @@ module Godwit
 
         # @param engine [KafkaEngine]
         # @param handle [Handle]
-        # @param position [Work::Groups::Position]
+        # @param position [Position]
         # @param pipe [IO] gets the partition's id when there are records
         def initialize(engine, handle, position, pipe)
           @engine = engine
@@ -34,14 +34,14 @@ module Godwit
           Functions.queue_io_event_enable(@queue, pipe.fileno, id, id.bytesize)
         end
 
-        # @return [Work::Groups::Position] of the last commit
+        # @return [Position] of the last commit
         attr_accessor :position
 
         # @return [String, nil] the id of the operator's seek that it follows
         attr_accessor :seek
 
         # Goes on at another offset.
-        # @param position [Work::Groups::Position]
+        # @param position [Position]
         # @raise [Error]
         def move(position)
           @position = position
@@ -92,7 +92,7 @@ module Godwit
         def read_from(offset)
           entry = PartitionList::Entry.new(@position.topic.name, @position.partition, offset)
           PartitionList.with([entry]) do |list|
-            Errors.check(Functions.seek_partitions(@handle.pointer, list, SEEK), :fetch)
+            Errors.check(@handle.wait(:seek_partitions, @handle.pointer, list, SEEK), :fetch)
           end
         end
       end

@@ -138,7 +138,7 @@ module Godwit
         # @return [Array(Integer, Hash)] an error's code, and partitions by topic
         def metadata(left)
           place = ::FFI::MemoryPointer.new(:pointer)
-          code = Functions.metadata(@handle.pointer, 1, nil, place,
+          code = @handle.wait(:metadata, @handle.pointer, 1, nil, place,
             ([left, Handle::SLICE].min * 1000).ceil)
           return [code, nil] unless code.zero?
           found = place.read_pointer

@@ -17,6 +17,7 @@ module Godwit
         # @param offset [Integer]
         # @raise [Error]
         def initialize(handle, topic, partition, offset)
+          @handle = handle
           @topic = Functions.topic_new(handle.pointer, topic, nil)
           @partition = partition
           @pipe = IO.pipe
@@ -43,7 +44,7 @@ module Godwit
         # @return [nil]
         def stop
           return unless @queue
-          Functions.consume_stop(@topic, @partition) if @started
+          @handle.wait(:consume_stop, @topic, @partition) if @started
           Functions.queue_destroy(@queue)
           Functions.topic_destroy(@topic)
           @pipe.each(&:close)

@@ -27,6 +27,9 @@ module Godwit
           conf = Configuration.make(properties)
           yield conf
           @forks = ForkDetector::COUNT[0]
+          @calls = 0
+          @lock = Mutex.new
+          @left = ConditionVariable.new
           @pointer = open(kind, conf)
         end
 
@@ -46,12 +49,29 @@ module Godwit
         # @return [Boolean]
         def closed? = @pointer.nil?
 
+        # Calls a function of librdkafka that waits. {#close} waits for its end.
+        # @param name [Symbol] of {Functions}
+        # @return [Object] the function's value
+        # @raise [ForkedError, ClosedError]
+        def wait(name, *arguments)
+          @lock.synchronize { pointer && @calls += 1 }
+          begin
+            Functions.__send__(name, *arguments)
+          ensure
+            @lock.synchronize { @left.broadcast if (@calls -= 1).zero? }
+          end
+        end
+
         # Ends its threads. What waits to be sent is lost.
         # @return [nil]
         def close
-          pointer, @pointer = @pointer, nil
-          return if pointer.nil? || @forks != ForkDetector::COUNT[0]
-          Functions.destroy_flags(pointer, NO_CLOSE)
+          return if @forks != ForkDetector::COUNT[0]
+          pointer = @lock.synchronize do
+            found, @pointer = @pointer, nil
+            @left.wait(@lock) while @calls > 0
+            found
+          end
+          Functions.destroy_flags(pointer, NO_CLOSE) if pointer
           nil
         end
 
@@ -82,7 +102,7 @@ module Godwit
           start = Timeout.now
           begin
             left = [Timeout.left(seconds, start), SLICE].min
-            event = Functions.queue_poll(queue, (left * 1000).ceil)
+            event = wait(:queue_poll, queue, (left * 1000).ceil)
           end while event.null? && Timeout.left(seconds, start) > 0
           return if event.null?
           begin

@@ -43,18 +43,18 @@ module Godwit
         attr_reader :group
         # @return [Work::Topic]
         attr_reader :topic
-        # @return [String] names it in {Work::Groups::Position#member}
+        # @return [String] names it in {Position#member}
         attr_reader :mark
 
         # Serves the group's events.
-        # @return [Work::Groups::Share]
+        # @return [Share]
         # @raise [Error, LostError]
         def share
           nil while @handle.event(@queue, 0) { |event| serve(event) || true }
           claims = follow_seek + claim
           kept = @claims.transform_values { |one| one.position.generation }
           surplus = @leaving.map(&:partition) & kept.keys
-          Work::Groups::Share.new(claims, surplus, kept, @engine.paused?(@group, @topic) ? kept.keys : [])
+          Share.new(claims, surplus, kept, @engine.paused?(@group, @topic) ? kept.keys : [])
         end
 
         # @return [Array<Block>]
@@ -62,7 +62,7 @@ module Godwit
         def fetch(partition, offset, bytes) = claim_of(partition).fetch(offset, bytes)
 
         # Commits without outputs.
-        # @param positions [Array<Work::Groups::Position>]
+        # @param positions [Array<Position>]
         # @raise [LostError, Error]
         def commit(positions, owned: true, noted: {})
           entries = entries(positions, owned, noted)
@@ -93,7 +93,7 @@ module Godwit
 
         # Gives partitions up after their last commit. The group has those of a revocation when it
         # has all of them.
-        # @param positions [Array<Work::Groups::Position>]
+        # @param positions [Array<Position>]
         def release(positions)
           own = positions.select { |one| @claims[one.partition]&.position&.generation == one.generation }
           commit(own, owned: false) if own.any?
@@ -183,7 +183,7 @@ module Godwit
         end
 
         # Claims the partitions that the group has given, once their positions are known.
-        # @return [Array<Work::Groups::Position>]
+        # @return [Array<Position>]
         def claim
           return [] unless @arriving
           return claim_none if @arriving.empty?
@@ -201,7 +201,7 @@ module Godwit
         end
 
         # Partitions that it has, and that an operator has sent elsewhere.
-        # @return [Array<Work::Groups::Position>]
+        # @return [Array<Position>]
         def follow_seek
           seek = @engine.seek_of(@group, @topic) or return []
           moved = @claims.each_value.select do |claim|
@@ -215,7 +215,7 @@ module Godwit
         end
 
         def sought(one, offsets)
-          Work::Groups::Position.new(@group, @topic, one.partition, @mark, @generation += 1,
+          Position.new(@group, @topic, one.partition, @mark, @generation += 1,
             offsets.fetch(one.partition.to_s), nil, 0, nil, 0, nil)
         end
 
@@ -226,11 +226,11 @@ module Godwit
         end
 
         # @param entry [PartitionList::Entry]
-        # @return [Work::Groups::Position]
+        # @return [Position]
         def position(entry)
           text = CommitText.parse(entry.metadata)
           watermark = (entry.offset < 0) ? @starts.fetch(entry.partition, 0) : entry.offset
-          one = Work::Groups::Position.new(@group, @topic, entry.partition, @mark,
+          one = Position.new(@group, @topic, entry.partition, @mark,
             @generation += 1, watermark, text.state, text.crashes, text.noted, 0, text.crashed_at)
           crashed(one) if text.owner && text.owner != @mark
           one

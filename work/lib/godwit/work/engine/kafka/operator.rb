@@ -21,7 +21,7 @@ module Godwit
           @state = state
         end
 
-        # @return [Array<Operations::Listed>]
+        # @return [Array<Listed>]
         # @raise [Error]
         def members
           @groups.members(@groups.names).flat_map do |group, members|
@@ -31,7 +31,7 @@ module Godwit
 
         # @param group [String, nil] nil: all
         # @param topic [Work::Topic, nil]
-        # @return [Array<Work::Groups::Position>] by group, topic and partition
+        # @return [Array<Position>] by group, topic and partition
         # @raise [Error]
         def positions(group, topic)
           names = group ? [group] : @groups.names.sort
@@ -60,12 +60,12 @@ module Godwit
 
         private
 
-        # @return [Operations::Listed, nil] nil: it is of another program
+        # @return [Listed, nil] nil: it is of another program
         def listed(group, one)
           pid, mark, topic = CLIENT.match(one.client)&.captures
           return unless pid
           report = @state["report", mark]&.fetch("text", nil)
-          Operations::Listed.new(mark, group, topic, pid.to_i, one.host.delete_prefix("/"), report,
+          Listed.new(mark, group, topic, pid.to_i, one.host.delete_prefix("/"), report,
             true, 0.0)
         end
 
@@ -85,7 +85,7 @@ module Godwit
           Array.new(topic.partitions) do |number|
             entry = found[number]
             text = CommitText.parse(entry&.metadata)
-            Work::Groups::Position.new(group, topic, number, owners[[group, topic.name, number]], 0,
+            Position.new(group, topic, number, owners[[group, topic.name, number]], 0,
               entry&.offset || 0, text.state, text.crashes, text.noted, paused, text.crashed_at)
           end
         end

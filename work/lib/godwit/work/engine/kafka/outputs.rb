@@ -116,7 +116,7 @@ module Godwit
         def step(one, name, *arguments, limit: @settings.timeout)
           start = Timeout.now
           loop do
-            pointer = Functions.__send__(name, one.handle.pointer, *arguments,
+            pointer = one.handle.wait(name, one.handle.pointer, *arguments,
               (Handle::SLICE * 1000).to_i)
             facts = Errors.read(pointer) or return
             next if facts.retriable && Timeout.left(limit, start) != 0

@@ -13,7 +13,7 @@ module Godwit
         def initialize(properties, timeout)
           @timeout = timeout
           @deliveries = Native::Deliveries.new
-          @handle = Handle.new(Handle::PRODUCER, properties) { |conf| @deliveries.attach(conf) }
+          @handle = Handle.new(Handle::PRODUCER, properties) { |conf| @deliveries.attach(conf.address) }
           @deliveries.bind(@handle.address)
           @topics = {}
           @lock = Mutex.new
@@ -22,7 +22,7 @@ module Godwit
         # @return [Handle]
         attr_reader :handle
 
-        # @param batches [Array<Array>] topic, partition, bytes of a {Work::Block}, count
+        # @param batches [Array<Array>] topic, partition, bytes of a {Block}, count
         # @return [Array<Array(Array<Integer>, Array<Integer>)>] of each batch the offsets and the
         #   times of its records
         # @raise [Error] the records may have been written
@@ -32,7 +32,7 @@ module Godwit
           end
           delivery = @deliveries.produce(wanted, @timeout + Handle::SLICE)
           check(delivery, batches)
-          delivery.offsets.zip(delivery.times)
+          batches.map { |*, count| [delivery.offsets.shift(count), delivery.times.shift(count)] }
         end
 
         # @return [String, nil] the last error that no call has reported

@@ -34,8 +34,9 @@ module Godwit
               stop
               @fetch = Fetch.new(handle, *place)
             end
-            found = take(bytes)
-            @place = found.any? ? [topic, partition, found.last.finish] : stop
+            found, ended = take(bytes)
+            # librdkafka reports the end once: a look from there needs another fetch.
+            ended ? stop : @place = [topic, partition, found.last.finish]
             found
           rescue NotThere
             stop
@@ -76,13 +77,13 @@ module Godwit
           @fetch = nil
         end
 
-        # @return [Array<Block>]
+        # @return [Array(Array<Block>, Boolean)] and whether the end is reached
         def take(bytes)
           start = Timeout.now
           loop do
             found, failures = @fetch.take(bytes).partition { |one| one.is_a?(Block) }
             failures.each { |one| check(one) }
-            return found if found.any? || failures.any?
+            return [found, failures.any?] if found.any? || failures.any?
             left = Timeout.left(@settings.timeout, start)
             raise Errors.of(Errors::TIMED_OUT, :read, handle.cause) if left.zero?
             @fetch.wait([left, Handle::SLICE].min)

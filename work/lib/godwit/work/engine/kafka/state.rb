@@ -66,7 +66,7 @@ module Godwit
           key = [kind, *names]
           @cluster.create(TOPIC, 1, -1, PROPERTIES) if @facts.empty?
           text = value && JSON.generate({"version" => VERSION, **value})
-          @write.call(Work::Block.encode([text], [JSON.generate(key)]))
+          @write.call(Block.encode([text], [JSON.generate(key)]))
           @lock.synchronize { store(key, value) }
         end
 

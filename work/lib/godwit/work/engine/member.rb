@@ -1,0 +1,10 @@
+# frozen_string_literal: true
+
+module Godwit
+  module Work
+    # A member of a group: one consumer class in one process, the name of the process's FIFO, and
+    # the file's state at its last rebalance.
+    # @private
+    Member = Struct.new(:id, :group, :topic, :place, :state)
+  end
+end

@@ -1,0 +1,13 @@
+# frozen_string_literal: true
+
+module Godwit
+  module Work
+    # How far a group is in a partition, and the id of the member that owns it, or nil.
+    # @private
+    Position = Struct.new(:group, :topic, :partition, :member, :generation, :watermark, :state,
+      :crashes, :noted, :paused, :crashed_at) do
+      # @return [Array(String, String)] names of the group and the topic
+      def reader = [group, topic.name]
+    end
+  end
+end
