@@ -12,11 +12,12 @@ Gem::Specification.new do |spec|
   spec.required_ruby_version = ">= 3.1" # CRuby's: sqlite3 has no build for JRuby
 
   spec.files = Dir.chdir(__dir__) do
-    Dir["work/{lib,sig}/**/*.{rb,rbs,h}", "work/exe/*", "work/docs/*.md", "CHANGELOG.md", "LICENSE", ".yardopts"].sort
+    Dir["work/{lib,sig}/**/*.{rb,rbs,h}", "work/ext/**/*.{rb,c,h}", "work/exe/*", "work/docs/*.md", "CHANGELOG.md", "LICENSE", ".yardopts"].sort
   end
   spec.bindir = "work/exe"
   spec.executables = ["godwit-work"]
   spec.require_paths = ["work/lib"]
+  spec.extensions = ["work/ext/kafka_ext/extconf.rb"] # needs no librdkafka
   spec.add_dependency "godwit", Godwit::VERSION
   spec.add_dependency "sqlite3", ">= 2.0", "< 3"
 

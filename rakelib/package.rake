@@ -22,6 +22,19 @@ first_words = <<~RUBY
     "\#{RUBY_VERSION}, from \#{home}"
 RUBY
 
+first_kafka = <<~RUBY
+  require "godwit/work/kafka_ext"
+  require "godwit/work"
+  native = Godwit::Work.const_get(:Kafka)::Native
+  file = $LOADED_FEATURES.grep(/kafka_ext/).first
+  abort "loaded from elsewhere: \#{file}" unless file.start_with?(ARGV.first)
+  begin
+    native.open("/no/librdkafka.so")
+  rescue LoadError => error
+    puts "the extension for Kafka says: \#{error.message}"
+  end
+RUBY
+
 # Away from the bundle and the checkout's lib/: only files of the gem, and of the gems in the other
 # folders, may be found.
 clean = ->(home, *others) do
@@ -49,7 +62,7 @@ contents = lambda do |file, platform, extensions, needs: ["logger"]|
   unless facts == [platform, extensions, needs]
     abort "package:check: #{file} has #{facts.inspect}"
   end
-  c = spec.files.grep(%r{\.(?:c|h|so|jar)\z|\Aext/})
+  c = spec.files.grep(%r{\.(?:c|h|so|jar)\z|\A(?:work/)?ext/})
   abort "package:check: #{file} carries #{c.join(" ")}" unless c.empty? == extensions.empty?
 end
 
@@ -106,6 +119,7 @@ try_work = lambda do |godwit|
   install.call("godwit-work-#{version}.gem", home, *others, types: "work/sig")
   Dir.chdir("/") do
     sh clean[home, *others], RbConfig.ruby, "#{home}/bin/godwit-work", "version", verbose: false
+    sh clean[home, *others], RbConfig.ruby, "-e", first_kafka, home, verbose: false
   end
 end
 
@@ -120,7 +134,8 @@ namespace :package do
   task check: [:gem, :java, :work] do
     contents.call("godwit-#{version}.gem", "ruby", ["ext/godwit/extconf.rb"])
     contents.call("godwit-#{version}-java.gem", "java", [])
-    contents.call("godwit-work-#{version}.gem", "ruby", [], needs: %w[godwit sqlite3])
+    contents.call("godwit-work-#{version}.gem", "ruby", ["work/ext/kafka_ext/extconf.rb"],
+      needs: %w[godwit sqlite3])
     home = File.expand_path("tmp/package")
     install.call("godwit-#{version}.gem", home)
     try.call(home, [RbConfig.ruby], "native")

@@ -1,0 +1,322 @@
+/* Native::Deliveries: produces records, and takes the delivery reports of one producer handle in
+ * librdkafka's background thread, which runs no Ruby. "Lock" is that of the struct. */
+#include "kafka_ext.h"
+#include <errno.h>
+#include <pthread.h>
+#include <ruby/io.h>
+#include <stdatomic.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { DELIVERIES_ERRORS = 16, DELIVERIES_REPORTS = 256 };
+
+/* A call of produce. It lives until its thread has left it and its last report has come. */
+typedef struct call {
+    struct call *next;
+    struct deliveries *self; /* borrowed: it outlives its calls */
+    VALUE batches;           /* addresses of topics, partitions, bytes; on the caller's stack */
+    double deadline;         /* seconds of the monotonic clock */
+    size_t unsent;           /* records that librdkafka has not taken yet; under the GVL */
+    size_t missing, failed;  /* records without a report, failed ones; under the lock */
+    int code;                /* of the first failed record; under the lock */
+    int wake_fd;             /* eventfd; -1 once the thread has left; under the lock */
+    bool closed;             /* its records are read; under the lock */
+    atomic_bool full;        /* wants to be woken when the queue has room */
+    struct record {
+        struct call *call;
+        int64_t offset, time; /* -1: unknown; under the lock */
+    } records[];              /* librdkafka has the addresses of the missing ones */
+} call_t;
+
+typedef struct deliveries {
+    rd_kafka_t *rk;           /* borrowed until release; under the GVL */
+    bool attached, released;  /* a handle may have the address between them; under the GVL */
+    pthread_mutex_t lock;     /* no Ruby runs under it */
+    call_t *calls;            /* owned; under the lock */
+    size_t errors;            /* that have come; under the lock */
+    struct {
+        int code;
+        char text[256];
+    } newest[DELIVERIES_ERRORS]; /* under the lock */
+} deliveries_t;
+
+/* Leaves what a handle may still use, also at the exit of the process. */
+static void deliveries_free(void *pointer) {
+    deliveries_t *self = pointer;
+    if (!self->attached || self->released) free(self);
+}
+
+static size_t deliveries_size(const void *self) { return sizeof(deliveries_t); }
+
+/* No mark and no compact: it holds no objects of Ruby. */
+static const rb_data_type_t deliveries_type = {
+        .wrap_struct_name = "Godwit::Work::Kafka::Native::Deliveries",
+        .function = {.dfree = deliveries_free, .dsize = deliveries_size},
+        .flags = RUBY_TYPED_FREE_IMMEDIATELY,
+};
+
+static VALUE deliveries_allocate(VALUE class) {
+    deliveries_t *self = calloc(1, sizeof *self);
+    gw_check(self != NULL, rb_eNoMemError, "no memory for delivery reports");
+    pthread_mutex_init(&self->lock, NULL);
+    return TypedData_Wrap_Struct(class, &deliveries_type, self);
+}
+
+/* Frees a call that its thread has left, if no report can come. Needs the lock. */
+static void deliveries_settle(call_t *call) {
+    if (call->wake_fd >= 0 || (call->missing && !call->self->released)) return;
+    call_t **at = &call->self->calls;
+    while (*at != call) at = &(*at)->next;
+    *at = call->next;
+    free(call);
+}
+
+/* Counts records that get no report, since librdkafka did not take them. */
+static void deliveries_fail(call_t *call, size_t records, int code) {
+    pthread_mutex_lock(&call->self->lock);
+    call->missing -= records;
+    call->failed += records;
+    if (records && !call->code) call->code = code;
+    pthread_mutex_unlock(&call->self->lock);
+}
+
+/* ---- the background thread ---- */
+
+/* Needs the lock. A write fails only if the descriptor is readable already. */
+static void deliveries_wake(call_t *call) {
+    uint64_t one = 1;
+    ssize_t written = call->wake_fd < 0 ? 0 : write(call->wake_fd, &one, sizeof one);
+    (void)written;
+}
+
+/* Needs the lock. */
+static void deliveries_report(const rd_kafka_message_t *message) {
+    struct record *record = message->_private;
+    call_t *call = record->call;
+    call->missing--;
+    if (message->err) call->failed++;
+    if (!call->code) call->code = message->err;
+    if (!message->err && !call->closed)
+        *record = (struct record){call, message->offset, gw_rd.message_timestamp(message, NULL)};
+    if (call->missing) return;
+    deliveries_wake(call);
+    deliveries_settle(call);
+}
+
+static void deliveries_event(rd_kafka_t *rk, rd_kafka_event_t *event, void *opaque) {
+    deliveries_t *self = opaque;
+    const rd_kafka_message_t *messages[DELIVERIES_REPORTS];
+    size_t count;
+    pthread_mutex_lock(&self->lock);
+    while ((count = gw_rd.event_message_array(event, messages, DELIVERIES_REPORTS)))
+        for (size_t i = 0; i < count; i++) deliveries_report(messages[i]);
+    if (gw_rd.event_type(event) == RD_KAFKA_EVENT_ERROR) {
+        size_t place = self->errors++ % DELIVERIES_ERRORS;
+        self->newest[place].code = gw_rd.event_error(event);
+        strncpy(self->newest[place].text, gw_rd.event_error_string(event),
+                sizeof self->newest[place].text - 1);
+    }
+    pthread_mutex_unlock(&self->lock);
+    gw_rd.event_destroy(event); /* only now the queue has room */
+    pthread_mutex_lock(&self->lock);
+    for (call_t *call = self->calls; call; call = call->next)
+        if (atomic_exchange(&call->full, false)) deliveries_wake(call);
+    pthread_mutex_unlock(&self->lock);
+}
+
+/* ---- produce, with the GVL ---- */
+
+static double deliveries_now(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+/* The one place that waits: as Ruby's IO does, so signals, kills and schedulers of fibers work.
+ * False: the time is over, or the handle was released. */
+static bool deliveries_wait(call_t *call) {
+    uint64_t count;
+    double seconds = call->deadline - deliveries_now();
+    if (seconds <= 0 || call->self->released) return false;
+    int64_t limit_us = seconds < 1e6 ? (int64_t)(seconds * 1e6) : 1000000000000; /* then again */
+    struct timeval limit = {.tv_sec = limit_us / 1000000, .tv_usec = limit_us % 1000000};
+    rb_wait_for_single_fd(call->wake_fd, RB_WAITFD_IN, &limit);
+    return read(call->wake_fd, &count, sizeof count) > 0 || errno == EAGAIN;
+}
+
+/* Gives the cursor's record to librdkafka. Returns an error code. */
+static int deliveries_send(
+        struct record *record, void *topic, int partition, const char *bytes, gw_cursor_t *cursor) {
+    gw_cursor_t next = *cursor;
+    size_t size, key_size, pairs_size;
+    const char *value = gw_block_next(&next, GW_VALUES, bytes, &size);
+    const char *key = gw_block_next(&next, GW_KEYS, bytes, &key_size);
+    const char *pairs = gw_block_next(&next, GW_HEADERS, bytes, &pairs_size);
+    rd_kafka_headers_t *headers = pairs ? gw_rd.headers_new(8) : NULL;
+    if (pairs) gw_block_pairs(pairs, pairs_size, headers);
+    atomic_store(&record->call->full, true); /* before librdkafka looks for room */
+    int error = gw_rd.producev(record->call->self->rk, RD_KAFKA_VTYPE_RKT, topic,
+            RD_KAFKA_VTYPE_PARTITION, partition, RD_KAFKA_VTYPE_MSGFLAGS, RD_KAFKA_MSG_F_COPY,
+            RD_KAFKA_VTYPE_VALUE, value, size, RD_KAFKA_VTYPE_KEY, key, key_size,
+            RD_KAFKA_VTYPE_OPAQUE, record, pairs ? RD_KAFKA_VTYPE_HEADERS : RD_KAFKA_VTYPE_END,
+            headers, RD_KAFKA_VTYPE_END);
+    if (error && pairs) gw_rd.headers_destroy(headers); /* else librdkafka owns them */
+    if (error != RD_KAFKA_RESP_ERR__QUEUE_FULL) *cursor = next;
+    return error;
+}
+
+/* A field of a batch. Another thread may change the Array during a wait. */
+static VALUE deliveries_field(VALUE batches, long index, long field) {
+    VALUE batch = rb_ary_entry(batches, index);
+    Check_Type(batch, T_ARRAY);
+    return rb_ary_entry(batch, field);
+}
+
+/* Stops when the time is over. */
+static void deliveries_send_all(call_t *call, const struct record *end) {
+    struct record *record = call->records;
+    for (long i = 0; record < end; i++) {
+        void *topic = gw_library_handle(deliveries_field(call->batches, i, 0));
+        int partition = NUM2INT(deliveries_field(call->batches, i, 1));
+        VALUE bytes = deliveries_field(call->batches, i, 2);
+        Check_Type(bytes, T_STRING);
+        bytes = rb_str_new_frozen(bytes);
+        gw_cursor_t cursor = gw_block_open(bytes);
+        gw_check(cursor.count <= (size_t)(end - record), rb_eArgError, "a batch has a wrong count");
+        for (const struct record *last = record + cursor.count; record < last;) {
+            int error = deliveries_send(record, topic, partition, RSTRING_PTR(bytes), &cursor);
+            if (error == RD_KAFKA_RESP_ERR__QUEUE_FULL && deliveries_wait(call)) continue;
+            if (error == RD_KAFKA_RESP_ERR__QUEUE_FULL) return;
+            call->unsent--;
+            record++;
+            if (error) deliveries_fail(call, 1, error);
+        }
+        RB_GC_GUARD(bytes);
+    }
+}
+
+static VALUE deliveries_run(VALUE argument) {
+    call_t *call = (call_t *)argument;
+    const struct record *end = call->records + call->unsent;
+    deliveries_send_all(call, end);
+    deliveries_fail(call, call->unsent, RD_KAFKA_RESP_ERR__QUEUE_FULL);
+    call->unsent = 0;
+    while (call->missing && deliveries_wait(call)) continue;
+    pthread_mutex_lock(&call->self->lock);
+    call->closed = true;
+    call_t result = *call;
+    pthread_mutex_unlock(&call->self->lock);
+    VALUE offsets = rb_ary_new(), times = rb_ary_new();
+    for (const struct record *record = call->records; record < end; record++) {
+        rb_ary_push(offsets, LL2NUM(record->offset));
+        rb_ary_push(times, LL2NUM(record->time));
+    }
+    return rb_struct_new(gw_class("Delivery"), offsets, times, INT2NUM(result.code),
+            SIZET2NUM(result.failed), SIZET2NUM(result.missing));
+}
+
+static VALUE deliveries_leave(VALUE argument) {
+    call_t *call = (call_t *)argument;
+    deliveries_t *self = call->self;
+    pthread_mutex_lock(&self->lock);
+    close(call->wake_fd);
+    call->wake_fd = -1;
+    call->missing -= call->unsent;
+    deliveries_settle(call);
+    pthread_mutex_unlock(&self->lock);
+    return Qnil;
+}
+
+/* produce(batches, seconds): a batch is [address of a topic, partition, bytes, count]. */
+static VALUE deliveries_produce(VALUE object, VALUE batches, VALUE seconds) {
+    deliveries_t *self = rb_check_typeddata(object, &deliveries_type);
+    double deadline = deliveries_now() + NUM2DBL(seconds);
+    size_t count = 0;
+    Check_Type(batches, T_ARRAY);
+    for (long i = 0; i < RARRAY_LEN(batches); i++)
+        count += NUM2UINT(deliveries_field(batches, i, 3));
+    gw_check(self->rk != NULL, rb_eRuntimeError, "no producer: call attach and bind");
+    call_t *call = malloc(sizeof *call + count * sizeof(struct record));
+    gw_check(call != NULL, rb_eNoMemError, "no memory for %zu delivery reports", count);
+    *call = (call_t){.self = self, .batches = batches, .deadline = deadline, .unsent = count,
+            .missing = count, .wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+    for (size_t i = 0; i < count; i++) call->records[i] = (struct record){call, -1, -1};
+    if (call->wake_fd < 0) free(call);
+    gw_check(call->wake_fd >= 0, rb_eRuntimeError, "cannot wait for reports: %s", strerror(errno));
+    pthread_mutex_lock(&self->lock);
+    call->next = self->calls;
+    self->calls = call;
+    pthread_mutex_unlock(&self->lock);
+    VALUE result = rb_ensure(deliveries_run, (VALUE)call, deliveries_leave, (VALUE)call);
+    RB_GC_GUARD(object);
+    RB_GC_GUARD(batches);
+    return result;
+}
+
+/* ---- the handle ---- */
+
+/* attach(conf), before rd_kafka_new */
+static VALUE deliveries_attach(VALUE object, VALUE address) {
+    deliveries_t *self = rb_check_typeddata(object, &deliveries_type);
+    rd_kafka_conf_t *conf = gw_library_handle(address);
+    gw_check(!self->attached, rb_eRuntimeError, "one producer has these Deliveries: make new ones");
+    self->attached = true;
+    gw_rd.conf_set_events(conf, RD_KAFKA_EVENT_DR | RD_KAFKA_EVENT_ERROR);
+    gw_rd.conf_set_opaque(conf, self);
+    gw_rd.conf_set_background_event_cb(conf, deliveries_event);
+    return Qnil;
+}
+
+/* bind(rk), after rd_kafka_new: events of the main queue come to the background thread, too. */
+static VALUE deliveries_bind(VALUE object, VALUE address) {
+    deliveries_t *self = rb_check_typeddata(object, &deliveries_type);
+    rd_kafka_t *rk = gw_library_handle(address);
+    gw_check(self->attached && !self->released && !self->rk, rb_eRuntimeError,
+            "bind comes once, after attach");
+    rd_kafka_queue_t *main = gw_rd.queue_get_main(rk), *background = gw_rd.queue_get_background(rk);
+    gw_rd.queue_forward(main, background);
+    gw_rd.queue_destroy(main);
+    gw_rd.queue_destroy(background);
+    self->rk = rk;
+    return Qnil;
+}
+
+/* release, after rd_kafka_destroy has returned: no report comes any more. */
+static VALUE deliveries_release(VALUE object) {
+    deliveries_t *self = rb_check_typeddata(object, &deliveries_type);
+    pthread_mutex_lock(&self->lock);
+    self->released = true;
+    self->rk = NULL;
+    for (call_t *call = self->calls, *next; call; call = next) {
+        next = call->next;
+        deliveries_wake(call);
+        deliveries_settle(call);
+    }
+    pthread_mutex_unlock(&self->lock);
+    return Qnil;
+}
+
+/* errors: [code, text] of each error since the last call. */
+static VALUE deliveries_errors(VALUE object) {
+    deliveries_t *self = rb_check_typeddata(object, &deliveries_type);
+    VALUE found = rb_ary_new();
+    pthread_mutex_lock(&self->lock);
+    deliveries_t seen = *self;
+    self->errors = 0;
+    pthread_mutex_unlock(&self->lock);
+    for (size_t i = seen.errors > 16 ? seen.errors - 16 : 0; i < seen.errors; i++)
+        rb_ary_push(found, rb_assoc_new(INT2NUM(seen.newest[i % 16].code),
+                gw_text(seen.newest[i % 16].text)));
+    return found;
+}
+
+void gw_init_deliveries(VALUE native) {
+    VALUE class = rb_define_class_under(native, "Deliveries", rb_cObject);
+    rb_define_alloc_func(class, deliveries_allocate);
+    rb_define_method(class, "attach", deliveries_attach, 1);
+    rb_define_method(class, "bind", deliveries_bind, 1);
+    rb_define_method(class, "produce", deliveries_produce, 2);
+    rb_define_method(class, "errors", deliveries_errors, 0);
+    rb_define_method(class, "release", deliveries_release, 0);
+}

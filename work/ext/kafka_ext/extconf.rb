@@ -1,0 +1,16 @@
+# frozen_string_literal: true
+
+require "mkmf"
+
+# Librdkafka is opened at run time, so its headers are not needed.
+%w[dlfcn.h pthread.h sys/eventfd.h].each do |header|
+  next if have_header(header)
+  abort "\ngodwit-work runs on Linux only for now, since it waits with eventfd: #{header} is not " \
+    "there. Install libc's headers: apt-get install libc6-dev\n"
+end
+have_library("dl", "dlopen") # before glibc 2.34
+append_cflags(%w[-std=gnu11 -fvisibility=hidden]) # only Init_kafka_ext is exported
+if enable_config("werror", false)
+  $CFLAGS << " -Wall -Wextra -Wno-unused-parameter -Werror" # standard:disable Style/GlobalVars
+end
+create_makefile("godwit/work/kafka_ext")

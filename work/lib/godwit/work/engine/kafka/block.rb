@@ -1,0 +1,29 @@
+# frozen_string_literal: true
+
+module Godwit
+  module Work
+    module Kafka
+      # Records of a partition that were read from Kafka; each has its own time.
+      # @private
+      class Block < Work.const_get(:Block)
+        TIME = 8 # bytes of a packed time
+        private_constant :TIME
+
+        # @param bytes [String]
+        # @param offset [Integer] of the first record
+        # @param times [String] int64 of each record, in milliseconds since 1970
+        def initialize(bytes, offset, times)
+          super(bytes, offset, nil)
+          @times = times
+        end
+
+        # @param index [Integer] of a record
+        # @return [Integer] in milliseconds since 1970; -1 if the record has none
+        def time(index) = @times.unpack1("q", offset: TIME * index)
+
+        # @return [Integer]
+        def bytesize = super + @times.bytesize
+      end
+    end
+  end
+end

@@ -1,0 +1,25 @@
+# frozen_string_literal: true
+
+module Godwit
+  module Work
+    module Kafka
+      # What became of the records that Native::Deliveries#produce was given.
+      #
+      # * `offsets`, `times`: an Integer for each record, in order. -1: it failed, its report is
+      #   missing, or librdkafka does not know (an idempotent producer's retry).
+      # * `code`: 0, or librdkafka's error of the first record that failed.
+      # * `failed`: how many records failed, or found no room in time: they were not written, as
+      #   far as librdkafka knows.
+      # * `missing`: how many had no report in time: they may have been written.
+      # @private
+      Delivery = Struct.new(:offsets, :times, :code, :failed, :missing) do
+        # @param counts [Array<Integer>] the records of each batch
+        # @return [Array<Array(Array<Integer>, Array<Integer>)>] the offsets and times of each batch
+        def split(counts)
+          first = 0
+          counts.map { |count| [offsets[first, count], times[first, count]].tap { first += count } }
+        end
+      end
+    end
+  end
+end
