@@ -168,12 +168,6 @@ module Godwit
       # @return [Boolean] whether an operator has paused a topic in a group
       def paused?(group, topic) = !@state["pause", group, topic.name].nil?
 
-      # @private
-      # @param error [Error] that no call reports
-      def problem(error)
-        @problem = error
-      end
-
       private
 
       def membership(id)

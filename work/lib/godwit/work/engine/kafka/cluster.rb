@@ -14,7 +14,8 @@ module Godwit
         LATEST = -1
         COMMITTED = {isolation_level: 1}.freeze # no record of an open transaction
         ALREADY_THERE = 36
-        private_constant :TOPIC, :SET, :EARLIEST, :LATEST, :COMMITTED, :ALREADY_THERE
+        AGAIN = 0.01 # seconds
+        private_constant :TOPIC, :SET, :EARLIEST, :LATEST, :COMMITTED, :ALREADY_THERE, :AGAIN
 
         # @param handle [Handle]
         # @param timeout [Numeric] seconds
@@ -28,11 +29,12 @@ module Godwit
         # @raise [Error]
         def topics
           start = Timeout.now
-          begin
-            code, found = metadata(Timeout.left(@timeout, start))
+          loop do
+            left = Timeout.left(@timeout, start)
+            code, found = metadata(left)
             return found if code.zero?
-          end while Timeout.left(@timeout, start) > 0 && Errors.retriable?(code)
-          raise Errors.of(code, :topics)
+            raise Errors.of(code, :topics) if left.zero? || !Errors.retriable?(code)
+          end
         end
 
         # @param properties [Hash{String => String}]
@@ -117,7 +119,8 @@ module Godwit
         # @raise [Error]
         def bounds(name, partitions, since)
           ends = offsets(name, partitions, LATEST)
-          offsets(name, partitions, since.zero? ? EARLIEST : since).map.with_index do |first, number|
+          firsts = offsets(name, partitions, since.zero? ? EARLIEST : since)
+          firsts.map.with_index do |first, number|
             [(first < 0) ? ends[number] : [first, ends[number]].min, ends[number]]
           end
         end
@@ -154,22 +157,33 @@ module Godwit
           offsets_of(name, wanted).sort_by(&:partition).map(&:offset)
         end
 
+        # A leader that has just changed is asked again.
         # @raise [Error]
         def offsets_of(name, wanted)
+          start = Timeout.now
+          begin
+            found = ask_offsets(name, wanted)
+            code = found.map(&:error).find { |one| !one.zero? } or return found
+            raise Errors.of(code, :offsets, nil, resource: name)
+          rescue BrokerError => error
+            raise unless error.retriable? && Timeout.left(@timeout, start) > 0
+            sleep AGAIN
+            retry
+          end
+        end
+
+        def ask_offsets(name, wanted)
           read = lambda do |event|
             result = Functions.event_ListOffsets_result(event)
             Request.list(:ListOffsets_result_infos, result).map do |info|
               PartitionList.entry(Functions.ListOffsetsResultInfo_topic_partition(info))
             end
           end
-          found = PartitionList.with(wanted) do |list|
+          PartitionList.with(wanted) do |list|
             @request.call(:offsets, read, resource: name, **COMMITTED) do |native, options, queue|
               Functions.ListOffsets(native, list, options, queue)
             end
           end
-          wrong = found.find { |one| !one.error.zero? }
-          raise Errors.of(wrong.error, :offsets, nil, resource: name) if wrong
-          found
         end
 
         def entries(resource)

@@ -3,9 +3,9 @@
 module Godwit
   module Work
     module Kafka
-      # What a commit says beside its offset, as text, since the broker replaces bytes that are not
-      # UTF-8: the member that owns the partition, as Position its crashes and its noted record, the
-      # operator's seek that it follows, and the progress. A text of another program counts as empty.
+      # What a commit says beside its offset, as text, since brokers replace bytes that are not
+      # UTF-8: the owner, what {Position} has, the operator's seek that it follows. A text of
+      # another program counts as empty.
       #
       # @!attribute owner
       #   @return [String, nil] the mark of a member, which a clean release removes

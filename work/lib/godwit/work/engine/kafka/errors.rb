@@ -67,6 +67,7 @@ module Godwit
 
         # Errors after which the same call may succeed, where librdkafka gives only a number.
         RETRIABLE = %w[
+          _NOENT
           _ALL_BROKERS_DOWN _TRANSPORT _RESOLVE _TIMED_OUT _MSG_TIMED_OUT _TIMED_OUT_QUEUE
           _QUEUE_FULL _WAIT_COORD _RETRY BROKER_NOT_AVAILABLE CONCURRENT_TRANSACTIONS
           COORDINATOR_LOAD_IN_PROGRESS COORDINATOR_NOT_AVAILABLE FENCED_LEADER_EPOCH

@@ -16,8 +16,8 @@ module Godwit
         PROTOTYPES = File.join(__dir__, "functions.h")
         # Those that may wait for a broker or a thread of librdkafka.
         WAITING = %i[
-          destroy_flags consume_stop metadata queue_poll seek_partitions init_transactions send_offsets_to_transaction
-          commit_transaction abort_transaction
+          destroy_flags consume_stop metadata queue_poll seek_partitions init_transactions
+          send_offsets_to_transaction commit_transaction abort_transaction
         ].freeze
         # A prototype: the type of its value, its name without `rd_kafka_`, its parameters.
         FORM = /^(?<type>\w.*?)\brd_kafka_(?<name>\w+)\((?<parameters>[^;]*)\);/

@@ -119,11 +119,12 @@ module Godwit
         def members_of(group)
           Array.new(Functions.ConsumerGroupDescription_member_count(group)) do |index|
             member = Functions.ConsumerGroupDescription_member(group, index)
-            list = Functions.MemberAssignment_partitions(
-              Functions.MemberDescription_assignment(member))
-            Member.new(*%i[consumer_id client_id host].map { |name|
+            assignment = Functions.MemberDescription_assignment(member)
+            list = Functions.MemberAssignment_partitions(assignment)
+            names = %i[consumer_id client_id host].map do |name|
               utf8(Functions.__send__(:"MemberDescription_#{name}", member))
-            }, PartitionList.read(list))
+            end
+            Member.new(*names, PartitionList.read(list))
           end
         end
       end

@@ -30,7 +30,7 @@ module Godwit
           @calls = 0
           @lock = Mutex.new
           @left = ConditionVariable.new
-          @pointer = open(kind, conf)
+          @pointer = make(kind, conf)
         end
 
         # @return [FFI::Pointer]
@@ -100,15 +100,12 @@ module Godwit
         # @return [Object, nil] the block's value; nil: the time is over
         def event(queue, seconds)
           start = Timeout.now
-          begin
-            left = [Timeout.left(seconds, start), SLICE].min
-            event = wait(:queue_poll, queue, (left * 1000).ceil)
-          end while event.null? && Timeout.left(seconds, start) > 0
-          return if event.null?
-          begin
-            yield event
+          loop do
+            left = Timeout.left(seconds, start)
+            event = wait(:queue_poll, queue, ([left, SLICE].min * 1000).ceil)
+            return event.null? ? nil : yield(event) if left.zero? || !event.null?
           ensure
-            Functions.event_destroy(event)
+            Functions.event_destroy(event) unless event.nil? || event.null?
           end
         end
 
@@ -117,7 +114,7 @@ module Godwit
 
         private
 
-        def open(kind, conf)
+        def make(kind, conf)
           text = ::FFI::MemoryPointer.new(TEXT)
           pointer = Functions.new(kind, conf, text, TEXT)
           return pointer unless pointer.null?

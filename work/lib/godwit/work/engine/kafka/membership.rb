@@ -51,6 +51,8 @@ module Godwit
         # @raise [Error, LostError]
         def share
           nil while @handle.event(@queue, 0) { |event| serve(event) || true }
+          problem, @problem = @problem, nil
+          raise problem if problem
           claims = follow_seek + claim
           kept = @claims.transform_values { |one| one.position.generation }
           surplus = @leaving.map(&:partition) & kept.keys
@@ -80,12 +82,9 @@ module Godwit
         # @raise [LostError] for a partition that it no longer has
         def entries(positions, owned = true, noted = {})
           positions.map do |one|
-            claim = @claims[one.partition]
-            unless claim && claim.position.generation == one.generation
-              raise LostError.of(@topic, one.partition)
-            end
+            raise LostError.of(@topic, one.partition) unless own?(one)
             text = CommitText.new(owner: (@mark if owned), crashes: one.crashes,
-              crashed_at: one.crashed_at, noted: noted[one.partition], seek: claim.seek,
+              crashed_at: one.crashed_at, noted: noted[one.partition], seek: @claims[one.partition].seek,
               state: one.state)
             PartitionList::Entry.new(@topic.name, one.partition, one.watermark, text.dump)
           end
@@ -95,7 +94,7 @@ module Godwit
         # has all of them.
         # @param positions [Array<Position>]
         def release(positions)
-          own = positions.select { |one| @claims[one.partition]&.position&.generation == one.generation }
+          own = positions.select { |one| own?(one) }
           commit(own, owned: false) if own.any?
         ensure
           own.each { |one| @claims.delete(one.partition)&.close }
@@ -132,6 +131,8 @@ module Godwit
 
         private
 
+        def own?(one) = @claims[one.partition]&.position&.generation == one.generation
+
         def open
           client = "godwit #{Process.pid} #{@mark} #{@topic.name}"
           properties = @engine.settings.consumer(@group, @topic.partitions, client)
@@ -166,12 +167,11 @@ module Godwit
           unassign if list.none? { |one| @claims.key?(one.partition) }
         end
 
-        # @raise [BrokerError] when the handle cannot go on
+        # Such as a broker that is away: {#share} raises it once, and goes on at the next call.
         def error(event)
           code = Functions.event_error(event)
-          error = Errors.of(code, :consume, Functions.event_error_string(event), resource: @group)
-          raise error if Functions.event_error_is_fatal(event) == 1
-          @engine.problem(error)
+          @problem = Errors.of(code, :consume, Functions.event_error_string(event),
+            resource: @group, fatal: Functions.event_error_is_fatal(event) == 1)
         end
 
         def unassign
@@ -242,7 +242,8 @@ module Godwit
           same = again || one.crashed_at == one.watermark
           one.crashed_at = one.watermark unless again
           unread = one.watermark < @engine.end_of(@topic, one.partition)
-          one.crashes = unread ? (same ? one.crashes + 1 : 1) : 0
+          one.crashes = same ? one.crashes + 1 : 1
+          one.crashes = 0 unless unread
         end
 
         def refresh(arriving)
@@ -270,9 +271,8 @@ module Godwit
         def await_commit(queue)
           done = @handle.event(queue, @engine.settings.timeout) do |event|
             code = Functions.event_error(event)
-            raise Errors.of(code, :commit, Functions.event_error_string(event), resource: @group) unless
-              code.zero?
-            true
+            next true if code.zero?
+            raise Errors.of(code, :commit, Functions.event_error_string(event), resource: @group)
           end
           raise Errors.of(Errors::TIMED_OUT, :commit, @handle.cause, resource: @group) unless done
         end

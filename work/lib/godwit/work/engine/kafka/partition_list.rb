@@ -51,9 +51,9 @@ module Godwit
             one[:offset] = entry.offset if entry.offset
             return unless entry.metadata
             # librdkafka frees it with the list.
-            one[:metadata] = Functions.mem_malloc(nil, entry.metadata.bytesize)
-              .put_bytes(0, entry.metadata)
-            one[:metadata_size] = entry.metadata.bytesize
+            copy = Functions.mem_malloc(nil, entry.metadata.bytesize)
+            one[:metadata] = copy.put_bytes(0, entry.metadata)
+            one.pointer.put(:size_t, one.offset_of(:metadata_size), entry.metadata.bytesize)
           end
         end
       end

@@ -13,7 +13,9 @@ module Godwit
         def initialize(properties, timeout)
           @timeout = timeout
           @deliveries = Native::Deliveries.new
-          @handle = Handle.new(Handle::PRODUCER, properties) { |conf| @deliveries.attach(conf.address) }
+          @handle = Handle.new(Handle::PRODUCER, properties) do |conf|
+            @deliveries.attach(conf.address)
+          end
           @deliveries.bind(@handle.address)
           @topics = {}
           @lock = Mutex.new

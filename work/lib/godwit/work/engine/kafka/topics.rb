@@ -110,11 +110,18 @@ module Godwit
           start = Timeout.now
           loop do
             found = all[topic.name]
-            return found if found && found.partitions >= least && found.format
+            return found if found && found.partitions >= least && found.format && leaders?(found)
             raise Errors.of(Errors::TIMED_OUT, :topic, nil, resource: topic.name) if
               Timeout.left(@settings.timeout, start).zero?
             sleep SEEN
           end
+        end
+
+        # @return [Boolean] whether each partition has a leader
+        def leaders?(topic)
+          !@cluster.bounds(topic.name, topic.partitions, 0).nil?
+        rescue TopicError, BrokerError
+          false
         end
 
         REPLICATION = "replication.factor"
@@ -133,8 +140,7 @@ module Godwit
           # @return [Hash{Symbol => Numeric}] these properties as `retain` and `retain_bytes`
           def limits(properties, partitions)
             time, bytes = [TIME, BYTES].map { |name| Integer(properties.fetch(name, -1)) }
-            seconds = time / 1000r unless time < 0
-            seconds = seconds.denominator == 1 ? seconds.to_i : seconds.to_f if seconds
+            seconds = Declaration.finite(Rational(time, 1000)) unless time < 0
             {retain: seconds, retain_bytes: (bytes * partitions unless bytes < 0)}
           end
         end
