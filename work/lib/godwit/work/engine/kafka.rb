@@ -13,6 +13,7 @@ module Godwit
       autoload :Answer, "godwit/work/engine/kafka/answer"
       autoload :Block, "godwit/work/engine/kafka/block"
       autoload :Claim, "godwit/work/engine/kafka/claim"
+      autoload :Claims, "godwit/work/engine/kafka/claims"
       autoload :Cluster, "godwit/work/engine/kafka/cluster"
       autoload :CommitText, "godwit/work/engine/kafka/commit_text"
       autoload :Configuration, "godwit/work/engine/kafka/configuration"

@@ -52,7 +52,7 @@ module Godwit
 
       # (see Contract)
       def fetch(position, offset, bytes)
-        membership(position.member).fetch(position.partition, offset, bytes)
+        membership(position.member).fetch(position, offset, bytes)
       end
 
       # (see Contract)
@@ -68,12 +68,12 @@ module Godwit
       def commit_every = COMMIT_EVERY
 
       # @return [PipeWakeUp]
-      def listen = @pipe = PipeWakeUp.new
+      def listen = @wake_up = PipeWakeUp.new
 
       # (see Contract)
       def join(group, topic, _place, starts)
         starts = first_positions(group, topic, starts)
-        one = Kafka::Membership.new(self, group, topic, starts, @pipe.writer)
+        one = Kafka::Membership.new(self, group, topic, starts, @wake_up)
         @memberships[one.mark] = one
         Member.new(one.mark, group, topic, "")
       end

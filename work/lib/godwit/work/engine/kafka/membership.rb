@@ -8,63 +8,62 @@ module Godwit
       # A consumer class of this process in its group: a handle of librdkafka, and the partitions
       # that the group gave to it.
       #
-      # **Threads**: the coordinator of a Runner alone, but {#commit}, which any may call.
+      # **Threads**: the coordinator of a Runner alone.
       # @private
       class Membership
-        EVENTS = 0x10 | Handle::ERROR # rebalance
-        REBALANCE = 0x10
+        REBALANCE = 0x10 # an event
         ASSIGN = -175
+        COMMIT = 5 # seconds that a commit waits for the brokers, at most
         CLOSE = 2 # seconds for leaving the group
-        NONE = -1001 # instead of an offset
-        private_constant :EVENTS, :REBALANCE, :ASSIGN, :CLOSE, :NONE
+        private_constant :REBALANCE, :ASSIGN, :COMMIT, :CLOSE
 
         # @param engine [KafkaEngine]
         # @param group [String]
         # @param topic [Work::Topic]
         # @param starts [Hash{Integer => Integer}] where the group begins in partitions without a
         #   commit
-        # @param pipe [IO] that is written to when there are records or events
-        def initialize(engine, group, topic, starts, pipe)
+        # @param wake_up [PipeWakeUp] for records and events
+        def initialize(engine, group, topic, starts, wake_up)
           @engine = engine
           @group = group
-          @topic = topic
-          @starts = starts
-          @pipe = pipe
+          @wake_up = wake_up
           @mark = SecureRandom.hex(6)
-          @claims = {}
-          @arriving = @wanted = nil
-          @leaving = []
-          @generation = 0
-          @lock = Mutex.new
-          open
+          @fresh = []
+          connect(topic)
+          @claims = Claims.new(engine, @handle, group, @mark, topic, starts, wake_up.writer)
         end
 
-        # @return [String]
-        attr_reader :group
-        # @return [Work::Topic]
-        attr_reader :topic
         # @return [String] names it in {Position#member}
         attr_reader :mark
 
+        # @return [Work::Topic] as it grows
+        def topic = @claims.topic
+
         # Serves the group's events.
         # @return [Share]
-        # @raise [Error, LostError]
+        # @raise [Error]
         def share
           nil while @handle.event(@queue, 0) { |event| serve(event) || true }
           problem, @problem = @problem, nil
           raise problem if problem
-          claims = follow_seek + claim
-          kept = @claims.transform_values { |one| one.position.generation }
-          surplus = @leaving.map(&:partition) & kept.keys
-          Share.new(claims, surplus, kept, @engine.paused?(@group, @topic) ? kept.keys : [])
+          claims = @claims.follow_seek + announce
+          kept = @claims.all.to_h { |one| [one.position.partition, one.position.generation] }
+            .except(*@fresh.map(&:partition))
+          Share.new(claims, @leaving.to_a & kept.keys, kept,
+            @engine.paused?(@group, topic) ? kept.keys : [])
         end
 
         # @return [Array<Block>]
         # @raise [LostError, Error]
-        def fetch(partition, offset, bytes) = claim_of(partition).fetch(offset, bytes)
+        def fetch(position, offset, bytes)
+          raise lost(position) unless @claims.own?(position)
+          @claims[position.partition].fetch(offset, bytes)
+        end
 
         # Commits without outputs.
         # @param positions [Array<Position>]
+        # @param owned [Boolean] whether this member goes on
+        # @param noted [Hash{Integer => Integer}] the offset that runs next, by partition
         # @raise [LostError, Error]
         def commit(positions, owned: true, noted: {})
           entries = entries(positions, owned, noted)
@@ -82,23 +81,28 @@ module Godwit
         # @raise [LostError] for a partition that it no longer has
         def entries(positions, owned = true, noted = {})
           positions.map do |one|
-            raise LostError.of(@topic, one.partition) unless own?(one)
+            raise lost(one) unless @claims.own?(one)
             text = CommitText.new(owner: (@mark if owned), crashes: one.crashes,
-              crashed_at: one.crashed_at, noted: noted[one.partition], seek: @claims[one.partition].seek,
-              state: one.state)
-            PartitionList::Entry.new(@topic.name, one.partition, one.watermark, text.dump)
+              crashed_at: one.crashed_at, noted: noted[one.partition],
+              seek: @claims[one.partition].seek, state: one.state)
+            PartitionList::Entry.new(topic.name, one.partition, one.watermark, text.dump)
           end
         end
 
-        # Gives partitions up after their last commit. The group has those of a revocation when it
-        # has all of them.
+        # The commit of these positions is done.
+        def committed(positions)
+          positions.each { |one| @claims[one.partition].position = one.dup }
+        end
+
+        # Gives partitions up after their last commit. The group gets those of a revocation when
+        # the last one is given up.
         # @param positions [Array<Position>]
         def release(positions)
-          own = positions.select { |one| own?(one) }
+          own = positions.select { |one| @claims.own?(one) }
           commit(own, owned: false) if own.any?
         ensure
-          own.each { |one| @claims.delete(one.partition)&.close }
-          unassign if @leaving.none? { |entry| @claims.key?(entry.partition) }
+          @claims.drop(own.map(&:partition))
+          finish_revocation
         end
 
         # Leaves the group.
@@ -106,9 +110,9 @@ module Godwit
         def close
           return if @handle.closed?
           begin
-            commit(@claims.each_value.map(&:position), owned: false) if @claims.any?
+            commit(@claims.all.map(&:position), owned: false) if @claims.all.any?
           rescue Error
-            nil # the next owner counts a crash at most
+            nil # the next owner counts an unclean end
           end
           leave
         end
@@ -121,28 +125,25 @@ module Godwit
           Functions.consumer_group_metadata_destroy(metadata) if metadata
         end
 
-        # The commit of these positions is done.
-        def committed(positions)
-          positions.each { |one| @claims[one.partition]&.position = one.dup }
-        end
-
         # @return [String]
-        def inspect = "#<#{self.class} #{@group} #{@topic.name}>"
+        def inspect = "#<#{self.class} #{@group} #{topic.name}>"
 
         private
 
-        def own?(one) = @claims[one.partition]&.position&.generation == one.generation
+        def partitions = @claims.all.map { |one| one.position.partition }
+        def lost(position) = LostError.of(position.topic, position.partition)
 
-        def open
-          client = "godwit #{Process.pid} #{@mark} #{@topic.name}"
-          properties = @engine.settings.consumer(@group, @topic.partitions, client)
+        def connect(topic)
+          client = "godwit #{Process.pid} #{@mark} #{topic.name}"
+          properties = @engine.settings.consumer(@group, topic.partitions, client)
           @handle = Handle.new(Handle::CONSUMER, properties) do |conf|
-            Functions.conf_set_events(conf, EVENTS)
+            Functions.conf_set_events(conf, REBALANCE | Handle::ERROR)
           end
           Functions.poll_set_consumer(@handle.pointer)
           @queue = Functions.queue_get_consumer(@handle.pointer)
-          Functions.queue_io_event_enable(@queue, @pipe.fileno, [0].pack("V"), 4)
-          PartitionList.with([PartitionList::Entry.new(@topic.name)]) do |list|
+          all = [0].pack("V") # the runner looks at all partitions
+          Functions.queue_io_event_enable(@queue, @wake_up.writer.fileno, all, all.bytesize)
+          PartitionList.with([PartitionList::Entry.new(topic.name)]) do |list|
             code = Functions.subscribe(@handle.pointer, list)
             raise Errors.of(code, :join, nil, resource: @group) unless code.zero?
           end
@@ -150,21 +151,14 @@ module Godwit
 
         def serve(event)
           return error(event) unless Functions.event_type(event) == REBALANCE
-          list = PartitionList.read(Functions.event_topic_partition_list(event))
+          list = PartitionList.read(Functions.event_topic_partition_list(event)).map(&:partition)
           if Functions.event_error(event) == ASSIGN
-            @arriving = list
-          elsif Functions.assignment_lost(@handle.pointer) == 1
-            list.each { |one| @claims.delete(one.partition)&.close }
-            @leaving = list
-            unassign
-          else
-            revoke(list)
+            @claims.arrive(list)
+            return answer(:incremental_assign, [])
           end
-        end
-
-        def revoke(list)
-          @leaving = list
-          unassign if list.none? { |one| @claims.key?(one.partition) }
+          @leaving = @claims.withdraw(list)
+          @claims.drop(list) if Functions.assignment_lost(@handle.pointer) == 1
+          finish_revocation
         end
 
         # Such as a broker that is away: {#share} raises it once, and goes on at the next call.
@@ -174,125 +168,60 @@ module Godwit
             resource: @group, fatal: Functions.event_error_is_fatal(event) == 1)
         end
 
-        def unassign
-          return if @leaving.empty?
-          PartitionList.with(@leaving) do |list|
-            Errors.check(Functions.incremental_unassign(@handle.pointer, list), :release)
-          end
-          @leaving = []
+        # The group waits for the answer to a revocation.
+        def finish_revocation
+          return if @leaving.nil? || @leaving.any? { |one| @claims[one] }
+          leaving, @leaving = @leaving, nil
+          answer(:incremental_unassign, leaving)
         end
 
-        # Claims the partitions that the group has given, once their positions are known.
-        # @return [Array<Position>]
-        def claim
-          return [] unless @arriving
-          return claim_none if @arriving.empty?
-          @answer ||= @engine.groups.ask_committed(@group, @arriving.map { |one|
-            PartitionList::Entry.new(one.topic, one.partition)
-          })
-          found = @answer.take or return []
-          @answer = nil
-          arriving, @arriving = @arriving, nil
-          refresh(arriving)
-          positions = found.map { |entry| position(entry) }
-          begin_reading(positions)
-          commit(positions)
-          positions
-        end
-
-        # Partitions that it has, and that an operator has sent elsewhere.
-        # @return [Array<Position>]
-        def follow_seek
-          seek = @engine.seek_of(@group, @topic) or return []
-          moved = @claims.each_value.select do |claim|
-            claim.seek != seek["id"] && seek["offsets"].key?(claim.position.partition.to_s)
-          end
-          moved.map do |claim|
-            claim.seek = seek["id"]
-            claim.move(sought(claim.position, seek["offsets"]))
-            claim.position.dup
-          end
-        end
-
-        def sought(one, offsets)
-          Position.new(@group, @topic, one.partition, @mark, @generation += 1,
-            offsets.fetch(one.partition.to_s), nil, 0, nil, 0, nil)
-        end
-
-        def claim_none
-          @arriving = nil
-          begin_reading([])
-          []
-        end
-
-        # @param entry [PartitionList::Entry]
-        # @return [Position]
-        def position(entry)
-          text = CommitText.parse(entry.metadata)
-          watermark = (entry.offset < 0) ? @starts.fetch(entry.partition, 0) : entry.offset
-          one = Position.new(@group, @topic, entry.partition, @mark,
-            @generation += 1, watermark, text.state, text.crashes, text.noted, 0, text.crashed_at)
-          crashed(one) if text.owner && text.owner != @mark
-          one
-        end
-
-        # Its owner has ended without a release: see Groups::CRASH.
-        def crashed(one)
-          again = one.crashes >= Assignment::CRASHES
-          same = again || one.crashed_at == one.watermark
-          one.crashed_at = one.watermark unless again
-          unread = one.watermark < @engine.end_of(@topic, one.partition)
-          one.crashes = same ? one.crashes + 1 : 1
-          one.crashes = 0 unless unread
-        end
-
-        def refresh(arriving)
-          return if arriving.all? { |one| one.partition < @topic.partitions }
-          @topic = @engine.topics.fetch(@topic.name)
-        end
-
-        def begin_reading(positions)
-          positions.each do |one|
-            @claims[one.partition] = Claim.new(@engine, @handle, one, @pipe)
-          end
-          entries = positions.map do |one|
-            PartitionList::Entry.new(@topic.name, one.partition, one.watermark)
-          end
+        def answer(name, partitions)
+          entries = partitions.map { |one| PartitionList::Entry.new(topic.name, one) }
           PartitionList.with(entries) do |list|
-            Errors.check(Functions.incremental_assign(@handle.pointer, list), :claim)
+            Errors.check(Functions.__send__(name, @handle.pointer, list), :rebalance)
           end
         end
 
-        def claim_of(partition)
-          @claims[partition] || raise(LostError.of(@topic, partition))
+        # Claims have the owner's mark before their records run.
+        # @return [Array<Position>]
+        def announce
+          @fresh = (@fresh + @claims.claim).select { |one| @claims.own?(one) }
+          return [] if @fresh.empty?
+          commit(@fresh)
+          fresh, @fresh = @fresh, []
+          fresh
+        rescue LostError
+          [] # an event says which
         end
 
         # @raise [LostError, Error]
         def await_commit(queue)
-          done = @handle.event(queue, @engine.settings.timeout) do |event|
+          seconds = [@engine.settings.timeout, COMMIT].min
+          done = @handle.event(queue, seconds) do |event|
             code = Functions.event_error(event)
             next true if code.zero?
             raise Errors.of(code, :commit, Functions.event_error_string(event), resource: @group)
           end
-          raise Errors.of(Errors::TIMED_OUT, :commit, @handle.cause, resource: @group) unless done
+          raise Errors.of(Errors::TIMED_OUT, :commit, nil, resource: @group) unless done
         end
 
         def leave
-          @claims.each_value(&:close)
-          @claims.clear
           start = Timeout.now
           Errors.check(Functions.consumer_close_queue(@handle.pointer, @queue), :leave)
           until Functions.consumer_closed(@handle.pointer) == 1 || Timeout.left(CLOSE, start).zero?
             @handle.event(@queue, 0.01) { |event| serve_end(event) || true }
           end
+        ensure
+          @claims.drop(partitions)
           Functions.queue_destroy(@queue)
           @handle.close
         end
 
         def serve_end(event)
           return unless Functions.event_type(event) == REBALANCE
-          @leaving = PartitionList.read(Functions.event_topic_partition_list(event))
-          (Functions.event_error(event) == ASSIGN) ? begin_reading([]) : unassign
+          list = PartitionList.read(Functions.event_topic_partition_list(event)).map(&:partition)
+          return answer(:incremental_assign, []) if Functions.event_error(event) == ASSIGN
+          answer(:incremental_unassign, @claims.withdraw(list))
         end
       end
     end
