@@ -26,9 +26,9 @@ module NativeKafka
         @address ||= ENV["KAFKA_BROKERS"] || (start if START)
       end
 
-      # @return [Integer, nil] nil: another process started it
+      # @return [Integer, nil] nil: another process started it, and KAFKA_BROKER_PID is not set
       def pid
-        address && @pid
+        address && (@pid || ENV["KAFKA_BROKER_PID"]&.to_i)
       end
 
       private

@@ -73,17 +73,13 @@ class WorkKafkaPrototypesTest < Godwit::WorkCase
 
   # @return [String] the compiler's complaints
   def complaints(ffi: self.ffi, table: self.table, offsets: self.offsets)
-    source = <<~C
-      #include <#{HEADER}>
-      #{ffi}
-      #{table}
-      #define DECLARE(type, name, parameters) type rd_kafka_##name parameters;
-      GW_LIBRDKAFKA_FUNCTIONS(DECLARE)
-      #define COMPARE(name, value) _Static_assert(name == value, #name);
-      GW_LIBRDKAFKA_CONSTANTS(COMPARE)
-      #{fields}
-      #{offsets}
-    C
+    source = [
+      "#include <#{HEADER}>", ffi, table,
+      "#define DECLARE(type, name, parameters) type rd_kafka_##name parameters;",
+      "GW_LIBRDKAFKA_FUNCTIONS(DECLARE)",
+      "#define COMPARE(name, value) _Static_assert(name == value, #name);",
+      "GW_LIBRDKAFKA_CONSTANTS(COMPARE)", fields, offsets
+    ].join("\n")
     command = %w[cc -std=gnu11 -c -Wall -Werror -x c - -o /dev/null]
     Open3.capture2e(*command, stdin_data: source).first
   end
