@@ -8,6 +8,9 @@ module CLayers
   # The mrbgem's files, likewise. They include gem.h alone.
   MRUBY_FOLDER = File.expand_path("../../mruby/src", __dir__)
   MRUBY_ORDER = %w[error context socket endpoints options send recv poll gem].freeze
+  # Those of godwit-work's extension. They include kafka_ext.h alone.
+  KAFKA_FOLDER = File.expand_path("../../work/ext/kafka_ext", __dir__)
+  KAFKA_ORDER = %w[library block drain deliveries kafka_ext].freeze
 
   # From the lowest layer to the highest. A file may call the files of lower layers, and earlier
   # files of its own layer.
@@ -45,13 +48,13 @@ module CLayers
     files = sources(folder)
     [
       *unknown(files), *upward(files), *includes(files), *prefixes(files), *edges(folder),
-      *mruby_problems
+      *other_problems(MRUBY_FOLDER, MRUBY_ORDER), *other_problems(KAFKA_FOLDER, KAFKA_ORDER)
     ]
   end
 
-  def mruby_problems
-    files = sources(MRUBY_FOLDER)
-    [*unknown(files, MRUBY_ORDER), *upward(files, MRUBY_ORDER), *prefixes(files)]
+  def other_problems(folder, order)
+    files = sources(folder)
+    [*unknown(files, order), *upward(files, order), *prefixes(files)]
   end
 
   def sources(folder)

@@ -96,11 +96,11 @@ static int64_t block_put(const rd_kafka_message_t *message, int column, char *at
     return from ? (int64_t)size : BLOCK_NIL;
 }
 
-/* Needs the GVL. */
-VALUE gw_block_make(rd_kafka_message_t **messages, size_t count) {
+/* Needs the GVL. The messages have nothing for the columns from `columns` on. */
+VALUE gw_block_make(rd_kafka_message_t **messages, size_t count, int columns) {
     int flags = 0;
     size_t lengths_size = 4 * count, total = BLOCK_HEAD + lengths_size;
-    for (int column = 0; column < GW_COLUMNS; column++) {
+    for (int column = 0; column < columns; column++) {
         for (size_t i = 0; i < count; i++) {
             int64_t size = block_put(messages[i], column, NULL);
             if (size == BLOCK_NIL) continue;

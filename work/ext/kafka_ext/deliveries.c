@@ -176,14 +176,16 @@ static VALUE deliveries_field(VALUE batches, long index, long field) {
 /* Stops when the time is over. */
 static void deliveries_send_all(call_t *call, const struct record *end) {
     struct record *record = call->records;
-    for (long i = 0; record < end; i++) {
+    for (long i = 0; i < RARRAY_LEN(call->batches); i++) {
         void *topic = gw_library_handle(deliveries_field(call->batches, i, 0));
         int partition = NUM2INT(deliveries_field(call->batches, i, 1));
         VALUE bytes = deliveries_field(call->batches, i, 2);
         Check_Type(bytes, T_STRING);
         bytes = rb_str_new_frozen(bytes);
         gw_cursor_t cursor = gw_block_open(bytes);
-        gw_check(cursor.count <= (size_t)(end - record), rb_eArgError, "a batch has a wrong count");
+        gw_check(cursor.count == NUM2UINT(deliveries_field(call->batches, i, 3)) &&
+                        cursor.count <= (size_t)(end - record),
+                rb_eArgError, "the count of a batch is not that of its block");
         for (const struct record *last = record + cursor.count; record < last;) {
             int error = deliveries_send(record, topic, partition, RSTRING_PTR(bytes), &cursor);
             if (error == RD_KAFKA_RESP_ERR__QUEUE_FULL && deliveries_wait(call)) continue;

@@ -36,8 +36,9 @@ static VALUE drain_failure(const rd_kafka_message_t *message, int code) {
             INT2NUM(message->partition), LL2NUM(message->offset), gw_text(text));
 }
 
-static VALUE drain_block(rd_kafka_message_t **messages, size_t count) {
-    VALUE times = rb_str_new(NULL, (long)(8 * count)), bytes = gw_block_make(messages, count);
+static VALUE drain_block(rd_kafka_message_t **messages, size_t count, int columns) {
+    VALUE times = rb_str_new(NULL, (long)(8 * count));
+    VALUE bytes = gw_block_make(messages, count, columns);
     for (size_t i = 0; i < count; i++) {
         int64_t time = gw_rd.message_timestamp(messages[i], NULL);
         memcpy(RSTRING_PTR(times) + 8 * i, &time, 8);
@@ -51,16 +52,17 @@ static void drain_next(drain_t *drain) {
     rd_kafka_message_t **messages = drain->messages + drain->first;
     size_t count = 0, available = drain->last - drain->first;
     int64_t bytes = 0;
-    int error = 0;
+    int error = 0, columns = GW_HEADERS; /* no message has headers so far */
     for (; count < available && bytes <= DRAIN_BLOCK; bytes += drain_size(messages[count++])) {
         rd_kafka_headers_t *headers;
         if (count && messages[count]->offset != messages[count - 1]->offset + 1) break;
         error = messages[count]->err;
         if (!error) error = gw_rd.message_headers(messages[count], &headers);
-        if (error && error != RD_KAFKA_RESP_ERR__NOENT) break; /* NOENT: without headers */
+        if (error && error != RD_KAFKA_RESP_ERR__NOENT) break;
+        if (!error) columns = GW_COLUMNS;
     }
     rb_ary_push(drain->found,
-            count ? drain_block(messages, count) : drain_failure(messages[0], error));
+            count ? drain_block(messages, count, columns) : drain_failure(messages[0], error));
     if (count == 0) count = 1;
     drain->records -= (int64_t)count;
     drain->bytes -= bytes;

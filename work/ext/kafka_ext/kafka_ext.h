@@ -30,7 +30,7 @@ typedef struct {
 gw_cursor_t gw_block_open(VALUE block); /* raises if it is malformed */
 const char *gw_block_next(gw_cursor_t *at, gw_column_t column, const char *bytes, size_t *size);
 void gw_block_pairs(const char *at, size_t size, rd_kafka_headers_t *headers);
-VALUE gw_block_make(rd_kafka_message_t **messages, size_t count);
+VALUE gw_block_make(rd_kafka_message_t **messages, size_t count, int columns);
 
 void gw_init_drain(VALUE native);
 void gw_init_deliveries(VALUE native);

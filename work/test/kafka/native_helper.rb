@@ -1,0 +1,161 @@
+# frozen_string_literal: true
+
+require "work_helper"
+require "fileutils"
+require "open3"
+require "tmpdir"
+
+# A broker for the tests of Native, and handles of librdkafka. Until work/test/support/broker.rb
+# exists, this file starts one itself.
+module NativeKafka
+  Kafka = Godwit::Work.const_get(:Kafka)
+  Functions = Kafka::Functions
+  Native = Kafka::Native
+  ROOT = File.expand_path("../../..", __dir__)
+  ENV["GODWIT_LIBRDKAFKA"] ||=
+    Dir["#{ROOT}/vendor/kafka/gems/karafka-rdkafka-*/ext/librdkafka.so"].first
+
+  # One broker for all tests of the process.
+  module Broker
+    START = [ENV["KAFKA_START"], "#{ROOT}/../shared/kafka/start.sh", "/work/shared/kafka/start.sh"]
+      .compact.find { |path| File.exist?(path) }
+
+    class << self
+      # @return [String, nil] host and port; nil: there is none
+      def address
+        @address ||= ENV["KAFKA_BROKERS"] || (start if START)
+      end
+
+      # @return [Integer, nil] nil: another process started it, and KAFKA_BROKER_PID is not set
+      def pid
+        address && (@pid || ENV["KAFKA_BROKER_PID"]&.to_i)
+      end
+
+      private
+
+      def start
+        folder = Dir.mktmpdir("godwit-kafka-")
+        port = 19_392
+        out, status = Open3.capture2e(START, folder, port.to_s, stdin_data: "")
+        status.success? or raise "the broker did not start: #{out}"
+        @pid = File.read("#{folder}/broker.pid").to_i
+        owner = Process.pid
+        Minitest.after_run { stop(folder) if Process.pid == owner }
+        "127.0.0.1:#{port}"
+      end
+
+      def stop(folder)
+        Process.kill(:CONT, @pid)
+        Process.kill(:KILL, @pid)
+        FileUtils.rm_rf(folder)
+      end
+    end
+  end
+
+  # A producer, its Deliveries and topics.
+  Producer = Struct.new(:handle, :deliveries, :topics) do
+    def topic(name) = topics[name] ||= Functions.topic_new(handle, name, nil)
+
+    # @param blocks [Array<String>] as Block.encode makes them
+    # @return [Kafka::Delivery]
+    def produce(name, *blocks, partition: 0, seconds: 30)
+      batches = blocks.map { |one| [topic(name).address, partition, one, one.unpack1("V")] }
+      deliveries.produce(batches, seconds)
+    end
+
+    def close
+      return unless handle
+      topics.each_value { |one| Functions.topic_destroy(one) }
+      Functions.destroy_flags(handle, 0)
+      deliveries.release
+      self.handle = nil
+    end
+
+    def closed? = handle.nil?
+  end
+
+  # The queue of a partition, and the consumer that fills it.
+  Queue = Struct.new(:handle, :queue) do
+    def drain(records = 100_000, bytes = 1 << 30) = Native.drain(queue.address, records, bytes)
+
+    def close
+      return unless handle
+      Functions.queue_destroy(queue)
+      Functions.destroy_flags(handle, 0)
+      self.handle = nil
+    end
+
+    def closed? = handle.nil?
+  end
+
+  def self.load
+    Functions.load
+    Native.open(Kafka::Library.find.path)
+  end
+
+  def setup
+    super
+    NativeKafka.load
+    skip "no broker: set KAFKA_BROKERS" unless Broker.address
+  end
+
+  # @return [FFI::Pointer] with librdkafka's messages off
+  def configuration(properties)
+    error = FFI::MemoryPointer.new(512)
+    Functions.conf_new.tap do |conf|
+      {"bootstrap.servers" => Broker.address, "log_level" => "0"}.merge(properties)
+        .each do |name, value|
+          code = Functions.conf_set(conf, name, value.to_s, error, 512)
+          raise error.read_string unless code.zero?
+        end
+    end
+  end
+
+  def handle(type, conf)
+    error = FFI::MemoryPointer.new(512)
+    Functions.new(type, conf, error, 512).tap { |one| raise error.read_string if one.null? }
+  end
+
+  # @return [Producer] closed at the test's end
+  def producer(properties = {})
+    conf = configuration({"linger.ms" => 0, "acks" => "all"}.merge(properties))
+    deliveries = Native::Deliveries.new
+    deliveries.attach(conf.address)
+    rk = handle(0, conf)
+    deliveries.bind(rk.address)
+    own(Producer.new(rk, deliveries, {}))
+  end
+
+  # @return [Queue] closed at the test's end
+  def queue(topic, offset: 0, partition: 0, **properties)
+    properties = {
+      "group.id": "g", "enable.auto.commit": false, "fetch.queue.backoff.ms": 2,
+      "auto.offset.reset": "error"
+    }.merge(properties)
+    rk = handle(1, configuration(properties.transform_keys(&:to_s)))
+    Functions.poll_set_consumer(rk)
+    list = Functions.topic_partition_list_new(1)
+    place = Functions.topic_partition_list_add(list, topic, partition)
+    Functions::Partition.new(place)[:offset] = offset
+    failed = Functions.incremental_assign(rk, list)
+    Functions.topic_partition_list_destroy(list)
+    assert_predicate failed, :null?
+    queue = Functions.queue_get_partition(rk, topic, partition)
+    Functions.queue_forward(queue, nil)
+    own(Queue.new(rk, queue))
+  end
+
+  # @return [Array<Kafka::Block, Kafka::Failure>] until so many records have come
+  def drained(queue, records, **limits)
+    found = []
+    eventually do
+      found.concat(queue.drain(*limits.values))
+      found.sum { |one| one.is_a?(Kafka::Failure) ? 0 : one.count } >= records
+    end
+    found
+  end
+
+  def encode(...) = Kafka::Block.superclass.encode(...)
+  def topic_name = "t-#{Process.pid}-#{name[/\w+/]}-#{object_id}"
+  def bytes_of(block) = block.instance_variable_get(:@bytes)
+end

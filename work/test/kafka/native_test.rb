@@ -1,0 +1,421 @@
+# frozen_string_literal: true
+
+require_relative "native_helper"
+require "timeout"
+
+# The C extension, against a real broker.
+class WorkKafkaNativeTest < Godwit::WorkCase
+  include NativeKafka
+
+  OFFSET_RESET, QUEUE_FULL, UNKNOWN_PARTITION, TOO_LARGE = -140, -184, -190, 10
+
+  # Some records in each shape.
+  class Records
+    def initialize(random) = @random = random
+
+    # @return [Array(String, String, Array)] value, key, headers
+    def record
+      value = choose(nil, "", binary(@random.rand(200)), binary(20), "text")
+      [value, choose(nil, "", binary(8), "key"), headers]
+    end
+
+    # @param size [Integer] of the largest record
+    def batch(count, plain: false, size: nil)
+      records = Array.new(count) { plain ? [binary(9), nil, nil] : record }
+      records[@random.rand(count)][0] = binary(size) if size
+      records
+    end
+
+    private
+
+    def choose(*choices) = choices.sample(random: @random)
+    def binary(size) = @random.bytes(size)
+
+    # Without NUL in names, at which librdkafka ends them.
+    def headers
+      pairs = Array.new(choose(0, 0, 1, 3)) do
+        [choose("name", "näme", ""), choose(nil, "", binary(5), "välue".b)]
+      end
+      choose(nil, pairs)
+    end
+  end
+
+  # @return [String] the block that holds these records
+  def block(records)
+    values, keys, headers = records.transpose
+    headers.map! { |pairs| pairs if pairs&.any? }
+    encode(values, (keys if keys.any?), (headers if headers.any?))
+  end
+
+  def values(blocks) = blocks.flat_map { |one| Array.new(one.count) { |i| one.values[i] } }
+
+  test "records come back as Block.encode writes them" do
+    random = Random.new(Minitest.seed)
+    source = Records.new(random)
+    one = producer
+    batches = [
+      source.batch(1), source.batch(300), source.batch(1200, plain: true),
+      source.batch(50, size: 990_000), source.batch(700), source.batch(1, size: 0)
+    ]
+    delivery = one.produce(topic_name, *batches.map { |records| block(records) })
+    total = batches.sum(&:size)
+    assert_equal [0, 0, 0], delivery.to_a.last(3)
+    assert_equal (0...total).to_a, delivery.offsets
+    assert_equal [[[0], delivery.times[0, 1]], [[1, 2], delivery.times[1, 2]]],
+      delivery.split([1, 2])
+    records = batches.flatten(1)
+    found = drained(queue(topic_name), total, records: 997, bytes: 1 << 20)
+    assert_equal (0...total).to_a, found.flat_map { |got| (got.offset...got.finish).to_a }
+    found.each do |got|
+      assert_instance_of NativeKafka::Kafka::Block, got
+      assert_equal block(records[got.offset, got.count]), bytes_of(got)
+      assert_equal delivery.times[got.offset, got.count], Array.new(got.count) { |i| got.time(i) }
+      assert_equal bytes_of(got).bytesize + 8 * got.count, got.bytesize
+    end
+  end
+
+  test "drain ends at the limits of records and of bytes, and does not wait" do
+    one = producer
+    one.produce(topic_name, encode(["x" * 100] * 5000), encode(["y" * 400_000] * 8))
+    queue = queue(topic_name)
+    eventually { (@first = queue.drain(1, 1)).any? }
+    assert_equal [1], @first.map(&:count)
+    found = []
+    eventually do
+      got = queue.drain(10, 1 << 30)
+      assert_operator got.sum(&:count), :<=, 10
+      found.concat(got).size > 2
+    end
+    rest = drained(queue, 5008 - 1 - found.sum(&:count), records: 100_000, bytes: 2_000_000)
+    assert_operator rest.map(&:count).max, :<=, 1000
+    assert_operator rest.map(&:bytesize).max, :<, (1 << 20) + 500_000
+    assert_empty queue.drain
+    assert_empty queue.drain(0, 1)
+    assert_empty queue.drain(1, 0)
+  end
+
+  test "a block has no gap in its offsets" do
+    one = producer("transactional.id" => topic_name)
+    assert_predicate NativeKafka::Functions.init_transactions(one.handle, 30_000), :null?
+    [3, 2].each do |count|
+      assert_predicate NativeKafka::Functions.begin_transaction(one.handle), :null?
+      assert_equal 0, one.produce(topic_name, encode(["v"] * count)).code
+      assert_predicate NativeKafka::Functions.commit_transaction(one.handle, 30_000), :null?
+    end
+    found = drained(queue(topic_name), 5)
+    assert_equal [[0, 3], [4, 6]], found.map { |got| [got.offset, got.finish] }
+  end
+
+  test "an error entry is a Failure" do
+    producer.produce(topic_name, encode(["v"]))
+    queue = queue(topic_name, offset: 1000)
+    eventually { (@found = queue.drain).any? }
+    failure = @found.first
+    assert_instance_of NativeKafka::Kafka::Failure, failure
+    assert_equal [OFFSET_RESET, topic_name, 0], failure.to_a.first(3)
+    assert_match(/offset/i, failure.text)
+    assert_predicate failure.text, :valid_encoding?
+  end
+
+  test "a full queue makes produce wait" do
+    one = producer("queue.buffering.max.messages" => 10)
+    with_headers = encode(["w"] * 50, ["k"] * 50, [[%w[n v]]] * 50)
+    delivery = one.produce(topic_name, encode(["v"] * 150), with_headers)
+    assert_equal [(0...200).to_a, 0, 0, 0], delivery.to_a.values_at(0, 2, 3, 4)
+  end
+
+  test "what librdkafka refuses is counted, with the first error" do
+    one = producer
+    delivery = one.produce(topic_name, encode(["v", "x" * 2_000_000, "w"]))
+    assert_equal [TOO_LARGE, 1, 0], delivery.to_a.last(3)
+    assert_equal [0, -1, 1], delivery.offsets
+    assert_equal [-1], delivery.times.values_at(1)
+    delivery = one.produce(topic_name, encode(%w[v w]), partition: 99)
+    assert_equal [[-1, -1], UNKNOWN_PARTITION, 2, 0], delivery.to_a.values_at(0, 2, 3, 4)
+    assert_equal [[], [], 0, 0, 0], one.deliveries.produce([], 1).to_a
+    assert_equal [[], [], 0, 0, 0], one.produce(topic_name, encode([])).to_a
+  end
+
+  test "threads share a producer" do
+    one = producer
+    threads = Array.new(16) do |index|
+      in_thread do
+        Array.new(20) { one.produce(topic_name, encode([index.to_s] * 5)).offsets }.flatten
+      end
+    end
+    offsets = threads.map { |thread| ended(thread) }
+    assert_equal (0...1600).to_a, offsets.flatten.sort
+    found = values(drained(queue(topic_name), 1600))
+    offsets.each_with_index { |own, i| assert_equal [i.to_s], found.values_at(*own).uniq }
+  end
+
+  # ---- a broker that does not answer ----
+
+  def with_stopped_broker
+    skip "another process started the broker" unless Broker.pid
+    Process.kill(:STOP, Broker.pid)
+    yield
+  ensure
+    Process.kill(:CONT, Broker.pid) if Broker.pid
+  end
+
+  # A producer that knows its topic, so that only the reports are absent.
+  def stalled(properties = {})
+    one = producer(properties)
+    assert_equal [0], one.produce(topic_name, encode(["first"])).offsets
+    with_stopped_broker { yield one }
+    one
+  end
+
+  test "records without a report when the time is over are missing, and may arrive" do
+    one = stalled do |one|
+      delivery = one.produce(topic_name, encode(%w[a b]), seconds: 0.02)
+      assert_equal [[-1, -1], [-1, -1], 0, 0, 2], delivery.to_a
+      assert_equal 1, one.produce(topic_name, encode(["c"]), seconds: 0).missing
+    end
+    assert_equal [4], one.produce(topic_name, encode(["d"])).offsets
+    assert_equal 5, drained(queue(topic_name), 5).sum(&:count)
+  end
+
+  test "records that find no room in time have failed" do
+    one = stalled("queue.buffering.max.messages" => 10) do |one|
+      delivery = one.produce(topic_name, encode(["v"] * 25), seconds: 0.02)
+      assert_equal [QUEUE_FULL, 15, 10], delivery.to_a.last(3)
+    end
+    assert_equal [11], one.produce(topic_name, encode(["last"])).offsets
+  end
+
+  # @return [Integer] the calls of produce that wait: each has an eventfd
+  def eventfds
+    Dir["/proc/self/fd/*"].count do |path|
+      File.readlink(path).include?("eventfd")
+    rescue Errno::ENOENT
+      false
+    end
+  end
+
+  # Starts a call, and goes on when it waits.
+  def waiting(&call)
+    before = eventfds
+    in_thread(&call).tap { eventually { eventfds > before } }
+  end
+
+  # What ends a wait => how, and what the thread then is.
+  {
+    "Thread#kill" => ->(thread) { thread.kill },
+    "Thread#raise" => ->(thread) { thread.raise(IOError, "enough") }
+  }.each do |ending, act|
+    [{}, {"queue.buffering.max.messages" => 10}].each do |properties|
+      test "#{ending} ends the wait for #{properties.empty? ? "reports" : "room"}" do
+        fds = nil
+        one = stalled(properties) do |one|
+          fds = eventfds
+          thread = waiting { one.produce(topic_name, encode(["v"] * 25), seconds: 600) }
+          act.call(thread)
+          begin
+            assert_nil ended(thread)
+          rescue IOError => error
+            assert_equal "enough", error.message
+          end
+          assert_equal fds, eventfds
+          GC.start
+        end
+        sent = properties.empty? ? 25 : 10
+        assert_equal [1 + sent], one.produce(topic_name, encode(["last"])).offsets
+      end
+    end
+  end
+
+  test "Timeout ends the wait, and a signal's trap runs in it" do
+    stalled do |one|
+      assert_raises(Timeout::Error) do
+        Timeout.timeout(0.05) { one.produce(topic_name, encode(["v"]), seconds: 600) }
+      end
+      before = trap(:USR2) { raise IOError, "a signal" }
+      killer = in_thread do
+        fds = eventfds
+        @ready = true
+        eventually { eventfds > fds }
+        Process.kill(:USR2, Process.pid)
+      end
+      Thread.pass until @ready
+      assert_raises(IOError) { one.produce(topic_name, encode(["v"]), seconds: 600) }
+      ended(killer)
+    ensure
+      trap(:USR2, before) if before
+    end
+  end
+
+  test "after release a waiting call ends, and produce raises" do
+    stalled do |one|
+      waiter = waiting { one.produce(topic_name, encode(["v"] * 3), seconds: 600) }
+      one.close
+      assert_equal [0, 0, 3], ended(waiter).to_a.last(3)
+      assert_raises(RuntimeError) { one.deliveries.produce([], 1) }
+      one.deliveries.release
+    end
+  end
+
+  # Its arguments are a broker and a topic.
+  EXIT = <<~RUBY
+    require "godwit/work"
+    kafka = Godwit::Work.const_get(:Kafka)
+    functions, native = kafka::Functions, kafka::Native
+    functions.load
+    native.open(kafka::Library.find.path)
+    conf, error = functions.conf_new, FFI::MemoryPointer.new(512)
+    functions.conf_set(conf, "bootstrap.servers", ARGV[0], error, 512)
+    deliveries = native::Deliveries.new
+    deliveries.attach(conf.address)
+    handle = functions.new(0, conf, error, 512)
+    deliveries.bind(handle.address)
+    topic = functions.topic_new(handle, ARGV[1], nil).address
+    bytes = kafka::Block.superclass.encode(["v"] * 100)
+    p deliveries.produce([[topic, 0, bytes, 100]], 0).missing
+    Thread.new { deliveries.produce([[topic, 0, bytes, 100]], 600) }
+    Thread.pass
+    deliveries = nil
+    GC.start
+  RUBY
+
+  test "a process may end while reports are missing" do
+    gems = ["vendor/kafka", *Gem.path].map { |path| File.expand_path(path) }.join(":")
+    env = {"GEM_PATH" => gems, "GODWIT_LIBRDKAFKA" => ENV.fetch("GODWIT_LIBRDKAFKA")}
+    result = run_child(EXIT, [Broker.address, topic_name], gems: true, env: env)
+    assert_equal "100\n", assert_child(result).stdout
+  end
+
+  test "errors of the handle are kept, the newest sixteen" do
+    one = producer("bootstrap.servers" => "127.0.0.1:1", "reconnect.backoff.max.ms" => 10,
+      "reconnect.backoff.ms" => 1)
+    errors = []
+    eventually { errors.concat(one.deliveries.errors).size > 1 }
+    code, text = errors.first
+    assert_operator code, :<, 0
+    assert_match(/127\.0\.0\.1:1/, text)
+    assert_equal Encoding::UTF_8, text.encoding
+    assert_operator one.deliveries.errors.size, :<=, 16
+  end
+
+  # ---- bad input ----
+
+  GOOD = NativeKafka::Kafka::Block.superclass.encode(%w[ab c], ["k", nil], [[["n", "v"]], nil])
+  # What is wrong => the bytes.
+  MALFORMED = {
+    "empty" => "", "a head that ends" => GOOD[0, 4], "lengths that end" => GOOD[0, 20],
+    "records that end" => GOOD[0..-2], "bytes behind the records" => GOOD + "x",
+    "more records than lengths" => [0xffffffff].pack("V") + GOOD[4..],
+    "a length below -1" => GOOD.b.tap { |bytes| bytes[5, 4] = [-2].pack("l<") },
+    "a length beyond the end" => GOOD.b.tap { |bytes| bytes[5, 4] = [1 << 30].pack("l<") },
+    "a header without a name" => [1, 2, 0, 8, -1, 0].pack("VCl<l<l<l<"),
+    "half a pair" => [1, 2, 0, 4, 0].pack("VCl<l<l<"),
+    "a name beyond its record" => [1, 2, 0, 9, 2, -1].pack("VCl<l<l<l<") + "n",
+    "a value beyond its record" => [1, 2, 0, 10, 1, 2].pack("VCl<l<l<l<") + "nv"
+  }.freeze
+
+  MALFORMED.each do |what, bytes|
+    test "a malformed block is refused: #{what}" do
+      one = producer
+      batch = [one.topic(topic_name).address, 0, bytes, bytes.unpack1("V").to_i % 1000]
+      assert_raises(ArgumentError) { one.deliveries.produce([batch], 0) }
+    end
+  end
+
+  test "random changes of a block are refused, or it is well formed" do
+    random = Random.new(Minitest.seed)
+    one = producer
+    refused = 0
+    2000.times do
+      bytes = GOOD.dup
+      random.rand(1..3).times { bytes.setbyte(random.rand(bytes.bytesize), random.rand(256)) }
+      bytes = bytes[0, random.rand(bytes.bytesize + 1)] if random.rand(3).zero?
+      one.produce(topic_name, bytes, seconds: 0) if bytes.bytesize >= 4 && bytes.unpack1("V") < 10
+    rescue ArgumentError
+      refused += 1
+    end
+    assert_operator refused, :>, 1000
+  end
+
+  test "other bad arguments are refused" do
+    one = producer
+    address = one.topic(topic_name).address
+    [[[address, 0, GOOD, 3]], [[0, 0, GOOD, 2]]].each do |batches|
+      assert_raises(ArgumentError) { one.deliveries.produce(batches, 0) }
+    end
+    [1, [1], [[]], [[address, 0, :a, 1]], [[address, nil, GOOD, 2]]].each do |batches|
+      assert_raises(TypeError) { one.deliveries.produce(batches, 0) }
+    end
+    assert_raises(RuntimeError) { one.deliveries.attach(1) }
+    assert_raises(RuntimeError) { one.deliveries.bind(1) }
+    assert_raises(RuntimeError) { NativeKafka::Native::Deliveries.new.bind(1) }
+    assert_raises(RuntimeError) { NativeKafka::Native::Deliveries.new.produce([], 0) }
+    assert_raises(ArgumentError) { NativeKafka::Native.drain(0, 1, 1) }
+  end
+
+  test "open takes one library, and names what it lacks" do
+    path = NativeKafka::Kafka::Library.find.path
+    assert_nil NativeKafka::Native.open(path)
+    error = assert_raises(LoadError) { NativeKafka::Native.open("#{path}.other") }
+    assert_includes error.message, path
+    result = run_child(<<~RUBY, gems: true)
+      require "godwit/work"
+      native = Godwit::Work.const_get(:Kafka)::Native
+      ["/no/such.so", "libm.so.6"].each do |name|
+        native.open(name)
+      rescue LoadError => error
+        puts error.message
+      end
+      native.drain(1, 1, 1) rescue puts $!.message
+      native::Deliveries.new.attach(1) rescue puts $!.message
+      puts defined?(FFI).inspect
+    RUBY
+    lines = assert_child(result).stdout.lines(chomp: true)
+    assert_match(%r{cannot open librdkafka: /no/such.so}, lines[0])
+    assert_match(/libm.so.6 is no librdkafka.*rd_kafka_err2str, .*rd_kafka_event_destroy/, lines[1])
+    assert_equal ["librdkafka is not open: call Native.open"] * 2 + ["nil"], lines[2..]
+  end
+
+  # ---- memory ----
+
+  test "the collector may run and compact at any time" do
+    one = producer
+    texts = ["a" * 10, nil, "b" * 500]
+    bytes = encode(texts, ["k", "", nil], [[["n", "v"]], nil, [["m", nil]]])
+    queue = queue(topic_name)
+    GC.stress = true
+    delivery = one.produce(topic_name, *[bytes] * 3)
+    found = drained(queue, 9)
+    GC.stress = false
+    GC.compact
+    assert_equal (0...9).to_a, delivery.offsets
+    assert_equal texts * 3, values(found)
+  ensure
+    GC.stress = false
+  end
+
+  test "an exception in drain destroys the native messages" do
+    producer.produce(topic_name, encode(["v"] * 10))
+    queue = queue(topic_name)
+    eventually { queue.drain(1, 1).any? }
+    with_initialize(->(*) { raise IOError, "no block" }) do
+      eventually do
+        queue.drain && false
+      rescue IOError
+        true
+      end
+    end
+    queue.close # librdkafka waits for messages that are not destroyed
+    assert_predicate queue, :closed?
+  end
+
+  def with_initialize(body)
+    block = NativeKafka::Kafka::Block
+    original = block.instance_method(:initialize)
+    block.alias_method(:initialize, :initialize) # allows a redefinition without a warning
+    block.define_method(:initialize, &body)
+    yield
+  ensure
+    block.alias_method(:initialize, :initialize)
+    block.define_method(:initialize, original)
+  end
+end

@@ -1,0 +1,122 @@
+# frozen_string_literal: true
+
+require "work_helper"
+require "open3"
+
+# Compares what the extension and FFI declare with the header of Debian's librdkafka-dev.
+class WorkKafkaPrototypesTest < Godwit::WorkCase
+  Functions = Godwit::Work.const_get(:Kafka)::Functions
+  HEADER = "librdkafka/rdkafka.h"
+  TABLE = File.expand_path("../../ext/kafka_ext/librdkafka.h", __dir__)
+
+  # Functions that Debian 12's header lacks => the first version that has them.
+  NEWER = {
+    0x020200ff => %w[
+      ConfigResource_add_incremental_config IncrementalAlterConfigs
+      event_IncrementalAlterConfigs_result IncrementalAlterConfigs_result_resources
+    ],
+    0x020300ff => %w[
+      ListOffsets event_ListOffsets_result ListOffsets_result_infos
+      ListOffsetsResultInfo_topic_partition
+    ]
+  }.flat_map { |version, names| names.map { |name| [name, version] } }.to_h.freeze
+
+  # Our fields => those of the header.
+  STRUCTS = {
+    Functions::Partition => ["rd_kafka_topic_partition_t", {error: :err, private: :_private}],
+    Functions::Partitions => ["rd_kafka_topic_partition_list_t", {count: :cnt, elements: :elems}]
+  }.freeze
+  MESSAGE = %i[err rkt partition payload len key key_len offset _private].freeze
+
+  # @return [String] what the preprocessor makes of the header, and its version
+  def self.header
+    @header ||= preprocess("#include <#{HEADER}>\nversion RD_KAFKA_VERSION\n")
+  end
+
+  def self.preprocess(source)
+    text, status = Open3.capture2("cc", "-E", "-P", "-x", "c", "-", stdin_data: source)
+    status.success? ? text : raise("#{HEADER} is not there: bin/setup installs librdkafka-dev")
+  end
+
+  def version = Integer(self.class.header[/^version (0x\h+)/, 1])
+  def newer = NEWER.select { |_, since| since > version }.keys
+
+  # @return [Hash{String => String}] prototypes of functions.h by their names without rd_kafka_
+  def prototypes
+    text = File.read(Functions::PROTOTYPES).sub(%r{/\*.*?\*/}m, "")
+    text.split(";").map(&:strip).reject(&:empty?).to_h { |one| [one[/rd_kafka_(\w+)\(/, 1], one] }
+  end
+
+  def ffi = prototypes.except(*newer).values.map { |one| "#{one};" }.join("\n")
+  def table = File.read(TABLE)
+
+  # @return [String] assertions that compare FFI's offsets with the header's
+  def offsets
+    STRUCTS.map { |struct, (type, names)|
+      struct.members.map { |member|
+        same("offsetof(#{type}, #{names.fetch(member, member)})", struct.offset_of(member))
+      } << same("sizeof(#{type})", struct.size)
+    }.join("\n")
+  end
+
+  def fields
+    found = MESSAGE.flat_map { |field|
+      [
+        same("offsetof(gw_message_t, #{field})", "offsetof(rd_kafka_message_t, #{field})"),
+        same("sizeof(((gw_message_t *)0)->#{field})", "sizeof(((rd_kafka_message_t *)0)->#{field})")
+      ]
+    }
+    [*found, same("sizeof(gw_message_t)", "sizeof(rd_kafka_message_t)")].join("\n")
+  end
+
+  def same(one, other) = "_Static_assert(#{one} == #{other}, \"#{one}\");"
+
+  # @return [String] the compiler's complaints
+  def complaints(ffi: self.ffi, table: self.table, offsets: self.offsets)
+    source = [
+      "#include <#{HEADER}>", ffi, table,
+      "#define DECLARE(type, name, parameters) type rd_kafka_##name parameters;",
+      "GW_LIBRDKAFKA_FUNCTIONS(DECLARE)",
+      "#define COMPARE(name, value) _Static_assert(name == value, #name);",
+      "GW_LIBRDKAFKA_CONSTANTS(COMPARE)", fields, offsets
+    ].join("\n")
+    command = %w[cc -std=gnu11 -c -Wall -Werror -x c - -o /dev/null]
+    Open3.capture2e(*command, stdin_data: source).first
+  end
+
+  test "FFI and the extension declare what the header declares" do
+    assert_equal "", complaints
+    assert_operator prototypes.size, :>, 100
+  end
+
+  test "exactly the functions that are newer than the header are left out" do
+    declared = self.class.header.scan(/\brd_kafka_(\w+)\s*\(/).flatten
+    assert_equal newer.sort, (prototypes.keys - declared).sort
+    assert_empty NEWER.keys - prototypes.keys
+  end
+
+  # What is changed => how, and what the compiler then names.
+  {
+    "a type that FFI gives to a value" =>
+      [:ffi, "int rd_kafka_error_is_fatal", "void rd_kafka_error_is_fatal", "error_is_fatal"],
+    "a parameter of FFI" =>
+      [:ffi, "rd_kafka_queue_get_partition(rd_kafka_t *, const char *, int32_t)",
+        "rd_kafka_queue_get_partition(rd_kafka_t *, const char *, int64_t)", "get_partition"],
+    "a parameter of the extension" =>
+      [:table, "(rd_kafka_queue_t *, int, rd_kafka_message_t **, size_t)",
+        "(rd_kafka_queue_t *, int, rd_kafka_message_t **, int)", "consume_batch_queue"],
+    "a constant" => [:table, "X(RD_KAFKA_VTYPE_KEY, 5)", "X(RD_KAFKA_VTYPE_KEY, 6)", "VTYPE_KEY"],
+    "the order of the message's fields" =>
+      [:table, "size_t key_len;\n    int64_t offset;", "int64_t offset;\n    size_t key_len;",
+        "offsetof(gw_message_t, key_len)"],
+    "an offset of FFI" =>
+      [:offsets, "offsetof(rd_kafka_topic_partition_t, offset) == 16",
+        "offsetof(rd_kafka_topic_partition_t, offset) == 24", "rd_kafka_topic_partition_t, offset"]
+  }.each do |what, (part, right, wrong, named)|
+    test "another declaration is found: #{what}" do
+      text = public_send(part)
+      assert_includes text, right
+      assert_includes complaints(part => text.sub(right, wrong)), named
+    end
+  end
+end
