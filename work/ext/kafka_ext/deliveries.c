@@ -32,6 +32,7 @@ typedef struct call {
 typedef struct deliveries {
     rd_kafka_t *rk;           /* borrowed until release; under the GVL */
     bool attached, released;  /* a handle may have the address between them; under the GVL */
+    bool abandoned;           /* no call waits; under the GVL */
     pthread_mutex_t lock;     /* no Ruby runs under it */
     call_t *calls;            /* owned; under the lock */
     size_t errors;            /* that have come; under the lock */
@@ -134,11 +135,11 @@ static double deliveries_now(void) {
 }
 
 /* The one place that waits: as Ruby's IO does, so signals, kills and schedulers of fibers work.
- * False: the time is over, or the handle was released. */
+ * False: the time is over, or the handle was released or abandoned. */
 static bool deliveries_wait(call_t *call) {
     uint64_t count;
     double seconds = call->deadline - deliveries_now();
-    if (seconds <= 0 || call->self->released) return false;
+    if (seconds <= 0 || call->self->released || call->self->abandoned) return false;
     int64_t limit_us = seconds < 1e6 ? (int64_t)(seconds * 1e6) : 1000000000000; /* then again */
     struct timeval limit = {.tv_sec = limit_us / 1000000, .tv_usec = limit_us % 1000000};
     rb_wait_for_single_fd(call->wake_fd, RB_WAITFD_IN, &limit);
@@ -284,6 +285,16 @@ static VALUE deliveries_bind(VALUE object, VALUE address) {
     return Qnil;
 }
 
+/* abandon: calls that wait return at once, and later ones do not wait. */
+static VALUE deliveries_abandon(VALUE object) {
+    deliveries_t *self = rb_check_typeddata(object, &deliveries_type);
+    self->abandoned = true;
+    pthread_mutex_lock(&self->lock);
+    for (call_t *call = self->calls; call; call = call->next) deliveries_wake(call);
+    pthread_mutex_unlock(&self->lock);
+    return Qnil;
+}
+
 /* release, after rd_kafka_destroy has returned: no report comes any more. */
 static VALUE deliveries_release(VALUE object) {
     deliveries_t *self = rb_check_typeddata(object, &deliveries_type);
@@ -320,5 +331,6 @@ void gw_init_deliveries(VALUE native) {
     rb_define_method(class, "bind", deliveries_bind, 1);
     rb_define_method(class, "produce", deliveries_produce, 2);
     rb_define_method(class, "errors", deliveries_errors, 0);
+    rb_define_method(class, "abandon", deliveries_abandon, 0);
     rb_define_method(class, "release", deliveries_release, 0);
 }

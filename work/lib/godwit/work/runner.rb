@@ -109,6 +109,7 @@ module Godwit
           sleep @drain
           @assignments.each(&:stop) # so that the end is no failure of a record
           @workers&.each(&:kill)
+          @wake_up&.abandon
         end
       end
 

@@ -41,6 +41,7 @@ module Godwit
       autoload :Url, "godwit/work/engine/kafka/url"
       autoload :UserProperties, "godwit/work/engine/kafka/user_properties"
       autoload :Values, "godwit/work/engine/kafka/values"
+      autoload :WakeUp, "godwit/work/engine/kafka/wake_up"
       autoload :Native, "godwit/work/kafka_ext"
     end
   end

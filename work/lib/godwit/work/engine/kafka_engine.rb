@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require "godwit/fork_detector"
+
 module Godwit
   module Work
     # The log in a Kafka cluster.
@@ -16,6 +18,7 @@ module Godwit
       # @raise [Error]
       def initialize(settings)
         Kafka::Native.open(Kafka::Library.find.path)
+        @forks = ForkDetector::COUNT[0]
         @settings = settings
         @producer = Kafka::Producer.new(settings.producer, settings.timeout)
         handle = @producer.handle
@@ -67,8 +70,8 @@ module Godwit
       # (see Contract)
       def commit_every = COMMIT_EVERY
 
-      # @return [PipeWakeUp]
-      def listen = @wake_up = PipeWakeUp.new
+      # @return [Kafka::WakeUp]
+      def listen = @wake_up = Kafka::WakeUp.new { @outputs.abandon }
 
       # (see Contract)
       def join(group, topic, _place, starts)
@@ -143,6 +146,7 @@ module Godwit
 
       # @return [nil]
       def close
+        return if @forks != ForkDetector::COUNT[0] # the handles are the parent's
         @memberships.each_value(&:close)
         @memberships.clear
         [@outputs, @reader, @state, @producer].each(&:close)

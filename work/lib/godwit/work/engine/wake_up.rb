@@ -135,6 +135,10 @@ module Godwit
         nil
       end
 
+      # The runner's time for its end is over: its calls of the engine wait no longer.
+      # @return [nil]
+      def abandon = nil
+
       # Takes all bytes.
       # @return [Array<Integer>, nil] ids of the partitions that have new records; nil: look at all
       def clear

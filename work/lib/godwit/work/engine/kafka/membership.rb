@@ -196,20 +196,29 @@ module Godwit
 
         # @raise [LostError, Error]
         def await_commit(queue)
-          seconds = [@engine.settings.timeout, COMMIT].min
-          done = @handle.event(queue, seconds) do |event|
-            code = Functions.event_error(event)
-            next true if code.zero?
-            raise Errors.of(code, :commit, Functions.event_error_string(event), resource: @group)
+          limit = [@engine.settings.timeout, COMMIT].min
+          start = Timeout.now
+          until (done = @handle.event(queue, Handle::SLICE) { |event| check_commit(event) })
+            next unless @wake_up.abandoned? || Timeout.left(limit, start).zero?
+            raise Errors.of(Errors::TIMED_OUT, :commit, nil, resource: @group)
           end
-          raise Errors.of(Errors::TIMED_OUT, :commit, nil, resource: @group) unless done
+          done
+        end
+
+        # @return [true]
+        # @raise [LostError, Error]
+        def check_commit(event)
+          code = Functions.event_error(event)
+          return true if code.zero?
+          raise Errors.of(code, :commit, Functions.event_error_string(event), resource: @group)
         end
 
         def leave
           start = Timeout.now
           Errors.check(Functions.consumer_close_queue(@handle.pointer, @queue), :leave)
-          until Functions.consumer_closed(@handle.pointer) == 1 || Timeout.left(CLOSE, start).zero?
+          until Functions.consumer_closed(@handle.pointer) == 1
             @handle.event(@queue, 0.01) { |event| serve_end(event) || true }
+            break if @wake_up.abandoned? || Timeout.left(CLOSE, start).zero?
           end
         ensure
           @claims.drop(partitions)

@@ -12,6 +12,7 @@ module Godwit
       # @private
       class Outputs
         ATTEMPTS = 3 # of a transaction that was aborted
+        ABORT = 5 # seconds that an abort waits for the brokers; the next producer aborts, too
         # A step of the transaction failed. `facts` are librdkafka's; nil: a record was not written.
         class Failure < StandardError
           # @return [Error] for the caller
@@ -36,11 +37,18 @@ module Godwit
         end
         # The other codes of LostError tell that the coordinator has ended a transaction.
         LOST = %w[ILLEGAL_GENERATION UNKNOWN_MEMBER_ID FENCED_INSTANCE_ID _ASSIGNMENT_LOST].freeze
-        private_constant :ATTEMPTS, :Failure, :LOST
+        private_constant :ATTEMPTS, :ABORT, :Failure, :LOST
 
         # @param settings [Settings]
         def initialize(settings)
           @settings = settings
+          @abandoned = false
+        end
+
+        # The runner's time is over: no call waits any more.
+        def abandon
+          @abandoned = true
+          @producer&.abandon
         end
 
         # @param batches [Array<Array>] as {Producer#append}
@@ -119,7 +127,7 @@ module Godwit
             pointer = one.handle.wait(name, one.handle.pointer, *arguments,
               (Handle::SLICE * 1000).to_i)
             facts = Errors.read(pointer) or return
-            next if facts.retriable && Timeout.left(limit, start) != 0
+            next if facts.retriable && !@abandoned && Timeout.left(limit, start) != 0
             raise failure(name, facts)
           end
         end
@@ -127,7 +135,7 @@ module Godwit
         # Aborts the transaction. Without that, the next producer does it.
         def undo(failure)
           return close if failure.fatal? || @producer.nil?
-          step(@producer, :abort_transaction)
+          step(@producer, :abort_transaction, limit: ABORT)
         rescue Failure
           close
         end

@@ -37,6 +37,9 @@ module Godwit
           batches.map { |*, count| [delivery.offsets.shift(count), delivery.times.shift(count)] }
         end
 
+        # Calls that wait return at once: what they wrote may be lost.
+        def abandon = @deliveries.abandon
+
         # @return [String, nil] the last error that no call has reported
         def cause = (@cause = @deliveries.errors.last&.last || @cause)
 
