@@ -15,8 +15,7 @@ module Godwit
         REBALANCE = 0x10
         ASSIGN = -175
         CLOSE = 2 # seconds for leaving the group
-        NONE = -1001 # instead of an offset
-        private_constant :EVENTS, :REBALANCE, :ASSIGN, :CLOSE, :NONE
+        private_constant :EVENTS, :REBALANCE, :ASSIGN, :CLOSE
 
         # @param engine [KafkaEngine]
         # @param group [String]
@@ -28,15 +27,16 @@ module Godwit
           @engine = engine
           @group = group
           @topic = topic
-          @starts = starts
           @pipe = pipe
           @mark = SecureRandom.hex(6)
+          @arrivals = Arrivals.new(engine, group, @mark, starts)
           @claims = {}
-          @arriving = @wanted = nil
+          @arriving = nil
           @leaving = []
-          @generation = 0
-          @lock = Mutex.new
+          @unmarked = []
+          @ready = []
           open
+          @commits = Commits.new(@handle, group, engine.settings.timeout)
         end
 
         # @return [String]
@@ -53,7 +53,11 @@ module Godwit
           nil while @handle.event(@queue, 0) { |event| serve(event) || true }
           problem, @problem = @problem, nil
           raise problem if problem
-          claims = follow_seek + claim
+          raise @commits.lost if @commits.lost && @claims.any?
+          assign
+          commit_marks
+          follow_seek
+          claims, @ready = @ready, []
           kept = @claims.transform_values { |one| one.position.generation }
           surplus = @leaving.map(&:partition) & kept.keys
           Share.new(claims, surplus, kept, @engine.paused?(@group, @topic) ? kept.keys : [])
@@ -67,16 +71,11 @@ module Godwit
         # @param positions [Array<Position>]
         # @raise [LostError, Error]
         def commit(positions, owned: true, noted: {})
-          entries = entries(positions, owned, noted)
-          @handle.queue do |queue|
-            PartitionList.with(entries) do |list|
-              code = Functions.commit_queue(@handle.pointer, list, queue, nil, nil)
-              raise Errors.of(code, :commit, nil, resource: @group) unless code.zero?
-            end
-            await_commit(queue)
-          end
-          nil
+          @commits.write(entries(positions, owned, noted))
         end
+
+        # (see Commits#refused)
+        def refused(error, start) = @commits.refused(error, start)
 
         # @return [Array<PartitionList::Entry>] to commit
         # @raise [LostError] for a partition that it no longer has
@@ -84,8 +83,8 @@ module Godwit
           positions.map do |one|
             raise LostError.of(@topic, one.partition) unless own?(one)
             text = CommitText.new(owner: (@mark if owned), crashes: one.crashes,
-              crashed_at: one.crashed_at, noted: noted[one.partition], seek: @claims[one.partition].seek,
-              state: one.state)
+              crashed_at: one.crashed_at, noted: noted[one.partition],
+              seek: @claims[one.partition].seek, state: one.state)
             PartitionList::Entry.new(@topic.name, one.partition, one.watermark, text.dump)
           end
         end
@@ -93,12 +92,23 @@ module Godwit
         # Gives partitions up after their last commit. The group has those of a revocation when it
         # has all of them.
         # @param positions [Array<Position>]
+        # @raise [BrokerError] if it is retriable, the member has them still
+        # @raise [LostError, Error]
         def release(positions)
-          own = positions.select { |one| own?(one) }
+          own = positions.select { |one| own?(one) }.map { |one| @claims[one.partition].position }
           commit(own, owned: false) if own.any?
-        ensure
-          own.each { |one| @claims.delete(one.partition)&.close }
-          unassign if @leaving.none? { |entry| @claims.key?(entry.partition) }
+          give_away(own)
+        rescue Error => error
+          give_away(own) unless error.is_a?(BrokerError) && error.retriable?
+          raise
+        end
+
+        # Commits the record that runs next, beside what is committed.
+        # @param position [Position]
+        # @raise [LostError, Error]
+        def note(position, offset)
+          raise LostError.of(@topic, position.partition) unless own?(position)
+          commit([@claims[position.partition].position], noted: {position.partition => offset})
         end
 
         # Leaves the group.
@@ -131,6 +141,11 @@ module Godwit
 
         private
 
+        def give_away(positions)
+          positions.each { |one| @claims.delete(one.partition)&.close }
+          unassign if @leaving.none? { |entry| @claims.key?(entry.partition) }
+        end
+
         def own?(one) = @claims[one.partition]&.position&.generation == one.generation
 
         def open
@@ -154,7 +169,7 @@ module Godwit
           if Functions.event_error(event) == ASSIGN
             @arriving = list
           elsif Functions.assignment_lost(@handle.pointer) == 1
-            list.each { |one| @claims.delete(one.partition)&.close }
+            list.each { |one| drop(one.partition) }
             @leaving = list
             unassign
           else
@@ -164,6 +179,8 @@ module Godwit
 
         def revoke(list)
           @leaving = list
+          # The Runner does not know those that have no mark yet, so it cannot release them.
+          list.each { |one| drop(one.partition) if unmarked?(one.partition) }
           unassign if list.none? { |one| @claims.key?(one.partition) }
         end
 
@@ -182,78 +199,64 @@ module Godwit
           @leaving = []
         end
 
-        # Claims the partitions that the group has given, once their positions are known.
-        # @return [Array<Position>]
-        def claim
-          return [] unless @arriving
-          return claim_none if @arriving.empty?
-          @answer ||= @engine.groups.ask_committed(@group, @arriving.map { |one|
-            PartitionList::Entry.new(one.topic, one.partition)
-          })
-          found = @answer.take or return []
-          @answer = nil
-          arriving, @arriving = @arriving, nil
-          refresh(arriving)
-          positions = found.map { |entry| position(entry) }
+        # Assigns the partitions that the group has given, once their positions are known. What
+        # fails is tried again at the next call: librdkafka waits for the assignment.
+        # @raise [Error]
+        def assign
+          return unless @arriving
+          positions = @arrivals.positions(@arriving) { refresh(@arriving) } or return
           begin_reading(positions)
-          commit(positions)
-          positions
+          @arriving = nil
+          @unmarked.concat(positions)
+        end
+
+        # Commits the mark of this member. Only then the Runner gets the partitions.
+        # @raise [Error] the next call tries it again
+        def commit_marks
+          return if @unmarked.empty?
+          commit(@unmarked)
+          @ready.concat(@unmarked)
+          @unmarked = []
+        end
+
+        def unmarked?(partition) = @unmarked.any? { |one| one.partition == partition }
+
+        # The Runner does not get a partition that has been taken away meanwhile.
+        def drop(partition)
+          @claims.delete(partition)&.close
+          [@unmarked, @ready].each { |all| all.reject! { |one| one.partition == partition } }
         end
 
         # Partitions that it has, and that an operator has sent elsewhere.
-        # @return [Array<Position>]
+        # @raise [Error] the next call tries it again
         def follow_seek
-          seek = @engine.seek_of(@group, @topic) or return []
+          seek = @engine.seek_of(@group, @topic) or return
           moved = @claims.each_value.select do |claim|
             claim.seek != seek["id"] && seek["offsets"].key?(claim.position.partition.to_s)
           end
-          moved.map do |claim|
+          moved.each do |claim|
+            offset = seek["offsets"].fetch(claim.position.partition.to_s)
+            claim.move(@arrivals.moved(claim.position, offset))
             claim.seek = seek["id"]
-            claim.move(sought(claim.position, seek["offsets"]))
-            claim.position.dup
+            replace(claim.position.dup)
           end
         end
 
-        def sought(one, offsets)
-          Position.new(@group, @topic, one.partition, @mark, @generation += 1,
-            offsets.fetch(one.partition.to_s), nil, 0, nil, 0, nil)
+        # The Runner gets the newest position of a partition.
+        def replace(position)
+          @ready.reject! { |one| one.partition == position.partition }
+          @ready << position
         end
 
-        def claim_none
-          @arriving = nil
-          begin_reading([])
-          []
-        end
-
-        # @param entry [PartitionList::Entry]
-        # @return [Position]
-        def position(entry)
-          text = CommitText.parse(entry.metadata)
-          watermark = (entry.offset < 0) ? @starts.fetch(entry.partition, 0) : entry.offset
-          one = Position.new(@group, @topic, entry.partition, @mark,
-            @generation += 1, watermark, text.state, text.crashes, text.noted, 0, text.crashed_at)
-          crashed(one) if text.owner && text.owner != @mark
-          one
-        end
-
-        # Its owner has ended without a release: see Groups::CRASH.
-        def crashed(one)
-          again = one.crashes >= Assignment::CRASHES
-          same = again || one.crashed_at == one.watermark
-          one.crashed_at = one.watermark unless again
-          unread = one.watermark < @engine.end_of(@topic, one.partition)
-          one.crashes = same ? one.crashes + 1 : 1
-          one.crashes = 0 unless unread
-        end
-
+        # @return [Work::Topic] it may have grown
         def refresh(arriving)
-          return if arriving.all? { |one| one.partition < @topic.partitions }
+          return @topic if arriving.all? { |one| one.partition < @topic.partitions }
           @topic = @engine.topics.fetch(@topic.name)
         end
 
         def begin_reading(positions)
-          positions.each do |one|
-            @claims[one.partition] = Claim.new(@engine, @handle, one, @pipe)
+          claims = positions.map do |one|
+            Claim.new(@engine, @handle, one, @pipe, @arrivals.seeks[one.partition])
           end
           entries = positions.map do |one|
             PartitionList::Entry.new(@topic.name, one.partition, one.watermark)
@@ -261,30 +264,26 @@ module Godwit
           PartitionList.with(entries) do |list|
             Errors.check(Functions.incremental_assign(@handle.pointer, list), :claim)
           end
+          claims.each { |one| @claims[one.position.partition] = one }
+          claims = nil
+        ensure
+          claims&.each(&:close)
         end
 
         def claim_of(partition)
           @claims[partition] || raise(LostError.of(@topic, partition))
         end
 
-        # @raise [LostError, Error]
-        def await_commit(queue)
-          done = @handle.event(queue, @engine.settings.timeout) do |event|
-            code = Functions.event_error(event)
-            next true if code.zero?
-            raise Errors.of(code, :commit, Functions.event_error_string(event), resource: @group)
-          end
-          raise Errors.of(Errors::TIMED_OUT, :commit, @handle.cause, resource: @group) unless done
-        end
-
         def leave
           @claims.each_value(&:close)
           @claims.clear
+          @arrivals.close
           start = Timeout.now
           Errors.check(Functions.consumer_close_queue(@handle.pointer, @queue), :leave)
           until Functions.consumer_closed(@handle.pointer) == 1 || Timeout.left(CLOSE, start).zero?
             @handle.event(@queue, 0.01) { |event| serve_end(event) || true }
           end
+        ensure
           Functions.queue_destroy(@queue)
           @handle.close
         end
