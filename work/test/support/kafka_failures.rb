@@ -119,7 +119,8 @@ module Godwit
 
     def setup
       super
-      @consumers, @producers, @looks, @known = [], [], [], {}
+      broker
+      @consumers, @producers, @looks = [], [], []
       %w[notes events acknowledged].each { |name| File.write(file(name), "") }
       client.topic(from, partitions: PARTITIONS)
       client.topic(to, partitions: 1)
@@ -182,9 +183,14 @@ module Godwit
 
     def teardown
       [*@consumers, *@producers].each { |child| end_child(child) }
+      restore if @consumers
+      super
+    end
+
+    # The next test has the broker, too.
+    def restore
       broker.thaw
       broker.start unless broker.pid
-      super
     end
   end
 end
