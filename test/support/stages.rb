@@ -140,7 +140,7 @@ module Godwit
       # Without a broker those tests that need one are skipped, each with its reason.
       Stage.new(
         "kafka", "the gem godwit-work on Kafka: librdkafka, its settings and errors",
-        files: "work/test/kafka/**/*_test.rb", work: true, env: KAFKA
+        files: "work/test/kafka/*_test.rb", work: true, env: KAFKA
       ),
       Stage.new(
         "guide",
@@ -300,6 +300,13 @@ module Godwit
           "GODWIT_TEST_TYPES" => "1", "GODWIT_TEST_GC" => "none"
         },
         full: %w[work/sig/**]
+      ),
+      # GODWIT_KAFKA_LONG=1: the long forms, of 4 minutes more.
+      Stage.new(
+        "kafka failures",
+        "on Kafka, under load: brokers and consumers that are killed, stopped and cut off",
+        files: "work/test/kafka/failures/*_test.rb", work: true, env: KAFKA,
+        full: %w[work/lib/godwit/work/engine/kafka* work/test/kafka/failures/**]
       ),
       Stage.new(
         "work timing", "how soon consumers take over and end, and what they cost while idle",

@@ -11,10 +11,11 @@ module Godwit
       at_exit { ENGINES.each_key(&:close) }
 
       autoload :Answer, "godwit/work/engine/kafka/answer"
+      autoload :Arrivals, "godwit/work/engine/kafka/arrivals"
       autoload :Block, "godwit/work/engine/kafka/block"
       autoload :Claim, "godwit/work/engine/kafka/claim"
-      autoload :Claims, "godwit/work/engine/kafka/claims"
       autoload :Cluster, "godwit/work/engine/kafka/cluster"
+      autoload :Commits, "godwit/work/engine/kafka/commits"
       autoload :CommitText, "godwit/work/engine/kafka/commit_text"
       autoload :Configuration, "godwit/work/engine/kafka/configuration"
       autoload :Delivery, "godwit/work/engine/kafka/delivery"

@@ -87,6 +87,9 @@ module Godwit
         @state.poll
         one = membership(member.id)
         one.share.tap { member.topic = one.topic }
+      rescue LostError
+        leave(member.id) # the caller joins again: the group must not wait for this member
+        raise
       end
 
       # (see Contract)
@@ -113,7 +116,7 @@ module Godwit
 
       # (see Contract)
       def note(position, offset)
-        membership(position.member).commit([position], noted: {position.partition => offset})
+        membership(position.member).note(position, offset)
       end
 
       # (see Contract)

@@ -20,12 +20,15 @@ module Godwit
         # @param handle [Handle]
         # @param position [Position]
         # @param pipe [IO] gets the partition's id when there are records
-        def initialize(engine, handle, position, pipe)
+        # @param seek [String, nil] the id of the operator's seek that the position follows
+        def initialize(engine, handle, position, pipe, seek = nil)
           @engine = engine
           @handle = handle
           @position = position
+          @seek = seek
           @blocks = []
           @behind_gap = false
+          @stopped_at = nil # the offset that is not there, until librdkafka reads elsewhere
           topic = position.topic
           @queue = Functions.queue_get_partition(handle.pointer, topic.name, position.partition)
           # Before librdkafka assigns it: no record may come to the queue of the consumer.
@@ -44,9 +47,10 @@ module Godwit
         # @param position [Position]
         # @raise [Error]
         def move(position)
+          read_from(position.watermark)
           @position = position
           @blocks.clear
-          read_from(position.watermark)
+          @stopped_at = nil
         end
 
         # Gives the blocks that the reader has not passed, also again.
@@ -69,24 +73,28 @@ module Godwit
 
         private
 
+        # An error raises after the blocks that came with it are kept.
         def take(bytes, offset)
-          Native.drain(@queue.address, RECORDS, bytes).each do |one|
-            next failed(one, offset) unless one.is_a?(Block)
-            one.behind_gap = true if @behind_gap
-            @behind_gap = false
-            @blocks << one
-          end
+          blocks, failures = Native.drain(@queue.address, RECORDS, bytes)
+            .partition { |one| one.is_a?(Block) }
+          blocks.first.behind_gap = true if @behind_gap && blocks.any?
+          @behind_gap &&= blocks.empty?
+          @blocks.concat(blocks)
+          gone, others = failures.reject { |one| one.code == END_REACHED }
+            .partition { |one| NOT_THERE.include?(one.code) }
+          @stopped_at = @blocks.last&.finish || offset if gone.any?
+          go_on if @stopped_at
+          one = others.first or return
+          raise Errors.of(one.code, :fetch, one.text, resource: one.topic)
         end
 
+        # Goes on at the log's start. The next call tries again what fails.
         # @raise [Error]
-        def failed(failure, offset)
-          return if failure.code == END_REACHED
-          unless NOT_THERE.include?(failure.code)
-            raise Errors.of(failure.code, :fetch, failure.text, resource: failure.topic)
-          end
+        def go_on
           first = @engine.first_of(@position.topic, @position.partition)
-          @behind_gap = first > offset
           read_from(first)
+          @behind_gap = first > @stopped_at
+          @stopped_at = nil
         end
 
         def read_from(offset)

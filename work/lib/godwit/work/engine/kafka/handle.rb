@@ -84,6 +84,11 @@ module Godwit
           Functions.queue_destroy(queue) if queue
         end
 
+        # Leaves its threads to the end of the process: while a consumer cannot leave its group,
+        # librdkafka's `destroy` waits for ever.
+        # @return [nil]
+        def forget = @lock.synchronize { @pointer = nil }
+
         # @yieldparam queue [FFI::Pointer] until the block ends
         # @return [Object] the block's value
         def queue

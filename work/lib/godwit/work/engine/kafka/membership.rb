@@ -8,101 +8,110 @@ module Godwit
       # A consumer class of this process in its group: a handle of librdkafka, and the partitions
       # that the group gave to it.
       #
-      # **Threads**: the coordinator of a Runner alone.
+      # **Threads**: the coordinator of a Runner alone, but {#commit}, which any may call.
       # @private
       class Membership
-        REBALANCE = 0x10 # an event
+        EVENTS = 0x10 | Handle::ERROR # rebalance
+        REBALANCE = 0x10
         ASSIGN = -175
-        COMMIT = 5 # seconds that a commit waits for the brokers, at most
-        CLOSE = 2 # seconds for leaving the group
-        private_constant :REBALANCE, :ASSIGN, :COMMIT, :CLOSE
+        CLOSE = 5 # seconds for leaving the group
+        private_constant :EVENTS, :REBALANCE, :ASSIGN, :CLOSE
 
         # @param engine [KafkaEngine]
         # @param group [String]
         # @param topic [Work::Topic]
         # @param starts [Hash{Integer => Integer}] where the group begins in partitions without a
         #   commit
-        # @param wake_up [PipeWakeUp] for records and events
+        # @param wake_up [WakeUp] for records and events
         def initialize(engine, group, topic, starts, wake_up)
           @engine = engine
           @group = group
+          @topic = topic
           @wake_up = wake_up
           @mark = SecureRandom.hex(6)
-          @fresh = []
-          connect(topic)
-          @claims = Claims.new(engine, @handle, group, @mark, topic, starts, wake_up.writer)
+          @arrivals = Arrivals.new(engine, group, @mark, starts)
+          @claims = {}
+          @arriving = []
+          @leaving = nil
+          @unmarked = []
+          @ready = []
+          connect
+          @commits = Commits.new(@handle, group, wake_up)
         end
 
+        # @return [String]
+        attr_reader :group
+        # @return [Work::Topic]
+        attr_reader :topic
         # @return [String] names it in {Position#member}
         attr_reader :mark
 
-        # @return [Work::Topic] as it grows
-        def topic = @claims.topic
-
         # Serves the group's events.
         # @return [Share]
-        # @raise [Error]
+        # @raise [Error, LostError]
         def share
           nil while @handle.event(@queue, 0) { |event| serve(event) || true }
           problem, @problem = @problem, nil
           raise problem if problem
-          claims = @claims.follow_seek + announce
-          kept = @claims.all.to_h { |one| [one.position.partition, one.position.generation] }
-            .except(*@fresh.map(&:partition))
-          Share.new(claims, @leaving.to_a & kept.keys, kept,
-            @engine.paused?(@group, topic) ? kept.keys : [])
+          raise @commits.lost if @commits.lost && @claims.any?
+          assign
+          commit_marks
+          follow_seek
+          claims, @ready = @ready, []
+          kept = @claims.transform_values { |one| one.position.generation }
+          surplus = @leaving.to_a.map(&:partition) & kept.keys
+          Share.new(claims, surplus, kept, @engine.paused?(@group, @topic) ? kept.keys : [])
         end
 
         # @return [Array<Block>]
         # @raise [LostError, Error]
         def fetch(position, offset, bytes)
-          raise lost(position) unless @claims.own?(position)
+          raise LostError.of(@topic, position.partition) unless own?(position)
           @claims[position.partition].fetch(offset, bytes)
         end
 
         # Commits without outputs.
         # @param positions [Array<Position>]
-        # @param owned [Boolean] whether this member goes on
-        # @param noted [Hash{Integer => Integer}] the offset that runs next, by partition
         # @raise [LostError, Error]
         def commit(positions, owned: true, noted: {})
-          entries = entries(positions, owned, noted)
-          @handle.queue do |queue|
-            PartitionList.with(entries) do |list|
-              code = Functions.commit_queue(@handle.pointer, list, queue, nil, nil)
-              raise Errors.of(code, :commit, nil, resource: @group) unless code.zero?
-            end
-            await_commit(queue)
-          end
-          nil
+          @commits.write(entries(positions, owned, noted))
         end
+
+        # (see Commits#refused)
+        def refused(error, start) = @commits.refused(error, start)
 
         # @return [Array<PartitionList::Entry>] to commit
         # @raise [LostError] for a partition that it no longer has
         def entries(positions, owned = true, noted = {})
           positions.map do |one|
-            raise lost(one) unless @claims.own?(one)
+            raise LostError.of(@topic, one.partition) unless own?(one)
             text = CommitText.new(owner: (@mark if owned), crashes: one.crashes,
               crashed_at: one.crashed_at, noted: noted[one.partition],
               seek: @claims[one.partition].seek, state: one.state)
-            PartitionList::Entry.new(topic.name, one.partition, one.watermark, text.dump)
+            PartitionList::Entry.new(@topic.name, one.partition, one.watermark, text.dump)
           end
         end
 
-        # The commit of these positions is done.
-        def committed(positions)
-          positions.each { |one| @claims[one.partition].position = one.dup }
+        # Gives partitions up after their last commit. The group has those of a revocation when it
+        # has all of them.
+        # @param positions [Array<Position>]
+        # @raise [BrokerError] if it is retriable, the member has them still
+        # @raise [LostError, Error]
+        def release(positions)
+          own = positions.select { |one| own?(one) }.map { |one| @claims[one.partition].position }
+          commit(own, owned: false) if own.any?
+          give_away(own)
+        rescue Error => error
+          give_away(own) unless error.is_a?(BrokerError) && error.retriable?
+          raise
         end
 
-        # Gives partitions up after their last commit. The group gets those of a revocation when
-        # the last one is given up.
-        # @param positions [Array<Position>]
-        def release(positions)
-          own = positions.select { |one| @claims.own?(one) }
-          commit(own, owned: false) if own.any?
-        ensure
-          @claims.drop(own.map(&:partition))
-          finish_revocation
+        # Commits the record that runs next, beside what is committed.
+        # @param position [Position]
+        # @raise [LostError, Error]
+        def note(position, offset)
+          raise LostError.of(@topic, position.partition) unless own?(position)
+          commit([@claims[position.partition].position], noted: {position.partition => offset})
         end
 
         # Leaves the group.
@@ -110,9 +119,9 @@ module Godwit
         def close
           return if @handle.closed?
           begin
-            commit(@claims.all.map(&:position), owned: false) if @claims.all.any?
+            commit(@claims.each_value.map(&:position), owned: false) if @claims.any?
           rescue Error
-            nil # the next owner counts an unclean end
+            nil # the next owner counts a crash at most
           end
           leave
         end
@@ -125,25 +134,34 @@ module Godwit
           Functions.consumer_group_metadata_destroy(metadata) if metadata
         end
 
+        # The commit of these positions is done.
+        def committed(positions)
+          positions.each { |one| @claims[one.partition]&.position = one.dup }
+        end
+
         # @return [String]
-        def inspect = "#<#{self.class} #{@group} #{topic.name}>"
+        def inspect = "#<#{self.class} #{@group} #{@topic.name}>"
 
         private
 
-        def partitions = @claims.all.map { |one| one.position.partition }
-        def lost(position) = LostError.of(position.topic, position.partition)
+        def give_away(positions)
+          positions.each { |one| @claims.delete(one.partition)&.close }
+          finish_revocation
+        end
 
-        def connect(topic)
-          client = "godwit #{Process.pid} #{@mark} #{topic.name}"
-          properties = @engine.settings.consumer(@group, topic.partitions, client)
+        def own?(one) = @claims[one.partition]&.position&.generation == one.generation
+
+        def connect
+          client = "godwit #{Process.pid} #{@mark} #{@topic.name}"
+          properties = @engine.settings.consumer(@group, @topic.partitions, client)
           @handle = Handle.new(Handle::CONSUMER, properties) do |conf|
-            Functions.conf_set_events(conf, REBALANCE | Handle::ERROR)
+            Functions.conf_set_events(conf, EVENTS)
           end
           Functions.poll_set_consumer(@handle.pointer)
           @queue = Functions.queue_get_consumer(@handle.pointer)
           all = [0].pack("V") # the runner looks at all partitions
           Functions.queue_io_event_enable(@queue, @wake_up.writer.fileno, all, all.bytesize)
-          PartitionList.with([PartitionList::Entry.new(topic.name)]) do |list|
+          PartitionList.with([PartitionList::Entry.new(@topic.name)]) do |list|
             code = Functions.subscribe(@handle.pointer, list)
             raise Errors.of(code, :join, nil, resource: @group) unless code.zero?
           end
@@ -151,14 +169,22 @@ module Godwit
 
         def serve(event)
           return error(event) unless Functions.event_type(event) == REBALANCE
-          list = PartitionList.read(Functions.event_topic_partition_list(event)).map(&:partition)
-          if Functions.event_error(event) == ASSIGN
-            @claims.arrive(list)
-            return answer(:incremental_assign, [])
-          end
-          @leaving = @claims.withdraw(list)
-          @claims.drop(list) if Functions.assignment_lost(@handle.pointer) == 1
+          list = PartitionList.read(Functions.event_topic_partition_list(event))
+          @arrivals.close
+          return arrive(list) if Functions.event_error(event) == ASSIGN
+          names = list.map(&:partition)
+          @arriving.reject! { |one| names.include?(one.partition) }
+          @leaving = list.select { |one| @claims.key?(one.partition) }
+          lost = Functions.assignment_lost(@handle.pointer) == 1
+          # The Runner does not know those that have no mark yet, so it cannot release them.
+          names.each { |one| drop(one) if lost || unmarked?(one) }
           finish_revocation
+        end
+
+        # The group need not wait until their positions are known.
+        def arrive(list)
+          begin_reading([])
+          @arriving += list
         end
 
         # Such as a broker that is away: {#share} raises it once, and goes on at the next call.
@@ -168,69 +194,113 @@ module Godwit
             resource: @group, fatal: Functions.event_error_is_fatal(event) == 1)
         end
 
-        # The group waits for the answer to a revocation.
+        # The group waits until all partitions of a revocation are given up.
         def finish_revocation
-          return if @leaving.nil? || @leaving.any? { |one| @claims[one] }
+          return if @leaving.nil? || @leaving.any? { |one| @claims.key?(one.partition) }
           leaving, @leaving = @leaving, nil
-          answer(:incremental_unassign, leaving)
+          unassign(leaving)
         end
 
-        def answer(name, partitions)
-          entries = partitions.map { |one| PartitionList::Entry.new(topic.name, one) }
+        def unassign(entries)
           PartitionList.with(entries) do |list|
-            Errors.check(Functions.__send__(name, @handle.pointer, list), :rebalance)
+            Errors.check(Functions.incremental_unassign(@handle.pointer, list), :release)
           end
         end
 
-        # Claims have the owner's mark before their records run.
-        # @return [Array<Position>]
-        def announce
-          @fresh = (@fresh + @claims.claim).select { |one| @claims.own?(one) }
-          return [] if @fresh.empty?
-          commit(@fresh)
-          fresh, @fresh = @fresh, []
-          fresh
-        rescue LostError
-          [] # an event says which
+        # Reads the partitions whose positions are known. What fails, and what is behind an open
+        # transaction, is tried again at the next call.
+        # @raise [Error]
+        def assign
+          return if @arriving.empty?
+          positions = @arrivals.positions(@arriving) { refresh(@arriving) }
+          return if positions.empty?
+          begin_reading(positions)
+          known = positions.map(&:partition)
+          @arriving.reject! { |one| known.include?(one.partition) }
+          @unmarked.concat(positions)
         end
 
-        # @raise [LostError, Error]
-        def await_commit(queue)
-          limit = [@engine.settings.timeout, COMMIT].min
-          start = Timeout.now
-          until (done = @handle.event(queue, Handle::SLICE) { |event| check_commit(event) })
-            next unless @wake_up.abandoned? || Timeout.left(limit, start).zero?
-            raise Errors.of(Errors::TIMED_OUT, :commit, nil, resource: @group)
+        # Commits the mark of this member. Only then the Runner gets the partitions.
+        # @raise [Error] the next call tries it again
+        def commit_marks
+          return if @unmarked.empty?
+          commit(@unmarked)
+          @ready.concat(@unmarked)
+          @unmarked = []
+        end
+
+        def unmarked?(partition) = @unmarked.any? { |one| one.partition == partition }
+
+        # The Runner does not get a partition that has been taken away meanwhile.
+        def drop(partition)
+          @claims.delete(partition)&.close
+          [@unmarked, @ready].each { |all| all.reject! { |one| one.partition == partition } }
+        end
+
+        # Partitions that it has, and that an operator has sent elsewhere.
+        # @raise [Error] the next call tries it again
+        def follow_seek
+          seek = @engine.seek_of(@group, @topic) or return
+          moved = @claims.each_value.select do |claim|
+            claim.seek != seek["id"] && seek["offsets"].key?(claim.position.partition.to_s)
           end
-          done
+          moved.each do |claim|
+            offset = seek["offsets"].fetch(claim.position.partition.to_s)
+            claim.move(@arrivals.moved(claim.position, offset))
+            claim.seek = seek["id"]
+            replace(claim.position.dup)
+          end
         end
 
-        # @return [true]
-        # @raise [LostError, Error]
-        def check_commit(event)
-          code = Functions.event_error(event)
-          return true if code.zero?
-          raise Errors.of(code, :commit, Functions.event_error_string(event), resource: @group)
+        # The Runner gets the newest position of a partition.
+        def replace(position)
+          @ready.reject! { |one| one.partition == position.partition }
+          @ready << position
+        end
+
+        # @return [Work::Topic] it may have grown
+        def refresh(arriving)
+          return @topic if arriving.all? { |one| one.partition < @topic.partitions }
+          @topic = @engine.topics.fetch(@topic.name)
+        end
+
+        def begin_reading(positions)
+          claims = positions.map do |one|
+            Claim.new(@engine, @handle, one, @wake_up.writer, @arrivals.seeks[one.partition])
+          end
+          entries = positions.map do |one|
+            PartitionList::Entry.new(@topic.name, one.partition, one.watermark)
+          end
+          PartitionList.with(entries) do |list|
+            Errors.check(Functions.incremental_assign(@handle.pointer, list), :claim)
+          end
+          claims.each { |one| @claims[one.position.partition] = one }
+          claims = nil
+        ensure
+          claims&.each(&:close)
         end
 
         def leave
+          @arrivals.close
+          unassign(@leaving) if @leaving # librdkafka waits for this answer
           start = Timeout.now
           Errors.check(Functions.consumer_close_queue(@handle.pointer, @queue), :leave)
-          until Functions.consumer_closed(@handle.pointer) == 1
+          until (left = Functions.consumer_closed(@handle.pointer) == 1)
             @handle.event(@queue, 0.01) { |event| serve_end(event) || true }
             break if @wake_up.abandoned? || Timeout.left(CLOSE, start).zero?
           end
         ensure
-          @claims.drop(partitions)
+          @claims.each_value(&:close)
+          @claims.clear
           Functions.queue_destroy(@queue)
-          @handle.close
+          left ? @handle.close : @handle.forget
         end
 
         def serve_end(event)
           return unless Functions.event_type(event) == REBALANCE
-          list = PartitionList.read(Functions.event_topic_partition_list(event)).map(&:partition)
-          return answer(:incremental_assign, []) if Functions.event_error(event) == ASSIGN
-          answer(:incremental_unassign, @claims.withdraw(list))
+          list = PartitionList.read(Functions.event_topic_partition_list(event))
+          return begin_reading([]) if Functions.event_error(event) == ASSIGN
+          unassign(list.select { |one| @claims.key?(one.partition) })
         end
       end
     end

@@ -96,6 +96,8 @@ module Godwit
             PartitionList::Entry.new(topic.name, number, offset) if offset
           end
           @groups.set(group, wanted)
+          # Else the next member follows an older one.
+          @state.write("seek", group, topic.name, nil) if @state["seek", group, topic.name]
         rescue LostError
           places = wanted.to_h { |one| [one.partition.to_s, one.offset] }
           @state.write("seek", group, topic.name,

@@ -13,10 +13,9 @@ module Godwit
       class Outputs
         ATTEMPTS = 3 # of a transaction that was aborted
         ABORT = 5 # seconds that an abort waits for the brokers; the next producer aborts, too
+        AGAIN = 0.05 # seconds before the same step, or a transaction that the group refuses
         # A step of the transaction failed. `facts` are librdkafka's; nil: a record was not written.
         class Failure < StandardError
-          # @return [Error] for the caller
-          attr_reader :error
           # @return [Errors::Facts, nil]
           attr_reader :facts
 
@@ -26,18 +25,28 @@ module Godwit
             @facts = facts
           end
 
-          # @return [Boolean] whether the same transaction may succeed
-          def again? = !facts.nil? && (facts.abortable || facts.fatal) && !lost?
+          # @return [Error] for the caller: a LostError only if it is the group's
+          def error
+            return @error if refused? || !@error.is_a?(LostError)
+            BrokerError.new(@error.message, code: facts&.code, name: facts&.name, retriable: true)
+          end
 
-          # @return [Boolean] whether the group has given the partitions to others
-          def lost? = LOST.include?(facts&.name)
+          # @return [Boolean] whether the same transaction may succeed. The coordinator ends one
+          #   that takes too long: then it may refuse a record, or the rest.
+          def again?
+            return @error.is_a?(LostError) if facts.nil?
+            (facts.abortable || facts.fatal) && !refused?
+          end
+
+          # @return [Boolean] whether the group refuses the positions
+          def refused? = REFUSED.include?(facts&.name)
 
           # @return [Boolean] whether the producer cannot go on
           def fatal? = !facts.nil? && facts.fatal
         end
         # The other codes of LostError tell that the coordinator has ended a transaction.
-        LOST = %w[ILLEGAL_GENERATION UNKNOWN_MEMBER_ID FENCED_INSTANCE_ID _ASSIGNMENT_LOST].freeze
-        private_constant :ATTEMPTS, :ABORT, :Failure, :LOST
+        REFUSED = %w[ILLEGAL_GENERATION UNKNOWN_MEMBER_ID FENCED_INSTANCE_ID].freeze
+        private_constant :ATTEMPTS, :ABORT, :AGAIN, :Failure, :REFUSED
 
         # @param settings [Settings]
         def initialize(settings)
@@ -56,13 +65,17 @@ module Godwit
         # @return (see Producer#append)
         # @raise [LostError, Error] nothing was written
         def commit(batches, commits)
-          attempt = 1
+          attempts = 0
+          start = Timeout.now
           begin
+            attempts += 1
             transaction(batches, commits)
           rescue Failure => failure
             undo(failure)
-            raise failure.error unless failure.again? && attempt < ATTEMPTS
-            attempt += 1
+            retry if failure.again? && attempts < ATTEMPTS && !@abandoned
+            raise failure.error unless failure.refused?
+            commits.each { |member, _| member.refused(failure.error, start) }
+            sleep AGAIN
             retry
           end
         end
@@ -78,11 +91,16 @@ module Godwit
         def producer
           @producer ||= begin
             properties = @settings.transactional("godwit-#{SecureRandom.hex(8)}")
-            Producer.new(properties, @settings.timeout)
-          end.tap { |one| step(one, :init_transactions) }
-        rescue Failure => failure
-          close
-          raise failure.error
+            Producer.new(properties, @settings.timeout).tap { |one| begin_producing(one) }
+          end
+        end
+
+        # @raise [Error]
+        def begin_producing(one)
+          step(one, :init_transactions)
+        rescue => error
+          one.close
+          raise error.is_a?(Failure) ? error.error : error
         end
 
         def transaction(batches, commits)
@@ -127,8 +145,9 @@ module Godwit
             pointer = one.handle.wait(name, one.handle.pointer, *arguments,
               (Handle::SLICE * 1000).to_i)
             facts = Errors.read(pointer) or return
-            next if facts.retriable && !@abandoned && Timeout.left(limit, start) != 0
-            raise failure(name, facts)
+            raise failure(name, facts) if !facts.retriable || @abandoned ||
+              Timeout.left(limit, start) == 0
+            sleep AGAIN
           end
         end
 

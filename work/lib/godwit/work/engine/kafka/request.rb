@@ -7,7 +7,8 @@ module Godwit
       # @private
       class Request
         POINTER = ::FFI::Pointer.size
-        private_constant :POINTER
+        AGAIN = 0.02 # seconds
+        private_constant :POINTER, :AGAIN
 
         class << self
           # Pointers to an Array in C.
@@ -36,12 +37,21 @@ module Godwit
           @timeout = timeout
         end
 
-        # Sends a request, and waits for its answer.
+        # Sends a request, and waits for its answer. A broker that has just started may refuse it:
+        # then it is sent again.
         # @param (see #send)
         # @return [Object]
         # @raise [Error]
         def call(*arguments, **options, &send)
-          self.send(*arguments, **options, &send).wait(@timeout + Handle::SLICE)
+          start = Timeout.now
+          begin
+            self.send(*arguments, **options, &send).wait(@timeout + Handle::SLICE)
+          rescue BrokerError => error
+            raise if !error.retriable? || error.code == Errors::TIMED_OUT ||
+              Timeout.left(@timeout, start).zero?
+            sleep AGAIN
+            retry
+          end
         end
 
         # @param operation [Symbol] for errors

@@ -39,6 +39,7 @@ module Godwit
           return self unless there
           finish = @cluster.bounds(TOPIC, 1, 0).first.last
           @lock.synchronize do
+            begin_again if finish < @position
             begin_reading
             start = Timeout.now
             while @position < finish && (left = Timeout.left(@settings.timeout, start)) > 0
@@ -64,9 +65,9 @@ module Godwit
         # @raise [Error]
         def write(kind, *names, value)
           key = [kind, *names]
-          @cluster.create(TOPIC, 1, -1, PROPERTIES) if @facts.empty?
+          create if @facts.empty?
           text = value && JSON.generate({"version" => VERSION, **value})
-          @write.call(Block.encode([text], [JSON.generate(key)]))
+          write_block(Block.encode([text], [JSON.generate(key)]))
           @lock.synchronize { store(key, value) }
         end
 
@@ -80,6 +81,24 @@ module Godwit
         end
 
         private
+
+        def create = @cluster.create(TOPIC, 1, -1, PROPERTIES)
+
+        # The topic may have been deleted.
+        def write_block(block)
+          @write.call(block)
+        rescue TopicError
+          create
+          @write.call(block)
+        end
+
+        # The topic was made again: the facts of the old one are gone.
+        def begin_again
+          @fetch&.stop
+          @fetch = nil
+          @facts = {}
+          @position = 0
+        end
 
         def begin_reading
           @handle ||= Handle.new(Handle::CONSUMER, @settings.reader(fetch_wait: WAIT)) { nil }

@@ -1,0 +1,93 @@
+# frozen_string_literal: true
+
+module Godwit
+  module Work
+    module Kafka
+      # Where a group is in the partitions that a member gets: its commits, and the ends of processes
+      # that did not release them.
+      #
+      # **Threads**: the coordinator of a Runner alone.
+      # @private
+      class Arrivals
+        # @param engine [KafkaEngine]
+        # @param group [String]
+        # @param mark [String] of the member
+        # @param starts [Hash{Integer => Integer}] where the group begins in partitions without a
+        #   commit
+        def initialize(engine, group, mark, starts)
+          @engine = engine
+          @group = group
+          @mark = mark
+          @starts = starts
+          @generation = 0
+          @seeks = {}
+        end
+
+        # @return [Hash{Integer => String}] the operator's seek that each position follows
+        attr_reader :seeks
+
+        # @param list [Array<PartitionList::Entry>] the same one until {#close}
+        # @yieldreturn [Work::Topic] when positions are known
+        # @return [Array<Position>] those that are known; a position behind an open transaction is
+        #   not yet
+        # @raise [Error] the next call tries it again
+        def positions(list)
+          @found ||= ask(list) or return []
+          wrong = @found.map(&:error).find { |code| !code.zero? && !Errors.retriable?(code) }
+          raise Errors.of(wrong, :claim, nil, resource: @group) if wrong
+          topic = yield
+          @found.select { |one| one.error.zero? }.map { |entry| position(topic, entry) }
+            .tap { close }
+        rescue Error
+          close
+          raise
+        end
+
+        # @param one [Position]
+        # @param offset [Integer]
+        # @return [Position] elsewhere, without what was committed
+        def moved(one, offset)
+          Position.new(@group, one.topic, one.partition, @mark, @generation += 1, offset, nil, 0,
+            nil, 0, nil)
+        end
+
+        # Forgets what it has asked for.
+        # @return [nil]
+        def close
+          @answer&.close
+          @answer = @found = nil
+        end
+
+        private
+
+        # @return [Array<PartitionList::Entry>, nil]
+        def ask(list)
+          @answer ||= @engine.groups.ask_committed(@group, list.map { |one|
+            PartitionList::Entry.new(one.topic, one.partition)
+          })
+          @answer.take
+        end
+
+        def position(topic, entry)
+          text = CommitText.parse(entry.metadata)
+          watermark = (entry.offset < 0) ? @starts.fetch(entry.partition, 0) : entry.offset
+          one = Position.new(@group, topic, entry.partition, @mark, @generation += 1, watermark,
+            text.state, text.crashes, text.noted, 0, text.crashed_at)
+          @seeks[one.partition] = text.seek
+          crashed(one) if text.owner && text.owner != @mark
+          one
+        end
+
+        # Its owner has ended without a release: see Groups::CRASH.
+        def crashed(one)
+          again = one.crashes >= Assignment::CRASHES
+          same = again || one.crashed_at == one.watermark
+          one.crashed_at = one.watermark unless again
+          unread = one.watermark < @engine.end_of(one.topic, one.partition)
+          one.crashes = same ? one.crashes + 1 : 1
+          one.crashes = 0 unless unread
+        end
+      end
+    end
+  end
+end

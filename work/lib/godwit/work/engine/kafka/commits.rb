@@ -1,0 +1,100 @@
+# frozen_string_literal: true
+
+module Godwit
+  module Work
+    module Kafka
+      # Commits of a member without outputs. During a rebalance the group refuses what has an older
+      # generation, also of partitions that the member keeps: such a commit is sent again.
+      #
+      # **Threads**: any.
+      # @private
+      class Commits
+        # ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID, REBALANCE_IN_PROGRESS
+        REFUSED = [22, 25, 27].freeze
+        AGAIN = 0.02 # seconds between two attempts
+        WAIT = 5 # seconds for the brokers
+        PATIENCE = 3 # seconds of such attempts; a lost session is found within a heartbeat
+        # The group has refused a commit.
+        class Refused < StandardError
+          # @return [Error] for the caller
+          attr_reader :error
+
+          def initialize(error)
+            super(error.message)
+            @error = error
+          end
+        end
+        private_constant :REFUSED, :AGAIN, :WAIT, :PATIENCE, :Refused
+
+        # @param handle [Handle]
+        # @param group [String]
+        # @param wake_up [WakeUp] of the runner, which may end a wait
+        def initialize(handle, group, wake_up)
+          @handle = handle
+          @group = group
+          @wake_up = wake_up
+        end
+
+        # @return [LostError, nil] of a commit that the group has refused, although librdkafka does
+        #   not know that the member has lost its partitions
+        attr_reader :lost
+
+        # @param entries [Array<PartitionList::Entry>]
+        # @return [nil]
+        # @raise [LostError, Error]
+        def write(entries)
+          start = Timeout.now
+          begin
+            send_once(entries)
+          rescue Refused => refused
+            refused(refused.error, start)
+            sleep AGAIN
+            retry
+          end
+        end
+
+        # @param error [Error] the group's
+        # @param start [Float] the time of the first attempt
+        # @raise [Error] unless the same commit may succeed soon
+        def refused(error, start)
+          known = Functions.assignment_lost(@handle.pointer) == 1
+          return if !known && !@wake_up.abandoned? && Timeout.left(PATIENCE, start) > 0
+          @lost = error if error.is_a?(LostError) && !known
+          raise error
+        end
+
+        private
+
+        # @raise [Refused, Error]
+        def send_once(entries)
+          @handle.queue do |queue|
+            PartitionList.with(entries) do |list|
+              code = Functions.commit_queue(@handle.pointer, list, queue, nil, nil)
+              raise Errors.of(code, :commit, nil, resource: @group) unless code.zero?
+            end
+            await(queue)
+          end
+          nil
+        end
+
+        # @raise [Refused, Error]
+        def await(queue)
+          start = Timeout.now
+          until @handle.event(queue, Handle::SLICE) { |event| check(event) }
+            next unless @wake_up.abandoned? || Timeout.left(WAIT, start).zero?
+            raise Errors.of(Errors::TIMED_OUT, :commit, nil, resource: @group)
+          end
+        end
+
+        # @return [true]
+        # @raise [Refused, Error]
+        def check(event)
+          code = Functions.event_error(event)
+          return true if code.zero?
+          error = Errors.of(code, :commit, Functions.event_error_string(event), resource: @group)
+          raise REFUSED.include?(code) ? Refused.new(error) : error
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,46 @@
+# frozen_string_literal: true
+
+require "support/kafka_failures"
+
+# The broker ends or hangs while consumers and producers work.
+class WorkKafkaOutagesTest < Godwit::KafkaFailureCase
+  AWAY = LONG ? 60 : 20 # seconds
+  FROZEN = 20
+
+  def work
+    consume_by(3)
+    produce
+    handled(300)
+    look
+  end
+
+  def goes_on
+    handled(300)
+    look
+    balance
+    stop_consuming
+  end
+
+  test "the broker is killed by kill -9, and started again" do
+    work
+    broker.kill
+    broker.start
+    goes_on
+  end
+
+  test "the broker is away for a while" do
+    work
+    broker.kill
+    sleep AWAY # the failure itself
+    broker.start
+    goes_on
+  end
+
+  test "the broker is stopped by SIGSTOP for 20 s" do
+    work
+    broker.freeze
+    sleep FROZEN # the failure itself
+    broker.thaw
+    goes_on
+  end
+end

@@ -1,0 +1,40 @@
+# frozen_string_literal: true
+
+require "support/kafka_failures"
+
+# A process or its producer ends in the middle of a transaction with outputs.
+class WorkKafkaTransactionsTest < Godwit::KafkaFailureCase
+  KAFKA = {"transaction.timeout.ms" => 2_500}.freeze
+  STEPS = ["begin", "produce", "offsets", "before commit", "commit"].freeze
+
+  def steps = events(:step).map { |one| one.values.values_at(:at, :what) }
+
+  test "a process is killed at each step of a transaction" do
+    consume
+    produce
+    STEPS.each do |at|
+      killed = consume(kafka: KAFKA, hook: HOOKS, steps: [[at, "kill"]])
+      assert_equal 9, killed.finish.status.termsig, killed.finish.to_s
+      @consumers.delete(killed)
+      look
+      handled(50)
+    end
+    assert_equal STEPS, steps.map(&:first)
+    balance
+    stop_consuming
+  end
+
+  test "outputs whose transaction fails are sent again, and their records do not run again" do
+    wanted = %w[late fatal].flat_map { |what| STEPS[1..3].map { |at| [at, what] } }
+    consume(kafka: KAFKA, hook: HOOKS, steps: wanted)
+    produce
+    eventually(deadline: 200) { steps.size == wanted.size }
+    handled(50)
+    assert_equal wanted, steps
+    places = runs.map(&:place)
+    assert_empty places.tally.select { |_, count| count > 1 }
+    assert_empty events(:lost)
+    balance
+    stop_consuming
+  end
+end

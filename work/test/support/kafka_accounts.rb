@@ -1,0 +1,114 @@
+# frozen_string_literal: true
+
+require "json"
+
+# Compares what producers wrote, what consumers ran, and what they wrote.
+module KafkaAccounts
+  # A run of a record's handler.
+  Run = Struct.new(:pid, :key, :partition, :offset, :id) do
+    def place = [partition, offset]
+  end
+  Event = Struct.new(:pid, :name, :values)
+
+  # @return [Array<Run>] those that the notes hold between these bytes
+  def runs(from = 0, to = File.size(file("notes")))
+    File.binread(file("notes"), to - from, from).to_s.lines.grep(/\n\z/).map do |line|
+      pid, key, *numbers = line.split
+      Run.new(pid.to_i, key, *numbers.map(&:to_i))
+    end
+  end
+
+  # @return [Array<Event>] of all processes
+  def events(*names)
+    all = File.readlines(file("events")).grep(/\n\z/).map do |line|
+      pid, name, values = JSON.parse(line)
+      Event.new(pid, name.to_sym, values.transform_keys(&:to_sym))
+    end
+    names.empty? ? all : all.select { |one| names.include?(one.name) }
+  end
+
+  def acknowledged = File.readlines(file("acknowledged"), chomp: true).map(&:to_i)
+
+  # @return [Hash{Integer => Object}] what is committed, by partition
+  def committed
+    client.engine.positions(group, client.engine.topics.fetch(from)).to_h do |one|
+      [one.partition, Godwit::Work.const_get(:Progress).new(one.watermark, one.state)]
+    end
+  end
+
+  # Notes what is committed now: no record of it may run again.
+  def look
+    found = committed
+    @looks << [found, File.size(file("notes"))]
+    found
+  end
+
+  def lag = client.groups.select { |one| one.group == group }.sum(&:lag)
+
+  # @param deadline [Numeric] seconds until all records are handled
+  # @return [Hash{Symbol => Integer}] the numbers, which are printed, too
+  def balance(deadline: 120, dead: [])
+    stop_producing
+    sent = client.each(from).to_a
+    eventually("a lag of 0", deadline: deadline) { look_at_lag.zero? }
+    assert_acknowledged(sent)
+    ran = runs
+    assert_order(ran)
+    assert_empty again, "runs of committed records"
+    assert_outputs(sent, dead)
+    report(sent, ran)
+  end
+
+  private
+
+  def look_at_lag
+    lag
+  rescue Godwit::Work::BrokerError => error
+    raise unless error.retriable?
+    -1
+  end
+
+  def assert_acknowledged(sent)
+    ids = sent.map { |one| one.value[:id] }
+    assert_equal ids.uniq.size, ids.size, "records that were written twice"
+    assert_empty acknowledged - ids, "acknowledged records that are lost"
+  end
+
+  # A record that ran before another one of its key has the smaller offset.
+  def assert_order(ran)
+    ran.uniq(&:place).group_by { |run| [run.key, run.partition] }.each do |key, first|
+      assert_equal first.map(&:offset), first.map(&:offset).sort, "key #{key}"
+    end
+  end
+
+  # @return [Array<Run>] those of records that were committed before
+  def again
+    ends = @looks.drop(1).map(&:last) << File.size(file("notes"))
+    @looks.zip(ends).flat_map do |(committed, from), to|
+      runs(from, to).select { |run| committed[run.partition]&.finished?(run.offset) }
+    end
+  end
+
+  def assert_outputs(sent, dead)
+    outputs = client.each(to).to_a
+    ids = outputs.map { |one| one.value[:id] }
+    twice = ids.tally.select { |_, count| count > 1 }
+    assert_empty twice, "outputs that were written twice"
+    assert_equal [], sent.map { |one| one.value[:id] } - ids - dead, "outputs that are lost"
+    assert_equal [], ids - sent.map { |one| one.value[:id] }
+    outputs.group_by { |one| [one.key, one.value[:at].first] }.each do |key, own|
+      offsets = own.map { |one| one.value[:at].last }
+      assert_equal offsets.sort, offsets, "outputs of key #{key}"
+    end
+  end
+
+  def report(sent, ran)
+    places = ran.map(&:place)
+    numbers = {acknowledged: acknowledged.size, written: sent.size, runs: places.size,
+      twice: places.size - places.uniq.size, lost: events(:lost).size,
+      errors: events(:error).size, unacknowledged: events(:produce).size}
+    puts "#{name}: #{numbers.map { |key, value| "#{value} #{key}" }.join(", ")}" if
+      ENV["GODWIT_KAFKA_NUMBERS"]
+    numbers
+  end
+end

@@ -1,0 +1,196 @@
+# frozen_string_literal: true
+
+require "work_helper"
+require "support/broker"
+require "support/librdkafka"
+require "support/kafka_accounts"
+
+module Godwit
+  # Consumers and producers in processes of their own, on a broker that the tests may stop: each
+  # record of the topic `from` becomes an output in the topic `to`. At the end `balance` compares
+  # what was acknowledged, what ran and what was written.
+  class KafkaFailureCase < WorkCase
+    deadline 400
+    Work = Godwit::Work
+    # The long form: a minute without a broker, two minutes of kills.
+    LONG = ENV["GODWIT_KAFKA_LONG"] == "1"
+    PARTITIONS = 4
+    SESSION = 6_000 # ms; beside other work a process may get no processor for seconds
+    PROPERTIES = {"session.timeout.ms" => SESSION}.freeze
+    BROKER = "log.retention.check.interval.ms=500\nlog.initial.task.delay.ms=0\n" \
+      "log.segment.delete.delay.ms=0\n" \
+      "transaction.abort.timed.out.transaction.cleanup.interval.ms=500"
+    HOOKS = File.expand_path("kafka_steps.rb", __dir__)
+    # Runs a consumer until TERM. A line of `notes` is a run, one of `events` an event.
+    CONSUMES = <<~RUBY
+      require "godwit/work"
+      require "json"
+      SETTINGS = JSON.parse(ARGV[0])
+      NOTES, EVENTS = SETTINGS.values_at("notes", "events").map { |path| File.open(path, "a") }
+      FROM, TO = SETTINGS.values_at("from", "to")
+      def event(name, values)
+        EVENTS.syswrite(JSON.generate([Process.pid, name, values.transform_values(&:to_s)]) + "\\n")
+      end
+      Godwit::Work.connect(SETTINGS["url"], kafka: SETTINGS["kafka"])
+      Godwit::Work.on(:error, :lost, :skipped, :dead, :stuck) { |one| event(one.name, one.values) }
+      require SETTINGS["hook"] if SETTINGS["hook"]
+      class Copies < Godwit::Work::Consumer
+        topic FROM
+        group SETTINGS["group"]
+        parallel by: :key
+
+        def perform(message)
+          id = message.value[:id]
+          NOTES.syswrite([Process.pid, message.key, message.partition, message.offset, id].join(" ") +
+            "\\n")
+          exit!(1) if SETTINGS["poison"]&.include?(id)
+          sleep SETTINGS["pause"] if SETTINGS["pause"]
+          produce(TO, {id: id, at: [message.partition, message.offset]}, key: message.key)
+        end
+
+        def assigned(numbers) = event(:assigned, numbers: numbers)
+        def revoked(numbers) = event(:revoked, numbers: numbers)
+        def lost(numbers) = event(:lost_hook, numbers: numbers)
+      end
+      runner = Godwit::Work::Runner.new([Copies], workers: 3)
+      Signal.trap(:TERM) { Thread.new { runner.stop } }
+      Thread.new do
+        sleep 0.01 until runner.started?
+        puts "ready"
+        $stdout.flush
+      end
+      runner.run
+      event(:ended, {})
+    RUBY
+    # Writes records by `produce` and `produce_many` until TERM, and notes what is acknowledged.
+    PRODUCES = <<~RUBY
+      require "godwit/work"
+      require "json"
+      SETTINGS = JSON.parse(ARGV[0])
+      ACKNOWLEDGED, EVENTS = SETTINGS.values_at("acknowledged", "events").map { |one| File.open(one, "a") }
+      Godwit::Work.connect(SETTINGS["url"], timeout: SETTINGS["timeout"])
+      ENDED = [false]
+      Signal.trap(:TERM) { ENDED[0] = true }
+      IDS = Thread::Queue.new
+      Thread.new { (SETTINGS["first"]..).each { |id| sleep 0.01 while IDS.size > 100; IDS << id } }
+      puts "ready"
+      $stdout.flush
+      threads = [1, 10].map do |count|
+        Thread.new do
+          until ENDED[0]
+            ids = Array.new(count) { IDS.pop }
+            records = ids.map { |id| [{id: id}, "k\#{id % 40}"] }
+            begin
+              if count == 1
+                Godwit::Work.produce(SETTINGS["from"], records[0][0], key: records[0][1])
+              else
+                Godwit::Work.produce_many(SETTINGS["from"], records)
+              end
+              ACKNOWLEDGED.syswrite(ids.map { |id| "\#{id}\\n" }.join)
+            rescue Godwit::Work::Error => error
+              EVENTS.syswrite(JSON.generate([Process.pid, :produce, {error: error.to_s}]) + "\\n")
+            end
+            sleep count * 0.01
+          end
+        end
+      end
+      threads.each(&:join)
+    RUBY
+    # A broker of the tests of this stage, which all may stop.
+    def self.broker = @@broker ||= Broker.start(properties: BROKER)
+
+    include KafkaAccounts
+
+    def child_folders = [*super, *Gem.loaded_specs.fetch("ffi").full_require_paths]
+    def broker = KafkaFailureCase.broker
+    def url = "kafka://#{broker.brokers}"
+    def from = "#{topic_name}.in"
+    def to = "#{topic_name}.out"
+    def group = "#{topic_name}.group"
+    def file(name) = File.join(scratch_dir, name)
+
+    def client
+      @client ||= Work::Client.new(engine).tap { |one| own(one) }
+    end
+
+    def engine
+      Work.const_get(:KafkaEngine).new(Work.const_get(:Kafka)::Settings.new(url))
+    end
+
+    def setup
+      super
+      broker
+      @consumers, @producers, @looks = [], [], []
+      %w[notes events acknowledged].each { |name| File.write(file(name), "") }
+      client.topic(from, partitions: PARTITIONS)
+      client.topic(to, partitions: 1)
+    end
+
+    # The topics of one test.
+    def topic_name = @topic_name ||= "t#{Process.pid}-#{object_id}"
+
+    def settings(**more)
+      {url: url, from: from, to: to, group: group, notes: file("notes"), events: file("events"),
+       acknowledged: file("acknowledged"), kafka: PROPERTIES, timeout: 20, **more}
+    end
+
+    # @return [Child]
+    def consume(kafka: {}, **more)
+      child = start_child(CONSUMES, [JSON.generate(settings(kafka: {**PROPERTIES, **kafka}, **more))],
+        deadline: 380)
+      (@consumers << child).last
+    end
+
+    # Starts consumers, and waits until all have joined.
+    def consume_by(count, **more)
+      Array.new(count) { consume(**more) }.each { |child| child.wait_for(/^ready$/) }
+    end
+
+    # @param first [Integer] number of the first record
+    def produce(first: 0)
+      child = start_child(PRODUCES, [JSON.generate(settings(first: first))], deadline: 380)
+      (@producers << child).last.wait_for(/^ready$/)
+    end
+
+    def kill(child)
+      child.signal(:KILL).finish
+      @consumers.delete(child)
+    end
+
+    # Ends the producers; their last records are written.
+    def stop_producing
+      @producers.each { |child| assert_child child.signal(:TERM).finish }.clear
+    end
+
+    def stop_consuming
+      @consumers.each { |child| child.signal(:TERM) }
+      @consumers.each { |child| assert_child child.finish }.clear
+    end
+
+    # Waits until more records are handled.
+    def handled(more, deadline: 90)
+      before = runs.size
+      eventually("#{more} more runs", deadline: deadline) { runs.size >= before + more }
+    end
+
+    def end_child(child)
+      child.signal(:KILL)
+    rescue Errno::ESRCH
+      nil # a test has seen its end
+    ensure
+      child.finish
+    end
+
+    def teardown
+      [*@consumers, *@producers].each { |child| end_child(child) }
+      restore if @consumers
+      super
+    end
+
+    # The next test has the broker, too.
+    def restore
+      broker.thaw
+      broker.start unless broker.pid
+    end
+  end
+end

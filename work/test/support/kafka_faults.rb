@@ -1,0 +1,36 @@
+# frozen_string_literal: true
+
+# Has methods of the engine fail.
+module KafkaFaults
+  KAFKA = Godwit::Work.const_get(:Kafka)
+  ARMED = {} # by class and method: what runs before it, as often as it gives true
+  PREPARED = {}
+
+  class << self
+    # @yieldreturn [Object] false or nil: the method does not fail again; it may raise
+    def before(klass, name, &act)
+      ARMED[[klass, name]] = act
+      PREPARED[[klass, name]] ||= klass.prepend(Module.new do
+        define_method(name) do |*arguments, **options, &block|
+          ARMED[[klass, name]]&.call(self)
+          super(*arguments, **options, &block)
+        end
+      end)
+    end
+
+    # The next call fails.
+    # @param code [Integer] librdkafka's
+    # @return [Thread::Queue] gets an object when it has failed
+    def once(klass, name, code)
+      Thread::Queue.new.tap do |failed|
+        before(klass, name) do
+          ARMED.delete([klass, name])
+          failed << true
+          raise KAFKA::Errors.of(code, name)
+        end
+      end
+    end
+
+    def clear = ARMED.clear
+  end
+end

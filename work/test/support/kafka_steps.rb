@@ -1,0 +1,56 @@
+# frozen_string_literal: true
+
+# Loaded by a consumer's process: does something at steps of its transactions with outputs, one
+# after the other.
+module KafkaSteps
+  STEPS = SETTINGS.fetch("steps")
+  EVERY = 3 # transactions
+  SEEN = [0]
+
+  class << self
+    # @param name [String]
+    # @param producer [Godwit::Work::Kafka::Producer]
+    def here(name, producer)
+      return unless STEPS.any? && STEPS[0][0] == name && (SEEN[0] += 1) == EVERY
+      SEEN[0] = 0
+      event(:step, at: name, what: STEPS[0][1])
+      act(STEPS.shift[1], producer.handle.pointer)
+    end
+
+    private
+
+    def act(what, pointer)
+      case what
+      when "kill" then Process.kill(:KILL, Process.pid).then { sleep }
+      when "fatal" then Native.rd_kafka_test_fatal_error(pointer, -144, "a test's") # _FENCED
+      when "late" then sleep 4 # the coordinator ends the transaction
+      end
+    end
+  end
+
+  # librdkafka's function for tests.
+  module Native
+    extend ::FFI::Library
+    ffi_lib ENV.fetch("GODWIT_LIBRDKAFKA")
+    attach_function :rd_kafka_test_fatal_error, %i[pointer int string], :int
+  end
+
+  private
+
+  def begin_transaction(one)
+    super.tap { KafkaSteps.here("begin", one) }
+  end
+
+  def append(one, batches)
+    super.tap { KafkaSteps.here("produce", one) }
+  end
+
+  def step(one, name, ...)
+    KafkaSteps.here("before commit", one) if name == :commit_transaction
+    super.tap do
+      KafkaSteps.here("offsets", one) if name == :send_offsets_to_transaction
+      KafkaSteps.here("commit", one) if name == :commit_transaction
+    end
+  end
+  Godwit::Work.const_get(:Kafka)::Outputs.prepend(self)
+end
