@@ -27,7 +27,8 @@ module Godwit
         @operator = Kafka::Operator.new(@groups, @topics, @state)
         @outputs = Kafka::Outputs.new(settings)
         @memberships = {}
-        @wakes = 0
+        @pipes = {}
+        @wakes = @pipe_count = 0
         Kafka::ENGINES[self] = self
       end
 
@@ -68,14 +69,17 @@ module Godwit
       def commit_every = COMMIT_EVERY
 
       # @return [PipeWakeUp]
-      def listen = @pipe = PipeWakeUp.new
+      def listen
+        @pipes.delete_if { |_, pipe| pipe.closed? }
+        PipeWakeUp.new("pipe #{@pipe_count += 1}").tap { |pipe| @pipes[pipe.place] = pipe }
+      end
 
       # (see Contract)
-      def join(group, topic, _place, starts)
+      def join(group, topic, place, starts)
         starts = first_positions(group, topic, starts)
-        one = Kafka::Membership.new(self, group, topic, starts, @pipe.writer)
+        one = Kafka::Membership.new(self, group, topic, starts, (@pipes[place] || @pipes.values.last || listen).writer)
         @memberships[one.mark] = one
-        Member.new(one.mark, group, topic, "")
+        Member.new(one.mark, group, topic, place)
       end
 
       # (see Contract)
