@@ -23,7 +23,9 @@ module KafkaAdministration
 
   # @param offsets [Hash{Integer => Integer}] by partition: the log's new starts
   def delete_records(topic, offsets)
-    entries = offsets.map { |number, offset| KAFKA::PartitionList::Entry.new(topic, number, offset) }
+    entries = offsets.map do |number, offset|
+      KAFKA::PartitionList::Entry.new(topic, number, offset)
+    end
     KAFKA::PartitionList.with(entries) do |list|
       administer(:rd_kafka_DeleteRecords, Native.rd_kafka_DeleteRecords_new(list))
     end

@@ -17,9 +17,13 @@ module Godwit
     PARTITIONS = 4
     SESSION = 6_000 # ms; beside other work a process may get no processor for seconds
     PROPERTIES = {"session.timeout.ms" => SESSION}.freeze
-    BROKER = "log.retention.check.interval.ms=500\nlog.initial.task.delay.ms=0\n" \
-      "log.segment.delete.delay.ms=0\n" \
-      "transaction.abort.timed.out.transaction.cleanup.interval.ms=500"
+    BROKER = <<~PROPERTIES
+      broker.session.timeout.ms=6000
+      log.retention.check.interval.ms=500
+      log.initial.task.delay.ms=0
+      log.segment.delete.delay.ms=0
+      transaction.abort.timed.out.transaction.cleanup.interval.ms=500
+    PROPERTIES
     HOOKS = File.expand_path("kafka_steps.rb", __dir__)
     # Runs a consumer until TERM. A line of `notes` is a run, one of `events` an event.
     CONSUMES = <<~RUBY
@@ -41,8 +45,8 @@ module Godwit
 
         def perform(message)
           id = message.value[:id]
-          NOTES.syswrite([Process.pid, message.key, message.partition, message.offset, id].join(" ") +
-            "\\n")
+          words = [Process.pid, message.key, message.partition, message.offset, id]
+          NOTES.syswrite("\#{words.join(" ")}\\n")
           exit!(1) if SETTINGS["poison"]&.include?(id)
           sleep SETTINGS["pause"] if SETTINGS["pause"]
           produce(TO, {id: id, at: [message.partition, message.offset]}, key: message.key)
@@ -67,7 +71,8 @@ module Godwit
       require "godwit/work"
       require "json"
       SETTINGS = JSON.parse(ARGV[0])
-      ACKNOWLEDGED, EVENTS = SETTINGS.values_at("acknowledged", "events").map { |one| File.open(one, "a") }
+      ACKNOWLEDGED, EVENTS =
+        SETTINGS.values_at("acknowledged", "events").map { |path| File.open(path, "a") }
       Godwit::Work.connect(SETTINGS["url"], timeout: SETTINGS["timeout"])
       ENDED = [false]
       Signal.trap(:TERM) { ENDED[0] = true }
@@ -136,8 +141,8 @@ module Godwit
 
     # @return [Child]
     def consume(kafka: {}, **more)
-      child = start_child(CONSUMES, [JSON.generate(settings(kafka: {**PROPERTIES, **kafka}, **more))],
-        deadline: 380)
+      settings = settings(kafka: {**PROPERTIES, **kafka}, **more)
+      child = start_child(CONSUMES, [JSON.generate(settings)], deadline: 380)
       (@consumers << child).last
     end
 

@@ -20,10 +20,13 @@ module KafkaFaults
 
     # The next call fails.
     # @param code [Integer] librdkafka's
+    # @yieldparam object [Object] whose method is called
+    # @yieldreturn [Boolean] whether this call may fail
     # @return [Thread::Queue] gets an object when it has failed
-    def once(klass, name, code)
+    def once(klass, name, code, &may)
       Thread::Queue.new.tap do |failed|
-        before(klass, name) do
+        before(klass, name) do |object|
+          next unless may.nil? || may.call(object)
           ARMED.delete([klass, name])
           failed << true
           raise KAFKA::Errors.of(code, name)

@@ -28,6 +28,7 @@ module Godwit
       autoload :Library, "godwit/work/engine/kafka/library"
       autoload :Membership, "godwit/work/engine/kafka/membership"
       autoload :Metadata, "godwit/work/engine/kafka/metadata"
+      autoload :Moves, "godwit/work/engine/kafka/moves"
       autoload :Operator, "godwit/work/engine/kafka/operator"
       autoload :Outputs, "godwit/work/engine/kafka/outputs"
       autoload :PartitionList, "godwit/work/engine/kafka/partition_list"

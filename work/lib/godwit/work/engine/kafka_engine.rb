@@ -30,7 +30,8 @@ module Godwit
         @operator = Kafka::Operator.new(@groups, @topics, @state)
         @outputs = Kafka::Outputs.new(settings)
         @memberships = {}
-        @wakes = 0
+        @wake_ups = {}
+        @wakes = @wake_up_count = 0
         Kafka::ENGINES[self] = self
       end
 
@@ -70,15 +71,19 @@ module Godwit
       # (see Contract)
       def commit_every = COMMIT_EVERY
 
-      # @return [Kafka::WakeUp]
-      def listen = @wake_up = Kafka::WakeUp.new { @outputs.abandon }
+      # @return [Kafka::WakeUp] of a runner
+      def listen
+        @wake_ups.delete_if { |_, one| one.closed? }
+        place = "pipe #{@wake_up_count += 1}"
+        @wake_ups[place] = Kafka::WakeUp.new(place) { @outputs.abandon }
+      end
 
       # (see Contract)
-      def join(group, topic, _place, starts)
+      def join(group, topic, place, starts)
         starts = first_positions(group, topic, starts)
-        one = Kafka::Membership.new(self, group, topic, starts, @wake_up)
+        one = Kafka::Membership.new(self, group, topic, starts, @wake_ups.fetch(place) { listen })
         @memberships[one.mark] = one
-        Member.new(one.mark, group, topic, "")
+        Member.new(one.mark, group, topic, place)
       end
 
       # (see Contract)

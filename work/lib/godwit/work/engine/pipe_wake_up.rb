@@ -5,8 +5,9 @@ module Godwit
     # Wakes a runner of this process, as {WakeUp} does in other processes: a pipe is its FIFO.
     # @private
     class PipeWakeUp < WakeUp
-      def initialize
-        @place = ""
+      # @param place [String] its name
+      def initialize(place = "")
+        @place = place
         @io, @writer = IO.pipe
         [@io, @writer].each { |io| ForkDetector::OF_PARENT[io] = io }
       end

@@ -3,8 +3,8 @@
 module Godwit
   module Work
     module Kafka
-      # Where a group is in the partitions that a member gets: its commits, and the ends of processes
-      # that did not release them.
+      # Where a group is in the partitions that a member gets: its commits, and the ends of
+      # processes that did not release them.
       #
       # **Threads**: the coordinator of a Runner alone.
       # @private

@@ -43,6 +43,10 @@ module Godwit
         # @return [String, nil] the id of the operator's seek that it follows
         attr_accessor :seek
 
+        # @return [Integer, nil] the log's start, when the log ends before the position: the topic
+        #   was made again, or its brokers have lost records
+        attr_reader :back_to
+
         # Goes on at another offset.
         # @param position [Position]
         # @raise [Error]
@@ -50,7 +54,7 @@ module Godwit
           read_from(position.watermark)
           @position = position
           @blocks.clear
-          @stopped_at = nil
+          @stopped_at = @back_to = nil
         end
 
         # Gives the blocks that the reader has not passed, also again.
@@ -83,7 +87,7 @@ module Godwit
           gone, others = failures.reject { |one| one.code == END_REACHED }
             .partition { |one| NOT_THERE.include?(one.code) }
           @stopped_at = @blocks.last&.finish || offset if gone.any?
-          go_on if @stopped_at
+          go_on if @stopped_at && !@back_to
           one = others.first or return
           raise Errors.of(one.code, :fetch, one.text, resource: one.topic)
         end
@@ -92,6 +96,7 @@ module Godwit
         # @raise [Error]
         def go_on
           first = @engine.first_of(@position.topic, @position.partition)
+          return @back_to = first if first < @stopped_at
           read_from(first)
           @behind_gap = first > @stopped_at
           @stopped_at = nil

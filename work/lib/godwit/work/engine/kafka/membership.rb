@@ -30,6 +30,7 @@ module Godwit
           @wake_up = wake_up
           @mark = SecureRandom.hex(6)
           @arrivals = Arrivals.new(engine, group, @mark, starts)
+          @moves = Moves.new(engine, @arrivals)
           @claims = {}
           @arriving = []
           @leaving = nil
@@ -55,8 +56,9 @@ module Godwit
           raise problem if problem
           raise @commits.lost if @commits.lost && @claims.any?
           assign
+          @moves.back(@claims.values) { |position| @unmarked << position }
           commit_marks
-          follow_seek
+          @moves.seek(@group, @topic, @claims.values) { |position| replace(position) }
           claims, @ready = @ready, []
           kept = @claims.transform_values { |one| one.position.generation }
           surplus = @leaving.to_a.map(&:partition) & kept.keys
@@ -157,6 +159,13 @@ module Godwit
           @handle = Handle.new(Handle::CONSUMER, properties) do |conf|
             Functions.conf_set_events(conf, EVENTS)
           end
+          subscribe
+        rescue
+          @handle&.close
+          raise
+        end
+
+        def subscribe
           Functions.poll_set_consumer(@handle.pointer)
           @queue = Functions.queue_get_consumer(@handle.pointer)
           all = [0].pack("V") # the runner looks at all partitions
@@ -235,21 +244,6 @@ module Godwit
         def drop(partition)
           @claims.delete(partition)&.close
           [@unmarked, @ready].each { |all| all.reject! { |one| one.partition == partition } }
-        end
-
-        # Partitions that it has, and that an operator has sent elsewhere.
-        # @raise [Error] the next call tries it again
-        def follow_seek
-          seek = @engine.seek_of(@group, @topic) or return
-          moved = @claims.each_value.select do |claim|
-            claim.seek != seek["id"] && seek["offsets"].key?(claim.position.partition.to_s)
-          end
-          moved.each do |claim|
-            offset = seek["offsets"].fetch(claim.position.partition.to_s)
-            claim.move(@arrivals.moved(claim.position, offset))
-            claim.seek = seek["id"]
-            replace(claim.position.dup)
-          end
         end
 
         # The Runner gets the newest position of a partition.

@@ -34,7 +34,7 @@ module Godwit
           # @return [Boolean] whether the same transaction may succeed. The coordinator ends one
           #   that takes too long: then it may refuse a record, or the rest.
           def again?
-            return @error.is_a?(LostError) if facts.nil?
+            return fatal? || @error.is_a?(LostError) if facts.nil?
             (facts.abortable || facts.fatal) && !refused?
           end
 
@@ -42,7 +42,7 @@ module Godwit
           def refused? = REFUSED.include?(facts&.name)
 
           # @return [Boolean] whether the producer cannot go on
-          def fatal? = !facts.nil? && facts.fatal
+          def fatal? = facts ? facts.fatal : @error.fatal?
         end
         # The other codes of LostError tell that the coordinator has ended a transaction.
         REFUSED = %w[ILLEGAL_GENERATION UNKNOWN_MEMBER_ID FENCED_INSTANCE_ID].freeze

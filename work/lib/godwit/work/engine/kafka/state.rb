@@ -17,7 +17,8 @@ module Godwit
         READ = 1 << 20 # bytes at a time
         WAIT = 500 # milliseconds for which a broker waits for facts
         PROPERTIES = {"cleanup.policy" => "compact"}.freeze
-        private_constant :VERSION, :READ, :WAIT, :PROPERTIES
+        AGAIN = 0.02 # seconds
+        private_constant :VERSION, :READ, :WAIT, :PROPERTIES, :AGAIN
 
         # @param settings [Settings]
         # @param cluster [Cluster]
@@ -84,12 +85,18 @@ module Godwit
 
         def create = @cluster.create(TOPIC, 1, -1, PROPERTIES)
 
-        # The topic may have been deleted.
+        # The topic may have been deleted: librdkafka knows the new one a little later.
         def write_block(block)
-          @write.call(block)
-        rescue TopicError
-          create
-          @write.call(block)
+          start = Timeout.now
+          begin
+            @write.call(block)
+          rescue TopicError, BrokerError => error
+            gone = error.is_a?(TopicError) || error.name == "_DESTROY"
+            raise if !gone || Timeout.left(@settings.timeout, start).zero?
+            create
+            sleep AGAIN
+            retry
+          end
         end
 
         # The topic was made again: the facts of the old one are gone.

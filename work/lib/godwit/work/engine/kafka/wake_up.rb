@@ -6,9 +6,10 @@ module Godwit
       # Wakes a runner: librdkafka writes to its pipe. It also ends the runner's waits for brokers.
       # @private
       class WakeUp < PipeWakeUp
+        # @param place [String] of this runner
         # @yield when the runner's time is over
-        def initialize(&abandon)
-          super
+        def initialize(place, &abandon)
+          super(place)
           @abandon = abandon
           @abandoned = false
         end
