@@ -3,6 +3,7 @@
 require "test_helper"
 require "godwit/work"
 require "godwit/work/cli"
+require "support/kafka_log"
 
 module Godwit
   # The base of the tests in work/: Ruby children find godwit-work and sqlite3, without Bundler.
@@ -15,5 +16,11 @@ module Godwit
     ].freeze
 
     def child_folders = FOLDERS
+
+    # @param runtime [Symbol] also :kafka
+    def not_on(runtime, reason)
+      skip("not on #{runtime}: #{reason}") if runtime == :kafka && KafkaLog::ON
+      super
+    end
   end
 end

@@ -2,13 +2,13 @@
 
 require "work_helper"
 
-# Runs the tests of a class on each engine: a file, and the memory of the process.
+# Runs the tests of a class on each engine: a file, and the memory of the process; or on Kafka.
 module Engines
-  KINDS = {"sqlite" => :SqliteEngine, "memory" => :MemoryEngine}.freeze
+  KINDS = KafkaLog::ON ? %w[kafka].freeze : %w[sqlite memory].freeze
 
   # Defines a test once for each engine; `engine` is its engine.
   def each_engine(sentence, &body)
-    KINDS.each_key do |kind|
+    KINDS.each do |kind|
       test("#{sentence}, #{kind}") do
         @kind = kind
         instance_exec(&body)
@@ -20,8 +20,10 @@ module Engines
   module Tools
     # @return [Object] the engine of this test
     def engine
-      @engine ||= own((@kind == "memory") ? memory : sqlite)
+      @engine ||= own(KafkaLog::ON ? kafka : (@kind == "memory") ? memory : sqlite)
     end
+
+    def kafka = KafkaLog.clean.then { KafkaLog.open }
 
     def memory = Godwit::Work.const_get(:MemoryEngine).new
     def path = File.join(scratch_dir, "work.db")

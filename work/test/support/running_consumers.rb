@@ -2,14 +2,19 @@
 
 require "work_helper"
 
-# Consumers of the topic "t" that run in this process, on a file.
+# Consumers of the topic "t" that run in this process, on a file or on Kafka.
 module RunningConsumers
   Work = Godwit::Work
 
   def path = File.join(scratch_dir, "work.db")
 
   # @return [Godwit::Work::Client]
-  def client = @client ||= own(Work::Client.new(Work.const_get(:SqliteEngine).new(path)))
+  def client = @client ||= own(Work::Client.new(new_engine))
+
+  def new_engine
+    return KafkaLog.clean.then { KafkaLog.open } if KafkaLog::ON
+    Work.const_get(:SqliteEngine).new(path)
+  end
 
   # @return [Class] a consumer of the topic "t" whose handler is the block
   def consumer(handler = :perform, topic: "t", partitions: 2, &block)
