@@ -28,6 +28,15 @@ module Godwit
     # Without C of ours there is nothing that the collector could move away from under it.
     FFI = {"GODWIT_BACKEND" => "ffi", "GODWIT_TEST_GC" => "none"}.freeze
 
+    # Bundler hides the gem karafka-rdkafka, which the bundle does not have; children without
+    # Bundler find it by GEM_PATH.
+    KAFKA = {
+      "GEM_PATH" => ["#{Stage::ROOT}/vendor/kafka", *Gem.path].join(File::PATH_SEPARATOR),
+      "GODWIT_LIBRDKAFKA" =>
+        Dir["#{Stage::ROOT}/vendor/kafka/gems/karafka-rdkafka-*/ext/librdkafka.so"].max.to_s
+    }.freeze
+    WORK = "work/test/{*,consumer/**/*,log/**/*}_test.rb"
+
     CONFORMANCE = "test/conformance/**/*_test.rb"
     TIMING = "test/timing/*_test.rb"
     # What a program does on its first day, for the backends whose suites `--full` runs.
@@ -127,8 +136,11 @@ module Godwit
       Stage.new(
         "perf", "Godwit::Perf: histograms, and what it counts", files: "test/perf/**/*_test.rb"
       ),
+      Stage.new("work", "the gem godwit-work", files: WORK, work: true),
+      # Without a broker those tests that need one are skipped, each with its reason.
       Stage.new(
-        "work", "the gem godwit-work", files: "work/test/**/*_test.rb", work: true
+        "kafka", "the gem godwit-work on Kafka: librdkafka, its settings and errors",
+        files: "work/test/kafka/**/*_test.rb", work: true, env: KAFKA
       ),
       Stage.new(
         "guide",
@@ -283,7 +295,7 @@ module Godwit
       ),
       Stage.new(
         "work types", "godwit-work, with every call compared with its type in work/sig/",
-        files: "work/test/**/*_test.rb", work: true,
+        files: WORK, work: true,
         env: {
           "GODWIT_TEST_TYPES" => "1", "GODWIT_TEST_GC" => "none"
         },

@@ -44,9 +44,9 @@ class WorkKafkaUrlTest < Godwit::WorkCase
     assert_equal SECRET, url.secret.to_s
     error = assert_raises(NoMethodError) { url.no_such_method }
     texts = [url, [url], url.secret, {a: url.secret}].map(&:inspect)
-    texts.push("#{url}", url.pretty_inspect, {a: url.secret}.pretty_inspect, error.message)
+    texts.push(url.to_s, url.pretty_inspect, {a: url.secret}.pretty_inspect, error.message)
     texts.each { |text| refute_includes text, SECRET }
-    assert_equal "kafka://user:***@host:9092", "#{url}"
+    assert_equal "kafka://user:***@host:9092", url.to_s
   end
 
   {
@@ -129,13 +129,15 @@ class WorkKafkaUrlTest < Godwit::WorkCase
       at = random.rand(0..part.size)
       part[at, random.rand(0..3)] = pieces.sample(random: random).b
     end
-    "#{head}#{SECRET}#{tail}".dup.force_encoding(Encoding::UTF_8)
+    [head, SECRET, tail].join.force_encoding(Encoding::UTF_8)
   end
+
+  HOST = /\A[\w.-]*#{SECRET}[\w.-]*(:\d*)?\z/n
 
   # @return [Boolean] whether the secret is where a URL has a host
   def host?(text)
     rest = text.b.split("://", 2).last.rpartition("@").last
-    rest.split(",").any? { |one| one.match?(/\A[\w.-]*#{SECRET}[\w.-]*(:\d*)?\z/n) }
+    rest.split(",").any? { |one| one.match?(HOST) }
   end
 
   # @return [Boolean] whether it is refused

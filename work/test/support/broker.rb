@@ -100,11 +100,12 @@ class Broker
   end
 
   # Ends it by TERM, or by KILL when that takes long.
-  def stop
+  # @param patience [Numeric] seconds
+  def stop(patience = STOP)
     return unless @pid
     thaw
     signal(:TERM)
-    kill unless ended?(STOP)
+    kill unless ended?(patience)
     @pid = nil
   end
 

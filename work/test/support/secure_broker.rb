@@ -10,6 +10,14 @@ class SecureBroker
   LISTENERS = %w[PLAINTEXT CONTROLLER SSL SASL_SSL SASL_PLAINTEXT].freeze
   DAY = 86_400
 
+  # @return [SecureBroker] of this process
+  # @raise [Minitest::Skip] when there is none
+  def self.shared
+    @shared ||= new(Dir.mktmpdir("godwit-certificates").tap { |folder|
+      Minitest.after_run { FileUtils.rm_rf(folder) }
+    })
+  end
+
   # @return [String] the path of the CA's certificate
   attr_reader :ca
   # @return [String] the path of another CA's certificate

@@ -48,10 +48,10 @@ module Godwit
     ClosedError = Errors.define(IOError)
     # Any other failure of the database. Nothing of the call was written.
     DatabaseError = Errors.define
-    # Any other error of Kafka's brokers, or none of them answers.
     BrokerError = Errors.define
     LostError = Errors.define
 
+    # Any other error of Kafka's brokers, or none of them answers.
     class BrokerError
       # @return [Integer, nil] librdkafka's number of the error
       attr_reader :code

@@ -7,13 +7,17 @@ module Godwit
       # @private
       module Properties
         # One of them.
-        #
-        # * `value`: a String, an Integer, true or false; a Symbol names a method of {Values}; nil:
-        #   Work leaves librdkafka's default, but a user may not change it
-        # * `kinds`: of the handles that get it
-        # * `change`: whether a user's value replaces it
-        # * `instead`: what a user does instead of setting it
-        # * `reason`: a sentence
+        # @!attribute value
+        #   @return [String, Integer, Boolean, Symbol, nil] a Symbol names a method of {Values};
+        #     nil: Work leaves librdkafka's default, but a user may not change it
+        # @!attribute kinds
+        #   @return [Array<Symbol>] of the handles that get it
+        # @!attribute change
+        #   @return [Boolean] whether a user's value replaces it
+        # @!attribute instead
+        #   @return [String, nil] what a user does instead of changing it
+        # @!attribute reason
+        #   @return [String] a sentence
         Property = Struct.new(:name, :value, :kinds, :change, :instead, :reason) do
           def changeable? = change
         end

@@ -36,9 +36,6 @@ module Godwit
         # @return [Boolean] whether outputs and offsets are one transaction
         def transactions? = @transactions
 
-        # @return [Boolean] whether librdkafka may write its log on the standard error
-        def debug? = @kafka.key?("debug")
-
         # @return [Hash{String => String}] frozen; its `inspect` shows no secret
         def producer = properties(:producer)
 

@@ -1,0 +1,314 @@
+# frozen_string_literal: true
+
+require "work_helper"
+require "support/librdkafka"
+require "ffi"
+
+# What `connect` takes, and librdkafka's properties that are made of it.
+class WorkKafkaSettingsTest < Godwit::WorkCase
+  Kafka = Godwit::Work.const_get(:Kafka)
+  Settings = Kafka::Settings
+  Properties = Kafka::Properties
+  Functions = Kafka::Functions
+  Configuration = Kafka::Configuration
+  SECRET = "Tr0ub4dor"
+  TYPES = {producer: 0, transactional: 0, consumer: 1, reader: 1}.freeze
+
+  # librdkafka's own list of properties.
+  module Listing
+    extend FFI::Library
+
+    ffi_lib ["c", "libc.so.6"]
+    attach_function :fopen, %i[string string], :pointer
+    attach_function :fclose, [:pointer], :int
+  end
+
+  def setup
+    super
+    Functions.load
+  end
+
+  def settings(url = "kafka://h", **options) = Settings.new(url, **options)
+
+  # @return [Hash{Symbol => Hash}] the properties of each kind of handle
+  def all(settings)
+    {producer: settings.producer, transactional: settings.transactional("id"),
+     consumer: settings.consumer("g", 12), reader: settings.reader}
+  end
+
+  def refused(url = "kafka://h", **options)
+    assert_raises(Godwit::ArgumentValueError) { settings(url, **options).check }.message
+  end
+
+  # What each kind of handle has, beside what all have.
+  EVERYWHERE = {
+    "bootstrap.servers" => "h:9092", "security.protocol" => "plaintext",
+    "client.id" => "godwit-work-#{Process.pid}", "socket.connection.setup.timeout.ms" => "5000",
+    "reconnect.backoff.ms" => "50", "reconnect.backoff.max.ms" => "1000",
+    "socket.timeout.ms" => "10000", "topic.metadata.refresh.interval.ms" => "5000",
+    "topic.metadata.propagation.max.ms" => "5000", "retry.backoff.ms" => "5",
+    "allow.auto.create.topics" => "false", "message.max.bytes" => "1179648"
+  }.freeze
+  PRODUCING = {
+    "enable.idempotence" => "true", "acks" => "all", "message.timeout.ms" => "30000",
+    "linger.ms" => "0"
+  }.freeze
+  CONSUMING = {
+    "group.id" => "g", "isolation.level" => "read_committed", "auto.offset.reset" => "error",
+    "enable.auto.commit" => "false", "enable.auto.offset.store" => "false",
+    "partition.assignment.strategy" => "cooperative-sticky", "session.timeout.ms" => "10000",
+    "heartbeat.interval.ms" => "1000", "max.poll.interval.ms" => "86400000",
+    "fetch.queue.backoff.ms" => "2", "queued.max.messages.kbytes" => "5461"
+  }.freeze
+  TRANSACTIONAL = PRODUCING.merge(
+    "transactional.id" => "id", "transaction.timeout.ms" => "10000",
+    "message.timeout.ms" => "10000"
+  ).freeze
+  READING = CONSUMING.merge(
+    "group.id" => "_godwit.reader", "queued.max.messages.kbytes" => "16384"
+  ).freeze
+  EXPECTED = {
+    producer: PRODUCING, transactional: TRANSACTIONAL, consumer: CONSUMING, reader: READING
+  }.freeze
+
+  test "each kind of handle has its properties" do
+    all(settings).each do |kind, properties|
+      assert_equal({**EVERYWHERE, **EXPECTED.fetch(kind)}, properties, kind)
+      assert_predicate properties, :frozen?
+    end
+  end
+
+  Properties::TABLE.each do |row|
+    test "the row #{row.name} is complete" do
+      assert_match(/\A[A-Z`0-9].*\.\z/, row.reason)
+      assert_operator row.reason.size, :<=, 100
+      assert_empty row.kinds - Properties::KINDS
+      assert_equal !row.changeable?, !row.instead.nil?
+      refute_nil row.value if row.changeable?
+      assert_equal 1, Properties::TABLE.count { |one| one.name == row.name }
+    end
+
+    if row.changeable?
+      test "a user changes #{row.name}, where it is meant" do
+        changed = row.value.is_a?(Integer) ? 4321 : "2345"
+        all(settings(kafka: {row.name.to_sym => changed}).check).each do |kind, properties|
+          wanted = changed.to_s if row.kinds.include?(kind)
+          wanted ? assert_equal(wanted, properties[row.name]) : refute(properties.key?(row.name))
+        end
+      end
+    else
+      names = [row.name, *Properties::ALIASES.select { |_, name| name == row.name }.keys]
+      test "a user may not change #{names.join(" or ")}" do
+        names.each do |name|
+          message = refused(kafka: {name => "1"})
+          assert_equal "connect: kafka: takes no #{name.inspect}, which Work sets itself: " \
+            "#{row.instead}", message
+        end
+      end
+    end
+  end
+
+  test "librdkafka takes each kind of handle" do
+    url = "kafka+ssl://user:#{SECRET}@127.0.0.1:1"
+    [settings("kafka://[::1]:1"), settings(url), settings(url, sasl: "SCRAM-SHA-512", timeout: 600),
+      settings(kafka: {"transaction.timeout.ms" => 2000, "session.timeout.ms" => 500})]
+      .each do |one|
+        all(one.check).each { |kind, properties| make_handle(TYPES.fetch(kind), properties) }
+      end
+  end
+
+  def make_handle(type, properties)
+    text = FFI::MemoryPointer.new(512)
+    handle = Functions.__send__(:new, type, Configuration.make(properties), text, 512)
+    refute_predicate handle, :null?, text.read_string
+    Functions.destroy_flags(handle, 0)
+  end
+
+  test "the URL and sasl: give the protocol" do
+    {
+      ["kafka://h", nil] => ["plaintext", nil],
+      ["kafka+ssl://h", nil] => ["ssl", nil],
+      ["kafka+ssl://u:p@h", nil] => %w[sasl_ssl PLAIN],
+      ["kafka+ssl://u:p@h", "SCRAM-SHA-256"] => %w[sasl_ssl SCRAM-SHA-256],
+      ["kafka://u:p@h", "scram-sha-512"] => %w[sasl_plaintext SCRAM-SHA-512],
+      ["kafka://u:p@h", "PLAIN"] => %w[sasl_plaintext PLAIN]
+    }.each do |(url, sasl), expected|
+      all(settings(url, sasl: sasl)).each_value do |properties|
+        assert_equal expected, properties.values_at("security.protocol", "sasl.mechanisms")
+        names = properties.values_at("sasl.username", "sasl.password").compact.map(&:to_s)
+        assert_equal (expected.last ? %w[u p] : []), names
+      end
+    end
+  end
+
+  test "wrong keywords of connect are refused" do
+    {
+      {sasl: "PLAIN"} => "sasl: needs a user and a secret in the URL: kafka://USER:SECRET@h:9092",
+      {sasl: "GSSAPI"} => "sasl: takes PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 or nil: got \"GSSAPI\"",
+      {sasl: 1} => "got 1 (Integer)", {timeout: 0} => "timeout: takes seconds, more than 0",
+      {timeout: "3"} => "seconds", {timeout: Float::NAN} => "seconds", {timeout: -1} => "seconds",
+      {timeout: Float::INFINITY} => "seconds", {timeout: 1i} => "seconds",
+      {kafka: []} => "kafka: takes a Hash", {kafka: {1 => 2}} => "names of properties",
+      {kafka: {"a b" => 2}} => "names of properties",
+      {kafka: {"debug" => nil}} => "kafka: \"debug\" takes a String without NUL, an Integer, true",
+      {kafka: {"debug" => "a\0"}} => "without NUL", {kafka: {"debug" => 1.5}} => "an Integer"
+    }.each { |options, text| assert_includes refused(**options), text }
+    message = refused("kafka://u:#{SECRET}@h")
+    assert_includes message, "kafka://u:***@h:9092: a user without TLS needs sasl:"
+    refute_includes message, SECRET
+  end
+
+  test "librdkafka refuses unknown properties and bad values at once" do
+    {
+      {"no.such" => 1} => "connect: kafka: \"no.such\": No such configuration property",
+      {"linger.ms" => "soon"} => "\"linger.ms\": Invalid value",
+      {"fetch.min.bytes" => -5} => "\"fetch.min.bytes\": Configuration property",
+      {"batch.size" => 0} => "\"batch.size\": Configuration property",
+      {"socket_cb" => "1"} => "\"socket_cb\": Property"
+    }.each { |kafka, text| assert_includes refused(kafka: kafka), text }
+  end
+
+  test "a refused configuration is destroyed, a good one is not" do
+    destroyed = []
+    original = Functions.method(:conf_destroy)
+    Functions.stub(:conf_destroy, ->(one) { destroyed << one && original.call(one) }) do
+      made = Configuration.make(settings.producer)
+      assert_empty destroyed
+      Configuration.destroy(made)
+      assert_raises(Godwit::ArgumentValueError) { Configuration.make("no.such" => "1") }
+      assert_equal 2, destroyed.size
+      settings.check
+      assert_equal 6, destroyed.size
+    end
+  end
+
+  test "computed values" do
+    kbytes = [1, 4, 5, 64, 10_000].map do |partitions|
+      settings.consumer("g", partitions)["queued.max.messages.kbytes"].to_i
+    end
+    assert_equal [16 << 10, 16 << 10, 13_107, 1 << 10, 1 << 10], kbytes
+    assert_equal "1500", settings(timeout: 1.5).producer["message.timeout.ms"]
+    assert_equal "1500", settings(timeout: 1.5).transactional("x")["message.timeout.ms"]
+    assert_equal "1", settings(timeout: 0.001).producer["message.timeout.ms"]
+    short = settings(kafka: {"transaction.timeout.ms" => "2000", "session.timeout.ms" => 600})
+    assert_equal %w[2000 2000],
+      short.transactional("x").values_at("message.timeout.ms", "socket.timeout.ms")
+    assert_equal %w[30000 10000],
+      short.producer.values_at("message.timeout.ms", "socket.timeout.ms")
+    assert_equal "200", short.reader["heartbeat.interval.ms"]
+  end
+
+  test "transactions: is kept, and by default true" do
+    assert_predicate settings, :transactions?
+    refute_predicate settings(transactions: false), :transactions?
+  end
+
+  test "neither inspect nor an error shows a secret" do
+    hidden = %w[
+      ssl.key.password ssl.keystore.password ssl.key.pem ssl_key sasl.oauthbearer.client.secret
+      sasl.oauthbearer.config sasl.oauthbearer.assertion.private.key.passphrase
+    ].to_h { |name| [name, SECRET] }
+    one = settings("kafka+ssl://u:#{SECRET}@h", kafka: hidden)
+    texts = [one.inspect, one.to_s, all(one).inspect]
+    texts << assert_raises(NoMethodError) { one.no_such_method }.message
+    texts << assert_raises(NoMethodError) { one.producer.no_such_method }.message
+    hidden.each_key { |name| texts << refused(kafka: {name => [SECRET]}) }
+    texts << refused(kafka: [SECRET])
+    texts.each { |text| refute_includes text, SECRET }
+    assert_equal SECRET, one.producer["sasl.password"].to_s
+  end
+
+  test "a reason that repeats a secret value is cleaned" do
+    secret = Kafka::Secret.new(SECRET)
+    error = assert_raises(Godwit::ArgumentValueError) { Configuration.make("debug" => secret) }
+    refute_includes error.message, SECRET
+    assert_includes error.message, "***"
+  end
+
+  # Runs a handle of each kind with `debug`, in a child, whose standard error has the log.
+  def log(url, kafka)
+    program = <<~RUBY
+      require "godwit/work"
+      require "json"
+      Kafka = Godwit::Work.const_get(:Kafka)
+      one = Kafka::Settings.new(ARGV[0], kafka: JSON.parse(ARGV[1])).check
+      [[0, one.producer], [0, one.transactional("id")], [1, one.consumer("g", 1)],
+        [1, one.reader]].each do |type, properties|
+        text = FFI::MemoryPointer.new(512)
+        made = Kafka::Configuration.make(properties)
+        handle = Kafka::Functions.__send__(:new, type, made, text, 512)
+        abort text.read_string if handle.null?
+        Kafka::Functions.destroy_flags(handle, 0)
+      end
+    RUBY
+    assert_child(run_child(program, [url, JSON.generate(kafka)], gems: true)).stderr
+  end
+
+  test "librdkafka logs nothing, or with debug, but neither warnings nor the secret" do
+    assert_empty log("kafka://127.0.0.1:1", {})
+    kafka = {
+      "batch.size" => 1000, "compression.type" => "lz4", "retries" => 3, "fetch.min.bytes" => 2,
+      "queued.min.messages" => 5, "session.timeout.ms" => 7000, "linger.ms" => 1,
+      "transaction.timeout.ms" => 9000
+    }
+    text = log("kafka+ssl://u:#{SECRET}@127.0.0.1:1", {**kafka, "debug" => "all"})
+    assert_match(/INIT|CONF/, text)
+    refute_match(/CONFWARN/, text)
+    refute_includes text, SECRET
+  end
+
+  test "a property of the other type of handle is on the table or in a list" do
+    consumers, producers = listed.values_at("C", "P").map { |names| names - listed["*"] }
+    producers, consumers = producers - consumers, consumers - producers
+    {producers => :producer, consumers => :consumer}.each do |names, kind|
+      other = (kind == :producer) ? :reader : :producer
+      assert_operator names.size, :>, 15
+      names.each do |name|
+        assert Properties.for?(kind, name) || name == "transaction.timeout.ms" ||
+          name == "transactional.id", "#{name} of #{kind}"
+        refute Properties.for?(other, name), "#{name} of #{other}"
+      end
+    end
+    listed["*"].each do |name|
+      assert Properties::KINDS.all? { |kind| Properties.for?(kind, name) }, name
+    end
+  end
+
+  # @return [Hash{String => Array<String>}] names of librdkafka's properties by "C", "P" or "*"
+  def listed
+    @listed ||= begin
+      Functions.load
+      library = FFI::DynamicLibrary.open(Kafka::Library.find.path, 2)
+      show = library.find_function("rd_kafka_conf_properties_show")
+      path = File.join(scratch_dir, "properties")
+      file = Listing.fopen(path, "w")
+      FFI::Function.new(:void, [:pointer], show).call(file)
+      Listing.fclose(file)
+      rows = File.readlines(path).map { |line| line.split("|").first(2).map(&:strip) }
+      rows.select { |name, type| %w[C P *].include?(type) && !name.end_with?("_cb") }
+        .group_by(&:last).transform_values { |some| some.map(&:first).uniq }
+    end
+  end
+
+  test "a topic's kafka: takes settings of its creation, without retention" do
+    read = Kafka::UserProperties.topic("replication.factor" => 3, :"min.insync.replicas" => 2)
+    assert_equal({"replication.factor" => "3", "min.insync.replicas" => "2"}, read)
+    assert_predicate read, :frozen?
+    %w[retention.ms retention.bytes].each do |name|
+      error = assert_raises(Godwit::ArgumentValueError) { Kafka::UserProperties.topic(name => 1) }
+      assert_equal "topic: kafka: takes no #{name.inspect}: use the keyword retain:", error.message
+    end
+  end
+
+  test "neither the URL nor the settings load ffi" do
+    result = run_child(<<~RUBY)
+      require "godwit/work"
+      Kafka = Godwit::Work.const_get(:Kafka)
+      one = Kafka::Settings.new("kafka+ssl://u:p@h", sasl: "PLAIN", kafka: {debug: "all"})
+      one.producer
+      one.consumer("g", 3)
+      p defined?(FFI)
+    RUBY
+    assert_equal "nil\n", assert_child(result).stdout
+  end
+end
