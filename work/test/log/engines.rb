@@ -25,6 +25,24 @@ module Engines
 
     def kafka = KafkaLog.clean.then { KafkaLog.open }
 
+    # @return [String] of a process that has joined; on Kafka of this one
+    def place = KafkaLog::ON ? (@listener ||= own(engine.listen)).place : "/77-ab-host"
+
+    # Claims of a member; those of a Kafka group come when all its members have agreed.
+    # @return [Array<Object>] positions, by partition
+    def claims(member, count)
+      found = []
+      eventually do
+        found.concat(engine.rebalance(member)&.claims.to_a)
+        found.size >= count
+      end
+      found.sort_by(&:partition)
+    end
+
+    # @param places [Array<Array>] what `append` and `commit` give
+    # @return [Array<Integer>] the offset of the first record of each batch
+    def offsets(places) = places.map { |offset, _| Array(offset).first }
+
     def memory = Godwit::Work.const_get(:MemoryEngine).new
     def path = File.join(scratch_dir, "work.db")
 

@@ -9,10 +9,11 @@ module KafkaLog
   # Work does not list its own topics. The cluster of this one is the tests', and may be emptied.
   MARK = "_godwit.tests"
   KEPT = /\A(__|#{Regexp.escape(MARK)}\z)/
-  SETTINGS = {timeout: 30, kafka: {"session.timeout.ms" => 6_000}}.freeze
+  SETTINGS = {
+    timeout: 30,
+    kafka: {"session.timeout.ms" => 6_000, "topic.metadata.refresh.interval.ms" => 200}
+  }.freeze
   WAIT = 30 # seconds for members of the last test, which a kill has ended
-  NOT_EMPTY = 68 # NON_EMPTY_GROUP
-  UNKNOWN_GROUP = 69
 
   class << self
     # @return [String]

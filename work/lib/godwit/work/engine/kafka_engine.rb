@@ -28,6 +28,7 @@ module Godwit
         @outputs = Kafka::Outputs.new(settings)
         @memberships = {}
         @wakes = 0
+        @closed = false
         Kafka::ENGINES[self] = self
       end
 
@@ -143,14 +144,19 @@ module Godwit
 
       # @return [nil]
       def close
+        return if @closed
+        @closed = true
         @memberships.each_value(&:close)
         @memberships.clear
         [@outputs, @reader, @state, @producer].each(&:close)
         nil
       end
 
+      # @return [Boolean]
+      def closed? = @closed
+
       # @return [String]
-      def inspect = "#<#{self.class} #{@settings.url}>"
+      def inspect = "#<#{self.class} #{@settings.url}#{" (closed)" if closed?}>"
 
       # @private
       # @return [Integer] the next offset of a partition
