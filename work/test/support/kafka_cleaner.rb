@@ -31,7 +31,6 @@ class KafkaCleaner
     @request = Kafka::Request.new(@handle, settings.timeout)
     @groups = Kafka::Groups.new(@handle, settings.timeout)
     @cluster = Kafka::Cluster.new(@handle, settings.timeout)
-    mark
   end
 
   # @return [nil]
@@ -46,18 +45,6 @@ class KafkaCleaner
   def close = @handle.close
 
   private
-
-  # A cluster that somebody uses is not emptied.
-  def mark
-    topics = @cluster.topics.keys
-    return if topics.include?(KafkaLog::MARK)
-    others = topics.grep_v(KafkaLog::KEPT)
-    unless others.empty?
-      raise "KAFKA_BROKERS must name a cluster of the tests alone, which they empty; it has the " \
-        "topics #{others.join(", ")}"
-    end
-    @cluster.create(KafkaLog::MARK, 1, -1, {})
-  end
 
   # Members that a kill has ended leave after their session.
   def delete_groups
