@@ -8,7 +8,7 @@ class WorkHooksTest < Godwit::WorkCase
   extend Engines
   include Engines::Tools
 
-  def engine = @engine ||= own(sqlite)
+  def engine = @engine ||= own(shared)
   def produce(value) = client.produce("t", value, key: "k")
   def positions = engine.positions("g", engine.topics["t"])
 

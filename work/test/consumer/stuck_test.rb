@@ -8,7 +8,7 @@ class WorkStuckTest < Godwit::WorkCase
   extend Engines
   include Engines::Tools
 
-  def engine = @engine ||= own(sqlite)
+  def engine = @engine ||= own(shared)
   def produce(*values) = client.produce_many("t", values.map { |value| [value, "k"] })
 
   # @return [Thread::Queue] of the events

@@ -23,6 +23,9 @@ module Engines
       @engine ||= own(KafkaLog::ON ? kafka : (@kind == "memory") ? memory : sqlite)
     end
 
+    # @return [Object] an engine that processes share
+    def shared = KafkaLog::ON ? kafka : sqlite
+
     def kafka = KafkaLog.clean.then { KafkaLog.open }
 
     # @return [String] of a process that has joined; on Kafka of this one

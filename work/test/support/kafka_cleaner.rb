@@ -36,15 +36,18 @@ class KafkaCleaner
   # @return [nil]
   def clean
     delete_groups
-    topics = @cluster.topics.keys.grep_v(KafkaLog::KEPT)
-    delete("Topic", topics, :topic_result_error) if topics.any?
-    nil
+    topics = self.topics
+    return if topics.empty?
+    delete("Topic", topics, :topic_result_error)
+    Thread.pass until self.topics.empty? # a broker hears of it after the controller
   end
 
   # @return [nil]
   def close = @handle.close
 
   private
+
+  def topics = @cluster.topics.keys.grep_v(KafkaLog::KEPT)
 
   # Members that a kill has ended leave after their session.
   def delete_groups
