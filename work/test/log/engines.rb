@@ -20,7 +20,7 @@ module Engines
   module Tools
     # @return [Object] the engine of this test
     def engine
-      @engine ||= own(KafkaLog::ON ? kafka : (@kind == "memory") ? memory : sqlite)
+      @engine ||= own((@kind == "memory") ? memory : shared)
     end
 
     # @return [Object] an engine that processes share

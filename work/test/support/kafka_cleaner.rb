@@ -5,6 +5,7 @@ require "ffi"
 # Empties a cluster of the tests.
 class KafkaCleaner
   Kafka = Godwit::Work.const_get(:Kafka)
+  LATEST = -1
 
   # Functions that Work does not need.
   module Deleting
@@ -42,11 +43,38 @@ class KafkaCleaner
     Thread.pass until self.topics.empty? # a broker hears of it after the controller
   end
 
+  # Waits until no transaction is open: then readers see all records.
+  def await_transactions
+    finish = Godwit::Timeout.now + KafkaLog::WAIT
+    until ends(0) == ends(1) # of all records, and of committed ones
+      raise "a transaction stays open" if Godwit::Timeout.now > finish
+    end
+  end
+
   # @return [nil]
   def close = @handle.close
 
   private
 
+  # @return [Array<Array>] the end of each partition
+  def ends(isolation)
+    wanted = @cluster.topics.reject { |name, _| name.match?(KafkaLog::KEPT) }
+      .flat_map { |name, count| (0...count).map { |number| entry(name, number) } }
+    read = lambda do |event|
+      result = Kafka::Functions.event_ListOffsets_result(event)
+      Kafka::Request.list(:ListOffsets_result_infos, result).map do |info|
+        one = Kafka::Functions.ListOffsetsResultInfo_topic_partition(info)
+        Kafka::PartitionList.entry(one).to_a.first(3)
+      end
+    end
+    Kafka::PartitionList.with(wanted) { |list|
+      @request.call(:offsets, read, isolation_level: isolation) do |native, options, queue|
+        Kafka::Functions.ListOffsets(native, list, options, queue)
+      end
+    }.sort
+  end
+
+  def entry(name, number) = Kafka::PartitionList::Entry.new(name, number, LATEST)
   def topics = @cluster.topics.keys.grep_v(KafkaLog::KEPT)
 
   # Members that a kill has ended leave after their session.

@@ -30,9 +30,10 @@ module KafkaLog
     end
 
     # Deletes all topics and groups, also those of a test that was killed.
-    def clean
-      native.clean
-    end
+    def clean = native.clean
+
+    # Waits until readers see what was committed.
+    def await_transactions = native.await_transactions
 
     private
 

@@ -48,7 +48,13 @@ module RunningConsumers
   def declare(name = "t") = client.topic(name, partitions: 2, format: :text)
   def produce(*values, key: "k") = client.produce_many("t", values.map { |value| [value, key] })
   def watermarks = client.engine.positions("g", client.engine.topics["t"]).map(&:watermark)
-  def finished(count) = eventually { watermarks.sum == count }
+
+  # Outputs are there as well: Kafka answers before the end of a transaction is in all partitions.
+  def finished(count)
+    eventually { watermarks.sum == count }
+    KafkaLog.await_transactions if KafkaLog::ON
+  end
+
   def dead(name = "t.dead") = client.each(name).to_a
   def values(topic) = client.each(topic).map(&:value)
 
