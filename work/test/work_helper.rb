@@ -8,7 +8,13 @@ require "support/kafka_log"
 module Godwit
   # The base of the tests in work/: Ruby children find godwit-work and sqlite3, without Bundler.
   class WorkCase < TestCase
-    FOLDERS = ["lib", "work/lib", *Gem.loaded_specs.fetch("sqlite3").full_require_paths].freeze
+    FOLDERS = [
+      "lib", "work/lib",
+      *Gem.loaded_specs.fetch_values(*(KafkaLog::ON ? %w[sqlite3 ffi] : %w[sqlite3]))
+        .flat_map(&:full_require_paths)
+    ].freeze
+    # Ruby of a child, whose first argument is {#url}.
+    CONNECT = "Godwit::Work.connect(ARGV[0]#{", **#{KafkaLog::SHORT}" if KafkaLog::ON})"
 
     # The command `godwit-work`.
     GODWIT_WORK = [
@@ -16,6 +22,16 @@ module Godwit
     ].freeze
 
     def child_folders = FOLDERS
+
+    # @return [String] of the log that this test shares with its children
+    def url = KafkaLog::ON ? KafkaLog.url : "sqlite:#{File.join(scratch_dir, "work.db")}"
+
+    # @return [Object] the engine of that log, which is empty
+    def shared_engine(**settings)
+      return Godwit::Work.const_get(:Connection).open(url) unless KafkaLog::ON
+      KafkaLog.clean
+      KafkaLog.open(**settings)
+    end
 
     # @param runtime [Symbol] also :kafka
     def not_on(runtime, reason)

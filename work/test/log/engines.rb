@@ -24,9 +24,7 @@ module Engines
     end
 
     # @return [Object] an engine that processes share
-    def shared = KafkaLog::ON ? kafka : sqlite
-
-    def kafka = KafkaLog.clean.then { KafkaLog.open }
+    def shared = KafkaLog::ON ? shared_engine : sqlite
 
     # @return [String] of a process that has joined; on Kafka of this one
     def place = KafkaLog::ON ? (@listener ||= own(engine.listen)).place : "/77-ab-host"

@@ -36,25 +36,31 @@ class KafkaCleaner
 
   # @return [nil]
   def clean
+    start
     delete_groups
-    topics = self.topics
-    return if topics.empty?
-    delete("Topic", topics, :topic_result_error)
-    Thread.pass until self.topics.empty? # a broker hears of it after the controller
+    until (topics = self.topics).empty? # a broker hears of it after the controller
+      codes = delete("Topic", topics, :topic_result_error)
+      check("topics #{topics}: #{codes}")
+    end
   end
 
   # Waits until no transaction is open: then readers see all records.
   def await_transactions
-    finish = Godwit::Timeout.now + KafkaLog::WAIT
-    until ends(0) == ends(1) # of all records, and of committed ones
-      raise "a transaction stays open" if Godwit::Timeout.now > finish
-    end
+    start
+    check("open transactions") until ends(0) == ends(1) # of all records, and of committed ones
   end
 
   # @return [nil]
   def close = @handle.close
 
   private
+
+  def start = @finish = Godwit::Timeout.now + KafkaLog::WAIT
+
+  def check(what)
+    raise "there are still #{what}" if Godwit::Timeout.now > @finish
+    Thread.pass
+  end
 
   # @return [Array<Array>] the end of each partition
   def ends(isolation)
@@ -79,11 +85,9 @@ class KafkaCleaner
 
   # Members that a kill has ended leave after their session.
   def delete_groups
-    finish = Godwit::Timeout.now + KafkaLog::WAIT
     until (groups = @groups.names).empty?
       codes = delete("Group", groups, :group_result_error)
-      raise "members stay in #{groups}: #{codes}" if Godwit::Timeout.now > finish
-      Thread.pass
+      check("groups #{groups}: #{codes}")
     end
   end
 

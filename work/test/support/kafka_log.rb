@@ -13,6 +13,8 @@ module KafkaLog
     timeout: 30,
     kafka: {"session.timeout.ms" => 6_000, "topic.metadata.refresh.interval.ms" => 200}
   }.freeze
+  # For children that a kill ends: others have their partitions after the session.
+  SHORT = {kafka: SETTINGS[:kafka].merge("session.timeout.ms" => 2_000)}.freeze
   WAIT = 30 # seconds for members of the last test, which a kill has ended
 
   class << self

@@ -9,12 +9,7 @@ module RunningConsumers
   def path = File.join(scratch_dir, "work.db")
 
   # @return [Godwit::Work::Client]
-  def client = @client ||= own(Work::Client.new(new_engine))
-
-  def new_engine
-    return KafkaLog.clean.then { KafkaLog.open } if KafkaLog::ON
-    Work.const_get(:SqliteEngine).new(path)
-  end
+  def client = @client ||= own(Work::Client.new(shared_engine))
 
   # @return [Class] a consumer of the topic "t" whose handler is the block
   def consumer(handler = :perform, topic: "t", partitions: 2, &block)
