@@ -23,6 +23,11 @@ module Godwit
 
     def child_folders = FOLDERS
 
+    # First line of a test whose subject is not the engine: on Kafka it takes long.
+    def seldom_on_kafka
+      skip("on Kafka in bin/test --full") if KafkaLog::ON && !TestSupport::Length.long?
+    end
+
     # @return [String] of the log that this test shares with its children
     def url = KafkaLog::ON ? KafkaLog.url : "sqlite:#{File.join(scratch_dir, "work.db")}"
 
