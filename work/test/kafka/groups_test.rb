@@ -104,6 +104,15 @@ class WorkKafkaGroupsTest < Godwit::WorkCase
     assert_equal %i[isolated isolated no_member], client.doctor.findings.map(&:kind).sort
   end
 
+  test "a runner may leave while the log is closed" do
+    claims(member = join, 2)
+    one = engine
+    membership = one.instance_variable_get(:@memberships)[member.id]
+    calls = [-> { one.close }, -> { membership.close }, -> { one.close }]
+    calls.map { |call| in_thread(&call) }.each { |thread| ended(thread) }
+    assert_predicate one, :closed?
+  end
+
   test "each begins at a time" do
     client.topic("t", partitions: 1, format: :text)
     first = client.produce("t", "a")

@@ -146,7 +146,7 @@ module Godwit
       def close
         return if @closed
         @closed = true
-        @memberships.each_value(&:close)
+        @memberships.values.each(&:close) # a runner may leave meanwhile
         @memberships.clear
         [@outputs, @reader, @state, @producer].each(&:close)
         nil

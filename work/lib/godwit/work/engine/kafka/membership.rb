@@ -8,7 +8,7 @@ module Godwit
       # A consumer class of this process in its group: a handle of librdkafka, and the partitions
       # that the group gave to it.
       #
-      # **Threads**: the coordinator of a Runner alone, but {#commit}, which any may call.
+      # **Threads**: the coordinator of a Runner alone, but any may call {#commit} and {#close}.
       # @private
       class Membership
         EVENTS = 0x10 | Handle::ERROR # rebalance
@@ -84,8 +84,8 @@ module Godwit
           positions.map do |one|
             raise LostError.of(@topic, one.partition) unless own?(one)
             text = CommitText.new(owner: (@mark if owned), crashes: one.crashes,
-              crashed_at: one.crashed_at, noted: noted[one.partition], seek: @claims[one.partition].seek,
-              state: one.state)
+              crashed_at: one.crashed_at, noted: noted[one.partition],
+              seek: @claims[one.partition].seek, state: one.state)
             PartitionList::Entry.new(@topic.name, one.partition, one.watermark, text.dump)
           end
         end
@@ -101,17 +101,9 @@ module Godwit
           unassign if @leaving.none? { |entry| @claims.key?(entry.partition) }
         end
 
-        # Leaves the group.
+        # Leaves the group. A runner and {KafkaEngine#close} may call it at the same time.
         # @return [nil]
-        def close
-          return if @handle.closed?
-          begin
-            commit(@claims.each_value.map(&:position), owned: false) if @claims.any?
-          rescue Error
-            nil # the next owner counts a crash at most
-          end
-          leave
-        end
+        def close = @lock.synchronize { leave unless @handle.closed? }
 
         # @yieldparam metadata [FFI::Pointer] of the group, for a transaction
         def metadata
@@ -278,6 +270,11 @@ module Godwit
         end
 
         def leave
+          begin
+            commit(@claims.each_value.map(&:position), owned: false) if @claims.any?
+          rescue Error
+            nil # the next owner counts a crash at most
+          end
           @claims.each_value(&:close)
           @claims.clear
           start = Timeout.now
