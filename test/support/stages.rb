@@ -35,6 +35,10 @@ module Godwit
       "GODWIT_LIBRDKAFKA" =>
         Dir["#{Stage::ROOT}/vendor/kafka/gems/karafka-rdkafka-*/ext/librdkafka.so"].max.to_s
     }.freeze
+    # The files whose tests run on Kafka as well, or say by not_on why they do not.
+    ON_KAFKA = "work/test/{kafka/*,log/{client,engine,file,groups,retention,traps}," \
+      "consumer/{batches,cli,declarations,doctor,endings,failures,hooks,kills,odd_programs," \
+      "operations,outputs,pause,processes,runner,silent,stuck}}_test.rb"
     WORK = "work/test/{*,consumer/**/*,log/**/*}_test.rb"
 
     CONFORMANCE = "test/conformance/**/*_test.rb"
@@ -139,8 +143,8 @@ module Godwit
       Stage.new("work", "the gem godwit-work", files: WORK, work: true),
       # Without a broker those tests that need one are skipped, each with its reason.
       Stage.new(
-        "kafka", "the gem godwit-work on Kafka: librdkafka, its settings and errors",
-        files: "work/test/kafka/*_test.rb", work: true, env: KAFKA
+        "kafka", "the gem godwit-work on Kafka: the tests of the stage work, and its own",
+        files: ON_KAFKA, work: true, env: KAFKA.merge("GODWIT_TEST_ENGINE" => "kafka")
       ),
       Stage.new(
         "guide",

@@ -3,11 +3,18 @@
 require "test_helper"
 require "godwit/work"
 require "godwit/work/cli"
+require "support/kafka_log"
 
 module Godwit
   # The base of the tests in work/: Ruby children find godwit-work and sqlite3, without Bundler.
   class WorkCase < TestCase
-    FOLDERS = ["lib", "work/lib", *Gem.loaded_specs.fetch("sqlite3").full_require_paths].freeze
+    FOLDERS = [
+      "lib", "work/lib",
+      *Gem.loaded_specs.fetch_values(*(KafkaLog::ON ? %w[sqlite3 ffi] : %w[sqlite3]))
+        .flat_map(&:full_require_paths)
+    ].freeze
+    # Ruby of a child, whose first argument is {#url}.
+    CONNECT = "Godwit::Work.connect(ARGV[0]#{", **#{KafkaLog::SHORT}" if KafkaLog::ON})"
 
     # The command `godwit-work`.
     GODWIT_WORK = [
@@ -15,5 +22,26 @@ module Godwit
     ].freeze
 
     def child_folders = FOLDERS
+
+    # First line of a test whose subject is not the engine: on Kafka it takes long.
+    def seldom_on_kafka
+      skip("on Kafka in bin/test --full") if KafkaLog::ON && !TestSupport::Length.long?
+    end
+
+    # @return [String] of the log that this test shares with its children
+    def url = KafkaLog::ON ? KafkaLog.url : "sqlite:#{File.join(scratch_dir, "work.db")}"
+
+    # @return [Object] the engine of that log, which is empty
+    def shared_engine(**settings)
+      return Godwit::Work.const_get(:Connection).open(url) unless KafkaLog::ON
+      KafkaLog.clean
+      KafkaLog.open(**settings)
+    end
+
+    # @param runtime [Symbol] also :kafka
+    def not_on(runtime, reason)
+      skip("not on #{runtime}: #{reason}") if runtime == :kafka && KafkaLog::ON
+      super
+    end
   end
 end

@@ -23,7 +23,15 @@ class WorkCommandsTest < Godwit::WorkCase
     end
   RUBY
 
-  def godwit_work(*words, url: "sqlite:#{path}")
+  def setup
+    super
+    KafkaLog.clean if KafkaLog::ON
+  end
+
+  # @return [Godwit::Work::Client]
+  def connected = Godwit::Work::Client.new(Godwit::Work.const_get(:Connection).open(url))
+
+  def godwit_work(*words, url: self.url)
     start_command([*GODWIT_WORK, *words], env: {"GODWIT_WORK_URL" => url})
   end
 
@@ -40,7 +48,7 @@ class WorkCommandsTest < Godwit::WorkCase
   end
 
   def produce(*values, partitions: 2)
-    client = Godwit::Work::Client.new(Godwit::Work.const_get(:SqliteEngine).new(path))
+    client = connected
     client.topic("payments", partitions: partitions)
     client.produce_many("payments", values.map { |value| [value, "k"] })
   ensure
@@ -67,6 +75,7 @@ class WorkCommandsTest < Godwit::WorkCase
   end
 
   test "run says what fails, unless the program listens" do
+    seldom_on_kafka
     told = told_by(FAILS)
     assert_equal %w[failed failed dead], told.map { |line| line[/\w+/] }
     assert_match(/\Afailed: payments .\/0, attempt 1: RuntimeError: none, .*app\.rb:8:in /, told[0])
@@ -89,11 +98,12 @@ class WorkCommandsTest < Godwit::WorkCase
   end
 
   test "on a terminal run prints rates and lag" do
+    seldom_on_kafka
     terminal, slave = PTY.open.each { |io| own(io) }
     handler = "def perform(message)"
     file = app(APP.sub(handler,
       "retries 1, backoff: 300..300\n  #{handler}\n    raise if message.value == \"bad\""))
-    env = {**Godwit::TestSupport::Children::NO_BUNDLER, "GODWIT_WORK_URL" => "sqlite:#{path}"}
+    env = {**Godwit::TestSupport::Children::NO_BUNDLER, "GODWIT_WORK_URL" => url}
     pid = spawn(env, *GODWIT_WORK, "run", file, out: slave, err: slave)
     seen = +""
     read = ->(wanted) do
@@ -133,6 +143,7 @@ class WorkCommandsTest < Godwit::WorkCase
   end
 
   test "produce without lines to an unknown topic" do
+    seldom_on_kafka
     produce(1)
     child = godwit_work("produce", "paymnts")
     child.stdin.close
@@ -143,9 +154,10 @@ class WorkCommandsTest < Godwit::WorkCase
 
   test "seek --partition moves one partition" do
     produce(1, 2)
-    client = Godwit::Work::Client.new(Godwit::Work.const_get(:SqliteEngine).new(path))
+    client = connected
     topic = client.engine.topics["payments"]
-    client.engine.join("g", topic, "", [0, 0])
+    place = client.engine.listen.place
+    client.engine.leave(client.engine.join("g", topic, place, [0, 0]).id)
     other = 1 - client.each("payments").first.partition
     {other => [0], 1 - other => [0, 2]}.each do |partition, watermarks|
       assert_child(godwit_work("seek", "g", "payments", "--to", "latest", "--partition",
@@ -158,6 +170,7 @@ class WorkCommandsTest < Godwit::WorkCase
   end
 
   test "tail --from takes what seek --to takes" do
+    seldom_on_kafka
     produce(1, 2)
     {"0" => "1\n2\n", "1" => "2\n", "-1" => "2\n", "earliest" => "1\n2\n", "latest" => "",
      "2026-11-20T10:00" => "1\n2\n", "2026-11-20" => "1\n2\n",
@@ -171,6 +184,7 @@ class WorkCommandsTest < Godwit::WorkCase
   end
 
   test "only run creates a log; the error of other commands says where to look" do
+    not_on :kafka, "a cluster is there before: Work creates topics in it, and no log"
     [%w[topics], %w[groups --members], %w[lag], %w[dead], %w[tail t], %w[produce t],
       %w[seek g t --to 0], %w[pause g t], %w[resume g t], %w[evict 1],
       %w[requeue t --offset 0/0]].each do |words|
@@ -188,6 +202,7 @@ class WorkCommandsTest < Godwit::WorkCase
   end
 
   test "the errors of GODWIT_WORK_URL show a line to type" do
+    seldom_on_kafka
     ["", "work.db", "sqlite:"].each do |url|
       result = godwit_work("topics", url: url).finish
       refute_equal 0, result.status.exitstatus
@@ -195,14 +210,14 @@ class WorkCommandsTest < Godwit::WorkCase
     end
   end
 
-  test "groups, lag, dead, seek, pause, resume, evict and requeue" do
+  test "groups, lag, dead, seek, pause, resume and requeue" do
     failing = APP.sub("puts \"handles",
       "raise \"no\" if message.value == \"bad\"\n    puts \"handles")
     app = app(failing.sub("partitions: 2", "partitions: 1\n  retries 0"))
     child = godwit_work("run", app).wait_for(/^runs Payments$/)
     produce("a", "bad", partitions: 1)
     child.wait_for(/^handles a$/)
-    eventually { godwit_work("lag").finish.stdout.match?(/^payments +payments +0 +2 +2 +0 +\d+$/) }
+    eventually { godwit_work("lag").finish.stdout.match?(/^payments +payments +0 +2 +2 +0 +\h+$/) }
     assert_match(/^payments +payments +1 +0 +false$/, godwit_work("groups").finish.stdout)
     dead = JSON.parse(godwit_work("dead", "payments.dead", "--json").finish.stdout)
     assert_equal ["payments.dead", "k", 1, "payments", "RuntimeError: no"],
@@ -218,16 +233,13 @@ class WorkCommandsTest < Godwit::WorkCase
     member = listed("groups", "--members")
     assert_equal ["payments", "payments", 1, child.pid],
       member.values_at("group", "topic", "partitions", "pid")
-    assert_child godwit_work("evict", member["member"].to_s).finish
-    eventually { listed("groups", "--members")&.fetch("member").to_i > member["member"] }
     assert_child child.signal(:TERM).finish
     {
       %w[seek payments payments] => "--to",
       %w[seek payments payments --to x] => "--to x: an offset",
       %w[seek payments payments --to 2026-13-01] => "or a time such as",
       %w[seek payments] => "which topic?", %w[pause x payments] => "never read",
-      %w[evict 999] => "no member 999", %w[requeue payments.dead --offset 3] => "3/17",
-      %w[evict x] => "no member x: `godwit-work groups --members`",
+      %w[requeue payments.dead --offset 3] => "3/17",
       %w[requeue payments --offset 0/0] => "no dead letter at 0/0 of topic \"payments\"",
       %w[dead payments] => "topic payments has records, and no dead letters",
       %w[dead x] => "no topic"
@@ -238,7 +250,27 @@ class WorkCommandsTest < Godwit::WorkCase
     end
   end
 
-  test "doctor shows stuck handlers and dead processes of other processes" do
+  test "evict" do
+    not_on :kafka, "there is no evict: the session's time-out gives a member's partitions to others"
+    child = run_app
+    member = nil
+    eventually { member = listed("groups", "--members") }
+    assert_child godwit_work("evict", member["member"].to_s).finish
+    eventually { listed("groups", "--members")&.fetch("member").to_i > member["member"] }
+    assert_child child.signal(:TERM).finish
+    {
+      %w[evict 999] => "no member 999", %w[evict x] => "no member x: `godwit-work groups --members`"
+    }.each do |words, says|
+      result = godwit_work(*words).finish
+      assert_equal [2, ""], [result.status.exitstatus, result.stdout], words.join(" ")
+      assert_includes result.stderr, says
+    end
+  end
+
+  STORAGE = KafkaLog::ON ? /^brokers: 127.*, librdkafka: 2.*, topics: 2$/ :
+    /^path: \/.*work.db, bytes: \d+, wal_bytes: \d+, sqlite: 3.*$/
+
+  test "doctor shows stuck handlers of other processes" do
     produce("hang")
     child = godwit_work("run", app(APP.sub("partitions: 2", "partitions: 2\n  stuck_after 0.01")))
     child.wait_for(/^handles hang$/)
@@ -248,9 +280,16 @@ class WorkCommandsTest < Godwit::WorkCase
       result.stdout.include?("stuck")
     }
     assert_equal [1, ""], [result.status.exitstatus, result.stderr]
-    assert_match(/^path: #{path}, bytes: \d+, wal_bytes: \d+, sqlite: 3.*$/, result.stdout)
+    assert_match(STORAGE, result.stdout)
     assert_match(/^stuck: process #{child.pid}, /, result.stdout)
     assert_match(/^  .*app.rb:10:in [`'](?:Payments#)?perform'$/, result.stdout)
+    child.signal(:KILL).finish
+  end
+
+  test "doctor shows dead processes" do
+    not_on :kafka, "the brokers forget a member that has died after its session"
+    produce("hang")
+    child = run_app.wait_for(/^handles hang$/)
     child.signal(:KILL).finish
     file, *rows = godwit_work("doctor", "--json", "--check").finish.stdout.lines
       .map { |line| JSON.parse(line) }
@@ -259,6 +298,7 @@ class WorkCommandsTest < Godwit::WorkCase
     assert_equal ["payments", child.pid], rows[0].values_at("group", "process")
     assert_child godwit_work("seek", "payments", "payments", "--to", "latest").finish
     child = run_app
+    result = nil
     eventually {
       result = godwit_work("doctor", "--check").finish
       result.status.success?
@@ -268,6 +308,7 @@ class WorkCommandsTest < Godwit::WorkCase
   end
 
   test "wrong command lines and inputs" do
+    seldom_on_kafka
     produce("a")
     {
       %w[run] => [2, "which file?"],
@@ -284,6 +325,7 @@ class WorkCommandsTest < Godwit::WorkCase
   end
 
   test "produce names the bad line, and what was written" do
+    seldom_on_kafka
     produce("a")
     {"1\n{\n" => ["line 2: this value is no JSON", "(no line was written)", 1],
      "1\n" * 1_500 + "{\n" => ["line 1501: ", "(lines 1 to 1000 were written)", 1_001],
@@ -301,6 +343,7 @@ class WorkCommandsTest < Godwit::WorkCase
   end
 
   test "a printed error line has at most 300 characters, its beginning and its end" do
+    seldom_on_kafka
     produce("long")
     long = APP.sub("puts \"handles", "raise \"x\" * 2_000\n    puts \"handles")
     child = godwit_work("run", app(long.sub("2\n", "2\n  retries 0\n")))
@@ -331,8 +374,9 @@ class WorkCommandsTest < Godwit::WorkCase
   RUBY
 
   test "the texts of records and errors control no terminal, and their lines are short" do
+    seldom_on_kafka
     produce
-    client = Godwit::Work::Client.new(Godwit::Work.const_get(:SqliteEngine).new(path))
+    client = connected
     client.produce_many("payments", [["evil", key = "\e[31m\nforged"], ["without a message", key]])
     child = run_app(HOSTILE)
     eventually { listed("groups")&.fetch("lag") == 0 }

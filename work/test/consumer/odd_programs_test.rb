@@ -169,8 +169,7 @@ class WorkOddProgramsTest < Godwit::WorkCase
 
   test "a runner ends with an error when its log is closed" do
     work { |_| nil }
-    path = File.join(scratch_dir, "work.db")
-    client = Godwit::Work::Client.new(Godwit::Work.const_get(:SqliteEngine).new(path))
+    client = Godwit::Work::Client.new(shared_engine)
     runner = Godwit::Work::Runner.new([@klass], client: client)
     thread = in_thread do
       runner.run

@@ -8,7 +8,7 @@ class WorkOperationsTest < Godwit::WorkCase
   extend Engines
   include Engines::Tools
 
-  def engine = @engine ||= own(sqlite)
+  def engine = @engine ||= own(shared)
   def produce(*values) = client.produce_many("t", values.map { |value| [value, "k"] })
   def finished = eventually { client.groups.first&.lag&.zero? }
 
@@ -90,6 +90,7 @@ class WorkOperationsTest < Godwit::WorkCase
   end
 
   test "evict takes a member's partitions away; a living one joins again" do
+    not_on :kafka, "there is no evict: the session's time-out gives a member's partitions to others"
     consume
     member = engine.members.map(&:id).first
     assert client.evict(member)
@@ -108,6 +109,7 @@ class WorkOperationsTest < Godwit::WorkCase
   end
 
   test "evict removes the FIFO of a process that has died" do
+    not_on :kafka, "members have no FIFO"
     topic = client.topic("t", partitions: 2)
     place = File.join("#{path}.members", "123-abc")
     FileUtils.mkdir_p(File.dirname(place))

@@ -8,7 +8,7 @@ class WorkPauseTest < Godwit::WorkCase
   extend Engines
   include Engines::Tools
 
-  def engine = @engine ||= own(sqlite)
+  def engine = @engine ||= own(shared)
 
   # @return [Class] a consumer of the topic "t", whose handler is the block
   def consumer(handler = :perform, by: :partition, &block)

@@ -53,6 +53,7 @@ class WorkRunnerTest < Godwit::WorkCase
   end
 
   test "a FIFO that something deletes is made again" do
+    not_on :kafka, "members have no FIFO"
     declare
     seen = Thread::Queue.new
     run_consumers(consumer { |message| seen << message.value })
@@ -73,7 +74,7 @@ class WorkRunnerTest < Godwit::WorkCase
     commits = 0
     runner.define_singleton_method(:commit) { commits += 1 }
     count = -> { (commits = 0).then { 3.times { runner.__send__(:settle) } }.then { commits } }
-    assert_equal 3, count.call
+    client.engine.stub(:commit_every, 0) { assert_equal 3, count.call }
     client.engine.stub(:commit_every, 1_000) do
       runner.__send__(:settle)
       assert_equal 0, count.call
@@ -108,6 +109,7 @@ class WorkRunnerTest < Godwit::WorkCase
   end
 
   test "a member that was taken for dead joins again" do
+    not_on :kafka, "there is no evict: the session's time-out gives a member's partitions to others"
     declare
     lost = events(:lost)
     seen = Thread::Queue.new

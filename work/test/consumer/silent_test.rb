@@ -9,6 +9,11 @@ class WorkSilentTest < Godwit::WorkCase
   extend Engines
   include Engines::Tools
 
+  def setup
+    super
+    not_on :kafka, "the brokers evict a member that sends no heartbeat, and not evict_after"
+  end
+
   Work = Godwit::Work
   Listed = Work.const_get(:Listed)
   # A process that consumes the topic "in", and says what it does.

@@ -8,7 +8,7 @@ class WorkStuckTest < Godwit::WorkCase
   extend Engines
   include Engines::Tools
 
-  def engine = @engine ||= own(sqlite)
+  def engine = @engine ||= own(shared)
   def produce(*values) = client.produce_many("t", values.map { |value| [value, "k"] })
 
   # @return [Thread::Queue] of the events
@@ -60,7 +60,8 @@ class WorkStuckTest < Godwit::WorkCase
     report = reports.first
     assert_equal ["t", event[:partition], event[:message].offset, event[:backtrace].first(100)],
       report.values_at("topic", "partition", "offset", "backtrace")
-    assert_operator engine.now - report["since"], :>=, (event[:seconds] * 1000).floor
+    since = Process.clock_gettime(Process::CLOCK_REALTIME, :millisecond) - report["since"]
+    assert_operator since, :>=, (event[:seconds] * 1000).floor
     gate << true
     assert_equal "b", stuck.pop[:message].value
     eventually { reports.map { |one| one["offset"] } == [2] }
@@ -85,6 +86,7 @@ class WorkStuckTest < Godwit::WorkCase
   end
 
   test "a handler that hangs in its transaction" do
+    not_on :kafka, "transaction is SQL on the SQLite file of the log"
     stuck = events(:stuck)
     gate = hang
     consume { |_| transaction { gate.pop } }

@@ -2,13 +2,13 @@
 
 require "work_helper"
 
-# Runs the tests of a class on each engine: a file, and the memory of the process.
+# Runs the tests of a class on each engine: a file, and the memory of the process; or on Kafka.
 module Engines
-  KINDS = {"sqlite" => :SqliteEngine, "memory" => :MemoryEngine}.freeze
+  KINDS = KafkaLog::ON ? %w[kafka].freeze : %w[sqlite memory].freeze
 
   # Defines a test once for each engine; `engine` is its engine.
   def each_engine(sentence, &body)
-    KINDS.each_key do |kind|
+    KINDS.each do |kind|
       test("#{sentence}, #{kind}") do
         @kind = kind
         instance_exec(&body)
@@ -20,8 +20,29 @@ module Engines
   module Tools
     # @return [Object] the engine of this test
     def engine
-      @engine ||= own((@kind == "memory") ? memory : sqlite)
+      @engine ||= own((@kind == "memory") ? memory : shared)
     end
+
+    # @return [Object] an engine that processes share
+    def shared = KafkaLog::ON ? shared_engine : sqlite
+
+    # @return [String] of a process that has joined; on Kafka of this one
+    def place = KafkaLog::ON ? (@listener ||= own(engine.listen)).place : "/77-ab-host"
+
+    # Claims of a member; those of a Kafka group come when all its members have agreed.
+    # @return [Array<Object>] positions, by partition
+    def claims(member, count)
+      found = []
+      eventually do
+        found.concat(engine.rebalance(member)&.claims.to_a)
+        found.size >= count
+      end
+      found.sort_by(&:partition)
+    end
+
+    # @param places [Array<Array>] what `append` and `commit` give
+    # @return [Array<Integer>] the offset of the first record of each batch
+    def offsets(places) = places.map { |offset, _| Array(offset).first }
 
     def memory = Godwit::Work.const_get(:MemoryEngine).new
     def path = File.join(scratch_dir, "work.db")

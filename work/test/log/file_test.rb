@@ -7,6 +7,11 @@ class WorkFileTest < Godwit::WorkCase
   extend Engines
   include Engines::Tools
 
+  def setup
+    super
+    not_on :kafka, "there is no file of the log"
+  end
+
   Work = Godwit::Work
   Database = Work.const_get(:Database)
   # A child that has connected to the file, its argument.

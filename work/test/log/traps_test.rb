@@ -8,6 +8,11 @@ class WorkTrapsTest < Godwit::WorkCase
   extend Engines
   include Engines::Tools
 
+  def setup
+    super
+    not_on :kafka, "it is about SQLite and its file"
+  end
+
   Work = Godwit::Work
 
   def engine = @engine ||= own(sqlite)

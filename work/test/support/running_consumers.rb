@@ -2,14 +2,14 @@
 
 require "work_helper"
 
-# Consumers of the topic "t" that run in this process, on a file.
+# Consumers of the topic "t" that run in this process, on a file or on Kafka.
 module RunningConsumers
   Work = Godwit::Work
 
   def path = File.join(scratch_dir, "work.db")
 
   # @return [Godwit::Work::Client]
-  def client = @client ||= own(Work::Client.new(Work.const_get(:SqliteEngine).new(path)))
+  def client = @client ||= own(Work::Client.new(shared_engine))
 
   # @return [Class] a consumer of the topic "t" whose handler is the block
   def consumer(handler = :perform, topic: "t", partitions: 2, &block)
@@ -43,7 +43,13 @@ module RunningConsumers
   def declare(name = "t") = client.topic(name, partitions: 2, format: :text)
   def produce(*values, key: "k") = client.produce_many("t", values.map { |value| [value, key] })
   def watermarks = client.engine.positions("g", client.engine.topics["t"]).map(&:watermark)
-  def finished(count) = eventually { watermarks.sum == count }
+
+  # Outputs are there as well: Kafka answers before the end of a transaction is in all partitions.
+  def finished(count)
+    eventually { watermarks.sum == count }
+    KafkaLog.await_transactions if KafkaLog::ON
+  end
+
   def dead(name = "t.dead") = client.each(name).to_a
   def values(topic) = client.each(topic).map(&:value)
 

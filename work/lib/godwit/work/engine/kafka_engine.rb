@@ -32,6 +32,7 @@ module Godwit
         @memberships = {}
         @wake_ups = {}
         @wakes = @wake_up_count = 0
+        @closed = false
         Kafka::ENGINES[self] = self
       end
 
@@ -154,15 +155,19 @@ module Godwit
 
       # @return [nil]
       def close
-        return if @forks != ForkDetector::COUNT[0] # the handles are the parent's
-        @memberships.each_value(&:close)
+        return if @closed || @forks != ForkDetector::COUNT[0] # the handles are the parent's
+        @closed = true
+        @memberships.values.each(&:close) # a runner may leave meanwhile
         @memberships.clear
         [@outputs, @reader, @state, @producer].each(&:close)
         nil
       end
 
+      # @return [Boolean]
+      def closed? = @closed
+
       # @return [String]
-      def inspect = "#<#{self.class} #{@settings.url}>"
+      def inspect = "#<#{self.class} #{@settings.url}#{" (closed)" if closed?}>"
 
       # @private
       # @return [Integer] the next offset of a partition

@@ -8,7 +8,7 @@ module Godwit
       # A consumer class of this process in its group: a handle of librdkafka, and the partitions
       # that the group gave to it.
       #
-      # **Threads**: the coordinator of a Runner alone, but {#commit}, which any may call.
+      # **Threads**: the coordinator of a Runner alone, but any may call {#commit} and {#close}.
       # @private
       class Membership
         EVENTS = 0x10 | Handle::ERROR # rebalance
@@ -36,6 +36,7 @@ module Godwit
           @leaving = nil
           @unmarked = []
           @ready = []
+          @lock = Mutex.new
           connect
           @commits = Commits.new(@handle, group, wake_up)
         end
@@ -116,17 +117,9 @@ module Godwit
           commit([@claims[position.partition].position], noted: {position.partition => offset})
         end
 
-        # Leaves the group.
+        # Leaves the group. A runner and {KafkaEngine#close} may call it at the same time.
         # @return [nil]
-        def close
-          return if @handle.closed?
-          begin
-            commit(@claims.each_value.map(&:position), owned: false) if @claims.any?
-          rescue Error
-            nil # the next owner counts a crash at most
-          end
-          leave
-        end
+        def close = @lock.synchronize { leave unless @handle.closed? }
 
         # @yieldparam metadata [FFI::Pointer] of the group, for a transaction
         def metadata
@@ -275,6 +268,11 @@ module Godwit
         end
 
         def leave
+          begin
+            commit(@claims.each_value.map(&:position), owned: false) if @claims.any?
+          rescue Error
+            nil # the next owner counts a crash at most
+          end
           @arrivals.close
           unassign(@leaving) if @leaving # librdkafka waits for this answer
           start = Timeout.now

@@ -36,11 +36,12 @@ module Godwit
         def positions(group, topic)
           names = group ? [group] : @groups.names.sort
           known = topic ? {topic.name => topic} : @topics.all
-          owners = owners(@groups.members(names))
+          members = @groups.members(names)
+          owners, living = owners(members), members.values.flatten.map { |one| mark(one) }
           names.flat_map do |name|
             @groups.committed(name).select { |one| one.offset >= 0 }.group_by(&:topic).sort
               .flat_map do |read, entries|
-                known.key?(read) ? of(name, known[read], entries, owners) : []
+                known.key?(read) ? of(name, known[read], entries, owners, living) : []
               end
           end
         end
@@ -73,19 +74,22 @@ module Godwit
         def owners(members)
           members.flat_map { |group, all|
             all.flat_map do |one|
-              mark = CLIENT.match(one.client)&.[](2) || one.id
-              one.partitions.map { |entry| [[group, entry.topic, entry.partition], mark] }
+              one.partitions.map { |entry| [[group, entry.topic, entry.partition], mark(one)] }
             end
           }.to_h
         end
 
-        def of(group, topic, entries, owners)
+        def mark(member) = CLIENT.match(member.client)&.[](2) || member.id
+
+        # A member that drains a partition has it, though the group has taken it away already.
+        def of(group, topic, entries, owners, living)
           found = entries.to_h { |one| [one.partition, one] }
           paused = @state["pause", group, topic.name] ? 1 : 0
           Array.new(topic.partitions) do |number|
             entry = found[number]
             text = CommitText.parse(entry&.metadata)
-            Position.new(group, topic, number, owners[[group, topic.name, number]], 0,
+            owner = owners[[group, topic.name, number]] || (living & [text.owner]).first
+            Position.new(group, topic, number, owner, 0,
               entry&.offset || 0, text.state, text.crashes, text.noted, paused, text.crashed_at)
           end
         end

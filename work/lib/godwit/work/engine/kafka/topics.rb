@@ -82,7 +82,7 @@ module Godwit
 
         def create(topic, kafka)
           properties, replication = kafka.except(REPLICATION), kafka.fetch(REPLICATION, -1)
-          properties = properties.merge(Topics.retention(topic))
+          properties = Topics.size.merge(properties, Topics.retention(topic))
           made = @cluster.create(topic.name, topic.partitions, Integer(replication), properties)
           declare(topic) if made
         end
@@ -129,6 +129,9 @@ module Godwit
         private_constant :REPLICATION, :SEEN
 
         class << self
+          # @return [Hash{String => String}] a topic of a broker's default takes less than 1 MiB
+          def size = {"max.message.bytes" => Properties["message.max.bytes"].value.to_s}
+
           # @param topic [Work::Topic]
           # @return [Hash{String => String}] its limits as properties
           def retention(topic)

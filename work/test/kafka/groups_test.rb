@@ -1,0 +1,127 @@
+# frozen_string_literal: true
+
+require "log/engines"
+require "json"
+
+# Members of groups on Kafka: what log/groups_test.rb and consumer/doctor_test.rb cannot have.
+class WorkKafkaGroupsTest < Godwit::WorkCase
+  include Engines::Tools
+
+  def engine
+    @engine ||= begin
+      KafkaLog.clean
+      own(KafkaLog.open(**KafkaLog::SHORT))
+    end
+  end
+
+  def place = (@listener ||= own(engine.listen)).place
+  def join = engine.join("g", topic(partitions: 2), place, [0, 0])
+  def positions = engine.positions("g", topic(partitions: 2))
+
+  # The member ends without a word, as by kill -9.
+  def crash(member)
+    gone = engine.instance_variable_get(:@memberships).delete(member.id)
+    gone.instance_variable_get(:@handle).close
+  end
+
+  # Two records in each partition.
+  def unread
+    engine.append([0, 1].map { |partition| [topic(partitions: 2), partition, block("1", "2"), 2] })
+  end
+
+  def crashes_after(member)
+    crash(member)
+    claims(member = join, 2).map(&:crashes).tap { @last = member }
+  end
+
+  test "a commit of a partition that another member has fails, with its outputs" do
+    numbers = topic(partitions: 2)
+    old = join
+    held = claims(old, 2)
+    newer = join
+    moved = nil
+    eventually do
+      engine.rebalance(newer)
+      moved = engine.rebalance(old).surplus.first
+    end
+    lost = held[moved]
+    engine.commit([lost]) # it is the member's until it is released
+    engine.release([lost])
+    claim = nil
+    eventually { engine.rebalance(old) && claim = engine.rebalance(newer).claims.first }
+    assert_equal [moved, newer.id], [claim.partition, claim.member]
+    lost.watermark = 9
+    [-> { engine.commit([lost]) { [[numbers, 0, block("out"), 1]] } }, -> { engine.note(lost, 3) },
+      -> { engine.fetch(lost, 0, 1) }].each do |call|
+      assert_match(/no longer of this member/,
+        assert_raises(Godwit::Work::LostError, &call).message)
+    end
+    claim.watermark = 4
+    engine.commit([claim])
+    assert_equal [4, newer.id], positions[moved].to_a.values_at(5, 3)
+    assert_empty values(numbers, 0)
+  end
+
+  test "the partitions of a dead member are free after its session, and its ends are counted" do
+    unread
+    dead = join
+    engine.note(claims(dead, 2)[0], 3)
+    crash(dead)
+    alive = join
+    found = claims(alive, 2)
+    assert_equal [[0, 3, 1], [1, nil, 1]],
+      found.map { |one| [one.partition, one.noted, one.crashes] }
+    found[0].watermark = 1
+    engine.commit([found[0]])
+    assert_equal [1, 2], crashes_after(alive)
+    engine.leave(@last.id)
+    assert_equal [1, 2], positions.map(&:crashes), "a clean end"
+  end
+
+  test "the end of a process that had no record to handle does not count" do
+    claims(@last = join, 2)
+    2.times { assert_equal [0, 0], crashes_after(@last) }
+    unread
+    assert_equal [1, 1], crashes_after(@last)
+  end
+
+  test "doctor: the storage, paused groups, isolated partitions, stuck handlers, no members" do
+    unread
+    claims(@last = join, 2)
+    assert_empty client.doctor(check: true).findings
+    assert_equal [%i[brokers librdkafka topics], 1],
+      [client.doctor.storage.keys, client.doctor.storage[:topics]]
+    2.times { crashes_after(@last) }
+    client.pause("g", "numbers")
+    engine.report(@last, JSON.generate([{topic: "numbers", partition: 1, offset: 7,
+      since: (Time.now.to_r * 1000).to_i - 500_000, backtrace: %w[here]}]))
+    assert_equal %i[isolated isolated paused stuck], client.doctor.findings.map(&:kind).sort
+    stuck = client.doctor.findings.find { |one| one.kind == :stuck }
+    assert_match(/process #{Process.pid}, .* topic numbers, 1\/7, for 5\d\d s/, stuck.text)
+    engine.report(@last, nil)
+    engine.leave(@last.id)
+    client.resume("g", "numbers")
+    assert_equal %i[isolated isolated no_member], client.doctor.findings.map(&:kind).sort
+  end
+
+  test "a runner may leave while the log is closed" do
+    claims(member = join, 2)
+    one = engine
+    membership = one.instance_variable_get(:@memberships)[member.id]
+    calls = [-> { one.close }, -> { membership.close }, -> { one.close }]
+    calls.map { |call| in_thread(&call) }.each { |thread| ended(thread) }
+    assert_predicate one, :closed?
+  end
+
+  test "each begins at a time" do
+    client.topic("t", partitions: 1, format: :text)
+    first = client.produce("t", "a")
+    second = first
+    second = client.produce("t", "b") until second.timestamp > first.timestamp
+    {first.timestamp => first.offset, second.timestamp => second.offset}.each do |from, offset|
+      assert_equal offset, client.each("t", from: from).first.offset
+    end
+    assert_empty client.each("t", from: Time.now + 3_600).to_a
+    assert_equal "b", client.each("t", from: second.timestamp).first.value
+  end
+end

@@ -1,0 +1,52 @@
+# frozen_string_literal: true
+
+require "work_helper"
+
+# What a process loads, and what it does not.
+class WorkKafkaLoadingTest < Godwit::WorkCase
+  # Runs a consumer on the log of its first argument, and prints the libraries that it has.
+  PROGRAM = <<~RUBY
+    require "godwit/work"
+    Godwit::Work.connect(ARGV[0])
+    class Copies < Godwit::Work::Consumer
+      SEEN = Thread::Queue.new
+      topic "in", partitions: 1
+      def perform(message) = SEEN << produce("out", message.value)
+    end
+    %w[in out].each { |name| Godwit::Work.topic(name, partitions: 1) }
+    Godwit::Work.produce("in", 1)
+    runner = Godwit::Work::Runner.new([Copies])
+    thread = Thread.new { runner.run }
+    Copies::SEEN.pop
+    Godwit::Work.client.groups
+    Godwit::Work.client.doctor
+    runner.stop
+    thread.join
+    # Kafka answers before the end of the transaction is in all partitions.
+    Thread.pass until (values = Godwit::Work.each("out").map(&:value)).any?
+    p values
+    files = File.readlines("/proc/self/maps").filter_map { |line| line[%r{/.*}] } + $LOADED_FEATURES
+    puts files.grep(/#{"sqlite|rdkafka|kafka|ffi/ffi|ffi_c|libffi".gsub("/", "\\/")}/i)
+  RUBY
+
+  def loaded(url)
+    found, *files = assert_child(run_child(PROGRAM, [url])).stdout.lines(chomp: true)
+    assert_equal "[1]", found
+    files.uniq
+  end
+
+  test "with a file: no librdkafka, no extension for it, and no ffi" do
+    files = loaded("sqlite:#{File.join(scratch_dir, "work.db")}")
+    assert_equal [true], files.map { |file| file.include?("sqlite") }.uniq, files
+  end
+
+  test "with Kafka: no sqlite3" do
+    url = KafkaLog.url
+    KafkaLog.clean
+    files = loaded(url)
+    assert_empty files.grep(/sqlite/i)
+    %w[librdkafka kafka_ext ffi_c].each do |name|
+      assert files.any? { |file| file.include?(name) }, name
+    end
+  end
+end

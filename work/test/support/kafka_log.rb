@@ -1,0 +1,49 @@
+# frozen_string_literal: true
+
+require "support/broker"
+require "support/librdkafka"
+
+# The log of the tests when GODWIT_TEST_ENGINE is kafka: one broker, which each test finds empty.
+module KafkaLog
+  ON = ENV["GODWIT_TEST_ENGINE"] == "kafka"
+  KEPT = /\A__/ # Kafka's own topics
+  REFUSED = "the tests delete all topics and groups of the brokers that KAFKA_BROKERS names: set " \
+    "GODWIT_KAFKA_EMPTY=1 if no other program uses them"
+  SETTINGS = {
+    timeout: 30,
+    kafka: {"session.timeout.ms" => 6_000, "topic.metadata.refresh.interval.ms" => 200}
+  }.freeze
+  # For children that a kill ends: others have their partitions after the session.
+  SHORT = {kafka: SETTINGS[:kafka].merge("session.timeout.ms" => 2_000)}.freeze
+  WAIT = 30 # seconds for members of the last test, which a kill has ended
+
+  class << self
+    # @return [String]
+    # @raise [Minitest::Skip] when there is no broker that may be emptied
+    def url
+      given = !ENV["KAFKA_BROKERS"].to_s.empty?
+      raise Minitest::Skip, REFUSED if given && ENV["GODWIT_KAFKA_EMPTY"] != "1"
+      "kafka://#{Broker.brokers}"
+    end
+
+    # @return [Object] a new engine
+    def open(**settings)
+      Godwit::Work.const_get(:Connection).open(url, **SETTINGS.merge(settings))
+    end
+
+    # Deletes all topics and groups, also those of a test that was killed.
+    def clean = native.clean
+
+    # Waits until readers see what was committed.
+    def await_transactions = native.await_transactions
+
+    private
+
+    def native
+      @native ||= begin
+        require "support/kafka_cleaner"
+        KafkaCleaner.new(url).tap { |one| Minitest.after_run { one.close } }
+      end
+    end
+  end
+end
