@@ -10,9 +10,10 @@ module Godwit
     # @private
     class KafkaEngine
       LACKS = %i[transaction evict fork].freeze
+      CONNECT = 8 # seconds for the first answer
       COMMIT_EVERY = 0.1 # seconds: a commit takes a request
       QUARTER = 4 # a second has so many versions
-      private_constant :LACKS, :COMMIT_EVERY, :QUARTER
+      private_constant :LACKS, :CONNECT, :COMMIT_EVERY, :QUARTER
 
       # @param settings [Kafka::Settings]
       # @raise [Error]
@@ -22,7 +23,7 @@ module Godwit
         @settings = settings
         @producer = Kafka::Producer.new(settings.producer, settings.timeout)
         handle = @producer.handle
-        @cluster = Kafka::Cluster.new(handle, settings.timeout)
+        @cluster = Kafka::Cluster.new(handle, settings.timeout) { @producer.problem }
         @groups = Kafka::Groups.new(handle, settings.timeout)
         @reader = Kafka::Reader.new(settings, @cluster)
         @state = Kafka::State.new(settings, @cluster, &method(:write_state))
@@ -34,6 +35,7 @@ module Godwit
         @wakes = @wake_up_count = 0
         @closed = false
         Kafka::ENGINES[self] = self
+        check
       end
 
       # @return [Kafka::Settings]
@@ -186,6 +188,14 @@ module Godwit
       def paused?(group, topic) = !@state["pause", group, topic.name].nil?
 
       private
+
+      # @raise [Error] with the cause, when no broker answers
+      def check
+        @cluster.topics([@settings.timeout, CONNECT].min)
+      rescue
+        close
+        raise
+      end
 
       def membership(id)
         @memberships[id] || raise(LostError, "member #{id} has left its group: join again")

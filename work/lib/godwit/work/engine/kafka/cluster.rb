@@ -14,26 +14,33 @@ module Godwit
         LATEST = -1
         COMMITTED = {isolation_level: 1}.freeze # no record of an open transaction
         ALREADY_THERE = 36
+        REFUSED = [-169, -181].freeze # authentication, TLS: no attempt will succeed
         AGAIN = 0.01 # seconds
-        private_constant :TOPIC, :SET, :EARLIEST, :LATEST, :COMMITTED, :ALREADY_THERE, :AGAIN
+        private_constant :TOPIC, :SET, :EARLIEST, :LATEST, :COMMITTED, :ALREADY_THERE, :REFUSED,
+          :AGAIN
 
         # @param handle [Handle]
         # @param timeout [Numeric] seconds
-        def initialize(handle, timeout)
+        # @yieldreturn [Array(Integer, String), nil] code and text of the last error of a connection
+        def initialize(handle, timeout, &problem)
+          @problem = problem
           @handle = handle
           @timeout = timeout
           @request = Request.new(handle, timeout)
         end
 
+        # @param limit [Numeric] seconds
         # @return [Hash{String => Integer}] partitions of all topics by name
-        # @raise [Error]
-        def topics
+        # @raise [Error] with the cause
+        def topics(limit = @timeout)
           start = Timeout.now
           loop do
-            left = Timeout.left(@timeout, start)
+            left = Timeout.left(limit, start)
             code, found = metadata(left)
             return found if code.zero?
-            raise Errors.of(code, :topics) if left.zero? || !Errors.retriable?(code)
+            cause, text = @problem.call
+            raise Errors.of(cause || code, :connect, text) if left.zero? || REFUSED.include?(cause)
+            raise Errors.of(code, :topics) unless Errors.retriable?(code)
           end
         end
 

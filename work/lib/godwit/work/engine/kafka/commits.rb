@@ -80,7 +80,7 @@ module Godwit
         # @raise [Refused, Error]
         def await(queue)
           start = Timeout.now
-          until @handle.event(queue, Handle::SLICE) { |event| check(event) }
+          until @handle.event(queue, Handle::SHORT) { |event| check(event) }
             next unless @wake_up.abandoned? || Timeout.left(WAIT, start).zero?
             raise Errors.of(Errors::TIMED_OUT, :commit, nil, resource: @group)
           end

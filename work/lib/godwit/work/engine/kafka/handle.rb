@@ -15,6 +15,7 @@ module Godwit
         ERROR = 8 # the event of an error that no call reports
         NO_CLOSE = 8 # destroy does not leave the group
         SLICE = 0.5 # seconds that a call of librdkafka waits, at most
+        SHORT = 0.1 # the same for calls that the end of a runner interrupts
         TEXT = 512 # bytes of an error's text
         private_constant :TEXT
 

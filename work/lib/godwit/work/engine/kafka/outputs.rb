@@ -143,7 +143,7 @@ module Godwit
           start = Timeout.now
           loop do
             pointer = one.handle.wait(name, one.handle.pointer, *arguments,
-              (Handle::SLICE * 1000).to_i)
+              (Handle::SHORT * 1000).to_i)
             facts = Errors.read(pointer) or return
             raise failure(name, facts) if !facts.retriable || @abandoned ||
               Timeout.left(limit, start) == 0

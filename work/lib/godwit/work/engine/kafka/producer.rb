@@ -8,6 +8,9 @@ module Godwit
       # **Threads**: any; their records share batches.
       # @private
       class Producer
+        ALL_DOWN = -187
+        private_constant :ALL_DOWN
+
         # @param properties [Hash{String => String}]
         # @param timeout [Numeric] seconds
         def initialize(properties, timeout)
@@ -40,8 +43,12 @@ module Godwit
         # Calls that wait return at once: what they wrote may be lost.
         def abandon = @deliveries.abandon
 
-        # @return [String, nil] the last error that no call has reported
-        def cause = (@cause = @deliveries.errors.last&.last || @cause)
+        # The cause comes before "all brokers are down", which names none.
+        # @return [Array(Integer, String), nil] code and text of the last error of the connections
+        def problem
+          found = @deliveries.errors.reject { |code, _| code == ALL_DOWN }
+          @problem = found.last || @problem
+        end
 
         # @return [nil]
         def close
@@ -66,7 +73,7 @@ module Godwit
           return if lost.zero?
           names = batches.map { |topic, *| topic.name }.uniq.join(", ")
           code = delivery.code.zero? ? Errors::TIMED_OUT : delivery.code
-          raise Errors.of(code, :produce, [cause, "#{lost} of #{batches.sum(&:last)} records " \
+          raise Errors.of(code, :produce, [problem&.last, "#{lost} of #{batches.sum(&:last)} records " \
             "have no acknowledgement, and may have been written"].compact.join("; "),
             resource: names)
         end
