@@ -105,8 +105,8 @@ module KafkaAccounts
   def report(sent, ran)
     places = ran.map(&:place)
     numbers = {acknowledged: acknowledged.size, written: sent.size, runs: places.size,
-      twice: places.size - places.uniq.size, lost: events(:lost).size,
-      errors: events(:error).size, unacknowledged: events(:produce).size}
+               twice: places.size - places.uniq.size, lost: events(:lost).size,
+               errors: events(:error).size, unacknowledged: events(:produce).size}
     puts "#{name}: #{numbers.map { |key, value| "#{value} #{key}" }.join(", ")}" if
       ENV["GODWIT_KAFKA_NUMBERS"]
     numbers
