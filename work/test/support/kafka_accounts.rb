@@ -43,7 +43,11 @@ module KafkaAccounts
     found
   end
 
-  def lag = client.groups.select { |one| one.group == group }.sum(&:lag)
+  # @return [Integer] -1: the group cannot be seen, as while its coordinator starts
+  def lag
+    own = client.groups.select { |one| one.group == group }
+    own.empty? ? -1 : own.sum(&:lag)
+  end
 
   # @param deadline [Numeric] seconds until all records are handled
   # @return [Hash{Symbol => Integer}] the numbers, which are printed, too
@@ -89,13 +93,17 @@ module KafkaAccounts
     end
   end
 
+  # The outputs of a transaction may be seen a little later than its positions.
   def assert_outputs(sent, dead)
+    wanted = sent.map { |one| one.value[:id] } - dead
+    eventually("outputs that are missing", deadline: 60) do
+      (wanted - client.each(to).map { |one| one.value[:id] }).empty?
+    end
     outputs = client.each(to).to_a
     ids = outputs.map { |one| one.value[:id] }
     twice = ids.tally.select { |_, count| count > 1 }
     assert_empty twice, "outputs that were written twice"
-    assert_equal [], sent.map { |one| one.value[:id] } - ids - dead, "outputs that are lost"
-    assert_equal [], ids - sent.map { |one| one.value[:id] }
+    assert_equal [], ids - wanted, "outputs of no record"
     outputs.group_by { |one| [one.key, one.value[:at].first] }.each do |key, own|
       offsets = own.map { |one| one.value[:at].last }
       assert_equal offsets.sort, offsets, "outputs of key #{key}"
@@ -105,8 +113,8 @@ module KafkaAccounts
   def report(sent, ran)
     places = ran.map(&:place)
     numbers = {acknowledged: acknowledged.size, written: sent.size, runs: places.size,
-      twice: places.size - places.uniq.size, lost: events(:lost).size,
-      errors: events(:error).size, unacknowledged: events(:produce).size}
+               twice: places.size - places.uniq.size, lost: events(:lost).size,
+               errors: events(:error).size, unacknowledged: events(:produce).size}
     puts "#{name}: #{numbers.map { |key, value| "#{value} #{key}" }.join(", ")}" if
       ENV["GODWIT_KAFKA_NUMBERS"]
     numbers

@@ -7,6 +7,7 @@ module KafkaAdministration
   # The functions for them.
   module Native
     extend ::FFI::Library
+
     ffi_lib ENV.fetch("GODWIT_LIBRDKAFKA")
     attach_function :rd_kafka_DeleteTopic_new, %i[string], :pointer
     attach_function :rd_kafka_DeleteTopics, %i[pointer pointer size_t pointer pointer], :void

@@ -35,7 +35,7 @@ module Godwit
       def event(name, values)
         EVENTS.syswrite(JSON.generate([Process.pid, name, values.transform_values(&:to_s)]) + "\\n")
       end
-      Godwit::Work.connect(SETTINGS["url"], kafka: SETTINGS["kafka"])
+      Godwit::Work.connect(SETTINGS["url"], timeout: 60, kafka: SETTINGS["kafka"])
       Godwit::Work.on(:error, :lost, :skipped, :dead, :stuck) { |one| event(one.name, one.values) }
       require SETTINGS["hook"] if SETTINGS["hook"]
       class Copies < Godwit::Work::Consumer
@@ -119,7 +119,7 @@ module Godwit
     end
 
     def engine
-      Work.const_get(:KafkaEngine).new(Work.const_get(:Kafka)::Settings.new(url))
+      Work.const_get(:KafkaEngine).new(Work.const_get(:Kafka)::Settings.new(url, timeout: 60))
     end
 
     def setup

@@ -31,6 +31,7 @@ module KafkaSteps
   # librdkafka's function for tests.
   module Native
     extend ::FFI::Library
+
     ffi_lib ENV.fetch("GODWIT_LIBRDKAFKA")
     attach_function :rd_kafka_test_fatal_error, %i[pointer int string], :int
   end

@@ -43,18 +43,30 @@ module Godwit
         # @return [String, nil] the id of the operator's seek that it follows
         attr_accessor :seek
 
-        # @return [Integer, nil] the log's start, when the log ends before the position: the topic
-        #   was made again, or its brokers have lost records
-        attr_reader :back_to
+        # @return [Integer, nil] the offset that is not there: librdkafka has stopped reading
+        attr_reader :stopped_at
 
         # Goes on at another offset.
         # @param position [Position]
         # @raise [Error]
         def move(position)
-          read_from(position.watermark)
+          @stopped_at ? restart(position.watermark) : read_from(position.watermark)
           @position = position
           @blocks.clear
-          @stopped_at = @back_to = nil
+          @stopped_at = nil
+        end
+
+        # Goes on at the log's start, if that is not before the offset that is not there. Not during
+        # a rebalance, of which librdkafka would take it for a part.
+        # @return [Integer, nil] the log's start, if it is before: the topic was made again, or its
+        #   brokers have lost records
+        # @raise [Error]
+        def go_on
+          first = @engine.first_of(@position.topic, @position.partition)
+          return first if first < @stopped_at
+          restart(first)
+          @behind_gap = first > @stopped_at
+          @stopped_at = nil
         end
 
         # Gives the blocks that the reader has not passed, also again.
@@ -87,26 +99,30 @@ module Godwit
           gone, others = failures.reject { |one| one.code == END_REACHED }
             .partition { |one| NOT_THERE.include?(one.code) }
           @stopped_at = @blocks.last&.finish || offset if gone.any?
-          go_on if @stopped_at && !@back_to
           one = others.first or return
           raise Errors.of(one.code, :fetch, one.text, resource: one.topic)
         end
 
-        # Goes on at the log's start. The next call tries again what fails.
-        # @raise [Error]
-        def go_on
-          first = @engine.first_of(@position.topic, @position.partition)
-          return @back_to = first if first < @stopped_at
-          read_from(first)
-          @behind_gap = first > @stopped_at
-          @stopped_at = nil
+        def read_from(offset)
+          with(offset) do |list|
+            Errors.check(@handle.wait(:seek_partitions, @handle.pointer, list, SEEK), :fetch)
+            code = PartitionList.read(list).first.error
+            raise Errors.of(code, :fetch, nil, resource: @position.topic.name) unless code.zero?
+          end
         end
 
-        def read_from(offset)
-          entry = PartitionList::Entry.new(@position.topic.name, @position.partition, offset)
-          PartitionList.with([entry]) do |list|
-            Errors.check(@handle.wait(:seek_partitions, @handle.pointer, list, SEEK), :fetch)
+        # After an error librdkafka refuses to seek.
+        def restart(offset)
+          with(offset) do |list|
+            Errors.check(Functions.incremental_unassign(@handle.pointer, list), :fetch)
+            Functions.queue_forward(@queue, nil)
+            Errors.check(Functions.incremental_assign(@handle.pointer, list), :fetch)
           end
+        end
+
+        def with(offset, &block)
+          entry = PartitionList::Entry.new(@position.topic.name, @position.partition, offset)
+          PartitionList.with([entry], &block)
         end
       end
     end

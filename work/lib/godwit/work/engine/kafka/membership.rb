@@ -57,7 +57,7 @@ module Godwit
           raise problem if problem
           raise @commits.lost if @commits.lost && @claims.any?
           assign
-          @moves.back(@claims.values) { |position| @unmarked << position }
+          go_back if @arriving.nil? && @leaving.empty?
           commit_marks
           @moves.seek(@group, @topic, @claims.values) { |position| replace(position) }
           claims, @ready = @ready, []
@@ -238,6 +238,8 @@ module Godwit
           @claims.delete(partition)&.close
           [@unmarked, @ready].each { |all| all.reject! { |one| one.partition == partition } }
         end
+
+        def go_back = @moves.back(@claims.values) { |position| @unmarked << position }
 
         # The Runner gets the newest position of a partition.
         def replace(position)

@@ -15,12 +15,15 @@ module Godwit
           @arrivals = arrivals
         end
 
-        # Partitions whose log ends before their position begin again at the log's start.
+        # Partitions whose offset is not there go on at the log's start.
         # @param claims [Array<Claim>]
-        # @yieldparam position [Position] of each that moved
+        # @yieldparam position [Position] of each that moved back
         # @raise [Error] the next call tries it again
         def back(claims)
-          claims.select(&:back_to).each { |claim| yield move(claim, claim.back_to) }
+          claims.select(&:stopped_at).each do |claim|
+            first = claim.go_on
+            yield move(claim, first) if first
+          end
         end
 
         # Partitions that an operator has sent elsewhere.
@@ -31,7 +34,7 @@ module Godwit
           seek = @engine.seek_of(group, topic) or return
           claims.each do |claim|
             offset = seek["offsets"][claim.position.partition.to_s]
-            next if offset.nil? || claim.seek == seek["id"]
+            next if offset.nil? || claim.seek == seek["id"] || claim.stopped_at
             position = move(claim, offset)
             claim.seek = seek["id"]
             yield position
