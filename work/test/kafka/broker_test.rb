@@ -6,6 +6,8 @@ require "socket"
 
 # The tests' broker: support/broker.rb.
 class WorkKafkaBrokerTest < Godwit::WorkCase
+  deadline 300 # on a busy machine a broker starts slowly
+
   # In the place of start.sh: its broker waits until a signal ends it.
   FAKE = <<~SH
     #!/bin/sh
@@ -115,7 +117,7 @@ class WorkKafkaBrokerTest < Godwit::WorkCase
     one.thaw
     eventually { File.read("/proc/#{pid}/stat").rpartition(") ").last[0] == "S" }
     one.freeze
-    one.stop
+    one.stub(:kill, -> { flunk "it did not end by TERM" }) { one.stop }
     refute alive?(pid)
     assert_nil one.pid
     one.stop

@@ -9,6 +9,8 @@ require "socket"
 
 # What librdkafka reports of brokers that it cannot use, with Work's settings.
 class WorkKafkaConnectionTest < Godwit::WorkCase
+  deadline 300 # on a busy machine a broker starts slowly
+
   Work = Godwit::Work
   Kafka = Work.const_get(:Kafka)
   Functions = Kafka::Functions
