@@ -271,9 +271,9 @@ class WorkCommandsTest < Godwit::WorkCase
     /^path: \/.*work.db, bytes: \d+, wal_bytes: \d+, sqlite: 3.*$/
 
   test "doctor shows stuck handlers of other processes" do
-    produce("hang")
+    produce("slow")
     child = godwit_work("run", app(APP.sub("partitions: 2", "partitions: 2\n  stuck_after 0.01")))
-    child.wait_for(/^handles hang$/)
+    child.wait_for(/^handles slow$/)
     result = nil
     eventually {
       result = godwit_work("doctor").finish
@@ -282,8 +282,9 @@ class WorkCommandsTest < Godwit::WorkCase
     assert_equal [1, ""], [result.status.exitstatus, result.stderr]
     assert_match(STORAGE, result.stdout)
     assert_match(/^stuck: process #{child.pid}, /, result.stdout)
-    assert_match(/^  .*app.rb:10:in [`'](?:Payments#)?perform'$/, result.stdout)
-    child.signal(:KILL).finish
+    assert_match(/^  .*app.rb:11:in [`'](?:Payments#)?perform'$/, result.stdout)
+    child.signal(:TERM).wait_for(/^stops when/).stdin.puts("go on")
+    assert_child(child.finish)
   end
 
   test "doctor shows dead processes" do

@@ -93,8 +93,10 @@ class WorkKafkaGroupsTest < Godwit::WorkCase
       [client.doctor.storage.keys, client.doctor.storage[:topics]]
     2.times { crashes_after(@last) }
     client.pause("g", "numbers")
-    engine.report(@last, JSON.generate([{topic: "numbers", partition: 1, offset: 7,
-      since: (Time.now.to_r * 1000).to_i - 500_000, backtrace: %w[here]}]))
+    since = (Time.now.to_r * 1000).to_i - 500_000
+    engine.report(@last, JSON.generate([
+      {topic: "numbers", partition: 1, offset: 7, since: since, backtrace: %w[here]}
+    ]))
     assert_equal %i[isolated isolated paused stuck], client.doctor.findings.map(&:kind).sort
     stuck = client.doctor.findings.find { |one| one.kind == :stuck }
     assert_match(/process #{Process.pid}, .* topic numbers, 1\/7, for 5\d\d s/, stuck.text)

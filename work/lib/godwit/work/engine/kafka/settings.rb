@@ -45,9 +45,9 @@ module Godwit
 
         # @param group [String]
         # @param partitions [Integer] of the consumer's topics
-        # @param client [String] names the member
+        # @param client [String, nil] names the member
         # @return [Hash{String => String}]
-        def consumer(group, partitions, client)
+        def consumer(group, partitions, client = nil)
           properties(:consumer, group: group, partitions: partitions, client: client)
         end
 
