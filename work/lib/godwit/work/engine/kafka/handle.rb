@@ -76,8 +76,12 @@ module Godwit
           nil
         end
 
-        # @return [String, nil] the last error of the connection, of which its queue tells
+        # @return [#call] gives the cause, for a handle whose main queue is forwarded
+        attr_writer :cause
+
+        # @return [String, nil] the last error of the connection
         def cause
+          return @cause.call if @cause.respond_to?(:call)
           queue = Functions.queue_get_main(pointer)
           nil while event(queue, 0) { |event| @cause = Functions.event_error_string(event) }
           @cause

@@ -20,6 +20,7 @@ module Godwit
             @deliveries.attach(conf.address)
           end
           @deliveries.bind(@handle.address)
+          @handle.cause = -> { problem&.last }
           @topics = {}
           @lock = Mutex.new
         end
@@ -73,9 +74,9 @@ module Godwit
           return if lost.zero?
           names = batches.map { |topic, *| topic.name }.uniq.join(", ")
           code = delivery.code.zero? ? Errors::TIMED_OUT : delivery.code
-          raise Errors.of(code, :produce, [problem&.last, "#{lost} of #{batches.sum(&:last)} records " \
-            "have no acknowledgement, and may have been written"].compact.join("; "),
-            resource: names)
+          loss = "#{lost} of #{batches.sum(&:last)} records have no acknowledgement, and may " \
+            "have been written"
+          raise Errors.of(code, :produce, [problem&.last, loss].compact.join("; "), resource: names)
         end
       end
     end
