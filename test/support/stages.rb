@@ -39,6 +39,9 @@ module Godwit
     ON_KAFKA = "work/test/{kafka/*,log/{client,engine,file,groups,retention,traps}," \
       "consumer/{batches,cli,declarations,doctor,endings,failures,hooks,kills,odd_programs," \
       "operations,outputs,pause,processes,runner,silent,stuck}}_test.rb"
+    # Those of them that guard each change of the engine and of what stands on it.
+    CORE_ON_KAFKA = "work/test/{kafka/{errors,groups,library,loading,native,prototypes,settings," \
+      "url},log/{client,engine},consumer/{failures,operations,outputs,runner}}_test.rb"
     WORK = "work/test/{*,consumer/**/*,log/**/*}_test.rb"
 
     CONFORMANCE = "test/conformance/**/*_test.rb"
@@ -143,8 +146,8 @@ module Godwit
       Stage.new("work", "the gem godwit-work", files: WORK, work: true),
       # Without a broker those tests that need one are skipped, each with its reason.
       Stage.new(
-        "kafka", "the gem godwit-work on Kafka: the tests of the stage work, and its own",
-        files: ON_KAFKA, work: true, env: KAFKA.merge("GODWIT_TEST_ENGINE" => "kafka")
+        "kafka", "the gem godwit-work on Kafka: records, groups, outputs, commands",
+        files: CORE_ON_KAFKA, work: true, env: KAFKA.merge("GODWIT_TEST_ENGINE" => "kafka")
       ),
       Stage.new(
         "guide",
@@ -304,6 +307,11 @@ module Godwit
           "GODWIT_TEST_TYPES" => "1", "GODWIT_TEST_GC" => "none"
         },
         full: %w[work/sig/**]
+      ),
+      Stage.new(
+        "work on kafka", "all tests of the stage work that can run on Kafka, and Kafka's own",
+        files: ON_KAFKA, work: true, env: KAFKA.merge("GODWIT_TEST_ENGINE" => "kafka"),
+        full: %w[work/lib/godwit/work/engine/kafka* work/test/support/kafka*]
       ),
       # GODWIT_KAFKA_LONG=1: the long forms, of 4 minutes more.
       Stage.new(

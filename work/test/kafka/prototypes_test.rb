@@ -16,7 +16,7 @@ class WorkKafkaPrototypesTest < Godwit::WorkCase
       event_IncrementalAlterConfigs_result IncrementalAlterConfigs_result_resources
     ],
     0x020300ff => %w[
-      ListOffsets event_ListOffsets_result ListOffsets_result_infos
+      AdminOptions_set_isolation_level ListOffsets event_ListOffsets_result ListOffsets_result_infos
       ListOffsetsResultInfo_topic_partition
     ]
   }.flat_map { |version, names| names.map { |name| [name, version] } }.to_h.freeze

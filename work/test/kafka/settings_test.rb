@@ -43,7 +43,7 @@ class WorkKafkaSettingsTest < Godwit::WorkCase
   # What each kind of handle has, beside what all have.
   EVERYWHERE = {
     "bootstrap.servers" => "h:9092", "security.protocol" => "plaintext",
-    "client.id" => "godwit-work-#{Process.pid}", "socket.connection.setup.timeout.ms" => "5000",
+    "client.id" => "godwit #{Process.pid}", "socket.connection.setup.timeout.ms" => "5000",
     "reconnect.backoff.ms" => "50", "reconnect.backoff.max.ms" => "1000",
     "socket.timeout.ms" => "10000", "topic.metadata.refresh.interval.ms" => "5000",
     "topic.metadata.propagation.max.ms" => "5000", "retry.backoff.ms" => "5",

@@ -71,8 +71,8 @@ module Godwit
         name = name.encode(Encoding::UTF_8).freeze # SQLite keeps a binary String as a blob
         wanted = Topic.new(name: name, partitions: partitions, format: format_name,
           partitioner: partitioner, kafka: kafka, **limits)
-        found = @topics[name]
-        found = @topics.save(wanted.with_defaults) unless found&.format
+        found = @topics[name]&.then { |topic| topic if topic.format }
+        found ||= @topics.save(wanted.with_defaults)
         if (difference = wanted.difference(found))
           raise TopicError, "topic #{name.inspect}: #{difference}: declare it as it is"
         end
@@ -205,8 +205,7 @@ module Godwit
       end
 
       # @private
-      # @return [Object] see Contract
-      attr_reader :engine
+      attr_reader :engine # see Contract
 
       # @return [Array<Topic>] by name
       def topics = @topics.all.values

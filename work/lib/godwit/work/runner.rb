@@ -88,7 +88,6 @@ module Godwit
 
       # @return [Boolean] whether it has joined its groups
       def started? = !@workers.nil?
-
       # Takes no new records: those that run now finish. From any thread.
       # @return [nil]
       def quiet

@@ -41,8 +41,6 @@ module Godwit
           @commits = Commits.new(@handle, group, wake_up)
         end
 
-        # @return [String]
-        attr_reader :group
         # @return [Work::Topic]
         attr_reader :topic
         # @return [String] names it in {Position#member}

@@ -152,8 +152,8 @@ module Godwit
           "Work names the offset of each commit."
         fixed "enable.partition.eof", true, %i[reader], "use `lag`",
           "A reader without a group ends at the end of a partition."
-        fixed "fetch.wait.max.ms", :fetch_wait, %i[reader], "it is for readers without a group",
-          "A reader at the end of a partition hears of it soon."
+        default "fetch.wait.max.ms", :fetch_wait, CONSUMERS,
+          "10 ms for a reader without a group: at the end of a partition it hears of it soon."
         fixed "partition.assignment.strategy", "cooperative-sticky", CONSUMERS,
           "it is always cooperative-sticky", "A rebalance stops only the partitions that move."
         fixed "group.protocol", nil, CONSUMERS, "it is always classic",

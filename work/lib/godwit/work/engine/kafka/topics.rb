@@ -41,12 +41,12 @@ module Godwit
 
         # (see Contract#save_topic)
         # @raise [Error]
-        def save(topic, kafka = {})
+        def save(topic)
           found = all[topic.name]
           if topic.ids
             alter(found, topic)
           elsif found.nil?
-            create(topic, kafka)
+            create(topic)
           elsif found.format.nil?
             declare(topic)
           end
@@ -80,10 +80,11 @@ module Godwit
           @properties
         end
 
-        def create(topic, kafka)
-          properties, replication = kafka.except(REPLICATION), kafka.fetch(REPLICATION, -1)
-          properties = Topics.size.merge(properties, Topics.retention(topic))
-          made = @cluster.create(topic.name, topic.partitions, Integer(replication), properties)
+        def create(topic)
+          kafka = UserProperties.topic(topic.kafka || {})
+          copies = kafka.fetch(REPLICATION, "-1") # -1: as the cluster does it
+          properties = Topics.size.merge(kafka.except(REPLICATION), Topics.retention(topic))
+          made = @cluster.create(topic.name, topic.partitions, Integer(copies), properties)
           declare(topic) if made
         end
 

@@ -17,8 +17,6 @@ module Godwit
 
         # @return [String, nil] of a transactional producer
         attr_reader :id
-        # @return [Integer] ms that a broker waits for records
-        attr_reader :fetch_wait
 
         # @param url [Url]
         # @param sasl [String, nil]
@@ -43,6 +41,7 @@ module Godwit
         def user = @url.user
         def secret = @url.secret
         def client = @client || "godwit #{Process.pid}"
+        def fetch_wait = (@fetch_wait unless @group) # ms that a broker waits for records
         def group = @group || READER
         def queued_kbytes = (QUEUED / @partitions).clamp(QUEUED_EACH)
         def heartbeat = [HEARTBEAT, number("session.timeout.ms") / 3].min.clamp(1..)
