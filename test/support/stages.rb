@@ -41,7 +41,7 @@ module Godwit
       "operations,outputs,pause,processes,runner,silent,stuck}}_test.rb"
     # Those of them that guard each change of the engine and of what stands on it.
     CORE_ON_KAFKA = "work/test/{kafka/{errors,groups,library,loading,native,prototypes,settings," \
-      "url},log/{client,engine},consumer/{failures,operations,outputs,runner}}_test.rb"
+      "url},log/{client,engine},consumer/{outputs,runner}}_test.rb"
     WORK = "work/test/{*,consumer/**/*,log/**/*}_test.rb"
 
     CONFORMANCE = "test/conformance/**/*_test.rb"

@@ -65,7 +65,8 @@ class WorkKafkaSettingsTest < Godwit::WorkCase
     "message.timeout.ms" => "10000"
   ).freeze
   READING = CONSUMING.merge(
-    "group.id" => "_godwit.reader", "queued.max.messages.kbytes" => "16384"
+    "group.id" => "_godwit.reader", "queued.max.messages.kbytes" => "16384",
+    "enable.partition.eof" => "true", "fetch.wait.max.ms" => "10"
   ).freeze
   EXPECTED = {
     producer: PRODUCING, transactional: TRANSACTIONAL, consumer: CONSUMING, reader: READING
@@ -264,8 +265,8 @@ class WorkKafkaSettingsTest < Godwit::WorkCase
       other = (kind == :producer) ? :reader : :producer
       assert_operator names.size, :>, 15
       names.each do |name|
-        assert Properties.for?(kind, name) || name == "transaction.timeout.ms" ||
-          name == "transactional.id", "#{name} of #{kind}"
+        next if %w[transaction.timeout.ms transactional.id enable.partition.eof].include?(name)
+        assert Properties.for?(kind, name), "#{name} of #{kind}"
         refute Properties.for?(other, name), "#{name} of #{other}"
       end
     end

@@ -24,10 +24,9 @@ module Godwit
       # @param classes [Array<Class>] of {Consumer}
       # @param client [Client]
       # @param workers [Integer] threads
-      # @param drain [Numeric, nil] seconds for running handlers and hooks at the end, 0 or more;
-      #   nil: for ever
-      # @param evict_after [Numeric, nil] seconds, more than 1, after which a process of the same
-      #   groups that does not report loses its partitions; nil: never
+      # @param drain [Numeric, nil] seconds for running handlers and hooks at the end; nil: for ever
+      # @param evict_after [Numeric, nil] seconds, more than 1, after which a process that does not
+      #   report loses its partitions; nil: never
       # @raise [ArgumentValueError]
       # @raise [StateError] for a class without a handler or a topic, and for two classes with one
       #   topic and group
@@ -88,6 +87,7 @@ module Godwit
 
       # @return [Boolean] whether it has joined its groups
       def started? = !@workers.nil?
+
       # Takes no new records: those that run now finish. From any thread.
       # @return [nil]
       def quiet

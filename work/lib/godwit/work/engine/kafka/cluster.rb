@@ -23,7 +23,7 @@ module Godwit
         # @param timeout [Numeric] seconds
         # @yieldreturn [Array(Integer, String), nil] code and text of the last error of a connection
         def initialize(handle, timeout, &problem)
-          @problem = problem
+          @problem = problem || -> {}
           @handle = handle
           @timeout = timeout
           @request = Request.new(handle, timeout)
