@@ -121,10 +121,10 @@ class RbczmqProcessesTest < Godwit::RbczmqCase
       pull, other = Array.new(2) { context.connect(:PULL, "inproc://a") }
       received = []
       handler = Class.new(ZMQ::Handler) { define_method(:on_readable) { received << recv } }
-      change = nil # the handler may run more than once
-      trap(:USR1) { change&.call.then { change = nil } }
-
+      change = nil # the handler may run more than once, and before the loop
       loop = item = late = nil
+      trap(:USR1) { change.call.then { change = nil } if change && loop&.running? }
+
       never = ZMQ::Timer.new(1000, 1) { received << :never }
       change = lambda do
         ZL.remove(item)
