@@ -11,7 +11,7 @@ module Generate
     brokers: "of the URL", protocol: "of the URL", mechanism: "of `sasl:`", user: "of the URL",
     secret: "of the URL", client: "process, member, topic", group: "of the consumer",
     id: "`godwit-`, random", message_timeout: "`timeout:`", socket_timeout: "10,000",
-    fetch_wait: "10; 500 for `_godwit.state`", heartbeat: "1,000",
+    fetch_wait: "10 of readers", heartbeat: "1,000",
     queued_kbytes: "65,536 / partitions"
   }.freeze
   HANDLES = {

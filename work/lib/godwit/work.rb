@@ -82,8 +82,8 @@ module Godwit
     @events = Events.new
 
     class << self
-      # Opens the log that all calls use from then on. It does not wait for a cluster: the first
-      # call does.
+      # Opens the log that all calls use from then on. For a cluster it waits for an answer, for 8 s
+      # at most.
       # @param url [String, nil] "sqlite:PATH"; "sqlite::memory:" is of this process alone;
       #   "kafka://HOST:PORT,…", or "kafka+ssl://USER:SECRET@HOST:PORT"; nil: the environment's
       #   GODWIT_WORK_URL
@@ -99,6 +99,7 @@ module Godwit
       # @raise [StateError] when there is no URL
       # @raise [AccessError] when there is no log, with `create: false`
       # @raise [AccessError, CorruptError, LockedError] of a file
+      # @raise [AccessError, BrokerError] of a cluster, with the cause
       # @raise [LoadError] when there is no librdkafka for a cluster
       def connect(url = ENV["GODWIT_WORK_URL"], create: true, **settings)
         client = make(url, create: create, **settings)

@@ -59,7 +59,7 @@ module Godwit
       #   `{bytes: 1 << 30}`: the oldest records are deleted while there are more bytes;
       #   `{seconds: …, bytes: …}`: both. Not given: as it is, or 7 days. Another value changes an
       #   existing topic
-      # @param kafka [Hash, nil] properties for its creation on Kafka; they have no effect yet
+      # @param kafka [Hash, nil] properties of Kafka for its creation; SQLite ignores them
       # @return [Topic]
       # @raise [ArgumentValueError]
       # @raise [TopicError] when the topic exists with other partitions, format or partitioner
