@@ -10,6 +10,8 @@ class KafkaBroker
   ROOT = File.expand_path("..", __dir__)
   MISSING = "no Kafka broker: KAFKA_BROKERS=host:9092 bin/demo runs this scene on yours"
   WAIT = 30 # seconds for the end of its process
+  # It looks often for transactions whose time is over.
+  PROPERTIES = "transaction.abort.timed.out.transaction.cleanup.interval.ms=500"
 
   class << self
     # @return [String] of brokers that others started, or ""
@@ -42,7 +44,8 @@ class KafkaBroker
   # Starts it, or again: it has the same port and data.
   def start
     log = File.join(@folder, "start.log")
-    started = system(KafkaBroker.script, @folder, @port.to_s, %i[out err] => log)
+    started = system({"KAFKA_PROPERTIES" => PROPERTIES}, KafkaBroker.script, @folder, @port.to_s,
+      %i[out err] => log)
     raise "Kafka did not start: #{File.read(log)}" unless started
   end
 
