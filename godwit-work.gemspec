@@ -6,8 +6,8 @@ Gem::Specification.new do |spec|
   spec.name = "godwit-work"
   spec.version = Godwit::VERSION
   spec.authors = ["The Godwit authors"]
-  spec.summary = "Consumers of topics in an SQLite file, without a server"
-  spec.description = "Topics, groups, consumption in order or by key, retries and dead letters: a consumer framework on one SQLite file."
+  spec.summary = "Consumers of topics in an SQLite file, without a server, or on Kafka"
+  spec.description = "Topics, groups, consumption in order or by key, retries and dead letters: a consumer framework on one SQLite file, or on Apache Kafka."
   spec.license = "MIT"
   spec.required_ruby_version = ">= 3.1" # CRuby's: sqlite3 has no build for JRuby
 

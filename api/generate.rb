@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 # Makes the C tables, the Ruby tables and accessors, their types, and the reference pages from
-# api/*.yml. `ruby api/generate.rb` writes them; `ruby api/generate.rb --check` fails if they would
+# api/*.yml, tables of pages from tests and code. `ruby api/generate.rb` writes them; `ruby api/generate.rb --check` fails if they would
 # change.
 require "fileutils"
 require "yaml"
@@ -34,7 +34,8 @@ module Generate
       "docs/options.md" => options_md(options),
       "docs/errors.md" => errors_md(errors),
       "test/RUNTIMES.md" => runtimes_md,
-      "docs/conformance.md" => conformance_md(table("libzmq_tests"))
+      "docs/conformance.md" => conformance_md(table("libzmq_tests")),
+      KAFKA_PAGE => kafka_md
     }
   end
 
@@ -168,4 +169,5 @@ require_relative "generate/conformance"
 require_relative "generate/runtimes"
 require_relative "generate/types"
 require_relative "generate/mruby"
+require_relative "generate/kafka"
 exit Generate.run(check: ARGV.include?("--check")) if $PROGRAM_NAME == __FILE__

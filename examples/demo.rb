@@ -10,6 +10,7 @@ require "tmpdir"
 require_relative "../bench/support/bench"
 require_relative "../rakelib/support/jruby"
 require_relative "../rakelib/support/mruby_build"
+require_relative "kafka_broker"
 
 # The scenes and their processes.
 module Demo
@@ -92,11 +93,29 @@ module Demo
       run(RbConfig.ruby, "-Ilib", "examples/#{file}.rb", *arguments)
     end
 
-    # Starts a program of work/examples with the gems of bin/setup, among them sqlite3.
-    def work(file, *arguments)
-      gems = File.expand_path("vendor/bundle/ruby/#{RbConfig::CONFIG["ruby_version"]}")
-      run("env", "GEM_PATH=#{gems}", RbConfig.ruby, "-Ilib", "-Iwork/lib",
-        "work/examples/#{file}.rb", *arguments)
+    # Starts a program of work/examples with the gems of bin/setup: sqlite3, karafka-rdkafka.
+    # @param url [String] of the log
+    def work(url, file, *arguments)
+      gems = ["vendor/kafka", "vendor/bundle/ruby/#{RbConfig::CONFIG["ruby_version"]}"]
+        .map { |folder| File.expand_path(folder) }.join(":")
+      run("env", "GEM_PATH=#{gems}", "GODWIT_WORK_URL=#{url}", RbConfig.ruby, "-Ilib",
+        "-Iwork/lib", "work/examples/#{file}.rb", *arguments)
+    end
+
+    # Runs the consumer of work/examples, and a program that produces and counts.
+    # @param url [String]
+    # @param folder [String] that both share
+    # @param count [Integer] records
+    # @param what [String] what happens meanwhile, in the output
+    # @yieldparam consumer [Actor] when half of the records are handled
+    # @yieldreturn [String] a line of the output
+    def payments(url, folder, count, what)
+      consumer = work(url, "payments", folder)
+      records = work(url, "records", folder, count, what)
+      records.wait_for(/^half$/)
+      line = yield consumer
+      say records.finish.sub("half", line)
+      clear
     end
 
     # Starts an unchanged program for another gem through its compatibility layer.
@@ -234,15 +253,33 @@ module Demo
     "godwit-work: consumers on one SQLite file; one of their processes is " \
     "killed" => lambda do |stage|
       Dir.mktmpdir do |folder|
-        file = File.join(folder, "work.db")
-        victim = stage.work("payments", file)
-        records = stage.work("records", file, WORK_COUNT)
-        records.wait_for(/^half$/)
-        victim.stop
-        consumer = stage.work("payments", file)
-        stage.say records.finish
-          .sub("half\n", "kill -9 of the consumer process; another takes over\n")
-        consumer.stop
+        url = "sqlite:#{File.join(folder, "work.db")}"
+        stage.payments(url, folder, WORK_COUNT, "the kill of a process") do |consumer|
+          consumer.stop
+          stage.work(url, "payments", folder)
+          "kill -9 of the consumer process; another takes over"
+        end
+      end
+    end,
+
+    "The same consumer on Kafka; the broker is killed and starts again" => lambda do |stage|
+      given, count = KafkaBroker.given, WORK_COUNT / 4
+      next stage.say(KafkaBroker::MISSING) unless !given.empty? || KafkaBroker.startable?
+      Dir.mktmpdir do |folder|
+        unless given.empty?
+          next stage.payments("kafka://#{given}", folder, count, "nothing") do
+            "half of them are paid (the brokers of KAFKA_BROKERS are not killed)"
+          end
+        end
+        KafkaBroker.open do |broker|
+          stage.payments("kafka://#{broker.brokers}", folder, count, "an outage") do
+            broker.kill
+            start = Bench.now
+            broker.start
+            format("kill -9 of the broker; it accepts connections again after %.1f s",
+              Bench.now - start)
+          end
+        end
       end
     end,
 

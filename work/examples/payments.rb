@@ -1,9 +1,9 @@
 # frozen_string_literal: true
 
-# Consumers on one SQLite file: ruby payments.rb FILE. It copies each payment to the topic "paid".
+# A consumer of the log that GODWIT_WORK_URL names: ruby payments.rb FOLDER. It copies each payment
+# to the topic "paid".
 require "godwit/work"
 
-Godwit::Work.connect "sqlite:#{ARGV.fetch(0)}"
 Godwit::Work.topic "paid"
 
 class Payments < Godwit::Work::Consumer
@@ -12,7 +12,7 @@ class Payments < Godwit::Work::Consumer
   retries 1, backoff: 0..0
 
   def perform(message)
-    raise "no such account" if message.value == "poison" && !File.exist?("#{ARGV[0]}.mended")
+    raise "no such account" if message.value == "poison" && !File.exist?("#{ARGV[0]}/mended")
     produce "paid", message.value, key: message.key
   end
 end

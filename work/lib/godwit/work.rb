@@ -3,7 +3,7 @@
 require "godwit"
 
 module Godwit
-  # Consumers with retries on one SQLite file, without a server.
+  # Consumers with retries on one SQLite file, without a server; or on Apache Kafka.
   #
   #   require "godwit/work"
   #   Godwit::Work.connect "sqlite:work.db"
@@ -11,7 +11,8 @@ module Godwit
   #   Godwit::Work.produce "payments", {id: 1}, key: "42"
   #   Godwit::Work.each("payments") { |message| p message.value }
   #
-  # **Threads**: any number may use it. **Fork**: a child may go on using it.
+  # **Threads**: any number may use it. **Fork**: a child may go on using a file; on Kafka it must
+  # {connect} anew.
   module Work
     # Of both gems.
     VERSION = Godwit::VERSION
@@ -81,7 +82,8 @@ module Godwit
     @events = Events.new
 
     class << self
-      # Opens the log that all calls use from then on.
+      # Opens the log that all calls use from then on. For a cluster it waits for an answer, for 8 s
+      # at most.
       # @param url [String, nil] "sqlite:PATH"; "sqlite::memory:" is of this process alone;
       #   "kafka://HOST:PORT,…", or "kafka+ssl://USER:SECRET@HOST:PORT"; nil: the environment's
       #   GODWIT_WORK_URL
@@ -90,13 +92,14 @@ module Godwit
       #   process, as by kill -9; :power: an fsync for each commit, so that they survive a power
       #   cut, too. Of Kafka `sasl:`: "PLAIN", "SCRAM-SHA-256" or "SCRAM-SHA-512"; `timeout:`:
       #   seconds that a call waits for the brokers, 30; `transactions:`: false for clusters that
-      #   forbid them; `kafka:`: a Hash of librdkafka's properties
+      #   forbid them, where outputs may repeat; `kafka:`: a Hash of librdkafka's properties, but
+      #   those that Work sets
       # @return [Client]
       # @raise [ArgumentValueError] for another URL, or settings that it does not take
       # @raise [StateError] when there is no URL
       # @raise [AccessError] when there is no log, with `create: false`
-      # @raise [AccessError, CorruptError, LockedError]
-      # @raise [BrokerError, UnsupportedError] of a cluster
+      # @raise [AccessError, CorruptError, LockedError] of a file
+      # @raise [AccessError, BrokerError] of a cluster, with the cause
       # @raise [LoadError] when there is no librdkafka for a cluster
       def connect(url = ENV["GODWIT_WORK_URL"], create: true, **settings)
         client = make(url, create: create, **settings)
@@ -116,7 +119,7 @@ module Godwit
 
       # Declares a topic: see {Client#topic}.
       # @param name [String]
-      # @param settings [Hash] `partitions:`, `format:`, `partitioner:`, `retain:`
+      # @param settings [Hash] `partitions:`, `format:`, `partitioner:`, `retain:`, `kafka:`
       # @return [Topic]
       # @raise (see Client#topic)
       def topic(name, **settings) = client.topic(name, **settings)

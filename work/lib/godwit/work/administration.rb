@@ -38,7 +38,8 @@ module Godwit
       #
       # @!attribute storage
       #   @return [Hash{Symbol => Object}] where the records are: `path:` of the SQLite file, its
-      #     `bytes:`, `wal_bytes:` of the WAL beside it, and the version `sqlite:`
+      #     `bytes:`, `wal_bytes:` of the WAL beside it, and the version `sqlite:`; on Kafka
+      #     `brokers:`, the version `librdkafka:`, and how many `topics:` there are
       # @!attribute findings
       #   @return [Array<Finding>] none: all is well
       Diagnosis = Struct.new(:storage, :findings, keyword_init: true)
@@ -53,7 +54,7 @@ module Godwit
       # A consumer class in a process. Frozen.
       #
       # @!attribute member
-      #   @return [Integer] id
+      #   @return [Integer, String] id; a String on Kafka
       # @!attribute group
       #   @return [String]
       # @!attribute topic
@@ -65,7 +66,8 @@ module Godwit
       # @!attribute host
       #   @return [String, nil] of its process
       # @!attribute silent
-      #   @return [Integer] seconds since its process has reported, which it does once a second
+      #   @return [Integer] seconds since its process has reported, which it does once a second; on
+      #     Kafka 0
       Member = Struct.new(:member, :group, :topic, :partitions, :pid, :host, :silent,
         keyword_init: true)
 

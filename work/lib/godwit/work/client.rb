@@ -4,7 +4,7 @@ module Godwit
   module Work
     # Topics of one engine: declares them, writes and reads records.
     #
-    # **Threads**: any number may use it. **Fork**: a child may go on using it.
+    # **Threads**: any number may use it. **Fork**: a child may go on using a file, but not Kafka.
     class Client
       include Administration
 
@@ -20,12 +20,10 @@ module Godwit
       BLOCK_RECORDS = 10_000
       READ = 1 << 20 # bytes that `each` reads at a time
       POLL = 0.25 # seconds between two looks for new records
-      # Seconds for which records without a key go to one partition, as in librdkafka.
-      STICKY = 0.01
+      STICKY = 0.01 # seconds for which records without a key go to one partition
       # What `produce` gets instead of a value when the caller forgot the braces.
       NO_VALUE = Object.new.freeze
-      # What `topic` gets instead of limits when the caller names none.
-      UNCHANGED = Object.new.freeze
+      UNCHANGED = Object.new.freeze # what `topic` gets instead of limits that are not given
       private_constant :READ, :POLL, :STICKY, :NO_VALUE, :UNCHANGED
 
       # @private
@@ -61,6 +59,7 @@ module Godwit
       #   `{bytes: 1 << 30}`: the oldest records are deleted while there are more bytes;
       #   `{seconds: …, bytes: …}`: both. Not given: as it is, or 7 days. Another value changes an
       #   existing topic
+      # @param kafka [Hash, nil] properties of Kafka for its creation; SQLite ignores them
       # @return [Topic]
       # @raise [ArgumentValueError]
       # @raise [TopicError] when the topic exists with other partitions, format or partitioner
@@ -90,13 +89,13 @@ module Godwit
       # @return [Receipt]
       # @raise [TopicError, FormatError, ArgumentValueError] nothing was written
       # @raise [StateError] in a trap block: nothing was written
-      # @raise [Error] of the engine: nothing was written
+      # @raise [Error] of SQLite: nothing was written; of Kafka: the record may have been written
       def produce(topic, value = NO_VALUE, key: nil, headers: nil, **value_without_braces)
         check_braces(topic, value, value_without_braces)
         append(blocks(topic).add(value, key, headers)).first
       end
 
-      # Writes records in one transaction, and waits until all are safe.
+      # Writes records, and waits until all are safe; on SQLite in one transaction.
       # @param topic [String] name of a topic that exists
       # @param records [Enumerable<Array>] each is `[value]`, `[value, key]` or
       #   `[value, key, headers]`
@@ -119,7 +118,7 @@ module Godwit
       # @yieldparam message [Message] in order within its partition
       # @return [nil, Enumerator] an Enumerator without a block
       # @raise [TopicError, ArgumentValueError]
-      # @raise [CorruptError] when a block is damaged
+      # @raise [CorruptError] when a block of a file is damaged
       def each(topic, from: :earliest, live: false, &block)
         return to_enum(:each, topic, from: from, live: live) unless block
         topic = find(topic)

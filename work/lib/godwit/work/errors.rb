@@ -51,7 +51,8 @@ module Godwit
     BrokerError = Errors.define
     LostError = Errors.define
 
-    # Any other error of Kafka's brokers, or none of them answers.
+    # Any other error of Kafka's brokers, or none of them answers. The records of a call that
+    # produces may have been written.
     class BrokerError
       # @return [Integer, nil] librdkafka's number of the error
       attr_reader :code

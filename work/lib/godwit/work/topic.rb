@@ -17,7 +17,8 @@ module Godwit
     # @!attribute retain_bytes
     #   @return [Integer, nil] bytes above which the oldest records are deleted; nil: no limit
     # @!attribute kafka
-    #   @return [Hash{String => String}, nil] properties with which Kafka creates it
+    #   @return [Hash{String => String}, nil] properties for its creation on Kafka; nil of a topic
+    #     that exists
     # @!attribute ids
     #   @return [Array<Integer>] of the partitions in the engine
     Topic = Struct.new(:name, :partitions, :format, :partitioner, :retain, :retain_bytes, :kafka,

@@ -12,12 +12,13 @@ module Godwit
         SET = 0 # an operation with a property
         EARLIEST = -2
         LATEST = -1
+        INVALID = -1001 # no offset
         COMMITTED = {isolation_level: 1}.freeze # no record of an open transaction
         ALREADY_THERE = 36
         REFUSED = [-169, -181].freeze # authentication, TLS: no attempt will succeed
         AGAIN = 0.01 # seconds
-        private_constant :TOPIC, :SET, :EARLIEST, :LATEST, :COMMITTED, :ALREADY_THERE, :REFUSED,
-          :AGAIN
+        private_constant :TOPIC, :SET, :EARLIEST, :LATEST, :INVALID, :COMMITTED, :ALREADY_THERE,
+          :REFUSED, :AGAIN
 
         # @param handle [Handle]
         # @param timeout [Numeric] seconds
@@ -170,13 +171,18 @@ module Godwit
           start = Timeout.now
           begin
             found = ask_offsets(name, wanted)
-            code = found.map(&:error).find { |one| !one.zero? } or return found
+            code = found.map { |one| problem_of(one) }.find { |one| !one.zero? } or return found
             raise Errors.of(code, :offsets, nil, resource: name)
           rescue BrokerError => error
             raise unless error.retriable? && Timeout.left(@timeout, start) > 0
             sleep AGAIN
             retry
           end
+        end
+
+        # While brokers start, librdkafka gives partitions without an answer no error.
+        def problem_of(entry)
+          (entry.error.zero? && entry.offset == INVALID) ? Errors::TIMED_OUT : entry.error
         end
 
         def ask_offsets(name, wanted)
