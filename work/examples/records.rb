@@ -15,7 +15,6 @@ paid = -> { client.each("paid", from: since).map(&:value) - ["poison"] }
 $stdout.sync = true
 
 client.produce("payments", "poison", key: "nobody")
-letter = nil
 sleep 0.02 until (letter = client.each("payments.dead", from: since).first)
 puts "a poison record is a dead letter: #{letter.headers.to_h["godwit-error"]}"
 File.write("#{folder}/mended", "")
