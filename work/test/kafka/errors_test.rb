@@ -73,7 +73,7 @@ class WorkKafkaErrorsTest < Godwit::WorkCase
         "connect: h:1: Connection refused (_TRANSPORT): look at the network, the brokers and " \
         "the URL: kafka+ssl:// is for a port with TLS, " \
         "USER:SECRET@ for one with SASL",
-      ["GROUP_AUTHORIZATION_FAILED", "no"] => "`godwit-work doctor` lists all rights",
+      ["GROUP_AUTHORIZATION_FAILED", "no"] => "work/docs/kafka.md lists all rights",
       ["_AUTHENTICATION", "no"] => "look at the URL's user and secret, and at sasl:",
       ["_SSL", "no"] => "ssl.ca.location", ["MSG_SIZE_TOO_LARGE", "no"] => "max.message.bytes",
       ["UNSUPPORTED_VERSION", "no"] => "transactions: false",

@@ -126,4 +126,18 @@ class WorkKafkaGroupsTest < Godwit::WorkCase
     assert_empty client.each("t", from: Time.now + 3_600).to_a
     assert_equal "b", client.each("t", from: second.timestamp).first.value
   end
+
+  test "an offset that a broker that starts does not tell is asked for again" do
+    numbers = topic(partitions: 2)
+    engine.append([[numbers, 1, block("1", "2"), 2]])
+    cluster = engine.instance_variable_get(:@cluster)
+    asked = 0
+    cluster.define_singleton_method(:ask_offsets) do |*arguments|
+      found = super(*arguments)
+      found.last.offset = -1001 if (asked += 1) == 1 # librdkafka's OFFSET_INVALID, without an error
+      found
+    end
+    assert_equal [[0, 0], [0, 2]], engine.bounds(numbers)
+    assert_equal 3, asked
+  end
 end

@@ -170,6 +170,7 @@ class WorkKafkaFaultsTest < Godwit::KafkaFailureCase
     client.topic("#{from}.b", format: :text)
     other = own(Work::Client.new(engine))
     assert_equal "text", other.engine.topics.fetch("#{from}.b").format
+    client.topic(from) # its format was among the facts
     write(0...10)
     start
     all_run(0...10)

@@ -13,7 +13,7 @@ module Godwit
         def call(arguments)
           member, = take(arguments, "member")
           found = client.members.find { |one| one.member.to_s == member }
-          return Godwit::CLI::EXIT[:ok] if found && client.evict(found.member)
+          return Godwit::CLI::EXIT[:ok] if client.evict(found&.member)
           raise Godwit::CLI::UsageError, "no member #{text(member)}: `godwit-work groups " \
             "--members` lists them"
         end

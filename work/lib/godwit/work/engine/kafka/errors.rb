@@ -13,8 +13,8 @@ module Godwit
         # Names of librdkafka's errors, the class that they become, and the fix.
         Row = Struct.new(:names, :klass, :fix)
 
-        RIGHT = "give the user this right, with kafka-acls for example; `godwit-work doctor` " \
-          "lists all rights that Work needs"
+        RIGHT = "give the user this right, with kafka-acls for example; work/docs/kafka.md lists " \
+          "all rights that Work needs"
         LOST = "another member has the partitions, and runs the records that were not committed"
         TABLE = [
           Row.new(

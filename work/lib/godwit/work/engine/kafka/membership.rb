@@ -183,8 +183,8 @@ module Godwit
 
         # The group need not wait until their positions are known.
         def arrive(list)
-          begin_reading([])
           @arriving += list
+          @unanswered = true
         end
 
         # Such as a broker that is away: {#share} raises it once, and goes on at the next call.
@@ -211,6 +211,8 @@ module Godwit
         # transaction, is tried again at the next call.
         # @raise [Error]
         def assign
+          begin_reading([]) if @unanswered
+          @unanswered = false
           return if @arriving.empty?
           positions = @arrivals.positions(@arriving) { refresh(@arriving) }
           return if positions.empty?
@@ -274,7 +276,9 @@ module Godwit
             nil # the next owner counts a crash at most
           end
           @arrivals.close
-          unassign(@leaving) if @leaving # librdkafka waits for this answer
+          # librdkafka waits for these answers.
+          begin_reading([]) if @unanswered
+          unassign(@leaving) if @leaving
           start = Timeout.now
           Errors.check(Functions.consumer_close_queue(@handle.pointer, @queue), :leave)
           until (left = Functions.consumer_closed(@handle.pointer) == 1)

@@ -90,7 +90,9 @@ module Godwit
 
         def producer
           @producer ||= begin
-            properties = @settings.transactional("godwit-#{SecureRandom.hex(8)}")
+            # A producer that replaces another one ends its open transaction.
+            @id ||= "godwit-#{SecureRandom.hex(8)}"
+            properties = @settings.transactional(@id)
             Producer.new(properties, @settings.timeout).tap { |one| begin_producing(one) }
           end
         end
