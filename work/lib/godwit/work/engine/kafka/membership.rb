@@ -177,7 +177,7 @@ module Godwit
           @leaving = list.select { |one| @claims.key?(one.partition) }
           lost = Functions.assignment_lost(@handle.pointer) == 1
           # The Runner does not know those that have no mark yet, so it cannot release them.
-          names.each { |one| drop(one) if lost || unmarked?(one) }
+          (lost ? names : names & @unmarked.map(&:partition)).each { |one| drop(one) }
           finish_revocation
         end
 
@@ -197,8 +197,8 @@ module Godwit
         # The group waits until all partitions of a revocation are given up.
         def finish_revocation
           return if @leaving.nil? || @leaving.any? { |one| @claims.key?(one.partition) }
-          leaving, @leaving = @leaving, nil
-          unassign(leaving)
+          unassign(@leaving)
+          @leaving = nil
         end
 
         def unassign(entries)
@@ -230,8 +230,6 @@ module Godwit
           @ready.concat(@unmarked)
           @unmarked = []
         end
-
-        def unmarked?(partition) = @unmarked.any? { |one| one.partition == partition }
 
         # The Runner does not get a partition that has been taken away meanwhile.
         def drop(partition)
