@@ -32,10 +32,7 @@ module Godwit
           @arrivals = Arrivals.new(engine, group, @mark, starts)
           @moves = Moves.new(engine, @arrivals)
           @claims = {}
-          @arriving = []
-          @leaving = nil
-          @unmarked = []
-          @ready = []
+          @arriving, @unmarked, @ready = [], [], []
           @lock = Mutex.new
           connect
           @commits = Commits.new(@handle, group, wake_up)
@@ -247,8 +244,8 @@ module Godwit
 
         # @return [Work::Topic] it may have grown
         def refresh(arriving)
-          return @topic if arriving.all? { |one| one.partition < @topic.partitions }
-          @topic = @engine.topics.fetch(@topic.name)
+          grown = arriving.any? { |one| one.partition >= @topic.partitions }
+          grown ? @topic = @engine.topics.fetch(@topic.name) : @topic
         end
 
         def begin_reading(positions)
@@ -268,14 +265,9 @@ module Godwit
         end
 
         def leave
-          begin
-            commit(@claims.each_value.map(&:position), owned: false) if @claims.any?
-          rescue Error
-            nil # the next owner counts a crash at most
-          end
+          commit_end
           @arrivals.close
-          # librdkafka waits for these answers.
-          begin_reading([]) if @unanswered
+          begin_reading([]) if @unanswered # librdkafka waits for this answer, and the next
           unassign(@leaving) if @leaving
           start = Timeout.now
           Errors.check(Functions.consumer_close_queue(@handle.pointer, @queue), :leave)
@@ -288,6 +280,12 @@ module Godwit
           @claims.clear
           Functions.queue_destroy(@queue)
           left ? @handle.close : @handle.forget
+        end
+
+        def commit_end
+          commit(@claims.each_value.map(&:position), owned: false) if @claims.any?
+        rescue Error
+          nil # the next owner counts a crash at most
         end
 
         def serve_end(event)
