@@ -263,6 +263,7 @@ module Demo
     end,
 
     "The same consumer on Kafka; the broker is killed and starts again" => lambda do |stage|
+      next stage.say("a short run: without it") if Bench.quick?
       given, count = KafkaBroker.given, WORK_COUNT / 4
       next stage.say(KafkaBroker::MISSING) unless !given.empty? || KafkaBroker.startable?
       Dir.mktmpdir do |folder|

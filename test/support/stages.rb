@@ -41,7 +41,7 @@ module Godwit
       "operations,outputs,pause,processes,runner,silent,stuck}}_test.rb"
     # Those of them that guard each change of the engine and of what stands on it.
     CORE_ON_KAFKA = "work/test/{kafka/{errors,groups,library,loading,native,prototypes,settings," \
-      "url},log/{client,engine},consumer/{outputs,runner}}_test.rb"
+      "url},log/engine,consumer/{outputs,runner}}_test.rb"
     WORK = "work/test/{*,consumer/**/*,log/**/*}_test.rb"
 
     CONFORMANCE = "test/conformance/**/*_test.rb"
@@ -106,6 +106,11 @@ module Godwit
       Stage.new(
         "smoke jruby", "the same on JRuby", files: SMOKE, jruby: true, transport: :any
       ),
+      # Without a broker those tests that need one are skipped, each with its reason.
+      Stage.new(
+        "kafka", "the gem godwit-work on Kafka: records, groups, outputs, commands",
+        files: CORE_ON_KAFKA, work: true, env: KAFKA.merge("GODWIT_TEST_ENGINE" => "kafka")
+      ),
       Stage.new(
         "logger",
         "Godwit::Logger, its readers and the broadcaster, with kills, Ruby's own logger tests, " \
@@ -144,10 +149,11 @@ module Godwit
         "perf", "Godwit::Perf: histograms, and what it counts", files: "test/perf/**/*_test.rb"
       ),
       Stage.new("work", "the gem godwit-work", files: WORK, work: true),
-      # Without a broker those tests that need one are skipped, each with its reason.
       Stage.new(
-        "kafka", "the gem godwit-work on Kafka: records, groups, outputs, commands",
-        files: CORE_ON_KAFKA, work: true, env: KAFKA.merge("GODWIT_TEST_ENGINE" => "kafka")
+        "demo", "bin/demo's scenes end well (short ones)", rake: ["demo"],
+        env: {
+          "BENCH_QUICK" => "1"
+        }
       ),
       Stage.new(
         "guide",
@@ -171,12 +177,6 @@ module Godwit
       Stage.new(
         "documentation", "the examples in README.md and docs/ do what they say",
         files: "test/docs/{conformance,examples,mruby_page,monitor_page,runtimes}_test.rb"
-      ),
-      Stage.new(
-        "demo", "bin/demo's scenes end well (short ones)", rake: ["demo"],
-        env: {
-          "BENCH_QUICK" => "1"
-        }
       ),
       Stage.new(
         "package", "the built gem installs and runs away from the checkout",
