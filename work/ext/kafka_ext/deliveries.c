@@ -174,7 +174,7 @@ static VALUE deliveries_field(VALUE batches, long index, long field) {
     return rb_ary_entry(batch, field);
 }
 
-/* Stops when the time is over. */
+/* Stops when the time is over, or no call may wait any more. */
 static void deliveries_send_all(call_t *call, const struct record *end) {
     struct record *record = call->records;
     for (long i = 0; i < RARRAY_LEN(call->batches); i++) {
@@ -188,6 +188,7 @@ static void deliveries_send_all(call_t *call, const struct record *end) {
                         cursor.count <= (size_t)(end - record),
                 rb_eArgError, "the count of a batch is not that of its block");
         for (const struct record *last = record + cursor.count; record < last;) {
+            if (call->self->abandoned) return; /* the handle ends */
             int error = deliveries_send(record, topic, partition, RSTRING_PTR(bytes), &cursor);
             if (error == RD_KAFKA_RESP_ERR__QUEUE_FULL && deliveries_wait(call)) continue;
             if (error == RD_KAFKA_RESP_ERR__QUEUE_FULL) return;

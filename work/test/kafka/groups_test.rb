@@ -140,4 +140,12 @@ class WorkKafkaGroupsTest < Godwit::WorkCase
     assert_equal [[0, 0], [0, 2]], engine.bounds(numbers)
     assert_equal 3, asked
   end
+
+  test "a runner whose time is over ends its own waits, and not those of the next one" do
+    engine.listen.tap(&:abandon).close
+    numbers = topic(partitions: 2)
+    held = claims(join, 2)
+    places = engine.commit(held) { [[numbers, 0, block("1", "2"), 2]] }
+    assert_equal [[0, 1]], places.map(&:first)
+  end
 end

@@ -29,7 +29,6 @@ module Godwit
         @state = Kafka::State.new(settings, @cluster, &method(:write_state))
         @topics = Kafka::Topics.new(@cluster, @state, settings)
         @operator = Kafka::Operator.new(@groups, @topics, @state)
-        @outputs = Kafka::Outputs.new(settings)
         @memberships = {}
         @wake_ups = {}
         @wakes = @wake_up_count = 0
@@ -78,7 +77,7 @@ module Godwit
       def listen
         @wake_ups.delete_if { |_, one| one.closed? }
         place = "pipe #{@wake_up_count += 1}"
-        @wake_ups[place] = Kafka::WakeUp.new(place) { @outputs.abandon }
+        @wake_ups[place] = Kafka::WakeUp.new(place, Kafka::Outputs.new(@settings))
       end
 
       # (see Contract)
@@ -161,7 +160,7 @@ module Godwit
         @closed = true
         @memberships.values.each(&:close) # a runner may leave meanwhile
         @memberships.clear
-        [@outputs, @reader, @state, @producer].each(&:close)
+        [*@wake_ups.values.map(&:outputs), @reader, @state, @producer].each(&:close)
         nil
       end
 
@@ -203,7 +202,7 @@ module Godwit
 
       def transaction(batches, owners)
         commits = owners.map { |owner, own| [owner, owner.entries(own)] }
-        return @outputs.commit(batches, commits) if @settings.transactions?
+        return owners.keys.first.outputs.commit(batches, commits) if @settings.transactions?
         append(batches).tap { commit_each(owners) } # a crash between them repeats the outputs
       end
 

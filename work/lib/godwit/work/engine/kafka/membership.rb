@@ -75,6 +75,8 @@ module Godwit
           @commits.write(entries(positions, owned, noted))
         end
 
+        # @return [Outputs] of its runner
+        def outputs = @wake_up.outputs
         # (see Commits#refused)
         def refused(error, start) = @commits.refused(error, start)
 
@@ -206,7 +208,6 @@ module Godwit
 
         # Reads the partitions whose positions are known. What fails, and what is behind an open
         # transaction, is tried again at the next call.
-        # @raise [Error]
         def assign
           begin_reading([]) if @unanswered
           @unanswered = false
@@ -220,7 +221,6 @@ module Godwit
         end
 
         # Commits the mark of this member. Only then the Runner gets the partitions.
-        # @raise [Error] the next call tries it again
         def commit_marks
           return if @unmarked.empty?
           commit(@unmarked)

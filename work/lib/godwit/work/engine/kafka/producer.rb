@@ -53,6 +53,7 @@ module Godwit
 
         # @return [nil]
         def close
+          abandon # no call may use the handle from now on
           @topics.each_value { |one| Functions.topic_destroy(one) }
           @topics.clear
           @handle.close

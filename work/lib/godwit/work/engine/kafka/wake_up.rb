@@ -3,16 +3,20 @@
 module Godwit
   module Work
     module Kafka
-      # Wakes a runner: librdkafka writes to its pipe. It also ends the runner's waits for brokers.
+      # Wakes a runner: librdkafka writes to its pipe. It has the runner's outputs, and ends the
+      # runner's waits for brokers.
       # @private
       class WakeUp < PipeWakeUp
         # @param place [String] of this runner
-        # @yield when the runner's time is over
-        def initialize(place, &abandon)
+        # @param outputs [Outputs]
+        def initialize(place, outputs)
           super(place)
-          @abandon = abandon
+          @outputs = outputs
           @abandoned = false
         end
+
+        # @return [Outputs]
+        attr_reader :outputs
 
         # @return [Boolean] whether no call of the runner may wait
         def abandoned? = @abandoned
@@ -20,8 +24,14 @@ module Godwit
         # (see Work::WakeUp#abandon)
         def abandon
           @abandoned = true
-          @abandon.call
+          @outputs.abandon
           nil
+        end
+
+        # @return [nil]
+        def close
+          super
+          @outputs.close
         end
       end
     end
