@@ -52,7 +52,7 @@ module Godwit
           raise problem if problem
           raise @commits.lost if @commits.lost && @claims.any?
           assign
-          go_back if @arriving.nil? && @leaving.empty?
+          go_back if @leaving.nil? # no rebalance waits for an answer
           commit_marks
           @moves.seek(@group, @topic, @claims.values) { |position| replace(position) }
           claims, @ready = @ready, []
