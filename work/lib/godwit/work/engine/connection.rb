@@ -10,8 +10,7 @@ module Godwit
       CREATE = "look at GODWIT_WORK_URL, or create the log with `godwit-work run` or " \
         "Godwit::Work.connect"
       URLS = "\"sqlite:PATH\" or \"kafka://HOST:PORT\": #{HOW}"
-      KAFKA = /\Akafka(\+ssl)?:/i
-      private_constant :HOW, :CREATE, :URLS, :KAFKA
+      private_constant :HOW, :CREATE, :URLS
 
       class << self
         # @param url [String]
@@ -21,9 +20,10 @@ module Godwit
         # @raise (see Work.connect)
         def open(url, create: true, **settings)
           raise Godwit::Errors.of(StateError, :connect, "which log? #{HOW}") if url.empty?
-          return kafka(url, **settings) if url.b.match?(KAFKA)
-          only(settings, %i[durability], "an SQLite file")
-          sqlite(url, create, **settings)
+          path = url.b[/\Asqlite:([^\0]+)\z/n, 1]&.force_encoding(url.encoding)
+          return sqlite(path, url, create, **settings) if path
+          return kafka(url, **settings) if Kafka::Url.kafka?(url)
+          raise Godwit::Errors.bad_value(:connect, "url", URLS, Kafka::Url.shown(url))
         end
 
         private
@@ -33,13 +33,13 @@ module Godwit
           KafkaEngine.new(Kafka::Settings.new(url, **settings).check)
         end
 
-        def sqlite(url, create, durability: :process)
+        def sqlite(path, url, create, **settings)
+          only(settings, %i[durability], "an SQLite file")
+          durability = settings.fetch(:durability, :process)
           unless %i[process power].include?(durability)
             raise Godwit::Errors.bad_value(:connect, "durability:", ":process or :power",
               durability)
           end
-          path = url.b[/\Asqlite:([^\0]+)\z/n, 1]&.force_encoding(url.encoding)
-          raise Godwit::Errors.bad_value(:connect, "url", URLS, url) unless path
           path = expand(path, url) unless path == Database::MEMORY
           raise AccessError, "no log in #{path}: #{CREATE}" unless create || Schema.in?(path)
           return MemoryEngine.new(clock: nil) if path == Database::MEMORY
