@@ -172,7 +172,7 @@ module Godwit
 
       # @private
       # @return [Integer] the next offset of a partition
-      def end_of(topic, partition) = bounds(topic)[partition].last
+      def end_of(topic, partition) = @cluster.finish(topic.name, partition)
 
       # @private
       # @return [Integer] the offset of a partition's first record

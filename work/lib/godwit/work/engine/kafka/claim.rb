@@ -10,11 +10,8 @@ module Godwit
       # @private
       class Claim
         RECORDS = 10_000 # that a look takes at most
-        # The offset is before the log's start, or behind its end.
-        NOT_THERE = [1, -140].freeze
-        END_REACHED = -191
         SEEK = 500 # milliseconds
-        private_constant :RECORDS, :NOT_THERE, :END_REACHED, :SEEK
+        private_constant :RECORDS, :SEEK
 
         # @param engine [KafkaEngine]
         # @param handle [Handle]
@@ -96,11 +93,9 @@ module Godwit
           blocks.first.behind_gap = true if @behind_gap && blocks.any?
           @behind_gap &&= blocks.empty?
           @blocks.concat(blocks)
-          gone, others = failures.reject { |one| one.code == END_REACHED }
-            .partition { |one| NOT_THERE.include?(one.code) }
+          gone, others = failures.reject(&:end?).partition(&:not_there?)
           @stopped_at = @blocks.last&.finish || offset if gone.any?
-          one = others.first or return
-          raise Errors.of(one.code, :fetch, one.text, resource: one.topic)
+          raise others.first.to_error(:fetch) if others.any?
         end
 
         def read_from(offset)

@@ -126,19 +126,24 @@ module Godwit
         #   record at or after the time, else the end; and the end
         # @raise [Error]
         def bounds(name, partitions, since)
-          ends = offsets(name, partitions, LATEST)
+          ends = ends(name, partitions)
           firsts = offsets(name, partitions, since.zero? ? EARLIEST : since)
           firsts.map.with_index do |first, number|
             [(first < 0) ? ends[number] : [first, ends[number]].min, ends[number]]
           end
         end
 
+        # @return [Array<Integer>] of each partition the next offset that will be given
+        # @raise [Error]
+        def ends(name, partitions) = offsets(name, partitions, LATEST)
+
         # @return [Integer] the offset of the first record of a partition
         # @raise [Error]
-        def first(name, partition)
-          wanted = [PartitionList::Entry.new(name, partition, EARLIEST)]
-          offsets_of(name, wanted).first.offset
-        end
+        def first(name, partition) = offset(name, partition, EARLIEST)
+
+        # @return [Integer] the next offset that will be given in a partition
+        # @raise [Error]
+        def finish(name, partition) = offset(name, partition, LATEST)
 
         private
 
@@ -158,6 +163,10 @@ module Godwit
           ensure
             Functions.metadata_destroy(found)
           end
+        end
+
+        def offset(name, partition, which)
+          offsets_of(name, [PartitionList::Entry.new(name, partition, which)]).first.offset
         end
 
         def offsets(name, partitions, which)

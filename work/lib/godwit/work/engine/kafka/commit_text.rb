@@ -13,19 +13,16 @@ module Godwit
       #   @return [String, nil] of {Progress#dump}
       # @private
       CommitText = Struct.new(:owner, :crashes, :crashed_at, :noted, :seek, :state,
-        :known, keyword_init: true) do
+        keyword_init: true) do
         # @param text [String, nil]
         # @return [CommitText]
         def self.parse(text)
-          found = const_get(:FORM).match(text.to_s) or return new(crashes: 0, known: false)
+          found = const_get(:FORM).match(text.to_s) or return new(crashes: 0)
           owner, crashes, crashed_at, noted, seek, state =
             found.captures.map { |one| one unless one == "-" }
-          new(known: true, owner: owner, crashes: crashes.to_i, crashed_at: crashed_at&.to_i,
+          new(owner: owner, crashes: crashes.to_i, crashed_at: crashed_at&.to_i,
             noted: noted&.to_i, seek: seek, state: state&.unpack1("m"))
         end
-
-        # @return [Boolean] whether Work has written it
-        def known? = known
 
         # @return [String] at most 4,096 characters, for a state of Progress::LIMIT bytes
         def dump

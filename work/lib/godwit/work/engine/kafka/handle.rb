@@ -26,7 +26,7 @@ module Godwit
         def initialize(kind, properties)
           Functions.load
           conf = Configuration.make(properties)
-          yield conf
+          yield conf if block_given?
           @forks = ForkDetector::COUNT[0]
           @calls = 0
           @lock = Mutex.new

@@ -11,8 +11,8 @@ module Godwit
       # **Threads**: the coordinator of a Runner alone, but any may call {#commit} and {#close}.
       # @private
       class Membership
-        EVENTS = 0x10 | Handle::ERROR # rebalance
-        REBALANCE = 0x10
+        REBALANCE = 0x10 # an event
+        EVENTS = REBALANCE | Handle::ERROR
         ASSIGN = -175
         CLOSE = 5 # seconds for leaving the group
         private_constant :EVENTS, :REBALANCE, :ASSIGN, :CLOSE

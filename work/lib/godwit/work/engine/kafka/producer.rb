@@ -38,7 +38,7 @@ module Godwit
           end
           delivery = @deliveries.produce(wanted, @timeout + Handle::SLICE)
           check(delivery, batches)
-          batches.map { |*, count| [delivery.offsets.shift(count), delivery.times.shift(count)] }
+          delivery.split(batches.map(&:last))
         end
 
         # Calls that wait return at once: what they wrote may be lost.

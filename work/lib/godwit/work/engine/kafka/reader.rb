@@ -8,11 +8,6 @@ module Godwit
       # **Threads**: any; one reads at a time.
       # @private
       class Reader
-        END_REACHED = -191
-        # The offset is before the log's start, or behind its end.
-        NOT_THERE = [1, -140].freeze
-        private_constant :NOT_THERE
-
         # @param settings [Settings]
         # @param cluster [Cluster]
         def initialize(settings, cluster)
@@ -67,7 +62,7 @@ module Godwit
         private
 
         def handle
-          @handle ||= Handle.new(Handle::CONSUMER, @settings.reader) { |_| nil }
+          @handle ||= Handle.new(Handle::CONSUMER, @settings.reader)
         end
 
         # @return [nil]
@@ -91,9 +86,8 @@ module Godwit
         end
 
         def check(failure)
-          return if failure.code == END_REACHED
-          raise NotThere if NOT_THERE.include?(failure.code)
-          raise Errors.of(failure.code, :read, failure.text, resource: failure.topic)
+          return if failure.end?
+          raise failure.not_there? ? NotThere : failure.to_error(:read)
         end
       end
     end

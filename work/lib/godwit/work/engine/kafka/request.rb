@@ -6,9 +6,8 @@ module Godwit
       # Requests to the cluster by librdkafka's administrative functions.
       # @private
       class Request
-        POINTER = ::FFI::Pointer.size
         AGAIN = 0.02 # seconds
-        private_constant :POINTER, :AGAIN
+        private_constant :AGAIN
 
         class << self
           # Pointers to an Array in C.

@@ -38,7 +38,7 @@ module Godwit
         # @raise [Error]
         def refresh(there)
           return self unless there
-          finish = @cluster.bounds(TOPIC, 1, 0).first.last
+          finish = @cluster.ends(TOPIC, 1).first
           @lock.synchronize do
             begin_again if finish < @position
             begin_reading
@@ -108,7 +108,7 @@ module Godwit
         end
 
         def begin_reading
-          @handle ||= Handle.new(Handle::CONSUMER, @settings.reader(fetch_wait: WAIT)) { nil }
+          @handle ||= Handle.new(Handle::CONSUMER, @settings.reader(fetch_wait: WAIT))
           @fetch ||= Fetch.new(@handle, TOPIC, 0, @position)
         end
 
@@ -121,10 +121,10 @@ module Godwit
         # @return [Boolean]
         def add(one)
           return add_block(one) || true if one.is_a?(Block)
-          return false if one.code == Reader::END_REACHED
+          return false if one.end?
           @fetch.stop
           @fetch = nil
-          raise Errors.of(one.code, :read, one.text, resource: TOPIC)
+          raise one.to_error(:read)
         end
 
         def add_block(block)

@@ -120,7 +120,7 @@ module Godwit
 
         # @return [Boolean] whether each partition has a leader
         def leaders?(topic)
-          !@cluster.bounds(topic.name, topic.partitions, 0).nil?
+          !@cluster.ends(topic.name, topic.partitions).nil?
         rescue TopicError, BrokerError
           false
         end
