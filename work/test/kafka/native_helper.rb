@@ -1,56 +1,14 @@
 # frozen_string_literal: true
 
 require "work_helper"
-require "fileutils"
-require "open3"
-require "tmpdir"
+require "support/broker"
+require "support/librdkafka"
 
-# A broker for the tests of Native, and handles of librdkafka. Until work/test/support/broker.rb
-# exists, this file starts one itself.
+# Handles of librdkafka for the tests of Native.
 module NativeKafka
   Kafka = Godwit::Work.const_get(:Kafka)
   Functions = Kafka::Functions
   Native = Kafka::Native
-  ROOT = File.expand_path("../../..", __dir__)
-  ENV["GODWIT_LIBRDKAFKA"] ||=
-    Dir["#{ROOT}/vendor/kafka/gems/karafka-rdkafka-*/ext/librdkafka.so"].first
-
-  # One broker for all tests of the process.
-  module Broker
-    START = [ENV["KAFKA_START"], "#{ROOT}/../shared/kafka/start.sh", "/work/shared/kafka/start.sh"]
-      .compact.find { |path| File.exist?(path) }
-
-    class << self
-      # @return [String, nil] host and port; nil: there is none
-      def address
-        @address ||= ENV["KAFKA_BROKERS"] || (start if START)
-      end
-
-      # @return [Integer, nil] nil: another process started it, and KAFKA_BROKER_PID is not set
-      def pid
-        address && (@pid || ENV["KAFKA_BROKER_PID"]&.to_i)
-      end
-
-      private
-
-      def start
-        folder = Dir.mktmpdir("godwit-kafka-")
-        port = 19_392
-        out, status = Open3.capture2e(START, folder, port.to_s, stdin_data: "")
-        status.success? or raise "the broker did not start: #{out}"
-        @pid = File.read("#{folder}/broker.pid").to_i
-        owner = Process.pid
-        Minitest.after_run { stop(folder) if Process.pid == owner }
-        "127.0.0.1:#{port}"
-      end
-
-      def stop(folder)
-        Process.kill(:CONT, @pid)
-        Process.kill(:KILL, @pid)
-        FileUtils.rm_rf(folder)
-      end
-    end
-  end
 
   # A producer, its Deliveries and topics.
   Producer = Struct.new(:handle, :deliveries, :topics) do
@@ -96,14 +54,14 @@ module NativeKafka
   def setup
     super
     NativeKafka.load
-    skip "no broker: set KAFKA_BROKERS" unless Broker.address
+    Broker.brokers
   end
 
   # @return [FFI::Pointer] with librdkafka's messages off
   def configuration(properties)
     error = FFI::MemoryPointer.new(512)
     Functions.conf_new.tap do |conf|
-      {"bootstrap.servers" => Broker.address, "log_level" => "0"}.merge(properties)
+      {"bootstrap.servers" => Broker.brokers, "log_level" => "0"}.merge(properties)
         .each do |name, value|
           code = Functions.conf_set(conf, name, value.to_s, error, 512)
           raise error.read_string unless code.zero?

@@ -21,6 +21,13 @@ class Broker
     # @raise [Minitest::Skip] when there is none
     def brokers = given || shared.brokers
 
+    # @return [Broker] the one of {.brokers}
+    # @raise [Minitest::Skip] when another process started it
+    def own
+      raise Minitest::Skip, "another process started the broker" if given
+      shared
+    end
+
     # @return [Boolean] whether {.brokers} has any
     def available? = !given.nil? || startable?
 
@@ -124,7 +131,11 @@ class Broker
   end
 
   # Stops its process until {#thaw}: its connections stay, and it does not answer.
-  def freeze = signal(:STOP)
+  def freeze
+    signal(:STOP)
+    Thread.pass until stopped?
+  end
+
   def thaw = signal(:CONT)
 
   # Ends it, and removes its data.
@@ -137,6 +148,15 @@ class Broker
 
   private
 
+  # The signal reaches each thread by itself.
+  def stopped?
+    Dir["/proc/#{@pid}/task/*/stat"].all? { |path| state(path) == "T" }
+  rescue Errno::ENOENT, Errno::ESRCH
+    false # a thread has ended
+  end
+
+  def state(path) = File.read(path).rpartition(") ").last[0]
+
   def signal(name)
     Process.kill(name, @pid) if @pid
   rescue Errno::ESRCH
@@ -146,7 +166,7 @@ class Broker
   # Its process is a child of no process that waits for it, so it may stay a zombie.
   def ended?(seconds)
     return false unless @held.wait_readable(seconds)
-    Thread.pass while File.read("/proc/#{@pid}/stat").rpartition(") ").last[0] != "Z"
+    Thread.pass while state("/proc/#{@pid}/stat") != "Z"
     true
   rescue Errno::ENOENT, Errno::ESRCH
     true

@@ -23,12 +23,15 @@ class KafkaCleaner
       attach_function "Delete#{one}s_result_#{many}", "rd_kafka_Delete#{one}s_result_#{many}",
         %i[pointer pointer], :pointer
     end
+    attach_function :DeleteRecords_new, :rd_kafka_DeleteRecords_new, [:pointer], :pointer
+    attach_function :DeleteRecords, :rd_kafka_DeleteRecords,
+      %i[pointer pointer size_t pointer pointer], :void
   end
 
   # @param url [String]
   def initialize(url)
     settings = Kafka::Settings.new(url)
-    @handle = Kafka::Handle.new(Kafka::Handle::PRODUCER, settings.producer) { nil }
+    @handle = Kafka::Handle.new(Kafka::Handle::PRODUCER, settings.producer)
     @request = Kafka::Request.new(@handle, settings.timeout)
     @groups = Kafka::Groups.new(@handle, settings.timeout)
     @cluster = Kafka::Cluster.new(@handle, settings.timeout)
