@@ -35,7 +35,7 @@ class KafkaBroker
   def initialize
     @folder = Dir.mktmpdir("godwit-demo-kafka")
     # Its controller has the next port.
-    @port = 20.times.lazy.map { rand(20_000..30_000) }.find { |port| free?(port) && free?(port + 1) }
+    @port = rand(20_000..30_000) until @port && free?(@port) && free?(@port + 1)
   end
 
   # @return [String]

@@ -16,6 +16,17 @@ module Godwit
     # Ruby of a child, whose first argument is {#url}.
     CONNECT = "Godwit::Work.connect(ARGV[0]#{", **#{KafkaLog::SHORT}" if KafkaLog::ON})"
 
+    # Ruby of a child: runs `runner` until TERM, and prints a line when it has joined.
+    RUN = <<~RUBY
+      Signal.trap(:TERM) { Thread.new { runner.stop } }
+      Thread.new do
+        sleep 0.01 until runner.started?
+        puts "ready"
+        $stdout.flush
+      end
+      runner.run
+    RUBY
+
     # The command `godwit-work`.
     GODWIT_WORK = [
       *RUBY, *GEMS[false], "-W", *FOLDERS.map { |folder| "-I#{folder}" }, "work/exe/godwit-work"

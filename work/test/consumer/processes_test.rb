@@ -22,13 +22,7 @@ class WorkProcessesTest < Godwit::WorkCase
     end
     Godwit::Work.topic("out", partitions: 2, format: :text)
     runner = Godwit::Work::Runner.new([Copies], workers: 4)
-    Signal.trap(:TERM) { Thread.new { runner.stop } }
-    Thread.new do
-      sleep 0.01 until runner.started?
-      puts "ready"
-      $stdout.flush
-    end
-    runner.run
+    #{RUN}
   RUBY
 
   def path = File.join(scratch_dir, "work.db")

@@ -57,13 +57,7 @@ module Godwit
         def lost(numbers) = event(:lost_hook, numbers: numbers)
       end
       runner = Godwit::Work::Runner.new([Copies], workers: 3)
-      Signal.trap(:TERM) { Thread.new { runner.stop } }
-      Thread.new do
-        sleep 0.01 until runner.started?
-        puts "ready"
-        $stdout.flush
-      end
-      runner.run
+      #{Godwit::WorkCase::RUN}
       event(:ended, {})
     RUBY
     # Writes records by `produce` and `produce_many` until TERM, and notes what is acknowledged.
