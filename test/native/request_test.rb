@@ -33,7 +33,7 @@ class RequestTest < Godwit::TestCase
   test "Timeout.timeout of the same length as the request's time-out" do
     rep, req = connected_pair(:REP, :REQ, connect_options: {linger: 0, reconnect_interval: 0.001})
     in_thread { serve_but(rep, "silence") }
-    200.times do
+    Godwit::TestSupport::Length.of(50, long: 200).times do
       assert_raises(Timeout::Error, Godwit::TimeoutError) do
         Timeout.timeout(0.003) { req.request("silence", timeout: 0.003) }
       end

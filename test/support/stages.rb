@@ -97,8 +97,8 @@ module Godwit
         quick: true
       ),
       Stage.new(
-        "signatures", "sig/ and the library name the same, and a wrong type is seen",
-        files: "test/types/**/*_test.rb", quick: true
+        "signatures", "sig/ and the library name the same",
+        files: "test/types/signatures_test.rb", quick: true
       ),
       Stage.new(
         "smoke ffi", "a few sockets on the FFI backend", files: SMOKE, env: FFI, transport: :any
@@ -219,13 +219,13 @@ module Godwit
       ),
       Stage.new(
         "types",
-        "conformance, with every call compared with its type in sig/",
-        files: CONFORMANCE,
+        "conformance, with every call compared with its type in sig/; a wrong type is seen",
+        files: "test/{conformance/**/*,types/wrong_types}_test.rb",
         transport: :inproc,
         env: {
           "GODWIT_TEST_TYPES" => "1", "GODWIT_TEST_GC" => "none"
         },
-        full: %w[sig/**]
+        full: %w[sig/** test/support/types.rb test/types/**]
       ),
       Stage.new(
         "ffi waits", "what ends a wait, and what is the FFI backend's own",
