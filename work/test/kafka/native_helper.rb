@@ -9,6 +9,7 @@ module NativeKafka
   Kafka = Godwit::Work.const_get(:Kafka)
   Functions = Kafka::Functions
   Native = Kafka::Native
+  Failure = Kafka::Failure # loaded before a test stresses the collector
 
   # A producer, its Deliveries and topics.
   Producer = Struct.new(:handle, :deliveries, :topics) do
@@ -108,7 +109,7 @@ module NativeKafka
     found = []
     eventually do
       found.concat(queue.drain(*limits.values))
-      found.sum { |one| one.is_a?(Kafka::Failure) ? 0 : one.count } >= records
+      found.sum { |one| one.is_a?(Failure) ? 0 : one.count } >= records
     end
     found
   end
