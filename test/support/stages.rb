@@ -40,8 +40,8 @@ module Godwit
       "consumer/{batches,cli,declarations,doctor,endings,failures,hooks,kills,odd_programs," \
       "operations,outputs,pause,processes,runner,silent,stuck}}_test.rb"
     # Those of them that guard each change of the engine and of what stands on it.
-    CORE_ON_KAFKA = "work/test/{kafka/{errors,groups,library,loading,native,prototypes,settings," \
-      "url},log/engine,consumer/{outputs,runner}}_test.rb"
+    CORE_ON_KAFKA = "work/test/{kafka/{errors,groups,library,loading,native,producer," \
+      "prototypes,settings,url},log/engine,consumer/{outputs,runner}}_test.rb"
     WORK = "work/test/{*,consumer/**/*,log/**/*}_test.rb"
 
     CONFORMANCE = "test/conformance/**/*_test.rb"

@@ -22,18 +22,10 @@ module KafkaSteps
     def act(what, pointer)
       case what
       when "kill" then Process.kill(:KILL, Process.pid).then { sleep }
-      when "fatal" then Native.rd_kafka_test_fatal_error(pointer, -144, "a test's") # _FENCED
+      when "fatal" then FatalError.of(pointer, -144) # _FENCED
       when "late" then sleep 4 # the coordinator ends the transaction
       end
     end
-  end
-
-  # librdkafka's function for tests.
-  module Native
-    extend ::FFI::Library
-
-    ffi_lib ENV.fetch("GODWIT_LIBRDKAFKA")
-    attach_function :rd_kafka_test_fatal_error, %i[pointer int string], :int
   end
 
   private

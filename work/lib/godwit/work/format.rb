@@ -123,11 +123,17 @@ module Godwit
       # @return [Object, nil]
       def of(name) = KNOWN[name]
 
-      # @return [TopicError] for a topic whose format is an object that is not declared here
+      # @return [TopicError] for a topic whose format is an object that is not declared here, or
+      #   that another program made
       def unknown(topic)
-        TopicError.new("topic #{topic.name.inspect} has a format of its own, #{topic.format}: " \
-          "declare it here with Godwit::Work.topic #{topic.name.inspect}, format: an object " \
-          "with dump and load")
+        name = topic.name.inspect
+        problem, fix = if topic.format
+          ["has a format of its own, #{topic.format}", "an object with dump and load"]
+        else
+          ["is another program's, without a format", ":raw, for example"]
+        end
+        TopicError.new("topic #{name} #{problem}: declare it here with Godwit::Work.topic " \
+          "#{name}, format: #{fix}")
       end
     end
   end

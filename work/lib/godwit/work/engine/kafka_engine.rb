@@ -21,7 +21,8 @@ module Godwit
         Kafka::Native.open(Kafka::Library.find.path)
         @forks = ForkDetector::COUNT[0]
         @settings = settings
-        @producer = Kafka::Producer.new(settings.producer, settings.timeout)
+        @producer = @writer = make_producer
+        @lock = Mutex.new
         handle = @producer.handle
         @cluster = Kafka::Cluster.new(handle, settings.timeout) { @producer.problem }
         @groups = Kafka::Groups.new(handle, settings.timeout)
@@ -49,7 +50,13 @@ module Godwit
       def save_topic(topic) = @topics.save(topic)
 
       # (see Contract)
-      def append(batches) = @producer.append(batches)
+      def append(batches)
+        one = @writer
+        one.append(batches)
+      rescue BrokerError => error
+        replace(one) if error.fatal?
+        raise
+      end
 
       # (see Contract)
       def read(topic, partition, offset, bytes)
@@ -160,7 +167,7 @@ module Godwit
         @closed = true
         @memberships.values.each(&:close) # a runner may leave meanwhile
         @memberships.clear
-        [*@wake_ups.values.map(&:outputs), @reader, @state, @producer].each(&:close)
+        [*@wake_ups.values.map(&:outputs), @reader, @state, @writer, @producer].uniq.each(&:close)
         nil
       end
 
@@ -196,6 +203,17 @@ module Godwit
         raise
       end
 
+      def make_producer = Kafka::Producer.new(settings.producer, settings.timeout)
+
+      # After a fatal error a producer writes no more; its handle serves other requests.
+      def replace(one)
+        @lock.synchronize do
+          next if @closed || !@writer.equal?(one)
+          @writer = make_producer
+          one.close unless one.equal?(@producer)
+        end
+      end
+
       def membership(id)
         @memberships[id] || raise(LostError, "member #{id} has left its group: join again")
       end
@@ -229,7 +247,7 @@ module Godwit
       end
 
       def write_state(block)
-        @producer.append([[Topic.new(name: Kafka::State::TOPIC), 0, block, 1]])
+        append([[Topic.new(name: Kafka::State::TOPIC), 0, block, 1]])
       end
     end
     Contract.check(KafkaEngine)

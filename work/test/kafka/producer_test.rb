@@ -1,0 +1,47 @@
+# frozen_string_literal: true
+
+require "log/engines"
+require "support/fatal_error"
+
+# Writing without a group.
+class WorkKafkaProducerTest < Godwit::WorkCase
+  include Engines::Tools
+
+  OUT_OF_ORDER = 45 # the broker has lost records that it had acknowledged
+
+  def client
+    @client ||= begin
+      KafkaLog.clean
+      Godwit::Work::Client.new(own(KafkaLog.open(**KafkaLog::SHORT)))
+    end
+  end
+
+  test "after a fatal error of its producer, a client writes on with another one" do
+    topic = "fatal"
+    client.topic(topic, format: :raw, partitions: 1)
+    client.produce(topic, "0")
+    2.times do |round|
+      FatalError.of(client.engine.instance_variable_get(:@writer).handle.pointer, OUT_OF_ORDER)
+      error = assert_raises(Godwit::Work::BrokerError) { client.produce(topic, "lost") }
+      assert_predicate error, :fatal?
+      client.produce(topic, (round + 1).to_s)
+    end
+    assert_equal %w[0 1 2], client.each(topic).map(&:value)
+    assert_includes client.engine.topics.keys, topic # other requests use the first handle
+  end
+
+  test "a topic of another program needs a format" do
+    cluster = client.engine.instance_variable_get(:@cluster)
+    topic = "foreign"
+    cluster.create(topic, 1, 1, {})
+    error = nil
+    eventually do
+      error = assert_raises(Godwit::Work::TopicError) { client.produce(topic, "x") }
+      error.message.include?("format")
+    end
+    assert_match(/another program's, without a format: declare it .*format: :raw/, error.message)
+    client.topic(topic, format: :raw)
+    client.produce(topic, "x")
+    assert_equal ["x"], client.each(topic).map(&:value)
+  end
+end
