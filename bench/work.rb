@@ -2,7 +2,7 @@
 
 # How many records a second does godwit-work write and handle, how soon, and in how much memory? See
 # support/bench.rb for what narrows a run.
-require_relative "support/bench"
+require_relative "support/work_runs"
 
 RUNS = 5
 QUICK = Bench.quick?
@@ -43,10 +43,6 @@ PRODUCERS = {
   THREADS => [:work, "threads", SINGLE], ROWS_ONE => [:rows, "one", SINGLE]
 }.freeze
 
-def result(kind, role, *arguments)
-  Bench::Child.result(*Bench::Programs.command(kind, role), *arguments)
-end
-
 def in_folder = Dir.mktmpdir("godwit-bench") { |folder| yield File.join(folder, "work.db") }
 
 def produce_contest(format)
@@ -59,18 +55,6 @@ def produce_contest(format)
   end
   contest.run(Bench.runs(RUNS))
 end
-
-# A program that handles records; the block gives the command of one that sends them meanwhile.
-def handled(kind, *arguments, &beside)
-  Bench::Child.together do |start|
-    handler = start.call(*Bench::Programs.command(kind, :handle), *arguments)
-    handler.ready if beside
-    sender = start.call(*beside.call) if beside
-    handler.result(sender).transform_keys(&:to_sym).tap { sender&.result }
-  end
-end
-
-def group = "bench-#{@groups = @groups.to_i + 1}"
 
 # Runs the block with the server of a contender that is there.
 def with_server(kind, &block)
@@ -161,15 +145,6 @@ def memory_contest
     end
     contest.run(Bench.runs(RUNS))
   end
-end
-
-def rate(figures) = format("%.1f k", figures[:rate].median / 1e3)
-
-def number(sample, digits) = format("%.#{digits}f", sample.median)
-
-def ratio(results, over, under, key = :rate)
-  above, below = [over, under].map { |label| results.dig(label, key)&.median }
-  above / below if above && below
 end
 
 def rates(section, results, absent = {})

@@ -27,6 +27,15 @@ module WorkCommon
   # @return [Array<String>]
   def keys = Array.new(CALL) { |number| "key #{number % KEYS}".freeze }
 
+  # @param place [String] a path of SQLite, or a URL
+  def url(place) = place.include?("://") ? place : "sqlite:#{place}"
+
+  # @return [Float] MiB of this process's memory, and the most that it had
+  def memory
+    status = File.read("/proc/self/status")
+    %w[VmRSS VmHWM].map { |name| status[/^#{name}:\s+(\d+)/, 1].to_i / 1024.0 }
+  end
+
   # Counts what handlers touched, from the first to the last.
   class Tally
     def initialize(count, &ending)
@@ -53,7 +62,7 @@ module WorkCommon
 
     def say
       last = Common.now
-      Common.say(rate: (@count - 1) * 1e9 / (last - @first))
+      Common.say(rate: (@count - 1) * 1e9 / (last - @first), peak: WorkCommon.memory.last)
       @ending.call
     end
   end

@@ -1,27 +1,29 @@
 # frozen_string_literal: true
 
-# work_produce.rb PATH many|keys|one|threads COUNT raw|json [PARTITIONS]: writes COUNT records with
-# Godwit.
+# work_produce.rb PLACE many|keys|one|threads COUNT raw|json [PARTITIONS [TOPIC]]: writes COUNT
+# records with Godwit; COUNT 0 makes the topic alone.
 #   many, keys: 1,000 a call; one: one a call; threads: one a call from 16 threads
 require_relative "work_common"
 require "godwit/work"
 
 path, how, count, format, partitions = ARGV[0], ARGV[1], Integer(ARGV[2]), ARGV[3], ARGV[4]
-client = Godwit::Work.connect("sqlite:#{path}")
-client.topic("bench", format: format.to_sym, partitions: partitions&.to_i)
+topic = ARGV[5] || "bench"
+client = Godwit::Work.connect(WorkCommon.url(path))
+client.topic(topic, format: format.to_sym, partitions: partitions&.to_i)
+exit if count.zero?
 values = (format == "json") ? Array.new(1_000) { |one| WorkCommon.object(one) } :
   WorkCommon.values(format)
 records = (how == "keys") ? values.zip(WorkCommon.keys) : values.zip
 
 write = lambda do |number|
   case how
-  when "many", "keys" then (number / 1_000).times { client.produce_many("bench", records) }
-  when "one" then number.times { |index| client.produce("bench", values[index % 1_000]) }
+  when "many", "keys" then (number / 1_000).times { client.produce_many(topic, records) }
+  when "one" then number.times { |index| client.produce(topic, values[index % 1_000]) }
   when "threads"
     Array.new(WorkCommon::WORKERS) do
       Thread.new do
         (number / WorkCommon::WORKERS).times do |index|
-          client.produce("bench", values[index % 1_000])
+          client.produce(topic, values[index % 1_000])
         end
       end
     end.each(&:join)

@@ -6,7 +6,8 @@ require_relative "work_contenders"
 
 module Bench
   # Finds and builds the programs that are compared. A kind is :c, :godwit, :pyzmq, :ffi_rzmq, or
-  # :rbczmq, Godwit's own layer; :semantic_logger; :work, :rows, :karafka and :sidekiq of work.rb;
+  # :rbczmq, Godwit's own layer; :semantic_logger; :work, :rows, :karafka and :sidekiq of work.rb,
+  # and :work_kafka, :c_kafka, :rdkafka and :waterdrop of work_kafka.rb;
   # or one of those that runtimes.rb compares:
   # :mruby; :godwit_ffi, :bare_ffi, and :godwit_jruby, :ffi_rzmq_jruby, :bare_ffi_jruby.
   module Programs
@@ -63,7 +64,15 @@ module Bench
         ]
       when :rows
         [RbConfig.ruby, *load_path(*gem_paths("sqlite3")), ruby("rows_#{role}")]
-      when :karafka, :sidekiq
+      when :work_kafka
+        [
+          "env", "GODWIT_LIBRDKAFKA=#{WorkContenders.librdkafka_path}", RbConfig.ruby,
+          *load_path(*%w[lib work/lib].map { |path| File.join(root, path) }, *gem_paths("ffi")),
+          ruby("work_#{role}")
+        ]
+      when :c_kafka
+        [c("kafka/loop"), WorkContenders.librdkafka_path, role.to_s]
+      when :karafka, :sidekiq, :rdkafka, :waterdrop
         settings = WorkContenders.environment.map { |name, value| "#{name}=#{value}" }
         ["env", *settings, RbConfig.ruby, ruby("#{kind}_#{role}")]
       when :ffi_rzmq
@@ -116,7 +125,7 @@ module Bench
       if File.exist?(target) && sources.all? { |file| File.mtime(file) <= File.mtime(target) }
         return target
       end
-      FileUtils.mkdir_p(BUILD)
+      FileUtils.mkdir_p(File.dirname(target))
       half = "#{target}.#{Process.pid}"
       libzmq = `pkg-config --cflags --libs libzmq`.split
       if libzmq.empty?
@@ -154,6 +163,10 @@ module Bench
         gem_missing("sqlite3") { gem_paths("sqlite3") }
       when :karafka, :sidekiq
         WorkContenders.missing(kind)
+      when :rdkafka, :waterdrop
+        WorkContenders.missing(:karafka) # which brings them
+      when :work_kafka, :c_kafka
+        WorkContenders.missing_kafka
       when :ffi_rzmq_jruby
         Godwit::JRuby.missing || gem_missing("ffi-rzmq") { gem_paths("ffi-rzmq", "ffi-rzmq-core") }
       when *JRUBY

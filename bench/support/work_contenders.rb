@@ -53,13 +53,27 @@ module Bench
     end
 
     def missing_server(kind)
-      if kind == :sidekiq
-        "not there: redis-server; type apt-get install redis-server" unless program?("redis-server")
-      elsif !File.exist?(File.join(kafka_home, "start.sh"))
+      return missing_broker unless kind == :sidekiq
+      "not there: redis-server; type apt-get install redis-server" unless program?("redis-server")
+    end
+
+    def missing_broker
+      if !File.exist?(File.join(kafka_home, "start.sh"))
         "not there: Kafka; set GODWIT_KAFKA_HOME to the folder of its start.sh"
       elsif !program?("java")
         "not there: Java 17 for Kafka"
       end
+    end
+
+    # @return [String, nil] why Godwit cannot run on Kafka here
+    def missing_kafka
+      missing_broker || ("not there: librdkafka; type bin/setup" unless librdkafka_path)
+    end
+
+    # @return [String, nil] the file that bin/setup installs
+    def librdkafka_path
+      ENV["GODWIT_LIBRDKAFKA"] ||
+        Dir["#{ROOT}/vendor/kafka/gems/karafka-rdkafka-*/ext/librdkafka.so"].max
     end
 
     def program?(name)
