@@ -7,6 +7,7 @@ require "support/fatal_error"
 class WorkKafkaProducerTest < Godwit::WorkCase
   include Engines::Tools
 
+  NO_RIGHT = 31 # CLUSTER_AUTHORIZATION_FAILED
   OUT_OF_ORDER = 45 # the broker has lost records that it had acknowledged
 
   def client
@@ -28,6 +29,15 @@ class WorkKafkaProducerTest < Godwit::WorkCase
     end
     assert_equal %w[0 1 2], client.each(topic).map(&:value)
     assert_includes client.engine.topics.keys, topic # other requests use the first handle
+  end
+
+  test "of a missing right an idempotent producer says which one, and writes once it is given" do
+    client.topic("secret", format: :raw, partitions: 1)
+    FatalError.of(client.engine.instance_variable_get(:@writer).handle.pointer, NO_RIGHT)
+    error = assert_raises(Godwit::Work::AccessError) { client.produce("secret", "lost") }
+    assert_match(/\Aproduce secret: .*CLUSTER_AUTHORIZATION_FAILED.*this right/, error.message)
+    client.produce("secret", "written")
+    assert_equal ["written"], client.each("secret").map(&:value)
   end
 
   test "a topic of another program needs a format" do

@@ -53,8 +53,8 @@ module Godwit
       def append(batches)
         one = @writer
         one.append(batches)
-      rescue BrokerError => error
-        replace(one) if error.fatal?
+      rescue AccessError, BrokerError
+        replace(one)
         raise
       end
 
@@ -208,7 +208,7 @@ module Godwit
       # After a fatal error a producer writes no more; its handle serves other requests.
       def replace(one)
         @lock.synchronize do
-          next if @closed || !@writer.equal?(one)
+          next if @closed || !@writer.equal?(one) || !one.ended?
           @writer = make_producer
           one.close unless one.equal?(@producer)
         end

@@ -50,6 +50,14 @@ module Godwit
         # @return [Boolean]
         def closed? = @pointer.nil?
 
+        # @return [Array(Integer, String), nil] code and text of the error after which an idempotent
+        #   producer writes no more
+        def fatal
+          text = ::FFI::MemoryPointer.new(TEXT)
+          code = Functions.fatal_error(pointer, text, TEXT)
+          [code, text.read_string] unless code.zero?
+        end
+
         # Calls a function of librdkafka that waits. {#close} waits for its end.
         # @param name [Symbol] of {Functions}
         # @return [Object] the function's value

@@ -41,6 +41,9 @@ module Godwit
           delivery.split(batches.map(&:last))
         end
 
+        # @return [Boolean] whether a fatal error has ended it
+        def ended? = !@handle.fatal.nil?
+
         # Calls that wait return at once: what they wrote may be lost.
         def abandon = @deliveries.abandon
 
@@ -73,11 +76,16 @@ module Godwit
         def check(delivery, batches)
           lost = delivery.failed + delivery.missing
           return if lost.zero?
-          names = batches.map { |topic, *| topic.name }.uniq.join(", ")
-          code = delivery.code.zero? ? Errors::TIMED_OUT : delivery.code
           loss = "#{lost} of #{batches.sum(&:last)} records have no acknowledgement, and may " \
             "have been written"
-          raise Errors.of(code, :produce, [problem&.last, loss].compact.join("; "), resource: names)
+          code = delivery.code.zero? ? Errors::TIMED_OUT : delivery.code
+          error = ->(number, text) do
+            Errors.of(number, :produce, [text, loss].compact.join("; "),
+              resource: batches.map { |topic, *| topic.name }.uniq.join(", "))
+          end
+          # librdkafka says only "fatal" of a record, also when the user lacks a right.
+          cause = @handle.fatal&.then { |found| error.call(*found) }
+          raise cause.is_a?(AccessError) ? cause : error.call(code, problem&.last)
         end
       end
     end
