@@ -28,6 +28,32 @@ class WorkKafkaSettingsTest < Godwit::WorkCase
     Functions.load
   end
 
+  # @return [String] the message of connect's error
+  def refused_by_environment(text, url = ENV["GODWIT_WORK_URL"], **options)
+    ENV["GODWIT_WORK_SETTINGS"] = text
+    assert_raises(Godwit::ArgumentValueError) { Godwit::Work.connect(url, **options) }.message
+  end
+
+  test "the environment has settings for its own URL, and keywords go before" do
+    before = %w[GODWIT_WORK_URL GODWIT_WORK_SETTINGS].to_h { |name| [name, ENV[name]] }
+    ENV["GODWIT_WORK_URL"] = "kafka+ssl://user:#{SECRET}@h"
+    ca = %({"sasl": "SCRAM-SHA-256", "kafka": {"ssl.ca.location": "/no/ca.pem"}})
+    assert_match(/ssl\.ca\.location failed/, refused_by_environment(ca))
+    assert_match(/sasl: takes PLAIN.*"none"/, refused_by_environment(ca, sasl: "none"))
+    assert_match(/sasl: takes PLAIN.*"nil"/, refused_by_environment('{"sasl": "nil"}'))
+    assert_match(/colour: is not a setting of Kafka/, refused_by_environment('{"colour": 1}'))
+    ["[1]", "{", %({"a": "#{SECRET}), "\xff"].each do |text|
+      message = refused_by_environment(text)
+      assert_match(/GODWIT_WORK_SETTINGS must be a JSON object/, message)
+      refute_includes message, SECRET
+    end
+    assert_match(/host has no name/, refused_by_environment(ca, "kafka://:1"))
+    ENV["GODWIT_WORK_URL"] = "sqlite::memory:"
+    assert_match(/durability: takes.*:disk/, refused_by_environment('{"durability": "disk"}'))
+  ensure
+    before&.each { |name, value| ENV[name] = value }
+  end
+
   def settings(url = "kafka://h", **options) = Settings.new(url, **options)
 
   # @return [Hash{Symbol => Hash}] the properties of each kind of handle

@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require "json"
+
 module Godwit
   module Work
     # Opens the engine of a URL: nothing else chooses one.
@@ -10,7 +12,10 @@ module Godwit
       CREATE = "look at GODWIT_WORK_URL, or create the log with `godwit-work run` or " \
         "Godwit::Work.connect"
       URLS = "\"sqlite:PATH\" or \"kafka://HOST:PORT\": #{HOW}"
-      private_constant :HOW, :CREATE, :URLS
+      SETTINGS = "GODWIT_WORK_SETTINGS"
+      JSON_OBJECT = "a JSON object of keywords of connect, such as {\"sasl\": " \
+        "\"SCRAM-SHA-512\", \"kafka\": {\"ssl.ca.location\": \"ca.pem\"}}"
+      private_constant :HOW, :CREATE, :URLS, :SETTINGS, :JSON_OBJECT
 
       class << self
         # @param url [String]
@@ -20,6 +25,7 @@ module Godwit
         # @raise (see Work.connect)
         def open(url, create: true, **settings)
           raise Godwit::Errors.of(StateError, :connect, "which log? #{HOW}") if url.empty?
+          settings = {**environment, **settings} if url == ENV["GODWIT_WORK_URL"]
           path = url.b[/\Asqlite:([^\0]+)\z/n, 1]&.force_encoding(url.encoding)
           return sqlite(path, url, create, **settings) if path
           return kafka(url, **settings) if Kafka::Url.kafka?(url)
@@ -27,6 +33,24 @@ module Godwit
         end
 
         private
+
+        # @return [Hash{Symbol => Object}] settings of the environment's URL
+        def environment
+          text = ENV[SETTINGS].to_s
+          return {} if text.empty?
+          found = begin
+            JSON.parse(text)
+          rescue JSON::JSONError, EncodingError
+            nil # its message may show a secret
+          end
+          if found.is_a?(Hash)
+            return found.to_h { |name, value|
+              [name.to_sym, (name == "durability") ? value.to_s.to_sym : value]
+            }
+          end
+          raise Godwit::Errors.of(ArgumentValueError, :connect,
+            "#{SETTINGS} must be #{JSON_OBJECT}")
+        end
 
         def kafka(url, **settings)
           only(settings, %i[sasl timeout transactions kafka], "Kafka, where acks=all always holds")
