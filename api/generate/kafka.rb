@@ -1,9 +1,10 @@
 # frozen_string_literal: true
 
 require_relative "../../work/lib/godwit/work/engine/kafka/properties"
+require_relative "../../work/lib/godwit/work/engine/kafka/rights"
 
-# The tables of work/docs/kafka.md: the properties of librdkafka that Work sets, and the tests that
-# do not hold on Kafka. Each stands between the comments "begin NAME" and "end NAME".
+# The tables of work/docs/kafka.md: the properties of librdkafka that Work sets, the rights that it
+# needs, and the tests that do not hold on Kafka. Each stands between the comments "begin NAME" and "end NAME".
 module Generate
   KAFKA_PAGE = "work/docs/kafka.md"
   # Values that depend on the connection, as the page shows them.
@@ -23,7 +24,8 @@ module Generate
   module_function
 
   def kafka_md(page = File.read(File.join(ROOT, KAFKA_PAGE)), found = kafka_exceptions)
-    {"properties" => kafka_properties, "differences" => kafka_differences(found)}
+    {"properties" => kafka_properties, "rights" => kafka_rights,
+     "differences" => kafka_differences(found)}
       .reduce(page) do |text, (name, table)|
         limits = ["<!-- begin #{name} -->\n", "<!-- end #{name} -->"]
         before, rest = text.split(limits.first, 2)
@@ -31,6 +33,15 @@ module Generate
         raise "#{KAFKA_PAGE} lacks #{limits.join("or ")}" unless after
         [before, limits.first, table, limits.last, after].join
       end
+  end
+
+  def kafka_rights
+    rows = Godwit::Work.const_get(:Kafka)::Rights::TABLE.map { |row| "| #{row.join(" | ")} |" }
+    <<~MD
+      | operation | rights |
+      | --- | --- |
+      #{rows.join("\n")}
+    MD
   end
 
   def kafka_properties

@@ -89,8 +89,9 @@ class WorkKafkaGroupsTest < Godwit::WorkCase
     unread
     claims(@last = join, 2)
     assert_empty client.doctor(check: true).findings
-    assert_equal [%i[brokers librdkafka topics], 1],
+    assert_equal [%i[brokers librdkafka topics rights], 1],
       [client.doctor.storage.keys, client.doctor.storage[:topics]]
+    assert_includes client.doctor.storage[:rights], "produce: Write on the topic"
     2.times { crashes_after(@last) }
     client.pause("g", "numbers")
     since = (Time.now.to_r * 1000).to_i - 500_000

@@ -39,7 +39,8 @@ module Godwit
       # @!attribute storage
       #   @return [Hash{Symbol => Object}] where the records are: `path:` of the SQLite file, its
       #     `bytes:`, `wal_bytes:` of the WAL beside it, and the version `sqlite:`; on Kafka
-      #     `brokers:`, the version `librdkafka:`, and how many `topics:` there are
+      #     `brokers:`, the version `librdkafka:`, how many `topics:` there are, and the `rights:`
+      #     that Work needs where there are rights, an Array of Strings
       # @!attribute findings
       #   @return [Array<Finding>] none: all is well
       Diagnosis = Struct.new(:storage, :findings, keyword_init: true)

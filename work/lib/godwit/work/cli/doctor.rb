@@ -32,8 +32,9 @@ module Godwit
         end
 
         def print_text(found)
-          facts = found.storage.map { |name, value| "#{name}: #{value}" }
-          io.puts Printable.text(facts.join(", "))
+          lists, facts = found.storage.partition { |_, value| value.is_a?(Array) }
+          io.puts Printable.text(facts.map { |name, value| "#{name}: #{value}" }.join(", "))
+          lists.each { |name, lines| io.puts "#{name}:", lines.map { |line| "  #{line}" } }
           found.findings.each do |one|
             io.puts "#{one.kind}: #{Printable.text(one.text)}"
             one.details[:backtrace]&.each { |line| io.puts "  #{Printable.text(line)}" }

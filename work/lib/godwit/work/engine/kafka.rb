@@ -36,6 +36,7 @@ module Godwit
       autoload :Properties, "godwit/work/engine/kafka/properties"
       autoload :Reader, "godwit/work/engine/kafka/reader"
       autoload :Request, "godwit/work/engine/kafka/request"
+      autoload :Rights, "godwit/work/engine/kafka/rights"
       autoload :Secret, "godwit/work/engine/kafka/secret"
       autoload :Settings, "godwit/work/engine/kafka/settings"
       autoload :State, "godwit/work/engine/kafka/state"

@@ -152,7 +152,7 @@ module Godwit
       # (see Contract)
       def storage(_check)
         [{brokers: @settings.url.brokers, librdkafka: Kafka::Library.find.version,
-          topics: topics.size}, []]
+          topics: topics.size, rights: Kafka::Rights.lines}, []]
       end
 
       # (see Contract)
