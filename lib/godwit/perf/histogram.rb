@@ -62,7 +62,9 @@ module Godwit
       def record_ns(nanoseconds)
         refuse("nanoseconds", nanoseconds) unless nanoseconds.is_a?(Integer) && nanoseconds >= 0
         nanoseconds = LONGEST if nanoseconds > LONGEST
-        @count += 1 # first: a frozen histogram raises with its own text
+        # JRuby's own text would have all counts.
+        raise FrozenError.new("can't modify frozen #{inspect}", receiver: self) if frozen?
+        @count += 1
         @counts[index(nanoseconds)] += 1
         @sum += nanoseconds
         @max = nanoseconds if nanoseconds > @max
