@@ -51,11 +51,13 @@ module Godwit
         def closed? = @pointer.nil?
 
         # @return [Array(Integer, String), nil] code and text of the error after which an idempotent
-        #   producer writes no more
+        #   producer writes no more; nil after {#close}
         def fatal
           text = ::FFI::MemoryPointer.new(TEXT)
-          code = Functions.fatal_error(pointer, text, TEXT)
+          code = wait(:fatal_error, pointer, text, TEXT)
           [code, text.read_string] unless code.zero?
+        rescue ClosedError
+          nil
         end
 
         # Calls a function of librdkafka that waits. {#close} waits for its end.
