@@ -52,12 +52,15 @@ class WorkKafkaLibraryTest < Godwit::WorkCase
 
   test "the library of the gem karafka-rdkafka is found" do
     program = 'require "godwit/work"; p Godwit::Work.const_get(:Kafka)::Library.find.to_a'
-    command = [*RUBY, *FOLDERS.map { |folder| "-I#{folder}" }, "-e", program]
+    ruby = [*RUBY, *FOLDERS.map { |folder| "-I#{folder}" }]
     gems = ["vendor/kafka", *Gem.path].map { |path| File.expand_path(path) }.join(":")
     env = {"GEM_PATH" => gems, "GODWIT_LIBRDKAFKA" => "/no/such.so", "RUBYOPT" => nil}
-    result = assert_child(start_command(command, env: env).finish)
+    result = assert_child(start_command([*ruby, "-e", program], env: env).finish)
     assert_match(%r{/vendor/kafka/gems/karafka-rdkafka-0.*/ext/librdkafka.so", "2.11.0"\]$},
       result.stdout)
+    env["GODWIT_WORK_URL"] = "kafka://h"
+    result = start_command([*ruby, "work/exe/godwit-work", "version"], env: env).finish
+    assert_includes assert_child(result).stdout, "\nlibrdkafka 2.11.0\n"
   end
 
   test "the newest version of a gem comes first" do

@@ -3,9 +3,10 @@
 module Godwit
   module Work
     module CLI
-      # `godwit-work version`: the versions of godwit-work, SQLite, godwit, libzmq and Ruby.
+      # `godwit-work version`: the versions of godwit-work, the log's library, godwit, libzmq and
+      # Ruby.
       class Version < Command
-        summary "Prints the versions of godwit-work, SQLite, godwit, libzmq and Ruby."
+        summary "Prints the versions of godwit-work, SQLite or librdkafka, godwit, libzmq and Ruby."
         usage "version [--json]"
 
         private
@@ -15,26 +16,28 @@ module Godwit
         def call(arguments)
           no_arguments(arguments)
           require "godwit/work"
-          require "sqlite3"
           io.puts options[:json] ? json : text
           Godwit::CLI::EXIT[:ok]
         end
 
         def json
           require "json"
-          JSON.pretty_generate(godwit_work: VERSION, sqlite: SQLite3::SQLITE_VERSION,
-            sqlite3_gem: SQLite3::VERSION, godwit: Godwit::VERSION,
+          JSON.pretty_generate(godwit_work: VERSION, **log, godwit: Godwit::VERSION,
             libzmq: Godwit.libzmq_version, ruby: RUBY_VERSION, platform: RUBY_PLATFORM)
         end
 
         def text
           <<~TEXT
             godwit-work #{VERSION}
-            SQLite #{SQLite3::SQLITE_VERSION} (gem sqlite3 #{SQLite3::VERSION})
+            #{log[:librdkafka] ? "librdkafka #{log[:librdkafka]}" : sqlite}
             godwit #{Godwit::VERSION} (#{BACKEND} backend), libzmq #{Godwit.libzmq_version}
             #{RUBY_DESCRIPTION}
           TEXT
         end
+
+        def sqlite = "SQLite #{log[:sqlite]} (gem sqlite3 #{log[:sqlite3_gem]})"
+
+        def log = @log ||= Work.const_get(:Connection).versions
       end
     end
   end

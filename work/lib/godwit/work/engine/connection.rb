@@ -32,6 +32,15 @@ module Godwit
           raise Godwit::Errors.bad_value(:connect, "url", URLS, Kafka::Url.shown(url))
         end
 
+        # @return [Hash{Symbol => String}] of the libraries that the environment's URL needs
+        # @raise [LoadError] when there is none
+        def versions
+          kafka = Kafka::Url.kafka?(ENV["GODWIT_WORK_URL"].to_s)
+          return {librdkafka: Kafka::Library.find.version} if kafka
+          require "sqlite3"
+          {sqlite: SQLite3::SQLITE_VERSION, sqlite3_gem: SQLite3::VERSION}
+        end
+
         private
 
         # @return [Hash{Symbol => Object}] settings of the environment's URL
