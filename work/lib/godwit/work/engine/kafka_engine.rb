@@ -53,6 +53,9 @@ module Godwit
       def append(batches)
         one = @writer
         one.append(batches)
+      rescue ClosedError
+        retry unless @closed || one.equal?(@writer) # replaced before it had sent anything
+        raise
       rescue AccessError, BrokerError
         replace(one)
         raise

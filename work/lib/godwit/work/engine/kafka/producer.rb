@@ -36,7 +36,7 @@ module Godwit
           wanted = batches.map do |topic, partition, bytes, count|
             [native(topic.name).address, partition, bytes, count]
           end
-          delivery = @deliveries.produce(wanted, @timeout + Handle::SLICE)
+          delivery = deliver(wanted)
           check(delivery, batches)
           delivery.split(batches.map(&:last))
         end
@@ -65,6 +65,14 @@ module Godwit
         end
 
         private
+
+        # @raise [ClosedError] nothing was sent
+        def deliver(wanted)
+          @deliveries.produce(wanted, @timeout + Handle::SLICE)
+        rescue RuntimeError
+          @handle.pointer # raises if another thread has closed it meanwhile
+          raise
+        end
 
         def native(name)
           @topics[name] || @lock.synchronize do
