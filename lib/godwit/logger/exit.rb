@@ -8,7 +8,7 @@ module Godwit
       AGAIN = 0.05 # seconds for records logged during the exit, after linger without success
       # Seconds after linger in which writers may start: a thread that goes on logging would start
       # new ones for ever.
-      AGAIN_FOR = 1
+      AGAIN_FOR = 0.3
 
       @writers = Thread::Queue.new
       @registered = nil # the process that has a block
