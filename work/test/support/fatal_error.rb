@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require "support/librdkafka"
+require_relative "librdkafka"
 require "ffi"
 
 # librdkafka's function for tests of fatal errors.

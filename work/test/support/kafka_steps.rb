@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "fatal_error"
+
 # Loaded by a consumer's process: does something at steps of its transactions with outputs, one
 # after the other.
 module KafkaSteps
@@ -13,8 +15,10 @@ module KafkaSteps
     def here(name, producer)
       return unless STEPS.any? && STEPS[0][0] == name && (SEEN[0] += 1) == EVERY
       SEEN[0] = 0
-      event(:step, at: name, what: STEPS[0][1])
-      act(STEPS.shift[1], producer.handle.pointer)
+      step = {at: name, what: STEPS.shift[1]}
+      event(:step, step)
+      act(step[:what], producer.handle.pointer)
+      event(:acted, step) # not of a process that is killed
     end
 
     private
