@@ -147,11 +147,6 @@ def memory_contest
   end
 end
 
-def rates(section, results, absent = {})
-  section.table ["", "records/s"], results.map { |label, figures| [label, rate(figures)] } +
-    absent.to_a
-end
-
 Bench.section("work", "Work: consumers on SQLite") do |section|
   Bench::WorkContenders.install unless QUICK
   section.text <<~MARKDOWN
@@ -179,9 +174,7 @@ Bench.section("work", "Work: consumers on SQLite") do |section|
 
   section.heading "Latency from produce to perform, #{RATE} records a second, two processes"
   delayed, absent = delay_contest
-  section.table ["", "p50, ms", "p99, ms"], delayed.map { |label, figures|
-    [label, number(figures[:p50_ms], 2), number(figures[:p99_ms], 2)]
-  } + absent.map { |label, reason| [label, reason, ""] }
+  delays_table(section, delayed, absent)
 
   section.heading "Memory of a consumer's process, 16 slow workers"
   memory = memory_contest

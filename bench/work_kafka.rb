@@ -42,10 +42,10 @@ def write(place, topic, count, partitions: 1, how: "many")
   result(:work_kafka, :produce, "kafka://#{place}", how, count, "raw", partitions, topic)
 end
 
-def make(place, topic)
-  words = Bench::Programs.command(:work_kafka, :produce)
-  system(Bench::Child::ENVIRONMENT, *words, "kafka://#{place}", "many", "0", "raw", "1", topic) ||
-    raise(Bench::Failure, "the topic #{topic} could not be made")
+# Consumes with Karafka from so many topics of the grid.
+def cell(place, topics, workers)
+  names = Array.new(topics) { |number| "grid-#{number + 1}" }.join(",")
+  handled(:karafka, place, CONSUMED_SLOW, "raw", group, names, workers)
 end
 
 # @return [Hash{Array(Integer, Integer) => Float}] topics and workers => records a second
@@ -53,10 +53,8 @@ def grid(place)
   return {} if Bench::Contest.missing(:karafka)
   GRID.each { |number| write(place, "grid-#{number}", CONSUMED_SLOW + 1_000) }
   GRID.product(GRID).to_h do |topics, workers|
-    names = Array.new(topics) { |number| "grid-#{number + 1}" }.join(",")
     warn "Karafka: topics #{topics}, workers #{workers}"
-    ran = handled(:karafka, place, CONSUMED_SLOW, "raw", group, names, workers)
-    [[topics, workers], ran[:rate]]
+    [[topics, workers], cell(place, topics, workers)[:rate]]
   end
 end
 
@@ -77,11 +75,7 @@ def consume_contest(place, partitions, cells)
       end
     end
     contest.add(POLL, :rdkafka) { handled(:rdkafka, place, CONSUMED, group, topic) }
-    contest.add(KARAFKA, :karafka) do
-      topics, workers = cells.max_by(&:last).first
-      names = Array.new(topics) { |number| "grid-#{number + 1}" }.join(",")
-      handled(:karafka, place, CONSUMED_SLOW, "raw", group, names, workers)
-    end
+    contest.add(KARAFKA, :karafka) { cell(place, *cells.max_by(&:last).first) }
   end
 end
 
@@ -113,7 +107,7 @@ def delay_contest(place)
     {DELAYS => :work_kafka, C_DELAYS => :c_kafka}.each do |label, kind|
       contest.add(label, kind) do
         topic = "delays-#{group}"
-        make(place, topic)
+        write(place, topic, 0)
         sender = [*Bench::Programs.command(:work_kafka, :stamps), url, DELAYED, RATE, topic]
         if kind == :c_kafka
           handled(kind, place, topic, DELAYED, role: :poll) { sender }
@@ -123,11 +117,6 @@ def delay_contest(place)
       end
     end
   end
-end
-
-def rates(section, results, absent)
-  section.table ["", "records/s"], results.map { |label, figures| [label, rate(figures)] } +
-    absent.to_a
 end
 
 def show_grid(section, cells)
@@ -164,9 +153,7 @@ Bench.section("work_kafka", "Work: consumers on Kafka") do |section|
     rates(section, slept.merge(produced), missing)
     delayed, = delay_contest(place)
     section.heading "Latency from produce to handler, #{RATE} records a second, two processes"
-    section.table ["", "p50, ms", "p99, ms"], delayed.map { |label, figures|
-      [label, number(figures[:p50_ms], 2), number(figures[:p99_ms], 2)]
-    }
+    delays_table(section, delayed)
     one = consumed.fetch(1)
     section.heading "Highest memory of the consumer's process, MiB"
     section.table ["", "MiB"], [CONSUME, POLL].filter_map { |label|

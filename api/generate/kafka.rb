@@ -4,7 +4,8 @@ require_relative "../../work/lib/godwit/work/engine/kafka/properties"
 require_relative "../../work/lib/godwit/work/engine/kafka/rights"
 
 # The tables of work/docs/kafka.md: the properties of librdkafka that Work sets, the rights that it
-# needs, and the tests that do not hold on Kafka. Each stands between the comments "begin NAME" and "end NAME".
+# needs, and the tests that do not hold on Kafka. Each stands between the comments "begin NAME" and
+# "end NAME".
 module Generate
   KAFKA_PAGE = "work/docs/kafka.md"
   # Values that depend on the connection, as the page shows them.

@@ -30,7 +30,7 @@ module WorkCommon
   # @param place [String] a path of SQLite, or a URL
   def url(place) = place.include?("://") ? place : "sqlite:#{place}"
 
-  # @return [Float] MiB of this process's memory, and the most that it had
+  # @return [Array(Float, Float)] MiB of this process's memory, and the most that it had
   def memory
     status = File.read("/proc/self/status")
     %w[VmRSS VmHWM].map { |name| status[/^#{name}:\s+(\d+)/, 1].to_i / 1024.0 }

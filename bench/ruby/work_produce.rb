@@ -10,7 +10,10 @@ path, how, count, format, partitions = ARGV[0], ARGV[1], Integer(ARGV[2]), ARGV[
 topic = ARGV[5] || "bench"
 client = Godwit::Work.connect(WorkCommon.url(path))
 client.topic(topic, format: format.to_sym, partitions: partitions&.to_i)
-exit if count.zero?
+if count.zero?
+  Common.say(sent: 0)
+  exit
+end
 values = (format == "json") ? Array.new(1_000) { |one| WorkCommon.object(one) } :
   WorkCommon.values(format)
 records = (how == "keys") ? values.zip(WorkCommon.keys) : values.zip

@@ -30,3 +30,14 @@ def ratio(results, over, under, key = :rate)
   above, below = [over, under].map { |label| results.dig(label, key)&.median }
   above / below if above && below
 end
+
+def rates(section, results, absent = {})
+  section.table ["", "records/s"], results.map { |label, figures| [label, rate(figures)] } +
+    absent.to_a
+end
+
+def delays_table(section, results, absent = {})
+  section.table ["", "p50, ms", "p99, ms"], results.map { |label, figures|
+    [label, number(figures[:p50_ms], 2), number(figures[:p99_ms], 2)]
+  } + absent.map { |label, reason| [label, reason, ""] }
+end

@@ -34,7 +34,7 @@ class LoggerOddObjectsTest < Godwit::TestCase
     },
     "inspect that the security forbids" => object { def inspect = raise(SecurityError, "no") },
     "inspect that needs too much memory" => object { def inspect = raise(NoMemoryError, "no") },
-    # A true overflow would leave Ruby 3.1, once in some hundred runs, in the context of a trap.
+    # A true overflow may leave Ruby 3.1 in the context of a trap.
     "inspect that needs too much stack" => object {
       %i[inspect to_s to_json].each { |name| define_method(name) { |*| raise SystemStackError } }
     },

@@ -17,12 +17,16 @@ class WorkKafkaProducerTest < Godwit::WorkCase
     end
   end
 
+  def end_producer(code)
+    FatalError.of(client.engine.instance_variable_get(:@writer).handle.pointer, code)
+  end
+
   test "after a fatal error of its producer, a client writes on with another one" do
     topic = "fatal"
     client.topic(topic, format: :raw, partitions: 1)
     client.produce(topic, "0")
     2.times do |round|
-      FatalError.of(client.engine.instance_variable_get(:@writer).handle.pointer, OUT_OF_ORDER)
+      end_producer(OUT_OF_ORDER)
       error = assert_raises(Godwit::Work::BrokerError) { client.produce(topic, "lost") }
       assert_predicate error, :fatal?
       client.produce(topic, (round + 1).to_s)
@@ -33,7 +37,7 @@ class WorkKafkaProducerTest < Godwit::WorkCase
 
   test "of a missing right an idempotent producer says which one, and writes once it is given" do
     client.topic("secret", format: :raw, partitions: 1)
-    FatalError.of(client.engine.instance_variable_get(:@writer).handle.pointer, NO_RIGHT)
+    end_producer(NO_RIGHT)
     error = assert_raises(Godwit::Work::AccessError) { client.produce("secret", "lost") }
     assert_match(/\Aproduce secret: .*CLUSTER_AUTHORIZATION_FAILED.*this right/, error.message)
     client.produce("secret", "written")

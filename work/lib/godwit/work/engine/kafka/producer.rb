@@ -86,14 +86,16 @@ module Godwit
           return if lost.zero?
           loss = "#{lost} of #{batches.sum(&:last)} records have no acknowledgement, and may " \
             "have been written"
-          code = delivery.code.zero? ? Errors::TIMED_OUT : delivery.code
-          error = ->(number, text) do
-            Errors.of(number, :produce, [text, loss].compact.join("; "),
-              resource: batches.map { |topic, *| topic.name }.uniq.join(", "))
-          end
+          names = batches.map { |topic, *| topic.name }.uniq.join(", ")
           # librdkafka says only "fatal" of a record, also when the user lacks a right.
-          cause = @handle.fatal&.then { |found| error.call(*found) }
-          raise cause.is_a?(AccessError) ? cause : error.call(code, problem&.last)
+          cause = @handle.fatal&.then { |code, text| error(code, text, loss, names) }
+          raise cause if cause.is_a?(AccessError)
+          code = delivery.code.zero? ? Errors::TIMED_OUT : delivery.code
+          raise error(code, problem&.last, loss, names)
+        end
+
+        def error(code, cause, loss, names)
+          Errors.of(code, :produce, [cause, loss].compact.join("; "), resource: names)
         end
       end
     end
