@@ -22,7 +22,7 @@ module Godwit
       ROOT = File.expand_path("../..", __dir__)
       LOGS = File.join(ROOT, "tmp/test")
       READ = 65_536
-      DEADLINE = 1_800 # seconds: it catches a hang that the watchdog of the tests does not
+      DEADLINE = 3_600 # seconds: it catches a hang that the watchdog of the tests does not
       # Ruby 3.1, when it compacts, may read from a page that it gave back, and dies (ADR 23).
       KEEP_PAGES = {"RUBY_GC_HEAP_FREE_SLOTS_MAX_RATIO" => "1.0"}.freeze
       PREPARING = Mutex.new # several may need the same
