@@ -66,13 +66,14 @@ module Godwit
     autoload :Testing, "godwit/work/testing"
     autoload :Topic, "godwit/work/topic"
     autoload :Topics, "godwit/work/topics"
+    autoload :Turns, "godwit/work/turns"
     autoload :WakeUp, "godwit/work/engine/wake_up"
     private_constant :Assignment, :Block, :Blocks, :CommitQueue, :Committer, :Connection,
       :Contract, :Coordination, :Daemon, :Database, :DeadLetter, :Declaration, :Doctor, :Format,
       :Groups, :Handler, :Hooks, :Kafka, :KafkaEngine, :Lanes, :Listed, :Member, :MemoryEngine,
       :Operations, :Ownership, :Partitioner, :PipeWakeUp, :Position, :Progress, :Records,
       :Retention, :Schema, :Share, :SilentProcesses, :Source, :SqliteEngine, :StoredBlock,
-      :StuckHandlers, :Topics, :WakeUp
+      :StuckHandlers, :Topics, :Turns, :WakeUp
 
     # Ruby uses a frozen mask that compares by identity without a copy.
     NEVER = {Object => :never}.compare_by_identity.freeze

@@ -78,7 +78,8 @@ class WorkRunnerTest < Godwit::WorkCase
     client.engine.stub(:commit_every, 1_000) do
       runner.__send__(:settle)
       assert_equal 0, count.call
-      runner.instance_variable_set(:@isolating, true)
+      turns = runner.instance_variable_get(:@turns)
+      turns.instance_variable_set(:@alone, Struct.new(:idle?).new(true))
       runner.__send__(:settle)
       assert_equal 1, commits
     end

@@ -28,7 +28,7 @@ module Godwit
         @fetched = position.watermark
         @outputs = []
         @done = []
-        @unfinished = @bytes = @running = @changes = @committed = @alone = 0
+        @unfinished = @bytes = @running = @changes = @committed = @alone = @alone_seconds = 0
         @stopped = @halted = @lost = false
         @pauses = {}
         @lock = Mutex.new
@@ -117,7 +117,6 @@ module Godwit
           room = @progress.room(@fetched) - @running
           most = [isolated? ? 1 - @running : most, room].min
           taken = (room > 0) ? @lanes.take(most, lanes) : take_stored
-          @alone_since ||= Timeout.now if isolated?
           taken.each do |_, messages|
             count_attempts(messages)
             @running += messages.size
@@ -189,6 +188,12 @@ module Godwit
 
       def resume(reason) = pause(reason, false)
 
+      # @param seconds [Float] for which the handler of a record that runs alone took
+      def ran_alone(seconds) = @alone_seconds += seconds
+
+      # The next commit removes the note of the record that ran alone, even if it changed nothing.
+      def remove_note = @lock.synchronize { @changes += 1 unless changed? }
+
       # @return [Boolean] whether there is something to commit
       def changed? = @done.any? || @changes > @committed
 
@@ -227,7 +232,7 @@ module Godwit
       def crashes(watermark)
         return (watermark > @position.crashed_at.to_i) ? 0 : @position.crashes unless isolated?
         enough = @alone >= ISOLATED.max ||
-          (@alone >= ISOLATED.min && Timeout.now - @alone_since > ISOLATED_SECONDS)
+          (@alone >= ISOLATED.min && @alone_seconds > ISOLATED_SECONDS)
         enough ? 0 : @position.crashes
       end
 

@@ -55,6 +55,7 @@ module Godwit
         claimed.each { |one| one.pause(:quiet) } if @quiet
         @lock.synchronize { @assignments += claimed }
         claimed.each { |one| bury_or_report(one) if one.poison }
+        commit if claimed.any?(&:changed?) # the next end of the process must not undo it
         hook(:assigned, claimed) do
           claimed.each { |one| one.resume(:hook) }
           work_available

@@ -17,9 +17,7 @@ module Godwit
       RETAIN = 60 # seconds between two looks for old records
       CHUNK = 256 # records that a worker takes at most
       GRAIN = 0.005 # seconds that a worker should be busy with them
-      # The lanes that a worker has taken and not begun, with their records.
-      Chunk = Struct.new(:assignment, :lanes)
-      private_constant :TICK, :COMMIT, :RETAIN, :CHUNK, :GRAIN, :Chunk
+      private_constant :TICK, :COMMIT, :RETAIN, :CHUNK, :GRAIN
 
       # @param classes [Array<Class>] of {Consumer}
       # @param client [Client]
@@ -44,9 +42,9 @@ module Godwit
         @lock = Mutex.new
         @available = ConditionVariable.new
         @assignments = []
-        @chunks = []
+        @turns = Turns.new(workers, method(:now))
         @stopping = Thread::Queue.new
-        @turn = @handled = @waiting = @settle_at = 0
+        @handled = @waiting = @settle_at = 0
         @ending = @quiet = false
       end
 
@@ -124,7 +122,7 @@ module Godwit
       end
 
       def now = Timeout.now
-      def taken? = @chunks.any? { |chunk| chunk.lanes.any? }
+      def taken? = @turns.untouched?
 
       def work_available(lanes = @count)
         return if lanes.zero?
@@ -181,13 +179,20 @@ module Godwit
         end
       end
 
-      # After the commit another isolated record may run.
       def settle
-        if @isolating || now >= @settle_at
-          commit
-          @settle_at = now + @engine.commit_every
-        end
-        @isolating = @assignments.any? { |one| one.isolated? && !one.idle? }
+        return unless now >= @settle_at || @turns.alone&.idle?
+        commit
+        @settle_at = now + @engine.commit_every
+      end
+
+      # After the commit of a record that ran alone others may run.
+      def commit
+        alone = @turns.alone if @turns.alone&.idle?
+        alone&.remove_note
+        super
+        return if alone.nil? || (alone.changed? && !alone.lost?)
+        @lock.synchronize { @turns.finish }
+        work_available
       end
 
       # A handler has ended its thread.
@@ -229,31 +234,32 @@ module Godwit
       def worker
         Worker.new do
           watched = @stuck.watch
-          chunk = Chunk.new(nil, [])
-          @lock.synchronize { @chunks += [chunk] }
+          chunk = @lock.synchronize { @turns.chunk }
           handlers = {}
           size = 1
-          while (assignment, taken = next_work(size))
+          while (assignment = next_work(chunk, size))
             handler = handlers[assignment] ||= handler(assignment)
+            alone = assignment.equal?(@turns.alone)
+            note(assignment, chunk.lanes) if alone
             start = Timeout.now
             records = left = 0
-            note(assignment, taken) if assignment.isolated?
             watched.handler = handler
-            chunk.assignment, chunk.lanes = assignment, taken
-            while (lane, messages = taken.shift)
+            while (lane, messages = chunk.lanes.shift)
               records += messages.size
               handler.run(lane, messages)
               left += messages.size
             end
-            watched.handler = nil
-            size = next_size(size, records, Timeout.now - start)
+            watched.handler = chunk.assignment = nil
+            seconds = Timeout.now - start
+            assignment.ran_alone(seconds) if alone
+            size = next_size(size, records, seconds)
             @lock.synchronize { @handled += records - left }
             handlers.delete_if { |one, _| one.stopped? }
             after_batch
           end
         ensure
           # A handler has ended its thread, or the process ends.
-          @lock.synchronize { @chunks = @chunks.reject { |one| one.equal?(chunk) } }
+          @lock.synchronize { @turns.delete(chunk) }
           chunk.lanes.each { |lane, messages| chunk.assignment.give_back(lane, messages) }
           ended = Thread.current
           @loop.post { replace(ended) } unless @ending
@@ -266,29 +272,13 @@ module Godwit
         (GRAIN * records / seconds).clamp(1, CHUNK).to_i
       end
 
-      # A lane that another worker has taken, but not begun: its handler takes long.
-      # @return [Array(Assignment, Array), nil]
-      def take_from_others
-        return if @quiet
-        @chunks.each do |chunk|
-          lane = chunk.lanes.pop unless chunk.assignment&.halted?
-          return [chunk.assignment, [lane]] if lane
-        end
-        nil
-      end
-
-      # @return [Array(Assignment, Array), nil] nil: the end
-      def next_work(size)
+      # @param chunk [Turns::Chunk] gets what the worker runs next
+      # @return [Assignment, nil] nil: the end
+      def next_work(chunk, size)
         @lock.synchronize do
           until @ending
-            @assignments.rotate(@turn += 1).each do |one|
-              next if @quiet || one.waiting.zero? || (one.isolated? && @isolating)
-              taken = one.take(size, 1 + one.waiting / @count) or next
-              @isolating = true if one.isolated?
-              return [one, taken]
-            end
-            untouched = take_from_others
-            return untouched if untouched
+            found = @turns.take(chunk, @assignments, size) unless @quiet
+            return found if found
             @waiting += 1
             @available.wait(@lock)
             @waiting -= 1

@@ -1,0 +1,95 @@
+# frozen_string_literal: true
+
+module Godwit
+  module Work
+    # Chooses what a worker runs next. A record of an isolated assignment is noted and runs alone in
+    # its process, until the commit that removes the note: so no record is blamed for the end of a
+    # process that another one caused.
+    #
+    # **Threads**: a Runner calls it under its lock.
+    # @private
+    class Turns
+      PATIENCE = 1 # seconds for which a record alone and the others wait for each other
+      LONG_AGO = -Float::INFINITY
+      # The lanes that a worker has taken and not begun, with their records.
+      Chunk = Struct.new(:assignment, :lanes)
+      private_constant :PATIENCE, :LONG_AGO, :Chunk
+
+      # @param workers [Integer]
+      # @param clock [#call] monotonic seconds
+      def initialize(workers, clock)
+        @workers = workers
+        @clock = clock
+        @chunks = []
+        @turn = 0
+        @since = @asked = LONG_AGO
+      end
+
+      # @return [Assignment, nil] whose record runs alone, or is not committed yet
+      attr_reader :alone
+
+      # @return [Chunk] of a new worker
+      def chunk = Chunk.new(nil, []).tap { |one| @chunks += [one] }
+
+      # The worker of the chunk ends.
+      def delete(chunk) = @chunks = @chunks.reject { |one| one.equal?(chunk) }
+
+      # The note of the record that ran alone is removed.
+      def finish = @alone = nil
+
+      # @return [Boolean] whether a worker has lanes that it has not begun
+      def untouched? = @chunks.any? { |chunk| chunk.lanes.any? }
+
+      # Gives lanes to a worker: of the assignments in turn, or what another worker has taken, but
+      # not begun, since its handler takes long.
+      # @param chunk [Chunk] of the worker
+      # @param size [Integer] records at most
+      # @return [Assignment, nil] nil: there is nothing to do
+      def take(chunk, assignments, size)
+        chunk.assignment, chunk.lanes = new_lanes(assignments, size) || untouched
+        chunk.lanes ||= []
+        chunk.assignment
+      end
+
+      private
+
+      def new_lanes(assignments, size)
+        others = @chunks.any? { |chunk| chunk.assignment && chunk.assignment != @alone }
+        assignments.rotate(@turn += 1).each do |one|
+          next if one.waiting.zero? || !open?(one, others)
+          taken = one.take(size, 1 + one.waiting / @workers) or next
+          begin_alone(one) if one.isolated?
+          return [one, taken]
+        end
+        nil
+      end
+
+      def untouched
+        @chunks.each do |chunk|
+          one = chunk.assignment
+          next if one.nil? || one.halted? || !open?(one, true)
+          lane = chunk.lanes.pop
+          return [one, [lane]] if lane
+        end
+        nil
+      end
+
+      # @param others [Boolean] whether records of assignments run that are not isolated
+      def open?(assignment, others)
+        return !recent?(@asked) && !(@alone && recent?(@since)) unless assignment.isolated?
+        return false if @alone
+        return true unless others
+        @asked = @clock.call if @asked == LONG_AGO
+        !recent?(@asked)
+      end
+
+      def begin_alone(assignment)
+        @alone = assignment
+        @since = @clock.call
+        @asked = LONG_AGO
+      end
+
+      def recent?(time) = @clock.call - time < PATIENCE
+    end
+  end
+end
