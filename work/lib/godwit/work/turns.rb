@@ -9,10 +9,10 @@ module Godwit
     # **Threads**: a Runner calls it under its lock.
     # @private
     class Turns
-      PATIENCE = 1 # seconds for which a record alone and the others wait for each other
+      PATIENCE = 1 # seconds: a record alone, and the others, wait for what began within them
       LONG_AGO = -Float::INFINITY
-      # The lanes that a worker has taken and not begun, with their records.
-      Chunk = Struct.new(:assignment, :lanes)
+      # What a worker has taken, and when: the lanes that it has not begun, with their records.
+      Chunk = Struct.new(:assignment, :lanes, :since)
       private_constant :PATIENCE, :LONG_AGO, :Chunk
 
       # @param workers [Integer]
@@ -48,15 +48,15 @@ module Godwit
       def take(chunk, assignments, size)
         chunk.assignment, chunk.lanes = new_lanes(assignments, size) || untouched
         chunk.lanes ||= []
+        chunk.since = @clock.call
         chunk.assignment
       end
 
       private
 
       def new_lanes(assignments, size)
-        others = @chunks.any? { |chunk| chunk.assignment && chunk.assignment != @alone }
         assignments.rotate(@turn += 1).each do |one|
-          next if one.waiting.zero? || !open?(one, others)
+          next if one.waiting.zero? || !open?(one)
           taken = one.take(size, 1 + one.waiting / @workers) or next
           begin_alone(one) if one.isolated?
           return [one, taken]
@@ -67,20 +67,20 @@ module Godwit
       def untouched
         @chunks.each do |chunk|
           one = chunk.assignment
-          next if one.nil? || one.halted? || !open?(one, true)
+          next if one.nil? || one.halted? || !open?(one)
           lane = chunk.lanes.pop
           return [one, [lane]] if lane
         end
         nil
       end
 
-      # @param others [Boolean] whether records of assignments run that are not isolated
-      def open?(assignment, others)
+      # @return [Boolean] whether records of the assignment may begin
+      def open?(assignment)
         return !recent?(@asked) && !(@alone && recent?(@since)) unless assignment.isolated?
         return false if @alone
-        return true unless others
-        @asked = @clock.call if @asked == LONG_AGO
-        !recent?(@asked)
+        return true if @chunks.none? { |chunk| chunk.assignment && recent?(chunk.since) }
+        @asked = @clock.call unless recent?(@asked)
+        false
       end
 
       def begin_alone(assignment)

@@ -18,7 +18,8 @@ module Godwit
         WAIT = 500 # milliseconds for which a broker waits for facts
         PROPERTIES = {"cleanup.policy" => "compact"}.freeze
         AGAIN = 0.02 # seconds
-        private_constant :VERSION, :READ, :WAIT, :PROPERTIES, :AGAIN
+        PATIENCE = 5 # seconds without a record, though there are more
+        private_constant :VERSION, :READ, :WAIT, :PROPERTIES, :AGAIN, :PATIENCE
 
         # @param settings [Settings]
         # @param cluster [Cluster]
@@ -40,14 +41,8 @@ module Godwit
           return self unless there
           finish = @cluster.ends(TOPIC, 1).first
           @lock.synchronize do
-            begin_again if finish < @position
-            begin_reading
-            start = Timeout.now
-            while @position < finish && (left = Timeout.left(@settings.timeout, start)) > 0
-              take.zero? && @fetch.wait([left, Handle::SLICE].min)
-            end
-            raise Errors.of(Errors::TIMED_OUT, :read, @handle.cause, resource: TOPIC) if
-              @position < finish
+            forget if finish < @position
+            read_to(finish)
           end
           self
         end
@@ -74,11 +69,7 @@ module Godwit
 
         # @return [nil]
         def close
-          @lock.synchronize do
-            @fetch&.stop
-            @handle&.close
-            @fetch = @handle = nil
-          end
+          @lock.synchronize { stop }
         end
 
         private
@@ -99,12 +90,36 @@ module Godwit
           end
         end
 
-        # The topic was made again: the facts of the old one are gone.
-        def begin_again
-          @fetch&.stop
-          @fetch = nil
+        # The topic was made again.
+        def forget
+          begin_again
           @facts = {}
+        end
+
+        # A handle may wait for a topic for ever that was made again: a new one reads.
+        def begin_again
+          stop
           @position = 0
+        end
+
+        def stop
+          @fetch&.stop
+          @handle&.close
+          @fetch = @handle = nil
+        end
+
+        def read_to(finish)
+          start = progress = Timeout.now
+          while @position < finish
+            begin_reading
+            next progress = Timeout.now if take > 0
+            if (left = Timeout.left(@settings.timeout, start)).zero?
+              raise Errors.of(Errors::TIMED_OUT, :read, @handle.cause, resource: TOPIC)
+            end
+            next @fetch.wait([left, Handle::SLICE].min) if Timeout.left(PATIENCE, progress) > 0
+            begin_again
+            progress = Timeout.now
+          end
         end
 
         def begin_reading
@@ -128,6 +143,7 @@ module Godwit
         end
 
         def add_block(block)
+          @facts = {} if @position.zero?
           keys = block.keys
           block.count.times do |index|
             key = JSON.parse(keys[index].to_s)
