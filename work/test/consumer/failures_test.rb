@@ -285,8 +285,8 @@ class WorkFailuresTest < Godwit::WorkCase
     assert_equal %w[full locked], err.scan(/^godwit-work: .*: (\w+) \(.*LockedError\)$/).flatten
   end
 
-  test "a record that ended three processes runs again when it cannot become a dead letter now" do
-    not_on :kafka, "there is no evict: the session's time-out gives a member's partitions to others"
+  # The processes ended while the record at offset 0 ran alone.
+  def three_ends
     topic = declare
     produce("a")
     member = client.engine.join("g", topic, "/nowhere", [0, 0])
@@ -299,6 +299,22 @@ class WorkFailuresTest < Godwit::WorkCase
       member = client.engine.join("g", topic, "/nowhere", [0, 0])
     end
     client.engine.leave(member.id)
+  end
+
+  test "the dead letter of a record that ended three processes is safe before others run" do
+    not_on :kafka, "there is no evict: the session's time-out gives a member's partitions to others"
+    three_ends
+    letters = Thread::Queue.new
+    found = -> { dead.size }
+    klass = consumer { |_| nil }
+    klass.define_method(:assigned) { |_| letters << found.call }
+    run_consumers(klass)
+    assert_equal 1, letters.pop
+  end
+
+  test "a record that ended three processes runs again when it cannot become a dead letter now" do
+    not_on :kafka, "there is no evict: the session's time-out gives a member's partitions to others"
+    three_ends
     client.define_singleton_method(:message_at) { |*| raise Godwit::Work::LockedError, "locked" }
     errors = events(:error)
     seen = Thread::Queue.new
