@@ -13,7 +13,12 @@ module Godwit
       WORK = File.join(ROOT, "tmp/memory")
       SUPPRESSIONS = File.join(__dir__, "valgrind.supp")
       DEADLINE = 1800 # seconds for one process
-      OURS = %r{/(godwit_ext|libzmq)\.so}
+      # Folder of the sources => the compiled extension.
+      EXTENSIONS = {
+        "ext/godwit" => "godwit/godwit_ext.so",
+        "work/ext/kafka_ext" => "godwit/work/kafka_ext.so"
+      }.freeze
+      OURS = %r{/(godwit_ext|kafka_ext|libzmq)\.so}
       RUBY = %r{/(libruby[^/]*\.so|ruby[\d.]*\z)}
       BELOW = %r{/(vgpreload_|libstdc\+\+|libc\.so)}
       DEEPEST = 1 # how many functions Ruby has between ZALLOC and calloc
@@ -30,12 +35,11 @@ module Godwit
       # must be in front of that.
       LOADER = <<~RUBY
         require "bundler/setup"
-        $LOAD_PATH.unshift("#{ROOT}/test", "#{WORK}/lib")
+        $LOAD_PATH.unshift("#{ROOT}/test", "#{ROOT}/work/test", "#{WORK}/lib")
         ARGV.shift(Integer(ARGV.shift)).each { |file| require File.join("#{ROOT}", file) }
         require "godwit"
-        unless $LOADED_FEATURES.grep(/godwit_ext/) == ["#{WORK}/lib/godwit/godwit_ext.so"]
-          abort "not the extension for valgrind"
-        end
+        others = $LOADED_FEATURES.grep(/(godwit|kafka)_ext/).grep_v(%r{\\A#{WORK}/})
+        abort "not the extension for valgrind: \#{others}" if others.any?
       RUBY
 
       # One of valgrind's findings: its kind, its message, its stacks of [object, function, place],
@@ -96,15 +100,17 @@ module Godwit
         # With -g and little optimisation, so that stacks are readable; separate from the usual
         # build.
         def build
-          folder = "#{WORK}/build"
-          FileUtils.mkdir_p([folder, "#{WORK}/lib/godwit"])
-          options = {chdir: folder, out: "#{folder}/build.log", err: %i[child out]}
-          system(RbConfig.ruby, "#{ROOT}/ext/godwit/extconf.rb", **options) &&
-            system("make", "ARCH_FLAG=-g -O1", **options) ||
-            abort("the extension does not compile: #{folder}/build.log")
-          # Renamed, not written over: another run may be using the old file.
-          FileUtils.cp("#{folder}/godwit_ext.so", "#{folder}/godwit_ext.so.new")
-          FileUtils.mv("#{folder}/godwit_ext.so.new", "#{WORK}/lib/godwit/godwit_ext.so")
+          EXTENSIONS.each do |source, library|
+            folder = "#{WORK}/build/#{File.basename(source)}"
+            FileUtils.mkdir_p([folder, File.dirname("#{WORK}/lib/#{library}")])
+            options = {chdir: folder, out: "#{folder}/build.log", err: %i[child out]}
+            system(RbConfig.ruby, "#{ROOT}/#{source}/extconf.rb", **options) &&
+              system("make", "ARCH_FLAG=-g -O1", **options) ||
+              abort("the extension does not compile: #{folder}/build.log")
+            # Renamed, not written over: another run may be using the old file.
+            FileUtils.cp("#{folder}/#{File.basename(library)}", "#{WORK}/lib/#{library}.new")
+            FileUtils.mv("#{WORK}/lib/#{library}.new", "#{WORK}/lib/#{library}")
+          end
         end
 
         def installed? = system("command -v valgrind >/dev/null")

@@ -2,6 +2,7 @@
 
 require_relative "../../rakelib/support/draft_library"
 require_relative "../../rakelib/support/mruby_build"
+require_relative "../../rakelib/support/newest_librdkafka"
 require_relative "stage"
 
 module Godwit
@@ -35,12 +36,18 @@ module Godwit
       "GODWIT_LIBRDKAFKA" =>
         Dir["#{Stage::ROOT}/vendor/kafka/gems/karafka-rdkafka-*/ext/librdkafka.so"].max.to_s
     }.freeze
+    # The librdkafka of today.
+    NEWEST_LIBRDKAFKA = lambda do
+      {"GODWIT_LIBRDKAFKA" => NewestLibrdkafka.new.fetch}
+    rescue NewestLibrdkafka::Failure => error
+      raise Stage::PreparationError, "no newest librdkafka: #{error.message}"
+    end
     # The files whose tests run on Kafka as well, or say by not_on why they do not.
     ON_KAFKA = "work/test/{kafka/*,log/{client,engine,file,groups,retention,traps}," \
       "consumer/{batches,cli,declarations,doctor,endings,failures,hooks,kills,odd_programs," \
       "operations,outputs,pause,processes,runner,silent,stuck}}_test.rb"
     # Those of them that guard each change of the engine and of what stands on it.
-    CORE_ON_KAFKA = "work/test/{kafka/{errors,groups,library,loading,native,producer," \
+    CORE_ON_KAFKA = "work/test/{kafka/{errors,groups,library,loading,native,old_brokers,producer," \
       "prototypes,settings,url},log/engine,consumer/{outputs,runner}}_test.rb"
     WORK = "work/test/{*,consumer/**/*,log/**/*}_test.rb"
 
@@ -312,6 +319,12 @@ module Godwit
         "work on kafka", "all tests of the stage work that can run on Kafka, and Kafka's own",
         files: ON_KAFKA, work: true, env: KAFKA.merge("GODWIT_TEST_ENGINE" => "kafka"),
         full: %w[work/lib/godwit/work/engine/kafka* work/test/support/kafka*]
+      ),
+      Stage.new(
+        "kafka newest", "the stage kafka on the librdkafka of today",
+        files: CORE_ON_KAFKA, work: true, env: KAFKA.merge("GODWIT_TEST_ENGINE" => "kafka"),
+        prepare: NEWEST_LIBRDKAFKA,
+        full: %w[work/ext/** rakelib/support/newest_librdkafka.rb]
       ),
       # GODWIT_KAFKA_LONG=1: the long forms, of 4 minutes more.
       Stage.new(

@@ -84,10 +84,13 @@ module Godwit
       def commit_every = COMMIT_EVERY
 
       # @return [Kafka::WakeUp] of a runner
+      # @raise [UnsupportedError] when the brokers have no transactions
       def listen
         @wake_ups.delete_if { |_, one| one.closed? }
+        outputs = Kafka::Outputs.new(@settings)
+        outputs.start if @settings.transactions?
         place = "pipe #{@wake_up_count += 1}"
-        @wake_ups[place] = Kafka::WakeUp.new(place, Kafka::Outputs.new(@settings))
+        @wake_ups[place] = Kafka::WakeUp.new(place, outputs)
       end
 
       # (see Contract)

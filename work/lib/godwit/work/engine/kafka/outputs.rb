@@ -12,6 +12,7 @@ module Godwit
       # @private
       class Outputs
         ATTEMPTS = 3 # of a transaction that was aborted
+        START = 2 # seconds that the look for transactions waits for the brokers
         ABORT = 5 # seconds that an abort waits for the brokers; the next producer aborts, too
         AGAIN = 0.05 # seconds before the same step, or a transaction that the group refuses
         # A step of the transaction failed. `facts` are librdkafka's; nil: a record was not written.
@@ -46,7 +47,7 @@ module Godwit
         end
         # The other codes of LostError tell that the coordinator has ended a transaction.
         REFUSED = %w[ILLEGAL_GENERATION UNKNOWN_MEMBER_ID FENCED_INSTANCE_ID].freeze
-        private_constant :ATTEMPTS, :ABORT, :AGAIN, :Failure, :REFUSED
+        private_constant :ATTEMPTS, :START, :ABORT, :AGAIN, :Failure, :REFUSED
 
         # @param settings [Settings]
         def initialize(settings)
@@ -58,6 +59,17 @@ module Godwit
         def abandon
           @abandoned = true
           @producer&.abandon
+        end
+
+        # Finds out whether the brokers have transactions. Other errors, such as a missing right,
+        # are for the first outputs: a group may have none.
+        # @return [nil]
+        # @raise [UnsupportedError]
+        def start
+          producer(START)
+          nil
+        rescue Error
+          nil
         end
 
         # @param batches [Array<Array>] as {Producer#append}
@@ -88,18 +100,18 @@ module Godwit
 
         private
 
-        def producer
+        def producer(limit = @settings.timeout)
           @producer ||= begin
             # A producer that replaces another one ends its open transaction.
             @id ||= "godwit-#{SecureRandom.hex(8)}"
             properties = @settings.transactional(@id)
-            Producer.new(properties, @settings.timeout).tap { |one| begin_producing(one) }
+            Producer.new(properties, @settings.timeout).tap { |one| begin_producing(one, limit) }
           end
         end
 
         # @raise [Error]
-        def begin_producing(one)
-          step(one, :init_transactions)
+        def begin_producing(one, limit)
+          step(one, :init_transactions, limit: limit)
         rescue => error
           one.close
           raise error.is_a?(Failure) ? error.error : error

@@ -46,8 +46,9 @@ module Godwit
           auto.commit.interval.ms check.crcs consume.callback.max.messages
           coordinator.query.interval.ms fetch.error.backoff.ms fetch.max.bytes
           fetch.message.max.bytes fetch.min.bytes group.protocol.type
-          group.remote.assignor max.partition.fetch.bytes offset.store.method offset.store.path
-          offset.store.sync.interval.ms queued.min.messages
+          group.remote.assignor max.partition.fetch.bytes max.poll.records offset.store.method
+          offset.store.path offset.store.sync.interval.ms queued.min.messages
+          share.acknowledgement.mode
         ].freeze
 
         # Values that no message and no `inspect` shows.
