@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "socket"
+require_relative "../../work/test/support/broker"
 
 module Bench
   # What bench/work.rb compares Godwit with: gems that are in no bundle of this repository, Debian's
@@ -41,11 +42,6 @@ module Bench
 
     def installed?(name) = Dir.exist?(File.join(gem_home, "gems", gem(name)))
 
-    # @return [String] the folder with the broker's start.sh, which may not exist
-    def kafka_home
-      ENV["GODWIT_KAFKA_HOME"] || File.expand_path("../shared/kafka", ROOT)
-    end
-
     # @return [String, nil] why a contender is not there
     def missing(kind)
       return missing_server(kind) if installed?(kind)
@@ -58,11 +54,7 @@ module Bench
     end
 
     def missing_broker
-      if !File.exist?(File.join(kafka_home, "start.sh"))
-        "not there: Kafka; set GODWIT_KAFKA_HOME to the folder of its start.sh"
-      elsif !program?("java")
-        "not there: Java 17 for Kafka"
-      end
+      "not there: Java 17 and Kafka; GODWIT_KAFKA_START names start.sh" unless Broker.startable?
     end
 
     # @return [String, nil] why Godwit cannot run on Kafka here
@@ -106,28 +98,15 @@ module Bench
     end
 
     def kafka_version
-      Dir[File.join(kafka_home, "libs", "kafka-clients-*.jar")].first.to_s[/([\d.]+)\.jar/, 1]
+      Dir[File.join(File.dirname(Broker.script), "libs", "kafka-clients-*.jar")].first.to_s[/([\d.]+)\.jar/, 1]
     end
 
     def java = "Java #{IO.popen(%w[java --version], &:read)[/\d[\d.]+/]}"
 
-    # Two loopback ports that follow each other: Kafka's controller takes the second one.
-    def free_port
-      loop do
-        first = ::Socket.tcp_server_sockets("127.0.0.1", 0).first
-        port = first.local_address.ip_port
-        first.close
-        ::Socket.tcp_server_sockets("127.0.0.1", port + 1).each(&:close)
-        return port
-      rescue SystemCallError
-        next
-      end
-    end
-
     # @yieldparam url [String] of a Redis that stores nothing
     def redis
       Dir.mktmpdir("godwit-redis") do |folder|
-        port = free_port
+        port = Godwit::TestSupport::Ports.free
         pid = Process.spawn(
           "redis-server", "--port", port.to_s, "--bind", "127.0.0.1", "--save", "",
           "--appendonly", "no", "--daemonize", "no", "--dir", folder, out: File::NULL
@@ -140,18 +119,7 @@ module Bench
     end
 
     # @yieldparam address [String] of a broker with no topics
-    def kafka
-      Dir.mktmpdir("godwit-kafka") do |folder|
-        port = free_port
-        unless system(File.join(kafka_home, "start.sh"), folder, port.to_s, out: File::NULL)
-          raise Failure, "Kafka did not start"
-        end
-        yield "127.0.0.1:#{port}"
-      ensure
-        end_process(Integer(File.read(File.join(folder, "broker.pid")))) if
-          File.exist?(File.join(folder, "broker.pid"))
-      end
-    end
+    def kafka = Broker.open(java: nil) { |broker| yield broker.brokers }
 
     def wait_for(port)
       deadline = Bench.now + DEADLINE
@@ -162,19 +130,6 @@ module Bench
         sleep 0.02
         retry
       end
-    end
-
-    # Of a process that is not this one's child.
-    def end_process(pid)
-      deadline = Bench.now + DEADLINE
-      signal = :TERM
-      while File.read("/proc/#{pid}/stat")[/\) (\S)/, 1] != "Z"
-        Process.kill(signal, pid) if signal
-        signal = (Bench.now > deadline) ? :KILL : nil
-        sleep 0.05
-      end
-    rescue Errno::ENOENT, Errno::ESRCH
-      nil # it has ended
     end
   end
 end

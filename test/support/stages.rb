@@ -326,7 +326,6 @@ module Godwit
         prepare: NEWEST_LIBRDKAFKA,
         full: %w[work/ext/** rakelib/support/newest_librdkafka.rb]
       ),
-      # GODWIT_KAFKA_LONG=1: the long forms, of 4 minutes more.
       Stage.new(
         "kafka failures",
         "on Kafka, under load: brokers and consumers that are killed, stopped and cut off",

@@ -2,30 +2,30 @@
 
 require "fileutils"
 require "io/wait"
-require "minitest"
-require "support/ports"
 require "tmpdir"
+require_relative "../../../test/support/ports"
 
-# A Kafka broker for tests: the environment's KAFKA_BROKERS, or one that this process starts and
-# stops. A test that asks for a broker when there is none is skipped.
+# A Kafka broker for tests, benchmarks and bin/demo: the environment's KAFKA_BROKERS, or one that
+# this process starts and stops. A test that asks for a broker when there is none is skipped.
 class Broker
+  Missing = defined?(Minitest) ? Minitest::Skip : Class.new(StandardError)
   ROOT = File.expand_path("../../..", __dir__)
   NONE = "no Kafka broker: set KAFKA_BROKERS"
   NOT_OWN = "no Kafka broker that a test may start: set GODWIT_KAFKA_START to start.sh's path"
   START = 60 # seconds; start.sh itself gives up after 30
   STOP = 15 # seconds for a clean end
-  JAVA_OPTIONS = "-XX:TieredStopAtLevel=1" # it starts in two thirds of the time
+  QUICK_START = "-XX:TieredStopAtLevel=1" # in two thirds of the time
   HOLD = 9 # the descriptor that the broker inherits: its end of file is the broker's end
 
   class << self
     # @return [String] "HOST:PORT,…"
-    # @raise [Minitest::Skip] when there is none
+    # @raise [Missing] when there is none
     def brokers = given || shared.brokers
 
     # @return [Broker] the one of {.brokers}
-    # @raise [Minitest::Skip] when another process started it
+    # @raise [Missing] when another process started it
     def own
-      raise Minitest::Skip, "another process started the broker" if given
+      raise Missing, "another process started the broker" if given
       shared
     end
 
@@ -35,18 +35,31 @@ class Broker
     # @return [Boolean] whether {.start} can work
     def startable? = File.executable?(script) && !java.nil?
 
+    # @return [String, nil] of brokers that others have started
+    def given = ENV["KAFKA_BROKERS"].to_s.then { |text| text unless text.empty? }
+
+    # @yieldparam broker [Broker] it ends with the block
+    # @return [Object] the block's value
+    def open(...)
+      broker = start(...)
+      yield broker
+    ensure
+      broker&.remove
+    end
+
     # Starts one more broker. It ends with the process at the latest.
     # @param ports [Integer] consecutive free ports: the broker's, the controller's, and further
     #   ones for its own listeners
     # @param properties [String, #call, nil] lines of server.properties; what can be called gets
     #   the first port
+    # @param java [String, nil] options of its Java
     # @return [Broker]
-    # @raise [Minitest::Skip] when there is no start.sh, or no Java
-    def start(ports: 2, properties: nil)
-      raise Minitest::Skip, (available? ? NOT_OWN : NONE) unless startable?
+    # @raise [Missing] when there is no start.sh, or no Java
+    def start(ports: 2, properties: nil, java: QUICK_START)
+      raise Missing, (available? ? NOT_OWN : NONE) unless startable?
       port = Godwit::TestSupport::Ports.free(ports)
       properties = properties.call(port) if properties.respond_to?(:call)
-      new(port, properties).tap { |broker| at_the_end(broker) }.start
+      new(port, properties, java).tap { |broker| at_the_end(broker) }.start
     end
 
     # @return [String] the path of start.sh
@@ -54,10 +67,8 @@ class Broker
 
     private
 
-    def given = ENV["KAFKA_BROKERS"].to_s.then { |text| text unless text.empty? }
-
     def shared
-      raise Minitest::Skip, NONE unless available?
+      raise Missing, NONE unless available?
       @shared ||= start
     end
 
@@ -69,8 +80,8 @@ class Broker
     end
 
     def at_the_end(broker)
-      @all ||= [].tap { |all| Minitest.after_run { all.each(&:remove) } }
-      @all << broker
+      pid = Process.pid
+      at_exit { broker.remove if Process.pid == pid }
     end
   end
 
@@ -78,9 +89,11 @@ class Broker
 
   # @param port [Integer]
   # @param properties [String, nil]
-  def initialize(port, properties)
+  # @param java [String, nil] options of Java
+  def initialize(port, properties, java = QUICK_START)
     @port = port
     @properties = properties.to_s
+    @java = java
     @folder = Dir.mktmpdir("godwit-kafka")
   end
 
@@ -95,7 +108,7 @@ class Broker
   def start
     reader, writer = IO.pipe
     output = File.join(folder, "start.log")
-    env = {"KAFKA_PROPERTIES" => @properties, "JDK_JAVA_OPTIONS" => JAVA_OPTIONS}
+    env = {"KAFKA_PROPERTIES" => @properties, "JDK_JAVA_OPTIONS" => @java}
     script = Process.spawn(env, Broker.script, folder, port.to_s,
       HOLD => writer, :in => File::NULL, %i[out err] => output)
     writer.close

@@ -12,8 +12,8 @@ module Godwit
   class KafkaFailureCase < WorkCase
     deadline 400
     Work = Godwit::Work
-    # The long form: a minute without a broker, two minutes of kills.
-    LONG = ENV["GODWIT_KAFKA_LONG"] == "1"
+    # In --full: a minute without a broker, two minutes of kills.
+    LONG = TestSupport::Length.long?
     PARTITIONS = 4
     SESSION = 6_000 # ms; beside other work a process may get no processor for seconds
     PROPERTIES = {"session.timeout.ms" => SESSION}.freeze
