@@ -146,9 +146,9 @@ static bool deliveries_wait(call_t *call) {
     return read(call->wake_fd, &count, sizeof count) > 0 || errno == EAGAIN;
 }
 
-/* Gives the cursor's record to librdkafka. Returns an error code. */
-static int deliveries_send(
-        struct record *record, void *topic, int partition, const char *bytes, gw_cursor_t *cursor) {
+/* Gives the cursor's record to librdkafka; a time of 0 is now. Returns an error code. */
+static int deliveries_send(struct record *record, void *topic, int partition, const char *bytes,
+        gw_cursor_t *cursor, int64_t time) {
     gw_cursor_t next = *cursor;
     size_t size, key_size, pairs_size;
     const char *value = gw_block_next(&next, GW_VALUES, bytes, &size);
@@ -160,8 +160,8 @@ static int deliveries_send(
     int error = gw_rd.producev(record->call->self->rk, RD_KAFKA_VTYPE_RKT, topic,
             RD_KAFKA_VTYPE_PARTITION, partition, RD_KAFKA_VTYPE_MSGFLAGS, RD_KAFKA_MSG_F_COPY,
             RD_KAFKA_VTYPE_VALUE, value, size, RD_KAFKA_VTYPE_KEY, key, key_size,
-            RD_KAFKA_VTYPE_OPAQUE, record, pairs ? RD_KAFKA_VTYPE_HEADERS : RD_KAFKA_VTYPE_END,
-            headers, RD_KAFKA_VTYPE_END);
+            RD_KAFKA_VTYPE_OPAQUE, record, RD_KAFKA_VTYPE_TIMESTAMP, time,
+            pairs ? RD_KAFKA_VTYPE_HEADERS : RD_KAFKA_VTYPE_END, headers, RD_KAFKA_VTYPE_END);
     if (error && pairs) gw_rd.headers_destroy(headers); /* else librdkafka owns them */
     if (error != RD_KAFKA_RESP_ERR__QUEUE_FULL) *cursor = next;
     return error;
@@ -183,13 +183,20 @@ static void deliveries_send_all(call_t *call, const struct record *end) {
         VALUE bytes = deliveries_field(call->batches, i, 2);
         Check_Type(bytes, T_STRING);
         bytes = rb_str_new_frozen(bytes);
+        VALUE times = rb_check_string_type(deliveries_field(call->batches, i, 4));
+        if (!NIL_P(times)) times = rb_str_new_frozen(times);
         gw_cursor_t cursor = gw_block_open(bytes);
         gw_check(cursor.count == NUM2UINT(deliveries_field(call->batches, i, 3)) &&
                         cursor.count <= (size_t)(end - record),
                 rb_eArgError, "the count of a batch is not that of its block");
+        gw_check(NIL_P(times) || (size_t)RSTRING_LEN(times) == 8 * cursor.count, rb_eArgError,
+                "a batch has a time for each record, or none");
         for (const struct record *last = record + cursor.count; record < last;) {
             if (call->self->abandoned) return; /* the handle ends */
-            int error = deliveries_send(record, topic, partition, RSTRING_PTR(bytes), &cursor);
+            int64_t time = 0;
+            if (!NIL_P(times)) memcpy(&time, RSTRING_END(times) - 8 * (last - record), 8);
+            int error =
+                    deliveries_send(record, topic, partition, RSTRING_PTR(bytes), &cursor, time);
             if (error == RD_KAFKA_RESP_ERR__QUEUE_FULL && deliveries_wait(call)) continue;
             if (error == RD_KAFKA_RESP_ERR__QUEUE_FULL) return;
             call->unsent--;
@@ -197,6 +204,7 @@ static void deliveries_send_all(call_t *call, const struct record *end) {
             if (error) deliveries_fail(call, 1, error);
         }
         RB_GC_GUARD(bytes);
+        RB_GC_GUARD(times);
     }
 }
 
@@ -232,7 +240,8 @@ static VALUE deliveries_leave(VALUE argument) {
     return Qnil;
 }
 
-/* produce(batches, seconds): a batch is [address of a topic, partition, bytes, count]. */
+/* produce(batches, seconds): a batch is [address of a topic, partition, bytes, count], and may have
+ * the times of its records, int64 in milliseconds since 1970. */
 static VALUE deliveries_produce(VALUE object, VALUE batches, VALUE seconds) {
     deliveries_t *self = rb_check_typeddata(object, &deliveries_type);
     double deadline = deliveries_now() + NUM2DBL(seconds);

@@ -22,7 +22,7 @@ typedef struct {
     X(RD_KAFKA_MSG_F_COPY, 2) X(RD_KAFKA_EVENT_DR, 1) X(RD_KAFKA_EVENT_ERROR, 8)                   \
     X(RD_KAFKA_VTYPE_END, 0) X(RD_KAFKA_VTYPE_RKT, 2) X(RD_KAFKA_VTYPE_PARTITION, 3)               \
     X(RD_KAFKA_VTYPE_VALUE, 4) X(RD_KAFKA_VTYPE_KEY, 5) X(RD_KAFKA_VTYPE_OPAQUE, 6)                \
-    X(RD_KAFKA_VTYPE_MSGFLAGS, 7) X(RD_KAFKA_VTYPE_HEADERS, 10)
+    X(RD_KAFKA_VTYPE_MSGFLAGS, 7) X(RD_KAFKA_VTYPE_TIMESTAMP, 8) X(RD_KAFKA_VTYPE_HEADERS, 10)
 
 #ifndef _RDKAFKA_H_ /* the test includes rdkafka.h first */
 typedef struct rd_kafka_s rd_kafka_t;

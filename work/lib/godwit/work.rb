@@ -43,6 +43,7 @@ module Godwit
     autoload :KafkaEngine, "godwit/work/engine/kafka_engine"
     autoload :Lanes, "godwit/work/lanes"
     autoload :Listed, "godwit/work/engine/listed"
+    autoload :LogCopy, "godwit/work/log_copy"
     autoload :Member, "godwit/work/engine/member"
     autoload :MemoryEngine, "godwit/work/engine/memory"
     autoload :Message, "godwit/work/message"
@@ -68,9 +69,9 @@ module Godwit
     autoload :Topics, "godwit/work/topics"
     autoload :Turns, "godwit/work/turns"
     autoload :WakeUp, "godwit/work/engine/wake_up"
-    private_constant :Assignment, :Block, :Blocks, :CommitQueue, :Committer, :Connection,
-      :Contract, :Coordination, :Daemon, :Database, :DeadLetter, :Declaration, :Doctor, :Format,
-      :Groups, :Handler, :Hooks, :Kafka, :KafkaEngine, :Lanes, :Listed, :Member, :MemoryEngine,
+    private_constant :Assignment, :Block, :Blocks, :CommitQueue, :Committer, :Connection, :Contract,
+      :Coordination, :Daemon, :Database, :DeadLetter, :Declaration, :Doctor, :Format, :Groups,
+      :Handler, :Hooks, :Kafka, :KafkaEngine, :Lanes, :Listed, :LogCopy, :Member, :MemoryEngine,
       :Operations, :Ownership, :Partitioner, :PipeWakeUp, :Position, :Progress, :Records,
       :Retention, :Schema, :Share, :SilentProcesses, :Source, :SqliteEngine, :StoredBlock,
       :StuckHandlers, :Topics, :Turns, :WakeUp

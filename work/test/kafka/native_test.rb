@@ -346,7 +346,8 @@ class WorkKafkaNativeTest < Godwit::WorkCase
   test "other bad arguments are refused" do
     one = producer
     address = one.topic(topic_name).address
-    [[[address, 0, GOOD, 3]], [[0, 0, GOOD, 2]]].each do |batches|
+    wrong = [[address, 0, GOOD, 3], [0, 0, GOOD, 2], [address, 0, GOOD, 2, "x" * 15]]
+    wrong.map { |batch| [batch] }.each do |batches|
       assert_raises(ArgumentError) { one.deliveries.produce(batches, 0) }
     end
     [1, [1], [[]], [[address, 0, :a, 1]], [[address, nil, GOOD, 2]]].each do |batches|

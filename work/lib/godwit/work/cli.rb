@@ -13,8 +13,8 @@ module Godwit
 
       # Command to class name, in the order of `godwit-work help`. The file has the command's name.
       COMMANDS = %w[
-        run topics groups lag dead doctor tail produce seek pause resume evict requeue grow version
-        help
+        run topics groups lag dead doctor tail produce seek pause resume evict requeue grow copy
+        version help
       ]
         .to_h { |name| [name, name.capitalize.to_sym] }.freeze
 

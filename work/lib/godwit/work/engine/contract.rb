@@ -13,7 +13,8 @@ module Godwit
     #   the topic that there is.
     # * `append(batches)` stores `[topic, partition, bytes of a {Block}, count]` together, and gives
     #   for each the offset of its first record and the time, or an Array of the offsets of its
-    #   records and one of their times. It returns when they are safe.
+    #   records and one of their times. It returns when they are safe. For a copy a batch has also
+    #   the times of its records, as int64.
     # * `read(topic, partition, offset, bytes)` gives {Block}s or objects like them, from the one on
     #   that holds the offset; `bytes` is about how much. `fetch(position, offset, bytes)` does it
     #   for a member that owns the partition, also twice from the same offset; a block has
@@ -29,16 +30,18 @@ module Godwit
     # between two commits of a process whose workers end records all the time.
     #
     # An operator, see {Operations} and {Retention}: `members`, `positions`, `set`, `storage`,
-    # `retain`, `held`. `lacks` names what an engine cannot do, of NEEDS.
+    # `retain`, `held`. `restore(positions)` stores the positions of groups without members, for a
+    # copy. `lacks` names what an engine cannot do, of NEEDS.
     # @private
     module Contract
       PRIMITIVES = %i[
         topics save_topic append read fetch bounds version close lacks
         listen join rebalance commit commit_every release leave note report
-        members positions set storage retain held
+        members positions set restore storage retain held
       ].freeze
       # What not each engine can do, and the way around it.
       NEEDS = {
+        copy: "godwit-work copies to Kafka alone: name a kafka: URL as the second one",
         evict: "the log gives the partitions of a process that is gone to others by itself",
         fork: "a child process of the program connects anew",
         transaction: "SQL needs a log in an SQLite file: connect to a sqlite: URL, or use produce"

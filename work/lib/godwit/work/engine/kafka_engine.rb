@@ -156,6 +156,9 @@ module Godwit
       end
 
       # (see Contract)
+      def restore(positions) = @operator.restore(positions)
+
+      # (see Contract)
       def storage(_check)
         [{brokers: @settings.url.brokers, librdkafka: Kafka::Library.find.version,
           topics: topics.size, rights: Kafka::Rights.lines}, []]

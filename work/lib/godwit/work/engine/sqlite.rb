@@ -23,7 +23,8 @@ module Godwit
         FROM godwit_topics t JOIN godwit_partitions p ON p.topic = t.id GROUP BY t.id ORDER BY name
       SQL
       FIFOS = "SELECT DISTINCT place FROM godwit_members"
-      private_constant :TOPICS, :FIFOS
+      LACKS = %i[copy].freeze
+      private_constant :TOPICS, :FIFOS, :LACKS
 
       # @param path [String] of the file, which it creates
       # @param durability [Symbol] :process: records survive the end of the process; :power: an
@@ -65,7 +66,10 @@ module Godwit
       def listen = WakeUp.new(folder).tap { |one| @places += [File.basename(one.place)] }
 
       # (see Contract)
-      def lacks = []
+      def lacks = LACKS
+
+      # (see Contract)
+      def restore(_positions) = Contract.need(self, :copy)
 
       # (see Contract)
       def commit_every = 0

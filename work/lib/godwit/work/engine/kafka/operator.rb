@@ -61,6 +61,18 @@ module Godwit
           seek(group, topic, offsets) if offsets
         end
 
+        # @param positions [Array<Position>] of groups without members
+        # @raise [LostError] when a group has members
+        # @raise [Error]
+        def restore(positions)
+          positions.group_by(&:group).each do |group, own|
+            @groups.set(group, own.map { |one|
+              text = CommitText.new(crashes: 0, state: one.state).dump
+              PartitionList::Entry.new(one.topic.name, one.partition, one.watermark, text)
+            })
+          end
+        end
+
         private
 
         # @return [Listed, nil] nil: it is of another program

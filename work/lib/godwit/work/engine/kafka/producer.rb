@@ -28,17 +28,16 @@ module Godwit
         # @return [Handle]
         attr_reader :handle
 
-        # @param batches [Array<Array>] topic, partition, bytes of a {Block}, count
+        # @param batches [Array<Array>] topic, partition, bytes of a {Block}, count, and perhaps
+        #   the times of its records, as {Block} has them
         # @return [Array<Array(Array<Integer>, Array<Integer>)>] of each batch the offsets and the
         #   times of its records
         # @raise [Error] the records may have been written
         def append(batches)
-          wanted = batches.map do |topic, partition, bytes, count|
-            [native(topic.name).address, partition, bytes, count]
-          end
+          wanted = batches.map { |topic, *rest| [native(topic.name).address, *rest] }
           delivery = deliver(wanted)
           check(delivery, batches)
-          delivery.split(batches.map(&:last))
+          delivery.split(counts(batches))
         end
 
         # @return [Boolean] whether a fatal error has ended it
@@ -66,6 +65,8 @@ module Godwit
 
         private
 
+        def counts(batches) = batches.map { |_, _, _, count| count }
+
         # @raise [ClosedError] nothing was sent
         def deliver(wanted)
           @deliveries.produce(wanted, @timeout + Handle::SLICE)
@@ -84,7 +85,7 @@ module Godwit
         def check(delivery, batches)
           lost = delivery.failed + delivery.missing
           return if lost.zero?
-          loss = "#{lost} of #{batches.sum(&:last)} records have no acknowledgement, and may " \
+          loss = "#{lost} of #{counts(batches).sum} records have no acknowledgement, and may " \
             "have been written"
           names = batches.map { |topic, *| topic.name }.uniq.join(", ")
           # librdkafka says only "fatal" of a record, also when the user lacks a right.

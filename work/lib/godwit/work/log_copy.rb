@@ -1,0 +1,142 @@
+# frozen_string_literal: true
+
+module Godwit
+  module Work
+    # Copies the topics of a log to another one, then the positions of its groups. Records keep
+    # their partitions, order, times, keys and headers; in the other log their offsets begin at 0.
+    # A copy that was interrupted goes on where the other log ends.
+    #
+    # **Threads**: one.
+    # @private
+    class LogCopy
+      READ = 1 << 20 # bytes at a time
+      # Of a topic.
+      Count = Struct.new(:topic, :records, :before, keyword_init: true)
+      private_constant :READ
+
+      # @param from [Object] an engine, see Contract
+      # @param to [Object] an engine
+      # @raise [UnsupportedError] when `to` cannot be copied to
+      def initialize(from, to)
+        Contract.need(to, :copy)
+        @from = from
+        @to = to
+      end
+
+      # @yieldparam count [Count] of a topic: its records, and how many of them were there before
+      # @return [Integer] positions of groups that were copied
+      # @raise [StateError] while consumers or producers run
+      # @raise [TopicError] for a topic that exists there with other settings or records
+      # @raise [Error] of an engine
+      def run
+        check_members
+        @topics = @from.topics.values.to_h { |topic| [topic, declare(topic)] }
+        @starts = @topics.to_h { |topic, _| [topic.name, @from.bounds(topic).map(&:first)] }
+        ends = @topics.to_h { |topic, there| [topic, copy(topic, there) { |one| yield one }] }
+        check_producers(ends)
+        copy_positions.tap { check_members }
+      end
+
+      private
+
+      def check_members
+        one = @from.members.find(&:alive) or return
+        raise Godwit::Errors.of(StateError, :copy, "process #{one.pid} consumes in group " \
+          "#{one.group.inspect}: stop the consumers, and copy again")
+      end
+
+      def check_producers(ends)
+        more = ends.sum { |topic, copied| @from.bounds(topic).sum(&:last) - copied.sum }
+        return if more.zero?
+        raise Godwit::Errors.of(StateError, :copy, "#{more} records came during the copy: stop " \
+          "the producers, and copy again, which goes on where it ended")
+      end
+
+      # @return [Topic] there
+      def declare(topic)
+        there = @to.topics[topic.name] || @to.save_topic(Topic.new(**topic.to_h, ids: nil))
+        difference = topic.difference(there) or return there
+        raise TopicError, "topic #{topic.name.inspect} exists there: #{difference}: delete it there"
+      end
+
+      # @return [Array<Integer>] the offset of each partition up to which it was copied
+      def copy(topic, there)
+        before = @to.bounds(there).map(&:last)
+        starts = @starts[topic.name]
+        ends = Array.new(topic.partitions) do |number|
+          offset = starts[number] + before[number]
+          check_last(topic, there, number, offset - 1) unless before[number].zero?
+          copy_partition(topic, there, number, offset)
+        end
+        yield Count.new(topic: topic.name, records: ends.sum - starts.sum, before: before.sum)
+        ends
+      end
+
+      def copy_partition(topic, there, number, offset)
+        loop do
+          blocks = @from.read(topic, number, offset, READ).select { |one| one.finish > offset }
+          return offset if blocks.empty?
+          batches = blocks.map do |block|
+            gone(topic, number) if block.offset > offset
+            batch(there, number, block, offset - block.offset).tap { offset = block.finish }
+          end
+          written = @to.append(batches).last.first.last
+          other(topic, number) unless written == offset - 1 - @starts[topic.name][number]
+        end
+      end
+
+      # @param first [Integer] of the block's records
+      # @return [Array] as an engine's `append` takes it
+      def batch(topic, number, block, first)
+        records = Array.new(block.count - first) { |index| record(block, first + index) }
+        values, keys, headers, times = records.transpose
+        bytes = Block.encode(values, (keys if block.keys),
+          (headers.map { |pairs| pairs unless pairs.empty? } if block.headers?))
+        [topic, number, bytes, records.size, times.pack("q*")]
+      end
+
+      def record(block, index)
+        [block.values[index], block.keys&.[](index), block.headers(index), block.time(index)]
+      end
+
+      # The last record there must be the one before this log's next one.
+      def check_last(topic, there, number, offset)
+        places = [[@from, topic, offset], [@to, there, offset - @starts[topic.name][number]]]
+        last = places.map do |engine, one, at|
+          block = engine.read(one, number, at, 1).find { |found| found.finish > at }
+          record(block, at - block.offset) if block && block.offset <= at
+        end
+        other(topic, number) if last.uniq.size > 1 || last.first.nil?
+      end
+
+      def other(topic, number)
+        raise TopicError, "topic #{topic.name.inspect} has other records in partition #{number} " \
+          "there: delete the topic there, and copy again"
+      end
+
+      def gone(topic, number)
+        raise TopicError, "retention has deleted records of topic #{topic.name.inspect}, " \
+          "partition #{number}, during the copy: delete the topic there, and copy again"
+      end
+
+      # @return [Integer] positions
+      def copy_positions
+        found = @from.positions
+        there = @topics.to_h { |topic, other| [topic.name, other] }
+        @to.restore(found.map { |one| position(one, there.fetch(one.topic.name)) })
+        found.select { |one| one.paused == 1 }.map(&:reader).uniq
+          .each { |group, topic| @to.set(group, there[topic], paused: true) }
+        found.size
+      end
+
+      # A state counts from its watermark on.
+      def position(one, topic)
+        progress = Progress.new(one.watermark, one.state)
+        start = @starts[topic.name][one.partition]
+        progress.finish(one.watermark, start - one.watermark) if start > one.watermark
+        Position.new(one.group, topic, one.partition, nil, 0, progress.watermark - start,
+          progress.dump, 0, nil, one.paused, nil)
+      end
+    end
+  end
+end

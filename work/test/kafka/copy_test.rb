@@ -1,0 +1,150 @@
+# frozen_string_literal: true
+
+require "log/engines"
+
+# `godwit-work copy`, from a file to Kafka.
+class WorkKafkaCopyTest < Godwit::WorkCase
+  include Engines::Tools
+
+  Work = Godwit::Work
+  GROUP = "billing"
+  DAY = 86_400_000 # ms
+
+  def setup
+    super
+    KafkaLog.clean
+    @time = Process.clock_gettime(Process::CLOCK_REALTIME, :millisecond) - 3 * DAY
+    @file = Work::Client.new(own(sqlite(clock: -> { @time += 1_000 })))
+  end
+
+  def kafka = @kafka ||= Work::Client.new(own(KafkaLog.open(**KafkaLog::SHORT)))
+  def from = "sqlite:#{path}"
+
+  def copy(*urls)
+    urls = [from, KafkaLog.url] if urls.empty?
+    start_command([*GODWIT_WORK, "copy", *urls])
+  end
+
+  def copied = assert_child(copy.finish).stdout.lines(chomp: true)
+
+  # @return [String] of a copy that fails
+  def refused(*urls)
+    result = copy(*urls).finish
+    refute_predicate result, :success?
+    result.stderr
+  end
+
+  # @return [Array<Array>] what the records of a topic are, without their offsets
+  def records(client, topic)
+    client.each(topic).map do |one|
+      [one.partition, one.raw, one.key, one.headers, one.timestamp]
+    end
+  end
+
+  # Some with a key, headers, both, and no value.
+  def write(numbers)
+    @file.produce_many("payments", numbers.map { |number|
+      [("value #{number}".ljust(200) unless (number % 7).zero?),
+        ("key #{number % 5}" if number.odd?),
+        ({"number" => number.to_s, "none" => nil} if (number % 3).zero?)]
+    })
+  end
+
+  def payments(**more)
+    @file.topic("payments", partitions: 3, format: :text, retain: 30 * 86_400, **more)
+  end
+
+  # @param watermarks [Array<Integer>]
+  def commit(topic, watermarks, finished: [])
+    engine = @file.engine
+    member = engine.join(GROUP, topic, "/nowhere", [0] * watermarks.size)
+    claims = engine.rebalance(member).claims
+    engine.commit(claims.sort_by(&:partition).zip(watermarks).map { |one, watermark|
+      progress = Work.const_get(:Progress).new(watermark)
+      finished.each { |offset| progress.finish(offset) }
+      progress.fail(watermark)
+      one.dup.tap { |copy| copy.watermark, copy.state = watermark, progress.dump }
+    })
+    engine.leave(member.id)
+  end
+
+  test "records keep partitions, order, times, keys and headers; groups go on where they were" do
+    topic = payments(partitioner: :murmur2)
+    (0...90).each_slice(30) { |numbers| write(numbers) }
+    @file.topic("empty", partitions: 1, retain: {bytes: 1 << 20})
+    commit(topic, [3, 4, 5], finished: [7])
+    @file.pause(GROUP, "payments")
+    assert_equal ["empty: 0 records, 0 of them were there",
+      "payments: 90 records, 0 of them were there", "3 positions of groups"], copied
+    assert_equal records(@file, "payments"), records(kafka, "payments")
+    there = kafka.topics.to_h { |one| [one.name, one] }
+    assert_nil topic.difference(there["payments"])
+    assert_equal [30 * 86_400, 1 << 20],
+      [there["payments"].retain, there["empty"].retain_bytes]
+    assert kafka.groups.first.paused
+    found = kafka.engine.positions(GROUP, there["payments"])
+    progress = found.map { |one| Work.const_get(:Progress).new(one.watermark, one.state) }
+    assert_equal [3, 4, 5], progress.map(&:watermark)
+    progress.each do |one|
+      assert_equal [true, false, 1],
+        [one.finished?(7), one.finished?(8), one.attempts(one.watermark)]
+    end
+  end
+
+  test "a copy that was killed goes on; each record is there once" do
+    payments
+    (0...60_000).each_slice(500) { |numbers| write(numbers) }
+    child = copy
+    eventually do
+      topic = kafka.engine.topics["payments"]
+      topic && kafka.engine.bounds(topic).sum(&:last) > 0
+    end
+    child.signal(:KILL).finish
+    count = copied.first[/\d+ of them/].to_i
+    assert_includes 1..60_000, count
+    assert_equal records(@file, "payments"), records(kafka, "payments")
+    assert_equal "payments: 60000 records, 60000 of them were there", copied.first
+  end
+
+  test "offsets begin at 0, though retention has deleted the first records of the file" do
+    topic = payments(partitions: 1, retain: 86_400)
+    write(0...10)
+    @time += 2 * DAY
+    write(10...15)
+    commit(topic, [10])
+    @file.engine.retain
+    assert_equal 10, @file.engine.bounds(topic).first.first
+    copied
+    assert_equal 5, kafka.each("payments").count
+    found = kafka.engine.positions(GROUP, kafka.engine.topics["payments"])
+    assert_equal [0], found.map(&:watermark)
+  end
+
+  test "what stands against a copy is an error that names the fix" do
+    payments
+    write(0...10)
+    kafka.topic("payments", partitions: 3, format: :text)
+    kafka.produce("payments", "other", key: "key 1")
+    assert_match(/has other records in partition \d there: delete the topic there/, refused)
+    [@file, kafka].zip([3, 2]) { |client, count| client.topic("sizes", partitions: count) }
+    assert_match(/exists there: it has partitions: 2, and not 3: delete it there/, refused)
+    member = @file.engine.join(GROUP, @file.engine.topics["payments"],
+      own(@file.engine.listen).place, [0] * 3)
+    assert_match(/process #{Process.pid} consumes in group "billing": stop/, refused)
+    @file.engine.leave(member.id)
+    assert_match(/no log in .*none\.db/, refused("sqlite:#{scratch_dir}/none.db", KafkaLog.url))
+    assert_match(/name a kafka: URL as the second one/, refused(from, "sqlite:#{path}2"))
+    assert_match(/which log to copy to\?/, refused(from))
+  end
+
+  test "a producer that goes on is an error" do
+    payments
+    write(0...10)
+    copier = Work.const_get(:LogCopy).new(@file.engine, kafka.engine)
+    error = assert_raises(Godwit::StateError) { copier.run { write(10...12) } }
+    assert_match(/2 records came during the copy: stop the producers, and copy again/,
+      error.message)
+    Work.const_get(:LogCopy).new(@file.engine, kafka.engine).run { nil }
+    assert_equal records(@file, "payments"), records(kafka, "payments")
+  end
+end
