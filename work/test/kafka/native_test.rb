@@ -347,7 +347,7 @@ class WorkKafkaNativeTest < Godwit::WorkCase
     one = producer
     address = one.topic(topic_name).address
     wrong = [[address, 0, GOOD, 3], [0, 0, GOOD, 2], [address, 0, GOOD, 2, "x" * 15]]
-    wrong.map { |batch| [batch] }.each do |batches|
+    wrong.zip.each do |batches|
       assert_raises(ArgumentError) { one.deliveries.produce(batches, 0) }
     end
     [1, [1], [[]], [[address, 0, :a, 1]], [[address, nil, GOOD, 2]]].each do |batches|
