@@ -5,16 +5,18 @@ require_relative "debian_source"
 module Godwit
   # The librdkafka of the newest gem karafka-rdkafka. The gem is only unpacked: it may want a newer
   # Ruby.
-  class NewestLibrdkafka
+  module NewestLibrdkafka
     GEM = "karafka-rdkafka"
     FOLDER = File.expand_path("../../tmp/newest-librdkafka", __dir__)
     Failure = DebianSource::Failure
     private_constant :GEM, :FOLDER
 
-    # Asks the gem server each time.
+    # Asks the gem server once in a process.
     # @return [String] path of librdkafka.so
     # @raise [Failure] without network, or when the gem has no such file
-    def fetch
+    def self.path = @path ||= fetch
+
+    def self.fetch
       FileUtils.rm_rf(FOLDER)
       FileUtils.mkdir_p(FOLDER)
       DebianSource.run("gem", "fetch", GEM, chdir: FOLDER)
@@ -22,5 +24,6 @@ module Godwit
       Dir["#{FOLDER}/*/ext/librdkafka.so"].first ||
         raise(Failure, "#{Dir.children(FOLDER).join(", ")} has no ext/librdkafka.so")
     end
+    private_class_method :fetch
   end
 end

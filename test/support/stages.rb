@@ -38,7 +38,7 @@ module Godwit
     }.freeze
     # The librdkafka of today.
     NEWEST_LIBRDKAFKA = lambda do
-      {"GODWIT_LIBRDKAFKA" => NewestLibrdkafka.new.fetch}
+      {"GODWIT_LIBRDKAFKA" => NewestLibrdkafka.path}
     rescue NewestLibrdkafka::Failure => error
       raise Stage::PreparationError, "no newest librdkafka: #{error.message}"
     end
@@ -325,6 +325,15 @@ module Godwit
         files: CORE_ON_KAFKA, work: true, env: KAFKA.merge("GODWIT_TEST_ENGINE" => "kafka"),
         prepare: NEWEST_LIBRDKAFKA,
         full: %w[work/ext/** rakelib/support/newest_librdkafka.rb]
+      ),
+      Stage.new(
+        "kafka 848", "groups with the protocol of KIP-848, on the librdkafka of today",
+        files: "work/test/{kafka/groups,consumer/{failures,hooks,kills,outputs,pause,processes," \
+          "runner}}_test.rb",
+        work: true, prepare: NEWEST_LIBRDKAFKA,
+        env: KAFKA.merge("GODWIT_TEST_ENGINE" => "kafka",
+          "GODWIT_TEST_GROUP_PROTOCOL" => "consumer"),
+        full: %w[rakelib/support/newest_librdkafka.rb]
       ),
       Stage.new(
         "kafka failures",

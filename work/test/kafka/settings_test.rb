@@ -66,6 +66,31 @@ class WorkKafkaSettingsTest < Godwit::WorkCase
     assert_raises(Godwit::ArgumentValueError) { settings(url, **options).check }.message
   end
 
+  # @return [Object] the block's value, with librdkafka of this version
+  def with_version(version, &block)
+    Kafka::Library.stub(:find, Kafka::Library::Found.new("a file", version), &block)
+  end
+
+  test "group_protocol: :consumer needs librdkafka 2.12, and leaves its times to the brokers" do
+    assert_match(/group_protocol: takes :classic or :consumer/, refused(group_protocol: :new))
+    error = assert_raises(Godwit::UnsupportedError) do
+      with_version("2.11.9") { settings(group_protocol: :consumer) }
+    end
+    assert_match(/needs librdkafka 2\.12\.0, and this is 2\.11\.9: type gem update/, error.message)
+    classic = all(settings)
+    with_version("2.12.0") do
+      assert_equal classic, all(settings(group_protocol: "classic"))
+      found = all(settings(group_protocol: "consumer"))
+      assert_equal classic.except(:consumer), found.except(:consumer)
+      assert_equal %w[partition.assignment.strategy session.timeout.ms heartbeat.interval.ms].sort,
+        (classic[:consumer].keys - found[:consumer].keys).sort
+      assert_equal({"group.protocol" => "consumer"},
+        found[:consumer].except(*classic[:consumer].keys))
+      message = refused(group_protocol: :consumer, kafka: {"session.timeout.ms" => 9_000})
+      assert_match(/no "session\.timeout\.ms" with group_protocol: :consumer/, message)
+    end
+  end
+
   # What each kind of handle has, beside what all have.
   EVERYWHERE = {
     "bootstrap.servers" => "h:9092", "security.protocol" => "plaintext",

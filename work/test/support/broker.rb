@@ -15,6 +15,11 @@ class Broker
   START = 60 # seconds; start.sh itself gives up after 30
   STOP = 15 # seconds for a clean end
   QUICK_START = "-XX:TieredStopAtLevel=1" # in two thirds of the time
+  # With the protocol of KIP-848 the brokers decide these times, in ms.
+  SESSIONS = {
+    "min.session.timeout" => 1_000, "session.timeout" => 2_000,
+    "min.heartbeat.interval" => 200, "heartbeat.interval" => 500
+  }.map { |name, time| "group.consumer.#{name}.ms=#{time}" }.join("\n").freeze
   HOLD = 9 # the descriptor that the broker inherits: its end of file is the broker's end
 
   class << self
@@ -69,7 +74,7 @@ class Broker
 
     def shared
       raise Missing, NONE unless available?
-      @shared ||= start
+      @shared ||= start(properties: SESSIONS)
     end
 
     def java

@@ -9,12 +9,16 @@ module KafkaLog
   KEPT = /\A__/ # Kafka's own topics
   REFUSED = "the tests delete all topics and groups of the brokers that KAFKA_BROKERS names: set " \
     "GODWIT_KAFKA_EMPTY=1 if no other program uses them"
-  SETTINGS = {
-    timeout: 30,
-    kafka: {"session.timeout.ms" => 6_000, "topic.metadata.refresh.interval.ms" => 200}
-  }.freeze
+  # The brokers decide the session with the protocol of KIP-848.
+  PROTOCOL = ENV.fetch("GODWIT_TEST_GROUP_PROTOCOL", "classic")
+  # @param session [Integer] ms
+  def self.kafka(session)
+    own = {"topic.metadata.refresh.interval.ms" => 200}
+    (PROTOCOL == "classic") ? own.merge("session.timeout.ms" => session) : own
+  end
+  SETTINGS = {timeout: 30, group_protocol: PROTOCOL, kafka: kafka(6_000)}.freeze
   # For children that a kill ends: others have their partitions after the session.
-  SHORT = {kafka: SETTINGS[:kafka].merge("session.timeout.ms" => 2_000)}.freeze
+  SHORT = {group_protocol: PROTOCOL, kafka: kafka(2_000)}.freeze
   WAIT = 30 # seconds for members of the last test, which a kill has ended
 
   class << self

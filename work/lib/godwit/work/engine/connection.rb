@@ -62,7 +62,8 @@ module Godwit
         end
 
         def kafka(url, **settings)
-          only(settings, %i[sasl timeout transactions kafka], "Kafka, where acks=all always holds")
+          only(settings, %i[sasl timeout transactions group_protocol kafka],
+            "Kafka, where acks=all always holds")
           KafkaEngine.new(Kafka::Settings.new(url, **settings).check)
         end
 

@@ -26,6 +26,16 @@ module Godwit
             @found ||= search(places)
           end
 
+          # @param version [String]
+          # @param what [String] needs it
+          # @raise [UnsupportedError] when librdkafka is older
+          def need(version, what)
+            return if newer?(find.version, version)
+            raise Godwit::Errors.of(UnsupportedError, :connect, "#{what} needs librdkafka " \
+              "#{version}, and this is #{find.version}: type gem update karafka-rdkafka, or name " \
+              "the file: GODWIT_LIBRDKAFKA=/path/to/librdkafka.so.1")
+          end
+
           # @param places [Array<Array(String, Array<String>)>] where each is, and files there
           # @return [Found]
           # @raise [LoadError]
@@ -74,16 +84,18 @@ module Godwit
             function = library.find_function("rd_kafka_version_str") or
               return "#{file} is another library"
             version = ::FFI::Function.new(:string, [], function).call
-            return Found.new(file, version).freeze if new_enough?(version)
+            return Found.new(file, version).freeze if newer?(version, OLDEST)
             "#{file} is librdkafka #{version}"
           rescue ::LoadError => error
             error.message.lines.first.strip
           end
 
-          def new_enough?(version)
-            numbers = version.scan(/\d+/).first(3).map(&:to_i)
-            (numbers <=> OLDEST.split(".").map(&:to_i)) >= 0
+          # @return [Boolean] whether it is at least this one
+          def newer?(version, least)
+            (numbers(version) <=> numbers(least)) >= 0
           end
+
+          def numbers(version) = version.scan(/\d+/).first(3).map(&:to_i)
         end
       end
     end

@@ -157,8 +157,8 @@ module Godwit
           "10 ms for a reader without a group: at the end of a partition it hears of it soon."
         fixed "partition.assignment.strategy", "cooperative-sticky", CONSUMERS,
           "it is always cooperative-sticky", "A rebalance stops only the partitions that move."
-        fixed "group.protocol", nil, CONSUMERS, "it is always classic",
-          "Work does not know the protocol of KIP-848 yet."
+        fixed "group.protocol", nil, CONSUMERS, "use the keyword group_protocol:",
+          "The keyword leaves out what the brokers decide in the protocol of KIP-848."
         fixed "group.instance.id", nil, CONSUMERS, "members are dynamic",
           "Work does not know static members yet."
         default "session.timeout.ms", 10_000, CONSUMERS,

@@ -10,7 +10,12 @@ module Godwit
       class Settings
         MECHANISMS = %w[PLAIN SCRAM-SHA-256 SCRAM-SHA-512].freeze
         TIMEOUTS = 0.001..2_000_000
-        private_constant :MECHANISMS, :TIMEOUTS
+        PROTOCOLS = %w[classic consumer].freeze
+        # What the brokers decide in the protocol of KIP-848.
+        CLASSIC = %w[
+          partition.assignment.strategy session.timeout.ms heartbeat.interval.ms
+        ].freeze
+        private_constant :MECHANISMS, :TIMEOUTS, :PROTOCOLS, :CLASSIC
 
         # @return [Url]
         attr_reader :url
@@ -21,13 +26,17 @@ module Godwit
         # @param sasl [String, nil] the mechanism; nil: with a user, PLAIN over TLS
         # @param timeout [Numeric] seconds
         # @param transactions [Boolean]
+        # @param group_protocol [Symbol, String] :classic or :consumer
         # @param kafka [Hash{String, Symbol => String, Integer, Boolean}] librdkafka's properties
         # @raise [ArgumentValueError] also for what librdkafka refuses
-        def initialize(url, sasl: nil, timeout: 30, transactions: true, kafka: {})
+        # @raise [UnsupportedError] for :consumer with an older librdkafka
+        def initialize(url, sasl: nil, timeout: 30, transactions: true, group_protocol: :classic,
+          kafka: {})
           @url = url.is_a?(Url) ? url : Url.parse(url)
           @sasl = mechanism(sasl)
           @timeout = seconds(timeout)
           @transactions = transactions ? true : false
+          @protocol = protocol(group_protocol)
           @kafka = UserProperties.read(:connect, kafka)
           @kafka.each_key { |name| refuse(name) }
           freeze
@@ -80,10 +89,25 @@ module Godwit
             [row.name, value] unless value.nil?
           end
           own = own.to_h.transform_values { |one| one.is_a?(String) ? one : one.to_s.freeze }
-          own.merge(@kafka.select { |name, _| Properties.for?(kind, name) }).freeze
+          all = own.merge(@kafka.select { |name, _| Properties.for?(kind, name) })
+          return all.freeze if @protocol == "classic" || kind != :consumer
+          {**all.except(*CLASSIC), "group.protocol" => @protocol}.freeze
+        end
+
+        def protocol(given)
+          unless PROTOCOLS.include?(given.to_s)
+            raise Godwit::Errors.bad_value(:connect, "group_protocol:", ":classic or :consumer",
+              given)
+          end
+          Library.need("2.12.0", "group_protocol: :consumer") if given.to_s == "consumer"
+          given.to_s
         end
 
         def refuse(name)
+          if @protocol != "classic" && CLASSIC.include?(name)
+            raise Godwit::Errors.of(ArgumentValueError, :connect, "kafka: takes no " \
+              "#{name.inspect} with group_protocol: :consumer: it is the brokers' group.consumer.*")
+          end
           row = Properties[name]
           return if row.nil? || row.changeable?
           raise Godwit::Errors.of(ArgumentValueError, :connect,
