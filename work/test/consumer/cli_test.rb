@@ -65,6 +65,22 @@ class WorkCommandsTest < Godwit::WorkCase
     end
   end
 
+  test "run --rebalance-log adds a line for each partition that comes or goes" do
+    produce("a")
+    path = File.join(scratch_dir, "rebalance.log")
+    child = godwit_work("run", app, "--rebalance-log", path).wait_for(/^handles a$/)
+    child.signal(:TERM).finish
+    lines = File.readlines(path, chomp: true)
+    moves = lines.map { |line| line.split.drop(2).first(4) }
+    assert_equal %w[assigned released].product(%w[0 1])
+      .map { |what, number| [what, "payments", "payments", number] }, moves.sort
+    form = /\A\d{4}-\d\d-\d\dT\S+Z \d+ \w+ payments payments \d at \d+\z/
+    assert_equal lines, lines.grep(form)
+    assert_equal %w[0 1], lines.grep(/ released /).map { |line| line.split.last }.sort
+    result = godwit_work("run", app, "--rebalance-log", "/no/such/folder/log").finish
+    assert_match(%r{No such file or directory.*/no/such/folder/log}, result.stderr)
+  end
+
   FAILS = APP.sub("partitions: 2", "partitions: 2\n  retries 1, backoff: 0..0")
     .sub("puts", "raise \"none\\nmore\" if message.value == \"bad\"\n    puts")
 

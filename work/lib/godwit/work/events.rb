@@ -7,8 +7,7 @@ module Godwit
     # What happened in this process, for the listeners of {Work.on}.
     class Events
       # What `on` takes.
-      NAMES = %i[failed dead lost skipped stuck silent evicted retention_held error]
-        .freeze
+      NAMES = %i[failed dead moved lost skipped stuck silent evicted retention_held error].freeze
 
       # One of them.
       #

@@ -54,7 +54,10 @@ module Godwit
         claimed.each { |one| one.pause(:hook) }
         claimed.each { |one| one.pause(:quiet) } if @quiet
         @lock.synchronize { @assignments += claimed }
-        claimed.each { |one| bury_or_report(one) if one.poison }
+        claimed.each do |one|
+          moved(one, :assigned)
+          bury_or_report(one) if one.poison
+        end
         commit if claimed.any?(&:changed?) # the next end of the process must not undo it
         hook(:assigned, claimed) do
           claimed.each { |one| one.resume(:hook) }
@@ -96,7 +99,10 @@ module Godwit
         ended = @assignments.select { |one| one.revoked == :done }
         return if ended.empty?
         @engine.release(ended.map(&:position))
-        ended.each { |one| forget(one) }
+        ended.each do |one|
+          forget(one)
+          moved(one, :released)
+        end
       end
 
       def revoke
@@ -111,12 +117,20 @@ module Godwit
 
       def forget(assignment) = @lock.synchronize { @assignments -= [assignment] }
 
+      # @param what [Symbol] :assigned, :released or :lost
+      def moved(one, what)
+        position = one.position
+        @client.events.emit(:moved, what: what, group: position.group, topic: one.topic.name,
+          partition: one.partition, offset: position.watermark)
+      end
+
       # Other members have them: their running records have no effect here.
       def lose(assignments)
         assignments.each do |one|
           one.lose
           forget(one)
           @client.events.emit(:lost, topic: one.topic.name, partition: one.partition)
+          moved(one, :lost)
         end
         assignments.reject(&:revoked).group_by(&:klass).each_value { |own| hook(:lost, own) }
       end

@@ -215,6 +215,7 @@ module Godwit
         revoke
         @hooks.each_value { |hooks| hooks.finish(Timeout.left(@drain, start)) }
         @members.each_value { |member| @engine.leave(member.id) }
+        @assignments.each { |one| moved(one, :released) }
       ensure
         [*@workers, *@hooks&.values, *@stuck, *@limit].each(&:kill)
         @loop&.close

@@ -21,6 +21,7 @@ module Godwit
           count_option(parser, "--workers", "threads that run handlers (5)")
           seconds_option(parser, "--drain", "how long running handlers may take at the end (25)")
           seconds_option(parser, "--evict-after", "evicts processes that do not report (never)")
+          parser.on("--rebalance-log FILE", "adds a line for each partition that comes or goes")
           parser.separator <<~TEXT
 
             The files connect to the log, or GODWIT_WORK_URL names it. It is created at first use,
@@ -53,6 +54,7 @@ module Godwit
         def run_classes(classes)
           runner = Runner.new(classes, **options.slice(:workers, :drain, :evict_after))
           tell_failures
+          log_moves(options[:rebalance_log]) if options[:rebalance_log]
           Godwit::CLI::Signals.queued(*SIGNALS) do |signals|
             obeying = Thread.new { obey(runner, signals) }
             names = classes.map(&:name).join(", ")
@@ -70,6 +72,17 @@ module Godwit
           end
           %i[silent evicted].each do |name|
             Work.on(name) { |event| warn silence(event) } unless Work.client.events.listener?(name)
+          end
+        end
+
+        # Each line is one write, so that processes may share the file.
+        def log_moves(path)
+          require "time"
+          file = File.open(path, "a")
+          Work.on(:moved) do |event|
+            what, group, topic, partition, offset = event.values.values
+            file.syswrite("#{Time.now.utc.iso8601(3)} #{Process.pid} #{what} #{group} #{topic} " \
+              "#{partition} at #{offset}\n")
           end
         end
 
