@@ -37,7 +37,7 @@ module Godwit
         @committer = Committer.new(@engine, @client.events)
         @lock = Mutex.new
         @events = []
-        @client.on { |event| @events << event }
+        @client.on(*Events::NAMES - %i[moved]) { |event| @events << event }
         @slow = false
         inside { start }
       end
