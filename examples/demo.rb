@@ -20,7 +20,7 @@ module Demo
   ROUND_TRIPS = 5_000
   # `BENCH_QUICK=1 rake demo` shows that the scenes end well, not how fast they are.
   COUNT, ROUNDS, LARGE_COUNT, LOG_COUNT, WORK_COUNT =
-    Bench.quick? ? [50_000, 1, 50, 5_000, 2_000] : [1_000_000, 3, 500, 50_000, 20_000]
+    Bench.quick? ? [50_000, 1, 50, 5_000, 2_000] : [500_000, 3, 500, 50_000, 20_000]
 
   NO_BROKER = "no Kafka broker: KAFKA_BROKERS=host:9092 bin/demo runs this scene on yours"
   # The broker looks often for transactions whose time is over.
