@@ -22,7 +22,7 @@ class WorkKafkaCopyTest < Godwit::WorkCase
 
   def copy(*urls)
     urls = [from, KafkaLog.url] if urls.empty?
-    start_command([*GODWIT_WORK, "copy", *urls])
+    start_command([*GODWIT_WORK, "copy", *urls], env: {"GODWIT_WORK_URL" => nil})
   end
 
   def copied = assert_child(copy.finish).stdout.lines(chomp: true)
@@ -133,7 +133,12 @@ class WorkKafkaCopyTest < Godwit::WorkCase
     assert_match(/process #{Process.pid} consumes in group "billing": stop/, refused)
     @file.engine.leave(member.id)
     assert_match(/no log in .*none\.db/, refused("sqlite:#{scratch_dir}/none.db", KafkaLog.url))
-    assert_match(/name a kafka: URL as the second one/, refused(from, "sqlite:#{path}2"))
+    [[from, "sqlite:#{path}2"], [KafkaLog.url, KafkaLog.url]].each do |urls|
+      assert_match(/copy goes from a file .* to a cluster/, refused(*urls))
+    end
+    assert_raises(Godwit::UnsupportedError) do
+      Work.const_get(:LogCopy).new(kafka.engine, @file.engine)
+    end
     assert_match(/which log to copy to\?/, refused(from))
   end
 
@@ -146,5 +151,41 @@ class WorkKafkaCopyTest < Godwit::WorkCase
       error.message)
     Work.const_get(:LogCopy).new(@file.engine, kafka.engine).run { nil }
     assert_equal records(@file, "payments"), records(kafka, "payments")
+  end
+
+  test "a topic that another program made gets the format, the partitioner and the limits" do
+    topic = payments(partitioner: :murmur2)
+    write(0...10)
+    kafka.engine.instance_variable_get(:@cluster).create("payments", 3, 1, {})
+    copied
+    there = kafka.engine.topics["payments"]
+    assert_equal %w[text murmur2], [there.format, there.partitioner.to_s]
+    assert_equal topic.retain, there.retain
+  end
+
+  test "records that only a group keeps are an error: Kafka would delete them" do
+    topic = payments(partitions: 1, retain: 86_400)
+    write(0...10)
+    commit(topic, [0])
+    @time += 2 * DAY
+    assert_match(/group "billing" has not handled records of topic "payments" .*: let it/, refused)
+    @file.topic("payments", retain: 30 * 86_400)
+    assert_equal "payments: 10 records, 0 of them were there", copied.first
+  end
+
+  test "positions replace an older seek and pause there, but not those of a group that went on" do
+    topic = payments(partitions: 1)
+    write(0...10)
+    commit(topic, [4])
+    copied
+    kafka.pause(GROUP, "payments")
+    kafka.engine.instance_variable_get(:@state)
+      .write("seek", GROUP, "payments", {"id" => "abc", "offsets" => {"0" => 9}})
+    copied
+    assert_equal [false, 6], [kafka.groups.first.paused, kafka.groups.first.lag]
+    assert_nil kafka.engine.seek_of(GROUP, kafka.engine.topics["payments"])
+    kafka.seek(GROUP, "payments", to: 8)
+    assert_match(/has handled more of topic "payments" there than here/, refused)
+    assert_equal 2, kafka.groups.first.lag
   end
 end

@@ -30,33 +30,61 @@ module Godwit
       # @raise [Error] of an engine
       def run
         check_members
+        check_old
         @topics = @from.topics.values.to_h { |topic| [topic, declare(topic)] }
         @starts = @topics.to_h { |topic, _| [topic.name, @from.bounds(topic).map(&:first)] }
         ends = @topics.to_h { |topic, there| [topic, copy(topic, there) { |one| yield one }] }
         check_producers(ends)
+        check_members
         copy_positions.tap { check_members }
       end
 
       private
 
+      # Of both logs: a group that runs there would begin at offset 0.
       def check_members
-        one = @from.members.find(&:alive) or return
+        groups = @from.positions.map(&:group).uniq
+        one = @from.members.find(&:alive) ||
+          @to.members.find { |other| groups.include?(other.group) }
+        return if one.nil?
         raise Godwit::Errors.of(StateError, :copy, "process #{one.pid} consumes in group " \
           "#{one.group.inspect}: stop the consumers, and copy again")
       end
 
+      # Kafka knows no groups that need old records, and would delete them.
+      def check_old
+        now = Process.clock_gettime(Process::CLOCK_REALTIME, :millisecond)
+        one = @from.positions.find do |position|
+          block = @from.read(position.topic, position.partition, position.watermark, 1)
+            .find { |found| found.finish > position.watermark }
+          retain = position.topic.retain
+          block && retain && block.time(0) < now - retain * 1000
+        end
+        topic, group = one ? [one.topic.name, one.group] : @from.held.keys.first
+        return if topic.nil?
+        raise Godwit::Errors.of(StateError, :copy, "group #{group.inspect} has not handled " \
+          "records of topic #{topic.inspect} that are beyond its retain: let it handle them, or " \
+          "declare the topic with a larger retain:, and copy again")
+      end
+
       def check_producers(ends)
         more = ends.sum { |topic, copied| @from.bounds(topic).sum(&:last) - copied.sum }
-        return if more.zero?
+        return if more.zero? && @from.topics.size == ends.size
         raise Godwit::Errors.of(StateError, :copy, "#{more} records came during the copy: stop " \
           "the producers, and copy again, which goes on where it ended")
       end
 
       # @return [Topic] there
       def declare(topic)
-        there = @to.topics[topic.name] || @to.save_topic(Topic.new(**topic.to_h, ids: nil))
-        difference = topic.difference(there) or return there
-        raise TopicError, "topic #{topic.name.inspect} exists there: #{difference}: delete it there"
+        there = @to.topics[topic.name]
+        difference = there && topic.difference(there)
+        if difference
+          raise TopicError, "topic #{topic.name.inspect} exists there: #{difference}: delete it " \
+            "there"
+        end
+        there = @to.save_topic(Topic.new(**topic.to_h, ids: nil)) unless there&.format
+        return there if %i[retain retain_bytes].all? { |name| topic[name] == there[name] }
+        @to.save_topic(Topic.new(**there.to_h, **topic.to_h.slice(:retain, :retain_bytes)))
       end
 
       # @return [Array<Integer>] the offset of each partition up to which it was copied
@@ -123,10 +151,21 @@ module Godwit
       def copy_positions
         found = @from.positions
         there = @topics.to_h { |topic, other| [topic.name, other] }
-        @to.restore(found.map { |one| position(one, there.fetch(one.topic.name)) })
+        restored = found.map { |one| position(one, there.fetch(one.topic.name)) }
+        check_behind(restored)
+        @to.restore(restored)
         found.select { |one| one.paused == 1 }.map(&:reader).uniq
           .each { |group, topic| @to.set(group, there[topic], paused: true) }
         found.size
+      end
+
+      # A group that has run there must not go back.
+      def check_behind(restored)
+        known = @to.positions.to_h { |one| [[one.reader, one.partition], one.watermark] }
+        one = restored.find { |new| known.fetch([new.reader, new.partition], 0) > new.watermark }
+        return if one.nil?
+        raise Godwit::Errors.of(StateError, :copy, "group #{one.group.inspect} has handled more " \
+          "of topic #{one.topic.name.inspect} there than here: its positions stay as they are")
       end
 
       # A state counts from its watermark on.

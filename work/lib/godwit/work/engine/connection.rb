@@ -28,15 +28,18 @@ module Godwit
           settings = {**environment, **settings} if url == ENV["GODWIT_WORK_URL"]
           path = url.b[/\Asqlite:([^\0]+)\z/n, 1]&.force_encoding(url.encoding)
           return sqlite(path, url, create, **settings) if path
-          return kafka(url, **settings) if Kafka::Url.kafka?(url)
+          return kafka(url, **settings) if cluster?(url)
           raise Godwit::Errors.bad_value(:connect, "url", URLS, Kafka::Url.shown(url))
         end
+
+        # @return [Boolean] whether the URL names brokers
+        def cluster?(url) = Kafka::Url.kafka?(url)
 
         # @return [Hash{Symbol => String}] of the libraries that the environment's URL needs
         # @raise [LoadError] when there is none
         def versions
-          kafka = Kafka::Url.kafka?(ENV["GODWIT_WORK_URL"].to_s)
-          return {librdkafka: Kafka::Library.find.version} if kafka
+          cluster = cluster?(ENV["GODWIT_WORK_URL"].to_s)
+          return {librdkafka: Kafka::Library.find.version} if cluster
           require "sqlite3"
           {sqlite: SQLite3::SQLITE_VERSION, sqlite3_gem: SQLite3::VERSION}
         end

@@ -65,6 +65,11 @@ module Godwit
         # @raise [LostError] when a group has members
         # @raise [Error]
         def restore(positions)
+          positions.group_by(&:reader).each_key do |group, topic|
+            %w[seek pause].each do |kind|
+              @state.write(kind, group, topic, nil) if @state[kind, group, topic]
+            end
+          end
           positions.group_by(&:group).each do |group, own|
             @groups.set(group, own.map { |one|
               text = CommitText.new(crashes: 0, state: one.state).dump

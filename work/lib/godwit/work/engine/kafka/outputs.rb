@@ -46,7 +46,9 @@ module Godwit
           def fatal? = facts ? facts.fatal : @error.fatal?
         end
         # The other codes of LostError tell that the coordinator has ended a transaction.
-        REFUSED = %w[ILLEGAL_GENERATION UNKNOWN_MEMBER_ID FENCED_INSTANCE_ID].freeze
+        REFUSED = %w[
+          ILLEGAL_GENERATION UNKNOWN_MEMBER_ID STALE_MEMBER_EPOCH FENCED_INSTANCE_ID
+        ].freeze
         private_constant :ATTEMPTS, :START, :ABORT, :AGAIN, :Failure, :REFUSED
 
         # @param settings [Settings]

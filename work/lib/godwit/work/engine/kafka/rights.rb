@@ -21,6 +21,8 @@ module Godwit
             "transactional ids that begin with `godwit-`",
           "`groups`, `lag`, `doctor`" => "Describe on the groups and the topics",
           "`pause`, `resume`" => "Describe on the group and the topic, Write on `_godwit.state`",
+          "`copy`" => "Create, Write and Read on the topics, Read on the groups, Write on " \
+            "`_godwit.state`",
           "`seek`" => "Read on the group and the topic, Write on `_godwit.state`",
           "limits of topics in `topics`" => "DescribeConfigs on the topic; without it they are " \
             "unknown"

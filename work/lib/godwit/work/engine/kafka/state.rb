@@ -29,6 +29,7 @@ module Godwit
           @cluster = cluster
           @write = write
           @facts = {}
+          @found = nil # facts of a topic that is read again
           @position = 0
           @lock = Mutex.new
         end
@@ -100,6 +101,7 @@ module Godwit
         def begin_again
           stop
           @position = 0
+          @found = {}
         end
 
         def stop
@@ -120,6 +122,7 @@ module Godwit
             begin_again
             progress = Timeout.now
           end
+          @facts, @found = @found, nil if @found
         end
 
         def begin_reading
@@ -143,21 +146,26 @@ module Godwit
         end
 
         def add_block(block)
-          @facts = {} if @position.zero?
           keys = block.keys
           block.count.times do |index|
             key = JSON.parse(keys[index].to_s)
             value = block.values[index]&.then { |text| JSON.parse(text) }
-            store(key, value) if value.nil? || value["version"] == VERSION
+            take_in(key, value) if value.nil? || value["version"] == VERSION
           rescue JSON::ParserError
             nil # a record of another program
           end
           @position = block.finish
         end
 
-        def store(key, value)
-          @facts = value ? @facts.merge(key => value) : @facts.except(key)
+        def take_in(key, value)
+          @found ? @found = with(@found, key, value) : store(key, value)
         end
+
+        def store(key, value)
+          @facts = with(@facts, key, value)
+        end
+
+        def with(facts, key, value) = value ? facts.merge(key => value) : facts.except(key)
       end
     end
   end
