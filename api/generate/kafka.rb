@@ -14,12 +14,12 @@ module Generate
     secret: "of the URL", client: "process, member, topic", group: "of the consumer",
     id: "`godwit-`, random", message_timeout: "`timeout:`", socket_timeout: "10,000",
     fetch_wait: "10 of readers", heartbeat: "1,000",
-    queued_kbytes: "65,536 / partitions"
+    queued_kbytes: "65,536 / partitions", instance: "`instance:`, topic"
   }.freeze
   HANDLES = {
     %i[producer transactional consumer reader] => "all", %i[producer transactional] => "producers",
     %i[consumer reader] => "consumers, readers", %i[transactional] => "of outputs",
-    %i[reader] => "readers"
+    %i[consumer] => "consumers", %i[reader] => "readers"
   }.freeze
 
   module_function

@@ -95,9 +95,10 @@ module Godwit
       #   cut, too. Of Kafka `sasl:`: "PLAIN", "SCRAM-SHA-256" or "SCRAM-SHA-512"; `timeout:`:
       #   seconds that a call waits for the brokers, 30; `transactions:`: false for clusters that
       #   forbid them, where outputs may repeat; `group_protocol:`: :classic, or :consumer for that
-      #   of KIP-848, with brokers and librdkafka that have it; `kafka:`: a Hash of librdkafka's
-      #   properties, but those that Work sets. For the environment's URL the JSON object in
-      #   GODWIT_WORK_SETTINGS has such settings, too; a keyword goes before
+      #   of KIP-848, with brokers and librdkafka that have it; `instance:`: a name of this process,
+      #   for static members of groups; `kafka:`: a Hash of librdkafka's properties, but those that
+      #   Work sets. For the environment's URL the JSON object in GODWIT_WORK_SETTINGS has such
+      #   settings, too; a keyword goes before
       # @return [Client]
       # @raise [ArgumentValueError] for another URL, or settings that it does not take
       # @raise [StateError] when there is no URL

@@ -91,6 +91,23 @@ class WorkKafkaSettingsTest < Godwit::WorkCase
     end
   end
 
+  test "instance: names a static member for each topic" do
+    found = settings(instance: "worker-3")
+    assert_equal "worker-3.payments",
+      found.consumer("g", 1, nil, "payments").fetch("group.instance.id")
+    refute_includes found.reader.keys, "group.instance.id"
+    marks = [%w[a t], %w[a t], %w[a u], %w[b t]].map do |name, topic|
+      settings(instance: name).static_mark(topic)
+    end
+    assert_equal [marks[0], marks.uniq.size], [marks[1], 3]
+    assert_equal marks, marks.grep(/\A\h{12}\z/)
+    assert_nil settings.static_mark("t")
+    ["", "a b", "ä", "x" * 101, :a, 3].each do |wrong|
+      assert_match(/instance: takes a name of 1 to 100 letters/, refused(instance: wrong))
+    end
+    assert_match(/use the keyword instance:/, refused(kafka: {"group.instance.id" => "a"}))
+  end
+
   # What each kind of handle has, beside what all have.
   EVERYWHERE = {
     "bootstrap.servers" => "h:9092", "security.protocol" => "plaintext",

@@ -35,7 +35,8 @@ module Godwit
       def event(name, values)
         EVENTS.syswrite(JSON.generate([Process.pid, name, values.transform_values(&:to_s)]) + "\\n")
       end
-      Godwit::Work.connect(SETTINGS["url"], timeout: 60, kafka: SETTINGS["kafka"])
+      Godwit::Work.connect(SETTINGS["url"], timeout: 60, instance: SETTINGS["instance"],
+        kafka: SETTINGS["kafka"])
       Godwit::Work.on(:error, :lost, :skipped, :dead, :stuck) { |one| event(one.name, one.values) }
       require SETTINGS["hook"] if SETTINGS["hook"]
       class Copies < Godwit::Work::Consumer

@@ -47,8 +47,8 @@ module Godwit
         one = @from.members.find(&:alive) ||
           @to.members.find { |other| groups.include?(other.group) }
         return if one.nil?
-        raise Godwit::Errors.of(StateError, :copy, "process #{one.pid} consumes in group " \
-          "#{one.group.inspect}: stop the consumers, and copy again")
+        raise Godwit::Errors.of(StateError, :copy, "process #{one.pid || one.id} consumes in " \
+          "group #{one.group.inspect}: stop the consumers, and copy again")
       end
 
       # Kafka knows no groups that need old records, and would delete them.

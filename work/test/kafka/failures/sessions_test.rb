@@ -32,4 +32,47 @@ class WorkKafkaSessionsTest < Godwit::KafkaFailureCase
     balance
     stop_consuming
   end
+
+  # @return [Array<Array(String, String)>] what the hooks of a consumer were told
+  def moves(child)
+    events(:assigned, :revoked, :lost_hook).select { |one| one.pid == child.pid }
+      .map { |one| [one.name, one.values[:numbers]] }
+  end
+
+  # @return [Array<String, nil>] the member that has each partition
+  def holders
+    client.engine.positions(group, client.engine.topics.fetch(from)).map(&:member)
+  end
+
+  test "a static member starts again, and no partition moves" do
+    first, other = %w[a b].map { |name| consume(instance: name).wait_for(/^ready$/) }
+    produce
+    eventually(deadline: 90) { moves(other).any? && holders.tally.values == [2, 2] }
+    handled(100)
+    held, before = holders, moves(other)
+    assert_child first.signal(:TERM).finish
+    @consumers.delete(first)
+    again = consume(instance: "a").wait_for(/^ready$/)
+    eventually(deadline: 90) { moves(again).any? }
+    handled(100)
+    assert_equal [[:assigned, 2]], moves(again).map { |name, text| [name, text.scan(/\d/).size] }
+    assert_equal [held, before], [holders, moves(other)]
+    balance
+    stop_consuming
+  end
+
+  test "of two processes with one instance the older one ends, with an error that says so" do
+    older = consume(instance: "a").wait_for(/^ready$/)
+    produce
+    handled(100)
+    newer = consume(instance: "a").wait_for(/^ready$/)
+    result = older.finish
+    refute_predicate result, :success?
+    assert_match(/with the same instance: give each process an instance: of its own/, result.stderr)
+    refute_match(/LostError/, result.stderr)
+    @consumers.delete(older)
+    eventually(deadline: 90) { runs.any? { |run| run.pid == newer.pid } }
+    balance
+    stop_consuming
+  end
 end

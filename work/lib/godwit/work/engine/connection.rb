@@ -65,7 +65,7 @@ module Godwit
         end
 
         def kafka(url, **settings)
-          only(settings, %i[sasl timeout transactions group_protocol kafka],
+          only(settings, %i[sasl timeout transactions group_protocol instance kafka],
             "Kafka, where acks=all always holds")
           KafkaEngine.new(Kafka::Settings.new(url, **settings).check)
         end

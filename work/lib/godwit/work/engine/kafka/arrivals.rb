@@ -12,12 +12,14 @@ module Godwit
         # @param engine [KafkaEngine]
         # @param group [String]
         # @param mark [String] of the member
+        # @param owner [String] of the member in this process
         # @param starts [Hash{Integer => Integer}] where the group begins in partitions without a
         #   commit
-        def initialize(engine, group, mark, starts)
+        def initialize(engine, group, mark, owner, starts)
           @engine = engine
           @group = group
           @mark = mark
+          @owner = owner
           @starts = starts
           @generation = 0
           @seeks = {}
@@ -74,7 +76,7 @@ module Godwit
           one = Position.new(@group, topic, entry.partition, @mark, @generation += 1, watermark,
             text.state, text.crashes, text.noted, 0, text.crashed_at)
           @seeks[one.partition] = text.seek
-          crashed(one) if text.owner && text.owner != @mark
+          crashed(one) if text.owner && text.owner != @owner
           one
         end
 

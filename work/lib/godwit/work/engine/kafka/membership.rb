@@ -14,8 +14,9 @@ module Godwit
         REBALANCE = 0x10 # an event
         EVENTS = REBALANCE | Handle::ERROR
         ASSIGN = -175
+        FENCED = 82 # FENCED_INSTANCE_ID
         CLOSE = 5 # seconds for leaving the group
-        private_constant :EVENTS, :REBALANCE, :ASSIGN, :CLOSE
+        private_constant :EVENTS, :REBALANCE, :ASSIGN, :FENCED, :CLOSE
 
         # @param engine [KafkaEngine]
         # @param group [String]
@@ -28,8 +29,9 @@ module Godwit
           @group = group
           @topic = topic
           @wake_up = wake_up
-          @mark = SecureRandom.hex(6)
-          @arrivals = Arrivals.new(engine, group, @mark, starts)
+          @owner = SecureRandom.hex(6)
+          @mark = engine.settings.static_mark(topic.name) || @owner
+          @arrivals = Arrivals.new(engine, group, @mark, @owner, starts)
           @moves = Moves.new(engine, @arrivals)
           @claims = {}
           @arriving, @unmarked, @ready = [], [], []
@@ -40,7 +42,7 @@ module Godwit
 
         # @return [Work::Topic]
         attr_reader :topic
-        # @return [String] names it in {Position#member}
+        # @return [String] names it in {Position#member}; of a static member after a restart, too
         attr_reader :mark
 
         # Serves the group's events.
@@ -85,7 +87,7 @@ module Godwit
         def entries(positions, owned = true, noted = {})
           positions.map do |one|
             raise LostError.of(@topic, one.partition) unless own?(one)
-            text = CommitText.new(owner: (@mark if owned), crashes: one.crashes,
+            text = CommitText.new(owner: (@owner if owned), crashes: one.crashes,
               crashed_at: one.crashed_at, noted: noted[one.partition],
               seek: @claims[one.partition].seek, state: one.state)
             PartitionList::Entry.new(@topic.name, one.partition, one.watermark, text.dump)
@@ -144,8 +146,10 @@ module Godwit
         def own?(one) = @claims[one.partition]&.position&.generation == one.generation
 
         def connect
-          client = "godwit #{Process.pid} #{@mark} #{@topic.name}"
-          properties = @engine.settings.consumer(@group, @topic.partitions, client)
+          # A group keeps the first client of a static member: so it has no process.
+          pid = (@mark == @owner) ? Process.pid : 0
+          client = "godwit #{pid} #{@mark} #{@topic.name}"
+          properties = @engine.settings.consumer(@group, @topic.partitions, client, @topic.name)
           @handle = Handle.new(Handle::CONSUMER, properties) do |conf|
             Functions.conf_set_events(conf, EVENTS)
           end
@@ -189,8 +193,15 @@ module Godwit
         # Such as a broker that is away: {#share} raises it once, and goes on at the next call.
         def error(event)
           code = Functions.event_error(event)
+          return @problem = fenced if @handle.fatal&.first == FENCED
           @problem = Errors.of(code, :consume, Functions.event_error_string(event),
             resource: @group, fatal: Functions.event_error_is_fatal(event) == 1)
+        end
+
+        # To join again would end the other process.
+        def fenced
+          ClosedError.new("another process has joined group #{@group.inspect} with the same " \
+            "instance: give each process an instance: of its own")
         end
 
         # The group waits until all partitions of a revocation are given up.
@@ -220,7 +231,7 @@ module Godwit
           @unmarked.concat(positions)
         end
 
-        # Commits the mark of this member. Only then the Runner gets the partitions.
+        # Commits the owner of this process. Only then the Runner gets the partitions.
         def commit_marks
           return if @unmarked.empty?
           commit(@unmarked)
@@ -270,6 +281,7 @@ module Godwit
           begin_reading([]) if @unanswered # librdkafka waits for this answer, and the next
           unassign(@leaving) if @leaving
           start = Timeout.now
+          return left = true if @handle.fatal # the group has put it out
           Errors.check(Functions.consumer_close_queue(@handle.pointer, @queue), :leave)
           until (left = Functions.consumer_closed(@handle.pointer) == 1)
             @handle.event(@queue, 0.01) { |event| serve_end(event) || true }

@@ -85,7 +85,7 @@ module Godwit
           pid, mark, topic = CLIENT.match(one.client)&.captures
           return unless pid
           report = @state["report", mark]&.fetch("text", nil)
-          Listed.new(mark, group, topic, pid.to_i, one.host.delete_prefix("/"), report,
+          Listed.new(mark, group, topic, pid.to_i.nonzero?, one.host.delete_prefix("/"), report,
             true, 0.0)
         end
 

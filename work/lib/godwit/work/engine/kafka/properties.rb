@@ -159,8 +159,8 @@ module Godwit
           "it is always cooperative-sticky", "A rebalance stops only the partitions that move."
         fixed "group.protocol", nil, CONSUMERS, "use the keyword group_protocol:",
           "The keyword leaves out what the brokers decide in the protocol of KIP-848."
-        fixed "group.instance.id", nil, CONSUMERS, "members are dynamic",
-          "Work does not know static members yet."
+        fixed "group.instance.id", :instance, %i[consumer], "use the keyword instance:",
+          "The keyword and the topic, since a process may have members for several topics."
         default "session.timeout.ms", 10_000, CONSUMERS,
           "Another member has the partitions of a process that died after 10 s."
         fixed "heartbeat.interval.ms", :heartbeat, CONSUMERS, "change `session.timeout.ms`",

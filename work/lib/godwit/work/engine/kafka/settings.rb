@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require "digest"
+
 module Godwit
   module Work
     module Kafka
@@ -15,7 +17,8 @@ module Godwit
         CLASSIC = %w[
           partition.assignment.strategy session.timeout.ms heartbeat.interval.ms
         ].freeze
-        private_constant :MECHANISMS, :TIMEOUTS, :PROTOCOLS, :CLASSIC
+        INSTANCE = /\A[\w.-]{1,100}\z/ # what Kafka allows, with room for a topic
+        private_constant :MECHANISMS, :TIMEOUTS, :PROTOCOLS, :CLASSIC, :INSTANCE
 
         # @return [Url]
         attr_reader :url
@@ -27,16 +30,18 @@ module Godwit
         # @param timeout [Numeric] seconds
         # @param transactions [Boolean]
         # @param group_protocol [Symbol, String] :classic or :consumer
+        # @param instance [String, nil] names the process in its groups, also after a restart
         # @param kafka [Hash{String, Symbol => String, Integer, Boolean}] librdkafka's properties
         # @raise [ArgumentValueError] also for what librdkafka refuses
         # @raise [UnsupportedError] for :consumer with an older librdkafka
         def initialize(url, sasl: nil, timeout: 30, transactions: true, group_protocol: :classic,
-          kafka: {})
+          instance: nil, kafka: {})
           @url = url.is_a?(Url) ? url : Url.parse(url)
           @sasl = mechanism(sasl)
           @timeout = seconds(timeout)
           @transactions = transactions ? true : false
           @protocol = protocol(group_protocol)
+          @instance = instance(instance)
           @kafka = UserProperties.read(:connect, kafka)
           @kafka.each_key { |name| refuse(name) }
           freeze
@@ -55,9 +60,17 @@ module Godwit
         # @param group [String]
         # @param partitions [Integer] of the consumer's topics
         # @param client [String, nil] names the member
+        # @param topic [String, nil] a process has a member of the group for each of its topics
         # @return [Hash{String => String}]
-        def consumer(group, partitions, client = nil)
-          properties(:consumer, group: group, partitions: partitions, client: client)
+        def consumer(group, partitions, client = nil, topic = nil)
+          properties(:consumer, group: group, partitions: partitions, client: client,
+            instance: @instance && [@instance, topic].compact.join("."))
+        end
+
+        # @param topic [String]
+        # @return [String, nil] names a static member; nil: members are dynamic
+        def static_mark(topic)
+          @instance && Digest::SHA256.hexdigest("#{@instance}.#{topic}")[0, 12]
         end
 
         # @return [Hash{String => String}] of a consumer without a group, for {Client#each}
@@ -92,6 +105,12 @@ module Godwit
           all = own.merge(@kafka.select { |name, _| Properties.for?(kind, name) })
           return all.freeze if @protocol == "classic" || kind != :consumer
           {**all.except(*CLASSIC), "group.protocol" => @protocol}.freeze
+        end
+
+        def instance(given)
+          return given if given.nil? || (given.is_a?(String) && given.match?(INSTANCE))
+          raise Godwit::Errors.bad_value(:connect, "instance:", "a name of 1 to 100 letters, " \
+            "digits, dots, hyphens and underscores, or nil", given)
         end
 
         def protocol(given)

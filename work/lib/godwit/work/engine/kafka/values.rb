@@ -17,13 +17,15 @@ module Godwit
 
         # @return [String, nil] of a transactional producer
         attr_reader :id
+        # @return [String, nil] of a static member
+        attr_reader :instance
 
         # @param url [Url]
         # @param sasl [String, nil]
         # @param timeout [Numeric] seconds
         # @param user [Hash{String => String}] the user's properties
         def initialize(url, sasl, timeout, user, id: nil, group: nil, partitions: 1,
-          client: nil, fetch_wait: FETCH_WAIT)
+          client: nil, instance: nil, fetch_wait: FETCH_WAIT)
           @url = url
           @sasl = sasl
           @timeout = timeout
@@ -32,6 +34,7 @@ module Godwit
           @group = group
           @partitions = partitions
           @client = client
+          @instance = instance
           @fetch_wait = fetch_wait
         end
 
