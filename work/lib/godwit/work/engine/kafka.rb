@@ -40,6 +40,7 @@ module Godwit
       autoload :Secret, "godwit/work/engine/kafka/secret"
       autoload :Settings, "godwit/work/engine/kafka/settings"
       autoload :State, "godwit/work/engine/kafka/state"
+      autoload :Subscription, "godwit/work/engine/kafka/subscription"
       autoload :Topics, "godwit/work/engine/kafka/topics"
       autoload :Url, "godwit/work/engine/kafka/url"
       autoload :UserProperties, "godwit/work/engine/kafka/user_properties"

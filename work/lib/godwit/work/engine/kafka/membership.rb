@@ -11,12 +11,10 @@ module Godwit
       # **Threads**: the coordinator of a Runner alone, but any may call {#commit} and {#close}.
       # @private
       class Membership
-        REBALANCE = 0x10 # an event
-        EVENTS = REBALANCE | Handle::ERROR
         ASSIGN = -175
         FENCED = 82 # FENCED_INSTANCE_ID
         CLOSE = 5 # seconds for leaving the group
-        private_constant :EVENTS, :REBALANCE, :ASSIGN, :FENCED, :CLOSE
+        private_constant :ASSIGN, :FENCED, :CLOSE
 
         # @param engine [KafkaEngine]
         # @param group [String]
@@ -36,7 +34,10 @@ module Godwit
           @claims = {}
           @arriving, @unmarked, @ready = [], [], []
           @lock = Mutex.new
-          connect
+          # A group keeps the first client of a static member: so it has no process.
+          pid = (@mark == @owner) ? Process.pid : 0
+          @handle, @queue = Subscription.open(engine.settings, group, topic,
+            "godwit #{pid} #{@mark} #{topic.name}", wake_up)
           @commits = Commits.new(@handle, group, wake_up)
         end
 
@@ -145,33 +146,8 @@ module Godwit
 
         def own?(one) = @claims[one.partition]&.position&.generation == one.generation
 
-        def connect
-          # A group keeps the first client of a static member: so it has no process.
-          pid = (@mark == @owner) ? Process.pid : 0
-          client = "godwit #{pid} #{@mark} #{@topic.name}"
-          properties = @engine.settings.consumer(@group, @topic.partitions, client, @topic.name)
-          @handle = Handle.new(Handle::CONSUMER, properties) do |conf|
-            Functions.conf_set_events(conf, EVENTS)
-          end
-          subscribe
-        rescue
-          @handle&.close
-          raise
-        end
-
-        def subscribe
-          Functions.poll_set_consumer(@handle.pointer)
-          @queue = Functions.queue_get_consumer(@handle.pointer)
-          all = [0].pack("V") # the runner looks at all partitions
-          Functions.queue_io_event_enable(@queue, @wake_up.writer.fileno, all, all.bytesize)
-          PartitionList.with([PartitionList::Entry.new(@topic.name)]) do |list|
-            code = Functions.subscribe(@handle.pointer, list)
-            raise Errors.of(code, :join, nil, resource: @group) unless code.zero?
-          end
-        end
-
         def serve(event)
-          return error(event) unless Functions.event_type(event) == REBALANCE
+          return error(event) unless Functions.event_type(event) == Subscription::REBALANCE
           list = PartitionList.read(Functions.event_topic_partition_list(event))
           @arrivals.close
           return arrive(list) if Functions.event_error(event) == ASSIGN
@@ -301,7 +277,7 @@ module Godwit
         end
 
         def serve_end(event)
-          return unless Functions.event_type(event) == REBALANCE
+          return unless Functions.event_type(event) == Subscription::REBALANCE
           list = PartitionList.read(Functions.event_topic_partition_list(event))
           return begin_reading([]) if Functions.event_error(event) == ASSIGN
           unassign(list.select { |one| @claims.key?(one.partition) })
