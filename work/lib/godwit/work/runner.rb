@@ -52,7 +52,8 @@ module Godwit
       # @return [nil]
       # @raise [StateError] at another call
       # @raise [Error] of the engine, at the beginning
-      # @raise [ClosedError] when the log was closed meanwhile, as by another Work.connect
+      # @raise [ClosedError] when the log was closed meanwhile, as by another Work.connect, or
+      #   another process has this one's `instance:`
       def run
         began = begin_once
         @wake_up = @engine.listen

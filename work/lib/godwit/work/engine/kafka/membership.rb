@@ -12,7 +12,7 @@ module Godwit
       # @private
       class Membership
         ASSIGN = -175
-        FENCED = 82 # FENCED_INSTANCE_ID
+        FENCED = [82, 111].freeze # FENCED_INSTANCE_ID, UNRELEASED_INSTANCE_ID
         CLOSE = 5 # seconds for leaving the group
         private_constant :ASSIGN, :FENCED, :CLOSE
 
@@ -169,14 +169,14 @@ module Godwit
         # Such as a broker that is away: {#share} raises it once, and goes on at the next call.
         def error(event)
           code = Functions.event_error(event)
-          return @problem = fenced if @handle.fatal&.first == FENCED
+          return @problem = fenced if FENCED.include?(@handle.fatal&.first)
           @problem = Errors.of(code, :consume, Functions.event_error_string(event),
             resource: @group, fatal: Functions.event_error_is_fatal(event) == 1)
         end
 
         # To join again would end the other process.
         def fenced
-          ClosedError.new("another process has joined group #{@group.inspect} with the same " \
+          ClosedError.new("another process is in group #{@group.inspect} with the same " \
             "instance: give each process an instance: of its own")
         end
 
