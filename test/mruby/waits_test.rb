@@ -182,7 +182,11 @@ class MRubyWaitsTest < MRubyCase
         Tasks.finish
         same(["re a"], replies)
 
-        Fiber.new { req.request("dropped", timeout: 0.05) }.resume
+        Fiber.new do
+          req.request("dropped", timeout: 0.05)
+        rescue Godwit::TimeoutError
+          nil # a busy machine: its time was over before the first wait
+        end.resume
         GC.start
         Tasks.start do
           message = nil
