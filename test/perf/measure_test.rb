@@ -206,7 +206,7 @@ class PerfMeasureTest < Godwit::TestCase
       first.drop(5).each { |message| replies.send(message) }
       replies.send(second)
     end
-    found = load(endpoint, rate: 10_000, count: 100, timeout: 0.5)
+    found = load(endpoint, rate: 10_000, count: 100, timeout: 2)
     assert_equal [1, 99], [found.intended.count, found.timeouts]
   end
 

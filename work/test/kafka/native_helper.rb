@@ -96,11 +96,12 @@ module NativeKafka
     list = Functions.topic_partition_list_new(1)
     place = Functions.topic_partition_list_add(list, topic, partition)
     Functions::Partition.new(place)[:offset] = offset
+    # Before the assignment: what is fetched earlier would be in the consumer's queue.
+    queue = Functions.queue_get_partition(rk, topic, partition)
+    Functions.queue_forward(queue, nil)
     failed = Functions.incremental_assign(rk, list)
     Functions.topic_partition_list_destroy(list)
     assert_predicate failed, :null?
-    queue = Functions.queue_get_partition(rk, topic, partition)
-    Functions.queue_forward(queue, nil)
     own(Queue.new(rk, queue))
   end
 

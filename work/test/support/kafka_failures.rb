@@ -96,8 +96,11 @@ module Godwit
       end
       threads.each(&:join)
     RUBY
+    # Has the broker tell of transactions whose end it leaves out: see KafkaAccounts.
+    JAVA = "#{Broker::QUICK_START} -Dorg.slf4j.simpleLogger.log.kafka.coordinator.transaction." \
+      "TransactionMarkerChannelManager=info"
     # A broker of the tests of this stage, which all may stop.
-    def self.broker = @@broker ||= Broker.start(properties: BROKER)
+    def self.broker = @@broker ||= Broker.start(properties: BROKER, java: JAVA)
 
     include KafkaAccounts
 
@@ -147,8 +150,8 @@ module Godwit
     end
 
     # @param first [Integer] number of the first record
-    def produce(first: 0)
-      child = start_child(PRODUCES, [JSON.generate(settings(first: first))], deadline: 380)
+    def produce(first: 0, **more)
+      child = start_child(PRODUCES, [JSON.generate(settings(first: first, **more))], deadline: 380)
       (@producers << child).last.wait_for(/^ready$/)
     end
 

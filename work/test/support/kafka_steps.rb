@@ -28,7 +28,18 @@ module KafkaSteps
       when "kill" then Process.kill(:KILL, Process.pid).then { sleep }
       when "fatal" then FatalError.of(pointer, -144) # _FENCED
       when "late" then sleep 4 # the coordinator ends the transaction
+      when "stop" then Process.kill(:STOP, Process.pid).then { sleep 0.01 until out? }
       end
+    end
+
+    # @return [Boolean] whether librdkafka knows that the group has put the process out
+    def out?
+      engine = Godwit::Work.client.engine
+      handles = engine.instance_variable_get(:@memberships).each_value.map do |one|
+        one.instance_variable_get(:@handle).pointer
+      end
+      functions = Godwit::Work.const_get(:Kafka)::Functions
+      handles.all? { |one| functions.assignment_lost(one) == 1 }
     end
   end
 

@@ -37,4 +37,18 @@ class WorkKafkaTransactionsTest < Godwit::KafkaFailureCase
     balance
     stop_consuming
   end
+
+  test "a process that its group puts out in the middle of a transaction writes nothing" do
+    stopped = consume(kafka: {"transaction.timeout.ms" => 60_000}, hook: HOOKS,
+      steps: [%w[produce stop]])
+    produce
+    eventually(deadline: 90) { steps.any? }
+    consume_by(1)
+    handled(100)
+    look
+    stopped.signal(:CONT)
+    eventually(deadline: 90) { steps(:acted).any? }
+    balance
+    stop_consuming
+  end
 end

@@ -9,6 +9,9 @@ module Godwit
       # **Threads**: the coordinator of a Runner alone.
       # @private
       class Arrivals
+        PATIENCE = 30 # seconds: a transaction whose process has died ends sooner
+        private_constant :PATIENCE
+
         # @param engine [KafkaEngine]
         # @param group [String]
         # @param mark [String] of the member
@@ -32,16 +35,16 @@ module Godwit
         # @yieldreturn [Work::Topic] when positions are known
         # @return [Array<Position>] those that are known; a position behind an open transaction is
         #   not yet
-        # @raise [Error] the next call tries it again
+        # @raise [Error] the next call tries it again; also when that has taken very long
         def positions(list)
-          @found ||= ask(list) or return []
-          wrong = @found.map(&:error).find { |code| !code.zero? && !Errors.retriable?(code) }
-          raise Errors.of(wrong, :claim, nil, resource: @group) if wrong
-          topic = yield
-          @found.select { |one| one.error.zero? }.map { |entry| position(topic, entry) }
-            .tap { close }
+          @since ||= Timeout.now
+          found = ask(list)
+          known = found ? known(found) { yield } : []
+          forget if found
+          known.any? ? @since = nil : check_time(list)
+          known
         rescue Error
-          close
+          forget
           raise
         end
 
@@ -56,11 +59,25 @@ module Godwit
         # Forgets what it has asked for.
         # @return [nil]
         def close
-          @answer&.close
-          @answer = @found = nil
+          forget
+          @since = nil
         end
 
         private
+
+        def forget
+          @answer&.close
+          @answer = nil
+        end
+
+        # @return [Array<Position>]
+        # @raise [Error]
+        def known(found)
+          wrong = found.map(&:error).find { |code| !code.zero? && !Errors.retriable?(code) }
+          raise Errors.of(wrong, :claim, nil, resource: @group) if wrong
+          topic = yield
+          found.select { |one| one.error.zero? }.map { |entry| position(topic, entry) }
+        end
 
         # @return [Array<PartitionList::Entry>, nil]
         def ask(list)
@@ -68,6 +85,19 @@ module Godwit
             PartitionList::Entry.new(one.topic, one.partition)
           })
           @answer.take
+        end
+
+        # @return [nil]
+        # @raise [BrokerError] each 30 s
+        def check_time(list)
+          return if Timeout.left(PATIENCE, @since) > 0
+          @since = nil
+          names = list.map(&:partition).sort.join(", ")
+          raise BrokerError.new("claim: for #{PATIENCE} s the brokers have kept back the " \
+            "positions of group #{@group} in partitions #{names} of topic " \
+            "#{list.first.topic}, as for a transaction that does not end: look for one with " \
+            "kafka-transactions.sh find-hanging, and end it with its command abort",
+            operation: :claim, retriable: true)
         end
 
         def position(topic, entry)
