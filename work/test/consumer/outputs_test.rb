@@ -26,6 +26,28 @@ class WorkOutputsTest < Godwit::WorkCase
     }.message)
   end
 
+  test "a group that reads outputs reaches a lag of 0, also when it starts or reads again" do
+    declare
+    declare("out")
+    seen = Thread::Queue.new
+    reads = consumer(topic: "out") { |message| seen << message.value }
+    writes = consumer { |message| produce("out", message.value, key: message.value) }
+    all = [*"a".."e"]
+    found = lambda do |round|
+      assert_equal (all * round).sort, Array.new(5 * round) { seen.pop }.sort
+      eventually { client.groups.map(&:lag) == [0, 0] }
+    end
+    2.times do |round|
+      produce(*all)
+      run_consumers(writes, reads)
+      found.call(1)
+      client.seek("g", "out", to: :earliest)
+      found.call(round + 1)
+      stop_all
+      assert_equal [0, 0], client.groups.map(&:lag)
+    end
+  end
+
   # What a handler's produce calls.
   def client_encoder
     one = client

@@ -106,6 +106,7 @@ module KafkaAccounts
   def assert_outputs(sent, dead)
     wanted = sent.map { |one| one.value[:id] } - dead
     eventually("outputs that are missing", deadline: 60) do
+      need_transactions
       (wanted - client.each(to).map { |one| one.value[:id] }).empty?
     end
     outputs = client.each(to).to_a
@@ -117,6 +118,18 @@ module KafkaAccounts
       offsets = own.map { |one| one.value[:at].last }
       assert_equal offsets.sort, offsets, "outputs of key #{key}"
     end
+  end
+
+  # What a failed test leaves: printed before its processes end.
+  def describe_state
+    topic = client.engine.topics[from] or return
+    warn "#{name}: groups #{client.groups.map(&:to_h)}",
+      "committed #{committed.transform_values(&:watermark)}, bounds #{client.engine.bounds(topic)}",
+      "outputs #{client.engine.bounds(client.engine.topics[to])}, runs #{runs.size}",
+      *events.last(15).map { |one| one.to_a.inspect[0, 300] },
+      *broker.log.lines.grep(/leader endpoint/).last(5)
+  rescue Godwit::Error => error
+    warn "#{name}: #{error.class} #{error.message}"
   end
 
   def report(sent, ran)

@@ -185,6 +185,7 @@ module Godwit
     end
 
     def teardown
+      describe_state unless passed? || skipped?
       [*@consumers, *@producers].each { |child| end_child(child) }
       restore if @consumers
       super

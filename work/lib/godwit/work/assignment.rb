@@ -93,6 +93,7 @@ module Godwit
       def feed(source)
         @lock.synchronize do
           @progress.finish(@fetched, source.offset - @fetched) if source.offset > @fetched # deleted
+          @changes += 1 if source.block.count.zero? # it leads past what is no record
           messages = unfinished(source)
           @unfinished += source.unfinished = messages.size
           @bytes += source.block.bytesize if messages.any?

@@ -11,7 +11,8 @@ module Godwit
       class Claim
         RECORDS = 10_000 # that a look takes at most
         SEEK = 500 # milliseconds
-        private_constant :RECORDS, :SEEK
+        NONE = Block.encode([]).freeze
+        private_constant :RECORDS, :SEEK, :NONE
 
         # @param engine [KafkaEngine]
         # @param handle [Handle]
@@ -27,6 +28,7 @@ module Godwit
           @behind_gap = false
           @stopped_at = nil # the offset that is not there, until librdkafka reads elsewhere
           topic = position.topic
+          @before = passed # librdkafka may keep it until records come
           @queue = Functions.queue_get_partition(handle.pointer, topic.name, position.partition)
           # Before librdkafka assigns it: no record may come to the queue of the consumer.
           Functions.queue_forward(@queue, nil)
@@ -48,6 +50,7 @@ module Godwit
         # @raise [Error]
         def move(position)
           @stopped_at ? restart(position.watermark) : read_from(position.watermark)
+          @before = passed
           @position = position
           @blocks.clear
           @stopped_at = nil
@@ -62,6 +65,7 @@ module Godwit
           first = @engine.first_of(@position.topic, @position.partition)
           return first if first < @stopped_at
           restart(first)
+          @before = passed
           @behind_gap = first > @stopped_at
           @stopped_at = nil
         end
@@ -93,9 +97,25 @@ module Godwit
           blocks.first.behind_gap = true if @behind_gap && blocks.any?
           @behind_gap &&= blocks.empty?
           @blocks.concat(blocks)
+          @before = passed if failures.any? # librdkafka counts the offset of an error, too
+          pass(offset) if @blocks.empty?
           gone, others = failures.reject(&:end?).partition(&:not_there?)
           @stopped_at = @blocks.last&.finish || offset if gone.any?
           raise others.first.to_error(:fetch) if others.any?
+        end
+
+        # librdkafka gives no control records. A block without records leads the reader past them.
+        def pass(offset)
+          reached = passed
+          @blocks << Block.new(NONE, reached, "") if reached > offset && reached != @before
+        end
+
+        # @return [Integer] the offset behind what librdkafka has given; below 0: nothing yet
+        def passed
+          with(0) do |list|
+            Functions.position(@handle.pointer, list)
+            PartitionList.read(list).first.offset
+          end
         end
 
         def read_from(offset)

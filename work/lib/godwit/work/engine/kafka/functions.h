@@ -55,6 +55,7 @@ rd_kafka_error_t *rd_kafka_incremental_assign(rd_kafka_t *,
 rd_kafka_error_t *rd_kafka_incremental_unassign(rd_kafka_t *,
     const rd_kafka_topic_partition_list_t *);
 int rd_kafka_assignment_lost(rd_kafka_t *);
+rd_kafka_resp_err_t rd_kafka_position(rd_kafka_t *, rd_kafka_topic_partition_list_t *);
 rd_kafka_error_t *rd_kafka_seek_partitions(rd_kafka_t *, rd_kafka_topic_partition_list_t *, int);
 rd_kafka_resp_err_t rd_kafka_commit_queue(rd_kafka_t *, const rd_kafka_topic_partition_list_t *,
     rd_kafka_queue_t *,
