@@ -28,7 +28,7 @@ module Godwit
           @behind_gap = false
           @stopped_at = nil # the offset that is not there, until librdkafka reads elsewhere
           topic = position.topic
-          @before = passed # librdkafka may keep it until records come
+          forget_place
           @queue = Functions.queue_get_partition(handle.pointer, topic.name, position.partition)
           # Before librdkafka assigns it: no record may come to the queue of the consumer.
           Functions.queue_forward(@queue, nil)
@@ -65,7 +65,7 @@ module Godwit
           first = @engine.first_of(@position.topic, @position.partition)
           return first if first < @stopped_at
           restart(first)
-          @before = passed
+          forget_place
           @behind_gap = first > @stopped_at
           @stopped_at = nil
         end
@@ -97,7 +97,7 @@ module Godwit
           blocks.first.behind_gap = true if @behind_gap && blocks.any?
           @behind_gap &&= blocks.empty?
           @blocks.concat(blocks)
-          @before = passed if failures.any? # librdkafka counts the offset of an error, too
+          @failed = [@failed, *failures.map(&:offset)].max
           pass(offset) if @blocks.empty?
           gone, others = failures.reject(&:end?).partition(&:not_there?)
           @stopped_at = @blocks.last&.finish || offset if gone.any?
@@ -107,7 +107,16 @@ module Godwit
         # librdkafka gives no control records. A block without records leads the reader past them.
         def pass(offset)
           reached = passed
-          @blocks << Block.new(NONE, reached, "") if reached > offset && reached != @before
+          return if reached <= offset || reached == @before || offset <= @failed
+          @blocks << Block.new(NONE, reached, "").tap { |one| one.behind_gap = @behind_gap }
+          @behind_gap = false
+        end
+
+        # librdkafka may keep the position of an earlier place until records come. Of an error it
+        # counts the offset, too.
+        def forget_place
+          @before = passed
+          @failed = -1
         end
 
         # @return [Integer] the offset behind what librdkafka has given; below 0: nothing yet
