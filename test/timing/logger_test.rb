@@ -10,8 +10,7 @@ class LoggerTimingTest < Godwit::TestCase
   include Godwit::TestSupport::Timed
 
   QUIET = "$stderr.reopen(File::NULL)\n"
-  # On other backends Ruby packs the record: 60 to 75 us.
-  MAX_SECONDS = (Godwit::BACKEND == :native) ? 50e-6 : 150e-6
+  MAX_SECONDS = 50e-6
 
   test "without a reader a process ends within linger and 0.3 s, durable or not" do
     ["", ", durable: '#{scratch_dir}/durable'"].each do |options|

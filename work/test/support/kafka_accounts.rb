@@ -120,8 +120,9 @@ module KafkaAccounts
     end
   end
 
-  # What a failed test leaves: printed before its processes end.
+  # What a failed test leaves: printed before its processes end, when the broker answers again.
   def describe_state
+    restore
     topic = client.engine.topics[from] or return
     warn "#{name}: groups #{client.groups.map(&:to_h)}",
       "committed #{committed.transform_values(&:watermark)}, bounds #{client.engine.bounds(topic)}",

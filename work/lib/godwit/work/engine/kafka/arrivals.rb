@@ -9,7 +9,7 @@ module Godwit
       # **Threads**: the coordinator of a Runner alone.
       # @private
       class Arrivals
-        PATIENCE = 30 # seconds: a transaction whose process has died ends sooner
+        PATIENCE = 30 # seconds: by default a transaction whose process died ends sooner
         private_constant :PATIENCE
 
         # @param engine [KafkaEngine]
@@ -39,7 +39,7 @@ module Godwit
         def positions(list)
           @since ||= Timeout.now
           found = ask(list)
-          known = found ? known(found) { yield } : []
+          known = found ? read(found) { yield } : []
           forget if found
           known.any? ? @since = nil : check_time(list)
           known
@@ -72,7 +72,7 @@ module Godwit
 
         # @return [Array<Position>]
         # @raise [Error]
-        def known(found)
+        def read(found)
           wrong = found.map(&:error).find { |code| !code.zero? && !Errors.retriable?(code) }
           raise Errors.of(wrong, :claim, nil, resource: @group) if wrong
           topic = yield

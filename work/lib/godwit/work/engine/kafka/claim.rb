@@ -50,7 +50,7 @@ module Godwit
         # @raise [Error]
         def move(position)
           @stopped_at ? restart(position.watermark) : read_from(position.watermark)
-          @before = passed
+          forget_place
           @position = position
           @blocks.clear
           @stopped_at = nil
@@ -97,7 +97,7 @@ module Godwit
           blocks.first.behind_gap = true if @behind_gap && blocks.any?
           @behind_gap &&= blocks.empty?
           @blocks.concat(blocks)
-          @failed = [@failed, *failures.map(&:offset)].max
+          failures.each { |one| @failed = one.offset if one.offset > @failed }
           pass(offset) if @blocks.empty?
           gone, others = failures.reject(&:end?).partition(&:not_there?)
           @stopped_at = @blocks.last&.finish || offset if gone.any?
