@@ -10,6 +10,12 @@ module Godwit
     # @param milliseconds [Integer] -1 is for ever
     # @return [Boolean] false when time is up
     def self.call(waiter, events, milliseconds) = waiter._poll(events, milliseconds)
+
+    # Before a socket closes, or before libzmq's socket below it changes. A program with its own
+    # event loop ends the socket's waits there.
+    # @param closing [Socket, Context] a Context: before it closes its sockets
+    def self.close(closing)
+    end
   end
 
   module Backend
@@ -87,6 +93,16 @@ module Godwit
             return unless MRuby.wait(self, events, deadline)
           end
           ready
+        end
+
+        def _close
+          Wait.close(self) unless _closed?
+          _close_now
+        end
+
+        def _reopen
+          Wait.close(self)
+          _reopen_now
         end
 
         def _exclusive(_operation) = yield
@@ -300,6 +316,11 @@ module Godwit
       # @return [Context, nil] this VM's object for the process's default context
       def _default = @default&.usable? ? @default : nil
       def _propose(context) = @default = context._adopt
+    end
+
+    def _close
+      Wait.close(self) unless _closed?
+      _close_now
     end
   end
 

@@ -225,7 +225,7 @@ void gw_init_context(mrb_state *mrb, struct RClass *godwit) {
     mrb_define_method(mrb, class, "_linger", context_linger, MRB_ARGS_NONE());
     mrb_define_method(mrb, class, "_set_linger", context_set_linger, MRB_ARGS_ARG(1, 1));
     mrb_define_method(mrb, class, "_shutdown", context_shutdown, MRB_ARGS_NONE());
-    mrb_define_method(mrb, class, "_close", context_close, MRB_ARGS_NONE());
+    mrb_define_method(mrb, class, "_close_now", context_close, MRB_ARGS_NONE());
     mrb_define_method(mrb, class, "_closed?", context_closed_p, MRB_ARGS_NONE());
     mrb_define_method(mrb, class, "_own?", context_own_p, MRB_ARGS_NONE());
     mrb_define_method(mrb, class, "_pointer", context_pointer, MRB_ARGS_NONE());

@@ -211,8 +211,8 @@ struct RClass *gw_init_socket(mrb_state *mrb, struct RClass *godwit) {
     gw_context_closes_by(socket_release);
     MRB_SET_INSTANCE_TT(class, MRB_TT_DATA);
     mrb_define_method(mrb, class, "_open", socket_open, MRB_ARGS_REQ(3));
-    mrb_define_method(mrb, class, "_reopen", socket_reopen, MRB_ARGS_NONE());
-    mrb_define_method(mrb, class, "_close", socket_close, MRB_ARGS_NONE());
+    mrb_define_method(mrb, class, "_reopen_now", socket_reopen, MRB_ARGS_NONE());
+    mrb_define_method(mrb, class, "_close_now", socket_close, MRB_ARGS_NONE());
     mrb_define_method(mrb, class, "_closed?", socket_closed_p, MRB_ARGS_NONE());
     mrb_define_method(mrb, class, "_forked?", socket_forked_p, MRB_ARGS_NONE());
     mrb_define_method(mrb, class, "_fd", socket_fd, MRB_ARGS_NONE());

@@ -1,0 +1,67 @@
+# frozen_string_literal: true
+
+module Edge
+  # The apps of this worker: one for each location.
+  # @private
+  module Apps
+    ALL = []   # by index: what answers
+    NAMED = [] # by index: what `run` was given
+    FOLDERS = []
+    LOADED = [] # by index: paths that `require` has loaded
+
+    class << self
+      # Runs an app's file, in a fiber.
+      # @param index [Integer]
+      # @param path [String]
+      # @param number [Integer] of the C half, as a request has it
+      def start(index, path, number)
+        app = evaluate(index, path)
+        unless app.respond_to?(:call)
+          raise Error, "#{path} ends with #{app.inspect}, which has no method call: end it with " \
+            "an app, or with run(app)"
+        end
+        ALL[index] = app
+        Edge._started(index, true)
+      rescue Exception => error
+        Edge._log(Failure.describe(error))
+        Edge._started(index, false)
+      ensure
+        Edge._finish(number)
+      end
+
+      # @return [Object] the app
+      def named(app) = NAMED[Edge._app] = app
+
+      # (see Object#require)
+      def require(name)
+        return false if name == "json"
+        index = Edge._app
+        path = name.end_with?(".rb") ? name : "#{name}.rb"
+        unless name.start_with?("./", "../", "/") && index >= 0
+          raise LoadError, "cannot load #{name}: the edge has json; files are named ./like_this"
+        end
+        path = "#{FOLDERS[index]}/#{path}" unless name.start_with?("/")
+        return false if LOADED[index].include?(path)
+        raise LoadError, "cannot load #{name}: there is no #{path}" unless File.file?(path)
+        LOADED[index] << path
+        MAINS[index]._edge_evaluate(File.read(path), path)
+        true
+      end
+
+      private
+
+      def evaluate(index, path)
+        NAMED[index] = nil
+        LOADED[index] = []
+        FOLDERS[index] = File.dirname(path)
+        main = MAINS[index] = Object.new
+        def main.to_s = "main"
+        def main.inspect = "main"
+        value = main._edge_evaluate(File.read(path), path)
+        NAMED[index] || value
+      end
+    end
+
+    MAINS = []
+  end
+end

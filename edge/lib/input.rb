@@ -1,0 +1,63 @@
+# frozen_string_literal: true
+
+module Edge
+  # `rack.input`: the body of a request, which nginx has read.
+  class Input
+    # @param body [String]
+    def initialize(body)
+      @body = body
+      @at = 0
+    end
+
+    # @param length [Integer, nil] bytes at most; nil: the rest
+    # @param buffer [String, nil] gets the bytes
+    # @return [String, nil] nil: a length was given, and nothing is left
+    def read(length = nil, buffer = nil)
+      left = @body.bytesize - @at
+      size = length ? [length, left].min : left
+      found = (size > 0) ? @body.byteslice(@at, size) : ""
+      @at += size
+      buffer&.replace(found)
+      (length && length > 0 && size == 0) ? nil : found
+    end
+
+    # @return [String, nil] the next line; nil: none is left
+    def gets
+      return if @at >= @body.bytesize
+      rest = @body.byteslice(@at, @body.bytesize - @at)
+      newline = rest.bytes.index(10)
+      read(newline ? newline + 1 : nil)
+    end
+
+    # @yieldparam line [String]
+    def each
+      while (line = gets)
+        yield line
+      end
+      self
+    end
+
+    # @return [Integer] 0
+    def rewind = @at = 0
+
+    # @return [Integer] bytes
+    def size = @body.bytesize
+
+    EMPTY = new("")
+  end
+
+  class << self
+    # @param env [Hash] of a request
+    # @return [Object] its body, parsed
+    # @raise [BadRequest] 400, with the offset, unless the app rescues it
+    def json(env)
+      input = env["rack.input"]
+      input.rewind
+      begin
+        JSON.parse(input.read)
+      rescue JSON::ParserError => error
+        raise BadRequest.new(error.message, error.offset)
+      end
+    end
+  end
+end

@@ -1,0 +1,44 @@
+# frozen_string_literal: true
+
+# What would block the worker, or end it.
+%i[
+  BasicSocket Socket TCPSocket TCPServer UDPSocket UNIXSocket UNIXServer IPSocket SocketError
+].each { |name| Object.remove_const(name) if Object.const_defined?(name) }
+
+class Object
+  %i[` system gets readline readlines exec fork exit exit! abort spawn].each do |name|
+    undef_method(name) if method_defined?(name)
+  end
+end
+
+class << IO
+  %i[popen pipe select].each { |name| undef_method(name) if method_defined?(name) }
+end
+
+class Object
+  # In an app's file: names the app.
+  # @param app [#call] takes an env, and gives status, headers and body
+  # @return [Object] the app
+  def run(app) = Edge::Apps.named(app)
+
+  # @param name [String] "json" does nothing; "./x" loads a file beside the app, once for each app
+  # @return [Boolean] whether it was loaded now
+  # @raise [LoadError]
+  def require(name) = Edge::Apps.require(name)
+
+  # Waits on nginx's loop.
+  # @param seconds [Numeric, nil] nil: until the request ends
+  # @return [Integer] seconds, rounded
+  def sleep(seconds = nil)
+    if seconds && !(seconds >= 0)
+      raise ArgumentError, "sleep takes seconds, 0 or more"
+    end
+    Edge.sleep(seconds ? (seconds * 1000).ceil : -1)
+    seconds ? seconds.round : 0
+  end
+
+  # Runs an app's file. Its class is Object, so that `class` and `def` mean what they do at the top
+  # of a file. The names of locals begin as no app's do.
+  # @private
+  def _edge_evaluate(*_edge_file) = eval(_edge_file[0], nil, _edge_file[1], 1)
+end

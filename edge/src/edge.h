@@ -1,0 +1,134 @@
+/* The edge: one mruby VM in each nginx worker, a fiber for each request. All C runs in the worker's
+ * only thread. Ruby is entered from events of the loop alone: what ends a wait posts an event. */
+#ifndef GODWIT_EDGE_H
+#define GODWIT_EDGE_H
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+#include <ngx_event.h>
+#include <ngx_http.h>
+#include <mruby.h>
+#include <mruby/array.h>
+#include <mruby/class.h>
+#include <mruby/data.h>
+#include <mruby/error.h>
+#include <mruby/hash.h>
+#include <mruby/numeric.h>
+#include <mruby/string.h>
+#include <mruby/variable.h>
+#include <stdbool.h>
+
+/* nginx's macros have several statements, and evaluate their argument often. */
+static inline void gw_post(ngx_event_t *event) { ngx_post_event(event, &ngx_posted_events); }
+static inline void gw_unpost(ngx_event_t *event) {
+    if (event->posted) {
+        ngx_delete_posted_event(event);
+    }
+}
+
+#define gw_of(event, type, field) ((type *)((char *)(event) - offsetof(type, field)))
+
+typedef struct gw_request gw_request_t;
+typedef struct gw_ticket gw_ticket_t;
+
+/* ---- vm.c: the one place that enters Ruby, and the one that raises ---- */
+
+/* Procs of Ruby that C calls (edge/lib/entry.rb). */
+typedef enum { GW_BOOT, GW_RUN, GW_RESUME, GW_LOOK, GW_LOOK_ALL, GW_PROCS } gw_proc_t;
+
+typedef struct {
+    mrb_state *mrb;        /* NULL: this worker has no app */
+    mrb_value slots;       /* waiting fibers, and the values that they get: see wait.c */
+    gw_request_t *current; /* whose fiber runs; NULL between two */
+    struct RClass *edge;   /* the module Edge */
+} gw_vm_t;
+extern gw_vm_t gw_vm;
+
+bool gw_vm_open(void); /* false: it is logged */
+void gw_vm_close(void);
+/* Fills in the arguments of a Proc. It may raise. */
+typedef int gw_arguments_t(mrb_state *mrb, void *data, mrb_value *arguments);
+void gw_vm_enter(gw_request_t *request, gw_proc_t proc, gw_arguments_t *arguments, void *data);
+/* Runs what may raise. False: it has raised, and that is logged. Frees its temporary objects. */
+bool gw_vm_protect(mrb_protect_error_func *body, void *data);
+mrb_value gw_vm_error(const char *class, const char *format, ...); /* of Edge, not raised */
+mrb_noreturn void gw_vm_raise(const char *class, const char *format, ...);
+mrb_value gw_vm_keep(mrb_value value); /* registers it with the collector, and freezes it */
+ngx_log_t *gw_vm_log(void);            /* of the request that runs, else of the worker */
+void gw_vm_event(ngx_event_t *event, void (*handler)(ngx_event_t *)); /* initialises it */
+
+/* ---- wait.c: tickets. A ticket is a fiber that waits, and the operation that ends the wait ---- */
+
+gw_ticket_t *gw_wait_begin(mrb_state *mrb, ngx_msec_t milliseconds); /* raises: it cannot wait */
+/* The operation has ended: the fiber gets the value, unless its wait is over. */
+void gw_wait_end(gw_ticket_t *ticket, mrb_value value);
+/* An operation of C holds the ticket until gw_wait_end. When the time is over, `late` gives the
+ * error for the fiber. */
+void gw_wait_hold(gw_ticket_t *ticket, mrb_value (*late)(void *), void *data);
+void gw_wait_fail(gw_request_t *request, const char *class, const char *text); /* all its waits */
+void gw_wait_orphan(gw_request_t *request); /* its waits go on without it */
+void gw_wait_init(mrb_state *mrb);
+
+/* ---- watch.c: libzmq's descriptors on the loop ---- */
+
+void gw_watch_init(mrb_state *mrb);
+void gw_watch_after_ruby(void); /* Ruby may have consumed an edge of a descriptor */
+void gw_watch_close_all(void);  /* before libzmq closes them */
+
+/* ---- redis.c, json.c ---- */
+
+void gw_redis_init(mrb_state *mrb);
+void gw_json_init(mrb_state *mrb);
+
+/* ---- app.c: app files, one for each location with godwit_app ---- */
+
+typedef enum { GW_APP_STARTS, GW_APP_READY, GW_APP_FAILED } gw_app_state_t;
+
+typedef struct {
+    ngx_str_t path, script; /* the file; the location without its last slash */
+    gw_app_state_t state;
+    ngx_event_t again;      /* runs a file again that has raised */
+    ngx_queue_t requests;   /* that wait until the file has run */
+    mrb_value script_name;
+    unsigned said;          /* gw_app_fact_t that the log has */
+} gw_app_t;
+
+typedef enum { GW_APP_DROPS = 1, GW_APP_MISCOUNTS = 2 } gw_app_fact_t;
+
+/* In a worker. `check`: ends the process when all files have run, with status 1 if one raised. */
+void gw_app_start(ngx_array_t *apps, bool check);
+gw_app_t *gw_app_at(ngx_uint_t app);
+void gw_app_log_once(ngx_uint_t app, gw_app_fact_t fact, const char *text);
+void gw_app_init(mrb_state *mrb);
+const char *gw_app_parse(ngx_conf_t *cf, const char *path); /* in the master: NULL, or the error */
+
+/* ---- env.c, request.c, response.c ---- */
+
+struct gw_request {
+    ngx_http_request_t *http; /* NULL: it has an answer, or its client has left; or an app's file */
+    ngx_queue_t waits;        /* tickets */
+    ngx_queue_t link;         /* of gw_app_t.requests */
+    ngx_event_t start, timer;
+    ngx_msec_t timeout;
+    ngx_uint_t app;           /* index */
+    mrb_int number;           /* for Ruby */
+    bool runs, gone;          /* Ruby has it; nginx no longer has it. With neither it is freed */
+};
+
+void gw_env_init(mrb_state *mrb);
+void gw_env_set_index(ngx_int_t request_id); /* of nginx's variable $request_id */
+mrb_value gw_env_make(mrb_state *mrb, ngx_http_request_t *http, const gw_app_t *app);
+void gw_env_request_id(ngx_http_request_t *http, ngx_str_t *id);
+
+extern ngx_module_t ngx_http_godwit_module;
+ngx_int_t gw_request_handle(ngx_http_request_t *http, ngx_uint_t app, ngx_msec_t timeout);
+gw_request_t *gw_request_make(ngx_http_request_t *http, ngx_uint_t app); /* NULL: no memory */
+gw_request_t *gw_request_of(mrb_int number);                             /* NULL: none */
+void gw_request_start(gw_request_t *request); /* its app's file has run, or has failed */
+void gw_request_init(mrb_state *mrb);
+
+/* Ends the request with {"error": word}, and with the offset unless it is below 0. */
+void gw_response_fail(gw_request_t *request, ngx_uint_t status, const char *word, mrb_int offset);
+void gw_response_init(mrb_state *mrb);
+
+#endif

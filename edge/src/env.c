@@ -1,0 +1,184 @@
+/* The env of a request: a Hash like Rack's. Frequent names and texts are made once for a worker. */
+#include "edge.h"
+
+enum { ENV_NAMES = 128, ENV_NAME_MOST = 48, ENV_PAIRS = 24, ENV_TRIES = 8 };
+
+static const char *const env_texts[] = {"REQUEST_METHOD", "SCRIPT_NAME", "PATH_INFO",
+        "QUERY_STRING", "REQUEST_URI", "SERVER_NAME", "SERVER_PORT", "SERVER_PROTOCOL",
+        "SERVER_SOFTWARE", "REMOTE_ADDR", "rack.url_scheme", "rack.input", "edge.request_id", "",
+        "GET", "POST", "HTTP/1.1", "http", "https", "/", NGINX_VER};
+enum {
+    ENV_METHOD, ENV_SCRIPT, ENV_PATH, ENV_QUERY, ENV_URI, ENV_NAME, ENV_PORT, ENV_PROTOCOL,
+    ENV_SOFTWARE, ENV_ADDRESS, ENV_SCHEME, ENV_INPUT, ENV_ID, ENV_EMPTY, ENV_GET, ENV_POST,
+    ENV_HTTP11, ENV_HTTP, ENV_HTTPS, ENV_SLASH, ENV_NGINX, ENV_TEXTS
+};
+
+static mrb_value env_text[ENV_TEXTS], env_port, env_input, env_no_input;
+static in_port_t env_port_number;
+static ngx_int_t env_id_index = NGX_ERROR;
+/* Names of headers that have come, by nginx's hash of them. */
+static struct {
+    u_char lower[ENV_NAME_MOST];
+    size_t size; /* 0: unused */
+    mrb_value name;
+    mrb_int request; /* the last one that had it */
+} env_names[ENV_NAMES];
+static mrb_int env_requests;
+
+static mrb_value env_string(mrb_state *mrb, ngx_str_t text) {
+    return mrb_str_new(mrb, (const char *)text.data, text.len);
+}
+
+/* HTTP_ and the name; CONTENT_TYPE and CONTENT_LENGTH as they are. */
+static mrb_value env_name(mrb_state *mrb, const ngx_str_t *key) {
+    mrb_value name = mrb_str_new_lit(mrb, "HTTP_");
+    mrb_str_cat(mrb, name, (const char *)key->data, key->len);
+    char *at = RSTRING_PTR(name) + 5;
+    for (size_t i = 0; i < key->len; i++)
+        at[i] = at[i] == '-' ? '_' : (char)ngx_toupper(at[i]);
+    if ((key->len == 12 && !memcmp(at, "CONTENT_TYPE", 12)) ||
+            (key->len == 14 && !memcmp(at, "CONTENT_LENGTH", 14)))
+        return mrb_str_new(mrb, at, key->len);
+    return name;
+}
+
+/* The header's index in env_names; -1: it has no room there. */
+static int env_find(mrb_state *mrb, const ngx_table_elt_t *header) {
+    size_t size = header->key.len;
+    ngx_uint_t at = header->hash % ENV_NAMES;
+    if (size > ENV_NAME_MOST || !size || !header->lowcase_key) return -1;
+    for (int tries = 0; tries < ENV_TRIES; tries++, at = (at + 1) % ENV_NAMES) {
+        if (!env_names[at].size) {
+            env_names[at].name = gw_vm_keep(env_name(mrb, &header->key));
+            ngx_memcpy(env_names[at].lower, header->lowcase_key, size);
+            env_names[at].size = size;
+            return (int)at;
+        }
+        if (env_names[at].size == size &&
+                !ngx_memcmp(env_names[at].lower, header->lowcase_key, size))
+            return (int)at;
+    }
+    return -1;
+}
+
+static void env_join(mrb_state *mrb, mrb_value env, mrb_value name, ngx_str_t value) {
+    bool cookie = RSTRING_LEN(name) == 11 && !memcmp(RSTRING_PTR(name), "HTTP_COOKIE", 11);
+    mrb_value joined = mrb_str_dup(mrb, mrb_hash_get(mrb, env, name));
+    mrb_str_cat(mrb, joined, cookie ? "; " : ", ", 2);
+    mrb_hash_set(mrb, env, name, mrb_str_cat(mrb, joined, (const char *)value.data, value.len));
+}
+
+static void env_headers(mrb_state *mrb, mrb_value env, ngx_http_request_t *http) {
+    env_requests++;
+    for (ngx_list_part_t *part = &http->headers_in.headers.part; part; part = part->next) {
+        ngx_table_elt_t *headers = part->elts;
+        for (ngx_uint_t i = 0; i < part->nelts; i++) {
+            int arena = mrb_gc_arena_save(mrb), at = env_find(mrb, &headers[i]);
+            mrb_value name = at < 0 ? env_name(mrb, &headers[i].key) : env_names[at].name;
+            bool repeated = at < 0 ? mrb_hash_key_p(mrb, env, name)
+                                   : env_names[at].request == env_requests;
+            if (at >= 0) env_names[at].request = env_requests;
+            if (repeated) env_join(mrb, env, name, headers[i].value);
+            else mrb_hash_set(mrb, env, name, env_string(mrb, headers[i].value));
+            mrb_gc_arena_restore(mrb, arena);
+        }
+    }
+}
+
+/* Also what nginx has put into a file. */
+static mrb_value env_body(mrb_state *mrb, ngx_http_request_t *http) {
+    mrb_value body = mrb_str_new(mrb, NULL, 0);
+    for (ngx_chain_t *link = http->request_body->bufs; link; link = link->next) {
+        ngx_buf_t *buffer = link->buf;
+        if (!buffer->in_file) {
+            mrb_str_cat(mrb, body, (const char *)buffer->pos, (size_t)(buffer->last - buffer->pos));
+            continue;
+        }
+        mrb_int before = RSTRING_LEN(body);
+        size_t size = (size_t)(buffer->file_last - buffer->file_pos);
+        mrb_str_resize(mrb, body, before + (mrb_int)size);
+        if (ngx_read_file(buffer->file, (u_char *)RSTRING_PTR(body) + before, size,
+                    buffer->file_pos) != (ssize_t)size)
+            gw_vm_raise("Error", "the file with the request's body cannot be read");
+    }
+    return body;
+}
+
+static mrb_value env_method(mrb_state *mrb, ngx_http_request_t *http) {
+    if (http->method == NGX_HTTP_GET) return env_text[ENV_GET];
+    if (http->method == NGX_HTTP_POST) return env_text[ENV_POST];
+    return env_string(mrb, http->method_name);
+}
+
+static mrb_value env_server_port(mrb_state *mrb, ngx_http_request_t *http) {
+    in_port_t port = 0;
+    if (ngx_connection_local_sockaddr(http->connection, NULL, 0) == NGX_OK)
+        port = ngx_inet_get_port(http->connection->local_sockaddr);
+    if (port != env_port_number) {
+        mrb_gc_unregister(mrb, env_port);
+        env_port = gw_vm_keep(mrb_integer_to_str(mrb, mrb_fixnum_value(port), 10));
+        env_port_number = port;
+    }
+    return env_port;
+}
+
+/* The location's name is SCRIPT_NAME if the path begins with it as whole segments. */
+static void env_paths(
+        mrb_state *mrb, mrb_value env, ngx_http_request_t *http, const gw_app_t *app) {
+    ngx_str_t path = http->uri;
+    size_t size = app->script.len;
+    bool below = size && path.len >= size && !ngx_memcmp(path.data, app->script.data, size) &&
+            (path.len == size || path.data[size] == '/');
+    if (below) path = (ngx_str_t){path.len - size, path.data + size};
+    mrb_hash_set(mrb, env, env_text[ENV_SCRIPT], below ? app->script_name : env_text[ENV_EMPTY]);
+    mrb_hash_set(mrb, env, env_text[ENV_PATH],
+            path.len ? env_string(mrb, path) : env_text[ENV_SLASH]);
+}
+
+void gw_env_request_id(ngx_http_request_t *http, ngx_str_t *id) {
+    ngx_http_variable_value_t *value = ngx_http_get_indexed_variable(http, env_id_index);
+    *id = (ngx_str_t){0, (u_char *)""};
+    if (value && !value->not_found) *id = (ngx_str_t){value->len, value->data};
+}
+
+void gw_env_set_index(ngx_int_t request_id) { env_id_index = request_id; }
+
+mrb_value gw_env_make(mrb_state *mrb, ngx_http_request_t *http, const gw_app_t *app) {
+    mrb_value env = mrb_hash_new_capa(mrb, ENV_PAIRS);
+    int arena = mrb_gc_arena_save(mrb);
+    ngx_str_t id;
+    bool tls = false, body = http->request_body && http->request_body->bufs;
+#if (NGX_HTTP_SSL)
+    tls = http->connection->ssl != NULL;
+#endif
+    gw_env_request_id(http, &id);
+#define ENV_SET(key, value) mrb_hash_set(mrb, env, env_text[key], value)
+    ENV_SET(ENV_METHOD, env_method(mrb, http));
+    env_paths(mrb, env, http, app);
+    ENV_SET(ENV_QUERY, http->args.len ? env_string(mrb, http->args) : env_text[ENV_EMPTY]);
+    ENV_SET(ENV_URI, env_string(mrb, http->unparsed_uri));
+    ENV_SET(ENV_NAME, env_string(mrb, http->headers_in.server));
+    ENV_SET(ENV_PORT, env_server_port(mrb, http));
+    ENV_SET(ENV_PROTOCOL, http->http_version == NGX_HTTP_VERSION_11
+                    ? env_text[ENV_HTTP11]
+                    : env_string(mrb, http->http_protocol));
+    ENV_SET(ENV_SOFTWARE, env_text[ENV_NGINX]);
+    ENV_SET(ENV_ADDRESS, env_string(mrb, http->connection->addr_text));
+    ENV_SET(ENV_SCHEME, env_text[tls ? ENV_HTTPS : ENV_HTTP]);
+    ENV_SET(ENV_ID, env_string(mrb, id));
+    mrb_gc_arena_restore(mrb, arena);
+    env_headers(mrb, env, http);
+    mrb_value text = body ? env_body(mrb, http) : mrb_nil_value();
+    ENV_SET(ENV_INPUT, body ? mrb_obj_new(mrb, mrb_class_ptr(env_input), 1, &text) : env_no_input);
+    mrb_gc_arena_restore(mrb, arena);
+    return env;
+}
+
+void gw_env_init(mrb_state *mrb) {
+    for (int i = 0; i < ENV_TEXTS; i++)
+        env_text[i] = gw_vm_keep(mrb_str_new_cstr(mrb, env_texts[i]));
+    env_port = gw_vm_keep(mrb_str_new_lit(mrb, "0"));
+    mrb_value edge = mrb_obj_value(gw_vm.edge);
+    env_input = mrb_const_get(mrb, edge, mrb_intern_lit(mrb, "Input"));
+    env_no_input = mrb_const_get(mrb, env_input, mrb_intern_lit(mrb, "EMPTY"));
+}

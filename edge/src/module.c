@@ -1,0 +1,107 @@
+/* The module of nginx: directives, the handler, the beginning and the end of a worker. */
+#include "edge.h"
+
+typedef struct {
+    ngx_array_t apps; /* gw_app_t */
+    ngx_flag_t check;
+} module_main_t;
+
+typedef struct {
+    ngx_uint_t app;
+    ngx_msec_t timeout;
+} module_location_t;
+
+static ngx_int_t module_handler(ngx_http_request_t *http) {
+    module_location_t *location = ngx_http_get_module_loc_conf(http, ngx_http_godwit_module);
+    if (!gw_vm.mrb) return NGX_HTTP_SERVICE_UNAVAILABLE;
+    return gw_request_handle(http, location->app, location->timeout);
+}
+
+/* The location, unless it is a regular expression or has a name. */
+static ngx_str_t module_script(const ngx_http_core_loc_conf_t *core) {
+    ngx_str_t name = core->name;
+    if (!name.len || name.data[0] != '/' || core->noname || core->named) name.len = 0;
+#if (NGX_PCRE)
+    if (core->regex) name.len = 0;
+#endif
+    while (name.len && name.data[name.len - 1] == '/') name.len--;
+    return name;
+}
+
+/* godwit_app FILE; */
+static char *module_app(ngx_conf_t *cf, ngx_command_t *command, void *conf) {
+    module_location_t *location = conf;
+    module_main_t *main = ngx_http_conf_get_module_main_conf(cf, ngx_http_godwit_module);
+    ngx_http_core_loc_conf_t *core = ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module);
+    ngx_str_t path = ((ngx_str_t *)cf->args->elts)[1];
+    if (core->handler) return "is duplicate, or the location has another handler";
+    if (ngx_conf_full_name(cf->cycle, &path, 1) != NGX_OK) return NGX_CONF_ERROR;
+    const char *wrong = gw_app_parse(cf, (const char *)path.data);
+    if (wrong) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "godwit_app \"%V\": %s", &path, wrong);
+        return NGX_CONF_ERROR;
+    }
+    gw_app_t *app = ngx_array_push(&main->apps);
+    if (!app) return NGX_CONF_ERROR;
+    ngx_memzero(app, sizeof *app);
+    app->path = path;
+    app->script = module_script(core);
+    location->app = main->apps.nelts - 1;
+    core->handler = module_handler;
+    return NGX_CONF_OK;
+}
+
+static void *module_make_main(ngx_conf_t *cf) {
+    module_main_t *main = ngx_pcalloc(cf->pool, sizeof *main);
+    if (!main || ngx_array_init(&main->apps, cf->pool, 4, sizeof(gw_app_t)) != NGX_OK) return NULL;
+    main->check = NGX_CONF_UNSET;
+    return main;
+}
+
+static void *module_make_location(ngx_conf_t *cf) {
+    module_location_t *location = ngx_pcalloc(cf->pool, sizeof *location);
+    if (location) location->timeout = NGX_CONF_UNSET_MSEC;
+    return location;
+}
+
+static char *module_merge_location(ngx_conf_t *cf, void *parent, void *child) {
+    module_location_t *outer = parent, *inner = child;
+    ngx_conf_merge_msec_value(inner->timeout, outer->timeout, 10000);
+    return NGX_CONF_OK;
+}
+
+static ngx_int_t module_configured(ngx_conf_t *cf) {
+    ngx_str_t name = ngx_string("request_id");
+    ngx_int_t index = ngx_http_get_variable_index(cf, &name);
+    gw_env_set_index(index);
+    return index == NGX_ERROR ? NGX_ERROR : NGX_OK;
+}
+
+static ngx_int_t module_worker_begins(ngx_cycle_t *cycle) {
+    module_main_t *main = ngx_http_cycle_get_module_main_conf(cycle, ngx_http_godwit_module);
+    bool serves = ngx_process == NGX_PROCESS_WORKER || ngx_process == NGX_PROCESS_SINGLE;
+    if (!main || !main->apps.nelts || !serves) return NGX_OK;
+    if (!gw_vm_open()) return NGX_ERROR;
+    gw_app_start(&main->apps, main->check == 1);
+    return NGX_OK;
+}
+
+static void module_worker_ends(ngx_cycle_t *cycle) { gw_vm_close(); }
+
+static ngx_command_t module_commands[] = {
+        {ngx_string("godwit_app"), NGX_HTTP_LOC_CONF | NGX_CONF_TAKE1, module_app,
+                NGX_HTTP_LOC_CONF_OFFSET, 0, NULL},
+        {ngx_string("godwit_timeout"),
+                NGX_HTTP_MAIN_CONF | NGX_HTTP_SRV_CONF | NGX_HTTP_LOC_CONF | NGX_CONF_TAKE1,
+                ngx_conf_set_msec_slot, NGX_HTTP_LOC_CONF_OFFSET,
+                offsetof(module_location_t, timeout), NULL},
+        {ngx_string("godwit_check"), NGX_HTTP_MAIN_CONF | NGX_CONF_FLAG, ngx_conf_set_flag_slot,
+                NGX_HTTP_MAIN_CONF_OFFSET, offsetof(module_main_t, check), NULL},
+        ngx_null_command};
+
+static ngx_http_module_t module_context = {NULL, module_configured, module_make_main, NULL, NULL,
+        NULL, module_make_location, module_merge_location};
+
+ngx_module_t ngx_http_godwit_module = {NGX_MODULE_V1, &module_context, module_commands,
+        NGX_HTTP_MODULE, NULL, NULL, module_worker_begins, NULL, NULL, module_worker_ends, NULL,
+        NGX_MODULE_V1_PADDING};

@@ -1,0 +1,356 @@
+/* Edge::Redis: one pipelined connection of hiredis on nginx's events. hiredis calls `cleanup` at
+ * each end of a connection, after it has called back all commands without a reply. */
+#include "edge.h"
+#include <hiredis/async.h>
+#include <hiredis/hiredis.h>
+#include <netdb.h>
+
+enum { REDIS_WORDS = 16, REDIS_PAUSE = 50, REDIS_PAUSE_MOST = 2000 }; /* milliseconds */
+
+typedef struct {
+    redisAsyncContext *context;   /* NULL: no connection, and none is being made */
+    ngx_connection_t *connection; /* its descriptor on the loop; hiredis owns the descriptor */
+    ngx_event_t flush, broken, again;
+    ngx_queue_t waiting;          /* commands for a connection that is being made */
+    char *host, *user, *password; /* a host with a slash is a unix socket; owned */
+    int port, database;
+    ngx_msec_t timeout, pause;
+    unsigned greetings; /* replies to AUTH and SELECT that have not come */
+    bool ready, writes, ends;
+    char error[128];
+} redis_t;
+
+/* A command in Redis' format that waits for a connection. */
+typedef struct {
+    ngx_queue_t link;
+    gw_ticket_t *ticket;
+    char *bytes; /* of hiredis */
+    int size;
+} redis_command_t;
+
+static void redis_connect(redis_t *redis);
+
+/* ---- events ---- */
+
+static redis_t *redis_of(ngx_event_t *event) { return ((ngx_connection_t *)event->data)->data; }
+
+static void redis_readable(ngx_event_t *event) {
+    redis_t *redis = redis_of(event);
+    if (redis->context) redisAsyncHandleRead(redis->context);
+}
+
+static void redis_writable(ngx_event_t *event) {
+    redis_t *redis = redis_of(event);
+    if (redis->context) redisAsyncHandleWrite(redis->context);
+}
+
+/* All commands of the loop's turn leave in one write. */
+static void redis_flush(ngx_event_t *event) {
+    redis_t *redis = gw_of(event, redis_t, flush);
+    if (!redis->context) return;
+    redis->writes = true;
+    redisAsyncHandleWrite(redis->context);
+    redis->writes = false;
+}
+
+static void redis_break(ngx_event_t *event) {
+    redis_t *redis = gw_of(event, redis_t, broken);
+    if (redis->context) redisAsyncFree(redis->context);
+}
+
+static void redis_again(ngx_event_t *event) { redis_connect(gw_of(event, redis_t, again)); }
+
+/* The read event is always on, and level-triggered: hiredis reads 16 KiB a call. */
+static void redis_add_read(void *data) {}
+
+static void redis_add_write(void *data) {
+    redis_t *redis = data;
+    ngx_event_t *flush = &redis->flush, *write = redis->connection->write;
+    if (redis->context->c.flags & REDIS_CONNECTED && !redis->writes)
+        gw_post(flush);
+    else if (!write->active) ngx_add_event(write, NGX_WRITE_EVENT, NGX_LEVEL_EVENT);
+}
+
+static void redis_delete_write(void *data) {
+    ngx_event_t *write = ((redis_t *)data)->connection->write;
+    if (write->active) ngx_del_event(write, NGX_WRITE_EVENT, 0);
+}
+
+/* ---- replies ---- */
+
+static mrb_value redis_value(mrb_state *mrb, const redisReply *reply) {
+    switch (reply->type) {
+    case REDIS_REPLY_STRING:
+    case REDIS_REPLY_STATUS: return mrb_str_new(mrb, reply->str, (size_t)reply->len);
+    case REDIS_REPLY_INTEGER: return mrb_int_value(mrb, (mrb_int)reply->integer);
+    case REDIS_REPLY_ERROR: return gw_vm_error("CommandError", "%s", reply->str);
+    case REDIS_REPLY_ARRAY: {
+        mrb_value array = mrb_ary_new_capa(mrb, (mrb_int)reply->elements);
+        int arena = mrb_gc_arena_save(mrb);
+        for (size_t i = 0; i < reply->elements; i++) {
+            mrb_ary_push(mrb, array, redis_value(mrb, reply->element[i]));
+            mrb_gc_arena_restore(mrb, arena);
+        }
+        return array;
+    }
+    default: return mrb_nil_value();
+    }
+}
+
+typedef struct {
+    gw_ticket_t *ticket;
+    const redisReply *reply; /* NULL: none comes */
+    const char *error;
+} redis_end_t;
+
+static mrb_value redis_end(mrb_state *mrb, void *data) {
+    redis_end_t *end = data;
+    gw_wait_end(end->ticket, end->reply ? redis_value(mrb, end->reply)
+                                        : gw_vm_error("ConnectionError", "%s", end->error));
+    return mrb_nil_value();
+}
+
+/* Unless there is a reason already: why the connection ends. */
+static void redis_explain(redis_t *redis, const char *reason) {
+    if (*redis->error) return;
+    ngx_snprintf((u_char *)redis->error, sizeof redis->error, "Redis at %s: %s%Z", redis->host,
+            reason && *reason ? reason : "the connection has closed");
+}
+
+static void redis_reply(redisAsyncContext *context, void *reply, void *data) {
+    redis_t *redis = context->data;
+    redis_end_t end = {data, reply, redis->error};
+    if (redis->ends) return;
+    if (!reply) redis_explain(redis, context->errstr);
+    if (!gw_vm_protect(redis_end, &end)) gw_wait_end(end.ticket, mrb_nil_value());
+}
+
+/* The time of a command is over: so are the replies behind it late. */
+static mrb_value redis_late(void *data) {
+    redis_t *redis = data;
+    bool ready = redis->ready;
+    ngx_snprintf((u_char *)redis->error, sizeof redis->error, "Redis at %s: %s%Z", redis->host,
+            ready ? "an earlier command had no answer in time" : "no connection in time");
+    gw_post(&redis->broken);
+    return gw_vm_error(ready ? "TimeoutError" : "ConnectionError", "Redis at %s: no %s in time",
+            redis->host, ready ? "answer" : "connection");
+}
+
+/* ---- the connection ---- */
+
+static void redis_ready(redis_t *redis) {
+    redis->ready = true;
+    redis->pause = REDIS_PAUSE;
+    *redis->error = '\0';
+    while (!ngx_queue_empty(&redis->waiting)) {
+        redis_command_t *command =
+                ngx_queue_data(ngx_queue_head(&redis->waiting), redis_command_t, link);
+        ngx_queue_remove(&command->link);
+        redisAsyncFormattedCommand(redis->context, redis_reply, command->ticket, command->bytes,
+                (size_t)command->size);
+        redisFreeCommand(command->bytes);
+        mrb_free(gw_vm.mrb, command);
+    }
+}
+
+/* The answer to AUTH or SELECT. */
+static void redis_greeted(redisAsyncContext *context, void *data, void *unused) {
+    redis_t *redis = context->data;
+    const redisReply *reply = data;
+    if (!reply || redis->ends) return;
+    if (reply->type == REDIS_REPLY_ERROR) {
+        ngx_snprintf((u_char *)redis->error, sizeof redis->error, "Redis at %s: %s%Z", redis->host,
+                reply->str);
+        ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0, "godwit: %s", redis->error);
+        gw_post(&redis->broken);
+    } else if (--redis->greetings == 0) redis_ready(redis);
+}
+
+static void redis_connected(const redisAsyncContext *context, int status) {
+    redis_t *redis = context->data;
+    if (status != REDIS_OK) {
+        ngx_snprintf((u_char *)redis->error, sizeof redis->error, "Redis at %s: %s%Z", redis->host,
+                context->errstr);
+        return;
+    }
+    redis->greetings = (redis->password != NULL) + (redis->database > 0);
+    if (redis->password && redis->user)
+        redisAsyncCommand(redis->context, redis_greeted, NULL, "AUTH %s %s", redis->user,
+                redis->password);
+    else if (redis->password)
+        redisAsyncCommand(redis->context, redis_greeted, NULL, "AUTH %s", redis->password);
+    if (redis->database > 0)
+        redisAsyncCommand(redis->context, redis_greeted, NULL, "SELECT %d", redis->database);
+    if (!redis->greetings) redis_ready(redis);
+}
+
+/* The connection is at its end, or could not begin. */
+static void redis_down(redis_t *redis) {
+    redis->context = NULL;
+    redis->ready = false;
+    redis_explain(redis, NULL);
+    while (!ngx_queue_empty(&redis->waiting)) {
+        redis_command_t *command =
+                ngx_queue_data(ngx_queue_head(&redis->waiting), redis_command_t, link);
+        redis_end_t end = {command->ticket, NULL, redis->error};
+        ngx_queue_remove(&command->link);
+        if (!redis->ends && !gw_vm_protect(redis_end, &end))
+            gw_wait_end(end.ticket, mrb_nil_value());
+        redisFreeCommand(command->bytes);
+        mrb_free(gw_vm.mrb, command);
+    }
+    if (redis->ends) return;
+    ngx_add_timer(&redis->again, redis->pause);
+    redis->pause = ngx_min(2 * redis->pause, REDIS_PAUSE_MOST);
+}
+
+static void redis_cleanup(void *data) {
+    redis_t *redis = data;
+    ngx_event_t *events[] = {&redis->flush, &redis->broken, redis->connection->read,
+            redis->connection->write};
+    for (size_t i = 0; i < 4; i++)
+        gw_unpost(events[i]);
+    if (events[2]->active) ngx_del_event(events[2], NGX_READ_EVENT, 0);
+    if (events[3]->active) ngx_del_event(events[3], NGX_WRITE_EVENT, 0);
+    ngx_free_connection(redis->connection);
+    redis->connection->fd = (ngx_socket_t)-1;
+    redis->connection = NULL;
+    redis_down(redis);
+}
+
+static void redis_connect(redis_t *redis) {
+    redisAsyncContext *context = strchr(redis->host, '/')
+            ? redisAsyncConnectUnix(redis->host)
+            : redisAsyncConnect(redis->host, redis->port);
+    bool failed = !context || context->err;
+    ngx_snprintf((u_char *)redis->error, sizeof redis->error, "Redis at %s: %s%Z", redis->host,
+            failed && context ? context->errstr : "no connection");
+    ngx_connection_t *connection = failed ? NULL : ngx_get_connection(context->c.fd, ngx_cycle->log);
+    if (!connection) {
+        if (context) redisAsyncFree(context);
+        redis_down(redis);
+        return;
+    }
+    redis->context = context;
+    redis->connection = connection;
+    connection->data = redis;
+    connection->read->handler = redis_readable;
+    connection->write->handler = redis_writable;
+    connection->read->log = connection->write->log = ngx_cycle->log;
+    context->data = context->ev.data = redis;
+    context->ev.addRead = redis_add_read;
+    context->ev.addWrite = redis_add_write;
+    context->ev.delWrite = redis_delete_write;
+    context->ev.cleanup = redis_cleanup;
+    ngx_add_event(connection->read, NGX_READ_EVENT, NGX_LEVEL_EVENT);
+    redisAsyncSetConnectCallback(context, redis_connected);
+}
+
+/* ---- for Ruby ---- */
+
+/* Without an answer for those that wait: their VM ends, since they keep the object. */
+static void redis_free(mrb_state *mrb, void *data) {
+    redis_t *redis = data;
+    if (!redis) return;
+    redis->ends = true;
+    if (redis->again.timer_set) ngx_del_timer(&redis->again);
+    if (redis->context) redisAsyncFree(redis->context);
+    mrb_free(mrb, redis->host);
+    mrb_free(mrb, redis->user);
+    mrb_free(mrb, redis->password);
+    mrb_free(mrb, redis);
+}
+
+static const struct mrb_data_type redis_type = {"Edge::Redis", redis_free};
+
+static char *redis_copy(mrb_state *mrb, mrb_value text) {
+    if (mrb_nil_p(text)) return NULL;
+    const char *bytes = mrb_string_value_cstr(mrb, &text);
+    return strcpy(mrb_malloc(mrb, strlen(bytes) + 1), bytes);
+}
+
+/* The host's address, so that no later connection resolves. */
+static char *redis_resolve(mrb_state *mrb, mrb_value host) {
+    const char *name = mrb_string_value_cstr(mrb, &host);
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *found = NULL;
+    char address[NI_MAXHOST] = "";
+    if (strchr(name, '/')) return redis_copy(mrb, host);
+    int error = getaddrinfo(name, NULL, &hints, &found);
+    if (error) gw_vm_raise("ConnectionError", "Redis at %s: %s", name, gai_strerror(error));
+    getnameinfo(found->ai_addr, found->ai_addrlen, address, sizeof address, NULL, 0,
+            NI_NUMERICHOST);
+    freeaddrinfo(found);
+    return redis_copy(mrb, mrb_str_new_cstr(mrb, address));
+}
+
+/* _open(host or path, port, user, password, database, milliseconds) */
+static mrb_value redis_open(mrb_state *mrb, mrb_value self) {
+    mrb_value host, user, password;
+    mrb_int port, database, timeout;
+    mrb_get_args(mrb, "Sioooi", &host, &port, &user, &password, &database, &timeout);
+    redis_t *redis = mrb_calloc(mrb, 1, sizeof *redis);
+    mrb_data_init(self, redis, &redis_type);
+    ngx_queue_init(&redis->waiting);
+    gw_vm_event(&redis->flush, redis_flush);
+    gw_vm_event(&redis->broken, redis_break);
+    gw_vm_event(&redis->again, redis_again);
+    redis->again.cancelable = 1; /* a worker that ends does not wait for it */
+    redis->host = redis_resolve(mrb, host);
+    redis->user = redis_copy(mrb, user);
+    redis->password = redis_copy(mrb, password);
+    redis->port = (int)port;
+    redis->database = (int)database;
+    redis->timeout = (ngx_msec_t)timeout;
+    redis->pause = REDIS_PAUSE;
+    redis_connect(redis);
+    return self;
+}
+
+static mrb_value redis_word(mrb_state *mrb, mrb_value word) {
+    if (mrb_string_p(word)) return word;
+    if (mrb_symbol_p(word) || mrb_integer_p(word) || mrb_float_p(word))
+        return mrb_obj_as_string(mrb, word);
+    mrb_raisef(mrb, E_TYPE_ERROR, "%v is no word of a command: give a String, Symbol or number",
+            word);
+}
+
+/* _send(words): the fiber is to wait. */
+static mrb_value redis_send(mrb_state *mrb, mrb_value self) {
+    mrb_value words;
+    mrb_get_args(mrb, "A", &words);
+    redis_t *redis = mrb_data_get_ptr(mrb, self, &redis_type);
+    if (!redis) gw_vm_raise("Error", "this Redis was not initialized");
+    if (!redis->context) gw_vm_raise("ConnectionError", "%s", redis->error);
+    mrb_int count = RARRAY_LEN(words);
+    const char *few[REDIS_WORDS], **bytes = few;
+    size_t few_sizes[REDIS_WORDS], *sizes = few_sizes;
+    if (count > REDIS_WORDS) {
+        size_t size = (size_t)count * (sizeof *bytes + sizeof *sizes);
+        bytes = (const char **)RSTRING_PTR(mrb_str_new(mrb, NULL, size)); /* the arena keeps it */
+        sizes = (size_t *)(bytes + count);
+    }
+    for (mrb_int i = 0; i < count; i++) {
+        mrb_value word = redis_word(mrb, RARRAY_PTR(words)[i]);
+        bytes[i] = RSTRING_PTR(word);
+        sizes[i] = (size_t)RSTRING_LEN(word);
+    }
+    gw_ticket_t *ticket = gw_wait_begin(mrb, redis->timeout);
+    gw_wait_hold(ticket, redis_late, redis);
+    if (!redis->ready) {
+        redis_command_t *command = mrb_malloc(mrb, sizeof *command);
+        command->ticket = ticket;
+        command->size = redisFormatCommandArgv(&command->bytes, (int)count, bytes, sizes);
+        ngx_queue_insert_tail(&redis->waiting, &command->link);
+    } else if (redisAsyncCommandArgv(redis->context, redis_reply, ticket, (int)count, bytes,
+                       sizes) != REDIS_OK) {
+        gw_wait_end(ticket, gw_vm_error("ConnectionError", "%s", redis->error));
+    }
+    return mrb_nil_value();
+}
+
+void gw_redis_init(mrb_state *mrb) {
+    struct RClass *class = mrb_define_class_under(mrb, gw_vm.edge, "Redis", mrb->object_class);
+    MRB_SET_INSTANCE_TT(class, MRB_TT_DATA);
+    mrb_define_method(mrb, class, "_open", redis_open, MRB_ARGS_REQ(6));
+    mrb_define_method(mrb, class, "_send", redis_send, MRB_ARGS_REQ(1));
+}

@@ -1,0 +1,198 @@
+/* Answers: an app's status, headers and body, and the edge's own errors. */
+#include "edge.h"
+
+typedef struct {
+    ngx_http_request_t *http;
+    gw_request_t *request;
+    const char *wrong; /* why it is no header */
+    off_t length;      /* the app's Content-Length; -1: none */
+    bool bad_length;
+} response_headers_t;
+
+static bool response_is(mrb_value name, const char *expected) {
+    size_t size = strlen(expected);
+    return (size_t)RSTRING_LEN(name) == size &&
+            !ngx_strncasecmp((u_char *)RSTRING_PTR(name), (u_char *)expected, size);
+}
+
+/* Those that nginx writes itself, or that belong to the connection. */
+static bool response_drops(mrb_value name) {
+    static const char *const names[] = {
+            "transfer-encoding", "connection", "keep-alive", "date", "server"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (response_is(name, names[i])) return true;
+    return false;
+}
+
+static const char *response_check_name(mrb_value name) {
+    if (!mrb_string_p(name) || !RSTRING_LEN(name)) return "a header's name is a String";
+    for (mrb_int i = 0; i < RSTRING_LEN(name); i++) {
+        unsigned char byte = (unsigned char)RSTRING_PTR(name)[i];
+        if (byte <= ' ' || byte >= 0x7f || strchr("()<>@,;:\\\"/[]?={}", byte))
+            return "a header's name has a character that HTTP forbids there";
+    }
+    return NULL;
+}
+
+static const char *response_check_value(mrb_value value) {
+    if (mrb_integer_p(value)) return NULL;
+    if (mrb_array_p(value)) {
+        for (mrb_int i = 0; i < RARRAY_LEN(value); i++) {
+            mrb_value line = RARRAY_PTR(value)[i];
+            const char *wrong = mrb_array_p(line) ? "" : response_check_value(line);
+            if (wrong) return *wrong ? wrong : "a header's Array has Strings and Integers";
+        }
+        return NULL;
+    }
+    if (!mrb_string_p(value)) return "a header's value is a String, an Integer or an Array of them";
+    for (mrb_int i = 0; i < RSTRING_LEN(value); i++)
+        if (strchr("\r\n", RSTRING_PTR(value)[i])) /* also finds NUL */
+            return "a header's value has CR, LF or NUL";
+    return NULL;
+}
+
+static int response_check(mrb_state *mrb, mrb_value name, mrb_value value, void *data) {
+    response_headers_t *headers = data;
+    if (!headers->wrong) headers->wrong = response_check_name(name);
+    if (!headers->wrong) headers->wrong = response_check_value(value);
+    return headers->wrong != NULL;
+}
+
+static ngx_str_t response_copy(ngx_pool_t *pool, mrb_value text) {
+    ngx_str_t copy = {(size_t)RSTRING_LEN(text), ngx_pnalloc(pool, (size_t)RSTRING_LEN(text) + 1)};
+    if (copy.data) ngx_memcpy(copy.data, RSTRING_PTR(text), copy.len);
+    else copy.len = 0;
+    return copy;
+}
+
+static int response_header(mrb_state *mrb, mrb_value name, mrb_value value, void *data) {
+    response_headers_t *headers = data;
+    ngx_http_headers_out_t *out = &headers->http->headers_out;
+    ngx_pool_t *pool = headers->http->pool;
+    if (mrb_array_p(value)) {
+        for (mrb_int i = 0; i < RARRAY_LEN(value); i++)
+            response_header(mrb, name, RARRAY_PTR(value)[i], data);
+        return 0;
+    }
+    if (mrb_integer_p(value)) value = mrb_integer_to_str(mrb, value, 10);
+    if (response_is(name, "content-length")) {
+        headers->length = ngx_atoof((u_char *)RSTRING_PTR(value), (size_t)RSTRING_LEN(value));
+        headers->bad_length = headers->length == NGX_ERROR;
+        return 0;
+    }
+    if (response_is(name, "content-type")) {
+        out->content_type = response_copy(pool, value);
+        out->content_type_len = out->content_type.len;
+        return 0;
+    }
+    if (response_drops(name)) {
+        gw_app_log_once(headers->request->app, GW_APP_DROPS,
+                "the app sets Transfer-Encoding, Connection, Keep-Alive, Date or Server: dropped, "
+                "nginx writes these");
+        return 0;
+    }
+    ngx_table_elt_t *header = ngx_list_push(&out->headers);
+    if (!header) return 1;
+    ngx_memzero(header, sizeof *header);
+    header->hash = 1;
+    header->key = response_copy(pool, name);
+    header->value = response_copy(pool, value);
+    if (response_is(name, "content-encoding")) out->content_encoding = header; /* for gzip */
+    return 0;
+}
+
+/* Sends headers and the body, and leaves the request to nginx. */
+static void response_send(gw_request_t *request, const char *body, size_t size, ngx_buf_t *buffer) {
+    ngx_http_request_t *http = request->http;
+    ngx_connection_t *connection = http->connection;
+    request->http = NULL;
+    if (request->timer.timer_set) ngx_del_timer(&request->timer);
+    ngx_int_t code = buffer || !size ? ngx_http_send_header(http) : NGX_ERROR;
+    if (code == NGX_OK && !http->header_only) {
+        if (size) {
+            buffer->last = ngx_cpymem(buffer->pos, body, size);
+            buffer->last_buf = http == http->main;
+            buffer->last_in_chain = 1;
+            ngx_chain_t chain = {buffer, NULL};
+            code = ngx_http_output_filter(http, &chain);
+        } else {
+            code = ngx_http_send_special(http, NGX_HTTP_LAST);
+        }
+    }
+    ngx_http_finalize_request(http, code);
+    ngx_http_run_posted_requests(connection);
+}
+
+void gw_response_fail(gw_request_t *request, ngx_uint_t status, const char *word, mrb_int offset) {
+    ngx_http_request_t *http = request->http;
+    u_char body[128];
+    if (!http) return;
+    u_char *end = offset < 0
+            ? ngx_snprintf(body, sizeof body, "{\"error\":\"%s\"}", word)
+            : ngx_snprintf(body, sizeof body, "{\"error\":\"%s\",\"offset\":%L}", word,
+                      (int64_t)offset);
+    ngx_http_clean_header(http);
+    http->headers_out.status = status;
+    ngx_str_set(&http->headers_out.content_type, "application/json");
+    http->headers_out.content_type_len = http->headers_out.content_type.len;
+    http->headers_out.content_length_n = end - body;
+    response_send(request, (char *)body, (size_t)(end - body),
+            ngx_create_temp_buf(http->pool, (size_t)(end - body)));
+}
+
+/* Edge._fail(number, status, word, offset) */
+static mrb_value response_fail(mrb_state *mrb, mrb_value self) {
+    mrb_int number, status, offset;
+    const char *word;
+    mrb_get_args(mrb, "iizi", &number, &status, &word, &offset);
+    gw_request_t *request = gw_request_of(number);
+    if (request) gw_response_fail(request, (ngx_uint_t)status, word, offset);
+    return mrb_nil_value();
+}
+
+static void response_length(response_headers_t *headers, ngx_http_request_t *http, size_t size) {
+    bool unknown = headers->length < 0 && !headers->bad_length;
+    http->headers_out.content_length_n = (off_t)size;
+    if (unknown || headers->length == (off_t)size) return;
+    if (http->method == NGX_HTTP_HEAD && !size && !headers->bad_length)
+        http->headers_out.content_length_n = headers->length;
+    else
+        gw_app_log_once(headers->request->app, GW_APP_MISCOUNTS,
+                "the app's Content-Length is not the length of its body: replaced");
+}
+
+/* Edge._respond(number, status, headers, parts) raises ResponseError for what is no answer. */
+static mrb_value response_respond(mrb_state *mrb, mrb_value self) {
+    mrb_int number;
+    mrb_value status, headers, parts;
+    mrb_get_args(mrb, "iooA", &number, &status, &headers, &parts);
+    gw_request_t *request = gw_request_of(number);
+    if (!request || !request->http) return mrb_nil_value(); /* answered, or the client has left */
+    ngx_http_request_t *http = request->http;
+    response_headers_t all = {.http = http, .request = request, .length = -1};
+    if (!mrb_integer_p(status) || mrb_integer(status) < 200 || mrb_integer(status) > 599)
+        gw_vm_raise("ResponseError", "a status is an Integer from 200 to 599");
+    if (!mrb_hash_p(headers)) gw_vm_raise("ResponseError", "headers are a Hash");
+    mrb_hash_foreach(mrb, mrb_hash_ptr(headers), response_check, &all);
+    if (all.wrong) gw_vm_raise("ResponseError", "%s", all.wrong);
+    size_t size = 0;
+    for (mrb_int i = 0; i < RARRAY_LEN(parts); i++) {
+        if (!mrb_string_p(RARRAY_PTR(parts)[i]))
+            gw_vm_raise("ResponseError", "a body has Strings");
+        size += (size_t)RSTRING_LEN(RARRAY_PTR(parts)[i]);
+    }
+    mrb_value body = RARRAY_LEN(parts) == 1 ? RARRAY_PTR(parts)[0] : mrb_str_new_capa(mrb, (mrb_int)size);
+    for (mrb_int i = 0; RARRAY_LEN(parts) != 1 && i < RARRAY_LEN(parts); i++)
+        mrb_str_cat_str(mrb, body, RARRAY_PTR(parts)[i]);
+    http->headers_out.status = (ngx_uint_t)mrb_integer(status);
+    mrb_hash_foreach(mrb, mrb_hash_ptr(headers), response_header, &all);
+    response_length(&all, http, size);
+    response_send(request, RSTRING_PTR(body), size,
+            size ? ngx_create_temp_buf(http->pool, size) : NULL);
+    return mrb_nil_value();
+}
+
+void gw_response_init(mrb_state *mrb) {
+    mrb_define_class_method(mrb, gw_vm.edge, "_respond", response_respond, MRB_ARGS_REQ(4));
+    mrb_define_class_method(mrb, gw_vm.edge, "_fail", response_fail, MRB_ARGS_REQ(4));
+}

@@ -1,0 +1,143 @@
+/* The worker's VM. Every entry is protected: an error of mruby's C outside of Ruby code would end
+ * the process. */
+#include "edge.h"
+#include <godwit.h>
+#include <mruby/irep.h>
+#include <mruby/proc.h>
+#include <stdarg.h>
+
+enum { VM_ARGUMENTS = 4 };
+
+gw_vm_t gw_vm;
+extern const uint8_t gw_edge_irep[];
+static mrb_value vm_procs[GW_PROCS];
+/* Debian's nginx logs a timer's ((ngx_connection_t *)event->data)->fd. */
+static ngx_connection_t vm_no_connection = {.fd = (ngx_socket_t)-1};
+
+void gw_vm_event(ngx_event_t *event, void (*handler)(ngx_event_t *)) {
+    ngx_memzero(event, sizeof *event);
+    event->handler = handler;
+    event->data = &vm_no_connection;
+    event->log = ngx_cycle->log;
+}
+
+ngx_log_t *gw_vm_log(void) {
+    gw_request_t *request = gw_vm.current;
+    return request && request->http ? request->http->connection->log : ngx_cycle->log;
+}
+
+mrb_value gw_vm_keep(mrb_value value) {
+    mrb_gc_register(gw_vm.mrb, value);
+    return mrb_obj_freeze(gw_vm.mrb, value);
+}
+
+static mrb_value vm_error(const char *class, const char *format, va_list arguments) {
+    char text[512];
+    int size = vsnprintf(text, sizeof text, format, arguments);
+    if (size >= (int)sizeof text) size = sizeof text - 1;
+    return mrb_exc_new(gw_vm.mrb, mrb_class_get_under(gw_vm.mrb, gw_vm.edge, class), text, size);
+}
+
+mrb_value gw_vm_error(const char *class, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    mrb_value error = vm_error(class, format, arguments);
+    va_end(arguments);
+    return error;
+}
+
+void gw_vm_raise(const char *class, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    mrb_value error = vm_error(class, format, arguments);
+    va_end(arguments);
+    mrb_exc_raise(gw_vm.mrb, error);
+}
+
+static mrb_value vm_inspect(mrb_state *mrb, void *error) {
+    return mrb_inspect(mrb, *(mrb_value *)error);
+}
+
+/* Our own Ruby rescues what an app raises, so this is a fault of ours, or no memory. */
+static void vm_report(mrb_value error) {
+    mrb_bool failed = FALSE;
+    mrb_value text = mrb_protect_error(gw_vm.mrb, vm_inspect, &error, &failed);
+    ngx_str_t said = ngx_string("an error that cannot be shown");
+    if (!failed && mrb_string_p(text)) said = (ngx_str_t){RSTRING_LEN(text), (u_char *)RSTRING_PTR(text)};
+    ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0, "godwit: %V", &said);
+}
+
+bool gw_vm_protect(mrb_protect_error_func *body, void *data) {
+    mrb_bool failed = FALSE;
+    int arena = mrb_gc_arena_save(gw_vm.mrb);
+    mrb_value result = mrb_protect_error(gw_vm.mrb, body, data, &failed);
+    if (failed) vm_report(result);
+    mrb_gc_arena_restore(gw_vm.mrb, arena);
+    return !failed;
+}
+
+typedef struct {
+    gw_proc_t proc;
+    gw_arguments_t *arguments;
+    void *data;
+} vm_entry_t;
+
+static mrb_value vm_run(mrb_state *mrb, void *data) {
+    vm_entry_t *entry = data;
+    mrb_value arguments[VM_ARGUMENTS];
+    int count = entry->arguments ? entry->arguments(mrb, entry->data, arguments) : 0;
+    return mrb_yield_argv(mrb, vm_procs[entry->proc], count, arguments);
+}
+
+void gw_vm_enter(gw_request_t *request, gw_proc_t proc, gw_arguments_t *arguments, void *data) {
+    vm_entry_t entry = {proc, arguments, data};
+    gw_vm.current = request;
+    gw_vm_protect(vm_run, &entry);
+    gw_vm.current = NULL;
+    if (proc != GW_LOOK_ALL) gw_watch_after_ruby();
+}
+
+static mrb_value vm_init(mrb_state *mrb, void *unused) {
+    static const char *const names[] = {"BOOT", "RUN", "RESUME", "LOOK", "LOOK_ALL"};
+    gw_vm.edge = mrb_define_module(mrb, "Edge");
+    gw_vm.slots = mrb_ary_new(mrb);
+    mrb_gc_register(mrb, gw_vm.slots);
+    gw_wait_init(mrb);
+    gw_watch_init(mrb);
+    gw_redis_init(mrb);
+    gw_json_init(mrb);
+    gw_app_init(mrb);
+    gw_request_init(mrb);
+    gw_response_init(mrb);
+    mrb_load_irep(mrb, gw_edge_irep);
+    if (mrb->exc) return mrb_nil_value();
+    mrb_value entry = mrb_obj_value(mrb_module_get_under(mrb, gw_vm.edge, "Entry"));
+    for (int i = 0; i < GW_PROCS; i++)
+        vm_procs[i] = gw_vm_keep(mrb_const_get(mrb, entry, mrb_intern_cstr(mrb, names[i])));
+    gw_env_init(mrb);
+    return mrb_nil_value();
+}
+
+bool gw_vm_open(void) {
+    mrb_state *mrb = gw_vm.mrb = mrb_open();
+    if (!mrb) {
+        ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0, "godwit: no memory for a VM of mruby");
+        return false;
+    }
+    mrb_bool failed = FALSE;
+    godwit_mruby_open(mrb);
+    mrb_value result = mrb_nil_value();
+    if (!mrb->exc) result = mrb_protect_error(mrb, vm_init, NULL, &failed);
+    if (mrb->exc) result = mrb_obj_value(mrb->exc);
+    failed |= mrb->exc != NULL;
+    mrb->exc = NULL;
+    if (failed) vm_report(result);
+    return !failed;
+}
+
+void gw_vm_close(void) {
+    if (!gw_vm.mrb) return;
+    gw_watch_close_all();
+    mrb_close(gw_vm.mrb); /* its objects of C close their connections */
+    gw_vm.mrb = NULL;
+}

@@ -1,0 +1,218 @@
+/* Tickets: each is a fiber that waits, and what ends the wait. The end of a wait is a posted event,
+ * so an operation may end it anywhere, and Ruby runs in the order of the ends.
+ *
+ * gw_vm.slots keeps the fiber at 2 * slot and its value behind it: mrb_gc_unregister would search a
+ * list. Ruby has a ticket's number, which contains how many tickets the slot has had. */
+#include "edge.h"
+
+struct gw_ticket {
+    ngx_event_t timer, wake;
+    ngx_queue_t link;      /* of its request's waits, or of wait_others */
+    gw_request_t *request; /* whose fiber waits; NULL: the fiber of an app's file */
+    mrb_value (*late)(void *); /* of an operation of C, with its data */
+    void *data;
+    mrb_int number;
+    enum { WAIT_OPEN, WAIT_WOKEN, WAIT_RESUMES, WAIT_OVER } state;
+    bool held;   /* an operation of C will end it */
+    bool sleeps; /* the end of its time is no error */
+};
+
+enum { WAIT_BITS = 20, WAIT_MOST = 1 << WAIT_BITS };
+
+static gw_ticket_t **wait_tickets; /* by slot; NULL: free */
+static mrb_int *wait_counts;       /* of tickets that a slot has had */
+static mrb_int *wait_unused;       /* a stack of slots */
+static mrb_int wait_slots, wait_unused_count;
+static ngx_queue_t wait_idle, wait_others; /* freed tickets; waits without a request */
+
+static mrb_int wait_slot(const gw_ticket_t *ticket) { return ticket->number & (WAIT_MOST - 1); }
+
+/* mruby refuses a Fiber.yield below a C function. Names the method that C has called. */
+static void wait_check(mrb_state *mrb) {
+    struct mrb_context *c = mrb->c;
+    if (c == mrb->root_c || !c->fib)
+        gw_vm_raise("WaitError", "cannot wait here: only a request and an app's file may");
+    for (const mrb_callinfo *ci = c->ci; ci >= c->cibase; ci--) {
+        if (ci->cci == 0) continue;
+        const char *name = ci->mid ? mrb_sym_name(mrb, ci->mid) : NULL;
+        gw_vm_raise("WaitError",
+                "cannot wait in %s, which a C function of mruby has called: wait before it, and "
+                "use the value there",
+                name ? name : "a block");
+    }
+}
+
+/* Doubles the table. */
+static void wait_grow(mrb_state *mrb) {
+    mrb_int size = wait_slots ? 2 * wait_slots : 64;
+    if (size > WAIT_MOST) gw_vm_raise("BusyError", "%d fibers wait already", WAIT_MOST);
+    wait_tickets = mrb_realloc(mrb, wait_tickets, (size_t)size * sizeof *wait_tickets);
+    wait_counts = mrb_realloc(mrb, wait_counts, (size_t)size * sizeof *wait_counts);
+    wait_unused = mrb_realloc(mrb, wait_unused, (size_t)size * sizeof *wait_unused);
+    mrb_ary_set(mrb, gw_vm.slots, 2 * size - 1, mrb_nil_value());
+    for (mrb_int slot = size - 1; slot >= wait_slots; slot--) {
+        wait_tickets[slot] = NULL;
+        wait_counts[slot] = 0;
+        wait_unused[wait_unused_count++] = slot;
+    }
+    wait_slots = size;
+}
+
+static void wait_free(gw_ticket_t *ticket) {
+    mrb_int slot = wait_slot(ticket);
+    wait_tickets[slot] = NULL;
+    wait_unused[wait_unused_count++] = slot;
+    ngx_queue_insert_head(&wait_idle, &ticket->link);
+}
+
+static void wait_wake(gw_ticket_t *ticket, mrb_value value) {
+    if (ticket->state != WAIT_OPEN) return;
+    if (ticket->timer.timer_set) ngx_del_timer(&ticket->timer);
+    ticket->state = WAIT_WOKEN;
+    mrb_ary_set(gw_vm.mrb, gw_vm.slots, 2 * wait_slot(ticket) + 1, value);
+    gw_post(&ticket->wake);
+}
+
+static int wait_arguments(mrb_state *mrb, void *data, mrb_value *arguments) {
+    mrb_int slot = wait_slot(data);
+    for (int i = 0; i < 2; i++) {
+        arguments[i] = mrb_ary_entry(gw_vm.slots, 2 * slot + i);
+        mrb_gc_protect(mrb, arguments[i]);
+        mrb_ary_set(mrb, gw_vm.slots, 2 * slot + i, mrb_nil_value());
+    }
+    return 2;
+}
+
+static void wait_resume(ngx_event_t *event) {
+    gw_ticket_t *ticket = gw_of(event, gw_ticket_t, wake);
+    ngx_queue_remove(&ticket->link);
+    ticket->state = WAIT_RESUMES;
+    gw_vm_enter(ticket->request, GW_RESUME, wait_arguments, ticket);
+    ticket->state = WAIT_OVER;
+    if (!ticket->held) wait_free(ticket);
+}
+
+static mrb_value wait_time_over(mrb_state *mrb, void *data) {
+    gw_ticket_t *ticket = data;
+    if (ticket->sleeps) wait_wake(ticket, mrb_nil_value());
+    else if (ticket->held) wait_wake(ticket, ticket->late(ticket->data));
+    else wait_wake(ticket, gw_vm_error("TimeoutError", "no answer in time"));
+    return mrb_nil_value();
+}
+
+static void wait_timeout(ngx_event_t *event) {
+    gw_vm_protect(wait_time_over, gw_of(event, gw_ticket_t, timer));
+}
+
+gw_ticket_t *gw_wait_begin(mrb_state *mrb, ngx_msec_t milliseconds) {
+    wait_check(mrb);
+    if (!wait_unused_count) wait_grow(mrb);
+    gw_ticket_t *ticket;
+    if (ngx_queue_empty(&wait_idle)) {
+        ticket = mrb_malloc(mrb, sizeof *ticket);
+    } else {
+        ticket = ngx_queue_data(ngx_queue_head(&wait_idle), gw_ticket_t, link);
+        ngx_queue_remove(&ticket->link);
+    }
+    mrb_int slot = wait_unused[--wait_unused_count];
+    gw_vm_event(&ticket->timer, wait_timeout);
+    gw_vm_event(&ticket->wake, wait_resume);
+    ticket->request = gw_vm.current;
+    ticket->number = (++wait_counts[slot] << WAIT_BITS) | slot;
+    ticket->state = WAIT_OPEN;
+    ticket->held = ticket->sleeps = false;
+    wait_tickets[slot] = ticket;
+    mrb_ary_set(mrb, gw_vm.slots, 2 * slot, mrb_obj_value(mrb->c->fib));
+    ngx_queue_insert_tail(ticket->request ? &ticket->request->waits : &wait_others, &ticket->link);
+    if (milliseconds != NGX_TIMER_INFINITE) ngx_add_timer(&ticket->timer, milliseconds);
+    return ticket;
+}
+
+void gw_wait_hold(gw_ticket_t *ticket, mrb_value (*late)(void *), void *data) {
+    ticket->held = true;
+    ticket->late = late;
+    ticket->data = data;
+}
+
+void gw_wait_end(gw_ticket_t *ticket, mrb_value value) {
+    ticket->held = false;
+    if (ticket->state == WAIT_OVER) wait_free(ticket); /* the fiber has gone on without it */
+    else wait_wake(ticket, value);
+}
+
+typedef struct {
+    gw_request_t *request;
+    const char *class, *text;
+} wait_failure_t;
+
+static mrb_value wait_fail(mrb_state *mrb, void *data) {
+    wait_failure_t *failure = data;
+    ngx_queue_t *waits = &failure->request->waits, *at;
+    for (at = ngx_queue_head(waits); at != ngx_queue_sentinel(waits); at = ngx_queue_next(at))
+        wait_wake(ngx_queue_data(at, gw_ticket_t, link),
+                gw_vm_error(failure->class, "%s", failure->text));
+    return mrb_nil_value();
+}
+
+void gw_wait_fail(gw_request_t *request, const char *class, const char *text) {
+    wait_failure_t failure = {request, class, text};
+    gw_vm_protect(wait_fail, &failure);
+}
+
+void gw_wait_orphan(gw_request_t *request) {
+    while (!ngx_queue_empty(&request->waits)) {
+        gw_ticket_t *ticket = ngx_queue_data(ngx_queue_head(&request->waits), gw_ticket_t, link);
+        ngx_queue_remove(&ticket->link);
+        ngx_queue_insert_tail(&wait_others, &ticket->link);
+        ticket->request = NULL;
+    }
+}
+
+/* ---- for Ruby ---- */
+
+static gw_ticket_t *wait_begin(mrb_state *mrb) {
+    mrb_int milliseconds;
+    mrb_get_args(mrb, "i", &milliseconds);
+    return gw_wait_begin(mrb, milliseconds < 0 ? NGX_TIMER_INFINITE : (ngx_msec_t)milliseconds);
+}
+
+/* Edge._ticket(milliseconds): -1 is for ever. The number is good until the fiber has gone on. */
+static mrb_value wait_ticket(mrb_state *mrb, mrb_value self) {
+    return mrb_fixnum_value(wait_begin(mrb)->number);
+}
+
+/* Edge._sleep(milliseconds): the same, but the fiber gets nil when the time is over. */
+static mrb_value wait_sleep(mrb_state *mrb, mrb_value self) {
+    gw_ticket_t *ticket = wait_begin(mrb);
+    ticket->sleeps = true;
+    return mrb_fixnum_value(ticket->number);
+}
+
+/* Edge._join: a wait for other fibers of the request. Only they end it. */
+static mrb_value wait_join(mrb_state *mrb, mrb_value self) {
+    gw_ticket_t *ticket = gw_wait_begin(mrb, NGX_TIMER_INFINITE);
+    ngx_queue_remove(&ticket->link);
+    ngx_queue_insert_tail(&wait_others, &ticket->link);
+    return mrb_fixnum_value(ticket->number);
+}
+
+/* Edge._wake(number, value): whether the fiber gets the value. */
+static mrb_value wait_wake_number(mrb_state *mrb, mrb_value self) {
+    mrb_int number;
+    mrb_value value;
+    mrb_get_args(mrb, "io", &number, &value);
+    mrb_int slot = number & (WAIT_MOST - 1);
+    gw_ticket_t *ticket = slot < wait_slots ? wait_tickets[slot] : NULL;
+    bool open = ticket && ticket->number == number && ticket->state == WAIT_OPEN;
+    if (open) wait_wake(ticket, value);
+    return mrb_bool_value(open);
+}
+
+void gw_wait_init(mrb_state *mrb) {
+    ngx_queue_init(&wait_idle);
+    ngx_queue_init(&wait_others);
+    mrb_define_class_method(mrb, gw_vm.edge, "_ticket", wait_ticket, MRB_ARGS_REQ(1));
+    mrb_define_class_method(mrb, gw_vm.edge, "_sleep", wait_sleep, MRB_ARGS_REQ(1));
+    mrb_define_class_method(mrb, gw_vm.edge, "_join", wait_join, MRB_ARGS_NONE());
+    mrb_define_class_method(mrb, gw_vm.edge, "_wake", wait_wake_number, MRB_ARGS_REQ(2));
+}

@@ -1,0 +1,31 @@
+# frozen_string_literal: true
+
+require_relative "support/edge_case"
+
+# The application of the article of 2015 runs as it was printed.
+class EdgeArticleTest < EdgeCase
+  ARTICLE = <<~'RUBY'
+    class JsonApi
+      def initialize
+        @storage = Hiredis.new
+        @storage['foo'] = 'bar'
+      end
+
+      def call(env)
+        body = JSON.generate({foo: @storage['foo']})
+        [200, {'Content-Type' => 'application/json', 'Content-Length' => body.size}, [body]]
+      end
+    end
+
+    JsonApi.new
+  RUBY
+
+  test "the article's file answers with data from Redis" do
+    store = redis
+    server = edge({"/json_api/" => ARTICLE}, env: {"REDIS_URL" => store.url})
+    answer = server.get("/json_api/")
+    assert_equal ["200", "application/json", %({"foo":"bar"})],
+      [answer.code, answer["content-type"], answer.body]
+    assert_equal "bar", store.call("GET", "foo")
+  end
+end

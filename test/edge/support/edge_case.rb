@@ -1,0 +1,63 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "net/http"
+require "open3"
+require "socket"
+require "support/ports"
+require_relative "../../../rakelib/support/edge_build"
+require_relative "edge_server"
+require_relative "redis_server"
+
+# A test of the edge: nginx with our module in front of app files, on free ports of 127.0.0.1.
+class EdgeCase < Godwit::TestCase
+  MISSING = EdgeBuild.missing
+
+  class << self
+    # @return [String] path of the module
+    def built = @@built ||= EdgeBuild.new.build
+  end
+
+  def setup
+    skip MISSING if MISSING
+  end
+
+  # No test leaves a line of level alert or worse in nginx's error log.
+  def before_teardown
+    servers.each(&:stop)
+    stores.each(&:kill)
+    bad = servers.flat_map { |server| server.log.lines.grep(/\[(alert|crit|emerg)\]/) }
+    assert_empty bad unless @alerts_expected
+    super
+  end
+
+  # @param source [String, Hash{String => String}] an app's file for "/", or one for each location
+  # @param conf [String] more lines of http{}
+  # @param server [String] more lines of server{}
+  # @param workers [Integer]
+  # @param env [Hash{String => String}] such as REDIS_URL
+  # @return [EdgeServer] that accepts connections
+  def edge(source, **options)
+    sources = source.is_a?(Hash) ? source : {"/" => source}
+    one = EdgeServer.new(self, "#{scratch_dir}/edge-#{servers.size}", self.class.built, sources,
+      **options)
+    servers << one
+    one.start
+  end
+
+  # @param options [Array<String>] of redis-server
+  # @return [RedisServer] that accepts connections
+  def redis(*options)
+    RedisServer.new(self, "#{scratch_dir}/redis-#{stores.size}", *options).tap { |one|
+      stores << one
+    }
+  end
+
+  # For a test whose subject is a fault of the worker.
+  def expect_alerts = @alerts_expected = true
+
+  private
+
+  def servers = @servers ||= []
+  def stores = @stores ||= []
+end

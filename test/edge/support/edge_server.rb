@@ -1,0 +1,147 @@
+# frozen_string_literal: true
+
+require "fileutils"
+
+# nginx in a folder of its own.
+class EdgeServer
+  attr_reader :port, :folder
+
+  def initialize(test, folder, built, sources, conf: "", server: "", workers: 1, env: {})
+    @test = test
+    @folder = folder
+    @port = Godwit::TestSupport::Ports.free
+    @env = env
+    FileUtils.mkdir_p(folder)
+    @locations = sources.keys.each_with_index.to_h { |location, index|
+      [location, "#{folder}/app#{index}.rb"]
+    }
+    sources.each { |location, source| write(source, location) }
+    File.write(conf_path, configuration(built, conf, server, workers))
+  end
+
+  # Changes an app's file; {#reload} reads it.
+  def write(source, location = "/") = File.write(@locations.fetch(location), source)
+
+  # @return [String] path of an app's file
+  def path(location = "/") = @locations.fetch(location)
+
+  # @return [self]
+  def start
+    env = EdgePrograms.env.merge(@env)
+    @child = @test.start_command(command, env: env, deadline: 110)
+    @test.eventually { accepts? || @child.finished? }
+    self
+  end
+
+  # @return [Array<String>]
+  def command(*arguments)
+    [EdgePrograms.nginx, "-p", @folder, "-c", conf_path, *arguments]
+  end
+
+  # @return [String] what `nginx -t` says, and its status
+  def check = Open3.capture2e(EdgePrograms.env.merge(@env), *command("-t"))
+
+  # As HUP does.
+  def reload = Process.kill(:HUP, pid)
+
+  # Ends it as QUIT does: requests are finished first.
+  # @return [Result, nil]
+  def stop
+    return @result if @result || !@child
+    Process.kill(:QUIT, pid) if File.exist?(pid_path)
+    @result = @child.finish
+  end
+
+  # @return [Integer] of the master
+  def pid = Integer(File.read(pid_path))
+
+  # @return [Array<Integer>]
+  def workers
+    Dir["/proc/[0-9]*/stat"].filter_map do |path|
+      fields = File.read(path).rpartition(")").last.split
+      path[/\d+/].to_i if fields[1].to_i == pid
+    rescue Errno::ENOENT, Errno::ESRCH
+      nil
+    end
+  end
+
+  # @return [Integer] KiB of a worker
+  def rss(worker = workers.first) = File.read("/proc/#{worker}/status")[/VmRSS:\s+(\d+)/, 1].to_i
+
+  # @return [String] the error log
+  def log = File.read("#{@folder}/error.log")
+
+  # @return [Array<String>] lines of the access log: status and path
+  def accesses = File.readlines("#{@folder}/access.log", chomp: true)
+
+  # @return [String]
+  def url(path = "/") = "http://127.0.0.1:#{@port}#{path}"
+
+  # @return [Net::HTTPResponse]
+  def get(path, headers = {}) = request(Net::HTTP::Get.new(path, headers))
+
+  # @return [Net::HTTPResponse]
+  def post(path, body, headers = {})
+    request(Net::HTTP::Post.new(path, {"Content-Type" => "text/plain"}.merge(headers))
+      .tap { |one| one.body = body })
+  end
+
+  # @return [Net::HTTPResponse]
+  def request(request)
+    Net::HTTP.start("127.0.0.1", @port, read_timeout: 60) { |http| http.request(request) }
+  end
+
+  # Sends bytes, and reads until the server closes.
+  # @return [String]
+  def raw(bytes)
+    TCPSocket.open("127.0.0.1", @port) do |socket|
+      socket.write(bytes)
+      @test.ended(@test.in_thread { socket.read }, "nginx keeps the connection")
+    end
+  end
+
+  # @return [TCPSocket] with a request under way; close it to leave
+  def begin(path) = TCPSocket.new("127.0.0.1", @port).tap { |one|
+    one.write("GET #{path} HTTP/1.1\r\nHost: x\r\n\r\n")
+  }
+
+  private
+
+  def conf_path = "#{@folder}/nginx.conf"
+  def pid_path = "#{@folder}/nginx.pid"
+
+  def accepts?
+    TCPSocket.new("127.0.0.1", @port).close
+    true
+  rescue Errno::ECONNREFUSED
+    false
+  end
+
+  def configuration(built, conf, server, workers)
+    temporary = %w[client_body proxy fastcgi uwsgi scgi].map { |name|
+      "#{name}_temp_path #{@folder}/#{name};"
+    }
+    locations = @locations.map { |location, path| "location #{location} { godwit_app #{path}; }" }
+    <<~NGINX
+      load_module #{built};
+      daemon off;
+      #{"user root;" if Process.uid.zero?}
+      worker_processes #{workers};
+      error_log #{@folder}/error.log info;
+      pid #{pid_path};
+      env REDIS_URL;
+      events { worker_connections 4096; }
+      http {
+        log_format short "$status $request_uri";
+        access_log #{@folder}/access.log short;
+        #{temporary.join("\n  ")}
+        #{conf}
+        server {
+          listen 127.0.0.1:#{@port};
+          #{server}
+          #{locations.join("\n    ")}
+        }
+      }
+    NGINX
+  end
+end

@@ -1,0 +1,56 @@
+# frozen_string_literal: true
+
+require "fileutils"
+
+# A redis-server that keeps nothing.
+class RedisServer
+  attr_reader :port
+
+  def initialize(test, folder, *options)
+    @test = test
+    @folder = folder
+    @options = options
+    @port = Godwit::TestSupport::Ports.free
+    FileUtils.mkdir_p(folder)
+    start
+  end
+
+  # @return [self]
+  def start
+    command = [EdgePrograms.redis_server, "--port", @port, "--bind", "127.0.0.1", "--save", "",
+      "--dir", @folder, "--unixsocket", socket, *@options].map(&:to_s)
+    @child = @test.start_command(command, env: EdgePrograms.env, deadline: 110)
+    @test.eventually { accepts? }
+    self
+  end
+
+  # @return [String]
+  def url = "redis://127.0.0.1:#{@port}"
+
+  # @return [String] path of its unix socket
+  def socket = "#{@folder}/redis.sock"
+
+  # @return [String] what redis-cli prints
+  def call(*words)
+    Open3.capture2e(EdgePrograms.env, EdgePrograms.redis_cli, "-p", @port.to_s, *words.map(&:to_s))
+      .first.chomp
+  end
+
+  # As `kill -9`.
+  def kill
+    @child.signal(:KILL) unless @child.finished?
+    @child.finish
+  end
+
+  def freeze_process = @child.signal(:STOP)
+  def thaw_process = @child.signal(:CONT)
+
+  private
+
+  def accepts?
+    TCPSocket.new("127.0.0.1", @port).close
+    true
+  rescue Errno::ECONNREFUSED
+    false
+  end
+end
