@@ -287,7 +287,7 @@ static char *redis_resolve(mrb_state *mrb, mrb_value host) {
 static mrb_value redis_open(mrb_state *mrb, mrb_value self) {
     mrb_value host, user, password;
     mrb_int port, database, timeout;
-    mrb_get_args(mrb, "Sioooi", &host, &port, &user, &password, &database, &timeout);
+    mrb_get_args(mrb, "Siooii", &host, &port, &user, &password, &database, &timeout);
     redis_t *redis = mrb_calloc(mrb, 1, sizeof *redis);
     mrb_data_init(self, redis, &redis_type);
     ngx_queue_init(&redis->waiting);

@@ -27,7 +27,7 @@ class EdgeServer
 
   # @return [self]
   def start
-    env = EdgePrograms.env.merge(@env)
+    env = EdgePrograms.env(EdgePrograms.nginx).merge(@env)
     @child = @test.start_command(command, env: env, deadline: 110)
     @test.eventually { accepts? || @child.finished? }
     self
@@ -39,7 +39,7 @@ class EdgeServer
   end
 
   # @return [String] what `nginx -t` says, and its status
-  def check = Open3.capture2e(EdgePrograms.env.merge(@env), *command("-t"))
+  def check = Open3.capture2e(EdgePrograms.env(EdgePrograms.nginx).merge(@env), *command("-t"))
 
   # As HUP does.
   def reload = Process.kill(:HUP, pid)

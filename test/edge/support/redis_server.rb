@@ -19,7 +19,7 @@ class RedisServer
   def start
     command = [EdgePrograms.redis_server, "--port", @port, "--bind", "127.0.0.1", "--save", "",
       "--dir", @folder, "--unixsocket", socket, *@options].map(&:to_s)
-    @child = @test.start_command(command, env: EdgePrograms.env, deadline: 110)
+    @child = @test.start_command(command, env: EdgePrograms.env(EdgePrograms.redis_server), deadline: 110)
     @test.eventually { accepts? }
     self
   end
@@ -32,7 +32,7 @@ class RedisServer
 
   # @return [String] what redis-cli prints
   def call(*words)
-    Open3.capture2e(EdgePrograms.env, EdgePrograms.redis_cli, "-p", @port.to_s, *words.map(&:to_s))
+    Open3.capture2e(EdgePrograms.env(EdgePrograms.redis_cli), EdgePrograms.redis_cli, "-p", @port.to_s, *words.map(&:to_s))
       .first.chomp
   end
 
