@@ -8,6 +8,7 @@ require "rbconfig"
 require "socket"
 require "tmpdir"
 require_relative "../bench/support/bench"
+require_relative "../rakelib/support/edge_build"
 require_relative "../rakelib/support/jruby"
 require_relative "../rakelib/support/mruby_build"
 require_relative "../work/test/support/broker"
@@ -328,6 +329,14 @@ module Demo
         stage.say format("its program has %.1f MiB (%.1f MiB without debug information), beside " \
           "libzmq", *sizes(program, dir))
       end
+    end,
+
+    "The edge: Ruby inside nginx answers with data from Redis, which is killed under " \
+    "load" => lambda do |stage|
+      reason = missing_edge
+      next stage.say("no edge: #{reason}") if reason
+      stage.say "examples/edge/json_api.rb and hello.rb; `rake edge:demo` takes longer"
+      stage.say stage.run(RbConfig.ruby, "examples/edge/demo.rb", 1).finish
     end
   }.freeze
 
@@ -356,6 +365,16 @@ module Demo
       stripped = File.join(dir, "stripped")
       system("strip", "-o", stripped, program, exception: true)
       [program, stripped].map { |file| File.size(file) / 1024.0**2 }
+    end
+
+    # @return [String, nil] what the edge needs and is neither here nor to be fetched
+    def missing_edge
+      EdgeBuild.missing || begin
+        %i[nginx redis_server wrk].each { |name| EdgePrograms.public_send(name) }
+        nil
+      end
+    rescue Godwit::DebianSource::Failure => error
+      error.message.tr("\n", " ")
     end
 
     # A port that was free a moment ago. server.rb needs a fixed port, because client.rb has to know
