@@ -1,5 +1,6 @@
 /* JSON.parse by jansson, and JSON.generate. */
 #include "edge.h"
+#include <inttypes.h>
 #include <jansson.h>
 #include <math.h>
 
@@ -19,8 +20,20 @@ static mrb_noreturn void json_raise(const char *class, const char *text, mrb_int
 
 /* ---- parse ---- */
 
-static mrb_value json_value(mrb_state *mrb, const json_t *json, int depth) {
-    if (depth > JSON_DEPTH_MOST) json_raise("ParserError", "more than 100 levels", 0);
+/* Before jansson parses the text: its values have no offsets, and NUL ends a text for it. */
+static void json_check(const char *text, mrb_int size) {
+    bool quoted = false;
+    for (mrb_int i = 0, depth = 0; i < size; i++) {
+        if (!text[i]) json_raise("ParserError", "NUL in the text", i);
+        if (text[i] == '"') quoted = !quoted;
+        else if (quoted) i += text[i] == '\\';
+        else if (text[i] == ']' || text[i] == '}') depth--;
+        else if ((text[i] == '[' || text[i] == '{') && ++depth > JSON_DEPTH_MOST)
+            json_raise("ParserError", "more than 100 levels", i);
+    }
+}
+
+static mrb_value json_value(mrb_state *mrb, const json_t *json) {
     int arena = mrb_gc_arena_save(mrb);
     switch (json_typeof(json)) {
     case JSON_OBJECT: {
@@ -30,7 +43,7 @@ static mrb_value json_value(mrb_state *mrb, const json_t *json, int depth) {
         arena = mrb_gc_arena_save(mrb);
         json_object_foreach((json_t *)json, key, value) {
             mrb_value name = mrb_str_new_cstr(mrb, key);
-            mrb_hash_set(mrb, hash, name, json_value(mrb, value, depth + 1));
+            mrb_hash_set(mrb, hash, name, json_value(mrb, value));
             mrb_gc_arena_restore(mrb, arena);
         }
         return hash;
@@ -40,7 +53,7 @@ static mrb_value json_value(mrb_state *mrb, const json_t *json, int depth) {
         mrb_value array = mrb_ary_new_capa(mrb, (mrb_int)count);
         arena = mrb_gc_arena_save(mrb);
         for (size_t i = 0; i < count; i++) {
-            mrb_ary_push(mrb, array, json_value(mrb, json_array_get(json, i), depth + 1));
+            mrb_ary_push(mrb, array, json_value(mrb, json_array_get(json, i)));
             mrb_gc_arena_restore(mrb, arena);
         }
         return array;
@@ -54,7 +67,7 @@ static mrb_value json_value(mrb_state *mrb, const json_t *json, int depth) {
     }
 }
 
-static mrb_value json_convert(mrb_state *mrb, void *json) { return json_value(mrb, json, 1); }
+static mrb_value json_convert(mrb_state *mrb, void *json) { return json_value(mrb, json); }
 
 /* JSON.parse(text) */
 static mrb_value json_parse(mrb_state *mrb, mrb_value self) {
@@ -63,6 +76,7 @@ static mrb_value json_parse(mrb_state *mrb, mrb_value self) {
     json_error_t error;
     mrb_bool failed = FALSE;
     mrb_get_args(mrb, "s", &text, &size);
+    json_check(text, size);
     json_t *json = json_loadb(text, (size_t)size, JSON_DECODE_ANY | JSON_ALLOW_NUL, &error);
     if (!json) json_raise("ParserError", error.text, error.position);
     mrb_value value = mrb_protect_error(mrb, json_convert, json, &failed);
@@ -175,16 +189,18 @@ static void json_write(mrb_state *mrb, json_writer_t *writer, mrb_value value) {
         writer->depth--;
     } else if (mrb_array_p(value)) {
         json_nest(writer);
+        int arena = mrb_gc_arena_save(mrb);
         json_put(mrb, out, "[", 1);
         for (mrb_int i = 0; i < RARRAY_LEN(value); i++) {
             if (i) json_put(mrb, out, ",", 1);
             json_write(mrb, writer, RARRAY_PTR(value)[i]);
+            mrb_gc_arena_restore(mrb, arena); /* of `to_json` */
         }
         json_put(mrb, out, "]", 1);
         writer->depth--;
     } else if (mrb_integer_p(value)) {
-        mrb_value text = mrb_integer_to_str(mrb, value, 10);
-        json_put(mrb, out, RSTRING_PTR(text), (size_t)RSTRING_LEN(text));
+        char text[24];
+        json_put(mrb, out, text, (size_t)sprintf(text, "%" PRId64, (int64_t)mrb_integer(value)));
     } else if (mrb_float_p(value)) json_number(mrb, out, mrb_float(value));
     else if (mrb_nil_p(value)) json_put(mrb, out, "null", 4);
     else if (mrb_true_p(value)) json_put(mrb, out, "true", 4);

@@ -1,0 +1,162 @@
+# frozen_string_literal: true
+
+require_relative "support/edge_case"
+require_relative "../../rakelib/support/json_test_suite"
+
+# JSON.parse, JSON.generate and to_json of the edge.
+class EdgeJSONTest < EdgeCase
+  # Parses a body, and generates it again. /edge uses Edge.json, /eval runs the body.
+  APP = <<~'RUBY'
+    class Point
+      def initialize(x) = @x = x
+      def to_json(*) = JSON.generate("x" => @x)
+    end
+
+    class Plain
+      def to_s = "plain \"text\""
+    end
+
+    run ->(env) {
+      body = env["rack.input"].read
+      begin
+        text = case env["PATH_INFO"]
+        when "/edge" then JSON.generate(Edge.json(env))
+        when "/eval" then eval(body).to_s
+        else JSON.generate(JSON.parse(body))
+        end
+        [200, {"content-type" => "application/json"}, [text]]
+      rescue JSON::ParserError => error
+        [422, {"x-offset" => error.offset}, [error.message]]
+      rescue JSON::GeneratorError => error
+        [409, {}, [error.message]]
+      end
+    }
+  RUBY
+
+  def setup
+    super
+    @server = edge(APP, conf: "client_max_body_size 2m;")
+    @http = Net::HTTP.start("127.0.0.1", @server.port, read_timeout: 60)
+  end
+
+  def before_teardown
+    @http&.finish
+    super
+  end
+
+  test "JSONTestSuite passes, except NUL in a key" do
+    wrong = suite.reject { |one| right?(one) }
+    assert_empty wrong.map(&:name)
+    assert_equal "422", post("/", %({"a\\u0000":1})).code, "NUL in a key"
+  end
+
+  test "invalid UTF-8 is refused with its offset, in a value and in a key" do
+    [
+      "\xFF", "\x80", "\xC0\xAF", "\xC1\xBF", "\xE0\x80\xAF", "\xED\xA0\x80", "\xED\xBF\xBF",
+      "\xF0\x80\x80\xAF", "\xF4\x90\x80\x80", "\xF5\x80\x80\x80", "\xC3", "\xE2\x82",
+      "\xF0\x9F\x98", "\xC3("
+    ].each do |bytes|
+      [%(["ab#{bytes}"]), %({"k#{bytes}":1}), "[#{bytes}]"].each do |text|
+        answer = post("/", text.b)
+        assert_equal "422", answer.code, text.inspect
+        assert_operator Integer(answer["x-offset"]), :<=, text.bytesize, text.inspect
+      end
+      assert_equal "409", post("/eval", "JSON.generate([#{bytes.dump}])").code, bytes.inspect
+    end
+    text = %(["é€😀", "\\ud83d\\ude00", "\\u0000"])
+    assert_equal ["é€😀", "😀", "\0"], JSON.parse(post("/", text).body)
+  end
+
+  test "integers end at those of int64, floats have 14 digits, NaN and Infinity do not exist" do
+    limits = [(2**63) - 1, -(2**63), 2**53 + 1, 0, -1]
+    assert_equal limits.to_s.delete(" "), post("/", limits.to_s).body
+    [2**63, -(2**63) - 1, "1e999", "-1e999", "NaN", "Infinity", "-Infinity"].each do |number|
+      assert_equal "422", post("/", "[#{number}]").code, number
+    end
+    assert_equal "[8192.47,0.1,1e+22,-0.0,1.0,3.1415926535898,2.5e-07]",
+      post("/", "[8192.47, 0.1, 1e22, -0.0, 1.0, 3.141592653589793, 0.00000025]").body
+    ["0.0 / 0.0", "1.0 / 0.0", "-1.0 / 0.0"].each do |number|
+      assert_equal "409", post("/eval", "JSON.generate([#{number}])").code, number
+    end
+  end
+
+  test "100 levels are the most, and the error has the offset of the next one" do
+    [%w([ ]), ['{"a":', "}"]].each do |left, right|
+      nested = ->(levels) { "#{left * levels}#{"1" if left != "["}#{right * levels}" }
+      assert_equal nested[100], post("/", nested[100]).body
+      [101, 5_000].each do |levels|
+        answer = post("/", %(#{" " * 7}#{nested[levels]}))
+        assert_equal "422", answer.code
+        assert_equal 7 + left.size * 100, Integer(answer["x-offset"]) if levels == 101
+      end
+    end
+    assert_equal "422", post("/", %(["[[{", #{"[" * 100}#{"]" * 100}])).code
+    ok = "value = 1; 100.times { value = [value] }; JSON.generate(value)"
+    assert_equal "200", post("/eval", ok).code
+    assert_equal "409", post("/eval", ok.sub("100", "101")).code
+    assert_equal "409", post("/eval", "a = []; a << a; JSON.generate(a)").code
+  end
+
+  test "objects write themselves by to_json, or else as their to_s" do
+    {
+      "JSON.generate({a: :b, nil => 1, 2 => [true, false, nil, Point.new(3), Plain.new]})" =>
+        %({"a":"b","":1,"2":[true,false,null,{"x":3},"plain \\"text\\""]}),
+      "[1, 'a', :b, 1.5, nil, true, {c: {}}].to_json" => %([1,"a","b",1.5,null,true,{"c":{}}]),
+      "[1.to_json, 'a'.to_json, nil.to_json, {a: 1}.to_json].join(' ')" => %(1 "a" null {"a":1}),
+      '"\\b\\f\\n\\r\\t\\"\\\\/\\x01\\x7f".to_json' => %("\\b\\f\\n\\r\\t\\"\\\\/\\u0001\x7F"),
+      "JSON.parse('{\"a\":1,\"b\":2,\"a\":3}').inspect" => %({"a"=>3, "b"=>2}),
+      "JSON.parse(' 5 ').inspect" => "5"
+    }.each { |code, expected| assert_equal expected, post("/eval", code).body, code }
+  end
+
+  test "Edge.json answers 400 with the offset, if the app does not rescue it" do
+    assert_equal %({"a":[1]}), post("/edge", %({"a": [1]})).body
+    {%({"a": [1}) => 9, "" => 0, "[1] x" => 5, "[1,\xFF]".b => 4}.each do |text, most|
+      answer = post("/edge", text)
+      assert_equal ["400", "application/json"], [answer.code, answer["content-type"]]
+      said = JSON.parse(answer.body)
+      assert_equal %w[error offset], said.keys
+      assert_equal "bad_request", said["error"]
+      assert_operator said["offset"], :<=, most, text.inspect
+    end
+  end
+
+  test "a large body goes there and back" do
+    value = (1..20_000).map { |number| {"id" => number, "name" => "é#{number}"} }
+    assert_equal JSON.generate(value), post("/", JSON.generate(value)).body.force_encoding("UTF-8")
+  end
+
+  private
+
+  def post(path, body)
+    request = Net::HTTP::Post.new(path, "Content-Type" => "application/json")
+    request.body = body
+    @http.request(request)
+  end
+
+  def suite
+    Godwit::JSONTestSuite.cases
+  rescue Godwit::DebianSource::Failure => error
+    skip "JSONTestSuite: #{error.message}"
+  end
+
+  def right?(one)
+    answer = post("/", one.input)
+    return %w[200 422].include?(answer.code) unless one.accepted? || one.refused?
+    return answer.code == "422" if one.refused? || one.name == "y_object_escaped_null_in_key.json"
+    answer.code == "200" && same?(parse(one.input), parse(answer.body))
+  end
+
+  def parse(text) = JSON.parse(text, allow_duplicate_key: true)
+
+  # A Float of mruby has fewer bits.
+  def same?(expected, found)
+    case expected
+    when Array
+      expected.size == found.size && expected.zip(found).all? { |one, other| same?(one, other) }
+    when Hash then expected.keys == found.keys && expected.all? { |key, one| same?(one, found[key]) }
+    when Float then (expected - found).abs <= expected.abs * 1e-13
+    else expected == found
+    end
+  end
+end
