@@ -43,12 +43,18 @@ module Edge
         path = "#{FOLDERS[index]}/#{path}" unless name.start_with?("/")
         return false if LOADED[index].include?(path)
         raise LoadError, "cannot load #{name}: there is no #{path}" unless File.file?(path)
-        LOADED[index] << path
-        MAINS[index]._edge_evaluate(File.read(path), path)
-        true
+        load(index, path)
       end
 
       private
+
+      def load(index, path)
+        LOADED[index] << path
+        MAINS[index]._edge_evaluate(File.read(path), path)
+        loaded = true
+      ensure
+        LOADED[index].delete(path) unless loaded
+      end
 
       def evaluate(index, path)
         NAMED[index] = nil

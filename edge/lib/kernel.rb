@@ -12,8 +12,11 @@ class Object
 end
 
 class << IO
-  %i[popen pipe select].each { |name| undef_method(name) if method_defined?(name) }
+  %i[popen _popen pipe _pipe select].each { |name| undef_method(name) if method_defined?(name) }
 end
+
+# `require` raises it; mruby has none.
+class LoadError < ScriptError; end
 
 class Object
   # In an app's file: names the app.

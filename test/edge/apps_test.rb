@@ -1,0 +1,125 @@
+# frozen_string_literal: true
+
+require_relative "support/edge_case"
+
+# App files: which value is the app, files that raise, several locations, require.
+class EdgeAppsTest < EdgeCase
+  test "the app is the argument of run, else the last expression, and a file may wait" do
+    server = edge({
+      "/run/" => <<~RUBY,
+        sleep 0.3
+        run ->(env) { [200, {}, ["run"]] }
+        :not_an_app
+      RUBY
+      "/last/" => <<~RUBY,
+        class Last
+          def call(env) = [200, {}, ["last \#{@waited}"]]
+          def initialize = @waited = Edge.join(-> { sleep(0.01); 1 }, -> { 2 }).inspect
+        end
+        Last.new
+      RUBY
+      "/twice/" => 'run ->(env) { [200, {}, ["first"]] }; run ->(env) { [200, {}, ["second"]] }'
+    })
+    assert_equal "run", server.get("/run/").body, "a request waits until the file has run"
+    assert_equal "last [1, 2]", server.get("/last/").body
+    assert_equal "second", server.get("/twice/").body
+  end
+
+  test "a file that raises answers 503, and runs again each second" do
+    server = edge({
+      "/raises/" => <<~RUBY, "/no-app/" => "42", "/mine/" => 'run ->(env) { [200, {}, ["well"]] }'
+        file = "#{scratch_dir}/flag"
+        sleep 0.01
+        raise "no flag" unless File.exist?(file)
+        text = File.read(file)
+        run ->(env) { [200, {}, [text]] }
+      RUBY
+    })
+    answer = server.get("/raises/")
+    assert_equal ["503", "application/json", %({"error":"unavailable"})],
+      [answer.code, answer["content-type"], answer.body]
+    assert_equal %w[503 200], [server.get("/no-app/").code, server.get("/mine/").code]
+    assert_includes server.log, "RuntimeError: no flag (#{server.path("/raises/")}:3"
+    assert_includes server.log, "#{server.path("/no-app/")} ends with 42, which has no method call"
+    eventually { server.log.scan("no flag").size > 1 }
+    File.write("#{scratch_dir}/flag", "it is there")
+    eventually { server.get("/raises/").code == "200" }
+    assert_equal "it is there", server.get("/raises/").body
+    server.write('run ->(env) { [200, {}, ["mended"]] }', "/no-app/")
+    eventually { server.get("/no-app/").code == "200" }
+  end
+
+  test "locals of the apps of a worker do not mix" do
+    source = <<~RUBY
+      %{name} = "%{name}"
+      run ->(env) { [200, {}, [[%{name}, (%{other} rescue "no %{other}")].join(" ")]] }
+    RUBY
+    server = edge({
+      "/one/" => format(source, name: "one", other: "two"),
+      "/two/" => format(source, name: "two", other: "one")
+    })
+    assert_equal ["one no two", "two no one"],
+      %w[/one/ /two/].map { |path| server.get(path).body }
+  end
+
+  test "require loads a file beside the app once for each app" do
+    File.write("#{scratch_dir}/shared.rb", <<~RUBY)
+      hidden = 1
+      sleep 0.01
+      $loads = $loads.to_i + 1
+      class Shared; def self.text = "shared"; end
+    RUBY
+    File.write("#{scratch_dir}/later.rb", "LATER = 7")
+    File.write("#{scratch_dir}/broken.rb", "\n\nraise 'it is broken'")
+    File.write("#{scratch_dir}/syntax.rb", "\ndef (")
+    source = <<~RUBY
+      first = [require("json"), require("../shared"), require("../shared.rb")]
+      run ->(env) {
+        name = env["QUERY_STRING"]
+        body = if name.empty?
+          [first, Shared.text, $loads, (hidden rescue "hidden"), Object.const_defined?(:LATER)]
+        else
+          begin
+            [require(name)]
+          rescue ScriptError, StandardError => error
+            [error.class, error.message]
+          end
+        end
+        [200, {}, [body.inspect]]
+      }
+    RUBY
+    server = edge({"/one/" => source, "/two/" => source})
+    expected = [[false, true, false], "shared", 2, "hidden", false].inspect
+    assert_equal [expected] * 2, %w[/one/ /two/].map { |path| server.get(path).body }
+    assert_equal %w[[true] [false] [true]],
+      %w[/one/?../later /one/?../later /two/?../later].map { |path| server.get(path).body }
+    assert_match(/LoadError.*cannot load socket/, server.get("/one/?socket").body)
+    assert_match(/LoadError.*cannot load .\/none/, server.get("/one/?./none").body)
+    2.times { assert_match(/RuntimeError.*it is broken/, server.get("/one/?../broken").body) }
+    assert_match(/SyntaxError.*syntax.rb.*2/, server.get("/one/?../syntax").body)
+  end
+
+  # What would block the worker, or end it.
+  test "the VM has no TCPSocket, IO.popen, system, backticks or gets; File.read stays" do
+    server = edge(<<~RUBY)
+      run ->(env) {
+        code = env["rack.input"].read
+        value = begin
+          eval(code).inspect
+        rescue NameError => error
+          error.class
+        end
+        [200, {}, [value.to_s]]
+      }
+    RUBY
+    gone = [
+      "TCPSocket", "UNIXSocket", "Socket", "TCPServer", "IO.popen('true')", "IO._popen('true')",
+      "File.popen('true')", "open('|true')", "system('true')", "Kernel.system('true')", "`true`",
+      "gets", "Kernel.gets", "readline", "readlines", "exec('true')", "fork", "exit", "exit!",
+      "abort", "spawn('true')", "IO.pipe", "IO.select([])"
+    ]
+    left = gone.reject { |code| %w[NameError NoMethodError].include?(server.post("/", code).body) }
+    assert_empty left
+    assert_equal "\"run\"", server.post("/", "File.read('#{server.path}')[0, 3]").body
+  end
+end
