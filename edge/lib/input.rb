@@ -3,6 +3,8 @@
 module Edge
   # `rack.input`: the body of a request, which nginx has read.
   class Input
+    LINE = 128 # bytes of the body in which `gets` looks for a newline first
+
     # @param body [String]
     def initialize(body)
       @body = body
@@ -23,10 +25,13 @@ module Edge
 
     # @return [String, nil] the next line; nil: none is left
     def gets
+      size = LINE
       return if @at >= @body.bytesize
-      rest = @body.byteslice(@at, @body.bytesize - @at)
-      newline = rest.bytes.index(10)
-      read(newline ? newline + 1 : nil)
+      until (newline = @body.byteslice(@at, size).bytes.index(10))
+        return read if @at + size >= @body.bytesize
+        size *= 2
+      end
+      read(newline + 1)
     end
 
     # @yieldparam line [String]
