@@ -33,7 +33,7 @@ class Object
   # @param seconds [Numeric, nil] nil: until the request ends
   # @return [Integer] seconds, rounded
   def sleep(seconds = nil)
-    if seconds && !(seconds >= 0)
+    unless seconds.nil? || (seconds.is_a?(Numeric) && seconds >= 0)
       raise ArgumentError, "sleep takes seconds, 0 or more"
     end
     Edge.sleep(seconds ? (seconds * 1000).ceil : -1)

@@ -22,10 +22,10 @@ module Edge
     # Methods that every object has, or that are called often.
     METHODS = %w[
       append bitcount dbsize decr decrby del dump eval evalsha exists expire expireat flushdb get
-      getdel getset hash hdel hexists hget hgetall hincrby hkeys hlen hmget hset hvals incr incrby
+      getdel getset hdel hexists hget hgetall hincrby hkeys hlen hmget hset hvals incr incrby
       incrbyfloat info keys lindex llen lpop lpush lrange lrem lset ltrim mget mset object persist
-      pexpire ping print publish pttl rename rpop rpush sadd scan scard set setex setnx sismember
-      smembers sort spop srem strlen sunion test time touch ttl type unlink zadd zcard zcount
+      pexpire ping publish pttl rename rpop rpush sadd scan scard set setex setnx sismember
+      smembers sort spop srem strlen sunion time touch ttl type unlink zadd zcard zcount
       zincrby zrange zrank zrem zscore
     ].freeze
     private_constant :URL, :REFUSED, :REFUSED_CLIENT, :METHODS if respond_to?(:private_constant)
@@ -88,7 +88,9 @@ module Edge
     private
 
     def refuse(words)
-      raise ArgumentError, "a command has at least one word" if words.empty?
+      unless words[0].is_a?(String) || words[0].is_a?(Symbol)
+        raise ArgumentError, "a command begins with its name, a String or Symbol"
+      end
       name = words[0].to_s.upcase
       why, = REFUSED.find { |_, names| names.include?(name) }
       why ||= refuse_words(name, words)
@@ -163,6 +165,7 @@ module Edge
     def unix(rest)
       @host, query = split(rest, "?")
       wrong("has no path: write unix:///run/redis.sock") unless @host.start_with?("/")
+      @host = decode(@host)
       return unless query
       name, value = split(query, "=")
       wrong("knows only ?db=NUMBER behind the path") unless name == "db"
@@ -170,14 +173,21 @@ module Edge
     end
 
     def number(text, what)
-      digits = "0123456789"
-      whole = !text.empty? && text.size < 10 && text.split("").all? { |one| digits.include?(one) }
+      whole = text.size.between?(1, 9) && only?(text, "0123456789")
       whole ? text.to_i : wrong("has a #{what} that is no number")
     end
 
+    def only?(text, characters) = text.split("").all? { |one| characters.include?(one) }
+
     def decode(text)
       first, *others = text.split("%", -1)
-      others.inject(first.to_s) { |all, one| all + one[0, 2].to_i(16).chr + one[2..-1].to_s }
+      others.inject(first.to_s) do |all, one|
+        hex = one[0, 2]
+        unless hex.size == 2 && only?(hex, "0123456789abcdefABCDEF")
+          wrong("has a % without two hexadecimal digits")
+        end
+        all + hex.to_i(16).chr + one[2..-1]
+      end
     end
 
     # The URL may have a password.

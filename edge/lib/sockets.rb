@@ -29,10 +29,11 @@ module Edge
     def of?(closing) = @socket.equal?(closing) || @socket.context.equal?(closing)
 
     def wait(events, milliseconds)
-      one = [Edge._sleep(milliseconds), events]
-      @waits << one
+      one = nil
       Watch._waits(1)
       begin
+        one = [Edge._sleep(milliseconds), events]
+        @waits << one
         Edge.wait == true
       ensure
         Watch._waits(-1)

@@ -30,7 +30,8 @@ module Edge
     end
   end
 
-  # Fibers that run works, again and again.
+  # Fibers that run works, again and again. They are Tasks: no other fiber may wait, as its
+  # `Fiber.yield` would not lead to the loop.
   # @private
   class Fibers
     KEPT = 256 # idle ones
@@ -50,7 +51,7 @@ module Edge
     def make
       idle = @idle
       work = @work
-      Fiber.new do |*arguments|
+      Task.new do |*arguments|
         me = Fiber.current
         while true
           work.call(*arguments)

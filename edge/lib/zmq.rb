@@ -30,7 +30,7 @@ module Edge
       @options = {immediate: true, linger: 0, recv_hwm: 0}.merge(options)
       @socket = Godwit::DEALER.connect(*endpoints, **@options)
       @waiting = {} # id => ticket
-      @unsent = []  # messages that no peer has taken yet
+      @unsent = []  # messages that no peer has taken yet: `_look` sends them
       @last = 0
       @watch = DealerWatch.new(@socket.zmq_fd)
       @watch.owner = self
@@ -48,9 +48,12 @@ module Edge
       end
       id = (@last += 1).to_s
       frames = message.is_a?(Array) ? [id, "", *message] : [id, "", message]
+      unless frames.size > 2 && frames.all? { |frame| frame.is_a?(String) }
+        raise TypeError, "a request is a String, or an Array of Strings"
+      end
       ticket = Edge._ticket(@milliseconds)
       begin
-        @unsent << frames unless @unsent.empty? && @socket._try_send(frames)
+        @unsent << frames
         @waiting[id] = ticket
         @watch.kick
         reply = Edge.wait

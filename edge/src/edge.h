@@ -112,13 +112,15 @@ struct gw_request {
     ngx_msec_t timeout;
     ngx_uint_t app;           /* index */
     mrb_int number;           /* for Ruby */
+    ngx_str_t id;             /* nginx's $request_id, in id_text */
+    u_char id_text[32];
+    const char *failed, *why; /* the class and text of an error for the next wait; NULL: none */
     bool runs, gone;          /* Ruby has it; nginx no longer has it. With neither it is freed */
 };
 
 void gw_env_init(mrb_state *mrb);
 void gw_env_set_index(ngx_int_t request_id); /* of nginx's variable $request_id */
-mrb_value gw_env_make(mrb_state *mrb, ngx_http_request_t *http, const gw_app_t *app);
-void gw_env_request_id(ngx_http_request_t *http, ngx_str_t *id);
+mrb_value gw_env_make(mrb_state *mrb, gw_request_t *request);
 
 extern ngx_module_t ngx_http_godwit_module;
 ngx_int_t gw_request_handle(ngx_http_request_t *http, ngx_uint_t app, ngx_msec_t timeout);

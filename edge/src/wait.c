@@ -4,6 +4,7 @@
  * gw_vm.slots keeps the fiber at 2 * slot and its value behind it: mrb_gc_unregister would search a
  * list. Ruby has a ticket's number, which contains how many tickets the slot has had. */
 #include "edge.h"
+#include <mruby/proc.h>
 
 struct gw_ticket {
     ngx_event_t timer, wake;
@@ -24,21 +25,33 @@ static mrb_int *wait_counts;       /* of tickets that a slot has had */
 static mrb_int *wait_unused;       /* a stack of slots */
 static mrb_int wait_slots, wait_unused_count;
 static ngx_queue_t wait_idle, wait_others; /* freed tickets; waits without a request */
+static struct RClass *wait_task;           /* of fibers that may wait */
 
 static mrb_int wait_slot(const gw_ticket_t *ticket) { return ticket->number & (WAIT_MOST - 1); }
 
-/* mruby refuses a Fiber.yield below a C function. Names the method that C has called. */
+/* The method, or the caller of the block, that C has called: a block has its method's name. */
+static const char *wait_caller(mrb_state *mrb, const mrb_callinfo *ci, bool *block) {
+    *block = ci->proc && !MRB_PROC_SCOPE_P(ci->proc);
+    if (*block && ci > mrb->c->cibase && (!ci[-1].proc || MRB_PROC_CFUNC_P(ci[-1].proc))) ci--;
+    else if (*block) return "[]"; /* that of a Hash has no frame */
+    return ci->mid ? mrb_sym_name(mrb, ci->mid) : "a method";
+}
+
+/* mruby refuses a Fiber.yield below a C function. */
 static void wait_check(mrb_state *mrb) {
     struct mrb_context *c = mrb->c;
     if (c == mrb->root_c || !c->fib)
         gw_vm_raise("WaitError", "cannot wait here: only a request and an app's file may");
+    if (c->fib->c != wait_task)
+        gw_vm_raise("WaitError", "cannot wait in a fiber of the app's own: use Edge.join");
     for (const mrb_callinfo *ci = c->ci; ci >= c->cibase; ci--) {
         if (ci->cci == 0) continue;
-        const char *name = ci->mid ? mrb_sym_name(mrb, ci->mid) : NULL;
+        bool block;
+        const char *name = wait_caller(mrb, ci, &block);
         gw_vm_raise("WaitError",
-                "cannot wait in %s, which a C function of mruby has called: wait before it, and "
+                "cannot wait in %s%s, which a C function of mruby has called: wait before it, and "
                 "use the value there",
-                name ? name : "a block");
+                block ? "a block called by " : "", name);
     }
 }
 
@@ -105,7 +118,13 @@ static void wait_timeout(ngx_event_t *event) {
 }
 
 gw_ticket_t *gw_wait_begin(mrb_state *mrb, ngx_msec_t milliseconds) {
+    gw_request_t *request = gw_vm.current;
     wait_check(mrb);
+    if (request && request->failed) {
+        const char *class = request->failed;
+        request->failed = NULL;
+        gw_vm_raise(class, "%s", request->why);
+    }
     if (!wait_unused_count) wait_grow(mrb);
     gw_ticket_t *ticket;
     if (ngx_queue_empty(&wait_idle)) {
@@ -117,7 +136,7 @@ gw_ticket_t *gw_wait_begin(mrb_state *mrb, ngx_msec_t milliseconds) {
     mrb_int slot = wait_unused[--wait_unused_count];
     gw_vm_event(&ticket->timer, wait_timeout);
     gw_vm_event(&ticket->wake, wait_resume);
-    ticket->request = gw_vm.current;
+    ticket->request = request;
     ticket->number = (++wait_counts[slot] << WAIT_BITS) | slot;
     ticket->state = WAIT_OPEN;
     ticket->held = ticket->sleeps = false;
@@ -140,23 +159,22 @@ void gw_wait_end(gw_ticket_t *ticket, mrb_value value) {
     else wait_wake(ticket, value);
 }
 
-typedef struct {
-    gw_request_t *request;
-    const char *class, *text;
-} wait_failure_t;
-
 static mrb_value wait_fail(mrb_state *mrb, void *data) {
-    wait_failure_t *failure = data;
-    ngx_queue_t *waits = &failure->request->waits, *at;
-    for (at = ngx_queue_head(waits); at != ngx_queue_sentinel(waits); at = ngx_queue_next(at))
-        wait_wake(ngx_queue_data(at, gw_ticket_t, link),
-                gw_vm_error(failure->class, "%s", failure->text));
+    gw_request_t *request = data;
+    ngx_queue_t *waits = &request->waits, *at;
+    for (at = ngx_queue_head(waits); at != ngx_queue_sentinel(waits); at = ngx_queue_next(at)) {
+        gw_ticket_t *ticket = ngx_queue_data(at, gw_ticket_t, link);
+        if (ticket->state == WAIT_WOKEN) ticket->state = WAIT_OPEN; /* instead of its value */
+        wait_wake(ticket, gw_vm_error(request->failed, "%s", request->why));
+    }
+    if (!ngx_queue_empty(waits)) request->failed = NULL; /* else the next wait raises it */
     return mrb_nil_value();
 }
 
 void gw_wait_fail(gw_request_t *request, const char *class, const char *text) {
-    wait_failure_t failure = {request, class, text};
-    gw_vm_protect(wait_fail, &failure);
+    request->failed = class;
+    request->why = text;
+    gw_vm_protect(wait_fail, request);
 }
 
 void gw_wait_orphan(gw_request_t *request) {
@@ -211,6 +229,7 @@ static mrb_value wait_wake_number(mrb_state *mrb, mrb_value self) {
 void gw_wait_init(mrb_state *mrb) {
     ngx_queue_init(&wait_idle);
     ngx_queue_init(&wait_others);
+    wait_task = mrb_define_class_under(mrb, gw_vm.edge, "Task", mrb_class_get(mrb, "Fiber"));
     mrb_define_class_method(mrb, gw_vm.edge, "_ticket", wait_ticket, MRB_ARGS_REQ(1));
     mrb_define_class_method(mrb, gw_vm.edge, "_sleep", wait_sleep, MRB_ARGS_REQ(1));
     mrb_define_class_method(mrb, gw_vm.edge, "_join", wait_join, MRB_ARGS_NONE());

@@ -15,7 +15,7 @@ class EdgeCase < Godwit::TestCase
 
   class << self
     # @return [String] path of the module
-    def built = @@built ||= EdgeBuild.new.build
+    def built = @@built ||= ENV["GODWIT_EDGE_MODULE"] || EdgeBuild.new.build
   end
 
   def setup

@@ -4,6 +4,18 @@ require "fileutils"
 
 # nginx in a folder of its own.
 class EdgeServer
+  # Of a module with AddressSanitizer (EdgeBuild.with_address_sanitizer): an error ends the worker.
+  SANITIZER =
+    if ENV["GODWIT_EDGE_PRELOAD"]
+      {
+        "LD_PRELOAD" => ENV["GODWIT_EDGE_PRELOAD"],
+        "ASAN_OPTIONS" => "detect_leaks=0:abort_on_error=1:log_path=stderr"
+      }
+    else
+      {}
+    end
+  private_constant :SANITIZER
+
   attr_reader :port, :folder
 
   def initialize(test, folder, built, sources, conf: "", server: "", workers: 1, env: {})
@@ -27,8 +39,8 @@ class EdgeServer
 
   # @return [self]
   def start
-    env = EdgePrograms.env(EdgePrograms.nginx).merge(@env)
-    @child = @test.start_command(command, env: env, deadline: 110)
+    env = EdgePrograms.env(EdgePrograms.nginx).merge(@env, SANITIZER)
+    @child = @test.start_command(command, env: env, deadline: @test.class.deadline)
     @test.eventually { accepts? || @child.finished? }
     self
   end
@@ -39,7 +51,7 @@ class EdgeServer
   end
 
   # @return [String] what `nginx -t` says, and its status
-  def check = Open3.capture2e(EdgePrograms.env(EdgePrograms.nginx).merge(@env), *command("-t"))
+  def check = Open3.capture2e(EdgePrograms.env(EdgePrograms.nginx).merge(@env, SANITIZER), *command("-t"))
 
   # As HUP does.
   def reload = Process.kill(:HUP, pid)

@@ -19,7 +19,8 @@ class RedisServer
   def start
     command = [EdgePrograms.redis_server, "--port", @port, "--bind", "127.0.0.1", "--save", "",
       "--dir", @folder, "--unixsocket", socket, *@options].map(&:to_s)
-    @child = @test.start_command(command, env: EdgePrograms.env(EdgePrograms.redis_server), deadline: 110)
+    @child = @test.start_command(command, env: EdgePrograms.env(EdgePrograms.redis_server),
+      deadline: @test.class.deadline)
     @test.eventually { accepts? }
     self
   end
