@@ -2,12 +2,14 @@
 
 require_relative "../../rakelib/support/jruby"
 require_relative "../../rakelib/support/mruby_build"
+require_relative "edge_contenders"
 require_relative "work_contenders"
 
 module Bench
   # Finds and builds the programs that are compared. A kind is :c, :godwit, :pyzmq, :ffi_rzmq, or
   # :rbczmq, Godwit's own layer; :semantic_logger; :work, :rows, :karafka and :sidekiq of work.rb,
-  # and :work_kafka, :c_kafka, :rdkafka and :waterdrop of work_kafka.rb;
+  # and :work_kafka, :c_kafka, :rdkafka and :waterdrop of work_kafka.rb; those of edge.rb
+  # (EdgeContenders);
   # or one of those that runtimes.rb compares:
   # :mruby; :godwit_ffi, :bare_ffi, and :godwit_jruby, :ffi_rzmq_jruby, :bare_ffi_jruby.
   module Programs
@@ -171,6 +173,8 @@ module Bench
         Godwit::JRuby.missing || gem_missing("ffi-rzmq") { gem_paths("ffi-rzmq", "ffi-rzmq-core") }
       when *JRUBY
         Godwit::JRuby.missing
+      when *EdgeContenders::KINDS
+        EdgeContenders.missing(kind)
       end
     end
 

@@ -5,7 +5,7 @@ require_relative "example_case"
 # The pages README.md, docs/ and work/docs/ are true: each Ruby example runs, in a separate process,
 # and gives the result in its `# =>`.
 class ExamplesTest < ExampleCase
-  examples { |example| example.needs != "draft" }
+  examples { |example| !%w[draft edge].include?(example.needs) }
 
   test "no example is overlooked" do
     Page.all.each do |page|

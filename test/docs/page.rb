@@ -6,7 +6,7 @@ require_relative "../support/ports"
 class Page
   # A fenced block. `reason` says why it is not run, if any; `needs` is "draft" for a block that
   # needs a libzmq with drafts, "network" for one that needs its own network, "mruby" for one that
-  # runs on mruby.
+  # runs on mruby, "edge" for an app of the edge.
   Example = Struct.new(:page, :line, :source, :reason, :needs) do
     def name = "#{page} line #{line}"
   end
@@ -14,7 +14,7 @@ class Page
   ROOT = File.expand_path("../..", __dir__)
   FENCE = /^```ruby\n(.*?)^```$/m
   EXCUSE = /<!-- not run: (.+?) -->\s*\z/
-  NEEDS = /<!-- needs: (draft|network|mruby) -->\s*\z/
+  NEEDS = /<!-- needs: (draft|network|mruby|edge) -->\s*\z/
   # `expression # => value; words`: the value is checked.
   PROMISE = /^(?<code>\s*\S.*?)\s+# => (?<value>.+?)(?:; .*)?$/
   PORT = /(?<=127\.0\.0\.1:|\*:)\d{4,5}\b/

@@ -1,0 +1,104 @@
+# frozen_string_literal: true
+
+require_relative "../edge/support/edge_case"
+require_relative "page"
+
+# docs/edge.md: its apps give the answers that the page shows behind them, and its nginx.conf works.
+class EdgePageTest < EdgeCase
+  PAGE = Page.new("docs/edge.md")
+  ARTICLE, GATEWAY = PAGE.examples.select { |example| example.needs == "edge" }
+  PEER = PAGE.examples.find { |example| example.source.include?("Godwit::REP") }
+  # A command of a block, and its output.
+  COMMAND = /^\$ (curl .+)\n((?:[^$].*\n)*)/
+  HOST = "localhost:8080"
+
+  test "the article's file answers as shown" do
+    server = edge({"/json_api/" => ARTICLE.source}, env: {"REDIS_URL" => redis.url})
+    assert_answers server, shown(ARTICLE, GATEWAY)
+  end
+
+  test "the gateway answers as shown" do
+    store = redis
+    port = Godwit::TestSupport::Ports.free
+    peer = start_child(moved(PEER.source, "5555", port), deadline: 110)
+    eventually { listens?(port) || peer.finished? }
+    source = moved(moved(GATEWAY.source, "6379", store.port), "5555", port)
+    # A busy machine may take longer than the page's time-outs.
+    server = edge(source.gsub(/timeout: 0\.\d/, "timeout: 10"))
+    assert_answers server, shown(GATEWAY)
+    assert_equal "tea", store.call("LRANGE", "orders", "0", "-1")
+  end
+
+  test "the page's nginx.conf has twelve lines, TLS, HTTP/2 and a limit" do
+    conf = PAGE.text[/^```nginx\n(.*?)^```$/m, 1]
+    assert_equal 12, conf.lines.size
+    port = start_own(conf)
+    url = "https://127.0.0.1:#{port}/json_api/"
+    body = curl("-k", "--http2", "-w", " %{http_version} %{http_code}", url)
+    assert_equal %({"foo":"bar"} 2 200), body
+    codes = curl("-k", "-Z", "-o", File::NULL, "-w", "%{http_code}\n", "#{url}?[1-60]").lines(chomp: true)
+    assert_equal %w[200 503], codes.uniq.sort
+  end
+
+  private
+
+  # @return [Array<Array(String, String)>] commands and outputs between two apps of the page
+  def shown(from, to = nil)
+    lines = PAGE.text.lines[from.line...(to ? to.line : -1)].join
+    lines.scan(/^```console\n(.*?)^```$/m).join.scan(COMMAND)
+      .tap { |commands| refute_empty commands }
+  end
+
+  def assert_answers(server, commands)
+    commands.each do |command, output|
+      words = command.sub(HOST, "127.0.0.1:#{server.port}").shellsplit.drop(1)
+      assert_equal output.chomp, curl(*words), command
+    end
+  end
+
+  def curl(*arguments) = Open3.capture2("curl", "-s", *arguments).first
+
+  def moved(source, port, other)
+    assert_includes source, "127.0.0.1:#{port}"
+    source.sub("127.0.0.1:#{port}", "127.0.0.1:#{other}")
+  end
+
+  # nginx with the page's configuration, but with other paths, and with a limit that a slow machine
+  # exceeds too.
+  # @return [Integer] its port
+  def start_own(conf)
+    port = Godwit::TestSupport::Ports.free
+    folder = scratch_dir
+    File.write("#{folder}/json_api.rb", ARTICLE.source)
+    certify(folder)
+    temporary = %w[client_body proxy fastcgi uwsgi scgi].map { |name|
+      "#{name}_temp_path #{folder}/#{name};"
+    }
+    own = {
+      %r{/usr/lib\S+\.so} => self.class.built, "/srv/" => "#{folder}/",
+      %r{/etc/ssl/\w+/} => "#{folder}/", " 8443 " => " 127.0.0.1:#{port} ",
+      "rate=100r/s" => "rate=1r/s", "http {" => "http { access_log off; #{temporary.join(" ")}"
+    }.inject(conf) { |text, (from, to)| text.gsub(from) { to } }
+    File.write("#{folder}/nginx.conf", own)
+    globals = "daemon off; pid #{folder}/nginx.pid; #{"user root;" if Process.uid.zero?}"
+    env = EdgePrograms.env(EdgePrograms.nginx).merge("REDIS_URL" => redis.url)
+    nginx = start_command([EdgePrograms.nginx, "-p", folder, "-c", "#{folder}/nginx.conf",
+      "-e", "#{folder}/error.log", "-g", globals], env: env, deadline: 110)
+    eventually { listens?(port) || nginx.finished? }
+    port
+  end
+
+  def certify(folder)
+    output, status = Open3.capture2e("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
+      "ec_paramgen_curve:prime256v1", "-nodes", "-subj", "/CN=localhost", "-days", "1",
+      "-keyout", "#{folder}/shop.key", "-out", "#{folder}/shop.pem")
+    assert status.success?, output
+  end
+
+  def listens?(port)
+    TCPSocket.new("127.0.0.1", port).close
+    true
+  rescue Errno::ECONNREFUSED
+    false
+  end
+end
