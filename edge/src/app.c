@@ -13,13 +13,12 @@ gw_app_t *gw_app_at(ngx_uint_t app) { return (gw_app_t *)app_all->elts + app; }
 
 static void app_log(ngx_uint_t level, const char *text, size_t size) {
     u_char line[1024];
-    ngx_str_t said = {ngx_min(size, sizeof line), line}, id = {0, (u_char *)""};
-    gw_request_t *request = gw_vm.current;
+    ngx_str_t said = {ngx_min(size, sizeof line), line}, none = ngx_null_string;
+    ngx_str_t *id = gw_vm.current ? &gw_vm.current->id : &none;
     for (size_t i = 0; i < said.len; i++)
         line[i] = (unsigned char)text[i] < ' ' ? ' ' : (u_char)text[i];
-    if (request && request->http) gw_env_request_id(request->http, &id);
-    ngx_log_error(level, gw_vm_log(), 0, id.len ? "godwit: %V, request id %V" : "godwit: %V", &said,
-            &id);
+    ngx_log_error(level, gw_vm_log(), 0, id->len ? "godwit: %V, request id %V" : "godwit: %V",
+            &said, id);
 }
 
 void gw_app_log_once(ngx_uint_t app, gw_app_fact_t fact, const char *text) {

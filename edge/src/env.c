@@ -135,26 +135,29 @@ static void env_paths(
             path.len ? env_string(mrb, path) : env_text[ENV_SLASH]);
 }
 
-void gw_env_request_id(ngx_http_request_t *http, ngx_str_t *id) {
-    ngx_http_variable_value_t *value = ngx_http_get_indexed_variable(http, env_id_index);
-    *id = (ngx_str_t){0, (u_char *)""};
-    if (value && !value->not_found) *id = (ngx_str_t){value->len, value->data};
+/* A copy: the log has it also when nginx no longer has the request. */
+static void env_note_id(gw_request_t *request) {
+    ngx_http_variable_value_t *value =
+            ngx_http_get_indexed_variable(request->http, env_id_index);
+    if (!value || value->not_found) return;
+    request->id = (ngx_str_t){ngx_min(value->len, sizeof request->id_text), request->id_text};
+    ngx_memcpy(request->id_text, value->data, request->id.len);
 }
 
 void gw_env_set_index(ngx_int_t request_id) { env_id_index = request_id; }
 
-mrb_value gw_env_make(mrb_state *mrb, ngx_http_request_t *http, const gw_app_t *app) {
+mrb_value gw_env_make(mrb_state *mrb, gw_request_t *request) {
+    ngx_http_request_t *http = request->http;
     mrb_value env = mrb_hash_new_capa(mrb, ENV_PAIRS);
     int arena = mrb_gc_arena_save(mrb);
-    ngx_str_t id;
     bool tls = false, body = http->request_body && http->request_body->bufs;
 #if (NGX_HTTP_SSL)
     tls = http->connection->ssl != NULL;
 #endif
-    gw_env_request_id(http, &id);
+    env_note_id(request);
 #define ENV_SET(key, value) mrb_hash_set(mrb, env, env_text[key], value)
     ENV_SET(ENV_METHOD, env_method(mrb, http));
-    env_paths(mrb, env, http, app);
+    env_paths(mrb, env, http, gw_app_at(request->app));
     ENV_SET(ENV_QUERY, http->args.len ? env_string(mrb, http->args) : env_text[ENV_EMPTY]);
     ENV_SET(ENV_URI, env_string(mrb, http->unparsed_uri));
     ENV_SET(ENV_NAME, env_string(mrb, http->headers_in.server));
@@ -165,7 +168,7 @@ mrb_value gw_env_make(mrb_state *mrb, ngx_http_request_t *http, const gw_app_t *
     ENV_SET(ENV_SOFTWARE, env_text[ENV_NGINX]);
     ENV_SET(ENV_ADDRESS, env_string(mrb, http->connection->addr_text));
     ENV_SET(ENV_SCHEME, env_text[tls ? ENV_HTTPS : ENV_HTTP]);
-    ENV_SET(ENV_ID, env_string(mrb, id));
+    ENV_SET(ENV_ID, env_string(mrb, request->id));
     mrb_gc_arena_restore(mrb, arena);
     env_headers(mrb, env, http);
     mrb_value text = body ? env_body(mrb, http) : mrb_nil_value();

@@ -15,7 +15,7 @@ static void request_free(gw_request_t *request) {
 static int request_arguments(mrb_state *mrb, void *data, mrb_value *arguments) {
     gw_request_t *request = data;
     arguments[0] = mrb_fixnum_value((mrb_int)request->app);
-    arguments[1] = gw_env_make(mrb, request->http, gw_app_at(request->app));
+    arguments[1] = gw_env_make(mrb, request);
     arguments[2] = mrb_fixnum_value(request->number);
     return 3;
 }
