@@ -20,11 +20,15 @@ CASES = {
   "JSON and Redis" => {edge: "/redis", nginx_lua: "/", node: "/", sinatra: "/"},
   "ZeroMQ" => {edge: "/zmq"}
 }.freeze
-ANSWERS = {"hello" => "hello\n", "ZeroMQ" => '{"foo":"foo"}'}.tap { |all| all.default = '{"foo":"bar"}' }
+ANSWERS = {
+  "hello" => "hello\n", "JSON" => '{"foo":"bar"}', "JSON and Redis" => '{"foo":"bar"}',
+  "ZeroMQ" => '{"foo":"foo"}'
+}.freeze
 
 def others = Bench::PinnedServer::OTHERS
 
-# @return [Array(String, Array<Integer>)] Redis' URL, and free ports: of the back end, of servers
+# Starts Redis and the ZeroMQ back end.
+# @return [Array(Integer, Integer, Array<Integer>)] their ports, and free ones for the servers
 def surroundings(start, folder)
   redis, back, *ports = Array.new(2 + SERVERS.size) { Godwit::TestSupport::Ports.free }
   start.call(EdgePrograms.redis_server, "--port", redis.to_s, "--bind", "127.0.0.1", "--save", "",
@@ -82,9 +86,10 @@ def load(server, url)
     "-c", others.to_s, program, "--threads", "1", "--connections", CONNECTIONS.to_s,
     "--duration", SECONDS.to_s, url)
   used = server.cpu - before
-  bad = text[/^\s*(?:Non-2xx|Socket errors).*/]
-  raise Bench::Failure, "#{url}: #{bad || text}\n#{server.said}" if bad || !text[/(\d+) requests in/]
-  {rate: Float(text[%r{Requests/sec:\s+([\d.]+)}, 1]), cpu: Integer($1) / used}
+  count = text[/(\d+) requests in/, 1]
+  bad = !count || text.match?(/Non-2xx|Socket errors/)
+  raise Bench::Failure, "#{url}: #{text}\n#{server.said}" if bad
+  {rate: Float(text[%r{Requests/sec:\s+([\d.]+)}, 1]), cpu: Integer(count) / used}
 end
 
 def contest(name, present)
@@ -98,6 +103,35 @@ def contest(name, present)
   [contest.run(Bench.runs(RUNS)), contest.absent]
 end
 
+# Gives the block the name, the results and the absent ones of each case.
+# @return [Hash{String => Hash}] the results
+def measure
+  Dir.mktmpdir("godwit-bench") do |folder|
+    Bench::PinnedServer.together do |start|
+      present = servers(start, folder)
+      CASES.each do |name, paths|
+        paths.slice(*present.keys).each do |kind, path|
+          check(present[kind].last + path, ANSWERS[name])
+        end
+      end
+      CASES.keys.to_h do |name|
+        results, absent = contest(name, present)
+        yield name, results, absent
+        [name, results]
+      end
+    end
+  end
+end
+
+def show(section, name, results, absent)
+  section.heading name
+  rows = results.map do |label, figures|
+    [label, *%i[rate cpu].map { |key| figures[key].median.round.to_s }]
+  end
+  section.table ["", "requests/s", "requests per CPU-second"],
+    rows + absent.map { |label, reason| [label, reason, ""] }
+end
+
 def ratio(results, name, kind, under = name)
   above = results.dig(name, SERVERS[:edge], :cpu)&.median
   below = results.dig(under, SERVERS[kind], :cpu)&.median
@@ -109,29 +143,12 @@ Bench.section("edge", "The edge: Ruby inside nginx") do |section|
   next section.text("Not measured: #{reason}.") if reason
   Bench::EdgeContenders.install unless Bench.quick?
   section.text <<~MARKDOWN
-    #{Bench.runs(RUNS)} alternating runs of #{SECONDS} s, medians. Each server is one process, or one
-    worker, on the first core. wrk with #{CONNECTIONS} connections, Redis and the ZeroMQ back end are
-    on the other one. CPU time is that of all processes of a server, with the system's part.
+    #{Bench.runs(RUNS)} alternating runs of #{SECONDS} s, medians. Each server is one process, or
+    one worker, on the first core. wrk with #{CONNECTIONS} connections, Redis and the ZeroMQ back
+    end are on the other one. CPU time is that of all processes of a server, with the system's part.
     Versions: #{Bench::EdgeContenders.versions}.
   MARKDOWN
-  results = {}
-  Dir.mktmpdir("godwit-bench") do |folder|
-    Bench::PinnedServer.together do |start|
-      present = servers(start, folder)
-      CASES.each { |name, paths|
-        paths.each { |kind, path|
-          check(present[kind].last + path, ANSWERS[name]) if present.key?(kind)
-        }
-      }
-      CASES.each_key do |name|
-        results[name], absent = contest(name, present)
-        section.heading name
-        section.table ["", "requests/s", "requests per CPU-second"], results[name].map { |label, figures|
-          [label, *%i[rate cpu].map { |key| figures[key].median.round.to_s }]
-        } + absent.map { |label, why| [label, why, ""] }
-      end
-    end
-  end
+  results = measure { |*found| show(section, *found) }
   {nginx_lua: 1.1, node: 1.3, sinatra: 10}.each do |kind, goal|
     section.target "JSON and Redis, per CPU-second, of #{SERVERS[kind]}",
       ratio(results, "JSON and Redis", kind), at_least: goal, digits: 2

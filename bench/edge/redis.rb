@@ -1,4 +1,6 @@
 # frozen_string_literal: true
 
 redis = Edge::Redis.new
-->(_env) { [200, {"content-type" => "application/json"}, [JSON.generate({foo: redis.get("foo")})]] }
+lambda do |_env|
+  [200, {"content-type" => "application/json"}, [JSON.generate({foo: redis.get("foo")})]]
+end

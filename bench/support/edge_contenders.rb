@@ -37,7 +37,7 @@ module Bench
       when :edge then EdgeBuild.missing
       when :nginx_lua then absent(kind, LUA.fetched?, "lua-nginx-redis")
       when :h2o then absent(kind, H2O.fetched?, "h2o")
-      when :node then absent(kind, WorkContenders.program?("node") && File.directory?(node_redis), "Node's redis")
+      when :node then absent(kind, node?, "Node, or its package redis")
       when :sinatra then absent(kind, gems_installed?, "Sinatra and Puma")
       end
     end
@@ -57,7 +57,7 @@ module Bench
         http {
           access_log off;
           keepalive_requests 1000000;
-          #{%w[client_body proxy fastcgi uwsgi scgi].map { |name| "#{name}_temp_path #{folder}/#{name};" }.join(" ")}
+          #{temporary(folder)}
           #{http}
         }
       NGINX
@@ -75,9 +75,9 @@ module Bench
 
     def nginx_lua(folder, redis_port, port)
       root = LUA.folder
-      modules = %w[ndk lua].map { |name|
-        "load_module #{root}/usr/lib/nginx/modules/#{(name == "ndk") ? "ndk_http" : "ngx_http_lua"}_module.so;"
-      }
+      modules = %w[ndk_http ngx_http_lua].map do |name|
+        "load_module #{root}/usr/lib/nginx/modules/#{name}_module.so;"
+      end
       nginx(folder, modules.join("\n"), <<~NGINX, port)
         lua_package_path "#{root}/usr/share/lua/5.1/?.lua;;";
         lua_package_cpath "#{Dir["#{root}/usr/lib/*/lua/5.1"].first}/?.so;;";
@@ -126,15 +126,25 @@ module Bench
     # @return [String] of everything that this machine has
     def versions
       lock = File.read("#{GEMFILE}.lock")
-      gems = %w[sinatra puma redis-client].map { |name| "#{name} #{lock[/^    #{name} \((.+)\)$/, 1]}" }
+      gems = %w[sinatra puma redis-client].map do |name|
+        "#{name} #{lock[/^    #{name} \((.+)\)$/, 1]}"
+      end
       redis = EdgePrograms.redis_server
       found = ["nginx #{EdgeBuild.new.version}", "mruby #{MRubyBuild.version}"]
       found << "redis-server #{said(EdgePrograms.env(redis), redis, "--version")[/v=(\S+)/, 1]}"
-      found << "lua-nginx-redis, by its package" unless missing(:nginx_lua)
-      found << "Node #{said({}, "node", "--version").strip} with redis #{NODE_REDIS}" unless missing(:node)
+      found << "Debian's lua-nginx-redis" unless missing(:nginx_lua)
+      unless missing(:node)
+        found << "Node #{said({}, "node", "--version").strip} with redis #{NODE_REDIS}"
+      end
       found.concat(gems) unless missing(:sinatra)
       found << said(H2O.env, H2O.program("h2o"), "--version").lines.first.strip unless missing(:h2o)
       found.join(", ")
+    end
+
+    # nginx makes these folders.
+    def temporary(folder)
+      names = %w[client_body proxy fastcgi uwsgi scgi]
+      names.map { |name| "#{name}_temp_path #{folder}/#{name};" }.join(" ")
     end
 
     def said(env, *command) = IO.popen([Child::ENVIRONMENT.merge(env), *command], &:read)
@@ -156,19 +166,22 @@ module Bench
       @failures[kind] = "not there: #{error.message.tr("\n", " ")}"
     end
 
+    def node? = WorkContenders.program?("node") && File.directory?(node_redis)
+
     def node_redis = "#{NODE}/node_modules/redis"
 
     def install_node
       raise Failure, "npm is not installed" unless WorkContenders.program?("npm")
-      command = ["npm", "install", "--prefix", NODE, "--no-audit", "--no-fund", "redis@#{NODE_REDIS}"]
+      command = %W[npm install --prefix #{NODE} --no-audit --no-fund redis@#{NODE_REDIS}]
       system(Child::ENVIRONMENT, *command, out: :err) || raise(Failure, "npm install failed")
     end
 
     def gems_installed? = File.exist?("#{WorkContenders.gem_home}/bin/puma")
 
     def install_gems
+      gems = WorkContenders::GEMS
       settings = {
-        "BUNDLE_GEMFILE" => GEMFILE, "BUNDLE_PATH" => WorkContenders::GEMS, "BUNDLE_FROZEN" => "true"
+        "BUNDLE_GEMFILE" => GEMFILE, "BUNDLE_PATH" => gems, "BUNDLE_FROZEN" => "true"
       }
       WorkContenders.unbundled { system(settings, "bundle", "install", out: :err) } ||
         raise(Failure, "bundle install failed")

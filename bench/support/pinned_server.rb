@@ -31,6 +31,9 @@ module Bench
         in: File::NULL, out: @log, err: @log)
       @waiter = Process.detach(@pid)
       listening(port)
+    rescue Failure
+      stop
+      raise
     end
 
     # @return [Float] seconds of CPU so far
