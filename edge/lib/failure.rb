@@ -17,19 +17,27 @@ module Edge
 
     class << self
       def answer(number, error)
-        return if error.is_a?(Cancelled)
-        row = TABLE.find { |klass, _, _| error.is_a?(klass) }
-        Edge._log(describe(error))
-        Edge._fail(number, row[1], row[2], error.is_a?(BadRequest) ? error.offset : -1)
+        row = TABLE.find { |klass, _, _| klass === error }
+        Edge._log(describe(error)) unless Cancelled === error
+      ensure
+        Edge._fail(number, row[1], row[2], (BadRequest === error) ? error.offset : -1)
       end
 
       # @return [String] class, message, file:line
       def describe(error)
         lines = error.backtrace || []
         place = lines.find { |line| !line.start_with?(*OWN) } || lines.first
-        text = error.message
+        text = message(error)
         text = text.inspect unless text.is_a?(String)
         place ? "#{error.class}: #{text} (#{place})" : "#{error.class}: #{text}"
+      end
+
+      private
+
+      def message(error)
+        error.message
+      rescue => other
+        "no message: #{other.class}"
       end
     end
   end

@@ -185,6 +185,7 @@ static mrb_value response_respond(mrb_state *mrb, mrb_value self) {
     for (mrb_int i = 0; RARRAY_LEN(parts) != 1 && i < RARRAY_LEN(parts); i++)
         mrb_str_cat_str(mrb, body, RARRAY_PTR(parts)[i]);
     http->headers_out.status = (ngx_uint_t)mrb_integer(status);
+    http->disable_not_modified = 1; /* nginx would answer 412 or 304 after the app has run */
     mrb_hash_foreach(mrb, mrb_hash_ptr(headers), response_header, &all);
     response_length(&all, http, size);
     response_send(request, RSTRING_PTR(body), size,

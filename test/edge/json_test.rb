@@ -154,7 +154,8 @@ class EdgeJSONTest < EdgeCase
     case expected
     when Array
       expected.size == found.size && expected.zip(found).all? { |one, other| same?(one, other) }
-    when Hash then expected.keys == found.keys && expected.all? { |key, one| same?(one, found[key]) }
+    when Hash
+      expected.keys == found.keys && expected.all? { |key, one| same?(one, found[key]) }
     when Float then (expected - found).abs <= expected.abs * 1e-13
     else expected == found
     end

@@ -5,7 +5,7 @@ require_relative "support/edge_case"
 # What an app gets: env, headers and bodies.
 class EdgeRequestsTest < EdgeCase
   # Answers with its env, or with what the code in x-code gives.
-  APP = <<~'RUBY'
+  APP = <<~RUBY
     run ->(env) {
       input = env["rack.input"]
       value = if env["HTTP_X_CODE"]

@@ -1,0 +1,134 @@
+# frozen_string_literal: true
+
+require_relative "support/edge_case"
+
+# What HUP, QUIT and `nginx -t` do to apps and to requests under way.
+class EdgeReloadTest < EdgeCase
+  # Answers with a text, after the seconds of the query.
+  APP = <<~'RUBY'
+    run ->(env) {
+      sleep(env["QUERY_STRING"].to_f) unless env["QUERY_STRING"].empty?
+      [200, {}, ["%s #{env["rack.input"].read}"]]
+    }
+  RUBY
+  BROKEN = "run ->(env) {\n  [200, {}, [1 +]]\n}\n"
+
+  test "a syntax error keeps the old app; nginx -t fails and names file:line" do
+    server = edge(APP % "old")
+    workers = server.workers
+    server.write(BROKEN)
+    output, status = server.check
+    refute_predicate status, :success?
+    assert_includes output, "#{server.path}:2: syntax error"
+    expect_alerts # nginx logs what is wrong in its configuration at level emerg
+    server.reload
+    eventually { server.log.include?("#{server.path}:2: syntax error") }
+    assert_equal ["old ", workers], [server.get("/").body, server.workers]
+    FileUtils.rm(server.path)
+    assert_match(/#{server.path}.*cannot be read/, server.check.first)
+    server.write(APP % "new")
+    assert_predicate server.check.last, :success?
+    server.reload
+    eventually { server.get("/").body == "new " }
+  end
+
+  test "under load no request is lost while the app is reloaded" do
+    server = edge(APP % 0, workers: 2)
+    last = 0
+    done = false
+    answered = Thread::Queue.new
+    clients = Array.new(8) {
+      in_thread do
+        found = []
+        until done
+          answer = server.post("/?#{rand(3) * 0.005}", "x" * rand(3), "Connection" => "close")
+          found << [answer.code, answer.body.to_i]
+          answered << true
+        end
+        found
+      end
+    }
+    clients.size.times { answered.pop }
+    Godwit::TestSupport::Length.of(4, long: 50).times do
+      last += 1
+      server.write(APP % last)
+      server.reload
+      eventually { server.get("/").body.to_i == last }
+    end
+    done = true
+    answers = clients.flat_map { |thread| ended(thread) }
+    assert_equal ["200"], answers.map(&:first).uniq
+    assert_operator answers.size, :>, last
+    assert_includes answers.map(&:last), 0
+    eventually("old workers have not ended") { server.workers.size == 2 }
+  end
+
+  test "a worker that ends finishes its requests first, and closes idle connections" do
+    store = redis
+    server = edge(<<~RUBY, env: {"REDIS_URL" => store.url}, server: "godwit_timeout 60s;")
+      taken = 0
+      store = Edge::Redis.new(timeout: 60)
+      peer = Edge::ZMQ.new("tcp://127.0.0.1:1", timeout: 1)
+      rep = Godwit::REP.bind("tcp://127.0.0.1:*")
+      run ->(env) {
+        next [200, {}, [taken.to_s]] if env["PATH_INFO"] == "/taken"
+        taken += 1
+        case env["PATH_INFO"]
+        when "/sleep" then sleep(1)
+        when "/redis" then store.call("EVAL", "local n = 0; for i = 1, 1e7 do n = n + i end", "0")
+        when "/peer"
+          begin
+            peer.request("x")
+          rescue Edge::ConnectionError
+            nil
+          end
+        when "/recv" then rep.recv(timeout: 1, exception: false)
+        when "/body" then env["rack.input"].read
+        end
+        [200, {}, ["done"]]
+      }
+    RUBY
+    old = server.workers
+    idle = TCPSocket.new("127.0.0.1", server.port)
+    idle.write("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+    assert_equal "done", answer_in(idle)
+    begun = TCPSocket.new("127.0.0.1", server.port) # only half of its request arrives before HUP
+    begun.write("POST /body HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\na")
+    paths = %w[/sleep /peer /recv /redis]
+    requests = paths.map { |path| server.begin(path) }
+    eventually { server.get("/taken").body == "5" }
+    server.write('run ->(env) { [200, {}, ["new"]] }')
+    server.reload
+    assert_nil ended(in_thread { idle.read(1) }), "an idle connection stays open"
+    eventually { server.get("/").body == "new" }
+    begun.write("b")
+    [*requests, begun].zip([*paths, "/body"]) do |socket, path|
+      assert_equal "done", answer_in(socket), path
+    end
+    eventually("the old worker has not ended") { (server.workers & old).empty? }
+    assert_equal 1, server.workers.size
+  ensure
+    [idle, begun, *requests].compact.each(&:close)
+  end
+
+  test "QUIT ends nginx after its last request, beside an app's file that has raised" do
+    server = edge({"/" => APP % "last", "/raises/" => "raise 'again'"})
+    request = server.begin("/?0.5")
+    eventually { server.get("/raises/").code == "503" }
+    Process.kill(:QUIT, server.pid)
+    assert_equal "last ", answer_in(request)
+    assert_predicate server.stop, :success?
+  ensure
+    request&.close
+  end
+
+  private
+
+  # @return [String] the body of the next answer
+  def answer_in(socket)
+    ended(in_thread do
+      head = socket.gets("\r\n\r\n").to_s
+      socket.read(head[/content-length: (\d+)/i, 1].to_i)
+    end)
+  end
+end
