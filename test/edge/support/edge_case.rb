@@ -6,6 +6,7 @@ require "open3"
 require "socket"
 require "support/ports"
 require_relative "../../../rakelib/support/edge_build"
+require_relative "back_end"
 require_relative "edge_server"
 require_relative "redis_server"
 
@@ -25,7 +26,7 @@ class EdgeCase < Godwit::TestCase
   # No test leaves a line of level alert or worse in nginx's error log.
   def before_teardown
     servers.each(&:stop)
-    stores.each(&:kill)
+    [*stores, *back_ends].each(&:kill)
     bad = servers.flat_map { |server| server.log.lines.grep(/\[(alert|crit|emerg)\]/) }
     assert_empty bad unless @alerts_expected
     super
@@ -53,6 +54,10 @@ class EdgeCase < Godwit::TestCase
     }
   end
 
+  # (see BackEnd#initialize)
+  # @return [BackEnd] that is bound
+  def back_end(...) = BackEnd.new(self, ...).tap { |one| back_ends << one }
+
   # For a test whose subject is a fault of the worker.
   def expect_alerts = @alerts_expected = true
 
@@ -60,4 +65,5 @@ class EdgeCase < Godwit::TestCase
 
   def servers = @servers ||= []
   def stores = @stores ||= []
+  def back_ends = @back_ends ||= []
 end

@@ -1,0 +1,260 @@
+# frozen_string_literal: true
+
+require_relative "support/edge_case"
+require_relative "support/edge_connection"
+
+# Edge::Redis, with a redis-server and with servers that answer as a test says.
+class EdgeRedisTest < EdgeCase
+  # An app that evaluates its request's body: `redis` is a connection to $REDIS_URL.
+  EVALUATES = <<~'RUBY'
+    LOG = []
+    def redis = $redis ||= Edge::Redis.new(timeout: 60)
+    # What a test says of a URL: the reply to PING, or the error.
+    def ping(url)
+      Edge::Redis.new(url, timeout: 5).call("PING")
+    rescue StandardError => error
+      "#{error.class}: #{error.message}"
+    end
+    run ->(env) {
+      source = env["rack.input"].read
+      value =
+        begin
+          eval(source)
+        rescue Edge::Error, TypeError, ArgumentError, NoMethodError => error
+          "#{error.class}: #{error.message}"
+        end
+      [200, {}, [value.inspect]]
+    }
+  RUBY
+
+  test "URLs: AUTH, SELECT, unix sockets, percent-encoding" do
+    store = redis
+    server = edge(EVALUATES)
+    ask = ->(url) { server.post("/", "ping(#{url.inspect})").body }
+    store.call("ACL", "SETUSER", "an@user", "on", ">p:a%s/ö", "~*", "+@all")
+    store.call("CONFIG", "SET", "requirepass", "secret")
+    place = "127.0.0.1:#{store.port}"
+    assert_match(/CommandError: NOAUTH/, ask.call("redis://#{place}"))
+    [
+      "redis://:secret@#{place}", "redis://:secret@localhost:#{store.port}/15",
+      "redis://default:secret@#{place}/", "redis://an%40user:p%3Aa%25s%2F%C3%B6@#{place}/3",
+      "unix://:secret@#{store.socket}?db=15", "unix://:secret@#{store.socket.gsub("r", "%72")}"
+    ].each { |url| assert_equal %("PONG"), ask.call(url), url }
+    wrong = ask.call("redis://:wrong@#{place}")
+    assert_match(/ConnectionError: Redis at 127\.0\.0\.1: WRONGPASS/, wrong)
+    assert_match(/Redis at 127.0.0.1: WRONGPASS/, server.log)
+    assert_match(/ConnectionError: .*out of range/, ask.call("redis://:secret@#{place}/16"))
+    {
+      "http://x" => "begins with", "rediss://x" => "TLS", "redis://" => "no host",
+      "redis://x:0" => "port", "redis://x:1a" => "port", "redis://x/a" => "database",
+      "redis://a@x" => "password", "unix://x" => "no path", "unix:///x?a=1" => "db=NUMBER",
+      "redis://:%zz@x" => "%", "redis://:%@x" => "%"
+    }.each do |url, why|
+      answer = ask.call(url)
+      assert_match(/ArgumentError: the URL of Redis .*#{Regexp.escape(why)}/, answer, url)
+    end
+    refute_match(/secret/, server.post("/", "Edge::Redis.new('redis://:secret@#{place}')").body)
+    database = server.post("/", "r = Edge::Redis.new('redis://:secret@#{place}/7'); r.set(:a, 1);" \
+      "Edge::Redis.new('unix://:secret@#{store.socket}?db=7').get('a')").body
+    assert_equal %("1"), database
+  end
+
+  test "replies, commands as methods, and commands of many words" do
+    store = redis
+    server = edge(EVALUATES, env: {"REDIS_URL" => store.url})
+    {
+      "redis['a'] = 'x'; redis['a']" => "x", "redis['none']" => nil, "redis.call(:INCR, 'n')" => 1,
+      "redis.set('f', 1.5)" => "OK", "redis.call('GET', 'f')" => "1.5", "redis.type('a')" => "string",
+      "redis.eval('return {1, {2, false, \"x\"}}', 0)" => [1, [2, nil, "x"]],
+      "redis.eval('return {ARGV[1]}', 0, 'y')" => ["y"], "redis.dump('none')" => nil,
+      "redis.rpush('l', *(1..100).map(&:to_s))" => 100, "redis.lrange('l', 0, -1).size" => 100,
+      "redis.lrange('none', 0, -1)" => [], "redis.exists('a', 'n', 'none')" => 2,
+      "redis.set('b', \"\\0\\r\\n\"); redis.get('b') == \"\\0\\r\\n\"" => true,
+      "redis.set('big', 'x' * 1_000_000); redis.get('big').size" => 1_000_000,
+      "redis.call('incrby', 'big_number', 9_223_372_036_854_775_807)" => 9_223_372_036_854_775_807,
+      "redis.getrange('a', 0, -1)" => "x",
+      "redis.respond_to?(:getrange)" => true, "redis.respond_to?(:to_str)" => false,
+      "{redis => 1}[redis]" => 1
+    }.each do |source, value|
+      assert_equal value.inspect, server.post("/", source).body, source
+    end
+    assert_match(/CommandError: ERR unknown command/, server.post("/", "redis.no_command(1)").body)
+    assert_match(/CommandError: WRONGTYPE/, server.post("/", "redis.incr('l')").body)
+    assert_match(/NoMethodError/, server.post("/", "redis.get?('l')").body)
+    ["redis.call", "redis.call(nil)", "redis.call", "redis.call(1)", "redis.get(nil)",
+      "redis.get(['a'])", "redis.get(Object.new)"].each do |source|
+      assert_match(/(Type|Argument)Error: /, server.post("/", source).body, source)
+    end
+  end
+
+  test "commands that would change or block the connection are refused" do
+    store = redis
+    server = edge(EVALUATES, env: {"REDIS_URL" => store.url})
+    changing = %w[
+      SUBSCRIBE PSUBSCRIBE SSUBSCRIBE UNSUBSCRIBE MONITOR MULTI EXEC DISCARD WATCH UNWATCH SELECT
+      HELLO RESET AUTH QUIT
+    ]
+    blocking = %w[
+      BLPOP BRPOP BRPOPLPUSH BLMOVE BLMPOP BZPOPMIN BZPOPMAX BZMPOP WAIT WAITAOF
+    ]
+    [[changing, "change"], [blocking, "block"]].each do |names, why|
+      names.each do |name|
+        [name, name.downcase, name.capitalize].each do |word|
+          answer = server.post("/", "2.times { redis.call('PING') }; redis.call('#{word}', 'x', 1)")
+          assert_match(/CommandError: #{name} is refused: it would #{why}/, answer.body)
+        end
+      end
+    end
+    {
+      "redis.call('client', 'reply', 'off')" => "CLIENT is refused: REPLY",
+      "redis.xread('Block', 0, 'STREAMS', 's', '$')" => "XREAD is refused: BLOCK",
+      "redis.call(:xreadgroup, 'GROUP', 'g', 'c', :block, 0, 'STREAMS', 's', '>')" =>
+        "XREADGROUP is refused: BLOCK",
+      "redis.subscribe('x')" => "SUBSCRIBE is refused", "redis.exec" => "EXEC is refused",
+      "redis.wait(1, 0)" => "WAIT is refused", "redis.select(1)" => "SELECT is refused"
+    }.each { |source, text| assert_includes server.post("/", source).body, text }
+    assert_equal "nil", server.post("/", "redis.xread('STREAMS', 'block', '0')").body
+    assert_equal "nil", server.post("/", "redis.client('getname')").body
+  end
+
+  test "ten commands of ten fibers leave in one write" do
+    listener = TCPServer.new("127.0.0.1", 0)
+    server = edge(EVALUATES, env: {"REDIS_URL" => "redis://127.0.0.1:#{listener.addr[1]}"})
+    store = nil
+    in_thread do
+      store = listener.accept
+      loop do
+        text = store.readpartial(65_536)
+        LOG.call(text)
+        store.write("+OK\r\n" * text.scan("GET").size)
+      end
+    rescue EOFError, IOError
+      nil
+    end
+    source = "Edge.join(*(0...10).map { |i| -> { redis.call(:GET, i) } })"
+    wanted = (0...10).map { |i| "*2\r\n$3\r\nGET\r\n$1\r\n#{i}\r\n" }.join
+    2.times do
+      assert_equal (["OK"] * 10).inspect, server.post("/", source).body
+      assert_equal wanted, READ.pop # once while connecting, once connected
+      assert_empty READ
+    end
+  ensure
+    store&.close
+    listener&.close
+  end
+  READ = Thread::Queue.new
+  LOG = ->(text) { READ << text }
+
+  test "commands wait while connecting, and fail at once between two tries" do
+    port = Godwit::TestSupport::Ports.free
+    server = edge(EVALUATES, env: {"REDIS_URL" => "redis://127.0.0.1:#{port}"})
+    # Many commands between two tries of which the last is 2 s after its predecessor.
+    answers = server.post("/", <<~'RUBY').body
+      begin
+        redis.get("x")
+      rescue Edge::ConnectionError => error
+        LOG << error.message
+        sleep 0.001
+        retry if LOG.size < 200
+      end
+      [LOG.uniq.first, LOG.size]
+    RUBY
+    assert_equal %(["Redis at 127.0.0.1: Connection refused", 200]), answers
+    # A server that accepts, and answers later: the commands wait for AUTH's answer.
+    listener = TCPServer.new("127.0.0.1", port)
+    waiting = EdgeConnection.new(server.port)
+    store = nil
+    eventually do
+      store ||= listener.accept_nonblock(exception: false)
+      store.is_a?(TCPSocket) || (store = nil)
+    end
+    waiting.ask("/", body: "redis.call('GET', 'x')")
+    assert_equal "*2\r\n$3\r\nGET\r\n$1\r\nx\r\n", store.readpartial(100)
+    store.write("$1\r\ny\r\n")
+    assert_equal %("y"), waiting.answer.body
+    # Its end reaches the commands that wait for replies; the next try comes after 50 ms.
+    waiting.ask("/", body: "redis.call('GET', 'x')")
+    store.readpartial(100)
+    store.close
+    assert_match(/ConnectionError: Redis at 127.0.0.1: Server closed/, waiting.answer.body)
+    listener.accept.close
+  ensure
+    listener&.close
+    waiting&.close
+  end
+
+  test "the pause between two tries is 50 ms, doubled up to 2 s" do
+    listener = TCPServer.new("127.0.0.1", 0)
+    times = Thread::Queue.new
+    in_thread do
+      loop do
+        listener.accept.close
+        times << monotonic
+      end
+    rescue IOError
+      nil
+    end
+    edge(EVALUATES.sub("LOG = []", "LOG = [Edge::Redis.new(\"redis://:x@127.0.0.1:" \
+      "#{listener.addr[1]}\")]"))
+    count = Godwit::TestSupport::Length.of(5, long: 10)
+    stamps = Array.new(count) { times.pop }
+    pauses = stamps.each_cons(2).map { |one, other| other - one }
+    pauses.zip([0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 2, 2, 2]) do |pause, least|
+      assert_operator pause, :>=, least * 0.9
+    end
+  ensure
+    listener&.close
+  end
+
+  test "a command that times out closes its connection" do
+    store = redis
+    server = edge(EVALUATES, env: {"REDIS_URL" => store.url})
+    first = server.post("/", "$quick = Edge::Redis.new(timeout: 0.1); $quick.call('INCR', 'n')")
+    assert_equal "1", first.body
+    store.freeze_process
+    late = EdgeConnection.new(server.port).ask("/", body: "$quick.call('INCR', 'n')")
+    answer = late.answer.body
+    assert_match(/Edge::TimeoutError: Redis at 127.0.0.1: no answer in time/, answer)
+    store.thaw_process
+    value = nil
+    eventually { (value = server.post("/", "$quick.call('GET', 'n')").body) !~ /Error/ }
+    assert_equal %("2"), value # not the late reply to INCR, which is 2
+    # The commands behind it do not wait for their own time.
+    server.post("/", "$slow = Edge::Redis.new(timeout: 0.2); $slow.call('PING')")
+    store.freeze_process
+    both = server.post("/", <<~'RUBY').body
+      works = [0, 0.1].map do |pause|
+        -> {
+          sleep pause
+          begin
+            $slow.get("x")
+          rescue Edge::Error => error
+            error.class.to_s
+          end
+        }
+      end
+      Edge.join(*works)
+    RUBY
+    assert_equal %(["Edge::TimeoutError", "Edge::ConnectionError"]), both
+    late.close
+  ensure
+    store&.thaw_process
+  end
+
+  test "answers: 502 without a connection, 504 without a reply" do
+    store = redis
+    server = edge(<<~'RUBY', env: {"REDIS_URL" => store.url})
+      store = Edge::Redis.new(timeout: 0.1)
+      run ->(env) { [200, {}, [store.get("x").to_s]] }
+    RUBY
+    assert_equal "200", server.get("/").code
+    store.freeze_process
+    answer = server.get("/")
+    assert_equal ["504", %({"error":"timeout"})], [answer.code, answer.body]
+    store.kill
+    eventually { server.get("/").code == "502" }
+    assert_equal %({"error":"bad_gateway"}), server.get("/").body
+    store.start
+    eventually { server.get("/").code == "200" }
+  end
+end
