@@ -2,6 +2,7 @@
 
 # How many requests does the edge answer for a second of its CPU time, beside other servers that run
 # scripts? See support/bench.rb for what narrows a run.
+require "net/http"
 require_relative "support/bench"
 require_relative "support/edge_contenders"
 require_relative "../test/support/ports"

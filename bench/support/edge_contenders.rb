@@ -14,7 +14,7 @@ module Bench
     NODE = File.join(BUILD, "node")
     NODE_REDIS = "4.7.1"
     LUA = Godwit::DebianPackages.new("bench-lua", %w[
-      libnginx-mod-http-lua libnginx-mod-http-ndk libluajit-5.1-2 lua-resty-core lua-resty-lrucache
+      libnginx-mod-http-lua libnginx-mod-http-ndk libluajit2-5.1-2 lua-resty-core lua-resty-lrucache
       lua-nginx-redis lua-cjson
     ])
     H2O = Godwit::DebianPackages.new("bench-h2o", %w[h2o])
@@ -116,7 +116,7 @@ module Bench
     def environment(kind, redis)
       case kind
       when :edge then EdgePrograms.env(EdgePrograms.nginx).merge("REDIS_URL" => redis)
-      when :nginx_lua then libraries(EdgePrograms.env(EdgePrograms.nginx), LUA.env)
+      when :nginx_lua then libraries(LUA.env, EdgePrograms.env(EdgePrograms.nginx))
       when :h2o then H2O.env.merge("H2O_ROOT" => "#{H2O.folder}/usr")
       when :node then {"NODE_PATH" => "#{NODE}/node_modules"}
       when :sinatra then {"GEM_HOME" => WorkContenders.gem_home, "REDIS_URL" => redis}
@@ -151,6 +151,7 @@ module Bench
 
     def write(folder, name, text) = File.join(folder, name).tap { |path| File.write(path, text) }
 
+    # Its LuaJIT comes before wrk's, which is another one.
     def libraries(*environments)
       {"LD_LIBRARY_PATH" => environments.filter_map { |one| one["LD_LIBRARY_PATH"] }.join(":")}
     end
