@@ -39,7 +39,8 @@ class EdgePageTest < EdgeCase
     url = "https://127.0.0.1:#{port}/json_api/"
     # On a busy machine Redis may be late, and the app's file runs again after a second.
     eventually do
-      %({"foo":"bar"} 2 200) == curl("-k", "--http2", "-w", " %{http_version} %{http_code}", url)
+      got = curl("-k", "--http2", "-w", " %{http_version} %{http_code}", url)
+      got == %({"foo":"bar"} 2 200)
     end
     codes = curl("-k", "-Z", "-o", File::NULL, "-w", "%{http_code}\n", "#{url}?[1-60]")
     assert_equal %w[200 503], codes.split.uniq.sort
