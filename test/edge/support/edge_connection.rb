@@ -34,9 +34,10 @@ class EdgeConnection
   def answer
     fill until (headers = @read.index("\r\n\r\n"))
     head = @read.slice!(0, headers + 4)
-    size = Integer(head[/^content-length: *(\d+)/i, 1] || "0")
+    status = Integer(head[%r{\AHTTP/1\.1 (\d+)}, 1])
+    size = [204, 304].include?(status) ? 0 : Integer(head[/^content-length: *(\d+)/i, 1] || "0")
     fill until @read.bytesize >= size
-    Answer.new(Integer(head[%r{\AHTTP/1\.1 (\d+)}, 1]), @read.slice!(0, size))
+    Answer.new(status, @read.slice!(0, size))
   end
 
   # @return [Answer]

@@ -1,0 +1,155 @@
+# frozen_string_literal: true
+
+require "json"
+require_relative "support/edge_case"
+require_relative "support/edge_connection"
+
+# Seeded mutations of bodies and of apps' answers: each gets an answer of the table, and the worker
+# lives on.
+class EdgeMutationsTest < EdgeCase
+  COUNT = Godwit::TestSupport::Length.of(500, long: 10_000)
+  BODIES = [
+    '{"item": "book", "count": 3, "price": 8192.47, "tags": ["a", "\u00e9", null], "x": {"y": true}}',
+    '[[1, -2.5e10], {"k": "\ud83d\ude00 \\\\ \" \n"}, "", 0, [[[[]]]]]', '"text"', "[" * 99 + "]" * 99
+  ].freeze
+  PIECES = ["\0", "\xff".b, "\xc3".b, "\"", "\\", "[", "{", ",", ":", "1e999", "-", "9" * 30,
+    "\\ud800", "NaN", "null", " ", "\r\n"].freeze
+
+  ECHO = <<~'RUBY'
+    run ->(env) { [200, {}, [JSON.generate(Edge.json(env))]] }
+  RUBY
+
+  # "/?N" answers with mutation N.
+  ANSWERS = <<~'RUBY'
+    class Parts
+      def initialize(*parts, &block)
+        @parts = parts
+        @block = block
+      end
+
+      def each(&block)
+        @parts.each(&block)
+        @block&.call
+      end
+    end
+    class Odd < BasicObject; end
+    JUNK = [
+      nil, true, 0, -1, 99, 100, 199, 204, 304, 599, 600, 2**40, 1.5, 0.0 / 0, "", "x", "200", :x,
+      "a\r\nb: c", "a\0b", "\xff", "é", "x" * 70_000, [], {}, [nil], [[]], [["x"], 1], ["a", 2], [:b],
+      {nil => nil}, {1 => 2}, {"a" => [["b"]]}, {"a b" => "c"}, {"" => ""}, {"a" => "b\n"},
+      {"content-length" => "-5"}, {"Content-Length" => 10**18}, {"content-length" => "x"},
+      {"content-type" => ["a", "b"]}, {"content-type" => []}, {"Content-Type" => nil},
+      {"date" => "x", "Server" => "y", "transfer-encoding" => "chunked"}, {"a" => (1..300).to_a},
+      {"content-encoding" => "gzip"}, {"location" => "/x"}, {"x" => "y" * 20_000},
+      Object.new, Parts.new("a", "b"), Parts.new("a", nil), Parts.new(1), Parts.new { raise "x" },
+      Parts.new("a") { sleep 0 }, Class.new, -> { 1 }, (1..3), Exception.new("x"), Edge, Odd.new
+    ]
+    class Numbers
+      def initialize(seed) = @state = (seed * 69_069 + 12_345) & 0x7fff_ffff
+      def below(limit)
+        @state = (@state * 1_103_515_245 + 12_345) & 0x7fff_ffff
+        (@state >> 8) % limit
+      end
+    end
+    run ->(env) {
+      numbers = Numbers.new(env["QUERY_STRING"].to_i)
+      answer = [200, {"content-type" => "text/plain", "x" => "y"}, ["body"]]
+      (1 + numbers.below(2)).times do
+        junk = JUNK[numbers.below(JUNK.size)]
+        case numbers.below(8)
+        when 0, 1 then answer[0] = junk
+        when 2, 3 then answer[1] = junk
+        when 4, 5 then answer[2] = junk
+        when 6 then answer[1] = {"a" => junk, junk => "b"} unless Odd === junk
+        else
+          next answer = junk if numbers.below(3) == 0
+          answer = answer.first(numbers.below(5)) + [junk]
+        end
+        break unless answer.is_a?(Array)
+      end
+      answer
+    }
+  RUBY
+
+  test "mutated bodies are parsed as CRuby parses them, or get 400" do
+    server = edge(ECHO)
+    worker = server.workers
+    random = Random.new(seed = Minitest.seed || 1)
+    connection = nil
+    seen = Hash.new(0)
+    COUNT.times do |count|
+      connection = fresh(connection, server, count)
+      body = mutated(BODIES[count % BODIES.size].b, random)
+      answer = connection.get("/", body: body)
+      seen[answer.status] += 1
+      assert_includes [200, 400], answer.status, "seed #{seed}, #{count}: #{body.inspect}"
+      if answer.status == 400
+        assert_match(/\A\{"error":"bad_request","offset":\d+\}\z/, answer.body)
+      else
+        same = (parsed(answer.body) == parsed(body))
+        assert same, "seed #{seed}, #{count}: #{body.inspect} became #{answer.body.inspect}"
+      end
+    end
+    assert_equal 2, seen.size, seen.inspect
+    assert_equal worker, server.workers
+  ensure
+    connection&.close
+  end
+
+  test "mutated answers of apps get an answer, and the worker lives on" do
+    server = edge(ANSWERS, conf: "gzip on; gzip_types *; gzip_min_length 1;")
+    worker = server.workers
+    first = (Minitest.seed || 1) % 100_000 * 10_000
+    seen = Hash.new(0)
+    connection = nil
+    COUNT.times do |count|
+      connection = fresh(connection, server, count)
+      answer = connection.get("/?#{first + count}")
+      seen[answer.status] += 1
+    rescue EdgeConnection::Closed => error
+      flunk "mutation #{first + count}: #{error.message}"
+    end
+    assert_empty seen.keys - [200, 204, 304, 500, 599]
+    assert_operator seen[500], :>, COUNT / 50
+    assert_operator seen[200], :>, COUNT / 50
+    assert_equal worker, server.workers
+  ensure
+    connection&.close
+  end
+
+  private
+
+  # nginx closes a connection after 1,000 requests.
+  def fresh(connection, server, count)
+    return connection unless count % 900 == 0
+    connection&.close
+    EdgeConnection.new(server.port)
+  end
+
+  def mutated(text, random)
+    random.rand(1..3).times do
+      at = random.rand(text.bytesize + 1)
+      case random.rand(4)
+      when 0 then text = text.byteslice(0, at) + text.byteslice(at + 1..).to_s
+      when 1 then text = text.dup.insert(at, PIECES.sample(random: random).b)
+      when 2 then text.setbyte(at, random.rand(256)) if at < text.bytesize
+      else text += text.byteslice(at, random.rand(1..20)).to_s
+      end
+    end
+    text
+  end
+
+  # Floats are rounded to 12 digits: the edge writes 14.
+  def parsed(text)
+    rounded(JSON.parse(text.dup.force_encoding("UTF-8"), max_nesting: 200))
+  end
+
+  def rounded(value)
+    case value
+    when Array then value.map { |one| rounded(one) }
+    when Hash then value.transform_values { |one| rounded(one) }
+    when Float then Float("%.12g" % value)
+    else value
+    end
+  end
+end
