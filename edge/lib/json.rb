@@ -15,8 +15,13 @@ class Object
   def to_json(*) = JSON.generate(to_s)
 end
 
-[String, Symbol, Integer, Float, Hash, Array, NilClass, TrueClass, FalseClass].each do |klass|
+[String, Symbol, Float, Hash, Array, NilClass, TrueClass, FalseClass].each do |klass|
   klass.class_eval do
     def to_json(*) = JSON.generate(self)
   end
+end
+
+class Integer
+  # Without JSON.generate, since a larger one than int64 is no number there.
+  def to_json(*) = to_s
 end

@@ -1,8 +1,6 @@
-/* JSON.parse by jansson, and JSON.generate. */
+/* JSON.parse and JSON.generate, by jansson. */
 #include "edge.h"
-#include <inttypes.h>
 #include <jansson.h>
-#include <math.h>
 
 /* 14 digits: mruby drops two bits of each Float. */
 enum { JSON_DEPTH_MOST = 100, JSON_DIGITS = 14 };
@@ -87,138 +85,82 @@ static mrb_value json_parse(mrb_state *mrb, mrb_value self) {
 
 /* ---- generate ---- */
 
+static void json_add(mrb_state *mrb, json_t *parent, const char *key, mrb_value value, int depth);
+
 typedef struct {
-    mrb_value out;
+    json_t *json;
     int depth;
-    bool first;
-} json_writer_t;
-
-static void json_put(mrb_state *mrb, mrb_value out, const char *text, size_t size) {
-    mrb_str_cat(mrb, out, text, size);
-}
-
-/* The length of the UTF-8 character at `at`; 0: it is none. */
-static size_t json_character(const unsigned char *at, const unsigned char *end) {
-    size_t size = *at < 0x80 ? 1 : *at < 0xc2 ? 0 : *at < 0xe0 ? 2 : *at < 0xf0 ? 3 : 4;
-    if (*at > 0xf4 || size > (size_t)(end - at)) return 0;
-    for (size_t i = 1; i < size; i++)
-        if ((at[i] & 0xc0) != 0x80) return 0;
-    if (size < 3) return size;
-    unsigned first = *at, second = at[1];
-    bool wrong = (first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f) ||
-            (first == 0xf0 && second < 0x90) || (first == 0xf4 && second > 0x8f);
-    return wrong ? 0 : size;
-}
-
-static void json_text(mrb_state *mrb, mrb_value out, const char *text, size_t size) {
-    static const char short_forms[] = "\b\f\n\r\t\"\\", letters[] = "bfnrt\"\\";
-    const unsigned char *at = (const unsigned char *)text, *end = at + size, *from = at;
-    json_put(mrb, out, "\"", 1);
-    while (at < end) {
-        if (*at >= 0x80) {
-            size_t length = json_character(at, end);
-            if (!length)
-                json_raise("GeneratorError", "a String is not valid UTF-8",
-                        (mrb_int)(at - (const unsigned char *)text));
-            at += length;
-            continue;
-        }
-        if (*at >= 0x20 && *at != '"' && *at != '\\') {
-            at++;
-            continue;
-        }
-        char escape[8] = {'\\'};
-        const char *known = *at ? strchr(short_forms, *at) : NULL;
-        size_t length = 2;
-        if (known) escape[1] = letters[known - short_forms];
-        else length = (size_t)snprintf(escape, sizeof escape, "\\u%04x", *at);
-        json_put(mrb, out, (const char *)from, (size_t)(at - from));
-        json_put(mrb, out, escape, length);
-        from = ++at;
-    }
-    json_put(mrb, out, (const char *)from, (size_t)(at - from));
-    json_put(mrb, out, "\"", 1);
-}
-
-static void json_write(mrb_state *mrb, json_writer_t *writer, mrb_value value);
-
-static void json_nest(json_writer_t *writer) {
-    if (++writer->depth > JSON_DEPTH_MOST)
-        json_raise("GeneratorError", "more than 100 levels, or an object in itself", -1);
-}
+} json_hash_t;
 
 static int json_pair(mrb_state *mrb, mrb_value key, mrb_value value, void *data) {
-    json_writer_t *writer = data;
+    json_hash_t *hash = data;
     int arena = mrb_gc_arena_save(mrb);
-    if (!writer->first) json_put(mrb, writer->out, ",", 1);
     mrb_value name = mrb_obj_as_string(mrb, key);
-    json_text(mrb, writer->out, RSTRING_PTR(name), (size_t)RSTRING_LEN(name));
-    json_put(mrb, writer->out, ":", 1);
-    json_write(mrb, writer, value);
-    writer->first = false;
+    if (strlen(RSTRING_CSTR(mrb, name)) != (size_t)RSTRING_LEN(name))
+        json_raise("GeneratorError", "NUL in a key", -1);
+    json_add(mrb, hash->json, RSTRING_CSTR(mrb, name), value, hash->depth + 1);
     mrb_gc_arena_restore(mrb, arena);
     return 0;
 }
 
-static void json_number(mrb_state *mrb, mrb_value out, double number) {
-    char text[32];
-    if (!isfinite(number)) json_raise("GeneratorError", "JSON has no NaN and no Infinity", -1);
-    int size = snprintf(text, sizeof text - 2, "%.*g", JSON_DIGITS, number);
-    if (!strpbrk(text, ".e")) size += sprintf(text + size, ".0");
-    json_put(mrb, out, text, (size_t)size);
-}
-
-/* What JSON does not know writes itself by `to_json`. */
-static void json_other(mrb_state *mrb, mrb_value out, mrb_value value) {
+/* NULL: JSON has no form for it. What jansson does not know writes itself by `to_json`. */
+static json_t *json_make(mrb_state *mrb, mrb_value value) {
+    if (mrb_hash_p(value)) return json_object();
+    if (mrb_array_p(value)) return json_array();
+    if (mrb_integer_p(value)) return json_integer(mrb_integer(value));
+    if (mrb_float_p(value)) return json_real(mrb_float(value));
+    if (mrb_nil_p(value)) return json_null();
+    if (mrb_true_p(value) || mrb_false_p(value)) return json_boolean(mrb_true_p(value));
+    if (mrb_symbol_p(value)) value = mrb_sym_str(mrb, mrb_symbol(value));
+    if (mrb_string_p(value)) return json_stringn(RSTRING_PTR(value), (size_t)RSTRING_LEN(value));
     mrb_value text = mrb_funcall(mrb, value, "to_json", 0);
-    if (!mrb_string_p(text)) json_raise("GeneratorError", "to_json gave no String", -1);
-    json_put(mrb, out, RSTRING_PTR(text), (size_t)RSTRING_LEN(text));
+    if (!mrb_string_p(text)) return NULL;
+    return json_loadb(RSTRING_PTR(text), (size_t)RSTRING_LEN(text), JSON_DECODE_ANY, NULL);
 }
 
-static void json_write(mrb_state *mrb, json_writer_t *writer, mrb_value value) {
-    mrb_value out = writer->out;
-    if (mrb_string_p(value)) {
-        json_text(mrb, out, RSTRING_PTR(value), (size_t)RSTRING_LEN(value));
-    } else if (mrb_hash_p(value)) {
-        json_nest(writer);
-        json_put(mrb, out, "{", 1);
-        writer->first = true;
-        mrb_hash_foreach(mrb, mrb_hash_ptr(value), json_pair, writer);
-        json_put(mrb, out, "}", 1);
-        writer->first = false;
-        writer->depth--;
-    } else if (mrb_array_p(value)) {
-        json_nest(writer);
+/* Adds the value to an Array, or to an object if there is a key. An error leaves nothing behind,
+ * since each value belongs to its parent at once. */
+static void json_add(mrb_state *mrb, json_t *parent, const char *key, mrb_value value, int depth) {
+    if (depth > JSON_DEPTH_MOST)
+        json_raise("GeneratorError", "more than 100 levels, or an object in itself", -1);
+    json_t *json = json_make(mrb, value);
+    int failed = key ? json_object_set_new(parent, key, json) : json_array_append_new(parent, json);
+    if (failed)
+        json_raise("GeneratorError", mrb_float_p(value) ? "JSON has no NaN and no Infinity"
+                : "a String is not valid UTF-8, or to_json gave no JSON", -1);
+    json_hash_t hash = {json, depth};
+    if (mrb_hash_p(value)) mrb_hash_foreach(mrb, mrb_hash_ptr(value), json_pair, &hash);
+    for (mrb_int i = 0; mrb_array_p(value) && i < RARRAY_LEN(value); i++) {
         int arena = mrb_gc_arena_save(mrb);
-        json_put(mrb, out, "[", 1);
-        for (mrb_int i = 0; i < RARRAY_LEN(value); i++) {
-            if (i) json_put(mrb, out, ",", 1);
-            json_write(mrb, writer, RARRAY_PTR(value)[i]);
-            mrb_gc_arena_restore(mrb, arena); /* of `to_json` */
-        }
-        json_put(mrb, out, "]", 1);
-        writer->depth--;
-    } else if (mrb_integer_p(value)) {
-        char text[24];
-        json_put(mrb, out, text, (size_t)sprintf(text, "%" PRId64, (int64_t)mrb_integer(value)));
-    } else if (mrb_float_p(value)) json_number(mrb, out, mrb_float(value));
-    else if (mrb_nil_p(value)) json_put(mrb, out, "null", 4);
-    else if (mrb_true_p(value)) json_put(mrb, out, "true", 4);
-    else if (mrb_false_p(value)) json_put(mrb, out, "false", 5);
-    else if (mrb_symbol_p(value)) {
-        mrb_int size;
-        const char *name = mrb_sym_name_len(mrb, mrb_symbol(value), &size);
-        json_text(mrb, out, name, (size_t)size);
-    } else json_other(mrb, out, value);
+        json_add(mrb, json, NULL, RARRAY_PTR(value)[i], depth + 1);
+        mrb_gc_arena_restore(mrb, arena);
+    }
+}
+
+typedef struct {
+    mrb_value value;
+    json_t *all; /* an Array with the value */
+} json_root_t;
+
+static mrb_value json_dump(mrb_state *mrb, void *data) {
+    json_root_t *root = data;
+    json_add(mrb, root->all, NULL, root->value, 0);
+    char *text = json_dumps(json_array_get(root->all, 0), JSON_ENCODE_ANY | JSON_COMPACT |
+            JSON_REAL_PRECISION(JSON_DIGITS));
+    mrb_value result = mrb_str_new_cstr(mrb, text);
+    free(text);
+    return result;
 }
 
 /* JSON.generate(value) */
 static mrb_value json_generate(mrb_state *mrb, mrb_value self) {
-    mrb_value value;
-    mrb_get_args(mrb, "o", &value);
-    json_writer_t writer = {.out = mrb_str_new_capa(mrb, 128)};
-    json_write(mrb, &writer, value);
-    return writer.out;
+    json_root_t root = {.all = json_array()};
+    mrb_bool failed = FALSE;
+    mrb_get_args(mrb, "o", &root.value);
+    mrb_value text = mrb_protect_error(mrb, json_dump, &root, &failed);
+    json_decref(root.all);
+    if (failed) mrb_exc_raise(mrb, text);
+    return text;
 }
 
 void gw_json_init(mrb_state *mrb) {
