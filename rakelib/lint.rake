@@ -7,7 +7,7 @@ namespace :lint do
 
   desc "Ruby style (standardrb) of the gems and the rake tasks"
   task :ruby do
-    style.call(%w[api exe ext lib mruby rakelib work/exe work/lib] + Dir["{*file,*.gemspec}"])
+    style.call(%w[api edge exe ext lib mruby rakelib work/exe work/lib] + Dir["{*file,*.gemspec}"])
   end
 
   desc "Ruby style (standardrb) of #{tests.join(", ")}"

@@ -13,8 +13,7 @@ module Edge
       # Runs an app's file, in a fiber.
       # @param index [Integer]
       # @param path [String]
-      # @param number [Integer] of the C half, as a request has it
-      def start(index, path, number)
+      def start(index, path)
         app = evaluate(index, path)
         unless app.respond_to?(:call)
           raise Error, "#{path} ends with #{app.inspect}, which has no method call: end it with " \
@@ -26,7 +25,7 @@ module Edge
         Edge._log(Failure.describe(error))
         Edge._started(index, false)
       ensure
-        Edge._finish(number)
+        Edge._finish
       end
 
       # @return [Object] the app

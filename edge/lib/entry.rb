@@ -8,14 +8,13 @@ module Edge
       # A request, in its fiber.
       # @param app [Integer] index
       # @param env [Hash]
-      # @param number [Integer] of the C half
-      def serve(app, env, number)
+      def serve(app, env)
         status, headers, body = Apps::ALL[app].call(env)
-        Edge._respond(number, status, headers, body.is_a?(Array) ? body : parts(body))
+        Edge._respond(status, headers, body.is_a?(Array) ? body : parts(body))
       rescue Exception => error
-        Failure.answer(number, error)
+        Failure.answer(error)
       ensure
-        Edge._finish(number)
+        Edge._finish
       end
 
       private
@@ -35,11 +34,11 @@ module Edge
       end
     end
 
-    REQUESTS = Fibers.new { |app, env, number| serve(app, env, number) }
-    FILES = Fibers.new { |index, path, number| Apps.start(index, path, number) }
+    REQUESTS = Fibers.new { |app, env| serve(app, env) }
+    FILES = Fibers.new { |index, path| Apps.start(index, path) }
 
-    BOOT = Proc.new { |index, path, number| FILES.run(index, path, number) }
-    RUN = Proc.new { |app, env, number| REQUESTS.run(app, env, number) }
+    BOOT = Proc.new { |index, path| FILES.run(index, path) }
+    RUN = Proc.new { |app, env| REQUESTS.run(app, env) }
     RESUME = Proc.new { |fiber, value| fiber.resume(value) }
     LOOK = Proc.new { |watch| watch.look }
     LOOK_ALL = Proc.new { SocketWatch::OPEN.values.each { |watch| watch.look } }

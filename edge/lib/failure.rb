@@ -16,11 +16,11 @@ module Edge
     ].freeze
 
     class << self
-      def answer(number, error)
+      def answer(error)
         row = TABLE.find { |klass, _, _| klass === error }
         Edge._log(describe(error)) unless Cancelled === error
       ensure
-        Edge._fail(number, row[1], row[2], (BadRequest === error) ? error.offset : -1)
+        Edge._fail(row[1], row[2], (BadRequest === error) ? error.offset : -1)
       end
 
       # @return [String] class, message, file:line

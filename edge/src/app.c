@@ -32,8 +32,7 @@ static int app_arguments(mrb_state *mrb, void *data, mrb_value *arguments) {
     ngx_str_t *path = &gw_app_at(request->app)->path;
     arguments[0] = mrb_fixnum_value((mrb_int)request->app);
     arguments[1] = mrb_str_new(mrb, (char *)path->data, path->len);
-    arguments[2] = mrb_fixnum_value(request->number);
-    return 3;
+    return 2;
 }
 
 static void app_boot(ngx_uint_t index) {

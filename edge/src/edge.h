@@ -48,11 +48,12 @@ bool gw_vm_open(void); /* false: it is logged */
 void gw_vm_close(void);
 /* Fills in the arguments of a Proc. It may raise. */
 typedef int gw_arguments_t(mrb_state *mrb, void *data, mrb_value *arguments);
-void gw_vm_enter(gw_request_t *request, gw_proc_t proc, gw_arguments_t *arguments, void *data);
+/* False: the arguments have raised, so Ruby has not run. */
+bool gw_vm_enter(gw_request_t *request, gw_proc_t proc, gw_arguments_t *arguments, void *data);
 /* Runs what may raise. False: it has raised, and that is logged. Frees its temporary objects. */
 bool gw_vm_protect(mrb_protect_error_func *body, void *data);
 mrb_value gw_vm_error(const char *class, const char *format, ...); /* of Edge, not raised */
-mrb_noreturn void gw_vm_raise(const char *class, const char *format, ...);
+#define gw_vm_raise(...) mrb_exc_raise(gw_vm.mrb, gw_vm_error(__VA_ARGS__))
 mrb_value gw_vm_keep(mrb_value value); /* registers it with the collector, and freezes it */
 ngx_log_t *gw_vm_log(void);            /* of the request that runs, else of the worker */
 void gw_vm_event(ngx_event_t *event, void (*handler)(ngx_event_t *)); /* initialises it */
@@ -111,7 +112,6 @@ struct gw_request {
     ngx_event_t start, timer;
     ngx_msec_t timeout;
     ngx_uint_t app;           /* index */
-    mrb_int number;           /* for Ruby */
     ngx_str_t id;             /* nginx's $request_id, in id_text */
     u_char id_text[32];
     const char *failed, *why; /* the class and text of an error for the next wait; NULL: none */
@@ -125,7 +125,6 @@ mrb_value gw_env_make(mrb_state *mrb, gw_request_t *request);
 extern ngx_module_t ngx_http_godwit_module;
 ngx_int_t gw_request_handle(ngx_http_request_t *http, ngx_uint_t app, ngx_msec_t timeout);
 gw_request_t *gw_request_make(ngx_http_request_t *http, ngx_uint_t app); /* NULL: no memory */
-gw_request_t *gw_request_of(mrb_int number);                             /* NULL: none */
 void gw_request_start(gw_request_t *request); /* its app's file has run, or has failed */
 void gw_request_init(mrb_state *mrb);
 

@@ -6,10 +6,10 @@ enum { ENV_NAMES = 128, ENV_NAME_MOST = 48, ENV_PAIRS = 24, ENV_TRIES = 8 };
 static const char *const env_texts[] = {"REQUEST_METHOD", "SCRIPT_NAME", "PATH_INFO",
         "QUERY_STRING", "REQUEST_URI", "SERVER_NAME", "SERVER_PORT", "SERVER_PROTOCOL",
         "SERVER_SOFTWARE", "REMOTE_ADDR", "rack.url_scheme", "rack.input", "edge.request_id", "",
-        "GET", "POST", "HTTP/1.1", "http", "https", "/", NGINX_VER};
+        "GET", "HTTP/1.1", "http", "https", "/", NGINX_VER};
 enum {
     ENV_METHOD, ENV_SCRIPT, ENV_PATH, ENV_QUERY, ENV_URI, ENV_NAME, ENV_PORT, ENV_PROTOCOL,
-    ENV_SOFTWARE, ENV_ADDRESS, ENV_SCHEME, ENV_INPUT, ENV_ID, ENV_EMPTY, ENV_GET, ENV_POST,
+    ENV_SOFTWARE, ENV_ADDRESS, ENV_SCHEME, ENV_INPUT, ENV_ID, ENV_EMPTY, ENV_GET,
     ENV_HTTP11, ENV_HTTP, ENV_HTTPS, ENV_SLASH, ENV_NGINX, ENV_TEXTS
 };
 
@@ -104,12 +104,6 @@ static mrb_value env_body(mrb_state *mrb, ngx_http_request_t *http) {
     return body;
 }
 
-static mrb_value env_method(mrb_state *mrb, ngx_http_request_t *http) {
-    if (http->method == NGX_HTTP_GET) return env_text[ENV_GET];
-    if (http->method == NGX_HTTP_POST) return env_text[ENV_POST];
-    return env_string(mrb, http->method_name);
-}
-
 static mrb_value env_server_port(mrb_state *mrb, ngx_http_request_t *http) {
     in_port_t port = 0;
     if (ngx_connection_local_sockaddr(http->connection, NULL, 0) == NGX_OK)
@@ -156,7 +150,8 @@ mrb_value gw_env_make(mrb_state *mrb, gw_request_t *request) {
 #endif
     env_note_id(request);
 #define ENV_SET(key, value) mrb_hash_set(mrb, env, env_text[key], value)
-    ENV_SET(ENV_METHOD, env_method(mrb, http));
+    ENV_SET(ENV_METHOD, http->method == NGX_HTTP_GET ? env_text[ENV_GET]
+                                                     : env_string(mrb, http->method_name));
     env_paths(mrb, env, http, gw_app_at(request->app));
     ENV_SET(ENV_QUERY, http->args.len ? env_string(mrb, http->args) : env_text[ENV_EMPTY]);
     ENV_SET(ENV_URI, env_string(mrb, http->unparsed_uri));

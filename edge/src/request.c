@@ -1,23 +1,21 @@
-/* A request from nginx's handler to its last wait. Ruby knows it by a number. */
+/* A request from nginx's handler to its last wait. While Ruby runs, it is gw_vm.current. */
 #include "edge.h"
-
-static gw_request_t **request_all; /* by number; NULL: free */
-static mrb_int *request_unused;    /* a stack of numbers */
-static mrb_int request_count, request_unused_count;
 
 static void request_free(gw_request_t *request) {
     gw_wait_orphan(request); /* waits of fibers that the app has left */
-    request_all[request->number] = NULL;
-    request_unused[request_unused_count++] = request->number;
     ngx_free(request);
+}
+
+static void request_leave(gw_request_t *request) {
+    request->runs = false;
+    if (request->gone) request_free(request);
 }
 
 static int request_arguments(mrb_state *mrb, void *data, mrb_value *arguments) {
     gw_request_t *request = data;
     arguments[0] = mrb_fixnum_value((mrb_int)request->app);
     arguments[1] = gw_env_make(mrb, request);
-    arguments[2] = mrb_fixnum_value(request->number);
-    return 3;
+    return 2;
 }
 
 static void request_start(ngx_event_t *event) {
@@ -28,7 +26,9 @@ static void request_start(ngx_event_t *event) {
         return;
     }
     request->runs = true;
-    gw_vm_enter(request, GW_RUN, request_arguments, request);
+    if (gw_vm_enter(request, GW_RUN, request_arguments, request)) return;
+    gw_response_fail(request, NGX_HTTP_INTERNAL_SERVER_ERROR, "internal", -1);
+    request_leave(request);
 }
 
 void gw_request_start(gw_request_t *request) {
@@ -57,21 +57,8 @@ static void request_gone(void *data) {
 }
 
 gw_request_t *gw_request_make(ngx_http_request_t *http, ngx_uint_t app) {
-    if (!request_unused_count) {
-        mrb_int size = request_count ? 2 * request_count : 64;
-        void *all = realloc(request_all, (size_t)size * sizeof *request_all);
-        if (all) request_all = all;
-        void *unused = all ? realloc(request_unused, (size_t)size * sizeof *request_unused) : NULL;
-        if (!unused) return NULL;
-        request_unused = unused;
-        for (mrb_int number = size - 1; number >= request_count; number--)
-            request_unused[request_unused_count++] = number;
-        request_count = size;
-    }
     gw_request_t *request = ngx_calloc(sizeof *request, ngx_cycle->log);
     if (!request) return NULL;
-    request->number = request_unused[--request_unused_count];
-    request_all[request->number] = request;
     request->http = http;
     request->app = app;
     request->runs = request->gone = http == NULL;
@@ -107,21 +94,14 @@ ngx_int_t gw_request_handle(ngx_http_request_t *http, ngx_uint_t app, ngx_msec_t
     return code >= NGX_HTTP_SPECIAL_RESPONSE ? code : NGX_DONE;
 }
 
-gw_request_t *gw_request_of(mrb_int number) {
-    return number >= 0 && number < request_count ? request_all[number] : NULL;
-}
-
-/* Edge._finish(number): Ruby has left the request. */
+/* Edge._finish: Ruby has left the request. */
 static mrb_value request_finish(mrb_state *mrb, mrb_value self) {
-    mrb_int number;
-    mrb_get_args(mrb, "i", &number);
-    gw_request_t *request = gw_request_of(number);
-    if (!request) return mrb_nil_value();
-    request->runs = false;
-    if (request->gone) request_free(request);
+    gw_request_t *request = gw_vm.current;
+    gw_vm.current = NULL;
+    request_leave(request);
     return mrb_nil_value();
 }
 
 void gw_request_init(mrb_state *mrb) {
-    mrb_define_class_method(mrb, gw_vm.edge, "_finish", request_finish, MRB_ARGS_REQ(1));
+    mrb_define_class_method(mrb, gw_vm.edge, "_finish", request_finish, MRB_ARGS_NONE());
 }

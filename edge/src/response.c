@@ -140,13 +140,12 @@ void gw_response_fail(gw_request_t *request, ngx_uint_t status, const char *word
             ngx_create_temp_buf(http->pool, (size_t)(end - body)));
 }
 
-/* Edge._fail(number, status, word, offset) */
+/* Edge._fail(status, word, offset) */
 static mrb_value response_fail(mrb_state *mrb, mrb_value self) {
-    mrb_int number, status, offset;
+    mrb_int status, offset;
     const char *word;
-    mrb_get_args(mrb, "iizi", &number, &status, &word, &offset);
-    gw_request_t *request = gw_request_of(number);
-    if (request) gw_response_fail(request, (ngx_uint_t)status, word, offset);
+    mrb_get_args(mrb, "izi", &status, &word, &offset);
+    gw_response_fail(gw_vm.current, (ngx_uint_t)status, word, offset);
     return mrb_nil_value();
 }
 
@@ -161,13 +160,12 @@ static void response_length(response_headers_t *headers, ngx_http_request_t *htt
                 "the app's Content-Length is not the length of its body: replaced");
 }
 
-/* Edge._respond(number, status, headers, parts) raises ResponseError for what is no answer. */
+/* Edge._respond(status, headers, parts) raises ResponseError for what is no answer. */
 static mrb_value response_respond(mrb_state *mrb, mrb_value self) {
-    mrb_int number;
     mrb_value status, headers, parts;
-    mrb_get_args(mrb, "iooA", &number, &status, &headers, &parts);
-    gw_request_t *request = gw_request_of(number);
-    if (!request || !request->http) return mrb_nil_value(); /* answered, or the client has left */
+    mrb_get_args(mrb, "ooA", &status, &headers, &parts);
+    gw_request_t *request = gw_vm.current;
+    if (!request->http) return mrb_nil_value(); /* it has an answer, or the client has left */
     ngx_http_request_t *http = request->http;
     response_headers_t all = {.http = http, .request = request, .length = -1};
     if (!mrb_integer_p(status) || mrb_integer(status) < 200 || mrb_integer(status) > 599)
@@ -194,6 +192,6 @@ static mrb_value response_respond(mrb_state *mrb, mrb_value self) {
 }
 
 void gw_response_init(mrb_state *mrb) {
-    mrb_define_class_method(mrb, gw_vm.edge, "_respond", response_respond, MRB_ARGS_REQ(4));
-    mrb_define_class_method(mrb, gw_vm.edge, "_fail", response_fail, MRB_ARGS_REQ(4));
+    mrb_define_class_method(mrb, gw_vm.edge, "_respond", response_respond, MRB_ARGS_REQ(3));
+    mrb_define_class_method(mrb, gw_vm.edge, "_fail", response_fail, MRB_ARGS_REQ(3));
 }

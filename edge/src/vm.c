@@ -31,27 +31,14 @@ mrb_value gw_vm_keep(mrb_value value) {
     return mrb_obj_freeze(gw_vm.mrb, value);
 }
 
-static mrb_value vm_error(const char *class, const char *format, va_list arguments) {
-    char text[512];
-    int size = vsnprintf(text, sizeof text, format, arguments);
-    if (size >= (int)sizeof text) size = sizeof text - 1;
-    return mrb_exc_new(gw_vm.mrb, mrb_class_get_under(gw_vm.mrb, gw_vm.edge, class), text, size);
-}
-
 mrb_value gw_vm_error(const char *class, const char *format, ...) {
+    char text[512];
     va_list arguments;
     va_start(arguments, format);
-    mrb_value error = vm_error(class, format, arguments);
+    int size = vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    return error;
-}
-
-void gw_vm_raise(const char *class, const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    mrb_value error = vm_error(class, format, arguments);
-    va_end(arguments);
-    mrb_exc_raise(gw_vm.mrb, error);
+    return mrb_exc_new(gw_vm.mrb, mrb_class_get_under(gw_vm.mrb, gw_vm.edge, class), text,
+            ngx_min(size, (int)sizeof text - 1));
 }
 
 static mrb_value vm_inspect(mrb_state *mrb, void *error) {
@@ -63,7 +50,8 @@ static void vm_report(mrb_value error) {
     mrb_bool failed = FALSE;
     mrb_value text = mrb_protect_error(gw_vm.mrb, vm_inspect, &error, &failed);
     ngx_str_t said = ngx_string("an error that cannot be shown");
-    if (!failed && mrb_string_p(text)) said = (ngx_str_t){RSTRING_LEN(text), (u_char *)RSTRING_PTR(text)};
+    if (!failed && mrb_string_p(text))
+        said = (ngx_str_t){(size_t)RSTRING_LEN(text), (u_char *)RSTRING_PTR(text)};
     ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0, "godwit: %V", &said);
 }
 
@@ -80,21 +68,24 @@ typedef struct {
     gw_proc_t proc;
     gw_arguments_t *arguments;
     void *data;
+    bool began;
 } vm_entry_t;
 
 static mrb_value vm_run(mrb_state *mrb, void *data) {
     vm_entry_t *entry = data;
     mrb_value arguments[VM_ARGUMENTS];
     int count = entry->arguments ? entry->arguments(mrb, entry->data, arguments) : 0;
+    entry->began = true;
     return mrb_yield_argv(mrb, vm_procs[entry->proc], count, arguments);
 }
 
-void gw_vm_enter(gw_request_t *request, gw_proc_t proc, gw_arguments_t *arguments, void *data) {
-    vm_entry_t entry = {proc, arguments, data};
+bool gw_vm_enter(gw_request_t *request, gw_proc_t proc, gw_arguments_t *arguments, void *data) {
+    vm_entry_t entry = {proc, arguments, data, false};
     gw_vm.current = request;
     gw_vm_protect(vm_run, &entry);
     gw_vm.current = NULL;
     if (proc != GW_LOOK_ALL) gw_watch_after_ruby();
+    return entry.began;
 }
 
 static mrb_value vm_init(mrb_state *mrb, void *unused) {

@@ -20,12 +20,10 @@ struct gw_ticket {
 
 enum { WAIT_BITS = 20, WAIT_MOST = 1 << WAIT_BITS };
 
-static gw_ticket_t **wait_tickets; /* by slot; NULL: free */
-static mrb_int *wait_counts;       /* of tickets that a slot has had */
-static mrb_int *wait_unused;       /* a stack of slots */
-static mrb_int wait_slots, wait_unused_count;
-static ngx_queue_t wait_idle, wait_others; /* freed tickets; waits without a request */
-static struct RClass *wait_task;           /* of fibers that may wait */
+static gw_ticket_t **wait_tickets; /* by slot: each has one, for one wait after the other */
+static mrb_int wait_slots;
+static ngx_queue_t wait_unused, wait_others; /* tickets without a wait; waits without a request */
+static struct RClass *wait_task;             /* of fibers that may wait */
 
 static mrb_int wait_slot(const gw_ticket_t *ticket) { return ticket->number & (WAIT_MOST - 1); }
 
@@ -60,28 +58,19 @@ static void wait_grow(mrb_state *mrb) {
     mrb_int size = wait_slots ? 2 * wait_slots : 64;
     if (size > WAIT_MOST) gw_vm_raise("BusyError", "%d fibers wait already", WAIT_MOST);
     wait_tickets = mrb_realloc(mrb, wait_tickets, (size_t)size * sizeof *wait_tickets);
-    wait_counts = mrb_realloc(mrb, wait_counts, (size_t)size * sizeof *wait_counts);
-    wait_unused = mrb_realloc(mrb, wait_unused, (size_t)size * sizeof *wait_unused);
     mrb_ary_set(mrb, gw_vm.slots, 2 * size - 1, mrb_nil_value());
-    for (mrb_int slot = size - 1; slot >= wait_slots; slot--) {
-        wait_tickets[slot] = NULL;
-        wait_counts[slot] = 0;
-        wait_unused[wait_unused_count++] = slot;
+    gw_ticket_t *ticket = mrb_calloc(mrb, (size_t)(size - wait_slots), sizeof *ticket);
+    for (; wait_slots < size; wait_slots++, ticket++) {
+        ticket->number = wait_slots;
+        wait_tickets[wait_slots] = ticket;
+        ngx_queue_insert_tail(&wait_unused, &ticket->link);
     }
-    wait_slots = size;
-}
-
-static void wait_free(gw_ticket_t *ticket) {
-    mrb_int slot = wait_slot(ticket);
-    wait_tickets[slot] = NULL;
-    wait_unused[wait_unused_count++] = slot;
-    ngx_queue_insert_head(&wait_idle, &ticket->link);
 }
 
 static void wait_wake(gw_ticket_t *ticket, mrb_value value) {
     if (ticket->state != WAIT_OPEN) return;
-    if (ticket->timer.timer_set) ngx_del_timer(&ticket->timer);
-    ticket->state = WAIT_WOKEN;
+    if (ticket->timer.timer_set && !ticket->held) ngx_del_timer(&ticket->timer);
+    ticket->state = WAIT_WOKEN; /* the time of an operation of C goes on */
     mrb_ary_set(gw_vm.mrb, gw_vm.slots, 2 * wait_slot(ticket) + 1, value);
     gw_post(&ticket->wake);
 }
@@ -102,7 +91,8 @@ static void wait_resume(ngx_event_t *event) {
     ticket->state = WAIT_RESUMES;
     gw_vm_enter(ticket->request, GW_RESUME, wait_arguments, ticket);
     ticket->state = WAIT_OVER;
-    if (!ticket->held) wait_free(ticket);
+    if (ticket->held) return;
+    ngx_queue_insert_head(&wait_unused, &ticket->link);
 }
 
 static mrb_value wait_time_over(mrb_state *mrb, void *data) {
@@ -125,22 +115,16 @@ gw_ticket_t *gw_wait_begin(mrb_state *mrb, ngx_msec_t milliseconds) {
         request->failed = NULL;
         gw_vm_raise(class, "%s", request->why);
     }
-    if (!wait_unused_count) wait_grow(mrb);
-    gw_ticket_t *ticket;
-    if (ngx_queue_empty(&wait_idle)) {
-        ticket = mrb_malloc(mrb, sizeof *ticket);
-    } else {
-        ticket = ngx_queue_data(ngx_queue_head(&wait_idle), gw_ticket_t, link);
-        ngx_queue_remove(&ticket->link);
-    }
-    mrb_int slot = wait_unused[--wait_unused_count];
+    if (ngx_queue_empty(&wait_unused)) wait_grow(mrb);
+    gw_ticket_t *ticket = ngx_queue_data(ngx_queue_head(&wait_unused), gw_ticket_t, link);
+    ngx_queue_remove(&ticket->link);
+    mrb_int slot = wait_slot(ticket);
     gw_vm_event(&ticket->timer, wait_timeout);
     gw_vm_event(&ticket->wake, wait_resume);
     ticket->request = request;
-    ticket->number = (++wait_counts[slot] << WAIT_BITS) | slot;
+    ticket->number += WAIT_MOST;
     ticket->state = WAIT_OPEN;
     ticket->held = ticket->sleeps = false;
-    wait_tickets[slot] = ticket;
     mrb_ary_set(mrb, gw_vm.slots, 2 * slot, mrb_obj_value(mrb->c->fib));
     ngx_queue_insert_tail(ticket->request ? &ticket->request->waits : &wait_others, &ticket->link);
     if (milliseconds != NGX_TIMER_INFINITE) ngx_add_timer(&ticket->timer, milliseconds);
@@ -155,8 +139,12 @@ void gw_wait_hold(gw_ticket_t *ticket, mrb_value (*late)(void *), void *data) {
 
 void gw_wait_end(gw_ticket_t *ticket, mrb_value value) {
     ticket->held = false;
-    if (ticket->state == WAIT_OVER) wait_free(ticket); /* the fiber has gone on without it */
-    else wait_wake(ticket, value);
+    if (ticket->timer.timer_set) ngx_del_timer(&ticket->timer);
+    if (ticket->state != WAIT_OVER) {
+        wait_wake(ticket, value);
+        return;
+    }
+    ngx_queue_insert_head(&wait_unused, &ticket->link); /* the fiber has gone on without it */
 }
 
 static mrb_value wait_fail(mrb_state *mrb, void *data) {
@@ -227,7 +215,7 @@ static mrb_value wait_wake_number(mrb_state *mrb, mrb_value self) {
 }
 
 void gw_wait_init(mrb_state *mrb) {
-    ngx_queue_init(&wait_idle);
+    ngx_queue_init(&wait_unused);
     ngx_queue_init(&wait_others);
     wait_task = mrb_define_class_under(mrb, gw_vm.edge, "Task", mrb_class_get(mrb, "Fiber"));
     mrb_define_class_method(mrb, gw_vm.edge, "_ticket", wait_ticket, MRB_ARGS_REQ(1));

@@ -11,6 +11,9 @@ module CLayers
   # Those of godwit-work's extension. They include kafka_ext.h alone.
   KAFKA_FOLDER = File.expand_path("../../work/ext/kafka_ext", __dir__)
   KAFKA_ORDER = %w[library block drain deliveries kafka_ext].freeze
+  # Those of the edge. They include edge.h alone.
+  EDGE_FOLDER = File.expand_path("../../edge/src", __dir__)
+  EDGE_ORDER = %w[vm json wait watch redis env response request app module].freeze
 
   # From the lowest layer to the highest. A file may call the files of lower layers, and earlier
   # files of its own layer.
@@ -48,7 +51,8 @@ module CLayers
     files = sources(folder)
     [
       *unknown(files), *upward(files), *includes(files), *prefixes(files), *edges(folder),
-      *other_problems(MRUBY_FOLDER, MRUBY_ORDER), *other_problems(KAFKA_FOLDER, KAFKA_ORDER)
+      *other_problems(MRUBY_FOLDER, MRUBY_ORDER), *other_problems(KAFKA_FOLDER, KAFKA_ORDER),
+      *other_problems(EDGE_FOLDER, EDGE_ORDER)
     ]
   end
 

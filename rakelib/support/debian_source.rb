@@ -53,34 +53,42 @@ module Godwit
       end
     end
 
-    # Asks apt for a source package with separate lists: the machine's lists stay as they are, and
-    # no root is needed.
     # @return [String] folder of the unpacked source
     def fetch(package, folder)
-      %w[state/lists/partial cache/archives/partial source].each do |path|
+      FileUtils.mkdir_p("#{folder}/source")
+      run("apt-get", "source", package, *lists(folder, "deb-src"), chdir: "#{folder}/source")
+      Dir.glob("#{folder}/source/*/").first ||
+        raise(Failure, "apt-get source #{package} left no source behind")
+    end
+
+    # Fetches separate lists of packages: the machine's lists stay as they are, and no root is
+    # needed.
+    # @param type [String] deb or deb-src
+    # @return [Array<String>] apt-get's options for the lists
+    def lists(folder, type)
+      %w[state/lists/partial cache/archives/partial].each do |path|
         FileUtils.mkdir_p("#{folder}/#{path}")
       end
       own = options(
         "Dir::State" => "#{folder}/state", "Dir::State::Lists" => "#{folder}/state/lists",
         "Dir::State::status" => "/var/lib/dpkg/status", "Dir::Cache" => "#{folder}/cache",
         "APT::Sandbox::User" => Etc.getpwuid.name, "Acquire::Languages" => "none",
-        "Acquire::Retries" => "3"
+        "Acquire::IndexTargets::deb::DEP-11::DefaultEnabled" => "false", "Acquire::Retries" => "3"
       )
-      File.write("#{folder}/sources.list", sources(own).join("\n") + "\n")
+      lines = sources(own).map { |place| "#{type} #{place}\n" }
+      File.write("#{folder}/sources.list", lines.join)
       options = own + options(
         "Dir::Etc::SourceList" => "#{folder}/sources.list", "Dir::Etc::SourceParts" => "/dev/null"
       )
       run("apt-get", "update", "-o", "APT::Update::Error-Mode=any", *options)
-      run("apt-get", "source", package, *options, chdir: "#{folder}/source")
-      Dir.glob("#{folder}/source/*/").first ||
-        raise(Failure, "apt-get source #{package} left no source behind")
+      options
     end
 
     def options(settings) = settings.flat_map { |name, value| ["-o", "#{name}=#{value}"] }
 
     # The places that the machine's own apt takes Debian's packages from. A machine without package
     # lists gets them in the separate folder.
-    # @return [Array<String>] lines of a sources.list
+    # @return [Array<String>] lines of a sources.list, without their type
     def sources(own)
       known = places
       return known unless known.empty?
@@ -98,7 +106,7 @@ module Godwit
       lines.filter_map do |line|
         site, release, component, origin = line.split("|")
         if origin == "Debian"
-          "deb-src #{"[signed-by=#{keys}] " if keys}#{site} #{release} #{component}"
+          "#{"[signed-by=#{keys}] " if keys}#{site} #{release} #{component}"
         end
       end
     end

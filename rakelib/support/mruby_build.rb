@@ -4,25 +4,22 @@ require "fileutils"
 require "open3"
 require "shellwords"
 require_relative "../../lib/godwit/version"
+require_relative "build_folder"
 
 # Builds mruby-godwit against the system's libmruby: the library libmruby-godwit.a, its header
 # godwit.h and the interpreter mruby-godwit.
 class MRubyBuild
-  ROOT = File.expand_path("../..", __dir__)
+  ROOT = BuildFolder::ROOT
+  # mruby is missing, or does not compile the gem.
+  Failure = BuildFolder::Failure
   # The files of the extension that need no VM.
   SHARED = %w[threads process pool frames inproc].map { |name| "ext/godwit/#{name}.c" }.freeze
   PACKAGES = "Debian: apt-get install mruby libmruby-dev"
   # The folder of the header mruby/presym/id.h, which Debian does not package.
   PRESYM = "#{ROOT}/mruby/library/presym"
 
-  # mruby is missing, or does not compile the gem.
-  class Failure < StandardError; end
-
   # @return [Array<String>] the Ruby files of the gem, in load order, relative to the root
-  def self.manifest
-    File.readlines("#{ROOT}/mruby/manifest", chomp: true).map { |line| line.sub(/#.*/, "").strip }
-      .reject(&:empty?)
-  end
+  def self.manifest = BuildFolder.manifest("mruby/manifest")
 
   # @return [Boolean] whether this system has mruby and its library
   def self.possible? = missing.nil?
@@ -46,13 +43,16 @@ class MRubyBuild
   # The flags that change the layout of mrb_state, and the folders of the headers. The folders that
   # Debian 12's mruby-config prints do not exist.
   # @return [Array<String>]
-  def self.layout
+  def self.layout = @layout ||= find_layout
+
+  def self.find_layout
     printed = Open3.capture2("mruby-config", "--cflags").first.shellsplit
     macros = printed.grep(/\A-DMRB_/)
     folders = printed.grep(/\A-I/).select { |flag| File.directory?(flag.delete_prefix("-I")) }
     known = header?("mruby/presym/id.h", folders)
     [*macros, *folders, *(["-DMRB_NO_PRESYM", "-I#{PRESYM}"] unless known)]
   end
+  private_class_method :find_layout
 
   def self.header?(name, folders)
     command = [compiler, *folders, "-E", "-x", "c", "-"]
@@ -60,7 +60,7 @@ class MRubyBuild
   end
   private_class_method :header?
 
-  def self.compiler = ENV.fetch("CC", "cc")
+  def self.compiler = BuildFolder.compiler
 
   # @return [String, nil] such as 3.1.0; nil without mruby
   def self.version
@@ -73,18 +73,22 @@ class MRubyBuild
   def initialize(folder = nil)
     reason = self.class.missing
     raise Failure, reason if reason
-    @folder = folder || "#{ROOT}/tmp/mruby/#{self.class.version}"
+    headers = Dir["#{ROOT}/{ext/godwit,mruby/src,mruby/library}/*.h"]
+    @folder = BuildFolder.new(
+      folder || "#{ROOT}/tmp/mruby/#{self.class.version}", flags: flags,
+      sources: [*headers, __FILE__]
+    )
   end
 
   # @return [String] the folder
-  def build = alone { build_all }
+  def build = @folder.alone { build_all }
 
   # Builds a program over the library.
   # @return [String] its path
   def program(source)
-    alone do
+    @folder.alone do
       build_all
-      link(compile(source), "#{@folder}/#{File.basename(source, ".c")}")
+      link(@folder.compile(source), File.basename(source, ".c"))
     end
   end
 
@@ -97,86 +101,38 @@ class MRubyBuild
     ]
   end
 
-  private
-
-  # Two processes do not build at the same time.
-  def alone
-    FileUtils.mkdir_p("#{@folder}/objects")
-    File.open("#{@folder}/lock", File::RDWR | File::CREAT) do |lock|
-      lock.flock(File::LOCK_EX)
-      yield
-    end
-  end
-
-  def build_all
-    FileUtils.cp("#{ROOT}/mruby/library/godwit.h", @folder)
-    FileUtils.cp_r("#{PRESYM}/.", @folder) if flags.include?("-I#{PRESYM}") # for programs over it
-    sources = [*Dir["#{ROOT}/mruby/src/*.c"].sort, *SHARED.map { |path| "#{ROOT}/#{path}" }]
-    sources.push("#{ROOT}/mruby/library/open.c", irep)
-    main, *objects = compile_all(["#{ROOT}/mruby/library/main.c", *sources])
-    archive(objects)
-    link(main, "#{@folder}/mruby-godwit")
-    @folder
-  end
-
-  # @return [String] the C file of the compiled Ruby files
-  def irep
-    path = "#{@folder}/godwit_irep.c"
-    files = self.class.manifest
-    sources = [*files, "mruby/manifest"].map { |name| "#{ROOT}/#{name}" }
-    unless fresh?(path, [*sources, __FILE__])
-      # From the root, so that backtraces have short names.
-      run("mrbc", "-g", "-Bgodwit_irep", "-o", path, *files, chdir: ROOT)
-    end
-    path
-  end
-
-  # At the same time.
-  def compile_all(sources)
-    flags
-    threads = sources.map { |source| Thread.new { compile(source) } }
-    threads.each { |thread| thread.report_on_exception = false }.map(&:value)
-  end
-
-  def compile(source)
-    object = "#{@folder}/objects/#{File.basename(source, ".c")}.o"
-    headers = Dir["#{ROOT}/{ext/godwit,mruby/src,mruby/library}/*.h"]
-    unless fresh?(object, [source, *headers, __FILE__])
-      run(compiler, *flags, "-c", source, "-o", object)
-    end
-    object
-  end
-
-  def archive(objects)
-    library = "#{@folder}/libmruby-godwit.a"
-    return if fresh?(library, objects)
-    FileUtils.rm_f(library)
-    run("ar", "rcs", library, *objects)
-  end
-
-  def link(main, program)
-    library = "#{@folder}/libmruby-godwit.a"
-    unless fresh?(program, [main, library])
-      run(compiler, main, "-o", program, library, *libraries)
-    end
-    program
-  end
-
+  # @return [Array<String>] what a program over the library is linked with
   def libraries
-    paths = run("mruby-config", "--ldflags").shellsplit
+    paths = BuildFolder.run("mruby-config", "--ldflags").shellsplit
       .reject { |flag| flag.start_with?("-L") && !File.directory?(flag.delete_prefix("-L")) }
     [*paths, "-lmruby", "-lzmq", "-lm", "-lpthread"]
   end
 
-  def compiler = self.class.compiler
+  private
 
-  def fresh?(target, sources)
-    File.exist?(target) && sources.all? { |source| File.mtime(source) <= File.mtime(target) }
+  def build_all
+    FileUtils.cp("#{ROOT}/mruby/library/godwit.h", @folder.path)
+    # For programs over it.
+    FileUtils.cp_r("#{PRESYM}/.", @folder.path) if flags.include?("-I#{PRESYM}")
+    sources = [*Dir["#{ROOT}/mruby/src/*.c"].sort, *SHARED.map { |path| "#{ROOT}/#{path}" }]
+    sources.push("#{ROOT}/mruby/library/open.c", @folder.irep("godwit_irep", "mruby/manifest"))
+    main, *objects = @folder.compile_all(["#{ROOT}/mruby/library/main.c", *sources])
+    archive(objects)
+    link(main, "mruby-godwit")
+    @folder.path
   end
 
-  def run(*command, **options)
-    output, status = Open3.capture2e(*command, **options)
-    raise Failure, "#{command.shelljoin}\n#{output}" unless status.success?
-    output
+  def archive(objects)
+    @folder.update("libmruby-godwit.a", objects) do |library|
+      FileUtils.rm_f(library)
+      BuildFolder.run("ar", "rcs", library, *objects)
+    end
+  end
+
+  def link(main, name)
+    library = "#{@folder.path}/libmruby-godwit.a"
+    @folder.update(name, [main, library]) do |program|
+      BuildFolder.run(self.class.compiler, main, "-o", program, library, *libraries)
+    end
   end
 end

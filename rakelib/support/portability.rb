@@ -2,12 +2,13 @@
 
 require "open3"
 require "prism"
-require_relative "mruby_build"
+require_relative "build_folder"
 
 # Ruby that mruby 3.1 or 3.3 lacks, or runs in another way than CRuby, in the files of
-# mruby/manifest. The compiler mrbc finds no more than errors of syntax.
+# mruby/manifest and edge/manifest. The compiler mrbc finds no more than errors of syntax.
 module Portability
-  ROOT = MRubyBuild::ROOT
+  ROOT = BuildFolder::ROOT
+  MANIFESTS = %w[mruby/manifest edge/manifest].freeze
   CONSTANTS = %i[
     Encoding EncodingError ObjectSpace Process Ractor Regexp Thread ThreadError
   ].freeze
@@ -35,14 +36,18 @@ module Portability
 
   # @return [Array<String>] "path:line: what is wrong"
   def problems
-    paths.flat_map do |path|
-      full = File.join(ROOT, path)
-      next ["mruby/manifest: there is no #{path}"] unless File.file?(full)
-      in_source(File.read(full), path)
-    end + compiler_problems
+    MANIFESTS.flat_map { |manifest| in_manifest(manifest) } + compiler_problems
   end
 
-  def paths = MRubyBuild.manifest
+  def in_manifest(manifest)
+    BuildFolder.manifest(manifest).flat_map do |path|
+      full = File.join(ROOT, path)
+      next ["#{manifest}: there is no #{path}"] unless File.file?(full)
+      in_source(File.read(full), path)
+    end
+  end
+
+  def paths = MANIFESTS.flat_map { |manifest| BuildFolder.manifest(manifest) }
 
   # @return [Array<String>]
   def in_source(source, path = "(source)")

@@ -10,14 +10,17 @@ require_relative "portability"
 module TextRules
   ROOT = File.expand_path("../..", __dir__)
   COLUMNS = 100
-  LINES = {"lib" => 300, "work/lib" => 300, "ext" => 500, "work/ext" => 500}.freeze
+  LINES = {
+    "lib" => 300, "work/lib" => 300, "edge/lib" => 300, "edge/command" => 300, "ext" => 500,
+    "work/ext" => 500, "edge/src" => 500
+  }.freeze
   CONTRACT_NAMES = 100
   COMMENT_LINES = 3
   PAGE_LINES = 60
   PAGE_COLUMNS = 160
   SECTIONS = %w[Context Decision Consequences].freeze
   GENERATED = %r{/generated/|option_table\.h|constants\.h}
-  CODE = "{lib,ext,mruby,test,rakelib,work}/**/*.{rb,rake,c,h}"
+  CODE = "{lib,ext,mruby,edge,test,rakelib,work}/**/*.{rb,rake,c,h}"
   PAGES = "{README,CHANGELOG,CONTRIBUTING}.md"
   GEMS = %w[godwit.gemspec godwit-work.gemspec].freeze
 
@@ -26,12 +29,12 @@ module TextRules
 
   # Task of `rake lint` => what it checks.
   RULES = {
-    columns: "At most 100 columns in lib, ext, mruby, test, rakelib and work",
-    lines: "At most 300 lines a file in lib and work/lib, 500 in ext and work/ext",
+    columns: "At most 100 columns in lib, ext, mruby, edge, test, rakelib and work",
+    lines: "At most 300 lines a file of Ruby in lib, work/lib and edge, 500 of C",
     contract: "At most 100 names in the backend contract",
     comments: "At most three lines a comment, documentation apart",
     decisions: "An ADR has at most 60 lines of 160 columns, and Context, Decision, Consequences",
-    portability: "The files of mruby/manifest hold no Ruby that mruby lacks",
+    portability: "The files of mruby/manifest and edge/manifest hold no Ruby that mruby lacks",
     links: "Links between pages lead to a file and a heading; a gem holds each page it links to",
     prose: "No sentence without a named subject in comments and pages"
   }.freeze
@@ -63,8 +66,8 @@ module TextRules
   # Blocks of comment lines that are no documentation of something public.
   # @return [Array<String>]
   def comments
-    paths("{lib,rakelib,work}/**/*.{rb,rake}").flat_map { |path| long_ruby_comments(path) } +
-      paths("{ext,work/ext}/**/*.{c,h}").flat_map { |path| long_c_comments(path) }
+    paths("{lib,rakelib,work,edge}/**/*.{rb,rake}").flat_map { |path| long_ruby_comments(path) } +
+      paths("{ext,work/ext,edge}/**/*.{c,h}").flat_map { |path| long_c_comments(path) }
   end
 
   # @return [Array<String>]

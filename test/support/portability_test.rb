@@ -72,7 +72,7 @@ class PortabilityTest < Godwit::TestCase
       Portability.in_source("\ndefined?(a)", "a.rb")
   end
 
-  test "the files of the manifest pass" do
+  test "the files of the manifests pass" do
     assert_empty Portability.problems
   end
 end

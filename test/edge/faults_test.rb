@@ -1,0 +1,112 @@
+# frozen_string_literal: true
+
+require_relative "support/edge_case"
+require_relative "support/edge_connection"
+
+# Redis and the ZeroMQ back end fail under load. Each request has a number, which its answer must
+# have too.
+class EdgeFaultsTest < EdgeCase
+  CONNECTIONS = 20
+  STATUSES = [200, 502, 503, 504].freeze
+  BURST = 10_000
+
+  APP = <<~'RUBY'
+    REDIS = Edge::Redis.new(timeout: 0.2)
+    PEER = Edge::ZMQ.new(BACK_END, timeout: 0.2, queue: 20_000)
+    KINDS = {
+      "/redis" => ->(number) { REDIS.call("ECHO", number) },
+      "/zmq" => ->(number) { PEER.request(number) },
+      "/both" => ->(number) {
+        both = Edge.join(-> { REDIS.call("ECHO", number) }, -> { PEER.request(number) })
+        (both[0] == both[1]) ? both[0] : both.inspect
+      },
+      "/burst" => ->(number) {
+        PATIENT = Edge::ZMQ.new(BACK_END, timeout: 60, queue: 20_000) unless
+          Object.const_defined?(:PATIENT)
+        wanted = (0...number.to_i).map { |i| "hold#{i}" }
+        works = wanted.map { |text| -> { PATIENT.request(text) } }
+        works << -> { PATIENT.request("release") }
+        (Edge.join(*works) == wanted + ["release"]) ? number : "another"
+      }
+    }
+    run ->(env) { [200, {}, [KINDS[env["PATH_INFO"]].call(env["QUERY_STRING"])]] }
+  RUBY
+
+  test "no answer belongs to another request while Redis and the back end fail in turns" do
+    store = redis
+    back = back_end
+    server = edge("BACK_END = #{back.endpoint.inspect}\n#{APP}", env: {"REDIS_URL" => store.url})
+    load_with(server) do
+      rounds = Godwit::TestSupport::Length.of(1, long: 10)
+      rounds.times do
+        {store => "/redis", back => "/zmq"}.each do |peer, path|
+          fail_and_return(path, -> { peer.kill }, -> { peer.start })
+          fail_and_return(path, -> { peer.freeze_process }, -> { peer.thaw_process })
+        end
+      end
+      [store, back].each(&:kill)
+      passes { @seen["/redis"] != 200 && @seen["/zmq"] != 200 }
+      [store, back].each(&:start)
+      start = monotonic
+      passes { %w[/redis /zmq /both].all? { |path| @seen[path] == 200 } }
+      assert_operator monotonic - start, :<=, 3
+    end
+    assert_empty @wrong
+    assert_operator @total, :>, 300
+  end
+
+  test "a back end answers 10,000 requests in one burst" do
+    back = back_end
+    server = edge("BACK_END = #{back.endpoint.inspect}\n#{APP}", server: "godwit_timeout 100s;")
+    2.times { assert_equal BURST.to_s, server.get("/burst?#{BURST}").body }
+  end
+
+  private
+
+  # Runs the block beside {CONNECTIONS} clients.
+  def load_with(server)
+    @wrong = Thread::Queue.new
+    @seen = Hash.new { |hash, path| hash[path] = 0 } # the last status
+    @total = 0
+    @ends = false
+    threads = Array.new(CONNECTIONS) { |index| in_thread { client(server, index) } }
+    yield
+  ensure
+    @ends = true
+    threads&.each { |thread| ended(thread) }
+    @wrong = Array.new(@wrong.size) { @wrong.pop }
+  end
+
+  def client(server, index)
+    connection = nil
+    (0..).each do |count|
+      break if @ends
+      connection = renewed(connection, server) if count % 500 == 0
+      path = %w[/redis /zmq /both][(index + count) % 3]
+      number = "#{index}.#{count}"
+      answer = connection.get("#{path}?#{number}")
+      good = answer.status == 200
+      @wrong << [number, answer] unless STATUSES.include?(answer.status)
+      @wrong << [number, answer] if good && answer.body != number
+      @seen[path] = answer.status
+      @total += 1
+    end
+  ensure
+    connection&.close
+  end
+
+  # nginx closes a connection after 1,000 requests.
+  def renewed(connection, server)
+    connection&.close
+    EdgeConnection.new(server.port)
+  end
+
+  def fail_and_return(path, failure, back)
+    failure.call
+    passes { @seen[path] != 200 && @seen["/both"] != 200 }
+    back.call
+    passes { @seen[path] == 200 && @seen["/both"] == 200 }
+  end
+
+  def passes(&block) = eventually { !@wrong.empty? || block.call }
+end
