@@ -41,11 +41,14 @@ typedef struct {
     mrb_value slots;       /* waiting fibers, and the values that they get: see wait.c */
     gw_request_t *current; /* whose fiber runs; NULL between two */
     struct RClass *edge;   /* the module Edge */
+    mrb_value procs[GW_PROCS];
+    /* Ruby may have consumed an edge of a socket's descriptor: all are looked at again while
+     * fibers wait for sockets. */
+    mrb_int socket_waits;
+    ngx_event_t look_all;
 } gw_vm_t;
 extern gw_vm_t gw_vm;
 
-bool gw_vm_open(void); /* false: it is logged */
-void gw_vm_close(void);
 /* Fills in the arguments of a Proc. It may raise. */
 typedef int gw_arguments_t(mrb_state *mrb, void *data, mrb_value *arguments);
 /* False: the arguments have raised, so Ruby has not run. */
@@ -58,7 +61,7 @@ mrb_value gw_vm_keep(mrb_value value); /* registers it with the collector, and f
 ngx_log_t *gw_vm_log(void);            /* of the request that runs, else of the worker */
 void gw_vm_event(ngx_event_t *event, void (*handler)(ngx_event_t *)); /* initialises it */
 
-/* ---- wait.c: tickets. A ticket is a fiber that waits, and the operation that ends the wait ---- */
+/* ---- wait.c: tickets. A ticket is a fiber that waits, and what ends its wait ---- */
 
 gw_ticket_t *gw_wait_begin(mrb_state *mrb, ngx_msec_t milliseconds); /* raises: it cannot wait */
 /* The operation has ended: the fiber gets the value, unless its wait is over. */
@@ -73,7 +76,6 @@ void gw_wait_init(mrb_state *mrb);
 /* ---- watch.c: libzmq's descriptors on the loop ---- */
 
 void gw_watch_init(mrb_state *mrb);
-void gw_watch_after_ruby(void); /* Ruby may have consumed an edge of a descriptor */
 void gw_watch_close_all(void);  /* before libzmq closes them */
 
 /* ---- redis.c, json.c ---- */
@@ -96,12 +98,11 @@ typedef struct {
 
 typedef enum { GW_APP_DROPS = 1, GW_APP_MISCOUNTS = 2 } gw_app_fact_t;
 
-/* In a worker. `check`: ends the process when all files have run, with status 1 if one raised. */
-void gw_app_start(ngx_array_t *apps, bool check);
+void gw_app_set(ngx_array_t *apps); /* gw_app_t, in a worker */
+ngx_uint_t gw_app_count(void);
 gw_app_t *gw_app_at(ngx_uint_t app);
 void gw_app_log_once(ngx_uint_t app, gw_app_fact_t fact, const char *text);
 void gw_app_init(mrb_state *mrb);
-const char *gw_app_parse(ngx_conf_t *cf, const char *path); /* in the master: NULL, or the error */
 
 /* ---- env.c, request.c, response.c ---- */
 
@@ -131,5 +132,12 @@ void gw_request_init(mrb_state *mrb);
 /* Ends the request with {"error": word}, and with the offset unless it is below 0. */
 void gw_response_fail(gw_request_t *request, ngx_uint_t status, const char *word, mrb_int offset);
 void gw_response_init(mrb_state *mrb);
+
+/* ---- boot.c: parses app files in the master, and runs them in each worker ---- */
+
+const char *gw_boot_parse(ngx_conf_t *cf, const char *path); /* NULL, or the error */
+/* `check`: ends the process when all files have run, with status 1 if one raised. */
+void gw_boot_start(bool check);
+void gw_boot_init(mrb_state *mrb);
 
 #endif

@@ -13,8 +13,7 @@ enum {
     ENV_HTTP11, ENV_HTTP, ENV_HTTPS, ENV_SLASH, ENV_NGINX, ENV_TEXTS
 };
 
-static mrb_value env_text[ENV_TEXTS], env_port, env_input, env_no_input;
-static in_port_t env_port_number;
+static mrb_value env_text[ENV_TEXTS], env_input, env_no_input;
 static ngx_int_t env_id_index = NGX_ERROR;
 /* Names of headers that have come, by nginx's hash of them. */
 static struct {
@@ -108,12 +107,7 @@ static mrb_value env_server_port(mrb_state *mrb, ngx_http_request_t *http) {
     in_port_t port = 0;
     if (ngx_connection_local_sockaddr(http->connection, NULL, 0) == NGX_OK)
         port = ngx_inet_get_port(http->connection->local_sockaddr);
-    if (port != env_port_number) {
-        mrb_gc_unregister(mrb, env_port);
-        env_port = gw_vm_keep(mrb_integer_to_str(mrb, mrb_fixnum_value(port), 10));
-        env_port_number = port;
-    }
-    return env_port;
+    return mrb_integer_to_str(mrb, mrb_fixnum_value(port), 10);
 }
 
 /* The location's name is SCRIPT_NAME if the path begins with it as whole segments. */
@@ -175,7 +169,6 @@ mrb_value gw_env_make(mrb_state *mrb, gw_request_t *request) {
 void gw_env_init(mrb_state *mrb) {
     for (int i = 0; i < ENV_TEXTS; i++)
         env_text[i] = gw_vm_keep(mrb_str_new_cstr(mrb, env_texts[i]));
-    env_port = gw_vm_keep(mrb_str_new_lit(mrb, "0"));
     mrb_value edge = mrb_obj_value(gw_vm.edge);
     env_input = mrb_const_get(mrb, edge, mrb_intern_lit(mrb, "Input"));
     env_no_input = mrb_const_get(mrb, env_input, mrb_intern_lit(mrb, "EMPTY"));

@@ -1,5 +1,9 @@
 /* The module of nginx: directives, the handler, the beginning and the end of a worker. */
 #include "edge.h"
+#include <godwit.h>
+#include <mruby/irep.h>
+
+extern const uint8_t gw_edge_irep[];
 
 typedef struct {
     ngx_array_t apps; /* gw_app_t */
@@ -36,7 +40,7 @@ static char *module_app(ngx_conf_t *cf, ngx_command_t *command, void *conf) {
     ngx_str_t path = ((ngx_str_t *)cf->args->elts)[1];
     if (core->handler) return "is duplicate, or the location has another handler";
     if (ngx_conf_full_name(cf->cycle, &path, 1) != NGX_OK) return NGX_CONF_ERROR;
-    const char *wrong = gw_app_parse(cf, (const char *)path.data);
+    const char *wrong = gw_boot_parse(cf, (const char *)path.data);
     if (wrong) {
         ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "godwit_app \"%V\": %s", &path, wrong);
         return NGX_CONF_ERROR;
@@ -77,16 +81,51 @@ static ngx_int_t module_configured(ngx_conf_t *cf) {
     return index == NGX_ERROR ? NGX_ERROR : NGX_OK;
 }
 
+static void module_raise(mrb_state *mrb) {
+    mrb_value error = mrb->exc ? mrb_obj_value(mrb->exc) : mrb_nil_value();
+    mrb->exc = NULL;
+    if (!mrb_nil_p(error)) mrb_exc_raise(mrb, error);
+}
+
+static mrb_value module_open(mrb_state *mrb, void *unused) {
+    static const char *const names[] = {"BOOT", "RUN", "RESUME", "LOOK", "LOOK_ALL"};
+    static void (*const parts[])(mrb_state *) = {gw_json_init, gw_wait_init, gw_watch_init,
+            gw_redis_init, gw_app_init, gw_response_init, gw_request_init, gw_boot_init};
+    godwit_mruby_open(mrb);
+    module_raise(mrb);
+    gw_vm.edge = mrb_define_module(mrb, "Edge");
+    gw_vm.slots = mrb_ary_new(mrb);
+    mrb_gc_register(mrb, gw_vm.slots);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) parts[i](mrb);
+    mrb_load_irep(mrb, gw_edge_irep);
+    module_raise(mrb);
+    mrb_value entry = mrb_obj_value(mrb_module_get_under(mrb, gw_vm.edge, "Entry"));
+    for (int i = 0; i < GW_PROCS; i++)
+        gw_vm.procs[i] = gw_vm_keep(mrb_const_get(mrb, entry, mrb_intern_cstr(mrb, names[i])));
+    gw_env_init(mrb);
+    return mrb_nil_value();
+}
+
 static ngx_int_t module_worker_begins(ngx_cycle_t *cycle) {
     module_main_t *main = ngx_http_cycle_get_module_main_conf(cycle, ngx_http_godwit_module);
     bool serves = ngx_process == NGX_PROCESS_WORKER || ngx_process == NGX_PROCESS_SINGLE;
     if (!main || !main->apps.nelts || !serves) return NGX_OK;
-    if (!gw_vm_open()) return NGX_ERROR;
-    gw_app_start(&main->apps, main->check == 1);
+    gw_vm.mrb = mrb_open();
+    if (!gw_vm.mrb || !gw_vm_protect(module_open, NULL)) {
+        ngx_log_error(NGX_LOG_ERR, cycle->log, 0, "godwit: no VM of mruby");
+        return NGX_ERROR;
+    }
+    gw_app_set(&main->apps);
+    gw_boot_start(main->check == 1);
     return NGX_OK;
 }
 
-static void module_worker_ends(ngx_cycle_t *cycle) { gw_vm_close(); }
+static void module_worker_ends(ngx_cycle_t *cycle) {
+    if (!gw_vm.mrb) return;
+    gw_watch_close_all();
+    mrb_close(gw_vm.mrb); /* its objects of C close their connections */
+    gw_vm.mrb = NULL;
+}
 
 static ngx_command_t module_commands[] = {
         {ngx_string("godwit_app"), NGX_HTTP_LOC_CONF | NGX_CONF_TAKE1, module_app,

@@ -225,7 +225,8 @@ static void redis_connect(redis_t *redis) {
     bool failed = !context || context->err;
     ngx_snprintf((u_char *)redis->error, sizeof redis->error, "Redis at %s: %s%Z", redis->host,
             failed && context ? context->errstr : "no connection");
-    ngx_connection_t *connection = failed ? NULL : ngx_get_connection(context->c.fd, ngx_cycle->log);
+    ngx_connection_t *connection =
+            failed ? NULL : ngx_get_connection(context->c.fd, ngx_cycle->log);
     if (!connection) {
         if (context) redisAsyncFree(context);
         redis_down(redis);

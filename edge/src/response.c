@@ -101,43 +101,44 @@ static int response_header(mrb_state *mrb, mrb_value name, mrb_value value, void
     return 0;
 }
 
-/* Sends headers and the body, and leaves the request to nginx. */
-static void response_send(gw_request_t *request, const char *body, size_t size, ngx_buf_t *buffer) {
+/* Sends headers and the body, and leaves the request to nginx. Without a buffer, the body is empty,
+ * or there is no memory for its size. */
+static void response_send(gw_request_t *request, size_t size, ngx_buf_t *buffer) {
     ngx_http_request_t *http = request->http;
     ngx_connection_t *connection = http->connection;
     request->http = NULL;
     if (request->timer.timer_set) ngx_del_timer(&request->timer);
     ngx_int_t code = buffer || !size ? ngx_http_send_header(http) : NGX_ERROR;
-    if (code == NGX_OK && !http->header_only) {
-        if (size) {
-            buffer->last = ngx_cpymem(buffer->pos, body, size);
-            buffer->last_buf = http == http->main;
-            buffer->last_in_chain = 1;
-            ngx_chain_t chain = {buffer, NULL};
-            code = ngx_http_output_filter(http, &chain);
-        } else {
-            code = ngx_http_send_special(http, NGX_HTTP_LAST);
-        }
+    if (code == NGX_OK && !http->header_only && buffer) {
+        buffer->last_buf = http == http->main;
+        buffer->last_in_chain = 1;
+        ngx_chain_t chain = {buffer, NULL};
+        code = ngx_http_output_filter(http, &chain);
+    } else if (code == NGX_OK && !http->header_only) {
+        code = ngx_http_send_special(http, NGX_HTTP_LAST);
     }
     ngx_http_finalize_request(http, code);
     ngx_http_run_posted_requests(connection);
 }
 
 void gw_response_fail(gw_request_t *request, ngx_uint_t status, const char *word, mrb_int offset) {
+    enum { MOST = 128 };
     ngx_http_request_t *http = request->http;
-    u_char body[128];
+    ngx_buf_t *buffer = http ? ngx_create_temp_buf(http->pool, MOST) : NULL;
     if (!http) return;
-    u_char *end = offset < 0
-            ? ngx_snprintf(body, sizeof body, "{\"error\":\"%s\"}", word)
-            : ngx_snprintf(body, sizeof body, "{\"error\":\"%s\",\"offset\":%L}", word,
-                      (int64_t)offset);
+    if (buffer) {
+        buffer->last = ngx_slprintf(buffer->last, buffer->end, "{\"error\":\"%s\"", word);
+        if (offset >= 0)
+            buffer->last = ngx_slprintf(
+                    buffer->last, buffer->end, ",\"offset\":%L", (int64_t)offset);
+        *buffer->last++ = '}';
+    }
     ngx_http_clean_header(http);
     http->headers_out.status = status;
     ngx_str_set(&http->headers_out.content_type, "application/json");
     http->headers_out.content_type_len = http->headers_out.content_type.len;
-    http->headers_out.content_length_n = end - body;
-    response_send(request, (char *)body, (size_t)(end - body),
-            ngx_create_temp_buf(http->pool, (size_t)(end - body)));
+    http->headers_out.content_length_n = buffer ? buffer->last - buffer->pos : 0;
+    response_send(request, MOST, buffer);
 }
 
 /* Edge._fail(status, word, offset) */
@@ -179,15 +180,16 @@ static mrb_value response_respond(mrb_state *mrb, mrb_value self) {
             gw_vm_raise("ResponseError", "a body has Strings");
         size += (size_t)RSTRING_LEN(RARRAY_PTR(parts)[i]);
     }
-    mrb_value body = RARRAY_LEN(parts) == 1 ? RARRAY_PTR(parts)[0] : mrb_str_new_capa(mrb, (mrb_int)size);
-    for (mrb_int i = 0; RARRAY_LEN(parts) != 1 && i < RARRAY_LEN(parts); i++)
-        mrb_str_cat_str(mrb, body, RARRAY_PTR(parts)[i]);
+    ngx_buf_t *buffer = size ? ngx_create_temp_buf(http->pool, size) : NULL;
+    for (mrb_int i = 0; buffer && i < RARRAY_LEN(parts); i++) {
+        mrb_value part = RARRAY_PTR(parts)[i];
+        buffer->last = ngx_cpymem(buffer->last, RSTRING_PTR(part), (size_t)RSTRING_LEN(part));
+    }
     http->headers_out.status = (ngx_uint_t)mrb_integer(status);
     http->disable_not_modified = 1; /* nginx would answer 412 or 304 after the app has run */
     mrb_hash_foreach(mrb, mrb_hash_ptr(headers), response_header, &all);
     response_length(&all, http, size);
-    response_send(request, RSTRING_PTR(body), size,
-            size ? ngx_create_temp_buf(http->pool, size) : NULL);
+    response_send(request, size, buffer);
     return mrb_nil_value();
 }
 

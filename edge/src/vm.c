@@ -1,16 +1,11 @@
 /* The worker's VM. Every entry is protected: an error of mruby's C outside of Ruby code would end
  * the process. */
 #include "edge.h"
-#include <godwit.h>
-#include <mruby/irep.h>
-#include <mruby/proc.h>
 #include <stdarg.h>
 
 enum { VM_ARGUMENTS = 4 };
 
 gw_vm_t gw_vm;
-extern const uint8_t gw_edge_irep[];
-static mrb_value vm_procs[GW_PROCS];
 /* Debian's nginx logs a timer's ((ngx_connection_t *)event->data)->fd. */
 static ngx_connection_t vm_no_connection = {.fd = (ngx_socket_t)-1};
 
@@ -76,7 +71,7 @@ static mrb_value vm_run(mrb_state *mrb, void *data) {
     mrb_value arguments[VM_ARGUMENTS];
     int count = entry->arguments ? entry->arguments(mrb, entry->data, arguments) : 0;
     entry->began = true;
-    return mrb_yield_argv(mrb, vm_procs[entry->proc], count, arguments);
+    return mrb_yield_argv(mrb, gw_vm.procs[entry->proc], count, arguments);
 }
 
 bool gw_vm_enter(gw_request_t *request, gw_proc_t proc, gw_arguments_t *arguments, void *data) {
@@ -84,51 +79,6 @@ bool gw_vm_enter(gw_request_t *request, gw_proc_t proc, gw_arguments_t *argument
     gw_vm.current = request;
     gw_vm_protect(vm_run, &entry);
     gw_vm.current = NULL;
-    if (proc != GW_LOOK_ALL) gw_watch_after_ruby();
+    if (gw_vm.socket_waits > 0 && proc != GW_LOOK_ALL) gw_post(&gw_vm.look_all);
     return entry.began;
-}
-
-static mrb_value vm_init(mrb_state *mrb, void *unused) {
-    static const char *const names[] = {"BOOT", "RUN", "RESUME", "LOOK", "LOOK_ALL"};
-    gw_vm.edge = mrb_define_module(mrb, "Edge");
-    gw_vm.slots = mrb_ary_new(mrb);
-    mrb_gc_register(mrb, gw_vm.slots);
-    gw_wait_init(mrb);
-    gw_watch_init(mrb);
-    gw_redis_init(mrb);
-    gw_json_init(mrb);
-    gw_app_init(mrb);
-    gw_request_init(mrb);
-    gw_response_init(mrb);
-    mrb_load_irep(mrb, gw_edge_irep);
-    if (mrb->exc) return mrb_nil_value();
-    mrb_value entry = mrb_obj_value(mrb_module_get_under(mrb, gw_vm.edge, "Entry"));
-    for (int i = 0; i < GW_PROCS; i++)
-        vm_procs[i] = gw_vm_keep(mrb_const_get(mrb, entry, mrb_intern_cstr(mrb, names[i])));
-    gw_env_init(mrb);
-    return mrb_nil_value();
-}
-
-bool gw_vm_open(void) {
-    mrb_state *mrb = gw_vm.mrb = mrb_open();
-    if (!mrb) {
-        ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0, "godwit: no memory for a VM of mruby");
-        return false;
-    }
-    mrb_bool failed = FALSE;
-    godwit_mruby_open(mrb);
-    mrb_value result = mrb_nil_value();
-    if (!mrb->exc) result = mrb_protect_error(mrb, vm_init, NULL, &failed);
-    if (mrb->exc) result = mrb_obj_value(mrb->exc);
-    failed |= mrb->exc != NULL;
-    mrb->exc = NULL;
-    if (failed) vm_report(result);
-    return !failed;
-}
-
-void gw_vm_close(void) {
-    if (!gw_vm.mrb) return;
-    gw_watch_close_all();
-    mrb_close(gw_vm.mrb); /* its objects of C close their connections */
-    gw_vm.mrb = NULL;
 }

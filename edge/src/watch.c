@@ -10,8 +10,6 @@ typedef struct {
 } watch_t;
 
 static ngx_queue_t watch_open;
-static ngx_event_t watch_all;
-static mrb_int watch_waits; /* fibers that wait for sockets: Edge::Watch counts them */
 
 static int watch_argument(mrb_state *mrb, void *data, mrb_value *arguments) {
     arguments[0] = ((watch_t *)data)->watcher;
@@ -19,13 +17,11 @@ static int watch_argument(mrb_state *mrb, void *data, mrb_value *arguments) {
 }
 
 static void watch_look(watch_t *watch) { gw_vm_enter(NULL, GW_LOOK, watch_argument, watch); }
-static void watch_readable(ngx_event_t *event) { watch_look(((ngx_connection_t *)event->data)->data); }
+static void watch_readable(ngx_event_t *event) {
+    watch_look(((ngx_connection_t *)event->data)->data);
+}
 static void watch_kicked(ngx_event_t *event) { watch_look(gw_of(event, watch_t, kick)); }
 static void watch_again(ngx_event_t *event) { gw_vm_enter(NULL, GW_LOOK_ALL, NULL, NULL); }
-
-void gw_watch_after_ruby(void) {
-    if (watch_waits > 0) gw_post(&watch_all);
-}
 
 static void watch_close(mrb_state *mrb, void *data) {
     watch_t *watch = data;
@@ -91,13 +87,13 @@ void gw_watch_close_all(void) {
 static mrb_value watch_count(mrb_state *mrb, mrb_value self) {
     mrb_int change;
     mrb_get_args(mrb, "i", &change);
-    watch_waits += change;
+    gw_vm.socket_waits += change;
     return mrb_nil_value();
 }
 
 void gw_watch_init(mrb_state *mrb) {
     ngx_queue_init(&watch_open);
-    gw_vm_event(&watch_all, watch_again);
+    gw_vm_event(&gw_vm.look_all, watch_again);
     struct RClass *class = mrb_define_class_under(mrb, gw_vm.edge, "Watch", mrb->object_class);
     MRB_SET_INSTANCE_TT(class, MRB_TT_DATA);
     mrb_define_method(mrb, class, "initialize", watch_initialize, MRB_ARGS_REQ(1));
