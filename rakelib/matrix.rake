@@ -4,7 +4,7 @@ namespace :matrix do
   run = ->(*words, env: {}) { sh env, "test/matrix/debian.sh", *words, verbose: false }
 
   desc "Debian 13: Ruby 3.3, libzmq 4.3.5, mruby 3.3; in a chroot, needs root"
-  task(:trixie) { run.call("trixie", *%w[conformance native logger shell process mruby]) }
+  task(:trixie) { run.call("trixie", *%w[conformance native logger shell process mruby edge]) }
 
   desc "Debian sid: Ruby 3.4 (from experimental), libzmq 4.3.5, mruby 4.0; in a chroot, needs root"
   task :sid do

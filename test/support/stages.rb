@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../../rakelib/support/draft_library"
+require_relative "../../rakelib/support/edge_build"
 require_relative "../../rakelib/support/mruby_build"
 require_relative "../../rakelib/support/newest_librdkafka"
 require_relative "stage"
@@ -24,6 +25,14 @@ module Godwit
       {}
     rescue MRubyBuild::Failure => error
       raise Stage::PreparationError, "the mrbgem does not compile: #{error.message}"
+    end
+
+    # Builds the nginx module, and fetches nginx and what its tests need.
+    EDGE = lambda do
+      EdgeBuild.new.build
+      {}
+    rescue EdgeBuild::Failure, DebianSource::Failure => error
+      raise Stage::PreparationError, "the edge does not compile: #{error.message}"
     end
 
     # Without C of ours there is nothing that the collector could move away from under it.
@@ -145,6 +154,10 @@ module Godwit
         "mruby",
         "the mrbgem: scenarios, interoperability, allocation failures, valgrind, memory",
         files: "test/mruby/**/*_test.rb", prepare: MRUBY, missing: MRubyBuild.method(:missing)
+      ),
+      Stage.new(
+        "edge", "Ruby inside nginx: requests, waits, Redis, ZeroMQ, faults, reloads",
+        files: "test/edge/*_test.rb", prepare: EDGE, missing: EdgeBuild.method(:missing)
       ),
       Stage.new("process", "fork, exit, signals, kills", files: "test/process/**/*_test.rb"),
       Stage.new("cli", "the command line", files: "test/cli/**/*_test.rb"),
@@ -401,7 +414,7 @@ module Godwit
         rake: %w[memory:short soak:short], full: [*C, "test/memory/**"]
       ),
       Stage.new(
-        "timing", "what must measure time: a call ends at once, linger, exit", files: TIMING,
+        "timing", "what must measure time: a call ends at once, linger, exit", files: "test/{timing,edge/timing}/*_test.rb",
         alone: true, prepare: DRAFTS_BUILT, full: TIMED
       ),
       Stage.new(
