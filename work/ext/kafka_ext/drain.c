@@ -82,7 +82,7 @@ static VALUE drain_destroy(VALUE argument) {
     return Qnil;
 }
 
-/* Native.drain(queue, records, bytes). An exception loses what was taken: the caller seeks back. */
+/* Native.drain(queue, records, bytes). An exception loses what was taken: Claim seeks back. */
 static VALUE drain_call(VALUE self, VALUE queue, VALUE records, VALUE bytes) {
     drain_t drain = {.queue = gw_library_handle(queue), .found = rb_ary_new()};
     drain.records = NUM2LL(records);

@@ -141,7 +141,8 @@ class WorkKafkaConnectionTest < Godwit::WorkCase
     ],
     "TLS to a port with plain text" => [
       -> { with_ca("kafka+ssl://#{secure.address("PLAINTEXT")}") },
-      *TRANSPORT, /connecting to a PLAINTEXT broker listener\?/
+      # The second form: the broker has closed the connection before librdkafka read its answer.
+      *TRANSPORT, /connecting to a PLAINTEXT broker listener\?|Disconnected .*state SSL_HANDSHAKE/
     ],
     "no broker" => [
       -> { ["kafka://127.0.0.1:#{Godwit::TestSupport::Ports.free}", {}] },

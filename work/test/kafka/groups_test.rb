@@ -78,6 +78,27 @@ class WorkKafkaGroupsTest < Godwit::WorkCase
     assert_equal [1, 2], positions.map(&:crashes), "a clean end"
   end
 
+  test "an exception in the middle of a fetch loses no record" do
+    unread
+    claim = claims(join, 2)[0]
+    native = Godwit::Work.const_get(:Kafka)::Native
+    drain = native.method(:drain)
+    taken = []
+    eventually do
+      native.stub(:drain, lambda { |*arguments|
+        taken = drain.call(*arguments)
+        raise NoMemoryError, "no memory for a block" if taken.any?
+        taken
+      }) { engine.fetch(claim, 0, 1 << 20).any? }
+    rescue NoMemoryError
+      true
+    end
+    assert_equal [0], taken.map(&:offset)
+    found = []
+    eventually { (found = engine.fetch(claim, 0, 1 << 20)).any? }
+    assert_equal [[0, 2]], found.map { |block| [block.offset, block.finish] }
+  end
+
   test "the end of a process that had no record to handle does not count" do
     claims(@last = join, 2)
     2.times { assert_equal [0, 0], crashes_after(@last) }

@@ -126,7 +126,8 @@ class WorkKafkaSettingsTest < Godwit::WorkCase
     "enable.auto.commit" => "false", "enable.auto.offset.store" => "false",
     "partition.assignment.strategy" => "cooperative-sticky", "session.timeout.ms" => "10000",
     "heartbeat.interval.ms" => "1000", "max.poll.interval.ms" => "86400000",
-    "fetch.queue.backoff.ms" => "2", "queued.max.messages.kbytes" => "5461"
+    "fetch.queue.backoff.ms" => "2", "queued.max.messages.kbytes" => "5461",
+    "queued.min.messages" => "20000"
   }.freeze
   TRANSACTIONAL = PRODUCING.merge(
     "transactional.id" => "id", "transaction.timeout.ms" => "10000",

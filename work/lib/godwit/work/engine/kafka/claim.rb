@@ -26,6 +26,7 @@ module Godwit
           @seek = seek
           @blocks = []
           @behind_gap = false
+          @draining = false
           @stopped_at = nil # the offset that is not there, until librdkafka reads elsewhere
           topic = position.topic
           forget_place
@@ -92,16 +93,26 @@ module Godwit
 
         # An error raises after the blocks that came with it are kept.
         def take(bytes, offset)
+          take_again(offset) if @draining
+          @draining = true
           blocks, failures = Native.drain(@queue.address, RECORDS, bytes)
             .partition { |one| one.is_a?(Block) }
           blocks.first.behind_gap = true if @behind_gap && blocks.any?
           @behind_gap &&= blocks.empty?
           @blocks.concat(blocks)
+          @draining = false
           failures.each { |one| @failed = one.offset if one.offset > @failed }
           pass(offset) if @blocks.empty?
           gone, others = failures.reject(&:end?).partition(&:not_there?)
           @stopped_at = @blocks.last&.finish || offset if gone.any?
           raise others.first.to_error(:fetch) if others.any?
+        end
+
+        # An exception, such as one of Thread#raise, has ended a drain: what it took is lost.
+        def take_again(offset)
+          read_from(@blocks.last&.finish || offset)
+          forget_place
+          @draining = false
         end
 
         # librdkafka gives no control records. A block without records leads the reader past them.
