@@ -414,7 +414,8 @@ module Godwit
         rake: %w[memory:short soak:short], full: [*C, "test/memory/**"]
       ),
       Stage.new(
-        "timing", "what must measure time: a call ends at once, linger, exit", files: "test/{timing,edge/timing}/*_test.rb",
+        "timing", "what must measure time: a call ends at once, linger, exit",
+        files: "test/{timing,edge/timing}/*_test.rb",
         alone: true, prepare: DRAFTS_BUILT, full: TIMED
       ),
       Stage.new(
