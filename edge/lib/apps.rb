@@ -21,7 +21,7 @@ module Edge
         end
         ALL[index] = app
         Edge._started(index, true)
-      rescue Exception => error
+      rescue Exception => error # standard:disable Lint/RescueException -- logged: 503
         Edge._log(Failure.describe(error))
         Edge._started(index, false)
       ensure

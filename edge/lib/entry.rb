@@ -11,7 +11,7 @@ module Edge
       def serve(app, env)
         status, headers, body = Apps::ALL[app].call(env)
         Edge._respond(status, headers, body.is_a?(Array) ? body : parts(body))
-      rescue Exception => error
+      rescue Exception => error # standard:disable Lint/RescueException -- answered
         Failure.answer(error)
       ensure
         Edge._finish
@@ -37,10 +37,10 @@ module Edge
     REQUESTS = Fibers.new { |app, env| serve(app, env) }
     FILES = Fibers.new { |index, path| Apps.start(index, path) }
 
-    BOOT = Proc.new { |index, path| FILES.run(index, path) }
-    RUN = Proc.new { |app, env| REQUESTS.run(app, env) }
-    RESUME = Proc.new { |fiber, value| fiber.resume(value) }
-    LOOK = Proc.new { |watch| watch.look }
-    LOOK_ALL = Proc.new { SocketWatch::OPEN.values.each { |watch| watch.look } }
+    BOOT = proc { |index, path| FILES.run(index, path) }
+    RUN = proc { |app, env| REQUESTS.run(app, env) }
+    RESUME = proc { |fiber, value| fiber.resume(value) }
+    LOOK = proc { |watch| watch.look }
+    LOOK_ALL = proc { SocketWatch::OPEN.values.each { |watch| watch.look } }
   end
 end

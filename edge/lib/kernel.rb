@@ -33,9 +33,8 @@ class Object
   # @param seconds [Numeric, nil] nil: until the request ends
   # @return [Integer] seconds, rounded
   def sleep(seconds = nil)
-    unless seconds.nil? || (seconds.is_a?(Numeric) && seconds >= 0)
-      raise ArgumentError, "sleep takes seconds, 0 or more"
-    end
+    valid = seconds.nil? || (seconds.is_a?(Numeric) && seconds >= 0)
+    raise ArgumentError, "sleep takes seconds, 0 or more" unless valid
     Edge.sleep(seconds ? (seconds * 1000).ceil : -1)
     seconds ? seconds.round : 0
   end
@@ -43,5 +42,7 @@ class Object
   # Runs an app's file. Its class is Object, so that `class` and `def` mean what they do at the top
   # of a file. The names of locals begin as no app's do.
   # @private
+  # standard:disable Lint/UnderscorePrefixedVariableName, Security/Eval -- the file is the app
   def _edge_evaluate(*_edge_file) = eval(_edge_file[0], nil, _edge_file[1], 1)
+  # standard:enable Lint/UnderscorePrefixedVariableName, Security/Eval
 end

@@ -134,7 +134,7 @@ module Edge
 
     def split(text, mark)
       at = text.index(mark)
-      at ? [text[0, at], text[(at + mark.size)..-1]] : [text, nil]
+      at ? [text[0, at], text[(at + mark.size)..]] : [text, nil]
     end
 
     # @return [String] what follows them
@@ -145,15 +145,15 @@ module Edge
       @user = decode(user) unless user.empty?
       @password = decode(password) if password
       wrong("has a user without a password: write user:password@") if @user && !@password
-      rest[(at + 1)..-1]
+      rest[(at + 1)..]
     end
 
     def tcp(rest)
       place, path = split(rest, "/")
       @database = number(path, "database") unless path.nil? || path.empty?
       if place.start_with?("[")
-        @host, port = split(place[1..-1], "]")
-        port = port.to_s.start_with?(":") ? port[1..-1] : nil
+        @host, port = split(place[1..], "]")
+        port = port.to_s.start_with?(":") ? port[1..] : nil
       else
         @host, port = split(place, ":")
       end
@@ -177,7 +177,7 @@ module Edge
       whole ? text.to_i : wrong("has a #{what} that is no number")
     end
 
-    def only?(text, characters) = text.split("").all? { |one| characters.include?(one) }
+    def only?(text, characters) = text.chars.all? { |one| characters.include?(one) }
 
     def decode(text)
       first, *others = text.split("%", -1)
@@ -186,7 +186,7 @@ module Edge
         unless hex.size == 2 && only?(hex, "0123456789abcdefABCDEF")
           wrong("has a % without two hexadecimal digits")
         end
-        all + hex.to_i(16).chr + one[2..-1]
+        all + hex.to_i(16).chr + one[2..]
       end
     end
 

@@ -53,9 +53,9 @@ module Edge
       work = @work
       Task.new do |*arguments|
         me = Fiber.current
-        while true
+        while true # standard:disable Style/InfiniteLoop -- loop would rescue StopIteration
           work.call(*arguments)
-          arguments = nil
+          arguments = nil # standard:disable Lint/UselessAssignment -- keeps no work alive
           break if idle.size >= KEPT
           idle << me
           arguments = Fiber.yield
@@ -84,7 +84,7 @@ module Edge
 
     def work(work, index)
       @values[index] = work.call
-    rescue Exception => error
+    rescue Exception => error # standard:disable Lint/RescueException -- raised by run
       @error ||= error
     ensure
       @left -= 1

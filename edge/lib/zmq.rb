@@ -78,7 +78,7 @@ module Edge
       while (message = @socket._try_recv)
         next unless message.is_a?(Array) && message.size > 2
         ticket = @waiting[message[0]]
-        Edge._wake(ticket, (message.size == 3) ? message[2] : message[2..-1]) if ticket
+        Edge._wake(ticket, (message.size == 3) ? message[2] : message[2..]) if ticket
       end
     end
 
