@@ -10,7 +10,7 @@ class EdgeFaultsTest < EdgeCase
   STATUSES = [200, 502, 503, 504].freeze
   BURST = 10_000
   # Holds its requests until "release" comes. It prints nothing more, since nothing reads its pipe.
-  HOLDS = <<~'RUBY'
+  HOLDS = <<~RUBY
     socket = Godwit::ROUTER.new(recv_hwm: 0, send_hwm: 0).bind(ENDPOINT)
     held = []
     puts "ready"
@@ -20,7 +20,7 @@ class EdgeFaultsTest < EdgeCase
     end
   RUBY
 
-  APP = <<~'RUBY'
+  APP = <<~RUBY
     REDIS = Edge::Redis.new(timeout: 0.2)
     PEER = Edge::ZMQ.new(BACK_END, timeout: 0.2)
     KINDS = {
@@ -34,7 +34,7 @@ class EdgeFaultsTest < EdgeCase
     run ->(env) { [200, {}, [KINDS[env["PATH_INFO"]].call(env["QUERY_STRING"])]] }
   RUBY
 
-  BURST_APP = <<~'RUBY'
+  BURST_APP = <<~RUBY
     PEER = Edge::ZMQ.new(BACK_END, timeout: 60, queue: 20_000)
     run ->(env) {
       texts = (0...env["QUERY_STRING"].to_i).map(&:to_s) << "release"
