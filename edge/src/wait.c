@@ -91,6 +91,7 @@ static void wait_resume(ngx_event_t *event) {
     ticket->state = WAIT_RESUMES;
     gw_vm_enter(ticket->request, GW_RESUME, wait_arguments, ticket);
     ticket->state = WAIT_OVER;
+    ticket->timer.cancelable = 1; /* a worker that ends does not wait for its operation */
     if (ticket->held) return;
     ngx_queue_insert_head(&wait_unused, &ticket->link);
 }

@@ -122,6 +122,24 @@ class EdgeReloadTest < EdgeCase
     request&.close
   end
 
+  test "QUIT does not wait for the reply to a command whose client has left" do
+    silent = TCPServer.new("127.0.0.1", 0)
+    server = edge(<<~RUBY, env: {"REDIS_URL" => "redis://127.0.0.1:#{silent.addr[1]}"})
+      REDIS = Edge::Redis.new(timeout: 600)
+      run ->(env) { REDIS.get("x") }
+    RUBY
+    client = server.begin("/")
+    connection = silent.accept
+    connection.readpartial(1)
+    client.close
+    eventually { server.accesses == ["499 /"] }
+    Process.kill(:QUIT, server.pid)
+    eventually("the worker waits on") { connection.read_nonblock(100, exception: false).nil? }
+    assert_predicate server.stop, :success?
+  ensure
+    [silent, connection].compact.each(&:close)
+  end
+
   private
 
   # @return [String] the body of the next answer
