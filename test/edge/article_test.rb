@@ -4,7 +4,7 @@ require_relative "support/edge_case"
 
 # The application of the article of 2015 runs as it was printed.
 class EdgeArticleTest < EdgeCase
-  ARTICLE = <<~'RUBY'
+  ARTICLE = <<~RUBY
     class JsonApi
       def initialize
         @storage = Hiredis.new

@@ -9,13 +9,14 @@ require_relative "support/edge_connection"
 class EdgeMutationsTest < EdgeCase
   COUNT = Godwit::TestSupport::Length.of(500, long: 10_000)
   BODIES = [
-    '{"item": "book", "count": 3, "price": 8192.47, "tags": ["a", "\u00e9", null], "x": {"y": true}}',
-    '[[1, -2.5e10], {"k": "\ud83d\ude00 \\\\ \" \n"}, "", 0, [[[[]]]]]', '"text"', "[" * 99 + "]" * 99
+    '{"item": "book", "n": 3, "price": 8192.47, "tags": ["a", "\u00e9", null], "x": {"y": true}}',
+    '[[1, -2.5e10], {"k": "\ud83d\ude00 \\\\ \" \n"}, "", 0, [[[[]]]]]', '"text"',
+    "[" * 99 + "]" * 99
   ].freeze
   PIECES = ["\0", "\xff".b, "\xc3".b, "\"", "\\", "[", "{", ",", ":", "1e999", "-", "9" * 30,
     "\\ud800", "NaN", "null", " ", "\r\n"].freeze
 
-  ECHO = <<~'RUBY'
+  ECHO = <<~RUBY
     run ->(env) { [200, {}, [JSON.generate(Edge.json(env))]] }
   RUBY
 
@@ -35,8 +36,9 @@ class EdgeMutationsTest < EdgeCase
     class Odd < BasicObject; end
     JUNK = [
       nil, true, 0, -1, 99, 100, 199, 204, 304, 599, 600, 2**40, 1.5, 0.0 / 0, "", "x", "200", :x,
-      "a\r\nb: c", "a\0b", "\xff", "é", "x" * 70_000, [], {}, [nil], [[]], [["x"], 1], ["a", 2], [:b],
-      {nil => nil}, {1 => 2}, {"a" => [["b"]]}, {"a b" => "c"}, {"" => ""}, {"a" => "b\n"},
+      "a\r\nb: c", "a\0b", "\xff", "é", "x" * 70_000,
+      [], {}, [nil], [[]], [["x"], 1], ["a", 2], [:b], {nil => nil},
+      {1 => 2}, {"a" => [["b"]]}, {"a b" => "c"}, {"" => ""}, {"a" => "b\n"},
       {"content-length" => "-5"}, {"Content-Length" => 10**18}, {"content-length" => "x"},
       {"content-type" => ["a", "b"]}, {"content-type" => []}, {"Content-Type" => nil},
       {"date" => "x", "Server" => "y", "transfer-encoding" => "chunked"}, {"a" => (1..300).to_a},

@@ -64,7 +64,8 @@ class EdgeRedisTest < EdgeCase
     server = edge(EVALUATES, env: {"REDIS_URL" => store.url})
     {
       "redis['a'] = 'x'; redis['a']" => "x", "redis['none']" => nil, "redis.call(:INCR, 'n')" => 1,
-      "redis.set('f', 1.5)" => "OK", "redis.call('GET', 'f')" => "1.5", "redis.type('a')" => "string",
+      "redis.set('f', 1.5)" => "OK", "redis.call('GET', 'f')" => "1.5",
+      "redis.type('a')" => "string",
       "redis.eval('return {1, {2, false, \"x\"}}', 0)" => [1, [2, nil, "x"]],
       "redis.eval('return {ARGV[1]}', 0, 'y')" => ["y"], "redis.dump('none')" => nil,
       "redis.rpush('l', *(1..100).map(&:to_s))" => 100, "redis.lrange('l', 0, -1).size" => 100,
@@ -128,7 +129,7 @@ class EdgeRedisTest < EdgeCase
         LOG.call(text)
         store.write("+OK\r\n" * text.scan("GET").size)
       end
-    rescue EOFError, IOError
+    rescue IOError # EOFError, too
       nil
     end
     source = "Edge.join(*(0...10).map { |i| -> { redis.call(:GET, i) } })"
@@ -149,7 +150,7 @@ class EdgeRedisTest < EdgeCase
     port = Godwit::TestSupport::Ports.free
     server = edge(EVALUATES, env: {"REDIS_URL" => "redis://127.0.0.1:#{port}"})
     # Many commands between two tries of which the last is 2 s after its predecessor.
-    answers = server.post("/", <<~'RUBY').body
+    answers = server.post("/", <<~RUBY).body
       begin
         redis.get("x")
       rescue Edge::ConnectionError => error
@@ -222,7 +223,7 @@ class EdgeRedisTest < EdgeCase
     # The commands behind it do not wait for their own time.
     server.post("/", "$slow = Edge::Redis.new(timeout: 0.2); $slow.call('PING')")
     store.freeze_process
-    both = server.post("/", <<~'RUBY').body
+    both = server.post("/", <<~RUBY).body
       works = [0, 0.1].map do |pause|
         -> {
           sleep pause
@@ -243,7 +244,7 @@ class EdgeRedisTest < EdgeCase
 
   test "answers: 502 without a connection, 504 without a reply" do
     store = redis
-    server = edge(<<~'RUBY', env: {"REDIS_URL" => store.url})
+    server = edge(<<~RUBY, env: {"REDIS_URL" => store.url})
       store = Edge::Redis.new(timeout: 0.1)
       run ->(env) { [200, {}, [store.get("x").to_s]] }
     RUBY

@@ -34,7 +34,7 @@ class EdgeWaitsTest < EdgeCase
   RUBY
 
   test "join runs lambdas at the same time, and raises the first error after all have ended" do
-    server = edge(STEPS + <<~'RUBY')
+    server = edge(STEPS + <<~RUBY)
       step("values") do
         left, right = pair
         Edge.join(-> { left.recv }, -> { right.send("sent"); 2 }, -> { sleep 0.001 }, -> { 4 })
@@ -69,7 +69,7 @@ class EdgeWaitsTest < EdgeCase
   end
 
   test "sleep waits on the loop: other requests have their answers" do
-    server = edge(STEPS + <<~'RUBY')
+    server = edge(STEPS + <<~RUBY)
       step("ever") { LOG << "sleeps"; sleep }
       step("zero") { sleep 0 }
       step("short") { sleep 0.0004 }
@@ -87,7 +87,7 @@ class EdgeWaitsTest < EdgeCase
   end
 
   test "sockets of Godwit wait on the loop" do
-    server = edge(STEPS + <<~'RUBY')
+    server = edge(STEPS + <<~RUBY)
       REP = Godwit::REP.bind("tcp://127.0.0.1:*")
       ROUTER = Godwit::ROUTER.bind("tcp://127.0.0.1:*")
       step("request") do
@@ -144,7 +144,7 @@ class EdgeWaitsTest < EdgeCase
   end
 
   test "when a client leaves, ensure blocks run, and nginx logs 499" do
-    server = edge(STEPS + <<~'RUBY')
+    server = edge(STEPS + <<~RUBY)
       step("leave") do
         LOG << "waits"
         begin
@@ -175,7 +175,7 @@ class EdgeWaitsTest < EdgeCase
   # The reply and the departure come in one turn of the loop: the next wait is cancelled.
   test "a client that leaves while its reply comes cancels the next wait" do
     store = redis
-    server = edge(STEPS + <<~'RUBY', env: {"REDIS_URL" => store.url})
+    server = edge(STEPS + <<~RUBY, env: {"REDIS_URL" => store.url})
       REDIS = Edge::Redis.new(timeout: 60)
       %w[sleep redis].each do |name|
         step(name) do
@@ -204,7 +204,7 @@ class EdgeWaitsTest < EdgeCase
   end
 
   test "a request without an answer gets 504, and its wait raises TimeoutError" do
-    server = edge(STEPS + <<~'RUBY', server: "godwit_timeout 60ms;")
+    server = edge(STEPS + <<~RUBY, server: "godwit_timeout 60ms;")
       step("rescued") do
         sleep
       rescue Edge::TimeoutError => error
@@ -228,7 +228,7 @@ class EdgeWaitsTest < EdgeCase
 
   test "late values reach no other wait" do
     store = redis
-    server = edge(STEPS + <<~'RUBY', env: {"REDIS_URL" => store.url})
+    server = edge(STEPS + <<~RUBY, env: {"REDIS_URL" => store.url})
       REDIS = Edge::Redis.new(timeout: 60)
       left, right = pair
       step("cancelled") do
@@ -270,12 +270,15 @@ class EdgeWaitsTest < EdgeCase
 
   test "a wait in a fiber of the app's own is refused, and does no harm" do
     store = redis
-    server = edge(STEPS + <<~'RUBY', env: {"REDIS_URL" => store.url})
+    server = edge(STEPS + <<~RUBY, env: {"REDIS_URL" => store.url})
       REDIS = Edge::Redis.new
       step("fiber") { Fiber.new { described { REDIS.call("PING") } }.resume }
       step("enumerator") { Enumerator.new { |y| y << REDIS.call("PING") }.next }
       step("each") { Enumerator.new { |y| y << REDIS.call("PING") }.to_a }
-      step("generator") { fiber = Fiber.new { |x| Fiber.yield(x + 1) }; [fiber.resume(1), sleep(0)] }
+      step("generator") do
+        fiber = Fiber.new { |x| Fiber.yield(x + 1) }
+        [fiber.resume(1), sleep(0)]
+      end
       step("lost") { Fiber.yield }
       step("ping") { REDIS.call("PING") }
     RUBY
@@ -315,7 +318,8 @@ class EdgeWaitsTest < EdgeCase
       end
     RUBY
     %w[redis zmq sleep recv join].each do |name|
-      assert_match(/Edge::WaitError: cannot wait in to_s, which a C/, server.get("/text_#{name}").body)
+      text = server.get("/text_#{name}").body
+      assert_match(/Edge::WaitError: cannot wait in to_s, which a C/, text)
       hash = server.get("/hash_#{name}").body
       assert_match(/Edge::WaitError: cannot wait in a block called by \[\], which a C/, hash)
       assert_equal hash, server.get("/fetched_#{name}").body

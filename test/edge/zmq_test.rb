@@ -6,7 +6,7 @@ require_relative "support/edge_connection"
 # Edge::ZMQ in front of back ends of CRuby.
 class EdgeZMQTest < EdgeCase
   # "/NAME?TEXT" sends TEXT through the peer of that name.
-  ASKS = <<~'RUBY'
+  ASKS = <<~RUBY
     run ->(env) {
       peer = PEERS[env["PATH_INFO"]]
       text = env["QUERY_STRING"].split("+")

@@ -24,7 +24,7 @@ class BackEnd
     end
   RUBY
 
-  REP = <<~'RUBY'
+  REP = <<~RUBY
     socket = Godwit::REP.new(**OPTIONS)
     socket.bind(ENDPOINT)
     puts "ready"

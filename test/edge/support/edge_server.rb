@@ -39,8 +39,7 @@ class EdgeServer
 
   # @return [self]
   def start
-    env = EdgePrograms.env(EdgePrograms.nginx).merge(@env, SANITIZER)
-    @child = @test.start_command(command, env: env, deadline: @test.class.deadline)
+    @child = @test.start_command(command, env: environment, deadline: @test.class.deadline)
     @test.eventually { accepts? || @child.finished? }
     self
   end
@@ -51,7 +50,7 @@ class EdgeServer
   end
 
   # @return [String] what `nginx -t` says, and its status
-  def check = Open3.capture2e(EdgePrograms.env(EdgePrograms.nginx).merge(@env, SANITIZER), *command("-t"))
+  def check = Open3.capture2e(environment, *command("-t"))
 
   # As HUP does.
   def reload = Process.kill(:HUP, pid)
@@ -121,6 +120,7 @@ class EdgeServer
 
   def conf_path = "#{@folder}/nginx.conf"
   def pid_path = "#{@folder}/nginx.pid"
+  def environment = EdgePrograms.env(EdgePrograms.nginx).merge(@env, SANITIZER)
 
   def accepts?
     TCPSocket.new("127.0.0.1", @port).close

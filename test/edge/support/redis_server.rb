@@ -33,8 +33,8 @@ class RedisServer
 
   # @return [String] what redis-cli prints
   def call(*words)
-    Open3.capture2e(EdgePrograms.env(EdgePrograms.redis_cli), EdgePrograms.redis_cli, "-p", @port.to_s, *words.map(&:to_s))
-      .first.chomp
+    cli = EdgePrograms.redis_cli
+    Open3.capture2e(EdgePrograms.env(cli), cli, "-p", @port.to_s, *words.map(&:to_s)).first.chomp
   end
 
   # As `kill -9`.
