@@ -51,6 +51,8 @@ static mrb_value boot_started(mrb_state *mrb, mrb_value self) {
     app->state = well ? GW_APP_READY : GW_APP_FAILED;
     failed |= !well;
     if (boot_check && !boot_starting) _exit(failed);
+    ngx_log_error(NGX_LOG_NOTICE, ngx_cycle->log, 0,
+            well ? "godwit: %V is ready" : "godwit: %V runs again in a second", &app->path);
     if (!well) ngx_add_timer(&app->again, BOOT_AGAIN);
     while (!ngx_queue_empty(&app->requests))
         gw_request_start(ngx_queue_data(ngx_queue_head(&app->requests), gw_request_t, link));

@@ -23,6 +23,7 @@ class EdgeServer
     @folder = folder
     @port = Godwit::TestSupport::Ports.free
     @env = env
+    @workers = workers
     FileUtils.mkdir_p(folder)
     @locations = sources.keys.each_with_index.to_h { |location, index|
       [location, "#{folder}/app#{index}.rb"]
@@ -40,7 +41,7 @@ class EdgeServer
   # @return [self]
   def start
     @child = @test.start_command(command, env: environment, deadline: @test.class.deadline)
-    @test.eventually { accepts? || @child.finished? }
+    @test.eventually { @child.finished? || (accepts? && ran?) }
     self
   end
 
@@ -121,6 +122,12 @@ class EdgeServer
   def conf_path = "#{@folder}/nginx.conf"
   def pid_path = "#{@folder}/nginx.pid"
   def environment = EdgePrograms.env(EdgePrograms.nginx).merge(@env, SANITIZER)
+
+  # Each worker has run each app's file, or has logged why it could not.
+  def ran?
+    lines = log.lines.grep(/godwit: /)
+    @locations.each_value.all? { |path| lines.count { |line| line.include?(path) } >= @workers }
+  end
 
   def accepts?
     TCPSocket.new("127.0.0.1", @port).close
