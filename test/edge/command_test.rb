@@ -1,0 +1,140 @@
+# frozen_string_literal: true
+
+require_relative "support/edge_case"
+require_relative "../../edge/command"
+
+# The command godwit-edge. Its temporary folder is one of the test's.
+class EdgeCommandTest < EdgeCase
+  COMMAND = [*Godwit::TestSupport::Children::RUBY, "-W", "edge/exe/godwit-edge"].freeze
+  HELLO = <<~RUBY
+    run ->(env) { [200, {}, [env["SCRIPT_NAME"], env["PATH_INFO"]]] }
+  RUBY
+
+  def setup
+    super
+    self.class.built
+    @app = app(HELLO)
+    Dir.mkdir(temporary)
+  end
+
+  test "an app is served until INT or TERM: status 0, and no folder is left" do
+    served = {INT: [], TERM: %w[--mount /api/ --workers 2 --timeout 0.5]}.map do |signal, options|
+      port = Godwit::TestSupport::Ports.free
+      [signal, port, command(@app, "-p", port, *options)]
+    end
+    served.each { |_, port, child| child.wait_for("#{@app} at http://127.0.0.1:#{port}/") }
+    (_, first, _), (_, second, _) = served
+    assert_equal ["200 /x", "200 /api/x", "404"],
+      [answer(first, "/x"), answer(second, "/api/x"), answer(second, "/x")[0, 3]]
+    assert_equal 2, Dir.children(temporary).size
+    served.each { |signal, _, child| child.signal(signal) }
+    served.each { |signal, _, child| assert_ended 0, child, signal: signal }
+    assert_empty Dir.children(temporary)
+  end
+
+  test "--check runs the file: status 0, or 1 with file:line" do
+    raising = app("def fail_here = raise(\"no luck\")\n\nfail_here\n")
+    wrong = app("run ->(env) {\n  [200, {}, [}\n")
+    waiting = app("sleep(0.01)\nEdge.join(-> { sleep(0.01) })\n#{HELLO}")
+    {
+      waiting => [0, "", "godwit-edge: #{waiting} has run without an error\n"],
+      raising => [1, /\Agodwit-edge: RuntimeError: no luck \(#{raising}:1[:)].*\n\z/, ""],
+      wrong => [1, /\Agodwit-edge: .*#{wrong}:2\b.*syntax error.*\n\z/, ""],
+      app("1") => [1, /\Agodwit-edge: .*ends with 1, which has no method call.*\n\z/, ""]
+    }.map { |file, wanted| [command(file, "--check"), wanted] }
+      .each do |child, (status, errors, output)|
+        assert_ended status, child, errors: errors
+        assert_equal output, child.stdout
+      end
+    assert_empty Dir.children(temporary)
+  end
+
+  test "--print-config prints lines that nginx accepts in a configuration of the user's own" do
+    file = app(HELLO, %(an "app".rb))
+    status, output, errors = here(file, "--mount", "/api/", "--timeout", "2.5", "--print-config")
+    assert_equal [0, ""], [status, errors]
+    top, location = output.split("# in a server\n")
+    assert_includes location, "location /api/ {"
+    conf = "#{scratch_dir}/nginx.conf"
+    File.write(conf, <<~NGINX)
+      #{top}
+      pid #{temporary}/nginx.pid;
+      events {}
+      http {
+        access_log off;
+        #{%w[client_body proxy fastcgi uwsgi scgi].map { |name|
+          "#{name}_temp_path #{temporary}/#{name};"
+        }.join("\n  ")}
+        server {
+          listen unix:#{temporary}/nginx.sock;
+          #{location}
+        }
+      }
+    NGINX
+    said, status = Open3.capture2e(EdgePrograms.env(EdgePrograms.nginx), EdgePrograms.nginx, "-t",
+      "-p", scratch_dir, "-c", conf, "-e", "stderr")
+    assert status.success?, said
+    assert_includes said, "test is successful"
+    refute_match(/\[(?:warn|error|alert|crit|emerg)\]/, said)
+  end
+
+  test "a wrong option: status 2, and the message names it" do
+    {
+      [@app, "-p", "0"] => "-p 0 (from 1 to 65535)", [@app, "-p", "80x"] => "-p 80x",
+      [@app, "--workers", "0"] => "--workers 0", [@app, "--workers"] => "--workers",
+      [@app, "--timeout", "0"] => "--timeout 0", [@app, "--timeout", "nan"] => "--timeout nan",
+      [@app, "--mount", "api"] => "--mount api", [@app, "--mount", "/a b"] => "--mount /a b",
+      [@app, "--none"] => "--none", [@app, "more.rb"] => "more.rb",
+      ["none.rb"] => "none.rb (there is no such file)", [scratch_dir] => scratch_dir,
+      [] => "the application's file"
+    }.each do |arguments, text|
+      status, output, errors = here(*arguments)
+      assert_equal [2, ""], [status, output], arguments.inspect
+      assert_match(/\Agodwit-edge: .*#{Regexp.escape(text)}.*\n\z/, errors)
+    end
+  end
+
+  test "a port in use: status 1, and the message names it" do
+    taken = TCPServer.new("127.0.0.1", 0)
+    port = taken.addr[1]
+    message = "godwit-edge: -p #{port}: the port is in use\n"
+    assert_ended 1, command(@app, "-p", port), errors: message
+  ensure
+    taken&.close
+  end
+
+  private
+
+  def temporary = "#{scratch_dir}/tmp"
+
+  # @return [String] path of a new file
+  def app(source, name = "app#{@apps = (@apps || 0) + 1}.rb")
+    "#{scratch_dir}/#{name}".tap { |path| File.write(path, source) }
+  end
+
+  # @return [Child] that runs
+  def command(*arguments)
+    start_command([*COMMAND, *arguments.map(&:to_s)], env: {"TMPDIR" => temporary})
+  end
+
+  # Runs the command in this process.
+  # @return [Array(Integer, String, String)] status, output, errors
+  def here(*arguments)
+    status = nil
+    output, errors = capture_io { status = GodwitEdge::Command.run(arguments) }
+    [status, output, errors]
+  end
+
+  # @return [String] status and body
+  def answer(port, path)
+    answer = Net::HTTP.get_response("127.0.0.1", path, port)
+    "#{answer.code} #{answer.body}"
+  end
+
+  def assert_ended(status, child, errors: "", signal: nil)
+    result = child.finish
+    refute result.timed_out, "#{signal} #{result}"
+    assert_equal status, result.status.exitstatus, "#{signal} #{result}"
+    assert_operator errors, :===, result.stderr
+  end
+end
