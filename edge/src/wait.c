@@ -1,8 +1,5 @@
 /* Tickets: each is a fiber that waits, and what ends the wait. The end of a wait is a posted event,
- * so an operation may end it anywhere, and Ruby runs in the order of the ends.
- *
- * gw_vm.slots keeps the fiber at 2 * slot and its value behind it: mrb_gc_unregister would search a
- * list. Ruby has a ticket's number, which contains how many tickets the slot has had. */
+ * so an operation may end it anywhere, and Ruby runs in the order of the ends. */
 #include "edge.h"
 #include <mruby/proc.h>
 
@@ -18,6 +15,8 @@ struct gw_ticket {
     bool sleeps; /* the end of its time is no error */
 };
 
+/* gw_vm.slots keeps the fiber at 2 * slot and its value behind it: mrb_gc_unregister would search a
+ * list. Ruby has a ticket's number, which contains how many waits the slot has had. */
 enum { WAIT_BITS = 20, WAIT_MOST = 1 << WAIT_BITS };
 
 static gw_ticket_t **wait_tickets; /* by slot: each has one, for one wait after the other */
