@@ -101,10 +101,11 @@ class EdgeBuild
     [*@mruby.flags, *headers.map { |name| "-I#{name}" }, "-I#{configured}", *@extra]
   end
 
+  # nginx unloads modules as it exits, while threads of libzmq may still run: -z nodelete.
   def linker(target)
     [
-      BuildFolder.compiler, "-shared", "-o", target, *@extra, "-Wl,--as-needed", "-Wl,-z,relro",
-      "-Wl,-z,now", "-Wl,--version-script=#{EXPORTS}"
+      BuildFolder.compiler, "-shared", "-o", target, *@extra, "-Wl,--as-needed",
+      "-Wl,-z,nodelete", "-Wl,-z,relro", "-Wl,-z,now", "-Wl,--version-script=#{EXPORTS}"
     ]
   end
 
