@@ -20,16 +20,6 @@ void gw_app_set(ngx_array_t *apps) {
     gw_vm_protect(app_names, NULL);
 }
 
-static void app_log(const char *text, size_t size) {
-    u_char line[1024];
-    ngx_str_t said = {ngx_min(size, sizeof line), line}, none = ngx_null_string;
-    ngx_str_t *id = gw_vm.current ? &gw_vm.current->id : &none;
-    for (size_t i = 0; i < said.len; i++)
-        line[i] = (unsigned char)text[i] < ' ' ? ' ' : (u_char)text[i];
-    ngx_log_error(NGX_LOG_ERR, gw_vm_log(), 0, id->len ? "godwit: %V, request id %V" : "godwit: %V",
-            &said, id);
-}
-
 void gw_app_log_once(ngx_uint_t app, gw_app_fact_t fact, const char *text) {
     if (gw_app_at(app)->said & fact) return;
     gw_app_at(app)->said |= fact;
@@ -37,11 +27,17 @@ void gw_app_log_once(ngx_uint_t app, gw_app_fact_t fact, const char *text) {
 }
 
 /* Edge._log(text): into the error log, with the request's id. */
-static mrb_value app_log_error(mrb_state *mrb, mrb_value self) {
+static mrb_value app_log(mrb_state *mrb, mrb_value self) {
+    u_char line[1024];
     const char *text;
     mrb_int size;
     mrb_get_args(mrb, "s", &text, &size);
-    app_log(text, (size_t)size);
+    ngx_str_t said = {ngx_min((size_t)size, sizeof line), line}, none = ngx_null_string;
+    ngx_str_t *id = gw_vm.current ? &gw_vm.current->id : &none;
+    for (size_t i = 0; i < said.len; i++)
+        line[i] = (unsigned char)text[i] < ' ' ? ' ' : (u_char)text[i];
+    ngx_log_error(NGX_LOG_ERR, gw_vm_log(), 0, id->len ? "godwit: %V, request id %V" : "godwit: %V",
+            &said, id);
     return mrb_nil_value();
 }
 
@@ -59,7 +55,7 @@ static mrb_value app_environment(mrb_state *mrb, mrb_value self) {
 }
 
 void gw_app_init(mrb_state *mrb) {
-    mrb_define_class_method(mrb, gw_vm.edge, "_log", app_log_error, MRB_ARGS_REQ(1));
+    mrb_define_class_method(mrb, gw_vm.edge, "_log", app_log, MRB_ARGS_REQ(1));
     mrb_define_class_method(mrb, gw_vm.edge, "_environment", app_environment, MRB_ARGS_REQ(1));
     mrb_define_class_method(mrb, gw_vm.edge, "_app", app_current, MRB_ARGS_NONE());
 }

@@ -4,21 +4,7 @@ require_relative "support/edge_case"
 
 # The application of the article of 2015 runs as it was printed.
 class EdgeArticleTest < EdgeCase
-  ARTICLE = <<~RUBY
-    class JsonApi
-      def initialize
-        @storage = Hiredis.new
-        @storage['foo'] = 'bar'
-      end
-
-      def call(env)
-        body = JSON.generate({foo: @storage['foo']})
-        [200, {'Content-Type' => 'application/json', 'Content-Length' => body.size}, [body]]
-      end
-    end
-
-    JsonApi.new
-  RUBY
+  ARTICLE = File.read(File.expand_path("../../examples/edge/json_api.rb", __dir__))
 
   test "the article's file answers with data from Redis" do
     store = redis

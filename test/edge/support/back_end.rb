@@ -1,7 +1,11 @@
 # frozen_string_literal: true
 
+require_relative "server_child"
+
 # A ZeroMQ server of CRuby Godwit in a child process, which `prices.request("eur 7")` reaches.
 class BackEnd
+  include ServerChild
+
   # Replies "eur 7" to "eur 7". A ROUTER keeps "hold …" until "release" comes, and replies to the
   # held ones in reverse order; "lose …" has no reply; "frames" has one of two frames.
   ROUTER = <<~'RUBY'
@@ -59,13 +63,4 @@ class BackEnd
 
   # @return [String] what it has printed
   def output = @child.stdout
-
-  # As `kill -9`.
-  def kill
-    @child.signal(:KILL) unless @child.finished?
-    @child.finish
-  end
-
-  def freeze_process = @child.signal(:STOP)
-  def thaw_process = @child.signal(:CONT)
 end

@@ -1,9 +1,12 @@
 # frozen_string_literal: true
 
 require "fileutils"
+require_relative "server_child"
 
 # nginx in a folder of its own.
 class EdgeServer
+  include ServerChild
+
   # Of a module with AddressSanitizer (EdgeBuild.with_address_sanitizer): an error ends the worker.
   SANITIZER =
     if ENV["GODWIT_EDGE_PRELOAD"]
@@ -127,13 +130,6 @@ class EdgeServer
   def ran?
     lines = log.lines.grep(/godwit: /)
     @locations.each_value.all? { |path| lines.count { |line| line.include?(path) } >= @workers }
-  end
-
-  def accepts?
-    TCPSocket.new("127.0.0.1", @port).close
-    true
-  rescue Errno::ECONNREFUSED
-    false
   end
 
   def configuration(built, conf, server, workers)

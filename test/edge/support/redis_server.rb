@@ -1,9 +1,12 @@
 # frozen_string_literal: true
 
 require "fileutils"
+require_relative "server_child"
 
 # A redis-server that keeps nothing.
 class RedisServer
+  include ServerChild
+
   attr_reader :port
 
   def initialize(test, folder, *options)
@@ -35,23 +38,5 @@ class RedisServer
   def call(*words)
     cli = EdgePrograms.redis_cli
     Open3.capture2e(EdgePrograms.env(cli), cli, "-p", @port.to_s, *words.map(&:to_s)).first.chomp
-  end
-
-  # As `kill -9`.
-  def kill
-    @child.signal(:KILL) unless @child.finished?
-    @child.finish
-  end
-
-  def freeze_process = @child.signal(:STOP)
-  def thaw_process = @child.signal(:CONT)
-
-  private
-
-  def accepts?
-    TCPSocket.new("127.0.0.1", @port).close
-    true
-  rescue Errno::ECONNREFUSED
-    false
   end
 end
