@@ -1,7 +1,8 @@
 /* The env of a request: a Hash like Rack's. Frequent names and texts are made once for a worker. */
 #include "edge.h"
+#include <sys/random.h>
 
-enum { ENV_NAMES = 128, ENV_NAME_MOST = 48, ENV_PAIRS = 24, ENV_TRIES = 8 };
+enum { ENV_NAMES = 128, ENV_NAME_MOST = 48, ENV_PAIRS = 24, ENV_TRIES = 8, ENV_IDS = 256 };
 
 static const char *const env_texts[] = {"REQUEST_METHOD", "SCRIPT_NAME", "PATH_INFO",
         "QUERY_STRING", "REQUEST_URI", "SERVER_NAME", "SERVER_PORT", "SERVER_PROTOCOL",
@@ -123,13 +124,29 @@ static void env_paths(
             path.len ? env_string(mrb, path) : env_text[ENV_SLASH]);
 }
 
+/* nginx makes each $request_id with a call of libcrypto and a system call. Here many take one call
+ * of the kernel, unless nginx has made the id already. */
+static void env_make_id(gw_request_t *request, ngx_http_variable_value_t *value) {
+    static u_char random[ENV_IDS][sizeof request->id_text / 2];
+    static size_t left;
+    if (value->valid || value->not_found) return;
+    if (!left && getrandom(random, sizeof random, 0) == sizeof random) left = ENV_IDS;
+    if (!left) return;
+    ngx_hex_dump(request->id_text, random[--left], sizeof random[0]);
+    value->data = request->id_text;
+    value->len = sizeof request->id_text;
+    value->valid = 1;
+}
+
 /* A copy: the log has it also when nginx no longer has the request. */
 static void env_note_id(gw_request_t *request) {
+    env_make_id(request, &request->http->variables[env_id_index]);
     ngx_http_variable_value_t *value =
             ngx_http_get_indexed_variable(request->http, env_id_index);
     if (!value || value->not_found) return;
     request->id = (ngx_str_t){ngx_min(value->len, sizeof request->id_text), request->id_text};
-    ngx_memcpy(request->id_text, value->data, request->id.len);
+    if (value->data != request->id_text)
+        ngx_memcpy(request->id_text, value->data, request->id.len);
 }
 
 void gw_env_set_index(ngx_int_t request_id) { env_id_index = request_id; }

@@ -19,7 +19,7 @@ class EdgeRequestsTest < EdgeCase
 
   test "env describes the request" do
     server = edge({"/" => APP, "/api/" => APP, "= /exact" => APP, "~ ^/re/x+" => APP},
-      server: "add_header X-Id $request_id always;")
+      server: "add_header X-Id $request_id always; if ($arg_early) { set $early $request_id; }")
     answer = server.get("/api/a%20b//c%2Fd/../%C3%A9?q=%20&r", "X-Some-Header" => "1")
     env = JSON.parse(answer.body)
     assert_match(/\A\h{32}\z/, env["edge.request_id"])
@@ -34,6 +34,13 @@ class EdgeRequestsTest < EdgeCase
     }
     names = %w[HTTP_ACCEPT HTTP_ACCEPT_ENCODING HTTP_USER_AGENT HTTP_CONNECTION]
     assert_equal expected, env.except(*names)
+
+    early = server.get("/?early=1") # nginx has made the id before the app runs
+    assert_equal early["x-id"], env_of(early)["edge.request_id"]
+    ids = Net::HTTP.start("127.0.0.1", server.port) { |http|
+      Array.new(600) { http.get("/")["x-id"] }
+    }
+    assert_equal ids, ids.uniq
 
     paths = {
       "/" => ["", "/"], "/x/y" => ["", "/x/y"], "/api/" => ["/api", "/"],
