@@ -73,8 +73,11 @@ void gw_wait_fail(gw_request_t *request, const char *class, const char *text); /
 void gw_wait_orphan(gw_request_t *request); /* its waits go on without it */
 void gw_wait_init(mrb_state *mrb);
 
-/* ---- watch.c: libzmq's descriptors on the loop ---- */
+/* ---- watch.c: descriptors that libraries own, on the loop ---- */
 
+/* Calls the handler when it is readable; set the connection's data. NULL: nginx cannot watch it. */
+ngx_connection_t *gw_watch_begin(int descriptor, ngx_event_handler_pt handler, ngx_uint_t flags);
+void gw_watch_end(ngx_connection_t *connection);
 void gw_watch_init(mrb_state *mrb);
 void gw_watch_close_all(void);  /* before libzmq closes them */
 

@@ -17,7 +17,8 @@ typedef struct {
     ngx_msec_t timeout, pause;
     unsigned greetings; /* replies to AUTH and SELECT that have not come */
     bool ready, writes, ends;
-    char error[128];
+    char error[256]; /* the place, and from `reason` on why there is no connection */
+    size_t reason;
 } redis_t;
 
 /* A command in Redis' format that waits for a connection. */
@@ -32,30 +33,22 @@ static void redis_connect(redis_t *redis);
 
 /* ---- events ---- */
 
-static redis_t *redis_of(ngx_event_t *event) { return ((ngx_connection_t *)event->data)->data; }
-
-static void redis_readable(ngx_event_t *event) {
-    redis_t *redis = redis_of(event);
-    if (redis->context) redisAsyncHandleRead(redis->context);
-}
-
-static void redis_writable(ngx_event_t *event) {
-    redis_t *redis = redis_of(event);
-    if (redis->context) redisAsyncHandleWrite(redis->context);
+static void redis_io(ngx_event_t *event) {
+    redis_t *redis = ((ngx_connection_t *)event->data)->data;
+    if (event->write) redisAsyncHandleWrite(redis->context);
+    else redisAsyncHandleRead(redis->context);
 }
 
 /* All commands of the loop's turn leave in one write. */
 static void redis_flush(ngx_event_t *event) {
     redis_t *redis = gw_of(event, redis_t, flush);
-    if (!redis->context) return;
     redis->writes = true;
     redisAsyncHandleWrite(redis->context);
     redis->writes = false;
 }
 
 static void redis_break(ngx_event_t *event) {
-    redis_t *redis = gw_of(event, redis_t, broken);
-    if (redis->context) redisAsyncFree(redis->context);
+    redisAsyncFree(gw_of(event, redis_t, broken)->context);
 }
 
 static void redis_again(ngx_event_t *event) { redis_connect(gw_of(event, redis_t, again)); }
@@ -65,9 +58,8 @@ static void redis_add_read(void *data) {}
 
 static void redis_add_write(void *data) {
     redis_t *redis = data;
-    ngx_event_t *flush = &redis->flush, *write = redis->connection->write;
-    if (redis->context->c.flags & REDIS_CONNECTED && !redis->writes)
-        gw_post(flush);
+    ngx_event_t *write = redis->connection->write;
+    if (redis->context->c.flags & REDIS_CONNECTED && !redis->writes) gw_post(&redis->flush);
     else if (!write->active) ngx_add_event(write, NGX_WRITE_EVENT, NGX_LEVEL_EVENT);
 }
 
@@ -103,54 +95,61 @@ typedef struct {
     const char *error;
 } redis_end_t;
 
-static mrb_value redis_end(mrb_state *mrb, void *data) {
+static mrb_value redis_finish(mrb_state *mrb, void *data) {
     redis_end_t *end = data;
     gw_wait_end(end->ticket, end->reply ? redis_value(mrb, end->reply)
                                         : gw_vm_error("ConnectionError", "%s", end->error));
     return mrb_nil_value();
 }
 
-/* Unless there is a reason already: why the connection ends. */
+static void redis_end(redis_t *redis, gw_ticket_t *ticket, const redisReply *reply) {
+    redis_end_t end = {ticket, reply, redis->error};
+    if (!redis->ends && !gw_vm_protect(redis_finish, &end)) gw_wait_end(ticket, mrb_nil_value());
+}
+
 static void redis_explain(redis_t *redis, const char *reason) {
-    if (*redis->error) return;
-    ngx_snprintf((u_char *)redis->error, sizeof redis->error, "Redis at %s: %s%Z", redis->host,
-            reason && *reason ? reason : "the connection has closed");
+    snprintf(redis->error + redis->reason, sizeof redis->error - redis->reason, "%s", reason);
 }
 
 static void redis_reply(redisAsyncContext *context, void *reply, void *data) {
     redis_t *redis = context->data;
-    redis_end_t end = {data, reply, redis->error};
-    if (redis->ends) return;
-    if (!reply) redis_explain(redis, context->errstr);
-    if (!gw_vm_protect(redis_end, &end)) gw_wait_end(end.ticket, mrb_nil_value());
+    if (!reply && !redis->error[redis->reason]) redis_explain(redis, context->errstr);
+    redis_end(redis, data, reply);
 }
 
 /* The time of a command is over: so are the replies behind it late. */
 static mrb_value redis_late(void *data) {
     redis_t *redis = data;
-    bool ready = redis->ready;
-    ngx_snprintf((u_char *)redis->error, sizeof redis->error, "Redis at %s: %s%Z", redis->host,
-            ready ? "an earlier command had no answer in time" : "no connection in time");
+    redis_explain(redis, redis->ready ? "no answer in time" : "no connection in time");
+    mrb_value error = gw_vm_error(
+            redis->ready ? "TimeoutError" : "ConnectionError", "%s", redis->error);
+    if (redis->ready) redis_explain(redis, "an earlier command had no answer in time");
     gw_post(&redis->broken);
-    return gw_vm_error(ready ? "TimeoutError" : "ConnectionError", "Redis at %s: no %s in time",
-            redis->host, ready ? "answer" : "connection");
+    return error;
 }
 
 /* ---- the connection ---- */
 
-static void redis_ready(redis_t *redis) {
-    redis->ready = true;
-    redis->pause = REDIS_PAUSE;
-    *redis->error = '\0';
+/* Sends the commands that wait for a connection, or ends them if there is none. */
+static void redis_empty(redis_t *redis) {
     while (!ngx_queue_empty(&redis->waiting)) {
         redis_command_t *command =
                 ngx_queue_data(ngx_queue_head(&redis->waiting), redis_command_t, link);
         ngx_queue_remove(&command->link);
-        redisAsyncFormattedCommand(redis->context, redis_reply, command->ticket, command->bytes,
-                (size_t)command->size);
+        if (redis->ready)
+            redisAsyncFormattedCommand(redis->context, redis_reply, command->ticket,
+                    command->bytes, (size_t)command->size);
+        else redis_end(redis, command->ticket, NULL);
         redisFreeCommand(command->bytes);
         mrb_free(gw_vm.mrb, command);
     }
+}
+
+static void redis_ready(redis_t *redis) {
+    redis->ready = true;
+    redis->pause = REDIS_PAUSE;
+    redis_explain(redis, "");
+    redis_empty(redis);
 }
 
 /* The answer to AUTH or SELECT. */
@@ -159,8 +158,7 @@ static void redis_greeted(redisAsyncContext *context, void *data, void *unused) 
     const redisReply *reply = data;
     if (!reply || redis->ends) return;
     if (reply->type == REDIS_REPLY_ERROR) {
-        ngx_snprintf((u_char *)redis->error, sizeof redis->error, "Redis at %s: %s%Z", redis->host,
-                reply->str);
+        redis_explain(redis, reply->str);
         ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0, "godwit: %s", redis->error);
         gw_post(&redis->broken);
     } else if (--redis->greetings == 0) redis_ready(redis);
@@ -169,16 +167,14 @@ static void redis_greeted(redisAsyncContext *context, void *data, void *unused) 
 static void redis_connected(const redisAsyncContext *context, int status) {
     redis_t *redis = context->data;
     if (status != REDIS_OK) {
-        ngx_snprintf((u_char *)redis->error, sizeof redis->error, "Redis at %s: %s%Z", redis->host,
-                context->errstr);
+        redis_explain(redis, context->errstr);
         return;
     }
-    redis->greetings = (redis->password != NULL) + (redis->database > 0);
-    if (redis->password && redis->user)
-        redisAsyncCommand(redis->context, redis_greeted, NULL, "AUTH %s %s", redis->user,
-                redis->password);
-    else if (redis->password)
-        redisAsyncCommand(redis->context, redis_greeted, NULL, "AUTH %s", redis->password);
+    const char *user = redis->user, *password = redis->password;
+    redis->greetings = (password != NULL) + (redis->database > 0);
+    if (password)
+        redisAsyncCommand(redis->context, redis_greeted, NULL, user ? "AUTH %s %s" : "AUTH %s",
+                user ? user : password, password);
     if (redis->database > 0)
         redisAsyncCommand(redis->context, redis_greeted, NULL, "SELECT %d", redis->database);
     if (!redis->greetings) redis_ready(redis);
@@ -188,17 +184,8 @@ static void redis_connected(const redisAsyncContext *context, int status) {
 static void redis_down(redis_t *redis) {
     redis->context = NULL;
     redis->ready = false;
-    redis_explain(redis, NULL);
-    while (!ngx_queue_empty(&redis->waiting)) {
-        redis_command_t *command =
-                ngx_queue_data(ngx_queue_head(&redis->waiting), redis_command_t, link);
-        redis_end_t end = {command->ticket, NULL, redis->error};
-        ngx_queue_remove(&command->link);
-        if (!redis->ends && !gw_vm_protect(redis_end, &end))
-            gw_wait_end(end.ticket, mrb_nil_value());
-        redisFreeCommand(command->bytes);
-        mrb_free(gw_vm.mrb, command);
-    }
+    if (!redis->error[redis->reason]) redis_explain(redis, "the connection has closed");
+    redis_empty(redis);
     if (redis->ends) return;
     ngx_add_timer(&redis->again, redis->pause);
     redis->pause = ngx_min(2 * redis->pause, REDIS_PAUSE_MOST);
@@ -206,14 +193,9 @@ static void redis_down(redis_t *redis) {
 
 static void redis_cleanup(void *data) {
     redis_t *redis = data;
-    ngx_event_t *events[] = {&redis->flush, &redis->broken, redis->connection->read,
-            redis->connection->write};
-    for (size_t i = 0; i < 4; i++)
-        gw_unpost(events[i]);
-    if (events[2]->active) ngx_del_event(events[2], NGX_READ_EVENT, 0);
-    if (events[3]->active) ngx_del_event(events[3], NGX_WRITE_EVENT, 0);
-    ngx_free_connection(redis->connection);
-    redis->connection->fd = (ngx_socket_t)-1;
+    gw_unpost(&redis->flush);
+    gw_unpost(&redis->broken);
+    gw_watch_end(redis->connection);
     redis->connection = NULL;
     redis_down(redis);
 }
@@ -223,10 +205,9 @@ static void redis_connect(redis_t *redis) {
             ? redisAsyncConnectUnix(redis->host)
             : redisAsyncConnect(redis->host, redis->port);
     bool failed = !context || context->err;
-    ngx_snprintf((u_char *)redis->error, sizeof redis->error, "Redis at %s: %s%Z", redis->host,
-            failed && context ? context->errstr : "no connection");
+    redis_explain(redis, failed && context ? context->errstr : "no connection");
     ngx_connection_t *connection =
-            failed ? NULL : ngx_get_connection(context->c.fd, ngx_cycle->log);
+            failed ? NULL : gw_watch_begin(context->c.fd, redis_io, NGX_LEVEL_EVENT);
     if (!connection) {
         if (context) redisAsyncFree(context);
         redis_down(redis);
@@ -235,15 +216,11 @@ static void redis_connect(redis_t *redis) {
     redis->context = context;
     redis->connection = connection;
     connection->data = redis;
-    connection->read->handler = redis_readable;
-    connection->write->handler = redis_writable;
-    connection->read->log = connection->write->log = ngx_cycle->log;
     context->data = context->ev.data = redis;
     context->ev.addRead = redis_add_read;
     context->ev.addWrite = redis_add_write;
     context->ev.delWrite = redis_delete_write;
     context->ev.cleanup = redis_cleanup;
-    ngx_add_event(connection->read, NGX_READ_EVENT, NGX_LEVEL_EVENT);
     redisAsyncSetConnectCallback(context, redis_connected);
 }
 
@@ -297,6 +274,9 @@ static mrb_value redis_open(mrb_state *mrb, mrb_value self) {
     gw_vm_event(&redis->again, redis_again);
     redis->again.cancelable = 1; /* a worker that ends does not wait for it */
     redis->host = redis_resolve(mrb, host);
+    redis->reason = (size_t)snprintf(redis->error, sizeof redis->error,
+            strchr(redis->host, '/') ? "Redis at %s: " : "Redis at %s:%d: ", redis->host,
+            (int)port);
     redis->user = redis_copy(mrb, user);
     redis->password = redis_copy(mrb, password);
     redis->port = (int)port;

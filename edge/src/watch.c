@@ -11,6 +11,26 @@ typedef struct {
 
 static ngx_queue_t watch_open;
 
+ngx_connection_t *gw_watch_begin(int descriptor, ngx_event_handler_pt handler, ngx_uint_t flags) {
+    ngx_connection_t *connection = ngx_get_connection((ngx_socket_t)descriptor, ngx_cycle->log);
+    if (!connection) return NULL;
+    connection->read->handler = connection->write->handler = handler;
+    connection->read->log = connection->write->log = ngx_cycle->log;
+    if (ngx_add_event(connection->read, NGX_READ_EVENT, flags) == NGX_OK) return connection;
+    gw_watch_end(connection);
+    return NULL;
+}
+
+void gw_watch_end(ngx_connection_t *connection) {
+    ngx_event_t *read = connection->read, *write = connection->write;
+    gw_unpost(read);
+    gw_unpost(write);
+    if (read->active) ngx_del_event(read, NGX_READ_EVENT, 0);
+    if (write->active) ngx_del_event(write, NGX_WRITE_EVENT, 0);
+    ngx_free_connection(connection);
+    connection->fd = (ngx_socket_t)-1;
+}
+
 static int watch_argument(mrb_state *mrb, void *data, mrb_value *arguments) {
     arguments[0] = ((watch_t *)data)->watcher;
     return 1;
@@ -26,12 +46,8 @@ static void watch_again(ngx_event_t *event) { gw_vm_enter(NULL, GW_LOOK_ALL, NUL
 static void watch_close(mrb_state *mrb, void *data) {
     watch_t *watch = data;
     if (!watch) return;
-    ngx_event_t *kick = &watch->kick, *read = watch->connection->read;
-    gw_unpost(kick);
-    gw_unpost(read);
-    ngx_del_event(read, NGX_READ_EVENT, 0);
-    ngx_free_connection(watch->connection);
-    watch->connection->fd = (ngx_socket_t)-1; /* libzmq owns the descriptor */
+    gw_unpost(&watch->kick);
+    gw_watch_end(watch->connection);
     ngx_queue_remove(&watch->link);
     mrb_free(mrb, watch);
 }
@@ -42,7 +58,8 @@ static const struct mrb_data_type watch_type = {"Edge::Watch", watch_close};
 static mrb_value watch_initialize(mrb_state *mrb, mrb_value self) {
     mrb_int descriptor;
     mrb_get_args(mrb, "i", &descriptor);
-    ngx_connection_t *connection = ngx_get_connection((ngx_socket_t)descriptor, ngx_cycle->log);
+    ngx_connection_t *connection =
+            gw_watch_begin((int)descriptor, watch_readable, NGX_CLEAR_EVENT);
     if (!connection)
         gw_vm_raise("BusyError", "nginx has no free connection: raise worker_connections");
     watch_t *watch = mrb_malloc(mrb, sizeof *watch);
@@ -50,14 +67,9 @@ static mrb_value watch_initialize(mrb_state *mrb, mrb_value self) {
     watch->watcher = self;
     gw_vm_event(&watch->kick, watch_kicked);
     connection->data = watch;
-    connection->read->handler = watch_readable;
-    connection->read->log = connection->write->log = ngx_cycle->log;
     ngx_queue_insert_tail(&watch_open, &watch->link);
     mrb_data_init(self, watch, &watch_type);
-    if (ngx_add_event(connection->read, NGX_READ_EVENT, NGX_CLEAR_EVENT) == NGX_OK) return self;
-    mrb_data_init(self, NULL, &watch_type);
-    watch_close(mrb, watch);
-    gw_vm_raise("Error", "nginx cannot watch descriptor %d", (int)descriptor);
+    return self;
 }
 
 /* Has `look` called again before the loop sleeps. */

@@ -41,9 +41,11 @@ class EdgeRedisTest < EdgeCase
       "unix://:secret@#{store.socket}?db=15", "unix://:secret@#{store.socket.gsub("r", "%72")}"
     ].each { |url| assert_equal %("PONG"), ask.call(url), url }
     wrong = ask.call("redis://:wrong@#{place}")
-    assert_match(/ConnectionError: Redis at 127\.0\.0\.1: WRONGPASS/, wrong)
-    assert_match(/Redis at 127.0.0.1: WRONGPASS/, server.log)
+    assert_match(/ConnectionError: Redis at #{place}: WRONGPASS/, wrong)
+    assert_match(/Redis at #{place}: WRONGPASS/, server.log)
     assert_match(/ConnectionError: .*out of range/, ask.call("redis://:secret@#{place}/16"))
+    assert_match(/ConnectionError: Redis at #{store.socket}: /,
+      ask.call("unix://:wrong@#{store.socket}"))
     {
       "http://x" => "begins with", "rediss://x" => "TLS", "redis://" => "no host",
       "redis://x:0" => "port", "redis://x:1a" => "port", "redis://x/a" => "database",
@@ -160,7 +162,7 @@ class EdgeRedisTest < EdgeCase
       end
       [LOG.uniq.first, LOG.size]
     RUBY
-    assert_equal %(["Redis at 127.0.0.1: Connection refused", 200]), answers
+    assert_equal %(["Redis at 127.0.0.1:#{port}: Connection refused", 200]), answers
     # A server that accepts, and answers later: the commands wait for AUTH's answer.
     listener = TCPServer.new("127.0.0.1", port)
     waiting = EdgeConnection.new(server.port)
@@ -177,7 +179,7 @@ class EdgeRedisTest < EdgeCase
     waiting.ask("/", body: "redis.call('GET', 'x')")
     store.readpartial(100)
     store.close
-    assert_match(/ConnectionError: Redis at 127.0.0.1: Server closed/, waiting.answer.body)
+    assert_match(/ConnectionError: Redis at 127.0.0.1:#{port}: Server closed/, waiting.answer.body)
     listener.accept.close
   ensure
     listener&.close
@@ -215,7 +217,7 @@ class EdgeRedisTest < EdgeCase
     store.freeze_process
     late = EdgeConnection.new(server.port).ask("/", body: "$quick.call('INCR', 'n')")
     answer = late.answer.body
-    assert_match(/Edge::TimeoutError: Redis at 127.0.0.1: no answer in time/, answer)
+    assert_match(/Edge::TimeoutError: Redis at 127.0.0.1:#{store.port}: no answer in time/, answer)
     store.thaw_process
     value = nil
     eventually { (value = server.post("/", "$quick.call('GET', 'n')").body) !~ /Error/ }
