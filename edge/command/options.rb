@@ -7,7 +7,7 @@ module GodwitEdge
     usage: godwit-edge APP.rb [options]
 
     Runs an application of the edge in an nginx of its own, which listens on 127.0.0.1.
-    INT and TERM end it. QUIT ends it after its last request. HUP reads the file again.
+    INT and TERM end it. QUIT ends it after its last request. HUP runs the file again.
     Redis is where the environment's REDIS_URL says.
 
   TEXT

@@ -143,4 +143,10 @@ const char *gw_boot_parse(ngx_conf_t *cf, const char *path); /* NULL, or the err
 void gw_boot_start(bool check);
 void gw_boot_init(mrb_state *mrb);
 
+/* ---- reload.c ---- */
+
+/* In the master: whether the app files of a new cycle run well in a child. There `begin` starts
+ * them; when they have run it ends the process, with status 0 or 1. */
+bool gw_reload_check(ngx_cycle_t *cycle, ngx_int_t (*begin)(ngx_cycle_t *));
+
 #endif

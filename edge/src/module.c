@@ -6,7 +6,8 @@
 extern const uint8_t gw_edge_irep[];
 
 typedef struct {
-    ngx_array_t apps; /* gw_app_t */
+    ngx_array_t apps;     /* gw_app_t */
+    ngx_int_t request_id; /* index of nginx's variable $request_id */
     ngx_flag_t check;
 } module_main_t;
 
@@ -75,10 +76,10 @@ static char *module_merge_location(ngx_conf_t *cf, void *parent, void *child) {
 }
 
 static ngx_int_t module_configured(ngx_conf_t *cf) {
+    module_main_t *main = ngx_http_conf_get_module_main_conf(cf, ngx_http_godwit_module);
     ngx_str_t name = ngx_string("request_id");
-    ngx_int_t index = ngx_http_get_variable_index(cf, &name);
-    gw_env_set_index(index);
-    return index == NGX_ERROR ? NGX_ERROR : NGX_OK;
+    main->request_id = ngx_http_get_variable_index(cf, &name);
+    return main->request_id == NGX_ERROR ? NGX_ERROR : NGX_OK;
 }
 
 static void module_raise(mrb_state *mrb) {
@@ -115,9 +116,23 @@ static ngx_int_t module_worker_begins(ngx_cycle_t *cycle) {
         ngx_log_error(NGX_LOG_ERR, cycle->log, 0, "godwit: no VM of mruby");
         return NGX_ERROR;
     }
+    gw_env_set_index(main->request_id);
     gw_app_set(&main->apps);
     gw_boot_start(main->check == 1);
     return NGX_OK;
+}
+
+static ngx_int_t module_check_begins(ngx_cycle_t *cycle) {
+    module_main_t *main = ngx_http_cycle_get_module_main_conf(cycle, ngx_http_godwit_module);
+    main->check = 1;
+    return module_worker_begins(cycle);
+}
+
+/* nginx has read a whole configuration: at its start, for a command such as -t, or for HUP. */
+static char *module_read(ngx_cycle_t *cycle, void *unused) {
+    module_main_t *main = ngx_http_cycle_get_module_main_conf(cycle, ngx_http_godwit_module);
+    if (ngx_process != NGX_PROCESS_MASTER || !main || !main->apps.nelts) return NGX_CONF_OK;
+    return gw_reload_check(cycle, module_check_begins) ? NGX_CONF_OK : NGX_CONF_ERROR;
 }
 
 static void module_worker_ends(ngx_cycle_t *cycle) {
@@ -144,3 +159,9 @@ static ngx_http_module_t module_context = {NULL, module_configured, module_make_
 ngx_module_t ngx_http_godwit_module = {NGX_MODULE_V1, &module_context, module_commands,
         NGX_HTTP_MODULE, NULL, NULL, module_worker_begins, NULL, NULL, module_worker_ends, NULL,
         NGX_MODULE_V1_PADDING};
+
+/* An error after init_conf of a core module would end the master. */
+static ngx_core_module_t module_reload_context = {ngx_string("godwit_reload"), NULL, module_read};
+
+ngx_module_t ngx_godwit_reload_module = {NGX_MODULE_V1, &module_reload_context, NULL,
+        NGX_CORE_MODULE, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NGX_MODULE_V1_PADDING};

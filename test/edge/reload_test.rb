@@ -32,6 +32,42 @@ class EdgeReloadTest < EdgeCase
     eventually { server.get("/").body == "new " }
   end
 
+  test "a file that raises keeps the old app: a child runs it first" do
+    store = redis
+    counts = "Edge::Redis.new(timeout: 10).incr('runs')\n"
+    server = edge(counts + APP % "old", env: {"REDIS_URL" => store.url})
+    workers = server.workers
+    server.write("#{counts}sleep(0.01)\nraise 'no luck'\n")
+    server.reload
+    eventually { server.log.include?("so the old configuration stays") }
+    assert_includes server.log, "RuntimeError: no luck (#{server.path}:3"
+    assert_equal ["old ", workers, "2"],
+      [server.get("/").body, server.workers, store.call("GET", "runs")]
+    server.write(counts + APP % "new")
+    server.reload
+    eventually { server.get("/").body == "new " }
+    eventually { (server.workers & workers).empty? }
+    assert_equal [1, "4"], [server.workers.size, store.call("GET", "runs")]
+  end
+
+  if Godwit::TestSupport::Length.long?
+    test "a file that never ends keeps the old app after 10 s; QUIT waits until then" do
+      server = edge(APP % "old", workers: 2)
+      workers = server.workers
+      killed = 0
+      ["loop { nil }", "sleep"].each do |source|
+        server.write(source)
+        server.reload
+        eventually { server.workers.size == 3 }
+        assert_empty workers - server.workers
+        assert_equal "old ", server.get("/").body
+        Process.kill(:QUIT, server.pid) if source == "sleep"
+        killed += 1
+        eventually { server.log.scan("signal 9 ended the run of app files").size == killed }
+      end
+    end
+  end
+
   test "under load no request is lost while the app is reloaded" do
     server = edge(APP % 0, workers: 2)
     last = 0
