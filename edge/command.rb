@@ -47,6 +47,11 @@ module GodwitEdge
       well ? 0 : 1
     end
 
+    def test
+      well = @nginx.check { |prefix| @configuration.test(prefix) }
+      well ? 0 : 1
+    end
+
     def serve
       listenable
       @nginx.serve(->(prefix) { @configuration.server(prefix) }) do |pid|

@@ -5,6 +5,9 @@ require "etc"
 module GodwitEdge
   # The texts for nginx.conf.
   class Configuration
+    # The app's file that runs a file of tests.
+    TESTS = File.expand_path("../test/tests.rb", __dir__)
+
     # @param options [Options]
     # @param module_path [String]
     def initialize(options, module_path)
@@ -39,7 +42,7 @@ module GodwitEdge
 
     # @return [String] a whole nginx.conf, for a process without a TCP listener that ends when the
     #   file has run
-    def check(prefix) = <<~TEXT
+    def check(prefix, file = @options.app) = <<~TEXT
       #{common(prefix)}
       master_process off;
       http {
@@ -47,9 +50,15 @@ module GodwitEdge
           godwit_check on;
           server {
               listen #{quoted("unix:#{prefix}/check.sock")};
-              #{location}
+              #{location(file)}
           }
       }
+    TEXT
+
+    # @return [String] likewise, for a file of tests
+    def test(prefix) = <<~TEXT
+      env #{quoted("GODWIT_EDGE_TESTS=#{File.expand_path(@options.app)}")};
+      #{check(prefix, TESTS)}
     TEXT
 
     private
@@ -77,9 +86,9 @@ module GodwitEdge
         .unshift("access_log off;").join("\n    ")
     end
 
-    def location = <<~TEXT.chomp
+    def location(file = @options.app) = <<~TEXT.chomp
       location #{@options.mount} {
-          godwit_app #{quoted(File.expand_path(@options.app))};
+          godwit_app #{quoted(File.expand_path(file))};
           godwit_timeout #{duration};
       }
     TEXT
@@ -91,7 +100,7 @@ module GodwitEdge
     end
 
     def quoted(text)
-      return text if text.match?(%r{\A[\w./:+@~-]+\z})
+      return text if text.match?(%r{\A[\w./:+@~=-]+\z})
       "\"#{text.gsub(/["\\]/) { |char| "\\#{char}" }}\""
     end
   end

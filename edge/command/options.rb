@@ -5,16 +5,18 @@ require "optparse"
 module GodwitEdge
   BANNER = <<~TEXT
     usage: godwit-edge APP.rb [options]
+           godwit-edge test APP_TEST.rb
 
     Runs an application of the edge in an nginx of its own, which listens on 127.0.0.1.
     INT and TERM end it. QUIT ends it after its last request. HUP runs the file again.
     Redis is where the environment's REDIS_URL says.
+    "test" runs a file of tests without a listener: status 1 if one fails (docs/edge.md).
 
   TEXT
   MOUNT_RULE = "it begins with /, and has no space, quote, #, $, \\, ;, { or }"
   MOUNT = %r{\A/[^\s{};"'\\$#]*\z}
 
-  # What the command line says. `action` is serve, check or print_config.
+  # What the command line says. `action` is serve, check, test or print_config.
   Options = Struct.new(:app, :port, :workers, :mount, :timeout, :action) do
     # @param arguments [Array<String>]
     # @return [Options, nil] nil: it has printed its help
@@ -24,6 +26,7 @@ module GodwitEdge
       help = false
       files = parser(options) { help = true }.parse(arguments)
       return if help
+      options.action = :test if files.first == "test" && files.shift
       options.app = application(files)
       options
     end

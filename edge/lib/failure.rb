@@ -17,11 +17,14 @@ module Edge
 
     class << self
       def answer(error)
-        row = TABLE.find { |klass, _, _| klass === error }
+        row = row_of(error)
         Edge._log(describe(error)) unless Cancelled === error
       ensure
         Edge._fail(row[1], row[2], (BadRequest === error) ? error.offset : -1)
       end
+
+      # @return [Array(Class, Integer, String)] of {TABLE}
+      def row_of(error) = TABLE.find { |klass, _, _| klass === error }
 
       # @return [String] class, message, file:line
       def describe(error)

@@ -183,10 +183,27 @@ mrb_value gw_env_make(mrb_state *mrb, gw_request_t *request) {
     return env;
 }
 
+/* Edge._path(text): for tests of apps, a path decoded as nginx does; nil: it would answer 400. */
+static mrb_value env_decode_path(mrb_state *mrb, mrb_value self) {
+    ngx_connection_t connection = {.log = ngx_cycle->log};
+    ngx_http_request_t http = {.connection = &connection};
+    mrb_value path;
+    mrb_get_args(mrb, "S", &path);
+    mrb_value decoded = mrb_str_new(mrb, NULL, (size_t)RSTRING_LEN(path) + 1);
+    http.uri_start = (u_char *)RSTRING_PTR(path);
+    http.uri_end = http.uri_start + RSTRING_LEN(path); /* it has NUL */
+    http.uri.data = (u_char *)RSTRING_PTR(decoded);
+    for (const u_char *at = http.uri_start; at < http.uri_end; at++)
+        if (*at <= ' ' || *at == 0x7f) return mrb_nil_value();
+    if (ngx_http_parse_complex_uri(&http, 1) != NGX_OK) return mrb_nil_value();
+    return mrb_str_resize(mrb, decoded, (mrb_int)http.uri.len);
+}
+
 void gw_env_init(mrb_state *mrb) {
     for (int i = 0; i < ENV_TEXTS; i++)
         env_text[i] = gw_vm_keep(mrb_str_new_cstr(mrb, env_texts[i]));
     mrb_value edge = mrb_obj_value(gw_vm.edge);
     env_input = mrb_const_get(mrb, edge, mrb_intern_lit(mrb, "Input"));
     env_no_input = mrb_const_get(mrb, env_input, mrb_intern_lit(mrb, "EMPTY"));
+    mrb_define_class_method(mrb, gw_vm.edge, "_path", env_decode_path, MRB_ARGS_REQ(1));
 }

@@ -161,14 +161,10 @@ static void response_length(response_headers_t *headers, ngx_http_request_t *htt
                 "the app's Content-Length is not the length of its body: replaced");
 }
 
-/* Edge._respond(status, headers, parts) raises ResponseError for what is no answer. */
-static mrb_value response_respond(mrb_state *mrb, mrb_value self) {
-    mrb_value status, headers, parts;
-    mrb_get_args(mrb, "ooA", &status, &headers, &parts);
-    gw_request_t *request = gw_vm.current;
-    if (!request->http) return mrb_nil_value(); /* it has an answer, or the client has left */
-    ngx_http_request_t *http = request->http;
-    response_headers_t all = {.http = http, .request = request, .length = -1};
+/* Raises ResponseError for what is no answer. The size of the body. */
+static size_t response_check_all(
+        mrb_state *mrb, mrb_value status, mrb_value headers, mrb_value parts) {
+    response_headers_t all = {.wrong = NULL};
     if (!mrb_integer_p(status) || mrb_integer(status) < 200 || mrb_integer(status) > 599)
         gw_vm_raise("ResponseError", "a status is an Integer from 200 to 599");
     if (!mrb_hash_p(headers)) gw_vm_raise("ResponseError", "headers are a Hash");
@@ -180,6 +176,26 @@ static mrb_value response_respond(mrb_state *mrb, mrb_value self) {
             gw_vm_raise("ResponseError", "a body has Strings");
         size += (size_t)RSTRING_LEN(RARRAY_PTR(parts)[i]);
     }
+    return size;
+}
+
+/* Edge._check(status, headers, parts): for tests of apps. */
+static mrb_value response_check_only(mrb_state *mrb, mrb_value self) {
+    mrb_value status, headers, parts;
+    mrb_get_args(mrb, "ooA", &status, &headers, &parts);
+    response_check_all(mrb, status, headers, parts);
+    return mrb_nil_value();
+}
+
+/* Edge._respond(status, headers, parts) */
+static mrb_value response_respond(mrb_state *mrb, mrb_value self) {
+    mrb_value status, headers, parts;
+    mrb_get_args(mrb, "ooA", &status, &headers, &parts);
+    gw_request_t *request = gw_vm.current;
+    if (!request->http) return mrb_nil_value(); /* it has an answer, or the client has left */
+    ngx_http_request_t *http = request->http;
+    response_headers_t all = {.http = http, .request = request, .length = -1};
+    size_t size = response_check_all(mrb, status, headers, parts);
     ngx_buf_t *buffer = size ? ngx_create_temp_buf(http->pool, size) : NULL;
     for (mrb_int i = 0; buffer && i < RARRAY_LEN(parts); i++) {
         mrb_value part = RARRAY_PTR(parts)[i];
@@ -194,6 +210,7 @@ static mrb_value response_respond(mrb_state *mrb, mrb_value self) {
 }
 
 void gw_response_init(mrb_state *mrb) {
+    mrb_define_class_method(mrb, gw_vm.edge, "_check", response_check_only, MRB_ARGS_REQ(3));
     mrb_define_class_method(mrb, gw_vm.edge, "_respond", response_respond, MRB_ARGS_REQ(3));
     mrb_define_class_method(mrb, gw_vm.edge, "_fail", response_fail, MRB_ARGS_REQ(3));
 }

@@ -7,6 +7,7 @@ require_relative "page"
 class EdgePageTest < EdgeCase
   PAGE = Page.new("docs/edge.md")
   ARTICLE, GATEWAY = PAGE.examples.select { |example| example.needs == "edge" }
+  TESTS = PAGE.examples.find { |example| example.source.start_with?("app ") }
   PEER = PAGE.examples.find { |example| example.source.include?("Godwit::REP") }
   # A command of a block, and its output.
   COMMAND = /^\$ (curl .+)\n((?:[^$].*\n)*)/
@@ -30,6 +31,16 @@ class EdgePageTest < EdgeCase
     assert_equal "tea", store.call("LRANGE", "orders", "0", "-1")
   ensure
     end_command(peer)
+  end
+
+  test "godwit-edge test runs the page's tests, which are those of the examples" do
+    self.class.built
+    assert File.read("examples/edge/json_api_test.rb").end_with?(TESTS.source)
+    command, output = PAGE.text.match(/^\$ \$GODWIT\/(\S+ test )\S+\n(.+\n)/).captures
+    child = start_command([Godwit::TestSupport::Children::RUBY, command.split,
+      "examples/edge/json_api_test.rb"].flatten, env: {"REDIS_URL" => redis.url}, deadline: 110)
+    result = child.finish
+    assert_equal [0, output, ""], [result.status.exitstatus, result.stdout, result.stderr]
   end
 
   test "the page's nginx.conf has twelve lines, TLS, HTTP/2 and a limit" do

@@ -10,6 +10,60 @@ class EdgeCommandTest < EdgeCase
     run ->(env) { [200, {}, [env["SCRIPT_NAME"], env["PATH_INFO"]]] }
   RUBY
 
+  TESTED = <<~'RUBY'
+    run ->(env) {
+      case env["PATH_INFO"]
+      when "/env" then [200, {}, [env.keys.sort.join(" ")]]
+      when "/values"
+        names = %w[REQUEST_METHOD QUERY_STRING REQUEST_URI HTTP_X_A HTTP_COOKIE CONTENT_LENGTH]
+        [200, {"X-A" => ["1", 2], "Content-Type" => "text/plain"},
+          [names.map { |name| env[name] }.inspect, env["rack.input"].read]]
+      when "/a b/c" then sleep(0.01) && [204, {"X-N" => 1}, ["dropped"]]
+      when "/status" then [600, {}, []]
+      when "/header" then [200, {"x" => "a\nb"}, []]
+      when "/body" then [200, {}, nil]
+      when "/json" then [200, {}, [Edge.json(env).inspect]]
+      else raise Edge::BusyError, "no luck"
+      end
+    }
+  RUBY
+  TESTS = <<~RUBY
+    app "./APP"
+    def status(path, **rest) = Edge.call("GET", path, **rest).status
+
+    test "an env is as a request's" do
+      wanted = %w[
+        CONTENT_LENGTH CONTENT_TYPE HTTP_HOST PATH_INFO QUERY_STRING REMOTE_ADDR REQUEST_METHOD
+        REQUEST_URI SCRIPT_NAME SERVER_NAME SERVER_PORT SERVER_PROTOCOL SERVER_SOFTWARE
+        edge.request_id rack.input rack.url_scheme
+      ]
+      answer = Edge.call("POST", "/env", body: "", headers: {"content-type" => "text/plain"})
+      assert_equal wanted.join(" "), answer.body
+      answer = Edge.call(:post, "/values?a=%20", body: "tea",
+        headers: {"X-A" => [1, "2"], "Cookie" => %w[a=1 b=2]})
+      wanted = ["POST", "a=%20", "/values?a=%20", "1, 2", "a=1; b=2", "3"]
+      assert_equal wanted.inspect + "tea", answer.body
+      assert_equal({"x-a" => ["1", "2"], "content-type" => "text/plain"}, answer.headers)
+      assert_equal "", Edge.call("HEAD", "/values").body
+    end
+
+    test "waits, paths as nginx decodes them" do
+      none, busy = Edge.join(-> { Edge.call("GET", "//x/../a%20b/./c") }, -> { status("/none") })
+      assert_equal [204, "", {"x-n" => "1"}, 503], [none.status, none.body, none.headers, busy]
+      ["x", "/ x", "/%zz", "/../x"].each do |path|
+        error = assert_raises(ArgumentError) { status(path) }
+        assert error.message.include?(path), error.message
+      end
+    end
+
+    test "no answer is 500; the others as in the table of errors" do
+      %w[/status /header /body].each { |path| assert_equal 500, status(path) }
+      answer = Edge.call("POST", "/json", body: "[1,")
+      assert_equal [400, '{"error":"bad_request","offset":3}'], [answer.status, answer.body]
+      assert_equal '{"error":"busy"}', Edge.call("GET", "/none").body
+    end
+  RUBY
+
   def setup
     super
     self.class.built
@@ -45,6 +99,46 @@ class EdgeCommandTest < EdgeCase
       .each do |child, (status, errors, output)|
         assert_ended status, child, errors: errors
         assert_equal output, child.stdout
+      end
+    assert_empty Dir.children(temporary)
+  end
+
+  test "test runs a file of tests: status 0, or 1 with the file:line of what failed" do
+    tests = app(TESTS.sub("APP", File.basename(app(TESTED))))
+    failing = app(<<~RUBY)
+      app "./#{File.basename(@app, ".rb")}"
+      test("one") { assert_equal "/", Edge.call("GET", "/x").body }
+      test "two" do
+        [1].each { assert_raises(TypeError) { sleep(0.01) } }
+      end
+      test("three") { assert Edge.call("GET", "/") }
+      test("four") { nil.none }
+    RUBY
+    raising = app("test('x') {}\n\nraise 'no luck'\n")
+    wrong = app("test {\n  [}\n")
+    without = app("test('x') { Edge.call('GET', '/') }\n")
+    errors = [
+      "Edge::BusyError: no luck", "Edge::ResponseError: a status is",
+      "Edge::ResponseError: a header's value has CR", "Edge::ResponseError: a body is",
+      "Edge::BadRequest: ", "Edge::BusyError: no luck"
+    ]
+    {
+      tests => [0, ->(text) { text.lines.zip(errors).all? { |line, one| line.include?(one) } },
+        "3 tests, 0 failed\n"],
+      failing => [1, "", <<~TEXT],
+        one: expected "/", got "/x" (#{failing}:2)
+        two: expected TypeError, nothing was raised (#{failing}:4)
+        four: NoMethodError: undefined method 'none' (#{failing}:7)
+        4 tests, 3 failed
+      TEXT
+      raising => [1, "godwit-edge: RuntimeError: no luck (#{raising}:3)\n", ""],
+      wrong => [1, /\Agodwit-edge: SyntaxError: #{wrong}:2: syntax error.*\n\z/, ""],
+      without => [1, "", /\Ax: Edge::Error: Edge.call has no app: write app .* \(#{without}:1\)\n/],
+      app("1") => [1, /\Agodwit-edge: Edge::Error: .* has no test: write test.*\n\z/, ""]
+    }.map { |file, wanted| [command("test", file), wanted] }
+      .each do |child, (status, errors, output)|
+        assert_ended status, child, errors: errors
+        assert_operator output, :===, child.stdout
       end
     assert_empty Dir.children(temporary)
   end
@@ -85,6 +179,7 @@ class EdgeCommandTest < EdgeCase
       [@app, "--timeout", "0"] => "--timeout 0", [@app, "--timeout", "nan"] => "--timeout nan",
       [@app, "--mount", "api"] => "--mount api", [@app, "--mount", "/a b"] => "--mount /a b",
       [@app, "--none"] => "--none", [@app, "more.rb"] => "more.rb",
+      ["test", "none.rb"] => "none.rb (there is no such file)", ["test"] => "application's file",
       ["none.rb"] => "none.rb (there is no such file)", [scratch_dir] => scratch_dir,
       [] => "the application's file"
     }.each do |arguments, text|
