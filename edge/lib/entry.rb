@@ -10,6 +10,7 @@ module Edge
       # @param env [Hash]
       def serve(app, env)
         status, headers, body = Apps::ALL[app].call(env)
+        return body.run(status, headers) if body.is_a?(Stream)
         Edge._respond(status, headers, body.is_a?(Array) ? body : parts(body))
       rescue Exception => error # standard:disable Lint/RescueException -- answered
         Failure.answer(error)

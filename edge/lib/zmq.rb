@@ -1,18 +1,26 @@
 # frozen_string_literal: true
 
 module Edge
+  # Looks after the descriptor of a socket for the object that has it, as long as the worker runs.
+  # @private
+  class OwnedWatch < Watch
+    KEPT = []
+
+    # @param owner [#_look] called when the socket may have messages
+    def initialize(socket, owner)
+      @owner = owner
+      super(socket.zmq_fd)
+      KEPT << self
+    end
+
+    def look = @owner._look
+  end
+
   # Requests to ZeroMQ peers over one DEALER of this worker. Each has a number, so replies may come
   # in any order: any REP can answer, or a ROUTER with workers.
   #
   # **Fibers**: any number may call it at once.
   class ZMQ
-    # Looks after the DEALER's descriptor.
-    # @private
-    class DealerWatch < Watch
-      attr_accessor :owner
-      def look = owner._look
-    end
-
     # @param endpoints [Array<String>] one or more
     # @param timeout [Numeric] seconds for each request
     # @param queue [Integer] requests that may wait at once
@@ -32,9 +40,7 @@ module Edge
       @waiting = {} # id => ticket
       @unsent = []  # messages that no peer has taken yet: `_look` sends them
       @last = 0
-      @watch = DealerWatch.new(@socket.zmq_fd)
-      @watch.owner = self
-      OPEN << @watch
+      @watch = OwnedWatch.new(@socket, self)
     end
 
     # @param message [String, Array<String>]
@@ -81,7 +87,5 @@ module Edge
         Edge._wake(ticket, (message.size == 3) ? message[2] : message[2..]) if ticket
       end
     end
-
-    OPEN = [] # keeps the watches
   end
 end

@@ -30,6 +30,7 @@ static inline void gw_unpost(ngx_event_t *event) {
 
 typedef struct gw_request gw_request_t;
 typedef struct gw_ticket gw_ticket_t;
+typedef struct gw_stream gw_stream_t;
 
 /* ---- vm.c: the one place that enters Ruby, and the one that raises ---- */
 
@@ -64,6 +65,7 @@ void gw_vm_event(ngx_event_t *event, void (*handler)(ngx_event_t *)); /* initial
 /* ---- wait.c: tickets. A ticket is a fiber that waits, and what ends its wait ---- */
 
 gw_ticket_t *gw_wait_begin(mrb_state *mrb, ngx_msec_t milliseconds); /* raises: it cannot wait */
+void gw_wait_check(mrb_state *mrb); /* raises what gw_wait_begin would */
 /* The operation has ended: the fiber gets the value, unless its wait is over. */
 void gw_wait_end(gw_ticket_t *ticket, mrb_value value);
 /* An operation of C holds the ticket until gw_wait_end. When the time is over, `late` gives the
@@ -71,6 +73,9 @@ void gw_wait_end(gw_ticket_t *ticket, mrb_value value);
 void gw_wait_hold(gw_ticket_t *ticket, mrb_value (*late)(void *), void *data);
 void gw_wait_fail(gw_request_t *request, const char *class, const char *text); /* all its waits */
 void gw_wait_orphan(gw_request_t *request); /* its waits go on without it */
+/* A wait of the request until nginx has sent what its stream has. It ends them all. */
+void gw_wait_write(mrb_state *mrb);
+void gw_wait_written(gw_request_t *request, mrb_value value); /* it may raise */
 void gw_wait_init(mrb_state *mrb);
 
 /* ---- watch.c: descriptors that libraries own, on the loop ---- */
@@ -107,7 +112,7 @@ gw_app_t *gw_app_at(ngx_uint_t app);
 void gw_app_log_once(ngx_uint_t app, gw_app_fact_t fact, const char *text);
 void gw_app_init(mrb_state *mrb);
 
-/* ---- env.c, request.c, response.c ---- */
+/* ---- env.c, request.c, response.c, stream.c ---- */
 
 struct gw_request {
     ngx_http_request_t *http; /* NULL: it has an answer, or its client has left; or an app's file */
@@ -118,6 +123,7 @@ struct gw_request {
     ngx_uint_t app;           /* index */
     ngx_str_t id;             /* nginx's $request_id, in id_text */
     u_char id_text[32];
+    gw_stream_t *stream;      /* owned; NULL: its answer is none, or has not begun */
     const char *failed, *why; /* the class and text of an error for the next wait; NULL: none */
     bool runs, gone;          /* Ruby has it; nginx no longer has it. With neither it is freed */
 };
@@ -134,7 +140,14 @@ void gw_request_init(mrb_state *mrb);
 
 /* Ends the request with {"error": word}, and with the offset unless it is below 0. */
 void gw_response_fail(gw_request_t *request, ngx_uint_t status, const char *word, mrb_int offset);
+/* Sets an app's status and headers. The result is its Content-Length. Raises ResponseError. */
+enum { GW_NO_LENGTH = -1, GW_BAD_LENGTH = -2 };
+off_t gw_response_head(mrb_state *mrb, mrb_value status, mrb_value headers);
+void gw_response_end(gw_request_t *request, ngx_int_t code); /* leaves the request to nginx */
 void gw_response_init(mrb_state *mrb);
+
+void gw_stream_gone(gw_stream_t *stream); /* nginx frees the request */
+void gw_stream_init(mrb_state *mrb);
 
 /* ---- boot.c: parses app files in the master, and runs them in each worker ---- */
 

@@ -91,7 +91,8 @@ static void module_raise(mrb_state *mrb) {
 static mrb_value module_open(mrb_state *mrb, void *unused) {
     static const char *const names[] = {"BOOT", "RUN", "RESUME", "LOOK", "LOOK_ALL"};
     static void (*const parts[])(mrb_state *) = {gw_json_init, gw_wait_init, gw_watch_init,
-            gw_redis_init, gw_app_init, gw_response_init, gw_request_init, gw_boot_init};
+            gw_redis_init, gw_app_init, gw_response_init, gw_stream_init, gw_request_init,
+            gw_boot_init};
     godwit_mruby_open(mrb);
     module_raise(mrb);
     gw_vm.edge = mrb_define_module(mrb, "Edge");

@@ -3,6 +3,7 @@
 
 static void request_free(gw_request_t *request) {
     gw_wait_orphan(request); /* waits of fibers that the app has left */
+    if (request->stream) ngx_free(request->stream);
     ngx_free(request);
 }
 
@@ -52,6 +53,7 @@ static void request_gone(void *data) {
     if (request->timer.timer_set) ngx_del_timer(&request->timer);
     gw_unpost(&request->start);
     ngx_queue_remove(&request->link);
+    if (request->stream) gw_stream_gone(request->stream);
     if (!request->runs) request_free(request);
     else if (!answered) gw_wait_fail(request, "Cancelled", "the client has left");
 }

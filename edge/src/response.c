@@ -5,8 +5,7 @@ typedef struct {
     ngx_http_request_t *http;
     gw_request_t *request;
     const char *wrong; /* why it is no header */
-    off_t length;      /* the app's Content-Length; -1: none */
-    bool bad_length;
+    off_t length;      /* the app's Content-Length */
 } response_headers_t;
 
 static bool response_is(mrb_value name, const char *expected) {
@@ -77,7 +76,7 @@ static int response_header(mrb_state *mrb, mrb_value name, mrb_value value, void
     if (mrb_integer_p(value)) value = mrb_integer_to_str(mrb, value, 10);
     if (response_is(name, "content-length")) {
         headers->length = ngx_atoof((u_char *)RSTRING_PTR(value), (size_t)RSTRING_LEN(value));
-        headers->bad_length = headers->length == NGX_ERROR;
+        if (headers->length < 0) headers->length = GW_BAD_LENGTH;
         return 0;
     }
     if (response_is(name, "content-type")) {
@@ -101,24 +100,30 @@ static int response_header(mrb_state *mrb, mrb_value name, mrb_value value, void
     return 0;
 }
 
-/* Sends headers and the body, and leaves the request to nginx. Without a buffer, the body is empty,
- * or there is no memory for its size. */
-static void response_send(gw_request_t *request, size_t size, ngx_buf_t *buffer) {
+void gw_response_end(gw_request_t *request, ngx_int_t code) {
     ngx_http_request_t *http = request->http;
     ngx_connection_t *connection = http->connection;
     request->http = NULL;
     if (request->timer.timer_set) ngx_del_timer(&request->timer);
+    ngx_http_finalize_request(http, code);
+    ngx_http_run_posted_requests(connection);
+}
+
+/* Sends headers and the body, and leaves the request to nginx. Without a buffer, the body is empty,
+ * or there is no memory for its size. */
+static void response_send(gw_request_t *request, size_t size, ngx_buf_t *buffer) {
+    ngx_http_request_t *http = request->http;
     ngx_int_t code = buffer || !size ? ngx_http_send_header(http) : NGX_ERROR;
-    if (code == NGX_OK && !http->header_only && buffer) {
+    bool body = (code == NGX_OK || code == NGX_AGAIN) && !http->header_only;
+    if (body && buffer) {
         buffer->last_buf = http == http->main;
         buffer->last_in_chain = 1;
         ngx_chain_t chain = {buffer, NULL};
         code = ngx_http_output_filter(http, &chain);
-    } else if (code == NGX_OK && !http->header_only) {
+    } else if (body) {
         code = ngx_http_send_special(http, NGX_HTTP_LAST);
     }
-    ngx_http_finalize_request(http, code);
-    ngx_http_run_posted_requests(connection);
+    gw_response_end(request, code);
 }
 
 void gw_response_fail(gw_request_t *request, ngx_uint_t status, const char *word, mrb_int offset) {
@@ -150,26 +155,38 @@ static mrb_value response_fail(mrb_state *mrb, mrb_value self) {
     return mrb_nil_value();
 }
 
-static void response_length(response_headers_t *headers, ngx_http_request_t *http, size_t size) {
-    bool unknown = headers->length < 0 && !headers->bad_length;
-    http->headers_out.content_length_n = (off_t)size;
-    if (unknown || headers->length == (off_t)size) return;
-    if (http->method == NGX_HTTP_HEAD && !size && !headers->bad_length)
-        http->headers_out.content_length_n = headers->length;
-    else
-        gw_app_log_once(headers->request->app, GW_APP_MISCOUNTS,
-                "the app's Content-Length is not the length of its body: replaced");
-}
-
-/* Raises ResponseError for what is no answer. The size of the body. */
-static size_t response_check_all(
-        mrb_state *mrb, mrb_value status, mrb_value headers, mrb_value parts) {
+static void response_check_head(mrb_state *mrb, mrb_value status, mrb_value headers) {
     response_headers_t all = {.wrong = NULL};
     if (!mrb_integer_p(status) || mrb_integer(status) < 200 || mrb_integer(status) > 599)
         gw_vm_raise("ResponseError", "a status is an Integer from 200 to 599");
     if (!mrb_hash_p(headers)) gw_vm_raise("ResponseError", "headers are a Hash");
     mrb_hash_foreach(mrb, mrb_hash_ptr(headers), response_check, &all);
     if (all.wrong) gw_vm_raise("ResponseError", "%s", all.wrong);
+}
+
+off_t gw_response_head(mrb_state *mrb, mrb_value status, mrb_value headers) {
+    gw_request_t *request = gw_vm.current;
+    ngx_http_request_t *http = request->http;
+    response_headers_t all = {.http = http, .request = request, .length = GW_NO_LENGTH};
+    response_check_head(mrb, status, headers);
+    http->headers_out.status = (ngx_uint_t)mrb_integer(status);
+    http->disable_not_modified = 1; /* nginx would answer 412 or 304 after the app has run */
+    mrb_hash_foreach(mrb, mrb_hash_ptr(headers), response_header, &all);
+    return all.length;
+}
+
+static void response_length(gw_request_t *request, off_t length, size_t size) {
+    ngx_http_request_t *http = request->http;
+    http->headers_out.content_length_n = (off_t)size;
+    if (length == GW_NO_LENGTH || length == (off_t)size) return;
+    if (http->method == NGX_HTTP_HEAD && !size && length != GW_BAD_LENGTH)
+        http->headers_out.content_length_n = length;
+    else
+        gw_app_log_once(request->app, GW_APP_MISCOUNTS,
+                "the app's Content-Length is not the length of its body: replaced");
+}
+
+static size_t response_size(mrb_state *mrb, mrb_value parts) {
     size_t size = 0;
     for (mrb_int i = 0; i < RARRAY_LEN(parts); i++) {
         if (!mrb_string_p(RARRAY_PTR(parts)[i]))
@@ -179,32 +196,30 @@ static size_t response_check_all(
     return size;
 }
 
-/* Edge._check(status, headers, parts): for tests of apps. */
+/* Edge._check(status, headers, parts) raises ResponseError for what is no answer: for tests of
+ * apps. */
 static mrb_value response_check_only(mrb_state *mrb, mrb_value self) {
     mrb_value status, headers, parts;
     mrb_get_args(mrb, "ooA", &status, &headers, &parts);
-    response_check_all(mrb, status, headers, parts);
+    response_check_head(mrb, status, headers);
+    response_size(mrb, parts);
     return mrb_nil_value();
 }
 
-/* Edge._respond(status, headers, parts) */
+/* Edge._respond(status, headers, parts), likewise. */
 static mrb_value response_respond(mrb_state *mrb, mrb_value self) {
     mrb_value status, headers, parts;
     mrb_get_args(mrb, "ooA", &status, &headers, &parts);
     gw_request_t *request = gw_vm.current;
     if (!request->http) return mrb_nil_value(); /* it has an answer, or the client has left */
-    ngx_http_request_t *http = request->http;
-    response_headers_t all = {.http = http, .request = request, .length = -1};
-    size_t size = response_check_all(mrb, status, headers, parts);
-    ngx_buf_t *buffer = size ? ngx_create_temp_buf(http->pool, size) : NULL;
+    size_t size = response_size(mrb, parts);
+    off_t length = gw_response_head(mrb, status, headers);
+    ngx_buf_t *buffer = size ? ngx_create_temp_buf(request->http->pool, size) : NULL;
     for (mrb_int i = 0; buffer && i < RARRAY_LEN(parts); i++) {
         mrb_value part = RARRAY_PTR(parts)[i];
         buffer->last = ngx_cpymem(buffer->last, RSTRING_PTR(part), (size_t)RSTRING_LEN(part));
     }
-    http->headers_out.status = (ngx_uint_t)mrb_integer(status);
-    http->disable_not_modified = 1; /* nginx would answer 412 or 304 after the app has run */
-    mrb_hash_foreach(mrb, mrb_hash_ptr(headers), response_header, &all);
-    response_length(&all, http, size);
+    response_length(request, length, size);
     response_send(request, size, buffer);
     return mrb_nil_value();
 }

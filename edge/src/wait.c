@@ -13,6 +13,7 @@ struct gw_ticket {
     enum { WAIT_OPEN, WAIT_WOKEN, WAIT_RESUMES, WAIT_OVER } state;
     bool held;   /* an operation of C will end it */
     bool sleeps; /* the end of its time is no error */
+    bool writes; /* gw_wait_written ends it */
 };
 
 /* gw_vm.slots keeps the fiber at 2 * slot and its value behind it: mrb_gc_unregister would search a
@@ -35,7 +36,7 @@ static const char *wait_caller(mrb_state *mrb, const mrb_callinfo *ci, bool *blo
 }
 
 /* mruby refuses a Fiber.yield below a C function. */
-static void wait_check(mrb_state *mrb) {
+static void wait_place(mrb_state *mrb) {
     struct mrb_context *c = mrb->c;
     if (c == mrb->root_c || !c->fib)
         gw_vm_raise("WaitError", "cannot wait here: only a request and an app's file may");
@@ -50,6 +51,15 @@ static void wait_check(mrb_state *mrb) {
                 "use the value there",
                 block ? "a block called by " : "", name);
     }
+}
+
+void gw_wait_check(mrb_state *mrb) {
+    gw_request_t *request = gw_vm.current;
+    wait_place(mrb);
+    if (!request || !request->failed) return;
+    const char *class = request->failed;
+    request->failed = NULL;
+    gw_vm_raise(class, "%s", request->why);
 }
 
 /* Doubles the table. */
@@ -108,23 +118,17 @@ static void wait_timeout(ngx_event_t *event) {
 }
 
 gw_ticket_t *gw_wait_begin(mrb_state *mrb, ngx_msec_t milliseconds) {
-    gw_request_t *request = gw_vm.current;
-    wait_check(mrb);
-    if (request && request->failed) {
-        const char *class = request->failed;
-        request->failed = NULL;
-        gw_vm_raise(class, "%s", request->why);
-    }
+    gw_wait_check(mrb);
     if (ngx_queue_empty(&wait_unused)) wait_grow(mrb);
     gw_ticket_t *ticket = ngx_queue_data(ngx_queue_head(&wait_unused), gw_ticket_t, link);
     ngx_queue_remove(&ticket->link);
     mrb_int slot = wait_slot(ticket);
     gw_vm_event(&ticket->timer, wait_timeout);
     gw_vm_event(&ticket->wake, wait_resume);
-    ticket->request = request;
+    ticket->request = gw_vm.current;
     ticket->number += WAIT_MOST;
     ticket->state = WAIT_OPEN;
-    ticket->held = ticket->sleeps = false;
+    ticket->held = ticket->sleeps = ticket->writes = false;
     mrb_ary_set(mrb, gw_vm.slots, 2 * slot, mrb_obj_value(mrb->c->fib));
     ngx_queue_insert_tail(ticket->request ? &ticket->request->waits : &wait_others, &ticket->link);
     if (milliseconds != NGX_TIMER_INFINITE) ngx_add_timer(&ticket->timer, milliseconds);
@@ -171,6 +175,16 @@ void gw_wait_orphan(gw_request_t *request) {
         ngx_queue_remove(&ticket->link);
         ngx_queue_insert_tail(&wait_others, &ticket->link);
         ticket->request = NULL;
+    }
+}
+
+void gw_wait_write(mrb_state *mrb) { gw_wait_begin(mrb, NGX_TIMER_INFINITE)->writes = true; }
+
+void gw_wait_written(gw_request_t *request, mrb_value value) {
+    ngx_queue_t *waits = &request->waits, *at;
+    for (at = ngx_queue_head(waits); at != ngx_queue_sentinel(waits); at = ngx_queue_next(at)) {
+        gw_ticket_t *ticket = ngx_queue_data(at, gw_ticket_t, link);
+        if (ticket->writes) wait_wake(ticket, value);
     }
 }
 

@@ -80,6 +80,15 @@ static mrb_value watch_kick(mrb_state *mrb, mrb_value self) {
     return self;
 }
 
+/* The same, but the loop looks at its other descriptors before. */
+static mrb_value watch_kick_later(mrb_state *mrb, mrb_value self) {
+    watch_t *watch = mrb_data_get_ptr(mrb, self, &watch_type);
+    if (!watch) return self;
+    ngx_event_t *kick = &watch->kick;
+    ngx_post_event(kick, &ngx_posted_next_events);
+    return self;
+}
+
 static mrb_value watch_end(mrb_state *mrb, mrb_value self) {
     watch_t *watch = mrb_data_get_ptr(mrb, self, &watch_type);
     mrb_data_init(self, NULL, &watch_type);
@@ -110,6 +119,7 @@ void gw_watch_init(mrb_state *mrb) {
     MRB_SET_INSTANCE_TT(class, MRB_TT_DATA);
     mrb_define_method(mrb, class, "initialize", watch_initialize, MRB_ARGS_REQ(1));
     mrb_define_method(mrb, class, "kick", watch_kick, MRB_ARGS_NONE());
+    mrb_define_method(mrb, class, "kick_later", watch_kick_later, MRB_ARGS_NONE());
     mrb_define_method(mrb, class, "close", watch_end, MRB_ARGS_NONE());
     mrb_define_class_method(mrb, class, "_waits", watch_count, MRB_ARGS_REQ(1));
 }

@@ -61,6 +61,18 @@ class EdgeCase < Godwit::TestCase
   # For a test whose subject is a fault of the worker.
   def expect_alerts = @alerts_expected = true
 
+  # @return [Array<String>] paths of a key and of its certificate
+  def write_certificate
+    paths = %w[key pem].map { |name| "#{scratch_dir}/tls.#{name}" }
+    output, status = Open3.capture2e(
+      "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
+      "-nodes", "-days", "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost",
+      "-keyout", paths[0], "-out", paths[1]
+    )
+    assert_predicate status, :success?, output
+    paths
+  end
+
   private
 
   def servers = @servers ||= []

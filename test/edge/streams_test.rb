@@ -1,0 +1,299 @@
+# frozen_string_literal: true
+
+require "zlib"
+require_relative "support/edge_case"
+require_relative "support/http2_client"
+require_relative "support/stream_client"
+
+# Edge.stream: answers that a block writes while the client reads.
+class EdgeStreamsTest < EdgeCase
+  deadline 600
+
+  TEXT = 16 * 1024 # bytes of each text of "/pour"
+  TEXTS = 300
+  POURED = (1..TEXTS).map { |number| number.to_s.rjust(TEXT) }.join
+  # What a stream may have on its way to a client that does not read: in the kernel's buffers, and
+  # in nginx.
+  MOST = 2 << 20
+
+  APP = <<~RUBY
+    SAID = Hash.new(0)
+    OUTS = []
+    class Writes
+      def initialize(out) = @out = out
+      def to_s = @out.write("never").to_s
+    end
+    WRONG = {
+      "text" => ->(out) { out << 1 },
+      "data" => ->(out) { out.event(nil) },
+      "name" => ->(out) { out.event("x", event: "a\\nb") },
+      "cr" => ->(out) { out.event("x", event: "a\\rb") },
+      "id" => ->(out) { out.event("x", id: "\\0") },
+      "below C" => ->(out) { "\#{Writes.new(out)}" },
+      "a fiber" => ->(out) { Fiber.new { out << "never" }.resume },
+      "another's" => ->(out) { OUTS[0] << "never" },
+      "no block" => ->(out) { Edge.stream("text/plain") }
+    }
+    WRITES = {
+      "events" => ->(out) {
+        out.event("plain").event("a\\nb\\r\\nc\\rd\\n", event: "lines", id: 7)
+        out.event("", event: :empty, id: "") << ": a comment\\n\\n" << ""
+      },
+      "steps" => ->(out) {
+        3.times do |step|
+          sleep 0.005 while SAID["go"] % 3 < step
+          out.event(step.to_s)
+        end
+      },
+      "pour" => ->(out) {
+        #{TEXTS}.times do |number|
+          out << (number + 1).to_s.rjust(#{TEXT})
+          SAID["poured"] = number + 1
+        end
+      },
+      "large" => ->(out) { out << "large" * 200_000 },
+      "two" => ->(out) {
+        Edge.join(*["a", "b"].map { |name|
+          -> { #{TEXTS}.times { |number| out << (name + (number + 1).to_s).rjust(8192) } }
+        })
+      },
+      "wait" => ->(out) { sleep },
+      "late" => ->(out) { sleep 0.2; out << "late" },
+      "join" => ->(out) { Edge.join(-> { sleep }, -> { #{TEXTS}.times { out << "x" * #{TEXT} } }) },
+      "error" => ->(out) { out << "begun"; raise "an error" },
+      "keep" => ->(out) { OUTS[0] = out; sleep },
+      "wrong" => ->(out) {
+        out << JSON.generate(WRONG.map { |name, call|
+          begin
+            [name, call.call(out).class.to_s]
+          rescue StandardError => error
+            [name, error.class.to_s]
+          end
+        }.to_h)
+      }
+    }
+    run ->(env) {
+      path = env["PATH_INFO"]
+      name = path[1..]
+      case path
+      when "/said" then next [200, {}, [JSON.generate(SAID)]]
+      when "/go"
+        SAID["go"] += 1
+        next [200, {}, []]
+      when "/slow" then sleep
+      when "/length" then next Edge.stream("text/plain", headers: {"content-length" => 1}) {}
+      when "/header" then next Edge.stream("text/plain", headers: {"x" => "a\\nb"}) {}
+      when "/created" then next Edge.stream("text/plain", status: 201) { |out| out << "made" }
+      when "/none" then next Edge.stream("text/plain", status: 204) { SAID["none"] += 1 }
+      end
+      Edge.stream("text/event-stream", headers: {"x-own" => "1"}) { |out|
+        SAID[name] += 1
+        begin
+          WRITES[name].call(out)
+        rescue Exception => error
+          SAID[error.class.to_s] += 1
+          raise error
+        ensure
+          SAID["ensure"] += 1
+        end
+      }
+    }
+  RUBY
+  EVENTS = "data: plain\n\nevent: lines\nid: 7\ndata: a\ndata: b\ndata: c\ndata: d\ndata: \n\n" \
+    "event: empty\nid: \ndata: \n\n: a comment\n\n"
+
+  test "events leave as they are written, and the answer ends with the block" do
+    @server = edge(APP, conf: "gzip on; gzip_types text/event-stream;")
+    one = client("/events")
+    assert_equal EVENTS, one.rest
+    assert_match(%r{\AHTTP/1\.1 200 OK\r\n}, one.head)
+    ["Content-Type: text/event-stream", "Transfer-Encoding: chunked", "x-own: 1",
+      "cache-control: no-cache"].each { |line| assert_includes one.head, "#{line}\r\n" }
+    refute_match(/content-length/i, one.head)
+    one.again("/created") # the connection is kept
+    assert_equal "made", one.rest
+    assert_match(/ 201 /, one.head)
+    one.again("/steps")
+    assert_steps { one.chunk }
+    assert_nil one.chunk
+    unzip = Zlib::Inflate.new(31)
+    one.again("/steps", headers: "Accept-Encoding: gzip\r\n")
+    assert_match(/^Content-Encoding: gzip/, one.head)
+    assert_steps do
+      text = +""
+      text << unzip.inflate(one.chunk) while text.empty?
+      text
+    end
+    assert_equal "", unzip.inflate(one.rest)
+    old = @server.raw("GET /events HTTP/1.0\r\n\r\n")
+    assert old.end_with?("\r\n\r\n#{EVENTS}"), old
+
+    head = @server.raw("HEAD /none HTTP/1.1\r\nHost: x\r\n\r\nHEAD /events HTTP/1.1\r\n" \
+      "Host: x\r\nConnection: close\r\n\r\n")
+    assert_equal ["204", "200"], head.scan(%r{^HTTP/1\.1 (\d+)}).flatten
+    refute_match(/^data/, head)
+    assert_equal ["204", nil], @server.get("/none").then { |answer| [answer.code, answer.body] }
+    assert_equal %w[500 500], %w[/length /header].map { |path| @server.get(path).code }
+    assert_equal [nil, 2], said.values_at("none", "events") # neither HEAD nor 204 ran a block
+    assert_includes @server.accesses, "200 /steps"
+  end
+
+  test "what a stream refuses, and an error of its block" do
+    @server = edge(APP)
+    kept = client("/keep")
+    kept.head
+    wrong = JSON.parse(ended(in_thread { client("/wrong").rest }))
+    expected = {
+      "text" => "TypeError", "data" => "TypeError", "name" => "ArgumentError",
+      "cr" => "ArgumentError", "id" => "ArgumentError", "below C" => "Edge::WaitError",
+      "a fiber" => "Edge::WaitError", "another's" => "Edge::Error", "no block" => "ArgumentError"
+    }
+    assert_equal expected, wrong
+    one = client("/error")
+    assert_equal "begun", one.chunk
+    assert_raises(StreamClient::Cut) { one.chunk }
+    eventually { @server.log.include?("RuntimeError: an error (") }
+    assert_match(/RuntimeError: an error \(#{@server.path}:\d+.*\), request id \h{32}/, @server.log)
+    assert_equal [1, 2], said.values_at("RuntimeError", "ensure")
+  end
+
+  test "a stream waits for its client, and gives it all texts in their order" do
+    port = Godwit::TestSupport::Ports.free
+    @server = edge(APP, server: "listen 127.0.0.1:#{port} sndbuf=32k;")
+    before = @server.rss
+    slow = client("/pour", port: port, buffer: 4096)
+    two = client("/two", port: port, buffer: 4096)
+    assert_stops { said["poured"] }
+    assert_operator said["poured"] * TEXT, :<, MOST
+    large = client("/large", port: port, buffer: 4096)
+    eventually { said["large"] == 1 }
+    grown = (@server.rss - before) * 1024
+    assert_operator grown, :<, MOST unless ENV["GODWIT_EDGE_PRELOAD"]
+    assert_equal POURED, ended(in_thread { slow.rest })
+    assert_equal "large" * 200_000, ended(in_thread { large.rest })
+    texts = ended(in_thread { two.rest }).scan(/.{8192}/m).map(&:strip)
+    %w[a b].each do |name|
+      assert_equal (1..TEXTS).map { |number| "#{name}#{number}" },
+        texts.select { |text| text.start_with?(name) }
+    end
+    assert_equal [3, nil], said.values_at("ensure", "Edge::Cancelled")
+  end
+
+  test "a client that leaves, or takes nothing, ends its stream" do
+    File.write("#{scratch_dir}/brief.rb", APP)
+    port = Godwit::TestSupport::Ports.free
+    @server = edge(APP, server: "listen 127.0.0.1:#{port} sndbuf=32k;", conf: <<~NGINX)
+      server {
+        listen 127.0.0.1:#{brief = Godwit::TestSupport::Ports.free} sndbuf=32k;
+        send_timeout 50ms;
+        godwit_timeout 100ms;
+        location / { godwit_app #{scratch_dir}/brief.rb; }
+      }
+    NGINX
+    ended = 0
+    %w[wait pour join large].each do |name|
+      leaving = Array.new(5) { client("/#{name}", port: port, buffer: 4096).tap(&:head) }
+      assert_stops { said["poured"] } if name == "pour"
+      leaving.each(&:close)
+      eventually { said["ensure"] == ended += 5 }
+      assert_equal ended, said["Edge::Cancelled"]
+    end
+    refute_match(/\[error\]/, @server.log)
+
+    late = client("/late", port: brief) # its time counts until the headers
+    assert_equal "late", late.rest
+    assert_match(%r{\AHTTP/1\.1 504 }, client("/slow", port: brief).head)
+    client("/pour", port: brief, buffer: 4096)
+    eventually { @server.log.include?("takes nothing") }
+    eventually { said["Edge::Cancelled"] == ended + 1 }
+  end
+
+  test "over TLS, and over HTTP/2" do
+    port = Godwit::TestSupport::Ports.free
+    key, certificate = write_certificate
+    @server = edge(APP, server: <<~NGINX)
+      listen 127.0.0.1:#{port} ssl http2;
+      ssl_certificate #{certificate};
+      ssl_certificate_key #{key};
+    NGINX
+    %w[--http1.1 --http2].each do |version|
+      curl = ->(path) { ["curl", "-sSNk", version, "https://127.0.0.1:#{port}#{path}"] }
+      assert_equal EVENTS, Open3.capture2e(*curl["/events"]).first
+      IO.popen(curl["/steps"]) do |output|
+        assert_steps { output.gets("\n\n") }
+        assert_nil ended(in_thread { output.read(1) })
+      end
+      assert_equal POURED, Open3.capture2e(*curl["/pour"]).first
+      output, status = Open3.capture2e(*curl["/error"])
+      assert_match(/\Abegun.*curl: /m, output)
+      refute_predicate status, :success?
+    end
+  end
+
+  test "a client of HTTP/2 decides how much a stream sends" do
+    port = Godwit::TestSupport::Ports.free
+    @server = edge(APP, server: "listen 127.0.0.1:#{port} http2 sndbuf=32k;")
+    narrow = HTTP2Client.new(port, window: 65_535)
+    narrow.ask(1, "/pour")
+    assert_equal POURED[0, 65_535], ended(in_thread { narrow.read(1, 65_535) })
+    assert_stops { said["poured"] }
+    assert_equal 3, said["poured"]
+    narrow.ask(3, "/error")
+    assert_equal ["begun", :reset], ended(in_thread { narrow.answer(3) })
+    narrow.ask(5, "/pour")
+    narrow.read(5, 65_535)
+    narrow.reset(5)
+    eventually { said["Edge::Cancelled"] == 1 }
+    narrow.allow(1)
+    assert_equal [POURED, :whole], ended(in_thread { narrow.answer(1) })
+
+    wide = HTTP2Client.new(port, window: 1 << 30)
+    wide.ask(1, "/pour")
+    eventually { said["pour"] == 3 }
+    assert_stops { said["poured"] }
+    wide.ask(3, "/said") # nginx cannot send its headers at once
+    eventually { @server.accesses.last.end_with?("/said") }
+    wide.ask(5, "/wait")
+    eventually { said["wait"] == 1 }
+    both = ended(in_thread { [1, 3].map { |id| wide.answer(id) } })
+    assert_equal [[POURED, :whole], :whole], [both[0], both[1][1]]
+    assert_equal 3, JSON.parse(both[1][0])["pour"]
+    wide.close
+    eventually { said["Edge::Cancelled"] == 2 }
+  ensure
+    narrow&.close
+  end
+
+  private
+
+  def client(path, port: @server.port, **options)
+    StreamClient.new(port, path, **options).tap { |one| (@clients ||= []) << one }
+  end
+
+  def teardown
+    @clients&.each(&:close)
+    super
+  end
+
+  def said = JSON.parse(@server.get("/said").body)
+
+  # Each event comes before the next one is written.
+  def assert_steps
+    3.times do |step|
+      assert_equal "data: #{step}\n\n", ended(in_thread { yield })
+      @server.get("/go")
+    end
+  end
+
+  # Other requests are answered while the number no longer changes.
+  def assert_stops
+    last = nil
+    same = 0
+    eventually do
+      number = yield
+      same = (number == last) ? same + 1 : 0
+      last = number
+      same == 20
+    end
+  end
+end
