@@ -12,7 +12,7 @@ class HTTP2Client
 
   # @param window [Integer] bytes that the server may send in each stream at first
   # @param buffer [Integer] bytes that the kernel receives before the client reads
-  def initialize(port, window: 65_535, buffer: 4096)
+  def initialize(port, window: 65_535, buffer: 65_536)
     @bodies = Hash.new { |all, id| all[id] = +"" }
     @ends = {}
     @socket = Socket.new(:INET, :STREAM)
