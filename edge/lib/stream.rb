@@ -39,6 +39,9 @@ module Edge
       Edge._stream_end(whole)
     end
 
+    # Yields what the block writes, for tests of apps.
+    def each(&block) = @block.call(TestOut.new(block))
+
     # What a stream's block writes to. Any number of its fibers may, such as those of {Edge.join}.
     class Out
       # @private
@@ -85,6 +88,17 @@ module Edge
         end
         "#{name}: #{value}\n"
       end
+    end
+
+    # Has no connection.
+    # @private
+    class TestOut < Out
+      def write(text)
+        raise TypeError, "a stream takes a String" unless text.is_a?(String)
+        @number.call(text)
+        self
+      end
+      alias_method :<<, :write
     end
   end
 end
