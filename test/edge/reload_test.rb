@@ -32,22 +32,27 @@ class EdgeReloadTest < EdgeCase
     eventually { server.get("/").body == "new " }
   end
 
-  test "a file that raises keeps the old app: a child runs it first" do
+  test "a file that raises keeps the old app, also for a later worker: a child runs the file first" do
     store = redis
     counts = "Edge::Redis.new(timeout: 10).incr('runs')\n"
-    server = edge(counts + APP % "old", env: {"REDIS_URL" => store.url})
+    app = counts + 'run ->(env) { [200, {}, ["old ", env["edge.request_id"].size.to_s]] }'
+    server = edge(app, env: {"REDIS_URL" => store.url}, conf: "log_format x '$arg_a';")
     workers = server.workers
     server.write("#{counts}sleep(0.01)\nraise 'no luck'\n")
+    server.configure { |conf| conf.sub("$arg_a", "$arg_a $arg_b $arg_c") }
     server.reload
     eventually { server.log.include?("so the old configuration stays") }
     assert_includes server.log, "RuntimeError: no luck (#{server.path}:3"
-    assert_equal ["old ", workers, "2"],
-      [server.get("/").body, server.workers, store.call("GET", "runs")]
+    assert_equal [workers, "2"], [server.workers, store.call("GET", "runs")]
+    server.write(app)
+    Process.kill(:TERM, *workers)
+    eventually { (server.workers - workers).size == 1 }
+    assert_equal "old 32", server.get("/").body
     server.write(counts + APP % "new")
     server.reload
     eventually { server.get("/").body == "new " }
-    eventually { (server.workers & workers).empty? }
-    assert_equal [1, "4"], [server.workers.size, store.call("GET", "runs")]
+    eventually("the old worker has not ended") { server.workers.size == 1 }
+    assert_equal "5", store.call("GET", "runs")
   end
 
   if Godwit::TestSupport::Length.long?

@@ -38,6 +38,10 @@ class EdgeServer
   # Changes an app's file; {#reload} reads it.
   def write(source, location = "/") = File.write(@locations.fetch(location), source)
 
+  # Changes nginx.conf; {#reload} reads it.
+  # @yieldparam text [String] the old one; the block gives the new one
+  def configure = File.write(conf_path, yield(File.read(conf_path)))
+
   # @return [String] path of an app's file
   def path(location = "/") = @locations.fetch(location)
 
