@@ -58,6 +58,7 @@ module Edge
       found = {}
       headers.each do |name, value|
         lines = [*found[name.downcase], *value].map { |line| line.to_s }
+        next if lines.empty?
         found[name.downcase] = (lines.size == 1) ? lines[0] : lines
       end
       found
@@ -97,8 +98,7 @@ module Edge
 
       # Files that an app requires are beside the app, and those of the tests beside the tests.
       def load_app(name)
-        path = name.start_with?("/") ? name : "#{@folder}/#{name}"
-        path = "#{path}.rb" unless path.end_with?(".rb")
+        path = File.expand_path(name.end_with?(".rb") ? name : "#{name}.rb", @folder)
         raise LoadError, "cannot load #{name}: there is no #{path}" unless File.file?(path)
         @app = Apps.__send__(:evaluate, Edge._app, path)
         return if @app.respond_to?(:call)
