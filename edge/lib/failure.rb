@@ -12,6 +12,7 @@ module Edge
       [BusyError, 503, "busy"],
       [TimeoutError, 504, "timeout"],
       [Godwit::TimeoutError, 504, "timeout"],
+      [NoMemoryError, 503, "memory"],
       [Exception, 500, "internal"]
     ].freeze
 

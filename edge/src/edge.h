@@ -47,20 +47,32 @@ typedef struct {
      * fibers wait for sockets. */
     mrb_int socket_waits;
     ngx_event_t look_all;
+    volatile sig_atomic_t inside; /* Ruby runs */
+    void (*watch)(void);        /* of stall.c, called before Ruby runs; NULL: godwit_stall is off */
+    bool full;                  /* it has reached godwit_memory, and its worker ends */
 } gw_vm_t;
 extern gw_vm_t gw_vm;
 
 /* Fills in the arguments of a Proc. It may raise. */
 typedef int gw_arguments_t(mrb_state *mrb, void *data, mrb_value *arguments);
-/* False: the arguments have raised, so Ruby has not run. */
+/* False: an error has come out of it, and Ruby has not left the request (Edge._finish). */
 bool gw_vm_enter(gw_request_t *request, gw_proc_t proc, gw_arguments_t *arguments, void *data);
 /* Runs what may raise. False: it has raised, and that is logged. Frees its temporary objects. */
 bool gw_vm_protect(mrb_protect_error_func *body, void *data);
 mrb_value gw_vm_error(const char *class, const char *format, ...); /* of Edge, not raised */
+mrb_value gw_vm_no_memory(void);
 #define gw_vm_raise(...) mrb_exc_raise(gw_vm.mrb, gw_vm_error(__VA_ARGS__))
 mrb_value gw_vm_keep(mrb_value value); /* registers it with the collector, and freezes it */
 ngx_log_t *gw_vm_log(void);            /* of the request that runs, else of the worker */
 void gw_vm_event(ngx_event_t *event, void (*handler)(ngx_event_t *)); /* initialises it */
+
+/* ---- stall.c: which line runs; memory.c: the VM's allocator ---- */
+
+/* "file:line" until the next call; NULL: no Ruby runs, or mruby was changing what has it. */
+const char *gw_stall_place(mrb_state *mrb);
+void gw_stall_start(ngx_msec_t limit); /* 0: off */
+mrb_state *gw_memory_open(size_t limit, ngx_str_t text); /* 0: no limit */
+void gw_memory_lift(void);
 
 /* ---- wait.c: tickets. A ticket is a fiber that waits, and what ends its wait ---- */
 

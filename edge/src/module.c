@@ -9,7 +9,13 @@ typedef struct {
     ngx_array_t apps;     /* gw_app_t */
     ngx_int_t request_id; /* index of nginx's variable $request_id */
     ngx_flag_t check;
+    size_t memory; /* bytes; 0: off */
+    ngx_str_t memory_text;
+    ngx_msec_t stall; /* 0: off */
 } module_main_t;
+
+/* The VM takes some 3 MiB before an app's file has run. */
+enum { MODULE_MEMORY_LEAST = 8 * 1024 * 1024, MODULE_STALL_MOST = 9000 };
 
 typedef struct {
     ngx_uint_t app;
@@ -56,10 +62,40 @@ static char *module_app(ngx_conf_t *cf, ngx_command_t *command, void *conf) {
     return NGX_CONF_OK;
 }
 
+static bool module_off(const ngx_str_t *value) {
+    return !ngx_strcmp(value->data, "off") || !ngx_strcmp(value->data, "0");
+}
+
+/* godwit_memory SIZE; */
+static char *module_memory(ngx_conf_t *cf, ngx_command_t *command, void *conf) {
+    module_main_t *main = conf;
+    ngx_str_t *value = (ngx_str_t *)cf->args->elts + 1;
+    if (main->memory_text.len) return "is duplicate";
+    main->memory_text = *value;
+    if (module_off(value)) return NGX_CONF_OK;
+    ssize_t size = ngx_parse_size(value);
+    if (size < MODULE_MEMORY_LEAST) return "is a size of 8m or more, or off";
+    main->memory = (size_t)size;
+    return NGX_CONF_OK;
+}
+
+/* godwit_stall SECONDS; */
+static char *module_stall(ngx_conf_t *cf, ngx_command_t *command, void *conf) {
+    module_main_t *main = conf;
+    ngx_str_t *value = (ngx_str_t *)cf->args->elts + 1;
+    if (main->stall != NGX_CONF_UNSET_MSEC) return "is duplicate";
+    ngx_int_t milliseconds = module_off(value) ? 0 : ngx_atofp(value->data, value->len, 3);
+    if (milliseconds < 0 || milliseconds > MODULE_STALL_MOST)
+        return "is a number of seconds from 0.001 to 9, such as 0.1, or off";
+    main->stall = (ngx_msec_t)milliseconds;
+    return NGX_CONF_OK;
+}
+
 static void *module_make_main(ngx_conf_t *cf) {
     module_main_t *main = ngx_pcalloc(cf->pool, sizeof *main);
     if (!main || ngx_array_init(&main->apps, cf->pool, 4, sizeof(gw_app_t)) != NGX_OK) return NULL;
     main->check = NGX_CONF_UNSET;
+    main->stall = NGX_CONF_UNSET_MSEC;
     return main;
 }
 
@@ -112,7 +148,9 @@ static ngx_int_t module_worker_begins(ngx_cycle_t *cycle) {
     module_main_t *main = ngx_http_cycle_get_module_main_conf(cycle, ngx_http_godwit_module);
     bool serves = ngx_process == NGX_PROCESS_WORKER || ngx_process == NGX_PROCESS_SINGLE;
     if (!main || !main->apps.nelts || !serves) return NGX_OK;
-    gw_vm.mrb = mrb_open();
+    if (main->stall != NGX_CONF_UNSET_MSEC) gw_stall_start(main->stall);
+    gw_vm.mrb = gw_memory_open(
+            ngx_process == NGX_PROCESS_WORKER ? main->memory : 0, main->memory_text);
     if (!gw_vm.mrb || !gw_vm_protect(module_open, NULL)) {
         ngx_log_error(NGX_LOG_ERR, cycle->log, 0, "godwit: no VM of mruby");
         return NGX_ERROR;
@@ -138,6 +176,7 @@ static char *module_read(ngx_cycle_t *cycle, void *unused) {
 
 static void module_worker_ends(ngx_cycle_t *cycle) {
     if (!gw_vm.mrb) return;
+    gw_memory_lift(); /* what ends may raise no more */
     gw_watch_close_all();
     mrb_close(gw_vm.mrb); /* its objects of C close their connections */
     gw_vm.mrb = NULL;
@@ -152,6 +191,10 @@ static ngx_command_t module_commands[] = {
                 offsetof(module_location_t, timeout), NULL},
         {ngx_string("godwit_check"), NGX_HTTP_MAIN_CONF | NGX_CONF_FLAG, ngx_conf_set_flag_slot,
                 NGX_HTTP_MAIN_CONF_OFFSET, offsetof(module_main_t, check), NULL},
+        {ngx_string("godwit_memory"), NGX_HTTP_MAIN_CONF | NGX_CONF_TAKE1, module_memory,
+                NGX_HTTP_MAIN_CONF_OFFSET, 0, NULL},
+        {ngx_string("godwit_stall"), NGX_HTTP_MAIN_CONF | NGX_CONF_TAKE1, module_stall,
+                NGX_HTTP_MAIN_CONF_OFFSET, 0, NULL},
         ngx_null_command};
 
 static ngx_http_module_t module_context = {NULL, module_configured, module_make_main, NULL, NULL,

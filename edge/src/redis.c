@@ -104,7 +104,7 @@ static mrb_value redis_finish(mrb_state *mrb, void *data) {
 
 static void redis_end(redis_t *redis, gw_ticket_t *ticket, const redisReply *reply) {
     redis_end_t end = {ticket, reply, redis->error};
-    if (!redis->ends && !gw_vm_protect(redis_finish, &end)) gw_wait_end(ticket, mrb_nil_value());
+    if (!redis->ends && !gw_vm_protect(redis_finish, &end)) gw_wait_end(ticket, gw_vm_no_memory());
 }
 
 static void redis_explain(redis_t *redis, const char *reason) {

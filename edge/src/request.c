@@ -7,9 +7,16 @@ static void request_free(gw_request_t *request) {
     ngx_free(request);
 }
 
+static void request_refuse(gw_request_t *request) {
+    if (gw_vm.full) gw_response_fail(request, NGX_HTTP_SERVICE_UNAVAILABLE, "memory", -1);
+    else gw_response_fail(request, NGX_HTTP_INTERNAL_SERVER_ERROR, "internal", -1);
+}
+
+/* Without an answer if memory was short. */
 static void request_leave(gw_request_t *request) {
     request->runs = false;
     if (request->gone) request_free(request);
+    else request_refuse(request);
 }
 
 static int request_arguments(mrb_state *mrb, void *data, mrb_value *arguments) {
@@ -26,10 +33,12 @@ static void request_start(ngx_event_t *event) {
         gw_response_fail(request, NGX_HTTP_SERVICE_UNAVAILABLE, "unavailable", -1);
         return;
     }
+    if (gw_vm.full) {
+        request_refuse(request);
+        return;
+    }
     request->runs = true;
-    if (gw_vm_enter(request, GW_RUN, request_arguments, request)) return;
-    gw_response_fail(request, NGX_HTTP_INTERNAL_SERVER_ERROR, "internal", -1);
-    request_leave(request);
+    if (!gw_vm_enter(request, GW_RUN, request_arguments, request)) request_leave(request);
 }
 
 void gw_request_start(gw_request_t *request) {

@@ -36,6 +36,9 @@ mrb_value gw_vm_error(const char *class, const char *format, ...) {
             ngx_min(size, (int)sizeof text - 1));
 }
 
+/* The VM has made it beforehand. */
+mrb_value gw_vm_no_memory(void) { return mrb_obj_value(gw_vm.mrb->nomem_err); }
+
 static mrb_value vm_inspect(mrb_state *mrb, void *error) {
     return mrb_inspect(mrb, *(mrb_value *)error);
 }
@@ -63,22 +66,24 @@ typedef struct {
     gw_proc_t proc;
     gw_arguments_t *arguments;
     void *data;
-    bool began;
 } vm_entry_t;
 
 static mrb_value vm_run(mrb_state *mrb, void *data) {
     vm_entry_t *entry = data;
     mrb_value arguments[VM_ARGUMENTS];
     int count = entry->arguments ? entry->arguments(mrb, entry->data, arguments) : 0;
-    entry->began = true;
     return mrb_yield_argv(mrb, gw_vm.procs[entry->proc], count, arguments);
 }
 
 bool gw_vm_enter(gw_request_t *request, gw_proc_t proc, gw_arguments_t *arguments, void *data) {
-    vm_entry_t entry = {proc, arguments, data, false};
+    vm_entry_t entry = {proc, arguments, data};
     gw_vm.current = request;
-    gw_vm_protect(vm_run, &entry);
+    if (gw_vm.watch) gw_vm.watch();
+    gw_vm.inside = true;
+    bool well = gw_vm_protect(vm_run, &entry);
+    gw_vm.inside = false;
+    bool left = gw_vm.current != request;
     gw_vm.current = NULL;
     if (gw_vm.socket_waits > 0 && proc != GW_LOOK_ALL) gw_post(&gw_vm.look_all);
-    return entry.began;
+    return well || left;
 }

@@ -114,7 +114,8 @@ static mrb_value wait_time_over(mrb_state *mrb, void *data) {
 }
 
 static void wait_timeout(ngx_event_t *event) {
-    gw_vm_protect(wait_time_over, gw_of(event, gw_ticket_t, timer));
+    gw_ticket_t *ticket = gw_of(event, gw_ticket_t, timer);
+    if (!gw_vm_protect(wait_time_over, ticket)) wait_wake(ticket, gw_vm_no_memory());
 }
 
 gw_ticket_t *gw_wait_begin(mrb_state *mrb, ngx_msec_t milliseconds) {

@@ -13,8 +13,9 @@ module CLayers
   KAFKA_ORDER = %w[library block drain deliveries kafka_ext].freeze
   # Those of the edge. They include edge.h alone.
   EDGE_FOLDER = File.expand_path("../../edge/src", __dir__)
-  EDGE_ORDER =
-    %w[vm json wait watch redis app env response stream request boot reload module].freeze
+  EDGE_ORDER = %w[
+    vm stall memory json wait watch redis app env response stream request boot reload module
+  ].freeze
 
   # From the lowest layer to the highest. A file may call the files of lower layers, and earlier
   # files of its own layer.
