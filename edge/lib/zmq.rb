@@ -57,7 +57,7 @@ module Edge
       unless frames.size > 2 && frames.all? { |frame| frame.is_a?(String) }
         raise TypeError, "a request is a String, or an Array of Strings"
       end
-      ticket = Edge._ticket(@milliseconds)
+      ticket = Edge._zmq_ticket(@milliseconds)
       begin
         @unsent << frames
         @waiting[id] = ticket

@@ -63,6 +63,8 @@ mrb_value gw_vm_error(const char *class, const char *format, ...); /* of Edge, n
 mrb_value gw_vm_no_memory(void);
 #define gw_vm_raise(...) mrb_exc_raise(gw_vm.mrb, gw_vm_error(__VA_ARGS__))
 mrb_value gw_vm_keep(mrb_value value); /* registers it with the collector, and freezes it */
+/* Before a String of so many bytes is made: mruby's collector counts objects alone. */
+void gw_vm_charge(size_t bytes);
 ngx_log_t *gw_vm_log(void);            /* of the request that runs, else of the worker */
 void gw_vm_event(ngx_event_t *event, void (*handler)(ngx_event_t *)); /* initialises it */
 
@@ -83,6 +85,11 @@ void gw_wait_end(gw_ticket_t *ticket, mrb_value value);
 /* An operation of C holds the ticket until gw_wait_end. When the time is over, `late` gives the
  * error for the fiber. */
 void gw_wait_hold(gw_ticket_t *ticket, mrb_value (*late)(void *), void *data);
+/* Waits of a kind count for $godwit_redis_time and $godwit_zmq_time. */
+typedef enum { GW_WAIT_REDIS, GW_WAIT_ZMQ, GW_WAIT_KINDS } gw_wait_kind_t;
+void gw_wait_count(gw_ticket_t *ticket, gw_wait_kind_t kind); /* after gw_wait_begin */
+/* The sum over the request's waits, also those that go on. False: it had none. */
+bool gw_wait_time(gw_request_t *request, gw_wait_kind_t kind, ngx_msec_t *spent);
 void gw_wait_fail(gw_request_t *request, const char *class, const char *text); /* all its waits */
 void gw_wait_orphan(gw_request_t *request); /* its waits go on without it */
 /* A wait of the request until nginx has sent what its stream has. It ends them all. */
@@ -130,12 +137,15 @@ struct gw_request {
     ngx_http_request_t *http; /* NULL: it has an answer, or its client has left; or an app's file */
     ngx_queue_t waits;        /* tickets */
     ngx_queue_t link;         /* of gw_app_t.requests */
+    ngx_queue_t fetches;      /* subrequests without an answer */
     ngx_event_t start, timer;
     ngx_msec_t timeout;
     ngx_uint_t app;           /* index */
     ngx_str_t id;             /* nginx's $request_id, in id_text */
     u_char id_text[32];
     gw_stream_t *stream;      /* owned; NULL: its answer is none, or has not begun */
+    ngx_msec_t waited[GW_WAIT_KINDS];
+    bool waits_for[GW_WAIT_KINDS];
     const char *failed, *why; /* the class and text of an error for the next wait; NULL: none */
     bool runs, gone;          /* Ruby has it; nginx no longer has it. With neither it is freed */
 };
@@ -143,6 +153,7 @@ struct gw_request {
 void gw_env_init(mrb_state *mrb);
 void gw_env_set_index(ngx_int_t request_id); /* of nginx's variable $request_id */
 mrb_value gw_env_make(mrb_state *mrb, gw_request_t *request);
+void gw_env_share_id(const ngx_http_request_t *http, ngx_http_request_t *subrequest);
 
 extern ngx_module_t ngx_http_godwit_module;
 ngx_int_t gw_request_handle(ngx_http_request_t *http, ngx_uint_t app, ngx_msec_t timeout);
@@ -156,10 +167,18 @@ void gw_response_fail(gw_request_t *request, ngx_uint_t status, const char *word
 enum { GW_NO_LENGTH = -1, GW_BAD_LENGTH = -2 };
 off_t gw_response_head(mrb_state *mrb, mrb_value status, mrb_value headers);
 void gw_response_end(gw_request_t *request, ngx_int_t code); /* leaves the request to nginx */
+const char *gw_response_check_header(mrb_value name, mrb_value value); /* NULL: it is one */
 void gw_response_init(mrb_state *mrb);
 
 void gw_stream_gone(gw_stream_t *stream); /* nginx frees the request */
 void gw_stream_init(mrb_state *mrb);
+
+/* ---- fetch.c, variables.c ---- */
+
+void gw_fetch_abort(gw_request_t *request); /* its waits have failed already */
+void gw_fetch_configure(void);              /* after other modules */
+void gw_fetch_init(mrb_state *mrb);
+ngx_int_t gw_variables_add(ngx_conf_t *cf); /* before nginx reads directives */
 
 /* ---- boot.c: parses app files in the master, and runs them in each worker ---- */
 

@@ -151,6 +151,10 @@ static void env_note_id(gw_request_t *request) {
 
 void gw_env_set_index(ngx_int_t request_id) { env_id_index = request_id; }
 
+void gw_env_share_id(const ngx_http_request_t *http, ngx_http_request_t *subrequest) {
+    subrequest->variables[env_id_index] = http->variables[env_id_index];
+}
+
 mrb_value gw_env_make(mrb_state *mrb, gw_request_t *request) {
     ngx_http_request_t *http = request->http;
     mrb_value env = mrb_hash_new_capa(mrb, ENV_PAIRS);

@@ -5,6 +5,8 @@
 
 extern const uint8_t gw_edge_irep[];
 
+enum { MODULE_FETCH_MOST = 1024 * 1024 }; /* bytes */
+
 typedef struct {
     ngx_array_t apps;     /* gw_app_t */
     ngx_int_t request_id; /* index of nginx's variable $request_id */
@@ -107,7 +109,11 @@ static void *module_make_location(ngx_conf_t *cf) {
 
 static char *module_merge_location(ngx_conf_t *cf, void *parent, void *child) {
     module_location_t *outer = parent, *inner = child;
+    ngx_http_core_loc_conf_t *core = ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module);
     ngx_conf_merge_msec_value(inner->timeout, outer->timeout, 10000);
+    /* Answers of Edge.fetch; the core module has merged its own settings before. */
+    core->subrequest_output_buffer_size =
+            ngx_max(core->subrequest_output_buffer_size, MODULE_FETCH_MOST);
     return NGX_CONF_OK;
 }
 
@@ -115,6 +121,7 @@ static ngx_int_t module_configured(ngx_conf_t *cf) {
     module_main_t *main = ngx_http_conf_get_module_main_conf(cf, ngx_http_godwit_module);
     ngx_str_t name = ngx_string("request_id");
     main->request_id = ngx_http_get_variable_index(cf, &name);
+    gw_fetch_configure();
     return main->request_id == NGX_ERROR ? NGX_ERROR : NGX_OK;
 }
 
@@ -127,8 +134,8 @@ static void module_raise(mrb_state *mrb) {
 static mrb_value module_open(mrb_state *mrb, void *unused) {
     static const char *const names[] = {"BOOT", "RUN", "RESUME", "LOOK", "LOOK_ALL"};
     static void (*const parts[])(mrb_state *) = {gw_json_init, gw_wait_init, gw_watch_init,
-            gw_redis_init, gw_app_init, gw_response_init, gw_stream_init, gw_request_init,
-            gw_boot_init};
+            gw_redis_init, gw_app_init, gw_response_init, gw_stream_init, gw_fetch_init,
+            gw_request_init, gw_boot_init};
     godwit_mruby_open(mrb);
     module_raise(mrb);
     gw_vm.edge = mrb_define_module(mrb, "Edge");
@@ -197,8 +204,8 @@ static ngx_command_t module_commands[] = {
                 NGX_HTTP_MAIN_CONF_OFFSET, 0, NULL},
         ngx_null_command};
 
-static ngx_http_module_t module_context = {NULL, module_configured, module_make_main, NULL, NULL,
-        NULL, module_make_location, module_merge_location};
+static ngx_http_module_t module_context = {gw_variables_add, module_configured, module_make_main,
+        NULL, NULL, NULL, module_make_location, module_merge_location};
 
 ngx_module_t ngx_http_godwit_module = {NGX_MODULE_V1, &module_context, module_commands,
         NGX_HTTP_MODULE, NULL, NULL, module_worker_begins, NULL, NULL, module_worker_ends, NULL,

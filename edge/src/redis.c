@@ -317,6 +317,7 @@ static mrb_value redis_send(mrb_state *mrb, mrb_value self) {
     }
     gw_ticket_t *ticket = gw_wait_begin(mrb, redis->timeout);
     gw_wait_hold(ticket, redis_late, redis);
+    gw_wait_count(ticket, GW_WAIT_REDIS);
     if (!redis->ready) {
         redis_command_t *command = mrb_malloc(mrb, sizeof *command);
         command->ticket = ticket;

@@ -51,6 +51,7 @@ void gw_request_start(gw_request_t *request) {
 static void request_timeout(ngx_event_t *event) {
     gw_request_t *request = gw_of(event, gw_request_t, timer);
     gw_wait_fail(request, "TimeoutError", "the request had no answer in time (godwit_timeout)");
+    gw_fetch_abort(request);
     gw_response_fail(request, NGX_HTTP_GATEWAY_TIME_OUT, "timeout", -1);
 }
 
@@ -76,6 +77,7 @@ gw_request_t *gw_request_make(ngx_http_request_t *http, ngx_uint_t app) {
     request->runs = request->gone = http == NULL;
     ngx_queue_init(&request->waits);
     ngx_queue_init(&request->link);
+    ngx_queue_init(&request->fetches);
     gw_vm_event(&request->start, request_start);
     gw_vm_event(&request->timer, request_timeout);
     return request;

@@ -50,10 +50,14 @@ static const char *response_check_value(mrb_value value) {
     return NULL;
 }
 
+const char *gw_response_check_header(mrb_value name, mrb_value value) {
+    const char *wrong = response_check_name(name);
+    return wrong ? wrong : response_check_value(value);
+}
+
 static int response_check(mrb_state *mrb, mrb_value name, mrb_value value, void *data) {
     response_headers_t *headers = data;
-    if (!headers->wrong) headers->wrong = response_check_name(name);
-    if (!headers->wrong) headers->wrong = response_check_value(value);
+    headers->wrong = gw_response_check_header(name, value);
     return headers->wrong != NULL;
 }
 

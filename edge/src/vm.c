@@ -3,7 +3,7 @@
 #include "edge.h"
 #include <stdarg.h>
 
-enum { VM_ARGUMENTS = 4 };
+enum { VM_ARGUMENTS = 4, VM_UNCOLLECTED = 8 << 20 };
 
 gw_vm_t gw_vm;
 /* Debian's nginx logs a timer's ((ngx_connection_t *)event->data)->fd. */
@@ -19,6 +19,14 @@ void gw_vm_event(ngx_event_t *event, void (*handler)(ngx_event_t *)) {
 ngx_log_t *gw_vm_log(void) {
     gw_request_t *request = gw_vm.current;
     return request && request->http ? request->http->connection->log : ngx_cycle->log;
+}
+
+void gw_vm_charge(size_t bytes) {
+    static size_t sum;
+    sum += bytes;
+    if (sum < VM_UNCOLLECTED) return;
+    sum = 0;
+    mrb_full_gc(gw_vm.mrb);
 }
 
 mrb_value gw_vm_keep(mrb_value value) {

@@ -10,6 +10,8 @@ struct gw_ticket {
     mrb_value (*late)(void *); /* of an operation of C, with its data */
     void *data;
     mrb_int number;
+    gw_wait_kind_t kind; /* GW_WAIT_KINDS: none */
+    ngx_msec_t began;
     enum { WAIT_OPEN, WAIT_WOKEN, WAIT_RESUMES, WAIT_OVER } state;
     bool held;   /* an operation of C will end it */
     bool sleeps; /* the end of its time is no error */
@@ -97,6 +99,8 @@ static int wait_arguments(mrb_state *mrb, void *data, mrb_value *arguments) {
 static void wait_resume(ngx_event_t *event) {
     gw_ticket_t *ticket = gw_of(event, gw_ticket_t, wake);
     ngx_queue_remove(&ticket->link);
+    if (ticket->request && ticket->kind < GW_WAIT_KINDS)
+        ticket->request->waited[ticket->kind] += ngx_current_msec - ticket->began;
     ticket->state = WAIT_RESUMES;
     gw_vm_enter(ticket->request, GW_RESUME, wait_arguments, ticket);
     ticket->state = WAIT_OVER;
@@ -130,6 +134,7 @@ gw_ticket_t *gw_wait_begin(mrb_state *mrb, ngx_msec_t milliseconds) {
     ticket->number += WAIT_MOST;
     ticket->state = WAIT_OPEN;
     ticket->held = ticket->sleeps = ticket->writes = false;
+    ticket->kind = GW_WAIT_KINDS;
     mrb_ary_set(mrb, gw_vm.slots, 2 * slot, mrb_obj_value(mrb->c->fib));
     ngx_queue_insert_tail(ticket->request ? &ticket->request->waits : &wait_others, &ticket->link);
     if (milliseconds != NGX_TIMER_INFINITE) ngx_add_timer(&ticket->timer, milliseconds);
@@ -140,6 +145,22 @@ void gw_wait_hold(gw_ticket_t *ticket, mrb_value (*late)(void *), void *data) {
     ticket->held = true;
     ticket->late = late;
     ticket->data = data;
+}
+
+void gw_wait_count(gw_ticket_t *ticket, gw_wait_kind_t kind) {
+    ticket->kind = kind;
+    ticket->began = ngx_current_msec;
+    if (ticket->request) ticket->request->waits_for[kind] = true;
+}
+
+bool gw_wait_time(gw_request_t *request, gw_wait_kind_t kind, ngx_msec_t *spent) {
+    ngx_queue_t *waits = &request->waits, *at;
+    *spent = request->waited[kind];
+    for (at = ngx_queue_head(waits); at != ngx_queue_sentinel(waits); at = ngx_queue_next(at)) {
+        gw_ticket_t *ticket = ngx_queue_data(at, gw_ticket_t, link);
+        if (ticket->kind == kind) *spent += ngx_current_msec - ticket->began;
+    }
+    return request->waits_for[kind];
 }
 
 void gw_wait_end(gw_ticket_t *ticket, mrb_value value) {
@@ -202,6 +223,13 @@ static mrb_value wait_ticket(mrb_state *mrb, mrb_value self) {
     return mrb_fixnum_value(wait_begin(mrb)->number);
 }
 
+/* Edge._zmq_ticket(milliseconds): the same, for a reply of a ZeroMQ peer. */
+static mrb_value wait_zmq_ticket(mrb_state *mrb, mrb_value self) {
+    gw_ticket_t *ticket = wait_begin(mrb);
+    gw_wait_count(ticket, GW_WAIT_ZMQ);
+    return mrb_fixnum_value(ticket->number);
+}
+
 /* Edge._sleep(milliseconds): the same, but the fiber gets nil when the time is over. */
 static mrb_value wait_sleep(mrb_state *mrb, mrb_value self) {
     gw_ticket_t *ticket = wait_begin(mrb);
@@ -234,6 +262,7 @@ void gw_wait_init(mrb_state *mrb) {
     ngx_queue_init(&wait_others);
     wait_task = mrb_define_class_under(mrb, gw_vm.edge, "Task", mrb_class_get(mrb, "Fiber"));
     mrb_define_class_method(mrb, gw_vm.edge, "_ticket", wait_ticket, MRB_ARGS_REQ(1));
+    mrb_define_class_method(mrb, gw_vm.edge, "_zmq_ticket", wait_zmq_ticket, MRB_ARGS_REQ(1));
     mrb_define_class_method(mrb, gw_vm.edge, "_sleep", wait_sleep, MRB_ARGS_REQ(1));
     mrb_define_class_method(mrb, gw_vm.edge, "_join", wait_join, MRB_ARGS_NONE());
     mrb_define_class_method(mrb, gw_vm.edge, "_wake", wait_wake_number, MRB_ARGS_REQ(2));

@@ -14,7 +14,8 @@ module CLayers
   # Those of the edge. They include edge.h alone.
   EDGE_FOLDER = File.expand_path("../../edge/src", __dir__)
   EDGE_ORDER = %w[
-    vm stall memory json wait watch redis app env response stream request boot reload module
+    vm stall memory json wait watch redis app env response stream fetch request variables boot
+    reload module
   ].freeze
 
   # From the lowest layer to the highest. A file may call the files of lower layers, and earlier

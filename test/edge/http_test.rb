@@ -8,7 +8,8 @@ class EdgeHTTPTest < EdgeCase
     run ->(env) {
       said = %w[HTTP_X_USER SERVER_PROTOCOL rack.url_scheme HTTP_HOST HTTP_COOKIE HTTP_UPGRADE]
         .map { |name| env[name].inspect }
-      [200, {"x-said" => said.join(" ")}, [env["rack.input"].read]]
+      fetched = Edge.fetch("/fetched", method: "PUT", body: "body").body if env["PATH_INFO"] == "/fetch"
+      [200, {"x-said" => said.join(" ")}, [fetched || env["rack.input"].read]]
     }
   RUBY
   HOST = "Host: x\r\n"
@@ -69,6 +70,7 @@ class EdgeHTTPTest < EdgeCase
       listen 127.0.0.1:#{port} ssl http2;
       ssl_certificate #{certificate};
       ssl_certificate_key #{key};
+      location /fetched { return 200 "$request_uri $server_protocol $content_length"; }
     NGINX
     url = "https://localhost:#{port}/path"
     options = ["--http2", "--cacert", certificate, "--resolve", "localhost:#{port}:127.0.0.1"]
@@ -86,6 +88,9 @@ class EdgeHTTPTest < EdgeCase
     (1..5).each do |number|
       assert FileUtils.identical?("#{scratch_dir}/large", "#{scratch_dir}/out-#{number}")
     end
+    head, = curl(*options, "--data-binary", "@#{scratch_dir}/large",
+      *Array.new(5) { "https://localhost:#{port}/fetch" })
+    assert_equal "/fetched HTTP/2.0 4" * 5, head
     head, = curl(*options, "--head", url)
     assert_match(%r{\AHTTP/2 200}, head)
   end

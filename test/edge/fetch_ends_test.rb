@@ -1,0 +1,105 @@
+# frozen_string_literal: true
+
+require_relative "support/edge_case"
+require_relative "support/edge_connection"
+require_relative "support/upstream"
+
+# Requests that end while Edge.fetch waits: clients leave, godwit_timeout is over, nginx reloads.
+class EdgeFetchEndsTest < EdgeCase
+  deadline 300
+
+  APP = <<~RUBY
+    KINDS = {
+      "/one" => -> { Edge.fetch("/up/none") },
+      "/two" => -> { Edge.join(*[-> { Edge.fetch("/up/none") }] * 2) },
+      "/app" => -> { Edge.fetch("/sleep") },
+      "/deep" => -> { Edge.fetch("/one") },
+      "/mixed" => -> { Edge.join(-> { Edge.fetch("/one") }, -> { sleep }, -> { Edge.fetch("/text") }) },
+      "/sleep" => -> { sleep },
+      "/held" => -> { Edge.fetch("/up/held") },
+      "/again" => -> { begin; Edge.fetch("/up/none"); ensure; Edge.fetch("/text"); end }
+    }
+    ENDS = {}
+    BEGAN = {}
+    run ->(env) {
+      path = env["PATH_INFO"]
+      next [200, {}, [JSON.generate([BEGAN, ENDS])]] if path == "/ends"
+      BEGAN[path] = BEGAN.fetch(path, 0) + 1
+      begin
+        answer = KINDS.fetch(path).call
+        [answer.status, {}, [answer.body]]
+      rescue Exception => error
+        (ENDS[path] ||= []) << error.class.name
+        raise error
+      end
+    }
+  RUBY
+  # What the upstream sees of each kind.
+  UPSTREAM = {"/one" => 1, "/two" => 2, "/app" => 0, "/deep" => 1, "/mixed" => 1, "/again" => 1}.freeze
+
+  def setup
+    super
+    @release = Queue.new
+    @upstream = Upstream.new { |request|
+      if request.target.first == "/held"
+        @release.pop
+        "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nheld"
+      end
+    }
+    @server = edge(APP, server: <<~NGINX)
+      location /text { return 200 text; }
+      location /up/ { proxy_pass http://127.0.0.1:#{@upstream.port}/; }
+      location /late/ { godwit_timeout 200ms; godwit_app #{scratch_dir}/edge-0/app0.rb; }
+    NGINX
+  end
+
+  def teardown
+    @upstream&.close
+    super
+  end
+
+  test "a client leaves: its fetches end, and their upstreams' connections close" do
+    UPSTREAM.each do |path, count|
+      client = @server.begin(path)
+      count.times { @upstream.requests.pop }
+      eventually { ends(0)[path] == 1 }
+      client.close
+      count.times { assert @upstream.departures.pop }
+      error = (path == "/again") ? "Edge::Error" : "Edge::Cancelled"
+      eventually { ends(1)[path] == [error] }
+    end
+  end
+
+  test "godwit_timeout answers 504, and the client's connection goes on" do
+    client = EdgeConnection.new(@server.port)
+    UPSTREAM.each do |path, count|
+      assert_equal [504, %({"error":"timeout"})], client.get("/late#{path}").to_a, path
+      assert_equal [200, "text"], client.get("/text").to_a
+      count.times { assert @upstream.departures.pop }
+      error = (path == "/again") ? "Edge::Error" : "Edge::TimeoutError"
+      eventually { ends(1)[path] == [error] }
+    end
+  end
+
+  test "HUP and QUIT wait for fetches" do
+    before = @server.workers
+    client = @server.begin("/held")
+    @upstream.requests.pop
+    @server.reload
+    eventually { @server.log.scan("is ready").size == 2 }
+    @release << true
+    assert_match(/200 OK.*held\z/m, client.readpartial(10000))
+    eventually { (@server.workers & before).empty? }
+    client = @server.begin("/held")
+    @upstream.requests.pop
+    stop = in_thread { @server.stop }
+    eventually { @server.log.include?("gracefully shutting down") }
+    @release << true
+    assert_match(/200 OK.*held\z/m, client.read)
+    ended(stop)
+  end
+
+  private
+
+  def ends(index) = JSON.parse(@server.get("/ends").body)[index]
+end

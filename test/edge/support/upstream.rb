@@ -1,0 +1,73 @@
+# frozen_string_literal: true
+
+require "socket"
+
+# An HTTP server in threads of this process. Its answers are bytes of a test, so they may be wrong.
+class Upstream
+  # What came: the first line, the headers by names in lower case, and the body.
+  Request = Struct.new(:line, :headers, :body) do
+    # @return [Array<String>] path and query
+    def target = line.split[1].split("?")
+  end
+
+  # @return [Integer]
+  attr_reader :port
+  # @return [Queue<Request>] all that came
+  attr_reader :requests
+  # @return [Queue<Request>] those without an answer, once nginx has closed their connections
+  attr_reader :departures
+
+  # @yield [Request] in a thread for each
+  # @yieldreturn [String, nil] the answer, after which the connection closes; nil: there is none
+  def initialize(&answer)
+    @answer = answer
+    @requests = Queue.new
+    @departures = Queue.new
+    @server = TCPServer.new("127.0.0.1", 0)
+    @port = @server.addr[1]
+    @clients = []
+    @thread = Thread.new { accept }
+  end
+
+  def close
+    @server.close
+    @thread.join
+    @clients.each { |socket, thread|
+      socket.close
+      thread.kill.join
+    }
+  end
+
+  private
+
+  def accept
+    loop do
+      socket = @server.accept
+      thread = Thread.new { serve(socket) }
+      @clients << [socket, thread]
+    end
+  rescue IOError, Errno::EBADF
+    nil # it is closed
+  end
+
+  def serve(socket)
+    request = read(socket)
+    @requests << request
+    answer = @answer.call(request)
+    answer ? socket.write(answer) : socket.read
+    @departures << request unless answer
+  rescue SystemCallError, IOError
+    nil # nginx does not want the rest
+  ensure
+    socket.close
+  end
+
+  def read(socket)
+    line, *lines = socket.gets("\r\n\r\n").lines(chomp: true)
+    headers = lines.reject(&:empty?).to_h { |one|
+      name, value = one.split(": ", 2)
+      [name.downcase, value]
+    }
+    Request.new(line, headers, socket.read(headers["content-length"].to_i))
+  end
+end
