@@ -14,7 +14,7 @@ class EdgeFetchEndsTest < EdgeCase
       "/two" => -> { Edge.join(*[-> { Edge.fetch("/up/none") }] * 2) },
       "/app" => -> { Edge.fetch("/sleep") },
       "/deep" => -> { Edge.fetch("/one") },
-      "/mixed" => -> { Edge.join(-> { Edge.fetch("/one") }, -> { sleep }, -> { Edge.fetch("/text") }) },
+      "/mixed" => -> { Edge.join(-> { Edge.fetch("/one") }, -> { Edge.fetch("/text") }) },
       "/sleep" => -> { sleep },
       "/held" => -> { Edge.fetch("/up/held") },
       "/again" => -> { begin; Edge.fetch("/up/none"); ensure; Edge.fetch("/text"); end }
@@ -35,7 +35,9 @@ class EdgeFetchEndsTest < EdgeCase
     }
   RUBY
   # What the upstream sees of each kind.
-  UPSTREAM = {"/one" => 1, "/two" => 2, "/app" => 0, "/deep" => 1, "/mixed" => 1, "/again" => 1}.freeze
+  UPSTREAM = {
+    "/one" => 1, "/two" => 2, "/app" => 0, "/deep" => 1, "/mixed" => 1, "/again" => 1
+  }.freeze
 
   def setup
     super

@@ -61,8 +61,8 @@ class EdgeFetchTest < EdgeCase
       [answer.status, answer.body, *%w[etag last-modified].map { |name| answer.headers.key?(name) }]
     RUBY
     assert_equal [404, 301, 302, 502, 444, 408, 499, 413], ask(<<~RUBY)
-      %w[/static/none /static/dir /moved /down/ /close /slow /left].map { |path| show(path).first } +
-        [show("/app/", body: "x" * 2_000_000).first]
+      paths = %w[/static/none /static/dir /moved /down/ /close /slow /left]
+      paths.map { |path| show(path).first } + [show("/app/", body: "x" * 2_000_000).first]
     RUBY
     assert_equal "/other", ask("Edge.fetch('/moved').headers['location']")
 
@@ -72,11 +72,11 @@ class EdgeFetchTest < EdgeCase
       assert_equal [201, {}, "body"], ask("show('#{location}/chunked')")
       assert_equal [200, {}, "body"], ask("show('#{location}/eof')")
     end
-    assert_equal ["gzip", true, nil, 400], ask(<<~RUBY)
-      %w[/gzip/ /gunzip/].map { |path| Edge.fetch(path) }.map { |answer|
-        [answer.headers["content-encoding"], answer.body.bytesize.then { |size| size < 100 || size }]
-      }.inject(:+)
+    (coding, size), (none, whole) = ask(<<~RUBY)
+      answers = %w[/gzip/ /gunzip/].map { |path| Edge.fetch(path) }
+      answers.map { |answer| [answer.headers["content-encoding"], answer.body.bytesize] }
     RUBY
+    assert_equal ["gzip", true, nil, 400], [coding, size < 100, none, whole]
     assert_equal [[200, "body"], [200, "text"], [202, '{"RE']], ask(<<~RUBY)
       works = %w[/up/length /text /app/].map { |path| -> { Edge.fetch(path) } }
       Edge.join(*works).map { |answer| [answer.status, answer.body[0, 4]] }
@@ -134,7 +134,7 @@ class EdgeFetchTest < EdgeCase
       "'/text', method: 'GE T'" => 'the method "GE T" is not one of HTTP',
       "'/text', method: nil" => 'the method "" is not one of HTTP',
       "'/text', headers: {'host' => 'x'}" => "nginx writes the header host itself",
-      "'/text', headers: {'Content-Length' => 5}" => "nginx writes the header Content-Length itself",
+      "'/text', headers: {'Upgrade' => 5}" => "nginx writes the header Upgrade itself",
       "'/text', headers: {'a' => '1', 'A' => '2'}" => "the header A occurs twice",
       "'/text', headers: {'a' => 'x' + 10.chr}" => "a header's value has CR, LF or NUL",
       "'/text', headers: {'a b' => 'x'}" => "a header's name has a character",
@@ -204,8 +204,8 @@ class EdgeFetchTest < EdgeCase
     end
     assert_equal 2 * MIB, ask("Edge.fetch('/more/size?#{2 * MIB}').body.size")
     %w[/up/cut /up/cut-chunks /plain/cut /plain/cut-chunks].each do |path|
-      assert_equal "Edge::ConnectionError: the answer of #{path} has ended too early: see nginx's " \
-        "error log", ask("outcome { Edge.fetch('#{path}') }")
+      assert_match(/\AEdge::ConnectionError: the answer of #{path} has ended too early/,
+        ask("outcome { Edge.fetch('#{path}') }"))
     end
     assert_equal "text", ask("Edge.fetch('/text').body")
   end
