@@ -43,10 +43,10 @@ class EdgeAppsTest < EdgeCase
     assert_includes server.log, "#{server.path("/no-app/")} ends with 42, which has no method call"
     eventually { server.log.scan("no flag").size > 1 }
     File.write("#{scratch_dir}/flag", "it is there")
-    eventually { server.get("/raises/").code == "200" }
-    assert_equal "it is there", server.get("/raises/").body
     server.write('run ->(env) { [200, {}, ["mended"]] }', "/no-app/")
-    eventually { server.get("/no-app/").code == "200" }
+    paths = %w[/raises/ /no-app/]
+    eventually { paths.all? { |path| server.log.include?("#{server.path(path)} is ready") } }
+    assert_equal ["it is there", "mended"], paths.map { |path| server.get(path).body }
   end
 
   test "locals of the apps of a worker do not mix" do

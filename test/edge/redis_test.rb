@@ -199,7 +199,7 @@ class EdgeRedisTest < EdgeCase
     end
     edge(EVALUATES.sub("LOG = []", "LOG = [Edge::Redis.new(\"redis://:x@127.0.0.1:" \
       "#{listener.addr[1]}\")]"))
-    count = Godwit::TestSupport::Length.of(5, long: 10)
+    count = Godwit::TestSupport::Length.of(4, long: 10)
     stamps = Array.new(count) { times.pop }
     pauses = stamps.each_cons(2).map { |one, other| other - one }
     pauses.zip([0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 2, 2, 2]) do |pause, least|

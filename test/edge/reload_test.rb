@@ -143,8 +143,10 @@ class EdgeReloadTest < EdgeCase
     assert_nil ended(in_thread { idle.read(1) }), "an idle connection stays open"
     eventually { server.get("/").body == "new" }
     begun.write("b")
+    # nginx waits up to 5 s for each client to close its end.
     [*requests, begun].zip([*paths, "/body"]) do |socket, path|
       assert_equal "done", answer_in(socket), path
+      socket.close
     end
     eventually("the old worker has not ended") { (server.workers & old).empty? }
     assert_equal 1, server.workers.size

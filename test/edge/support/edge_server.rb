@@ -48,7 +48,7 @@ class EdgeServer
   # @return [self]
   def start
     @child = @test.start_command(command, env: environment, deadline: @test.class.deadline)
-    @test.eventually { @child.finished? || (accepts? && ran?) }
+    @test.eventually { @child.finished? || ran? }
     self
   end
 
@@ -75,20 +75,13 @@ class EdgeServer
   def pid = Integer(File.read(pid_path))
 
   # @return [Array<Integer>]
-  def workers
-    Dir["/proc/[0-9]*/stat"].filter_map do |path|
-      fields = File.read(path).rpartition(")").last.split
-      path[/\d+/].to_i if fields[1].to_i == pid
-    rescue Errno::ENOENT, Errno::ESRCH
-      nil
-    end
-  end
+  def workers = File.read("/proc/#{pid}/task/#{pid}/children").split.map(&:to_i)
 
   # @return [Integer] KiB of a worker
   def rss(worker = workers.first) = File.read("/proc/#{worker}/status")[/VmRSS:\s+(\d+)/, 1].to_i
 
   # @return [String] the error log
-  def log = File.read("#{@folder}/error.log")
+  def log = File.read(log_path)
 
   # @return [Array<String>] lines of the access log: status and path
   def accesses = File.readlines("#{@folder}/access.log", chomp: true)
@@ -128,11 +121,12 @@ class EdgeServer
 
   def conf_path = "#{@folder}/nginx.conf"
   def pid_path = "#{@folder}/nginx.pid"
+  def log_path = "#{@folder}/error.log"
   def environment = EdgePrograms.env(EdgePrograms.nginx).merge(@env, SANITIZER)
 
-  # Each worker has run each app's file, or has logged why it could not.
+  # Each worker has run each app's file, or has logged why it could not. nginx listens before.
   def ran?
-    lines = log.lines.grep(/godwit: /)
+    lines = File.exist?(log_path) ? log.lines.grep(/godwit: /) : []
     @locations.each_value.all? { |path| lines.count { |line| line.include?(path) } >= @workers }
   end
 
@@ -146,7 +140,7 @@ class EdgeServer
       daemon off;
       #{"user root;" if Process.uid.zero?}
       worker_processes #{workers};
-      error_log #{@folder}/error.log info;
+      error_log #{log_path} info;
       pid #{pid_path};
       env REDIS_URL;
       events { worker_connections 4096; }
