@@ -1,0 +1,149 @@
+# frozen_string_literal: true
+
+require_relative "support/edge_case"
+require_relative "support/stream_client"
+
+# Edge::Feed: one SUB of the worker for any number of streams.
+class EdgeFeedTest < EdgeCase
+  deadline 600
+
+  TEXT = 8 * 1024 # bytes of each message of the test with a stopped reader
+
+  APP = <<~RUBY
+    ALL = Edge::Feed.new(ENDPOINT)
+    SOME = Edge::Feed.new(ENDPOINT, subscribe: ["a", "b"], queue: 20)
+    SAID = Hash.new(0)
+    WRONG = [{queue: 1}, {queue: 2.5}, {wrong: 1}].map { |options|
+      begin
+        Edge::Feed.new(ENDPOINT, **options)
+      rescue StandardError => error
+        error.class.to_s
+      end
+    }
+    class Reads
+      def to_s = SOME.each { |message| message }
+    end
+    def refused
+      yield
+    rescue StandardError => error
+      error.class.to_s
+    end
+    run ->(env) {
+      path = env["PATH_INFO"]
+      SAID[path] += 1
+      case path
+      when "/said" then next [200, {}, [JSON.generate(SAID)]]
+      when "/wrong"
+        wrong = [refused { ALL.each }, refused { "\#{Reads.new}" }]
+        next [200, {}, [JSON.generate(WRONG + wrong)]]
+      when "/first" # a request without a stream
+        next [200, {}, SOME.each { |message| break [*message] }]
+      end
+      Edge.stream("text/event-stream") { |out|
+        begin
+          case path
+          when "/all"
+            ALL.each { |message| out.event(message.is_a?(Array) ? message.join("|") : message) }
+          when "/slow" # reads a message, and no more
+            SOME.each { sleep }
+          when "/two"
+            Edge.join(-> { ALL.each { |message| out.event("all") } },
+              -> { SOME.each { |message| out.event("some") } })
+          end
+        rescue Exception => error
+          SAID[error.class.to_s] += 1
+          raise error
+        ensure
+          SAID["ensure"] += 1
+        end
+      }
+    }
+  RUBY
+
+  def setup
+    super
+    @pub = open_socket(:PUB, send_hwm: 0, linger: 0)
+    @endpoint = "tcp://127.0.0.1:#{@pub.bind("tcp://127.0.0.1:*").port}"
+    @clients = []
+  end
+
+  def teardown
+    @clients&.each(&:close)
+    super
+  end
+
+  test "100 streams of one Feed get each message in its order; requests and joins read, too" do
+    start
+    streams = Array.new(100) { client("/all").tap(&:head) }
+    two = client("/two").tap(&:head)
+    first = in_thread { @server.get("/first").body }
+    eventually { said.values_at("/all", "/two", "/first") == [100, 1, 1] }
+    @pub.send(["a", "frames"])
+    (1..998).each { |number| @pub << number.to_s }
+    @pub << "b"
+    texts = ["a|frames", *(1..998).map(&:to_s), "b"].map { |text| "data: #{text}\n\n" }.join
+    streams.each { |one| assert_equal texts, ended(in_thread { one.read(texts.bytesize) }) }
+    size = 1_000 * "data: all\n\n".bytesize + 2 * "data: some\n\n".bytesize
+    both = ended(in_thread { two.read(size) }).split("\n\n").tally
+    assert_equal({"data: all" => 1_000, "data: some" => 2}, both)
+    assert_equal "aframes", ended(first)
+    assert_equal %w[ArgumentError ArgumentError Godwit::OptionError ArgumentError Edge::WaitError],
+      JSON.parse(@server.get("/wrong").body)
+    [*streams, two].each(&:close)
+    eventually { said["ensure"] == 101 }
+    assert_equal 101, said["Edge::Cancelled"]
+    refute_match(/\[error\]/, @server.log)
+  end
+
+  test "a reader that is 1,000 messages behind is dropped, and others lose nothing" do
+    port = Godwit::TestSupport::Ports.free
+    start(server: "listen 127.0.0.1:#{port} sndbuf=64k;")
+    stopped = Array.new(2) { client("/all", port: port, buffer: 65_536).tap(&:head) }
+    good = client("/all").tap(&:head)
+    eventually { said["/all"] == 3 }
+    got = 0
+    until said["Edge::BusyError"] == 2
+      assert_operator got, :<, 3_000
+      100.times { |number| @pub << (got + number).to_s.rjust(TEXT) }
+      texts = (got...(got + 100)).map { |number| "data: #{number.to_s.rjust(TEXT)}\n\n" }.join
+      assert_equal texts, ended(in_thread { good.read(texts.bytesize) })
+      got += 100
+    end
+    assert_operator got, :>, 1_000
+    lines = @server.log.lines.grep(/\[error\]/)
+    text = "Edge::BusyError: a reader of #{@endpoint} is 1000 messages behind and is dropped"
+    assert_equal %w[1 2], lines.map { |line| line[/#{text}, (\d) so far \(#{@server.path}/, 1] }
+    stopped.each do |one|
+      assert_raises(StreamClient::Cut) { ended(in_thread { one.rest }) }
+    end
+
+    slow = client("/slow").tap(&:head) # is dropped while it waits for something else
+    eventually { said["/slow"] == 1 }
+    25.times { @pub << "a" }
+    first = in_thread { @server.get("/first").body }
+    eventually { said["/first"] == 1 }
+    @pub << "b"
+    assert_equal "b", ended(first)
+    slow.close
+    eventually { said["Edge::Cancelled"] == 1 }
+
+    done = false
+    flood = in_thread { @pub << "x" until done }
+    20.times { assert_equal "200", @server.get("/said").code }
+    done = true
+    ended(flood)
+  end
+
+  private
+
+  def start(**options)
+    @server = edge("ENDPOINT = #{@endpoint.inspect}\n#{APP}", **options)
+    @pub.wait_connected(count: 2)
+  end
+
+  def client(path, port: @server.port, **options)
+    StreamClient.new(port, path, **options).tap { |one| @clients << one }
+  end
+
+  def said = JSON.parse(@server.get("/said").body)
+end
