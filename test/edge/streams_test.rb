@@ -60,6 +60,7 @@ class EdgeStreamsTest < EdgeCase
       "wait" => ->(out) { sleep },
       "late" => ->(out) { sleep 0.2; out << "late" },
       "join" => ->(out) { Edge.join(-> { sleep }, -> { #{TEXTS}.times { out << "x" * #{TEXT} } }) },
+      "clean" => ->(out) { begin; sleep; ensure; sleep 0.05; end },
       "error" => ->(out) { out << "begun"; raise "an error" },
       "keep" => ->(out) { OUTS[0] = out; sleep },
       "wrong" => ->(out) {
@@ -262,6 +263,39 @@ class EdgeStreamsTest < EdgeCase
     eventually { said["Edge::Cancelled"] == 2 }
   ensure
     narrow&.close
+  end
+
+  test "a worker that ends ends its streams, as a whole answer each" do
+    small, two = Array.new(2) { Godwit::TestSupport::Ports.free }
+    @server = edge(APP, server: <<~NGINX)
+      listen 127.0.0.1:#{small} sndbuf=64k;
+      listen 127.0.0.1:#{two} http2;
+    NGINX
+    [
+      -> {
+        old = @server.workers
+        @server.reload
+        eventually("the old worker has not ended") { (@server.workers & old).empty? }
+      },
+      -> { assert_predicate @server.stop, :success? }
+    ].each do |ends|
+      names = %w[wait pour join clean]
+      streams = names.map { |name| client("/#{name}", port: small, buffer: 65_536) }
+      streams.each(&:head)
+      over_two = HTTP2Client.new(two)
+      over_two.ask(1, "/wait")
+      assert_stops { said["poured"] }
+      eventually { said.values_at(*names).compact.sum == 5 }
+      rests = streams.map { |one| in_thread { one.rest } }
+      ends.call
+      wait, pour, join, clean = rests.map { |thread| ended(thread) }
+      assert_equal ["", ""], [wait, clean]
+      assert POURED.start_with?(pour)
+      assert_match(/\Ax+\z/, join)
+      assert_equal ["", :whole], ended(in_thread { over_two.answer(1) })
+      over_two.close
+    end
+    refute_match(/\[error\]/, @server.log)
   end
 
   private
