@@ -67,7 +67,8 @@ class EdgeFeedTest < EdgeCase
     @clients = []
   end
 
-  def teardown
+  # Before nginx ends, which waits for its clients.
+  def before_teardown
     @clients&.each(&:close)
     super
   end
@@ -97,8 +98,8 @@ class EdgeFeedTest < EdgeCase
 
   test "a reader that is 1,000 messages behind is dropped, and others lose nothing" do
     port = Godwit::TestSupport::Ports.free
-    start(server: "listen 127.0.0.1:#{port} sndbuf=64k;")
-    stopped = Array.new(2) { client("/all", port: port, buffer: 65_536).tap(&:head) }
+    start(server: "listen 127.0.0.1:#{port} sndbuf=128k;")
+    stopped = Array.new(2) { client("/all", port: port).tap(&:head) }
     good = client("/all").tap(&:head)
     eventually { said["/all"] == 3 }
     got = 0
@@ -141,8 +142,8 @@ class EdgeFeedTest < EdgeCase
     @pub.wait_connected(count: 2)
   end
 
-  def client(path, port: @server.port, **options)
-    StreamClient.new(port, path, **options).tap { |one| @clients << one }
+  def client(path, port: @server.port)
+    StreamClient.new(port, path).tap { |one| @clients << one }
   end
 
   def said = JSON.parse(@server.get("/said").body)

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require "socket"
+require_relative "stream_client"
 
 # A client of HTTP/2 without TLS that decides what it reads, and when the server may send more.
 class HTTP2Client
@@ -11,12 +11,11 @@ class HTTP2Client
   private_constant :DATA, :HEADERS, :RESET, :SETTINGS, :WINDOW, :END_STREAM, :END_HEADERS, :WHOLE
 
   # @param window [Integer] bytes that the server may send in each stream at first
-  # @param buffer [Integer] bytes that the kernel receives before the client reads
-  def initialize(port, window: 65_535, buffer: 65_536)
+  def initialize(port, window: 65_535)
     @bodies = Hash.new { |all, id| all[id] = +"" }
     @ends = {}
     @socket = Socket.new(:INET, :STREAM)
-    @socket.setsockopt(:SOCKET, :RCVBUF, buffer)
+    @socket.setsockopt(:SOCKET, :RCVBUF, StreamClient::BUFFER)
     @socket.connect(Addrinfo.tcp("127.0.0.1", port))
     @socket.write("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
     write(SETTINGS, 0, 0, [4, window].pack("nN"))

@@ -7,13 +7,24 @@ class StreamClient
   # The connection has ended without the last chunk.
   class Cut < StandardError; end
 
-  # @param headers [String] lines of the request
-  # @param buffer [Integer, nil] bytes that the kernel receives before the client reads
-  def initialize(port, path, headers: "", buffer: nil)
+  # Bytes that the kernel receives before the client reads. With less than some segments of the
+  # loopback device (64 KiB) it waits for the sender's timers.
+  BUFFER = 256 * 1024
+
+  def initialize(port, path)
     @socket = Socket.new(:INET, :STREAM)
-    @socket.setsockopt(:SOCKET, :RCVBUF, buffer) if buffer
+    @socket.setsockopt(:SOCKET, :RCVBUF, BUFFER)
     @socket.connect(Addrinfo.tcp("127.0.0.1", port))
+    ask(path)
+  end
+
+  # Sends another request on this connection.
+  # @param headers [String] lines of the request
+  # @return [self]
+  def ask(path, headers: "")
+    @head = nil
     @socket.write("GET #{path} HTTP/1.1\r\nHost: x\r\n#{headers}\r\n")
+    self
   end
 
   # Reads the headers.
@@ -45,14 +56,6 @@ class StreamClient
       text << data
     end
     text
-  end
-
-  # Sends another request on this connection.
-  # @return [self]
-  def again(path, headers: "")
-    @head = nil
-    @socket.write("GET #{path} HTTP/1.1\r\nHost: x\r\n#{headers}\r\n")
-    self
   end
 
   def close = @socket.close
