@@ -175,7 +175,7 @@ void gw_stream_init(mrb_state *mrb);
 
 /* ---- fetch.c, variables.c ---- */
 
-void gw_fetch_abort(gw_request_t *request); /* its waits have failed already */
+void gw_fetch_abort(gw_request_t *request); /* no fiber waits for them */
 void gw_fetch_configure(void);              /* after other modules */
 void gw_fetch_init(mrb_state *mrb);
 ngx_int_t gw_variables_add(ngx_conf_t *cf); /* before nginx reads directives */

@@ -86,9 +86,10 @@ static mrb_value fetch_answer(mrb_state *mrb, const fetch_t *fetch, const fetch_
     ngx_http_request_t *http = fetch->http;
     const ngx_http_core_loc_conf_t *core =
             ngx_http_get_module_loc_conf(http, ngx_http_core_module);
+    const gw_request_t *inner = ngx_http_get_module_ctx(http, ngx_http_godwit_module);
     ngx_buf_t *buffer = http->out ? http->out->buf : NULL;
     const char *path = (const char *)fetch->target.data;
-    if (done->failed && http->header_sent)
+    if (done->failed && http->header_sent && !(inner && inner->stream))
         return gw_vm_error("Error", "the answer of %s has more than %d bytes: raise nginx's "
                 "subrequest_output_buffer_size in its location", path,
                 (int)core->subrequest_output_buffer_size);
@@ -159,7 +160,10 @@ void gw_fetch_abort(gw_request_t *request) {
         gw_request_t *inner = ngx_http_get_module_ctx(http, ngx_http_godwit_module);
         fetch_end(fetch, mrb_nil_value());
         if (http->upstream && http->upstream->cleanup) (*http->upstream->cleanup)(http);
-        else if (inner && inner->http) ngx_add_timer(&inner->timer, 0);
+        if (!inner || !inner->http) continue;
+        gw_wait_fail(inner, "Cancelled", "the fetch has ended");
+        gw_fetch_abort(inner);
+        gw_response_end(inner, NGX_DONE);
     }
 }
 

@@ -15,6 +15,7 @@ static void request_refuse(gw_request_t *request) {
 
 /* Without an answer if memory was short. */
 static void request_leave(gw_request_t *request) {
+    gw_fetch_abort(request); /* nginx may free the request then */
     request->runs = false;
     if (request->gone) request_free(request);
     else request_refuse(request);

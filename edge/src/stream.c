@@ -97,6 +97,7 @@ static mrb_noreturn void stream_break(gw_request_t *request) {
     ngx_connection_t *connection = request->http->connection;
     ngx_http_finalize_request(request->http, NGX_ERROR);
     ngx_http_run_posted_requests(connection);
+    request->http = NULL; /* that of a fetch is not free yet */
     request->failed = NULL;
     gw_vm_raise("Cancelled", "the client has left");
 }

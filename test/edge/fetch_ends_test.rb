@@ -15,6 +15,9 @@ class EdgeFetchEndsTest < EdgeCase
       "/app" => -> { Edge.fetch("/sleep") },
       "/deep" => -> { Edge.fetch("/one") },
       "/mixed" => -> { Edge.join(-> { Edge.fetch("/one") }, -> { Edge.fetch("/text") }) },
+      "/streams" => -> { Edge.stream("text/plain") { |out| out << "text"; sleep } },
+      "/streamed" => -> { Edge.fetch("/streams") },
+      "/inside" => -> { Edge.stream("text/plain") { |out| out << Edge.fetch("/up/none").body } },
       "/sleep" => -> { sleep },
       "/held" => -> { Edge.fetch("/up/held") },
       "/again" => -> { begin; Edge.fetch("/up/none"); ensure; Edge.fetch("/text"); end }
@@ -27,7 +30,7 @@ class EdgeFetchEndsTest < EdgeCase
       BEGAN[path] = BEGAN.fetch(path, 0) + 1
       begin
         answer = KINDS.fetch(path).call
-        [answer.status, {}, [answer.body]]
+        answer.is_a?(Array) ? answer : [answer.status, {}, [answer.body]]
       rescue Exception => error
         (ENDS[path] ||= []) << error.class.name
         raise error
@@ -36,7 +39,8 @@ class EdgeFetchEndsTest < EdgeCase
   RUBY
   # What the upstream sees of each kind.
   UPSTREAM = {
-    "/one" => 1, "/two" => 2, "/app" => 0, "/deep" => 1, "/mixed" => 1, "/again" => 1
+    "/one" => 1, "/two" => 2, "/app" => 0, "/deep" => 1, "/mixed" => 1, "/again" => 1,
+    "/streamed" => 0
   }.freeze
 
   def setup
@@ -93,11 +97,14 @@ class EdgeFetchEndsTest < EdgeCase
     assert_match(/200 OK.*held\z/m, client.readpartial(10000))
     eventually { (@server.workers & before).empty? }
     client = @server.begin("/held")
-    @upstream.requests.pop
+    stream = @server.begin("/inside")
+    2.times { @upstream.requests.pop }
     stop = in_thread { @server.stop }
     eventually { @server.log.include?("gracefully shutting down") }
     @release << true
     assert_match(/200 OK.*held\z/m, client.read)
+    assert_match(/200 OK.*\r\n\r\n0\r\n\r\n\z/m, stream.read) # a stream ends with its worker
+    assert @upstream.departures.pop
     ended(stop)
   end
 
