@@ -7,6 +7,7 @@ module Edge
     ALL = []   # by index: what answers
     NAMED = [] # by index: what `run` was given
     FOLDERS = []
+    FILE = []   # what {Object#_edge_evaluate} evaluates
     LOADED = [] # by index: paths that `require` has loaded
 
     class << self
@@ -45,11 +46,18 @@ module Edge
         load(index, path)
       end
 
+      # @param main [Object] self of the file
+      # @return [Object] the value of its last expression
+      def run_file(main, path)
+        FILE.replace([File.read(path), nil, path, 1])
+        main._edge_evaluate
+      end
+
       private
 
       def load(index, path)
         LOADED[index] << path
-        MAINS[index]._edge_evaluate(File.read(path), path)
+        run_file(MAINS[index], path)
         loaded = true
       ensure
         LOADED[index].delete(path) unless loaded
@@ -62,7 +70,7 @@ module Edge
         main = MAINS[index] = Object.new
         def main.to_s = "main"
         def main.inspect = "main"
-        value = main._edge_evaluate(File.read(path), path)
+        value = run_file(main, path)
         NAMED[index] || value
       end
     end

@@ -2,8 +2,9 @@
 
 # What would block the worker, or end it.
 %i[
-  BasicSocket Socket TCPSocket TCPServer UDPSocket UNIXSocket UNIXServer IPSocket SocketError
+  BasicSocket Socket TCPSocket TCPServer UDPSocket UNIXSocket UNIXServer IPSocket SocketError STDIN
 ].each { |name| Object.remove_const(name) if Object.const_defined?(name) }
+$stdin = nil
 
 class Object
   %i[` system gets readline readlines exec fork exit exit! abort spawn].each do |name|
@@ -40,9 +41,7 @@ class Object
   end
 
   # Runs an app's file. Its class is Object, so that `class` and `def` mean what they do at the top
-  # of a file. The names of locals begin as no app's do.
+  # of a file. Without arguments, since these would be locals of the file.
   # @private
-  # standard:disable Lint/UnderscorePrefixedVariableName, Security/Eval -- the file is the app
-  def _edge_evaluate(*_edge_file) = eval(_edge_file[0], nil, _edge_file[1], 1)
-  # standard:enable Lint/UnderscorePrefixedVariableName, Security/Eval
+  def _edge_evaluate = eval(*Edge::Apps::FILE) # standard:disable Security/Eval -- it is the app
 end

@@ -104,6 +104,17 @@ static mrb_value env_body(mrb_state *mrb, ngx_http_request_t *http) {
     return body;
 }
 
+/* Of the Host header, else nginx's server_name, else the local address: Rack demands a name. */
+static mrb_value env_server_name(mrb_state *mrb, ngx_http_request_t *http) {
+    u_char address[NGX_SOCKADDR_STRLEN];
+    ngx_http_core_srv_conf_t *server = ngx_http_get_module_srv_conf(http, ngx_http_core_module);
+    ngx_str_t name = http->headers_in.server.len ? http->headers_in.server : server->server_name;
+    if (name.len) return env_string(mrb, name);
+    name = (ngx_str_t){sizeof address, address};
+    bool known = ngx_connection_local_sockaddr(http->connection, &name, 0) == NGX_OK;
+    return known ? env_string(mrb, name) : env_text[ENV_EMPTY];
+}
+
 static mrb_value env_server_port(mrb_state *mrb, ngx_http_request_t *http) {
     in_port_t port = 0;
     if (ngx_connection_local_sockaddr(http->connection, NULL, 0) == NGX_OK)
@@ -170,7 +181,7 @@ mrb_value gw_env_make(mrb_state *mrb, gw_request_t *request) {
     env_paths(mrb, env, http, gw_app_at(request->app));
     ENV_SET(ENV_QUERY, http->args.len ? env_string(mrb, http->args) : env_text[ENV_EMPTY]);
     ENV_SET(ENV_URI, env_string(mrb, http->unparsed_uri));
-    ENV_SET(ENV_NAME, env_string(mrb, http->headers_in.server));
+    ENV_SET(ENV_NAME, env_server_name(mrb, http));
     ENV_SET(ENV_PORT, env_server_port(mrb, http));
     ENV_SET(ENV_PROTOCOL, http->http_version == NGX_HTTP_VERSION_11
                     ? env_text[ENV_HTTP11]

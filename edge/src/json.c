@@ -118,6 +118,13 @@ static json_t *json_make(mrb_state *mrb, mrb_value value) {
     return json_loadb(RSTRING_PTR(text), (size_t)RSTRING_LEN(text), JSON_DECODE_ANY, NULL);
 }
 
+static const char *json_why(mrb_state *mrb, mrb_value value) {
+    if (mrb_float_p(value)) return "JSON has no NaN and no Infinity";
+    if (mrb_obj_is_kind_of(mrb, value, mrb->integer_class))
+        return "an Integer has more than 64 bits: generate its to_s";
+    return "a String is not valid UTF-8, or to_json gave no JSON";
+}
+
 /* Adds the value to an Array, or to an object if there is a key. An error leaves nothing behind,
  * since each value belongs to its parent at once. */
 static void json_add(mrb_state *mrb, json_t *parent, const char *key, mrb_value value, int depth) {
@@ -126,8 +133,7 @@ static void json_add(mrb_state *mrb, json_t *parent, const char *key, mrb_value 
     json_t *json = json_make(mrb, value);
     int failed = key ? json_object_set_new(parent, key, json) : json_array_append_new(parent, json);
     if (failed)
-        json_raise("GeneratorError", mrb_float_p(value) ? "JSON has no NaN and no Infinity"
-                : "a String is not valid UTF-8, or to_json gave no JSON", -1);
+        json_raise("GeneratorError", json_why(mrb, value), -1);
     json_hash_t hash = {json, depth};
     if (mrb_hash_p(value)) mrb_hash_foreach(mrb, mrb_hash_ptr(value), json_pair, &hash);
     for (mrb_int i = 0; mrb_array_p(value) && i < RARRAY_LEN(value); i++) {

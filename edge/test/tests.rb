@@ -85,7 +85,7 @@ module Edge
       def run(main, path)
         @main = main
         folder(File.dirname(path))
-        main._edge_evaluate(File.read(path), path)
+        Apps.run_file(main, path)
         raise Error, "#{path} has no test: write test(\"name\") { … }" if ALL.empty?
         failed = 0
         ALL.each { |name, block| failed += 1 unless passes?(name, block) }

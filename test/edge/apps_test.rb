@@ -52,13 +52,14 @@ class EdgeAppsTest < EdgeCase
   test "locals of the apps of a worker do not mix" do
     source = <<~RUBY
       %{name} = "%{name}"
-      run ->(env) { [200, {}, [[%{name}, (%{other} rescue "no %{other}")].join(" ")]] }
+      locals = local_variables.inspect
+      run ->(env) { [200, {}, [[%{name}, (%{other} rescue "no %{other}"), locals].join(" ")]] }
     RUBY
     server = edge({
       "/one/" => format(source, name: "one", other: "two"),
       "/two/" => format(source, name: "two", other: "one")
     })
-    assert_equal ["one no two", "two no one"],
+    assert_equal ["one no two [:one, :locals]", "two no one [:two, :locals]"],
       %w[/one/ /two/].map { |path| server.get(path).body }
   end
 
@@ -116,7 +117,7 @@ class EdgeAppsTest < EdgeCase
       "TCPSocket", "UNIXSocket", "Socket", "TCPServer", "IO.popen('true')", "IO._popen('true')",
       "File.popen('true')", "open('|true')", "system('true')", "Kernel.system('true')", "`true`",
       "gets", "Kernel.gets", "readline", "readlines", "exec('true')", "fork", "exit", "exit!",
-      "abort", "spawn('true')", "IO.pipe", "IO.select([])"
+      "abort", "spawn('true')", "IO.pipe", "IO.select([])", "STDIN.gets", "$stdin.read"
     ]
     left = gone.reject { |code| %w[NameError NoMethodError].include?(server.post("/", code).body) }
     assert_empty left

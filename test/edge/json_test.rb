@@ -78,6 +78,10 @@ class EdgeJSONTest < EdgeCase
     ["0.0 / 0.0", "1.0 / 0.0", "-1.0 / 0.0"].each do |number|
       assert_equal "409", post("/eval", "JSON.generate([#{number}])").code, number
     end
+    assert_match(/too big integer/, post("/", "[#{2**64}]").body)
+    # mruby 3.1 has no larger ones.
+    large = "begin; JSON.generate([2**64]); rescue RangeError => error; error.message; end"
+    assert_match(/an Integer has more than 64 bits|overflow/, post("/eval", large).body)
   end
 
   test "100 levels are the most, and the error has the offset of the next one" do

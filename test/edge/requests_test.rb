@@ -54,7 +54,9 @@ class EdgeRequestsTest < EdgeCase
       env = env_of(server.request(Net::HTTPGenericRequest.new(method, false, true, "/")))
       assert_equal method, env["REQUEST_METHOD"]
     end
-    assert_includes server.raw("GET /old HTTP/1.0\r\n\r\n"), %("SERVER_PROTOCOL":"HTTP/1.0")
+    old = server.raw("GET /old HTTP/1.0\r\n\r\n")
+    assert_includes old, %("SERVER_PROTOCOL":"HTTP/1.0")
+    assert_includes old, %("SERVER_NAME":"127.0.0.1")
   end
 
   test "headers have their names in CGI's form, and repeated ones are joined" do
