@@ -1,12 +1,13 @@
 # frozen_string_literal: true
 
 require_relative "../edge/support/edge_case"
+require_relative "../edge/support/upstream"
 require_relative "page"
 
 # docs/edge.md: its apps give the answers that the page shows behind them, and its nginx.conf works.
 class EdgePageTest < EdgeCase
   PAGE = Page.new("docs/edge.md")
-  ARTICLE, GATEWAY = PAGE.examples.select { |example| example.needs == "edge" }
+  ARTICLE, GATEWAY, FETCH = PAGE.examples.select { |example| example.needs == "edge" }
   TESTS = PAGE.examples.find { |example| example.source.start_with?("app ") }
   PEER = PAGE.examples.find { |example| example.source.include?("Godwit::REP") }
   # A command of a block, and its output.
@@ -31,6 +32,20 @@ class EdgePageTest < EdgeCase
     assert_equal "tea", store.call("LRANGE", "orders", "0", "-1")
   ensure
     end_command(peer)
+  end
+
+  test "the fetch reaches an upstream, and the access log has the times" do
+    upstream = Upstream.new { "HTTP/1.1 200 OK\r\n\r\n3" }
+    location, log = PAGE.text.scan(/^```nginx\n(.*?)^```$/m).flatten.drop(1)
+    server = edge(FETCH.source, server: moved(location, "3000", upstream.port),
+      conf: log.sub("/var/log/nginx", scratch_dir))
+    assert_equal %({"stock":3}), server.get("/").body
+    request = upstream.requests.pop
+    assert_equal ["/tea", "size=1"], request.target
+    assert_equal "application/json", request.headers["accept"]
+    eventually { File.read("#{scratch_dir}/edge.log").end_with?(" redis=- zmq=-\n") }
+  ensure
+    upstream&.close
   end
 
   test "godwit-edge test runs the page's tests, which are those of the examples" do
