@@ -7,18 +7,7 @@ gw_app_t *gw_app_at(ngx_uint_t app) { return (gw_app_t *)app_all->elts + app; }
 
 ngx_uint_t gw_app_count(void) { return app_all->nelts; }
 
-static mrb_value app_names(mrb_state *mrb, void *unused) {
-    for (ngx_uint_t i = 0; i < gw_app_count(); i++) {
-        gw_app_t *app = gw_app_at(i);
-        app->script_name = gw_vm_keep(mrb_str_new(mrb, (char *)app->script.data, app->script.len));
-    }
-    return mrb_nil_value();
-}
-
-void gw_app_set(ngx_array_t *apps) {
-    app_all = apps;
-    gw_vm_protect(app_names, NULL);
-}
+void gw_app_set(ngx_array_t *apps) { app_all = apps; }
 
 void gw_app_log_once(ngx_uint_t app, gw_app_fact_t fact, const char *text) {
     if (gw_app_at(app)->said & fact) return;

@@ -10,9 +10,11 @@ static ngx_uint_t boot_starting; /* files that run */
 
 static int boot_arguments(mrb_state *mrb, void *data, mrb_value *arguments) {
     gw_request_t *request = data;
-    ngx_str_t *path = &gw_app_at(request->app)->path;
+    gw_app_t *app = gw_app_at(request->app);
+    if (app->state == GW_APP_STARTS)
+        app->script_name = gw_vm_keep(mrb_str_new(mrb, (char *)app->script.data, app->script.len));
     arguments[0] = mrb_fixnum_value((mrb_int)request->app);
-    arguments[1] = mrb_str_new(mrb, (char *)path->data, path->len);
+    arguments[1] = mrb_str_new(mrb, (char *)app->path.data, app->path.len);
     return 2;
 }
 

@@ -5,7 +5,7 @@
 #include <hiredis/hiredis.h>
 #include <netdb.h>
 
-enum { REDIS_WORDS = 16, REDIS_PAUSE = 50, REDIS_PAUSE_MOST = 2000 }; /* milliseconds */
+enum { REDIS_PAUSE = 50, REDIS_PAUSE_MOST = 2000 }; /* milliseconds */
 
 typedef struct {
     redisAsyncContext *context;   /* NULL: no connection, and none is being made */
@@ -303,13 +303,8 @@ static mrb_value redis_send(mrb_state *mrb, mrb_value self) {
     if (!redis) gw_vm_raise("Error", "this Redis was not initialized");
     if (!redis->context) gw_vm_raise("ConnectionError", "%s", redis->error);
     mrb_int count = RARRAY_LEN(words);
-    const char *few[REDIS_WORDS], **bytes = few;
-    size_t few_sizes[REDIS_WORDS], *sizes = few_sizes;
-    if (count > REDIS_WORDS) {
-        size_t size = (size_t)count * (sizeof *bytes + sizeof *sizes);
-        bytes = (const char **)RSTRING_PTR(mrb_str_new(mrb, NULL, size)); /* the arena keeps it */
-        sizes = (size_t *)(bytes + count);
-    }
+    const char **bytes = mrb_alloca(mrb, (size_t)count * (sizeof *bytes + sizeof(size_t)));
+    size_t *sizes = (size_t *)(bytes + count);
     for (mrb_int i = 0; i < count; i++) {
         mrb_value word = redis_word(mrb, RARRAY_PTR(words)[i]);
         bytes[i] = RSTRING_PTR(word);

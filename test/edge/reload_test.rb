@@ -32,7 +32,7 @@ class EdgeReloadTest < EdgeCase
     eventually { server.get("/").body == "new " }
   end
 
-  test "a file that raises keeps the old app, also for a later worker: a child runs the file first" do
+  test "a file that raises keeps the old app, also for a later worker: a child runs it first" do
     store = redis
     counts = "Edge::Redis.new(timeout: 10).incr('runs')\n"
     app = counts + 'run ->(env) { [200, {}, ["old ", env["edge.request_id"].size.to_s]] }'

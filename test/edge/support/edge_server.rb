@@ -35,8 +35,11 @@ class EdgeServer
     File.write(conf_path, configuration(built, conf, server, workers))
   end
 
-  # Changes an app's file; {#reload} reads it.
-  def write(source, location = "/") = File.write(@locations.fetch(location), source)
+  # Changes an app's file; {#reload} reads it. A worker that starts meanwhile reads a whole file.
+  def write(source, location = "/")
+    File.write("#{path(location)}.new", source)
+    File.rename("#{path(location)}.new", path(location))
+  end
 
   # Changes nginx.conf; {#reload} reads it.
   # @yieldparam text [String] the old one; the block gives the new one
