@@ -97,7 +97,7 @@ class EdgeWaitPlacesTest < EdgeCase
 
   def setup
     super
-    @answer ||= JSON.parse(edge(APP).get("/").body)
+    @answer = JSON.parse(shared_edge(APP).get("/").body)
   end
 
   test "below a C function a wait raises WaitError, which names the method" do

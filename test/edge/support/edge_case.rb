@@ -17,6 +17,15 @@ class EdgeCase < Godwit::TestCase
   class << self
     # @return [String] path of the module
     def built = @@built ||= ENV["GODWIT_EDGE_MODULE"] || EdgeBuild.new.build
+
+    # A test that does not run: it owns what the class's tests share.
+    def owner = @owner ||= new("owner")
+
+    def run(...)
+      super
+    ensure
+      @owner&.end_shared
+    end
   end
 
   def setup
@@ -27,7 +36,7 @@ class EdgeCase < Godwit::TestCase
   def before_teardown
     servers.each(&:stop)
     [*stores, *back_ends].each(&:kill)
-    bad = servers.flat_map { |server| server.log.lines.grep(/\[(alert|crit|emerg)\]/) }
+    bad = [*servers, *@shared].flat_map { |server| server.log.lines.grep(/\[(alert|crit|emerg)\]/) }
     assert_empty bad unless @alerts_expected
     super
   end
@@ -44,6 +53,19 @@ class EdgeCase < Godwit::TestCase
       **options)
     servers << one
     one.start
+  end
+
+  # (see #edge)
+  # @return [EdgeServer] the same for all tests of the class: a start costs 0.1 s of the processor
+  def shared_edge(...) = @shared = self.class.owner.first_edge(...)
+
+  # @private
+  def first_edge(...) = servers.first || edge(...)
+
+  # @private
+  def end_shared
+    servers.each(&:stop)
+    clean_up
   end
 
   # @param options [Array<String>] of redis-server
