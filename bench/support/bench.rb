@@ -4,6 +4,7 @@ require "fileutils"
 require "io/wait"
 require "json"
 require "rbconfig"
+require "socket"
 require "tmpdir"
 
 # The benchmarks' own small library. Each file of bench/ asks one question:
@@ -47,6 +48,21 @@ module Bench
   def kinds = ENV["BENCH_ONLY"]&.split(",")&.map(&:to_sym)
 
   def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+
+  # Waits for a server on a port of this machine.
+  # @yieldreturn [Boolean] whether its process lives
+  # @return [Boolean] whether it listens
+  def listens?(port, seconds)
+    deadline = now + seconds
+    begin
+      ::Socket.tcp("127.0.0.1", port).close
+      true
+    rescue Errno::ECONNREFUSED
+      return false if now > deadline || !yield
+      sleep 0.02
+      retry
+    end
+  end
 
   # A folder for the sockets of ipc, gone afterwards.
   def endpoints

@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require "etc"
-require "socket"
 
 module Bench
   # A server on a core of its own, with all processes that it starts.
@@ -25,15 +24,14 @@ module Bench
     # @param core [Integer]
     # @param env [Hash]
     def initialize(*command, port:, core: SERVER, env: {})
-      @command = command
       @log = Tempfile.new("godwit-bench")
       @pid = Process.spawn(Child::ENVIRONMENT.merge(env), "taskset", "-c", core.to_s, *command,
         in: File::NULL, out: @log, err: @log)
       @waiter = Process.detach(@pid)
-      listening(port)
-    rescue Failure
+      return if Bench.listens?(port, DEADLINE) { @waiter.alive? }
+      text = said
       stop
-      raise
+      raise Failure, "#{command.join(" ")} does not listen\n#{text}"
     end
 
     # @return [Float] seconds of CPU so far
@@ -68,18 +66,6 @@ module Bench
       end
       family = [@pid]
       family.each { |pid| family.concat(children[pid]) }
-    end
-
-    def listening(port)
-      deadline = Bench.now + DEADLINE
-      begin
-        ::Socket.tcp("127.0.0.1", port).close
-      rescue Errno::ECONNREFUSED
-        late = Bench.now > deadline || !@waiter.alive?
-        raise Failure, "#{@command.join(" ")} does not listen\n#{said}" if late
-        sleep 0.02
-        retry
-      end
     end
   end
 end

@@ -111,7 +111,7 @@ module Bench
           "redis-server", "--port", port.to_s, "--bind", "127.0.0.1", "--save", "",
           "--appendonly", "no", "--daemonize", "no", "--dir", folder, out: File::NULL
         )
-        wait_for(port)
+        raise Failure, "no server on port #{port}" unless Bench.listens?(port, DEADLINE) { true }
         yield "redis://127.0.0.1:#{port}/0"
       ensure
         Process.kill(:TERM, pid) && Process.wait(pid) if pid
@@ -120,16 +120,5 @@ module Bench
 
     # @yieldparam address [String] of a broker with no topics
     def kafka = Broker.open(java: nil) { |broker| yield broker.brokers }
-
-    def wait_for(port)
-      deadline = Bench.now + DEADLINE
-      begin
-        ::Socket.tcp("127.0.0.1", port).close
-      rescue Errno::ECONNREFUSED
-        raise Failure, "no server on port #{port}" if Bench.now > deadline
-        sleep 0.02
-        retry
-      end
-    end
   end
 end

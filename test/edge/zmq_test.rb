@@ -15,15 +15,17 @@ class EdgeZMQTest < EdgeCase
     }
   RUBY
 
+  # @param peers [Hash{String => String}] the arguments of Edge::ZMQ.new for each path
+  def asking(peers)
+    news = peers.map { |path, arguments| "#{path.inspect} => Edge::ZMQ.new(#{arguments})" }
+    edge("PEERS = {#{news.join(", ")}}\n#{ASKS}")
+  end
+
   test "a ROUTER and a REP answer, in any order" do
     router = back_end
     rep = back_end(BackEnd::REP)
-    server = edge(<<~RUBY + ASKS)
-      PEERS = {
-        "/router" => Edge::ZMQ.new("#{router.endpoint}", timeout: 60),
-        "/rep" => Edge::ZMQ.new("#{rep.endpoint}", timeout: 60)
-      }
-    RUBY
+    server = asking("/router" => "'#{router.endpoint}', timeout: 60",
+      "/rep" => "'#{rep.endpoint}', timeout: 60")
     assert_equal "eur", server.get("/rep?eur").body
     assert_equal %(["a", "", "b"]), server.get("/rep?a++b").body
     assert_equal %(["one", "two"]), server.get("/router?frames").body
@@ -41,12 +43,8 @@ class EdgeZMQTest < EdgeCase
 
   test "late replies are dropped, and the time-out is 504" do
     router = back_end
-    server = edge(<<~RUBY + ASKS)
-      PEERS = {
-        "/quick" => Edge::ZMQ.new("#{router.endpoint}", timeout: 0.05),
-        "/slow" => Edge::ZMQ.new("#{router.endpoint}", timeout: 60)
-      }
-    RUBY
+    server = asking("/quick" => "'#{router.endpoint}', timeout: 0.05",
+      "/slow" => "'#{router.endpoint}', timeout: 60")
     assert_equal "warm", server.get("/slow?warm").body
     eventually { server.get("/quick?warm").code == "200" }
     answer = server.get("/quick?lose")
@@ -60,13 +58,8 @@ class EdgeZMQTest < EdgeCase
 
   test "a request waits for a peer within its own time, then it is 502; above queue: it is 503" do
     endpoint = "tcp://127.0.0.1:#{Godwit::TestSupport::Ports.free}"
-    server = edge(<<~RUBY + ASKS)
-      PEERS = {
-        "/quick" => Edge::ZMQ.new("#{endpoint}", timeout: 0.05),
-        "/slow" => Edge::ZMQ.new("#{endpoint}", timeout: 60, queue: 3)
-      }
-      PEERS["/bad"] = PEERS["/slow"]
-    RUBY
+    server = asking("/quick" => "'#{endpoint}', timeout: 0.05",
+      "/slow" => "'#{endpoint}', timeout: 60, queue: 3")
     answer = server.get("/quick?x")
     assert_equal ["502", %({"error":"bad_gateway"})], [answer.code, answer.body]
     waiting = Array.new(3) { |i| EdgeConnection.new(server.port).ask("/slow?#{i}") }
@@ -101,9 +94,7 @@ class EdgeZMQTest < EdgeCase
         loop { socket.recv; socket.send("#{number}") }
       RUBY
     end
-    server = edge(<<~RUBY + ASKS)
-      PEERS = {"/" => Edge::ZMQ.new("#{one.endpoint}", "#{two.endpoint}", timeout: 1)}
-    RUBY
+    server = asking("/" => "'#{one.endpoint}', '#{two.endpoint}', timeout: 1")
     answers = []
     eventually { (answers << server.get("/?x").body).uniq.size == 2 }
     one.kill
