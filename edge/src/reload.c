@@ -1,17 +1,10 @@
 /* HUP: a child of the master runs the app files of the new configuration. If one fails, nginx goes
  * on with the old configuration. */
 #include "edge.h"
-#include <time.h>
+#include <poll.h>
+#include <sys/prctl.h>
 
-enum { RELOAD_SECONDS = 10 };
-
-/* SIGKILL needs no help of the process, which may be in a loop. */
-static bool reload_limit_time(void) {
-    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL};
-    struct itimerspec time = {.it_value.tv_sec = RELOAD_SECONDS};
-    timer_t timer;
-    return !timer_create(CLOCK_MONOTONIC, &event, &timer) && !timer_settime(timer, 0, &time, NULL);
-}
+enum { RELOAD_MILLISECONDS = 10000 };
 
 /* The master's signals are blocked. Ctrl-C reaches the child too. */
 static void reload_reset_signals(void) {
@@ -22,7 +15,7 @@ static void reload_reset_signals(void) {
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* The user, the folder and the environment of a worker. */
+/* The user, the folder and the environment of a worker. The child ends with the master. */
 static bool reload_become_worker(ngx_cycle_t *cycle) {
     ngx_core_conf_t *core = (ngx_core_conf_t *)ngx_get_conf(cycle->conf_ctx, ngx_core_module);
     char *folder = (char *)core->working_directory.data;
@@ -30,17 +23,19 @@ static bool reload_become_worker(ngx_cycle_t *cycle) {
             setuid(core->user)))
         return false;
     if (folder && chdir(folder)) return false;
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != ngx_parent) return false;
     return ngx_set_environment(cycle, NULL) != NULL;
 }
 
 /* An event loop without listening sockets. `begin` runs the files, and then ends the process. */
 static void reload_child(ngx_cycle_t *cycle, ngx_int_t (*begin)(ngx_cycle_t *)) {
+    ngx_parent = ngx_pid;
     ngx_pid = ngx_getpid();
     ngx_process = NGX_PROCESS_WORKER;
     ngx_cycle = cycle;
     cycle->listening.nelts = 0;
     reload_reset_signals();
-    if (!reload_limit_time() || !reload_become_worker(cycle)) {
+    if (!reload_become_worker(cycle)) {
         ngx_log_error(NGX_LOG_ERR, cycle->log, ngx_errno,
                 "godwit: no process like a worker for the app files");
         _exit(1);
@@ -51,24 +46,35 @@ static void reload_child(ngx_cycle_t *cycle, ngx_int_t (*begin)(ngx_cycle_t *)) 
     for (;;) ngx_process_events_and_timers(cycle);
 }
 
-bool gw_reload_check(ngx_cycle_t *cycle, ngx_int_t (*begin)(ngx_cycle_t *)) {
-    int status = 0;
-    pid_t child = fork();
-    if (!child) reload_child(cycle, begin);
-    int code = child > 0 && waitpid(child, &status, 0) == child ? 0 : ngx_errno;
+/* The child's status. Signals are blocked, so nginx does not wait for the child elsewhere. */
+static int reload_wait(pid_t child, int ends, bool *late) {
+    struct pollfd end = {.fd = ends}; /* the other end closes with the child */
+    int status;
+    *late = poll(&end, 1, RELOAD_MILLISECONDS) != 1;
+    if (*late) kill(child, SIGKILL);
+    if (waitpid(child, &status, 0) != child) status = -1;
     ngx_time_update();
-    if (code) {
-        ngx_log_error(NGX_LOG_ERR, cycle->log, code,
-                "godwit: no child to run the app files, so the old configuration stays");
-        return false;
+    return status;
+}
+
+bool gw_reload_check(ngx_cycle_t *cycle, ngx_int_t (*begin)(ngx_cycle_t *)) {
+    int ends[2] = {-1, -1}, status = -1;
+    bool late = false;
+    const char *why = "no child can run the app files";
+    pid_t child = pipe(ends) ? -1 : fork();
+    if (!child) reload_child(cycle, begin);
+    ngx_err_t code = child < 0 ? ngx_errno : 0;
+    close(ends[1]);
+    if (child > 0) {
+        status = reload_wait(child, ends[0], &late);
+        why = late                  ? "an app's file has not ended within 10 s"
+              : WIFSIGNALED(status) ? "the process of the app files has crashed"
+                                    : "an app's file has failed";
     }
-    if (WIFSIGNALED(status)) {
-        ngx_log_error(NGX_LOG_ERR, cycle->log, 0,
-                "godwit: signal %d ended the run of app files%s, so the old configuration stays",
-                WTERMSIG(status), WTERMSIG(status) == SIGKILL ? ", which have 10 s" : "");
-    } else if (status) {
-        ngx_log_error(NGX_LOG_ERR, cycle->log, 0,
-                "godwit: an app's file has failed, so the old configuration stays");
+    close(ends[0]);
+    if (status) {
+        ngx_log_error(NGX_LOG_ERR, cycle->log, code,
+                "godwit: %s, so the old configuration stays", why);
     }
     return !status;
 }

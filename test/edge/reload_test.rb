@@ -68,7 +68,7 @@ class EdgeReloadTest < EdgeCase
         assert_equal "old ", server.get("/").body
         Process.kill(:QUIT, server.pid) if source == "sleep"
         killed += 1
-        eventually { server.log.scan("signal 9 ended the run of app files").size == killed }
+        eventually { server.log.scan("an app's file has not ended within 10 s").size == killed }
       end
     end
   end
