@@ -11,8 +11,8 @@ module TextRules
   ROOT = File.expand_path("../..", __dir__)
   COLUMNS = 100
   LINES = {
-    "lib" => 300, "work/lib" => 300, "edge/lib" => 300, "edge/command" => 300, "ext" => 500,
-    "work/ext" => 500, "edge/src" => 500
+    "lib" => 300, "work/lib" => 300, "edge/lib" => 300, "edge/command" => 300, "edge/test" => 300,
+    "ext" => 500, "work/ext" => 500, "edge/src" => 500
   }.freeze
   CONTRACT_NAMES = 100
   COMMENT_LINES = 3

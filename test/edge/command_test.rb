@@ -19,6 +19,7 @@ class EdgeCommandTest < EdgeCase
         [200, {"X-A" => ["1", 2], "Content-Type" => "text/plain"},
           [names.map { |name| env[name] }.inspect, env["rack.input"].read]]
       when "/a b/c" then sleep(0.01) && [204, {"X-N" => 1}, ["dropped"]]
+      when "/fetch" then [200, {}, [Edge.fetch("/upstream").body]]
       when "/status" then [600, {}, []]
       when "/header" then [200, {"x" => "a\nb"}, []]
       when "/body" then [200, {}, nil]
@@ -50,6 +51,8 @@ class EdgeCommandTest < EdgeCase
     test "waits, paths as nginx decodes them" do
       none, busy = Edge.join(-> { Edge.call("GET", "//x/../a%20b/./c") }, -> { status("/none") })
       assert_equal [204, "", {"x-n" => "1"}, 503], [none.status, none.body, none.headers, busy]
+      def Edge.fetch(path, **options) = Edge::Response.new(200, {}, path)
+      assert_equal "/upstream", Edge.call("GET", "/fetch").body
       ["x", "/ x", "/%zz", "/../x"].each do |path|
         error = assert_raises(ArgumentError) { status(path) }
         assert error.message.include?(path), error.message
