@@ -87,6 +87,7 @@ static void env_headers(mrb_state *mrb, mrb_value env, ngx_http_request_t *http)
 
 /* Also what nginx has put into a file. */
 static mrb_value env_body(mrb_state *mrb, ngx_http_request_t *http) {
+    gw_vm_charge((size_t)ngx_max(http->headers_in.content_length_n, 0));
     mrb_value body = mrb_str_new(mrb, NULL, 0);
     for (ngx_chain_t *link = http->request_body->bufs; link; link = link->next) {
         ngx_buf_t *buffer = link->buf;

@@ -73,7 +73,9 @@ static void redis_delete_write(void *data) {
 static mrb_value redis_value(mrb_state *mrb, const redisReply *reply) {
     switch (reply->type) {
     case REDIS_REPLY_STRING:
-    case REDIS_REPLY_STATUS: return mrb_str_new(mrb, reply->str, (size_t)reply->len);
+    case REDIS_REPLY_STATUS:
+        gw_vm_charge((size_t)reply->len);
+        return mrb_str_new(mrb, reply->str, (size_t)reply->len);
     case REDIS_REPLY_INTEGER: return mrb_int_value(mrb, (mrb_int)reply->integer);
     case REDIS_REPLY_ERROR: return gw_vm_error("CommandError", "%s", reply->str);
     case REDIS_REPLY_ARRAY: {

@@ -202,6 +202,9 @@ class EdgeFetchTest < EdgeCase
       assert_match(/\AEdge::Error: the answer of #{Regexp.escape(path)}\d+ has more than #{MIB} by/,
         ask("outcome { Edge.fetch('#{path}#{MIB + 1}') }"), path)
     end
+    before = @server.rss
+    60.times { assert_equal MIB, ask("Edge.fetch('/static/#{MIB}').body.size") }
+    assert_operator @server.rss - before, :<, 30 * 1024 unless ENV["GODWIT_EDGE_PRELOAD"]
     assert_equal 2 * MIB, ask("Edge.fetch('/more/size?#{2 * MIB}').body.size")
     %w[/up/cut /up/cut-chunks /plain/cut /plain/cut-chunks].each do |path|
       assert_match(/\AEdge::ConnectionError: the answer of #{path} has ended too early/,

@@ -51,7 +51,7 @@ class Upstream
   end
 
   def serve(socket)
-    request = read(socket)
+    request = read(socket) or return # nginx has left already
     @requests << request
     answer = @answer.call(request)
     answer ? socket.write(answer) : socket.read
@@ -63,7 +63,8 @@ class Upstream
   end
 
   def read(socket)
-    line, *lines = socket.gets("\r\n\r\n").lines(chomp: true)
+    line, *lines = socket.gets("\r\n\r\n")&.lines(chomp: true)
+    return unless line
     headers = lines.reject(&:empty?).to_h { |one|
       name, value = one.split(": ", 2)
       [name.downcase, value]
