@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "etc"
 require_relative "support/edge_case"
 
 # What HUP, QUIT and `nginx -t` do to apps and to requests under way.
@@ -38,11 +39,19 @@ class EdgeReloadTest < EdgeCase
     app = counts + 'run ->(env) { [200, {}, ["old ", env["edge.request_id"].size.to_s]] }'
     server = edge(app, env: {"REDIS_URL" => store.url}, conf: "log_format x '$arg_a';")
     workers = server.workers
-    server.write("#{counts}sleep(0.01)\nraise 'no luck'\n")
-    server.configure { |conf| conf.sub("$arg_a", "$arg_a $arg_b $arg_c") }
+    server.write(<<~RUBY)
+      #{counts.chomp}
+      sleep(0.01)
+      raise File.read("/proc/self/status").split("\\n").find { |line| line.start_with?("Uid") }
+    RUBY
+    FileUtils.chmod(0o711, [scratch_dir, server.folder])
+    server.configure do |conf|
+      conf.sub("$arg_a", "$arg_a $arg_b $arg_c").sub("user root;", "user nobody nogroup;")
+    end
     server.reload
     eventually { server.log.include?("so the old configuration stays") }
-    assert_includes server.log, "RuntimeError: no luck (#{server.path}:3"
+    user = Process.uid.zero? ? Etc.getpwnam("nobody").uid : Process.uid
+    assert_match(/RuntimeError: Uid: #{user} .* \(#{server.path}:3/, server.log)
     assert_equal [workers, "2"], [server.workers, store.call("GET", "runs")]
     server.write(app)
     Process.kill(:TERM, *workers)
