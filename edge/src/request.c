@@ -9,7 +9,6 @@ static void request_free(gw_request_t *request) {
 
 static void request_refuse(gw_request_t *request) {
     if (request->stream && request->http) gw_response_end(request, NGX_ERROR);
-    else if (gw_vm.full) gw_response_fail(request, NGX_HTTP_SERVICE_UNAVAILABLE, "memory", -1);
     else gw_response_fail(request, NGX_HTTP_INTERNAL_SERVER_ERROR, "internal", -1);
 }
 

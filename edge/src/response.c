@@ -135,6 +135,10 @@ void gw_response_fail(gw_request_t *request, ngx_uint_t status, const char *word
     ngx_http_request_t *http = request->http;
     ngx_buf_t *buffer = http ? ngx_create_temp_buf(http->pool, MOST) : NULL;
     if (!http) return;
+    if (gw_vm.full && status == NGX_HTTP_INTERNAL_SERVER_ERROR) { /* such as SystemStackError */
+        status = NGX_HTTP_SERVICE_UNAVAILABLE;
+        word = "memory";
+    }
     if (buffer) {
         buffer->last = ngx_slprintf(buffer->last, buffer->end, "{\"error\":\"%s\"", word);
         if (offset >= 0)
