@@ -23,8 +23,11 @@ module Edge
         ALL[index] = app
         Edge._started(index, true)
       rescue Exception => error # standard:disable Lint/RescueException -- logged: 503
-        Edge._log(Failure.describe(error))
-        Edge._started(index, false)
+        begin
+          Edge._log(Failure.describe(error))
+        ensure
+          Edge._started(index, false) # also without memory for the text
+        end
       ensure
         Edge._finish
       end

@@ -18,10 +18,25 @@ static int boot_arguments(mrb_state *mrb, void *data, mrb_value *arguments) {
     return 2;
 }
 
+static void boot_end(ngx_uint_t index, bool well) {
+    static bool failed;
+    gw_app_t *app = gw_app_at(index);
+    if (app->state == GW_APP_STARTS) boot_starting--;
+    app->state = well ? GW_APP_READY : GW_APP_FAILED;
+    failed |= !well;
+    if (boot_check && !boot_starting) _exit(failed || gw_vm.full);
+    ngx_log_error(NGX_LOG_NOTICE, ngx_cycle->log, 0,
+            well ? "godwit: %V is ready" : "godwit: %V runs again in a second", &app->path);
+    if (!well) ngx_add_timer(&app->again, BOOT_AGAIN);
+    while (!ngx_queue_empty(&app->requests))
+        gw_request_start(ngx_queue_data(ngx_queue_head(&app->requests), gw_request_t, link));
+}
+
 static void boot_run(ngx_uint_t index) {
     gw_request_t *request = gw_request_make(NULL, index);
-    if (request) gw_vm_enter(request, GW_BOOT, boot_arguments, request);
-    else ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0, "godwit: no memory for an app");
+    if (request && gw_vm_enter(request, GW_BOOT, boot_arguments, request)) return;
+    ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0, "godwit: no memory for an app");
+    boot_end(index, false);
 }
 
 static void boot_again(ngx_event_t *event) {
@@ -44,20 +59,10 @@ void gw_boot_start(bool check) {
 
 /* Edge._started(app, well): its file has run. */
 static mrb_value boot_started(mrb_state *mrb, mrb_value self) {
-    static bool failed;
     mrb_int index;
     mrb_bool well;
     mrb_get_args(mrb, "ib", &index, &well);
-    gw_app_t *app = gw_app_at((ngx_uint_t)index);
-    if (app->state == GW_APP_STARTS) boot_starting--;
-    app->state = well ? GW_APP_READY : GW_APP_FAILED;
-    failed |= !well;
-    if (boot_check && !boot_starting) _exit(failed || gw_vm.full);
-    ngx_log_error(NGX_LOG_NOTICE, ngx_cycle->log, 0,
-            well ? "godwit: %V is ready" : "godwit: %V runs again in a second", &app->path);
-    if (!well) ngx_add_timer(&app->again, BOOT_AGAIN);
-    while (!ngx_queue_empty(&app->requests))
-        gw_request_start(ngx_queue_data(ngx_queue_head(&app->requests), gw_request_t, link));
+    boot_end((ngx_uint_t)index, well);
     return mrb_nil_value();
 }
 
