@@ -123,7 +123,11 @@ static ngx_int_t fetch_done(ngx_http_request_t *http, void *data, ngx_int_t code
     bool page = code >= NGX_HTTP_SPECIAL_RESPONSE || code == NGX_HTTP_CREATED ||
             code == NGX_HTTP_NO_CONTENT;
     if (!fetch->ticket || (page && !closes) || (http->buffered && !failed)) return code;
-    http->connection->error = http->buffered = 0;
+    ngx_connection_t *connection = http->connection;
+    connection->error = http->buffered = 0;
+    /* Reading a file by threads has set it. */
+    if (connection->write->timer_set && !connection->buffered && !http->main->buffered)
+        ngx_del_timer(connection->write);
     if (!gw_vm_protect(fetch_end_with, &done) && fetch->ticket)
         fetch_end(fetch, gw_vm_no_memory());
     return NGX_OK;
