@@ -8,8 +8,7 @@ static void request_free(gw_request_t *request) {
 }
 
 static void request_refuse(gw_request_t *request) {
-    if (request->stream && request->http) gw_response_end(request, NGX_ERROR);
-    else gw_response_fail(request, NGX_HTTP_INTERNAL_SERVER_ERROR, "internal", -1);
+    gw_response_fail(request, NGX_HTTP_INTERNAL_SERVER_ERROR, "internal", -1);
 }
 
 /* Without an answer if memory was short. */

@@ -133,12 +133,16 @@ static void response_send(gw_request_t *request, size_t size, ngx_buf_t *buffer)
 void gw_response_fail(gw_request_t *request, ngx_uint_t status, const char *word, mrb_int offset) {
     enum { MOST = 128 };
     ngx_http_request_t *http = request->http;
-    ngx_buf_t *buffer = http ? ngx_create_temp_buf(http->pool, MOST) : NULL;
     if (!http) return;
+    if (http->header_sent) { /* of a stream, which is not whole */
+        gw_response_end(request, NGX_ERROR);
+        return;
+    }
     if (gw_vm.full && status == NGX_HTTP_INTERNAL_SERVER_ERROR) { /* such as SystemStackError */
         status = NGX_HTTP_SERVICE_UNAVAILABLE;
         word = "memory";
     }
+    ngx_buf_t *buffer = ngx_create_temp_buf(http->pool, MOST);
     if (buffer) {
         buffer->last = ngx_slprintf(buffer->last, buffer->end, "{\"error\":\"%s\"", word);
         if (offset >= 0)

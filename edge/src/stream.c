@@ -16,8 +16,9 @@ static ngx_queue_t stream_open;
 static ngx_event_t stream_timer; /* keeps a worker that ends until its streams have ended */
 static mrb_int stream_last;
 
+/* A subrequest (Edge.fetch) has its answer in memory. */
 static bool stream_unsent(const ngx_http_request_t *http) {
-    return http->buffered || http->connection->buffered;
+    return http == http->main && (http->buffered || http->connection->buffered);
 }
 
 static void stream_forget(gw_stream_t *stream) {
@@ -33,6 +34,7 @@ static bool stream_send(gw_stream_t *stream, ngx_chain_t *chain) {
     if (ngx_http_output_filter(http, chain) == NGX_ERROR) return false;
     bool unsent = stream_unsent(http);
     if (!unsent) stream_forget(stream);
+    if (http != http->main) return true;
     if (!write->delayed && unsent) ngx_add_timer(write, core->send_timeout);
     else if (!write->delayed && write->timer_set) ngx_del_timer(write);
     return ngx_handle_write_event(write, unsent ? core->send_lowat : 0) == NGX_OK;
@@ -94,11 +96,10 @@ void gw_stream_gone(gw_stream_t *stream) {
 
 /* nginx has found in a write that the client has left. */
 static mrb_noreturn void stream_break(gw_request_t *request) {
-    ngx_connection_t *connection = request->http->connection;
-    ngx_http_finalize_request(request->http, NGX_ERROR);
-    ngx_http_run_posted_requests(connection);
-    request->http = NULL; /* that of a fetch is not free yet */
-    request->failed = NULL;
+    stream_close(request->stream);
+    gw_response_end(request, NGX_ERROR);
+    gw_wait_fail(request, "Cancelled", "the client has left");
+    request->failed = NULL; /* it is raised now */
     gw_vm_raise("Cancelled", "the client has left");
 }
 

@@ -58,6 +58,7 @@ class EdgeStreamsTest < EdgeCase
         })
       },
       "wait" => ->(out) { sleep },
+      "fetches" => ->(out) { 3.times { out << Edge.fetch("/events").body } },
       "late" => ->(out) { sleep 0.2; out << "late" },
       "join" => ->(out) { Edge.join(-> { sleep }, -> { #{TEXTS}.times { out << "x" * #{TEXT} } }) },
       "clean" => ->(out) { begin; sleep; ensure; sleep 0.05; end },
@@ -82,6 +83,9 @@ class EdgeStreamsTest < EdgeCase
         SAID["go"] += 1
         next [200, {}, []]
       when "/slow" then sleep
+      when "/fetch"
+        answer = Edge.fetch("/" + env["QUERY_STRING"])
+        next [answer.status, {}, [answer.headers["content-type"], answer.body]]
       when "/length" then next Edge.stream("text/plain", headers: {"content-length" => 1}) {}
       when "/header" then next Edge.stream("text/plain", headers: {"x" => "a\\nb"}) {}
       when "/created" then next Edge.stream("text/plain", status: 201) { |out| out << "made" }
@@ -142,6 +146,10 @@ class EdgeStreamsTest < EdgeCase
     assert_equal ["204", nil], @server.get("/none").then { |answer| [answer.code, answer.body] }
     assert_equal %w[500 500], %w[/length /header].map { |path| @server.get(path).code }
     assert_equal [nil, 2], said.values_at("none", "events") # neither HEAD nor 204 ran a block
+
+    assert_equal "text/event-stream#{EVENTS}", @server.get("/fetch?events").body
+    assert_equal EVENTS * 3, one.ask("/fetches").rest
+    assert_equal "500", @server.get("/fetch?pour").code # it is larger than nginx has room
     assert_includes @server.accesses, "200 /steps"
   end
 
@@ -212,6 +220,8 @@ class EdgeStreamsTest < EdgeCase
     late = client("/late", port: brief) # its time counts until the headers
     assert_equal "late", late.rest
     assert_match(%r{\AHTTP/1\.1 504 }, client("/slow", port: brief).head)
+    assert_match(%r{\AHTTP/1\.1 504 }, client("/fetch?wait", port: brief).head)
+    eventually { said["Edge::TimeoutError"] == 1 }
     client("/pour", port: brief)
     eventually { @server.log.include?("takes nothing") }
     eventually { said["Edge::Cancelled"] == ended + 1 }
