@@ -7,9 +7,10 @@ require_relative "page"
 # docs/edge.md: its apps give the answers that the page shows behind them, and its nginx.conf works.
 class EdgePageTest < EdgeCase
   PAGE = Page.new("docs/edge.md")
-  ARTICLE, GATEWAY, FETCH = PAGE.examples.select { |example| example.needs == "edge" }
+  ARTICLE, GATEWAY, FETCH, STREAM = PAGE.examples.select { |example| example.needs == "edge" }
   TESTS = PAGE.examples.find { |example| example.source.start_with?("app ") }
   PEER = PAGE.examples.find { |example| example.source.include?("Godwit::REP") }
+  PUBLISHER = PAGE.examples.find { |example| example.source.include?("Godwit::PUB") }
   # A command of a block, and its output.
   COMMAND = /^\$ (curl .+)\n((?:[^$].*\n)*)/
   HOST = "localhost:8080"
@@ -28,7 +29,7 @@ class EdgePageTest < EdgeCase
     source = moved(moved(GATEWAY.source, "6379", store.port), "5555", port)
     # A busy machine may take longer than the page's time-outs.
     server = edge(source.gsub(/timeout: 0\.\d/, "timeout: 10"))
-    assert_answers server, shown(GATEWAY)
+    assert_answers server, shown(GATEWAY, FETCH)
     assert_equal "tea", store.call("LRANGE", "orders", "0", "-1")
   ensure
     end_command(peer)
@@ -46,6 +47,19 @@ class EdgePageTest < EdgeCase
     eventually { File.read("#{scratch_dir}/edge.log").end_with?(" redis=- zmq=-\n") }
   ensure
     upstream&.close
+  end
+
+  test "the stream sends events as shown" do
+    port = Godwit::TestSupport::Ports.free
+    server = edge(moved(STREAM.source, "5556", port))
+    publisher = start_child(moved(PUBLISHER.source, "5556", port), deadline: 110)
+    command, output = shown(STREAM).first
+    IO.popen(command.sub(HOST, "127.0.0.1:#{server.port}").shellsplit) do |curl|
+      assert_equal output, ended(in_thread { curl.read(output.bytesize) })
+      Process.kill(:TERM, curl.pid)
+    end
+  ensure
+    end_command(publisher)
   end
 
   test "godwit-edge test runs the page's tests, which are those of the examples" do

@@ -29,12 +29,17 @@ class EdgeMemoryTest < EdgeCase
       "/body" => ->(env) { Edge.json(env).to_s },
       "/env" => ->(env) { env.inspect }
     }
-    run ->(env) { [200, {"content-type" => "text/plain"}, [KINDS[env["PATH_INFO"]].call(env)]] }
+    run ->(env) {
+      path = env["PATH_INFO"]
+      next Edge.stream("text/plain") { |out| out << "a"; sleep 0; out << "b" } if path == "/stream"
+      [200, {"content-type" => "text/plain"}, [KINDS[path].call(env)]]
+    }
   RUBY
   # Each path, and its status. Errors write a line of the log each, so fewer of them.
   STATUSES = {
     "/hello" => 200, "/json" => 200, "/redis" => 200, "/zmq" => 200, "/join" => 200,
-    "/socket" => 200, "/body" => 200, "/env" => 200, "/error" => 500
+    "/socket" => 200, "/body" => 200, "/env" => 200, "/stream" => 200,
+    "/error" => 500
   }.freeze
   LOAD = <<~LUA
     local paths = {#{(STATUSES.keys + STATUSES.keys - ["/error"]).map(&:inspect).join(", ")}}
