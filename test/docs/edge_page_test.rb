@@ -53,9 +53,9 @@ class EdgePageTest < EdgeCase
     port = Godwit::TestSupport::Ports.free
     server = edge(moved(STREAM.source, "5556", port))
     publisher = start_child(moved(PUBLISHER.source, "5556", port), deadline: 110)
-    command, output = shown(STREAM).first
+    command, output = PAGE.text.match(/^\$ (curl -sN .+)\n(.*?)^```$/m).captures
     IO.popen(command.sub(HOST, "127.0.0.1:#{server.port}").shellsplit) do |curl|
-      assert_equal output, ended(in_thread { curl.read(output.bytesize) })
+      assert_equal output.b, ended(in_thread { curl.read(output.bytesize) })
       Process.kill(:TERM, curl.pid)
     end
   ensure
