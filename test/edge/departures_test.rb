@@ -56,27 +56,25 @@ class EdgeDeparturesTest < EdgeCase
       "SILENT" => @silent.addr[1], "BACK_END" => back.endpoint,
       "NOWHERE" => "tcp://127.0.0.1:#{Godwit::TestSupport::Ports.free}"
     }.map { |name, value| "#{name} = #{value.inspect}\n" }.join
-    @server = edge(constants + APP)
+    @server = edge(constants + APP, server: "keepalive_requests 100000;")
+    @control = EdgeConnection.new(@server.port)
     @connections = Array.new(2) { @silent.accept }
   end
 
   def teardown
-    [@silent, *@connections].compact.each(&:close)
+    [@control, @silent, *@connections].compact.each(&:close)
     super
   end
 
-  test "1,000 clients leave at each kind of wait; 10,000 more leave no memory behind" do
+  test "1,000 clients leave at each kind of wait; of 10,000 no memory is left behind" do
     KINDS.each { |path| leave(path, 1_000) }
-    assert_equal KINDS.to_h { |path| [path, [1_000] * 3] }, counts
-    before = settled_rss
-    # No new sockets: their memory depends on libzmq's threads.
-    Godwit::TestSupport::Length.of(1, long: 10).times do
-      (KINDS - ["/request"]).each { |path| leave(path, 1_150) }
-    end
-    after = settled_rss
-    puts "RSS: #{before} KiB, #{after} KiB" if ENV["GODWIT_TEST_VERBOSE"]
-    assert_operator after - before, :<=, GROWTH unless ENV["GODWIT_EDGE_PRELOAD"]
-    KINDS.each { |path| leave(path, 250, at_once: 250) }
+    growths = []
+    growths << growth until growths.size == 3 || growths.last&.<=(GROWTH)
+    puts "RSS: grew by #{growths.join(", ")} KiB" if ENV["GODWIT_TEST_VERBOSE"]
+    assert_operator growths.last, :<=, GROWTH unless ENV["GODWIT_EDGE_PRELOAD"]
+    KINDS.each { |path| leave(path, 200, at_once: 200) }
+    counts.each_value { |began, *ended| assert_equal [began] * 2, ended }
+    assert_equal [KINDS.size, 1_200], [counts.size, counts.values.flatten.min]
     statuses = @server.accesses.grep_v(/counts|gc/).map { |line| line.split.first }
     assert_equal ["499"], statuses.uniq
     refute_match(/\[error\]/, @server.log)
@@ -84,13 +82,22 @@ class EdgeDeparturesTest < EdgeCase
 
   private
 
-  def counts = JSON.parse(@server.get("/counts").body)
+  def counts = JSON.parse(@control.get("/counts").body)
+
+  # Of a worker while 10,000 clients leave. A leak grows each time; what else grows, ends.
+  # Without new sockets: their memory depends on libzmq's threads.
+  # @return [Integer] KiB
+  def growth
+    before = settled_rss
+    (KINDS - ["/request"]).each { |path| leave(path, 1_150) }
+    settled_rss - before
+  end
 
   # The commands to Redis end first, since nothing answers them, and connections are made again.
   def settled_rss
     @connections.each(&:close)
     @connections = Array.new(2) { @silent.accept }
-    @server.get("/gc")
+    @control.get("/gc")
     @server.rss
   end
 

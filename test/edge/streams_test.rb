@@ -305,7 +305,8 @@ class EdgeStreamsTest < EdgeCase
       over_two.ask(1, "/wait")
       assert_stops { said["poured"] }
       eventually { said.values_at(*names).compact.sum == 5 }
-      rests = streams.map { |one| in_thread { one.rest } }
+      # nginx waits up to 5 s for a client to close its end.
+      rests = streams.map { |one| in_thread { one.rest.tap { one.close } } }
       rests << in_thread { over_two.answer(1).tap { over_two.close } }
       ends.call
       wait, pour, join, clean, framed = rests.map { |thread| ended(thread) }
