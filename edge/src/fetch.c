@@ -4,6 +4,7 @@
 
 typedef struct {
     gw_ticket_t *ticket; /* NULL: the fetch has ended, or has not begun */
+    bool gone;           /* nginx ends the main request */
     gw_request_t *request;
     ngx_http_request_t *http; /* the subrequest */
     ngx_queue_t link;         /* of gw_request_t.fetches */
@@ -122,13 +123,13 @@ static ngx_int_t fetch_done(ngx_http_request_t *http, void *data, ngx_int_t code
             code == NGX_HTTP_CLIENT_CLOSED_REQUEST;
     bool page = code >= NGX_HTTP_SPECIAL_RESPONSE || code == NGX_HTTP_CREATED ||
             code == NGX_HTTP_NO_CONTENT;
-    if (!fetch->ticket || (page && !closes) || (http->buffered && !failed)) return code;
+    if (fetch->gone || (page && !closes) || (http->buffered && !failed)) return code;
     ngx_connection_t *connection = http->connection;
     connection->error = http->buffered = 0;
     /* Reading a file by threads has set it. */
     if (connection->write->timer_set && !connection->buffered && !http->main->buffered)
         ngx_del_timer(connection->write);
-    if (!gw_vm_protect(fetch_end_with, &done) && fetch->ticket)
+    if (fetch->ticket && !gw_vm_protect(fetch_end_with, &done) && fetch->ticket)
         fetch_end(fetch, gw_vm_no_memory());
     return NGX_OK;
 }
@@ -152,6 +153,7 @@ void gw_fetch_configure(void) {
 /* nginx ends the main request. */
 static void fetch_gone(void *data) {
     fetch_t *fetch = data;
+    fetch->gone = true;
     if (!fetch->ticket) return;
     gw_wait_fail(fetch->request, "Cancelled", "the client has left");
     fetch_end(fetch, mrb_nil_value());
