@@ -103,7 +103,9 @@ static mrb_value fetch_answer(mrb_state *mrb, const fetch_t *fetch, const fetch_
             mrb_fixnum_value(done->code > 0 ? done->code : (mrb_int)http->headers_out.status),
             fetch_headers(mrb, &http->headers_out),
             mrb_str_new(mrb, size ? (char *)buffer->pos : NULL, size)};
-    if (buffer) ngx_pfree(http->pool, buffer->start);
+    /* For a small one nginx would search all that the pool has. */
+    if (buffer && (size_t)(buffer->end - buffer->start) > http->pool->max)
+        ngx_pfree(http->pool, buffer->start);
     return mrb_ary_new_from_values(mrb, 3, parts);
 }
 
