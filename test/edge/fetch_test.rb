@@ -81,6 +81,9 @@ class EdgeFetchTest < EdgeCase
       works = %w[/up/length /text /app/].map { |path| -> { Edge.fetch(path) } }
       Edge.join(*works).map { |answer| [answer.status, answer.body[0, 4]] }
     RUBY
+    @upstream.requests.clear
+    assert_equal [500_000] * 2, ask("[1, 2].map { Edge.fetch('/cached/size?500000').body.size }")
+    assert_equal 1, @upstream.requests.size
     assert_sizes
   end
 
@@ -167,6 +170,7 @@ class EdgeFetchTest < EdgeCase
     upstream = "proxy_pass http://127.0.0.1:#{@upstream.port}/"
     zipped = "proxy_pass http://127.0.0.1:#{zip}; proxy_set_header Accept-Encoding gzip"
     @server = edge({"/" => APP, "/app/" => INNER}, conf: <<~OTHER, server: <<~NGINX)
+      proxy_cache_path #{folder}/cache keys_zone=cache:64k;
       server {
         listen 127.0.0.1:#{zip};
         gzip on; gzip_min_length 0; gzip_types *; gzip_http_version 1.0;
@@ -186,6 +190,7 @@ class EdgeFetchTest < EdgeCase
       location /plain/ { #{upstream}; proxy_http_version 1.1; proxy_buffering off; }
       location /small/ { #{upstream}; proxy_http_version 1.1; proxy_max_temp_file_size 0; }
       location /more/ { #{upstream}; subrequest_output_buffer_size 2m; }
+      location /cached/ { #{upstream}; proxy_cache cache; proxy_cache_valid 1h; }
       location /gzip/ { #{zipped}; }
       location /gunzip/ { #{zipped}; gunzip on; }
       location /down/ { #{closed}; }
