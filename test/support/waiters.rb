@@ -60,11 +60,12 @@ module Godwit
       # The awaited condition never came true.
       class NeverCame < StandardError; end
 
-      # Waits until the block gives something true, and gives that.
+      # Waits until the block gives something true, and gives that. A longer wait looks less often:
+      # what it waits for may need the processor.
       # @param deadline [Numeric] seconds
       def await(message = nil, deadline: HANG)
         finish = Process.clock_gettime(Process::CLOCK_MONOTONIC) + deadline
-        loop do
+        (1..).each do |looks|
           # Not after the look: this thread may have stood still since.
           late = Process.clock_gettime(Process::CLOCK_MONOTONIC) > finish
           value = yield
@@ -72,7 +73,7 @@ module Godwit
           if late
             raise NeverCame, message || "what was awaited did not come true within #{deadline} s"
           end
-          sleep(POLL)
+          sleep((looks > 20) ? 5 * POLL : POLL)
         end
       end
 
