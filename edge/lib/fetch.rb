@@ -13,7 +13,8 @@ module Edge
     # @return [Response] also if the status says that the upstream is down (502) or late (504)
     # @raise [ArgumentError] an invalid path, method or header
     # @raise [ConnectionError] the answer has ended too early
-    # @raise [Error] it has more than 1 MiB; the request has an answer
+    # @raise [Error] it has more than 1 MiB, or the request has its answer
+    # @raise [WaitError] a wait is impossible there
     def fetch(path, method: "GET", headers: {}, body: nil)
       method = method.to_s.upcase
       if method.empty? || method.bytes.any? { |byte| byte < 65 || byte > 90 } # A to Z

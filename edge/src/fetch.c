@@ -306,8 +306,8 @@ static void fetch_start(ngx_event_t *event) {
 
 static fetch_t *fetch_make(mrb_state *mrb, gw_request_t *request) {
     if (!request || !request->http)
-        gw_vm_raise("Error", "Edge.fetch is for a request without an answer: an app's file cannot "
-                             "call it, and no request whose client has its answer or has left");
+        gw_vm_raise("Error", "Edge.fetch needs an open request of nginx: an app's file has none, "
+                             "nor has a request whose client has its answer or has left");
     if (!request->http->subrequests)
         gw_vm_raise("Error", "too many fetches within fetches: a location fetches itself");
     ngx_http_core_main_conf_t *core =

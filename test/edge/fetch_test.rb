@@ -148,7 +148,7 @@ class EdgeFetchTest < EdgeCase
     ["nil", "'/text', body: 5", "'/text', headers: []"].each do |call|
       assert_match(/\ATypeError: /, ask("outcome { Edge.fetch(#{call}) }"), call)
     end
-    assert_match(/\AEdge::Error: Edge.fetch is for a request without an answer/,
+    assert_match(/\AEdge::Error: Edge.fetch needs an open request/,
       @server.get("/early").body)
     assert_match(/\AEdge::WaitError: cannot wait in to_s/, ask(<<~'RUBY'))
       outcome { "#{Class.new { def to_s = Edge.fetch("/up/length").body }.new}" }
