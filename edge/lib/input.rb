@@ -4,6 +4,7 @@ module Edge
   # `rack.input`: the body of a request, which nginx has read.
   class Input
     LINE = 128 # bytes of the body in which `gets` looks for a newline first
+    MOST = 65_536 # an Array of mruby 3.3 has at most 131,072 elements
 
     # @param body [String]
     def initialize(body)
@@ -25,13 +26,15 @@ module Edge
 
     # @return [String, nil] the next line; nil: none is left
     def gets
+      from = @at
       size = LINE
-      return if @at >= @body.bytesize
-      until (newline = @body.byteslice(@at, size).bytes.index(10))
-        return read if @at + size >= @body.bytesize
-        size *= 2
+      return if from >= @body.bytesize
+      until (newline = @body.byteslice(from, size).bytes.index(10))
+        from += size
+        return read if from >= @body.bytesize
+        size = [2 * size, MOST].min
       end
-      read(newline + 1)
+      read(from + newline + 1 - @at)
     end
 
     # @yieldparam line [String]

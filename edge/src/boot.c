@@ -24,7 +24,10 @@ static void boot_end(ngx_uint_t index, bool well) {
     if (app->state == GW_APP_STARTS) boot_starting--;
     app->state = well ? GW_APP_READY : GW_APP_FAILED;
     failed |= !well;
-    if (boot_check && !boot_starting) _exit(failed || gw_vm.full);
+    if (boot_check && !boot_starting) {
+        fflush(stdout);
+        _exit(failed || gw_vm.full);
+    }
     ngx_log_error(NGX_LOG_NOTICE, ngx_cycle->log, 0,
             well ? "godwit: %V is ready" : "godwit: %V runs again in a second", &app->path);
     if (!well) ngx_add_timer(&app->again, BOOT_AGAIN);

@@ -1,5 +1,5 @@
 /* Edge::Redis: one pipelined connection of hiredis on nginx's events. hiredis calls `cleanup` at
- * each end of a connection, after it has called back all commands without a reply. */
+ * each end of a connection; 0.14 calls back all commands without a reply before that, 1.2 after. */
 #include "edge.h"
 #include <hiredis/async.h>
 #include <hiredis/hiredis.h>
@@ -113,9 +113,15 @@ static void redis_explain(redis_t *redis, const char *reason) {
     snprintf(redis->error + redis->reason, sizeof redis->error - redis->reason, "%s", reason);
 }
 
+/* The connection ends. A reason that is known stays. */
+static void redis_explain_end(redis_t *redis, const char *reason) {
+    if (redis->error[redis->reason]) return;
+    redis_explain(redis, *reason ? reason : "the connection has closed");
+}
+
 static void redis_reply(redisAsyncContext *context, void *reply, void *data) {
     redis_t *redis = context->data;
-    if (!reply && !redis->error[redis->reason]) redis_explain(redis, context->errstr);
+    if (!reply) redis_explain_end(redis, context->errstr);
     redis_end(redis, data, reply);
 }
 
@@ -186,7 +192,6 @@ static void redis_connected(const redisAsyncContext *context, int status) {
 static void redis_down(redis_t *redis) {
     redis->context = NULL;
     redis->ready = false;
-    if (!redis->error[redis->reason]) redis_explain(redis, "the connection has closed");
     redis_empty(redis);
     if (redis->ends) return;
     ngx_add_timer(&redis->again, redis->pause);
@@ -199,6 +204,7 @@ static void redis_cleanup(void *data) {
     gw_unpost(&redis->broken);
     gw_watch_end(redis->connection);
     redis->connection = NULL;
+    redis_explain_end(redis, redis->context->errstr);
     redis_down(redis);
 }
 
@@ -249,13 +255,15 @@ static char *redis_copy(mrb_state *mrb, mrb_value text) {
     return strcpy(mrb_malloc(mrb, strlen(bytes) + 1), bytes);
 }
 
-/* The host's address, so that no later connection resolves. */
+/* The host's address, so that no later connection resolves: that of IPv6 if there is no other. */
 static char *redis_resolve(mrb_state *mrb, mrb_value host) {
     const char *name = mrb_string_value_cstr(mrb, &host);
-    struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *found = NULL;
+    struct addrinfo hints = {.ai_family = AF_INET, .ai_socktype = SOCK_STREAM}, *found = NULL;
     char address[NI_MAXHOST] = "";
     if (strchr(name, '/')) return redis_copy(mrb, host);
     int error = getaddrinfo(name, NULL, &hints, &found);
+    hints.ai_family = AF_INET6;
+    if (error) error = getaddrinfo(name, NULL, &hints, &found);
     if (error) gw_vm_raise("ConnectionError", "Redis at %s: %s", name, gai_strerror(error));
     getnameinfo(found->ai_addr, found->ai_addrlen, address, sizeof address, NULL, 0,
             NI_NUMERICHOST);

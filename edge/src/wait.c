@@ -20,7 +20,7 @@ struct gw_ticket {
 
 /* gw_vm.slots keeps the fiber at 2 * slot and its value behind it: mrb_gc_unregister would search a
  * list. Ruby has a ticket's number, which contains how many waits the slot has had. */
-enum { WAIT_BITS = 20, WAIT_MOST = 1 << WAIT_BITS };
+enum { WAIT_BITS = 16, WAIT_MOST = 1 << WAIT_BITS };
 
 static gw_ticket_t **wait_tickets; /* by slot: each has one, for one wait after the other */
 static mrb_int wait_slots;

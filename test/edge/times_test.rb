@@ -16,29 +16,22 @@ class EdgeTimesTest < EdgeCase
       when "/zmq" then peer.request("text")
       when "/both" then Edge.join(-> { redis.get("x") }, -> { peer.request("text") })
       when "/sleep" then sleep(0.01)
-      when "/eval" then 2.times { redis.call("EVAL", SLOW, 0) }
-      when "/late" then late.call("EVAL", SLOW, 0)
+      when "/slow" then 2.times { redis.call("DEBUG", "SLEEP", 0.1) }
+      when "/late" then late.call("DEBUG", "SLEEP", 0.1)
       when "/lost" then lost.request("lose")
       when "/timeout" then peer.request("lose")
       end
       [200, {}, []]
     }
   RUBY
-  # Takes 100 ms of Redis' time.
-  SLOW = <<~LUA.tr("\n", " ")
-    local began = redis.call("TIME")
-    repeat
-      local now = redis.call("TIME")
-    until (now[1] - began[1]) * 1000000 + now[2] - began[2] > 100000
-  LUA
   NONE = "-"
   SHORT = 0.0..5.0
 
   test "the times of a request's waits for Redis and for ZeroMQ peers" do
-    constants = {"BACK_END" => back_end.endpoint, "SLOW" => SLOW}
-    source = constants.map { |name, value| "#{name} = #{value.inspect}\n" }.join + APP
+    source = "BACK_END = #{back_end.endpoint.inspect}\n#{APP}"
+    store = redis("--enable-debug-command", "yes")
     format = 'log_format times "$uri $status $godwit_redis_time $godwit_zmq_time";'
-    server = edge(source, env: {"REDIS_URL" => redis.url}, conf: format, server: <<~NGINX)
+    server = edge(source, env: {"REDIS_URL" => store.url}, conf: format, server: <<~NGINX)
       access_log #{scratch_dir}/times.log times;
       location /timeout { godwit_timeout 200ms; godwit_app #{scratch_dir}/edge-0/app0.rb; }
       location /static { return 200 text; }
@@ -46,7 +39,7 @@ class EdgeTimesTest < EdgeCase
     {
       "/redis" => [200, SHORT, NONE], "/zmq" => [200, NONE, SHORT], "/both" => [200, SHORT, SHORT],
       "/sleep" => [200, NONE, NONE], "/static" => [200, NONE, NONE],
-      "/eval" => [200, 0.2..5, NONE], "/late" => [504, 0.05..5, NONE],
+      "/slow" => [200, 0.2..5, NONE], "/late" => [504, 0.05..5, NONE],
       "/lost" => [504, NONE, 0.1..5], "/timeout/timeout" => [504, NONE, 0.19..5]
     }.each do |path, (status, *times)|
       assert_equal status.to_s, server.get(path).code, path

@@ -13,7 +13,10 @@ class EdgeWaitPlacesTest < EdgeCase
   APP = <<~'RUBY'
     def waits = sleep(0)
     def object(*names) = Class.new { names.each { |name| define_method(name) { |*| waits } } }.new
-    def key(*names) = object(*names).tap { |one| def one.hash = 1 }
+    class Key
+      def hash = 1
+      def eql?(_) = waits
+    end
     LARGE = (0..100).map { |number| [number, 1] }.to_h
     REFUSED = {
       "to_s" => {
@@ -38,7 +41,7 @@ class EdgeWaitPlacesTest < EdgeCase
         "ObjectSpace.each_object" => -> { ObjectSpace.each_object(Class) { waits } }
       },
       "hash" => {"a key of a large Hash" => -> { LARGE[object(:hash)] }},
-      "eql?" => {"a key" => -> { {key(:eql?) => 1}[key(:eql?)] }},
+      "eql?" => {"a key" => -> { {Key.new => 1}[Key.new] }},
       "==" => {
         "index" => -> { [object(:==)].index(1) },
         "delete" => -> { [object(:==)].delete(1) }
