@@ -186,8 +186,8 @@ class EdgeStreamsTest < EdgeCase
     slow, two, large = %w[pour two large].map { |name| client("/#{name}", port: port) }
     assert_stops { said["poured"] }
     assert_operator said["poured"], :<, TEXTS
-    assert_equal POURED, ended(in_thread { slow.rest })
-    assert_equal "large" * 300_000, ended(in_thread { large.rest })
+    assert_poured ended(in_thread { slow.rest })
+    assert ended(in_thread { large.rest }) == "large" * 300_000
     texts = ended(in_thread { two.rest }).scan(/.{8192}/m).map(&:strip)
     %w[a b].each do |name|
       assert_equal (1..TEXTS).map { |number| "#{name}#{number}" },
@@ -243,7 +243,7 @@ class EdgeStreamsTest < EdgeCase
         assert_steps { output.gets("\n\n") }
         assert_nil ended(in_thread { output.read(1) })
       end
-      assert_equal POURED, Open3.capture2e(*curl["/pour"]).first
+      assert_poured Open3.capture2e(*curl["/pour"]).first
       output, status = Open3.capture2e(*curl["/error"])
       assert_match(/\Abegun.*curl: /m, output)
       refute_predicate status, :success?
@@ -255,7 +255,7 @@ class EdgeStreamsTest < EdgeCase
     @server = edge(APP, server: "listen 127.0.0.1:#{port} http2 sndbuf=128k;")
     narrow = HTTP2Client.new(port, window: 65_535)
     narrow.ask(1, "/pour")
-    assert_equal POURED[0, 65_535], ended(in_thread { narrow.read(1, 65_535) })
+    assert ended(in_thread { narrow.read(1, 65_535) }) == POURED[0, 65_535]
     assert_stops { said["poured"] }
     assert_equal 3, said["poured"]
     narrow.ask(3, "/error")
@@ -265,7 +265,7 @@ class EdgeStreamsTest < EdgeCase
     narrow.reset(5)
     eventually { said["Edge::Cancelled"] == 1 }
     narrow.allow(1)
-    assert_equal [POURED, :whole], ended(in_thread { narrow.answer(1) })
+    assert_poured(*ended(in_thread { narrow.answer(1) }))
 
     wide = HTTP2Client.new(port, window: 1 << 30)
     wide.ask(1, "/pour")
@@ -276,7 +276,8 @@ class EdgeStreamsTest < EdgeCase
     wide.ask(5, "/wait")
     eventually { said["wait"] == 1 }
     both = ended(in_thread { [1, 3].map { |id| wide.answer(id) } })
-    assert_equal [[POURED, :whole], :whole], [both[0], both[1][1]]
+    assert_poured(*both[0])
+    assert_equal :whole, both[1][1]
     assert_equal 3, JSON.parse(both[1][0])["pour"]
     wide.close
     eventually { said["Edge::Cancelled"] == 2 }
@@ -324,6 +325,12 @@ class EdgeStreamsTest < EdgeCase
   end
 
   def said = JSON.parse(@server.get("/said").body)
+
+  # Without 2 MiB in a message.
+  def assert_poured(text, ending = :whole)
+    assert_equal [POURED.bytesize, :whole], [text.bytesize, ending]
+    assert text == POURED
+  end
 
   # Each event comes before the next one is written.
   def assert_steps
