@@ -6,7 +6,7 @@ require_relative "support/upstream"
 
 # Requests that end while Edge.fetch waits: clients leave, godwit_timeout is over, nginx reloads.
 class EdgeFetchEndsTest < EdgeCase
-  deadline 300
+  deadline 120
 
   APP = <<~RUBY
     KINDS = {
@@ -20,6 +20,15 @@ class EdgeFetchEndsTest < EdgeCase
       "/inside" => -> { Edge.stream("text/plain") { |out| out << Edge.fetch("/up/none").body } },
       "/sleep" => -> { sleep },
       "/held" => -> { Edge.fetch("/up/held") },
+      "/rescued" => -> {
+        begin
+          Edge.fetch("/up/none")
+        rescue Edge::TimeoutError
+          sleep 0.01 until BEGAN["/gate"]
+          [200, {}, []]
+        end
+      },
+      "/gate" => -> { Edge.fetch("/text") },
       "/again" => -> { begin; Edge.fetch("/up/none"); ensure; Edge.fetch("/text"); end }
     }
     ENDS = {}
@@ -54,7 +63,7 @@ class EdgeFetchEndsTest < EdgeCase
     }
     @server = edge(APP, server: <<~NGINX)
       location /text { return 200 text; }
-      location /up/ { proxy_pass http://127.0.0.1:#{@upstream.port}/; }
+      location /up/ { proxy_pass http://127.0.0.1:#{@upstream.port}/; proxy_read_timeout 1h; }
       location /late/ { godwit_timeout 100ms; godwit_app #{scratch_dir}/edge-0/app0.rb; }
     NGINX
   end
@@ -84,6 +93,8 @@ class EdgeFetchEndsTest < EdgeCase
       error = (path == "/again") ? "Edge::Error" : "Edge::TimeoutError"
       eventually { ends(1)[path] == [error] }
     end
+    assert_equal 504, client.get("/late/rescued").status
+    assert_equal [200, "text"], client.get("/gate").to_a # although the app runs on
     eventually { @upstream.departures.size == @upstream.requests.size }
   end
 
