@@ -82,7 +82,10 @@ module GodwitEdge
       )
     end
 
-    def message(line, prefix) = line.chomp.sub(HEAD, "").sub(/ in #{Regexp.escape(prefix)}.*/, "")
+    # The bytes of a message may be any.
+    def message(line, prefix)
+      line.b.chomp.sub(HEAD, "").sub(/ in #{Regexp.escape(prefix.b)}.*/n, "")
+    end
 
     def forward(signal)
       Process.kill(signal, @pid)

@@ -93,11 +93,14 @@ class EdgeCommandTest < EdgeCase
     raising = app("def fail_here = raise(\"no luck\")\n\nfail_here\n")
     wrong = app("run ->(env) {\n  [200, {}, [}\n")
     waiting = app("sleep(0.01)\nEdge.join(-> { sleep(0.01) })\n#{HELLO}")
+    bytes = app('raise "no text: \xFF"')
     {
       waiting => [0, "", "godwit-edge: #{waiting} has run without an error\n"],
       raising => [1, /\Agodwit-edge: RuntimeError: no luck \(#{raising}:1[:)].*\n\z/, ""],
       wrong => [1, /\Agodwit-edge: .*#{wrong}:2\b.*syntax error.*\n\z/, ""],
-      app("1") => [1, /\Agodwit-edge: .*ends with 1, which has no method call.*\n\z/, ""]
+      app("1") => [1, /\Agodwit-edge: .*ends with 1, which has no method call.*\n\z/, ""],
+      bytes => [1, ->(text) { text.b.include?("-edge: RuntimeError: no text: \xFF (#{bytes}:1".b) },
+        ""]
     }.map { |file, wanted| [command(file, "--check"), wanted] }
       .each do |child, (status, errors, output)|
         assert_ended status, child, errors: errors
