@@ -16,9 +16,12 @@ static ngx_queue_t stream_open;
 static ngx_event_t stream_timer; /* keeps a worker that ends until its streams have ended */
 static mrb_int stream_last;
 
-/* A subrequest (Edge.fetch) has its answer in memory. */
+/* Edge.fetch has its answer in memory. A part of a page (such as one of SSI) waits for its turn:
+ * then it is the connection's data. */
 static bool stream_unsent(const ngx_http_request_t *http) {
-    return http == http->main && (http->buffered || http->connection->buffered);
+    const ngx_connection_t *connection = http->connection;
+    if (http->subrequest_in_memory) return false;
+    return http->buffered || http->postponed || (connection->data == http && connection->buffered);
 }
 
 static void stream_forget(gw_stream_t *stream) {
@@ -34,7 +37,7 @@ static bool stream_send(gw_stream_t *stream, ngx_chain_t *chain) {
     if (ngx_http_output_filter(http, chain) == NGX_ERROR) return false;
     bool unsent = stream_unsent(http);
     if (!unsent) stream_forget(stream);
-    if (http != http->main) return true;
+    if (http->connection->data != http) return true;
     if (!write->delayed && unsent) ngx_add_timer(write, core->send_timeout);
     else if (!write->delayed && write->timer_set) ngx_del_timer(write);
     return ngx_handle_write_event(write, unsent ? core->send_lowat : 0) == NGX_OK;
@@ -129,7 +132,9 @@ static mrb_value stream_begin(mrb_state *mrb, mrb_value self) {
     http->write_event_handler = stream_writable;
     stream->text.flush = 1;
     ngx_chain_t chain = {&stream->text, NULL};
+    ngx_connection_t *connection = http->connection;
     if (!stream_send(stream, &chain)) stream_break(request);
+    ngx_http_run_posted_requests(connection); /* parts of the page before it: add_before_body */
     return mrb_fixnum_value(stream->number);
 }
 

@@ -153,6 +153,23 @@ class EdgeStreamsTest < EdgeCase
     assert_includes @server.accesses, "200 /steps"
   end
 
+  test "a stream may be a part of a page, before and behind others" do
+    @server = edge({"/" => APP}, server: <<~NGINX)
+      location /page/ { ssi on; alias #{scratch_dir}/; }
+      location /below/ { add_before_body /late; addition_types *; godwit_app app0.rb; }
+    NGINX
+    File.write("#{scratch_dir}/page.html", %w[late pour events].map { |name|
+      %(<!--#include virtual="/#{name}" -->.)
+    }.join)
+    {"/page/page.html" => "late.#{POURED}.#{EVENTS}.", "/below/pour" => "late#{POURED}"}
+      .each do |path, wanted|
+        one = client(path)
+        one.head
+        text = ended(in_thread { one.rest })
+        assert text == wanted, "#{path}: #{text.bytesize} bytes of #{wanted.bytesize}"
+      end
+  end
+
   test "what a stream refuses, and an error of its block" do
     @server = edge(APP)
     kept = client("/keep")
