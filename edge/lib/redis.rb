@@ -103,11 +103,13 @@ module Edge
       others = words.drop(1).map { |word| word.to_s.upcase }
       if name == "CLIENT" && REFUSED_CLIENT.include?(others[0])
         "#{others[0]} would change the connection for other requests"
-      elsif name.start_with?("XREAD") && others.take_while { |word| word != "STREAMS" }
-          .include?("BLOCK")
+      elsif name.start_with?("XREAD") && blocks?(others.drop((name == "XREADGROUP") ? 3 : 0))
         "BLOCK would block the connection for other requests"
       end
     end
+
+    # @param options [Array<String>] of XREAD, and of XREADGROUP behind GROUP, group and consumer
+    def blocks?(options) = options.take_while { |word| word != "STREAMS" }.include?("BLOCK")
   end
 
   # The parts of a URL of Redis.

@@ -113,6 +113,8 @@ class EdgeRedisTest < EdgeCase
       "redis.xread('Block', 0, 'STREAMS', 's', '$')" => "XREAD is refused: BLOCK",
       "redis.call(:xreadgroup, 'GROUP', 'g', 'c', :block, 0, 'STREAMS', 's', '>')" =>
         "XREADGROUP is refused: BLOCK",
+      "redis.xreadgroup('GROUP', 'streams', 'c', 'BLOCK', 0, 'STREAMS', 's', '>')" =>
+        "XREADGROUP is refused: BLOCK",
       "redis.subscribe('x')" => "SUBSCRIBE is refused", "redis.exec" => "EXEC is refused",
       "redis.wait(1, 0)" => "WAIT is refused", "redis.select(1)" => "SELECT is refused"
     }.each { |source, text| assert_includes server.post("/", source).body, text }
