@@ -60,12 +60,11 @@ module Godwit
       # The awaited condition never came true.
       class NeverCame < StandardError; end
 
-      # Waits until the block gives something true, and gives that. A longer wait looks less often:
-      # what it waits for may need the processor.
+      # Waits until the block gives something true, and gives that.
       # @param deadline [Numeric] seconds
       def await(message = nil, deadline: HANG)
         finish = Process.clock_gettime(Process::CLOCK_MONOTONIC) + deadline
-        (1..).each do |looks|
+        loop do
           # Not after the look: this thread may have stood still since.
           late = Process.clock_gettime(Process::CLOCK_MONOTONIC) > finish
           value = yield
@@ -73,7 +72,7 @@ module Godwit
           if late
             raise NeverCame, message || "what was awaited did not come true within #{deadline} s"
           end
-          sleep((looks > 20) ? 5 * POLL : POLL)
+          sleep(POLL)
         end
       end
 
