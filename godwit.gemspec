@@ -11,23 +11,27 @@ Gem::Specification.new do |spec|
     "ZeroMQ sockets that carry whole messages, share between threads and fibers, " \
       "obey timeouts and signals, and cost about as much as libzmq's own C."
   spec.license = "MIT"
-  spec.required_ruby_version = ">= 3.1"
-
-  # JRuby has its own ffi and takes no C: its package carries no extension. GODWIT_GEM_PLATFORM=java builds that one on any Ruby.
-  java = RUBY_PLATFORM == "java" || ENV["GODWIT_GEM_PLATFORM"] == "java"
-  spec.platform = "java" if java
+  # JRuby has its own ffi and takes no C: its package carries no extension. The platform gem has compiled ones (rake package:native).
+  # GODWIT_GEM_PLATFORM=java builds JRuby's on any Ruby.
+  platform = ENV["GODWIT_GEM_PLATFORM"] || ("java" if RUBY_PLATFORM == "java")
+  spec.platform = platform if platform
+  compiled = platform && platform != "java"
+  # Other Rubies than those of the platform gem get the source gem.
+  others = ["< 3.5.dev", *(0..20).map { |patch| "!= 3.2.#{patch}" }]
+  spec.required_ruby_version = [">= 3.1", *(others if compiled)]
 
   # Globs, not `git ls-files`: the gem also builds from an unpacked archive and where git is missing.
   spec.files = Dir.chdir(__dir__) do
     Dir[
-      "lib/**/*.rb", *("ext/godwit/*.{c,h,rb}" unless java), "exe/godwit",
+      "lib/**/*.rb", *("ext/godwit/{*.{c,h,rb},exports}" unless platform), *("lib/godwit/*/godwit_ext.so" if compiled),
+      *("licenses/*.txt" if compiled), "exe/godwit",
       "docs/*.md", "adr/*.md", "test/*.md", "bench/*.md", "sig/**/*.rbs",
       "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", ".yardopts"
     ].sort
   end
   spec.bindir = "exe"
   spec.executables = ["godwit"]
-  spec.extensions = ["ext/godwit/extconf.rb"] unless java
+  spec.extensions = ["ext/godwit/extconf.rb"] unless platform
   spec.require_paths = ["lib"]
   spec.add_dependency "logger", "~> 1.4" # of Ruby's own until 3.4, a bundled gem since
 

@@ -127,6 +127,29 @@ namespace :package do
   desc "Build the gem for JRuby, which has no extension, into pkg/"
   task(:java) { build.call("godwit-#{version}-java.gem", {"GODWIT_GEM_PLATFORM" => "java"}) }
 
+  desc "Build the gem for x86_64-linux, which has compiled extensions, into pkg/: needs root, Debian"
+  task :native do
+    require_relative "support/native_gem"
+    reason = Godwit::NativeGem.missing
+    abort "rake package:native: #{reason}" if reason
+    stage = File.expand_path("tmp/package-native")
+    rm_rf stage, verbose: false
+    sources = Gem::Specification.load("godwit.gemspec").files.grep_v(%r{\Aext/})
+    [*sources, "godwit.gemspec"].each do |file|
+      mkdir_p File.dirname("#{stage}/#{file}"), verbose: false
+      cp file, "#{stage}/#{file}", verbose: false
+    end
+    Godwit::NativeGem.new.build(stage)
+    Dir.chdir(stage) do
+      build.call("godwit-#{version}-#{Godwit::NativeGem::PLATFORM}.gem",
+        {"GODWIT_GEM_PLATFORM" => Godwit::NativeGem::PLATFORM})
+    end
+    mkdir_p "pkg", verbose: false
+    cp Dir["#{stage}/pkg/*.gem"], "pkg", verbose: false
+  rescue Godwit::NativeGem::Failure => error
+    abort "rake package:native: #{error.message}"
+  end
+
   desc "Build the gem godwit-work into pkg/"
   task(:work) { build.call("godwit-work-#{version}.gem", {}) }
 

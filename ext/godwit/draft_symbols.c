@@ -24,48 +24,59 @@ const char *gw_draft_group(zmq_msg_t *message) {
     return gw_draft.available ? gw_draft.msg_group(message) : NULL;
 }
 
-/* The libzmq that this extension is linked with; the process may have others. */
+#ifdef GODWIT_STATIC_LIBZMQ /* never those of another libzmq in the process */
+#define DRAFT_SYMBOLS_FIND(name) ((void *)(uintptr_t)name)
+static void *draft_symbols_library(void) { return (void *)(uintptr_t)zmq_version; }
+#else
+#define DRAFT_SYMBOLS_FIND(name) dlsym(library, #name)
+/* The libzmq that this extension is linked with; the process may have others. It stays loaded. */
 static void *draft_symbols_library(void) {
     Dl_info info;
     if (!dladdr((void *)(uintptr_t)zmq_version, &info) || !info.dli_fname) return NULL;
     return dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
 }
+#endif
 
 static void draft_symbols_find(void) {
-    void *handle = zmq_has("draft") ? draft_symbols_library() : NULL;
-    if (!handle) return;
+    void *library = zmq_has("draft") ? draft_symbols_library() : NULL;
+    if (!library) return;
     struct {
-        const char *name;
-        void *place;
+        void *function, *place;
         bool needed;
     } functions[] = {
-            {"zmq_join", &gw_draft.join, true},
-            {"zmq_leave", &gw_draft.leave, true},
-            {"zmq_msg_set_routing_id", &gw_draft.msg_set_routing_id, true},
-            {"zmq_msg_routing_id", &gw_draft.msg_routing_id, true},
-            {"zmq_msg_set_group", &gw_draft.msg_set_group, true},
-            {"zmq_msg_group", &gw_draft.msg_group, true},
-            {"zmq_poller_new", &gw_draft.poller_new, true},
-            {"zmq_poller_destroy", &gw_draft.poller_destroy, true},
-            {"zmq_poller_add", &gw_draft.poller_add, true},
-            {"zmq_poller_fd", &gw_draft.poller_fd, true},
-            {"zmq_connect_peer", &gw_draft.connect_peer, false}, /* since 4.3.3 */
-            {"zmq_ctx_set_ext", &gw_draft.ctx_set_ext, false},
-            {"zmq_socket_monitor_versioned", &gw_draft.socket_monitor_versioned, false},
-            {"zmq_socket_monitor_pipes_stats", &gw_draft.socket_monitor_pipes_stats, false},
+            {DRAFT_SYMBOLS_FIND(zmq_join), &gw_draft.join, true},
+            {DRAFT_SYMBOLS_FIND(zmq_leave), &gw_draft.leave, true},
+            {DRAFT_SYMBOLS_FIND(zmq_msg_set_routing_id), &gw_draft.msg_set_routing_id, true},
+            {DRAFT_SYMBOLS_FIND(zmq_msg_routing_id), &gw_draft.msg_routing_id, true},
+            {DRAFT_SYMBOLS_FIND(zmq_msg_set_group), &gw_draft.msg_set_group, true},
+            {DRAFT_SYMBOLS_FIND(zmq_msg_group), &gw_draft.msg_group, true},
+            {DRAFT_SYMBOLS_FIND(zmq_poller_new), &gw_draft.poller_new, true},
+            {DRAFT_SYMBOLS_FIND(zmq_poller_destroy), &gw_draft.poller_destroy, true},
+            {DRAFT_SYMBOLS_FIND(zmq_poller_add), &gw_draft.poller_add, true},
+            {DRAFT_SYMBOLS_FIND(zmq_poller_fd), &gw_draft.poller_fd, true},
+            {DRAFT_SYMBOLS_FIND(zmq_connect_peer), &gw_draft.connect_peer, false}, /* since 4.3.3 */
+            {DRAFT_SYMBOLS_FIND(zmq_ctx_set_ext), &gw_draft.ctx_set_ext, false},
+            {DRAFT_SYMBOLS_FIND(zmq_socket_monitor_versioned), &gw_draft.socket_monitor_versioned,
+                    false},
+            {DRAFT_SYMBOLS_FIND(zmq_socket_monitor_pipes_stats),
+                    &gw_draft.socket_monitor_pipes_stats, false},
     };
     gw_draft.available = true;
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
-        void *function = dlsym(handle, functions[i].name);
+        void *function = functions[i].function;
         if (function) memcpy(functions[i].place, &function, sizeof function);
         else if (functions[i].needed) gw_draft.available = false;
     }
-    dlclose(handle); /* the library stays loaded, since the extension is linked with it */
 }
 
 static VALUE draft_symbols_available_p(VALUE self) { return RBOOL(gw_draft.available); }
 
 void gw_init_draft_symbols(VALUE native) {
     draft_symbols_find();
+#ifdef GODWIT_STATIC_LIBZMQ
+    rb_define_const(native, "STATIC_LIBZMQ", Qtrue);
+#else
+    rb_define_const(native, "STATIC_LIBZMQ", Qfalse);
+#endif
     rb_define_module_function(native, "draft?", draft_symbols_available_p, 0);
 }

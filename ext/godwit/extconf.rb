@@ -16,6 +16,8 @@ module Godwit
         --with-libzmq-dir=DIR       the prefix of libzmq (DIR/include, DIR/lib), without pkg-config
         --with-libzmq-include=DIR   zmq.h is in DIR; pkg-config is not asked
         --with-libzmq-lib=DIR       libzmq.so is in DIR; pkg-config is not asked
+        --with-static-libzmq=DIR    for the platform gem: DIR/lib has libzmq.a with drafts, and
+                                    libsodium.a
         --enable-werror             for godwit's tests: -Wall -Wextra, warnings are errors
         --help                      this text
 
@@ -34,7 +36,8 @@ module Godwit
       def configure
         help if ARGV.include?("--help") || ARGV.include?("-h")
         check_system
-        find_libzmq
+        static = with_config("static-libzmq")
+        static ? use_static(static) : find_libzmq
         check_libzmq
         set_flags
         create_makefile("godwit/godwit_ext")
@@ -69,6 +72,19 @@ module Godwit
         return if pkg_config("libzmq") && have_header("zmq.h")
         give_up "libzmq or its header zmq.h was not found." unless on_paths?
       end
+
+      # g++ links, and nothing but glibc is left to load. The drafts are called by name. Not every
+      # Ruby has a libruby.so.
+      # standard:disable Style/GlobalVars
+      def use_static(folder)
+        $INCFLAGS << " -I#{folder}/include"
+        $defs.push("-DZMQ_BUILD_DRAFT_API", "-DGODWIT_STATIC_LIBZMQ")
+        $LIBRUBYARG_SHARED = ""
+        $libs = "#{folder}/lib/libzmq.a #{folder}/lib/libsodium.a"
+        RbConfig::MAKEFILE_CONFIG["LDSHARED"] = "$(CXX) -shared -static-libstdc++ -static-libgcc"
+        $DLDFLAGS << " -Wl,--version-script=$(srcdir)/exports"
+      end
+      # standard:enable Style/GlobalVars
 
       def on_paths?
         have_header("zmq.h") && have_library("zmq", "zmq_ctx_new", "zmq.h")

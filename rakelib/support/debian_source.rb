@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "digest"
 require "etc"
 require "fileutils"
 require "open3"
@@ -53,19 +54,34 @@ module Godwit
       end
     end
 
+    # @param package [String] its name, and "=VERSION" for a certain one
+    # @param suite [String, nil] such as trixie; nil: that of the machine
+    # @param sums [Hash{String => String}] SHA-256 sums of the package's files; empty: as apt has
+    #   them
     # @return [String] folder of the unpacked source
-    def fetch(package, folder)
-      FileUtils.mkdir_p("#{folder}/source")
-      run("apt-get", "source", package, *lists(folder, "deb-src"), chdir: "#{folder}/source")
-      Dir.glob("#{folder}/source/*/").first ||
+    def fetch(package, folder, suite: nil, sums: {})
+      source = "#{folder}/source"
+      FileUtils.mkdir_p(source)
+      options = lists(folder, "deb-src", suite: suite)
+      run("apt-get", "source", "--download-only", package, *options, chdir: source)
+      sums.each { |name, sum| check("#{source}/#{name}", sum) }
+      run("dpkg-source", "-x", *Dir.children(source).grep(/\.dsc\z/), chdir: source)
+      Dir.glob("#{source}/*/").first ||
         raise(Failure, "apt-get source #{package} left no source behind")
+    end
+
+    def check(path, sum)
+      found = Digest::SHA256.file(path).hexdigest if File.file?(path)
+      return if found == sum
+      raise Failure, "#{File.basename(path)} has the SHA-256 sum #{found.inspect}, not #{sum}"
     end
 
     # Fetches separate lists of packages: the machine's lists stay as they are, and no root is
     # needed.
     # @param type [String] deb or deb-src
+    # @param suite [String, nil]
     # @return [Array<String>] apt-get's options for the lists
-    def lists(folder, type)
+    def lists(folder, type, suite: nil)
       %w[state/lists/partial cache/archives/partial].each do |path|
         FileUtils.mkdir_p("#{folder}/#{path}")
       end
@@ -75,7 +91,8 @@ module Godwit
         "APT::Sandbox::User" => Etc.getpwuid.name, "Acquire::Languages" => "none",
         "Acquire::IndexTargets::deb::DEP-11::DefaultEnabled" => "false", "Acquire::Retries" => "3"
       )
-      lines = sources(own).map { |place| "#{type} #{place}\n" }
+      places = suite ? ["#{signature}#{mirror} #{suite} main"] : sources(own)
+      lines = places.map { |place| "#{type} #{place}\n" }
       File.write("#{folder}/sources.list", lines.join)
       options = own + options(
         "Dir::Etc::SourceList" => "#{folder}/sources.list", "Dir::Etc::SourceParts" => "/dev/null"
@@ -97,8 +114,20 @@ module Godwit
       known.empty? ? raise(Failure, "apt knows no package list of Debian's") : known
     end
 
-    def places(options = [])
+    # @return [String] where the machine's own apt takes Debian from
+    def mirror
+      format = "$(LABEL)|$(REPO_URI)"
+      lines = run("apt-get", "indextargets", "--format", format, "Created-By: Packages").lines
+      lines.filter_map { |line| line[/\ADebian\|(.*)/, 1] }.first ||
+        raise(Failure, "apt knows no package list of Debian's: apt-get update")
+    end
+
+    def signature
       keys = Dir.glob("/usr/share/keyrings/debian-archive-keyring.*").first
+      "[signed-by=#{keys}] " if keys
+    end
+
+    def places(options = [])
       format = "$(SITE)|$(RELEASE)|$(COMPONENT)|$(ORIGIN)"
       lines = run(
         "apt-get", "indextargets", "--format", format, *options, "Created-By: Packages"
@@ -106,7 +135,7 @@ module Godwit
       lines.filter_map do |line|
         site, release, component, origin = line.split("|")
         if origin == "Debian"
-          "#{"[signed-by=#{keys}] " if keys}#{site} #{release} #{component}"
+          "#{signature}#{site} #{release} #{component}"
         end
       end
     end

@@ -18,13 +18,19 @@ class NativeLoadingTest < Godwit::TestCase
 
   # The output of a copy of the library, whose extension is what the block makes of it; nil: it has
   # none.
-  def said(env = {})
+  # @param ruby [String, nil] the copy is the platform gem's, with an extension for this Ruby alone
+  # @param system [String, nil] what Ruby says about the system
+  def said(env: {}, ruby: nil, system: nil)
     home = Dir.mktmpdir(nil, scratch_dir)
     FileUtils.cp_r(File.dirname(EXTENSION, 2), home)
     path = File.join(home, "lib/godwit/godwit_ext.so")
     bytes = yield File.binread(path)
-    bytes ? File.binwrite(path, bytes) : File.delete(path)
-    command = [RbConfig.ruby, "-I#{home}/lib", "-e", PROGRAM]
+    File.delete(path)
+    path = File.join(home, "lib/godwit", *ruby, "godwit_ext.so")
+    FileUtils.mkdir_p(File.dirname(path))
+    File.binwrite(path, bytes) if bytes
+    fake = "RbConfig::CONFIG['host_os'] = #{system.inspect}\n" if system
+    command = [RbConfig.ruby, "-I#{home}/lib", "-e", "#{fake}#{PROGRAM}"]
     assert_child(start_command(command, env: {"GODWIT_BACKEND" => nil, **env}).finish).stdout
   end
 
@@ -37,6 +43,25 @@ class NativeLoadingTest < Godwit::TestCase
     assert_equal "native\n", said { |bytes| bytes }
   end
 
+  OWN = RUBY_VERSION[/\A\d+\.\d+/]
+  FIXES = ["gem install godwit --platform ruby", "gem \"godwit\", force_ruby_platform: true"].freeze
+
+  test "the platform gem's extension for this Ruby loads" do
+    assert_equal "native\n", said(ruby: OWN) { |bytes| bytes }
+  end
+
+  test "where the platform gem does not run, the error says why, and how to get the source gem" do
+    assert_told(said(ruby: "3.0") { |bytes| bytes },
+      "it has extensions for Ruby 3.0, and this is #{RUBY_VERSION}", *FIXES,
+      "the loader said: cannot load such file -- godwit/godwit_ext")
+    assert_told(said(ruby: OWN, system: "linux-musl") { "x" * 99 },
+      "it needs glibc, and this system has musl", *FIXES, "the loader said: ", "invalid ELF header")
+    newer = said(ruby: OWN) { |bytes| bytes.gsub(/(?<=GLIBC_)2(?=\.\d+\0)/, "9") }
+    assert_told(newer, "it needs glibc 9.", *FIXES, "not found")
+    assert_told(said(ruby: OWN) { "no ELF " * 99 }, "its extension cannot be loaded", *FIXES,
+      "invalid ELF header")
+  end
+
   test "without the extension there is no fallback, but advice how to get one" do
     assert_told(
       said { nil }, "C extension is not there (cannot load such file -- godwit/godwit_ext)",
@@ -45,7 +70,7 @@ class NativeLoadingTest < Godwit::TestCase
   end
 
   test "without its libzmq: the error lists names, folders, and the package to install" do
-    text = said("LD_LIBRARY_PATH" => "/here") { |bytes| bytes.gsub("libzmq.so.5", "libzmq.so.9") }
+    text = said(env: {"LD_LIBRARY_PATH" => "/here"}) { |bytes| bytes.gsub("libzmq.so.5", "libzmq.so.9") }
     assert_told(
       text,
       "libzmq was not found: looked for libzmq.so.5 in LD_LIBRARY_PATH (\"/here\"), the system's " \
@@ -80,7 +105,7 @@ class NativeLoadingTest < Godwit::TestCase
       )
     assert_predicate status, :success?, text
     assert_told(
-      said("LD_LIBRARY_PATH" => scratch_dir) { |bytes| bytes },
+      said(env: {"LD_LIBRARY_PATH" => scratch_dir}) { |bytes| bytes },
       "Godwit needs libzmq 4.3 or newer: the one that the extension found is 4.2.5",
       "apt-get install libzmq5"
     )

@@ -27,6 +27,7 @@ module Godwit
     # @private
     module FFI
       NAME = :ffi
+      STATIC_LIBZMQ = false # it is the system's
 
       # zmq.h's names stand here as in C.
       Header.constants.each { |name| const_set(name, Header.const_get(name)) }

@@ -7,6 +7,8 @@ module Godwit
     module Native
       NAME = :native
       INSTEAD = "or name its folder: LD_LIBRARY_PATH=/path/to/lib"
+      # The platform gem has an extension for each of its Rubies, such as 3.1/godwit_ext.so.
+      PACKAGED = Dir[File.expand_path("../[0-9]*.[0-9]*/godwit_ext.so", __dir__)].sort.freeze
 
       module_function
 
@@ -14,15 +16,21 @@ module Godwit
       # @raise [LoadError] with what the loader said, and what to do about it
       def load_extension
         begin
-          require "godwit/godwit_ext"
+          require packaged || "godwit/godwit_ext"
         rescue LoadError => error
           raise explained(error), cause: nil
         end
         Libzmq.check_version(libzmq_version, "the one that the extension found", INSTEAD)
       end
 
+      # @return [String, nil] path of this Ruby's extension in the platform gem
+      def packaged(version = RUBY_VERSION)
+        PACKAGED.find { |path| path.end_with?("/#{version[/\A\d+\.\d+/]}/godwit_ext.so") }
+      end
+
       def explained(error)
         said = error.message.lines.first.to_s.strip
+        return LoadError.new(unfit(said)) if PACKAGED.any?
         if error.path == "godwit/godwit_ext"
           return LoadError.new("Godwit's C extension is not there (#{said})\n" \
             "  the gem: gem pristine godwit; a checkout: bin/setup\n" \
@@ -34,6 +42,20 @@ module Godwit
         LoadError.new("Godwit's C extension cannot be loaded\n" \
           "  rebuild it for this Ruby and this libzmq: gem pristine godwit; a checkout: " \
           "bin/setup --force\n  the loader said: #{said}")
+      end
+
+      # @return [String] why the platform gem does not run here
+      def unfit(said, system = RbConfig::CONFIG["host_os"])
+        rubies = PACKAGED.map { |path| File.basename(File.dirname(path)) }.join(", ")
+        why =
+          if system.include?("musl") then "it needs glibc, and this system has musl"
+          elsif !packaged then "it has extensions for Ruby #{rubies}, and this is #{RUBY_VERSION}"
+          elsif (glibc = said[/GLIBC_([\d.]+)/, 1]) then "it needs glibc #{glibc} or newer"
+          else "its extension cannot be loaded"
+          end
+        "the gem of Godwit for x86_64-linux does not run here: #{why}\n" \
+          "  install the gem that is compiled here: gem install godwit --platform ruby\n" \
+          "  in a Gemfile: gem \"godwit\", force_ruby_platform: true\n  the loader said: #{said}"
       end
 
       # @return [Array, nil] type, whether it listens, family: numbers of <sys/socket.h>; nil when
