@@ -16,7 +16,7 @@ module Godwit
     RUBIES = {
       "3.1" => DebianRoot.new("bookworm", ["ruby-dev", *COMPILER]),
       "3.3" => DebianRoot.new("trixie", ["ruby-dev", *COMPILER]),
-      "3.4" => DebianRoot.new("sid", ["ruby3.4-dev", *COMPILER], newer: "experimental")
+      "3.4" => DebianRoot.new("sid", ["ruby3.4", "ruby3.4-dev", *COMPILER], newer: "experimental")
     }.freeze
     # The first one that the mirror has.
     TOOLCHAINS = %w[bullseye bookworm].freeze
@@ -34,6 +34,8 @@ module Godwit
       "sha1" => "zeromq3/external/sha1/license.txt", # for WebSockets
       "libstdc++" => "/usr/share/doc/gcc-[0-9]*-base/copyright"
     }.freeze
+    # A variable of the Makefile => its folder's name in RbConfig.
+    HEADERS = {"hdrdir" => "rubyhdrdir", "arch_hdrdir" => "rubyarchhdrdir"}.freeze
     INSIDE = DebianRoot::INSIDE
     PREFIX = "#{INSIDE}/libzmq"
     ROOT = File.expand_path("../..", __dir__)
@@ -49,10 +51,10 @@ module Godwit
     # @param result [String] gets lib/godwit/VERSION/godwit_ext.so and licenses
     def build(result)
       libraries = libzmq
-      RUBIES.each do |version, ruby|
+      RUBIES.each_key do |version|
         folder = "#{result}/lib/godwit/#{version}"
         FileUtils.mkdir_p(folder)
-        FileUtils.cp(extension(version, ruby, libraries), folder)
+        FileUtils.cp(extension(version, libraries), folder)
       end
       FileUtils.cp_r("#{libraries}/licenses", "#{result}/licenses")
     end
@@ -119,13 +121,13 @@ module Godwit
     # Ruby's own extconf.rb makes the Makefile. The toolchain compiles with it, and with the headers
     # of that Ruby.
     # @return [String] path
-    def extension(version, ruby, libraries)
+    def extension(version, libraries)
       sources = Dir["#{ROOT}/ext/godwit/*"].sort
       texts = [*sources, __FILE__].map { |path| File.read(path) }
       recipe = Digest::SHA256.hexdigest([texts, libraries].inspect)[0, 12]
       kept = DebianSource.keep("native-extension-#{version}-#{recipe}") do |made, result|
         warn "compiling the extension for Ruby #{version}"
-        headers = ruby.work { |folder| configure(ruby, folder, sources, libraries, made) }
+        headers = RUBIES.fetch(version).work { |folder| configure(version, folder, sources, libraries, made) }
         toolchain.work do |folder|
           FileUtils.cp_r("#{made}/.", folder)
           toolchain.run("make", "-j#{Etc.nprocessors}", *headers, chdir: "#{INSIDE}/build")
@@ -138,24 +140,19 @@ module Godwit
 
     # @param made [String] gets the sources, the libraries, the Makefile and Ruby's headers
     # @return [Array<String>] make's arguments: where the headers are
-    def configure(ruby, folder, sources, libraries, made)
+    def configure(version, folder, sources, libraries, made)
+      ruby = RUBIES.fetch(version)
       FileUtils.mkdir_p(["#{folder}/ext", "#{folder}/build"])
       FileUtils.cp(sources, "#{folder}/ext")
       FileUtils.cp_r(libraries, "#{folder}/libzmq")
-      ruby.run("sh", "-c", "exec $(ls /usr/bin/ruby3* | head -n 1) ../ext/extconf.rb " \
-        "--with-static-libzmq=#{PREFIX}", chdir: "#{INSIDE}/build")
+      ruby.run("ruby#{version}", "../ext/extconf.rb", "--with-static-libzmq=#{PREFIX}",
+        chdir: "#{INSIDE}/build")
       FileUtils.cp_r("#{folder}/.", made)
-      %w[hdrdir arch_hdrdir].map do |name|
-        inside = "#{INSIDE}/#{name}"
-        FileUtils.cp_r("#{ruby.folder}#{header_folder(ruby, name)}", "#{made}/#{name}")
-        "#{name}=#{inside}"
+      HEADERS.map do |name, key|
+        headers = ruby.run("ruby#{version}", "-e", "print RbConfig::CONFIG['#{key}']")
+        FileUtils.cp_r("#{ruby.folder}#{headers}", "#{made}/#{name}")
+        "#{name}=#{INSIDE}/#{name}"
       end
-    end
-
-    def header_folder(ruby, name)
-      key = {"hdrdir" => "rubyhdrdir", "arch_hdrdir" => "rubyarchhdrdir"}.fetch(name)
-      ruby.run("sh", "-c", "exec $(ls /usr/bin/ruby3* | head -n 1) -e " \
-        "'print RbConfig::CONFIG[%q(#{key})]'")
     end
   end
 end
