@@ -19,9 +19,11 @@ module Godwit
         --with-static-libzmq=DIR    for the platform gem: DIR/lib has libzmq.a with drafts, and
                                     libsodium.a
         --enable-werror             for godwit's tests: -Wall -Wextra, warnings are errors
+        --with-cflags=FLAGS         instead of Ruby's own; likewise --with-ldflags, --with-cppflags
         --help                      this text
 
-      PKG_CONFIG_PATH, CC, CFLAGS and LDFLAGS of the environment are honoured.
+      PKG_CONFIG_PATH of the environment is honoured. CC, CFLAGS and LDFLAGS are not: the compiler
+      is Ruby's own (RbConfig::CONFIG["CC"]).
     TEXT
 
     INSTALL = <<~TEXT
@@ -32,10 +34,18 @@ module Godwit
       If it is there in an unusual place: gem install godwit -- --with-libzmq-dir=/its/prefix
     TEXT
 
+    COMPILER = <<~TEXT
+      Install a C compiler, make and the headers of Ruby and libc:
+        Debian, Ubuntu:  apt-get install build-essential ruby-dev
+        Fedora, RHEL:    dnf install gcc make redhat-rpm-config ruby-devel
+        Alpine:          apk add build-base ruby-dev
+    TEXT
+
     class << self
       def configure
         help if ARGV.include?("--help") || ARGV.include?("-h")
         check_system
+        check_compiler
         static = with_config("static-libzmq")
         static ? use_static(static) : find_libzmq
         check_libzmq
@@ -56,6 +66,10 @@ module Godwit
         return if system.include?("linux")
         stop "godwit runs on Linux only for now, since it waits with eventfd and epoll: this is " \
           "#{system}."
+      end
+
+      def check_compiler
+        stop "#{RbConfig::CONFIG["CC"]} compiles nothing here.\n\n#{COMPILER}" unless have_devel?
       end
 
       def find_libzmq

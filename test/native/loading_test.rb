@@ -111,6 +111,14 @@ class NativeLoadingTest < Godwit::TestCase
     )
   end
 
+  test "with GODWIT_BACKEND=ffi and without a libzmq, the platform gem names its own" do
+    own = "unset GODWIT_BACKEND: this gem has a libzmq of its own"
+    env = {"GODWIT_BACKEND" => "ffi", "GODWIT_LIBZMQ" => "/nowhere/libzmq.so.5"}
+    assert_told(said(env: env, ruby: OWN) { |bytes| bytes }, "libzmq was not found: looked for",
+      "apt-get install libzmq5", own)
+    refute_includes said(env: env) { |bytes| bytes }, own
+  end
+
   # The message of extconf.rb for a libzmq of that version in a folder; nil: there is none.
   def extconf(version)
     home = Dir.mktmpdir(nil, scratch_dir)
@@ -128,19 +136,53 @@ class NativeLoadingTest < Godwit::TestCase
         )
       assert_predicate status, :success?, text
     end
+    refused("--with-libzmq-include=#{home}", "--with-libzmq-lib=#{home}", words: LIBZMQ)
+  end
+
+  LIBZMQ = [
+    "Install libzmq 4.3.0 or newer", "libzmq3-dev", "zeromq-devel", "zeromq-dev", "--with-libzmq-dir"
+  ].freeze
+
+  # Runs extconf.rb in an empty folder.
+  # @param prelude [String] Ruby that runs before it
+  # @return [Child::Result]
+  def configured(*arguments, prelude: "", env: {})
     script = File.expand_path("../../ext/godwit/extconf.rb", __dir__)
-    program = "Dir.chdir(ARGV.shift); load ARGV.shift"
-    command = [
-      RbConfig.ruby, "-e", program, home, script, "--with-libzmq-include=#{home}",
-      "--with-libzmq-lib=#{home}"
-    ]
-    result = start_command(command, deadline: 30).finish
+    program = "#{prelude}\nDir.chdir(ARGV.shift); load ARGV.shift"
+    command = [RbConfig.ruby, "-e", program, Dir.mktmpdir(nil, scratch_dir), script, *arguments]
+    start_command(command, deadline: 30, env: env).finish
+  end
+
+  # @return [String] its message: at most a screen, with each of these words once
+  def refused(*arguments, words:, **settings)
+    result = configured(*arguments, **settings)
     refute_predicate result.status, :success?
-    assert_equal 1, result.stderr.scan("Install libzmq 4.3.0 or newer").size, result.to_s
-    %w[Debian libzmq3-dev Fedora zeromq-devel Alpine zeromq-dev --with-libzmq-dir].each do |word|
-      assert_includes result.stderr, word
-    end
+    words.each { |word| assert_equal 1, result.stderr.scan(/#{word}\b/).size, result.to_s }
+    assert_operator result.to_s.lines.size, :<, 24
     result.stderr
+  end
+
+  test "a build without a compiler, without Ruby's headers or without libzmq's names the package" do
+    words = ["build-essential ruby-dev", "gcc make redhat-rpm-config ruby-devel",
+      "build-base ruby-dev"]
+    assert_match(/\A\n\S+ compiles nothing here\./,
+      refused(words: words, env: {"PATH" => scratch_dir}))
+    assert_match(/find header files for ruby/,
+      refused(words: %w[ruby-devel], prelude: 'RbConfig::CONFIG["rubyhdrdir"] = "/nowhere"'))
+    File.write("#{scratch_dir}/zmq.h", "#error it hides the system's")
+    assert_match(/\A\nlibzmq or its header zmq\.h was not found\.\n/,
+      refused("--with-cppflags=-I#{scratch_dir}", words: LIBZMQ,
+        env: {"PKG_CONFIG_LIBDIR" => scratch_dir}))
+  end
+
+  test "extconf.rb takes the flags that --help names, and no others" do
+    help = assert_child(configured("--help")).stdout
+    assert_match(/--with-cflags=.*--with-ldflags.*CC, CFLAGS and LDFLAGS are not/m, help)
+    ignored = %w[CC CFLAGS LDFLAGS].to_h { |name| [name, "-DGODWIT_#{name}"] }
+    makefile = assert_child(configured("--with-cflags=-DGODWIT_OPTION", env: ignored,
+      prelude: "at_exit { puts File.read('Makefile') }")).stdout
+    assert_equal ["GODWIT_OPTION"], makefile.scan(/GODWIT_\w+/).uniq
+    assert_match(/^CFLAGS .* -DGODWIT_OPTION /, makefile)
   end
 
   test "a build without libzmq, or with an old libzmq, names the package to install" do

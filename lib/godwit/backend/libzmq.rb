@@ -22,8 +22,9 @@ module Godwit
         telling = messages.grep_v(ABSENT).uniq
         what = telling.empty? ? "was not found" : "could not be loaded"
         telling = messages.first(1) if telling.empty?
+        own = "  or unset GODWIT_BACKEND: this gem has a libzmq of its own\n" if PACKAGED.any?
         LoadError.new("libzmq #{what}: looked for #{names.join(", ")} in #{where}\n" \
-          "  install it: #{PACKAGES}\n  #{instead}\n" \
+          "  install it: #{PACKAGES}\n  #{instead}\n#{own}" \
           "  the loader said: #{telling.join("\n                   ")}")
       end
 

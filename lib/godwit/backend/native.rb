@@ -7,8 +7,6 @@ module Godwit
     module Native
       NAME = :native
       INSTEAD = "or name its folder: LD_LIBRARY_PATH=/path/to/lib"
-      # The platform gem has an extension for each of its Rubies, such as 3.1/godwit_ext.so.
-      PACKAGED = Dir[File.expand_path("../[0-9]*.[0-9]*/godwit_ext.so", __dir__)].sort.freeze
 
       module_function
 
