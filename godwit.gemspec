@@ -40,6 +40,7 @@ Gem::Specification.new do |spec|
     "homepage_uri" => spec.homepage,
     "documentation_uri" => "https://rubydoc.info/gems/godwit",
     "changelog_uri" => "#{spec.homepage}/blob/main/CHANGELOG.md",
-    "rubygems_mfa_required" => "true"
-  }
+    "rubygems_mfa_required" => "true",
+    "commit" => ENV["GODWIT_COMMIT"] # rakelib/package.rake sets it
+  }.compact
 end

@@ -2,7 +2,7 @@
 
 benchmarks = %w[
   throughput latency frames proxy loop runtimes sockets busy_thread allocations compat logger shell
-  security perf ttcp work work_kafka mruby edge
+  security perf ttcp work work_kafka mruby edge package
 ]
 
 desc "Run all benchmarks, print ratios to libzmq's own C, write bench/RESULTS.md (BENCH_QUICK=1: " \
@@ -20,7 +20,7 @@ namespace :bench do
 
   benchmarks.each do |name|
     desc "Benchmark: #{name.tr("_", " ")} alone"
-    task name => [:compile, :build] do
+    task name => [:compile, :build, *(:gem if name == "package")] do
       ruby "bench/#{name}.rb", verbose: false
     end
   end

@@ -45,9 +45,11 @@ clean = ->(home, *others) do
 end
 
 build = lambda do |file, env|
+  require_relative "support/release"
   mkdir_p "pkg", verbose: false
   sh(
-    {"RUBYOPT" => nil, "BUNDLER_SETUP" => nil, **env}, RbConfig.ruby, "-S", "gem", "build",
+    {"RUBYOPT" => nil, "BUNDLER_SETUP" => nil, "GODWIT_COMMIT" => Godwit::Release.commit, **env},
+    RbConfig.ruby, "-S", "gem", "build",
     "--quiet", "#{file[/\A[a-z-]+(?=-\d)/]}.gemspec", "--output", "pkg/#{file}", verbose: false
   )
 end
@@ -65,6 +67,9 @@ contents = lambda do |file, platform, extensions, needs: ["logger"]|
   c = spec.files.grep(%r{\.(?:c|h|so|jar)\z|\A(?:work/)?ext/})
   abort "package:check: #{file} carries #{c.join(" ")}" unless c.empty? == extensions.empty?
 end
+
+# For rake release:check.
+passed = ->(file) { Godwit::Release.passed("pkg/#{file}") }
 
 # Installs a built gem into an empty folder, beside the gems in other folders, and checks its
 # contents.
@@ -162,7 +167,9 @@ namespace :package do
     home = File.expand_path("tmp/package")
     install.call("godwit-#{version}.gem", home)
     try.call(home, [RbConfig.ruby], "native")
+    passed.call("godwit-#{version}.gem")
     try_work.call(home)
+    passed.call("godwit-work-#{version}.gem")
   end
 
   desc "Build the gem for JRuby, install it into tmp/, run it"
@@ -172,5 +179,6 @@ namespace :package do
     home = File.expand_path("tmp/package-java")
     install.call("godwit-#{version}-java.gem", home, ruby: Godwit::JRuby.command)
     try.call(home, Godwit::JRuby.command, "ffi")
+    passed.call("godwit-#{version}-java.gem")
   end
 end

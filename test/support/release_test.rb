@@ -1,0 +1,59 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require_relative "../../rakelib/support/release"
+
+# What `rake release:check` lists.
+class ReleaseTest < Godwit::TestCase
+  COMMIT = "c" * 40
+
+  def release(commit: COMMIT, changelog: "# Changelog\n\n## [1.2.3] - today\n\n## [1.2.2]\n")
+    Godwit::Release.new(scratch_dir, version: "1.2.3", commit: commit, changelog: changelog)
+  end
+
+  def build(file, commit)
+    name, version, platform = file.match(/\A(godwit(?:-work)?)-([\d.]+)-?(.*)\.gem/).captures
+    spec = Gem::Specification.new(name, version) do |gem|
+      gem.platform = platform unless platform.empty?
+      gem.summary = gem.author = "x"
+      gem.metadata = {"commit" => commit}.compact
+    end
+    path = "#{scratch_dir}/#{file}"
+    Gem::DefaultUserInteraction.use_ui(Gem::SilentUI.new) do
+      Gem::Package.build(spec, true, false, path)
+    end
+    path
+  end
+
+  def open_ones(release) = release.conditions.reject { |_, met| met }.keys
+
+  test "a release with all gems, checks and sums has no open condition; without them all are open" do
+    assert_equal [12, 2], [open_ones(release).size, release.conditions.values.count(true)]
+    paths = release.gems.map { |file| build(file, COMMIT) }
+    paths.each { |path| Godwit::Release.passed(path) }
+    File.write("#{scratch_dir}/SHA256SUMS", paths.map { |path| Godwit::Release.line(path) }.join)
+    assert_empty open_ones(release)
+    assert_equal ["the head of CHANGELOG.md is 1.2.3"], open_ones(release(changelog: "## Unreleased\n"))
+    assert_equal ["the checkout is a commit without changes",
+      *release.gems.map { |gem| "#{gem} is built from this commit" }], open_ones(release(commit: nil))
+    built = release.gems.first
+    build(built, "d" * 40)
+    assert_equal ["#{built} is built from this commit", "#{built} has passed rake package:check",
+      "#{built} has its sum in SHA256SUMS"], open_ones(release)
+    Godwit::Release.passed("#{scratch_dir}/#{built}")
+    refute_includes open_ones(release), "#{built} has passed rake package:check"
+    assert_equal 4, File.readlines("#{scratch_dir}/CHECKED").size
+  end
+
+  test "a checkout with a change, and a folder without git, have no commit" do
+    assert_nil Godwit::Release.commit(scratch_dir)
+    git = ->(*words) { system("git", "-C", scratch_dir, *words, out: File::NULL, exception: true) }
+    git["init", "--quiet"]
+    File.write("#{scratch_dir}/file", "x")
+    git["add", "file"]
+    git["-c", "user.name=x", "-c", "user.email=x@example.org", "commit", "-qm", "x"]
+    assert_match(/\A\h{40}\z/, Godwit::Release.commit(scratch_dir))
+    File.write("#{scratch_dir}/new", "x")
+    assert_nil Godwit::Release.commit(scratch_dir)
+  end
+end
