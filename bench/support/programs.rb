@@ -3,13 +3,14 @@
 require_relative "../../rakelib/support/jruby"
 require_relative "../../rakelib/support/mruby_build"
 require_relative "edge_contenders"
+require_relative "packaged_gems"
 require_relative "work_contenders"
 
 module Bench
   # Finds and builds the programs that are compared. A kind is :c, :godwit, :pyzmq, :ffi_rzmq, or
   # :rbczmq, Godwit's own layer; :semantic_logger; :work, :rows, :karafka and :sidekiq of work.rb,
   # and :work_kafka, :c_kafka, :rdkafka and :waterdrop of work_kafka.rb; those of edge.rb
-  # (EdgeContenders);
+  # (EdgeContenders); :platform_gem and :source_gem of package.rb;
   # or one of those that runtimes.rb compares:
   # :mruby; :godwit_ffi, :bare_ffi, and :godwit_jruby, :ffi_rzmq_jruby, :bare_ffi_jruby.
   module Programs
@@ -45,6 +46,8 @@ module Bench
         [c(C_NAMES.fetch(role))]
       when :godwit
         [RbConfig.ruby, "-I", File.join(root, "lib"), ruby("godwit_#{role}")]
+      when *PackagedGems::KINDS
+        [*PackagedGems.ruby(kind), ruby("godwit_#{role}")]
       when :mruby
         [mruby, File.join(FOLDER, "mruby", "program.rb"), role.to_s]
       when :pyzmq
@@ -175,6 +178,8 @@ module Bench
         Godwit::JRuby.missing
       when *EdgeContenders::KINDS
         EdgeContenders.missing(kind)
+      when *PackagedGems::KINDS
+        PackagedGems.missing(kind)
       end
     end
 

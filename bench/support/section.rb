@@ -6,7 +6,7 @@ module Bench
   class Section
     ORDER = %w[
       throughput latency frames proxy loop runtimes sockets busy_thread allocations compat logger
-      shell security perf ttcp work work_kafka mruby edge compare
+      shell security perf ttcp work work_kafka mruby edge package compare
     ].freeze
     RESULTS = "RESULTS.md"
     HEAD = <<~MARKDOWN
