@@ -196,7 +196,8 @@ module Godwit
       Stage.new("stress", "many threads and fibers, short form", files: "test/stress/**/*_test.rb"),
       Stage.new(
         "documentation", "the examples in README.md and docs/ do what they say",
-        files: "test/docs/{conformance,edge_page,examples,mruby_page,monitor_page,runtimes}_test.rb"
+        files: "test/docs/{conformance,edge_page,examples,install_page,mruby_page,monitor_page," \
+          "runtimes}_test.rb"
       ),
       Stage.new(
         "package", "the built gem installs and runs away from the checkout",
