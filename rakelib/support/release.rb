@@ -26,7 +26,8 @@ module Godwit
     def self.passed(path)
       name = File.basename(path)
       file = "#{File.dirname(path)}/#{CHECKED}"
-      others = File.file?(file) ? File.readlines(file).reject { |line| line.split.last == name } : []
+      lines = File.file?(file) ? File.readlines(file) : []
+      others = lines.reject { |line| line.split.last == name }
       File.write(file, [*others, line(path)].join)
     end
 

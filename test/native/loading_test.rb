@@ -70,7 +70,9 @@ class NativeLoadingTest < Godwit::TestCase
   end
 
   test "without its libzmq: the error lists names, folders, and the package to install" do
-    text = said(env: {"LD_LIBRARY_PATH" => "/here"}) { |bytes| bytes.gsub("libzmq.so.5", "libzmq.so.9") }
+    text = said(env: {"LD_LIBRARY_PATH" => "/here"}) do |bytes|
+      bytes.gsub("libzmq.so.5", "libzmq.so.9")
+    end
     assert_told(
       text,
       "libzmq was not found: looked for libzmq.so.5 in LD_LIBRARY_PATH (\"/here\"), the system's " \
@@ -140,7 +142,8 @@ class NativeLoadingTest < Godwit::TestCase
   end
 
   LIBZMQ = [
-    "Install libzmq 4.3.0 or newer", "libzmq3-dev", "zeromq-devel", "zeromq-dev", "--with-libzmq-dir"
+    "Install libzmq 4.3.0 or newer", "libzmq3-dev", "zeromq-devel", "zeromq-dev",
+    "--with-libzmq-dir"
   ].freeze
 
   # Runs extconf.rb in an empty folder.

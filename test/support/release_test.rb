@@ -27,15 +27,17 @@ class ReleaseTest < Godwit::TestCase
 
   def open_ones(release) = release.conditions.reject { |_, met| met }.keys
 
-  test "a release with all gems, checks and sums has no open condition; without them all are open" do
+  test "with all gems, checks and sums no condition is open; without them all are" do
     assert_equal [12, 2], [open_ones(release).size, release.conditions.values.count(true)]
     paths = release.gems.map { |file| build(file, COMMIT) }
     paths.each { |path| Godwit::Release.passed(path) }
     File.write("#{scratch_dir}/SHA256SUMS", paths.map { |path| Godwit::Release.line(path) }.join)
     assert_empty open_ones(release)
-    assert_equal ["the head of CHANGELOG.md is 1.2.3"], open_ones(release(changelog: "## Unreleased\n"))
-    assert_equal ["the checkout is a commit without changes",
-      *release.gems.map { |gem| "#{gem} is built from this commit" }], open_ones(release(commit: nil))
+    assert_equal ["the head of CHANGELOG.md is 1.2.3"],
+      open_ones(release(changelog: "## Unreleased\n"))
+    from_commit = release.gems.map { |gem| "#{gem} is built from this commit" }
+    assert_equal ["the checkout is a commit without changes", *from_commit],
+      open_ones(release(commit: nil))
     built = release.gems.first
     build(built, "d" * 40)
     assert_equal ["#{built} is built from this commit", "#{built} has passed rake package:check",

@@ -27,14 +27,16 @@ module Godwit
       def json(features)
         require "json"
         JSON.pretty_generate(godwit: VERSION, backend: BACKEND, libzmq: Godwit.libzmq_version,
-          libzmq_in_gem: static?, features: features, ruby: RUBY_VERSION, engine: RUBY_ENGINE, platform: RUBY_PLATFORM)
+          libzmq_in_gem: static?, features: features, ruby: RUBY_VERSION, engine: RUBY_ENGINE,
+          platform: RUBY_PLATFORM)
       end
 
       def text_of(features)
         with, without = features.keys.partition { |name| features[name] }.map { |n| n.join(" ") }
+        libzmq = "#{Godwit.libzmq_version}#{" (in the gem)" if static?}"
         <<~TEXT
           godwit #{VERSION} (#{BACKEND} backend)
-          libzmq #{Godwit.libzmq_version}#{" (in the gem)" if static?} with #{with}; without #{without}
+          libzmq #{libzmq} with #{with}; without #{without}
           #{RUBY_DESCRIPTION}
         TEXT
       end
