@@ -337,6 +337,25 @@ module Demo
       next stage.say("no edge: #{reason}") if reason
       stage.say "examples/edge/json_api.rb and hello.rb; `rake edge:demo` takes longer"
       stage.say stage.run(RbConfig.ruby, "examples/edge/demo.rb", 1).finish
+    end,
+
+    "The platform gem: installed into an empty folder, without a compiler" => lambda do |stage|
+      gem = "pkg/godwit-#{Godwit::VERSION}-x86_64-linux.gem"
+      next stage.say("not built: bundle exec rake package:native") unless File.exist?(gem)
+      Dir.mktmpdir do |home|
+        ruby = ["/usr/bin/env", "-i", "PATH=", "GEM_HOME=#{home}", "GEM_PATH=#{home}",
+          RbConfig.ruby]
+        start = Bench.now
+        stage.run(*ruby, "-rrubygems/gem_runner", "-e", "Gem::GemRunner.new.run(ARGV)", "install",
+          "--local", "--no-document", gem).finish
+        stage.say format("gem install %s: %.1f s, with an empty PATH", gem, Bench.now - start)
+        stage.say stage.run(*ruby, "#{home}/bin/godwit", "version").finish.lines[1]
+        endpoint = "tcp://127.0.0.1:#{free_port}"
+        stage.run(*ruby, "examples/server.rb", endpoint)
+        stage.say "examples/server.rb, examples/client.rb on this gem"
+        stage.say stage.run(*ruby, "examples/client.rb", endpoint).finish.lines.last
+        stage.clear
+      end
     end
   }.freeze
 
