@@ -21,6 +21,9 @@ Gem::Specification.new do |spec|
   spec.add_dependency "godwit", Godwit::VERSION
   spec.add_dependency "sqlite3", ">= 2.0", "< 3"
 
+  # The comments are YARD's. Ri's pages of them would take most of the time to install.
+  spec.rdoc_options = %w[--exclude .]
+
   spec.homepage = "https://github.com/godwit-rb/godwit"
   spec.metadata = {
     "homepage_uri" => spec.homepage,

@@ -35,6 +35,9 @@ Gem::Specification.new do |spec|
   spec.require_paths = ["lib"]
   spec.add_dependency "logger", "~> 1.4" # of Ruby's own until 3.4, a bundled gem since
 
+  # The comments are YARD's. Ri's pages of them would take most of the time to install.
+  spec.rdoc_options = %w[--exclude .]
+
   spec.homepage = "https://github.com/godwit-rb/godwit"
   spec.metadata = {
     "homepage_uri" => spec.homepage,
