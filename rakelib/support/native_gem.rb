@@ -2,6 +2,7 @@
 
 require "digest"
 require "etc"
+require_relative "../../lib/godwit/version"
 require_relative "debian_root"
 require_relative "native_sources"
 
@@ -39,6 +40,14 @@ module Godwit
     INSIDE = DebianRoot::INSIDE
     PREFIX = "#{INSIDE}/libzmq"
     ROOT = File.expand_path("../..", __dir__)
+
+    # @return [String]
+    def self.path = "#{ROOT}/pkg/godwit-#{VERSION}-#{PLATFORM}.gem"
+
+    # @return [String, nil] why it cannot be tested
+    def self.unbuilt
+      "#{File.basename(path)} has not been built: rake package:native" unless File.file?(path)
+    end
 
     # @return [String, nil] why it cannot be built
     def self.missing

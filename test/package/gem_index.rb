@@ -1,0 +1,101 @@
+# frozen_string_literal: true
+
+require "compact_index"
+require "digest"
+require "rubygems/package"
+require "socket"
+require "zlib"
+
+module Godwit
+  # A server on 127.0.0.1 that gives gems as rubygems.org does, with a compact index.
+  class GemIndex
+    # A gem without files.
+    # @return [String] its path
+    def self.stub(folder, name, platform)
+      spec = Gem::Specification.new(name, "1.0") do |gem|
+        gem.platform = platform
+        gem.summary = gem.author = "x"
+      end
+      path = "#{folder}/#{[name, "1.0", *(platform unless platform == "ruby")].join("-")}.gem"
+      silence { Gem::Package.build(spec, true, false, path) }
+      path
+    end
+
+    def self.silence
+      quiet = Gem::DefaultUserInteraction.ui
+      Gem::DefaultUserInteraction.use_ui(Gem::SilentUI.new) { return yield }
+    ensure
+      Gem::DefaultUserInteraction.ui = quiet
+    end
+    private_class_method :silence
+
+    # @return [Array<String>] paths that were asked for
+    attr_reader :requests
+
+    # @param gems [Array<String>] paths
+    def initialize(gems)
+      @requests = []
+      @files = {"/" => "", **files(gems)}
+      @server = TCPServer.new("127.0.0.1", 0)
+      @thread = Thread.new { loop { answer(@server.accept) } }
+      @thread.report_on_exception = false
+    end
+
+    # @return [String]
+    def url = "http://127.0.0.1:#{@server.local_address.ip_port}/"
+
+    def close
+      @thread.kill.join
+      @server.close
+    end
+
+    private
+
+    def files(gems)
+      specs = gems.to_h { |path| [path, Gem::Package.new(path).spec] }
+      files = {}
+      lines = specs.group_by { |_, spec| spec.name }.map do |name, pairs|
+        entries = pairs.map { |path, spec| entry(path, spec) }
+        info = files["/info/#{name}"] = CompactIndex.info(entries)
+        versions = entries.map(&:number_and_platform).join(",")
+        "#{name} #{versions} #{Digest::MD5.hexdigest(info)}\n"
+      end
+      files["/versions"] = "created_at: 2026-01-01T00:00:00Z\n---\n#{lines.join}"
+      specs.each do |path, spec|
+        name = File.basename(path, ".gem")
+        files["/gems/#{name}.gem"] = File.binread(path)
+        files["/quick/Marshal.4.8/#{name}.gemspec.rz"] = Zlib::Deflate.deflate(Marshal.dump(spec))
+      end
+      files
+    end
+
+    # RubyGems 3.3 takes a platform's -gnu away: the file's name keeps it.
+    def entry(path, spec)
+      version = spec.version.to_s
+      platform = File.basename(path, ".gem").delete_prefix("#{spec.name}-#{version}")
+      needs = spec.runtime_dependencies.map do |need|
+        CompactIndex::Dependency.new(need.name, need.requirement.to_s)
+      end
+      CompactIndex::GemVersion.new(
+        version, platform.empty? ? nil : platform[1..], Digest::SHA256.file(path).hexdigest, nil, needs,
+        spec.required_ruby_version.to_s, spec.required_rubygems_version.to_s
+      )
+    end
+
+    # One request a connection.
+    def answer(client)
+      method, path = client.gets.to_s.split
+      nil until client.gets.to_s.strip.empty?
+      @requests << path
+      body = @files[path]
+      client.write("HTTP/1.1 #{body ? "200 OK" : "404 Not Found"}\r\nConnection: close\r\n" \
+        "ETag: \"#{Digest::MD5.hexdigest(body.to_s)}\"\r\n" \
+        "Content-Length: #{body.to_s.bytesize}\r\n\r\n")
+      client.write(body) if body && method == "GET"
+    rescue SystemCallError
+      nil # the client has gone
+    ensure
+      client.close
+    end
+  end
+end

@@ -1,0 +1,61 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require_relative "gem_index"
+require_relative "../../rakelib/support/native_gem"
+
+# Tests of the built platform gem.
+class PackageCase < Godwit::TestCase
+  deadline 600
+
+  NativeGem = Godwit::NativeGem
+  DebianRoot = Godwit::DebianRoot
+  NAME = "godwit-#{Godwit::VERSION}"
+  PLATFORM_GEM = "#{NAME}-#{NativeGem::PLATFORM}"
+  INSIDE = DebianRoot::INSIDE
+
+  def self.roots(*packages)
+    %w[bookworm trixie].to_h { |suite| [suite, DebianRoot.new(suite, packages)] }
+  end
+
+  def setup
+    super
+    reason = NativeGem.unbuilt
+    skip reason if reason
+  end
+
+  def teardown
+    @index&.close
+    super
+  end
+
+  # The three gems, and the newest logger.
+  # @return [Godwit::GemIndex]
+  def index(*stubs)
+    built = {nil => NAME, "java" => "#{NAME}-java"}.map do |platform, name|
+      path = "#{scratch_dir}/#{name}.gem"
+      command = [RbConfig.ruby, "-S", "gem", "build", "godwit.gemspec", "--output", path]
+      env = {"GODWIT_GEM_PLATFORM" => platform, "BUNDLE_GEMFILE" => nil}
+      assert_child(start_command(command, env: env).finish)
+      path
+    end
+    logger = Gem.loaded_specs.fetch("logger").cache_file
+    @index = Godwit::GemIndex.new([NativeGem.path, *built, logger, *stubs])
+  end
+
+  # Gives the block the folder {INSIDE} of a Debian.
+  def in_root(root)
+    reason = DebianRoot.missing
+    skip reason if reason
+    root.work do |folder|
+      FileUtils.mkdir("#{folder}/home")
+      yield folder
+    end
+  end
+
+  # @return [String] output of a command in a Debian's folder {INSIDE}
+  def run_inside(root, *command, env: {})
+    home = {"HOME" => "#{INSIDE}/home", "GEM_HOME" => "#{INSIDE}/gems"}
+    root.run(*command, chdir: INSIDE, env: home.merge(env))
+  end
+end
