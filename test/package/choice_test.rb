@@ -5,7 +5,7 @@ require_relative "../../rakelib/support/jruby"
 
 # The gem that RubyGems and Bundler choose among the source gem, the platform gem and JRuby's gem.
 class ChoiceTest < PackageCase
-  ROOTS = roots("ruby", "ruby-bundler")
+  ROOTS = Godwit::TestSupport::Debians::WITH_BUNDLER
   TOOLS = %w[gem bundle].freeze
   JAVA_GEM = "#{NAME}-java"
 

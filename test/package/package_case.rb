@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "test_helper"
+require "support/debians"
 require_relative "gem_index"
 require_relative "../../rakelib/support/native_gem"
 
@@ -13,10 +14,6 @@ class PackageCase < Godwit::TestCase
   NAME = "godwit-#{Godwit::VERSION}"
   PLATFORM_GEM = "#{NAME}-#{NativeGem::PLATFORM}"
   INSIDE = DebianRoot::INSIDE
-
-  def self.roots(*packages)
-    %w[bookworm trixie].to_h { |suite| [suite, DebianRoot.new(suite, packages)] }
-  end
 
   def setup
     super

@@ -3,7 +3,9 @@
 require_relative "../../rakelib/support/draft_library"
 require_relative "../../rakelib/support/edge_build"
 require_relative "../../rakelib/support/mruby_build"
+require_relative "../../rakelib/support/native_gem"
 require_relative "../../rakelib/support/newest_librdkafka"
+require_relative "debians"
 require_relative "stage"
 
 module Godwit
@@ -33,6 +35,13 @@ module Godwit
       {}
     rescue EdgeBuild::Failure, DebianSource::Failure => error
       raise Stage::PreparationError, "the edge does not compile: #{error.message}"
+    end
+
+    DEBIANS = lambda do
+      Debians.prepare
+      {}
+    rescue DebianRoot::Failure => error
+      raise Stage::PreparationError, "no Debian: #{error.message}"
     end
 
     # Without C of ours there is nothing that the collector could move away from under it.
@@ -202,6 +211,15 @@ module Godwit
       Stage.new(
         "package", "the built gem installs and runs away from the checkout",
         rake: ["package:check"]
+      ),
+      Stage.new(
+        "package parts", "the check of the platform gem, and the Debians, do what they shall",
+        files: "test/package/parts/*_test.rb"
+      ),
+      # `rake package:check` checks it as well.
+      Stage.new(
+        "package native", "the platform gem, if it has been built, beside another libzmq",
+        files: "test/package/one_process_test.rb", missing: NativeGem.method(:unbuilt)
       )
     ].freeze
 
@@ -221,6 +239,12 @@ module Godwit
       Stage.new(
         "package jruby", "JRuby's gem installs and runs away from the checkout",
         rake: ["package:check_java"], full: %w[*.gemspec rakelib/package.rake]
+      ),
+      Stage.new(
+        "package debian", "the platform gem, if it has been built, on Debian 12 and 13",
+        files: "test/package/{bare,choice}_test.rb", prepare: DEBIANS,
+        missing: -> { NativeGem.unbuilt || DebianRoot.missing },
+        full: %w[*.gemspec rakelib/support/debian_* rakelib/support/native_* test/package/**]
       ),
       Stage.new(
         "ffi", "the public API and godwit perf on the FFI backend",
