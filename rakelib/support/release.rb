@@ -65,10 +65,11 @@ module Godwit
 
     def of(name, path)
       built = File.file?(path)
+      task = "rake package:check#{"_java" if name.end_with?("-java.gem")}"
       {
         "#{name} is built from this commit" =>
           built && !@commit.nil? && Gem::Package.new(path).spec.metadata["commit"] == @commit,
-        "#{name} has passed rake package:check" => built && listed?(path, CHECKED),
+        "#{name} has passed #{task}" => built && listed?(path, CHECKED),
         "#{name} has its sum in #{SUMS}" => built && listed?(path, SUMS)
       }
     end
