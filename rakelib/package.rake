@@ -34,6 +34,7 @@ build = lambda do |file, env|
     RbConfig.ruby, "-S", "gem", "build",
     "--quiet", "#{file[/\A[a-z-]+(?=-\d)/]}.gemspec", "--output", "pkg/#{file}", verbose: false
   )
+  Godwit::Release.write_sums("pkg", version)
 end
 
 desc "Build the gem godwit into pkg/"
@@ -51,7 +52,10 @@ contents = lambda do |file, platform, extensions, needs: ["logger"]|
 end
 
 # For rake release:check.
-passed = ->(file) { Godwit::Release.passed("pkg/#{file}") }
+passed = lambda do |file|
+  require_relative "support/release"
+  Godwit::Release.passed("pkg/#{file}")
+end
 
 # Installs a built gem into an empty folder, beside the gems in other folders, and checks its
 # contents.
@@ -133,6 +137,7 @@ namespace :package do
     end
     mkdir_p "pkg", verbose: false
     cp Dir["#{stage}/pkg/*.gem"], "pkg", verbose: false
+    Godwit::Release.write_sums("pkg", version)
   rescue Godwit::NativeGem::Failure => error
     abort "rake package:native: #{error.message}"
   end
@@ -140,7 +145,7 @@ namespace :package do
   desc "Build the gem godwit-work into pkg/"
   task(:work) { build.call("godwit-work-#{version}.gem", {}) }
 
-  desc "Build all three gems, install CRuby's into tmp/, run them"
+  desc "Build all three gems, install CRuby's into tmp/, run them; the platform gem if it is built"
   task check: [:gem, :java, :work] do
     contents.call("godwit-#{version}.gem", "ruby", ["ext/godwit/extconf.rb"])
     contents.call("godwit-#{version}-java.gem", "java", [])
@@ -152,6 +157,25 @@ namespace :package do
     passed.call("godwit-#{version}.gem")
     try_work.call(home)
     passed.call("godwit-work-#{version}.gem")
+    require_relative "support/native_gem"
+    reason = Godwit::NativeGem.unbuilt
+    reason ? puts(reason) : Rake::Task["package:check_native"].invoke
+  end
+
+  desc "Check the gem of rake package:native, install it into tmp/, run it"
+  task :check_native do
+    require_relative "support/native_gem"
+    require_relative "support/native_check"
+    path = Godwit::NativeGem.path
+    abort "package:check: #{Godwit::NativeGem.unbuilt}" if Godwit::NativeGem.unbuilt
+    rm_rf "tmp/package-files", verbose: false
+    faults = Godwit::NativeCheck.new(path, rubies: Godwit::NativeGem::RUBIES.keys,
+      libzmq: Godwit::NativeSources.libzmq).faults("tmp/package-files")
+    abort "package:check: #{path}:\n  #{faults.join("\n  ")}" if faults.any?
+    home = File.expand_path("tmp/package-native-home")
+    install.call(File.basename(path), home)
+    try.call(home, [RbConfig.ruby], "native")
+    passed.call(File.basename(path))
   end
 
   desc "Build the gem for JRuby, install it into tmp/, run it"

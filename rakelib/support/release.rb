@@ -31,6 +31,12 @@ module Godwit
       File.write(file, [*others, line(path)].join)
     end
 
+    # Writes the sums of a folder's gems of this version.
+    def self.write_sums(folder, version)
+      gems = Dir["#{folder}/*-#{version}{,-*}.gem"].sort
+      File.write("#{folder}/#{SUMS}", gems.map { |path| line(path) }.join)
+    end
+
     # @return [String] as sha256sum prints it
     def self.line(path) = "#{Digest::SHA256.file(path).hexdigest}  #{File.basename(path)}\n"
 

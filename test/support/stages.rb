@@ -241,8 +241,8 @@ module Godwit
         rake: ["package:check_java"], full: %w[*.gemspec rakelib/package.rake]
       ),
       Stage.new(
-        "package debian", "the platform gem, if it has been built, on Debian 12 and 13",
-        files: "test/package/{bare,choice}_test.rb", prepare: DEBIANS,
+        "package debian", "the platform gem, if it has been built, on Debian 12 and 13; the page on installation",
+        files: "test/package/{bare,choice,install_page}_test.rb", prepare: DEBIANS,
         missing: -> { NativeGem.unbuilt || DebianRoot.missing },
         full: %w[*.gemspec rakelib/support/debian_* rakelib/support/native_* test/package/**]
       ),
