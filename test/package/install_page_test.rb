@@ -5,11 +5,11 @@ require_relative "../docs/page"
 
 # Runs the commands of docs/install.md in a Debian.
 class InstallPageCommandsTest < PackageCase
-  BARE = %w[ruby ruby-bundler].freeze
-  # What the page calls a Debian => its packages.
-  PACKAGES = {
-    "bare Debian" => BARE,
-    "Debian with a compiler" => [*BARE, "ruby-dev", "build-essential", "pkg-config", "libzmq3-dev"]
+  Debians = Godwit::TestSupport::Debians
+  # The page's name of a Debian => that Debian.
+  ROOTS = {
+    "bare Debian" => Debians::WITH_BUNDLER.fetch("bookworm"),
+    "Debian with a compiler" => Debians::WITH_COMPILER
   }.freeze
   BLOCK = /^<!-- run: ([^\n]+) -->\n```sh\n(.*?)^```$/m
   BIN = "#{INSIDE}/gems/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -25,12 +25,11 @@ class InstallPageCommandsTest < PackageCase
   end
 
   Page.new("docs/install.md").text.scan(BLOCK).each do |place, commands|
-    compiles = place != "bare Debian"
-    next if compiles && !Godwit::TestSupport::Length.long?
     test "in a #{place}: #{commands.lines.map(&:strip).join("; ")}" do
       index
-      said = run_page(DebianRoot.new("bookworm", PACKAGES.fetch(place)), commands)
-      assert_match(/^libzmq \S+ #{"\\(in the gem\\) " unless compiles}with /, said)
+      root = ROOTS.fetch(place)
+      own = "\\(in the gem\\) " unless root == Debians::WITH_COMPILER
+      assert_match(/^libzmq \S+ #{own}with /, run_page(root, commands))
     end
   end
 end

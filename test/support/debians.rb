@@ -10,8 +10,12 @@ module Godwit
         %w[bookworm trixie].to_h { |suite| [suite, DebianRoot.new(suite, packages)] }
       end
 
+      # For the source gem.
+      WITH_COMPILER = DebianRoot.new("bookworm",
+        %w[ruby ruby-bundler ruby-dev build-essential pkg-config libzmq3-dev])
+
       # Makes them: minutes, the first time.
-      def self.prepare = [BARE, WITH_BUNDLER].flat_map(&:values).each(&:folder)
+      def self.prepare = [BARE, WITH_BUNDLER].flat_map(&:values).push(WITH_COMPILER).each(&:folder)
     end
   end
 end

@@ -241,10 +241,12 @@ module Godwit
         rake: ["package:check_java"], full: %w[*.gemspec rakelib/package.rake]
       ),
       Stage.new(
-        "package debian", "the platform gem, if it has been built, on Debian 12 and 13; the page on installation",
+        "package debian",
+        "the platform gem, if it has been built, and docs/install.md, on Debian 12 and 13",
         files: "test/package/{bare,choice,install_page}_test.rb", prepare: DEBIANS,
         missing: -> { NativeGem.unbuilt || DebianRoot.missing },
-        full: %w[*.gemspec rakelib/support/debian_* rakelib/support/native_* test/package/**]
+        full: %w[*.gemspec rakelib/support/debian_* rakelib/support/native_* test/package/**
+          docs/install.md]
       ),
       Stage.new(
         "ffi", "the public API and godwit perf on the FFI backend",

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require_relative "../../rakelib/support/release"
+require_relative "../../../rakelib/support/release"
 
 # What `rake release:check` lists.
 class ReleaseTest < Godwit::TestCase
