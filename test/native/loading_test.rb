@@ -149,8 +149,8 @@ class NativeLoadingTest < Godwit::TestCase
   # Runs extconf.rb in an empty folder.
   # @param prelude [String] Ruby that runs before it
   # @return [Child::Result]
-  def configured(*arguments, prelude: "", env: {})
-    script = File.expand_path("../../ext/godwit/extconf.rb", __dir__)
+  def configured(*arguments, folder: "ext/godwit", prelude: "", env: {})
+    script = File.expand_path("../../#{folder}/extconf.rb", __dir__)
     program = "#{prelude}\nDir.chdir(ARGV.shift); load ARGV.shift"
     command = [RbConfig.ruby, "-e", program, Dir.mktmpdir(nil, scratch_dir), script, *arguments]
     start_command(command, deadline: 30, env: env).finish
@@ -170,6 +170,9 @@ class NativeLoadingTest < Godwit::TestCase
       "build-base ruby-dev"]
     assert_match(/\A\n\S+ compiles nothing here\./,
       refused(words: words, env: {"PATH" => scratch_dir}))
+    work = configured(folder: "work/ext/kafka_ext", env: {"PATH" => scratch_dir})
+    assert_match(/\A\ngodwit-work compiles .*: apt-get install build-essential ruby-dev$/,
+      work.stderr)
     assert_match(/find header files for ruby/,
       refused(words: %w[ruby-devel], prelude: 'RbConfig::CONFIG["rubyhdrdir"] = "/nowhere"'))
     File.write("#{scratch_dir}/zmq.h", "#error it hides the system's")

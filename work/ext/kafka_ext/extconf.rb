@@ -2,6 +2,10 @@
 
 require "mkmf"
 
+unless have_devel?
+  abort "\ngodwit-work compiles an extension for Kafka, and #{RbConfig::CONFIG["CC"]} compiles " \
+    "nothing here. Debian: apt-get install build-essential ruby-dev\n"
+end
 # Librdkafka is opened at run time, so its headers are not needed.
 %w[dlfcn.h pthread.h sys/eventfd.h].each do |header|
   next if have_header(header)
