@@ -118,7 +118,7 @@ namespace :package do
   desc "Build the gem for JRuby, which has no extension, into pkg/"
   task(:java) { build.call("godwit-#{version}-java.gem", {"GODWIT_GEM_PLATFORM" => "java"}) }
 
-  desc "Build the gem for x86_64-linux, which has compiled extensions, into pkg/: needs root, Debian"
+  desc "Build the gem for x86_64-linux, which has compiled extensions, into pkg/; needs root"
   task :native do
     require_relative "support/native_gem"
     reason = Godwit::NativeGem.missing

@@ -136,7 +136,9 @@ module Godwit
       recipe = Digest::SHA256.hexdigest([texts, libraries].inspect)[0, 12]
       kept = DebianSource.keep("native-extension-#{version}-#{recipe}") do |made, result|
         warn "compiling the extension for Ruby #{version}"
-        headers = RUBIES.fetch(version).work { |folder| configure(version, folder, sources, libraries, made) }
+        headers = RUBIES.fetch(version).work do |folder|
+          configure(version, folder, sources, libraries, made)
+        end
         toolchain.work do |folder|
           FileUtils.cp_r("#{made}/.", folder)
           toolchain.run("make", "-j#{Etc.nprocessors}", *headers, chdir: "#{INSIDE}/build")

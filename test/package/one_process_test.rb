@@ -54,7 +54,8 @@ class OneProcessTest < PackageCase
       LibZMQ.zmq_ctx_set(context, 1, MANY)
       made = LibZMQ.zmq_socket(context, 3)
       said = LibZMQ.zmq_errno
-      abort "no exception: \#{made.inspect}, \#{said}" unless made.null? && said == Errno::ENOMEM::Errno
+      full = made.null? && said == Errno::ENOMEM::Errno
+      abort "no exception: \#{made.inspect}, \#{said}" unless full
       LibZMQ.zmq_ctx_destroy(context)
     end
 
@@ -88,8 +89,8 @@ class OneProcessTest < PackageCase
   def said(program, env: {})
     Gem::Package.new(NativeGem.path).extract_files(scratch_dir)
     command = [RbConfig.ruby, "-I#{scratch_dir}/lib", "-e", program]
-    env = {"GEM_PATH" => Gem.path.join(":"), "GODWIT_BACKEND" => nil, "BUNDLE_GEMFILE" => nil, **env}
-    assert_child(start_command(command, env: env).finish).stdout
+    own = {"GEM_PATH" => Gem.path.join(":"), "GODWIT_BACKEND" => nil, "BUNDLE_GEMFILE" => nil}
+    assert_child(start_command(command, env: {**own, **env}).finish).stdout
   end
 
   SYSTEM.each do |loader, library|
