@@ -142,6 +142,29 @@ namespace :package do
     abort "rake package:native: #{error.message}"
   end
 
+  desc "Build the platform gem once more from clean Debians, and compare all bytes (long)"
+  task :reproducible do
+    require_relative "support/native_gem"
+    reason = Godwit::NativeGem.missing
+    abort "rake package:reproducible: #{reason}" if reason
+    path = Godwit::NativeGem.path
+    clean = Godwit::DebianSource.cache("reproducible")
+    rm_rf clean, verbose: false
+    time = ENV.fetch("SOURCE_DATE_EPOCH") { `git log -1 --format=%ct`.strip }
+    # The clean one comes first: pkg/ keeps the other.
+    gems = [{"XDG_CACHE_HOME" => clean}, {}].map do |cache|
+      sh({"SOURCE_DATE_EPOCH" => time, **cache}, "rake", "package:native", verbose: false)
+      Gem::Package.new(path).extract_files("#{clean}/files")
+      sums = Dir["#{clean}/files/lib/**/*.so"].sort.map { |so| Digest::SHA256.file(so).hexdigest }
+      rm_rf "#{clean}/files", verbose: false
+      {"extensions" => sums, "gem" => Digest::SHA256.file(path).hexdigest}
+    end
+    different = gems.first.keys.reject { |name| gems.map { |gem| gem[name] }.uniq.one? }
+    abort "rake package:reproducible: other bytes: #{different.join(", ")}" if different.any?
+    puts "the same bytes: #{gems.first}"
+    rm_rf clean, verbose: false
+  end
+
   desc "Build the gem godwit-work into pkg/"
   task(:work) { build.call("godwit-work-#{version}.gem", {}) }
 
