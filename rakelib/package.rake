@@ -193,7 +193,7 @@ namespace :package do
     abort "package:check: #{Godwit::NativeGem.unbuilt}" if Godwit::NativeGem.unbuilt
     rm_rf "tmp/package-files", verbose: false
     faults = Godwit::NativeCheck.new(path, rubies: Godwit::NativeGem::RUBIES.keys,
-      libzmq: Godwit::NativeSources.libzmq).faults("tmp/package-files")
+      libzmq: Godwit::NativeGem.libzmq_version).faults("tmp/package-files")
     abort "package:check: #{path}:\n  #{faults.join("\n  ")}" if faults.any?
     home = File.expand_path("tmp/package-native-home")
     install.call(File.basename(path), home)

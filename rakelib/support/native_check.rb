@@ -48,9 +48,9 @@ module Godwit
       ]
     end
 
-    # @return [String, nil] the newest version of glibc that an extension requires
+    # @return [String] the newest version of glibc that an extension requires
     def self.glibc(path)
-      read("objdump", "-T", path).scan(/\(?GLIBC_([\d.]+)/).flatten
+      ["0", *read("objdump", "-T", path).scan(/\(?GLIBC_([\d.]+)/).flatten]
         .max_by { |version| Gem::Version.new(version) }
     end
 
@@ -95,13 +95,13 @@ module Godwit
       path = "#{folder}/#{file}"
       return ["#{file} is missing"] unless File.file?(path)
       dynamic = self.class.read("readelf", "-dW", path)
-      glibc = self.class.glibc(path)
+      glibc = Gem::Version.new(self.class.glibc(path))
       strange = File.binread(path).scan(%r{/(?:godwit|tmp|root|home|build)/[\w./+-]+}n).uniq
       [
         *(dynamic.scan(/NEEDED.*\[(.+)\]/).flatten - NEEDED).map { |name| "it loads #{name}" },
         *(exported(path) - EXPORTED).map { |name| "it exports #{name}" },
         ("it has TEXTREL" if dynamic.include?("TEXTREL")),
-        ("it requires glibc #{glibc}" if Gem::Version.new(glibc) > Gem::Version.new(floor[/[\d.]+/])),
+        ("it requires glibc #{glibc}" if glibc > Gem::Version.new(floor[/[\d.]+/])),
         *strange.map { |text| "it has the path #{text}" }
       ].compact.map { |fault| "#{file}: #{fault}" }
     end

@@ -49,6 +49,9 @@ module Godwit
       "#{File.basename(path)} has not been built: rake package:native" unless File.file?(path)
     end
 
+    # @return [String]
+    def self.libzmq_version = NativeSources::PACKAGES.fetch("zeromq3").first[/\A[\d.]+/]
+
     # @return [String, nil] why it cannot be built
     def self.missing
       DebianRoot.missing || ("dpkg-dev is needed: apt-get install dpkg-dev" unless dpkg_source?)

@@ -25,8 +25,5 @@ module Godwit
           "fbb0dcb4ffbf483d416d9af722db74ad4edd7004625ce10381e8cd3a71b6cd58"
       }]
     }.freeze
-
-    # @return [String] its version
-    def self.libzmq = PACKAGES.fetch("zeromq3").first[/\A[\d.]+/]
   end
 end

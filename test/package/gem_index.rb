@@ -9,12 +9,14 @@ require "zlib"
 module Godwit
   # A server on 127.0.0.1 that gives gems as rubygems.org does, with a compact index.
   class GemIndex
-    # A gem without files.
+    # Makes a gem of version 1.0, from the files of this folder.
+    # @yieldparam spec [Gem::Specification]
     # @return [String] its path
     def self.stub(folder, name, platform)
       spec = Gem::Specification.new(name, "1.0") do |gem|
         gem.platform = platform
         gem.summary = gem.author = "x"
+        yield gem if block_given?
       end
       path = "#{folder}/#{[name, "1.0", *(platform unless platform == "ruby")].join("-")}.gem"
       silence { Gem::Package.build(spec, true, false, path) }
@@ -77,7 +79,7 @@ module Godwit
         CompactIndex::Dependency.new(need.name, need.requirement.to_s)
       end
       CompactIndex::GemVersion.new(
-        version, platform.empty? ? nil : platform[1..], Digest::SHA256.file(path).hexdigest, nil, needs,
+        version, platform[/[^-].*/], Digest::SHA256.file(path).hexdigest, nil, needs,
         spec.required_ruby_version.to_s, spec.required_rubygems_version.to_s
       )
     end
