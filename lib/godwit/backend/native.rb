@@ -53,7 +53,9 @@ module Godwit
           end
         "the gem of Godwit for x86_64-linux does not run here: #{why}\n" \
           "  install the gem that is compiled here: gem install godwit --platform ruby\n" \
-          "  in a Gemfile: gem \"godwit\", force_ruby_platform: true\n  the loader said: #{said}"
+          "  in a Gemfile: gem \"godwit\", force_ruby_platform: true\n" \
+          "  before Bundler 2.3.18: bundle config set force_ruby_platform true\n" \
+          "  the loader said: #{said}"
       end
 
       # @return [Array, nil] type, whether it listens, family: numbers of <sys/socket.h>; nil when
