@@ -31,7 +31,10 @@ class ReleaseTest < Godwit::TestCase
     assert_equal [12, 2], [open_ones(release).size, release.conditions.values.count(true)]
     paths = release.gems.map { |file| build(file, COMMIT) }
     paths.each { |path| Godwit::Release.passed(path) }
-    File.write("#{scratch_dir}/SHA256SUMS", paths.map { |path| Godwit::Release.line(path) }.join)
+    build("godwit-1.2.2.gem", COMMIT)
+    Godwit::Release.write_sums(scratch_dir, "1.2.3")
+    assert_equal paths.map { |path| Godwit::Release.line(path) }.sort,
+      File.readlines("#{scratch_dir}/SHA256SUMS").sort
     assert_empty open_ones(release)
     assert_equal ["the head of CHANGELOG.md is 1.2.3"],
       open_ones(release(changelog: "## Unreleased\n"))
