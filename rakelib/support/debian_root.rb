@@ -26,7 +26,7 @@ module Godwit
     def self.missing
       return "root is needed, for debootstrap and chroot" unless Process.uid.zero?
       return "Debian is needed: this system has no apt-get" unless tool?("apt-get")
-      lost = %w[debootstrap unshare].reject { |name| tool?(name) }
+      lost = %w[debootstrap setpriv unshare].reject { |name| tool?(name) }
       "#{lost.join(" and ")} not found: apt-get install debootstrap util-linux" if lost.any?
     end
 
@@ -82,11 +82,12 @@ module Godwit
     end
 
     # @private
-    # Ends the command and what it has started, also when this thread is interrupted.
+    # Ends the command and what it has started, also when this thread is interrupted, or the process
+    # is killed.
     def self.isolated(*command)
       reader, writer = IO.pipe
-      pid = spawn("unshare", "--mount", "--pid", "--fork", "--kill-child", *command,
-        in: File::NULL, out: writer, err: writer)
+      pid = spawn("setpriv", "--pdeathsig", "KILL", "unshare", "--mount", "--pid", "--fork",
+        "--kill-child", *command, in: File::NULL, out: writer, err: writer)
       writer.close
       output = reader.read
       status = Process.wait2(pid).last

@@ -75,7 +75,8 @@ class ChoiceTest < PackageCase
 
   test "a Ruby of the platform gem gets it, other Rubies the source gem, without any option" do
     ours = %w[own 3.1.0 3.3.8 3.4.9].to_h { |ruby| [ruby, PLATFORM_GEM] }
-    others = %w[3.2.0 3.2.9 3.2.20 3.5.0.preview1 4.0.0.preview2 4.0.0].to_h { |ruby| [ruby, NAME] }
+    others = %w[3.2.0 3.2.20 3.5.0.dev 3.5.0.preview1 4.0.0.preview2 4.0.0]
+      .to_h { |ruby| [ruby, NAME] }
     each_root do |root|
       TOOLS.each { |tool| assert_choices({**ours, **others}, root, tool) }
     end

@@ -52,8 +52,8 @@ class DebianTest < Godwit::TestCase
   ENDLESS = <<~RUBY
     require "./rakelib/support/debian_root"
     folder = ARGV.first
-    mount = "mount -t tmpfs none \#{folder} && touch \#{folder}.begun && tail -f \#{folder}.begun"
-    Godwit::DebianRoot.isolated("sh", "-c", mount)
+    words = "mount -t tmpfs none \#{folder} && touch \#{folder}.begun; sleep infinity; true"
+    Godwit::DebianRoot.isolated("sh", "-c", words)
   RUBY
 
   # @return [Array<String>] command lines of processes that name the folder, and mounts on it
@@ -69,7 +69,7 @@ class DebianTest < Godwit::TestCase
   end
 
   {"Ctrl-C" => [:INT, -1], "an interrupt of Ruby alone" => [:INT, 1],
-   "SIGTERM" => [:TERM, 1]}.each do |name, (signal, group)|
+   "SIGTERM" => [:TERM, 1], "kill -9" => [:KILL, 1]}.each do |name, (signal, group)|
     test "after #{name} no process and no mount is left" do
       skip DebianRoot.missing if DebianRoot.missing
       folder = "#{scratch_dir}/mounted"
@@ -77,8 +77,8 @@ class DebianTest < Godwit::TestCase
       child = start_command([RbConfig.ruby, "-e", ENDLESS, folder])
       eventually { File.exist?("#{folder}.begun") }
       Process.kill(signal, group * child.pid)
-      refute_predicate child.finish.status, :success?
       eventually { remains(folder).empty? }
+      refute_predicate child.finish.status, :success?
       assert_empty Dir.children(folder)
     end
   end
