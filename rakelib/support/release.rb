@@ -3,6 +3,7 @@
 require "digest"
 require "open3"
 require "rubygems/package"
+require_relative "native_gem"
 
 module Godwit
   # What is open before the gems of a folder are released. Each gem has the commit that it was built
@@ -12,10 +13,12 @@ module Godwit
     CHECKED = "CHECKED"
     SUMS = "SHA256SUMS"
 
-    # @return [String, nil] the commit of a checkout without changes
+    # @return [String, nil] the commit of a checkout without changes; nil: no git is installed, too
     def self.commit(folder = ROOT)
       changes, status = git(folder, "status", "--porcelain")
       git(folder, "rev-parse", "HEAD").first.strip if status.success? && changes.empty?
+    rescue Errno::ENOENT
+      nil
     end
 
     def self.git(folder, *words) = Open3.capture2("git", "-C", folder, *words, err: File::NULL)
@@ -53,7 +56,7 @@ module Godwit
 
     # @return [Array<String>] names of files
     def gems
-      ["", "-x86_64-linux", "-java"].map { |kind| "godwit-#{@version}#{kind}.gem" } <<
+      ["", "-#{NativeGem::PLATFORM}", "-java"].map { |kind| "godwit-#{@version}#{kind}.gem" } <<
         "godwit-work-#{@version}.gem"
     end
 

@@ -27,6 +27,13 @@ class ReleaseTest < Godwit::TestCase
 
   def open_ones(release) = release.conditions.reject { |_, met| met }.keys
 
+  test "a machine without git has no commit" do
+    program = "require '#{File.expand_path("../../../rakelib/support/release", __dir__)}'; " \
+      "p Godwit::Release.commit"
+    child = start_command([RbConfig.ruby, "-e", program], env: {"PATH" => scratch_dir})
+    assert_equal "nil\n", assert_child(child.finish).stdout
+  end
+
   test "with all gems, checks and sums no condition is open; without them all are" do
     assert_equal [12, 2], [open_ones(release).size, release.conditions.values.count(true)]
     paths = release.gems.map { |file| build(file, COMMIT) }
