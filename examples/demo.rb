@@ -11,6 +11,7 @@ require_relative "../bench/support/bench"
 require_relative "../rakelib/support/edge_build"
 require_relative "../rakelib/support/jruby"
 require_relative "../rakelib/support/mruby_build"
+require_relative "../rakelib/support/native_gem"
 require_relative "../work/test/support/broker"
 
 # The scenes and their processes.
@@ -340,8 +341,9 @@ module Demo
     end,
 
     "The platform gem: installed into an empty folder, without a compiler" => lambda do |stage|
-      gem = "pkg/godwit-#{Godwit::VERSION}-x86_64-linux.gem"
-      next stage.say("not built: bundle exec rake package:native") unless File.exist?(gem)
+      reason = Godwit::NativeGem.unbuilt
+      next stage.say(reason) if reason
+      gem = "pkg/#{File.basename(Godwit::NativeGem.path)}"
       Dir.mktmpdir do |home|
         ruby = ["/usr/bin/env", "-i", "PATH=", "GEM_HOME=#{home}", "GEM_PATH=#{home}",
           RbConfig.ruby]

@@ -26,13 +26,14 @@ clean = ->(home, *others) do
   }
 end
 
-build = lambda do |file, env|
+build = lambda do |file, env, from = "."|
   require_relative "support/release"
   mkdir_p "pkg", verbose: false
   sh(
     {"RUBYOPT" => nil, "BUNDLER_SETUP" => nil, "GODWIT_COMMIT" => Godwit::Release.commit, **env},
     RbConfig.ruby, "-S", "gem", "build",
-    "--quiet", "#{file[/\A[a-z-]+(?=-\d)/]}.gemspec", "--output", "pkg/#{file}", verbose: false
+    "--quiet", "#{file[/\A[a-z-]+(?=-\d)/]}.gemspec", "--output", File.expand_path("pkg/#{file}"),
+    chdir: from, verbose: false
   )
   Godwit::Release.write_sums("pkg", version)
 end
@@ -131,13 +132,8 @@ namespace :package do
       cp file, "#{stage}/#{file}", verbose: false
     end
     Godwit::NativeGem.new.build(stage)
-    Dir.chdir(stage) do
-      build.call("godwit-#{version}-#{Godwit::NativeGem::PLATFORM}.gem",
-        {"GODWIT_GEM_PLATFORM" => Godwit::NativeGem::PLATFORM})
-    end
-    mkdir_p "pkg", verbose: false
-    cp Dir["#{stage}/pkg/*.gem"], "pkg", verbose: false
-    Godwit::Release.write_sums("pkg", version)
+    build.call(File.basename(Godwit::NativeGem.path),
+      {"GODWIT_GEM_PLATFORM" => Godwit::NativeGem::PLATFORM}, stage)
   rescue Godwit::NativeGem::Failure => error
     abort "rake package:native: #{error.message}"
   end

@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "../../rakelib/support/native_gem"
+
 module Bench
   # The built gems of pkg/, each installed into a folder of its own.
   module PackagedGems
@@ -10,8 +12,8 @@ module Bench
 
     # @return [String] path in pkg/
     def file(kind)
-      name = "godwit-#{Machine.godwit}#{"-x86_64-linux" if kind == :platform_gem}.gem"
-      File.join(ROOT, "pkg", name)
+      return Godwit::NativeGem.path if kind == :platform_gem
+      File.join(ROOT, "pkg", "godwit-#{Machine.godwit}.gem")
     end
 
     # @return [String, nil] why it cannot take part

@@ -25,15 +25,10 @@ module Godwit
     # @return [String, nil] why there can be none
     def self.missing
       return "root is needed, for debootstrap and chroot" unless Process.uid.zero?
-      return "Debian is needed: this system has no apt-get" unless tool?("apt-get")
-      lost = %w[debootstrap setpriv unshare].reject { |name| tool?(name) }
+      return "Debian is needed: this system has no apt-get" unless DebianSource.installed("apt-get")
+      lost = %w[debootstrap setpriv unshare].reject { |name| DebianSource.installed(name) }
       "#{lost.join(" and ")} not found: apt-get install debootstrap util-linux" if lost.any?
     end
-
-    def self.tool?(name)
-      [*ENV["PATH"].split(":"), "/usr/sbin"].any? { |path| File.executable?("#{path}/#{name}") }
-    end
-    private_class_method :tool?
 
     # @param suite [String] such as trixie
     # @param packages [Array<String>]

@@ -16,6 +16,15 @@ module Godwit
 
     module_function
 
+    # A user's PATH may lack the folders of servers.
+    # @param name [String] of a program
+    # @return [String, nil] its path
+    def installed(name)
+      folders = [*ENV["PATH"].to_s.split(":"), "/usr/local/sbin", "/usr/sbin", "/sbin"]
+      folders.map { |folder| File.join(folder, name) }
+        .find { |path| File.file?(path) && File.executable?(path) }
+    end
+
     # @return [String] folder for the result of a source package's build
     def cache(name)
       cache = ENV["XDG_CACHE_HOME"].to_s

@@ -38,11 +38,6 @@ module EdgePrograms
 
   def self.system_nginx? = File.exist?("/#{SOURCE}/conf_flags") && !installed("nginx").nil?
 
-  # A user's PATH may lack the folders of servers.
-  def self.installed(name)
-    folders = [*ENV["PATH"].to_s.split(":"), "/usr/local/sbin", "/usr/sbin", "/sbin"]
-    folders.map { |folder| File.join(folder, name) }
-      .find { |path| File.file?(path) && File.executable?(path) }
-  end
+  def self.installed(name) = Godwit::DebianSource.installed(name)
   private_class_method :program, :system_nginx?, :installed
 end

@@ -54,11 +54,9 @@ module Godwit
 
     # @return [String, nil] why it cannot be built
     def self.missing
-      DebianRoot.missing || ("dpkg-dev is needed: apt-get install dpkg-dev" unless dpkg_source?)
+      DebianRoot.missing || ("dpkg-dev is needed: apt-get install dpkg-dev" unless
+        DebianSource.installed("dpkg-source"))
     end
-
-    def self.dpkg_source? = system("dpkg-source", "--version", out: File::NULL, err: File::NULL)
-    private_class_method :dpkg_source?
 
     # @param result [String] gets lib/godwit/VERSION/godwit_ext.so and licenses
     def build(result)
