@@ -15,12 +15,7 @@ module Edge
       # @param index [Integer]
       # @param path [String]
       def start(index, path)
-        app = evaluate(index, path)
-        unless app.respond_to?(:call)
-          raise Error, "#{path} ends with #{app.inspect}, which has no method call: end it with " \
-            "an app, or with run(app)"
-        end
-        ALL[index] = app
+        ALL[index] = evaluate(index, path)
         Edge._started(index, true)
       rescue Exception => error # standard:disable Lint/RescueException -- logged: 503
         begin
@@ -74,7 +69,10 @@ module Edge
         def main.to_s = "main"
         def main.inspect = "main"
         value = run_file(main, path)
-        NAMED[index] || value
+        app = NAMED[index] || value
+        return app if app.respond_to?(:call)
+        raise Error, "#{path} ends with #{app.inspect}, which has no method call: end it with " \
+          "an app, or with run(app)"
       end
     end
 

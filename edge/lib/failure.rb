@@ -4,7 +4,6 @@ module Edge
   # How errors that an app does not rescue are answered and logged.
   # @private
   module Failure
-    OWN = ["edge/lib/", "lib/godwit/", "mruby/lib/"].freeze # whose lines say nothing to an app
     # The first class that fits.
     TABLE = [
       [BadRequest, 400, "bad_request"],
@@ -30,7 +29,7 @@ module Edge
       # @return [String] class, message, file:line
       def describe(error)
         lines = error.backtrace || []
-        place = lines.find { |line| !line.start_with?(*OWN) } || lines.first
+        place = lines.find { |line| !Edge._own(line) } || lines.first
         text = message(error)
         text = text.inspect unless text.is_a?(String)
         place ? "#{error.class}: #{text} (#{place})" : "#{error.class}: #{text}"

@@ -43,7 +43,15 @@ static mrb_value app_environment(mrb_state *mrb, mrb_value self) {
     return value ? mrb_str_new_cstr(mrb, value) : mrb_nil_value();
 }
 
+/* Edge._own(line): whether a backtrace's line is of the edge's own Ruby. */
+static mrb_value app_own(mrb_state *mrb, mrb_value self) {
+    const char *line;
+    mrb_get_args(mrb, "z", &line);
+    return mrb_bool_value(gw_stall_own(line));
+}
+
 void gw_app_init(mrb_state *mrb) {
+    mrb_define_class_method(mrb, gw_vm.edge, "_own", app_own, MRB_ARGS_REQ(1));
     mrb_define_class_method(mrb, gw_vm.edge, "_log", app_log, MRB_ARGS_REQ(1));
     mrb_define_class_method(mrb, gw_vm.edge, "_environment", app_environment, MRB_ARGS_REQ(1));
     mrb_define_class_method(mrb, gw_vm.edge, "_app", app_current, MRB_ARGS_NONE());

@@ -70,6 +70,7 @@ void gw_vm_event(ngx_event_t *event, void (*handler)(ngx_event_t *)); /* initial
 
 /* ---- stall.c: which line runs; memory.c: the VM's allocator ---- */
 
+bool gw_stall_own(const char *file); /* whose lines say nothing to an app */
 /* "file:line" until the next call; NULL: no Ruby runs, or mruby was changing what has it. */
 const char *gw_stall_place(mrb_state *mrb);
 void gw_stall_start(ngx_msec_t limit); /* 0: off */

@@ -177,10 +177,14 @@ void gw_fetch_abort(gw_request_t *request) {
 
 /* ---- the request ---- */
 
+static void *fetch_got(void *memory) {
+    if (!memory) gw_vm_raise("Error", "no memory for a fetch");
+    return memory;
+}
+
 static ngx_str_t fetch_copy(fetch_t *fetch, mrb_value text) {
-    ngx_pool_t *pool = fetch->request->http->pool;
-    ngx_str_t copy = {(size_t)RSTRING_LEN(text), ngx_pnalloc(pool, (size_t)RSTRING_LEN(text) + 1)};
-    if (!copy.data) gw_vm_raise("Error", "no memory for a fetch");
+    size_t size = (size_t)RSTRING_LEN(text);
+    ngx_str_t copy = {size, fetch_got(ngx_pnalloc(fetch->request->http->pool, size + 1))};
     *ngx_cpymem(copy.data, RSTRING_PTR(text), copy.len) = '\0';
     return copy;
 }
@@ -189,8 +193,7 @@ static void fetch_line(fetch_t *fetch, ngx_str_t key, ngx_str_t value) {
     ngx_table_elt_t *line = &fetch->lines[fetch->count++];
     line->key = key;
     line->value = value;
-    line->lowcase_key = ngx_pnalloc(fetch->request->http->pool, key.len);
-    if (!line->lowcase_key) gw_vm_raise("Error", "no memory for a fetch");
+    line->lowcase_key = fetch_got(ngx_pnalloc(fetch->request->http->pool, key.len));
     line->hash = ngx_hash_strlow(line->lowcase_key, key.data, key.len);
 }
 
@@ -230,9 +233,8 @@ static int fetch_header(mrb_state *mrb, mrb_value name, mrb_value value, void *d
 static void fetch_lines(mrb_state *mrb, fetch_t *fetch, mrb_value headers) {
     const ngx_http_request_t *http = fetch->request->http;
     u_char text[NGX_OFF_T_LEN];
-    fetch->lines = ngx_pcalloc(http->pool,
-            ((size_t)mrb_hash_size(mrb, headers) + 2) * sizeof *fetch->lines);
-    if (!fetch->lines) gw_vm_raise("Error", "no memory for a fetch");
+    fetch->lines = fetch_got(ngx_pcalloc(http->pool,
+            ((size_t)mrb_hash_size(mrb, headers) + 2) * sizeof *fetch->lines));
     mrb_hash_foreach(mrb, mrb_hash_ptr(headers), fetch_header, fetch);
     if (http->headers_in.host)
         fetch_line(fetch, http->headers_in.host->key, http->headers_in.host->value);
@@ -247,10 +249,9 @@ static void fetch_body(fetch_t *fetch, mrb_value text) {
     ngx_pool_t *pool = fetch->request->http->pool;
     fetch->size = mrb_nil_p(text) ? -1 : (off_t)RSTRING_LEN(text);
     if (fetch->size < 0) return;
-    fetch->body = ngx_pcalloc(pool, sizeof *fetch->body);
-    ngx_buf_t *buffer = ngx_create_temp_buf(pool, (size_t)fetch->size + 1);
-    ngx_chain_t *chain = ngx_alloc_chain_link(pool);
-    if (!fetch->body || !buffer || !chain) gw_vm_raise("Error", "no memory for a fetch");
+    fetch->body = fetch_got(ngx_pcalloc(pool, sizeof *fetch->body));
+    ngx_buf_t *buffer = fetch_got(ngx_create_temp_buf(pool, (size_t)fetch->size + 1));
+    ngx_chain_t *chain = fetch_got(ngx_alloc_chain_link(pool));
     buffer->last = ngx_cpymem(buffer->last, RSTRING_PTR(text), (size_t)fetch->size);
     *chain = (ngx_chain_t){buffer, NULL};
     if (fetch->size) fetch->body->bufs = chain;
@@ -312,10 +313,10 @@ static fetch_t *fetch_make(mrb_state *mrb, gw_request_t *request) {
         gw_vm_raise("Error", "too many fetches within fetches: a location fetches itself");
     ngx_http_core_main_conf_t *core =
             ngx_http_get_module_main_conf(request->http, ngx_http_core_module);
-    ngx_http_cleanup_t *cleanup = ngx_http_cleanup_add(request->http, sizeof(fetch_t));
-    ngx_http_variable_value_t *variables = ngx_pcalloc(
-            request->http->pool, core->variables.nelts * sizeof *variables);
-    if (!cleanup || !variables) gw_vm_raise("Error", "no memory for a fetch");
+    ngx_http_variable_value_t *variables = fetch_got(ngx_pcalloc(
+            request->http->pool, core->variables.nelts * sizeof *variables));
+    ngx_http_cleanup_t *cleanup =
+            fetch_got(ngx_http_cleanup_add(request->http, sizeof(fetch_t)));
     fetch_t *fetch = cleanup->data;
     ngx_memzero(fetch, sizeof *fetch);
     cleanup->handler = fetch_gone;

@@ -20,7 +20,7 @@ static sigjmp_buf stall_fault;
 
 /* ---- the line ---- */
 
-static bool stall_own(const char *file) {
+bool gw_stall_own(const char *file) {
     static const char *const own[] = {"edge/lib/", "lib/godwit/", "mruby/lib/"};
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         if (!strncmp(file, own[i], strlen(own[i]))) return true;
@@ -39,9 +39,9 @@ __attribute__((no_sanitize_address)) static bool stall_find(mrb_state *mrb, u_ch
             if (!irep || ci->pc <= irep->iseq || ci->pc > irep->iseq + irep->ilen) continue;
             uint32_t at = (uint32_t)(ci->pc - irep->iseq - 1);
             const char *file = mrb_debug_get_filename(mrb, irep, at);
-            if (!file || (*text && stall_own(file))) continue;
+            if (!file || (*text && gw_stall_own(file))) continue;
             ngx_snprintf(text, STALL_TEXT, "%s:%D%Z", file, mrb_debug_get_line(mrb, irep, at));
-            if (!stall_own(file)) return true;
+            if (!gw_stall_own(file)) return true;
         }
     return *text != '\0';
 }

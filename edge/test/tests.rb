@@ -101,8 +101,7 @@ module Edge
         path = File.expand_path(name.end_with?(".rb") ? name : "#{name}.rb", @folder)
         raise LoadError, "cannot load #{name}: there is no #{path}" unless File.file?(path)
         @app = Apps.__send__(:evaluate, Edge._app, path)
-        return if @app.respond_to?(:call)
-        raise Error, "#{path} ends with #{@app.inspect}, which has no method call"
+        nil
       ensure
         folder(@folder)
       end
@@ -128,7 +127,9 @@ module Edge
         text = error.is_a?(AssertionError) ? error.message : "#{error.class}: #{error.message}"
         # mruby writes: file NAME line NUMBER: syntax error
         return text.sub("file ", "").sub(" line ", ":") if error.is_a?(SyntaxError)
-        line = (error.backtrace || []).find { |one| !one.start_with?(__FILE__, *Failure::OWN) }
+        line = (error.backtrace || []).find { |one|
+          !one.start_with?(__FILE__) && !Edge._own(one)
+        }
         line ? "#{text} (#{line.split(":in ")[0]})" : text
       end
     end

@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require_relative "support/edge_case"
-require_relative "support/stream_client"
 
 # Edge::Feed: one SUB of the worker for any number of streams.
 class EdgeFeedTest < EdgeCase
@@ -64,19 +63,12 @@ class EdgeFeedTest < EdgeCase
     super
     @pub = open_socket(:PUB, send_hwm: 0, linger: 0)
     @endpoint = "tcp://127.0.0.1:#{@pub.bind("tcp://127.0.0.1:*").port}"
-    @clients = []
-  end
-
-  # Before nginx ends, which waits for its clients.
-  def before_teardown
-    @clients&.each(&:close)
-    super
   end
 
   test "100 streams of one Feed get each message in its order; requests and joins read, too" do
     start
-    streams = Array.new(100) { client("/all").tap(&:head) }
-    two = client("/two").tap(&:head)
+    streams = Array.new(100) { stream_client("/all").tap(&:head) }
+    two = stream_client("/two").tap(&:head)
     first = in_thread { @server.get("/first").body }
     eventually { said.values_at("/all", "/two", "/first") == [100, 1, 1] }
     @pub.send(["a", "frames"])
@@ -99,8 +91,8 @@ class EdgeFeedTest < EdgeCase
   test "a reader that is 1,000 messages behind is dropped, and others lose nothing" do
     port = Godwit::TestSupport::Ports.free
     start(server: "listen 127.0.0.1:#{port} sndbuf=128k;")
-    stopped = Array.new(2) { client("/all", port: port).tap(&:head) }
-    good = client("/all").tap(&:head)
+    stopped = Array.new(2) { stream_client("/all", port: port).tap(&:head) }
+    good = stream_client("/all").tap(&:head)
     eventually { said["/all"] == 3 }
     got = 0
     until said["Edge::BusyError"] == 2
@@ -118,7 +110,7 @@ class EdgeFeedTest < EdgeCase
       assert_raises(StreamClient::Cut) { ended(in_thread { one.rest }) }
     end
 
-    slow = client("/slow").tap(&:head) # is dropped while it waits for something else
+    slow = stream_client("/slow").tap(&:head) # is dropped while it waits for something else
     eventually { said["/slow"] == 1 }
     25.times { @pub << "a" }
     first = in_thread { @server.get("/first").body }
@@ -140,10 +132,6 @@ class EdgeFeedTest < EdgeCase
   def start(**options)
     @server = edge("ENDPOINT = #{@endpoint.inspect}\n#{APP}", **options)
     @pub.wait_connected(count: 2)
-  end
-
-  def client(path, port: @server.port)
-    StreamClient.new(port, path).tap { |one| @clients << one }
   end
 
   def said = JSON.parse(@server.get("/said").body)

@@ -3,7 +3,6 @@
 require "zlib"
 require_relative "support/edge_case"
 require_relative "support/http2_client"
-require_relative "support/stream_client"
 
 # Edge.stream: answers that a block writes while the client reads.
 class EdgeStreamsTest < EdgeCase
@@ -107,15 +106,9 @@ class EdgeStreamsTest < EdgeCase
   EVENTS = "data: plain\n\nevent: lines\nid: 7\ndata: a\ndata: b\ndata: c\ndata: d\ndata: \n\n" \
     "event: empty\nid: \ndata: \n\n: a comment\n\n"
 
-  # Before nginx ends, which waits for its clients.
-  def before_teardown
-    @clients&.each(&:close)
-    super
-  end
-
   test "events leave as they are written, and the answer ends with the block" do
     @server = edge(APP, conf: "gzip on; gzip_types text/event-stream;")
-    one = client("/events")
+    one = stream_client("/events")
     assert_equal EVENTS, one.rest
     assert_match(%r{\AHTTP/1\.1 200 OK\r\n}, one.head)
     ["Content-Type: text/event-stream", "Transfer-Encoding: chunked", "x-own: 1",
@@ -163,7 +156,7 @@ class EdgeStreamsTest < EdgeCase
     }.join)
     {"/page/page.html" => "late.#{POURED}.#{EVENTS}.", "/below/pour" => "late#{POURED}"}
       .each do |path, wanted|
-        one = client(path)
+        one = stream_client(path)
         one.head
         text = ended(in_thread { one.rest })
         assert text == wanted, "#{path}: #{text.bytesize} bytes of #{wanted.bytesize}"
@@ -172,16 +165,16 @@ class EdgeStreamsTest < EdgeCase
 
   test "what a stream refuses, and an error of its block" do
     @server = edge(APP)
-    kept = client("/keep")
+    kept = stream_client("/keep")
     kept.head
-    wrong = JSON.parse(ended(in_thread { client("/wrong").rest }))
+    wrong = JSON.parse(ended(in_thread { stream_client("/wrong").rest }))
     expected = {
       "text" => "TypeError", "data" => "TypeError", "name" => "ArgumentError",
       "cr" => "ArgumentError", "id" => "ArgumentError", "below C" => "Edge::WaitError",
       "a fiber" => "Edge::WaitError", "another's" => "Edge::Error", "no block" => "ArgumentError"
     }
     assert_equal expected, wrong
-    one = client("/error")
+    one = stream_client("/error")
     assert_equal "begun", one.chunk
     assert_raises(StreamClient::Cut) { one.chunk }
     eventually { @server.log.include?("RuntimeError: an error (") }
@@ -192,15 +185,15 @@ class EdgeStreamsTest < EdgeCase
   test "a stream waits for its client, and gives it all texts in their order" do
     port = Godwit::TestSupport::Ports.free
     @server = edge(APP, server: "listen 127.0.0.1:#{port} sndbuf=128k;")
-    client("/same", port: port).close
+    stream_client("/same", port: port).close
     eventually { said["ensure"] == 1 }
     before = @server.rss
-    Array.new(10) { client("/same", port: port) }
+    Array.new(10) { stream_client("/same", port: port) }
     assert_stops { said["sames"] }
     assert_operator said["sames"] * 65_536 / 11, :<, MOST
     grown = (@server.rss - before) * 1024 / 10
     assert_operator grown, :<, 3 * 65_536 unless ENV["GODWIT_EDGE_PRELOAD"]
-    slow, two, large = %w[pour two large].map { |name| client("/#{name}", port: port) }
+    slow, two, large = %w[pour two large].map { |name| stream_client("/#{name}", port: port) }
     assert_stops { said["poured"] }
     assert_operator said["poured"], :<, TEXTS
     assert_poured ended(in_thread { slow.rest })
@@ -226,7 +219,7 @@ class EdgeStreamsTest < EdgeCase
     NGINX
     ended = 0
     %w[wait pour join large].each do |name|
-      leaving = Array.new(5) { client("/#{name}", port: port).tap(&:head) }
+      leaving = Array.new(5) { stream_client("/#{name}", port: port).tap(&:head) }
       assert_stops { said["poured"] } if name == "pour"
       leaving.each(&:close)
       eventually { said["ensure"] == ended += 5 }
@@ -234,13 +227,13 @@ class EdgeStreamsTest < EdgeCase
     end
     refute_match(/\[error\]/, @server.log)
 
-    late = client("/late", port: brief) # its time counts until the headers
+    late = stream_client("/late", port: brief) # its time counts until the headers
     assert_equal "late", late.rest
-    assert_match(%r{\AHTTP/1\.1 504 }, client("/slow", port: brief).head)
-    assert_match(%r{\AHTTP/1\.1 504 }, client("/fetch?wait", port: brief).head)
+    assert_match(%r{\AHTTP/1\.1 504 }, stream_client("/slow", port: brief).head)
+    assert_match(%r{\AHTTP/1\.1 504 }, stream_client("/fetch?wait", port: brief).head)
     ended += 1
     eventually { said["Edge::Cancelled"] == ended }
-    client("/pour", port: brief)
+    stream_client("/pour", port: brief)
     eventually { @server.log.include?("takes nothing") }
     eventually { said["Edge::Cancelled"] == ended + 1 }
   end
@@ -317,7 +310,7 @@ class EdgeStreamsTest < EdgeCase
       -> { assert_predicate @server.stop, :success? }
     ].each do |ends|
       names = %w[wait pour join clean]
-      streams = names.map { |name| client("/#{name}", port: small) }
+      streams = names.map { |name| stream_client("/#{name}", port: small) }
       streams.each(&:head)
       over_two = HTTP2Client.new(two)
       over_two.ask(1, "/wait")
@@ -336,10 +329,6 @@ class EdgeStreamsTest < EdgeCase
   end
 
   private
-
-  def client(path, port: @server.port)
-    StreamClient.new(port, path).tap { |one| (@clients ||= []) << one }
-  end
 
   def said = JSON.parse(@server.get("/said").body)
 

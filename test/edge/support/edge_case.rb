@@ -9,6 +9,7 @@ require_relative "../../../rakelib/support/edge_build"
 require_relative "back_end"
 require_relative "edge_server"
 require_relative "redis_server"
+require_relative "stream_client"
 
 # A test of the edge: nginx with our module in front of app files, on free ports of 127.0.0.1.
 class EdgeCase < Godwit::TestCase
@@ -34,6 +35,7 @@ class EdgeCase < Godwit::TestCase
 
   # No test leaves a line of level alert or worse in nginx's error log.
   def before_teardown
+    clients.each(&:close)
     servers.each(&:stop)
     [*stores, *back_ends].each(&:kill)
     bad = [*servers, *@shared].flat_map { |server| server.log.lines.grep(/\[(alert|crit|emerg)\]/) }
@@ -80,6 +82,10 @@ class EdgeCase < Godwit::TestCase
   # @return [BackEnd] that is bound
   def back_end(...) = BackEnd.new(self, ...).tap { |one| back_ends << one }
 
+  # @return [StreamClient] closed before nginx ends, which would wait for it
+  def stream_client(path, port: @server.port) =
+    StreamClient.new(port, path).tap { |one| clients << one }
+
   # For a test whose subject is a fault of the worker.
   def expect_alerts = @alerts_expected = true
 
@@ -97,6 +103,7 @@ class EdgeCase < Godwit::TestCase
 
   private
 
+  def clients = @clients ||= []
   def servers = @servers ||= []
   def stores = @stores ||= []
   def back_ends = @back_ends ||= []
