@@ -109,7 +109,6 @@ module Godwit
         "wrote",
         rake: %w[generate:check readme:check], quick: true
       ),
-      Stage.new("docs", "everything public has a comment", rake: ["docs"], quick: true),
       Stage.new(
         "lint", "style (standardrb; of the tests in --full), syntax of the shell scripts",
         rake: ["lint"], quick: true
@@ -122,8 +121,8 @@ module Godwit
         quick: true
       ),
       Stage.new(
-        "signatures", "sig/ and the library name the same",
-        files: "test/types/signatures_test.rb", quick: true
+        "signatures", "sig/ and the library name the same; everything public has a comment",
+        files: "test/types/{signatures,comments}_test.rb", quick: true
       ),
       Stage.new(
         "smoke ffi", "a few sockets on the FFI backend", files: SMOKE, env: FFI, transport: :any
@@ -231,6 +230,10 @@ module Godwit
         "what differs on a libzmq with drafts (built first when it is not there: a minute)",
         files: "{#{WITH_DRAFTS},test/native/draft_*_test.rb,test/docs/draft_examples_test.rb}",
         prepare: DRAFTS, transport: :any, full: DRAFT
+      ),
+      Stage.new(
+        "docs", "the reference that YARD makes: no warning, each link leads somewhere",
+        rake: ["docs"], full: %w[.yardopts rakelib/docs.rake]
       ),
       Stage.new(
         "lint tests", "style of tests, benchmarks and examples", rake: ["lint:tests"],

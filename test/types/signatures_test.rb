@@ -7,12 +7,14 @@ require "godwit/work"
 require "open3"
 require "rbs"
 require "rbs/test"
-require "yard"
+require_relative "reference"
 
 # sig/ and work/sig/ name the same things as the gems: each public method, with its keywords, each
 # public constant. Private are the methods that Ruby calls so, and the ones whose comment or class
 # is marked as @private.
 class SignaturesTest < Godwit::TestCase
+  include Godwit::TestSupport::Reference
+
   ROOT = File.expand_path("../..", __dir__)
   SIG = [ENV.fetch("GODWIT_TEST_SIG", "#{ROOT}/sig"), "#{ROOT}/work/sig"].freeze
   WRAPPED = /__with(out)?__RBS_TEST/ # of the checks at run time, test/support/types.rb
@@ -198,22 +200,6 @@ class SignaturesTest < Godwit::TestCase
       names.select! { |name| owner.instance_method(name).source_location }
     end
     names.reject { |name| name.match?(WRAPPED) || hidden?(documented("#{path}#{name}")) }
-  end
-
-  def documented(path)
-    @@registry ||= begin
-      YARD.parse("#{ROOT}/{lib,work/lib}/**/*.rb", [], YARD::Logger::ERROR)
-      YARD::Registry
-    end
-    @@registry.at(path)
-  end
-
-  def hidden?(object)
-    until object.nil? || object.root?
-      return true if object.has_tag?(:private) || object.visibility == :private
-      object = object.namespace
-    end
-    false
   end
 
   # The method itself, under its wrapping.

@@ -54,7 +54,7 @@ module Godwit
       # @param context [Context, nil] nil: the process's own
       # @param options [Hash] of the ROUTER socket (`curve:`…); of each writer's messages
       #   `recv_hwm:` (256) wait, each of `max_message_size:` (1 MiB) at most
-      # @raise [AddressInUseError] and other errors of {Godwit::Socket#bind}
+      # @raise [AddressInUseError] and other errors of {Godwit::Socket::Endpoints#bind}
       # @raise [BusyError] when another process has the file's journal
       # @raise [ArgumentValueError] when the sink is no regular file
       def initialize(endpoint, sink, forward: nil, context: nil, **options)

@@ -31,8 +31,8 @@ module Godwit
       private_constant :LINES, :RUBY_LINE, :WRITER_AT, :WRITER_DIGITS
 
       class << self
-        # @param frames [Array<String>, String] a message of one record as {Godwit::Socket#recv}
-        #   gives it; see {parse_all}
+        # @param frames [Array<String>, String] a message of one record as
+        #   {Godwit::Socket::Messages#recv} gives it; see {parse_all}
         # @param topics [Hash, nil] within Godwit: a `Topic.memory`, for parsing many records faster
         # @return [Record, nil] nil when it is neither a record nor a line
         def parse(frames, topics = nil)
@@ -50,7 +50,8 @@ module Godwit
         end
 
         # The records of a message, of which a writer may send several together.
-        # @param message [Array<String>, String] a message as {Godwit::Socket#recv} gives it
+        # @param message [Array<String>, String] a message as {Godwit::Socket::Messages#recv}
+        #   gives it
         # @return [Array<Record>] empty when it is neither a record, nor a line, nor a batch
         def parse_all(message)
           (Native::Packing.split(message) || [message]).filter_map { |frames| parse(frames) }
