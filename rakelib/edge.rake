@@ -13,7 +13,7 @@ namespace :edge do
   task(:demo) { ruby "examples/edge/demo.rb", verbose: false }
 
   desc "The long forms of test/edge, then its tests with AddressSanitizer in Debian's nginx " \
-    "(an hour)"
+    "(ten minutes)"
   task long: :compile do
     require_relative "support/edge_build"
     run = lambda do |env|
