@@ -32,7 +32,7 @@ module Generate
       constants << "# @private\nERRNO = #{errno_code(facts["errno"], numbers)}"
     end
     body = [
-      "include #{facts["include"] || "Error"}", constants.join("\n"), attribute(facts["attribute"])
+      "include #{facts["include"] || "Error"}", constants.join("\n"), attributes(facts["attributes"])
     ].compact.reject(&:empty?)
     <<~RUBY
       # #{facts["when"]}
@@ -43,18 +43,19 @@ module Generate
     RUBY
   end
 
-  def attribute(name)
-    return unless name
+  def attributes(facts)
+    return unless facts
+    readers = facts.map { |name, of| "# @return [#{of["type"]}] #{of["what"]}\nattr_reader :#{name}" }
+    params = facts.map { |name, of| "# @param #{name} [#{of["type"]}] #{of["what"]}\n" }
     <<~RUBY.chomp
-      # @return [Array<String>] the #{name}
-      attr_reader :#{name}
+      #{readers.join("\n")}
 
       # @param message [String, nil] the whole message
-      # @param #{name} [Array<String>] the #{name}
+      #{params.join.chomp}
       # @param details [Hash] as {Error#initialize}
-      def initialize(message = nil, #{name}: [], **details)
+      def initialize(message = nil, #{facts.map { |name, of| "#{name}: #{of["default"]}" }.join(", ")}, **details)
         super(message, **details)
-        @#{name} = #{name}
+      #{facts.keys.map { |name| "  @#{name} = #{name}" }.join("\n")}
       end
     RUBY
   end

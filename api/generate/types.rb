@@ -70,9 +70,10 @@ module Generate
   def errors_rbs(errors)
     classes = errors["classes"].map do |name, facts|
       body = ["include #{facts["include"] || "Error"}"]
-      if (attribute = facts["attribute"])
-        body << "attr_reader #{attribute}: Array[String]"
-        body << "def initialize: (?String? message, ?#{attribute}: Array[String], " \
+      if (attributes = facts["attributes"])
+        body.concat(attributes.map { |attribute, of| "attr_reader #{attribute}: #{of["rbs"]}" })
+        keywords = attributes.map { |attribute, of| "?#{attribute}: #{of["rbs"]}, " }.join
+        body << "def initialize: (?String? message, #{keywords}" \
           "?operation: (String | Symbol)?, ?endpoint: String?, ?errno: Integer?) -> void"
       end
       "  class #{name} < ::#{facts["super"]}\n#{body.map { |line| "    #{line}\n" }.join}  end\n"

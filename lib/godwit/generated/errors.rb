@@ -255,6 +255,52 @@ module Godwit
     end
   end
 
+  # A message does not decode by the socket's `format:`, or the format cannot hold a value. `bytes` and `frames` have what came.
+  # Both sides need the same format:; recv_multipart receives without it.
+  class FormatError < ArgumentError
+    include Error
+
+    # @return [String, nil] the frame that does not decode; nil: a value that cannot be sent, or a wrong number of frames
+    attr_reader :bytes
+    # @return [Array<String>] the frames of the message that came; empty for a value that cannot be sent
+    attr_reader :frames
+    # @return [Array, nil] of `recv_many`: the values of the whole batch, with a FormatError for each message that does not decode
+    attr_reader :batch
+
+    # @param message [String, nil] the whole message
+    # @param bytes [String, nil] the frame that does not decode; nil: a value that cannot be sent, or a wrong number of frames
+    # @param frames [Array<String>] the frames of the message that came; empty for a value that cannot be sent
+    # @param batch [Array, nil] of `recv_many`: the values of the whole batch, with a FormatError for each message that does not decode
+    # @param details [Hash] as {Error#initialize}
+    def initialize(message = nil, bytes: nil, frames: [], batch: nil, **details)
+      super(message, **details)
+      @bytes = bytes
+      @frames = frames
+      @batch = batch
+    end
+  end
+
+  # The reply to a `request` is an error: the server's block of `serve` raised, or returned an exception.
+  # The server's standard error has the backtrace, unless the server chose to send the error.
+  class RemoteError < StandardError
+    include Error
+
+    # @return [String, nil] the class of the server's error, such as "KeyError"
+    attr_reader :remote_class
+    # @return [String, nil] the message of the server's error
+    attr_reader :remote_message
+
+    # @param message [String, nil] the whole message
+    # @param remote_class [String, nil] the class of the server's error, such as "KeyError"
+    # @param remote_message [String, nil] the message of the server's error
+    # @param details [Hash] as {Error#initialize}
+    def initialize(message = nil, remote_class: nil, remote_message: nil, **details)
+      super(message, **details)
+      @remote_class = remote_class
+      @remote_message = remote_message
+    end
+  end
+
   # An object is registered twice in a Poller, or is not registered, or an empty Poller would wait for ever.
   # The message names the object; register each object once, and at least one before the wait.
   class PollerError < StandardError
@@ -314,6 +360,8 @@ module Godwit
       Rule.new(klass: GroupError, errno: ::Errno::EINVAL::Errno, only: %w[join leave], text: "Invalid group", retriable: false, fix: "join a group once, and leave only joined groups: groups lists them"),
       Rule.new(klass: RoutingIdError, text: "No routing id", retriable: false, fix: "send(message, routing_id: number), with the number from recv_from or connect_peer"),
       Rule.new(klass: MultipartError, text: "Message of several frames", retriable: false, fix: "use recv or recv_multipart"),
+      Rule.new(klass: FormatError, text: "Value does not fit the format", retriable: false, fix: "both sides need the same format:; recv_multipart receives without it"),
+      Rule.new(klass: RemoteError, text: "The reply is an error", retriable: false, fix: "the server's standard error has the backtrace, unless the server chose to send the error"),
       Rule.new(klass: PollerError, text: "Not possible with this poller", retriable: false, fix: "the message names the object; register each object once, and at least one before the wait"),
       Rule.new(klass: CommandError, text: "Command failed", retriable: false, fix: "with err: :tail the message has the last lines of stderr; Shell.rows does not raise for a failed command"),
       Rule.new(klass: RowTooLongError, text: "Row too long", retriable: false, fix: "raise limit:, or use long: :split or long: :cut"),

@@ -284,7 +284,7 @@ class WorkClientTest < Godwit::WorkCase
         [-> { declare(wrong) }, /name takes/]
       end,
       -> { declare("x", partitions: 0) } => /partitions: takes 1 to 10000/,
-      -> { declare("x", format: :yaml) } => /format: takes :json, :raw, :text/,
+      -> { declare("x", format: :yaml) } => /format: takes :json, :msgpack, :raw, :text/,
       -> { declare("x", format: Object.new) } => /format: takes/,
       **limits.to_h do |wrong|
         [-> { declare("x", retain: wrong) }, /retain: takes seconds, more than 0, nil, or {/]

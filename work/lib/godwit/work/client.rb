@@ -51,8 +51,8 @@ module Godwit
       # Declares a topic: it creates a topic that is not there.
       # @param name [String]
       # @param partitions [Integer, nil] 1 to 10,000; nil: those it has, or 8
-      # @param format [Symbol, Object, nil] :json, :raw, :text, or an object with `dump` and `load`;
-      #   nil: the one it has, or :json
+      # @param format [Symbol, Object, nil] :json, :msgpack (by the gem msgpack), :raw, :text, or an
+      #   object with `dump` and `load`; nil: the one it has, or :json
       # @param partitioner [Symbol, nil] of keys: :crc32, as librdkafka by default, or :murmur2, as
       #   Kafka's Java client; nil: the one it has, or :crc32
       # @param retain [Numeric, Hash, nil] seconds that records are kept; nil: for ever;

@@ -32,7 +32,7 @@ module Godwit
     end
 
     # The value does not fit the topic's format, or is too large.
-    FormatError = Errors.define(ArgumentError)
+    FormatError = Errors.define(Godwit::FormatError)
     # The topic does not exist, or exists with other settings.
     TopicError = Errors.define(ArgumentError)
     # There is no such database, or the program may not use it. On Kafka: the user lacks a right, or

@@ -9,7 +9,7 @@ module Godwit
     # @!attribute partitions
     #   @return [Integer]
     # @!attribute format
-    #   @return [String] name of the format: "json", "raw", "text", or the name of an object's class
+    #   @return [String] name of the format, such as "json", or of the class of an object
     # @!attribute partitioner
     #   @return [Symbol] :crc32 or :murmur2
     # @!attribute retain

@@ -1,0 +1,44 @@
+# frozen_string_literal: true
+
+module Godwit
+  module Formats
+    # An object of the program. No retry mends what it cannot do, whatever it raises.
+    # @private
+    class Custom
+      # @param object [#dump, #load]
+      def initialize(object)
+        @object = object
+        @name = (object.is_a?(Module) ? object : object.class).name || "anonymous"
+      end
+
+      # @return [String] that a topic keeps
+      attr_reader :name
+
+      # @return [String]
+      # @raise [FormatError]
+      def dump(value)
+        bytes = call(:dump, value)
+        return bytes if bytes.is_a?(String)
+        raise FormatError, "dump of the format #{@name} must return a String: it returned " \
+          "#{Errors.shown(bytes)}"
+      end
+
+      # @return [Object]
+      # @raise [FormatError]
+      def load(bytes) = call(:load, bytes)
+
+      private
+
+      def call(operation, value)
+        @object.public_send(operation, value)
+      rescue FormatError
+        raise
+      rescue => error
+        raise FormatError.new(
+          "#{operation} of the format #{@name} failed: #{error.class}: #{error.message}: give it " \
+            "another value, or mend it", bytes: ((operation == :load) ? value : nil)
+        )
+      end
+    end
+  end
+end

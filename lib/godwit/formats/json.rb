@@ -1,0 +1,32 @@
+# frozen_string_literal: true
+
+module Godwit
+  module Formats
+    # JSON; the names of objects come back as Symbols.
+    # @private
+    module Json
+      class << self
+        def require_library
+          require "json" unless defined?(::JSON::VERSION) # a Ractor cannot require
+        end
+
+        # @return [String]
+        # @raise [FormatError]
+        def dump(value)
+          ::JSON.generate(value)
+        rescue ::JSON::JSONError, EncodingError => error
+          raise FormatError, "JSON cannot hold this value (#{error.message}): convert it, or use " \
+            "another format:, such as :raw for bytes"
+        end
+
+        # @return [Object]
+        # @raise [FormatError]
+        def load(bytes)
+          ::JSON.parse(bytes.dup.force_encoding(Encoding::UTF_8), symbolize_names: true)
+        rescue ::JSON::JSONError, EncodingError => error
+          raise FormatError.new("this value is no JSON: #{error.message[0, 200]}", bytes: bytes)
+        end
+      end
+    end
+  end
+end

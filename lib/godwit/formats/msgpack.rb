@@ -1,0 +1,38 @@
+# frozen_string_literal: true
+
+module Godwit
+  module Formats
+    # MessagePack, by the gem msgpack; the names of maps come back as Symbols.
+    # @private
+    module Msgpack
+      class << self
+        # @raise [ArgumentValueError] without the gem
+        def require_library
+          require "msgpack" unless defined?(::MessagePack::VERSION) # a Ractor cannot require
+        rescue LoadError => error
+          raise Errors.of(ArgumentValueError, :format, "format: :msgpack needs the gem msgpack " \
+            "(#{error.message}): gem install msgpack, or gem \"msgpack\" in the Gemfile")
+        end
+
+        # @return [String]
+        # @raise [FormatError]
+        def dump(value)
+          ::MessagePack.pack(value)
+        rescue => error
+          raise FormatError, "MessagePack cannot hold this value (#{error.message[0, 200]}): " \
+            "convert it, or use another format:"
+        end
+
+        # @return [Object]
+        # @raise [FormatError]
+        def load(bytes)
+          ::MessagePack.unpack(bytes, symbolize_keys: true)
+        rescue => error
+          raise FormatError.new(
+            "this value is no MessagePack: #{error.class}: #{error.message[0, 200]}", bytes: bytes
+          )
+        end
+      end
+    end
+  end
+end

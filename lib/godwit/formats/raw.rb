@@ -1,0 +1,24 @@
+# frozen_string_literal: true
+
+module Godwit
+  module Formats
+    # Strings of bytes.
+    # @private
+    module Raw
+      class << self
+        def require_library
+        end
+
+        # @return [String]
+        # @raise [FormatError]
+        def dump(value)
+          return value if value.is_a?(String)
+          raise FormatError, "format: :raw takes a String: got #{Errors.shown(value)}"
+        end
+
+        # @return [String]
+        def load(bytes) = bytes
+      end
+    end
+  end
+end
