@@ -25,7 +25,7 @@ Gem::Specification.new do |spec|
     Dir[
       "lib/**/*.rb", *("ext/godwit/{*.{c,h,rb},exports}" unless platform), *("lib/godwit/*/godwit_ext.so" if compiled),
       *("licenses/*.txt" if compiled), "exe/godwit",
-      "docs/*.md", "adr/*.md", "test/*.md", "bench/*.md", "sig/**/*.rbs",
+      "docs/*.md", "docs/pictures/*.svg", "adr/*.md", "test/*.md", "bench/*.md", "sig/**/*.rbs",
       "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", ".yardopts"
     ].sort
   end

@@ -17,6 +17,7 @@ link_pages = lambda do |folder|
       page = "#{homepage}/blob/main/#{target}" unless File.exist?(File.join(folder, page))
       %(href="#{page}#{anchor}")
     end
+    text = text.gsub('src="docs/pictures/', 'src="pictures/')
     File.write(path, text)
     text.scan(/href="([^":#]+\.html)(?:#[^"]*)?"/).flatten.uniq.filter_map do |target|
       "#{path}: no #{target}" unless File.exist?(File.expand_path(target, File.dirname(path)))
@@ -55,5 +56,11 @@ namespace :docs do
   task samples: :compile do
     require_relative "support/samples"
     Godwit::Samples.write
+  end
+
+  desc "Make docs/pictures/*.svg from the *.dot beside them (needs Debian's package graphviz)"
+  task :pictures do
+    require_relative "support/pictures"
+    Godwit::Pictures.new.write
   end
 end

@@ -26,6 +26,13 @@ namespace :lint do
     abort problems.join("\n") if problems.any?
   end
 
+  desc "Each picture of docs/pictures is made from the source beside it, and a page shows it"
+  task :pictures do
+    require_relative "support/pictures"
+    problems = Godwit::Pictures.problems
+    abort problems.join("\n") if problems.any?
+  end
+
   require_relative "support/text_rules"
   TextRules::RULES.each do |name, sentence|
     desc sentence
@@ -38,6 +45,6 @@ end
 
 desc "Style and syntax"
 task lint: [
-  "lint:shell", "lint:ruby", "lint:layers",
+  "lint:shell", "lint:ruby", "lint:layers", "lint:pictures",
   *TextRules::RULES.keys.map { |name| "lint:#{name}" }
 ]

@@ -11,7 +11,7 @@ class ExampleCase < Godwit::TestCase
 
   # Defines a test for each example that the block chooses.
   def self.examples(&choice)
-    Page.all.flat_map(&:examples).select(&choice).each do |example|
+    Page.all.flat_map(&:examples).reject(&:beside).select(&choice).each do |example|
       test "example #{example.name}" do
         skip "not run: #{example.reason}" if example.reason
         result = (example.needs == "mruby") ? run_on_mruby(example) : run_here(example)

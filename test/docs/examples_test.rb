@@ -17,15 +17,45 @@ class ExamplesTest < ExampleCase
     assert_operator Page.new("README.md").examples.size, :>=, 1
   end
 
+  test "README's badges are true" do
+    gem = Gem::Specification.load(File.join(Page::ROOT, "godwit.gemspec"))
+    ruby = gem.required_ruby_version.to_s[/\d+\.\d+/]
+    extconf = File.read(File.join(Page::ROOT, "ext/godwit/extconf.rb"))
+    libzmq = extconf[/OLDEST_LIBZMQ = "(\d+\.\d+)/, 1]
+    text = Page.new("README.md").text
+    badges = text.scan(%r{^!\[(.+?)\]\(https://img\.shields\.io}).flatten
+    assert_equal ["license #{gem.license}", "Ruby #{ruby} or newer", "libzmq #{libzmq} or newer",
+      "Linux"], badges
+  end
+
+  test "an example that runs beside another is its server" do
+    Dir.mktmpdir do |dir|
+      page = "#{dir}/page.md"
+      File.write(page, <<~MARKDOWN)
+        <!-- runs beside the next example -->
+        ```ruby
+        require "godwit"
+        Godwit::REP.bind("tcp://127.0.0.1:5555").serve { |name| "hello \#{name}" }
+        ```
+
+        ```ruby
+        require "godwit"
+        Godwit::REQ.connect("tcp://127.0.0.1:5555").request("you", timeout: 5) # => "hello me"
+        ```
+      MARKDOWN
+      child = run_child("test/docs/run.rb", [from_root(page), 8], deadline: DEADLINE)
+      assert_includes child.stderr, %(promises "hello me", and it is "hello you")
+    end
+  end
+
   test "a broken promise, an error and a warning are found" do
     Dir.mktmpdir do |dir|
       {"1 + 1 # => 3" => "promises 3", "raise 'no'" => "no (RuntimeError)",
        "warn 'careful'" => "careful"}.each do |source, seen|
         page = "#{dir}/page.md"
         File.write(page, "```ruby\n#{source}\n```\n")
-        # From the project's root, as any page.
-        path = page.delete_prefix("/").prepend("../" * Page::ROOT.count("/"))
-        assert_includes run_child("test/docs/run.rb", [path, 2], deadline: DEADLINE).stderr, seen
+        child = run_child("test/docs/run.rb", [from_root(page), 2], deadline: DEADLINE)
+        assert_includes child.stderr, seen
       end
     end
   end
@@ -36,4 +66,8 @@ class ExamplesTest < ExampleCase
     assert_operator paths.size, :>, 10
     assert_empty paths.reject { |path| File.exist?(File.join(Page::ROOT, path)) }
   end
+
+  private
+
+  def from_root(page) = page.delete_prefix("/").prepend("../" * Page::ROOT.count("/"))
 end

@@ -6,8 +6,9 @@ require_relative "../support/ports"
 class Page
   # A fenced block. `reason` says why it is not run, if any; `needs` is "draft" for a block that
   # needs a libzmq with drafts, "network" for one that needs its own network, "mruby" for one that
-  # runs on mruby, "edge" for an app of the edge.
-  Example = Struct.new(:page, :line, :source, :reason, :needs) do
+  # runs on mruby, "edge" for an app of the edge. One that is `beside` runs in a process of its own
+  # while the next example runs: a server and its client.
+  Example = Struct.new(:page, :line, :source, :reason, :needs, :beside) do
     def name = "#{page} line #{line}"
   end
 
@@ -15,6 +16,7 @@ class Page
   FENCE = /^```ruby\n(.*?)^```$/m
   EXCUSE = /<!-- not run: (.+?) -->\s*\z/
   NEEDS = /<!-- needs: (draft|network|mruby|edge) -->\s*\z/
+  BESIDE = /<!-- runs beside the next example -->\s*\z/
   # `expression # => value; words`: the value is checked.
   PROMISE = /^(?<code>\s*\S.*?)\s+# => (?<value>.+?)(?:; .*)?$/
   PORT = /(?<=127\.0\.0\.1:|\*:)\d{4,5}\b/
@@ -37,7 +39,7 @@ class Page
     text.enum_for(:scan, FENCE).map do
       match = Regexp.last_match
       Example.new(path, match.pre_match.count("\n") + 2, match[1], match.pre_match[EXCUSE, 1],
-        match.pre_match[NEEDS, 1])
+        match.pre_match[NEEDS, 1], match.pre_match.match?(BESIDE))
     end
   end
 
@@ -46,11 +48,19 @@ class Page
     examples.find { |one| one.line == line } or abort "no example at #{path}:#{line}"
   end
 
+  # @return [Array<Example>] those that run while this one does
+  def beside(example)
+    examples.take_while { |one| one.line < example.line }.reverse.take_while(&:beside).reverse
+  end
+
+  # @return [Hash{String => String}] a free port for each that these examples name
+  def self.ports(examples) = free_ports(examples.flat_map { |one| one.source.scan(PORT) }.uniq)
+
   # The program of an example: its promises are checked, its fixed ports are free ones, so that two
   # concurrent runs do not conflict.
   # @return [String]
-  def self.program(example)
-    source = example.source.gsub(PORT, free_ports(example.source.scan(PORT).uniq))
+  def self.program(example, free = ports([example]))
+    source = example.source.gsub(PORT, free)
     lines = source.lines.each.with_index(example.line)
     lines.map { |line, number| line.sub(PROMISE) { checked($~[:code], $~[:value], number) } }.join
   end
