@@ -13,20 +13,22 @@ static inline gw_socket_t *gw_fast_socket(VALUE self) {
     if (RB_UNLIKELY(socket->state != GW_OPEN || gw_socket_forked(socket) ||
                 socket->calls_since_yield + 1 >= GW_YIELD_EVERY || socket->publisher ||
                 socket->form > GW_FORM_SINGLE || socket->peers || socket->repair ||
-                socket->stale_reply_pipe))
+                socket->stale_reply_pipe || socket->looking))
         return NULL;
     socket->calls_since_yield++;
     return socket;
 }
 
-/* Every send and receive begins here: other fibers have a turn, and the count of peers ends. */
+/* Every send and receive begins here: other fibers have a turn, the count of peers ends, and so
+ * does the look for the reason of a slow wait, unless that wait timed out. */
 static inline void gw_begin(gw_call_t *call) {
     gw_yield_fiber(call);
     if (RB_UNLIKELY(call->socket->peers != NULL)) gw_peers_stop(call->socket);
+    if (RB_UNLIKELY(call->socket->looking)) gw_stop_looking(call);
 }
 
 static inline void gw_set_deadline(gw_call_t *call, VALUE timeout, int64_t otherwise) {
-    call->deadline = gw_deadline(gw_milliseconds(timeout, otherwise));
+    gw_call_set_deadline(call, gw_milliseconds(timeout, otherwise));
 }
 
 /* ---- send.c, recv.c ---- */

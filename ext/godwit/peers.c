@@ -173,7 +173,8 @@ static VALUE peers_count(VALUE self) {
 /* _wait_peers(count, timeout in ms) => how many peers there are, fewer than `count` when time is
  * up; nil when they are not counted */
 static VALUE peers_wait(VALUE self, VALUE count, VALUE timeout) {
-    gw_call_t call = gw_call(self, "wait_connected", gw_milliseconds(timeout, GW_FOREVER));
+    gw_call_t call = gw_call(self, "wait_connected", 0);
+    gw_call_set_deadline(&call, gw_milliseconds(timeout, GW_FOREVER));
     gw_socket_t *socket = call.socket;
     struct gw_peers *peers;
     long wanted = NUM2LONG(count), now;

@@ -190,7 +190,7 @@ static VALUE recv_fast(VALUE self) {
     if (RB_LIKELY(call.socket != NULL)) {
         message = recv_try(&call, false);
         if (RB_LIKELY(message != Qundef)) return message;
-        call.deadline = gw_deadline(call.socket->receive_timeout);
+        gw_call_set_deadline(&call, call.socket->receive_timeout);
         message = gw_wait(&call, ZMQ_POLLIN) ? recv_waiting(&call, false) : Qundef;
     } else {
         call = recv_call(self, "recv", Qnil);

@@ -321,7 +321,7 @@ static VALUE send_fast(VALUE self, VALUE message) {
     send_begin(&call);
     send_check(&call, message); /* after other fibers ran */
     if (RB_LIKELY(send_try(&call, message))) return self;
-    call.deadline = gw_deadline(call.socket->send_timeout);
+    gw_call_set_deadline(&call, call.socket->send_timeout);
     if (!send_waiting(&call, message)) gw_raise(ETIMEDOUT, "send", self, Qnil);
     return self;
 }

@@ -140,6 +140,16 @@ gw_call_t gw_call(VALUE self, const char *operation, int64_t milliseconds) {
     };
 }
 
+void gw_stop_looking(gw_call_t *call) {
+    gw_socket_t *socket = call->socket;
+    bool fruitless = socket->fruitless;
+    socket->fruitless = false;
+    if (fruitless || socket->queue.first) return; /* another thread may look */
+    socket->looking = false;
+    rb_funcall(call->self, rb_intern("_stop_looking"), 0);
+    call->socket = gw_socket_open(call->self, call->operation);
+}
+
 /* Another fiber may close the socket meanwhile. */
 void gw_yield_fiber(gw_call_t *call) {
     gw_socket_t *socket = call->socket;

@@ -74,6 +74,7 @@ extern const gw_socket_part_t *gw_socket_parts[]; /* NULL after the last */
 
 gw_socket_t *gw_socket_open(VALUE self, const char *operation); /* raises unless it is usable */
 gw_call_t gw_call(VALUE self, const char *operation, int64_t milliseconds);
+void gw_stop_looking(gw_call_t *call); /* after a wait that got its message: runs Ruby code */
 void gw_yield_fiber(gw_call_t *call); /* lets other fibers run, every GW_YIELD_EVERY messages */
 /* The socket for inproc.c; `zmq` is its libzmq socket, or the one before a reopen. */
 static inline gw_inproc_end_t gw_inproc_end(const gw_socket_t *socket, void *zmq) {

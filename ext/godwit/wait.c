@@ -10,7 +10,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 
-static ID id_for_fd;
+static ID id_for_fd, id_look;
 static VALUE guard_class;
 
 static int64_t wait_now(void) { return gw_nanoseconds(CLOCK_MONOTONIC); }
@@ -21,6 +21,13 @@ gw_deadline_t gw_deadline(int64_t milliseconds) {
     int64_t start = wait_now();
     if (milliseconds > (INT64_MAX - start) / 1000000) return GW_FOREVER;
     return start + milliseconds * 1000000;
+}
+
+void gw_call_set_deadline(gw_call_t *call, int64_t milliseconds) {
+    call->deadline = gw_deadline(milliseconds);
+    if (milliseconds <= GW_SLOW_WAIT || call->deadline == GW_FOREVER) return;
+    call->look_again = (int64_t)GW_SLOW_WAIT * 1000000 / 2;
+    call->look_at = call->deadline - (milliseconds - GW_SLOW_WAIT) * 1000000;
 }
 
 typedef struct {
@@ -203,6 +210,19 @@ static int wait_in_queue(
     return state;
 }
 
+/* A slow wait looks for the reason of a time-out: Ruby code runs (Socket#_look). */
+static void wait_look(gw_call_t *call) {
+    call->look_at += call->look_again;
+    call->look_again += call->look_again / 2;
+    if (RTEST(rb_funcall(call->self, id_look, 0))) call->socket->looking = true;
+}
+
+static void wait_check_socket(gw_call_t *call) {
+    gw_socket_t *socket = call->socket;
+    if (socket->state == GW_IN_PROXY) gw_raise_busy(call->operation, call->self);
+    if (socket->state != GW_OPEN) gw_raise_closed(call->operation, call->self);
+}
+
 /* The caller has just got EAGAIN from libzmq with its mailbox drained: by a failed receive, or by
  * ZMQ_EVENTS after a failed send. It has kept the GVL since. True: the caller tries again. */
 bool gw_wait_on(gw_call_t *call, short events, int fd) {
@@ -214,7 +234,11 @@ bool gw_wait_on(gw_call_t *call, short events, int fd) {
     if (RB_UNLIKELY(socket->poller != NULL) && messages && gw_take_signal(socket)) return true;
     gw_wait_queue_t *queue = messages ? &socket->queue : &socket->monitor_waiters;
     if (RB_UNLIKELY(socket->look != NULL) && messages) socket->look(socket);
+    const gw_deadline_t end = call->deadline;
+    bool looks = call->look_at && (end == GW_FOREVER || call->look_at < end);
+    if (looks) call->deadline = call->look_at;
     int state = wait_in_queue(queue, call, events, fd, messages, &again);
+    call->deadline = end;
     if (gw_socket_forked(socket)) {
         if (state) rb_jump_tag(state);
         gw_raise_forked(call->operation, call->self);
@@ -222,9 +246,16 @@ bool gw_wait_on(gw_call_t *call, short events, int fd) {
     if (!queue->first) queue->emptied(queue);
     if (state) rb_jump_tag(state);
     if (socket->state != GW_OPEN && call->quiet) return again || !wait_passed(call->deadline);
-    if (socket->state == GW_IN_PROXY) gw_raise_busy(call->operation, call->self);
-    if (socket->state != GW_OPEN) gw_raise_closed(call->operation, call->self);
-    return again || !wait_passed(call->deadline);
+    wait_check_socket(call);
+    if (!again && looks && wait_passed(call->look_at)) {
+        wait_look(call);
+        if (gw_socket_forked(socket)) gw_raise_forked(call->operation, call->self);
+        wait_check_socket(call);
+        return true;
+    }
+    if (again || !wait_passed(end)) return true;
+    socket->fruitless = call->look_at != 0;
+    return false;
 }
 
 bool gw_wait(gw_call_t *call, short events) { return gw_wait_on(call, events, call->socket->fd); }
@@ -295,6 +326,7 @@ bool gw_yield_turn(unsigned *calls) {
 void gw_init_wait(void) {
     gw_after_fork(wait_after_fork);
     id_for_fd = rb_intern("for_fd");
+    id_look = rb_intern("_look");
     guard_class = rb_class_new(rb_cObject);
     rb_undef_alloc_func(guard_class);
     rb_gc_register_mark_object(guard_class);

@@ -71,6 +71,8 @@ typedef struct gw_socket {
     bool sent;               /* it has sent a message */
     bool udp;                /* it has or had an endpoint of udp://, where messages are small */
     bool counting;           /* it counts its peers from the first endpoint on */
+    bool looking;            /* Ruby looks for the reason of a slow wait; see gw_begin */
+    bool fruitless;          /* the last such wait timed out */
 } gw_socket_t;
 
 /* Whether the socket belongs to the parent process. */
@@ -150,11 +152,14 @@ typedef struct {
     const char *operation;
     gw_deadline_t deadline;
     struct gw_tracker *tracker; /* borrowed: of a send that is tracked; else NULL */
+    gw_deadline_t look_at;      /* when a slow wait looks for its reason; 0: never */
+    int64_t look_again;         /* ns from then to the next look */
     bool quiet;                 /* a close of the socket ends the wait without an error */
 } gw_call_t;
 
 /* The functions that wait give false when time is up. They raise on close and on interrupts. */
 gw_deadline_t gw_deadline(int64_t milliseconds);
+void gw_call_set_deadline(gw_call_t *call, int64_t milliseconds); /* of a call that may time out */
 bool gw_wait(gw_call_t *call, short events);
 bool gw_wait_on(gw_call_t *call, short events, int fd); /* as gw_wait, on `fd` instead of ZMQ_FD */
 bool gw_wait_fd(VALUE self, const char *operation, int fd, gw_deadline_t deadline); /* no socket */

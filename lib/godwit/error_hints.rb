@@ -132,12 +132,22 @@ module Godwit
       end
     end
 
+    # @return [String, Diagnosis::Finding] the count, and the reason when it is known
+    def self.too_few_peers(socket, count)
+      finding = socket.finding(:wait_connected)
+      return count if finding.nil? || (finding.reason == :silent && socket.type != :PUB)
+      finding.dup.tap { |both| both.text = "#{count}; #{finding.text}" }
+    end
+
     # The fix for a time-out.
+    # @return [String, Diagnosis::Finding, nil] a finding also has the reason and its endpoint
     def self.timed_out(socket, operation)
       if socket.endpoints.empty?
         "the socket is neither bound nor connected"
       elsif socket.type == :SUB && !socket.subscribed?
         "a SUB receives nothing before it subscribes: subscribe(\"\") asks for all messages"
+      elsif (finding = socket.finding(operation))
+        finding
       elsif operation.to_s.start_with?("send")
         "no peer took it: none is connected, or its high-water mark is reached"
       end

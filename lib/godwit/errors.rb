@@ -107,8 +107,10 @@ module Godwit
     # Makes an exception with the table's text, ready to raise.
     # @param errno [Integer, Class] libzmq's errno, or the class of an error that Godwit found
     # @param operation [String, Symbol, nil] such as :bind; the table may have a text for it
-    # @param detail [String, nil] the fix, instead of the table's; "" for none
+    # @param detail [String, Diagnosis::Finding, nil] the fix, instead of the table's; "" for none.
+    #   A finding has the reason of a time-out and its endpoint besides
     def self.build(errno, operation = nil, endpoint = nil, detail = nil)
+      return found(operation, endpoint, detail) if detail.respond_to?(:reason)
       rule = find(errno, operation.to_s)
       klass = errno.is_a?(Class) ? errno : rule&.klass || system_class(errno, rule)
       number = errno.is_a?(Class) ? rule&.errno : errno
@@ -119,6 +121,13 @@ module Godwit
       text = "#{what}: #{text}" unless what.empty?
       text = "#{text} (#{without_credentials(hint)})" unless hint.nil? || hint.empty?
       klass.new(text, operation: operation, endpoint: endpoint, errno: number)
+    end
+
+    # @return [TimeoutError] the text names all endpoints, the error that of the finding
+    def self.found(operation, endpoints, finding)
+      text = build(TimeoutError, operation, endpoints, finding.text).message
+      TimeoutError.new(text, operation: operation, reason: finding.reason,
+        endpoint: without_credentials(finding.endpoint || endpoints), errno: TimeoutError::Errno)
     end
 
     # An endpoint holds no user name and password, but users write them there.

@@ -174,6 +174,7 @@ module Godwit
     # @return [nil]
     def close
       @parts = nil
+      _stop_looking if @diagnosis
       _close
     end
 

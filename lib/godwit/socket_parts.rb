@@ -8,6 +8,7 @@ module Godwit
     include Frames
     include Monitoring
     include Peers
+    include TimeOuts
 
     private
 

@@ -5,6 +5,10 @@ module Godwit
   class Socket
     include Backend::MRuby::Takeover
 
+    # @private
+    # Without a monitor nothing is known of a time-out's reason.
+    def finding(_operation) = nil
+
     private
 
     def with_auth(auth, options)

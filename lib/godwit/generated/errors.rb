@@ -10,6 +10,17 @@ module Godwit
 
     # @private
     RETRIABLE = true
+
+    # @return [Symbol, nil] why nothing came or went, such as :refused; nil: unknown
+    attr_reader :reason
+
+    # @param message [String, nil] the whole message
+    # @param reason [Symbol, nil] why nothing came or went, such as :refused; nil: unknown
+    # @param details [Hash] as {Error#initialize}
+    def initialize(message = nil, reason: nil, **details)
+      super(message, **details)
+      @reason = reason
+    end
   end
 
   # `recv_nonblock` found no message.

@@ -65,6 +65,12 @@ module Godwit
         @endpoints ? @endpoints.map(&:last) : [] # a subclass may not have called super
       end
 
+      # @private
+      # @return [Boolean] whether it is bound there, and not connected
+      def bound_to?(endpoint)
+        !@endpoints.nil? && @endpoints.any? { |how, _, name| how == :bind && name == endpoint }
+      end
+
       # @return [String, nil] the endpoint last bound or connected, wildcards replaced
       def last_endpoint = @endpoints&.last&.last
 

@@ -34,7 +34,8 @@ module Godwit
         raise unreported if unreported?
         now = _wait_peers(count, milliseconds) or raise not_counted
         return self if now >= count
-        raise Errors.build(TimeoutError, :wait_connected, endpoints.join(", "), too_few(now, count))
+        raise Errors.build(TimeoutError, :wait_connected, endpoints.join(", "),
+          ErrorHints.too_few_peers(self, too_few(now, count)))
       end
 
       private

@@ -128,6 +128,7 @@ module Godwit
           next false if @endpoints.any? { |how, _, _| how == :bind }
           _reopen
           @settings.each { |id, raw| _set_option(id, raw) }
+          @diagnosis&.reset
           @endpoints.each { |_, endpoint, _| _connect(endpoint) }
           true
         end

@@ -47,6 +47,16 @@ module Godwit
       def raw_option(id) = _get_option(id)
 
       # @private
+      # Gives another socket this one's values of these options, where it has any.
+      def share_options(socket, names)
+        names.each do |name|
+          option = Options.fetch(name)
+          raw = @settings[option.id]
+          socket.store(option, raw, raw) if raw
+        end
+      end
+
+      # @private
       # @param raw [Integer, String] its value for libzmq
       def store(option, raw, value)
         _exclusive(:set) do

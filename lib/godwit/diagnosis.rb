@@ -1,0 +1,211 @@
+# frozen_string_literal: true
+
+require_relative "peer_counter"
+require_relative "diagnosis/finding"
+require_relative "diagnosis/words"
+require_relative "diagnosis/link"
+require_relative "diagnosis/open_connections"
+require_relative "diagnosis/peek"
+require_relative "diagnosis/probe"
+
+module Godwit
+  # Finds out why nothing comes or goes on a socket. It folds the events of libzmq's monitor into
+  # the last {Finding} of each endpoint. Three places use it: a wait that has lasted
+  # {Constants::SLOW_WAIT} ms, `wait_connected`, and the commands that connect.
+  #
+  #   diagnosis = Godwit::Diagnosis.new(socket)   # before connect and bind, to miss no event
+  #   diagnosis.update                            # reads the events that are there; never waits
+  #   diagnosis.peers                             # => connections whose handshake is done
+  #   diagnosis.finding&.reason                   # => :refused; nil while nothing is known
+  #   diagnosis.finding&.text                     # => "connection refused at tcp://…: nobody …"
+  #   diagnosis.close
+  #
+  # A socket that has endpoints already may have missed events. Then the diagnosis asks the kernel
+  # for its connections. If there is none, it connects a second socket, once, to hear why.
+  #
+  # **Threads**: any may call it. In a forked child it does nothing.
+  # @private
+  class Diagnosis
+    # Seconds without an event, of a socket without a connection, after which it probes.
+    PATIENCE = 0.08
+    # Endpoints that it probes at most.
+    PROBES = 3
+    # Part of the process's descriptors that it leaves free: libzmq aborts without any.
+    FREE = 0.25
+    SENDS = "send"
+    private_constant :PATIENCE, :PROBES, :FREE, :SENDS
+
+    # @param socket [Socket]
+    # @param probes [Boolean] whether it may connect a second socket
+    # @raise [Error] as {Monitor#initialize}
+    def initialize(socket, probes: true)
+      @socket = socket
+      @probing = probes
+      @probes = []
+      @probed = []
+      @lock = Mutex.new
+      @opened = Timeout.now
+      reset
+      @late = !socket.endpoints.empty?
+      @monitor = Monitor.new(socket) if room?
+    end
+
+    # Forgets all: the socket was recreated, and its connections are new.
+    # @return [nil]
+    def reset
+      @late = false
+      @links = {}
+      @counter = PeerCounter.new(@socket.context.io_threads)
+      @started = Timeout.now
+      nil
+    end
+
+    # Reads the events that are there. Never waits.
+    # @return [self]
+    def update
+      return self unless @monitor && @lock.try_lock
+      begin
+        while (event = @monitor.recv_nonblock(exception: false)) != :wait_readable
+          record(event)
+        end
+        probe
+      ensure
+        @lock.unlock
+      end
+      self
+    rescue ClosedError, ContextTerminatedError, ForkedError
+      self
+    end
+
+    # @return [Integer, nil] connections whose handshake is done, as far as is known; nil: unknown
+    def peers
+      heard = @counter.established
+      return heard if heard.positive? || !@late || @probed.any? || silent_links.empty?
+      handshakes&.count(true)
+    end
+
+    # @return [Boolean] whether it has a peer
+    def connected? = peers.to_i.positive?
+
+    # What is known now, of the events that {#update} has read.
+    # @param operation [Symbol, nil] that waited; a send waits for room, all others for a message
+    # @return [Finding, nil] nil: nothing is known
+    def finding(operation = nil)
+      count = peers
+      sends = operation.to_s.start_with?(SENDS)
+      return connected(count, sends) if count&.positive?
+      failed || probed || pending || (Words.no_peer(last_loss) if @monitor && count && bound?)
+    end
+
+    # @return [Link, nil] the link whose failure is the latest
+    def failed_link = @links.each_value.select(&:failure).max_by(&:failed_at)
+
+    # Closes the further sockets; what they have heard stays.
+    def end_probes = @probes.each(&:close)
+
+    # Ends it. A second call does nothing.
+    # @return [nil]
+    def close
+      end_probes
+      @monitor&.close
+      @monitor = nil
+    rescue ForkedError
+      nil
+    end
+
+    private
+
+    # Descriptors have the lowest free number.
+    def room?
+      limit, = Process.getrlimit(Process::RLIMIT_NOFILE)
+      File.open(File::NULL) { |file| file.fileno < limit * (1 - FREE) }
+    rescue SystemCallError, NotImplementedError
+      false
+    end
+
+    def record(event)
+      @counter.record(event.name, event.fd)
+      link(event.endpoint)&.record(event, Timeout.now)
+    end
+
+    # libzmq names a connection by its endpoint, or, with drafts, by its resolved address.
+    def link(name)
+      known = @socket.endpoints
+      name = known.first if !known.include?(name) && known.size == 1
+      return if name.nil? || name.empty?
+      @links[name] ||= Link.new(name, @socket.bound_to?(name))
+    end
+
+    # @return [Array<Array>] endpoint and whether it is bound, of those without an event
+    def silent_links
+      @socket.endpoints.uniq.reject { |name| @links[name]&.heard? }
+        .map { |name| [name, @socket.bound_to?(name)] }
+    end
+
+    def connected(count, sends)
+      since = @links.each_value.filter_map(&:since).min
+      Words.connected(@socket, count, sends, since && Timeout.now - since,
+        Timeout.now - @started)
+    end
+
+    # @return [Array<Boolean>, nil] of the connections that the kernel knows
+    def handshakes = OpenConnections.handshakes(silent_links, @socket.mechanism)
+
+    # A peer that does not answer the handshake.
+    def pending
+      link = @links.each_value.find { |one| one.phase == :handshake }
+      silent = (@late && @probed.empty?) ? silent_links : []
+      link ||= Link.new(*silent.first) if silent.any? && handshakes&.include?(false)
+      Words.pending(@socket, link.endpoint, link.bound?) if link
+    end
+
+    # @return [Finding, nil]
+    def failed
+      link = failed_link or return
+      Words.failure(@socket, link, @probes.find { |one| one.endpoint == link.endpoint }&.peek)
+    end
+
+    # One that connects has no peer either, but then more is to be known.
+    def bound? = @socket.endpoints.any? { |name| @socket.bound_to?(name) }
+
+    def last_loss
+      lost = @links.each_value.filter_map(&:lost).max
+      lost && Timeout.now - lost
+    end
+
+    # ---- probes ----
+
+    # Connected endpoints to which libzmq does not connect again; the peer says why.
+    def probe
+      return unless @probing
+      (given_up + unexplained).each do |name|
+        next if @probed.include?(name) || @probed.size >= PROBES
+        @probed << name
+        probe = Probe.start(@socket, name)
+        @probes << probe if probe
+      end
+      @probes.each(&:update)
+    end
+
+    # Without an event, and without a connection.
+    def given_up
+      return [] if !@late || Timeout.now - @opened < PATIENCE || @counter.open.positive?
+      names = silent_links.filter_map { |name, bound| name unless bound }
+      (names.any? && handshakes&.empty?) ? names : []
+    end
+
+    # The event tells less than the peer's greeting.
+    def unexplained
+      @links.each_value.filter_map { |link| link.endpoint if link.unexplained? }
+    end
+
+    def probed
+      @probes.each do |probe|
+        finding = probe.finding
+        return finding if finding
+      end
+      nil
+    end
+  end
+  private_constant :Diagnosis
+end

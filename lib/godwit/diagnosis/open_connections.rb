@@ -1,0 +1,97 @@
+# frozen_string_literal: true
+
+require "socket"
+
+module Godwit
+  class Diagnosis
+    # Asks the kernel for this process's connections, when libzmq's events were missed.
+    # @private
+    module OpenConnections
+      FOLDER = "/proc/self/fd"
+      ANY = %w[0.0.0.0 ::].freeze
+      BYTES = (120...136) # of struct tcp_info: bytes_acked, bytes_received
+      # Bytes of a handshake at most before its last message: the greeting has 64.
+      HANDSHAKE_BYTES = {null: 66, plain: 76, curve: 240}.freeze
+      private_constant :FOLDER, :ANY, :BYTES, :HANDSHAKE_BYTES
+
+      module_function
+
+      # @param links [Array<Array(String, Boolean)>] endpoint, and whether it is bound
+      # @param mechanism [Symbol] of the socket: with each, a handshake has more bytes
+      # @return [Array<Boolean>, nil] for each connection of these whether its handshake is done,
+      #   as far as the bytes on it tell; nil: unknown, as over inproc or on JRuby
+      def handshakes(links, mechanism)
+        matchers = links.map { |endpoint, bound| matcher(endpoint, bound) }
+        found = all unless matchers.include?(nil)
+        found&.select { |mine, other, _| matchers.any? { |matcher| matcher.call(mine, other) } }
+          &.map { |_, _, bytes| bytes.nil? || bytes > HANDSHAKE_BYTES.fetch(mechanism, 0) }
+      end
+
+      # @return [Boolean] whether the host of a tcp endpoint is an IP address
+      def literal?(endpoint) = !address_of(host_of(endpoint)).nil?
+
+      def matcher(endpoint, bound)
+        transport, address = endpoint.split("://", 2)
+        case transport
+        when "tcp" then tcp(endpoint, bound)
+        when "ipc"
+          path = address.sub(/\A@/, "\0").b
+          ->(mine, other) { bound ? unix(mine) == path : unix(other) == path }
+        end
+      end
+
+      def tcp(endpoint, bound)
+        port = Endpoint.port(endpoint)
+        host = address_of(host_of(endpoint)) unless bound
+        lambda do |mine, other|
+          address = bound ? mine : other
+          address.ip? && address.ip_port == port &&
+            (host.nil? || host == address_of(address.ip_address))
+        end
+      end
+
+      def unix(address) = address.unix? ? address.unix_path.b : nil
+
+      # @return [String] after a source address the host is behind the semicolon
+      def host_of(endpoint)
+        endpoint.split("://", 2).last.split(";").last.rpartition(":").first.delete("[]")
+      end
+
+      # @return [String, nil] the IP address in one form; nil for a name, and for any address
+      def address_of(host)
+        address = Addrinfo.tcp(host, 0) if host.match?(/\A[\h.:]+\z/) && host.match?(/[.:]/)
+        text = address&.ip_address&.delete_prefix("::ffff:")
+        text unless ANY.include?(text)
+      rescue SocketError
+        nil
+      end
+
+      # @return [Array<Array(Addrinfo, Addrinfo, Integer)>, nil] own address, the peer's, and bytes
+      def all
+        return if RUBY_ENGINE == "jruby"
+        Dir.children(FOLDER).filter_map { |name| facts(name.to_i) }
+      rescue SystemCallError
+        nil
+      end
+
+      # libzmq owns the descriptor: Ruby must never close it.
+      def facts(number)
+        return unless File.readlink("#{FOLDER}/#{number}").start_with?("socket:")
+        Thread.handle_interrupt(Object => :never) do
+          socket = ::Socket.for_fd(number)
+          socket.autoclose = false
+          other = socket.remote_address
+          [socket.local_address, other, (bytes(socket) if other.ip?)]
+        end
+      rescue SystemCallError, ArgumentError
+        nil # it is not connected, or closed by now
+      end
+
+      # @return [Integer, nil] bytes in the direction that has fewer, as the kernel counts them
+      def bytes(socket)
+        facts = socket.getsockopt(::Socket::IPPROTO_TCP, ::Socket::TCP_INFO).data
+        facts[BYTES].unpack("QQ").min if facts.bytesize >= BYTES.end
+      end
+    end
+  end
+end

@@ -1,0 +1,100 @@
+# frozen_string_literal: true
+
+module Godwit
+  class Diagnosis
+    # Reads a peer's greeting over a raw connection: its mechanism, and over NULL its socket type.
+    # It ends before the handshake does, so the peer never sends it a message.
+    # @private
+    class Peek
+      NAME = "peek"
+      # ZMTP 3.1, NULL, a client: RFC 37.
+      GREETING = [0xff, *[0] * 8, 0x7f, 3, 1, "NULL", 0].pack("C10CCa20Cx31").freeze
+      # A server of another mechanism would close the connection before its own greeting is out.
+      START = GREETING.byteslice(0, 12).freeze
+      REST = GREETING.byteslice(12..).freeze
+      MECHANISM = (12...32)
+      COMMAND = 4 # of a frame's flags
+      private_constant :NAME, :GREETING, :START, :REST, :MECHANISM, :COMMAND
+
+      # @param socket [Socket] the one that gets no answer
+      # @param endpoint [String] of tcp
+      def initialize(socket, endpoint)
+        @bytes = "".b
+        @stream = STREAM.new(context: socket.context, linger: Context::BRIEF_LINGER)
+        socket.share_options(@stream, Probe::TRANSPORT)
+        @stream.connect_routing_id = NAME
+        @stream.connect(endpoint)
+        @stream.send_nonblock([NAME, START], exception: false)
+      rescue Error
+        close
+        raise
+      end
+
+      # Reads what has come. Never waits.
+      # @return [self]
+      def update
+        while (message = @stream.recv_nonblock(exception: false)) != :wait_readable
+          @bytes << message.last
+        end
+        reply if mechanism == "NULL" && !@replied
+        self
+      rescue Error
+        self
+      end
+
+      # @return [Boolean, nil] whether the peer speaks ZMTP 3; nil: too little has come
+      def zmtp?
+        return if @bytes.empty?
+        return false unless @bytes.getbyte(0) == 0xff
+        @bytes.getbyte(10) >= 3 if @bytes.size > 10
+      end
+
+      # @return [String, nil] NULL, PLAIN, CURVE or another
+      def mechanism
+        @bytes[MECHANISM].delete("\0") if zmtp? && @bytes.size >= GREETING.bytesize
+      end
+
+      # @return [Symbol, nil] such as :SUB
+      def type
+        name, properties = command
+        return unless name == "READY"
+        until properties.empty?
+          key, properties = cut(properties, 1)
+          value, properties = cut(properties, 4)
+          return value.to_sym if key.casecmp?("Socket-Type") && !value.empty?
+        end
+      end
+
+      # @return [String, nil] such as "400", when the peer's authenticator refuses
+      def refusal
+        name, reason = command
+        cut(reason, 1).first if name == "ERROR"
+      end
+
+      def close
+        @stream&.close
+      end
+
+      private
+
+      def reply
+        @replied = true
+        @stream.send_nonblock([NAME, REST], exception: false)
+      end
+
+      # @return [Array(String, String), nil] name and body of the first command
+      def command
+        return unless mechanism == "NULL"
+        flags, size = @bytes[GREETING.bytesize, 2].unpack("CC")
+        return unless flags == COMMAND && @bytes.bytesize >= GREETING.bytesize + 2 + size
+        cut(@bytes[GREETING.bytesize + 2, size], 1)
+      end
+
+      # @return [Array(String, String)] a text behind its size, and the rest
+      def cut(bytes, width)
+        size = bytes[0, width].rjust(4, "\0").unpack1("N")
+        [bytes[width, size] || "", bytes[(width + size)..] || ""]
+      end
+    end
+  end
+end
