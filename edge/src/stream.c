@@ -88,6 +88,8 @@ static void stream_tick(ngx_event_t *event) {
 static void stream_close(gw_stream_t *stream) {
     ngx_queue_remove(&stream->link);
     ngx_queue_init(&stream->link);
+    if (ngx_exiting && ngx_queue_empty(&stream_open) && stream_timer.timer_set)
+        ngx_del_timer(&stream_timer);
 }
 
 void gw_stream_gone(gw_stream_t *stream) {
