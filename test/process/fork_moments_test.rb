@@ -16,7 +16,7 @@ class ForkMomentsTest < Godwit::TestCase
       waiters = Array.new(3) { Thread.new { pull.recv } }
       reactor = Thread.new { Async { |task| 3.times { task.async { pull.recv } } } }
       until_waiting(pull, 6)
-      #{Godwit::TestSupport::Length.of(8, long: 20)}.times do
+      #{Godwit::TestSupport::Length.of(4, long: 20)}.times do
         ending = Godwit::Context.new(linger: 0.2)
         Godwit::PUSH.connect("tcp://127.0.0.1:1", context: ending).send("never")
         closer = Thread.new { ending.close }
@@ -68,7 +68,7 @@ class ForkMomentsTest < Godwit::TestCase
         end
       end
       Thread.pass until ObjectSpace.each_object(Godwit::Context).count > 800
-      #{Godwit::TestSupport::Length.of(30, long: 100)}.times do
+      #{Godwit::TestSupport::Length.of(12, long: 100)}.times do
         in_child { Godwit::Context.new.close.nil? }
       end
       stop = true
