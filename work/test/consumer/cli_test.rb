@@ -28,17 +28,46 @@ class WorkCommandsTest < Godwit::WorkCase
     KafkaLog.clean if KafkaLog::ON
   end
 
+  def teardown
+    Godwit::Work.connect("sqlite::memory:").close # closes that of the last command
+    super
+  end
+
   # @return [Godwit::Work::Client]
   def connected = Godwit::Work::Client.new(Godwit::Work.const_get(:Connection).open(url))
 
-  def godwit_work(*words, url: self.url)
+  def godwit_work(*words)
     start_command([*GODWIT_WORK, *words], env: {"GODWIT_WORK_URL" => url})
   end
 
-  # @return [Hash, nil] the first row of a listing
-  def listed(*words)
-    assert_child(godwit_work(*words, "--json").finish).stdout.lines.first&.then { JSON.parse(_1) }
+  # Runs a command in this process, which is quick: a process takes a fifth of a second to start.
+  # @return [Array(Integer, String, String)] status, output, errors
+  def told(*words, url: self.url, input: "")
+    ENV["GODWIT_WORK_URL"] = url
+    $stdin = StringIO.new(input)
+    status = nil
+    output, errors = capture_io { status = Godwit::Work::CLI.run(words) }
+    [status, output, errors]
+  ensure
+    ENV.delete("GODWIT_WORK_URL")
+    $stdin = STDIN
   end
+
+  # @return [String] the output of a command that succeeds
+  def well(*words, **rest)
+    status, output, errors = told(*words, **rest)
+    assert_equal [0, ""], [status, errors], words.join(" ")
+    output
+  end
+
+  def assert_told(status, says, *words, **rest)
+    found, output, errors = told(*words, **rest)
+    assert_equal [status, ""], [found, output], words.inspect
+    Array(says).each { |text| assert_includes errors, text }
+  end
+
+  # @return [Hash, nil] the first row of a listing
+  def listed(*words) = well(*words, "--json").lines.first&.then { JSON.parse(_1) }
 
   def path = File.join(scratch_dir, "work.db")
   def app(text = APP) = File.join(scratch_dir, "app.rb").tap { |file| File.write(file, text) }
@@ -140,14 +169,10 @@ class WorkCommandsTest < Godwit::WorkCase
 
   test "topics, tail and produce" do
     produce({"id" => 1})
-    child = godwit_work("produce", "payments", "--key", "k")
-    child.stdin.write("{\"id\":2}\n5\n")
-    child.stdin.close
-    assert_child(child.finish)
-    assert_equal "{\"id\":1}\n{\"id\":2}\n5\n",
-      assert_child(godwit_work("tail", "payments").finish).stdout
-    assert_equal "5\n", godwit_work("tail", "payments", "--from", "-1").finish.stdout
-    table = assert_child(godwit_work("topics").finish).stdout
+    well("produce", "payments", "--key", "k", input: "{\"id\":2}\n5\n")
+    assert_equal "{\"id\":1}\n{\"id\":2}\n5\n", well("tail", "payments")
+    assert_equal "5\n", well("tail", "payments", "--from", "-1")
+    table = well("topics")
     assert_equal "topic     partitions  format  records\npayments  2           json    3\n", table
     row = listed("topics")
     assert_equal(["payments", 2, "json", 3], row.values)
@@ -161,11 +186,7 @@ class WorkCommandsTest < Godwit::WorkCase
   test "produce without lines to an unknown topic" do
     seldom_on_kafka
     produce(1)
-    child = godwit_work("produce", "paymnts")
-    child.stdin.close
-    result = child.finish
-    assert_equal 2, result.status.exitstatus
-    assert_match(/no topic "paymnts"; did you mean "payments"/, result.stderr)
+    assert_told 2, "no topic \"paymnts\"; did you mean \"payments\"", "produce", "paymnts"
   end
 
   test "seek --partition moves one partition" do
@@ -176,8 +197,7 @@ class WorkCommandsTest < Godwit::WorkCase
     client.engine.leave(client.engine.join("g", topic, place, [0, 0]).id)
     other = 1 - client.each("payments").first.partition
     {other => [0], 1 - other => [0, 2]}.each do |partition, watermarks|
-      assert_child(godwit_work("seek", "g", "payments", "--to", "latest", "--partition",
-        partition.to_s).finish)
+      well("seek", "g", "payments", "--to", "latest", "--partition", partition.to_s)
       found = client.engine.positions("g", topic).map(&:watermark)
       assert_equal watermarks, found.uniq.sort
     end
@@ -191,12 +211,9 @@ class WorkCommandsTest < Godwit::WorkCase
     {"0" => "1\n2\n", "1" => "2\n", "-1" => "2\n", "earliest" => "1\n2\n", "latest" => "",
      "2026-11-20T10:00" => "1\n2\n", "2026-11-20" => "1\n2\n",
      "9999-01-01 00:00:00Z" => ""}.each do |from, lines|
-      result = assert_child(godwit_work("tail", "payments", "--from", from).finish)
-      assert_equal [lines, ""], [result.stdout, result.stderr], from
+      assert_equal lines, well("tail", "payments", "--from", from), from
     end
-    result = godwit_work("tail", "payments", "--from", "yesterday").finish
-    assert_equal [2, ""], [result.status.exitstatus, result.stdout]
-    assert_includes result.stderr, "--from yesterday: an offset"
+    assert_told 2, "--from yesterday: an offset", "tail", "payments", "--from", "yesterday"
   end
 
   test "only run creates a log; the error of other commands says where to look" do
@@ -204,25 +221,23 @@ class WorkCommandsTest < Godwit::WorkCase
     [%w[topics], %w[groups --members], %w[lag], %w[dead], %w[tail t], %w[produce t],
       %w[seek g t --to 0], %w[pause g t], %w[resume g t], %w[evict 1],
       %w[requeue t --offset 0/0]].each do |words|
-      result = godwit_work(*words).finish
-      assert_equal [1, ""], [result.status.exitstatus, result.stdout], words.inspect
-      assert_includes result.stderr, "no log in #{path}: look at GODWIT_WORK_URL"
+      assert_told 1, "no log in #{path}: look at GODWIT_WORK_URL", *words
     end
     refute_path_exists path
     foreign = SQLite3::Database.new(path)
     foreign.execute("CREATE TABLE other (id)")
     foreign.close
     before = File.binread(path)
-    assert_equal 1, godwit_work("topics").finish.status.exitstatus
+    assert_equal 1, told("topics").first
     assert_equal before, File.binread(path)
   end
 
   test "the errors of GODWIT_WORK_URL show a line to type" do
     seldom_on_kafka
     ["", "work.db", "sqlite:"].each do |url|
-      result = godwit_work("topics", url: url).finish
-      refute_equal 0, result.status.exitstatus
-      assert_includes result.stderr, "type export GODWIT_WORK_URL=sqlite:work.db", url
+      status, _, errors = told("topics", url: url)
+      refute_equal 0, status
+      assert_includes errors, "type export GODWIT_WORK_URL=sqlite:work.db", url
     end
   end
 
@@ -233,18 +248,18 @@ class WorkCommandsTest < Godwit::WorkCase
     child = godwit_work("run", app).wait_for(/^runs Payments$/)
     produce("a", "bad", partitions: 1)
     child.wait_for(/^handles a$/)
-    eventually { godwit_work("lag").finish.stdout.match?(/^payments +payments +0 +2 +2 +0 +\h+$/) }
-    assert_match(/^payments +payments +1 +0 +false$/, godwit_work("groups").finish.stdout)
-    dead = JSON.parse(godwit_work("dead", "payments.dead", "--json").finish.stdout)
+    eventually { well("lag").match?(/^payments +payments +0 +2 +2 +0 +\h+$/) }
+    assert_match(/^payments +payments +1 +0 +false$/, well("groups"))
+    dead = listed("dead", "payments.dead")
     assert_equal ["payments.dead", "k", 1, "payments", "RuntimeError: no"],
       dead.values_at("topic", "key", "attempts", "group", "error")
-    assert_equal dead, JSON.parse(godwit_work("dead", "--json").finish.stdout)
-    assert_child godwit_work("pause", "payments", "payments").finish
-    assert_match(/true$/, godwit_work("groups").finish.stdout)
-    assert_child godwit_work("seek", "payments", "payments", "--to", "earliest").finish
-    assert_child godwit_work("resume", "payments", "payments").finish
+    assert_equal dead, listed("dead")
+    well("pause", "payments", "payments")
+    assert_match(/true$/, well("groups"))
+    well("seek", "payments", "payments", "--to", "earliest")
+    well("resume", "payments", "payments")
     child.wait_for(/^handles a\nhandles a$/)
-    assert_child godwit_work("requeue", "payments.dead", "--offset", dead["offset"]).finish
+    well("requeue", "payments.dead", "--offset", dead["offset"])
     eventually { listed("groups")["lag"].zero? }
     member = listed("groups", "--members")
     assert_equal ["payments", "payments", 1, child.pid],
@@ -259,11 +274,7 @@ class WorkCommandsTest < Godwit::WorkCase
       %w[requeue payments --offset 0/0] => "no dead letter at 0/0 of topic \"payments\"",
       %w[dead payments] => "topic payments has records, and no dead letters",
       %w[dead x] => "no topic"
-    }.each do |words, says|
-      result = godwit_work(*words).finish
-      assert_equal [2, ""], [result.status.exitstatus, result.stdout], words.join(" ")
-      assert_includes result.stderr, says
-    end
+    }.each { |words, says| assert_told 2, says, *words }
   end
 
   test "evict" do
@@ -271,16 +282,12 @@ class WorkCommandsTest < Godwit::WorkCase
     child = run_app
     member = nil
     eventually { member = listed("groups", "--members") }
-    assert_child godwit_work("evict", member["member"].to_s).finish
+    well("evict", member["member"].to_s)
     eventually { listed("groups", "--members")&.fetch("member").to_i > member["member"] }
     assert_child child.signal(:TERM).finish
     {
       %w[evict 999] => "no member 999", %w[evict x] => "no member x: `godwit-work groups --members`"
-    }.each do |words, says|
-      result = godwit_work(*words).finish
-      assert_equal [2, ""], [result.status.exitstatus, result.stdout], words.join(" ")
-      assert_includes result.stderr, says
-    end
+    }.each { |words, says| assert_told 2, says, *words }
   end
 
   STORAGE = KafkaLog::ON ? /^brokers: 127.*, librdkafka: 2.*, topics: 2$/ :
@@ -290,15 +297,15 @@ class WorkCommandsTest < Godwit::WorkCase
     produce("slow")
     child = godwit_work("run", app(APP.sub("partitions: 2", "partitions: 2\n  stuck_after 0.01")))
     child.wait_for(/^handles slow$/)
-    result = nil
+    status = output = errors = nil
     eventually {
-      result = godwit_work("doctor").finish
-      result.stdout.include?("stuck")
+      status, output, errors = told("doctor")
+      output.include?("stuck")
     }
-    assert_equal [1, ""], [result.status.exitstatus, result.stderr]
-    assert_match(STORAGE, result.stdout)
-    assert_match(/^stuck: process #{child.pid}, /, result.stdout)
-    assert_match(/^  .*app.rb:11:in [`'](?:Payments#)?perform'$/, result.stdout)
+    assert_equal [1, ""], [status, errors]
+    assert_match(STORAGE, output)
+    assert_match(/^stuck: process #{child.pid}, /, output)
+    assert_match(/^  .*app.rb:11:in [`'](?:Payments#)?perform'$/, output)
     child.signal(:TERM).wait_for(/^stops when/).stdin.puts("go on")
     assert_child(child.finish)
   end
@@ -308,19 +315,18 @@ class WorkCommandsTest < Godwit::WorkCase
     produce("hang")
     child = run_app.wait_for(/^handles hang$/)
     child.signal(:KILL).finish
-    file, *rows = godwit_work("doctor", "--json", "--check").finish.stdout.lines
-      .map { |line| JSON.parse(line) }
+    file, *rows = told("doctor", "--json", "--check")[1].lines.map { |line| JSON.parse(line) }
     assert_equal ["storage", path], file.values_at("kind", "path")
     assert_equal %w[dead_member no_member], rows.map { |row| row["kind"] }
     assert_equal ["payments", child.pid], rows[0].values_at("group", "process")
-    assert_child godwit_work("seek", "payments", "payments", "--to", "latest").finish
+    well("seek", "payments", "payments", "--to", "latest")
     child = run_app
-    result = nil
+    status = output = nil
     eventually {
-      result = godwit_work("doctor", "--check").finish
-      result.status.success?
+      status, output, = told("doctor", "--check")
+      status.zero?
     }
-    assert_match(/\A.*, sqlite: .*\nall is well\n\z/, result.stdout)
+    assert_match(/\A.*, sqlite: .*\nall is well\n\z/, output)
     assert_child child.signal(:TERM).finish
   end
 
@@ -328,17 +334,15 @@ class WorkCommandsTest < Godwit::WorkCase
     seldom_on_kafka
     produce("a")
     {
-      %w[run] => [2, "which file?"],
-      %w[run missing.rb] => [2, "missing.rb: no such file"],
-      ["run", app("")] => [2, "no class of Godwit::Work::Consumer"],
-      %w[tail] => [2, "which topic?"],
-      %w[produce] => [2, "which topic?"], %w[tail paymnts] => [2, "no topic \"paymnts\""],
-      %w[run app.rb --workers 0] => [2, "--workers is 1 or more"]
-    }.each do |words, (status, says)|
-      result = godwit_work(*words).finish
-      assert_equal [status, ""], [result.status.exitstatus, result.stdout], words.inspect
-      assert_includes result.stderr, says
-    end
+      %w[run] => "which file?",
+      %w[run missing.rb] => "missing.rb: no such file",
+      %w[tail] => "which topic?",
+      %w[produce] => "which topic?", %w[tail paymnts] => "no topic \"paymnts\"",
+      %w[run app.rb --workers 0] => "--workers is 1 or more"
+    }.each { |words, says| assert_told 2, says, *words }
+    result = godwit_work("run", app("")).finish
+    assert_equal [2, ""], [result.status.exitstatus, result.stdout]
+    assert_includes result.stderr, "no class of Godwit::Work::Consumer"
   end
 
   test "produce names the bad line, and what was written" do
@@ -348,13 +352,7 @@ class WorkCommandsTest < Godwit::WorkCase
      "1\n" * 1_500 + "{\n" => ["line 1501: ", "(lines 1 to 1000 were written)", 1_001],
      "\"#{"x" * (2 << 20)}\"" => ["line 1: the value has", "may have", 1_001]}
       .each do |input, (where, written, records)|
-      child = godwit_work("produce", "payments")
-      child.stdin.write(input)
-      child.stdin.close
-      result = child.finish
-      assert_equal [1, ""], [result.status.exitstatus, result.stdout]
-      assert_includes result.stderr, where
-      assert_includes result.stderr, written
+      assert_told 1, [where, written], "produce", "payments", input: input
       assert_equal records, listed("topics")["records"]
     end
   end
@@ -367,8 +365,7 @@ class WorkCommandsTest < Godwit::WorkCase
     eventually { listed("groups")&.fetch("lag") == 0 }
     failed, dead = child.signal(:TERM).finish.stderr.dup.force_encoding("UTF-8").lines(chomp: true)
     assert_match(/\Afailed: payments \d\/0, attempt 1: RuntimeError: x+ … .*app.rb:\d+/, failed)
-    unknown = godwit_work("tail", "é" * 2_000).finish.stderr.dup.force_encoding("UTF-8")
-      .lines(chomp: true).first
+    unknown = told("tail", "é" * 2_000).last.lines(chomp: true).first
     assert_match(/\Agodwit-work: no topic.* … /, unknown)
     assert_equal [300] * 3, [failed, dead, unknown].map(&:size)
   end
@@ -402,7 +399,7 @@ class WorkCommandsTest < Godwit::WorkCase
     assert_empty errors.grep(/\e|\u202e/)
     assert_equal 2, errors.grep(/\A(?:failed|dead):.*RuntimeError: \\e\[31m\\u202eevil, /).size
     assert_equal 2, errors.grep(/\A(?:failed|dead):.*RuntimeError: , /).size
-    rows = assert_child(godwit_work("dead").finish).stdout.dup.force_encoding("UTF-8").lines
+    rows = well("dead").lines
     assert_equal 3, rows.size
     assert_match(/ \\e\[31m\\nforged .*RuntimeError: \\e\[31m\\u202eevil$/, rows[1])
     assert_equal key, listed("dead")["key"]
@@ -412,10 +409,8 @@ class WorkCommandsTest < Godwit::WorkCase
 
   test "grow gives a topic more partitions" do
     produce("a")
-    assert_child godwit_work("grow", "payments", "3").finish
+    well("grow", "payments", "3")
     assert_equal 3, listed("topics")["partitions"]
-    result = godwit_work("grow", "payments", "many").finish
-    assert_equal 2, result.status.exitstatus
-    assert_match(/"many" is no number of partitions/, result.stderr)
+    assert_told 2, "\"many\" is no number of partitions", "grow", "payments", "many"
   end
 end
