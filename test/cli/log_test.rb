@@ -28,8 +28,11 @@ class CLILogTest < Godwit::TestCase
     assert_child(child.finish).stdout.force_encoding("UTF-8")
   end
 
-  # In this process: a wrong command line needs no library.
+  # In this process, without the start of another.
   def run_here(*arguments) = run_line("log", *arguments)
+
+  # Sends a record in this process.
+  def send_one(*arguments) = assert_equal([0, "", ""], run_here("send", endpoint, *arguments))
 
   test "tail shows send's text" do
     child = tail("--count", 1, "--format", "%<level>s %<host>s %<prog>s %{message}")
@@ -51,7 +54,7 @@ class CLILogTest < Godwit::TestCase
 
   test "send takes a level in capitals, and says which there are" do
     child = tail("--count", 1, "--format", "%{level}")
-    assert_child log("send", endpoint, "--level", "ERROR", "x").finish
+    send_one("--level", "ERROR", "x")
     assert_equal "ERROR\n", assert_child(child.finish).stdout
     status, _, err = run_here("send", endpoint, "--level", "loud", "x")
     assert_equal [
@@ -66,10 +69,7 @@ class CLILogTest < Godwit::TestCase
       tail(
         "--count", 1, "--format", "%{prog} %{tags} %{payload} %{text}", "--grep", "#{broken}|fine"
       )
-    assert_child log(
-      "send", endpoint, "--prog", broken, "--tag", broken, "--payload", "#{broken}=#{broken}",
-      broken, "fine"
-    ).finish
+    send_one("--prog", broken, "--tag", broken, "--payload", "#{broken}=#{broken}", broken, "fine")
     assert_equal "gr\u{FFFD} [gr\u{FFFD}] gr\u{FFFD}=\"gr\u{FFFD}\" gr\u{FFFD} fine\n",
       assert_child(child.finish).stdout.force_encoding("UTF-8")
     [["tail", broken], ["tail", "tcp://:1", "gr\u{fc}n", broken],
@@ -294,16 +294,17 @@ class CLILogTest < Godwit::TestCase
   end
 
   def on_terminal(env, options)
+    @endpoint = "ipc://#{scratch_dir}/#{options.size}#{env.values.join}"
     terminal, slave = PTY.open.each { |io| own(io) }
-    child =
-      spawn(
-        Godwit::TestSupport::Children::NO_BUNDLER.merge(env), *COMMAND, "tail", endpoint, "--bind",
-        "--count", "1", "--timeout", "20", "--grep", "text", *options, out: slave, err: File::NULL
-      )
+    before = ENV.to_h
+    ENV.update(env)
     push.send(frames(1))
-    Process.wait(child)
+    words = ["tail", endpoint, "--bind", "--count", "1", "--timeout", "20", "--grep", "text"]
+    capture_io { Godwit::CLI.command("log").new.run([*words, *options], io: slave) }
     assert terminal.wait_readable(5) # the kernel passes it on by and by
     terminal.read_nonblock(10_000)
+  ensure
+    ENV.replace(before)
   end
 
   test "CURVE: a key in a file, a public key as text or in a file; without a key no record " \
@@ -318,14 +319,9 @@ class CLILogTest < Godwit::TestCase
       perm: 0o600
     )
     child = tail("--count", 2, "--keys", "#{scratch_dir}/server", "--format", "%{text}")
-    assert_equal 1, log("send", endpoint, "--timeout", 0.5, "in the clear").finish.status.exitstatus
-    assert_child log("send", endpoint, "--server-key", server.public_key, "one").finish
-    result =
-      assert_child log(
-        "send", endpoint, "--server-key", "#{scratch_dir}/server.pub", "--keys",
-        "#{scratch_dir}/client", "two"
-      ).finish
-    assert_empty result.stderr
+    assert_equal 1, run_here("send", endpoint, "--timeout", 0.5, "in the clear").first
+    send_one("--server-key", server.public_key, "one")
+    send_one("--server-key", "#{scratch_dir}/server.pub", "--keys", "#{scratch_dir}/client", "two")
     result = assert_child child.finish
     assert_equal ["one\ntwo\n", true], [result.stdout, result.stderr.start_with?("received 2 ")]
   end
@@ -336,9 +332,9 @@ class CLILogTest < Godwit::TestCase
      ["--server-key", "#{scratch_dir}/none"] => "holds no public key",
      ["--keys", "#{scratch_dir}/nosuch", "--server-key",
        "x"] => "No such file"}.each do |options, says|
-      result = log("send", endpoint, *options, "text").finish
-      assert_equal (says == "No such file") ? 1 : 2, result.status.exitstatus
-      assert_includes result.stderr.lines.first, says
+      status, _, errors = run_here("send", endpoint, *options, "text")
+      assert_equal (says == "No such file") ? 1 : 2, status
+      assert_includes errors.lines.first, says
     end
     assert_equal [2, ""],
       run_here("send", endpoint, "--keys", "#{scratch_dir}/none", "text").first(2)
@@ -372,8 +368,7 @@ class CLILogTest < Godwit::TestCase
   test "an address in use" do
     open_socket(:PULL).bind(endpoint = "tcp://127.0.0.1:*")
     taken = open_socket(:PULL).bind(endpoint).last_endpoint
-    result = log("tail", taken, "--bind").finish
-    assert_equal [1, "godwit: #{taken} is in use\n"], [result.status.exitstatus, result.stderr]
+    assert_equal [1, "", "godwit: #{taken} is in use\n"], run_here("tail", taken, "--bind")
   end
 
   test "a wrong command line is reported" do
