@@ -13,6 +13,15 @@ class InteropCase < Godwit::TestCase
     # @return [Symbol] the name of the other side
     def other = :python
 
+    # A test that does not run: it owns the process that the class's tests share.
+    def owner = @owner ||= new("owner")
+
+    def run(...)
+      super
+    ensure
+      @owner&.end_shared
+    end
+
     # @return [String, nil] why there is no other side
     def missing = Godwit::TestSupport::Peer.missing
 
@@ -32,12 +41,23 @@ class InteropCase < Godwit::TestCase
   end
 
   def teardown
+    passed? ? @python&.ask(:reset) : self.class.owner.end_shared
     (@peers || []).each { |peer| assert_child peer.finish }
   end
 
-  # @return [Godwit::TestSupport::Peer] the test's Python process
-  def python
-    @python ||= another_python
+  # @return [Godwit::TestSupport::Peer] the Python process of the class's tests: a start takes a
+  #   third of a second
+  def python = @python ||= self.class.owner.shared_python
+
+  # @private
+  def shared_python = @python ||= another_python
+
+  # @private
+  def end_shared
+    @python = nil
+    (@peers || []).each(&:finish)
+    @peers = nil
+    clean_up
   end
 
   def another_python

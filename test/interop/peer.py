@@ -121,6 +121,11 @@ class Peer:
     def close(self, on):
         self.sockets[on].close()
 
+    def reset(self):
+        """For the next test: what this one opened is closed."""
+        self.end()
+        self.__init__()
+
     def end(self):
         for on in self.monitors:
             if not self.sockets[on].closed:

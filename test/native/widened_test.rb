@@ -17,7 +17,7 @@ class WidenedTest < Godwit::TestCase
           "GODWIT_TEST_NOW" => nil,
           **PAGES
         )
-      assert_child(start_command([RbConfig.ruby, "-Ilib", "-Itest", file], env: env).finish)
+      assert_child(start_command([*TESTS, file], env: env).finish)
     end
   end
 end

@@ -24,6 +24,12 @@ module Godwit
           (RUBY_ENGINE != "jruby" && ENV["GODWIT_BACKEND"] == "ffi") ? [] : ["--disable=gems"]
       }.freeze
 
+      # The start of a command that runs tests: Bundler would take longer than a short test.
+      TESTS = [
+        RbConfig.ruby, "--disable=gems", "-Ilib", "-Itest",
+        *$LOAD_PATH.grep(%r{/gems/}).map { |folder| "-I#{folder}" }
+      ].freeze
+
       # The command `godwit`.
       GODWIT = [*RUBY, *GEMS[false], "-W", "-Ilib", "exe/godwit"].freeze
 

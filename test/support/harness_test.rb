@@ -21,7 +21,7 @@ class HarnessTest < Godwit::TestCase
     }.merge(env)
     @child =
       start_command(
-        [RbConfig.ruby, "-Ilib", "-Itest", "-e", source], deadline: deadline, env: env
+        [*TESTS, "-e", source], deadline: deadline, env: env
       ).finish
     @report = File.exist?(report) ? JSON.parse(File.read(report)) : {}
   end

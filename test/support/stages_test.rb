@@ -89,8 +89,7 @@ class StagesTest < Godwit::TestCase
   test "a class with a name for its counts has a line in the summary" do
     report = "#{scratch_dir}/report.json"
     result = start_command(
-      [RbConfig.ruby, "-Ilib", "-Itest", "-rbundler/setup", "test/conformance/plain_test.rb", "-n",
-        "/empty/"],
+      [*TESTS, "test/conformance/plain_test.rb", "-n", "/empty/"],
       env: {"GODWIT_TEST_REPORT" => report}
     ).finish
     assert_child(result)
