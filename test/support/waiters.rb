@@ -7,7 +7,8 @@ module Godwit
     module Waiters
       # Seconds after which something hangs. No test expects to come near it.
       HANG = 30
-      POLL = 0.001
+      POLL = 0.001 # seconds
+      LONGEST_POLL = 0.01
 
       # A ConditionVariable that counts the threads in its wait.
       class CountedCondition < Thread::ConditionVariable
@@ -63,16 +64,17 @@ module Godwit
       # Waits until the block gives something true, and gives that.
       # @param deadline [Numeric] seconds
       def await(message = nil, deadline: HANG)
-        finish = Process.clock_gettime(Process::CLOCK_MONOTONIC) + deadline
+        start = Process.clock_gettime(Process::CLOCK_MONOTONIC)
         loop do
           # Not after the look: this thread may have stood still since.
-          late = Process.clock_gettime(Process::CLOCK_MONOTONIC) > finish
+          waited = Process.clock_gettime(Process::CLOCK_MONOTONIC) - start
           value = yield
           return value if value
-          if late
+          if waited > deadline
             raise NeverCame, message || "what was awaited did not come true within #{deadline} s"
           end
-          sleep(POLL)
+          # A look may cost a request. No wait takes a tenth longer.
+          sleep((waited / 10).clamp(POLL, LONGEST_POLL))
         end
       end
 
