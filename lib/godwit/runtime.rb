@@ -48,6 +48,8 @@ module Godwit
       def utf8(text) = text.encode(Encoding::UTF_8, invalid: :replace, undef: :replace)
       # @return [String] with `?` for each byte that is no character
       def scrub(text) = text.scrub("?")
+      # @return [String] in UTF-8, one line without characters that control a terminal
+      def printable(text) = Printable.text(text)
       # @return [String] a copy in US-ASCII
       def ascii(text) = text.dup.force_encoding(Encoding::US_ASCII)
 

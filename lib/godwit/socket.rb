@@ -108,6 +108,9 @@ module Godwit
     #   {Frame::COPY_THRESHOLD}
     # @param count_peers [Boolean, nil] whether {#wait_connected} works; nil: for the types with
     #   slow joiners
+    # @param format [Symbol, Object, nil] of values: `send` takes a value and `recv` gives it. :json
+    #   (Hashes get Symbols), :msgpack (by the gem msgpack), :text (UTF-8), :raw, or an object with
+    #   `dump` and `load`; nil: none, messages are frames ({file:docs/send-json.md})
     # @param options [Hash{Symbol => Object}] any socket option, such as `recv_hwm: 10_000` or
     #   `linger: 0` ({file:docs/options.md})
     # @raise [OptionError] for an unknown option or a wrong value
@@ -119,7 +122,7 @@ module Godwit
     # @raise [ClosedError] when the context is closed
     def initialize(
       context: nil, encoding: nil, subscribe: nil, curve: nil, server_key: nil, plain: nil,
-      auth: nil, count_peers: nil, copy_threshold: Timeout::UNSET, **options
+      auth: nil, count_peers: nil, format: nil, copy_threshold: Timeout::UNSET, **options
     )
       raise Errors.open_already(:new, "socket", "#{self.class}.new") if @context
       unless context.nil? || context.is_a?(Context)
@@ -133,7 +136,7 @@ module Godwit
       Socket.check_type(self.class)
       options = options.merge(Security.options(curve, server_key, plain))
       settings = starting_options(with_auth(auth, options), Array(subscribe))
-      parts = check_parts(encoding, copy_threshold, count_peers)
+      parts = check_parts(encoding, copy_threshold, count_peers, format)
       conflates = settings.any? { |option, raw| option.name == :conflate && raw == 1 }
       _open(@context, SOCKET_TYPES.fetch(type), conflates)
       begin
@@ -157,6 +160,8 @@ module Godwit
     attr_reader :context
     # @return [Symbol] such as :REQ
     def type = self.class.type
+    # @return [Object, nil] that of `format:`: `dump(value)` gives bytes, `load(bytes)` the value
+    attr_reader :format
 
     # ZeroMQ's descriptor, for event loops of other libraries. It is edge-triggered: call {#events}
     # when it is readable and after every call on the socket. Never read from it, and never call

@@ -20,17 +20,19 @@ module Godwit
 
     # Checks the keywords of these parts before libzmq makes a socket.
     # @return [Array] what {#start_parts} takes
-    def check_parts(encoding, copy_threshold, count_peers)
+    def check_parts(encoding, copy_threshold, count_peers, format)
       encoding &&= find_encoding(encoding)
       copy_threshold = Frame::COPY_THRESHOLD if Timeout::UNSET.equal?(copy_threshold)
-      [encoding, Frame.threshold(:new, copy_threshold), count_peers]
+      format = Formatted.find(format, type) unless format.nil?
+      [encoding, Frame.threshold(:new, copy_threshold), count_peers, format]
     end
 
-    def start_parts(auth, settings, encoding, copy_threshold, count_peers)
+    def start_parts(auth, settings, encoding, copy_threshold, count_peers, format)
       Authentication.apply(self, auth, settings)
       _set_encoding(encoding) if encoding
       _set_copy_threshold(copy_threshold)
       count_peers(count_peers)
+      Formatted.start(self, format) if format
     end
   end
 

@@ -115,6 +115,7 @@ module Godwit
       # Strings have no encoding.
       def utf8(text) = text
       def scrub(text) = text
+      def printable(text) = text
       def ascii(text) = text.dup
       def text(bytes) = bytes
 

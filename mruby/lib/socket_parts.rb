@@ -16,10 +16,11 @@ module Godwit
       options
     end
 
-    def check_parts(encoding, copy_threshold, count_peers)
+    def check_parts(encoding, copy_threshold, count_peers, format)
       raise missing("encoding") if encoding
       raise missing("copy_threshold") unless Timeout::UNSET.equal?(copy_threshold)
       raise missing("count_peers") if count_peers
+      raise missing("format") unless format.nil?
       []
     end
 

@@ -6,6 +6,15 @@ require_relative "assertions"
 class ServeTest < Godwit::TestCase
   include Conformance::Assertions
 
+  # The client's error has the server's class and message.
+  def assert_remote(name, message, &block)
+    error = assert_named(Godwit::RemoteError, /\Arequest .*replied with an error: /,
+      operation: :request, &block)
+    assert_operator name, :===, error.remote_class
+    text = message.is_a?(String) ? error.remote_message : "#{error.remote_class}\n#{error.remote_message}"
+    assert_operator message, :===, text
+  end
+
   each_transport("serve replies with the block's result") do |transport|
     rep, req = connected_pair(:REP, :REQ, transport: transport)
     in_thread do
@@ -41,11 +50,11 @@ class ServeTest < Godwit::TestCase
     assert_same rep, serving.value
   end
 
-  test "a block that raises is warned of, the peer gets an empty reply, and serving continues" do
+  test "a block that raises is warned of, the client gets the error, and serving continues" do
     rep, req = connected_pair(:REP, :REQ)
-    in_thread { rep.serve { |message| (message == "bad") ? raise("no good") : "fine" } }
-    _, warning = capture_io { assert_equal "", req.request("bad", timeout: 5) }
-    assert_match(/serve raised.*no good/m, warning)
+    in_thread { rep.serve { |message| (message == "bad") ? raise(KeyError, "no") : "fine" } }
+    _, warning = capture_io { assert_remote("KeyError", "no") { req.request("bad", timeout: 5) } }
+    assert_match(/serve raised.*no/m, warning)
     assert_equal "fine", req.request("good", timeout: 5)
   end
 
@@ -66,19 +75,30 @@ class ServeTest < Godwit::TestCase
         (message == "bad") ? raise("bad") : "fine"
       end
     end
-    _, warning = capture_io { assert_equal "", req.request("bad", timeout: 5) }
-    assert_match(/worse/, warning)
+    _, warning = capture_io do
+      assert_remote("RuntimeError", /worse/) { req.request("bad", timeout: 5) }
+    end
+    assert_match(/the reply to an error failed: .*worse/m, warning)
     assert_equal "fine", req.request("good", timeout: 5)
   end
 
   test "a reply that is no message counts as an error of the block" do
     rep, req = connected_pair(:REP, :REQ)
-    replies = [nil, 5, [], ["a", nil], "good"]
+    wrong = {
+      nil => /MessageTypeError\nserve: the block returned nil: it returns the reply/,
+      5 => /MessageTypeError\nserve: the block returned Integer/, {a: 1} => /returned Hash/,
+      ["a", nil] => /MessageTypeError\nsend: .*nil at 1/, [] => /MessageError\nsend: /,
+      "\xC1godwit/error\nx" => /MessageError\nserve: the reply begins with the bytes of an error/,
+      ["\xC1godwit/error\n".b] => /MessageError\nserve: the reply begins/
+    }
+    replies = [*wrong.keys, "\xC1godwit/errors", ["\xC1godwit/error\nx", "y"]]
     in_thread { rep.serve { replies.shift } }
-    _, warning = capture_io { 4.times { assert_equal "", req.request("x", timeout: 5) } }
-    assert_match(/MessageTypeError.*got Integer/m, warning)
-    assert_match(/MessageError/, warning)
-    assert_equal "good", req.request("x", timeout: 5)
+    _, warning = capture_io do
+      wrong.each_value { |says| assert_remote(/Godwit/, says) { req.request("x", timeout: 5) } }
+    end
+    assert_match(/MessageTypeError.*returned Integer/m, warning)
+    assert_equal "\xC1godwit/errors".b, req.request("x", timeout: 5)
+    assert_equal ["\xC1godwit/error\nx".b, "y"], req.request("x", timeout: 5)
   end
 
   test "on_error sees a reply that is no message" do
@@ -102,14 +122,32 @@ class ServeTest < Godwit::TestCase
     dealers.each { |dealer| refute_predicate dealer, :readable? }
   end
 
-  test "a ROUTER whose block raises replies with nothing, or with on_error's result" do
-    router, dealer = connected_pair(:ROUTER, :DEALER)
-    in_thread { router.serve { |id, body| (body == "bad") ? raise("no good") : [id, "fine"] } }
-    _, warning = capture_io do
-      dealer << "bad" << "good"
-      assert_equal "fine", dealer.recv(timeout: 5)
+  test "a ROUTER whose block raises replies to a REQ; to a DEALER with on_error's result" do
+    router = open_socket(:ROUTER).bind(endpoint_for(:tcp))
+    in_thread do
+      router.serve do |message|
+        id, *rest, body = message
+        message.clear # the block's own
+        case body
+        when "bad" then raise "no good"
+        when "chosen" then KeyError.new("chosen")
+        when "remote" then raise Godwit::RemoteError, "far"
+        else [id, *rest, "fine"]
+        end
+      end
     end
-    assert_match(/no good/, warning)
+    dealer, req = %i[DEALER REQ].map { |type| open_socket(type).connect(router.last_endpoint) }
+    _, warning = capture_io do
+      assert_remote("RuntimeError", "no good") { req.request("bad", timeout: 5) }
+      dealer << "bad" << "chosen" << "remote" << ["", "bad"] << "good"
+      replies = Array.new(4) { dealer.recv(timeout: 5) }
+      assert_equal ["KeyError: chosen", "Godwit::RemoteError: far"],
+        replies.first(2).map { |reply| Godwit::ErrorReply.load(reply).message }
+      assert_equal ["", "RuntimeError: no good"],
+        [replies[2][0], Godwit::ErrorReply.load(replies[2][1]).message]
+      assert_equal "fine", replies.last
+    end
+    assert_equal 3, warning.scan("serve raised").size
 
     router, dealer = connected_pair(:ROUTER, :DEALER)
     in_thread do

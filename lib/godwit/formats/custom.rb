@@ -35,8 +35,9 @@ module Godwit
         raise
       rescue => error
         raise FormatError.new(
-          "#{operation} of the format #{@name} failed: #{error.class}: #{error.message}: give it " \
-            "another value, or mend it", bytes: ((operation == :load) ? value : nil)
+          "#{operation} of the format #{@name} failed: #{error.class}: " \
+            "#{Printable.line(error.message)}: give it another value, or mend it",
+          bytes: ((operation == :load) ? value : nil)
         )
       end
     end

@@ -15,8 +15,8 @@ module Godwit
         def dump(value)
           ::JSON.generate(value)
         rescue ::JSON::JSONError, EncodingError => error
-          raise FormatError, "JSON cannot hold this value (#{error.message}): convert it, or use " \
-            "another format:, such as :raw for bytes"
+          raise FormatError, "JSON cannot hold this value (#{Printable.line(error.message)}): " \
+            "convert it, or use another format:, such as :raw for bytes"
         end
 
         # @return [Object]
@@ -24,7 +24,8 @@ module Godwit
         def load(bytes)
           ::JSON.parse(bytes.dup.force_encoding(Encoding::UTF_8), symbolize_names: true)
         rescue ::JSON::JSONError, EncodingError => error
-          raise FormatError.new("this value is no JSON: #{error.message[0, 200]}", bytes: bytes)
+          raise FormatError.new("this value is no JSON: #{Printable.line(error.message)}",
+            bytes: bytes)
         end
       end
     end

@@ -10,8 +10,8 @@ module Godwit
         def require_library
           require "msgpack" unless defined?(::MessagePack::VERSION) # a Ractor cannot require
         rescue LoadError => error
-          raise Errors.of(ArgumentValueError, :format, "format: :msgpack needs the gem msgpack " \
-            "(#{error.message}): gem install msgpack, or gem \"msgpack\" in the Gemfile")
+          raise ArgumentValueError, "format: :msgpack needs the gem msgpack (#{error.message}): " \
+            "gem install msgpack, or gem \"msgpack\" in the Gemfile"
         end
 
         # @return [String]
@@ -19,8 +19,8 @@ module Godwit
         def dump(value)
           ::MessagePack.pack(value)
         rescue => error
-          raise FormatError, "MessagePack cannot hold this value (#{error.message[0, 200]}): " \
-            "convert it, or use another format:"
+          raise FormatError, "MessagePack cannot hold this value " \
+            "(#{Printable.line(error.message)}): convert it, or use another format:"
         end
 
         # @return [Object]
@@ -29,7 +29,8 @@ module Godwit
           ::MessagePack.unpack(bytes, symbolize_keys: true)
         rescue => error
           raise FormatError.new(
-            "this value is no MessagePack: #{error.class}: #{error.message[0, 200]}", bytes: bytes
+            "this value is no MessagePack: #{error.class}: #{Printable.line(error.message)}",
+            bytes: bytes
           )
         end
       end

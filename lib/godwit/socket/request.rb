@@ -20,6 +20,7 @@ module Godwit
       # @return [String, Array<String>] the reply; nil when the last try got none and `exception:
       #   false`
       # @raise [TimeoutError] when the last try got no reply
+      # @raise [RemoteError] when the reply is an error ({Serve#serve}, {ErrorReply})
       # @raise [ArgumentValueError, ArgumentTypeError] for wrong `retries:` or `timeout:`
       # @raise [UnsupportedError] in a trap handler, which cannot wait for another exchange
       # @raise [Error] as {Messages#send} and {Messages#recv}
@@ -30,7 +31,9 @@ module Godwit
         end
         limit = Timeout::UNSET.equal?(timeout) ? recv_timeout : timeout
         Timeout.milliseconds(limit) # refuses a value that is no duration
-        in_turn { try_often(message, limit, retries) }
+        reply = in_turn { try_often(message, limit, retries) }
+        return reply unless reply.is_a?(String) && ErrorReply.mark?(reply)
+        raise ErrorReply.error(reply, :request, endpoints.first)
       rescue TimeoutError => error
         raise error if exception
       end
@@ -78,13 +81,14 @@ module Godwit
           start = Timeout.now
           begun = true
           begin
-            send(message, timeout: limit)
+            _send(message, Timeout.milliseconds(limit), nil) or raise timeout_error(:send)
           rescue Error => error
             begun = false # it was not sent
             reconnect if error.is_a?(TimeoutError)
             raise error
           end
-          reply = recv(timeout: Timeout.left(limit, start))
+          left = Timeout.milliseconds(Timeout.left(limit, start))
+          reply = _recv(left) or raise timeout_error(:recv)
         ensure
           drop_reply if begun && reply.nil? && !closed?
         end
@@ -132,64 +136,6 @@ module Godwit
           @endpoints.each { |_, endpoint, _| _connect(endpoint) }
           true
         end
-      end
-    end
-
-    # Answers requests.
-    module Serve
-      # Receives messages and replies with the block's values, until the socket or its context is
-      # closed.
-      #
-      #   rep.serve { |message| message.upcase }
-      #
-      # When the block raises, `on_error` makes the reply, and serving goes on; without `on_error`
-      # it warns, a REP replies with an empty message, and a ROUTER does not reply. (Interrupts such
-      # as `Thread#kill` end it.) For a REP a value that is no message counts as an error, since its
-      # client waits for a reply. A ROUTER's message and reply begin with the peer's routing id.
-      # @param on_error [#call, nil] takes the error and the message, gives the reply
-      # @param messages [Boolean] whether the block gets a {Message}, which has {Message#user_id}
-      # @yieldparam message [String, Array<String>, Message]
-      # @yieldreturn [String, Array<String>] the reply; of a ROUTER nil for none
-      # @return [self]
-      # @raise [ArgumentValueError] without a block
-      # @raise [ArgumentTypeError] when `on_error` cannot be called
-      def serve(on_error: nil, messages: false, &block)
-        text = "serve needs a block that makes the reply"
-        raise Errors.of(ArgumentValueError, :serve, text) unless block
-        Errors.check_callable(:serve, "on_error:", on_error)
-        while (message = messages ? next_whole : next_message)
-          begin
-            reply(block.call(message))
-          rescue => error
-            break if closed? || error.is_a?(ContextTerminatedError)
-            recover(on_error, error, message)
-          end
-        end
-        self
-      end
-
-      private
-
-      # @return [Message, nil] nil once the socket or its context is closed
-      def next_whole
-        recv_message(timeout: nil)
-      rescue ClosedError, ContextTerminatedError
-        nil
-      end
-
-      def reply(message)
-        send(message) unless message.nil? && type == :ROUTER
-      end
-
-      def recover(on_error, error, message)
-        return reply(on_error.call(error, message)) if on_error
-        Runtime.report("#{inspect}: the block of serve raised", error)
-        reply("") if type == :REP
-      rescue ClosedError, ContextTerminatedError
-        nil
-      rescue => again
-        Runtime.report("#{inspect}: no reply was sent after an error:", again)
-        send("") if type == :REP && !closed?
       end
     end
   end
