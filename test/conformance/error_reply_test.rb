@@ -18,14 +18,16 @@ class ErrorReplyTest < Godwit::TestCase
       message = message.gsub('\n', "\n")
       error = Godwit::RemoteError.new(remote_class: name, remote_message: message)
       assert_equal bytes, Reply.dump(error)
-      assert_equal [name, message], [Reply.load(bytes).remote_class, Reply.load(bytes).remote_message]
+      error = Reply.load(bytes)
+      assert_equal [name, message], [error.remote_class, error.remote_message]
     end
   end
 
   test "what a server cannot send as it is" do
     anonymous = Class.new(Class.new(ArgumentError)).new("x")
     {
-      anonymous => %w[ArgumentError x], RuntimeError.new("\xff\xfe") => ["RuntimeError", "\uFFFD" * 2],
+      anonymous => %w[ArgumentError x],
+      RuntimeError.new("\xff\xfe") => ["RuntimeError", "\uFFFD" * 2],
       RuntimeError.new("gr\xC3\xBCn".b) => %w[RuntimeError grün],
       RuntimeError.new("€" * 4096) => ["RuntimeError", "#{"€" * 1365}?..."],
       Class.new(StandardError) { def message = nil }.new => ["StandardError", ""]
@@ -53,9 +55,9 @@ class ErrorReplyTest < Godwit::TestCase
     ["", "\xC1", "\xC1godwit/error", "x\xC1godwit/error\n", "{}"].each do |bytes|
       assert_nil Reply.load(bytes)
     end
-    {"" => ["", ""], "A" => ["A", ""], "A\n" => ["A", ""], "\nb" => ["", "b"]}.each do |rest, expected|
+    {"" => ["", ""], "A" => ["A", ""], "A\n" => ["A", ""], "\nb" => ["", "b"]}.each do |rest, both|
       error = Reply.load(Reply::MARK + rest)
-      assert_equal expected, [error.remote_class, error.remote_message]
+      assert_equal both, [error.remote_class, error.remote_message]
     end
   end
 

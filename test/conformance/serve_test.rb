@@ -11,7 +11,8 @@ class ServeTest < Godwit::TestCase
     error = assert_named(Godwit::RemoteError, /\Arequest .*replied with an error: /,
       operation: :request, &block)
     assert_operator name, :===, error.remote_class
-    text = message.is_a?(String) ? error.remote_message : "#{error.remote_class}\n#{error.remote_message}"
+    text = error.remote_message
+    text = "#{error.remote_class}\n#{text}" unless message.is_a?(String)
     assert_operator message, :===, text
   end
 

@@ -155,8 +155,8 @@ module Godwit
         end
         *before, last = message
         return [*before, load(last, message, operation)] if @before
-        raise failure(operation, "a message of #{message.size} frames: with format: a #{type} has " \
-          "one (recv_multipart receives the frames)", frames: message)
+        raise failure(operation, "a message of #{message.size} frames: with format: a #{type} " \
+          "has one (recv_multipart receives the frames)", frames: message)
       end
 
       def load(bytes, message, operation)
