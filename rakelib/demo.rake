@@ -1,4 +1,4 @@
 # frozen_string_literal: true
 
 desc "The scenes of bin/demo"
-task(demo: :compile) { ruby "-Ilib", "examples/demo.rb", verbose: false }
+task(demo: :compile) { ruby "-Ilib", "examples/demo.rb", "--all", verbose: false }

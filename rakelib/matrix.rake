@@ -13,7 +13,10 @@ namespace :matrix do
 
   desc "JRuby 10 on the Java 21 of Debian 13; in a chroot, needs root"
   task(:jruby) { run.call("trixie", "jruby", env: {"JRUBY" => "10.1.2.0"}) }
+
+  desc "README's install lines, Gemfile and bin/demo on a bare Debian 12 and 13; needs root"
+  task(:readme) { ruby "-Ilib", "-Itest", "test/matrix/readme_test.rb", verbose: false }
 end
 
 desc "Build the gem and run tests on other versions of Ruby, libzmq, mruby and JRuby; needs root"
-task matrix: %w[matrix:trixie matrix:sid matrix:jruby]
+task matrix: %w[matrix:readme matrix:trixie matrix:sid matrix:jruby]

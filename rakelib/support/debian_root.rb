@@ -40,7 +40,7 @@ module Godwit
     end
 
     # @return [String] in the cache
-    def name = "root-#{@suite}-#{@packages.join("-")}"
+    def name = ["root", @suite, *@packages].join("-")
 
     # Makes it unless it is there.
     # @return [String]
@@ -71,9 +71,36 @@ module Godwit
     # @return [String] the command's output
     # @raise [Failure] with the end of it
     def run(*command, chdir: "/", env: {}, root: folder)
-      all = ENVIRONMENT.merge(ENV.to_h.slice(*PROXIES), env).map { |pair| pair.join("=") }
-      inside = ["env", "-i", "-C", chdir, *all, *command]
-      self.class.isolated("--mount-proc=#{root}/proc", "chroot", root, *inside)
+      self.class.isolated("--mount-proc=#{root}/proc", "chroot", root, *environment(chdir, env),
+        *command)
+    end
+
+    # Mounts an overlay of the root, and a folder of this machine in it. Names are looked up, and
+    # servers trusted, as on this machine.
+    FRESH = <<~SH
+      root=$1 scratch=$2 inside=$3 source=$4
+      shift 4
+      mkdir "$scratch/upper" "$scratch/work" "$scratch/root"
+      mount -t overlay overlay \
+        -o "lowerdir=$root,upperdir=$scratch/upper,workdir=$scratch/work" "$scratch/root"
+      mount -t proc proc "$scratch/root/proc"
+      mkdir -p "$scratch/root$inside"
+      mount --bind "$source" "$scratch/root$inside"
+      cp /etc/resolv.conf "$scratch/root/etc/"
+      cp /etc/ssl/certs/ca-certificates.crt "$scratch/root/etc/ssl/certs/"
+      exec chroot "$scratch/root" "$@"
+    SH
+    private_constant :FRESH
+
+    # Runs a script of the shell on a copy of the root, which is gone afterwards.
+    # @param source [String] the folder of this machine that is {INSIDE} there
+    # @return [String] the script's output
+    # @raise [Failure] with the end of it
+    def run_fresh(script, source:)
+      Dir.mktmpdir do |scratch|
+        self.class.isolated("sh", "-euc", FRESH, "sh", folder, scratch, INSIDE, source,
+          *environment(INSIDE), "sh", "-euc", script)
+      end
     end
 
     # @private
@@ -98,6 +125,12 @@ module Godwit
     end
 
     private
+
+    # @return [Array<String>] a command that runs another
+    def environment(chdir, env = {})
+      all = ENVIRONMENT.merge(ENV.to_h.slice(*PROXIES), env).map { |pair| pair.join("=") }
+      ["env", "-i", "-C", chdir, *all]
+    end
 
     def bootstrap(root)
       self.class.isolated("debootstrap", "--variant=minbase", "--include=ca-certificates", @suite,
