@@ -38,6 +38,12 @@ void gw_raise_message(VALUE message, const char *operation, VALUE self) {
             hints, rb_intern("bad_message"), 3, message, ID2SYM(rb_intern(operation)), self));
 }
 
+void gw_raise_arguments(int argc, const VALUE *argv, const char *operation) {
+    VALUE given = rb_ary_new_from_values(argc - rb_keyword_given_p(), argv);
+    rb_exc_raise(rb_funcall(
+            hints, rb_intern("too_many"), 2, ID2SYM(rb_intern(operation)), given));
+}
+
 void gw_raise_detail(const char *name, const char *operation, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);

@@ -22,6 +22,8 @@ NORETURN(void gw_raise_named(const char *class, const char *operation, VALUE sel
 #define gw_raise_busy(operation, self) gw_raise_named("BusyError", operation, self)
 /* A message of the wrong type, without a frame, or of a form that the socket does not take. */
 NORETURN(void gw_raise_message(VALUE message, const char *operation, VALUE self));
+/* More positional arguments than the method takes. */
+NORETURN(void gw_raise_arguments(int argc, const VALUE *argv, const char *operation));
 /* The rest says as rb_sprintf what happened and what to do. */
 NORETURN(void gw_raise_detail(const char *class, const char *operation, const char *format, ...));
 int64_t gw_milliseconds(VALUE timeout, int64_t otherwise); /* nil is `otherwise` */

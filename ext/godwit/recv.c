@@ -216,7 +216,9 @@ static VALUE recv_by_owner(VALUE self, VALUE owner, VALUE rest) {
 }
 
 static VALUE recv_takeover(int argc, VALUE *argv, VALUE self) {
-    return argc == 0 ? recv_fast(self) : rb_call_super_kw(argc, argv, RB_PASS_CALLED_KEYWORDS);
+    if (argc == 0) return recv_fast(self);
+    if (argc > rb_keyword_given_p()) gw_raise_arguments(argc, argv, "recv");
+    return rb_call_super_kw(argc, argv, RB_PASS_CALLED_KEYWORDS);
 }
 
 void gw_init_recv(VALUE takeover, VALUE owner_thread) {

@@ -341,6 +341,7 @@ static VALUE send_by_owner(VALUE self, VALUE owner, VALUE message) {
 
 static VALUE send_takeover(int argc, VALUE *argv, VALUE self) {
     if (argc == 1) return send_fast(self, argv[0]);
+    if (argc - rb_keyword_given_p() > 1) gw_raise_arguments(argc, argv, "send");
     return rb_call_super_kw(argc, argv, RB_PASS_CALLED_KEYWORDS);
 }
 

@@ -154,14 +154,19 @@ module Godwit
       {ipv6: true, **options}
     end
 
-    # libzmq deletes what the path of an ipc endpoint holds, also an ordinary file.
-    # @raise [AddressInUseError] unless it holds a socket or nothing
+    # libzmq deletes what the path of an ipc endpoint holds, also an ordinary file, or the socket of
+    # a live process.
+    # @raise [AddressInUseError] unless it holds nothing, a socket of this process or of none
     def self.check_path(endpoint)
       transport, path = endpoint.b.split("://", 2)
       return if transport != "ipc" || path.start_with?("@") || path == "*"
-      what = kind_of_file(path) or return
+      if (what = kind_of_file(path))
+        raise Errors.build(AddressInUseError, :bind, endpoint, "the path holds #{what}, and bind " \
+          "replaces a socket alone: use another path, or remove it")
+      end
+      return unless File.socket?(path) && Runtime.bound_elsewhere?(path)
       raise Errors.build(AddressInUseError, :bind, endpoint,
-        "the path holds #{what}, and bind replaces a socket alone: use another path, or remove it")
+        "a socket of another process is bound there: end that process, or use another path")
     end
 
     # @return [String, nil] nil for a socket, or nothing

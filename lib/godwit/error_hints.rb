@@ -45,13 +45,36 @@ module Godwit
         end
         index = message.index { |part| !part.is_a?(String) && !frame?(part) }
         return misfit(message.size, operation, socket.type) unless index
-        what = "an Array with #{name(message[index])} at #{index}"
+        wrong = message[index]
+        what = "an Array with #{name(wrong)} at #{index}"
       else
         return misfit(1, operation, socket.type) if message.is_a?(String) || frame?(message)
-        what = name(message)
+        wrong = message
+        what = name(wrong)
       end
       Errors.of(MessageTypeError, operation, "a message is a String (one frame) or an Array of " \
-        "Strings (several), of Frames too: got #{what}")
+        "Strings (several), of Frames too: got #{what} (#{as_string(wrong)})")
+    end
+
+    # @return [String] how the object becomes a String
+    def self.as_string(object)
+      case object
+      when nil then '"" is the empty message'
+      when Symbol, Numeric, true, false then "to_s makes a String of it"
+      else "JSON.generate makes a String of it, and so does format: :json of the socket"
+      end
+    end
+
+    # @return [Exception] for `send` and `recv` with more positional arguments than they take
+    def self.too_many(operation, arguments)
+      text = "takes one message: got #{arguments.size} (several frames are one Array: " \
+        "send([\"a\", \"b\"]))"
+      if operation == :recv
+        seconds = arguments.first.is_a?(Numeric) ? arguments.first : "seconds"
+        text = "takes no argument: got #{Errors.shown(arguments.first)} (seconds are a keyword: " \
+          "recv(timeout: #{seconds}))"
+      end
+      Errors.of(ArgumentValueError, operation, text)
     end
 
     # @return [Exception] for a message whose form does not fit the socket's type

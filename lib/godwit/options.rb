@@ -158,6 +158,14 @@ module Godwit
       end
     end
 
+    # Names that users type for options with another name.
+    GUESSES = Runtime.shareable({
+      hwm: "send_hwm:, recv_hwm:", high_water_mark: "send_hwm:, recv_hwm:",
+      timeout: "send_timeout:, recv_timeout:", topic: "subscribe:", topics: "subscribe:",
+      filter: "subscribe:", keepalive: "tcp_keepalive:", reconnect: "reconnect_interval:"
+    })
+    private_constant :GUESSES
+
     # @param name [Symbol, String] such as :send_hwm
     # @param scope [Symbol] :socket or :context
     # @return [Option] of that name
@@ -166,11 +174,9 @@ module Godwit
       table = (scope == :context) ? CONTEXT : SOCKET
       option = table[name] || (name.is_a?(String) && table[name.to_sym])
       return option if option
-      near = nearest(table, name.to_s)
-      guess = near ? "; did you mean #{near}?" : ""
       list = "docs/options.md lists them, and so does Godwit::Options::#{scope.upcase}.keys"
-      raise OptionError.new("unknown #{scope} option #{name.inspect}#{guess} (#{list})",
-        operation: :option)
+      text = "unknown #{scope} option #{name.inspect}#{guess(name, scope)} (#{list})"
+      raise OptionError.new(text, operation: :option)
     end
 
     # @param name [Symbol, String]
@@ -181,6 +187,24 @@ module Godwit
     # @return [Option] of a context
     # @see fetch
     def self.context(name) = fetch(name, :context)
+
+    # @private
+    # @return [String, nil] the fix for an unknown name
+    def self.guess(name, scope)
+      name = name.to_s.to_sym
+      meant = GUESSES[name]
+      if scope == :context
+        near = nearest(CONTEXT, name.to_s)
+        if SOCKET.key?(name) || meant
+          return "; sockets have it: Context.new(socket_options: {#{meant || "#{name}:"} …})"
+        end
+      elsif CONTEXT.key?(name)
+        return "; the context has it: Context.new(#{name}: …)"
+      else
+        near = meant || nearest(SOCKET, name.to_s)
+      end
+      "; did you mean #{near}?" if near
+    end
 
     # @private
     # @return [Symbol, nil] the option with that name in libzmq, or with a similar name

@@ -59,10 +59,45 @@ module Godwit
         text.valid_encoding? ? text : text.b
       end
 
+      # @return [Boolean] whether a socket of another process is bound to the path. A connect of
+      #   another type of socket finds out, and disturbs nobody
+      def bound_elsewhere?(path)
+        return false if defined?(Ractor) && Ractor.current != Ractor.main # socket is not for others
+        require "socket"
+        probe = ::Socket.new(:UNIX, :DGRAM)
+        probe.connect(::Socket.sockaddr_un(path))
+        true
+      rescue Errno::EPROTOTYPE
+        (inodes(path) & own_inodes).empty?
+      rescue SystemCallError, ArgumentError
+        false
+      ensure
+        probe&.close
+      end
+
       # @return [Array<Integer>] SOCK_STREAM, AF_UNIX, AF_INET, AF_INET6
       def socket_constants
         require "socket"
         [::Socket::SOCK_STREAM, ::Socket::AF_UNIX, ::Socket::AF_INET, ::Socket::AF_INET6]
+      end
+
+      private
+
+      # @return [Array<String>] of the UNIX sockets with this path
+      def inodes(path)
+        File.foreach("/proc/net/unix", mode: "rb").filter_map do |line|
+          fields = line.chomp.split(" ", 8)
+          fields[6] if fields[7] == path.b
+        end
+      end
+
+      # @return [Array<String>] of the sockets of this process
+      def own_inodes
+        Dir.children("/proc/self/fd").filter_map do |number|
+          File.readlink("/proc/self/fd/#{number}")[/\Asocket:\[(\d+)\]/, 1]
+        rescue Errno::ENOENT
+          nil # the descriptor of the folder
+        end
       end
     end
   end

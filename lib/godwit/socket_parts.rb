@@ -9,6 +9,7 @@ module Godwit
     include Monitoring
     include Peers
     include TimeOuts
+    include UnknownMethods
 
     private
 
@@ -38,5 +39,7 @@ module Godwit
 
   if defined?(Backend::IMPLEMENTATION::Takeover) && !ENV["GODWIT_NO_TAKEOVER"]
     Socket.__send__(:include, Backend::IMPLEMENTATION::Takeover) # YARD cannot follow an include
+  else
+    Socket.include(Socket::CountedArguments)
   end
 end

@@ -121,6 +121,9 @@ module Godwit
 
       # Linux's numbers.
       def socket_constants = [1, 1, 2, 10]
+
+      # mruby has no sockets of the system to find out.
+      def bound_elsewhere?(_path) = false
     end
   end
 end

@@ -43,6 +43,30 @@ class NativeLoadingTest < Godwit::TestCase
     assert_equal "native\n", said { |bytes| bytes }
   end
 
+  OTHER_GEMS = <<~RUBY
+    require "godwit"
+    [-> { ZMQ::Context }, -> { Strng }, -> { require "godwit/work" }].each do |call|
+      call.call
+    rescue NameError, LoadError => error
+      text = error.respond_to?(:detailed_message) ? error.detailed_message : error.message
+      puts text.lines.map(&:strip).grep_v(/^$|\\^|->/)
+    end
+  RUBY
+
+  test "the names of other gems: ZMQ has a compatibility layer, godwit/work a gem" do
+    command = [RbConfig.ruby, "-Ilib", "-e", OTHER_GEMS]
+    env = {"GEM_HOME" => scratch_dir, "GEM_PATH" => scratch_dir}
+    said = assert_child(start_command(command, env: env).finish).stdout
+    assert_equal <<~TEXT, said.gsub(/ \((?:Name|Load)Error\)/, "")
+      uninitialized constant ZMQ
+      Did you mean?  ruby -rgodwit/compat/rbczmq
+      ruby -rgodwit/compat/ffi_rzmq
+      uninitialized constant Strng
+      Did you mean?  String
+      godwit/work is in another gem: gem install godwit-work; in a Gemfile: gem "godwit-work"
+    TEXT
+  end
+
   OWN = RUBY_VERSION[/\A\d+\.\d+/]
   FIXES = ["gem install godwit --platform ruby", "gem \"godwit\", force_ruby_platform: true"].freeze
 

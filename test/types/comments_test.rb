@@ -29,6 +29,16 @@ class CommentsTest < Godwit::TestCase
     }
   end
 
+  test "a socket suggests no method that is for Godwit alone" do
+    methods = registry.all(:method).select do |method|
+      method.path.match?(/\AGodwit::(?:Socket|AutoClose)\b.*#[a-z]/) && method.has_tag?(:private) &&
+        Godwit::REQ.public_method_defined?(method.name)
+    end
+    methods = methods.map(&:name).uniq - [:initialize_copy] - Godwit::Options::SOCKET.keys
+    assert_empty methods - Godwit::Socket::UnknownMethods::INTERNAL
+    assert_operator methods.size, :>=, 5
+  end
+
   test "links in comments lead to something" do
     wrong = public_objects(:class, :module, :method, :constant).flat_map do |object|
       texts = [object.docstring, *object.tags, *object.tags(:overload).flat_map(&:tags)]

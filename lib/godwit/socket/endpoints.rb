@@ -13,7 +13,7 @@ module Godwit
       # @raise [EndpointError] when it is malformed
       # @raise [ProtocolError] when there is no such transport
       # @raise [AddressInUseError] when the address is in use, or the path of an ipc endpoint holds
-      #   anything but a socket. A later bind takes over a socket there, also of a live process. The
+      #   anything but a socket. A later bind of the same process takes over its socket there. The
       #   file stays after the close
       # @raise [OptionError] when `use_fd` is no listening socket
       # @raise [InterfaceError, AddressNotAvailableError] when it is no address of this machine

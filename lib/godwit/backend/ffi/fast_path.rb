@@ -64,7 +64,8 @@ module Godwit
       UNSET = Timeout::UNSET
       private_constant :UNSET
 
-      def send(message, timeout: UNSET, exception: true, track: false)
+      def send(message, *more, timeout: UNSET, exception: true, track: false)
+        raise ErrorHints.too_many(:send, [message, *more]) unless more.empty?
         Timeout.milliseconds(timeout) unless UNSET.equal?(timeout)
         return self if !track && message.is_a?(String) && @handle&.send_fast(message)
         super
@@ -74,7 +75,8 @@ module Godwit
         (message.is_a?(String) && @handle&.send_fast(message)) ? self : send(message)
       end
 
-      def recv(timeout: UNSET, exception: true)
+      def recv(*more, timeout: UNSET, exception: true)
+        raise ErrorHints.too_many(:recv, more) unless more.empty?
         Timeout.milliseconds(timeout) unless UNSET.equal?(timeout)
         @handle&.receive_fast || super
       end

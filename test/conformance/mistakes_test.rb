@@ -1,0 +1,117 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "tmpdir"
+
+# What newcomers type, and the text that names the fix.
+class MistakesTest < Godwit::TestCase
+  NO_MESSAGE = "send: a message is a String (one frame) or an Array of Strings (several), of " \
+    "Frames too: got "
+  JSON = "JSON.generate makes a String of it, and so does format: :json of the socket"
+  TO_S = "to_s makes a String of it"
+  KEYS = "(docs/options.md lists them, and so does Godwit::Options::%s.keys)"
+  FORMAT = "give the socket format: :json; send then takes a value, and recv gives it"
+
+  # Of a PUSH or a PULL.
+  CALLS = {
+    "a Hash" => [->(push, _) { push.send({a: 1}) }, "#{NO_MESSAGE}Hash (#{JSON})"],
+    "an Integer" => [->(push, _) { push << 5 }, "#{NO_MESSAGE}Integer (#{TO_S})"],
+    "a Symbol" => [->(push, _) { push.send(:stop) }, "#{NO_MESSAGE}Symbol (#{TO_S})"],
+    "nil" => [->(push, _) { push.send(nil) }, "#{NO_MESSAGE}nil (\"\" is the empty message)"],
+    "an Integer among Strings" =>
+      [->(push, _) { push.send(["id", 7]) }, "#{NO_MESSAGE}an Array with Integer at 1 (#{TO_S})"],
+    "two Strings" =>
+      [->(push, _) { push.send("a", "b") },
+        "send: takes one message: got 2 (several frames are one Array: send([\"a\", \"b\"]))"],
+    "two Strings and a keyword" =>
+      [->(push, _) { push.send("a", nil, timeout: 1) }, "send: takes one message: got 2 (several " \
+        "frames are one Array: send([\"a\", \"b\"]))"],
+    "seconds" =>
+      [->(_, pull) { pull.recv(0.2) }, "recv: takes no argument: got 0.2 (Float) (seconds are a " \
+        "keyword: recv(timeout: 0.2))"],
+    "nil, and a keyword" =>
+      [->(_, pull) { pull.recv(nil, exception: false) }, "recv: takes no argument: got nil " \
+        "(seconds are a keyword: recv(timeout: seconds))"],
+    "send_string" =>
+      [->(push, _) { push.send_string("x") },
+        "undefined method `send_string' for a Godwit::PUSH: a String is a message of one frame: " \
+          "send(string)"],
+    "recv_json" =>
+      [->(_, pull) { pull.recv_json },
+        "undefined method `recv_json' for a Godwit::PULL: #{FORMAT}"],
+    "another type's method" =>
+      [->(push, _) { push.request("x") }, "undefined method `request' for a Godwit::PUSH: only a " \
+        "REQ has it. A DEALER sends [\"\", question], and receives [\"\", answer]"],
+    "a slip" => [->(push, _) { push.sendd("x") },
+      "undefined method `sendd' for a Godwit::PUSH: did you mean send?"],
+    "the name of an internal method" =>
+      [->(push, _) { push.send_frrom("x") },
+        "undefined method `send_frrom' for a Godwit::PUSH: did you mean send_frame?"]
+  }.freeze
+
+  CALLS.each do |name, (call, text)|
+    test "a call with #{name}" do
+      push, pull = connected_pair(:PUSH, :PULL, transport: :inproc)
+      error = assert_raises(StandardError) { call.call(push, pull) }
+      assert_equal text, error.message.lines.first.chomp
+      assert_includes error.backtrace.first, __FILE__ if error.is_a?(NoMethodError)
+      push.send("still usable")
+      assert_equal "still usable", pull.recv(timeout: 5)
+    end
+  end
+
+  SOCKET_OPTIONS = {
+    hwm: "; did you mean send_hwm:, recv_hwm:?", timeout: "; did you mean send_timeout:, " \
+    "recv_timeout:?", topic: "; did you mean subscribe:?", sndhwm: "; did you mean send_hwm?",
+    io_threads: "; the context has it: Context.new(io_threads: …)", xyzzy: ""
+  }.freeze
+  CONTEXT_OPTIONS = {
+    io_thread: "; did you mean io_threads?",
+    recv_hwm: "; sockets have it: Context.new(socket_options: {recv_hwm: …})",
+    hwm: "; sockets have it: Context.new(socket_options: {send_hwm:, recv_hwm: …})", xyzzy: ""
+  }.freeze
+
+  test "unknown options have a guess" do
+    SOCKET_OPTIONS.each do |name, guess|
+      error = assert_raises(Godwit::OptionError) { Godwit::SUB.connect("tcp://[::1]:1", name => 1) }
+      assert_equal "unknown socket option #{name.inspect}#{guess} #{format(KEYS, "SOCKET")}",
+        error.message
+    end
+    CONTEXT_OPTIONS.each do |name, guess|
+      error = assert_raises(Godwit::OptionError) { Godwit::Context.new(name => 1) }
+      assert_equal "unknown context option #{name.inspect}#{guess} #{format(KEYS, "CONTEXT")}",
+        error.message
+    end
+    assert_raises(Godwit::OptionError) { Godwit::Options.fetch(5) }
+  end
+
+  test "a socket converts to nothing, and asks no method_missing about it" do
+    socket = open_socket(:PUSH)
+    socket.define_singleton_method(:method_missing) { |name, *| raise "asked for #{name}" }
+    assert_equal [socket], [*socket]
+    assert_equal [socket], [socket].flatten
+    refute_respond_to socket, :send_string
+  end
+
+  test "a ROUTER: mandatory: names an unknown peer" do
+    router = open_socket(:ROUTER, mandatory: true)
+    error = assert_raises(Godwit::UnreachableError) { router.send(%w[nobody x]) }
+    assert_match(/the peer with the routing id of the first frame is not connected/, error.message)
+  end
+
+  test "an ipc path that another process is bound to" do
+    path = "ipc://#{scratch_dir}/socket"
+    child = start_child(<<~RUBY, [path])
+      require "godwit"
+      pull = Godwit::PULL.bind(ARGV.first)
+      $stdout.syswrite("ready\\n")
+      $stdin.read
+    RUBY
+    child.wait_for(/^ready$/)
+    error = assert_raises(Godwit::AddressInUseError) { open_socket(:PULL).bind(path) }
+    assert_equal "bind #{path}: Address already in use (a socket of another process is bound " \
+      "there: end that process, or use another path)", error.message
+    child.finish
+    2.times { open_socket(:PULL).bind(path) } # of no process, then of this one
+  end
+end
