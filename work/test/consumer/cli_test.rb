@@ -29,7 +29,8 @@ class WorkCommandsTest < Godwit::WorkCase
   end
 
   def teardown
-    Godwit::Work.connect("sqlite::memory:").close # closes that of the last command
+    Godwit::Work.instance_variable_get(:@client)&.close # that of the last command
+    Godwit::Work.instance_variable_set(:@client, nil)
     super
   end
 
