@@ -31,6 +31,43 @@ class InteropMessagesTest < InteropCase
     end
   end
 
+  test "format: :json is pyzmq's send_json and recv_json" do
+    rep, router, pub, sub =
+      %i[REP ROUTER PUB SUB].map { |type| open_socket(type, format: :json).bind(endpoint_for(:tcp)) }
+    sub.subscribe("price.")
+    asks, asks_router, their_sub, their_pub = %i[REQ REQ SUB PUB].map { |type| python.socket(type) }
+    [[asks, rep], [asks_router, router], [their_sub, pub],
+      [their_pub, sub]].each { |theirs, ours| theirs.connect(ours.last_endpoint) }
+    their_sub.subscribe("price.")
+    in_thread { rep.serve { |value| (value == "no") ? KeyError.new("no") : [value, nil] } }
+    in_thread { router.serve { |*front, value| [*front, [value]] } }
+    [{"größe" => [1, 2.5, true]}, nil, "no", "x"].each do |value|
+      asks.send_json(value)
+      next assert_equal(["\xC1godwit/error\nKeyError\nno".b], asks.recv.map(&:b)) if value == "no"
+      assert_equal [[value, nil]], asks.recv_json
+      asks_router.send_json(value)
+      assert_equal [[value]], asks_router.recv_json
+    end
+    pub.wait_connected(timeout: PATIENCE)
+    pub << ["price.eur", {value: 101}]
+    assert_equal ["price.eur", {"value" => 101}], their_sub.recv_json(before: 1)
+    published(-> { sub.recv(timeout: 0.05, exception: false) }) do
+      their_pub.send_json("price.usd", {value: 102})
+    end => received
+    assert_equal ["price.usd", {value: 102}], received
+  end
+
+  test "pyzmq's REP replies with an error" do
+    req = open_socket(:REQ, format: :json)
+    rep = python.socket(:REP)
+    join(req, rep)
+    asking = in_thread { req.request({id: 5}, timeout: PATIENCE) }
+    assert_equal [{"id" => 5}], rep.recv_json
+    rep.send "\xC1godwit/error\nNotFound\norder 5"
+    error = assert_raises(Godwit::RemoteError) { asking.value }
+    assert_equal ["NotFound", "order 5"], [error.remote_class, error.remote_message]
+  end
+
   each_binder "messages of 1 MiB arrive whole" do |transport, binder|
     ours = open_socket(:PAIR)
     theirs = python.socket(:PAIR)

@@ -75,6 +75,15 @@ class Peer:
             return None
         return [pack(frame) for frame in self.sockets[on].recv_multipart()]
 
+    def send_json(self, on, value, before):
+        for frame in before:
+            self.sockets[on].send_string(frame, zmq.SNDMORE)
+        self.sockets[on].send_json(value)
+
+    def recv_json(self, on, before):
+        """The frames before the value, then the value."""
+        return [self.sockets[on].recv_string() for _ in range(before)] + [self.sockets[on].recv_json()]
+
     def user_id(self, on):
         """Receives a message and tells who the authenticator said had sent it."""
         return self.sockets[on].recv(copy=False).get("User-Id")

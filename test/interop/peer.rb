@@ -46,6 +46,12 @@ module Godwit
           ask(:recv, timeout: (timeout * 1000).to_i)&.map { |frame| frame.unpack1("m0") }
         end
 
+        def send_json(*before, value) = ask(:send_json, before: before, value: value)
+
+        # @param before [Integer] frames before the value
+        # @return [Array] those frames, then the value
+        def recv_json(before: 0) = ask(:recv_json, before: before)
+
         def set(name, value) = ask(:set, name: name, value: value)
 
         def subscribe(topic) = set(:SUBSCRIBE, topic)

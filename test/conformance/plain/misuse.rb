@@ -176,3 +176,21 @@ Plain.scenario "serve replies with the block's value, and goes on after an error
     open_socket(:REP).serve
   end
 end
+
+Plain.scenario "serve replies with the errors that it chooses" do
+  rep = open_socket(:REP).bind(endpoint_for(:inproc))
+  clients = Array.new(3) { open_socket(:REQ).connect(rep.last_endpoint) }
+  clients.each { |client| client << "x" }
+  seen = 0
+  rep.serve do |_message|
+    seen += 1
+    raise Godwit::RemoteError.new("far", remote_class: "A::B", remote_message: "") if seen == 2
+    rep.close if seen == 3
+    KeyError.new("grün\nx")
+  end
+  frames = clients.map { |client| client.recv(timeout: 0, exception: false) }.compact
+  errors = frames.map { |frame| Godwit::ErrorReply.load(frame) }
+  assert_equal ["A::B: ", "KeyError: grün\nx"],
+    errors.map { |error| "#{error.remote_class}: #{error.remote_message}" }.sort
+  assert_nil Godwit::ErrorReply.load("\xC1godwit/err")
+end
