@@ -32,8 +32,9 @@ class InteropMessagesTest < InteropCase
   end
 
   test "format: :json is pyzmq's send_json and recv_json" do
-    rep, router, pub, sub =
-      %i[REP ROUTER PUB SUB].map { |type| open_socket(type, format: :json).bind(endpoint_for(:tcp)) }
+    rep, router, pub, sub = %i[REP ROUTER PUB SUB].map do |type|
+      open_socket(type, format: :json).bind(endpoint_for(:tcp))
+    end
     sub.subscribe("price.")
     asks, asks_router, their_sub, their_pub = %i[REQ REQ SUB PUB].map { |type| python.socket(type) }
     [[asks, rep], [asks_router, router], [their_sub, pub],
