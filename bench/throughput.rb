@@ -56,7 +56,7 @@ def run_once(transport, endpoint, size, sender, receiver, form)
   if transport == "inproc"
     result =
       Bench::Child.result(
-        *Bench::Programs.command(receiver, :inproc), endpoint,
+        *Bench::Programs.command(receiver, :together), "push", endpoint,
         *arguments(transport, size, receiver, form)
       )
     return {rate: result["rate"], recv_cpu: result["cpu_ns"]}

@@ -2,7 +2,7 @@
 
 benchmarks = %w[
   throughput latency frames proxy loop runtimes sockets busy_thread allocations compat logger shell
-  security perf ttcp work work_kafka mruby edge package
+  security perf ttcp work work_kafka mruby edge package beside
 ]
 
 desc "Run all benchmarks, print ratios to libzmq's own C, write bench/RESULTS.md (BENCH_QUICK=1: " \

@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "support/other_bundle"
+
 namespace :logger do
   desc "The logger's tests at full size: eight threads with 50,000 records each, a million calls " \
     "with no reader"
@@ -14,21 +16,8 @@ namespace :logger do
 
   desc "The tests with ActiveSupport on 7.1, which runs some blocks twice (Gemfile has 7.2)"
   task active_support_7_1: :compile do
-    # A separate bundle, which this task installs: the lists of gems must not mix.
-    environment = {
-      "BUNDLE_GEMFILE" => File.expand_path("test/logger/active_support_7_1.gemfile"),
-      "BUNDLE_PATH" => File.expand_path("vendor/bundle"), "RUBYOPT" => nil, "RUBYLIB" => nil,
-      "BUNDLER_SETUP" => nil
-    }
-    Bundler.with_unbundled_env do
-      sh environment, "bundle", "install", "--quiet", verbose: false
-      sh environment,
-        RbConfig.ruby,
-        "-Ilib",
-        "-Itest",
-        "test/logger/active_support_test.rb",
-        verbose: false
-    end
+    Godwit::OtherBundle.new("test/logger/active_support_7_1.gemfile")
+      .run("test/logger/active_support_test.rb")
   end
 end
 

@@ -61,6 +61,29 @@ def pull(socket, run):
     return result
 
 
+def rep(socket, run):
+    send, recv = socket.send, socket.recv
+    for _ in range(run.total):
+        request = recv()
+        send(request)
+    check_size(request, run.size)
+
+
+def req(socket, run):
+    def exchange(stamps, count):
+        send, recv, payload = socket.send, socket.recv, run.payload
+        for index in range(1, count + 1):
+            send(payload)
+            recv()
+            stamps[index] = time.monotonic_ns()
+
+    exchange([0] * (run.warmup + 1), run.warmup)
+    cpu = time.process_time_ns()
+    stamps = [time.monotonic_ns()] * (run.count + 1)
+    exchange(stamps, run.count)
+    return round_trips(stamps, time.process_time_ns() - cpu)
+
+
 def percentile(ordered, percent):
     """Nearest rank, in microseconds."""
     return ordered[(len(ordered) * percent + 99) // 100 - 1] / 1e3

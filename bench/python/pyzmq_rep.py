@@ -9,11 +9,7 @@ context = zmq.Context()
 socket = context.socket(zmq.REP)
 socket.bind(run.endpoint)
 common.say(ready=socket.LAST_ENDPOINT.decode())
-send, recv = socket.send, socket.recv
-for _ in range(run.total):
-    request = recv()
-    send(request)
-common.check_size(request, run.size)
+common.rep(socket, run)
 common.say(program="pyzmq_rep")
 socket.close()
 context.term()

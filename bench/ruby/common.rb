@@ -8,8 +8,9 @@ module Common
   # How many messages cross at once in the batch forms.
   BATCH = 256
 
-  # Sizes and counts of a run, as every program takes them: ENDPOINT SIZE COUNT [WARMUP].
-  Run = Struct.new(:endpoint, :size, :count, :warmup) do
+  # Sizes and counts of a run, as every program takes them: ENDPOINT SIZE COUNT [WARMUP], and
+  # whether in batches.
+  Run = Struct.new(:endpoint, :size, :count, :warmup, :batches) do
     def payload = "x" * size
 
     def total = warmup + count
@@ -33,11 +34,10 @@ module Common
       "usage: #{File.basename($PROGRAM_NAME)} ENDPOINT SIZE COUNT [WARMUP=0] [strings|batches]"
     abort usage unless (3..5).cover?(arguments.size)
     Run.new(
-      arguments[0], *arguments[1, 2].map { |text| Integer(text) }, Integer(arguments[3] || "0")
+      arguments[0], *arguments[1, 2].map { |text| Integer(text) }, Integer(arguments[3] || "0"),
+      arguments[4] == "batches"
     )
   end
-
-  def batches?(arguments) = arguments[4] == "batches"
 
   def ready(endpoint) = say(ready: endpoint)
 
@@ -65,6 +65,15 @@ module Common
     unless message.bytesize == size
       abort "a message of #{message.bytesize} bytes came, not of #{size}"
     end
+  end
+
+  # Times round trips. The block makes so many, and stores the clock after each from place 1 on.
+  def time_round_trips(run)
+    yield [], run.warmup
+    cpu_before = cpu
+    stamps = Array.new(run.count + 1, now)
+    yield stamps, run.count
+    round_trips(stamps, cpu - cpu_before)
   end
 
   # Round trips: `stamps` holds the clock before the first and after each.

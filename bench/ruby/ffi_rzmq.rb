@@ -59,4 +59,29 @@ module FFIRzmq
     Common.check_size(buffer, run.size)
     result
   end
+
+  def rep(socket, run)
+    buffer = +""
+    left = run.total
+    while left > 0
+      check socket.recv_string(buffer)
+      check socket.send_string(buffer)
+      left -= 1
+    end
+    Common.check_size(buffer, run.size)
+  end
+
+  def req(socket, run)
+    payload = run.payload
+    buffer = +""
+    Common.time_round_trips(run) do |stamps, count|
+      index = 1
+      while index <= count
+        check socket.send_string(payload)
+        check socket.recv_string(buffer)
+        stamps[index] = Common.now
+        index += 1
+      end
+    end
+  end
 end

@@ -7,14 +7,7 @@ run = Common.run(ARGV)
 context = ZMQ::Context.new
 rep, endpoint = FFIRzmq.bind(context, ZMQ::REP, run.endpoint)
 Common.ready(endpoint)
-buffer = +""
-left = run.total
-while left > 0
-  FFIRzmq.check rep.recv_string(buffer)
-  FFIRzmq.check rep.send_string(buffer)
-  left -= 1
-end
-Common.check_size(buffer, run.size)
+FFIRzmq.rep(rep, run)
 Common.say(program: "ffi_rzmq_rep")
 rep.close
 context.terminate

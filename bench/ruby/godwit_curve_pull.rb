@@ -7,5 +7,5 @@ require_relative "curve_keys"
 run = Common.run(ARGV)
 pull = Godwit::PULL.bind(run.endpoint, curve: CurveKeys::SERVER)
 Common.ready(pull.last_endpoint)
-Common.say(program: "godwit_curve_pull", **GodwitLoops.pull(pull, run, Common.batches?(ARGV)))
+Common.say(program: "godwit_curve_pull", **GodwitLoops.pull(pull, run))
 pull.close

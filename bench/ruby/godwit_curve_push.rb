@@ -6,6 +6,6 @@ require_relative "curve_keys"
 
 run = Common.run(ARGV)
 push = Godwit::PUSH.connect(run.endpoint, **CurveKeys.client)
-Common.say(program: "godwit_curve_push", **GodwitLoops.push(push, run, Common.batches?(ARGV)))
+Common.say(program: "godwit_curve_push", **GodwitLoops.push(push, run))
 Common.hold
 push.close

@@ -3,19 +3,19 @@
 require "godwit"
 require_relative "common"
 
-# The loops of godwit_push, godwit_pull and godwit_inproc. `while`, because a block's call would be
-# measured with the message.
+# The loops of godwit_push, godwit_pull, godwit_req, godwit_rep and together. `while`, because a
+# block's call would be measured with the message.
 module GodwitLoops
   module_function
 
-  def push(socket, run, batches)
+  def push(socket, run)
     payload = run.payload
-    move = batches ? method(:push_batches) : method(:push_strings)
+    move = run.batches ? method(:push_batches) : method(:push_strings)
     move.call(socket, payload, run.warmup)
     Common.measure { move.call(socket, payload, run.count) }
   end
 
-  def pull(socket, run, batches) = batches ? pull_batches(socket, run) : pull_strings(socket, run)
+  def pull(socket, run) = run.batches ? pull_batches(socket, run) : pull_strings(socket, run)
 
   def push_strings(socket, payload, count)
     sent = 0
@@ -73,5 +73,29 @@ module GodwitLoops
     end
     Common.check_size(messages.last, run.size)
     result
+  end
+
+  def rep(socket, run)
+    request = nil
+    left = run.total
+    while left > 0
+      request = socket.recv
+      socket.send(request)
+      left -= 1
+    end
+    Common.check_size(request, run.size)
+  end
+
+  def req(socket, run)
+    payload = run.payload
+    Common.time_round_trips(run) do |stamps, count|
+      index = 1
+      while index <= count
+        socket.send(payload)
+        socket.recv
+        stamps[index] = Common.now
+        index += 1
+      end
+    end
   end
 end

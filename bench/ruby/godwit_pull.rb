@@ -6,5 +6,5 @@ require_relative "godwit_loops"
 run = Common.run(ARGV)
 pull = Godwit::PULL.bind(run.endpoint)
 Common.ready(pull.last_endpoint)
-Common.say(program: "godwit_pull", **GodwitLoops.pull(pull, run, Common.batches?(ARGV)))
+Common.say(program: "godwit_pull", **GodwitLoops.pull(pull, run))
 pull.close

@@ -5,6 +5,6 @@ require_relative "godwit_loops"
 
 run = Common.run(ARGV)
 push = Godwit::PUSH.connect(run.endpoint)
-Common.say(program: "godwit_push", **GodwitLoops.push(push, run, Common.batches?(ARGV)))
+Common.say(program: "godwit_push", **GodwitLoops.push(push, run))
 Common.hold
 push.close

@@ -8,5 +8,5 @@ run = Common.run(ARGV)
 context = ZMQ::Context.new
 pull = context.bind(:PULL, run.endpoint)
 Common.ready(pull.last_endpoint)
-Common.say(program: "rbczmq_pull", **GodwitLoops.pull(pull, run, false))
+Common.say(program: "rbczmq_pull", **GodwitLoops.pull(pull, run))
 context.destroy

@@ -7,6 +7,6 @@ require_relative "godwit_loops"
 run = Common.run(ARGV)
 context = ZMQ::Context.new
 push = context.connect(:PUSH, run.endpoint)
-Common.say(program: "rbczmq_push", **GodwitLoops.push(push, run, false))
+Common.say(program: "rbczmq_push", **GodwitLoops.push(push, run))
 Common.hold
 context.destroy

@@ -78,8 +78,9 @@ module Bench
     end
   end
 
-  def section(name, title)
-    section = Section.new(name, title)
+  # @param machine [#date, #line, #versions, #libzmqs] that runs the contenders
+  def section(name, title, machine: Machine)
+    section = Section.new(name, title, machine)
     yield section
     section.finish
   rescue Failure => e

@@ -19,7 +19,7 @@ module Bench
 
     # What each role is called in C; the other languages have one scheme.
     C_NAMES = {
-      push: "thr_push", pull: "thr_pull", inproc: "inproc_thr", req: "lat_req", rep: "lat_rep",
+      push: "thr_push", pull: "thr_pull", together: "together", req: "lat_req", rep: "lat_rep",
       busy: "busy_pull", frames_push: "frames_push", frames_pull: "frames_pull", sockets: "sockets",
       curve_push: "curve_push", curve_pull: "curve_pull",
       proxy: "proxy", queue_push: "queue_push", queue_pull: "queue_pull", log_sub: "log_sub"
@@ -34,7 +34,7 @@ module Bench
     }.freeze
     JRUBY = %i[godwit_jruby ffi_rzmq_jruby bare_ffi_jruby].freeze
 
-    # @param role [Symbol] :runtimes, :push, :pull, :inproc, :req, :rep, :busy, :frames_push,
+    # @param role [Symbol] :runtimes, :push, :pull, :together, :req, :rep, :busy, :frames_push,
     #   :frames_pull, :sockets, :proxy, :queue_push, :queue_pull, :logger, :log_calls, :log_writer,
     #   :log_reader, :log_fair, :log_slow, :log_broadcaster, :log_sub, :shell, :curve_push,
     #   :curve_pull, :handshake_server, :handshake_client, :cert_store, :perf
@@ -45,7 +45,7 @@ module Bench
       when :c
         [c(C_NAMES.fetch(role))]
       when :godwit
-        [RbConfig.ruby, "-I", File.join(root, "lib"), ruby("godwit_#{role}")]
+        [RbConfig.ruby, "-I", File.join(root, "lib"), *script(:godwit, role)]
       when *PackagedGems::KINDS
         [*PackagedGems.ruby(kind), ruby("godwit_#{role}")]
       when :mruby
@@ -81,7 +81,7 @@ module Bench
         settings = WorkContenders.environment.map { |name, value| "#{name}=#{value}" }
         ["env", *settings, RbConfig.ruby, ruby("#{kind}_#{role}")]
       when :ffi_rzmq
-        [RbConfig.ruby, *load_path(*ffi_rzmq_paths), ruby("ffi_rzmq_#{role}")]
+        [RbConfig.ruby, *load_path(*ffi_rzmq_paths), *script(:ffi_rzmq, role)]
       when :godwit_ffi
         [
           "env", "GODWIT_BACKEND=ffi", RbConfig.ruby,
@@ -107,6 +107,11 @@ module Bench
 
     def gem_paths(*names)
       names.flat_map { |name| Gem::Specification.find_by_name(name).full_require_paths }
+    end
+
+    # The program of both ends is one for all libraries.
+    def script(library, role)
+      (role == :together) ? [ruby("together"), library, "threads"] : [ruby("#{library}_#{role}")]
     end
 
     def ruby(name) = File.join(FOLDER, "ruby", "#{name}.rb")

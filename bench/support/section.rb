@@ -6,7 +6,7 @@ module Bench
   class Section
     ORDER = %w[
       throughput latency frames proxy loop runtimes sockets busy_thread allocations compat logger
-      shell security perf ttcp work work_kafka mruby edge package compare
+      shell security perf ttcp work work_kafka mruby edge package beside compare
     ].freeze
     RESULTS = "RESULTS.md"
     HEAD = <<~MARKDOWN
@@ -19,11 +19,11 @@ module Bench
       with its defaults, over the loopback of one machine.
     MARKDOWN
 
-    def initialize(name, title)
+    def initialize(name, title, machine = Machine)
       @name = name
       @parts = ["## #{title}"]
       @targets = []
-      machine
+      describe(machine)
     end
 
     def text(paragraph) = @parts << paragraph.strip
@@ -68,10 +68,10 @@ module Bench
 
     private
 
-    def machine
-      versions = Machine.versions.map { |name, version| "#{name} #{version}" }.join(", ")
-      text "#{Machine.date}. #{Machine.line}. #{versions}."
-      files = Machine.libzmqs
+    def describe(machine)
+      versions = machine.versions.map { |name, version| "#{name} #{version}" }.join(", ")
+      text "#{machine.date}. #{machine.line}. #{versions}."
+      files = machine.libzmqs
       if files.size > 1
         text "**The contenders load different libzmqs (#{files.join(", ")}): these ratios " \
           "compare libraries.**"

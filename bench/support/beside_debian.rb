@@ -1,0 +1,136 @@
+# frozen_string_literal: true
+
+require_relative "../../rakelib/support/debian_root"
+
+module Bench
+  # The Debian of bench/beside.rb: a chroot in the user's cache with all contenders. Their commands
+  # are prefixes of `chroot`, so that the harness runs them as it runs others.
+  class BesideDebian
+    ROOT_OF_ALL = Godwit::DebianRoot.new("trixie", %w[
+      ruby-dev ruby-bundler build-essential pkg-config libssl-dev libzmq3-dev libczmq-dev
+      python3-zmq
+    ])
+    INSIDE = Godwit::DebianRoot::INSIDE
+    GEMFILES = File.join(FOLDER, "gemfiles", "beside")
+    GEMS = "/gems" # stays in the root, and holds what GEMFILES names
+    GODWIT = "#{INSIDE}/gems"
+    C = {push: "thr_push", pull: "thr_pull", req: "lat_req", rep: "lat_rep"}.freeze
+    # Prints the versions of all that is compared, as JSON.
+    VERSIONS = <<~'RUBY'
+      require "godwit"
+      require "ffi-rzmq"
+      require "cztop"
+      require "omq"
+      python = %q(import zmq, sys; print(zmq.__version__, zmq.zmq_version(), sys.version.split()[0]))
+      pyzmq, *zmq, version = `python3 -c '#{python}'`.split
+      c = JSON.parse(`c/together push inproc://x 1 2`)["libzmq"]
+      puts JSON.generate(
+        "godwit" => Godwit::VERSION,
+        "libzmq" => [c, *zmq, CZMQ::FFI::ZMQ_VERSION, LibZMQ.version.values.join("."),
+          Godwit.libzmq_version].uniq.join(" and "),
+        "Ruby" => "#{RUBY_VERSION}p#{RUBY_PATCHLEVEL} (no JIT)",
+        "OMQ" => OMQ::VERSION, "Async" => Async::VERSION,
+        "CZTop" => "#{CZTop::VERSION} on CZMQ #{CZMQ::FFI::CZMQ_VERSION}",
+        "ffi-rzmq" => ZMQ::VERSION, "pyzmq" => "#{pyzmq} on Python #{version}",
+        "gcc" => `gcc -dumpfullversion`.strip
+      )
+    RUBY
+
+    # @return [String, nil] why there can be none
+    def self.missing
+      Godwit::DebianRoot.missing ||
+        ("#{ROOT_OF_ALL.name} is not made: rake bench:beside" if Bench.quick? && !made?)
+    end
+
+    def self.made? = File.directory?(Godwit::DebianSource.cache(ROOT_OF_ALL.name))
+
+    # @yieldparam debian [BesideDebian] with this checkout's godwit
+    def self.open
+      ROOT_OF_ALL.work do |folder|
+        yield new(folder).tap(&:install)
+      end
+    end
+
+    attr_reader :versions
+
+    def initialize(folder)
+      @folder = folder
+      @number = 0
+    end
+
+    def install
+      %w[resolv.conf ssl/certs/ca-certificates.crt].each do |path|
+        FileUtils.cp("/etc/#{path}", "#{ROOT_OF_ALL.folder}/etc/#{path}")
+      end
+      FileUtils.cp_r([*%w[c python ruby].map { |name| File.join(FOLDER, name) },
+        *Dir["#{GEMFILES}/*"]], @folder)
+      install_gems
+      (C.values + %w[together]).each { |name| compile(name) }
+      @versions = JSON.parse(run("ruby", "-rjson", "-e", VERSIONS).lines.last)
+    end
+
+    # @param form [Symbol] :processes, with a role; :threads, :reactors or :fibers, with :together
+    # @return [Array<String>] without the arguments
+    def command(kind, role, form = :threads)
+      program =
+        case kind
+        when :c then ["c/#{C.fetch(role, "together")}"]
+        when :pyzmq then ["python3", "python/pyzmq_#{role}.py"]
+        when :godwit, :ffi_rzmq then ruby(kind, role, form)
+        else ruby(kind, role, form, apart: [kind.to_s, role.to_s])
+        end
+      ["chroot", ROOT_OF_ALL.folder, "/usr/bin/env", "-i", "-C", INSIDE, *environment, *program]
+    end
+
+    # @return [String] for a program in it
+    def endpoint(transport)
+      case transport
+      when "tcp" then "tcp://127.0.0.1:*"
+      when "ipc" then "ipc://#{INSIDE}/#{@number += 1}.ipc"
+      when "inproc" then "inproc://bench"
+      end
+    end
+
+    # What {Section} prints of a machine.
+    def line = "#{Machine.line}. Debian 13"
+
+    def date = Machine.date
+
+    def libzmqs = [versions.fetch("libzmq")]
+
+    private
+
+    def ruby(kind, role, form, apart: nil)
+      return ["ruby", "ruby/together.rb", kind.to_s, form.to_s] if role == :together
+      apart ? ["ruby", "ruby/apart.rb", *apart] : ["ruby", "ruby/#{kind}_#{role}.rb"]
+    end
+
+    def environment
+      variables.merge("PATH" => "/usr/bin:/bin", "HOME" => "/root", "LC_ALL" => "C.UTF-8",
+        "BENCH_HOLD" => "1").map { |pair| pair.join("=") }
+    end
+
+    def variables
+      home = "#{GEMS}/ruby/3.3.0"
+      {"GEM_HOME" => home, "GEM_PATH" => "#{GODWIT}:#{home}"}
+    end
+
+    def install_gems
+      warn "installs the contenders, and this godwit, in #{ROOT_OF_ALL.name}"
+      run("bundle", "install", "--quiet",
+        env: {"BUNDLE_PATH" => GEMS, "BUNDLE_FROZEN" => "true", "BUNDLE_VERSION" => "system"})
+      built = File.join(@folder, "godwit.gem")
+      build = [RbConfig.ruby, "-S", "gem", "build", "godwit.gemspec", "--output", built]
+      output, status = Open3.capture2e(Child::ENVIRONMENT, *build, chdir: ROOT)
+      raise Failure, "gem build failed:\n#{output}" unless status.success?
+      run("gem", "install", "--local", "--no-document", "--ignore-dependencies", "--install-dir",
+        GODWIT, "godwit.gem")
+    end
+
+    def compile(name)
+      run("gcc", *Programs::FLAGS, "-o", "c/#{name}", "c/#{name}.c", "-lzmq")
+    end
+
+    def run(*command, env: variables) = ROOT_OF_ALL.run(*command, chdir: INSIDE, env: env)
+  end
+end
