@@ -22,9 +22,17 @@ module Godwit
     # The name of the executable.
     PROGRAM = "godwit"
 
-    # Command to class name, in the order of `godwit help`. The file has the command's name.
-    COMMANDS = %w[log sh perf ttcp beacon keygen cert version help]
-      .to_h { |name| [name, name.capitalize.to_sym] }.freeze
+    # The socket types, which have one file.
+    SOCKETS = %w[req rep pub sub push pull pair dealer router].freeze
+
+    # Command to class name, in the order of `godwit help`.
+    COMMANDS = [
+      *SOCKETS,
+      "proxy", "monitor", "log", "sh", "perf", "ttcp", "beacon", "keygen", "cert", "version", "help"
+    ].to_h { |name| [name, name.capitalize.to_sym] }.freeze
+
+    # The files of commands that do not have the command's name.
+    FILES = SOCKETS.to_h { |name| [name, "sockets"] }.freeze
 
     extend Program
 

@@ -10,7 +10,9 @@ module Godwit
       /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/
     LINE = 300 # characters, so that a terminal shows the end, which has the fix or the place
     LINE_END = 100 # of the end of a longer line
-    private_constant :UNSAFE, :LINE, :LINE_END
+    # What JSON leaves of {UNSAFE}: it escapes C0 itself.
+    UNSAFE_IN_JSON = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/
+    private_constant :UNSAFE, :LINE, :LINE_END, :UNSAFE_IN_JSON
 
     class << self
       # @param text [String]
@@ -24,6 +26,10 @@ module Godwit
         text = text.gsub(/[\n\t]/, "\n" => '\n', "\t" => '\t') if !lines && text.match?(/[\n\t]/)
         text
       end
+
+      # @param text [String] JSON
+      # @return [String] JSON without characters that control a terminal
+      def json(text) = text.gsub(UNSAFE_IN_JSON) { |one| format('\u%04x', one.ord) }
 
       # @param text [String] of an error, in any encoding
       # @return [String] one line of at most 300 characters: its beginning and its end

@@ -2,6 +2,7 @@
 
 require "test_helper"
 require "support/network"
+require "godwit/cli"
 
 # `godwit beacon`, in a separate network.
 class CLIBeaconTest < NetworkCase
@@ -76,17 +77,17 @@ class CLIBeaconTest < NetworkCase
   test "a wrong command line is reported" do
     {[] => "beacon publish PORT", ["shout", 9] => "not \"shout\"", ["listen"] => "which UDP port",
      ["listen", "http"] => "\"http\" is no port",
-     ["publish", 9] => "needs --payload", ["listen", 9, "--payload", "x"] => "for publish",
-     ["publish", 9, "--payload", "x", "--prefix", "y"] => "for listen",
+     ["publish", 9] => "needs --payload", ["listen", 9, "--payload", "x"] => "option: --payload",
+     ["publish", 9, "--payload", "x", "--prefix", "y"] => "option: --prefix",
      ["listen", 9, "--count", 0] => "1 or more", ["listen", 9, "--timeout", -1] => "0 or more",
      ["listen", 9, "x"] => "unexpected: x"}.each do |arguments, says|
-      result = beacon(*arguments).finish
-      assert_equal [2, ""], [result.status.exitstatus, result.stdout]
-      assert_includes result.stderr, says
+      status, out, err = run_line("beacon", *arguments)
+      assert_equal [2, ""], [status, out]
+      assert_includes err, says
     end
     [["publish", 99_999, "--payload", "x"], ["publish", port, "--payload", "x" * 256],
       ["publish", port, "--payload", "x", "--interval", 0]].each do |arguments|
-      assert_equal 2, beacon(*arguments).finish.status.exitstatus
+      assert_equal 2, run_line("beacon", *arguments).first
     end
   end
 end

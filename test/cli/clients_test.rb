@@ -127,8 +127,8 @@ class CLIClientsTest < Godwit::TestCase
       "log", "tail", place("in"), "--bind", "--keys", path("server.key_secret"),
       "--clients", path("none")
     )
-    assert_equal 1, status
-    assert_match(/none: No such file/, err)
+    assert_equal 2, status
+    assert_match(/--clients: .*No such file/, err)
   end
 
   test "--keys refuses a file that others may read" do
@@ -138,15 +138,15 @@ class CLIClientsTest < Godwit::TestCase
       status, out, err = here(
         "log", "send", place("in"), "--keys", file, "--server-key", path("server.key"), "text"
       )
-      assert_equal [1, ""], [status, out]
-      assert_match(/chmod 600 #{Regexp.escape(file)}/, err)
+      assert_equal [2, ""], [status, out]
+      assert_match(/--keys: .*chmod 600 #{Regexp.escape(file)}/, err)
       refute_includes err, @anna.keypair.secret_key
     end
     File.chmod(0o644, path("server.key_secret"))
     status, _, err = here(
       "log", "send", place("in"), "--server-key", path("server.key_secret"), "text"
     )
-    assert_equal 1, status
-    assert_match(/chmod 600/, err)
+    assert_equal 2, status
+    assert_match(/--server-key: .*chmod 600/, err)
   end
 end

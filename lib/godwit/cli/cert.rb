@@ -13,13 +13,9 @@ module Godwit
       class Show < Command
         summary "Lists names, public keys, metadata and problems; status 1 if there is a problem."
         usage "cert show FILE|DIR"
+        notes "In a directory it reads the *.key and *.key_secret files. It shows no secret key."
 
         private
-
-        def define(parser)
-          parser.separator "In a directory it reads the *.key and *.key_secret files. It shows " \
-            "no secret key.\n\n"
-        end
 
         def call(arguments)
           path, *rest = arguments

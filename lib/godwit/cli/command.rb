@@ -11,7 +11,8 @@ module Godwit
       # Units of sizes, and of counts and rates.
       BINARY = {"" => 1, "k" => 1 << 10, "M" => 1 << 20, "G" => 1 << 30}.freeze
       DECIMAL = {"" => 1, "k" => 1_000, "M" => 1_000_000}.freeze
-      private_constant :BINARY, :DECIMAL
+      MOST = 1_000_000_000 # seconds of an option; 31 years
+      private_constant :BINARY, :DECIMAL, :MOST
 
       class << self
         # The executable that has the command; an argument sets it, and subclasses inherit it.
@@ -28,6 +29,13 @@ module Godwit
         # @param text [String, nil]
         # @return [String]
         def usage(text = @usage) = @usage = text
+
+        # What the help says behind the options; an argument sets it, and subclasses inherit it.
+        # @param text [String, nil]
+        # @return [String, nil]
+        def notes(text = @notes)
+          (@notes = text) || (superclass.notes if superclass <= Command)
+        end
       end
 
       program CLI
@@ -45,9 +53,19 @@ module Godwit
         EXIT[:ok]
       end
 
-      # The text that --help prints.
+      # The text that --help prints: usage, summary, options, notes.
       # @return [String]
-      def help_text = parser.to_s
+      def help_text
+        notes = self.class.notes
+        "#{parser}#{"\n#{notes.chomp}\n" if notes}"
+      end
+
+      # What it is, for the help, the manual pages and the shells' completions.
+      # @return [Array<OptionParser::Switch>] its options
+      def switches = parser.switches
+
+      # @return [Hash{String => Class}] its parts by name, as in `godwit log tail`
+      def parts = {}
 
       # What `godwit help COMMAND` prints.
       # @param words [Array<String>] that follow the command's name; the first may name a part
@@ -105,6 +123,19 @@ module Godwit
         seconds_option(parser, "--timeout", "ends after this time, with status #{EXIT[:timed_out]}")
       end
 
+      # @param words [Array<String>] that the option takes
+      def choice_option(parser, spec, words, *text)
+        parser.on(spec, ExactParser::Choice.new(words), *text) do |given|
+          words.find { |word| word.casecmp?(given) } or
+            raise UsageError, "#{spec[/\S+/]} takes #{words.join(", ")}: got #{text(given).inspect}"
+        end
+      end
+
+      def one_of(*names)
+        given = names.select { |name| options[name] }
+        raise UsageError, "--#{given.join(" or --")}: give one of them" if given.size > 1
+      end
+
       # @param factors [Hash{String => Integer}] {BINARY} or {DECIMAL}
       # @return [Integer, nil] nil: the text is no number of 0 or more with a known unit
       def units(text, factors)
@@ -118,8 +149,8 @@ module Godwit
       end
 
       def not_negative(number, option)
-        raise UsageError, "#{option} is 0 or more" if number.negative?
-        number
+        return number if number.between?(0, MOST)
+        raise UsageError, "#{option} is #{number.negative? ? "0 or more" : "at most #{MOST}"}"
       end
 
       def no_arguments(arguments)

@@ -4,10 +4,29 @@ require "optparse"
 
 module Godwit
   module CLI
-    # Takes each option by its whole name. OptionParser completes `-z` to `--zmq`, and Ruby 3.1's
-    # `require_exact` refuses `--size=1`.
+    # Takes each option by its whole name, and wraps its text. OptionParser completes `-z` to
+    # `--zmq`, and Ruby 3.1's `require_exact` refuses `--size=1`.
     # @private
     class ExactParser < OptionParser
+      WIDTH = 63 # characters of a line of an option's text, so that its line has 100
+      private_constant :WIDTH
+
+      # The words that an option takes; `match` is for OptionParser.
+      Choice = Struct.new(:words) do
+        def match(text) = text
+      end
+
+      # (see OptionParser#define)
+      def define(*parts, &block)
+        texts, others = parts.partition { |part| part.is_a?(String) && !part.start_with?("-") }
+        text = texts.join(" ")
+        super(*others, *text.scan(/\S.{0,#{WIDTH - 1}}(?=\s|\z)|\S+/o), &block)
+      end
+      alias_method :on, :define
+
+      # @return [Array<OptionParser::Switch>] in the order of the help
+      def switches = top.list.grep(OptionParser::Switch)
+
       private
 
       def complete(kind, name, *)

@@ -45,6 +45,14 @@ module Godwit
 
         private
 
+        def define_quiet(parser)
+          parser.on("--quiet", "prints no lines about absent peers")
+        end
+
+        def endpoint_option(parser, name, *text)
+          parser.on("#{name} ENDPOINT", *text) { |endpoint| Endpoint.expand(endpoint) }
+        end
+
         def endpoint(arguments)
           first = arguments.first
           raise UsageError, "which endpoint? type #{self.class.usage}" unless first
@@ -63,6 +71,15 @@ module Godwit
         part ? part.run(rest, io: io) : super
       end
 
+      # (see Command#parts)
+      def parts = self.class::PARTS.transform_values { |name| self.class.const_get(name) }
+
+      # (see Command#help_text)
+      def help_text
+        command = "#{program::PROGRAM} #{self.class.usage.split.first} #{parts.keys.first}"
+        "#{super}\n`#{command} --help` and so on list the options.\n"
+      end
+
       # (see Command#help_for)
       def help_for(words)
         return super if words.empty?
@@ -71,8 +88,6 @@ module Godwit
       end
 
       private
-
-      def parts = self.class::PARTS.transform_values { |name| self.class.const_get(name) }
 
       # @return [Command, nil] a part by its name
       def part(name) = parts[name]&.new
@@ -83,8 +98,7 @@ module Godwit
       def define(parser)
         name = program::PROGRAM
         listed.each { |one| parser.separator("  #{name} #{one.usage}\n      #{one.summary}") }
-        command = "#{name} #{self.class.usage.split.first} #{parts.keys.first}"
-        parser.separator "\n`#{command} --help` and so on list the options.\n\n"
+        parser.separator ""
       end
 
       def call(arguments)

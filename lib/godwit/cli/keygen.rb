@@ -6,6 +6,11 @@ module Godwit
     class Keygen < Command
       summary "Makes a CURVE certificate: NAME.key to give away, NAME.key_secret to keep."
       usage "keygen [NAME] [--dir DIR] [--meta KEY=VALUE]"
+      notes <<~TEXT
+        Prints the paths of both files and the public key. Without NAME it prints a certificate
+        with its secret key, and writes no file:
+        `umask 077; godwit keygen > server.key_secret`.
+      TEXT
 
       private
 
@@ -14,13 +19,6 @@ module Godwit
         list_option(
           parser, "--meta KEY=VALUE", "metadata, such as email=a@b; any number of times"
         ) { |given| metadata(given) }
-        parser.separator <<~TEXT
-
-          Prints the paths of both files and the public key. Without NAME it prints a certificate
-          with its secret key, and writes no file:
-          `umask 077; godwit keygen > server.key_secret`.
-
-        TEXT
       end
 
       # A replaced byte would give two names one file, so {Cert} refuses bytes that are not UTF-8.

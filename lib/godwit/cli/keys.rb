@@ -63,18 +63,32 @@ module Godwit
           return {}
         end
         # Without --keys, a new key pair, for servers that admit all clients with their public key.
-        {curve: options[:keys] ? pair : Curve.keypair,
-         server_key: File.file?(server_key) ? key_in(server_key, "public") : Curve.z85(server_key)}
+        {curve: options[:keys] ? pair : Curve.keypair, server_key: public_key(server_key)}
       end
 
       # @return [String] the domain
       def authenticate
         @auth = Godwit::Auth.new
-        @auth.curve(dir: options[:clients], domain: DOMAIN)
+        value_for("--clients") { @auth.curve(dir: options[:clients], domain: DOMAIN) }
         DOMAIN
       end
 
-      def pair = Curve::Keypair.new(secret_key: key_in(options[:keys], "secret"))
+      def pair
+        value_for("--keys") { Curve::Keypair.new(secret_key: key_in(options[:keys], "secret")) }
+      end
+
+      def public_key(given)
+        value_for("--server-key") do
+          File.file?(given) ? key_in(given, "public") : Curve.z85(given)
+        end
+      end
+
+      # A file that cannot be read, or holds no key, is a wrong value.
+      def value_for(option)
+        yield
+      rescue SystemCallError, Godwit::Error => error
+        raise UsageError, "#{option}: #{CLI.words_of(error)}"
+      end
 
       # A file without names may hold either key.
       def key_in(path, name)

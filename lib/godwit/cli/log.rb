@@ -42,10 +42,6 @@ module Godwit
           "#{start}#{Integer(port, 10) + 1}" if port && Integer(port, 10).between?(1, 65_534)
         end
 
-        def endpoint_option(parser, name, *text)
-          parser.on("#{name} ENDPOINT", *text) { |endpoint| Endpoint.expand(endpoint) }
-        end
-
         def size_option(parser, name, *text)
           parser.on("#{name} SIZE", *text) do |size|
             bytes(size) or

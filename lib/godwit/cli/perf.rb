@@ -47,11 +47,6 @@ module Godwit
           parser.on("--csv", "comma-separated values, with seconds")
         end
 
-        def one_of(*names)
-          given = names.select { |name| options[name] }
-          raise UsageError, "--#{given.join(" or --")}: give one of them" if given.size > 1
-        end
-
         def define_timeout(parser)
           about = "how long it waits for an answer (#{Godwit::Perf::TIMEOUT})"
           above_zero_option(parser, "--timeout", about)

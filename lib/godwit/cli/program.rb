@@ -5,7 +5,7 @@ module Godwit
     # What an executable does: finds the command's class, runs it, and turns errors into an exit
     # status. The module that extends itself with this one has the executable's name in PROGRAM,
     # and in COMMANDS the commands, each with the name of its class. Each command is a file in the
-    # module's folder, loaded on demand.
+    # module's folder, loaded on demand; FILES has the files with other names.
     module Program
       # Other words for two commands.
       FLAGS = {"--help" => "help", "-h" => "help", "--version" => "version", "-V" => "version"}
@@ -24,7 +24,8 @@ module Godwit
         unless self::COMMANDS.key?(name)
           raise UsageError, "no command #{name.inspect}#{CLI.nearest(name, self::COMMANDS.keys)}"
         end
-        require "#{self.name.downcase.gsub("::", "/")}/#{name}"
+        file = self::FILES.fetch(name, name)
+        require "#{self.name.downcase.gsub("::", "/")}/#{file}"
         const_get(self::COMMANDS[name])
       end
 

@@ -56,6 +56,13 @@ module Godwit
       class Push < Part
         summary "Runs a command, and sends its rows to those that pull."
         usage "sh push ENDPOINT [options] -- COMMAND [ARGUMENT…]"
+        notes <<~TEXT
+          An empty host is 127.0.0.1: to serve the network type tcp://*:7100. Several `sh pull`
+          share the rows; the high-water marks are the back-pressure. When COMMAND ends, every
+          `sh pull` and this command end with its status. When all leave before (as in `pull |
+          head`), COMMAND is stopped: status #{EXIT[:output_closed]}. COMMAND reads this command's
+          standard input.
+        TEXT
 
         LIMIT = 65_536 # bytes of a message; a longer row goes as several
 
@@ -82,15 +89,6 @@ module Godwit
           parser.on("--err", "sends standard error, too: `pull` prints it to its own")
           count_option(parser, "--pulls", "starts when N pull")
           define_common(parser)
-          parser.separator <<~TEXT
-
-            An empty host is 127.0.0.1: to serve the network type tcp://*:7100. Several `sh pull`
-            share the rows; the high-water marks are the back-pressure. When COMMAND ends, every
-            `sh pull` and this command end with its status. When all leave before (as in `pull |
-            head`), COMMAND is stopped: status #{EXIT[:output_closed]}. COMMAND reads this command's
-            standard input.
-
-          TEXT
         end
 
         def call(arguments)
@@ -154,6 +152,11 @@ module Godwit
       class Pull < Part
         summary "Prints the rows that a `sh push` sends, and ends as its command did."
         usage "sh pull ENDPOINT [options]"
+        notes <<~TEXT
+          A single `sh pull` prints byte for byte what the command wrote. Its status is the
+          command's (128 and the signal's number if a signal ended it), or #{EXIT[:failed]} when
+          the sender disconnected before the end.
+        TEXT
 
         private
 
@@ -165,13 +168,6 @@ module Godwit
           parser.on("--lines", "adds a newline to each row") { @ending = "\n" }
           parser.on("-0", "--null", "adds a NUL to each row") { @ending = "\0" }
           define_common(parser)
-          parser.separator <<~TEXT
-
-            A single `sh pull` prints byte for byte what the command wrote. Its status is the
-            command's (128 and the signal's number if a signal ended it), or #{EXIT[:failed]} when
-            the sender disconnected before the end.
-
-          TEXT
         end
 
         def call(arguments)

@@ -6,6 +6,7 @@ module Godwit
     class Ttcp < Command
       summary "Measures the throughput of TCP, UDP or ZeroMQ between two hosts, as C ttcp does."
       usage "ttcp -t [options] HOST [< input]\n       godwit ttcp -r [options] [> output]"
+      notes "Without -s standard output carries the data: all lines go to standard error."
 
       require_relative "ttcp/report"
 
@@ -58,8 +59,6 @@ module Godwit
           raise UsageError, "-f #{text(unit)}: one of #{Report::RATES.keys.join(", ")}"
         end
         parser.on("-v", "prints more")
-        parser.separator "\nWithout -s standard output carries the data: all lines go to " \
-          "standard error.\n\n"
       end
 
       def number_option(parser, name, about, range)

@@ -23,8 +23,6 @@ module Godwit
 
       # The names that a format may use.
       FIELDS = %i[date time level host prog pid thread writer seq tags text payload message].freeze
-      # What Printable escapes, in JSON, which escapes C0 itself.
-      UNSAFE_IN_JSON = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/
       BARE = /\A[[:alnum:]_.:\/@%+-]+\z/ # a String that needs no quotes after `key=`
       INDENT = "\n    "
       NO_TIME = "--:--:--.------"
@@ -34,7 +32,7 @@ module Godwit
       PROG_STYLES = %w[36 34 35 32 33 96 94 95 92 93].freeze
       FAINT = "2"
       MATCH = "1;7"
-      private_constant :UNSAFE_IN_JSON, :BARE, :INDENT, :NO_TIME, :NO_DATE, :STYLES,
+      private_constant :BARE, :INDENT, :NO_TIME, :NO_DATE, :STYLES,
         :PROG_STYLES, :FAINT, :MATCH
 
       class << self
@@ -81,7 +79,7 @@ module Godwit
           rescue JSON::GeneratorError
             JSON.generate(scrub(value))
           end
-          text.gsub(UNSAFE_IN_JSON) { |character| format('\u%04x', character.ord) }
+          Printable.json(text)
         end
 
         private

@@ -7,6 +7,10 @@ module Godwit
       class Send < Part
         summary "Sends a record, or each line of standard input as one."
         usage "log send ENDPOINT [options] [MESSAGE…]"
+        notes <<~TEXT
+          Without MESSAGE it reads standard input, as fast as the other side takes it. The
+          status is #{EXIT[:failed]} when a record could not be handed over.
+        TEXT
 
         LEVELS = %w[debug info warn error fatal unknown].freeze # what --level takes
         # Values of --payload that are no text.
@@ -18,7 +22,7 @@ module Godwit
         private
 
         def define(parser)
-          parser.on("--level LEVEL", "#{LEVELS.join(", ")} (info)") { |name| level(name) }
+          choice_option(parser, "--level LEVEL", LEVELS, "#{LEVELS.join(", ")} (info)")
           parser.on("--prog NAME", "the program; default: the user's name") { |name| text(name) }
           parser.on("--host NAME", "the host; default: this machine's name") { |name| text(name) }
           list_option(parser, "--tag TAG", "may be repeated") { |tag| text(tag) }
@@ -27,12 +31,6 @@ module Godwit
           seconds_option(parser, "--timeout", "how long the other side may delay the records (5)")
           parser.on("--durable DIR", "keeps them in DIR until `log serve --durable-in` wrote them")
           define_keys(parser, clients: false)
-          parser.separator <<~TEXT
-
-            Without MESSAGE it reads standard input, as fast as the other side takes it. The
-            status is #{EXIT[:failed]} when a record could not be handed over.
-
-          TEXT
         end
 
         def call(arguments)
@@ -65,12 +63,6 @@ module Godwit
             warn "godwit: no record was taken for #{@timeout} s; the rest of the input is not read"
             break
           end
-        end
-
-        def level(name)
-          level = name.downcase
-          return level if LEVELS.include?(level)
-          raise UsageError, "--level takes #{LEVELS.join(", ")}: got #{level.inspect}"
         end
 
         def payload(pair)

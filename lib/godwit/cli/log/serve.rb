@@ -9,6 +9,10 @@ module Godwit
       class Serve < Part
         summary "Receives records, writes them to a file, forwards them to `log tail`."
         usage "log serve --in ENDPOINT [--out ENDPOINT] [--file FILE] [options]"
+        notes <<~TEXT
+          An empty host is 127.0.0.1: to take records from the network type tcp://*:7000. SIGTERM
+          and Ctrl-C end it after it has written what it received. SIGHUP reopens the file.
+        TEXT
 
         ROTATIONS = {"daily" => :daily, "weekly" => :weekly, "monthly" => :monthly}.freeze
         # Through it the receiver sends records to the broadcaster after it has written them.
@@ -23,12 +27,6 @@ module Godwit
           define_bounds(parser)
           define_keys(parser, server: true)
           parser.on("--verbose", "prints connections, disconnections and foreign messages")
-          parser.separator <<~TEXT
-
-            An empty host is 127.0.0.1: to take records from the network type tcp://*:7000. SIGTERM
-            and Ctrl-C end it after it has written what it received. SIGHUP reopens the file.
-
-          TEXT
         end
 
         def define_endpoints(parser)
@@ -46,7 +44,7 @@ module Godwit
         def define_file(parser)
           parser.on("--file FILE",
             "writes each record as the line that Ruby's Logger writes; - is standard output")
-          parser.on("--format FORM", /\A(?:plain|json)\z/,
+          choice_option(parser, "--format FORM", %w[plain json],
             "plain: Ruby's line, without host, writer, number, thread, tags, payload, backtrace;",
             "json: an object on a line, with all of them")
           parser.on("--rotate WHEN", "daily, weekly, monthly, or a size: 10M") { |w| rotation(w) }

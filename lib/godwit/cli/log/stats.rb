@@ -7,6 +7,10 @@ module Godwit
       class Stats < Part
         summary "Shows what `log serve` received, from which writers, and how many were lost."
         usage "log stats ENDPOINT [options]"
+        notes <<~TEXT
+          ENDPOINT is the --control of `log serve`. LAG is the time between the writer's clock and
+          that of `log serve`, IDLE the time since the writer's last record.
+        TEXT
 
         COLUMNS = %w[PROGRAM HOST WRITER RECEIVED LOST LATE WARN ERROR FATAL LAG IDLE].freeze
         private_constant :COLUMNS
@@ -18,12 +22,6 @@ module Godwit
           parser.on("--interval SECONDS", Float, "repeats") { |time| positive(time, "--interval") }
           seconds_option(parser, "--timeout", "how long it waits for an answer (#{ANSWER_TIMEOUT})")
           define_keys(parser, clients: false)
-          parser.separator <<~TEXT
-
-            ENDPOINT is the --control of `log serve`. LAG is the time between the writer's clock and
-            that of `log serve`, IDLE the time since the writer's last record.
-
-          TEXT
         end
 
         def call(arguments)

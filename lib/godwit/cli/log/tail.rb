@@ -7,6 +7,15 @@ module Godwit
       class Tail < Part
         summary "Shows the chosen records as they come."
         usage "log tail ENDPOINT [options]"
+        notes <<~TEXT
+          ENDPOINT is the --out of `log serve`. --prog, --host, --tag and --grep may be
+          repeated: one of each must match. At its end it prints on standard error how many
+          records came and how many were lost. `log stats` and this command count
+            LATE     a record that came again, or after a later one (it is no longer lost)
+            plain    a line of Ruby's own Logger
+            foreign  all other messages
+            sent     what `log serve` has handed on to tails
+        TEXT
 
         COLOR = %w[auto always never].freeze # what --color takes
         CHOICES = %i[level prog host tag].freeze # choices that the broadcaster knows too
@@ -29,17 +38,6 @@ module Godwit
           parser.on("--stats", "prints statistics each second on standard error")
           parser.on("--verbose", "prints foreign messages too, on standard error")
           define_keys(parser)
-          parser.separator <<~TEXT
-
-            ENDPOINT is the --out of `log serve`. --prog, --host, --tag and --grep may be
-            repeated: one of each must match. At its end it prints on standard error how many
-            records came and how many were lost. `log stats` and this command count
-              LATE     a record that came again, or after a later one (it is no longer lost)
-              plain    a line of Ruby's own Logger
-              foreign  all other messages
-              sent     what `log serve` has handed on to tails
-
-          TEXT
         end
 
         def define_choice(parser)
@@ -61,7 +59,8 @@ module Godwit
           parser.on("--json", "one JSON object a line") { options[:format] = :json }
           parser.on("--format FORMAT", "such as '%{date} %{time} %-5<level>s %{message}'; " \
             "docs/cli.md names the fields") { |format| text(format) }
-          parser.on("--color WHEN", COLOR, "auto (on a terminal, without NO_COLOR), always, never")
+          choice_option(parser, "--color WHEN", COLOR,
+            "auto (on a terminal, without NO_COLOR), always, never")
         end
 
         def regexp(option, given) = check(option) { Regexp.new(text(given)) }

@@ -7,6 +7,14 @@ module Godwit
       class Matrix < Part
         summary "Measures round trips between all pairs of hosts, by their agents."
         usage "perf matrix NAME=ENDPOINT... [options]"
+        notes <<~TEXT
+          Each host runs `godwit perf serve ENDPOINT --agent`. Each agent measures the connection
+          to every agent, itself included, one after the other. The hosts must reach each other
+          at these endpoints. In sizes k is 1,024 and M 1,024 * 1,024; in counts k is 1,000 and M
+          1,000,000.
+          Without --server-key the agents need --insecure, or an endpoint on loopback. A host that
+          fails has a row with the reason; then the status is 1.
+        TEXT
 
         TITLES = ["Connection", "Time", "Req-Rep/Sec", "RTT p50", "RTT p99"].freeze
         WIDTHS = [-16, -8, 11, 9, 9].freeze # negative: to the left
@@ -27,16 +35,6 @@ module Godwit
           end
           define_formats(parser)
           define_keys(parser, clients: false)
-          parser.separator <<~TEXT
-
-            Each host runs `godwit perf serve ENDPOINT --agent`. Each agent measures the connection
-            to every agent, itself included, one after the other. The hosts must reach each other
-            at these endpoints. In sizes k is 1,024 and M 1,024 * 1,024; in counts k is 1,000 and M
-            1,000,000.
-            Without --server-key the agents need --insecure, or an endpoint on loopback. A host that
-            fails has a row with the reason; then the status is 1.
-
-          TEXT
         end
 
         def label(text)

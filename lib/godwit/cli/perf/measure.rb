@@ -7,6 +7,13 @@ module Godwit
     class Perf
       # A part that measures and prints a row for each size.
       class Measure < Part
+        notes <<~TEXT
+          Without ENDPOINT it starts a server of its own on loopback. In sizes k is 1,024 and M
+          1,024 * 1,024; in counts and rates k is 1,000 and M 1,000,000. Latencies are round-trip
+          times (RTT). "-": too few samples for this percentile. The warm-up takes 1 s, or 1,000
+          messages with --count.
+        TEXT
+
         PERCENTS = %w[50 90 99 99.9].freeze
         private_constant :PERCENTS
 
@@ -26,14 +33,6 @@ module Godwit
           define_measurement(parser)
           define_output(parser)
           define_keys(parser, clients: false)
-          parser.separator <<~TEXT
-
-            Without ENDPOINT it starts a server of its own on loopback. In sizes k is 1,024 and M
-            1,024 * 1,024; in counts and rates k is 1,000 and M 1,000,000. Latencies are round-trip
-            times (RTT). "-": too few samples for this percentile. The warm-up takes 1 s, or 1,000
-            messages with --count.
-
-          TEXT
         end
 
         # "" is a list of one empty text.

@@ -9,6 +9,10 @@ module Godwit
       class Serve < Part
         summary "The other side of lat, thr, load and matrix."
         usage "perf serve ENDPOINT [options]"
+        notes <<~TEXT
+          An empty host is 127.0.0.1. Any other host than this machine's loopback needs
+          --keys FILE with --clients DIR, or --insecure. Ctrl-C and SIGTERM end it.
+        TEXT
 
         # Hosts that other machines cannot reach.
         LOOPBACK = %r{\Atcp://(?:127(?:\.\d+){3}|localhost|\[::1\]):|\A(?:ipc|inproc)://}
@@ -20,12 +24,6 @@ module Godwit
           define_keys(parser, server: true)
           parser.on("--insecure", "lets everybody measure who reaches the endpoint")
           parser.on("--agent", "does what `godwit perf matrix` of these clients asks for")
-          parser.separator <<~TEXT
-
-            An empty host is 127.0.0.1. Any other host than this machine's loopback needs
-            --keys FILE with --clients DIR, or --insecure. Ctrl-C and SIGTERM end it.
-
-          TEXT
         end
 
         def call(arguments)

@@ -8,6 +8,11 @@ module Godwit
       class Tool < Part
         summary "libzmq's perf tools: the same arguments, the same output."
         usage "perf local_lat|remote_lat|local_thr|remote_thr|inproc_lat|inproc_thr ARGUMENTS"
+        notes <<~TEXT
+          It works with libzmq's own programs. A failure has status 1. Latencies are half of the
+          round-trip time; `godwit perf lat` prints the whole. <enable_curve> is 1 or 0: with 1
+          both ends use CURVE, with the test keys in libzmq's sources.
+        TEXT
 
         # Its arguments; the exchange that it runs, or both ends of one; what it prints.
         Form = Struct.new(:arguments, :exchange, :output, :options) do
@@ -86,15 +91,6 @@ module Godwit
 
         def parser
           super.tap { |text| text.banner = "usage: godwit perf #{@name} #{@form.arguments}" }
-        end
-
-        def define(parser)
-          parser.separator <<~TEXT
-            It works with libzmq's own programs. A failure has status 1. Latencies are half of the
-            round-trip time; `godwit perf lat` prints the whole. <enable_curve> is 1 or 0: with 1
-            both ends use CURVE, with the test keys in libzmq's sources.
-
-          TEXT
         end
 
         def call(arguments)

@@ -18,6 +18,9 @@ module Godwit
       ]
         .to_h { |name| [name, name.capitalize.to_sym] }.freeze
 
+      # All files have their command's name.
+      FILES = {}.freeze
+
       # What `tail --from` and `seek --to` take.
       WHERE = ["an offset (a negative one counts from the end of each partition),",
         "earliest, latest, or a time such as 2026-11-20T10:00"].freeze

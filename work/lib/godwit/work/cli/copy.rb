@@ -7,19 +7,14 @@ module Godwit
       class Copy < Command
         summary "Copies the topics of a file, and the positions of its groups, to Kafka."
         usage "copy FROM [TO]"
+        notes <<~TEXT
+          FROM and TO are URLs, such as sqlite:work.db and kafka://host:9092. Without TO it is
+          GODWIT_WORK_URL, with the settings in GODWIT_WORK_SETTINGS. Stop the consumers and the
+          producers before. Topics that are not there are created. A copy that was interrupted
+          goes on where TO ends.
+        TEXT
 
         private
-
-        def define(parser)
-          parser.separator <<~TEXT
-
-            FROM and TO are URLs, such as sqlite:work.db and kafka://host:9092. Without TO it is
-            GODWIT_WORK_URL, with the settings in GODWIT_WORK_SETTINGS. Stop the consumers and the
-            producers before. Topics that are not there are created. A copy that was interrupted
-            goes on where TO ends.
-
-          TEXT
-        end
 
         def call(arguments)
           urls = take([*arguments, *(ENV["GODWIT_WORK_URL"] if arguments.size == 1)], "log to copy",

@@ -9,16 +9,12 @@ module Godwit
       class Dead < Listing
         summary "Lists the dead letters, and why they failed."
         usage "dead [TOPIC] [--json]"
+        notes "Without TOPIC: those of all topics whose names end in .dead."
 
         ERROR = 80 # characters
         private_constant :ERROR
 
         private
-
-        def define(parser)
-          parser.separator "Without TOPIC: those of all topics whose names end in .dead.\n\n"
-          super
-        end
 
         def rows(arguments)
           no_arguments(arguments.drop(1))

@@ -9,13 +9,13 @@ module Godwit
       class Doctor < Listing
         summary "Reports stuck handlers, dead processes, groups without members, and the like."
         usage "doctor [--check] [--json]"
+        notes "The exit status is 0 when all is well, and 1 when there is a finding."
 
         private
 
         def define(parser)
           super
           parser.on("--check", "looks for damage, which takes a while in a large log")
-          parser.separator "\nThe exit status is 0 when all is well, and 1 when there is a finding."
         end
 
         def call(arguments)

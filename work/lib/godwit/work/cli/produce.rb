@@ -7,6 +7,10 @@ module Godwit
       class Produce < Command
         summary "Writes each line of standard input to a topic."
         usage "produce TOPIC < lines"
+        notes <<~TEXT
+          A line is the value as the topic has it: JSON, text or bytes. A line that does not fit
+          ends the command with status 1. The error tells which lines before it were written.
+        TEXT
 
         LINES = 1_000 # of one transaction
         private_constant :LINES
@@ -15,12 +19,6 @@ module Godwit
 
         def define(parser)
           parser.on("--key KEY", "of all records")
-          parser.separator <<~TEXT
-
-            A line is the value as the topic has it: JSON, text or bytes. A line that does not fit
-            ends the command with status 1. The error tells which lines before it were written.
-
-          TEXT
         end
 
         def call(arguments)

@@ -10,6 +10,14 @@ module Godwit
       class Run < Command
         summary "Runs the consumers that Ruby files define."
         usage "run FILE... [options]"
+        notes <<~TEXT
+          The files connect to the log, or GODWIT_WORK_URL names it. It is created at first use,
+          as are the topics of the classes; other commands create nothing. INT or TERM lets
+          running handlers finish; a second one ends the process at once. TSTP: takes no new
+          records. On a terminal a line shows rates and lag, each second. Standard error has a
+          line for each failed attempt and each dead letter, unless the files listen to `failed`
+          or `dead`.
+        TEXT
 
         SIGNALS = %w[INT TERM TSTP].freeze
         private_constant :SIGNALS
@@ -22,16 +30,6 @@ module Godwit
           seconds_option(parser, "--drain", "how long running handlers may take at the end (25)")
           seconds_option(parser, "--evict-after", "evicts processes that do not report (never)")
           parser.on("--rebalance-log FILE", "adds a line for each partition that comes or goes")
-          parser.separator <<~TEXT
-
-            The files connect to the log, or GODWIT_WORK_URL names it. It is created at first use,
-            as are the topics of the classes; other commands create nothing. INT or TERM lets
-            running handlers finish; a second one ends the process at once. TSTP: takes no new
-            records. On a terminal a line shows rates and lag, each second. Standard error has a
-            line for each failed attempt and each dead letter, unless the files listen to `failed`
-            or `dead`.
-
-          TEXT
         end
 
         def call(files)

@@ -1,0 +1,116 @@
+# frozen_string_literal: true
+
+require_relative "family"
+require_relative "signals"
+
+module Godwit
+  module CLI
+    # `godwit proxy queue|forwarder|streamer`: moves messages between two bound endpoints.
+    class Proxy < Family
+      summary "Moves messages between two endpoints, to which clients and workers connect."
+      usage "proxy queue|forwarder|streamer FRONT BACK [options]"
+
+      # The three differ in the types of their sockets.
+      class Part < Family::Part
+        notes <<~TEXT
+          It binds both endpoints. An empty host is 127.0.0.1: to serve the network type
+          tcp://*:5555. Ctrl-C and SIGTERM end it, with the counts as its last line.
+        TEXT
+
+        class << self
+          # @return [Symbol] a method of Godwit::Proxy
+          attr_reader :pattern
+
+          # @param pattern [Symbol]
+          # @param text [String] the summary
+          # @return [Class] the command of the pattern
+          def for(pattern, text)
+            Class.new(self) do
+              @pattern = pattern
+              summary text
+              usage "proxy #{pattern} FRONT BACK [options]"
+            end
+          end
+        end
+
+        private
+
+        def define(parser)
+          endpoint_option(parser, "--capture", "binds a PUB that publishes a copy of each message")
+          parser.on("--stats SECONDS", Float, "prints counts in this interval") do |seconds|
+            positive(seconds, "--stats")
+          end
+          define_keys(parser, server: true)
+        end
+
+        def call(arguments)
+          front, back = arguments.first(2).map { |text| Endpoint.expand(text) }
+          raise UsageError, "which endpoints? type #{self.class.usage}" unless back
+          no_arguments(arguments.drop(2))
+          require "godwit"
+          places = [front, back, *options[:capture]]
+          settings = Godwit::Endpoint.with_ipv6(places, server_security)
+          capture = PUB.bind(options[:capture], **settings) if options[:capture]
+          Godwit::Proxy.public_send(self.class.pattern, front, back, capture: capture,
+            **settings) { |proxy| serve(proxy) }
+        ensure
+          capture&.close
+        end
+
+        # @return [Integer] exit status
+        def serve(proxy)
+          Signals.queued("INT", "TERM") do |events|
+            watcher = Thread.new { wait(proxy, events) }
+            timer = Thread.new { ask(events, options[:stats]) } if options[:stats]
+            sides = [proxy.frontend, proxy.backend, *proxy.capture]
+            warn "godwit: #{self.class.pattern} #{sides.map(&:last_endpoint).join(" ")}"
+            while (event = events.pop) == :stats
+              io.puts counts(proxy.statistics)
+              io.flush
+            end
+            raise event if event.is_a?(Exception)
+            Signals.status(event)
+          ensure
+            [watcher, timer].compact.each(&:kill)
+            warn "godwit: #{counts(proxy.statistics)}"
+          end
+        end
+
+        def ask(events, seconds)
+          loop do
+            sleep(seconds)
+            events << :stats
+          end
+        end
+
+        # It ends by itself only after an error.
+        def wait(proxy, events)
+          proxy.wait
+          events << StateError.new("the proxy has ended", operation: :proxy)
+        rescue => error
+          events << error
+        end
+
+        def counts(statistics)
+          sides = {"front" => statistics.frontend, "back" => statistics.backend}.map do |name, side|
+            "#{name} received #{number(side.received)} (#{number(side.received_bytes)} bytes), " \
+              "sent #{number(side.sent)} (#{number(side.sent_bytes)} bytes)"
+          end
+          copies = "captured #{number(statistics.capture.sent)}" if options[:capture]
+          [*sides, *copies, "dropped #{number(statistics.dropped)}"].join(" · ")
+        end
+
+        def number(count) = count.to_s.gsub(/(?<=\d)(?=(?:\d{3})+\z)/, ",")
+      end
+
+      {
+        queue: "Shares the requests of clients (REQ, DEALER) among workers (REP, ROUTER).",
+        forwarder: "Hands the messages of publishers (PUB) to subscribers (SUB).",
+        streamer: "Hands the messages of pushers (PUSH) to pullers (PULL)."
+      }.each { |pattern, text| const_set(pattern.capitalize, Part.for(pattern, text)) }
+
+      # In the order of the help.
+      PARTS = {"queue" => :Queue, "forwarder" => :Forwarder, "streamer" => :Streamer}.freeze
+    end
+  end
+end

@@ -1,0 +1,233 @@
+# frozen_string_literal: true
+
+require_relative "family"
+require_relative "peer_notice"
+require_relative "sockets/types"
+require_relative "sockets/forms"
+require_relative "sockets/input"
+require_relative "sockets/output"
+require_relative "sockets/evaluator"
+require_relative "sockets/session"
+
+module Godwit
+  module CLI
+    # `godwit req`, `rep`, `pub` and so on: a socket in the shell. {TYPES} has the commands, {ONLY}
+    # the types that take an option.
+    module Sockets
+      # A command; a subclass for each type says which.
+      class Command < Family::Part
+        SHORT_LINGER = 0.2 # seconds that unsent messages may delay the end after a signal
+        EXIT_LINGER = -800 # the same for a closed socket, in ms; the exit adds a second
+        private_constant :SHORT_LINGER, :EXIT_LINGER
+
+        class << self
+          # @return [Type]
+          attr_reader :type
+
+          # @param type [Type]
+          # @return [Class] the command of the type
+          def for(type)
+            Class.new(self) do
+              @type = type
+              summary type.summary
+              usage "#{type.name} -b|-c ENDPOINT [options]"
+            end
+          end
+        end
+
+        private
+
+        def type = self.class.type
+
+        def define(parser)
+          define_endpoints(parser)
+          define_input(parser)
+          define_forms(parser)
+          define_limits(parser)
+          define_keys(parser)
+          define_quiet(parser)
+        end
+
+        def define_endpoints(parser)
+          list_option(parser, "--bind ENDPOINT", "-b", "binds; may be repeated") do |text|
+            endpoint("--bind", text)
+          end
+          list_option(parser, "--connect ENDPOINT", "-c", "connects; may be repeated") do |text|
+            endpoint("--connect", text)
+          end
+          only(:subscribe) do
+            list_option(parser, "--subscribe TOPIC", "-s",
+              "messages that begin with TOPIC; may be repeated; default: all messages")
+          end
+          only(:identity) do
+            parser.on("--identity ID", "the routing id that a ROUTER sees: 1 to 255 bytes") do |id|
+              next id if id.bytesize.between?(1, 255) && !id.start_with?("\0")
+              raise UsageError, "--identity is 1 to 255 bytes"
+            end
+          end
+        end
+
+        def define_input(parser)
+          only(:data) do
+            list_option(parser, "--data TEXT", "-D",
+              (type.name == :rep) ? "the reply to all requests" : "sends TEXT; may be repeated")
+            parser.on("-F", "--file FILE", "sends FILE's messages; - and default: standard input")
+          end
+          only(:echo) { parser.on("--echo", "sends back what it receives") }
+          parser.on("-e", "--eval RUBY", eval_text) { |code| Evaluator.new(code) }
+          only(:interval) do
+            seconds_option(parser, "--interval", "the time from a message to the next")
+          end
+          only(:rate) { count_option(parser, "--rate", "N messages a second") }
+        end
+
+        def eval_text
+          if answers?
+            "the reply to a message, whose frames are in m"
+          else
+            what = (type.work == :send_all) ? "sends" : "prints"
+            "#{what} the value for each message, whose frames are in m; nil skips the message"
+          end
+        end
+
+        def define_forms(parser)
+          parser.on("-J", "--json", "a message is a JSON array on a line; frames that are not " \
+            "UTF-8 are {\"base64\": \"…\"}")
+          parser.on("-0", "--null", "a NUL ends a message, instead of a newline")
+          parser.on("--hex", "frames are hexadecimal")
+        end
+
+        def define_limits(parser)
+          count_option(parser, "--count", "ends after N #{type.counts}")
+          timeout_option(parser)
+          only(:wait_peers) do
+            default = " (1); 0 does not wait" if type.name == :pub
+            what = default ? "subscriptions" : "peers"
+            parser.on("--wait-peers N", OptionParser::DecimalInteger,
+              "sends when there are N #{what}#{default}") do |count|
+              default ? not_negative(count, "--wait-peers") : positive(count, "--wait-peers")
+            end
+          end
+        end
+
+        def only(option) = (yield if type.takes?(option))
+
+        # Says of an option of other types which types take it.
+        def parse(arguments)
+          super
+        rescue OptionParser::InvalidOption => error
+          given = error.args.first.to_s[/\A--[^=]+|\A-./]
+          option = SHORT[given] || given.to_s.delete_prefix("--").tr("-", "_").to_sym
+          types = ONLY[option] or raise
+          raise UsageError, "#{given} is for #{types.join(", ")}, not for #{type.name}"
+        end
+
+        # @return [String]
+        def endpoint(option, text)
+          require "godwit"
+          place = Endpoint.expand(text)
+          raise UsageError, "inproc:// connects threads of one process" if place[/\Ainproc:/]
+          Godwit::Endpoint.check(place, option.delete_prefix("--").to_sym)
+          place
+        rescue UsageError, Godwit::Error => error
+          raise UsageError, "#{option}: #{CLI.words_of(error)}"
+        end
+
+        def call(arguments)
+          no_arguments(arguments)
+          check_options
+          require "godwit"
+          form = Forms.of(options, io.tty?)
+          input = input(form)
+          socket = open_socket
+          notice = PeerNotice.new(socket, quiet: options[:quiet] || !announces?)
+          attach(socket)
+          Session.new(type, socket, notice, input, Output.new(io, form), settings).run
+        ensure
+          close(socket) if socket
+        end
+
+        # After an orderly end all is closed already.
+        def close(socket)
+          socket.linger = SHORT_LINGER unless socket.closed?
+          socket.close
+          socket.context.close
+        end
+
+        def check_options
+          one_of(:json, :null, :hex)
+          one_of(:data, :file, :echo, *(:eval if answers?))
+          one_of(:interval, :rate)
+          return if options[:bind] || options[:connect]
+          raise UsageError, "where? type -b ENDPOINT to bind, or -c ENDPOINT to connect"
+        end
+
+        # @return [Boolean] whether the value of --eval is a reply
+        def answers? = %i[rep router].include?(type.name)
+
+        # @return [Input, nil]
+        def input(form)
+          return if !type.sends? || options[:echo] || (answers? && options[:eval])
+          return data(form) if options[:data]
+          path = options.fetch(:file, "-")
+          stream = (path == "-") ? $stdin : File.open(path, "rb")
+          Input.new(form, stream: stream) unless stream.closed?
+        rescue SystemCallError => error
+          raise UsageError, "--file: #{error.message}"
+        end
+
+        # It is sent again and again where messages sent are counted, or sent at a pace.
+        def data(form)
+          again = type.name == :rep || pause || (options[:count] && type.work != :converse)
+          Input.new(form, texts: options[:data], again: again)
+        rescue InputError => error
+          raise UsageError, error.message
+        end
+
+        def open_socket
+          context = Context.new(linger: nil)
+          context.exit_linger = EXIT_LINGER
+          Godwit.const_get(type.name.upcase).new(context: context, **{
+            routing_id: options[:identity], mandatory: (true if type.name == :router),
+            subscribe: (options.fetch(:subscribe, "") if type.name == :sub)
+          }.compact, **security)
+        end
+
+        # A socket is CURVE's server or client on all its endpoints.
+        def security
+          server = options[:bind] && !(options[:connect] && options[:server_key])
+          server ? server_security : client_security
+        end
+
+        def attach(socket)
+          places = options.values_at(:bind, :connect).flatten.compact
+          socket.ipv6 = true if places.any? { |place| Godwit::Endpoint.ipv6?(place) }
+          options[:bind]&.each do |place|
+            socket.bind(place)
+            warn "godwit: #{socket.last_endpoint}" if place.end_with?("*")
+          end
+          options[:connect]&.each { |place| socket.connect(place) }
+        end
+
+        # @return [Boolean] whether the user learns that there is no peer
+        def announces? = options[:connect] || type.sends_first? || options[:wait_peers]
+
+        def settings
+          peers = options.fetch(:wait_peers, (type.name == :pub) ? 1 : 0)
+          {evaluate: options[:eval], wait_peers: peers.nonzero?, pause: pause,
+           **options.slice(:echo, :count, :timeout)}
+        end
+
+        # @return [Numeric, nil] seconds from a message to the next
+        def pause = options[:interval] || options[:rate]&.then { |rate| 1.0 / rate }
+      end
+
+      TYPES.each_value do |type|
+        name = type.name.capitalize
+        CLI.const_set(name, Command.for(type))
+        CLI.private_constant(name)
+      end
+    end
+    private_constant :Sockets
+  end
+end

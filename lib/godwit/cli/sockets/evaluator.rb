@@ -1,0 +1,44 @@
+# frozen_string_literal: true
+
+module Godwit
+  module CLI
+    module Sockets
+      # The Ruby of `--eval`: a function from a message's frames to frames.
+      class Evaluator
+        # @param code [String] in which m holds the frames
+        # @raise [UsageError] when it is no Ruby
+        def initialize(code)
+          require "json"
+          text = "lambda { |m|\n#{code}\n}"
+          # standard:disable Security/Eval, Style/EvalWithLocation
+          @function = eval(text, CLEAN.call, "-e", 0)
+          # standard:enable Security/Eval, Style/EvalWithLocation
+        rescue SyntaxError => error
+          raise UsageError, "--eval is no Ruby: #{error.message.lines.first.chomp}"
+        end
+
+        # @param frames [Array<String>]
+        # @return [Array<String>, nil] nil: this message is skipped
+        # @raise [InputError] when the Ruby raises
+        def call(frames)
+          value = @function.call(frames.map { |frame| utf8(frame) })
+          return if value.nil?
+          found = value.is_a?(Array) ? value.map(&:to_s) : [value.to_s]
+          found.empty? ? nil : found
+        rescue ScriptError, StandardError => error
+          raise InputError, "--eval: #{error.message.lines.first&.chomp} (#{error.class})"
+        end
+
+        private
+
+        def utf8(frame)
+          text = frame.dup.force_encoding(Encoding::UTF_8)
+          text.valid_encoding? ? text : frame
+        end
+      end
+    end
+  end
+end
+
+# Outside of all modules, so that the user's Ruby sees no constants of Godwit::CLI.
+Godwit::CLI::Sockets::Evaluator::CLEAN = -> { Object.new.instance_eval { binding } }

@@ -1,0 +1,119 @@
+# frozen_string_literal: true
+
+require_relative "../../printable"
+
+module Godwit
+  module CLI
+    module Sockets
+      # How messages are written as text. A form has a terminator, which ends each message of the
+      # input; `decode` makes an Array of frames from a message's text, `encode` the text of frames.
+      module Forms
+        # A line a message, a tab between frames. In a terminal control characters are escaped.
+        class Text
+          # @return [String] that ends each message
+          attr_reader :terminator
+
+          # @param terminal [Boolean] whether a terminal shows the output
+          def initialize(terminal, terminator = "\n")
+            @terminal = terminal
+            @terminator = terminator
+            @ending = terminal ? "\n" : terminator
+          end
+
+          # @param text [String]
+          # @return [Array<String>]
+          def decode(text) = text.empty? ? [text] : text.split("\t", -1)
+
+          # @param frames [Array<String>]
+          # @return [String]
+          def encode(frames) = frames.map { |frame| shown(frame) }.join("\t") << @ending
+
+          private
+
+          def shown(frame)
+            return frame.b unless @terminal
+            text = frame.dup.force_encoding(Encoding::UTF_8)
+            text = text.scrub { |bytes| bytes.each_byte.map { |b| format('\x%02x', b) }.join }
+            Printable.text(text)
+          end
+        end
+
+        # A NUL ends each message, as with `find -print0`.
+        class Null < Text
+          # @param terminal [Boolean]
+          def initialize(terminal) = super(terminal, "\0")
+        end
+
+        # Frames in hexadecimal digits, a tab between them.
+        class Hex < Text
+          # (see Text#decode)
+          def decode(text)
+            super.map do |frame|
+              digits = frame.delete(" ")
+              next [digits].pack("H*") if digits.match?(/\A(?:\h\h)*\z/)
+              raise InputError, "#{frame.inspect} is no frame of hexadecimal digits, two a byte"
+            end
+          end
+
+          private
+
+          def shown(frame) = frame.unpack1("H*")
+        end
+
+        # A JSON array a line. A frame that is not UTF-8 is an object with the name base64.
+        class JSONArray
+          # @param _terminal [Boolean] its text is safe for a terminal
+          def initialize(_terminal)
+            require "json"
+          end
+
+          # @return [String] that ends each message
+          def terminator = "\n"
+
+          # @param text [String]
+          # @return [Array<String>]
+          def decode(text)
+            frames = JSON.parse(text)
+            return frames.map { |frame| bytes(frame) } if frames.is_a?(Array) && frames.any?
+            raise InputError, "a message is an array of one frame or more, such as [\"a\", \"b\"]"
+          rescue JSON::ParserError
+            raise InputError, "this is no JSON: #{text.byteslice(0, 80).scrub}"
+          end
+
+          # @param frames [Array<String>]
+          # @return [String]
+          def encode(frames)
+            Printable.json(JSON.generate(frames.map { |frame| value(frame) })) << "\n"
+          end
+
+          private
+
+          def bytes(frame)
+            return frame.b if frame.is_a?(String)
+            text = frame["base64"] if frame.is_a?(Hash) && frame.size == 1
+            return text.unpack1("m0") if text.is_a?(String)
+            raise InputError, "a frame is a string or {\"base64\": \"…\"}: got #{frame.to_json}"
+          rescue ArgumentError
+            raise InputError, "#{text.inspect} is no base64"
+          end
+
+          def value(frame)
+            text = frame.dup.force_encoding(Encoding::UTF_8)
+            text.valid_encoding? ? text : {"base64" => [frame].pack("m0")}
+          end
+        end
+
+        # Form by option; without any of them a message is a line.
+        BY_OPTION = {json: JSONArray, null: Null, hex: Hex}.freeze
+        private_constant :BY_OPTION
+
+        # @param options [Hash] of the command
+        # @param terminal [Boolean] whether a terminal shows the output
+        # @return [Text, JSONArray]
+        def self.of(options, terminal)
+          BY_OPTION.fetch((BY_OPTION.keys & options.keys).first, Text).new(terminal)
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,199 @@
+# frozen_string_literal: true
+
+require_relative "../signals"
+
+module Godwit
+  module CLI
+    module Sockets
+      # Moves messages between a socket, an input and an output, until the input ends, a count or a
+      # time is reached, or a signal comes. Threads do the work; the main thread waits for the end.
+      class Session
+        GRACE = 0.5 # seconds that a signal leaves for printing what was received
+        LINGER = 5 # seconds that the last messages may take where messages are also received
+        BATCH = 256 # messages
+        private_constant :GRACE, :LINGER, :BATCH
+
+        # Ends the waits of a thread.
+        class Stop < StandardError; end
+        private_constant :Stop
+
+        # @param type [Type]
+        # @param socket [Socket] alone in its context
+        # @param notice [PeerNotice] of the socket
+        # @param input [Input, nil] nil: it sends nothing of its own
+        # @param output [Output]
+        # @param settings [Hash] evaluate, echo, count, timeout, pause, wait_peers
+        def initialize(type, socket, notice, input, output, settings)
+          @type = type
+          @socket = socket
+          @notice = notice
+          @input = input
+          @output = output
+          @evaluate, @echo, @left, @timeout, @pause, @peers =
+            settings.values_at(:evaluate, :echo, :count, :timeout, :pause, :wait_peers)
+        end
+
+        # @return [Integer] exit status
+        # @raise [SignalException] on TERM
+        def run
+          Signals.queued("INT", "TERM") do |events|
+            workers = [worker(events) { __send__(@type.work) }]
+            beside = @type.work == :converse && @input
+            workers << worker(events, side: true) { send_beside } if beside
+            timer = Thread.new { sleep(@timeout) && events << :timed_out } if @timeout
+            watcher = @output.on_close { events << Errno::EPIPE.new }
+            finish(events.pop, workers)
+          ensure
+            [timer, watcher].compact.each(&:kill)
+          end
+        end
+
+        private
+
+        # @param side [Boolean] whether the session goes on after this work
+        def worker(events, side: false)
+          Thread.new do
+            Thread.handle_interrupt(Stop => :never) do
+              yield
+              next if side
+              flush unless @stopping
+              events << :done
+            end
+          rescue Stop
+            nil
+          rescue Exception => error # standard:disable Lint/RescueException
+            events << error unless events.closed?
+          end
+        end
+
+        # A thread takes a Stop only here.
+        def waiting(&block) = Thread.handle_interrupt(Stop => :on_blocking, &block)
+
+        def finish(outcome, workers)
+          stop(workers)
+          raise outcome if outcome.is_a?(Exception)
+          raise SignalException, outcome if outcome == "TERM"
+          {"INT" => EXIT[:interrupted], :timed_out => EXIT[:timed_out], :done => EXIT[:ok]}[outcome]
+        end
+
+        # A thread that a full pipe or the user's Ruby holds ends with the process.
+        def stop(workers)
+          @end = Timeout.now + GRACE
+          @stopping = true
+          workers.each { |worker| worker.raise(Stop) }
+          workers.each { |worker| worker.join([@end - Timeout.now, 0].max) }
+        end
+
+        # Sends what libzmq still holds. The other end of a socket that also receives may have left.
+        def flush
+          @socket.close
+          closing = Worker.new { @socket.context.close }
+          waiting { closing.join((@type.work == :send_all) ? nil : LINGER) }
+        end
+
+        def send_all
+          send_input { |frames| (found = evaluated(frames)) && deliver(found) }
+          # libzmq tells nothing of a peer that is absent once the socket is closed.
+          waiting { @notice.wait(1) } if @type.name == :push
+        end
+
+        def send_beside
+          send_input do |frames|
+            deliver(frames)
+            nil
+          end
+        end
+
+        def request_all
+          send_input do |frames|
+            waiting { @socket.send(frames) }
+            frames = waiting { @socket.recv_multipart }
+            @output.print([evaluated(frames)].compact)
+          end
+        end
+
+        def reply_all
+          each_batch(1) do |batch|
+            @output.print(batch)
+            answer = @input ? waiting { @input.next } : evaluated(*batch)
+            break unless answer || @evaluate
+            deliver(answer || [""])
+            count(1)
+          end
+        end
+
+        def print_all
+          each_batch do |batch|
+            batch = batch.filter_map { |frames| @evaluate.call(frames) } if @evaluate
+            @output.print(batch)
+            count(batch.size)
+          end
+        end
+
+        def converse
+          each_batch do |batch|
+            routes = @type.name == :router
+            printed = routes ? batch : batch.filter_map { |frames| evaluated(frames) }
+            @output.print(printed)
+            batch.each { |frames| deliver(frames) } if @echo
+            batch.each { |frames| deliver_to_sender(frames) } if routes && @evaluate
+            count(batch.size)
+          end
+        end
+
+        # The messages that are there; waits for one. After a signal it takes what is left.
+        def each_batch(size = BATCH)
+          until done?
+            most = [size, @left].compact.min
+            begin
+              batch = @stopping ? remaining(most) : waiting { @socket.recv_many(most) }
+            rescue Stop
+              retry
+            end
+            break unless batch
+            yield batch.map { |message| [*message] }
+          end
+        end
+
+        def remaining(most)
+          @socket.recv_many(most, timeout: 0, exception: false) if Timeout.now < @end
+        end
+
+        # @yieldreturn [Object] nil: the message does not count
+        def send_input
+          wait_for_peers if @peers
+          due = Timeout.now
+          until done?
+            frames = waiting { @input.next } or break
+            waiting { sleep([due - Timeout.now, 0].max) } if @pause
+            due += @pause if @pause
+            count(1) if yield(frames)
+          end
+        end
+
+        def wait_for_peers
+          return waiting { @socket.wait_connected(count: @peers) } if @type.name == :pub
+          waiting { @notice.wait(@peers) }
+        end
+
+        # A ROUTER refuses an id that no peer has.
+        def deliver(frames)
+          waiting { @socket.send(frames) }
+        rescue UnreachableError
+          warn "godwit: no peer has the id #{frames.first.dump}"
+        end
+
+        # A REQ's messages have an empty frame behind the id.
+        def deliver_to_sender(frames)
+          envelope = frames.first((frames[1] == "") ? 2 : 1)
+          answer = @evaluate.call(frames.drop(envelope.size))
+          deliver(envelope + answer) if answer
+        end
+
+        def evaluated(frames) = @evaluate ? @evaluate.call(frames) : frames
+        def count(number) = @left && @left -= number
+        def done? = @left&.<=(0)
+      end
+    end
+  end
+end

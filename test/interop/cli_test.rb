@@ -1,0 +1,135 @@
+# frozen_string_literal: true
+
+require_relative "interop_case"
+require_relative "czmq_peer"
+require "godwit/cli"
+require "support/forked_command"
+
+# The socket commands with pyzmq and with libzmq's C, in both directions; the commands have pipes or
+# a terminal.
+class InteropCLITest < InteropCase
+  # What a peer sends, and how pipes and terminals show it.
+  BYTES = ["x\e[1m", "\xff\0".b].freeze
+  SHOWN = {false => "x\e[1m\t\xff\0".b, true => 'x\e[1m' "\t" '\xff\x00'}.freeze
+
+  # A socket of libzmq_peer.c, with the methods of {Peer::Remote}.
+  class C
+    # @param child [Child]
+    def initialize(child, type, **options)
+      @child = child
+      @answers = 0
+      ask("id", hex(options[:ROUTING_ID])) if options[:ROUTING_ID]
+    end
+
+    def bind(endpoint) = ask("bind", endpoint)
+    def connect(endpoint) = ask("connect", endpoint)
+    def subscribe(topic) = ask("subscribe", hex(topic))
+    def send(*frames) = ask("send", *frames.map { |frame| hex(frame) })
+    def recv = ask("recv").split.map { |frame| (frame == "-") ? "" : [frame].pack("H*") }
+
+    def close = @child.finish
+
+    private
+
+    def hex(frame) = frame.empty? ? "-" : frame.unpack1("H*")
+
+    def ask(*words)
+      @child.stdin.puts(words.join(" "))
+      @child.wait_for(/\A(?:.*\n){#{@answers += 1}}/)
+      @child.stdout.lines[@answers - 1].chomp
+    end
+  end
+
+  def teardown
+    @command&.kill
+    super
+  end
+
+  def c(type, **options)
+    program = Godwit::TestSupport::CzmqPeer.program("libzmq_peer", libraries: ["libzmq"])
+    C.new(start_command([program, type.to_s]), type, **options)
+  end
+
+  # Starts a command with the peer.
+  # @param binds [Boolean] whether the command binds
+  def start(words, peer, binds, terminal)
+    endpoint = binds ? endpoint_for(:ipc) : peer.bind("tcp://127.0.0.1:*")
+    peer.connect(endpoint) if binds
+    @command = Godwit::TestSupport::ForkedCommand
+      .new(*words, binds ? "-b" : "-c", endpoint, terminal: terminal)
+  end
+
+  def assert_ends(printed)
+    assert_equal [0, "", printed.b],
+      [@command.status, @command.errors, @command.output], @command.output
+  end
+
+  # Each block talks to the peer and gives what the command prints.
+  TALKS = {
+    req: [[], :REP, ->(peer, shown) do
+      @command.write("a\tb\n")
+      assert_equal %w[a b], peer.recv
+      peer.send(*BYTES)
+      @command.wait_for("\n").end_input
+      shown
+    end],
+    rep: [%w[--echo --count 1], :REQ, ->(peer, shown) do
+      peer.send(*BYTES)
+      assert_equal BYTES, peer.recv
+      shown
+    end],
+    push: [[], :PULL, ->(peer, _) do
+      @command.write("a\tb\n\n").end_input
+      assert_equal [%w[a b], [""]], [peer.recv, peer.recv]
+      ""
+    end],
+    pull: [%w[--count 2], :PUSH, ->(peer, shown) do
+      peer.send(*BYTES)
+      peer.send("")
+      "#{shown}\n".b
+    end],
+    pub: [[], :SUB, ->(peer, _) do
+      peer.subscribe("a")
+      @command.write("b\na\tb\n").end_input
+      assert_equal %w[a b], peer.recv
+      ""
+    end],
+    sub: [%w[-s x --count 1], :XPUB, ->(peer, shown) do
+      assert_equal ["\1x"], peer.recv
+      peer.send("y")
+      peer.send(*BYTES)
+      shown
+    end],
+    pair: [%w[--count 1], :PAIR, ->(peer, shown) do
+      @command.write("a\tb\n")
+      assert_equal %w[a b], peer.recv
+      peer.send(*BYTES)
+      shown
+    end],
+    dealer: [%w[--count 1 --identity me], :ROUTER, ->(peer, shown) do
+      @command.write("a\tb\n")
+      assert_equal %w[me a b], peer.recv
+      peer.send("me", *BYTES)
+      shown
+    end],
+    router: [%w[--count 1 --echo], :DEALER, ->(peer, shown) do
+      peer.send(*BYTES)
+      assert_equal BYTES, peer.recv
+      "me\t".b + shown
+    end]
+  }.freeze
+
+  %i[python c].product([true, false]).each do |library, binds|
+    terminal = binds == (library == :c)
+    test "#{library}: each command #{binds ? "binds" : "connects"}, with #{terminal ? "a terminal" : "pipes"}" do
+      TALKS.each do |name, (words, type, talk)|
+        options = (type == :DEALER) ? {ROUTING_ID: "me"} : {}
+        peer = (library == :c) ? c(type, **options) : python.socket(type, **options)
+        start([name, *words], peer, binds, terminal)
+        printed = instance_exec(peer, SHOWN[terminal], &talk)
+        assert_ends(printed.empty? ? "" : "#{printed}\n".b)
+        peer.close
+      end
+    end
+  end
+end
