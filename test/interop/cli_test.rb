@@ -10,7 +10,7 @@ require "support/forked_command"
 class InteropCLITest < InteropCase
   # What a peer sends, and how pipes and terminals show it.
   BYTES = ["x\e[1m", "\xff\0".b].freeze
-  SHOWN = {false => "x\e[1m\t\xff\0".b, true => 'x\e[1m' "\t" '\xff\x00'}.freeze
+  SHOWN = {false => "x\e[1m\t\xff\0".b, true => 'x\e[1m' + "\t" + '\xff\x00'}.freeze
 
   # A socket of libzmq_peer.c, with the methods of {Peer::Remote}.
   class C

@@ -103,7 +103,7 @@ module Godwit
         Process.kill(signal.signo, Process.pid)
         sleep
       rescue Exception => error # standard:disable Lint/RescueException
-        $stderr.puts error.full_message
+        warn error.full_message
         Process.exit!(99)
       end
 

@@ -3,6 +3,7 @@
 require_relative "../endpoint"
 require_relative "command"
 require_relative "keys"
+require_relative "peer_notice"
 
 module Godwit
   module CLI
@@ -47,6 +48,12 @@ module Godwit
 
         def define_quiet(parser)
           parser.on("--quiet", "prints no lines about absent peers")
+        end
+
+        # Says while the library's own socket has no peer that it waits.
+        def telling(type, endpoint, &block)
+          security = Godwit::Endpoint.with_ipv6([endpoint], client_security)
+          PeerNotice.beside(type, endpoint, quiet: options[:quiet], **security, &block)
         end
 
         def endpoint_option(parser, name, *text)

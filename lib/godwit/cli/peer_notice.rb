@@ -1,65 +1,108 @@
 # frozen_string_literal: true
 
-require_relative "../peer_counter"
-
 module Godwit
   module CLI
-    # Counts a socket's peers on a thread of its own, until the socket closes. When the socket has
-    # had none for two seconds, a line on standard error says so, and another one when a peer is
-    # there.
+    # Tells on standard error, when a socket has had no peer for two seconds, that it waits and why,
+    # and later that a peer is there. Its thread ends with the socket.
     # @private
     class PeerNotice
       DELAY = 2 # seconds
-      private_constant :DELAY
+      LOOK = 0.25 # seconds; a Diagnosis also acts while no event comes
+      EVENTS = %i[
+        accepted connected disconnected handshake_succeeded handshake_failed_no_detail
+        handshake_failed_protocol handshake_failed_auth
+      ].freeze
+      # Reasons that pass when the peer starts; all others need the user, and have their whole text.
+      PASSING = %i[refused no_answer no_address no_peer].freeze
+      private_constant :DELAY, :LOOK, :EVENTS, :PASSING
+
+      # Tells about an endpoint to which the library connects a socket of its own: a second socket
+      # connects, too, until the peer is there.
+      # @param type [Class] of a socket that the peer accepts, and that takes no message
+      # @param endpoint [String]
+      # @param quiet [Boolean]
+      # @param options [Hash] socket options
+      # @yield while it watches
+      # @return [Object] the block's value
+      def self.beside(type, endpoint, quiet: false, **options)
+        return yield if quiet
+        type.new(linger: 0, **options) do |socket|
+          notice = new(socket)
+          socket.connect(endpoint)
+          Thread.new do
+            notice.wait(1)
+            socket.close
+          end
+          yield
+        end
+      end
 
       # @param socket [Socket] that has no endpoint yet
       # @param quiet [Boolean] whether it prints nothing
       def initialize(socket, quiet: false)
         @socket = socket
         @quiet = quiet
-        @counter = PeerCounter.new(socket.context.io_threads)
         @lock = Mutex.new
         @changed = ConditionVariable.new
-        @monitor = socket.monitor(*PeerCounter::KINDS.keys, limit: nil)
+        @peers = 0
+        @monitor = socket.monitor(*EVENTS, limit: nil)
+        @diagnosis = Diagnosis.new(socket, probes: !quiet)
         @due = Timeout.now + DELAY
         @thread = Thread.new { watch }
       end
 
-      # Waits until there are so many peers.
+      # Waits until there are so many peers, or the socket is closed.
       # @param count [Integer]
       # @return [void]
       def wait(count)
-        @lock.synchronize { @changed.wait(@lock) until @counter.established >= count }
+        @lock.synchronize { @changed.wait(@lock) until @ended || @peers >= count }
       end
 
       private
 
       def watch
         loop do
-          event = @monitor.next_event(timeout: left, exception: false)
-          event ? record(event) : tell("waiting for")
+          @monitor.next_event(timeout: @due && LOOK, exception: false)
+          @diagnosis.update
+          count(@diagnosis.peers.to_i)
         end
       rescue ClosedError, ContextTerminatedError
-        nil
-      end
-
-      # @return [Float, nil] seconds until the notice is due; nil: it is not
-      def left = @due && [@due - Timeout.now, 0].max
-
-      def record(event)
+        @diagnosis.close
         @lock.synchronize do
-          @counter.record(event.name, event.fd)
+          @ended = true
           @changed.broadcast
         end
-        return @due ||= @told ? nil : Timeout.now + DELAY if @counter.established.zero?
-        @due = nil
-        tell("connected to") if @told
       end
 
-      def tell(words)
+      def count(peers)
+        @lock.synchronize do
+          @peers = peers
+          @changed.broadcast
+        end
+        return tell_connected if peers.positive?
+        @due ||= Timeout.now + DELAY unless @told
+        tell_waiting if @due && Timeout.now >= @due
+      end
+
+      def tell_connected
         @due = nil
-        @told = words == "waiting for"
-        warn "godwit: #{words} #{@socket.endpoints.join(", ")}" unless @quiet
+        say("connected to #{places}") if @told
+        @told = false
+      end
+
+      def tell_waiting
+        @due = nil
+        @told = true
+        found = @diagnosis.finding
+        @diagnosis.end_probes
+        reason = found && (PASSING.include?(found.reason) ? " (#{found.cause})" : ": #{found.text}")
+        say("waiting for #{found&.endpoint || places}#{reason}")
+      end
+
+      def places = @socket.endpoints.join(", ")
+
+      def say(text)
+        warn "godwit: #{Printable.text(text)}" unless @quiet
       end
     end
   end

@@ -22,6 +22,7 @@ module Godwit
           count_option(parser, "--hwm", "high-water mark: rows that may wait here (1000)")
           parser.on("--keep", "for workers: neither side ends with the other; give it to both")
           define_keys(parser)
+          define_quiet(parser)
         end
 
         def separator(text)
@@ -39,7 +40,9 @@ module Godwit
         # The side that binds is CURVE's server.
         def open_socket(type, hwm, bind)
           security = bind ? server_security : client_security
-          type.new(**{hwm => options[:hwm]}.compact, **security)
+          socket = type.new(**{hwm => options[:hwm]}.compact, **security)
+          PeerNotice.new(socket) unless bind || options[:quiet]
+          socket
         end
 
         # Prints the endpoint if the system chose the port.

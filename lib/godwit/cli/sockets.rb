@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require_relative "family"
-require_relative "peer_notice"
 require_relative "sockets/types"
 require_relative "sockets/forms"
 require_relative "sockets/input"

@@ -31,6 +31,7 @@ module Godwit
           seconds_option(parser, "--timeout", "how long the other side may delay the records (5)")
           parser.on("--durable DIR", "keeps them in DIR until `log serve --durable-in` wrote them")
           define_keys(parser, clients: false)
+          define_quiet(parser)
         end
 
         def call(arguments)
@@ -41,8 +42,10 @@ module Godwit
             progname: options[:prog] || ENV["USER"] || "shell", linger: @timeout, overflow: :block,
             block_timeout: @timeout, **options.slice(:host, :durable),
             **Godwit::Endpoint.with_ipv6([target], client_security))
-          log.tagged(*options[:tag]) { write(log, arguments.drop(1)) }
-          log.close # which prints what could not be sent
+          telling(options[:durable] ? DEALER : PUSH, target) do
+            log.tagged(*options[:tag]) { write(log, arguments.drop(1)) }
+            log.close # which prints what could not be sent
+          end
           stats = log.stats
           # A durable writer's last error does not matter once all is acknowledged.
           sent = (stats.dropped + stats.queued).zero? && (options[:durable] || !stats.last_error)

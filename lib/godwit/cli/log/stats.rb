@@ -22,21 +22,26 @@ module Godwit
           parser.on("--interval SECONDS", Float, "repeats") { |time| positive(time, "--interval") }
           seconds_option(parser, "--timeout", "how long it waits for an answer (#{ANSWER_TIMEOUT})")
           define_keys(parser, clients: false)
+          define_quiet(parser)
         end
 
         def call(arguments)
           target = only_endpoint(arguments)
           require "godwit"
-          ask(target, options.fetch(:timeout, ANSWER_TIMEOUT)) do |control|
-            loop do
-              show(control.statistics)
-              io.flush
-              break unless options[:interval]
-              sleep options[:interval]
-              io.puts unless options[:json]
-            end
+          telling(DEALER, target) do
+            ask(target, options.fetch(:timeout, ANSWER_TIMEOUT)) { |control| repeat(control) }
           end
           EXIT[:ok]
+        end
+
+        def repeat(control)
+          loop do
+            show(control.statistics)
+            io.flush
+            break unless options[:interval]
+            sleep options[:interval]
+            io.puts unless options[:json]
+          end
         end
 
         def show(statistics)

@@ -38,6 +38,7 @@ module Godwit
           parser.on("--stats", "prints statistics each second on standard error")
           parser.on("--verbose", "prints foreign messages too, on standard error")
           define_keys(parser)
+          define_quiet(parser)
         end
 
         def define_choice(parser)
@@ -82,10 +83,15 @@ module Godwit
           view = check("--format") { Logger::View.new(**settings) }
           reader = reader_at(source)
           reader.on_foreign { |message| print_foreign(message) } if options[:verbose]
-          last = options[:last] ? last_records(reader, source) : []
-          Follow.new(reader, filter, view, io, **options.slice(:count, :timeout, :stats)).run(last)
+          return follow(reader, source, filter, view) if options[:bind]
+          telling(SUB, source) { follow(reader, source, filter, view) }
         ensure
           reader&.close
+        end
+
+        def follow(reader, source, filter, view)
+          last = options[:last] ? last_records(reader, source) : []
+          Follow.new(reader, filter, view, io, **options.slice(:count, :timeout, :stats)).run(last)
         end
 
         def check_bind

@@ -33,6 +33,7 @@ module Godwit
           define_measurement(parser)
           define_output(parser)
           define_keys(parser, clients: false)
+          define_quiet(parser)
         end
 
         # "" is a list of one empty text.
@@ -69,7 +70,11 @@ module Godwit
           check_options(place)
           File.open(options[:hgrm], "a").close if options[:hgrm] # a bad path fails now
           report = reporter
-          measure_sizes(place, report)
+          if place
+            telling(DEALER, place) { measure_sizes(place, report) }
+          else
+            measure_sizes(place, report)
+          end
           report.finish
           EXIT[:ok]
         end
