@@ -27,8 +27,8 @@ module Godwit
 
     # Command to class name, in the order of `godwit help`.
     COMMANDS = [
-      *SOCKETS,
-      "proxy", "monitor", "check", "log", "sh", "perf", "ttcp", "beacon", "keygen", "cert", "version", "help"
+      *SOCKETS, "proxy", "monitor", "check", "log", "sh", "perf", "ttcp", "beacon", "keygen",
+      "cert", "version", "help"
     ].to_h { |name| [name, name.capitalize.to_sym] }.freeze
 
     # The files of commands that do not have the command's name.

@@ -121,7 +121,8 @@ class InteropCLITest < InteropCase
 
   %i[python c].product([true, false]).each do |library, binds|
     terminal = binds == (library == :c)
-    test "#{library}: each command #{binds ? "binds" : "connects"}, with #{terminal ? "a terminal" : "pipes"}" do
+    how = "#{binds ? "binds" : "connects"}, with #{terminal ? "a terminal" : "pipes"}"
+    test "#{library}: each command #{how}" do
       TALKS.each do |name, (words, type, talk)|
         options = (type == :DEALER) ? {ROUTING_ID: "me"} : {}
         peer = (library == :c) ? c(type, **options) : python.socket(type, **options)

@@ -1,7 +1,6 @@
-/* A socket of libzmq's C, steered by a test: one command a line on standard input, one answer a line.
- * Frames are hexadecimal, "-" is an empty one.
- *   libzmq_peer TYPE
- *   bind ENDPOINT | connect ENDPOINT | subscribe HEX | id HEX | send HEX... | recv
+/* A socket of libzmq's C, steered by a test: one command a line on standard input, one answer a
+ * line. Frames are hexadecimal, "-" is an empty one. libzmq_peer TYPE bind ENDPOINT | connect
+ * ENDPOINT | subscribe HEX | id HEX | send HEX... | recv
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,13 +10,15 @@
 static const struct {
     const char *name;
     int type;
-} types[] = {{"REQ", ZMQ_REQ},   {"REP", ZMQ_REP},   {"XPUB", ZMQ_XPUB},     {"SUB", ZMQ_SUB},      {"PUSH", ZMQ_PUSH},
-             {"PULL", ZMQ_PULL}, {"PAIR", ZMQ_PAIR}, {"DEALER", ZMQ_DEALER}, {"ROUTER", ZMQ_ROUTER}};
+} types[] = {{"REQ", ZMQ_REQ}, {"REP", ZMQ_REP}, {"XPUB", ZMQ_XPUB}, {"SUB", ZMQ_SUB},
+        {"PUSH", ZMQ_PUSH}, {"PULL", ZMQ_PULL}, {"PAIR", ZMQ_PAIR}, {"DEALER", ZMQ_DEALER},
+        {"ROUTER", ZMQ_ROUTER}};
 
 static size_t unhex(const char *text, unsigned char *bytes) {
     size_t size = 0;
     unsigned value;
-    for (; *text != '-' && sscanf(text, "%2x", &value) == 1; text += 2) bytes[size++] = (unsigned char) value;
+    for (; *text != '-' && sscanf(text, "%2x", &value) == 1; text += 2)
+        bytes[size++] = (unsigned char)value;
     return size;
 }
 
@@ -61,8 +62,10 @@ static void obey(void *socket, char *line) {
         return;
     }
     if (!strcmp(word, "connect")) check(zmq_connect(socket, value));
-    if (!strcmp(word, "subscribe")) check(zmq_setsockopt(socket, ZMQ_SUBSCRIBE, bytes, unhex(value, bytes)));
-    if (!strcmp(word, "id")) check(zmq_setsockopt(socket, ZMQ_ROUTING_ID, bytes, unhex(value, bytes)));
+    if (!strcmp(word, "subscribe"))
+        check(zmq_setsockopt(socket, ZMQ_SUBSCRIBE, bytes, unhex(value, bytes)));
+    if (!strcmp(word, "id"))
+        check(zmq_setsockopt(socket, ZMQ_ROUTING_ID, bytes, unhex(value, bytes)));
     while (!strcmp(word, "send") && value) {
         size = unhex(value, bytes);
         value = strtok(NULL, " \n");
