@@ -16,19 +16,19 @@ module Godwit
           (RUBY_ENGINE == "jruby") ? ENV.fetch("GODWIT_TEST_JRUBY").split("\n") : [RbConfig.ruby]
         ).freeze
 
-      # Options of a program that needs gems, or none: RubyGems would double its time to start.
-      # JRuby has gems of its own; the FFI backend needs the gem ffi.
+      # Options of a program that needs gems, or none: RubyGems doubles its time to start, and
+      # Bundler, of which it needs the folders alone, adds three times as much. JRuby has gems of
+      # its own; the FFI backend needs the gem ffi.
       GEMS = {
-        true => (RUBY_ENGINE == "jruby") ? [] : ["-rbundler/setup"],
+        true =>
+          (RUBY_ENGINE == "jruby") ? [] :
+            $LOAD_PATH.grep(%r{/gems/}).map { |folder| "-I#{folder}" },
         false =>
           (RUBY_ENGINE != "jruby" && ENV["GODWIT_BACKEND"] == "ffi") ? [] : ["--disable=gems"]
       }.freeze
 
-      # The start of a command that runs tests: Bundler would take longer than a short test.
-      TESTS = [
-        RbConfig.ruby, "--disable=gems", "-Ilib", "-Itest",
-        *$LOAD_PATH.grep(%r{/gems/}).map { |folder| "-I#{folder}" }
-      ].freeze
+      # The start of a command that runs tests.
+      TESTS = [*RUBY, "--disable=gems", *GEMS[true], "-Ilib", "-Itest"].freeze
 
       # The command `godwit`.
       GODWIT = [*RUBY, *GEMS[false], "-W", "-Ilib", "exe/godwit"].freeze
