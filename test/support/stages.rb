@@ -97,11 +97,10 @@ module Godwit
       lib/godwit/socket/drafts.rb lib/godwit/backend/ffi/drafts.rb ext/godwit/draft*
     ].freeze
 
-    # The gate's stages, quickest first; the longest come early among the rest.
+    # The gate's stages: the quick ones, then the others by their seconds, the longest first.
     GATE = [
       Stage.new(
-        "compile", "no warning, one exported symbol", rake: ["compile:strict"], quick: true,
-        alone: true
+        "compile", "no warning, one exported symbol", rake: ["compile:strict"], quick: true
       ),
       Stage.new(
         "generated",
@@ -125,17 +124,6 @@ module Godwit
         files: "test/types/{signatures,comments}_test.rb", quick: true
       ),
       Stage.new(
-        "smoke ffi", "a few sockets on the FFI backend", files: SMOKE, env: FFI, transport: :any
-      ),
-      Stage.new(
-        "smoke jruby", "the same on JRuby", files: SMOKE, jruby: true, transport: :any
-      ),
-      # Without a broker those tests that need one are skipped, each with its reason.
-      Stage.new(
-        "kafka", "the gem godwit-work on Kafka: records, groups, outputs, commands",
-        files: CORE_ON_KAFKA, work: true, env: KAFKA.merge("GODWIT_TEST_ENGINE" => "kafka")
-      ),
-      Stage.new(
         "logger",
         "Godwit::Logger, its readers and the broadcaster, with kills, Ruby's own logger tests, " \
         "ActiveSupport, rsyslog",
@@ -145,43 +133,27 @@ module Godwit
         "native", "the C extension, and what ends a wait",
         files: "test/{native,waits}/**/*_test.rb", compacts: true
       ),
-      # A process each: both layers define ZMQ.
-      Stage.new(
-        "compat rbczmq", "programs written for rbczmq run as they are",
-        files: "test/compat/rbczmq/**/*_test.rb"
-      ),
-      Stage.new(
-        "compat ffi-rzmq", "programs written for ffi-rzmq, through its layer and with the gem",
-        files: "test/compat/ffi_rzmq/*_test.rb"
-      ),
-      Stage.new(
-        "shell", "Godwit::Shell, and what it leaves behind: nothing",
-        files: "test/shell/**/*_test.rb"
-      ),
-      Stage.new(
-        "mruby",
-        "the mrbgem: scenarios, interoperability, allocation failures, valgrind, memory",
-        files: "test/mruby/**/*_test.rb", prepare: MRUBY, missing: MRubyBuild.method(:missing)
-      ),
+      Stage.new("cli", "the command line", files: "test/cli/**/*_test.rb"),
+      Stage.new("work", "the gem godwit-work", files: WORK, work: true),
       Stage.new(
         "edge", "Ruby inside nginx: requests, waits, Redis, ZeroMQ, faults, reloads",
         files: "test/edge/*_test.rb", prepare: EDGE, missing: EdgeBuild.method(:missing)
       ),
       Stage.new("process", "fork, exit, signals, kills", files: "test/process/**/*_test.rb"),
-      Stage.new("cli", "the command line", files: "test/cli/**/*_test.rb"),
       Stage.new(
-        "auth", "Godwit::Auth, certificates and key files, hostile input, load",
-        files: "test/auth/**/*_test.rb"
+        "shell", "Godwit::Shell, and what it leaves behind: nothing",
+        files: "test/shell/**/*_test.rb"
+      ),
+      # Without a broker those tests that need one are skipped, each with its reason.
+      Stage.new(
+        "kafka", "the gem godwit-work on Kafka: records, groups, outputs, commands",
+        files: CORE_ON_KAFKA, work: true, env: KAFKA.merge("GODWIT_TEST_ENGINE" => "kafka")
       ),
       Stage.new(
         "perf", "Godwit::Perf: histograms, and what it counts", files: "test/perf/**/*_test.rb"
       ),
-      Stage.new("work", "the gem godwit-work", files: WORK, work: true),
       Stage.new(
-        "demo", "bin/demo's scenes end well (short ones)", rake: ["demo"],
-        env: {
-          "BENCH_QUICK" => "1"
-        }
+        "interop", "with pyzmq and CZMQ", files: "test/interop/**/*_test.rb", transport: :any
       ),
       Stage.new(
         "guide",
@@ -189,7 +161,45 @@ module Godwit
         files: "test/guide/**/*_test.rb"
       ),
       Stage.new(
-        "interop", "with pyzmq and CZMQ", files: "test/interop/**/*_test.rb", transport: :any
+        "demo", "bin/demo's scenes end well (short ones)", rake: ["demo"],
+        env: {
+          "BENCH_QUICK" => "1"
+        }
+      ),
+      Stage.new(
+        "documentation", "the examples in README.md and docs/ do what they say",
+        files: "test/docs/{conformance,edge_page,examples,install_page,mruby_page,monitor_page," \
+          "runtimes}_test.rb"
+      ),
+      Stage.new("stress", "many threads and fibers, short form", files: "test/stress/**/*_test.rb"),
+      Stage.new(
+        "compat ffi-rzmq", "programs written for ffi-rzmq, through its layer and with the gem",
+        files: "test/compat/ffi_rzmq/*_test.rb"
+      ),
+      Stage.new(
+        "package", "the built gem installs and runs away from the checkout",
+        rake: ["package:check"]
+      ),
+      Stage.new(
+        "mruby",
+        "the mrbgem: scenarios, interoperability, allocation failures, valgrind, memory",
+        files: "test/mruby/**/*_test.rb", prepare: MRUBY, missing: MRubyBuild.method(:missing)
+      ),
+      # A process each: both layers define ZMQ.
+      Stage.new(
+        "compat rbczmq", "programs written for rbczmq run as they are",
+        files: "test/compat/rbczmq/**/*_test.rb"
+      ),
+      Stage.new(
+        "auth", "Godwit::Auth, certificates and key files, hostile input, load",
+        files: "test/auth/**/*_test.rb"
+      ),
+      Stage.new(
+        "smoke jruby", "the same on JRuby", files: SMOKE, jruby: true, transport: :any
+      ),
+      Stage.new(
+        "package parts", "the check of the platform gem, and the Debians, do what they shall",
+        files: "test/package/parts/*_test.rb"
       ),
       Stage.new(
         "no takeover",
@@ -201,19 +211,8 @@ module Godwit
           "GODWIT_NO_TAKEOVER" => "1", "GODWIT_TEST_GC" => "none"
         }
       ),
-      Stage.new("stress", "many threads and fibers, short form", files: "test/stress/**/*_test.rb"),
       Stage.new(
-        "documentation", "the examples in README.md and docs/ do what they say",
-        files: "test/docs/{conformance,edge_page,examples,install_page,mruby_page,monitor_page," \
-          "runtimes}_test.rb"
-      ),
-      Stage.new(
-        "package", "the built gem installs and runs away from the checkout",
-        rake: ["package:check"]
-      ),
-      Stage.new(
-        "package parts", "the check of the platform gem, and the Debians, do what they shall",
-        files: "test/package/parts/*_test.rb"
+        "smoke ffi", "a few sockets on the FFI backend", files: SMOKE, env: FFI, transport: :any
       ),
       # `rake package:check` checks it as well.
       Stage.new(
