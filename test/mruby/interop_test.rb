@@ -5,7 +5,7 @@ require_relative "../interop/peer"
 
 # mruby and another library exchange messages of 1 to 4 frames over tcp, as two processes.
 class MRubyInteropTest < MRubyCase
-  COUNT = 100_000
+  COUNT = Godwit::TestSupport::Length.of(10_000, long: 100_000)
   PROGRAM = "test/mruby/interop/exchange.rb"
 
   # @return [Array<String>] the command of a side

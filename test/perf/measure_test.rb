@@ -43,10 +43,8 @@ class PerfMeasureTest < Godwit::TestCase
   end
 
   test "latency of each size, over tcp and ipc, to Godwit's own server and to its own child" do
-    [server, server(endpoint_for(:ipc))].each do |endpoint|
-      [0, 1, 100, 70_000].each do |size|
-        assert_equal 3, latency(endpoint, size: size, count: 3).count
-      end
+    {server => [0, 1, 100, 70_000], server(endpoint_for(:ipc)) => [100]}.each do |endpoint, sizes|
+      sizes.each { |size| assert_equal 3, latency(endpoint, size: size, count: 3).count }
     end
     assert_equal 3, Perf.latency(count: 3).count
   end
@@ -119,8 +117,10 @@ class PerfMeasureTest < Godwit::TestCase
 
   test "throughput counts at the receiver, one by one, in batches, without copies, of each size" do
     endpoint = server
-    [{}, {batch: 300}, {zero_copy: true}, {batch: 256, zero_copy: true}].each do |options|
-      [0, 1, 2, 7, 100, 70_000].each do |size|
+    all = [0, 1, 2, 7, 100, 70_000]
+    {{} => all, {batch: 300} => [1, 100], {zero_copy: true} => [0, 100],
+     {batch: 256, zero_copy: true} => [2, 70_000]}.each do |options, sizes|
+      sizes.each do |size|
         found = throughput(endpoint, size: size, count: 1_000, **options)
         assert_equal [1_000, 1_000, 0, 0, 0, 0],
           [

@@ -11,7 +11,8 @@ module Godwit
   # and seed; `rake stress` and `rake stress:rounds` run the long forms.
   class StressCase < TestCase
     SEED = Integer(ENV.fetch("GODWIT_STRESS_SEED") { Random.new_seed % 0xFFFFFF })
-    SCALE = Float(ENV.fetch("GODWIT_STRESS_MESSAGES", 100_000)) / 100_000
+    MESSAGES = ENV.fetch("GODWIT_STRESS_MESSAGES") { TestSupport::Length.of(40_000, long: 100_000) }
+    SCALE = Float(MESSAGES) / 100_000
     PATIENCE = HANG # seconds in which something must go on: a lost wake-up stops everything
 
     deadline [60 * SCALE, 90].max
