@@ -6,7 +6,7 @@ require_relative "support/edge_case"
 class EdgeMemoryTest < EdgeCase
   deadline 3_000
 
-  WARM = 10_000
+  WARM = 5_000
   COUNT = Godwit::TestSupport::Length.of(20_000, long: 1_000_000)
   # KiB
   MOST = 15 * 1024
