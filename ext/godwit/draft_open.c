@@ -22,6 +22,8 @@ int gw_draft_open(gw_socket_t *socket) {
     socket->poller = NULL;
     if (gw_zmq_get(socket->zmq, ZMQ_THREAD_SAFE, &thread_safe, &size)) thread_safe = 0;
     switch (socket->type) {
+    case ZMQ_ROUTER:
+    case ZMQ_STREAM: socket->form = GW_FORM_NAMED; break;
     case GW_SERVER:
     case GW_PEER: socket->form = GW_FORM_ROUTED; break;
     case GW_RADIO: socket->form = GW_FORM_GROUPED; break;

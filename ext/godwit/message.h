@@ -5,14 +5,14 @@
 #include "frame.h"
 
 /* The fast path: the socket, if one message may go through it at once and no other work is due.
- * NULL sends the caller to the slow path. */
-static inline gw_socket_t *gw_fast_socket(VALUE self) {
+ * NULL sends the caller to the slow path, also for a form after `last`. */
+static inline gw_socket_t *gw_fast_socket(VALUE self, gw_form_t last) {
     if (RB_UNLIKELY(!RB_TYPE_P(self, T_DATA) || !RTYPEDDATA_P(self))) return NULL;
     if (RB_UNLIKELY(RTYPEDDATA_TYPE(self) != &gw_socket_type)) return NULL;
     gw_socket_t *socket = RTYPEDDATA_DATA(self);
     if (RB_UNLIKELY(socket->state != GW_OPEN || gw_socket_forked(socket) ||
                 socket->calls_since_yield + 1 >= GW_YIELD_EVERY || socket->publisher ||
-                socket->form > GW_FORM_SINGLE || socket->peers || socket->repair ||
+                socket->form > last || socket->peers || socket->repair ||
                 socket->stale_reply_pipe || socket->looking))
         return NULL;
     socket->calls_since_yield++;

@@ -185,7 +185,8 @@ static VALUE recv_into(VALUE self, VALUE buffer, VALUE timeout) {
 /* ---- public methods that the extension takes over, for speed (bench/) ---- */
 
 static VALUE recv_fast(VALUE self) {
-    gw_call_t call = {.self = self, .operation = "recv", .socket = gw_fast_socket(self)};
+    gw_call_t call = {.self = self, .operation = "recv"};
+    call.socket = gw_fast_socket(self, GW_FORM_NAMED);
     VALUE message;
     if (RB_LIKELY(call.socket != NULL)) {
         message = recv_try(&call, false);
@@ -203,7 +204,8 @@ static VALUE recv_fast(VALUE self) {
 /* _recv_on_owner_thread(owner, rest) => the first frame as a String, with the other frames in
  * `rest`; false: it would block; nil: `rest` is not empty, or as _send_on_owner_thread. */
 static VALUE recv_by_owner(VALUE self, VALUE owner, VALUE rest) {
-    gw_call_t call = {.self = self, .operation = "recv", .socket = gw_fast_socket(self)};
+    gw_call_t call = {.self = self, .operation = "recv"};
+    call.socket = gw_fast_socket(self, GW_FORM_NAMED);
     if (RB_UNLIKELY(!call.socket || owner != rb_thread_current() || !RB_TYPE_P(rest, T_ARRAY) ||
                 RARRAY_LEN(rest) != 0))
         return Qnil;

@@ -151,6 +151,7 @@ static bool send_fits(const gw_socket_t *socket, long frames) {
     switch (socket->form) {
     case GW_FORM_ANY: return true;
     case GW_FORM_SINGLE: return frames == 1;
+    case GW_FORM_NAMED: return frames > 1; /* libzmq drops a routing id alone */
     case GW_FORM_DATAGRAM: return frames == 2;
     default: return false; /* these need an address: see addressed.c */
     }
@@ -310,7 +311,7 @@ static inline int send_string(gw_socket_t *socket, VALUE string) {
 }
 
 static VALUE send_fast(VALUE self, VALUE message) {
-    gw_socket_t *socket = gw_fast_socket(self);
+    gw_socket_t *socket = gw_fast_socket(self, GW_FORM_SINGLE);
     if (RB_LIKELY(socket && RB_TYPE_P(message, T_STRING))) {
         int error = send_string(socket, message);
         if (RB_LIKELY(!error)) return self;
@@ -330,7 +331,7 @@ static VALUE send_fast(VALUE self, VALUE message) {
  * String, or not the fast path. For rbczmq's sockets, which belong to a thread: the comparison in
  * Ruby costs a third of a small message. */
 static VALUE send_by_owner(VALUE self, VALUE owner, VALUE message) {
-    gw_socket_t *socket = gw_fast_socket(self);
+    gw_socket_t *socket = gw_fast_socket(self, GW_FORM_SINGLE);
     if (RB_UNLIKELY(!socket || owner != rb_thread_current() || !RB_TYPE_P(message, T_STRING)))
         return Qnil;
     int error = send_string(socket, message);

@@ -20,6 +20,7 @@ typedef enum {
 typedef enum {
     GW_FORM_ANY,
     GW_FORM_SINGLE,   /* one frame */
+    GW_FORM_NAMED,    /* ROUTER, STREAM: a routing id, and at least one frame */
     GW_FORM_ROUTED,   /* one frame, and a routing id */
     GW_FORM_GROUPED,  /* one frame, and a group */
     GW_FORM_DATAGRAM, /* address and body */

@@ -8,6 +8,8 @@ module Godwit
     IPV6 = "an IPv6 address needs the option ipv6: true, on the socket or on its Context"
     # They refuse no message of several frames but for the option conflate.
     CONFLATING = %i[DEALER PUB PUSH].freeze
+    # libzmq drops a message of theirs that is a routing id alone.
+    NAMED = %i[ROUTER STREAM].freeze
     SEND_ONLY = %i[PUB PUSH SCATTER RADIO].freeze
     FIXED_MARK =
       "a high-water mark is fixed by the first bind or connect: give it to the constructor, " \
@@ -83,6 +85,11 @@ module Godwit
         if type == :DGRAM
           [MessageError, "a DGRAM's message is an Array of address and body, such as " \
             "[\"127.0.0.1:5555\", \"hello\"]: got #{frames} #{(frames == 1) ? "frame" : "frames"}"]
+        elsif NAMED.include?(type)
+          forms = "send([id, body])"
+          forms = "send([id, \"\", body]) for a REQ, #{forms} for a DEALER" if type == :ROUTER
+          [MessageError, "a #{type}'s message begins with its peer's routing id, as it was " \
+            "received: #{forms}; got 1 frame"]
         elsif CONFLATING.include?(type)
           [MessageError, "with conflate: true libzmq keeps one frame of a message: got #{frames} " \
             "(join them, or leave conflate: out)"]

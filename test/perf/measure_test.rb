@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "test_helper"
+require "pp"
 require "socket"
 require "godwit/perf"
 
@@ -425,6 +426,25 @@ class PerfMeasureTest < Godwit::TestCase
     answer = nil
     eventually { (answer = command(req, do: "result", id: receiver["id"]))["ended"].nil? }
     assert_equal [0, 0, 1], answer.values_at("received", "lost", "foreign")
+  end
+
+  test "inspect and pp of a result are one line" do
+    histogram = Perf::Histogram.new.tap { |one| one.record(0.001) }
+    texts = {
+      Perf::Latency.new(endpoint: "tcp://a:1", size: 100, histogram: histogram) =>
+        "Latency tcp://a:1 100 B: 1 round trips, p50 1000.0 us, p99 1000.0 us",
+      Perf::Throughput.new(endpoint: "tcp://a:1", size: 9, sent: 4, received: 3, seconds: 1) =>
+        "Throughput tcp://a:1 9 B: 3 of 4 messages, 3 a second",
+      Perf::Load.new(endpoint: "tcp://a:1", size: 9, requested_rate: 5.0, achieved_rate: 4.0,
+        intended: Perf::Histogram.new) =>
+        "Load tcp://a:1 9 B: 4 of 5 messages a second, intended no reply",
+      Perf::MatrixRow.new(source: "a", dest: "b", size: 1, error: "gone") =>
+        "MatrixRow a to b 1 B: gone"
+    }
+    texts.each do |result, text|
+      assert_equal "#<Godwit::Perf::#{text}>", result.inspect
+      assert_equal "#{result.inspect}\n", PP.pp(result, +"", 20)
+    end
   end
 
   test "a closed server ends its threads" do

@@ -28,6 +28,12 @@ module Godwit
       def count = histogram.count
       # @return [Float] round trips a second
       def rate = count / seconds
+
+      include OneLine
+
+      private
+
+      def summary = "#{endpoint} #{size} B: #{count} round trips, #{trips(histogram)}"
     end
 
     # Sends a request, waits for the reply, sends the next.

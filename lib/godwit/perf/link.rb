@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "one_line"
 require_relative "../printable"
 
 module Godwit

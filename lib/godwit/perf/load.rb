@@ -36,6 +36,15 @@ module Godwit
       :connect_seconds, :warmup, :sent, :intended, :actual, :timeouts, :gc, keyword_init: true) do
       # @return [Boolean] whether the link carried at least 0.99 of the requested rate
       def achieved? = achieved_rate >= 0.99 * requested_rate
+
+      include OneLine
+
+      private
+
+      def summary
+        format("%s %d B: %.0f of %.0f messages a second, intended %s", endpoint, size,
+          achieved_rate, requested_rate, trips(intended))
+      end
     end
 
     # An open loop: one thread sends messages when they are due, whether earlier ones have replies

@@ -2,6 +2,7 @@
 
 require "securerandom"
 require_relative "agent"
+require_relative "one_line"
 
 module Godwit
   module Perf
@@ -36,6 +37,12 @@ module Godwit
       def rate = histogram && count / seconds
       # @return [Boolean]
       def failed? = !error.nil?
+
+      include OneLine
+
+      private
+
+      def summary = "#{source} to #{dest} #{size} B: #{error || trips(histogram)}"
     end
 
     # Asks each agent for the latency to each agent, one after the other.

@@ -37,6 +37,14 @@ module Godwit
       def rate = received / seconds
       # @return [Float] megabytes (1,000,000 bytes) a second
       def megabytes = rate * size / 1e6
+
+      include OneLine
+
+      private
+
+      def summary
+        format("%s %d B: %d of %d messages, %.0f a second", endpoint, size, received, sent, rate)
+      end
     end
 
     # Sends numbered messages to a {Receiver} of the server.

@@ -61,21 +61,23 @@ module Godwit
     # What the draft types need of a socket. Those that are thread-safe in libzmq have no ZMQ_FD
     # (ADR 14).
     class SocketHandle
+      NAMED = SOCKET_TYPES.fetch_values(:ROUTER, :STREAM).freeze
       FORMS = {SERVER => :routed, PEER => :routed, RADIO => :grouped, DGRAM => :datagram}.freeze
       # Frames of a message. Messages of the other forms have an address: try_send_to.
       FRAMES = {single: 1, datagram: 2}.freeze
       THREAD_SAFE_TYPES = SOCKET_TYPES.fetch_values(*(DRAFT_TYPES - [:DGRAM])).freeze
-      private_constant :FORMS, :FRAMES, :THREAD_SAFE_TYPES
+      private_constant :NAMED, :FORMS, :FRAMES, :THREAD_SAFE_TYPES
 
       # It has or had an endpoint of udp://, where messages are small.
       attr_writer :udp
 
-      # Whether the type takes any message and has a ZMQ_FD.
-      def plain? = @plain
+      # Whether the type has a ZMQ_FD and takes a String: a ROUTER and a STREAM do not.
+      def takes_string? = @plain && !@named
 
       # Whether the type takes this message.
       def fits?(message)
-        @form.nil? || FRAMES[@form] == (message.is_a?(Array) ? message.size : 1)
+        return !@named || (message.is_a?(Array) && message.size > 1) if @form.nil?
+        FRAMES[@form] == (message.is_a?(Array) ? message.size : 1)
       end
 
       # A conflating socket's messages have one frame.
@@ -124,8 +126,9 @@ module Godwit
       # @raise [Failed]
       def open_drafts
         @form = FORMS[@type]
+        @named = NAMED.include?(@type)
         @plain = @form.nil?
-        @simple = @plain && !@publisher && !@takes_turns
+        @simple = takes_string? && !@publisher && !@takes_turns
         return if get(THREAD_SAFE).zero?
         @plain = @simple = false
         raise Failed, ENOTSUP unless Drafts::AVAILABLE

@@ -40,7 +40,7 @@ module Godwit
 
       # Other types than PUSH, DEALER and the like, when they have nothing to repair.
       def sends_simply?
-        @plain && !@cut && (!@takes_turns || !@watches) &&
+        takes_string? && !@cut && (!@takes_turns || !@watches) &&
           (!@publisher || Clock.now - @drained < DRAIN_EVERY)
       end
 

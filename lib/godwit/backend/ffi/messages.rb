@@ -21,7 +21,7 @@ module Godwit
       def _send_many(messages, first, timeout)
         sent = 0
         sending(:send_many, timeout) do |handle, deadline|
-          if first.zero? && !(handle.plain? && messages.all?(String))
+          if first.zero? && !(handle.takes_string? && messages.all?(String))
             messages.each { |message| check_message(handle, parts_of(message)) }
           end
           next unless first < messages.size &&
@@ -85,7 +85,7 @@ module Godwit
 
       # @raise [Failed]
       def check_message(handle, message)
-        return if message.is_a?(String) && handle.plain?
+        return if message.is_a?(String) && handle.takes_string?
         parts = message.is_a?(Array) ? message : [message]
         parts.each { |part| check_part(part) }
         message_parts = parts.all? { |part| part.is_a?(String) || part.is_a?(Frame) }

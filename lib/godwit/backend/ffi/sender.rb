@@ -16,7 +16,7 @@ module Godwit
       # Sends Strings up to the first message that is none or does not go.
       # @return [Integer] its index
       def send_strings(messages, index, last)
-        return index unless @plain
+        return index unless takes_string?
         while index < last
           message = messages[index]
           unless message.is_a?(String) &&
