@@ -23,7 +23,7 @@ class ExampleCase < Godwit::TestCase
   private
 
   def run_here(example)
-    gems = example.source.match?(/^require "(?:async|active_support|godwit\/work.*)"/)
+    gems = example.source.match?(/^require "(?:async|active_support|godwit\/(?:work|semantic).*)"/)
     network = example.needs == "network"
     skip Godwit::TestSupport::Network.missing if network && Godwit::TestSupport::Network.missing
     run_child("test/docs/run.rb", [example.page, example.line], deadline: DEADLINE, gems: gems,
