@@ -7,13 +7,15 @@ require_relative "support/beside_debian"
 
 RUNS = 5
 SIZES = {100 => "100 B", 1024 => "1 KiB", 65_536 => "64 KiB"}.freeze
-COUNTS = {100 => 200_000, 1024 => 100_000, 65_536 => 6_000}.freeze
+COUNTS = {100 => 100_000, 1024 => 60_000, 65_536 => 5_000}.freeze
 ROUND_TRIPS = 3_000
 ROUND_TRIP_SIZE = 100
+C = "libzmq in C"
 GODWIT = "Godwit"
+FRAMES = "Godwit, frames in place"
 CONTENDERS = {
-  "libzmq in C" => :c, GODWIT => :godwit, "OMQ" => :omq, "CZTop" => :cztop,
-  "ffi-rzmq" => :ffi_rzmq, "pyzmq" => :pyzmq
+  C => :c, GODWIT => :godwit, "OMQ" => :omq, "CZTop" => :cztop, "ffi-rzmq" => :ffi_rzmq,
+  "pyzmq" => :pyzmq
 }.freeze
 # Form => its words, and the contenders that have it.
 FORMS = {
@@ -22,10 +24,10 @@ FORMS = {
   fibers: ["two fibers of one thread, under Async", [GODWIT, "OMQ", "CZTop"]]
 }.freeze
 CELLS = {"tcp" => FORMS.keys, "ipc" => FORMS.keys, "inproc" => %i[threads fibers]}.freeze
-# So many times fewer messages, where a run would take seconds.
-SHARES = Hash.new(1).merge(omq: 4, cztop: 20, ffi_rzmq: 10).freeze
-# Inproc is a queue in Ruby for OMQ; between two threads its messages cross a third one.
-INPROC_SHARES = {%i[omq fibers] => 1, %i[omq threads] => 100, %i[cztop fibers] => 5}.freeze
+# So many times fewer messages over tcp and ipc, where a run would take seconds.
+SHARES = {omq: 4, cztop: 10, ffi_rzmq: 4}.freeze
+# Over inproc between two threads OMQ's messages cross a third one.
+OMQ_THREADS = 100
 
 # What one contender did in one cell: its figures by name.
 Cell = Struct.new(:transport, :form, :results) do
@@ -33,9 +35,9 @@ Cell = Struct.new(:transport, :form, :results) do
 
   def median(label, key) = results[key]&.dig(label, :value)&.median
 
-  # @return [Float, nil] Godwit's figure divided by that of another
-  def ratio(label, key)
-    ours, theirs = [GODWIT, label].map { |one| median(one, key) }
+  # @return [Float, nil] a figure divided by that of another
+  def ratio(label, key, of: GODWIT)
+    ours, theirs = [of, label].map { |one| median(one, key) }
     ours / theirs if ours && theirs
   end
 end
@@ -47,13 +49,14 @@ def form_of(kind, transport, form)
 end
 
 def count(kind, transport, form, size)
-  share = SHARES[kind]
-  share = INPROC_SHARES.fetch([kind, form], share) if transport == "inproc"
+  share = (transport == "inproc") ? 1 : SHARES.fetch(kind, 1)
+  share = OMQ_THREADS if kind == :omq && transport == "inproc" && form == :threads
   COUNTS[size] / share / (Bench.quick? ? 20 : 1)
 end
 
-def run_once(debian, kind, transport, form, pattern, size, count)
-  arguments = [debian.endpoint(transport), size, count, count / 10]
+# Memory that a heap grows by is slow to touch first. So the warm-up is as long as the measurement.
+def run_once(debian, kind, transport, form, pattern, size, count, *frames)
+  arguments = [debian.endpoint(transport), size, count, count, *frames]
   unless form == :processes
     command = debian.command(kind, :together, form_of(kind, transport, form))
     return Bench::Child.result(*command, pattern, *arguments)
@@ -64,24 +67,25 @@ def run_once(debian, kind, transport, form, pattern, size, count)
   (pattern == :push) ? first : second
 end
 
-def contest(debian, transport, form, name)
+def contest(transport, form, name, more = {})
   contest = Bench::Contest.new("beside, #{transport}, #{form}, #{name}")
-  CONTENDERS.slice(*FORMS[form].last).each do |label, kind|
-    contest.add(label) { yield kind }
+  CONTENDERS.slice(*FORMS[form].last).merge(more).each do |label, kind|
+    contest.add(label) { yield(*kind) }
   end
   contest.run(Bench.runs(RUNS))
 end
 
 def rates(debian, transport, form, size)
-  contest(debian, transport, form, SIZES[size]) do |kind|
+  frames = (transport == "inproc") ? {FRAMES => %i[godwit frames]} : {}
+  contest(transport, form, SIZES[size], frames) do |kind, *frames|
     count = count(kind, transport, form, size)
-    {value: run_once(debian, kind, transport, form, :push, size, count)["rate"]}
+    {value: run_once(debian, kind, transport, form, :push, size, count, *frames)["rate"]}
   end
 end
 
 def times(debian, transport, form)
   count = Bench.quick? ? 300 : ROUND_TRIPS
-  results = contest(debian, transport, form, "round trips") do |kind|
+  results = contest(transport, form, "round trips") do |kind|
     run_once(debian, kind, transport, form, :req, ROUND_TRIP_SIZE, count)
       .slice("p50_us", "p99_us")
   end
@@ -104,24 +108,26 @@ def shown(cell, label, key)
   value = cell.median(label, key)
   return "-" unless value
   text = key.is_a?(Symbol) ? format("%.1f", value) : rate(value)
-  (label == GODWIT) ? text : "#{text} · #{format("%.2f", cell.ratio(label, key))}"
+  label.start_with?(GODWIT) ? text : "#{text} · #{format("%.2f", cell.ratio(label, key))}"
 end
 
 def rate(value) = (value >= 1e6) ? format("%.2f M", value / 1e6) : format("%.1f k", value / 1e3)
 
 def table(section, cell)
   words, labels = FORMS[cell.form]
+  labels += [FRAMES] if cell.transport == "inproc"
   section.heading "#{cell.transport}, #{words}"
   names = cell.results.keys.map { |key| SIZES[key] || "#{key}, µs" }
   section.table ["", *names],
     labels.map { |label| [label, *cell.results.keys.map { |key| shown(cell, label, key) }] }
 end
 
-# The ratio that is nearest to missing a goal, and where it is.
+# The ratio that is nearest to missing a goal, where it is, and what C's own is there.
 def worst(cells, label, keys, by)
   all = cells.product(keys).filter_map do |cell, key|
     ratio = cell.ratio(label, key)
-    [ratio, "#{cell.name}, #{SIZES[key] || key}"] if ratio
+    own = cell.ratio(label, key, of: C)&.then { |value| format("; C's own: %.2f", value) }
+    [ratio, "#{cell.name}, #{SIZES[key] || key}#{own}"] if ratio
   end
   all.public_send(by, &:first) || [nil, "not measured"]
 end
@@ -159,19 +165,20 @@ Bench::BesideDebian.open do |debian|
     section.text <<~MARKDOWN
       #{Bench.runs(RUNS)} alternating runs, medians. All run in one chroot of Debian 13, with one
       libzmq. PUSH to PULL: messages a second, which the receiver measures from the last message of
-      the warm-up (a tenth more messages) to the last message. REQ to REP: #{ROUND_TRIPS} round trips
-      of #{ROUND_TRIP_SIZE} B, each timed by the client. Behind the point stands Godwit's figure divided by
-      this one: above 1 Godwit has the higher rate, below 1 the shorter time.
+      the warm-up (as many messages) to the last message. REQ to REP: #{ROUND_TRIPS} round trips of
+      #{ROUND_TRIP_SIZE} B, each timed by the client. Behind the point stands Godwit's figure divided
+      by this one: above 1 Godwit has the higher rate, below 1 the shorter time.
 
       Each library sends and receives single messages, one call each, with its defaults:
       `zmq_msg_send` and `zmq_msg_recv`; Godwit `send`, `recv`; OMQ and CZTop `<<`, `receive`;
-      ffi-rzmq `send_string`, `recv_string` into one buffer; pyzmq `send`, `recv`. Godwit's batches
-      and frames are in the sections above. OMQ and CZTop give each message as an Array. OMQ's pure
+      ffi-rzmq `send_string`, `recv_string` into one buffer; pyzmq `send`, `recv`. Godwit's
+      batches are in the sections above; "frames in place" sends a frozen String and reads the
+      message where it lies (`recv_frame`). OMQ and CZTop give each message as an Array. OMQ's pure
       Ruby runs: its Rust backend needs a newer Rust than Debian 13's, its libzmq backend Ruby 4.
       Debian's Ruby has no JIT. Between two threads each of OMQ's has a reactor, except over inproc,
-      which needs its shared reactor. Of #{COUNTS.values.join(", ")} messages by size OMQ moves a fourth,
-      CZTop a twentieth and ffi-rzmq a tenth (over inproc OMQ all of them between fibers, a hundredth
-      between threads; CZTop a fifth between fibers), because a run would take seconds.
+      which needs its shared reactor. Messages by size:
+      #{COUNTS.values.join(", ")}. Over tcp and ipc OMQ and ffi-rzmq move a fourth and CZTop a tenth of
+      them, over inproc between threads OMQ a hundredth, because a run would take seconds.
     MARKDOWN
     cells = measure(debian)
     cells.each { |cell| table(section, cell) }

@@ -8,7 +8,7 @@ benchmarks = %w[
 desc "Run all benchmarks, print ratios to libzmq's own C, write bench/RESULTS.md (BENCH_QUICK=1: " \
   "short form, writes bench/build/RESULTS.md)"
 task bench: benchmarks.map { |name| "bench:#{name}" } do
-  Rake::Task["readme:figures"].invoke unless ENV["BENCH_QUICK"]
+  %w[readme:figures bench:plots].each { |name| Rake::Task[name].invoke } unless ENV["BENCH_QUICK"]
 end
 
 namespace :bench do
@@ -16,6 +16,12 @@ namespace :bench do
   task :build do
     require_relative "../bench/support/bench"
     Bench::Programs.build_all
+  end
+
+  desc "Draw bench/plots of bench/RESULTS.md (with gnuplot)"
+  task :plots do
+    require_relative "../bench/support/plots"
+    Bench::Plots.new.write
   end
 
   benchmarks.each do |name|

@@ -9,9 +9,10 @@ module Common
   BATCH = 256
 
   # Sizes and counts of a run, as every program takes them: ENDPOINT SIZE COUNT [WARMUP], and
-  # whether in batches.
-  Run = Struct.new(:endpoint, :size, :count, :warmup, :batches) do
-    def payload = "x" * size
+  # the form: nil, strings, batches or frames.
+  Run = Struct.new(:endpoint, :size, :count, :warmup, :form) do
+    # @return [String] for frames one that Godwit sends in place
+    def payload = (form == "frames") ? ("x" * size).freeze : "x" * size
 
     def total = warmup + count
   end
@@ -35,7 +36,7 @@ module Common
     abort usage unless (3..5).cover?(arguments.size)
     Run.new(
       arguments[0], *arguments[1, 2].map { |text| Integer(text) }, Integer(arguments[3] || "0"),
-      arguments[4] == "batches"
+      arguments[4]
     )
   end
 

@@ -10,12 +10,18 @@ module GodwitLoops
 
   def push(socket, run)
     payload = run.payload
-    move = run.batches ? method(:push_batches) : method(:push_strings)
+    move = (run.form == "batches") ? method(:push_batches) : method(:push_strings)
     move.call(socket, payload, run.warmup)
     Common.measure { move.call(socket, payload, run.count) }
   end
 
-  def pull(socket, run) = run.batches ? pull_batches(socket, run) : pull_strings(socket, run)
+  def pull(socket, run)
+    case run.form
+    when "batches" then pull_batches(socket, run)
+    when "frames" then pull_frames(socket, run)
+    else pull_strings(socket, run)
+    end
+  end
 
   def push_strings(socket, payload, count)
     sent = 0
@@ -55,6 +61,24 @@ module GodwitLoops
       socket.recv
       count -= 1
     end
+  end
+
+  def pull_frames(socket, run)
+    before = [run.warmup, 1].max
+    recv_frames(socket, before)
+    Common.measure { recv_frames(socket, run.total - before, run.size) }
+  end
+
+  # @return [Integer] the number
+  def recv_frames(socket, count, size = nil)
+    left = count
+    while left > 0
+      frame = socket.recv_frame
+      Common.check_size(frame.byteslice(0, size), size) if size && left == 1
+      frame.close
+      left -= 1
+    end
+    count
   end
 
   def pull_batches(socket, run)

@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
-# together.rb LIBRARY FORM push|req ENDPOINT SIZE COUNT [WARMUP] [strings|batches]: as
-# bench/c/together.c. FORM is threads; reactors, two threads with a reactor of Async each; or fibers
-# of one reactor. LIBRARY_sides.rb has the loops.
+# together.rb LIBRARY threads|reactors|fibers push|req ENDPOINT SIZE COUNT [WARMUP] [FORM]: as
+# bench/c/together.c. reactors: two threads with a reactor of Async each. fibers: of one reactor.
+# LIBRARY_sides.rb has the loops.
 library, form, pattern, *arguments = ARGV
 require_relative "#{library}_sides"
 

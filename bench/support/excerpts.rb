@@ -65,6 +65,23 @@ module Bench
 
     def write = File.write(README, readme)
 
+    # @param section [String] of RESULTS.md
+    # @param heading [String, nil] in it; nil: the section's first table
+    # @return [Array<Array<String>>] the head, and the rows
+    def table(section, heading)
+      body = File.read(RESULTS)[/<!-- begin #{section} -->\n(.*?)<!-- end #{section} -->/m, 1] or
+        raise "RESULTS.md has no section #{section}"
+      if heading
+        body = body[/^### #{Regexp.escape(heading)}\n(.*)/m, 1] or
+          raise "#{section}: no heading #{heading}"
+      end
+      lines =
+        body[/(?:^\|.*\|\n)+/].lines.map do |line|
+          line.strip.delete_prefix("|").delete_suffix("|").split(" | ").map(&:strip)
+        end
+      [lines.first, *lines.drop(2)]
+    end
+
     private
 
     def excerpt(section, heading, title, rows, columns)
@@ -79,21 +96,6 @@ module Bench
         "| #{cells.join(" | ")} |"
       end
         .join("\n")
-    end
-
-    # @return [Array<Array<String>>] the head, and the rows
-    def table(section, heading)
-      body = File.read(RESULTS)[/<!-- begin #{section} -->\n(.*?)<!-- end #{section} -->/m, 1] or
-        raise "RESULTS.md has no section #{section}"
-      if heading
-        body = body[/^### #{Regexp.escape(heading)}\n(.*)/m, 1] or
-          raise "#{section}: no heading #{heading}"
-      end
-      lines =
-        body[/(?:^\|.*\|\n)+/].lines.map do |line|
-          line.strip.delete_prefix("|").delete_suffix("|").split(" | ").map(&:strip)
-        end
-      [lines.first, *lines.drop(2)]
     end
   end
 end

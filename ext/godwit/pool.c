@@ -10,6 +10,7 @@ enum {
     SLAB = 16 * 1024,
     KEPT = 64,      /* slabs that wait to be used again; more are freed */
     MAX = 1024,     /* slabs; one message that stays for long keeps a whole slab */
+    FREED = 31 << 20, /* glibc counts blocks of less than 32 MiB */
     OPEN = 1 << 30, /* references that a slab holds on itself while messages are cut from it */
 };
 
@@ -83,6 +84,15 @@ static char *pool_cut(size_t size, slab_t **from) {
     }
     atomic_flag_clear_explicit(&taking, memory_order_release);
     return data;
+}
+
+/* glibc gives memory back to the system once twice the size of the largest mapped block that was
+ * freed is free, and a page is slow to touch anew. So one large block is freed here, untouched. */
+void gw_keep_memory(void) {
+    static atomic_flag kept = ATOMIC_FLAG_INIT;
+    if (atomic_flag_test_and_set_explicit(&kept, memory_order_relaxed)) return;
+    void *volatile block = malloc(FREED);
+    free(block);
 }
 
 int gw_message_init(zmq_msg_t *message, const char *data, size_t size) {

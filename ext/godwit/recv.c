@@ -2,6 +2,8 @@
  * function needs the GVL. */
 #include "message.h"
 
+enum { LARGE = 16 * 1024 }; /* bytes of a String that malloc alone has room for */
+
 static VALUE recv_to_string(gw_socket_t *socket, zmq_msg_t *message) {
     size_t size = zmq_msg_size(message);
     const char *data = zmq_msg_data(message);
@@ -9,6 +11,7 @@ static VALUE recv_to_string(gw_socket_t *socket, zmq_msg_t *message) {
     if (RB_UNLIKELY(socket->form == GW_FORM_DATAGRAM) && zmq_msg_more(message) && size > 0 &&
             data[size - 1] == '\0')
         size--;
+    if (RB_UNLIKELY(size >= LARGE)) gw_keep_memory();
     VALUE string = rb_str_new(data, size);
     if (RB_UNLIKELY(socket->encoding != rb_ascii8bit_encoding()))
         rb_enc_associate(string, socket->encoding);

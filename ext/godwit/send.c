@@ -22,6 +22,7 @@ static int send_bytes(gw_socket_t *socket, const char *data, size_t size, int fl
 /* In place, if the String stays in place (law 6). */
 static int send_fill_large(VALUE string, zmq_msg_t *message, gw_tracker_t *tracker) {
     gw_pin_t *pin;
+    gw_keep_memory();
     if (!gw_can_pin(string))
         return gw_message_init(message, RSTRING_PTR(string), RSTRING_LEN(string));
     int error = gw_pin_message(message, string, tracker ? &pin : NULL);

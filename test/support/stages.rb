@@ -444,6 +444,10 @@ module Godwit
         full: C
       ),
       Stage.new(
+        "iruby", "the gem iruby on ffi-rzmq's layer", rake: ["iruby"],
+        full: [*FFI_RZMQ, "test/compat/iruby/**"]
+      ),
+      Stage.new(
         "memory", "valgrind over a few files; memory that must not grow, short forms",
         rake: %w[memory:short soak:short], full: [*C, "test/memory/**"]
       ),
