@@ -178,6 +178,31 @@ module DraftScenarios
     assert_equal [address, "pong"], one.recv(timeout: 5)
   end
 
+  test "format: with a routing id, a group or an address beside the value" do
+    server, client = connected_pair(:SERVER, :CLIENT, format: :json)
+    client << {n: 1}
+    id, value = server.recv_from(timeout: 5)
+    assert_equal({n: 1}, value)
+    server.send([nil], routing_id: id)
+    assert_equal [nil], client.recv(timeout: 5)
+    assert_nil server.recv_from(timeout: 0, exception: false)
+    radio, dish = connected_pair(:RADIO, :DISH, transport: :inproc, format: :json)
+    dish.join("g")
+    pair = eventually do
+      radio.send({n: 2}, group: "g")
+      dish.recv_with_group(timeout: 0.05, exception: false)
+    end
+    assert_equal ["g", {n: 2}], pair
+    one, other = Array.new(2) do
+      open_socket(:DGRAM, format: :json).bind("udp://127.0.0.1:#{udp_port}")
+    end
+    _, value = eventually do
+      one << [other.last_endpoint.delete_prefix("udp://"), {n: 3}]
+      other.recv(timeout: 0.05, exception: false)
+    end
+    assert_equal({n: 3}, value)
+  end
+
   # ---- wrong uses ----
 
   test "messages of several frames are refused before libzmq sees them" do

@@ -15,6 +15,17 @@ module Godwit
       UNSET = Timeout::UNSET
       private_constant :UNSET
 
+      # {Drafts::Routed#recv_from} gives the value beside the sender's number.
+      module From
+        def recv_from(**options) = beside(super, :recv_from)
+      end
+
+      # {Drafts::Groups#recv_with_group} gives the value beside the group.
+      module WithGroup
+        def recv_with_group(**options) = beside(super, :recv_with_group)
+      end
+      BESIDE = {SERVER: [From], PEER: [From], DISH: [WithGroup]}.freeze
+
       # @param format [Symbol, Object]
       # @return [Object] with `dump` and `load`
       # @raise [ArgumentValueError]
@@ -30,7 +41,7 @@ module Godwit
         socket.instance_variable_set(:@format, format)
         socket.instance_variable_set(:@before, BEFORE.include?(type))
         socket.instance_variable_set(:@without, WITHOUT[type])
-        socket.extend(self)
+        socket.extend(self, *BESIDE[type])
       end
 
       def send(value, *rest, **options) = super(encode(value, :send), *rest, **options)
@@ -46,8 +57,8 @@ module Godwit
       end
 
       # Without keywords `super` takes the fast path.
-      def recv(timeout: UNSET, exception: true)
-        message = (UNSET.equal?(timeout) && exception) ? super() : super
+      def recv(*surplus, timeout: UNSET, exception: true)
+        message = (surplus.empty? && UNSET.equal?(timeout) && exception) ? super() : super
         message.nil? ? nil : decode(message, :recv)
       end
 
@@ -108,6 +119,10 @@ module Godwit
         return super if value.is_a?(Exception) || (value.nil? && address)
         message = unmarked(encode(value, :serve), address)
         _send(message, nil, nil) or raise timeout_error(:send)
+      end
+
+      def beside(received, operation)
+        received && [received[0], decode(received[1], operation)]
       end
 
       # @return [Object] the value; frames that do not decode stay

@@ -81,8 +81,8 @@ module Godwit
 
       def no_reply(value)
         Errors.of(MessageTypeError, :serve, "the block returned #{ErrorHints.name(value)}: it " \
-          "returns the reply, a String or an Array of Strings (\"\" for an empty one), or an " \
-          "exception for an error")
+          "returns the reply, a String or an Array of Strings, or an exception for an error " \
+          "(#{ErrorHints.as_string(value)})")
       end
 
       def send_error(error, address)
