@@ -154,6 +154,16 @@ def targets(section, cells)
   end
 end
 
+LIMITS = <<~MARKDOWN
+  * **p50 between fibers**: OMQ reads and writes on the fibers' own thread. libzmq has a thread for
+    it, so each direction wakes two threads, for C as well (see its p50 between threads). Two fibers
+    over inproc make 25 system calls a round trip; 18 are libzmq's `getpid` and `poll`.
+  * **64 KiB over inproc**: OMQ passes the sender's frozen String on. Godwit's receiver gets a
+    String of its own, with two copies, or one from a frozen String. `recv_frame` copies nothing.
+  * **64 KiB over tcp and ipc**: the kernel's copies limit all. Where C's own ratio, beside a goal,
+    is below the goal, no library over libzmq reaches it.
+MARKDOWN
+
 TITLE = "Beside the other libraries"
 if (reason = Bench::BesideDebian.missing)
   abort "bench/beside.rb: #{reason}" unless Bench.quick?
@@ -175,13 +185,15 @@ Bench::BesideDebian.open do |debian|
       batches are in the sections above; "frames in place" sends a frozen String and reads the
       message where it lies (`recv_frame`). OMQ and CZTop give each message as an Array. OMQ's pure
       Ruby runs: its Rust backend needs a newer Rust than Debian 13's, its libzmq backend Ruby 4.
-      Debian's Ruby has no JIT. Between two threads each of OMQ's has a reactor, except over inproc,
-      which needs its shared reactor. Messages by size:
+      Debian's Ruby has no JIT. Each of OMQ's threads has a reactor, except over inproc between
+      threads, which needs its shared reactor. Messages by size:
       #{COUNTS.values.join(", ")}. Over tcp and ipc OMQ and ffi-rzmq move a fourth and CZTop a tenth of
       them, over inproc between threads OMQ a hundredth, because a run would take seconds.
     MARKDOWN
     cells = measure(debian)
     cells.each { |cell| table(section, cell) }
+    section.heading "What limits them"
+    section.text LIMITS
     targets(section, cells)
   end
 end

@@ -29,6 +29,28 @@ class MemoryTest < Godwit::TestCase
     assert_equal expected, seen.reduce { |one, other| one.merge(other) { |_, *both| both.min } }
   end
 
+  test "large messages touch no new pages: malloc keeps the memory of those before" do
+    assert_equal "true\n", assert_child(run_child(<<~RUBY)).stdout
+      require "godwit"
+      pull = Godwit::PULL.bind("inproc://large")
+      push = Godwit::PUSH.connect("inproc://large")
+      payload = "x" * 65_536
+      rounds = ->(count) do
+        count.times do
+          128.times { push.send(payload) }
+          128.times { pull.recv }
+          GC.start
+        end
+      end
+      faults = -> { File.read("/proc/self/stat").rpartition(")").last.split[7].to_i }
+      rounds.call(10) # the heap grows
+      before = faults.call
+      rounds.call(20)
+      per_message = (faults.call - before).fdiv(20 * 128)
+      puts per_message < 0.05 || per_message
+    RUBY
+  end
+
   test "2,000 sockets opened and closed leave no descriptor behind" do
     context.max_sockets # the context is there
     open_socket(:PULL).close
