@@ -24,7 +24,7 @@ Gem::Specification.new do |spec|
   spec.files = Dir.chdir(__dir__) do
     Dir[
       "lib/**/*.rb", *("ext/godwit/{*.{c,h,rb},exports}" unless platform), *("lib/godwit/*/godwit_ext.so" if compiled),
-      *("licenses/*.txt" if compiled), "exe/godwit",
+      *("licenses/*.txt" if compiled), "exe/godwit", "man/man1/*.1",
       "docs/*.md", "docs/pictures/*.svg", "adr/*.md", "test/*.md", "bench/*.md", "sig/**/*.rbs",
       "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", ".yardopts"
     ].sort

@@ -26,7 +26,7 @@ link_pages = lambda do |folder|
 end
 
 desc "Build the reference into doc/; fail when YARD warns, or a link in it leads nowhere"
-task :docs do
+task docs: "docs:manuals" do
   require "yard"
   YARD::Logger.instance.io = $stderr
   warnings = []
@@ -52,6 +52,13 @@ task :docs do
 end
 
 namespace :docs do
+  desc "Write the manual pages of the command into man/"
+  task manuals: :compile do
+    $LOAD_PATH.unshift("lib")
+    require_relative "support/manual_pages"
+    Godwit::ManualPages.write
+  end
+
   desc "Run the commands whose sample output the pages show, and write it anew"
   task samples: :compile do
     require_relative "support/samples"

@@ -28,7 +28,7 @@ module Godwit
     # Command to class name, in the order of `godwit help`.
     COMMANDS = [
       *SOCKETS, "proxy", "monitor", "check", "log", "sh", "perf", "ttcp", "beacon", "keygen",
-      "cert", "version", "help"
+      "cert", "completion", "version", "help"
     ].to_h { |name| [name, name.capitalize.to_sym] }.freeze
 
     # The files of commands that do not have the command's name.

@@ -2,6 +2,8 @@
 
 require "test_helper"
 require "godwit/cli"
+require "json"
+require "socket"
 require "support/forked_command"
 
 # `godwit req`, `rep`, `pub` and so on, in this process where no signal or pipe matters.
@@ -132,5 +134,197 @@ class CLISocketsTest < Godwit::TestCase
     numbers = output.lines.map { |line| Integer(line.split("\t").last.chomp, 10) }
     gap = numbers.each_cons(2).find { |one, next_one| next_one != one + 1 }
     assert_nil gap
+  end
+
+  # Runs a command in this process.
+  # @return [Array(Integer, String, String)] status, output, errors
+  def run_with(input, *words)
+    before = $stdin
+    $stdin = StringIO.new(input)
+    run_line(*words)
+  ensure
+    $stdin = before
+  end
+
+  # @return [Socket] bound, with time-outs
+  def peer(type, **options)
+    @place = nil
+    socket = open_socket(type, recv_timeout: 20, **options).bind(place)
+    @place = socket.last_endpoint
+    socket
+  end
+
+  JSON_LINES = %(["gr\u00fcn","\\t"]\n[{"base64":"/wA="}]\n["\\u0085"]\n)
+
+  test "the forms of messages, in both directions" do
+    {
+      [] => ["a\tb\n\nc", [%w[a b], "", "c"], "a\tb\n\nc\n"],
+      %w[-0] => ["a\nb\0c\td\0", ["a\nb", %w[c d]], "a\nb\0c\td\0"],
+      %w[--hex] => ["6 1\t\n00ff", [["a", ""], "\0\xff".b], "61\t\n00ff\n"],
+      %w[-J] => [JSON_LINES, [["gr\u00fcn".b, "\t"], "\xff\0".b, "\u0085".b], JSON_LINES]
+    }.each do |form, (input, messages, output)|
+      pull = peer(:PULL)
+      assert_equal [0, "", ""], run_with(input, "push", "-c", place, *form)
+      assert_equal messages, Array.new(messages.size) { pull.recv }, form
+      push = peer(:PUSH)
+      talker = in_thread { push.send_many(messages) }
+      status, printed, = run_line("pull", "-c", place, *form, "--count", messages.size)
+      talker.join
+      assert_equal [0, output.b], [status, printed.b]
+    end
+  end
+
+  test "text that is no message ends the command with status 1, and names the message" do
+    {%w[-J] => "message 2 of the input: this is no JSON: x", %w[--hex] => "message 2 of the"}
+      .each do |form, says|
+      peer(:PULL)
+      first = (form == %w[-J]) ? '["a"]' : "61"
+      status, _, errors = run_with("#{first}\nx\n", "push", "-c", place, *form)
+      assert_equal 1, status
+      assert_includes errors, says
+    end
+  end
+
+  test "--data, --count, --rate, --file, --eval of senders" do
+    file = "#{scratch_dir}/lines"
+    File.write(file, "1\n2\n3\n4\n")
+    {
+      %w[-D a -D b] => %w[a b], %w[-D a --count 3 --rate 1000] => %w[a a a],
+      ["-F", file] => %w[1 2 3 4], ["-F", file, "--count", "2"] => %w[1 2],
+      ["-F", file, "-e", "m.first if m.first.to_i.even?"] => %w[2 4],
+      ["-F", file, "--interval", "0.001", "-e", "@n = @n.to_i + 1; [@n, m.first]"] =>
+        [%w[1 1], %w[2 2], %w[3 3], %w[4 4]]
+    }.each do |words, messages|
+      pull = peer(:PULL)
+      assert_equal [0, "", ""], run_line("push", "-c", place, *words)
+      assert_equal messages, Array.new(messages.size) { pull.recv }
+    end
+  end
+
+  test "--eval prints, skips, and ends the command when it raises; it sees Ruby's own names" do
+    push = peer(:PUSH)
+    feeder = in_thread { %w[a b c d].each { |text| push.send(text) } }
+    code = 'm.first == "b" ? nil : [m.first.upcase, Monitor, self.class]'
+    assert_equal [0, "A\tMonitor\tObject\nC\tMonitor\tObject\n", ""],
+      run_line("pull", "-c", place, "--count", 2, "-e", code)
+    feeder.join
+    push = peer(:PUSH)
+    feeder = in_thread { push.send("a") }
+    status, _, errors = run_line("pull", "-c", place, "-e", "m.nope")
+    feeder.join
+    assert_equal 1, status
+    assert_match(/\Agodwit: --eval: undefined method .nope. .*\(NoMethodError\)\n\z/, errors)
+  end
+
+  test "rep and router reply: -e, -D, the input" do
+    {
+      ["rep", "-e", "m.map(&:upcase)"] => "A", ["rep", "-D", "x"] => "x",
+      ["rep", "-e", "nil"] => "",
+      ["router", "-e", "m.first * 2"] => "aa"
+    }.each do |words, answer|
+      req = peer(:REQ)
+      asker = in_thread { req.send("a").recv }
+      status, printed, = run_line(*words, "-c", place, "--count", 1)
+      assert_equal [0, answer], [status, asker.value]
+      assert printed.end_with?("a\n")
+    end
+    req = peer(:REQ)
+    asker = in_thread { %w[a b].map { |text| req.send(text).recv } }
+    assert_equal [0, "a\nb\n", ""], run_with("1\n2\n", "rep", "-c", place, "--count", 2)
+    assert_equal %w[1 2], asker.value
+    peer(:DEALER)
+    _, _, errors = run_with("nobody\tx\n", "router", "-c", place, "--timeout", 0.2)
+    assert_equal "godwit: no peer has the id \"nobody\"\n", errors
+  end
+
+  test "CURVE: --keys, --server-key and --clients" do
+    skip "this libzmq has no CURVE" unless Godwit.has?(:curve)
+    server, anna = %w[server anna].map { |name| Godwit::Cert.new(name) }
+    [server, anna].each { |cert| cert.save(scratch_dir) }
+    pull = peer(:PULL, curve: server.keypair)
+    keys = ["--keys", "#{scratch_dir}/anna.key_secret", "--server-key", "#{scratch_dir}/server.key"]
+    assert_equal [0, "", ""], run_line("push", "-c", place, "-D", "a", *keys)
+    assert_equal "a", pull.recv
+    Dir.mkdir("#{scratch_dir}/clients")
+    anna.save_public("#{scratch_dir}/clients")
+    endpoint = endpoint_for(:ipc)
+    push = open_socket(:PUSH, curve: anna.keypair, server_key: server.public_key).connect(endpoint)
+    push.send("b")
+    assert_equal [0, "b\n", ""], run_line("pull", "-b", endpoint, "--count", 1, "--keys",
+      "#{scratch_dir}/server.key_secret", "--clients", "#{scratch_dir}/clients", "--timeout", 20)
+  end
+
+  test "a closed output ends an idle command with 141; a full one does not keep it from ending" do
+    push = peer(:PUSH)
+    command = start("pull", "-c", place)
+    push.send("a")
+    command.wait_for("a\n").close_output
+    assert_equal [141, ""], [command.status, command.errors]
+    push = peer(:PUSH)
+    command = start("pull", "-c", place)
+    3.times { push.send("x" * 100_000) }
+    command.wait_for("x", once: true).signal(:TERM)
+    assert_equal "TERM", command.status
+  end
+
+  test "a command that connects says that it waits and why, and that the peer is there" do
+    lines = {
+      [%w[req -D x -c], []] => :REP, [%w[sub -c], []] => :PUB, [%w[log tail], []] => :XPUB,
+      [%w[log send], ["x", "--timeout", "20"]] => :PULL, [%w[sh pull], []] => :PUSH,
+      [%w[perf lat], %w[--timeout 20]] => :ROUTER, [%w[log stats], %w[--timeout 20]] => :ROUTER
+    }
+    started = lines.each_with_index.map do |((before, after), type), index|
+      endpoint = "tcp://#{own_host}:#{7300 + index}"
+      [start(*before, endpoint, *after), endpoint, type]
+    end
+    quiet = start("sub", "-c", "tcp://#{own_host}:7399", "--quiet", "--timeout", 2.5)
+    started.each do |command, endpoint, type|
+      command.wait_for(/./, in_errors: true)
+      assert_equal "godwit: waiting for #{endpoint} (connection refused)\n", command.errors
+      open_socket(type).bind(endpoint)
+      command.wait_for("godwit: connected to #{endpoint}\n", in_errors: true).signal(:INT)
+    end
+    assert_equal [124, ""], [quiet.status, quiet.errors]
+    started.each { |command,| command.finish }
+  end
+
+  test "check: the peer is there, refuses, does not answer" do
+    rep = open_socket(:REP).bind("tcp://127.0.0.1:*").last_endpoint
+    server = own(TCPServer.new("127.0.0.1", 0))
+    free = "tcp://#{own_host}:7398"
+    {
+      [rep, "req"] => [0, "a peer is there at #{rep}: a REQ connected in"],
+      [rep, "sub"] => [1, "a SUB talks to PUB"],
+      [free, "req"] => [1, "connection refused at #{free}"],
+      ["tcp://127.0.0.1:#{server.addr[1]}", "req", "--timeout", 0.2] => [124, "no answer"],
+      [rep, "req", "--server-key", "rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7"] => [1, "handshake"]
+    }.each do |(endpoint, type, *more), (status, says)|
+      found, printed, errors = run_line("check", endpoint, "--type", type, *more)
+      assert_equal [status, "", 1], [found, errors, printed.lines.size], printed
+      assert_includes printed, says
+    end
+    assert_includes run_line("check", rep)[2], "--type TYPE"
+  end
+
+  test "monitor prints events; proxy moves messages and counts them" do
+    status, printed, = run_line("monitor", endpoint_for(:ipc), *%w[--bind --type rep --count 1])
+    assert_equal 0, status
+    assert_match(/\A\d\d:\d\d:\d\d\.\d{6} listening ipc:/, printed)
+    front, back, capture = Array.new(3) { endpoint_for(:ipc) }
+    command = start("proxy", "queue", front, back, "--capture", capture, "--stats", 0.05)
+    command.wait_for("godwit: queue #{front} #{back} #{capture}\n", in_errors: true)
+    status, printed, = run_line("monitor", front, "--json", "--count", 2, "--timeout", 20)
+    assert_equal [0, %w[connected handshake_succeeded]],
+      [status, printed.lines.map { |line| JSON.parse(line)["event"] }]
+    rep = open_socket(:REP).connect(back)
+    server = in_thread { rep.send(rep.recv) }
+    assert_equal [0, "x\n", ""], run_line("req", "-c", front, "-D", "x")
+    server.join
+    counts = "front received 1 (6 bytes), sent 1 (6 bytes) · back received 1 (6 bytes), sent 1 " \
+      "(6 bytes) · captured 2 · dropped 0\n"
+    command.wait_for(counts.b).signal(:INT)
+    assert_equal [130, true], [command.status, command.errors.b.end_with?(counts.b)]
+    assert_usage("which endpoints", "proxy", "queue", front)
+    assert_usage("--stats", "proxy", "queue", front, back, "--stats", 0)
   end
 end

@@ -48,8 +48,18 @@ module Godwit
       end
 
       # @param text [String, Regexp] waits until the output has it
-      def wait_for(text, in_errors: false)
+      # @param once [Boolean] stops reading the output then
+      def wait_for(text, in_errors: false, once: false)
+        text = Regexp.new(Regexp.escape(text.b), Regexp::NOENCODING) if text.is_a?(String)
         pump until (in_errors ? @errors : @output).match?(text)
+        @open.delete(@out) if once
+        self
+      end
+
+      # Closes its output, as `head` does.
+      def close_output
+        @open.delete(@out)
+        @out.close
         self
       end
 

@@ -42,6 +42,8 @@ module Godwit
           start = Timeout.now
           socket.connect(place)
           answer(diagnosis, place, start)
+        ensure
+          diagnosis.close
         end
       end
 

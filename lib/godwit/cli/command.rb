@@ -67,6 +67,9 @@ module Godwit
       # @return [Hash{String => Class}] its parts by name, as in `godwit log tail`
       def parts = {}
 
+      # @return [Array<String>] the words that its first argument may be, if there are few
+      def first_words = parts.keys
+
       # What `godwit help COMMAND` prints.
       # @param words [Array<String>] that follow the command's name; the first may name a part
       # @return [String]

@@ -19,8 +19,9 @@ module Godwit
       # (see OptionParser#define)
       def define(*parts, &block)
         texts, others = parts.partition { |part| part.is_a?(String) && !part.start_with?("-") }
-        text = texts.join(" ")
-        super(*others, *text.scan(/\S.{0,#{WIDTH - 1}}(?=\s|\z)|\S+/o), &block)
+        switch = super(*others, &block)
+        switch.desc.replace(texts.join(" ").scan(/\S.{0,#{WIDTH - 1}}(?=\s|\z)|\S+/o))
+        switch
       end
       alias_method :on, :define
 

@@ -5,14 +5,34 @@ module Godwit
     # `godwit help [COMMAND [PART]]`: lists the commands, or explains one.
     class Help < Command
       summary "Lists the commands, or explains one."
-      usage "help [COMMAND [PART]]"
+      usage "help [--man] [COMMAND [PART]]"
+
+      MANUALS = File.expand_path("../../../man/man1", __dir__)
+      private_constant :MANUALS
+
+      # (see Command#first_words)
+      def first_words = program::COMMANDS.keys
 
       private
 
+      def define(parser)
+        parser.on("--man", "shows the manual page, by the program man") if program == CLI
+      end
+
       def call(arguments)
         name, *rest = arguments
+        return manual(name) if options[:man]
         io.puts name ? program.command(name).new.help_for(rest) : overview
         EXIT[:ok]
+      end
+
+      # RubyGems gives man no folder. A page has all parts of its command.
+      def manual(name)
+        program.command(name) if name
+        page = File.join(MANUALS, "#{[program::PROGRAM, *name].join("-")}.1")
+        shown = system("man", page)
+        raise InputError, "there is no program man; the page is #{page}" if shown.nil?
+        EXIT[shown ? :ok : :failed]
       end
 
       def overview

@@ -46,12 +46,13 @@ module Godwit
         end
       end
 
+      # @param context [Context, nil] of the socket; nil: the default
       # @return [Hash] socket options; {} without --keys
-      def server_security
+      def server_security(context = nil)
         raise UsageError, "--server-key is only for a CURVE client" if options[:server_key]
         raise UsageError, "--clients needs --keys FILE" if options[:clients] && !options[:keys]
         return {} unless options[:keys]
-        {curve: pair, **(options[:clients] ? {auth: authenticate} : {})}
+        {curve: pair, **(options[:clients] ? {auth: authenticate(context)} : {})}
       end
 
       # @return [Hash] socket options; {} without --server-key
@@ -67,8 +68,8 @@ module Godwit
       end
 
       # @return [String] the domain
-      def authenticate
-        @auth = Godwit::Auth.new
+      def authenticate(context)
+        @auth = Godwit::Auth.new(context: context)
         value_for("--clients") { @auth.curve(dir: options[:clients], domain: DOMAIN) }
         DOMAIN
       end

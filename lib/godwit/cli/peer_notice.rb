@@ -8,13 +8,14 @@ module Godwit
     class PeerNotice
       DELAY = 2 # seconds
       LOOK = 0.25 # seconds; a Diagnosis also acts while no event comes
+      AFTER = 0.3 # seconds that the second socket may connect later than the library's
       EVENTS = %i[
         accepted connected disconnected handshake_succeeded handshake_failed_no_detail
         handshake_failed_protocol handshake_failed_auth
       ].freeze
       # Reasons that pass when the peer starts; all others need the user, and have their whole text.
       PASSING = %i[refused no_answer no_address no_peer].freeze
-      private_constant :DELAY, :LOOK, :EVENTS, :PASSING
+      private_constant :DELAY, :LOOK, :AFTER, :EVENTS, :PASSING
 
       # Tells about an endpoint to which the library connects a socket of its own: a second socket
       # connects, too, until the peer is there.
@@ -29,13 +30,16 @@ module Godwit
         type.new(linger: 0, **options) do |socket|
           notice = new(socket)
           socket.connect(endpoint)
-          Thread.new do
+          connected = Thread.new do
             notice.wait(1)
             socket.close
           end
-          yield
+          yield.tap { connected.join(AFTER) if notice.told? }
         end
       end
+
+      # @return [Boolean] whether it has said that the socket waits, and not yet the end of it
+      def told? = @told
 
       # @param socket [Socket] that has no endpoint yet
       # @param quiet [Boolean] whether it prints nothing
@@ -45,6 +49,7 @@ module Godwit
         @lock = Mutex.new
         @changed = ConditionVariable.new
         @peers = 0
+        @told = false
         @monitor = socket.monitor(*EVENTS, limit: nil)
         @diagnosis = Diagnosis.new(socket, probes: !quiet)
         @due = Timeout.now + DELAY

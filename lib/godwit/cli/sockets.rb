@@ -189,13 +189,13 @@ module Godwit
           Godwit.const_get(type.name.upcase).new(context: context, **{
             routing_id: options[:identity], mandatory: (true if type.name == :router),
             subscribe: (options.fetch(:subscribe, "") if type.name == :sub)
-          }.compact, **security)
+          }.compact, **security(context))
         end
 
         # A socket is CURVE's server or client on all its endpoints.
-        def security
+        def security(context)
           server = options[:bind] && !(options[:connect] && options[:server_key])
-          server ? server_security : client_security
+          server ? server_security(context) : client_security
         end
 
         def attach(socket)

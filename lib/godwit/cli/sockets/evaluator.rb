@@ -11,7 +11,7 @@ module Godwit
           require "json"
           text = "lambda { |m|\n#{code}\n}"
           # standard:disable Security/Eval, Style/EvalWithLocation
-          @function = eval(text, CLEAN.call, "-e", 0)
+          @function = eval(text, CLEAN.call, "--eval", 0)
           # standard:enable Security/Eval, Style/EvalWithLocation
         rescue SyntaxError => error
           raise UsageError, "--eval is no Ruby: #{error.message.lines.first.chomp}"

@@ -9,7 +9,7 @@ module Godwit
       class Help < Godwit::CLI::Help
         program CLI
         summary superclass.summary
-        usage superclass.usage
+        usage "help [COMMAND]"
 
         private
 

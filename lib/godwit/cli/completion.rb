@@ -1,0 +1,153 @@
+# frozen_string_literal: true
+
+require_relative "reference"
+
+module Godwit
+  module CLI
+    # `godwit completion bash|zsh|fish`: a script for the shell, made from the commands' tables.
+    class Completion < Command
+      summary "Prints a script that completes commands and options in a shell."
+      usage "completion bash|zsh|fish"
+      notes <<~TEXT
+        bash: `source <(godwit completion bash)` in ~/.bashrc
+        zsh: `source <(godwit completion zsh)` in ~/.zshrc, after compinit
+        fish: `godwit completion fish > ~/.config/fish/completions/godwit.fish`
+      TEXT
+
+      SHELLS = %w[bash zsh fish].freeze # what it takes
+      private_constant :SHELLS
+
+      # (see Command#first_words)
+      def first_words = SHELLS
+
+      private
+
+      def call(arguments)
+        shell, *rest = arguments
+        no_arguments(rest)
+        unless SHELLS.include?(shell)
+          raise UsageError, "which shell? type #{self.class.usage}"
+        end
+        @entries = Reference.entries
+        io.puts(__send__(shell))
+        EXIT[:ok]
+      end
+
+      def bash
+        <<~BASH
+          _godwit() {
+            local current=${COMP_WORDS[COMP_CWORD]} words=
+            local previous=${COMP_WORDS[COMP_CWORD - 1]} place=
+            ((COMP_CWORD > 1)) && place=${COMP_WORDS[1]}
+            if ((COMP_CWORD > 2)); then
+              case $place/${COMP_WORDS[2]} in
+              #{part_paths.join(" | ")}) place+=/${COMP_WORDS[2]} ;;
+              esac
+            fi
+            COMPREPLY=()
+            case "$place $previous" in
+          #{values("compopt -o default; return") { |words| "words=#{words.join(" ").inspect}" }}
+            *)
+              case $place in
+          #{names { |words| "words=#{words.join(" ").inspect}" }}
+              esac
+              ;;
+            esac
+            COMPREPLY=($(compgen -W "$words" -- "$current"))
+          }
+          complete -F _godwit godwit
+        BASH
+      end
+
+      def zsh
+        <<~ZSH
+          _godwit() {
+            local place= previous=${words[CURRENT - 1]}
+            ((CURRENT > 2)) && place=${words[2]}
+            if ((CURRENT > 3)); then
+              case $place/${words[3]} in
+              #{part_paths.join(" | ")}) place+=/${words[3]} ;;
+              esac
+            fi
+            case "$place $previous" in
+          #{values("_files") { |words| "compadd -- #{words.join(" ")}" }}
+            *)
+              case $place in
+          #{names { |words| "compadd -- #{words.join(" ")}" }}
+              esac
+              ;;
+            esac
+          }
+          compdef _godwit godwit
+        ZSH
+      end
+
+      # @return [Array<String>] such as "log/tail"
+      def part_paths = @entries.filter_map { |entry| entry.path if entry.words.size > 1 }
+
+      # Branches for the values of options: files, the only values, or nothing.
+      # @yieldreturn [String] that offers these words
+      def values(files)
+        @entries.flat_map do |entry|
+          entry.options.select(&:value).group_by { |one| [one.file?, one.choices] }
+            .map do |(file, choices), options|
+              patterns = options.flat_map(&:names).map { |name| "#{entry.path} #{name}".inspect }
+              "  #{patterns.join(" | ")}) #{file ? files : offer(choices) { |w| yield w }} ;;"
+            end
+        end.join("\n")
+      end
+
+      def offer(words) = words.empty? ? ":" : yield(words)
+
+      # Branches for what may follow a command.
+      # @yieldreturn [String] that offers these words
+      def names
+        branches = @entries.map do |entry|
+          words = entry.command.first_words + entry.options.flat_map(&:names)
+          "    #{entry.path}) #{yield words} ;;"
+        end
+        ["    '') #{yield CLI::COMMANDS.keys} ;;", *branches].join("\n")
+      end
+
+      def fish
+        <<~FISH
+          function __godwit_at
+            set -l words (commandline -opc)
+            set -l path "$words[2]"
+            switch "$words[2]/$words[3]"
+              case #{part_paths.join(" ")}
+                set path "$words[2]/$words[3]"
+            end
+            test "$path" = "$argv[1]"
+          end
+          complete -c godwit -f
+          #{[*fish_commands, *@entries.flat_map { |entry| fish_options(entry) }].join("\n")}
+        FISH
+      end
+
+      def fish_commands
+        names = CLI::COMMANDS.keys.map { |name| fish_word("", name, CLI.command(name).summary) }
+        names + @entries.flat_map do |entry|
+          entry.command.first_words.map do |word|
+            fish_word(entry.path, word, entry.command.parts[word]&.summary)
+          end
+        end
+      end
+
+      def fish_word(path, word, text)
+        "complete -c godwit -n '__godwit_at \"#{path}\"' -a #{word}#{fish_text(text)}"
+      end
+
+      def fish_options(entry)
+        entry.options.map do |option|
+          names = option.names.map { |name| name.sub(/\A--/, "-l ").sub(/\A-(?=\S\z)/, "-s ") }
+          value = option.value && (option.file? ? " -r -F" : " -x -a '#{option.choices.join(" ")}'")
+          "complete -c godwit -n '__godwit_at \"#{entry.path}\"' #{names.join(" ")}#{value}" \
+            "#{fish_text(option.text)}"
+        end
+      end
+
+      def fish_text(text) = text && " -d '#{text.gsub(/['\\]/) { |one| "\\#{one}" }}'"
+    end
+  end
+end

@@ -1,0 +1,38 @@
+# frozen_string_literal: true
+
+module Godwit
+  module CLI
+    # All commands and their parts, from their own tables, for completions and manual pages.
+    # @private
+    module Reference
+      # A command, and the words that name it, such as ["log", "tail"].
+      Entry = Struct.new(:words, :command) do
+        def path = words.join("/")
+        # @return [Array<Option>] --help included
+        def options = command.switches.map { |switch| Option.new(switch) }
+      end
+
+      # An option, as a shell and a manual page need it.
+      Option = Struct.new(:switch) do
+        # @return [Array<String>] such as ["-b", "--bind"]
+        def names = switch.short + switch.long
+        # @return [String, nil] such as "FILE"; nil: it takes no value
+        def value = switch.arg&.strip
+        def text = switch.desc.join(" ")
+        # @return [Array<String>] the only values, if there are few
+        def choices = switch.pattern.is_a?(ExactParser::Choice) ? switch.pattern.words : []
+        def file? = !value.nil? && value.match?(/FILE|DIR/)
+      end
+
+      # @return [Array<Entry>]
+      def self.entries
+        CLI::COMMANDS.keys.flat_map do |name|
+          command = CLI.command(name).new
+          [Entry.new([name], command),
+            *command.parts.map { |part, type| Entry.new([name, part], type.new) }]
+        end
+      end
+    end
+    private_constant :Reference
+  end
+end
