@@ -43,7 +43,7 @@ static int addressed_try_send_to(gw_socket_t *socket, VALUE body, VALUE to, gw_t
         return error;
     }
     gw_part_sent(body);
-    socket->sent = true;
+    socket->sent++;
     return 0;
 }
 

@@ -98,6 +98,8 @@ void gw_context_record_linger(gw_context_t *context, int linger);
 void gw_contexts_await(const void *vm);
 int gw_descriptors(int needed); /* whether the process can open so many; returns an errno */
 void gw_after_fork(void (*function)(void));                   /* runs in each forked child */
+/* At exit it does what is due, and returns ms until it wants the next call; GW_FOREVER: none. */
+void gw_while_exiting(int64_t (*function)(void));
 void gw_before_termination(void (*function)(gw_context_t *)); /* runs before zmq_ctx_term */
 void gw_init_process(void);
 

@@ -45,6 +45,7 @@ int64_t gw_socket_endpoint(VALUE self, VALUE endpoint, const char *operation,
         socket->look(socket);
     }
     if (!error) socket->attached = true;
+    socket->looked = false;
     if (!error && strncmp(name, "udp:", 4) == 0) socket->udp = true;
     gw_settle(socket, error);
     gw_wake_all(socket); /* the pipes change at once, without an edge */
@@ -61,6 +62,7 @@ static VALUE endpoints_bind(VALUE self, VALUE endpoint) {
     if (gw_socket_get(socket, ZMQ_LAST_ENDPOINT, bound, &size) || size < 2) return endpoint;
     /* libzmq forgets an endpoint of udp, and unbinds the given one. */
     if (!strstr(bound, "://")) return endpoint;
+    gw_unsent_attached(socket, bound);
     return rb_utf8_str_new(bound, size - 1);
 }
 
@@ -78,6 +80,7 @@ static int64_t endpoints_do_disconnect(gw_socket_t *socket, const char *endpoint
 
 static VALUE endpoints_connect(VALUE self, VALUE endpoint) {
     gw_socket_endpoint(self, endpoint, "connect", endpoints_do_connect);
+    gw_unsent_attached(gw_socket_open(self, "connect"), StringValueCStr(endpoint));
     return Qnil;
 }
 

@@ -54,6 +54,7 @@ RUBY_FUNC_EXPORTED void Init_godwit_ext(void) {
     gw_init_inproc();
     gw_init_context();
     gw_init_socket();
+    gw_init_unsent(native);
     gw_init_endpoints();
     gw_init_options();
     gw_init_pin();

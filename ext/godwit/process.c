@@ -13,6 +13,7 @@ atomic_uint gw_generation = 1;
 static void (*after_fork[4])(void);
 static int forks;
 static void (*before_termination)(gw_context_t *context);
+static int64_t (*while_exiting)(void);
 
 /* A flag and not a mutex: the handler in a forked child can always clear it. */
 static atomic_flag contexts_lock = ATOMIC_FLAG_INIT;
@@ -147,16 +148,19 @@ void gw_contexts_await(const void *vm) {
     for (;;) {
         gw_context_t *context;
         struct timespec left, *timeout = NULL;
+        int64_t due = while_exiting ? while_exiting() : GW_FOREVER;
         process_lock(&contexts_lock);
         for (context = contexts; context; context = context->next) {
             if (atomic_load(&context->holders) != 0) continue; /* not given to its reaper */
             if (vm && atomic_load(&context->left_by) != vm) continue;
             int longest = atomic_load(&context->longest_linger);
             if (longest == GW_FOREVER) longest = atomic_load(&context->exit_linger);
-            if (longest == GW_FOREVER) break;
-            int64_t ms =
-                    start + longest + GW_CLOSE_GRACE - gw_nanoseconds(CLOCK_MONOTONIC) / 1000000;
+            int64_t ms = longest == GW_FOREVER ? INT64_MAX
+                                               : start + longest + GW_CLOSE_GRACE -
+                            gw_nanoseconds(CLOCK_MONOTONIC) / 1000000;
             if (ms <= 0) continue; /* its time is up */
+            if (due != GW_FOREVER && due < ms) ms = due;
+            if (ms == INT64_MAX) break;
             left.tv_sec = ms / 1000;
             left.tv_nsec = ms % 1000 * 1000000;
             timeout = &left;
@@ -187,6 +191,7 @@ int gw_descriptors(int needed) {
 }
 
 void gw_after_fork(void (*function)(void)) { after_fork[forks++] = function; }
+void gw_while_exiting(int64_t (*function)(void)) { while_exiting = function; }
 void gw_before_termination(void (*function)(gw_context_t *)) { before_termination = function; }
 
 void gw_init_process(void) { pthread_atfork(NULL, NULL, process_in_forked_child); }

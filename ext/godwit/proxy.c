@@ -149,7 +149,7 @@ static VALUE proxy_acquire(VALUE self) {
         if (gw_socket_get(socket, ZMQ_LINGER, &socket->proxy_linger, &size))
             socket->proxy_linger = 0;
         socket->state = GW_IN_PROXY;
-        socket->sent = true; /* it may */
+        socket->sent++; /* it may */
         socket->proxy = proxy;
     }
     atomic_fetch_and(&proxy->control, GW_PROXY_PAUSE);

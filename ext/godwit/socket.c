@@ -188,7 +188,7 @@ static int socket_make(gw_socket_t *socket) {
     }
     gw_held_forget(&socket->held, socket->type);
     socket->repair = GW_REQ_INTACT;
-    socket->sent = false;
+    socket->sent = 0;
     socket->relaxed = socket->correlate = socket->stale_reply_pipe = false;
     socket->subscriptions = 0;
     return 0;

@@ -83,6 +83,11 @@ static inline gw_inproc_end_t gw_inproc_end(const gw_socket_t *socket, void *zmq
 void gw_socket_left(gw_socket_t *socket); /* a waiter or a proxy has left it */
 void gw_init_socket(void);
 
+/* ---- unsent.c: what a process leaves unsent ---- */
+
+void gw_unsent_attached(gw_socket_t *socket, const char *endpoint);
+void gw_init_unsent(VALUE native);
+
 /* ---- endpoints.c, options.c ---- */
 
 /* Calls the function with the endpoint, a String; raises for -1. */

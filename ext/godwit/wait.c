@@ -25,6 +25,7 @@ gw_deadline_t gw_deadline(int64_t milliseconds) {
 
 void gw_call_set_deadline(gw_call_t *call, int64_t milliseconds) {
     call->deadline = gw_deadline(milliseconds);
+    call->looks = true;
     if (milliseconds <= GW_SLOW_WAIT || call->deadline == GW_FOREVER) return;
     call->look_again = (int64_t)GW_SLOW_WAIT * 1000000 / 2;
     call->look_at = call->deadline - (milliseconds - GW_SLOW_WAIT) * 1000000;
@@ -210,11 +211,23 @@ static int wait_in_queue(
     return state;
 }
 
-/* A slow wait looks for the reason of a time-out: Ruby code runs (Socket#_look). */
+/* When the wait has to end for a look; GW_FOREVER: not before its deadline. */
+static gw_deadline_t wait_next_look(gw_call_t *call) {
+    if (call->deadline == GW_FOREVER && call->looks && !call->socket->looked && !call->look_at)
+        call->look_at = wait_now() + (int64_t)GW_SLOW_WAIT * 1000000;
+    if (!call->look_at) return GW_FOREVER;
+    return call->deadline == GW_FOREVER || call->look_at < call->deadline ? call->look_at
+                                                                          : GW_FOREVER;
+}
+
+/* A slow wait looks for its reason: Ruby code runs (Socket#_look). */
 static void wait_look(gw_call_t *call) {
-    call->look_at += call->look_again;
+    bool may_time_out = call->deadline != GW_FOREVER;
+    if (!may_time_out) call->socket->looked = true;
+    call->look_at = may_time_out ? call->look_at + call->look_again : 0;
     call->look_again += call->look_again / 2;
-    if (RTEST(rb_funcall(call->self, id_look, 0))) call->socket->looking = true;
+    if (RTEST(rb_funcall(call->self, id_look, 1, RBOOL(may_time_out))))
+        call->socket->looking = true;
 }
 
 static void wait_check_socket(gw_call_t *call) {
@@ -234,9 +247,8 @@ bool gw_wait_on(gw_call_t *call, short events, int fd) {
     if (RB_UNLIKELY(socket->poller != NULL) && messages && gw_take_signal(socket)) return true;
     gw_wait_queue_t *queue = messages ? &socket->queue : &socket->monitor_waiters;
     if (RB_UNLIKELY(socket->look != NULL) && messages) socket->look(socket);
-    const gw_deadline_t end = call->deadline;
-    bool looks = call->look_at && (end == GW_FOREVER || call->look_at < end);
-    if (looks) call->deadline = call->look_at;
+    const gw_deadline_t end = call->deadline, look = wait_next_look(call);
+    if (look != GW_FOREVER) call->deadline = look;
     int state = wait_in_queue(queue, call, events, fd, messages, &again);
     call->deadline = end;
     if (gw_socket_forked(socket)) {
@@ -247,7 +259,7 @@ bool gw_wait_on(gw_call_t *call, short events, int fd) {
     if (state) rb_jump_tag(state);
     if (socket->state != GW_OPEN && call->quiet) return again || !wait_passed(call->deadline);
     wait_check_socket(call);
-    if (!again && looks && wait_passed(call->look_at)) {
+    if (!again && look != GW_FOREVER && wait_passed(look)) {
         wait_look(call);
         if (gw_socket_forked(socket)) gw_raise_forked(call->operation, call->self);
         wait_check_socket(call);

@@ -69,11 +69,13 @@ typedef struct gw_socket {
     long cut_left;           /* REQ: parts not sent when the message was cut */
     bool attached;           /* it has or had an endpoint: its high-water marks are fixed */
     bool in_batch;           /* transfer.c settles after the batch, see gw_batch */
-    bool sent;               /* it has sent a message */
+    long sent;               /* messages that libzmq has taken */
+    char *names;             /* owned: its endpoints but inproc, see unsent.c; NULL: none */
     bool udp;                /* it has or had an endpoint of udp://, where messages are small */
     bool counting;           /* it counts its peers from the first endpoint on */
     bool looking;            /* Ruby looks for the reason of a slow wait; see gw_begin */
     bool fruitless;          /* the last such wait timed out */
+    bool looked;             /* a wait without a time-out has looked, once for its endpoints */
 } gw_socket_t;
 
 /* Whether the socket belongs to the parent process. */
@@ -153,8 +155,9 @@ typedef struct {
     const char *operation;
     gw_deadline_t deadline;
     struct gw_tracker *tracker; /* borrowed: of a send that is tracked; else NULL */
-    gw_deadline_t look_at;      /* when a slow wait looks for its reason; 0: never */
+    gw_deadline_t look_at;      /* when it looks next; 0: never, or not known yet */
     int64_t look_again;         /* ns from then to the next look */
+    bool looks;                 /* a slow wait looks for its reason */
     bool quiet;                 /* a close of the socket ends the wait without an error */
 } gw_call_t;
 

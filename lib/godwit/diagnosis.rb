@@ -7,6 +7,7 @@ require_relative "diagnosis/link"
 require_relative "diagnosis/open_connections"
 require_relative "diagnosis/peek"
 require_relative "diagnosis/probe"
+require_relative "diagnosis/refusals"
 
 module Godwit
   # Finds out why nothing comes or goes on a socket. It folds the events of libzmq's monitor into
@@ -28,26 +29,29 @@ module Godwit
   class Diagnosis
     # Seconds without an event, of a socket without a connection, after which it probes.
     PATIENCE = 0.08
-    # Endpoints that it probes at most.
+    # Endpoints that it probes at most, and how often each.
     PROBES = 3
+    TRIES = 3
     # Part of the process's descriptors that it leaves free: libzmq aborts without any.
     FREE = 0.25
+    LIMIT = 1000
     SENDS = "send"
-    private_constant :PATIENCE, :PROBES, :FREE, :SENDS
+    private_constant :PATIENCE, :PROBES, :TRIES, :FREE, :LIMIT, :SENDS
 
     # @param socket [Socket]
     # @param probes [Boolean] whether it may connect a second socket
+    # @param limit [Integer] unread events that it keeps at most
     # @raise [Error] as {Monitor#initialize}
-    def initialize(socket, probes: true)
+    def initialize(socket, probes: true, limit: LIMIT)
       @socket = socket
       @probing = probes
       @probes = []
-      @probed = []
+      @tries = Hash.new(0) # probes by endpoint
       @lock = Mutex.new
       @opened = Timeout.now
       reset
       @late = !socket.endpoints.empty?
-      @monitor = Monitor.new(socket) if room?
+      @monitor = Monitor.new(socket, limit: limit) if room?
     end
 
     # Forgets all: the socket was recreated, and its connections are new.
@@ -80,7 +84,7 @@ module Godwit
     # @return [Integer, nil] connections whose handshake is done, as far as is known; nil: unknown
     def peers
       heard = @counter.established
-      return heard if heard.positive? || !@late || @probed.any? || silent_links.empty?
+      return heard if heard.positive? || !@late || @probes.any?(&:open?) || silent_links.empty?
       handshakes&.count(true)
     end
 
@@ -100,8 +104,11 @@ module Godwit
     # @return [Link, nil] the link whose failure is the latest
     def failed_link = @links.each_value.select(&:failure).max_by(&:failed_at)
 
-    # Closes the further sockets; what they have heard stays.
-    def end_probes = @probes.each(&:close)
+    # Closes the further sockets; what they have heard stays. A later wait may probe again.
+    def end_probes
+      @probes.each(&:close)
+      @probes.select!(&:finding)
+    end
 
     # Ends it. A second call does nothing.
     # @return [nil]
@@ -154,7 +161,7 @@ module Godwit
     # A peer that does not answer the handshake.
     def pending
       link = @links.each_value.find { |one| one.phase == :handshake }
-      silent = (@late && @probed.empty?) ? silent_links : []
+      silent = (@late && @probes.empty?) ? silent_links : []
       link ||= Link.new(*silent.first) if silent.any? && handshakes&.include?(false)
       Words.pending(@socket, link.endpoint, link.bound?) if link
     end
@@ -179,8 +186,9 @@ module Godwit
     def probe
       return unless @probing
       (given_up + unexplained).each do |name|
-        next if @probed.include?(name) || @probed.size >= PROBES
-        @probed << name
+        next if @tries[name] >= TRIES || @probes.any? { |probe| probe.endpoint == name }
+        next if @probes.size >= PROBES
+        @tries[name] += 1
         probe = Probe.start(@socket, name)
         @probes << probe if probe
       end

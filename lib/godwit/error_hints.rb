@@ -165,8 +165,17 @@ module Godwit
     # @return [String, Diagnosis::Finding] the count, and the reason when it is known
     def self.too_few_peers(socket, count)
       finding = socket.finding(:wait_connected)
-      return count if finding.nil? || (finding.reason == :silent && socket.type != :PUB)
-      finding.dup.tap { |both| both.text = "#{count}; #{finding.text}" }
+      finding = nil if finding&.reason == :silent && socket.type != :PUB
+      behind(count, finding)
+    end
+
+    # Of a wait that was none of the socket's.
+    # @return [String, Diagnosis::Finding]
+    def self.nothing_came(socket, text) = behind(text, socket.finding_now)
+
+    def self.behind(text, finding)
+      return text unless finding
+      finding.dup.tap { |both| both.text = "#{text}; #{finding.text}" }
     end
 
     # The fix for a time-out.

@@ -126,7 +126,7 @@ module Godwit
     # @return [TimeoutError] the text names all endpoints, the error that of the finding
     def self.found(operation, endpoints, finding)
       text = build(TimeoutError, operation, endpoints, finding.text).message
-      TimeoutError.new(text, operation: operation, reason: finding.reason,
+      TimeoutError.new(text, operation: operation, reason: finding.reason, why: finding.text,
         endpoint: without_credentials(finding.endpoint || endpoints), errno: TimeoutError::Errno)
     end
 

@@ -23,7 +23,7 @@ module CLayers
   LAYERS = {
     "core.h" => %w[threads process pool frames inproc], "process.h" => %w[error draft_symbols vm],
     "wait.h" => %w[wait_queue wait],
-    "socket.h" => %w[transfer context draft_open socket endpoints options],
+    "socket.h" => %w[transfer context draft_open socket unsent endpoints options],
     "frame.h" => %w[pin frame peers], "message.h" => %w[send recv],
     "proxy.h" => %w[poller_watch poller monitor_events monitor proxy_loop proxy addressed]
   }.freeze
@@ -42,7 +42,9 @@ module CLayers
     %w[zmq_msg_recv zmq_msg_send zmq_recv zmq_send zmq_getsockopt zmq_setsockopt] =>
       %w[frames.c core.h],
     %w[gw_zmq_get gw_zmq_set gw_zmq_events gw_zmq_receive gw_zmq_send] =>
-      %w[transfer.c frames.c core.h socket.h socket.c draft_open.c inproc.c monitor_events.c],
+      %w[
+        transfer.c frames.c core.h socket.h socket.c unsent.c draft_open.c inproc.c monitor_events.c
+      ],
     %w[zmq_bind zmq_connect zmq_unbind zmq_disconnect] =>
       %w[endpoints.c inproc.c monitor_events.c]
   }.freeze

@@ -27,10 +27,10 @@ module Godwit
           security = Godwit::Endpoint.with_ipv6([endpoint], client_security)
           control = Logger::Control.new(endpoint, timeout: seconds, **security)
           yield control
-        rescue TimeoutError
+        rescue TimeoutError => late
           error = (seconds == options[:timeout]) ? TimeoutError : StateError
-          text = "no answer from #{endpoint} in #{seconds} s: a `godwit log serve` has its " \
-            "--control there?"
+          text = "no answer from #{endpoint} in #{seconds} s: " \
+            "#{late.why || "a `godwit log serve` has its --control there?"}"
           raise error.new(text, operation: :control)
         ensure
           control&.close

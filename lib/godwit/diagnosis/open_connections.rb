@@ -30,6 +30,12 @@ module Godwit
       # @return [Boolean] whether the host of a tcp endpoint is an IP address
       def literal?(endpoint) = !address_of(host_of(endpoint)).nil?
 
+      # @return [String, nil] the address at the other end of a descriptor; nil: it is closed
+      def peer(number)
+        other = facts(number)&.fetch(1)
+        other.ip_address if other&.ip?
+      end
+
       def matcher(endpoint, bound)
         transport, address = endpoint.split("://", 2)
         case transport

@@ -33,6 +33,8 @@ module Godwit
         @endpoint = endpoint
       end
 
+      def open? = !@closed
+
       # @return [self]
       def start
         tcp = endpoint.start_with?("tcp:")

@@ -16,7 +16,9 @@ module Godwit
       SAME = "give both sides the same security: curve: and server_key:, or plain:, or none"
       CORRECT = "correct it, and connect a new socket, since libzmq does not try again"
       SUBSCRIBERS = %i[SUB XSUB].freeze
-      private_constant :SAME, :CORRECT, :SUBSCRIBERS
+      # What libzmq calls the types that are others inside (ADR 2).
+      GODWIT_S = {ROUTER: ", or a REP of Godwit", XPUB: ", or a PUB of Godwit"}.freeze
+      private_constant :SAME, :CORRECT, :SUBSCRIBERS, :GODWIT_S
 
       module_function
 
@@ -84,7 +86,7 @@ module Godwit
 
       # @param peer [Symbol, nil] its type; nil: unknown
       def types(socket, endpoint, peer)
-        who = "the peer at #{endpoint} is a #{peer}"
+        who = "the peer at #{endpoint} is #{type(peer)}#{GODWIT_S[peer]}"
         who = "the peer at #{endpoint} ended the handshake; maybe its type does not fit" unless peer
         Finding.new(:types, endpoint, "socket types do not fit", "#{who}: #{talks(socket)}")
       end
@@ -97,8 +99,10 @@ module Godwit
       end
 
       def talks(socket)
-        "a #{socket.type} talks to #{PARTNERS.fetch(socket.type, "any program over TCP")}"
+        "#{type(socket.type)} talks to #{PARTNERS.fetch(socket.type, "any program over TCP")}"
       end
+
+      def type(name) = "#{name.start_with?("X") ? "an" : "a"} #{name}"
 
       def denied(endpoint, status, bound)
         why = Monitor::STATUSES.fetch(status.to_i, "the authenticator refused the peer")
@@ -139,11 +143,13 @@ module Godwit
       def closed(socket, link)
         endpoint = link.endpoint
         if link.bound? && link.event.value == Errno::EFAULT::Errno
-          return handshake(:no_auth, endpoint, "no authenticator runs in this context, so auth: " \
-            "refuses each client", "create a Godwit::Auth, and keep it open")
+          return handshake(:no_auth, endpoint, "no authenticator runs, and the server needs " \
+            "one", needs_auth(socket) || "a Godwit::Auth must run in this context")
         end
         why = "the peer closed the connection without a reason"
-        return handshake(:handshake, endpoint, why, "see the client's error") if link.bound?
+        if link.bound?
+          return handshake(:handshake, endpoint, why, needs_auth(socket) || "see its error")
+        end
         if socket.mechanism == :curve
           handshake(:handshake, endpoint, why,
             "maybe server_key: is not the server's public key, or the server does not allow this " \
@@ -154,12 +160,15 @@ module Godwit
         end
       end
 
+      def needs_auth(socket)
+        "a Godwit::Auth must run in this context" unless socket.zap_domain.to_s.empty?
+      end
+
       # A peer that accepted the connection, and no more.
       def pending(socket, endpoint, bound)
         if bound
-          fix = "a Godwit::Auth must run in this context" unless socket.zap_domain.to_s.empty?
-          handshake(:handshake, endpoint, "a connected peer does not end it", fix ||
-            "maybe the peer is no ZeroMQ socket")
+          handshake(:handshake, endpoint, "a connected peer does not end it",
+            needs_auth(socket) || "maybe the peer is no ZeroMQ socket")
         else
           handshake(:handshake, endpoint, "the peer accepts the connection and does not answer",
             "maybe no ZeroMQ socket is bound there, or the server has auth: without a Godwit::Auth")

@@ -11,15 +11,19 @@ module Godwit
     # @private
     RETRIABLE = true
 
-    # @return [Symbol, nil] why nothing came or went, such as :refused; nil: unknown
+    # @return [Symbol, nil] why nothing came or went, such as :refused; nil: unknown (docs/monitor.md)
     attr_reader :reason
+    # @return [String, nil] the reason in words, with the fix; nil: unknown
+    attr_reader :why
 
     # @param message [String, nil] the whole message
-    # @param reason [Symbol, nil] why nothing came or went, such as :refused; nil: unknown
+    # @param reason [Symbol, nil] why nothing came or went, such as :refused; nil: unknown (docs/monitor.md)
+    # @param why [String, nil] the reason in words, with the fix; nil: unknown
     # @param details [Hash] as {Error#initialize}
-    def initialize(message = nil, reason: nil, **details)
+    def initialize(message = nil, reason: nil, why: nil, **details)
       super(message, **details)
       @reason = reason
+      @why = why
     end
   end
 

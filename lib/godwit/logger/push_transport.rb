@@ -12,7 +12,8 @@ module Godwit
       BATCH_BYTES = 64 << 10
       # Messages that libzmq writes at once: 8 KiB, and a message has 100 bytes or more.
       WRITTEN_AT_ONCE = 100
-      private_constant :BATCH_BYTES, :WRITTEN_AT_ONCE
+      EVENTS = 100 # of the socket's monitor, unread until the reason is asked for
+      private_constant :BATCH_BYTES, :WRITTEN_AT_ONCE, :EVENTS
 
       def initialize(settings)
         @settings = settings
@@ -40,6 +41,7 @@ module Godwit
         end
         context = @settings.shared_context || (@own_context = Context.new)
         @socket = PUSH.new(context: context, **@settings.options)
+        @diagnosis = Diagnosis.new(@socket, probes: false, limit: EVENTS) unless @settings.inproc?
         @settings.bind? ? @socket.bind(@settings.endpoint) : @socket.connect(@settings.endpoint)
         @connected = @settings.inproc?
       rescue
@@ -75,6 +77,7 @@ module Godwit
         return @large.first.first.wait(seconds) if @crowded
         return !@socket.wait_writable(seconds).nil? if @connected
         @socket.wait_connected(timeout: seconds)
+        diagnosed
         @connected = true
       rescue TimeoutError
         false
@@ -87,9 +90,14 @@ module Godwit
       def spooled = 0
       def lost = 0
 
+      # @return [Diagnosis::Finding, nil] after {#close}: why there was no reader
+      attr_reader :finding
+
       # @return [Boolean] whether all went, as far as can be told
       def close(seconds)
         return true unless @socket || @own_context
+        @finding = @diagnosis&.update&.finding(:send)
+        diagnosed
         linger = @connected ? [seconds, Context::BRIEF_LINGER].max : 0
         finish = Timeout.now + linger
         if @socket
@@ -106,6 +114,12 @@ module Godwit
       end
 
       private
+
+      # The reader is there.
+      def diagnosed
+        @diagnosis&.close
+        @diagnosis = nil
+      end
 
       def hwm = @settings.options.fetch(:send_hwm)
 
@@ -148,7 +162,7 @@ module Godwit
 
       # The program closed the context that it gave: the next socket gets a context of its own.
       def abandon
-        @socket = nil
+        @socket = @diagnosis = nil
         @large = []
         @large_bytes = 0
         @connected = false

@@ -140,7 +140,8 @@ module Godwit
         Timeout.milliseconds(timeout) # checks the argument
         record = take(timeout && Timeout.now + timeout)
         return record if record || !exception
-        raise Errors.build(TimeoutError, :recv, @socket.last_endpoint, "no record came")
+        raise Errors.build(TimeoutError, :recv, @socket.last_endpoint,
+          ErrorHints.nothing_came(@socket, "no record came"))
       end
 
       # @return [Array<Reader::WriterStatistics>] one for each writer, a copy

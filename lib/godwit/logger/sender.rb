@@ -212,8 +212,10 @@ module Godwit
         return if @lost.zero? && all
         some = "some of the last #{@transport.held} records may not have been sent" unless all
         count = "#{Text.count(@lost)} not sent" if @lost.positive?
-        text = [count, some].compact.join("; ")
-        @last_error ||= TimeoutError.new(text, operation: :close, endpoint: @settings.endpoint)
+        found = @transport.finding
+        text = [count, some, found&.text].compact.join("; ")
+        @last_error ||= TimeoutError.new(text, operation: :close, endpoint: @settings.endpoint,
+          reason: found&.reason, why: found&.text)
         @warnings.call(text, always: true)
       end
     end

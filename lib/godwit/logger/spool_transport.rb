@@ -54,7 +54,7 @@ module Godwit
         @parts = Store.leftovers(@folder).map { |store| part_of(store) } if @parts.empty?
       end
 
-      def_delegators :@push, :sent, :held
+      def_delegators :@push, :sent, :held, :finding
 
       # As {PushTransport#deliver}; records on the disk count as gone.
       def deliver(messages, from)

@@ -41,16 +41,18 @@ module Godwit
         socket = type.connect(endpoint, linger: 0, count_peers: true, **@options, **options)
         socket.wait_connected(timeout: timeout)
         connected = [socket, Timeout.now - start]
-      rescue TimeoutError
-        raise no_answer, cause: nil
+      rescue TimeoutError => error
+        raise no_answer(error), cause: nil
       ensure
         socket&.close unless connected
       end
 
+      # @param late [TimeoutError, nil] of the socket
       # @return [TimeoutError]
-      def no_answer
-        TimeoutError.new("no answer from #{@endpoint} in #{Link.shown(@timeout)} s",
-          endpoint: @endpoint)
+      def no_answer(late = nil)
+        why = ": #{late.why}" if late&.why
+        TimeoutError.new("no answer from #{@endpoint} in #{Link.shown(@timeout)} s#{why}",
+          endpoint: @endpoint, reason: late&.reason, why: late&.why)
       end
 
       # @param result [Latency, Load, nil] what was measured before
@@ -91,9 +93,9 @@ module Godwit
         error = answer["error"] or return answer
         raise StateError.new("#{@endpoint}: #{Printable.text(error.to_s[0, ERROR])}",
           endpoint: @endpoint)
-      rescue TimeoutError
+      rescue TimeoutError => error
         close # a REQ without its reply cannot send
-        raise no_answer, cause: nil
+        raise no_answer(error), cause: nil
       end
 
       # Asks for what the server measures, until the measurement has ended. The server's answer

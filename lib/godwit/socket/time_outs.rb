@@ -2,9 +2,9 @@
 
 module Godwit
   class Socket
-    # Finds out why a wait ends in a time-out. A backend calls {#_look}, when a wait has lasted
-    # {Constants::SLOW_WAIT} ms and at longer and longer intervals, and {#_stop_looking} at the
-    # first call after a wait that got its message.
+    # Finds out why a wait ends in a time-out. A backend calls {#_look} when a wait has lasted
+    # {Constants::SLOW_WAIT} ms: once without a time-out, else again and again. It calls
+    # {#_stop_looking} at the first call after a wait that got its message.
     # @private
     module TimeOuts
       # @private
@@ -18,25 +18,40 @@ module Godwit
         diagnosis&.end_probes
       end
 
+      # @private
+      # As {#finding}, from what is known at this moment: the socket itself has not waited.
+      def finding_now
+        diagnosis = Diagnosis.new(self, probes: false)
+        diagnosis.finding
+      rescue Error
+        nil
+      ensure
+        diagnosis&.close
+      end
+
       private
 
+      # @param may_time_out [Boolean] whether the wait has a time-out
       # @return [Boolean] whether the backend has to call {#_stop_looking}
-      def _look
-        return true if @diagnosis&.update
-        return false if @starts_to_look
-        @starts_to_look = true
-        @diagnosis = Diagnosis.new(self)
+      def _look(may_time_out)
+        warn_of_refusals
+        return false unless may_time_out
+        (@diagnosis ||= Diagnosis.new(self)).update
         true
       rescue Error
         false # no descriptor is left, or the socket was closed
-      ensure
-        @starts_to_look = false
       end
 
       def _stop_looking
         diagnosis = @diagnosis
         @diagnosis = nil
         diagnosis&.close
+      end
+
+      def warn_of_refusals
+        return if @guarded || !Godwit.warn_refused || !Diagnosis::Refusals.guards?(self)
+        @guarded = true
+        Diagnosis::Refusals.start(self)
       end
     end
   end

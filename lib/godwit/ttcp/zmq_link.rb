@@ -74,8 +74,9 @@ module Godwit
 
       def no_answer
         return failure(:connect, Errno::ECONNRESET) if @gone
-        TimeoutError.new("no answer in #{@settings[:timeout]} s", operation: :connect,
-          endpoint: place)
+        found = @socket.finding(:recv)
+        TimeoutError.new("no answer in #{@settings[:timeout]} s#{": #{found.text}" if found}",
+          operation: :connect, endpoint: place, reason: found&.reason, why: found&.text)
       end
 
       # The receiver's answer comes before the event of its close: it is read after the event, too.

@@ -201,7 +201,7 @@ module Godwit
         sending(:send, timeout) do |handle, deadline|
           body = snapshot(body)
           to = to.dup.freeze if to.is_a?(String)
-          outcome = handle.attempt(deadline, WRITABLE) do
+          outcome = handle.attempt(deadline, WRITABLE, socket: self) do
             # Each time: other threads may have sent it, or connected the socket to udp.
             check_part(body)
             handle.check_size(body, to)

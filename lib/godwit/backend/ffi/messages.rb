@@ -51,6 +51,7 @@ module Godwit
           handle = handle!
           handle.check
           handle.yield_turn
+          _stop_looking if handle.stop_looking?
           handle.use { handle.begin_send }
           yield handle, Clock.deadline(timeout, handle.send_timeout)
         end
@@ -59,7 +60,7 @@ module Godwit
       def send_waiting(handle, message, deadline)
         kept = outcome = false
         until outcome == true
-          outcome = handle.attempt(deadline, WRITABLE) do
+          outcome = handle.attempt(deadline, WRITABLE, socket: self) do
             next :cut if handle.cut?
             # Each time: another thread may have sent or closed a frame of it.
             check_message(handle, message)
@@ -156,9 +157,10 @@ module Godwit
           handle.check
           raise Failed, ENOTSUP if handle.publisher?
           handle.yield_turn
+          _stop_looking if handle.stop_looking?
           handle.use { handle.stop_counting } if handle.counted?
           deadline = Clock.deadline(timeout, handle.receive_timeout)
-          handle.attempt(deadline, READABLE) { yield handle }
+          handle.attempt(deadline, READABLE, socket: self) { yield handle }
         end
         outcome unless AGAIN.equal?(outcome)
       end

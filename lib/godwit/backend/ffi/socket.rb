@@ -178,7 +178,7 @@ module Godwit
         with_error_translation(:wait_connected) do
           handle = handle!
           queue = handle.publisher? ? handle.queue : handle.monitor_waiters
-          handle.attempt(Clock.deadline(timeout), 0, queue) do
+          handle.attempt(Clock.deadline(timeout), 0, queue, socket: self) do
             now = handle.count_peers
             (now.nil? || now >= count) ? true : AGAIN
           end

@@ -6,6 +6,9 @@ module Godwit
     # A socket is called only in `use` and `attempt`, which settle. The libzmq calls that move
     # frames and read or set options are here and in fast_path.rb (test/ffi/layers_test.rb).
     class SocketHandle
+      SLOW = Constants::SLOW_WAIT / 1000.0
+      private_constant :SLOW
+
       # Runs the block with the lock held on an open socket, then settles.
       # @param in_proxy whether it may run while a proxy has the socket
       # @raise [Failed]
@@ -15,8 +18,10 @@ module Godwit
 
       # Tries until the block gives something other than AGAIN, or time is up: AGAIN. Between two
       # tries it waits. A block that gives AGAIN has emptied libzmq's mailbox (ADR 1).
+      # @param socket [Socket, nil] finds out why a slow wait gets nothing, by `_look`
       # @raise [Failed]
-      def attempt(deadline, events, queue = @queue, in_proxy: false, &block)
+      def attempt(deadline, events, queue = @queue, in_proxy: false, socket: nil, &block)
+        look_at = Clock.now + SLOW if socket && deadline != 0 && (deadline || !@looked)
         again = true
         while again
           io = waiter = nil
@@ -33,12 +38,27 @@ module Godwit
               tried
             end
             return outcome unless waiter || ONCE_MORE.equal?(outcome)
-            again = waiter.nil? || waiter.pause(io, deadline) || !Clock.passed?(deadline)
+            again = waiter.nil? || waiter.pause(io, [deadline, look_at].compact.min) ||
+              !Clock.passed?(deadline)
           ensure
             leave(queue, waiter) if waiter
           end
+          next unless again && look_at && Clock.passed?(look_at)
+          @looked = true if deadline.nil?
+          @looking = true if socket.__send__(:_look, !deadline.nil?)
+          look_at = deadline && Clock.now + SLOW / 2
         end
+        @fruitless = true
         AGAIN
+      end
+
+      # At the first call after a slow wait that got its message.
+      # @return [Boolean] whether the socket ends its look for the reason
+      def stop_looking?
+        return false unless @looking
+        @looking = @fruitless
+        @fruitless = false
+        !@looking
       end
 
       # Wakes the waiters if the descriptor was written or read since the last look. Of a

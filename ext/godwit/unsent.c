@@ -1,0 +1,163 @@
+/* The line at the end of a process about messages that were not sent. libzmq does not tell them, but
+ * a closed socket that it has sent all of is gone soon: its eventfd is closed. The lock guards the
+ * list, since several Ractors close sockets. */
+#include "socket.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+
+enum {
+    SHORTEST = 200, /* ms: a shorter linger asks for no certainty */
+    LATE = 100,     /* ms before the end of the linger: a socket that is left then is suspect */
+    BEFORE_END = 10 /* ms before it: what is left then is about to be dropped */
+};
+
+/* A closed socket that has sent messages. */
+typedef struct lingering {
+    struct lingering *next;
+    long sent;
+    int64_t until; /* ms */
+    int linger;    /* ms */
+    int fd;        /* borrowed from libzmq, which may have closed it */
+    bool late;     /* it was there shortly before the end of the linger */
+    char names[];
+} lingering_t;
+
+static atomic_flag list_lock = ATOMIC_FLAG_INIT;
+static lingering_t *list; /* owned */
+static int epoll_fd = -1; /* owned: knows the descriptors of the list while libzmq has them open */
+static atomic_bool silent;
+
+static void unsent_lock(void) {
+    while (atomic_flag_test_and_set_explicit(&list_lock, memory_order_acquire)) sched_yield();
+}
+
+static void unsent_unlock(void) { atomic_flag_clear_explicit(&list_lock, memory_order_release); }
+
+static void unsent_after_fork(void) {
+    list = NULL;
+    if (epoll_fd >= 0) close(epoll_fd);
+    epoll_fd = -1;
+    atomic_flag_clear(&list_lock);
+}
+
+static bool unsent_lingers(const lingering_t *one, int operation) {
+    struct epoll_event none = {.events = 0};
+    return epoll_ctl(epoll_fd, operation, one->fd, &none) == 0;
+}
+
+static void unsent_unlink(lingering_t **link) {
+    lingering_t *one = *link;
+    *link = one->next;
+    free(one);
+}
+
+/* Before zmq_close. */
+static void unsent_releasing(gw_socket_t *socket) {
+    int linger = 0;
+    size_t size = sizeof linger;
+    if (!socket->sent || !socket->names || socket->poller) return;
+    if (gw_zmq_get(socket->zmq, ZMQ_LINGER, &linger, &size) || linger < SHORTEST) return;
+    lingering_t *one = malloc(sizeof *one + strlen(socket->names) + 1);
+    if (!one) return;
+    *one = (lingering_t){.sent = socket->sent, .linger = linger, .fd = socket->fd};
+    one->until = gw_nanoseconds(CLOCK_MONOTONIC) / 1000000 + linger;
+    strcpy(one->names, socket->names);
+    unsent_lock();
+    if (epoll_fd < 0) epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    for (lingering_t **link = &list; *link;) {
+        if (unsent_lingers(*link, EPOLL_CTL_MOD)) link = &(*link)->next;
+        else unsent_unlink(link);
+    }
+    if (unsent_lingers(one, EPOLL_CTL_ADD)) {
+        one->next = list;
+        list = one;
+    } else {
+        free(one);
+    }
+    unsent_unlock();
+}
+
+static void unsent_forget_names(gw_socket_t *socket) {
+    free(socket->names);
+    socket->names = NULL;
+}
+
+void gw_unsent_attached(gw_socket_t *socket, const char *endpoint) {
+    if (gw_inproc(endpoint)) return;
+    size_t before = socket->names ? strlen(socket->names) : 0, more = strlen(endpoint);
+    char *names = realloc(socket->names, before + more + 3);
+    if (!names) return;
+    socket->names = names;
+    sprintf(names + before, "%s%s", before ? ", " : "", endpoint);
+}
+
+/* A process without a processor may look only after the end of the linger. */
+static bool unsent_is_left(const lingering_t *one, int64_t now) {
+    return one->until - BEFORE_END <= now && (one->late || unsent_lingers(one, EPOLL_CTL_MOD));
+}
+
+static void unsent_print(long sent, const lingering_t *one) {
+    char line[1024];
+    const char *few = sent == 1 ? "" : "up to ", *s = sent == 1 ? "" : "s";
+    int size = snprintf(line, sizeof line,
+            "godwit: %s%ld message%s for %.800s %s not sent within %g s (linger: 0 skips the wait; "
+            "Godwit.warn_unsent = false hides this line)\n",
+            few, sent, s, one->names, sent == 1 ? "was" : "were", one->linger / 1000.0);
+    ssize_t written = write(STDERR_FILENO, line, size);
+    (void)written;
+}
+
+/* Adds up the sockets of equal endpoints, whose linger ends too. */
+static long unsent_sum(lingering_t *first) {
+    long sent = first->sent;
+    for (lingering_t **link = &first->next; *link;) {
+        if (strcmp((*link)->names, first->names) == 0 && unsent_is_left(*link, first->until)) {
+            sent += (*link)->sent;
+            unsent_unlink(link);
+        } else {
+            link = &(*link)->next;
+        }
+    }
+    return sent;
+}
+
+/* At exit, with one thread left: reports the sockets whose linger ends now. Returns ms until the
+ * next is due; GW_FOREVER: none. */
+static int64_t unsent_report(void) {
+    int64_t now = gw_nanoseconds(CLOCK_MONOTONIC) / 1000000, next = GW_FOREVER, due;
+    for (lingering_t **link = &list; *link;) {
+        lingering_t *one = *link;
+        int64_t left = one->until - now;
+        bool lingers = unsent_lingers(one, EPOLL_CTL_MOD);
+        if (lingers && left > BEFORE_END) {
+            one->late = left <= LATE;
+            due = left - (one->late ? BEFORE_END : LATE);
+            if (next == GW_FOREVER || due < next) next = due;
+            link = &one->next;
+            continue;
+        }
+        if (unsent_is_left(one, now) && !atomic_load(&silent)) unsent_print(unsent_sum(one), one);
+        unsent_unlink(link);
+    }
+    return next;
+}
+
+/* Native.warn_unsent(whether it prints) */
+static VALUE unsent_set_warning(VALUE module, VALUE wanted) {
+    atomic_store(&silent, !RTEST(wanted));
+    return wanted;
+}
+
+static const gw_socket_part_t unsent_part = {
+        .reopening = unsent_forget_names,
+        .releasing = unsent_releasing,
+        .freeing = unsent_forget_names,
+};
+
+void gw_init_unsent(VALUE native) {
+    gw_after_fork(unsent_after_fork);
+    gw_while_exiting(unsent_report);
+    gw_socket_add_part(&unsent_part);
+    rb_define_module_function(native, "warn_unsent", unsent_set_warning, 1);
+}

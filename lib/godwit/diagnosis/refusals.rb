@@ -1,0 +1,81 @@
+# frozen_string_literal: true
+
+module Godwit
+  class Diagnosis
+    # Warns of the clients that a server refuses in the handshake, once per address and minute. Its
+    # thread ends with the socket.
+    # @private
+    class Refusals
+      EVENTS = [
+        :accepted, :disconnected, :handshake_failed_no_detail, :handshake_failed_protocol,
+        :handshake_failed_auth
+      ].freeze
+      PERIOD = 60 # seconds
+      ADDRESSES = 1000 # that it remembers
+      private_constant :EVENTS, :PERIOD, :ADDRESSES
+
+      # @return [Boolean] whether the socket is a server that may refuse clients
+      def self.guards?(socket)
+        return false if socket.endpoints.none? { |endpoint| socket.bound_to?(endpoint) }
+        socket.plain_server || socket.curve_server || !socket.zap_domain.to_s.empty?
+      end
+
+      # @raise [Error] as {Monitor#initialize}
+      def self.start(socket)
+        monitor = Monitor.new(socket, *EVENTS)
+        Worker.new { new(socket).listen(monitor) }.name = "godwit refusals"
+      end
+
+      def initialize(socket)
+        @socket = socket
+        @clients = {} # address by descriptor
+        @failed = []
+        @warned = {}
+      end
+
+      def listen(monitor)
+        monitor.each { |event| record(event) }
+      ensure
+        monitor.close unless monitor.socket.forked?
+      end
+
+      # The event of a failed handshake names no connection; its end follows, which does. A client
+      # that closed the connection was not refused.
+      def record(event)
+        case event.name
+        when :accepted then @clients[event.fd] = address_of(event)
+        when :disconnected
+          address = @clients.delete(event.fd)
+          warn_of(@failed.shift, address) if @failed.any?
+        when :handshake_failed_no_detail then warn_of(event, nil) if no_auth?(event)
+        else @failed << event
+        end
+      end
+
+      private
+
+      # libzmq does not close the connection then.
+      def no_auth?(event) = event.value == Errno::EFAULT::Errno
+
+      # A libzmq without drafts tells no address, and the kernel only of an open connection.
+      def address_of(event)
+        remote = event.remote_endpoint.to_s
+        return OpenConnections.peer(event.fd) unless remote.start_with?("tcp:")
+        OpenConnections.host_of(remote)
+      end
+
+      def warn_of(event, address)
+        now = Timeout.now
+        return if @warned[address]&.>(now - PERIOD) || !Godwit.warn_refused
+        @warned.clear if @warned.size >= ADDRESSES
+        @warned[address] = now
+        link = Link.new(event.endpoint, true)
+        link.record(event, now)
+        warn "godwit: #{@socket.type} refused a client#{" at #{address}" if address}: " \
+          "#{Words.failure(@socket, link, nil).text}"
+      rescue Error
+        nil # the socket was closed meanwhile
+      end
+    end
+  end
+end

@@ -1,0 +1,80 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "support/manual_clock"
+
+# The warnings of a server that refuses clients in the handshake.
+class RefusalsTest < Godwit::TestCase
+  include Godwit::TestSupport::ManualClock::Use
+
+  # Stands for $stderr: hands out each line.
+  class Lines < Queue
+    def write(*texts)
+      texts.each { |text| text.each_line { |line| self << line.chomp } if text.match?(/godwit/) }
+    end
+  end
+
+  # @yieldparam lines [Lines]
+  def with_lines
+    before, $stderr = $stderr, Lines.new
+    yield $stderr
+  ensure
+    $stderr = before
+  end
+
+  def serving(**options)
+    server = open_socket(:PULL, **options).bind("tcp://127.0.0.1:*")
+    in_thread { server.each { |message| message } }
+    eventually { Thread.list.any? { |thread| thread.name == "godwit refusals" } }
+    server
+  end
+
+  def knock(server, **options)
+    client = open_socket(:PUSH, linger: 0, **options)
+    failures = client.monitor(:handshake_failed_no_detail, :handshake_failed_protocol)
+    client.connect(server.last_endpoint)
+    failures.next_event(timeout: 20)
+    client.close
+  end
+
+  test "a server warns once per address and minute" do
+    skip "this libzmq has no CURVE" unless Godwit.has?(:curve)
+    keys, wrong = Array.new(2) { Godwit::Curve.keypair }
+    with_lines do |lines|
+      with_clock do |clock|
+        server = serving(curve: keys)
+        text = "the handshake at #{server.last_endpoint} failed, since the keys do not match: the " \
+          "client's server_key: has to be the server's public key"
+        text = /\Agodwit: PULL refused a client( at 127\.0\.0\.1)?: #{Regexp.escape(text)}\z/
+        3.times { knock(server, curve: wrong, server_key: wrong.public_key) }
+        assert_match text, lines.pop
+        # One more at most: libzmq does not tell the address, and the kernel may not know it again.
+        assert_operator lines.size, :<=, 1
+        lines.clear
+        clock.advance(61)
+        knock(server)
+        assert_match(/\Agodwit: PULL refused a client.*this side uses CURVE, and a client does not/,
+          lines.pop)
+        Godwit.warn_refused = false
+        clock.advance(61)
+        knock(server)
+        server.close
+        eventually { Thread.list.none? { |thread| thread.name == "godwit refusals" } }
+        assert_empty lines
+      end
+    end
+  ensure
+    Godwit.warn_refused = true
+  end
+
+  test "without security a server that waits has no thread for warnings" do
+    pull = open_socket(:PULL).bind("tcp://127.0.0.1:*")
+    push = open_socket(:PUSH).connect(pull.last_endpoint)
+    reader = in_thread { pull.recv }
+    until_waiting(pull)
+    assert_raises(Godwit::TimeoutError) { push.monitor.next_event(timeout: 0.3) } # it is slow now
+    assert(Thread.list.none? { |thread| thread.name == "godwit refusals" })
+    push << "x"
+    ended(reader)
+  end
+end
