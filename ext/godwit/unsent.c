@@ -1,6 +1,6 @@
-/* The line at the end of a process about messages that were not sent. libzmq does not tell them, but
- * a closed socket that it has sent all of is gone soon: its eventfd is closed. The lock guards the
- * list, since several Ractors close sockets. */
+/* The line at the end of a process about messages that were not sent. libzmq does not tell them,
+ * but it closes the eventfd of a closed socket that has sent all. The lock guards the list, since
+ * several Ractors close sockets. */
 #include "socket.h"
 #include <stdio.h>
 #include <stdlib.h>

@@ -43,8 +43,8 @@ class RefusalsTest < Godwit::TestCase
     with_lines do |lines|
       with_clock do |clock|
         server = serving(curve: keys)
-        text = "the handshake at #{server.last_endpoint} failed, since the keys do not match: the " \
-          "client's server_key: has to be the server's public key"
+        text = "the handshake at #{server.last_endpoint} failed, since the keys do not match: " \
+          "the client's server_key: has to be the server's public key"
         text = /\Agodwit: PULL refused a client( at 127\.0\.0\.1)?: #{Regexp.escape(text)}\z/
         3.times { knock(server, curve: wrong, server_key: wrong.public_key) }
         assert_match text, lines.pop

@@ -62,8 +62,8 @@ class TimeOutReasonsTest < Godwit::TestCase
       }],
     "auth: without an Auth" => [:handshake, NO_ANSWER,
       ->(t) { t.client(:DEALER, t.bound(:ROUTER, context: t.alone, auth: "x").last_endpoint) }],
-    "auth: without an Auth, at the server" => [%i[handshake no_auth], "a Godwit::Auth must run in this " \
-      "context", lambda { |t|
+    "auth: without an Auth, at the server" => [%i[handshake no_auth], "a Godwit::Auth must run " \
+      "in this context", lambda { |t|
         server = t.bound(:PULL, context: t.alone, auth: "x")
         t.client(:PUSH, server.last_endpoint)
         server
@@ -72,7 +72,8 @@ class TimeOutReasonsTest < Godwit::TestCase
       lambda { |t|
         [t.client(:PUSH, t.bound(:SUB, subscribe: "").last_endpoint, immediate: true), :send, "x"]
       }],
-    "types do not fit, wait_connected" => [:types, /is a (ROUTER, or a )?REP\b/, "a SUB talks to PUB or XPUB",
+    "types do not fit, wait_connected" => [:types, /is a (ROUTER, or a )?REP\b/,
+      "a SUB talks to PUB or XPUB",
       ->(t) { [t.client(:SUB, t.bound(:REP).last_endpoint), :wait_connected] }],
     "subscribed too late" => [:silent, "connected to 1 peer", FOR, "and nothing came; messages " \
       "that were published before the subscription are lost: use wait_connected at the publisher",

@@ -11,7 +11,8 @@ module Godwit
       def send_fast(string)
         return if SCHEDULERS && (@calls_since_yield += 1) >= YIELD_EVERY
         locked = @mutex.try_lock
-        return if !locked || !@open || @peers || @looking || !@waiters.empty? || (SCHEDULERS && forked?)
+        return if !locked || !@open || @peers || @looking || !@waiters.empty?
+        return if SCHEDULERS && forked?
         return unless @simple || sends_simply?
         Zmq.send_string(@address, string, string.bytesize, DONTWAIT) >= 0
       ensure
@@ -22,7 +23,8 @@ module Godwit
       def receive_fast
         return if SCHEDULERS && (@calls_since_yield += 1) >= YIELD_EVERY
         locked = @mutex.try_lock
-        return if !locked || !@open || @peers || @looking || !@waiters.empty? || (SCHEDULERS && forked?)
+        return if !locked || !@open || @peers || @looking || !@waiters.empty?
+        return if SCHEDULERS && forked?
         return unless @simple || receives_simply?
         @torn = true
         size = Zmq.receive(@incoming_address, @address, DONTWAIT)
