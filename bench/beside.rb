@@ -26,8 +26,6 @@ FORMS = {
 CELLS = {"tcp" => FORMS.keys, "ipc" => FORMS.keys, "inproc" => %i[threads fibers]}.freeze
 # So many times fewer messages over tcp and ipc, where a run would take seconds.
 SHARES = {omq: 4, cztop: 10, ffi_rzmq: 4}.freeze
-# Over inproc between two threads OMQ's messages cross a third one.
-OMQ_THREADS = 100
 
 # What one contender did in one cell: its figures by name.
 Cell = Struct.new(:transport, :form, :results) do
@@ -42,15 +40,11 @@ Cell = Struct.new(:transport, :form, :results) do
   end
 end
 
-# Two reactors are several times as fast as two threads that share OMQ's own, which alone can use
-# inproc between threads.
-def form_of(kind, transport, form)
-  (kind == :omq && form == :threads && transport != "inproc") ? :reactors : form
-end
+# With a reactor in each thread OMQ is several times as fast as with the one that it starts itself.
+def form_of(kind, form) = (kind == :omq && form == :threads) ? :reactors : form
 
 def count(kind, transport, form, size)
   share = (transport == "inproc") ? 1 : SHARES.fetch(kind, 1)
-  share = OMQ_THREADS if kind == :omq && transport == "inproc" && form == :threads
   COUNTS[size] / share / (Bench.quick? ? 20 : 1)
 end
 
@@ -58,7 +52,7 @@ end
 def run_once(debian, kind, transport, form, pattern, size, count, *frames)
   arguments = [debian.endpoint(transport), size, count, count, *frames]
   unless form == :processes
-    command = debian.command(kind, :together, form_of(kind, transport, form))
+    command = debian.command(kind, :together, form_of(kind, form))
     return Bench::Child.result(*command, pattern, *arguments)
   end
   server, client = (pattern == :push) ? %i[pull push] : %i[rep req]
@@ -140,12 +134,11 @@ end
 
 def targets(section, cells)
   cells.each do |cell|
-    if cell.transport == "inproc"
-      goal(section, "rate, times OMQ's", [cell], "OMQ", SIZES.keys, {at_least: 1.5})
-    else
-      goal(section, "rate, times OMQ's", [cell], "OMQ", SIZES.keys, {at_least: 3})
-      goal(section, "p50, of OMQ's", [cell], "OMQ", %i[p50], {at_most: 0.75})
+    inproc = cell.transport == "inproc"
+    SIZES.each_key do |size|
+      goal(section, "rate, times OMQ's", [cell], "OMQ", [size], {at_least: inproc ? 1.5 : 3})
     end
+    goal(section, "p50, of OMQ's", [cell], "OMQ", %i[p50], {at_most: 0.75}) unless inproc
   end
   %w[CZTop ffi-rzmq].each do |label|
     goal(section, "rate, times #{label}'s, everywhere", cells, label, SIZES.keys, {more_than: 1})
@@ -185,10 +178,10 @@ Bench::BesideDebian.open do |debian|
       batches are in the sections above; "frames in place" sends a frozen String and reads the
       message where it lies (`recv_frame`). OMQ and CZTop give each message as an Array. OMQ's pure
       Ruby runs: its Rust backend needs a newer Rust than Debian 13's, its libzmq backend Ruby 4.
-      Debian's Ruby has no JIT. Each of OMQ's threads has a reactor, except over inproc between
-      threads, which needs its shared reactor. Messages by size:
+      Debian's Ruby has no JIT. Each of OMQ's threads and processes has a reactor of Async: with
+      the one that OMQ starts itself it is several times slower. Messages by size:
       #{COUNTS.values.join(", ")}. Over tcp and ipc OMQ and ffi-rzmq move a fourth and CZTop a tenth of
-      them, over inproc between threads OMQ a hundredth, because a run would take seconds.
+      them, because a run would take seconds.
     MARKDOWN
     cells = measure(debian)
     cells.each { |cell| table(section, cell) }

@@ -12,39 +12,42 @@ module Together
 
   module_function
 
-  def run(pattern, run)
+  # Prints the result.
+  def run(form, pattern, run, &start)
     server, client = TYPES.fetch(pattern)
     socket = Sides.bind(server, run.endpoint)
-    received = Thread::Queue.new
-    sending = yield -> { send_all(client, Sides.endpoint(socket), run, received) }
+    results, received = Array.new(2) { Thread::Queue.new }
+    sending = start.call(-> { send_all(client, Sides.endpoint(socket), run, results, received) })
     result = Sides.public_send(server.downcase, socket, run)
+    sent = results.pop
+    Common.say(program: "together", **((pattern == "push") ? result : sent))
+    # Async cannot close a reactor whose OMQ socket is connected over inproc to another one's.
+    exit!(true) if form == "reactors"
     received << true
-    sent = sending.call
+    sending.call
     Sides.close(socket)
-    (pattern == "push") ? result : sent
   end
 
   # The socket is closed when the peer has all: see bench_hold in bench/c/bench.h.
-  def send_all(type, endpoint, run, received)
+  def send_all(type, endpoint, run, results, received)
     socket = Sides.connect(type, endpoint)
-    result = Sides.public_send(type.downcase, socket, run)
+    results << Sides.public_send(type.downcase, socket, run)
     received.pop
     Sides.close(socket)
-    result
   end
 
   def threads(*arguments)
-    run(*arguments) { |work| Thread.new(&work).method(:value) }
+    run("threads", *arguments) { |work| Thread.new(&work).method(:join) }
   end
 
   def reactors(*arguments)
-    Sync { run(*arguments) { |work| Thread.new { Sync { work.call } }.method(:value) } }
+    Sync { run("reactors", *arguments) { |work| Thread.new { Sync { work.call } }.method(:join) } }
   end
 
   def fibers(*arguments)
-    Sync { |task| run(*arguments) { |work| task.async { work.call }.method(:wait) } }
+    Sync { |task| run("fibers", *arguments) { |work| task.async { work.call }.method(:wait) } }
   end
 end
 
 require "async" unless form == "threads"
-Common.say(program: "together", **Together.public_send(form, pattern, Common.run(arguments)))
+Together.public_send(form, pattern, Common.run(arguments))
