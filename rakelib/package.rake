@@ -48,6 +48,9 @@ contents = lambda do |file, platform, extensions, needs: ["logger"]|
   unless facts == [platform, extensions, needs]
     abort "package:check: #{file} has #{facts.inspect}"
   end
+  unless needs.include?("godwit") || spec.files.include?("man/man1/godwit.1")
+    abort "package:check: #{file} has no manual pages"
+  end
   c = spec.files.grep(%r{\.(?:c|h|so|jar)\z|\A(?:work/)?ext/})
   abort "package:check: #{file} carries #{c.join(" ")}" unless c.empty? == extensions.empty?
 end

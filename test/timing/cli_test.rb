@@ -2,9 +2,11 @@
 
 require "test_helper"
 require "logger/made_records"
+require "godwit/cli"
+require "support/forked_command"
 require "support/timed"
 
-# How soon the commands `godwit log` end, and how often they print.
+# How soon the commands `godwit log` and those of sockets end, and how often they print.
 class CLITimingTest < Godwit::TestCase
   include Godwit::TestSupport::Timed
   include MadeRecords
@@ -66,5 +68,22 @@ class CLITimingTest < Godwit::TestCase
     count = child.wait_for(/^received 1 .*\n/).stdout.scan(/^received /).size
     assert_includes 1.5..4.5, seconds { child.wait_for(/(^received .*\n){#{count + 3}}/) } # 3 more
     child.signal(:INT).finish
+  end
+
+  test "SIGTERM and Ctrl-C end a socket command within a second: unsent messages, a full output" do
+    %i[TERM INT].each_with_index do |signal, index|
+      [%w[push -D x -c], %w[req -D x -c], %w[push -D x -b], %w[pull -b]].each do |words|
+        endpoint = "tcp://#{own_host}:#{7396 - index}"
+        command = Godwit::TestSupport::ForkedCommand.new(*words, endpoint)
+        if words.first == "pull"
+          push = open_socket(:PUSH).connect(endpoint)
+          3.times { push.send("x" * 100_000) }
+          command.wait_for("x", once: true)
+        else
+          command.wait_for("waiting", in_errors: true)
+        end
+        assert_operator seconds { command.signal(signal).finish }, :<, 1, words.join(" ")
+      end
+    end
   end
 end
