@@ -86,8 +86,8 @@ module Godwit
 
       # @param peer [Symbol, nil] its type; nil: unknown
       def types(socket, endpoint, peer)
-        who = "the peer at #{endpoint} is #{type(peer)}#{GODWIT_S[peer]}"
-        who = "the peer at #{endpoint} ended the handshake; maybe its type does not fit" unless peer
+        who = "the peer at #{endpoint} ended the handshake; maybe its type does not fit"
+        who = "the peer at #{endpoint} is #{type(peer)}#{GODWIT_S[peer]}" if peer
         Finding.new(:types, endpoint, "socket types do not fit", "#{who}: #{talks(socket)}")
       end
 
