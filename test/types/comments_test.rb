@@ -8,6 +8,8 @@ require_relative "reference"
 class CommentsTest < Godwit::TestCase
   include Godwit::TestSupport::Reference
 
+  deadline 600 # the first test parses the library
+
   # YARD makes up a comment for an attribute that has none.
   MADE_UP = /\A(Returns the value of|Sets the) attribute/
   LINK = /(?<![\\`!#])\{((?:file:|[A-Z#.])[\w:#.?!=\/-]*)(?:\s[^}]*)?\}/

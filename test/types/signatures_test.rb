@@ -15,6 +15,8 @@ require_relative "reference"
 class SignaturesTest < Godwit::TestCase
   include Godwit::TestSupport::Reference
 
+  deadline 600 # the first test parses the library
+
   ROOT = File.expand_path("../..", __dir__)
   SIG = [ENV.fetch("GODWIT_TEST_SIG", "#{ROOT}/sig"), "#{ROOT}/work/sig"].freeze
   WRAPPED = /__with(out)?__RBS_TEST/ # of the checks at run time, test/support/types.rb
