@@ -33,6 +33,7 @@ static VALUE addressed_connect_peer(VALUE self, VALUE endpoint) {
 /* Tries once; returns an errno. `to` is a group or a routing id. */
 static int addressed_try_send_to(gw_socket_t *socket, VALUE body, VALUE to, gw_tracker_t *tracker) {
     zmq_msg_t message;
+    size_t bytes = gw_part_size(body);
     int error = gw_part_message(socket, body, &message, tracker);
     if (error) return error;
     if (RB_TYPE_P(to, T_STRING)) error = gw_draft_set_group(&message, StringValueCStr(to));
@@ -44,6 +45,7 @@ static int addressed_try_send_to(gw_socket_t *socket, VALUE body, VALUE to, gw_t
     }
     gw_part_sent(body);
     socket->sent++;
+    gw_count_sent(socket, bytes);
     return 0;
 }
 
@@ -112,6 +114,7 @@ static VALUE addressed_recv_from(VALUE self, VALUE timeout) {
     VALUE body =
             rb_enc_str_new(zmq_msg_data(&message), zmq_msg_size(&message), call.socket->encoding);
     VALUE from = addressed_origin(call.socket, &message);
+    gw_count_received(call.socket, RSTRING_LEN(body));
     zmq_msg_close(&message);
     return rb_assoc_new(from, body);
 }

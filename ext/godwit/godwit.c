@@ -60,6 +60,7 @@ RUBY_FUNC_EXPORTED void Init_godwit_ext(void) {
     gw_init_pin();
     gw_init_frame();
     gw_init_peers();
+    gw_init_counts(native);
     gw_init_send(takeover, owner_thread);
     gw_init_recv(takeover, owner_thread);
     gw_init_poller();

@@ -31,6 +31,26 @@ static inline void gw_set_deadline(gw_call_t *call, VALUE timeout, int64_t other
     gw_call_set_deadline(call, gw_milliseconds(timeout, otherwise));
 }
 
+/* ---- counts.c ---- */
+
+extern bool gw_counts_stamps; /* whether each message is stamped with the time */
+void gw_counts_stamp(gw_socket_t *socket);
+
+/* After a whole message. */
+static inline void gw_count_sent(gw_socket_t *socket, size_t bytes) {
+    socket->counts.sent++;
+    socket->counts.sent_bytes += bytes;
+    if (RB_UNLIKELY(gw_counts_stamps)) gw_counts_stamp(socket);
+}
+
+static inline void gw_count_received(gw_socket_t *socket, size_t bytes) {
+    socket->counts.received++;
+    socket->counts.received_bytes += bytes;
+    if (RB_UNLIKELY(gw_counts_stamps)) gw_counts_stamp(socket);
+}
+
+void gw_init_counts(VALUE native);
+
 /* ---- send.c, recv.c ---- */
 
 /* Makes a message of a String or a Frame, whose bytes stay until gw_part_sent. Returns an errno. */

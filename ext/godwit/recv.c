@@ -23,29 +23,40 @@ static inline VALUE recv_to_object(gw_socket_t *socket, zmq_msg_t *message, bool
     return frames ? gw_frame_take(message, socket->encoding) : recv_to_string(socket, message);
 }
 
+static inline size_t recv_size(VALUE part, bool frames) {
+    return frames ? gw_frame_bytes(part) : (size_t)RSTRING_LEN(part);
+}
+
 /* Adds the rest of a message to its first frame. libzmq has the last frame before it gives the
- * first. */
-static void recv_rest(gw_call_t *call, VALUE parts, bool frames) {
+ * first. Returns its bytes. */
+static size_t recv_rest(gw_call_t *call, VALUE parts, bool frames) {
     zmq_msg_t message;
+    size_t bytes = 0;
     bool more = true;
     zmq_msg_init(&message);
     while (more) {
         int error = gw_receive_frame(call->socket, &message);
         if (error) gw_raise(error, call->operation, call->self, Qnil);
         more = zmq_msg_more(&message);
-        rb_ary_push(parts, recv_to_object(call->socket, &message, frames));
+        VALUE part = recv_to_object(call->socket, &message, frames);
+        bytes += recv_size(part, frames);
+        rb_ary_push(parts, part);
     }
     zmq_msg_close(&message);
+    return bytes;
 }
 
 /* The whole message of this first frame, which the caller closes. */
 static inline VALUE recv_whole(gw_call_t *call, zmq_msg_t *first, bool frames) {
     bool more = zmq_msg_more(first);
     VALUE result = recv_to_object(call->socket, first, frames);
-    if (RB_LIKELY(!more)) return result;
-    VALUE parts = rb_ary_new_from_args(1, result);
-    recv_rest(call, parts, frames);
-    return parts;
+    size_t bytes = recv_size(result, frames);
+    if (RB_UNLIKELY(more)) {
+        result = rb_ary_new_from_args(1, result);
+        bytes += recv_rest(call, result, frames);
+    }
+    gw_count_received(call->socket, bytes);
+    return result;
 }
 
 /* A String or Frame, an Array of them, or Qundef when the call would block. */
@@ -118,14 +129,16 @@ static VALUE recv_rest_of_batch(VALUE argument) {
     zmq_msg_init(&first);
     while (RARRAY_LEN(batch->messages) < batch->wanted && bytes < GW_BATCH_BYTES &&
             gw_receive_frame(call->socket, &first) == 0) {
-        bytes += zmq_msg_size(&first);
+        size_t size = zmq_msg_size(&first);
+        bytes += size;
         if (!batch->frames) {
             rb_ary_push(batch->messages, recv_whole(call, &first, false));
             continue;
         }
         bool more = zmq_msg_more(&first);
         rb_ary_push(batch->messages, gw_frame_take(&first, call->socket->encoding));
-        if (more) recv_rest(call, batch->messages, true);
+        if (more) size += recv_rest(call, batch->messages, true);
+        gw_count_received(call->socket, size);
     }
     zmq_msg_close(&first);
     return Qnil;
@@ -182,6 +195,7 @@ static VALUE recv_into(VALUE self, VALUE buffer, VALUE timeout) {
     rb_str_cat(buffer, zmq_msg_data(&message), size);
     rb_enc_associate(buffer, call.socket->encoding);
     zmq_msg_close(&message);
+    gw_count_received(call.socket, size);
     return SIZET2NUM(size);
 }
 

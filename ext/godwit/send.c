@@ -114,6 +114,7 @@ static void send_mark_sent(VALUE message) {
 static int send_try_parts(gw_socket_t *socket, VALUE message, gw_tracker_t *tracker) {
     bool single = !RB_TYPE_P(message, T_ARRAY);
     long count = single ? 1 : RARRAY_LEN(message), i;
+    size_t bytes;
     int error;
     gw_cut_t cut;
     /* A DGRAM that is not bound drops messages without an errno. */
@@ -125,8 +126,10 @@ static int send_try_parts(gw_socket_t *socket, VALUE message, gw_tracker_t *trac
     do {
         bool begun = socket->repair == GW_REQ_NEEDS_DELIMITER;
         error = RB_UNLIKELY(socket->repair != GW_REQ_INTACT) ? send_repair_request(socket) : 0;
+        bytes = 0;
         for (i = 0; !error && i < count; i++) {
             VALUE part = single ? message : RARRAY_AREF(message, i);
+            bytes += gw_part_size(part);
             error = send_part(socket, part, i + 1 < count ? ZMQ_SNDMORE : 0, tracker);
         }
         if (RB_UNLIKELY(socket->repair == GW_REQ_NEEDS_RELAX)) {
@@ -136,6 +139,7 @@ static int send_try_parts(gw_socket_t *socket, VALUE message, gw_tracker_t *trac
         }
         if (RB_LIKELY(!error)) {
             if (!RB_TYPE_P(message, T_STRING)) send_mark_sent(message);
+            gw_count_sent(socket, bytes);
             return 0;
         }
         cut = gw_cut(socket->type, error, i > 1 || (i == 1 && begun));
@@ -305,10 +309,13 @@ static VALUE send_many(VALUE self, VALUE messages, VALUE first, VALUE timeout) {
 
 /* ---- public methods that the extension takes over, for speed (bench/) ---- */
 
+ALWAYS_INLINE(static int send_string(gw_socket_t *socket, VALUE string));
 static inline int send_string(gw_socket_t *socket, VALUE string) {
     zmq_msg_t message;
     int error = send_fill(socket, string, &message, NULL);
-    return RB_UNLIKELY(error) ? error : send_hand_over(socket, &message, 0);
+    if (RB_UNLIKELY(error || (error = send_hand_over(socket, &message, 0)))) return error;
+    gw_count_sent(socket, RSTRING_LEN(string));
+    return 0;
 }
 
 static VALUE send_fast(VALUE self, VALUE message) {

@@ -33,6 +33,12 @@ typedef struct gw_wait_queue {
     void (*emptied)(struct gw_wait_queue *queue); /* the last waiter left a closing object */
 } gw_wait_queue_t;
 
+/* What the methods that send and receive have counted; a proxy counts for itself. */
+typedef struct {
+    uint64_t sent, sent_bytes, received, received_bytes;
+    time_t last; /* of the last message, see counts.c; 0: unknown */
+} gw_counts_t;
+
 /* Guarded by the GVL; in state GW_IN_PROXY the proxy's loop alone uses it, without the GVL. */
 typedef struct gw_socket {
     void *zmq;                       /* owned while state is OPEN, IN_PROXY or CLOSING */
@@ -59,6 +65,7 @@ typedef struct gw_socket {
     int edge_fd;                /* owned: epoll that remembers edges, see wait_queue.c; -1 before */
     int type;                   /* libzmq's number */
     int proxy_linger;           /* ms, while a proxy uses it */
+    gw_counts_t counts;
     gw_held_t held;             /* frames that it has received or must send back */
     gw_state_t state;
     gw_req_repair_t repair;

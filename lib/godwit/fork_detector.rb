@@ -8,6 +8,9 @@ module Godwit
     # IOs that a child must not keep open, each with itself: Ruby 3.1's compaction damages the
     # memory when 30 keys have the same value.
     OF_PARENT = ObjectSpace::WeakMap.new
+    # Objects that begin anew in a child, each with itself. The child calls their `forget_parent`.
+    PER_PROCESS = ObjectSpace::WeakMap.new
+    BLOCKS = [] # standard:disable Style/MutableConstant -- those of Godwit.after_fork
 
     # Counts in the child.
     # @private
@@ -22,7 +25,17 @@ module Godwit
     def self.count
       COUNT[0] += 1
       OF_PARENT.each_key { |io| io.close unless io.closed? }
+      PER_PROCESS.keys.each(&:forget_parent)
+      BLOCKS.dup.each { |block| run(block) }
     end
+
+    # An error must not leave `fork`: the child would go on in the code of its parent.
+    def self.run(block)
+      block.call
+    rescue => error
+      Runtime.report("Godwit.after_fork: a block raised:", error)
+    end
+    private_class_method :run
     Process.singleton_class.prepend(Hook) if Process.respond_to?(:_fork)
   end
   private_constant :ForkDetector

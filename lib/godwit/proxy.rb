@@ -93,6 +93,7 @@ module Godwit
       @capture = capture
       @owned = []
       _open(frontend, backend, capture)
+      Registry.add(self)
     end
 
     # Runs until {#stop} is called.

@@ -181,6 +181,7 @@ module Godwit
       @parts = nil
       _stop_looking if @diagnosis
       _close
+      leave_registry
     end
 
     # @return [Boolean]

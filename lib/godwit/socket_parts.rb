@@ -4,6 +4,7 @@ module Godwit
   # The parts of a socket that mruby does not have. mruby/lib/socket_parts.rb stands for this file
   # there.
   class Socket
+    include Counts
     include Encodings
     include Frames
     include Monitoring
@@ -34,6 +35,12 @@ module Godwit
       _set_copy_threshold(copy_threshold)
       count_peers(count_peers)
       Formatted.start(self, format) if format
+      Registry.add(self)
+    end
+
+    def leave_registry
+      Registry.closed(self)
+      nil
     end
   end
 

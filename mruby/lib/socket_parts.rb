@@ -27,6 +27,9 @@ module Godwit
     def start_parts(_auth, _settings)
     end
 
+    def leave_registry
+    end
+
     def missing(keyword)
       Errors.build(UnsupportedError, :new, nil,
         "#{keyword}: is not there on mruby: docs/mruby.md gives the reason")

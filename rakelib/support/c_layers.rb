@@ -24,7 +24,7 @@ module CLayers
     "core.h" => %w[threads process pool frames inproc], "process.h" => %w[error draft_symbols vm],
     "wait.h" => %w[wait_queue wait],
     "socket.h" => %w[transfer context draft_open socket unsent endpoints options],
-    "frame.h" => %w[pin frame peers], "message.h" => %w[send recv],
+    "frame.h" => %w[pin frame peers], "message.h" => %w[counts send recv],
     "proxy.h" => %w[poller_watch poller monitor_events monitor proxy_loop proxy addressed]
   }.freeze
   ACCELERATORS = %w[

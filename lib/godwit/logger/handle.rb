@@ -39,6 +39,7 @@ module Godwit
         @earlier = [] # stats of the senders that {#reopen} ended
         @held = [new_sender] # the finalizer holds this Array, not the handle
         ObjectSpace.define_finalizer(self, Handle.finalizer(@held))
+        Registry.add(self)
         return unless settings.bind? || settings.durable
         # So that an address or a folder in use raises at once.
         current.open

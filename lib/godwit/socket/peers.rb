@@ -45,6 +45,13 @@ module Godwit
         _count_peers if @counts
       end
 
+      # @return [Integer, nil] nil: not counted
+      def known_peers
+        _wait_peers(0, 0) unless type == :PUB || unreported? || closed?
+      rescue Error
+        nil # a proxy has it, or its context was closed
+      end
+
       # libzmq's monitor reports no peers over inproc.
       def unreported?
         type != :PUB && @counts && !@endpoints.empty? &&

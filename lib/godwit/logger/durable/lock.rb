@@ -9,14 +9,9 @@ module Godwit
       # The locks of this process, and the closed ones of its parents. Array's methods need no lock.
       HELD = [] # standard:disable Style/MutableConstant -- a register
 
-      # A lock lasts until the last copy of its descriptor is closed, and a child has copies. A
-      # daemon takes the locks over from its parent, which ends at once.
+      # A daemon takes the locks over from its parent, which ends at once.
       # @private
-      module AfterFork
-        def _fork
-          super.tap { |pid| Lock.forget_inherited if pid.zero? }
-        end
-
+      module Daemon
         def daemon(...)
           Lock.hand_over(File::LOCK_UN)
           super
@@ -36,8 +31,9 @@ module Godwit
           end
           file.truncate(0)
           file.pwrite(Process.pid.to_s, 0)
-          if Process.respond_to?(:_fork) && !Process.singleton_class.include?(AfterFork)
-            Process.singleton_class.prepend(AfterFork)
+          if Process.respond_to?(:_fork) && !Process.singleton_class.include?(Daemon)
+            Process.singleton_class.prepend(Daemon)
+            ForkDetector::PER_PROCESS[self] = self
           end
           new(folder, file).tap { |lock| HELD << lock }
         rescue Errno::ENOENT
@@ -53,7 +49,8 @@ module Godwit
           nil
         end
 
-        def forget_inherited = HELD.each { |lock| lock.file.close unless lock.own? }
+        # A lock lasts until the last copy of its descriptor is closed, and a child has copies.
+        def forget_parent = HELD.each { |lock| lock.file.close unless lock.own? }
         def hand_over(operation) = HELD.each { |lock| lock.file.flock(operation) if lock.own? }
 
         private

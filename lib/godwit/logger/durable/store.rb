@@ -20,7 +20,7 @@ module Godwit
         def open(folder, **options, &block)
           make(folder, options[:fsync])
           folder = File.realpath(folder)
-          Lock.forget_inherited
+          Lock.forget_parent
           lock = !Lock.own?(folder) && Lock.take(folder)
           return new(folder, lock, **options, &block) if lock
           raise busy(folder) unless Lock.inherited?(folder)

@@ -1,0 +1,32 @@
+/* What a socket has sent and received. */
+#include "message.h"
+
+/* Off until a program first asks: the clock costs more than all other counting. Ractors may set it
+ * at the same time, to the same value. */
+bool gw_counts_stamps;
+
+void gw_counts_stamp(gw_socket_t *socket) { socket->counts.last = time(NULL); }
+
+/* _counters => messages and bytes sent, messages and bytes received, seconds since 1970 of the last
+ * message, or nil. A closed socket has them too. Needs the GVL. */
+static VALUE counts_read(VALUE self) {
+    const gw_socket_t *socket = rb_check_typeddata(self, &gw_socket_type);
+    if (socket->state != GW_NEW && gw_socket_forked(socket)) gw_raise_forked("stats", self);
+    const gw_counts_t *counts = &socket->counts;
+    gw_counts_stamps = true;
+    return rb_ary_new_from_args(5, ULL2NUM(counts->sent), ULL2NUM(counts->sent_bytes),
+            ULL2NUM(counts->received), ULL2NUM(counts->received_bytes),
+            counts->last ? LL2NUM(counts->last) : Qnil);
+}
+
+/* stamp_messages: from now on, in all sockets */
+static VALUE counts_start_stamping(VALUE self) {
+    gw_counts_stamps = true;
+    return Qnil;
+}
+
+void gw_init_counts(VALUE native) {
+    VALUE class = rb_const_get(gw_mGodwit, rb_intern("Socket"));
+    rb_define_private_method(class, "_counters", counts_read, 0);
+    rb_define_module_function(native, "stamp_messages", counts_start_stamping, 0);
+}

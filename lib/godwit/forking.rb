@@ -1,0 +1,39 @@
+# frozen_string_literal: true
+
+require_relative "fork_detector"
+
+# What a program does about `fork` ({file:docs/forks.md}).
+module Godwit
+  # Runs the block in each child that this process forks from now on, before `fork` returns there,
+  # and in the children of those. Blocks run in the order in which they were given. A block that
+  # raises is reported on $stderr; the next one runs.
+  #
+  # The block runs after `fork`, `IO.popen("-")` and `Process.daemon`, not after `spawn` and
+  # `system`, and not when a C library forks by itself. JRuby has no fork.
+  #
+  #   Godwit.after_fork { $push = Godwit::PUSH.connect("tcp://127.0.0.1:5555") }
+  #
+  # **Threads**: any may call it. The block runs on the thread that forked, in a child the only one.
+  # @yieldreturn [void]
+  # @return [nil]
+  # @raise [ArgumentValueError] without a block
+  # @see LazySocket which opens again by itself
+  def self.after_fork(&block)
+    unless block
+      raise Errors.of(ArgumentValueError, :after_fork, "it needs a block, which runs in each " \
+        "forked child: Godwit.after_fork { … }")
+    end
+    ForkDetector::BLOCKS << block
+    nil
+  end
+
+  # A socket that is opened at its first use, and again in a forked child.
+  #
+  #   PUSH = Godwit.socket { Godwit::PUSH.connect("tcp://127.0.0.1:5555") }
+  #   PUSH << "from any process"
+  #
+  # @yieldreturn [Socket] a new one
+  # @return [LazySocket]
+  # @raise [ArgumentValueError] without a block
+  def self.socket(&block) = LazySocket.new(&block)
+end

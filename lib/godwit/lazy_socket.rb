@@ -1,0 +1,136 @@
+# frozen_string_literal: true
+
+module Godwit
+  # A socket that its block opens at the first use, and again in each forked child
+  # ({Godwit.socket}). It has the methods of the socket. A {Poller}, {Loop} or {Proxy} takes its
+  # {#socket}.
+  #
+  # **Threads and fibers**: any number may use it at once; one of them opens it, the others wait for
+  # that. A trap handler can use it once it is open. It belongs to the main Ractor.
+  #
+  # **Fork**: a child opens a socket of its own when it first uses it. The parent's socket stays
+  # as it is. A LazySocket that was closed before stays closed.
+  class LazySocket
+    TYPES = SOCKET_TYPES.keys.map { |type| Godwit.const_get(type) }.freeze
+    private_constant :TYPES
+
+    # @yieldreturn [Socket] a new one
+    # @raise [ArgumentValueError] without a block
+    def initialize(&block)
+      unless block
+        raise Errors.of(ArgumentValueError, :new, "a lazy socket needs a block that opens it: " \
+          "Godwit.socket { Godwit::PUSH.connect(endpoint) }")
+      end
+      @block = block
+      @closed = false
+      forget_parent
+      ForkDetector::PER_PROCESS[self] = self
+    end
+
+    # The socket of this process, which is opened now if it was not before.
+    # @return [Socket]
+    # @raise [ClosedError] after {#close}
+    # @raise [ArgumentTypeError] when the block gives no socket
+    # @raise [UnsupportedError] in a trap handler, or in the block itself, before the socket is open
+    # @raise [StandardError] that the block raises; the next use calls it again
+    def socket = @socket || open
+
+    # Sends a message, as {Socket::Messages#<<}.
+    # @param message [String, Frame, Array<String, Frame>, Message]
+    # @return [self]
+    def <<(message)
+      (@socket || open) << message
+      self
+    end
+
+    # Closes this process's socket, if it is open. It is not opened again, neither here nor in
+    # children that are forked later. A second call does nothing.
+    # @return [nil]
+    def close
+      @closed = true
+      @socket&.close
+      nil
+    end
+
+    # @return [Boolean] false before the first use
+    def closed? = @closed || (!@socket.nil? && @socket.closed?)
+    # @return [Boolean] whether this process has a socket: it was used since the start or the fork
+    def opened? = !@socket.nil?
+
+    # @return [String] of the socket, if it is open; this opens none
+    def inspect
+      state = @socket ? @socket.inspect : "not opened"
+      "#<#{self.class} #{state}#{" (closed)" if @closed && !@socket}>"
+    end
+    alias_method :to_s, :inspect
+
+    # @private
+    def forget_parent
+      @lock = Mutex.new # a thread of the parent's may hold the former one
+      @socket = nil
+    end
+
+    # @private
+    def initialize_copy(_original)
+      raise Errors.no_copy("lazy socket", "share this one, or make another with Godwit.socket")
+    end
+
+    # Those that programs call most. {#method_missing} has all others, and takes longer.
+    %i[
+      send send_many send_nonblock recv recv_many recv_multipart recv_nonblock recv_string each
+      request serve
+    ].each do |name|
+      class_eval(<<~RUBY, __FILE__, __LINE__ + 1)
+        def #{name}(...) = mine((@socket || open).#{name}(...)) # def recv(...) = …
+      RUBY
+    end
+
+    private
+
+    # @return [Object] a method's result; this object in the place of its socket
+    def mine(result) = @socket.equal?(result) ? self : result
+
+    def respond_to_missing?(name, include_private = false)
+      known = @socket ? [@socket.class] : TYPES
+      known.any? { |type| type.public_method_defined?(name) } || super
+    end
+
+    def method_missing(name, ...)
+      return super unless respond_to_missing?(name)
+      mine((@socket || open).public_send(name, ...))
+    end
+
+    def open
+      lock
+      begin
+        @socket ||= made
+      ensure
+        @lock.unlock
+      end
+    end
+
+    def lock
+      @lock.lock
+    rescue ThreadError
+      raise Errors.of(UnsupportedError, :socket, "a trap handler, and the socket's own block, " \
+        "cannot wait until it is open: use it once before, or call its method `socket`")
+    end
+
+    def made
+      refuse_closed
+      socket = @block.call
+      unless socket.is_a?(Socket)
+        raise Errors.bad_type(:socket, "a lazy socket's block", "no argument and gives a new " \
+          "Godwit::Socket", socket)
+      end
+      return socket unless @closed # by another thread, meanwhile
+      socket.close
+      refuse_closed
+    end
+
+    def refuse_closed
+      return unless @closed
+      raise Errors.of(ClosedError, :socket, "it is closed: Godwit.socket { … } makes another")
+    end
+  end
+end

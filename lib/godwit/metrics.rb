@@ -1,0 +1,123 @@
+# frozen_string_literal: true
+
+require_relative "metrics/exposition"
+
+module Godwit
+  # Collects what {Godwit.metrics} shows. Sockets of one type and the same endpoints are one series,
+  # in which the counts of closed sockets stay: a counter never falls.
+  # @private
+  class Metrics
+    # Most series of closed sockets; those of further ones have the endpoint {OTHERS}.
+    MOST_CLOSED = 1_000
+    OTHERS = "others"
+    # Closed sockets that wait for the next text.
+    MOST_WAITING = 1_000
+    COUNTERS = %i[sent sent_bytes received received_bytes].freeze
+
+    def initialize
+      forget_parent
+      ForkDetector::PER_PROCESS[self] = self
+      native = Backend::IMPLEMENTATION
+      native.stamp_messages if native.respond_to?(:stamp_messages)
+    end
+
+    def forget_parent
+      @lock = Mutex.new
+      @waiting = Thread::Queue.new # a trap handler may close a socket
+      @seen = ObjectSpace::WeakMap.new # the closed sockets, each with itself
+      @closed = Hash.new { |all, labels| all[labels] = [0] * COUNTERS.size }
+    end
+
+    # @return [String]
+    def to_s
+      @lock.synchronize do
+        text = Exposition.new
+        objects = Registry.each.group_by { |object| kind(object) }
+        add_sockets(text, objects.fetch(:socket, []))
+        objects.fetch(:proxy, []).each { |proxy| add_proxy(text, proxy) }
+        objects.fetch(:logger, []).each { |logger| add_logger(text, logger) }
+        text.to_s
+      end
+    end
+
+    # Keeps the counts of a closed socket.
+    def closed(socket)
+      return if @seen.key?(socket) || socket.forked?
+      @seen[socket] = socket
+      @waiting << [labels(socket), socket.stats.to_a.first(COUNTERS.size)]
+      return if @waiting.size < MOST_WAITING || !@lock.try_lock
+      begin
+        take_closed
+      ensure
+        @lock.unlock
+      end
+    rescue Error
+      nil # the backend does not count
+    end
+
+    private
+
+    def kind(object)
+      case object
+      when Socket then :socket
+      when Proxy then :proxy
+      else :logger
+      end
+    end
+
+    def add_sockets(text, sockets)
+      sockets.reject(&:forked?).each do |socket|
+        next closed(socket) if socket.closed?
+        labels = labels(socket)
+        text.add(:sockets, labels, 1)
+        stats = socket.stats
+        COUNTERS.each { |name| text.add(name, labels, stats[name]) }
+        text.add(:peers, labels, stats.peers)
+        text.add(:last_activity, labels, stats.last_activity&.to_i)
+      rescue Error
+        next # the backend does not count
+      end
+      take_closed
+      @closed.each do |labels, counts|
+        COUNTERS.zip(counts) { |name, count| text.add(name, labels, count) }
+      end
+    end
+
+    def take_closed
+      until @waiting.empty?
+        labels, counts = @waiting.pop(true)
+        full = @closed.size >= MOST_CLOSED && !@closed.key?(labels)
+        labels = {**labels, endpoint: OTHERS} if full
+        @closed[labels] = @closed[labels].zip(counts).map(&:sum)
+      end
+    rescue ThreadError
+      nil # another thread took the last
+    end
+
+    def add_proxy(text, proxy)
+      return if proxy.forked?
+      statistics = proxy.statistics
+      labels = {frontend: endpoints(proxy.frontend), backend: endpoints(proxy.backend)}
+      %i[frontend backend].each do |side|
+        statistics[side].each_pair do |name, count|
+          text.add(:"proxy_#{name}", {**labels, side: side.to_s}, count)
+        end
+      end
+      text.add(:proxy_dropped, labels, statistics.dropped)
+    end
+
+    def add_logger(text, handle)
+      labels = {endpoint: shown(handle.settings.endpoint)}
+      stats = handle.stats
+      %i[queued spooled sent dropped].each do |name|
+        text.add(:"logger_#{name}", labels, stats[name])
+      end
+    end
+
+    def labels(socket) = {type: socket.type.to_s, endpoint: endpoints(socket)}
+    def endpoints(socket) = shown(socket.endpoints.sort.join(", "))
+    # The path of an ipc endpoint may have any bytes.
+    def shown(endpoint) = Errors.without_credentials(Runtime.utf8(Runtime.text(endpoint)))
+  end
+  private_constant :Metrics
+end

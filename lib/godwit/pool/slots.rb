@@ -1,0 +1,87 @@
+# frozen_string_literal: true
+
+module Godwit
+  class Pool
+    # The sockets of a pool in one process.
+    class Slots
+      # What one block has borrowed. `lent`: it holds a slot; `socket`: nil until it has one;
+      # `whole`: the block ran to its end.
+      Loan = Struct.new(:lent, :socket, :whole)
+
+      def initialize(size, closed: false)
+        @size = size
+        @closed = closed
+        @idle = []
+        @lent = 0
+        @lock = Mutex.new
+        @returned = ConditionVariable.new
+      end
+
+      def closed? = @closed
+      def available = @size - @lent
+
+      # Gives the loan a slot, and a socket if one is idle.
+      # @param seconds [Numeric, nil] longest wait; nil: for ever
+      # @return [Boolean] false when time is up
+      # @raise [ClosedError]
+      def lend(loan, seconds)
+        seconds = nil if seconds && seconds >= Timeout::MAX
+        start = Timeout.now
+        lock do
+          until @closed
+            left = Timeout.left(seconds, start)
+            if @lent < @size
+              # CRuby takes no interrupt in these three lines: a kill loses no slot.
+              @lent += 1
+              loan.lent = true
+              loan.socket = @idle.pop
+              return true
+            end
+            return false if left&.zero?
+            @returned.wait(@lock, left)
+          end
+        end
+        raise Errors.of(ClosedError, :with, "the pool is closed: Godwit::Pool.new makes another")
+      end
+
+      def take_back(loan)
+        Thread.handle_interrupt(Object => :never) do
+          socket = loan.socket
+          @lock.synchronize do
+            @lent -= 1
+            @returned.signal
+            usable = loan.whole && !@closed && !socket.closed? && !socket.forked?
+            @idle << socket if usable
+            socket = nil if usable
+          end
+          socket.close unless socket.nil? || socket.forked?
+        end
+      end
+
+      def close
+        lock do
+          @closed = true
+          @returned.broadcast
+          @idle.each(&:close).clear
+        end
+        nil
+      end
+
+      private
+
+      def lock
+        @lock.lock
+      rescue ThreadError
+        raise Errors.of(UnsupportedError, :pool, "a trap handler cannot wait for the pool's " \
+          "lock: start a Thread there")
+      else
+        begin
+          yield
+        ensure
+          @lock.unlock
+        end
+      end
+    end
+    private_constant :Slots
+  end
+end

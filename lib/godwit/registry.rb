@@ -1,0 +1,43 @@
+# frozen_string_literal: true
+
+module Godwit
+  # The sockets, proxies and loggers of the main Ractor, for {Godwit.metrics}. It keeps none from
+  # being collected.
+  # @private
+  module Registry
+    OBJECTS = ObjectSpace::WeakMap.new # each with itself, as ForkDetector::OF_PARENT
+
+    class << self
+      # @return [Metrics, nil] nil until they are first asked for
+      attr_accessor :metrics
+
+      # @param object [Socket, Proxy, Logger::Handle]
+      def add(object)
+        OBJECTS[object] = object if main?
+      end
+
+      # A socket was closed: its counts stay.
+      def closed(socket)
+        Registry.metrics&.closed(socket) if main?
+      end
+
+      def each(&block) = OBJECTS.keys.each(&block)
+
+      private
+
+      def main? = !defined?(Ractor) || Ractor.current == Ractor.main
+    end
+  end
+  private_constant :Registry
+
+  # The counts of all sockets, proxies and loggers of this process, in the text form of Prometheus
+  # ({file:docs/metrics.md}). Sockets of one type with the same endpoints are one series. Sockets of
+  # other Ractors than the main one are not among them.
+  #
+  # Any thread or fiber may call it; a trap handler cannot. A forked child has its own counts.
+  # @return [String] in UTF-8; its content type is "text/plain; version=0.0.4"
+  # @see Socket::Counts#stats
+  # @see Proxy#statistics
+  # @see Logger#stats
+  def self.metrics = (Registry.metrics ||= Metrics.new).to_s
+end

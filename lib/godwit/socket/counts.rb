@@ -1,0 +1,53 @@
+# frozen_string_literal: true
+
+module Godwit
+  class Socket
+    # What {#stats} gives; frozen.
+    #
+    # @!attribute [r] sent
+    #   @return [Integer] messages handed to libzmq, which may still drop them (a PUB does at its
+    #     high-water mark). A retry of `request` counts again
+    # @!attribute [r] sent_bytes
+    #   @return [Integer] bytes of their frames
+    # @!attribute [r] received
+    #   @return [Integer] messages that were taken from libzmq
+    # @!attribute [r] received_bytes
+    #   @return [Integer] bytes of their frames
+    # @!attribute [r] peers
+    #   @return [Integer, nil] peers that have done their handshake; nil: not known
+    # @!attribute [r] last_activity
+    #   @return [Time, nil] the second of the last message; nil: not known
+    Stats = Struct.new(:sent, :sent_bytes, :received, :received_bytes, :peers, :last_activity,
+      keyword_init: true)
+
+    # Counts messages.
+    module Counts
+      # The messages that went through the methods of this socket since it was made. Those that a
+      # {Proxy} moves are in its {Proxy#statistics}. A socket itself drops no message.
+      #
+      # The messages are always counted. The time of the last one is noted from the first call of
+      # `stats` or {Godwit.metrics} on, for all sockets of the process. The peers are known while
+      # {Peers#wait_connected} counts them: no monitor is opened to know them.
+      #
+      # Any thread or fiber may call it, also after {Socket#close}.
+      # @return [Stats]
+      # @raise [UnsupportedError] on the FFI backend, which does not count
+      # @raise [ForkedError]
+      def stats
+        sent, sent_bytes, received, received_bytes, seconds = counters
+        Stats.new(sent: sent, sent_bytes: sent_bytes, received: received,
+          received_bytes: received_bytes, peers: known_peers,
+          last_activity: seconds && Time.at(seconds)).freeze
+      end
+
+      private
+
+      # _counters is no primitive of the contract: libzmq counts nothing.
+      def counters
+        return _counters if respond_to?(:_counters, true)
+        raise Errors.of(UnsupportedError, :stats, "the FFI backend counts no messages: use the C " \
+          "extension, or a Proxy, which has statistics on each backend")
+      end
+    end
+  end
+end

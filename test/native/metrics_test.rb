@@ -1,0 +1,106 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "godwit/logger"
+require_relative "../support/prometheus"
+
+# Godwit.metrics, read by a strict parser. The counts of other tests are in the same text.
+class MetricsTest < Godwit::TestCase
+  # @return [Hash{String => Numeric}] name and type, or side => value, of the series with this label
+  def metrics(value)
+    text = Godwit.metrics
+    assert_equal Encoding::UTF_8, text.encoding
+    series = Godwit::TestSupport::Prometheus.parse(text)
+    series.select { |(_, labels), _| labels.value?(value) }.transform_keys do |name, labels|
+      [name, *labels.slice("type", "side").values].join(" ")
+    end
+  end
+
+  test "sockets of one type and endpoint are one series, and closed ones stay in it" do
+    name = endpoint_for(:inproc)
+    Godwit.metrics
+    pull = open_socket(:PULL).bind(name)
+    pushes = Array.new(3) { open_socket(:PUSH).connect(name) << "abc" }
+    3.times { pull.recv }
+    found = metrics(name)
+    assert_equal [3, 3, 9], found.values_at("godwit_sockets PUSH",
+      "godwit_socket_sent_messages_total PUSH", "godwit_socket_sent_bytes_total PUSH")
+    assert_equal [1, 3, 9], found.values_at("godwit_sockets PULL",
+      "godwit_socket_received_messages_total PULL", "godwit_socket_received_bytes_total PULL")
+    last = found.fetch("godwit_socket_last_activity_timestamp_seconds PULL")
+    assert_in_delta Time.now.to_i, last, 60
+
+    pushes.shift.close
+    pushes.last << "d"
+    2.times do
+      found = metrics(name)
+      assert_equal [2, 4, 10], found.values_at("godwit_sockets PUSH",
+        "godwit_socket_sent_messages_total PUSH", "godwit_socket_sent_bytes_total PUSH")
+    end
+    pushes.each(&:close).clear
+    GC.start
+    found = metrics(name)
+    assert_nil found["godwit_sockets PUSH"]
+    assert_equal 4, found.fetch("godwit_socket_sent_messages_total PUSH")
+  end
+
+  test "proxies, loggers, and labels with every special character" do
+    path = File.join(scratch_dir, "a \"quoted\" \\ \n\xFF path".b)
+    socket = open_socket(:PULL)
+    socket.bind("ipc://#{path}")
+    shown = "ipc://#{path.dup.force_encoding("UTF-8").scrub}"
+    assert_equal 1, metrics(shown).fetch("godwit_sockets PULL")
+
+    front, back = Array.new(2) { endpoint_for(:inproc) }
+    proxy = own(Godwit::Proxy.streamer(front, back, context: context)).start
+    open_socket(:PUSH).connect(front) << "abc"
+    assert_equal "abc", open_socket(:PULL).connect(back).recv(timeout: 5)
+    found = metrics(back)
+    assert_equal [1, 3, 0], found.values_at("godwit_proxy_received_messages_total frontend",
+      "godwit_proxy_sent_bytes_total backend", "godwit_proxy_dropped_messages_total")
+    proxy.close
+
+    pull = open_socket(:PULL).bind("tcp://127.0.0.1:*")
+    log = own(Godwit::Logger.new(pull.last_endpoint, linger: 0))
+    2.times { log.info("x") }
+    assert log.flush(timeout: 5)
+    assert_equal({"queued_records" => 0, "spooled_records" => 0, "sent_records_total" => 2,
+                  "dropped_records_total" => 0}.transform_keys { |name| "godwit_logger_#{name}" },
+      metrics(pull.last_endpoint).select { |name, _| name.start_with?("godwit_logger") })
+  end
+
+  # What Metrics needs of a closed socket.
+  Closed = Struct.new(:type, :endpoints, :stats) do
+    def forked? = false
+  end
+
+  test "the series of closed sockets are bounded: those of further sockets are added up" do
+    metrics = Godwit.const_get(:Metrics).new
+    stats = Godwit::Socket::Stats.new(sent: 1, sent_bytes: 2, received: 0, received_bytes: 0)
+    1_010.times { |number| metrics.closed(Closed.new(:PUSH, ["tcp://h:#{number}"], stats)) }
+    again = Closed.new(:PUSH, ["tcp://h:1"], stats)
+    2.times { metrics.closed(again) }
+    sums = metrics.to_s.scan(/sent_messages_total\{type="PUSH",endpoint="(.*)"\} (\d+)/).to_h
+    assert_equal 1_001, sums.size
+    assert_equal %w[1 2 10], sums.values_at("tcp://h:0", "tcp://h:1", "others")
+  end
+
+  test "a forked child begins anew; a socket closed by its context, or in a trap handler, stays" do
+    result = assert_child(run_child(<<~RUBY))
+      require "godwit"
+      Godwit.metrics
+      context = Godwit::Context.new(linger: 0)
+      sockets = Array.new(2) do
+        Godwit::PUSH.connect("tcp://127.0.0.1:1", context: context) << "x"
+      end
+      trap("USR1") { sockets.first.close }
+      Process.kill(:USR1, Process.pid)
+      context.close
+      sent = -> { Godwit.metrics[/^godwit_socket_sent_messages_total.* (\\d+)$/, 1] }
+      p sent.call, sent.call
+      $stdout.flush
+      Process.wait(fork { p sent.call, Godwit.metrics })
+    RUBY
+    assert_equal %w["2" "2" nil ""], result.stdout.split
+  end
+end
