@@ -44,7 +44,6 @@ static int addressed_try_send_to(gw_socket_t *socket, VALUE body, VALUE to, gw_t
         return error;
     }
     gw_part_sent(body);
-    socket->sent++;
     gw_count_sent(socket, bytes);
     return 0;
 }

@@ -149,7 +149,7 @@ static VALUE proxy_acquire(VALUE self) {
         if (gw_socket_get(socket, ZMQ_LINGER, &socket->proxy_linger, &size))
             socket->proxy_linger = 0;
         socket->state = GW_IN_PROXY;
-        socket->sent++; /* it may */
+        socket->sent_before--; /* the proxy may have sent */
         socket->proxy = proxy;
     }
     atomic_fetch_and(&proxy->control, GW_PROXY_PAUSE);

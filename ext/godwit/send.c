@@ -9,7 +9,6 @@ static ID id_frames;
 static int send_hand_over(gw_socket_t *socket, zmq_msg_t *message, int flags) {
     int error = gw_send_frame(socket, message, flags);
     if (RB_UNLIKELY(error)) zmq_msg_close(message);
-    else socket->sent += !(flags & ZMQ_SNDMORE);
     return error;
 }
 

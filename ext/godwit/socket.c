@@ -52,7 +52,7 @@ static int socket_record_linger(gw_socket_t *socket) {
 /* Needs a socket without waiters. */
 static void socket_release(gw_socket_t *socket) {
     int linger = socket_record_linger(socket);
-    gw_inproc_leave(gw_inproc_end(socket, socket->zmq), socket->sent ? linger : 0);
+    gw_inproc_leave(gw_inproc_end(socket, socket->zmq), gw_sent(socket) ? linger : 0);
     GW_EACH_PART(closing, socket);
     GW_EACH_PART(releasing, socket);
     gw_wait_queue_free_spares(&socket->queue);
@@ -188,7 +188,7 @@ static int socket_make(gw_socket_t *socket) {
     }
     gw_held_forget(&socket->held, socket->type);
     socket->repair = GW_REQ_INTACT;
-    socket->sent = 0;
+    socket->sent_before = socket->counts.sent;
     socket->relaxed = socket->correlate = socket->stale_reply_pipe = false;
     socket->subscriptions = 0;
     return 0;

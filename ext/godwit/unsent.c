@@ -56,11 +56,11 @@ static void unsent_unlink(lingering_t **link) {
 static void unsent_releasing(gw_socket_t *socket) {
     int linger = 0;
     size_t size = sizeof linger;
-    if (!socket->sent || !socket->names || socket->poller) return;
+    if (!gw_sent(socket) || !socket->names || socket->poller) return;
     if (gw_zmq_get(socket->zmq, ZMQ_LINGER, &linger, &size) || linger < SHORTEST) return;
     lingering_t *one = malloc(sizeof *one + strlen(socket->names) + 1);
     if (!one) return;
-    *one = (lingering_t){.sent = socket->sent, .linger = linger, .fd = socket->fd};
+    *one = (lingering_t){.sent = gw_sent(socket), .linger = linger, .fd = socket->fd};
     one->until = gw_nanoseconds(CLOCK_MONOTONIC) / 1000000 + linger;
     strcpy(one->names, socket->names);
     unsent_lock();

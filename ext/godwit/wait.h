@@ -76,7 +76,7 @@ typedef struct gw_socket {
     long cut_left;           /* REQ: parts not sent when the message was cut */
     bool attached;           /* it has or had an endpoint: its high-water marks are fixed */
     bool in_batch;           /* transfer.c settles after the batch, see gw_batch */
-    long sent;               /* messages that libzmq has taken */
+    uint64_t sent_before;    /* of `counts`: those of its libzmq socket before a reopen */
     char *names;             /* owned: its endpoints but inproc, see unsent.c; NULL: none */
     bool udp;                /* it has or had an endpoint of udp://, where messages are small */
     bool counting;           /* it counts its peers from the first endpoint on */
@@ -84,6 +84,11 @@ typedef struct gw_socket {
     bool fruitless;          /* the last such wait timed out */
     bool looked;             /* a wait without a time-out has looked, once for its endpoints */
 } gw_socket_t;
+
+/* Messages that the libzmq socket has taken. */
+static inline long gw_sent(const gw_socket_t *socket) {
+    return (long)(socket->counts.sent - socket->sent_before);
+}
 
 /* Whether the socket belongs to the parent process. */
 static inline bool gw_socket_forked(const gw_socket_t *socket) {
