@@ -32,7 +32,7 @@ module Godwit
     # An error must not leave `fork`: the child would go on in the code of its parent.
     def self.run(block)
       block.call
-    rescue => error
+    rescue ScriptError, StandardError => error
       Runtime.report("Godwit.after_fork: a block raised:", error)
     end
     private_class_method :run

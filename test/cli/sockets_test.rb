@@ -39,7 +39,7 @@ class CLISocketsTest < Godwit::TestCase
       %w[--timeout x] => "--timeout x", %w[--timeout 1e999] => "--timeout is at most",
       %w[-e ((] => "--eval", %w[--json --hex] => "--json or --hex",
       %w[-0 -J] => "--json or --null", %w[--keys] => "--keys", ["--keys", ""] => "--keys",
-      %w[--keys /no/file] => "--keys: ", %w[-c ipc://@y --server-key ab] => "--server-key: ",
+      %w[--keys /no/file] => "--keys: ", %w[-c ipc://@y --server-key ab] => "no file \"ab\"",
       %w[--clients /no] => "--clients", %w[--nope] => "--nope", %w[extra] => "unexpected: extra",
       %w[-z] => "-z", %w[--quiet=1] => "--quiet"
     }.each do |words, says|
@@ -265,6 +265,10 @@ class CLISocketsTest < Godwit::TestCase
     3.times { push.send("x" * 100_000) }
     command.wait_for("x", once: true).signal(:TERM)
     assert_equal "TERM", command.status
+  end
+
+  test "the output may be closed before a thread has begun its work" do
+    assert_equal 141, start("pull", "-c", place).close_output.status
   end
 
   test "a command that connects says that it waits and why, and that the peer is there" do

@@ -12,6 +12,7 @@ class AfterForkTest < Godwit::TestCase
       order = []
       Godwit.after_fork { order << Process.pid }
       Godwit.after_fork { raise KeyError, "no such thing" }
+      Godwit.after_fork { require "no such thing" }
       Godwit.after_fork { order << :last }
       in_child do
         raise order.inspect unless order == [Process.pid, :last]
@@ -23,7 +24,7 @@ class AfterForkTest < Godwit::TestCase
       system("true")
       abort unless order.empty?
     RUBY
-    assert_equal 3, result.stderr.scan(/Godwit.after_fork: a block raised: .*no such thing/).size
+    assert_equal 6, result.stderr.scan(/Godwit.after_fork: a block raised: .*no such thing/).size
   end
 
   test "a lazy socket opens again in a child that uses it, while threads of the parent use it" do

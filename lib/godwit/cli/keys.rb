@@ -80,7 +80,10 @@ module Godwit
 
       def public_key(given)
         value_for("--server-key") do
-          File.file?(given) ? key_in(given, "public") : Curve.z85(given)
+          next key_in(given, "public") if File.file?(given)
+          next Curve.z85(given) if given.size == 40
+          raise UsageError, "--server-key: there is no file #{given.inspect}, and a key has 40 " \
+            "characters"
         end
       end
 

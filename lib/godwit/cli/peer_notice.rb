@@ -48,7 +48,7 @@ module Godwit
         @quiet = quiet
         @lock = Mutex.new
         @changed = ConditionVariable.new
-        @peers = 0
+        @most = 0
         @told = false
         @monitor = socket.monitor(*EVENTS, limit: nil)
         @diagnosis = Diagnosis.new(socket, probes: !quiet)
@@ -56,20 +56,22 @@ module Godwit
         @thread = Thread.new { watch }
       end
 
-      # Waits until there are so many peers, or the socket is closed.
+      # Waits until there have been so many peers at once, or the socket is closed.
       # @param count [Integer]
       # @return [void]
       def wait(count)
-        @lock.synchronize { @changed.wait(@lock) until @ended || @peers >= count }
+        @lock.synchronize { @changed.wait(@lock) until @ended || @most >= count }
       end
 
       private
 
       def watch
         loop do
-          @monitor.next_event(timeout: @due && LOOK, exception: false)
+          event = @monitor.next_event(timeout: @due && LOOK, exception: false)
           @diagnosis.update
-          count(@diagnosis.peers.to_i)
+          # The peer of an event may be gone already.
+          came = (event&.name == :handshake_succeeded) ? 1 : 0
+          count([@diagnosis.peers.to_i, came].max)
         end
       rescue ClosedError, ContextTerminatedError
         @diagnosis.close
@@ -81,7 +83,7 @@ module Godwit
 
       def count(peers)
         @lock.synchronize do
-          @peers = peers
+          @most = [@most, peers].max
           @changed.broadcast
         end
         return tell_connected if peers.positive?

@@ -50,19 +50,20 @@ module Godwit
 
         private
 
+        # A thread has its creator's mask from its first line on, so that no Stop comes too early.
         # @param side [Boolean] whether the session goes on after this work
         def worker(events, side: false)
-          Thread.new do
-            Thread.handle_interrupt(Stop => :never) do
+          Thread.handle_interrupt(Stop => :never) do
+            Thread.new do
               yield
               next if side
               flush unless @stopping
               events << :done
+            rescue Stop
+              nil
+            rescue Exception => error # standard:disable Lint/RescueException
+              events << error unless events.closed?
             end
-          rescue Stop
-            nil
-          rescue Exception => error # standard:disable Lint/RescueException
-            events << error unless events.closed?
           end
         end
 
