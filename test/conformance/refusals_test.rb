@@ -69,10 +69,13 @@ class RefusalsTest < Godwit::TestCase
 
   test "without security a server that waits has no thread for warnings" do
     pull = open_socket(:PULL).bind("tcp://127.0.0.1:*")
-    push = open_socket(:PUSH).connect(pull.last_endpoint)
+    push = open_socket(:PUSH)
+    events = push.monitor
+    push.connect(pull.last_endpoint)
     reader = in_thread { pull.recv }
     until_waiting(pull)
-    assert_raises(Godwit::TimeoutError) { push.monitor.next_event(timeout: 0.3) } # it is slow now
+    nil until events.next_event(timeout: 5).name == :handshake_succeeded
+    assert_raises(Godwit::TimeoutError) { events.next_event(timeout: 0.3) } # it is slow now
     assert(Thread.list.none? { |thread| thread.name == "godwit refusals" })
     push << "x"
     ended(reader)

@@ -35,7 +35,9 @@ class LoggerExitTest < Godwit::TestCase
       #{SAY_WHEN}
     RUBY
     assert_operator monotonic - Float(result.stdout), :>=, 0.49
-    assert_equal "godwit: log to ipc://#{scratch_dir}/nobody: 123 records not sent\n", result.stderr
+    assert_equal "godwit: log to ipc://#{scratch_dir}/nobody: 123 records not sent; connection " \
+      "refused at ipc://#{scratch_dir}/nobody: nobody listens there; is the server started? If " \
+      "both sides connect, one side must bind\n", result.stderr
   end
 
   test "several loggers without a reader: each reports it" do
@@ -152,7 +154,7 @@ class LoggerExitTest < Godwit::TestCase
       end
     RUBY
     assert_equal "cut short\n", result.stdout
-    assert_match(/: 1 record not sent\n\z/, result.stderr)
+    assert_match(/: 1 record not sent; connection refused at .*\n\z/, result.stderr)
   end
 
   test "Ctrl-C ends the wait for linger" do

@@ -22,7 +22,7 @@ module Godwit
       GEMS = {
         true =>
           (RUBY_ENGINE == "jruby") ? [] :
-            $LOAD_PATH.grep(%r{/gems/}).map { |folder| "-I#{folder}" },
+            $LOAD_PATH.grep(%r{/gems/|/work/lib\z}).map { |folder| "-I#{folder}" },
         false =>
           (RUBY_ENGINE != "jruby" && ENV["GODWIT_BACKEND"] == "ffi") ? [] : ["--disable=gems"]
       }.freeze

@@ -138,12 +138,13 @@ module Godwit
           require "godwit"
           form = Forms.of(options, io.tty?)
           input = input(form)
-          socket = open_socket
+          context = Context.new(linger: nil)
+          socket = open_socket(context)
           notice = PeerNotice.new(socket, quiet: options[:quiet] || !announces?)
           attach(socket)
           Session.new(type, socket, notice, input, Output.new(io, form), settings).run
         ensure
-          close(socket) if socket
+          socket ? close(socket) : context&.close
         end
 
         # After an orderly end all is closed already.
@@ -183,8 +184,7 @@ module Godwit
           raise UsageError, error.message
         end
 
-        def open_socket
-          context = Context.new(linger: nil)
+        def open_socket(context)
           context.exit_linger = EXIT_LINGER
           Godwit.const_get(type.name.upcase).new(context: context, **{
             routing_id: options[:identity], mandatory: (true if type.name == :router),

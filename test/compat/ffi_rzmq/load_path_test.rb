@@ -59,7 +59,7 @@ class FFIRzmqLoadPathTest < FFIRzmqCase
     program = <<~RUBY
       require "godwit"
       require "ffi-rzmq"
-      puts $LOADED_FEATURES.grep(%r{/ffi-rzmq\\.rb$}), defined?(Godwit::Compat).inspect
+      puts $LOADED_FEATURES.grep(%r{/ffi-rzmq\\.rb$}), defined?(Godwit::Compat::FFIRzmq).inspect
     RUBY
     result = assert_child(run_child(program, gems: true))
     assert_match(%r{/ffi-rzmq-[\d.]+/lib/ffi-rzmq\.rb\nnil\n\z}, result.stdout)

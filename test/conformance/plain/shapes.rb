@@ -71,10 +71,14 @@ end
 
 Plain.scenario "an object that is no message is named, and none of it is sent" do
   pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
+  empty = '"" is the empty message'
+  to_s = "to_s makes a String of it"
+  json = "JSON.generate makes a String of it, and so does format: :json of the socket"
   {
-    nil => "nil", 5 => "Integer", :sym => "Symbol", 1.5 => "Float", {"a" => "b"} => "Hash",
-    ["a", 5] => "an Array with Integer at 1", [nil] => "an Array with nil at 0",
-    ["a", ["b"]] => "an Array with Array at 1"
+    nil => "nil (#{empty})", 5 => "Integer (#{to_s})", :sym => "Symbol (#{to_s})",
+    1.5 => "Float (#{to_s})", {"a" => "b"} => "Hash (#{json})",
+    ["a", 5] => "an Array with Integer at 1 (#{to_s})",
+    [nil] => "an Array with nil at 0 (#{empty})", ["a", ["b"]] => "an Array with Array at 1 (#{json})"
   }.each do |what, name|
     text = "a message is a String (one frame) or an Array of Strings (several), of Frames too: " \
       "got #{name}"
