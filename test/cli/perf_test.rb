@@ -214,7 +214,8 @@ class CLIPerfTest < Godwit::TestCase
     %w[lat thr].each { |part| assert_equal 0, godwit(part, endpoint, "--count", 10, *known).first }
     status, _, err = godwit("lat", endpoint, "--count", 10, "--timeout", 1, *unknown)
     assert_equal 1, status
-    assert_match(/\Agodwit: no answer from #{endpoint} in 1 s: .*the handshake .*this client.s key/, err)
+    assert_match(/\Agodwit: no answer from #{endpoint} in 1 s: .* handshake .*this client's key/,
+      err)
     assert_child server.signal(:TERM).finish
   end
 

@@ -78,7 +78,8 @@ Plain.scenario "an object that is no message is named, and none of it is sent" d
     nil => "nil (#{empty})", 5 => "Integer (#{to_s})", :sym => "Symbol (#{to_s})",
     1.5 => "Float (#{to_s})", {"a" => "b"} => "Hash (#{json})",
     ["a", 5] => "an Array with Integer at 1 (#{to_s})",
-    [nil] => "an Array with nil at 0 (#{empty})", ["a", ["b"]] => "an Array with Array at 1 (#{json})"
+    [nil] => "an Array with nil at 0 (#{empty})",
+    ["a", ["b"]] => "an Array with Array at 1 (#{json})"
   }.each do |what, name|
     text = "a message is a String (one frame) or an Array of Strings (several), of Frames too: " \
       "got #{name}"
