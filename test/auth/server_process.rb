@@ -8,7 +8,7 @@ module AuthServerProcess
 
   SERVER = <<~'RUBY'
     require "godwit"
-      Godwit.warn_refused = false # its thread and descriptors are no leak
+    Godwit.warn_refused = false # its thread and descriptors are no leak
     KEYS = Godwit::Curve.keypair
     ANNA = Godwit::Curve.keypair
     OPTIONS = {auth: "test", handshake_timeout: 1}
