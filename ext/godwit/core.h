@@ -108,7 +108,7 @@ void gw_init_process(void);
 /* Makes a message with a copy of the bytes. Returns an errno. Needs no lock. */
 int gw_message_init(zmq_msg_t *message, const char *data, size_t size);
 
-/* Has malloc keep more of the memory that large messages free (ADR 42). Needs no lock. */
+/* Has malloc keep more of the memory that large messages free (ADR 40). Needs no lock. */
 void gw_keep_memory(void);
 
 /* ---- frames.c: the frames that a socket holds. The bare calls wake no waiter ---- */
