@@ -1,6 +1,9 @@
 /* The extension's entry point, and functions without an object: version, features, keys. They need
  * the GVL. */
 #include "proxy.h"
+#include <linux/tcp.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 
 static VALUE godwit_libzmq_version(VALUE self) {
     int major, minor, patch;
@@ -24,6 +27,21 @@ static VALUE godwit_curve_keypair(VALUE self, VALUE given) {
     return rb_ary_new_from_args(2, rb_usascii_str_new(public_key, 40), given);
 }
 
+/* connection(descriptor) => [own address, the peer's, struct tcp_info or nil], as bytes; nil: it is
+ * no connected socket. libzmq may close the descriptor meanwhile, for which Ruby's Socket would
+ * abort the process. */
+static VALUE godwit_connection(VALUE self, VALUE descriptor) {
+    int fd = NUM2INT(descriptor);
+    struct sockaddr_storage own, peer;
+    struct tcp_info facts;
+    socklen_t own_size = sizeof own, peer_size = sizeof peer, size = sizeof facts;
+    if (getpeername(fd, (struct sockaddr *)&peer, &peer_size) != 0) return Qnil;
+    if (getsockname(fd, (struct sockaddr *)&own, &own_size) != 0) return Qnil;
+    bool tcp = getsockopt(fd, IPPROTO_TCP, TCP_INFO, &facts, &size) == 0;
+    return rb_ary_new_from_args(3, rb_str_new((char *)&own, own_size),
+            rb_str_new((char *)&peer, peer_size), tcp ? rb_str_new((char *)&facts, size) : Qnil);
+}
+
 /* swap(object, :@variable, known, next) => whether the variable was `known`; then it is `next`. No
  * other thread runs in between. */
 static VALUE godwit_swap(VALUE self, VALUE object, VALUE variable, VALUE known, VALUE next) {
@@ -45,6 +63,7 @@ RUBY_FUNC_EXPORTED void Init_godwit_ext(void) {
     rb_define_module_function(native, "libzmq_version", godwit_libzmq_version, 0);
     rb_define_module_function(native, "has", godwit_has, 1);
     rb_define_module_function(native, "curve_keypair", godwit_curve_keypair, 1);
+    rb_define_module_function(native, "connection", godwit_connection, 1);
     rb_define_module_function(native, "swap", godwit_swap, 4);
     gw_init_error();
     gw_init_draft_symbols(native);

@@ -27,8 +27,11 @@ module Godwit
   # **Threads**: any may call it. In a forked child it does nothing.
   # @private
   class Diagnosis
-    # Seconds without an event, of a socket without a connection, after which it probes.
+    # Seconds without an event, of a socket without a connection, after which it probes; longer
+    # if libzmq may pause longer between two attempts.
     PATIENCE = 0.08
+    # Transports of which libzmq's monitor reports no connection.
+    QUIET = /\A(inproc|udp|e?pgm|norm):/
     # Endpoints that it probes at most, and how often each.
     PROBES = 3
     TRIES = 3
@@ -36,7 +39,7 @@ module Godwit
     FREE = 0.25
     LIMIT = 1000
     SENDS = "send"
-    private_constant :PATIENCE, :PROBES, :TRIES, :FREE, :LIMIT, :SENDS
+    private_constant :PATIENCE, :QUIET, :PROBES, :TRIES, :FREE, :LIMIT, :SENDS
 
     # @param socket [Socket]
     # @param probes [Boolean] whether it may connect a second socket
@@ -59,6 +62,7 @@ module Godwit
     def reset
       @late = false
       @links = {}
+      @heard = {} # descriptors of the open connections that events reported
       @counter = PeerCounter.new(@socket.context.io_threads)
       @started = Timeout.now
       nil
@@ -67,9 +71,10 @@ module Godwit
     # Reads the events that are there. Never waits.
     # @return [self]
     def update
-      return self unless @monitor && @lock.try_lock
+      monitor = @monitor # another thread may close it
+      return self unless monitor && @lock.try_lock
       begin
-        while (event = @monitor.recv_nonblock(exception: false)) != :wait_readable
+        while (event = monitor.recv_nonblock(exception: false)) != :wait_readable
           record(event)
         end
         probe
@@ -84,8 +89,9 @@ module Godwit
     # @return [Integer, nil] connections whose handshake is done, as far as is known; nil: unknown
     def peers
       heard = @counter.established
-      return heard if heard.positive? || !@late || @probes.any?(&:open?) || silent_links.empty?
-      handshakes&.count(true)
+      return heard if @probes.any?(&:open?)
+      missed = missed_peers
+      missed ? heard + missed : (heard if heard.positive?)
     end
 
     # @return [Boolean] whether it has a peer
@@ -131,7 +137,11 @@ module Godwit
     end
 
     def record(event)
-      @counter.record(event.name, event.fd)
+      case event.name
+      when :connected, :accepted then @heard[event.fd] = true
+      when :disconnected then missed = !@heard.delete(event.fd) && @late
+      end
+      @counter.record(event.name, event.fd) unless missed
       link(event.endpoint)&.record(event, Timeout.now)
     end
 
@@ -150,13 +160,23 @@ module Godwit
     end
 
     def connected(count, sends)
-      since = @links.each_value.filter_map(&:since).min
+      since = @links.each_value.filter_map(&:since).min if count == @counter.established
       Words.connected(@socket, count, sends, since && Timeout.now - since,
         Timeout.now - @started)
     end
 
-    # @return [Array<Boolean>, nil] of the connections that the kernel knows
-    def handshakes = OpenConnections.handshakes(silent_links, @socket.mechanism)
+    # @return [Integer, nil] peers that no event reported; nil: unknown
+    def missed_peers
+      endpoints = @socket.endpoints
+      return (0 if endpoints.grep(QUIET).empty?) unless @late
+      handshakes(endpoints.map { |name| [name, @socket.bound_to?(name)] })&.count(true)
+    end
+
+    # @return [Array<Boolean>, nil] of the connections that the kernel knows, and no event reported
+    def handshakes(links = silent_links)
+      return if @socket.socks_proxy # the kernel knows its address alone
+      OpenConnections.handshakes(links, @socket.mechanism, @heard)
+    end
 
     # A peer that does not answer the handshake.
     def pending
@@ -197,9 +217,15 @@ module Godwit
 
     # Without an event, and without a connection.
     def given_up
-      return [] if !@late || Timeout.now - @opened < PATIENCE || @counter.open.positive?
+      return [] if !@late || Timeout.now - @opened < patience || @counter.open.positive?
       names = silent_links.filter_map { |name, bound| name unless bound }
       (names.any? && handshakes&.empty?) ? names : []
+    end
+
+    # libzmq pauses for up to twice the interval. In a shorter silence it may have just not tried.
+    def patience
+      longest = [@socket.reconnect_interval, @socket.reconnect_interval_max].compact.max
+      [PATIENCE, 2 * (longest || 0)].max
     end
 
     # The event tells less than the peer's greeting.

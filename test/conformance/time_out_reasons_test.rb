@@ -158,6 +158,17 @@ class TimeOutReasonsTest < Godwit::TestCase
     end
   end
 
+  test "peers of before the slow wait count beside one that comes and leaves" do
+    not_on :jruby, "the kernel's connections are not asked there"
+    pull = bound(:PULL)
+    2.times { client(:PUSH, pull.last_endpoint).wait_connected(timeout: 20) }
+    assert_match(/connected to 2 peers/, reason_of(:silent, pull).why)
+    third = client(:PUSH, pull.last_endpoint).wait_connected(timeout: 20)
+    eventually { reason_of(:silent, pull).why.include?("connected to 3 peers") }
+    third.close
+    eventually { reason_of(:silent, pull).why.include?("connected to 2 peers") }
+  end
+
   test "a request says why, and its retries" do
     req = client(:REQ, unused)
     error = assert_raises(Godwit::TimeoutError) { req.request("x", timeout: 1, retries: 1) }

@@ -18,11 +18,12 @@ module Godwit
 
       # @param links [Array<Array(String, Boolean)>] endpoint, and whether it is bound
       # @param mechanism [Symbol] of the socket: with each, a handshake has more bytes
+      # @param known [Hash{Integer => Object}] descriptors that do not count
       # @return [Array<Boolean>, nil] for each connection of these whether its handshake is done,
       #   as far as the bytes on it tell; nil: unknown, as over inproc or on JRuby
-      def handshakes(links, mechanism)
+      def handshakes(links, mechanism, known)
         matchers = links.map { |endpoint, bound| matcher(endpoint, bound) }
-        found = all unless matchers.include?(nil)
+        found = all(known) unless matchers.include?(nil)
         found&.select { |mine, other, _| matchers.any? { |matcher| matcher.call(mine, other) } }
           &.map { |_, _, bytes| bytes.nil? || bytes > HANDSHAKE_BYTES.fetch(mechanism, 0) }
       end
@@ -65,38 +66,36 @@ module Godwit
 
       # @return [String, nil] the IP address in one form; nil for a name, and for any address
       def address_of(host)
-        address = Addrinfo.tcp(host, 0) if host.match?(/\A[\h.:]+\z/) && host.match?(/[.:]/)
-        text = address&.ip_address&.delete_prefix("::ffff:")
+        return unless host.match?(/\A[\h.:]+\z/) && host.match?(/[.:]/)
+        flags = ::Socket::AI_NUMERICHOST # no DNS: "cafe.de" has hexadecimal digits alone
+        text = Addrinfo.getaddrinfo(host, nil, nil, :STREAM, nil, flags).first.ip_address
+          .delete_prefix("::ffff:")
         text unless ANY.include?(text)
       rescue SocketError
         nil
       end
 
       # @return [Array<Array(Addrinfo, Addrinfo, Integer)>, nil] own address, the peer's, and bytes
-      def all
+      def all(known)
         return if RUBY_ENGINE == "jruby"
-        Dir.children(FOLDER).filter_map { |name| facts(name.to_i) }
+        Dir.children(FOLDER).filter_map { |name| facts(name.to_i) unless known.key?(name.to_i) }
       rescue SystemCallError
         nil
       end
 
-      # libzmq owns the descriptor: Ruby must never close it.
+      # libzmq owns the descriptor, and may close it at any time.
       def facts(number)
-        return unless File.readlink("#{FOLDER}/#{number}").start_with?("socket:")
-        Thread.handle_interrupt(Object => :never) do
-          socket = ::Socket.for_fd(number)
-          socket.autoclose = false
-          other = socket.remote_address
-          [socket.local_address, other, (bytes(socket) if other.ip?)]
-        end
-      rescue SystemCallError, ArgumentError
-        nil # it is not connected, or closed by now
+        own, other, info = Backend::IMPLEMENTATION.connection(number)
+        return unless other
+        other = Addrinfo.new(other)
+        [Addrinfo.new(own), other, (bytes(info) if info && other.ip?)]
+      rescue SystemCallError, SocketError, ArgumentError
+        nil # an address of another family
       end
 
       # @return [Integer, nil] bytes in the direction that has fewer, as the kernel counts them
-      def bytes(socket)
-        facts = socket.getsockopt(::Socket::IPPROTO_TCP, ::Socket::TCP_INFO).data
-        facts[BYTES].unpack("QQ").min if facts.bytesize >= BYTES.end
+      def bytes(info)
+        info[BYTES].unpack("QQ").min if info.bytesize >= BYTES.end
       end
     end
   end

@@ -34,6 +34,7 @@ module Godwit
       # @param may_time_out [Boolean] whether the wait has a time-out
       # @return [Boolean] whether the backend has to call {#_stop_looking}
       def _look(may_time_out)
+        return false if frozen?
         warn_of_refusals
         return false unless may_time_out
         (@diagnosis ||= Diagnosis.new(self)).update

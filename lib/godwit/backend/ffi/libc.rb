@@ -21,6 +21,8 @@ module Godwit
       SO_TYPE = 3
       SO_ACCEPTCONN = 30
       SO_DOMAIN = 39
+      IPPROTO_TCP = 6
+      TCP_INFO = 11
       # struct epoll_event is packed on x86-64 alone.
       EVENT = (::FFI::Platform::ARCH == "x86_64") ? "LQ" : "Lx4Q"
       EVENT_SIZE = [0, 0].pack(EVENT).bytesize
@@ -30,7 +32,8 @@ module Godwit
         epoll_create1: %i[int], epoll_ctl: %i[int int int buffer_in],
         epoll_wait: %i[int buffer_out int int], poll: %i[pointer ulong int],
         getsockopt: %i[int int int buffer_out buffer_inout], fcntl: %i[int int varargs],
-        close: %i[int]
+        getsockname: %i[int buffer_out buffer_inout],
+        getpeername: %i[int buffer_out buffer_inout], close: %i[int]
       }.each { |name, arguments| attach_function name, arguments, :int }
       attach_function :wait_poll, :poll, %i[pointer ulong int], :int, blocking: true
       attach_function :__errno_location, [], :pointer
@@ -87,6 +90,14 @@ module Godwit
           value.read_int if getsockopt(fd, SOL_SOCKET, option, value, size).zero?
         end
 
+        # @return [Array, nil] own address, the peer's, and struct tcp_info or nil, as bytes; nil
+        #   when it is no connected socket
+        def connection(fd)
+          other = bytes { |*room| getpeername(fd, *room) } or return
+          own = bytes { |*room| getsockname(fd, *room) } or return
+          [own, other, bytes { |*room| getsockopt(fd, IPPROTO_TCP, TCP_INFO, *room) }]
+        end
+
         # Has the epoll watch a descriptor.
         # @raise [Failed]
         def watch(epoll, fd, events, operation: EPOLL_CTL_ADD, data: 0)
@@ -108,6 +119,14 @@ module Godwit
         end
 
         private
+
+        # @yieldparam room [FFI::MemoryPointer] and its size, which the call sets
+        # @return [String, nil] what the call wrote; nil when it failed
+        def bytes
+          room = ::FFI::MemoryPointer.new(256)
+          size = ::FFI::MemoryPointer.new(:uint).write_uint(room.size)
+          room.read_bytes(size.read_uint) if yield(room, size).zero?
+        end
 
         def io_of(fd)
           raise Failed, ::FFI.errno if fd < 0

@@ -115,6 +115,8 @@ module Godwit
         [type, listens == 1, family] if type
       end
 
+      def connection(number) = LibC.connection(number)
+
       # @param secret_key [String, nil] nil: a new one
       # @return [Array(String, String), nil] public and secret key as Z85; nil without CURVE
       def curve_keypair(secret_key)
