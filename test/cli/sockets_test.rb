@@ -300,7 +300,7 @@ class CLISocketsTest < Godwit::TestCase
       [rep, "req"] => [0, "a peer is there at #{rep}: a REQ connected in"],
       [rep, "sub"] => [1, "a SUB talks to PUB"],
       [free, "req"] => [1, "connection refused at #{free}"],
-      ["tcp://127.0.0.1:#{server.addr[1]}", "req", "--timeout", 0.2] => [124, "no answer"],
+      ["tcp://127.0.0.1:#{server.addr[1]}", "req", "--timeout", 0.2] => [124, "does not answer"],
       [rep, "req", "--server-key", "rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7"] => [1, "handshake"]
     }.each do |(endpoint, type, *more), (status, says)|
       found, printed, errors = run_line("check", endpoint, "--type", type, *more)

@@ -46,6 +46,7 @@ module Godwit
         when :connected, :accepted
           @phase = :handshake
           @opened = true
+          @failure = nil if @failure == :no_answer
         when :handshake_succeeded then succeeded(now)
         when :disconnected then disconnected(event, now)
         when :connect_retried then retried(event, now)
