@@ -308,6 +308,10 @@ class CLISocketsTest < Godwit::TestCase
       assert_includes printed, says
     end
     assert_includes run_line("check", rep)[2], "--type TYPE"
+    [%w[check inproc://x --type req], %w[monitor inproc://x]].each do |words|
+      status, _, errors = run_line(*words)
+      assert_equal [2, true], [status, errors.include?("threads of one process")], errors
+    end
   end
 
   test "monitor prints events; proxy moves messages and counts them" do

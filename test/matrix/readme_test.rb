@@ -49,11 +49,17 @@ class ReadmeTest < Godwit::TestCase
         #{BEFORE}
         #{README.text[APT]}
         url=#{gemfile[/git: "(.*)"/, 1]}
-        git config --global url.file://#{INSIDE}/godwit.git.insteadOf $url
-        bundle install
+        useradd --create-home reader
+        chown reader .
+        git config --system safe.directory '*'
+        git config --system url.file://#{INSIDE}/godwit.git.insteadOf $url
+        su reader <<'READER'
+        set -e
+        #{README.text[/^bundle config .*\nbundle install$/]}
         bundle exec ruby server.rb &
         bundle exec ruby client.rb
         bundle exec godwit version
+        READER
       SH
       assert_match(/^got hello you$/, said)
       assert_match(/^godwit \S+ \(native backend\)$/, said)

@@ -32,7 +32,7 @@ module Godwit
       end
 
       def call(arguments)
-        place = endpoint(arguments)
+        place = foreign_endpoint(arguments)
         no_arguments(arguments.drop(1))
         raise UsageError, "check needs --type TYPE, such as --type req" unless options[:type]
         require "godwit"

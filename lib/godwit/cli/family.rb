@@ -65,6 +65,13 @@ module Godwit
           raise UsageError, "which endpoint? type #{self.class.usage}" unless first
           Endpoint.expand(first)
         end
+
+        # @return [String] an endpoint of another process
+        def foreign_endpoint(arguments)
+          place = endpoint(arguments)
+          raise UsageError, "inproc:// connects threads of one process" if place[/\Ainproc:/]
+          place
+        end
       end
 
       # (see Command#run)

@@ -31,7 +31,7 @@ module Godwit
       end
 
       def call(arguments)
-        place = endpoint(arguments)
+        place = foreign_endpoint(arguments)
         no_arguments(arguments.drop(1))
         require "godwit"
         security = options[:bind] ? server_security : client_security
