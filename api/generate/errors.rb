@@ -98,7 +98,8 @@ module Generate
       sockets. The classes are in the module `Godwit`.
 
       libzmq detects some failures only after the call: an unknown host, a wrong key, a message above the limit, a lost peer. These raise no
-      error; a [Monitor](monitor.md) reports them.
+      error; a [Monitor](monitor.md) reports them. A `TimeoutError` has `reason` and `why`:
+      [why a call timed out](monitor.md#why-a-call-timed-out).
 
       Some mistakes raise Ruby's own errors: ArgumentError for a missing, surplus or unknown argument, FrozenError for a frozen buffer,
       NoMethodError for `Godwit::Socket.new`.
