@@ -330,7 +330,7 @@ class CLILogTest < Godwit::TestCase
 
   test "invalid keys are reported" do
     File.write("#{scratch_dir}/none", "short\n", perm: 0o600)
-    {["--server-key", "short"] => "a CURVE key is",
+    {["--server-key", "short"] => "a key has 40 characters",
      ["--server-key", "#{scratch_dir}/none"] => "holds no public key",
      ["--keys", "#{scratch_dir}/nosuch", "--server-key",
        "x"] => "No such file"}.each do |options, says|
