@@ -190,7 +190,7 @@ class TimeOutReasonsTest < Godwit::TestCase
     push = client(:PUSH, pull.last_endpoint)
     push << "a" << "b" << "c"
     # The wait's own descriptors are kept. Without a time-out it opens no others.
-    ended(in_thread { 3.times { pull.recv } })
+    3.times { pull.recv }
     before = Dir.children("/proc/self/fd").size
     assert_raises(Godwit::TimeoutError) { pull.recv(timeout: 0.25) }
     assert_operator Dir.children("/proc/self/fd").size, :>, before
