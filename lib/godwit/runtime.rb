@@ -68,7 +68,9 @@ module Godwit
         probe.connect(::Socket.sockaddr_un(path))
         true
       rescue Errno::EPROTOTYPE
-        (inodes(path) & own_inodes).empty?
+        own = own_inodes # first: libzmq may close a socket of this process meanwhile
+        bound = inodes(path)
+        bound.any? && (bound & own).empty?
       rescue SystemCallError, ArgumentError
         false
       ensure
