@@ -21,7 +21,7 @@ enum {
     GW_YIELD_EVERY = 128, /* messages that a fiber moves before it lets other fibers run */
     GW_BATCH = 1024, /* messages that send_many and recv_many move in one native call */
     GW_BATCH_BYTES = 67108864, /* bytes after which recv_many takes no further message */
-    GW_SLOW_WAIT = 200, /* ms after which a wait with a time-out begins to find out why it gets nothing */
+    GW_SLOW_WAIT = 200, /* ms after which a wait with a time-out looks for its reason */
     GW_SUBSCRIPTIONS_EVERY = 10, /* ms between two reads of a PUB's subscriptions */
     GW_MONITOR_EVERY = 10, /* ms between two reads of a monitor while its socket moves messages */
     GW_IO_POLL_INTERVAL = 500, /* ms between two looks of a waiting poller for IOs that another thread has closed */

@@ -83,6 +83,16 @@ typedef struct gw_context {
     bool started; /* libzmq starts its threads with the first socket */
 } gw_context_t;
 
+/* A flag and not a mutex: the handler in a forked child can always clear it. Never held across a
+ * call that may block. */
+static inline void gw_spin_lock(atomic_flag *flag) {
+    while (atomic_flag_test_and_set_explicit(flag, memory_order_acquire)) sched_yield();
+}
+
+static inline void gw_spin_unlock(atomic_flag *flag) {
+    atomic_flag_clear_explicit(flag, memory_order_release);
+}
+
 extern atomic_uint gw_generation; /* incremented in every forked child */
 
 gw_context_t *gw_context_create(void); /* NULL with errno set */

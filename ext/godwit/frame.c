@@ -105,9 +105,9 @@ void gw_frame_check(VALUE self, const char *operation) {
 int gw_frame_share(VALUE self, zmq_msg_t *message) {
     gw_frame_t *frame = frame_get(self);
     zmq_msg_init(message);
-    while (atomic_flag_test_and_set_explicit(&frame->copying, memory_order_acquire)) sched_yield();
+    gw_spin_lock(&frame->copying);
     int error = zmq_msg_copy(message, &frame->message) == 0 ? 0 : zmq_errno();
-    atomic_flag_clear_explicit(&frame->copying, memory_order_release);
+    gw_spin_unlock(&frame->copying);
     return error;
 }
 

@@ -15,20 +15,11 @@ static int forks;
 static void (*before_termination)(gw_context_t *context);
 static int64_t (*while_exiting)(void);
 
-/* A flag and not a mutex: the handler in a forked child can always clear it. */
 static atomic_flag contexts_lock = ATOMIC_FLAG_INIT;
 static gw_context_t *contexts;
 
-static void process_lock(atomic_flag *flag) {
-    while (atomic_flag_test_and_set_explicit(flag, memory_order_acquire)) sched_yield();
-}
-
-static void process_unlock(atomic_flag *flag) {
-    atomic_flag_clear_explicit(flag, memory_order_release);
-}
-
-void gw_context_lock(gw_context_t *context) { process_lock(&context->lock); }
-void gw_context_unlock(gw_context_t *context) { process_unlock(&context->lock); }
+void gw_context_lock(gw_context_t *context) { gw_spin_lock(&context->lock); }
+void gw_context_unlock(gw_context_t *context) { gw_spin_unlock(&context->lock); }
 
 /* The child forgets the inherited contexts: it has none of libzmq's threads, and the descriptors
  * belong to the parent. */
@@ -58,10 +49,10 @@ gw_context_t *gw_context_create(void) {
 
     gw_context_set_max_sockets(context, GW_MAX_SOCKETS);
 
-    process_lock(&contexts_lock);
+    gw_spin_lock(&contexts_lock);
     context->next = contexts;
     contexts = context;
-    process_unlock(&contexts_lock);
+    gw_spin_unlock(&contexts_lock);
     return context;
 
 fail:;
@@ -81,13 +72,13 @@ void gw_context_release(gw_context_t *context) {
 }
 
 static void process_forget(gw_context_t *context) {
-    process_lock(&contexts_lock);
+    gw_spin_lock(&contexts_lock);
     for (gw_context_t **link = &contexts; *link; link = &(*link)->next) {
         if (*link != context) continue;
         *link = context->next;
         break;
     }
-    process_unlock(&contexts_lock);
+    gw_spin_unlock(&contexts_lock);
     gw_event_signal(context->done_fd);
 }
 
@@ -149,7 +140,7 @@ void gw_contexts_await(const void *vm) {
         gw_context_t *context;
         struct timespec left, *timeout = NULL;
         int64_t due = while_exiting ? while_exiting() : GW_FOREVER;
-        process_lock(&contexts_lock);
+        gw_spin_lock(&contexts_lock);
         for (context = contexts; context; context = context->next) {
             if (atomic_load(&context->holders) != 0) continue; /* not given to its reaper */
             if (vm && atomic_load(&context->left_by) != vm) continue;
@@ -167,7 +158,7 @@ void gw_contexts_await(const void *vm) {
             break;
         }
         if (context) gw_context_retain(context);
-        process_unlock(&contexts_lock);
+        gw_spin_unlock(&contexts_lock);
         if (!context) return;
         struct pollfd done = {.fd = context->done_fd, .events = POLLIN};
         if (ppoll(&done, 1, timeout, &ignored) < 0) return; /* by a signal that ends the process */

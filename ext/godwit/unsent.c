@@ -28,12 +28,6 @@ static lingering_t *list; /* owned */
 static int epoll_fd = -1; /* owned: knows the descriptors of the list while libzmq has them open */
 static atomic_bool silent;
 
-static void unsent_lock(void) {
-    while (atomic_flag_test_and_set_explicit(&list_lock, memory_order_acquire)) sched_yield();
-}
-
-static void unsent_unlock(void) { atomic_flag_clear_explicit(&list_lock, memory_order_release); }
-
 static void unsent_after_fork(void) {
     list = NULL;
     if (epoll_fd >= 0) close(epoll_fd);
@@ -63,7 +57,7 @@ static void unsent_releasing(gw_socket_t *socket) {
     *one = (lingering_t){.sent = gw_sent(socket), .linger = linger, .fd = socket->fd};
     one->until = gw_nanoseconds(CLOCK_MONOTONIC) / 1000000 + linger;
     strcpy(one->names, socket->names);
-    unsent_lock();
+    gw_spin_lock(&list_lock);
     if (epoll_fd < 0) epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     for (lingering_t **link = &list; *link;) {
         if (unsent_lingers(*link, EPOLL_CTL_MOD)) link = &(*link)->next;
@@ -75,7 +69,7 @@ static void unsent_releasing(gw_socket_t *socket) {
     } else {
         free(one);
     }
-    unsent_unlock();
+    gw_spin_unlock(&list_lock);
 }
 
 static void unsent_forget_names(gw_socket_t *socket) {

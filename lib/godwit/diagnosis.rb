@@ -192,7 +192,7 @@ module Godwit
       Words.failure(@socket, link, @probes.find { |one| one.endpoint == link.endpoint }&.peek)
     end
 
-    # One that connects has no peer either, but then more is to be known.
+    # A socket that only connects may have no peer either, but for that there is a better reason.
     def bound? = @socket.endpoints.any? { |name| @socket.bound_to?(name) }
 
     def last_loss

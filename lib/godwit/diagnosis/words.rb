@@ -86,9 +86,9 @@ module Godwit
 
       # @param peer [Symbol, nil] its type; nil: unknown
       def types(socket, endpoint, peer)
-        who = "the peer at #{endpoint} ended the handshake; maybe its type does not fit"
-        who = "the peer at #{endpoint} is #{type(peer)}#{GODWIT_S[peer]}" if peer
-        Finding.new(:types, endpoint, "socket types do not fit", "#{who}: #{talks(socket)}")
+        cause = "the peer at #{endpoint} ended the handshake; maybe its type does not fit"
+        cause = "the peer at #{endpoint} is #{type(peer)}#{GODWIT_S[peer]}" if peer
+        Finding.new(:types, endpoint, "socket types do not fit", "#{cause}: #{talks(socket)}")
       end
 
       # A peer that left a bound socket; its type is unknown.

@@ -12,7 +12,7 @@ module Godwit
     BATCH = 1024
     # bytes after which recv_many takes no further message
     BATCH_BYTES = 67_108_864
-    # ms after which a wait with a time-out begins to find out why it gets nothing
+    # ms after which a wait with a time-out looks for its reason
     SLOW_WAIT = 200
     # ms between two reads of a PUB's subscriptions
     SUBSCRIPTIONS_EVERY = 10
