@@ -175,7 +175,7 @@ module Godwit
       option = table[name] || (name.is_a?(String) && table[name.to_sym])
       return option if option
       list = "docs/options.md lists them, and so does Godwit::Options::#{scope.upcase}.keys"
-      text = "unknown #{scope} option #{name.inspect}#{guess(name, scope)} (#{list})"
+      text = "unknown #{scope} option #{name.inspect}#{guess(table, name)} (#{list})"
       raise OptionError.new(text, operation: :option)
     end
 
@@ -190,19 +190,15 @@ module Godwit
 
     # @private
     # @return [String, nil] the fix for an unknown name
-    def self.guess(name, scope)
+    def self.guess(table, name)
       name = name.to_s.to_sym
       meant = GUESSES[name]
-      if scope == :context
-        near = nearest(CONTEXT, name.to_s)
-        if SOCKET.key?(name) || meant
-          return "; sockets have it: Context.new(socket_options: {#{meant || "#{name}:"} …})"
-        end
-      elsif CONTEXT.key?(name)
-        return "; the context has it: Context.new(#{name}: …)"
-      else
-        near = meant || nearest(SOCKET, name.to_s)
+      if table.equal?(SOCKET)
+        return "; the context has it: Context.new(#{name}: …)" if CONTEXT.key?(name)
+      elsif meant || SOCKET.key?(name)
+        return "; sockets have it: Context.new(socket_options: {#{meant || "#{name}:"} …})"
       end
+      near = meant || nearest(table, name.to_s)
       "; did you mean #{near}?" if near
     end
 
