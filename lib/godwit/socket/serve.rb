@@ -11,9 +11,9 @@ module Godwit
       #
       # **Errors**: when the block raises, serving goes on. The client's {Request#request} raises
       # {RemoteError} with the error's class and message, and the server warns with the backtrace.
-      # So does a value that is no message. An exception as the block's value, or a raised
-      # {RemoteError}, is a reply that the server chose: without a warning. `on_error` makes another
-      # reply. (Interrupts such as `Thread#kill` end it.)
+      # A block's value that is no message has the same effect. An exception as the block's value,
+      # or a raised {RemoteError}, is a reply that the server chose: without a warning. `on_error`
+      # makes another reply. (Interrupts such as `Thread#kill` end `serve`.)
       #
       # **ROUTER**: message and reply begin with the peer's routing id; an exception needs none. An
       # error that was not chosen goes to a REQ only, since others may not wait for a reply.
