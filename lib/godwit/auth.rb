@@ -218,7 +218,7 @@ module Godwit
 
     # The list of serving handlers belongs to the main Ractor.
     def check_ractor
-      return if !defined?(Ractor) || Ractor.current == Ractor.main
+      return if Runtime.main_ractor?
       raise Errors.build(
         UnsupportedError, :auth, nil, "an Auth lives in the main Ractor only: create it there"
       )

@@ -13,19 +13,15 @@ module Godwit
 
       # @param object [Socket, Proxy, Logger::Handle]
       def add(object)
-        OBJECTS[object] = object if main?
+        OBJECTS[object] = object if Runtime.main_ractor?
       end
 
       # A socket was closed: its counts stay.
       def closed(socket)
-        Registry.metrics&.closed(socket) if main?
+        Registry.metrics&.closed(socket) if Runtime.main_ractor?
       end
 
       def each(&block) = OBJECTS.keys.each(&block)
-
-      private
-
-      def main? = !defined?(Ractor) || Ractor.current == Ractor.main
     end
   end
   private_constant :Registry

@@ -17,6 +17,8 @@ module Godwit
       def defer_interrupts(&block) = Thread.handle_interrupt(Object => :on_blocking, &block)
       # @return [Object] it, deeply frozen
       def shareable(object) = defined?(Ractor) ? Ractor.make_shareable(object) : object.freeze
+      # @return [Boolean] true where there are no Ractors
+      def main_ractor? = !defined?(Ractor) || Ractor.current == Ractor.main
 
       # @return [Array<Symbol>] the keywords of a class's `initialize`; `**` stands for any other
       def keywords(klass)
@@ -59,10 +61,10 @@ module Godwit
         text.valid_encoding? ? text : text.b
       end
 
-      # @return [Boolean] whether a socket of another process is bound to the path. A connect of
-      #   another type of socket finds out, and disturbs nobody
+      # @return [Boolean] whether a socket of another process is bound to the path. The kernel
+      #   refuses a connect of another type of socket, and the bound socket does not notice it
       def bound_elsewhere?(path)
-        return false if defined?(Ractor) && Ractor.current != Ractor.main # socket is not for others
+        return false unless main_ractor? # the library socket is not for others
         require "socket"
         probe = ::Socket.new(:UNIX, :DGRAM)
         probe.connect(::Socket.sockaddr_un(path))

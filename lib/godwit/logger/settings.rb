@@ -74,7 +74,7 @@ module Godwit
 
       # The exit hook, which sends the rest, runs in the main Ractor.
       def check_ractor
-        return if !defined?(Ractor) || Ractor.current == Ractor.main
+        return if Runtime.main_ractor?
         raise Errors.build(UnsupportedError, :logger, nil,
           "a logger lives in the main Ractor only: send it what is to be logged")
       end

@@ -85,7 +85,7 @@ module Godwit
 
       # {Reaper}, which ends commands at exit, belongs to the main Ractor.
       def check_ractor
-        return if !defined?(Ractor) || Ractor.current == Ractor.main
+        return if Runtime.main_ractor?
         raise Errors.build(UnsupportedError, operation, nil, "commands run in the main Ractor only")
       end
 
