@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "tmpdir"
 
 # What newcomers type, and the text that names the fix.
 class MistakesTest < Godwit::TestCase
