@@ -37,7 +37,10 @@ module Godwit
 
         # @return [Format, nil]
         # @raise [ArgumentValueError] when the format needs a gem that is missing
-        def of(name) = Formats.of(name)&.then { |format| new(format) }
+        def of(name)
+          @known ||= {} # each produce to a topic that is not declared here asks
+          @known[name] ||= Formats.of(name)&.then { |format| new(format) }
+        end
 
         # @return [TopicError] for a topic whose format is an object that is not declared here, or
         #   that another program made
