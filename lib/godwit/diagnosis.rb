@@ -104,7 +104,9 @@ module Godwit
       count = peers
       sends = operation.to_s.start_with?(SENDS)
       return connected(count, sends) if count&.positive?
-      failed || probed || pending || (Words.no_peer(last_loss) if @monitor && count && bound?)
+      # A socket that only connects may have no peer either, but for that there is a better reason.
+      failed || probed || pending ||
+        (Words.no_peer(last_loss) if @monitor && count && @socket.binds?)
     end
 
     # @return [Link, nil] the link whose failure is the latest
@@ -155,9 +157,10 @@ module Godwit
 
     # @return [Array<Array>] endpoint and whether it is bound, of those without an event
     def silent_links
-      @socket.endpoints.uniq.reject { |name| @links[name]&.heard? }
-        .map { |name| [name, @socket.bound_to?(name)] }
+      sides(@socket.endpoints.uniq.reject { |name| @links[name]&.heard? })
     end
+
+    def sides(names) = names.map { |name| [name, @socket.bound_to?(name)] }
 
     def connected(count, sends)
       since = @links.each_value.filter_map(&:since).min if count == @counter.established
@@ -169,7 +172,7 @@ module Godwit
     def missed_peers
       endpoints = @socket.endpoints
       return (0 if endpoints.grep(QUIET).empty?) unless @late
-      handshakes(endpoints.map { |name| [name, @socket.bound_to?(name)] })&.count(true)
+      handshakes(sides(endpoints))&.count(true)
     end
 
     # @return [Array<Boolean>, nil] of the connections that the kernel knows, and no event reported
@@ -191,9 +194,6 @@ module Godwit
       link = failed_link or return
       Words.failure(@socket, link, @probes.find { |one| one.endpoint == link.endpoint }&.peek)
     end
-
-    # A socket that only connects may have no peer either, but for that there is a better reason.
-    def bound? = @socket.endpoints.any? { |name| @socket.bound_to?(name) }
 
     def last_loss
       lost = @links.each_value.filter_map(&:lost).max

@@ -16,7 +16,7 @@ module Godwit
 
       # @return [Boolean] whether the socket is a server that may refuse clients
       def self.guards?(socket)
-        return false if socket.endpoints.none? { |endpoint| socket.bound_to?(endpoint) }
+        return false unless socket.binds?
         socket.plain_server || socket.curve_server || !socket.zap_domain.to_s.empty?
       end
 

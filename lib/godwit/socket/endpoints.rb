@@ -71,6 +71,10 @@ module Godwit
         !@endpoints.nil? && @endpoints.any? { |how, _, name| how == :bind && name == endpoint }
       end
 
+      # @private
+      # @return [Boolean] whether it is bound to any endpoint
+      def binds? = !@endpoints.nil? && @endpoints.any? { |how, *| how == :bind }
+
       # @return [String, nil] the endpoint last bound or connected, wildcards replaced
       def last_endpoint = @endpoints&.last&.last
 

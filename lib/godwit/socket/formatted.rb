@@ -117,8 +117,7 @@ module Godwit
 
       def reply(value, address)
         return super if value.is_a?(Exception) || (value.nil? && address)
-        message = unmarked(encode(value, :serve), address)
-        _send(message, nil, nil) or raise timeout_error(:send)
+        send_encoded(unmarked(encode(value, :serve), address))
       end
 
       def beside(received, operation)

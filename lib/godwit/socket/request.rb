@@ -129,7 +129,7 @@ module Godwit
       # this too, when a peer vanished in the middle of a message.
       def _recreate
         _exclusive(:request) do
-          next false if @endpoints.any? { |how, _, _| how == :bind }
+          next false if binds?
           _reopen
           @settings.each { |id, raw| _set_option(id, raw) }
           @diagnosis&.reset

@@ -86,8 +86,12 @@ module Godwit
       end
 
       def send_error(error, address)
-        frames = [*address, ErrorReply.dump(error)]
-        _send(frames, nil, nil) or raise timeout_error(:send)
+        send_encoded([*address, ErrorReply.dump(error)])
+      end
+
+      # As `send`, of a message that `format:` has encoded already.
+      def send_encoded(message)
+        _send(message, nil, nil) or raise timeout_error(:send)
       end
 
       def recover(on_error, error, message, address)

@@ -8,8 +8,8 @@ module Godwit
     module UnknownMethods
       # Methods that other parts of Godwit call: never a suggestion.
       INTERNAL = %i[
-        bound_to? finding finding_now forked? raw_option recv_frames_within recv_within send_from
-        send_within share_options store subscribed? topics_count wait_for
+        binds? bound_to? finding finding_now forked? raw_option recv_frames_within recv_within
+        send_from send_within share_options store subscribed? topics_count wait_for
       ].freeze
 
       FORMAT = "give the socket format: :json; send then takes a value, and recv gives it"
