@@ -14,7 +14,7 @@ module Bench
     GEMFILES = File.join(FOLDER, "gemfiles", "beside")
     GEMS = "/gems" # stays in the root, and holds what GEMFILES names
     GODWIT = "#{INSIDE}/gems"
-    C = {push: "thr_push", pull: "thr_pull", req: "lat_req", rep: "lat_rep"}.freeze
+    ROLES = %i[push pull req rep together].freeze
     # Prints the versions of all that is compared, as JSON.
     VERSIONS = <<~'RUBY'
       require "godwit"
@@ -65,7 +65,7 @@ module Bench
       FileUtils.cp_r([*%w[c python ruby].map { |name| File.join(FOLDER, name) },
         *Dir["#{GEMFILES}/*"]], @folder)
       install_gems
-      (C.values + %w[together]).each { |name| compile(name) }
+      Programs::C_NAMES.values_at(*ROLES).each { |name| compile(name) }
       @versions = JSON.parse(run("ruby", "-rjson", "-e", VERSIONS).lines.last)
     end
 
@@ -74,12 +74,11 @@ module Bench
     def command(kind, role, form = :threads)
       program =
         case kind
-        when :c then ["c/#{C.fetch(role, "together")}"]
+        when :c then ["c/#{Programs::C_NAMES.fetch(role)}"]
         when :pyzmq then ["python3", "python/pyzmq_#{role}.py"]
-        when :godwit, :ffi_rzmq then ruby(kind, role, form)
-        else ruby(kind, role, form, apart: [kind.to_s, role.to_s])
+        else ["ruby", *ruby(kind, role, form)]
         end
-      ["chroot", ROOT_OF_ALL.folder, "/usr/bin/env", "-i", "-C", INSIDE, *environment, *program]
+      ROOT_OF_ALL.inside(*program, chdir: INSIDE, env: variables.merge("BENCH_HOLD" => "1"))
     end
 
     # @return [String] for a program in it
@@ -100,14 +99,11 @@ module Bench
 
     private
 
-    def ruby(kind, role, form, apart: nil)
-      return ["ruby", "ruby/together.rb", kind.to_s, form.to_s] if role == :together
-      apart ? ["ruby", "ruby/apart.rb", *apart] : ["ruby", "ruby/#{kind}_#{role}.rb"]
-    end
-
-    def environment
-      variables.merge("PATH" => "/usr/bin:/bin", "HOME" => "/root", "LC_ALL" => "C.UTF-8",
-        "BENCH_HOLD" => "1").map { |pair| pair.join("=") }
+    # @return [Array<String>] a program, and the arguments that choose the library and its end
+    def ruby(kind, role, form)
+      return ["ruby/together.rb", kind.to_s, form.to_s] if role == :together
+      return ["ruby/#{kind}_#{role}.rb"] if %i[godwit ffi_rzmq].include?(kind)
+      ["ruby/apart.rb", kind.to_s, role.to_s]
     end
 
     def variables

@@ -71,8 +71,13 @@ module Godwit
     # @return [String] the command's output
     # @raise [Failure] with the end of it
     def run(*command, chdir: "/", env: {}, root: folder)
-      self.class.isolated("--mount-proc=#{root}/proc", "chroot", root, *environment(chdir, env),
-        *command)
+      self.class.isolated("--mount-proc=#{root}/proc",
+        *inside(*command, chdir: chdir, env: env, root: root))
+    end
+
+    # @return [Array<String>] a command that runs this one in the root, without isolation
+    def inside(*command, chdir: "/", env: {}, root: folder)
+      ["chroot", root, *environment(chdir, env), *command]
     end
 
     # Mounts an overlay of the root, and a folder of this machine in it. Names are looked up, and
