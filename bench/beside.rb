@@ -101,11 +101,9 @@ end
 def shown(cell, label, key)
   value = cell.median(label, key)
   return "-" unless value
-  text = key.is_a?(Symbol) ? format("%.1f", value) : rate(value)
+  text = key.is_a?(Symbol) ? format("%.1f", value) : Bench.rate(value)
   label.start_with?(GODWIT) ? text : "#{text} · #{format("%.2f", cell.ratio(label, key))}"
 end
-
-def rate(value) = (value >= 1e6) ? format("%.2f M", value / 1e6) : format("%.1f k", value / 1e3)
 
 def table(section, cell)
   words, labels = FORMS[cell.form]
@@ -169,8 +167,8 @@ Bench::BesideDebian.open do |debian|
       #{Bench.runs(RUNS)} alternating runs, medians. All run in one chroot of Debian 13, with one
       libzmq. PUSH to PULL: messages a second, which the receiver measures from the last message of
       the warm-up (as many messages) to the last message. REQ to REP: #{ROUND_TRIPS} round trips of
-      #{ROUND_TRIP_SIZE} B, each timed by the client. Behind the point stands Godwit's figure divided
-      by this one: above 1 Godwit has the higher rate, below 1 the shorter time.
+      #{ROUND_TRIP_SIZE} B, each timed by the client. Behind the point stands Godwit's figure
+      divided by this one: above 1 Godwit has the higher rate, below 1 the shorter time.
 
       Each library sends and receives single messages, one call each, with its defaults:
       `zmq_msg_send` and `zmq_msg_recv`; Godwit `send`, `recv`; OMQ and CZTop `<<`, `receive`;
@@ -180,8 +178,8 @@ Bench::BesideDebian.open do |debian|
       Ruby runs: its Rust backend needs a newer Rust than Debian 13's, its libzmq backend Ruby 4.
       Debian's Ruby has no JIT. Each of OMQ's threads and processes has a reactor of Async: with
       the one that OMQ starts itself it is several times slower. Messages by size:
-      #{COUNTS.values.join(", ")}. Over tcp and ipc OMQ and ffi-rzmq move a fourth and CZTop a tenth of
-      them, because a run would take seconds.
+      #{COUNTS.values.join(", ")}. Over tcp and ipc OMQ and ffi-rzmq move a fourth and CZTop a tenth
+      of them, because a run would take seconds.
     MARKDOWN
     cells = measure(debian)
     cells.each { |cell| table(section, cell) }

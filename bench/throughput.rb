@@ -81,8 +81,6 @@ def contest(transport, size, next_endpoint)
   [contest.run(Bench.runs(RUNS)), contest.absent]
 end
 
-def rate(value) = (value >= 1e6) ? format("%.2f M", value / 1e6) : format("%.1f k", value / 1e3)
-
 def ratio(results, label, base = C)
   median = ->(name) { results&.dig(name, :rate)&.median }
   median.call(label) / median.call(base) if median.call(label) && median.call(base)
@@ -91,7 +89,7 @@ end
 def cell(results, label)
   return "-" unless results.key?(label)
   [
-    rate(results[label][:rate].median),
+    Bench.rate(results[label][:rate].median),
     *ratio(results, label)&.then { |value| format("%.2f", value) }
   ].join(" · ")
 end
@@ -112,7 +110,7 @@ def detail(section, results)
     results.map { |label, figures|
       values = figures[:rate]
       [
-        label, *[values.median, values.least, values.most].map { |value| rate(value) },
+        label, *[values.median, values.least, values.most].map { |value| Bench.rate(value) },
         ratio(results, label)&.then { |value| format("%.2f", value) } || "-",
         *%i[send_cpu recv_cpu].map { |key| format("%.0f", figures[key].median) }
       ]

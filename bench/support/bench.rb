@@ -66,17 +66,24 @@ module Bench
 
   # A folder for the sockets of ipc, gone afterwards.
   def endpoints
-    Dir.mktmpdir("godwit-bench") do |folder|
-      number = 0
-      yield lambda { |transport|
-        case transport
-        when "tcp" then "tcp://127.0.0.1:*"
-        when "ipc" then "ipc://#{folder}/#{number += 1}"
-        when "inproc" then "inproc://bench"
-        end
-      }
-    end
+    Dir.mktmpdir("godwit-bench") { |folder| yield endpoints_in(folder) }
   end
+
+  # @param folder [String] for the sockets of ipc
+  # @return [Proc] gives a new endpoint of a transport
+  def endpoints_in(folder)
+    number = 0
+    lambda { |transport|
+      case transport
+      when "tcp" then "tcp://127.0.0.1:*"
+      when "ipc" then "ipc://#{folder}/#{number += 1}"
+      when "inproc" then "inproc://bench"
+      end
+    }
+  end
+
+  # @return [String] messages a second, such as "1.60 M" or "153.8 k"
+  def rate(value) = (value >= 1e6) ? format("%.2f M", value / 1e6) : format("%.1f k", value / 1e3)
 
   # @param machine [#date, #line, #versions, #libzmqs] that runs the contenders
   def section(name, title, machine: Machine)

@@ -21,7 +21,8 @@ module Bench
       require "ffi-rzmq"
       require "cztop"
       require "omq"
-      python = %q(import zmq, sys; print(zmq.__version__, zmq.zmq_version(), sys.version.split()[0]))
+      python = %q(import sys, zmq
+      print(zmq.__version__, zmq.zmq_version(), sys.version.split()[0]))
       pyzmq, *zmq, version = `python3 -c '#{python}'`.split
       c = JSON.parse(`c/together push inproc://x 1 2`)["libzmq"]
       puts JSON.generate(
@@ -55,7 +56,7 @@ module Bench
 
     def initialize(folder)
       @folder = folder
-      @number = 0
+      @endpoints = Bench.endpoints_in(INSIDE)
     end
 
     def install
@@ -82,13 +83,7 @@ module Bench
     end
 
     # @return [String] for a program in it
-    def endpoint(transport)
-      case transport
-      when "tcp" then "tcp://127.0.0.1:*"
-      when "ipc" then "ipc://#{INSIDE}/#{@number += 1}.ipc"
-      when "inproc" then "inproc://bench"
-      end
-    end
+    def endpoint(transport) = @endpoints.call(transport)
 
     # What {Section} prints of a machine.
     def line = "#{Machine.line}. Debian 13"
