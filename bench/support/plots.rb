@@ -4,8 +4,8 @@ require "open3"
 require_relative "excerpts"
 
 module Bench
-  # bench/plots/NAME.gp, gnuplot's text with figures of RESULTS.md, and NAME.svg, which gnuplot draws
-  # of it. The SVG has a palette for light pages and one for dark pages.
+  # bench/plots/NAME.gp, gnuplot's text with figures of RESULTS.md, and NAME.svg, which gnuplot
+  # draws from it. The SVG has a palette for light pages and one for dark pages.
   class Plots
     FOLDER = File.expand_path("../plots", __dir__)
     PACKAGE = "gnuplot-nox"
@@ -43,7 +43,7 @@ module Bench
     def throughput
       head, *rows = @results.table("throughput", "tcp")
       lines = ROWS["throughput"].to_h do |label|
-        cells = rows.find { |row| row.first == label } or raise "throughput: no row #{label}"
+        cells = row(rows, label)
         [label, head.drop(1).map { |size| bytes(size) }.zip(cells.drop(1).map { |c| number(c) })]
       end
       plot("PUSH to PULL over tcp", "messages/s", lines, "set logscale y")
@@ -56,8 +56,7 @@ module Bench
       end
       lines = %w[p50 p99].product(ROWS["latency"]).to_h do |column, label|
         points = tables.map do |size, (head, *rows)|
-          cells = rows.find { |row| row.first == label } or raise "latency: no row #{label}"
-          [size, number(cells[head.index(column)])]
+          [size, number(row(rows, label)[head.index(column)])]
         end
         ["#{label}, #{column}", points]
       end
@@ -65,6 +64,10 @@ module Bench
     end
 
     private
+
+    def row(rows, label)
+      rows.find { |row| row.first == label } or raise "RESULTS.md has no row #{label}"
+    end
 
     # @return [Float] of "1.60 M · 0.74"
     def number(cell)
