@@ -109,7 +109,8 @@ module Demo
     # Starts a program of work/examples with the gems of bin/setup: sqlite3, karafka-rdkafka.
     # @param url [String] of the log
     def work(url, file, *arguments)
-      gems = ["vendor/demo", "vendor/kafka", "vendor/bundle/ruby/#{RbConfig::CONFIG["ruby_version"]}"]
+      ruby = RbConfig::CONFIG["ruby_version"]
+      gems = ["vendor/demo", "vendor/kafka", "vendor/bundle/ruby/#{ruby}"]
         .map { |folder| File.expand_path(folder) }.join(":")
       run("env", "GEM_PATH=#{gems}", "GODWIT_WORK_URL=#{url}", RbConfig.ruby, "-Ilib",
         "-Iwork/lib", "work/examples/#{file}.rb", *arguments)
@@ -157,7 +158,8 @@ module Demo
     def clear = @actors.reverse_each(&:stop)
   end
 
-  # A scene: what the reader has seen after it, and what it needs that `bin/setup --demo` leaves out.
+  # A scene: what the reader has seen after it, and what it needs that `bin/setup --demo` leaves
+  # out.
   Scene = Struct.new(:title, :seen, :needs, :play)
   SCENES = []
 
@@ -350,8 +352,11 @@ module Demo
     seen: "Two old programs for ffi-rzmq exchanged messages on Godwit, without a change."
   ) do |stage|
     endpoint = "tcp://127.0.0.1:#{free_port}"
-    missing = Bench.quick? ? "a short run" : Godwit::JRuby.missing
-    missing = "needs JRuby, which bin/demo --all installs" unless Demo.all?
+    missing =
+      if !Demo.all? then "needs JRuby, which bin/demo --all installs"
+      elsif Bench.quick? then "a short run"
+      else Godwit::JRuby.missing
+      end
     both = "local_lat.rb on CRuby, over the C extension; remote_lat.rb on JRuby, over FFI"
     stage.say missing ? "both on CRuby; the other #{missing}" : both
     stage.old_program("ffi-rzmq", "local_lat", endpoint, SIZE, ROUND_TRIPS)
@@ -397,7 +402,8 @@ module Demo
   scene(
     "The edge: Ruby inside nginx answers with data from Redis, which is killed under " \
       "load",
-    seen: "nginx answered while Redis was away: with an error within its time limit, then with data.",
+    seen: "nginx answered while Redis was away: with an error within its time limit, then with " \
+      "data.",
     needs: "nginx, Redis and mruby"
   ) do |stage|
     reason = missing_edge
