@@ -172,6 +172,7 @@ module Godwit
           "runtimes}_test.rb"
       ),
       Stage.new("stress", "many threads and fibers, short form", files: "test/stress/**/*_test.rb"),
+      # Not in one process with "compat rbczmq": both layers define ZMQ.
       Stage.new(
         "compat ffi-rzmq", "programs written for ffi-rzmq, through its layer and with the gem",
         files: "test/compat/ffi_rzmq/*_test.rb"
@@ -185,7 +186,6 @@ module Godwit
         "the mrbgem: scenarios, interoperability, allocation failures, valgrind, memory",
         files: "test/mruby/**/*_test.rb", prepare: MRUBY, missing: MRubyBuild.method(:missing)
       ),
-      # A process each: both layers define ZMQ.
       Stage.new(
         "compat rbczmq", "programs written for rbczmq run as they are",
         files: "test/compat/rbczmq/**/*_test.rb"
@@ -195,7 +195,7 @@ module Godwit
         files: "test/auth/**/*_test.rb"
       ),
       Stage.new(
-        "smoke jruby", "the same on JRuby", files: SMOKE, jruby: true, transport: :any
+        "smoke jruby", "a few sockets on JRuby", files: SMOKE, jruby: true, transport: :any
       ),
       Stage.new(
         "package parts", "the check of the platform gem, and the Debians, do what they shall",
