@@ -1,5 +1,4 @@
-/* The two loops of a PUSH to PULL measurement; over tcp and ipc in two processes, over inproc in
-   two threads. */
+/* The two loops of a PUSH to PULL measurement; in two processes, or in two threads. */
 #ifndef GODWIT_BENCH_THR_H
 #define GODWIT_BENCH_THR_H
 

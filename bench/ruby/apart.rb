@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
-# apart.rb LIBRARY push|pull|req|rep ENDPOINT SIZE COUNT [WARMUP]: one end, as bench/c/thr_push.c and
-# the others, with a library that has no programs of its own for it. OMQ's end is in a reactor of
-# Async: without it each message would cross two threads.
+# apart.rb LIBRARY push|pull|req|rep ENDPOINT SIZE COUNT [WARMUP]: one end, as bench/c/thr_push.c
+# and the others, with a library that has no programs of its own for it. OMQ's end is in a reactor
+# of Async: without it each message would cross two threads.
 library, role, *arguments = ARGV
 require_relative "#{library}_sides"
 

@@ -11,7 +11,7 @@ module Common
   # Sizes and counts of a run, as every program takes them: ENDPOINT SIZE COUNT [WARMUP], and
   # the form: nil, strings, batches or frames.
   Run = Struct.new(:endpoint, :size, :count, :warmup, :form) do
-    # @return [String] for frames one that Godwit sends in place
+    # @return [String] frozen for frames: Godwit sends a frozen String in place
     def payload = (form == "frames") ? ("x" * size).freeze : "x" * size
 
     def total = warmup + count

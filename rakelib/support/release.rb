@@ -13,7 +13,7 @@ module Godwit
     CHECKED = "CHECKED"
     SUMS = "SHA256SUMS"
 
-    # @return [String, nil] the commit of a checkout without changes; nil: no git is installed, too
+    # @return [String, nil] the commit of a checkout without changes; nil without git, too
     def self.commit(folder = ROOT)
       changes, status = git(folder, "status", "--porcelain")
       git(folder, "rev-parse", "HEAD").first.strip if status.success? && changes.empty?

@@ -6,8 +6,8 @@ require_relative "../support/ports"
 class Page
   # A fenced block. `reason` says why it is not run, if any; `needs` is "draft" for a block that
   # needs a libzmq with drafts, "network" for one that needs its own network, "mruby" for one that
-  # runs on mruby, "edge" for an app of the edge. One that is `beside` runs in a process of its own
-  # while the next example runs: a server and its client.
+  # runs on mruby, "edge" for an app of the edge. An example with `beside` runs in a process of its
+  # own while the next one runs: a server and its client.
   Example = Struct.new(:page, :line, :source, :reason, :needs, :beside) do
     def name = "#{page} line #{line}"
   end
