@@ -88,7 +88,7 @@ static bool head_parse_own_header(gw_bytes_t header, gw_head_t *head) {
             head->t_ns <= INT64_MAX;
 }
 
-/* As Header::START in lib/godwit/logger/header.rb. */
+/* As Header::START in lib/godwit/logger/wire/header.rb. */
 bool gw_head_own_seq(gw_bytes_t header, uint64_t *seq) {
     gw_head_t head;
     if (!head_take_start(&header, &head, head_take_count) || !SKIP(&header, ",")) return false;

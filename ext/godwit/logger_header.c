@@ -1,5 +1,5 @@
 /* Godwit::Logger::Native::Header: writes a payload into a record's header and reads the number of a
- * record, as lib/godwit/logger/header.rb. All functions need the GVL. */
+ * record, as lib/godwit/logger/wire/header.rb. All functions need the GVL. */
 #include "logger_statistics.h"
 #include <ruby/encoding.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 /* Godwit::Logger::Native::Packing: packs records into batches (docs/log-wire.md), as
- * lib/godwit/logger/packing.rb. The proxy's loop calls the first functions without the GVL, so they
- * touch no Ruby. The primitives need the GVL. */
+ * lib/godwit/logger/wire/packing.rb. The proxy's loop calls the first functions without the GVL,
+ * so they touch no Ruby. The primitives need the GVL. */
 #include "proxy.h"
 #include <arpa/inet.h>
 

@@ -19,7 +19,7 @@ typedef struct {
     int level;
 } gw_head_t;
 
-/* Numbers of missing records, as Gaps in lib/godwit/logger/reader/writers.rb: a record may arrive
+/* Numbers of missing records, as Gaps in lib/godwit/logger/reading/writers.rb: a record may arrive
  * after a later one. */
 typedef struct {
     uint64_t first, last;

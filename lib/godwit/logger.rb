@@ -7,8 +7,8 @@ module Godwit
   class Logger < ::Logger; end # the files below must not autoload this one
 end
 
-require_relative "logger/settings"
-require_relative "logger/handle"
+require_relative "logger/writing/settings"
+require_relative "logger/writing/handle"
 require_relative "logger/local_level"
 
 module Godwit
@@ -37,17 +37,17 @@ module Godwit
   class Logger < ::Logger
     include LocalLevel
 
-    autoload :Record, "godwit/logger/record"
-    autoload :Reader, "godwit/logger/reader"
-    autoload :Filter, "godwit/logger/filter"
-    autoload :View, "godwit/logger/view"
+    autoload :Record, "godwit/logger/wire/record"
+    autoload :Reader, "godwit/logger/reading/reader"
+    autoload :Filter, "godwit/logger/reading/filter"
+    autoload :View, "godwit/logger/reading/view"
     autoload :Native, "godwit/logger/native"
-    autoload :BoundedQueue, "godwit/logger/bounded_queue" # it loads Native
-    autoload :Summary, "godwit/logger/summary"
-    autoload :Broadcaster, "godwit/logger/broadcaster"
-    autoload :Control, "godwit/logger/control"
-    autoload :Sink, "godwit/logger/sink"
-    autoload :Receiver, "godwit/logger/receiver"
+    autoload :BoundedQueue, "godwit/logger/writing/bounded_queue" # it loads Native
+    autoload :Summary, "godwit/logger/reading/summary"
+    autoload :Broadcaster, "godwit/logger/serving/broadcaster"
+    autoload :Control, "godwit/logger/serving/control"
+    autoload :Sink, "godwit/logger/serving/sink"
+    autoload :Receiver, "godwit/logger/serving/receiver"
 
     # Integers: records `queued`, `sent` (handed to libzmq, with those of an earlier process's
     # spool), `dropped` (by overflow, or after the close) and `spooled` (on disk). `last_error`: an

@@ -5,7 +5,7 @@ require "godwit/logger"
 
 # The queue between a logger's callers and its sender. The extension's and Ruby's do the same.
 class LoggerLogQueueTest < Godwit::TestCase
-  require "godwit/logger/log_queue"
+  require "godwit/logger/writing/log_queue"
   NATIVE = Godwit::Logger.const_get(:Native)::LogQueue
   KINDS = [NATIVE, Godwit::Logger.const_get(:LogQueue)].uniq
 

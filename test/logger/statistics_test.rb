@@ -8,7 +8,7 @@ require_relative "made_records"
 class LoggerStatisticsTest < Godwit::TestCase
   include MadeRecords
 
-  require "godwit/logger/statistics"
+  require "godwit/logger/serving/statistics"
   KINDS = [
     Godwit::Logger.const_get(:Native)::Statistics, Godwit::Logger.const_get(:Statistics)
   ].uniq

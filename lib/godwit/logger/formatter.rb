@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "text"
+require_relative "wire/text"
 
 module Godwit
   class Logger < ::Logger

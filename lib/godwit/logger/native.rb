@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-require_relative "header"
-require_relative "packing"
+require_relative "wire/header"
+require_relative "wire/packing"
 
 module Godwit
   class Logger < ::Logger
@@ -19,8 +19,8 @@ module Godwit
           def take(most) = Thread.handle_interrupt(Object => :on_blocking) { _take(most) }
         end
       else
-        require_relative "statistics"
-        require_relative "log_queue"
+        require_relative "serving/statistics"
+        require_relative "writing/log_queue"
         Statistics = Logger.const_get(:Statistics)
         LogQueue = Logger.const_get(:LogQueue)
         Packing = Logger.const_get(:Packing)

@@ -2,7 +2,7 @@
 
 require "io/wait"
 require_relative "../worker"
-require_relative "text"
+require_relative "wire/text"
 
 module Godwit
   class Logger < ::Logger

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-require_relative "../packing"
-require_relative "../sequence_counter"
+require_relative "../wire/packing"
+require_relative "../writing/sequence_counter"
 
 module Godwit
   class Logger < ::Logger

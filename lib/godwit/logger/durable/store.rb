@@ -2,7 +2,7 @@
 
 require "fileutils"
 require "securerandom"
-require_relative "../segmented_log"
+require_relative "segmented_log"
 require_relative "lock"
 
 module Godwit

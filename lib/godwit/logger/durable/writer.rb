@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
-require_relative "../base_writer"
-require_relative "../drop_counter"
-require_relative "../entry"
+require_relative "../writing/base_writer"
+require_relative "../writing/drop_counter"
+require_relative "../wire/entry"
 require_relative "../exit"
 require_relative "backlog"
 require_relative "durable_sender"

@@ -2,8 +2,8 @@
 
 require "logger"
 require "zlib"
-require_relative "folder"
-require_relative "segmented_log/recovery"
+require_relative "../folder"
+require_relative "recovery"
 
 module Godwit
   class Logger < ::Logger

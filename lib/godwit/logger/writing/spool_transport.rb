@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
 require "forwardable"
-require_relative "durable/store"
-require_relative "packing"
+require_relative "../durable/store"
+require_relative "../wire/packing"
 require_relative "push_transport"
 
 module Godwit

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require "json"
-require_relative "../logger"
+require_relative "../../logger"
 require_relative "header"
 require_relative "topic"
 require_relative "lines"

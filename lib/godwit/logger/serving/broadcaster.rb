@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
-require_relative "../logger"
-require_relative "record"
-require_relative "filter"
+require_relative "../../logger"
+require_relative "../wire/record"
+require_relative "../reading/filter"
 
 module Godwit
   class Logger < ::Logger
@@ -240,6 +240,6 @@ module Godwit
 end
 
 # These files open the class again.
-require_relative "broadcaster/control_server"
-require_relative "broadcaster/sink_thread"
-require_relative "broadcaster/parts"
+require_relative "control_server"
+require_relative "sink_thread"
+require_relative "parts"

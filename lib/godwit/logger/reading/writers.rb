@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "../record"
+require_relative "../wire/record"
 
 module Godwit
   class Logger < ::Logger

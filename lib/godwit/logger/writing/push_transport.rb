@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "packing"
+require_relative "../wire/packing"
 
 module Godwit
   class Logger < ::Logger

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "formatter"
+require_relative "../formatter"
 require_relative "lines"
 require_relative "text"
 

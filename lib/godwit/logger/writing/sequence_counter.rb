@@ -2,8 +2,8 @@
 
 require "json"
 require "securerandom"
-require_relative "text"
-require_relative "topic"
+require_relative "../wire/text"
+require_relative "../wire/topic"
 
 module Godwit
   class Logger < ::Logger

@@ -1,9 +1,9 @@
 # frozen_string_literal: true
 
 require "json"
-require_relative "../logger"
-require_relative "record"
-require_relative "filter"
+require_relative "../../logger"
+require_relative "../wire/record"
+require_relative "../reading/filter"
 
 module Godwit
   class Logger < ::Logger

@@ -1,9 +1,9 @@
 # frozen_string_literal: true
 
-require_relative "warnings"
-require_relative "folder"
-require_relative "lines"
-require_relative "record"
+require_relative "../warnings"
+require_relative "../folder"
+require_relative "../wire/lines"
+require_relative "../wire/record"
 require_relative "rotation"
 
 module Godwit

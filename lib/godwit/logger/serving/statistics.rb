@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-require_relative "reader"
-require_relative "packing"
+require_relative "../reading/reader"
+require_relative "../wire/packing"
 
 module Godwit
   class Logger < ::Logger

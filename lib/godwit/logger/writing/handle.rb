@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
-require_relative "warnings"
+require_relative "../warnings"
 require_relative "sender"
-require_relative "durable/writer"
+require_relative "../durable/writer"
 
 module Godwit
   class Logger < ::Logger

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-require_relative "../logger"
-require_relative "record"
+require_relative "../../logger"
+require_relative "../wire/record"
 require_relative "view"
 
 module Godwit

@@ -1,9 +1,9 @@
 # frozen_string_literal: true
 
 require "json"
-require_relative "../logger"
-require_relative "../printable"
-require_relative "record"
+require_relative "../../logger"
+require_relative "../../printable"
+require_relative "../wire/record"
 
 module Godwit
   class Logger < ::Logger

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-require_relative "../logger"
-require_relative "record"
+require_relative "../../logger"
+require_relative "../wire/record"
 
 module Godwit
   class Logger < ::Logger

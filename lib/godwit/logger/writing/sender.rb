@@ -1,10 +1,10 @@
 # frozen_string_literal: true
 
-require_relative "../worker"
+require_relative "../../worker"
 require_relative "base_writer"
 require_relative "drop_counter"
-require_relative "entry"
-require_relative "exit"
+require_relative "../wire/entry"
+require_relative "../exit"
 require_relative "sequence_counter"
 require_relative "spool_transport"
 

@@ -1,12 +1,12 @@
 # frozen_string_literal: true
 
-require_relative "../worker"
-require_relative "warnings"
-require_relative "record"
-require_relative "segmented_log"
-require_relative "durable/journal"
-require_relative "durable/send_window"
-require_relative "packing"
+require_relative "../../worker"
+require_relative "../warnings"
+require_relative "../wire/record"
+require_relative "../durable/segmented_log"
+require_relative "journal"
+require_relative "../durable/send_window"
+require_relative "../wire/packing"
 
 module Godwit
   class Logger < ::Logger

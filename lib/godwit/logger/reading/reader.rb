@@ -1,9 +1,9 @@
 # frozen_string_literal: true
 
-require_relative "../logger"
-require_relative "record"
+require_relative "../../logger"
+require_relative "../wire/record"
 require_relative "filter"
-require_relative "packing"
+require_relative "../wire/packing"
 
 module Godwit
   class Logger < ::Logger
@@ -238,7 +238,7 @@ module Godwit
 end
 
 # These files open the class again.
-require_relative "reader/writers"
-require_relative "reader/state"
-require_relative "reader/fair_queues"
-require_relative "reader/fetching"
+require_relative "writers"
+require_relative "state"
+require_relative "fair_queues"
+require_relative "fetching"

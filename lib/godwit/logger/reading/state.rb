@@ -3,7 +3,7 @@
 require "json"
 require_relative "writers"
 require_relative "../folder"
-require_relative "../view"
+require_relative "view"
 
 module Godwit
   class Logger < ::Logger

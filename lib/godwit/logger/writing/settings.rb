@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
 require "socket"
-require_relative "folder"
-require_relative "text"
+require_relative "../folder"
+require_relative "../wire/text"
 
 module Godwit
   class Logger < ::Logger

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "../sink"
+require_relative "sink"
 
 module Godwit
   class Logger < ::Logger
