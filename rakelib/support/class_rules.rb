@@ -26,8 +26,7 @@ module ClassRules
     Godwit::Socket::Drafts::Addressed Godwit::Socket::Endpoints Godwit::Socket::Frames
     Godwit::Socket::Messages Godwit::Socket::Monitoring Godwit::Socket::Peers
     Godwit::Socket::RoutingNames Godwit::Socket::Settings Godwit::Work::Administration
-    Godwit::Work::Batch::Methods Godwit::Work::Coordination Godwit::Work::Groups
-    Godwit::Work::Operations Godwit::Work::Ownership Godwit::Work::Records Godwit::Work::Retention
+    Godwit::Work::Batch::Methods Godwit::Work::Coordination Godwit::Work::Ownership
     ffi_rzmq::ZMQ::Socket::Options ffi_rzmq::ZMQ::Socket::Receiving ffi_rzmq::ZMQ::Socket::Sending
   ].freeze
 

@@ -23,20 +23,20 @@ module Godwit
     autoload :Block, "godwit/work/block"
     autoload :Blocks, "godwit/work/blocks"
     autoload :Client, "godwit/work/client"
-    autoload :CommitQueue, "godwit/work/engine/commit_queue"
+    autoload :CommitQueue, "godwit/work/engine/sqlite/commit_queue"
     autoload :Committer, "godwit/work/committer"
     autoload :Connection, "godwit/work/engine/connection"
     autoload :Coordination, "godwit/work/coordination"
     autoload :Consumer, "godwit/work/consumer"
     autoload :Contract, "godwit/work/engine/contract"
-    autoload :Daemon, "godwit/work/engine/daemon"
-    autoload :Database, "godwit/work/engine/database"
+    autoload :Daemon, "godwit/work/engine/sqlite/daemon"
+    autoload :Database, "godwit/work/engine/sqlite/database"
     autoload :DeadLetter, "godwit/work/dead_letter"
     autoload :Declaration, "godwit/work/declaration"
     autoload :Doctor, "godwit/work/doctor"
     autoload :Events, "godwit/work/events"
     autoload :Format, "godwit/work/format"
-    autoload :Groups, "godwit/work/engine/groups"
+    autoload :Groups, "godwit/work/engine/sqlite/groups"
     autoload :Handler, "godwit/work/handler"
     autoload :Hooks, "godwit/work/hooks"
     autoload :Kafka, "godwit/work/engine/kafka"
@@ -46,35 +46,40 @@ module Godwit
     autoload :LogCopy, "godwit/work/log_copy"
     autoload :Member, "godwit/work/engine/member"
     autoload :MemoryEngine, "godwit/work/engine/memory"
+    autoload :MemoryProcesses, "godwit/work/engine/memory"
     autoload :Message, "godwit/work/message"
-    autoload :Operations, "godwit/work/engine/operations"
+    autoload :Operations, "godwit/work/engine/sqlite/operations"
     autoload :Ownership, "godwit/work/ownership"
     autoload :PipeWakeUp, "godwit/work/engine/pipe_wake_up"
     autoload :Partitioner, "godwit/work/partitioner"
     autoload :Position, "godwit/work/engine/position"
+    autoload :Processes, "godwit/work/engine/sqlite/processes"
     autoload :Progress, "godwit/work/progress"
     autoload :Receipt, "godwit/work/message"
-    autoload :Records, "godwit/work/engine/records"
-    autoload :Retention, "godwit/work/engine/retention"
+    autoload :Records, "godwit/work/engine/sqlite/records"
+    autoload :Retention, "godwit/work/engine/sqlite/retention"
     autoload :Runner, "godwit/work/runner"
-    autoload :Schema, "godwit/work/engine/schema"
+    autoload :Schema, "godwit/work/engine/sqlite/schema"
     autoload :Share, "godwit/work/engine/share"
     autoload :Source, "godwit/work/message"
     autoload :SilentProcesses, "godwit/work/silent_processes"
     autoload :SqliteEngine, "godwit/work/engine/sqlite"
-    autoload :StoredBlock, "godwit/work/engine/stored_block"
+    autoload :SqliteFile, "godwit/work/engine/sqlite/sqlite_file"
+    autoload :StoredBlock, "godwit/work/engine/sqlite/stored_block"
+    autoload :StoredTopics, "godwit/work/engine/sqlite/stored_topics"
     autoload :StuckHandlers, "godwit/work/stuck_handlers"
     autoload :Testing, "godwit/work/testing"
     autoload :Topic, "godwit/work/topic"
     autoload :Topics, "godwit/work/topics"
     autoload :Turns, "godwit/work/turns"
     autoload :WakeUp, "godwit/work/engine/wake_up"
-    private_constant :Assignment, :Block, :Blocks, :CommitQueue, :Committer, :Connection, :Contract,
-      :Coordination, :Daemon, :Database, :DeadLetter, :Declaration, :Doctor, :Format, :Groups,
-      :Handler, :Hooks, :Kafka, :KafkaEngine, :Lanes, :Listed, :LogCopy, :Member, :MemoryEngine,
-      :Operations, :Ownership, :Partitioner, :PipeWakeUp, :Position, :Progress, :Records,
-      :Retention, :Schema, :Share, :SilentProcesses, :Source, :SqliteEngine, :StoredBlock,
-      :StuckHandlers, :Topics, :Turns, :WakeUp
+    private_constant :Assignment, :Block, :Blocks, :CommitQueue, :Committer, :Connection,
+      :Contract, :Coordination, :Daemon, :Database, :DeadLetter, :Declaration, :Doctor, :Format,
+      :Groups, :Handler, :Hooks, :Kafka, :KafkaEngine, :Lanes, :Listed, :LogCopy, :Member,
+      :MemoryEngine, :MemoryProcesses, :Operations, :Ownership, :Partitioner, :PipeWakeUp,
+      :Position, :Processes, :Progress, :Records, :Retention, :Schema, :Share, :SilentProcesses,
+      :Source, :SqliteEngine, :SqliteFile, :StoredBlock, :StoredTopics, :StuckHandlers, :Topics,
+      :Turns, :WakeUp
 
     # Ruby uses a frozen mask that compares by identity without a copy.
     NEVER = {Object => :never}.compare_by_identity.freeze

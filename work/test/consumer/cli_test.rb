@@ -194,7 +194,7 @@ class WorkCommandsTest < Godwit::WorkCase
     produce(1, 2)
     client = connected
     topic = client.engine.topics["payments"]
-    place = client.engine.listen.place
+    place = client.engine.listen.path
     client.engine.leave(client.engine.join("g", topic, place, [0, 0]).id)
     other = 1 - client.each("payments").first.partition
     {other => [0], 1 - other => [0, 2]}.each do |partition, watermarks|

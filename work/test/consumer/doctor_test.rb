@@ -17,7 +17,7 @@ class WorkDoctorTest < Godwit::WorkCase
   # A place of a process that lives, on the memory engine as well.
   def living(&block)
     wake_up = Work.const_get(:WakeUp).new("#{path}.members")
-    block.call(wake_up.place)
+    block.call(wake_up.path)
   ensure
     wake_up.close
   end
@@ -123,7 +123,7 @@ class WorkDoctorTest < Godwit::WorkCase
     own = topic(partitions: 2)
     engine.append([[own, 0, block("1"), 1]] * 2)
     [0, -5, 1 << 40].each do |count|
-      engine.__send__(:transaction) do |database|
+      engine.file.transaction do |database|
         database.rows("UPDATE godwit_blocks SET count = ?", count)
       end
       assert_empty found(check: true)
@@ -133,7 +133,7 @@ class WorkDoctorTest < Godwit::WorkCase
   each_engine "a damage that SQLite meets is a finding" do
     not_on :kafka, "the brokers check their own files"
     rows = ->(*) { raise Work::CorruptError, "it is malformed" }
-    engine.instance_variable_get(:@database).stub(:rows, rows) do
+    engine.file.database.stub(:rows, rows) do
       assert_equal %i[damaged], found(check: true).map(&:kind).uniq
     end
   end

@@ -49,7 +49,7 @@ class WorkOddProgramsTest < Godwit::WorkCase
     one.client.topic("out", format: :text)
     one.produce("t", "a")
     # The end of a commit, where a process may wait for the lock of the file.
-    one.client.engine.define_singleton_method(:checkpoint) do |_|
+    one.client.engine.file.define_singleton_method(:checkpoint) do |_|
       next if (commits += 1) > 1
       Thread.new(Thread.current) { |thread| thread.raise(Timeout::Error) }.join
     end
@@ -108,7 +108,7 @@ class WorkOddProgramsTest < Godwit::WorkCase
   test "execute keeps no statement: a program may write values into the SQL" do
     one = work { |_| transaction { |db| 100.times { |index| db.execute("SELECT #{index}") } } }
     one.produce("t", "a")
-    database = one.client.engine.instance_variable_get(:@database)
+    database = one.client.engine.file.database
     statements = database.instance_variable_get(:@statements)
     one.drain
     assert_empty one.events

@@ -87,7 +87,7 @@ class WorkOutputsTest < Godwit::WorkCase
     out = declare("out")
     entered, go = Thread::Queue.new, Thread::Queue.new
     other = own(client.engine.listen)
-    member = client.engine.join("other", out, other.place, [0, 0])
+    member = client.engine.join("other", out, other.path, [0, 0])
     eventually { (@claims = client.engine.rebalance(member)&.claims)&.any? }
     @claims.each { |one| client.fetch(one, 0, 1) } # librdkafka writes when a queue was empty
     run_consumers(consumer { |message|

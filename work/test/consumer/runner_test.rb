@@ -60,7 +60,7 @@ class WorkRunnerTest < Godwit::WorkCase
     eventually { client.engine.members.size == 1 }
     FileUtils.rm_rf("#{path}.members")
     other = Work.const_get(:SqliteEngine).new(path)
-    member = other.join("g", other.topics["t"], other.listen.place, [0, 0])
+    member = other.join("g", other.topics["t"], other.listen.path, [0, 0])
     other.rebalance(member)
     other.leave(member.id)
     other.close

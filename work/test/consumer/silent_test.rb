@@ -88,7 +88,7 @@ class WorkSilentTest < Godwit::WorkCase
   each_engine "doctor, groups and members name it, and the command" do
     topic("t", partitions: 2)
     wake_up = own(Work.const_get(:WakeUp).new("#{path}.members"))
-    member = engine.join("g", engine.topics["t"], wake_up.place, [0, 0])
+    member = engine.join("g", engine.topics["t"], wake_up.path, [0, 0])
     engine.rebalance(member)
     assert_empty client.doctor.findings
     assert_equal [0, ::Socket.gethostname], client.members.first.to_h.values_at(:silent, :host)
@@ -107,16 +107,16 @@ class WorkSilentTest < Godwit::WorkCase
   # The process of a member has not reported for some seconds.
   def silence(wake_up, member, seconds)
     return engine.silent[member.id] = engine.now - seconds * 1_000 if @kind == "memory"
-    File.utime(Godwit::Timeout.now - seconds - 0.1, Time.now, wake_up.place)
+    File.utime(Godwit::Timeout.now - seconds - 0.1, Time.now, wake_up.path)
   end
 
   test "neither reads nor writes of its FIFO are reports, nor a change of the clock" do
     @kind = "sqlite"
     wake_up = own(Work.const_get(:WakeUp).new("#{path}.members"))
     silence(wake_up, nil, 9)
-    File.write(wake_up.place, "\0\0\0\0")
+    File.write(wake_up.path, "\0\0\0\0")
     wake_up.clear
-    silent = -> { Work.const_get(:WakeUp).silent(wake_up.place).floor }
+    silent = -> { Work.const_get(:WakeUp).silent(wake_up.path).floor }
     assert_equal 9, silent.call
     with_clock(Godwit::TestSupport::ManualClock.new) do |clock|
       clock.advance(2)
@@ -132,7 +132,7 @@ class WorkSilentTest < Godwit::WorkCase
     @kind = "sqlite"
     topic("t", partitions: 1)
     wake_up = own(Work.const_get(:WakeUp).new("#{path}.members"))
-    member = engine.join("g", engine.topics["t"], wake_up.place, [0])
+    member = engine.join("g", engine.topics["t"], wake_up.path, [0])
     engine.rebalance(member)
     silence(wake_up, member, 12)
     env = {"GODWIT_WORK_URL" => "sqlite:#{path}"}

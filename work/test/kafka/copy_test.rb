@@ -129,7 +129,7 @@ class WorkKafkaCopyTest < Godwit::WorkCase
     [@file, kafka].zip([3, 2]) { |client, count| client.topic("sizes", partitions: count) }
     assert_match(/exists there: it has partitions: 2, and not 3: delete it there/, refused)
     member = @file.engine.join(GROUP, @file.engine.topics["payments"],
-      own(@file.engine.listen).place, [0] * 3)
+      own(@file.engine.listen).path, [0] * 3)
     assert_match(/process #{Process.pid} consumes in group "billing": stop/, refused)
     @file.engine.leave(member.id)
     assert_match(/no log in .*none\.db/, refused("sqlite:#{scratch_dir}/none.db", KafkaLog.url))

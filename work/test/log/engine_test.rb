@@ -61,10 +61,10 @@ class WorkEngineTest < Godwit::WorkCase
     whole = [0, 2, 4, 6].map { |offset| [offset, false] }
     assert_equal [whole, whole.drop(1)], [gaps.call(0), gaps.call(3)]
     rows = "DELETE FROM godwit_blocks WHERE (id & 15) = ?"
-    engine.__send__(:transaction) { |database| database.rows(rows, 4) }
+    engine.file.transaction { |database| database.rows(rows, 4) }
     assert_equal [[2, false], [6, true]], gaps.call(3)
     assert_equal [[2, false], [6, true]], gaps.call(4)
-    engine.__send__(:transaction) { |database| database.rows(rows, 0) }
+    engine.file.transaction { |database| database.rows(rows, 0) }
     assert_equal [[2, true], [6, true]], gaps.call(0)
   end
 

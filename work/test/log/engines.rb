@@ -27,7 +27,7 @@ module Engines
     def shared = KafkaLog::ON ? shared_engine : sqlite
 
     # @return [String] of a process that has joined; on Kafka of this one
-    def place = KafkaLog::ON ? (@listener ||= own(engine.listen)).place : "/77-ab-host"
+    def place = KafkaLog::ON ? (@listener ||= own(engine.listen)).path : "/77-ab-host"
 
     # Claims of a member; those of a Kafka group come when all its members have agreed.
     # @return [Array<Object>] positions, by partition

@@ -155,12 +155,12 @@ class WorkFileTest < Godwit::WorkCase
   test "settings of the file" do
     client.topic("t", partitions: 1)
     assert_equal "wal", raw.execute("PRAGMA journal_mode")[0][0]
-    own_connection = engine.instance_variable_get(:@database)
+    own_connection = engine.file.database
     {"synchronous" => 1, "wal_autocheckpoint" => 0, "secure_delete" => 0, "mmap_size" => 0}
       .each do |name, value|
       assert_equal value, own_connection.value("PRAGMA #{name}"), name
     end
-    power = own(sqlite(durability: :power)).instance_variable_get(:@database)
+    power = own(sqlite(durability: :power)).file.database
     assert_equal 2, power.value("PRAGMA synchronous")
     tables = raw.execute("SELECT name FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'").flatten
     assert_equal tables, tables.grep(/\Agodwit_/)
@@ -197,7 +197,7 @@ class WorkFileTest < Godwit::WorkCase
   test "a full disk: the error says so, nothing is half written, and later calls succeed" do
     client.topic("t", partitions: 1, format: :raw)
     assert_equal [0], offsets(0) + [client.produce("t", "a").offset]
-    database = engine.instance_variable_get(:@database)
+    database = engine.file.database
     database.rows("PRAGMA max_page_count=#{database.value("PRAGMA page_count")}")
     error = assert_raises(Work::FullError) { client.produce_many("t", [["x" * 1_000_000]] * 3) }
     assert_match(/#{path}: .*the disk is full: free some space/, error.message)
@@ -210,7 +210,7 @@ class WorkFileTest < Godwit::WorkCase
 
   test "a file that another program has locked" do
     client.topic("t", partitions: 1)
-    database = engine.instance_variable_get(:@database)
+    database = engine.file.database
     database.instance_variable_get(:@database).busy_handler_timeout = 10
     raw.execute("BEGIN IMMEDIATE")
     error = assert_raises(Work::LockedError) { client.produce("t", 1) }
@@ -222,17 +222,17 @@ class WorkFileTest < Godwit::WorkCase
 
   test "calls that wait in several threads share one transaction" do
     client.topic("t", partitions: 1)
-    database = engine.instance_variable_get(:@database)
-    queue = engine.instance_variable_get(:@queue)
+    database = engine.file.database
+    records = engine.instance_variable_get(:@opened).records
     transactions = 0
     database.define_singleton_method(:transaction) do |&block|
       super(&block).tap { transactions += 1 }
     end
     raw.execute("BEGIN IMMEDIATE")
     first = in_thread { client.produce("t", 0, key: "k") }
-    eventually { engine.instance_variable_get(:@lock).locked? }
+    eventually { engine.file.instance_variable_get(:@lock).locked? }
     others = Array.new(8) { |index| in_thread { client.produce("t", index + 1, key: "k") } }
-    eventually { queue.instance_variable_get(:@waiting).size == 8 }
+    eventually { records.instance_variable_get(:@queue).instance_variable_get(:@waiting).size == 8 }
     raw.execute("COMMIT")
     offsets = [first, *others].map { |thread| ended(thread).offset }
     assert_equal [(0..8).to_a, 1], [offsets.sort, transactions]
@@ -241,7 +241,7 @@ class WorkFileTest < Godwit::WorkCase
   test "a produce call wakes the members" do
     topic = client.topic("t", partitions: 1)
     member = own(engine.listen)
-    engine.join("g", topic, member.place, [0])
+    engine.join("g", topic, member.path, [0])
     client.produce("t", 1)
     assert member.io.wait_readable(5)
   end
@@ -249,7 +249,7 @@ class WorkFileTest < Godwit::WorkCase
   test "a process that has the file at another path sees the members, and wakes them" do
     topic = client.topic("t", partitions: 1)
     member = own(engine.listen)
-    engine.join("g", topic, member.place, [0])
+    engine.join("g", topic, member.path, [0])
     engine.close
     there = "#{scratch_dir}-there"
     File.rename(scratch_dir, there) # as a volume that another container mounts elsewhere
@@ -265,7 +265,7 @@ class WorkFileTest < Godwit::WorkCase
     client.topic("t", partitions: 1)
     raw.execute("BEGIN IMMEDIATE")
     waiting = in_thread { client.produce("t", 1).offset }
-    eventually { engine.instance_variable_get(:@lock).locked? }
+    eventually { engine.file.instance_variable_get(:@lock).locked? }
     raw.execute("COMMIT")
     assert_equal 0, ended(waiting)
   end
@@ -289,7 +289,7 @@ class WorkFileTest < Godwit::WorkCase
 
   test "a read-only file" do
     client.topic("t", partitions: 1)
-    database = engine.instance_variable_get(:@database)
+    database = engine.file.database
     database.rows("PRAGMA query_only=ON")
     assert_refused(Work::AccessError, /it is read-only: let this user write/) do
       client.produce("t", 1)
@@ -372,6 +372,6 @@ class WorkFileTest < Godwit::WorkCase
       ended(thread)
     end
     assert_operator client.produce("t", 1).offset, :>, 0
-    refute_predicate engine.instance_variable_get(:@database), :transaction?
+    refute_predicate engine.file.database, :transaction?
   end
 end

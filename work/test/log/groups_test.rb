@@ -108,16 +108,16 @@ class WorkGroupsTest < Godwit::WorkCase
     first, second = Array.new(2) { own(engine.listen) }
     other = own(own(sqlite).listen)
     join_at = ->(place) { engine.join("g", topic(partitions: 3), place, [0] * 3) }
-    gone = join_at.call(first.place)
-    File.delete(first.place)
-    2.times { join_at.call(other.place) }
-    members = Array.new(2) { join_at.call(second.place) }
+    gone = join_at.call(first.path)
+    File.delete(first.path)
+    2.times { join_at.call(other.path) }
+    members = Array.new(2) { join_at.call(second.path) }
     looks = []
     wake_up = Godwit::Work.const_get(:WakeUp)
     wake_up.stub(:alive?, ->(place) { looks << place }) do
       members.each { |member| engine.rebalance(member) }
     end
-    assert_equal [other.place], looks
+    assert_equal [other.path], looks
     assert_includes engine.members.map(&:id), gone.id
   end
 

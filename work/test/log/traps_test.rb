@@ -16,7 +16,7 @@ class WorkTrapsTest < Godwit::WorkCase
   Work = Godwit::Work
 
   def engine = @engine ||= own(sqlite)
-  def database = engine.instance_variable_get(:@database)
+  def database = engine.file.database
 
   # @return [Object] SQLite's own connection to the test's file, which waits for no lock
   def raw = @raw ||= SQLite3::Database.new(path)
@@ -68,7 +68,7 @@ class WorkTrapsTest < Godwit::WorkCase
     client.topic("t", partitions: 1)
     raw.execute("BEGIN IMMEDIATE")
     waiting = in_thread { client.produce("t", 1) }
-    eventually { engine.instance_variable_get(:@lock).locked? }
+    eventually { engine.file.instance_variable_get(:@lock).locked? }
     steps = 0
     steps += 1 while steps < 1_000 && waiting.alive?
     assert_equal 1_000, steps
@@ -88,9 +88,9 @@ class WorkTrapsTest < Godwit::WorkCase
     database.checkpoint(checkpointer)
     assert_equal ["PRAGMA wal_checkpoint(PASSIVE)"], seen
     write_elsewhere
-    engine.send(:checkpoint_now)
+    engine.file.checkpoint_now
     [:@database, :@checkpointer].each do |name|
-      connection = engine.instance_variable_get(name)
+      connection = engine.file.instance_variable_get(name)
       assert_equal 0, connection.value("PRAGMA wal_autocheckpoint"), name
     end
   end
@@ -101,8 +101,8 @@ class WorkTrapsTest < Godwit::WorkCase
     statement = raw.prepare("SELECT id FROM godwit_blocks")
     assert statement.step
     20.times { client.produce("t", "x" * 500_000) }
-    engine.send(:checkpoint_now)
-    assert_equal 0, engine.instance_variable_get(:@written)
+    engine.file.checkpoint_now
+    assert_equal 0, engine.file.instance_variable_get(:@written)
     statement.close
     assert_equal 21, client.each("t").count
   end
@@ -157,7 +157,7 @@ class WorkTrapsTest < Godwit::WorkCase
       run: -> { run_until(consumer { nil }) { client.groups.any? { |one| one.lag.zero? } } },
       seek: -> { client.seek("g", "t", to: :earliest) },
       retain: -> { engine.retain },
-      checkpoint: -> { engine.send(:checkpoint_now) },
+      checkpoint: -> { engine.file.checkpoint_now },
       another: -> { sqlite.close },
       fork: -> { Process.wait(fork { exit!(client.each("t").count) }) }
     }

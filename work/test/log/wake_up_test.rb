@@ -22,7 +22,7 @@ class WorkWakeUpTest < Godwit::WorkCase
 
   test "a byte wakes each reader, any number of times" do
     all = [wake_up, wake_up]
-    targets = targets(*all.map(&:place))
+    targets = targets(*all.map(&:path))
     all.each { |one| assert_nil one.io.wait_readable(0) }
     3.times { targets.wake([]) }
     all.each { |one| assert one.io.wait_readable(5) }
@@ -34,7 +34,7 @@ class WorkWakeUpTest < Godwit::WorkCase
 
   test "a reader learns which partitions have new records, or looks at all" do
     one = wake_up
-    targets = targets(one.place)
+    targets = targets(one.path)
     wake = lambda { |*calls|
       calls.each { |partitions| targets.wake(partitions) }
       one.clear
@@ -49,10 +49,10 @@ class WorkWakeUpTest < Godwit::WorkCase
 
   test "a reader that is no longer a target is not woken, and its FIFO is closed" do
     one, other = wake_up, wake_up
-    targets = targets(one.place, other.place)
-    assert_equal 2, descriptors(one.place) # its own and the target's
-    targets.update([other.place])
-    assert_equal 1, descriptors(one.place)
+    targets = targets(one.path, other.path)
+    assert_equal 2, descriptors(one.path) # its own and the target's
+    targets.update([other.path])
+    assert_equal 1, descriptors(one.path)
     targets.wake([])
     assert other.io.wait_readable(5)
     assert_nil one.io.wait_readable(0)
@@ -60,12 +60,12 @@ class WorkWakeUpTest < Godwit::WorkCase
 
   test "a full FIFO still counts as alive, and a closed or missing one is passed over" do
     one, closed, last = wake_up, wake_up, wake_up
-    targets = targets(one.place, closed.place, File.join(scratch_dir, "missing"), last.place)
+    targets = targets(one.path, closed.path, File.join(scratch_dir, "missing"), last.path)
     closed.close
     one.io.write_nonblock("x" * 65_536)
     targets.wake([])
-    assert WakeUp.alive?(one.place)
-    refute WakeUp.alive?(closed.place)
+    assert WakeUp.alive?(one.path)
+    refute WakeUp.alive?(closed.path)
     assert WakeUp.alive?(File.join(scratch_dir, "no", "folder")), "it knows nothing"
     assert last.io.wait_readable(5)
   end
@@ -77,7 +77,7 @@ class WorkWakeUpTest < Godwit::WorkCase
       all = Array.new(30) { wake_up.new(ARGV[0]) } # Ruby 3.1 failed at the 30th
       GC.compact
       all << wake_up.new(ARGV[0])
-      puts all.count { |one| wake_up.alive?(one.place) }
+      puts all.count { |one| wake_up.alive?(one.path) }
     RUBY
     assert_equal "31\n", assert_child(result).stdout
   end
@@ -86,7 +86,7 @@ class WorkWakeUpTest < Godwit::WorkCase
     child = start_child(<<~RUBY, [scratch_dir])
       require "godwit/work"
       one = Godwit::Work.const_get(:WakeUp).new(ARGV[0])
-      puts one.place, "ready"
+      puts one.path, "ready"
       $stdout.flush
       sleep
     RUBY
@@ -111,7 +111,7 @@ class WorkWakeUpTest < Godwit::WorkCase
     child = start_child(<<~RUBY, [scratch_dir])
       require "godwit/work"
       one = Godwit::Work.const_get(:WakeUp).new(ARGV[0])
-      puts(#{leaves}, one.place, "ready")
+      puts(#{leaves}, one.path, "ready")
       $stdout.flush
       sleep
     RUBY

@@ -12,8 +12,9 @@ module Godwit
   module Work
     # Loaded before a fork, so that each process is short.
     LOADED = [Administration, Assignment, Batch, Block, Blocks, Client, CommitQueue, Committer,
-      Contract, Database, DeadLetter, Events, Format, Handler, Message, Progress, Schema,
-      SqliteEngine, Topic, WakeUp].freeze
+      Contract, Database, DeadLetter, Events, Format, Groups, Handler, Message, Operations,
+      Processes, Progress, Records, Retention, Schema, SqliteEngine, SqliteFile, StoredTopics,
+      Topic, WakeUp].freeze
     private_constant :LOADED
 
     # Ends the process at its n-th place before or after a call of SQLite that writes.

@@ -2,7 +2,7 @@
 
 module Godwit
   module Work
-    # What reads records into assignments and commits them. The class that includes it has `place`,
+    # What reads records into assignments and commits them. The class that includes it has `path`,
     # `now`, `taken?` and `work_available`.
     # @private
     module Coordination
@@ -59,7 +59,7 @@ module Godwit
         topic = klass.declare(@client)
         @client.dead_letters(klass.dead_letters, topic)
         starts = @client.starts(topic, klass.settings.start_from)
-        @engine.join(klass.group_name, topic, place, starts)
+        @engine.join(klass.group_name, topic, path, starts)
       end
 
       # @param partitions [Array<Integer>, nil] ids of those that have new records; nil: all

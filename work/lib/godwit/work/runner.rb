@@ -111,7 +111,7 @@ module Godwit
         end
       end
 
-      def place = @wake_up.place
+      def path = @wake_up.path
 
       # Others take a process for dead that they cannot wake.
       def renew

@@ -127,7 +127,7 @@ module Godwit
 
       private
 
-      def place = ""
+      def path = ""
       def renew = nil
       def now = clock.call / 1000.0
       def work_available(_lanes = 0) = nil

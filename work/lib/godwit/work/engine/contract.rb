@@ -24,9 +24,9 @@ module Godwit
     # * `version` changes when any process has written. `close` ends the engine.
     #
     # A member of a group, see {Groups}: `listen` gives what wakes its process, as {WakeUp}, with
-    # `place`, `io`, `clear`, `lost?`, `report`, `close`; `join`, `rebalance`, `commit`, `release`,
+    # `path`, `io`, `clear`, `lost?`, `report`, `close`; `join`, `rebalance`, `commit`, `release`,
     # `leave`; `note` and `report` store what it runs, for the case that this ends its process or
-    # hangs. `rebalance` takes partitions of dead members. `commit_every` is the time in seconds
+    # hangs. `rebalance` claims partitions of dead members. `commit_every` is the time in seconds
     # between two commits of a process whose workers end records all the time.
     #
     # An operator, see {Operations} and {Retention}: `members`, `positions`, `set`, `storage`,

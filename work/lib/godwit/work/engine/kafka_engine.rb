@@ -89,16 +89,16 @@ module Godwit
         @wake_ups.delete_if { |_, one| one.closed? }
         outputs = Kafka::Outputs.new(@settings)
         outputs.start if @settings.transactions?
-        place = "pipe #{@wake_up_count += 1}"
-        @wake_ups[place] = Kafka::WakeUp.new(place, outputs)
+        name = "pipe #{@wake_up_count += 1}"
+        @wake_ups[name] = Kafka::WakeUp.new(name, outputs)
       end
 
       # (see Contract)
-      def join(group, topic, place, starts)
+      def join(group, topic, path, starts)
         starts = first_positions(group, topic, starts)
-        one = Kafka::Membership.new(self, group, topic, starts, @wake_ups.fetch(place) { listen })
+        one = Kafka::Membership.new(self, group, topic, starts, @wake_ups.fetch(path) { listen })
         @memberships[one.mark] = one
-        Member.new(one.mark, group, topic, place)
+        Member.new(one.mark, group, topic, path)
       end
 
       # (see Contract)
@@ -117,9 +117,9 @@ module Godwit
         Contract.need(self, :transaction) if statements
         batches = block_given? ? yield : []
         owners = positions.group_by { |one| membership(one.member) }
-        places = batches.any? ? transaction(batches, owners) : commit_each(owners)
+        written = batches.any? ? transaction(batches, owners) : commit_each(owners)
         owners.each { |owner, own| owner.committed(own) }
-        places
+        written
       end
 
       # (see Contract)

@@ -5,6 +5,6 @@ module Godwit
     # A member of a group: one consumer class in one process, the name of the process's FIFO, and
     # the file's state at its last rebalance.
     # @private
-    Member = Struct.new(:id, :group, :topic, :place, :state)
+    Member = Struct.new(:id, :group, :topic, :fifo, :state)
   end
 end

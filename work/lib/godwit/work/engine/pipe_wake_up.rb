@@ -5,9 +5,9 @@ module Godwit
     # Wakes a runner of this process, as {WakeUp} does in other processes: a pipe is its FIFO.
     # @private
     class PipeWakeUp < WakeUp
-      # @param place [String] its name
-      def initialize(place = "")
-        @place = place
+      # @param path [String] a name
+      def initialize(path = "")
+        @path = path
         @io, @writer = IO.pipe
         [@io, @writer].each { |io| ForkDetector::OF_PARENT[io] = io }
       end

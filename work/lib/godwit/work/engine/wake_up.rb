@@ -27,10 +27,10 @@ module Godwit
       class Targets
         def initialize = @fifos = {}
 
-        # @param places [Array<String>] of all processes to wake from now on
-        def update(places)
-          gone = @fifos.except(*places)
-          @fifos = places.to_h { |place| [place, @fifos[place] || WakeUp.open(place)] }.compact
+        # @param paths [Array<String>] of all processes to wake from now on
+        def update(paths)
+          gone = @fifos.except(*paths)
+          @fifos = paths.to_h { |path| [path, @fifos[path] || WakeUp.open(path)] }.compact
           gone.each_value(&:close)
         end
 
@@ -38,7 +38,7 @@ module Godwit
         def empty? = @fifos.empty?
 
         # Writes to all of them.
-        # @param partitions [Array<Integer>] ids of those that have new records; none: look at all
+        # @param partitions [Array<Integer>] ids of those that have new records; none: check all
         def wake(partitions)
           text = WakeUp.text(partitions)
           @fifos.each_value do |fifo|
@@ -57,45 +57,45 @@ module Godwit
           text.bytesize.between?(1, ATOMIC) ? text : [ALL].pack("V")
         end
 
-        # @param place [String] the path of a FIFO
+        # @param path [String] of a FIFO
         # @return [File, nil] nil: its process has ended
-        def open(place)
-          File.open(place, File::WRONLY | File::NONBLOCK)
+        def open(path)
+          File.open(path, File::WRONLY | File::NONBLOCK)
         rescue SystemCallError # also a FIFO of another user
           nil
         end
 
-        # @param place [String] the path of a FIFO
+        # @param path [String] of a FIFO
         # @return [Boolean] whether its process lives
-        def alive?(place)
-          File.open(place, File::WRONLY | File::NONBLOCK).close
+        def alive?(path)
+          File.open(path, File::WRONLY | File::NONBLOCK).close
           true
         rescue *ENDED
           false
         rescue Errno::ENOENT
-          !File.directory?(File.dirname(place)) # without the folder it knows nothing
+          !File.directory?(File.dirname(path)) # without the folder it knows nothing
         rescue SystemCallError
           true
         end
       end
 
-      # @param place [String]
+      # @param path [String]
       # @return [Integer, nil] the process
-      def self.pid(place) = File.basename(place)[/\A\d+(?=-)/]&.to_i
+      def self.pid(path) = File.basename(path)[/\A\d+(?=-)/]&.to_i
 
       # @return [String, nil] its host, which may be a container
-      def self.host(place) = File.basename(place)[/\A\d+-\h+-(.+)/, 1]
+      def self.host(path) = File.basename(path)[/\A\d+-\h+-(.+)/, 1]
 
       # @return [Float] seconds since the process has reported; 0: nothing is known
-      def self.silent(place)
-        [Timeout.now - File.stat(place).atime.to_f, 0.0].max
+      def self.silent(path)
+        [Timeout.now - File.stat(path).atime.to_f, 0.0].max
       rescue SystemCallError
         0.0
       end
 
       # Removes the FIFO of a dead process.
-      def self.remove(place)
-        File.delete(place)
+      def self.remove(path)
+        File.delete(path)
       rescue SystemCallError # it is gone, or of another user
         nil
       end
@@ -104,10 +104,10 @@ module Godwit
       # @raise [AccessError, FullError]
       def initialize(folder)
         FileUtils.mkdir_p(folder)
-        @place = File.join(folder, name)
-        File.mkfifo(@place, 0o600)
+        @path = File.join(folder, name)
+        File.mkfifo(@path, 0o600)
         # Its own writing end keeps the FIFO from ending when a writer closes.
-        @io = File.open(@place, OPEN)
+        @io = File.open(@path, OPEN)
         report
         # A child that kept it would keep a dead process alive.
         ForkDetector::OF_PARENT[@io] = @io
@@ -118,19 +118,19 @@ module Godwit
       end
 
       # @return [String] the path
-      attr_reader :place
+      attr_reader :path
       # @return [IO] readable when the process was woken
       attr_reader :io
 
       # @return [Boolean] whether something has deleted it
-      def lost? = !File.exist?(@place)
+      def lost? = !File.exist?(@path)
 
       # Tells the other processes that this one works, once a second: a transaction would wake them.
       def report
         now = Timeout.now
         return if @reported && now < @reported + REPORT
         @reported = now
-        File.utime(now, now, @place)
+        File.utime(now, now, @path)
       rescue SystemCallError # the FIFO was deleted: the process makes another
         nil
       end
@@ -139,8 +139,8 @@ module Godwit
       # @return [nil]
       def abandon = nil
 
-      # Takes all bytes.
-      # @return [Array<Integer>, nil] ids of the partitions that have new records; nil: look at all
+      # Drains the FIFO.
+      # @return [Array<Integer>, nil] ids of the partitions that have new records; nil: check all
       def clear
         bytes = @io.read_nonblock(MOST, exception: false)
         return if !bytes.is_a?(String) || bytes.bytesize > MOST - ATOMIC # some may be lost
@@ -150,7 +150,7 @@ module Godwit
 
       # @return [nil]
       def close
-        WakeUp.remove(@place)
+        WakeUp.remove(@path)
         @io.close
       end
 

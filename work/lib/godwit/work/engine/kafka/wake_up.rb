@@ -7,10 +7,10 @@ module Godwit
       # runner's waits for brokers.
       # @private
       class WakeUp < PipeWakeUp
-        # @param place [String] of this runner
+        # @param path [String] names this runner
         # @param outputs [Outputs]
-        def initialize(place, outputs)
-          super(place)
+        def initialize(path, outputs)
+          super(path)
           @outputs = outputs
           @abandoned = false
         end

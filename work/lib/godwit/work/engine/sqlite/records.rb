@@ -5,7 +5,7 @@ module Godwit
     # The blocks of records in an SQLite file. The `id` of a block is the id of its partition, then
     # the offset of its first record: so the blocks of a partition lie together, in order.
     # @private
-    module Records
+    class Records
       # Enough for a year of 500,000 records a second in one partition.
       OFFSET_BITS = 44
       LARGEST = (1 << OFFSET_BITS) - 1 # offset
@@ -25,13 +25,22 @@ module Godwit
         "ORDER BY id LIMIT 1"
       private_constant :LARGEST, :LAST, :APPEND, :READ, :SINCE
 
-      # (see Contract)
-      def append(batches)
-        current
-        @queue.submit(seal(batches)).tap { wake_members(batches) }
+      # @param file [SqliteFile]
+      # @param processes [Processes]
+      # @param clock [#call] milliseconds since 1970
+      def initialize(file, processes, clock)
+        @file = file
+        @processes = processes
+        @clock = clock
+        @commits = 0
+        @queue = CommitQueue.new { |batches| write(batches) }
       end
 
-      # (see Contract)
+      def append(batches)
+        @file.check
+        @queue.submit(seal(batches)).tap { @processes.wake(batches) }
+      end
+
       def read(topic, partition, offset, bytes)
         blocks = []
         rows(topic, partition, offset, bytes).each do |base, time, stored, count|
@@ -39,11 +48,10 @@ module Godwit
         end
         blocks
       rescue CorruptError
-        raise if blocks.nil? || blocks.empty?
+        raise if blocks.empty?
         blocks # those before the damaged one
       end
 
-      # (see Contract)
       def fetch(position, offset, bytes)
         read(position.topic, position.partition, offset, bytes).each do |block|
           next if block.finish <= offset
@@ -52,11 +60,10 @@ module Godwit
         end
       end
 
-      # (see Contract)
       def bounds(topic, since = 0)
         Array.new(topic.partitions) do |partition|
           least, largest = range(topic, partition)
-          with_database do |database|
+          @file.use do |database|
             finish = database.value(LAST, least, largest) || least
             first = database.value(SINCE, least, largest, since) || finish
             [first - least, finish - least]
@@ -64,8 +71,11 @@ module Godwit
         end
       end
 
-      private
+      # It changes when any process has written.
+      def version = @file.use { |database| [database.data_version, @commits] }
 
+      # @param batches [Array<Array>] as {#append} takes them
+      # @return [Array<Array>] the same with {StoredBlock}s' bytes
       def seal(batches)
         batches.map do |topic, partition, block, count|
           [topic, partition, StoredBlock.seal(block), count]
@@ -76,10 +86,9 @@ module Godwit
       #   the offset
       def rows(topic, partition, offset, bytes)
         least, largest = range(topic, partition)
-        left = bytes
-        with_database do |database|
+        @file.use do |database|
           database.rows(READ, least, largest, least + offset) do |row|
-            (left -= row[2].bytesize) > 0
+            (bytes -= row[2].bytesize) > 0
           end
         end.map { |id, *rest| [id - least, *rest] }
       end
@@ -98,28 +107,31 @@ module Godwit
         [least, least + LARGEST]
       end
 
-      # One statement alone is a transaction by itself. CommitQueue keeps interrupts away.
+      # @param batches [Array<Array>] of {#seal}
       # @return [Array<Array(Integer, Integer)>] of each batch: its first offset, its time
-      def write(batches)
-        current
-        @lock.synchronize do
-          result = nil
-          if batches.size == 1
-            result = insert_blocks(@database, batches)
-          else
-            @database.transaction { result = insert_blocks(@database, batches) }
-          end
-          @commits += 1
-          checkpoint(batches.sum { |batch| batch[2].bytesize })
-          result
-        end
-      end
-
-      def insert_blocks(database, batches)
-        time = now
+      def insert(database, batches)
+        @commits += 1 if batches.any?
+        time = @clock.call
         batches.map do |topic, partition, block, count|
           least = topic.ids.fetch(partition) << OFFSET_BITS
           [database.insert(APPEND, least, least + LARGEST, count, time, block) - least, time]
+        end
+      end
+
+      private
+
+      # One statement alone is a transaction by itself. CommitQueue keeps interrupts away.
+      def write(batches)
+        @file.check
+        @file.exclusive do
+          database = @file.database
+          result = if batches.size == 1
+            insert(database, batches)
+          else
+            database.transaction { insert(database, batches) }
+          end
+          @file.checkpoint(batches.sum { |batch| batch[2].bytesize })
+          result
         end
       end
     end

@@ -2,10 +2,10 @@
 
 module Godwit
   module Work
-    # What an operator asks of the groups in an SQLite file.
+    # What an operator wants to know of the groups in an SQLite file, and changes there.
     # @private
-    module Operations
-      AT_ONCE = 1 << 20 # bytes that a look for damage reads
+    class Operations
+      AT_ONCE = 1 << 20 # bytes that the check for damage reads at a time
       MEMBERS = <<~SQL
         SELECT m.id, g.name, t.name, m.place, m.report FROM godwit_members m
         JOIN godwit_groups g ON g.id = m.group_id JOIN godwit_topics t ON t.id = m.topic
@@ -16,26 +16,34 @@ module Godwit
       PAUSE = "UPDATE godwit_positions SET paused = ? WHERE group_id = ? AND partition = ?"
       private_constant :AT_ONCE, :MEMBERS, :SEEK, :PAUSE
 
-      # @return [Array<Listed>]
-      def members
-        known = {} # a process has a member for each class
-        with_database { |database| database.rows(MEMBERS) }
-          .map do |id, group, topic, name, report|
-            place = place(name)
-            process = known[process_of(id, place)] ||=
-              [WakeUp.pid(place), WakeUp.host(place), alive?(id, place), silent_for(id, place)]
-            pid, host, alive, silent = process
-            Listed.new(id, group, topic, pid, host, report, alive, silent)
-          end
+      # @param file [SqliteFile]
+      # @param processes [Processes]
+      # @param topics [StoredTopics]
+      # @param records [Records]
+      def initialize(file, processes, topics, records)
+        @file = file
+        @processes = processes
+        @topics = topics
+        @records = records
       end
 
-      # @param check [Boolean] whether to look for damage, which reads the whole file
+      # @return [Array<Listed>]
+      def members
+        rows = @file.use { |database| database.rows(MEMBERS) }
+        facts = @processes.facts(rows.map { |id, _, _, fifo, _| [id, fifo] })
+        rows.zip(facts).map do |(id, group, topic, _, report), (pid, host, alive, silent)|
+          Listed.new(id, group, topic, pid, host, report, alive, silent)
+        end
+      end
+
+      # @param check [Boolean] whether to check for damage, which reads the whole file
       # @return [Array(Hash{Symbol => Object}, Array<String>)] the path, its bytes, those of the
       #   WAL, SQLite's version; and what is damaged
       def storage(check)
-        # A look by `stat`: to close a descriptor of the file would drop SQLite's locks.
-        bytes, wal_bytes = [@path, "#{@path}-wal"].map { |path| File.size?(path).to_i }
-        [{path: @path, bytes: bytes, wal_bytes: wal_bytes, sqlite: SQLite3::SQLITE_LOADED_VERSION},
+        # By `stat`: to close a descriptor of the file would drop SQLite's locks.
+        path = @file.path
+        bytes, wal_bytes = [path, "#{path}-wal"].map { |one| File.size?(one).to_i }
+        [{path: path, bytes: bytes, wal_bytes: wal_bytes, sqlite: SQLite3::SQLITE_LOADED_VERSION},
           check ? damage : []]
       end
 
@@ -44,14 +52,14 @@ module Godwit
       # @param paused [Boolean, nil] whether no record of the topic runs in this group from now on
       # @raise [TopicError] when the group has never read the topic
       def set(group, topic, offsets: nil, paused: nil)
-        transaction do |database|
+        @file.transaction do |database|
           each_position(database, group, topic) do |id, partition|
             offset = offsets && offsets[topic.number(partition)]
             database.rows(SEEK, offset, id, partition) if offset
             database.rows(PAUSE, paused ? 1 : 0, id, partition) unless paused.nil?
           end
         end
-        wake_members
+        @processes.wake
       end
 
       private
@@ -60,10 +68,10 @@ module Godwit
       def damage
         found = []
         add_damage(found) do
-          found.concat(with_database { |one| one.rows("PRAGMA quick_check") }.flatten - ["ok"])
+          found.concat(@file.use { |one| one.rows("PRAGMA quick_check") }.flatten - ["ok"])
         end
         add_damage(found) do
-          topics.each_value do |topic|
+          @topics.all.each_value do |topic|
             topic.partitions.times { |number| check_blocks(topic, number, found) }
           end
         end
@@ -81,10 +89,10 @@ module Godwit
         offset = -1
         add_damage(found) do
           loop do
-            rows = rows(topic, partition, [offset, 0].max, AT_ONCE)
+            rows = @records.rows(topic, partition, [offset, 0].max, AT_ONCE)
             break if rows.empty? || rows.last.first < offset # it has no further ones
             rows.each do |base, time, bytes, count|
-              add_damage(found) { block(topic, partition, base, time, bytes, count) }
+              add_damage(found) { @records.block(topic, partition, base, time, bytes, count) }
               offset = [base + count, base + 1].max
             end
           end

@@ -6,11 +6,10 @@ module Godwit
     # a leader. Each claim has a number of its own, the generation: a commit with an older one
     # fails.
     # @private
-    module Groups
-      PLACES = 0.25 # seconds for which a process believes that the members are the same
+    class Groups
       SEEN_EVERY = 3_600_000 # milliseconds between two notes that a group is alive
       BITS = Records::OFFSET_BITS
-      private_constant :PLACES, :SEEN_EVERY, :BITS
+      private_constant :SEEN_EVERY, :BITS
 
       GROUP = "SELECT id FROM godwit_groups WHERE name = ?"
       POSITIONS = <<~SQL
@@ -26,7 +25,6 @@ module Godwit
         JOIN godwit_topics t ON t.id = p.topic JOIN godwit_groups g ON g.id = group_id
         ORDER BY g.name, t.name
       SQL
-      MEMBERS_BY_PLACE = "SELECT id, place FROM godwit_members"
       OWNED = "WHERE group_id = ? AND partition = ? AND member = ? AND generation = ? RETURNING 1"
       CLAIM = <<~SQL
         UPDATE godwit_positions SET member = ?, generation = generation + 1
@@ -50,78 +48,87 @@ module Godwit
             ELSE 0 END
         WHERE member = ?
       SQL
-      private_constant :GROUP, :POSITIONS, :READ, :MEMBERS_BY_PLACE, :OWNED, :CLAIM, :RELEASE,
+      private_constant :GROUP, :POSITIONS, :READ, :OWNED, :CLAIM, :RELEASE,
         :COMMIT, :CRASH
 
-      # @param group [String]
-      # @param topic [Topic]
-      # @param place [String] the FIFO of the process
+      # @param file [SqliteFile]
+      # @param processes [Processes]
+      # @param topics [StoredTopics]
+      # @param records [Records]
+      # @param clock [#call] milliseconds since 1970
+      def initialize(file, processes, topics, records, clock)
+        @file = file
+        @processes = processes
+        @topics = topics
+        @records = records
+        @clock = clock
+      end
+
+      # @param path [String] of the process's FIFO
       # @param starts [Array<Integer>] the offsets at which a new group begins
       # @return [Member]
-      def join(group, topic, place, starts)
-        transaction do |database|
+      def join(group, topic, path, starts)
+        fifo = File.basename(path)
+        @file.transaction do |database|
           id = group_id(database, group)
-          topic = load_topics(database).fetch(topic.name)
+          topic = @topics.load(database).fetch(topic.name)
           add_positions(database, id, topic, starts)
           member = database.value("INSERT INTO godwit_members (group_id, topic, place) " \
-            "SELECT ?, topic, ? FROM godwit_partitions WHERE id = ? RETURNING id", id,
-            File.basename(place), topic.ids.first)
-          Member.new(member, group, topic, File.basename(place))
+            "SELECT ?, topic, ? FROM godwit_partitions WHERE id = ? RETURNING id", id, fifo,
+            topic.ids.first)
+          Member.new(member, group, topic, fifo)
         end
       end
 
-      # Takes the free partitions of this member's share, also those of members whose processes
+      # Claims the free partitions of this member's share, also those of members whose processes
       # have ended.
       # @param evicted [Array<Integer>] members that lose their partitions, as if they had ended
       # @return [Share, nil] nil: no connection has written since the last one
       # @raise [LostError] when the member was taken for dead, or evicted
       def rebalance(member, evicted = [])
-        dead = ended(member)
-        if dead.empty? && evicted.empty? && member.state == with_database { |one| file_state(one) }
+        departed = @processes.departed(member)
+        if departed.empty? && evicted.empty? && member.state == @file.use { |one| state(one) }
           return
         end
-        share, state = transaction do |database|
-          [*dead.keys, *evicted].each { |id| bury(database, id) }
-          [share_of(member, database), file_state(database)]
+        share, state = @file.transaction do |database|
+          [*departed.keys, *evicted].each { |id| bury(database, id) }
+          [share_of(member, database), state(database)]
         end
         member.state = state # it is committed
-        dead.each_value { |place| WakeUp.remove(place) }
-        @ended = {}
+        @processes.buried(departed.values)
         share
       end
 
       # @param positions [Array<Position>] with their new watermarks and states
       # @param statements [#call, nil] gets the Database, for statements of the same transaction
-      # @yieldreturn [Array<Array>] batches, as {SqliteEngine#append} takes them
-      # @return [Array<Array(Integer, Integer)>] the place of each output
+      # @yieldreturn [Array<Array>] batches, as {Records#append} takes them
+      # @return [Array<Array(Integer, Integer)>] offset and time of each output
       # @raise [LostError] when the member no longer owns one of them: nothing was written
       def commit(positions, statements = nil)
         outputs = []
-        places = transaction(and_checkpoint: true) do |database|
+        written = @file.transaction(checkpoint: true) do |database|
           Thread.handle_interrupt(Object => :immediate) { statements.call(database) } if statements
-          outputs = seal(yield) if block_given?
+          outputs = @records.seal(yield) if block_given?
           positions.each do |one|
             update(database, one, COMMIT, one.crashes, one.watermark, one.state)
           end
-          @commits += 1 if outputs.any?
-          insert_blocks(database, outputs)
+          @records.insert(database, outputs)
         end
-        wake_members(outputs) if outputs.any?
-        places
+        @processes.wake(outputs) if outputs.any?
+        written
       end
 
       # Gives partitions up, after their last commit. Those that the member has lost stay as they
       # are.
-      # @param positions [Array<Position>]
       def release(positions)
-        transaction { |database| positions.each { |one| write_own(database, one, RELEASE) } }
-        wake_members
+        @file.transaction { |database| positions.each { |one| write_own(database, one, RELEASE) } }
+        @processes.wake
       end
 
       # Notes the record that runs next, for the case that it ends the process.
       # @raise [LostError]
       def note(position, offset)
-        transaction do |database|
+        @file.transaction do |database|
           update(database, position, "UPDATE godwit_positions SET noted = ? #{OWNED}", offset)
         end
       end
@@ -129,7 +136,7 @@ module Godwit
       # Stores what the member says of its stuck handlers.
       # @param text [String, nil]
       def report(member, text)
-        transaction do |database|
+        @file.transaction do |database|
           database.rows("UPDATE godwit_members SET report = ? WHERE id = ?", text, member.id)
         end
       end
@@ -138,12 +145,12 @@ module Godwit
       # @param member [Integer] id
       # @return [Boolean] whether there was such a member
       def leave(member)
-        name = transaction do |database|
+        name = @file.transaction do |database|
           database.rows("UPDATE godwit_positions SET member = NULL WHERE member = ?", member)
           database.value("DELETE FROM godwit_members WHERE id = ? RETURNING place", member)
         end
-        wake_members
-        WakeUp.remove(place(name)) unless name.nil? || alive?(member, place(name))
+        @processes.wake
+        @processes.removed(name) if name
         !name.nil?
       end
 
@@ -151,7 +158,7 @@ module Godwit
       # @param topic [Topic, nil]
       # @return [Array<Position>] by partition
       def positions(group = nil, topic = nil)
-        with_database do |database|
+        @file.use do |database|
           found = group ? [[group, topic]] : read_topics(database)
           found.flat_map do |name, read|
             database.rows(POSITIONS, database.value(GROUP, name) || 0, read.ids.first)
@@ -165,12 +172,12 @@ module Godwit
       # @return [Array<Array(String, Topic)>] groups and what they have read
       def read_topics(database)
         found = database.rows(READ)
-        topics = load_topics(database)
+        topics = @topics.load(database)
         found.map { |group, topic| [group, topics.fetch(topic)] }
       end
 
       # It changes with each write of any connection, and once in SEEN_EVERY.
-      def file_state(database) = [database.data_version, database.changes, now / SEEN_EVERY]
+      def state(database) = [database.data_version, database.changes, @clock.call / SEEN_EVERY]
 
       # @raise [LostError]
       def share_of(member, database)
@@ -178,11 +185,11 @@ module Godwit
           raise LostError, "member #{member.id} of group #{member.group} was removed: join again"
         end
         group = group_id(database, member.group)
-        database.rows("UPDATE godwit_groups SET seen = ?1 WHERE id = ?2 AND seen < ?1 - ?3", now,
-          group, SEEN_EVERY)
+        database.rows("UPDATE godwit_groups SET seen = ?1 WHERE id = ?2 AND seen < ?1 - ?3",
+          @clock.call, group, SEEN_EVERY)
         positions = database.rows(POSITIONS, group, member.topic.ids.first)
         if positions.size > member.topic.partitions # it grew
-          member.topic = load_topics(database).fetch(member.topic.name)
+          member.topic = @topics.load(database).fetch(member.topic.name)
         end
         share = share(positions, members_of(database, group, member.topic), member.id)
         kept = positions.filter_map do |row|
@@ -192,27 +199,6 @@ module Godwit
         Share.new(free.map { |row| claim(database, group, member, row) },
           kept.keys.last([kept.size - share, 0].max), kept,
           positions.filter_map { |row| member.topic.number(row[0]) if row[7] == 1 })
-      end
-
-      # A process has a member for each class: one looks for all.
-      # @return [Hash{Integer => String}] the members whose processes have ended, and their FIFOs;
-      #   none of this process
-      def ended(member)
-        now = Timeout.now
-        return @ended if now < @ended_until
-        own = [member.place, *@places]
-        others = with_database { |database| database.rows(MEMBERS_BY_PLACE) }
-          .reject { |_, name| own.include?(name) }
-        gone = others.map(&:last).uniq.reject { |name| WakeUp.alive?(place(name)) }
-        @ended_until = now + PLACES / 2
-        @ended = others.select { |_, name| gone.include?(name) }
-          .to_h { |id, name| [id, place(name)] }
-      end
-
-      def transaction(and_checkpoint: false)
-        with_database do |database|
-          database.transaction { yield database }.tap { checkpoint(0) if and_checkpoint }
-        end
       end
 
       def group_id(database, name)

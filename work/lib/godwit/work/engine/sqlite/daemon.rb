@@ -1,0 +1,25 @@
+# frozen_string_literal: true
+
+module Godwit
+  module Work
+    # Closes the files of this process's logs before `Process.daemon` forks. A daemon does not
+    # inherit the locks of its parent, and SQLite in the daemon would believe that it has them.
+    # @private
+    module Daemon
+      FILES = ObjectSpace::WeakMap.new # each with itself, as ForkDetector::OF_PARENT
+
+      # Ruby forks here without `_fork`, which is what the sqlite3 gem knows.
+      # @private
+      module Hook
+        def daemon(*) = Daemon.without_connections(FILES.keys) { super }
+      end
+
+      # @param files [Array<SqliteFile>] that have no connection while the block runs
+      def self.without_connections(files, &block)
+        file, *others = files
+        file ? file.without_connections { without_connections(others, &block) } : yield
+      end
+      Process.singleton_class.prepend(Hook)
+    end
+  end
+end

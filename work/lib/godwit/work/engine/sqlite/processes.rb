@@ -1,0 +1,84 @@
+# frozen_string_literal: true
+
+module Godwit
+  module Work
+    # The processes of a file's members, by their FIFOs. Other processes may have the file at
+    # another path, as containers with one volume do: the file has the names of the FIFOs.
+    # @private
+    class Processes
+      KNOWN = 0.25 # seconds for which a process believes that the members are the same
+      FIFOS = "SELECT DISTINCT place FROM godwit_members"
+      MEMBERS = "SELECT id, place FROM godwit_members"
+      private_constant :KNOWN, :FIFOS, :MEMBERS
+
+      # @param file [SqliteFile]
+      def initialize(file)
+        @file = file
+        @folder = "#{file.path}.members"
+        @own = [] # names of the FIFOs of this process
+        @targets = WakeUp::Targets.new
+        @departed = {}
+        @known_until = @departed_until = 0
+      end
+
+      # @return [WakeUp] of this process
+      def listen = WakeUp.new(@folder).tap { |one| @own += [File.basename(one.path)] }
+
+      # Wakes the processes of all members.
+      # @param batches [Array<Array>] that were written; none: they check all partitions
+      def wake(batches = [])
+        now = Timeout.now
+        if now > @known_until
+          names = @file.use { |database| database.rows(FIFOS).flatten }
+          @targets.update(names.map { |name| path(name) })
+          @known_until = now + KNOWN
+        end
+        return if @targets.empty?
+        @targets.wake(batches.map { |topic, partition| topic.ids[partition] })
+        nil
+      end
+
+      # @param members [Array<Array(Integer, String)>] ids and names of FIFOs
+      # @return [Array<Array>] of each: the process's id and host, whether it lives, and the seconds
+      #   since its last report
+      def facts(members)
+        known = {} # a process has a member for each class
+        members.map do |_, name|
+          known[name] ||= path(name).then { |fifo|
+            [WakeUp.pid(fifo), WakeUp.host(fifo), WakeUp.alive?(fifo), WakeUp.silent(fifo)]
+          }
+        end
+      end
+
+      # A process has a member for each class: one check serves all.
+      # @param member [Member] of this process
+      # @return [Hash{Integer => String}] the members of other processes that have ended, and the
+      #   names of their FIFOs
+      def departed(member)
+        now = Timeout.now
+        return @departed if now < @departed_until
+        own = [member.fifo, *@own]
+        others = @file.use { |database| database.rows(MEMBERS) }
+          .reject { |_, name| own.include?(name) }
+        names = others.map(&:last).uniq.reject { |name| WakeUp.alive?(path(name)) }
+        @departed_until = now + KNOWN / 2
+        @departed = others.select { |_, name| names.include?(name) }.to_h
+      end
+
+      # The members of these FIFOs are no longer in the file.
+      def buried(names)
+        names.each { |name| WakeUp.remove(path(name)) }
+        @departed = {}
+      end
+
+      # A member is no longer in the file: removes its FIFO, unless the process lives.
+      def removed(name)
+        WakeUp.remove(path(name)) unless WakeUp.alive?(path(name))
+      end
+
+      private
+
+      def path(name) = File.join(@folder, name)
+    end
+  end
+end

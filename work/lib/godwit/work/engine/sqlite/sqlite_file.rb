@@ -1,0 +1,117 @@
+# frozen_string_literal: true
+
+require "godwit/fork_detector"
+
+module Godwit
+  module Work
+    # The connections of one process to the file of a log: one for everything, one for checkpoints.
+    # A forked child must not use its parent's connections and locks.
+    # @private
+    class SqliteFile
+      # Bytes that this process writes between two checkpoints, about.
+      CHECKPOINT = 4 << 20
+      COMMIT = 8 << 10 # bytes of a commit beside its blocks: a page or two
+      private_constant :CHECKPOINT, :COMMIT
+
+      # @param path [String] absolute, or Database::MEMORY
+      # @param durability [Symbol] :process: records survive the end of the process; :power: an
+      #   fsync for each commit, so that they survive a power cut, too
+      def initialize(path, durability)
+        @path = path
+        @durability = durability
+        @lock = Mutex.new
+        @written = 0
+        @closed = false
+        @database = connect
+        Schema.prepare(@database, @path)
+        @forks = ForkDetector::COUNT[0]
+        Daemon::FILES[self] = self unless memory?
+      rescue
+        @database&.close
+        raise
+      end
+
+      attr_reader :path, :database
+
+      def closed? = @closed
+
+      # @return [Boolean] whether it is the parent's
+      def foreign? = @forks != ForkDetector::COUNT[0] && !@closed
+
+      # @return [Boolean] whether this thread uses the connection, as in a handler's transaction
+      def owned? = @lock.owned?
+
+      # @raise [ClosedError, StateError]
+      def check
+        raise ClosedError, "#{@path} was closed: connect again" if @closed
+        return unless owned?
+        Timers.locked(Mutex.new, :log) { nil } # a trap block may come while the thread has it
+        raise Godwit::Errors.of(StateError, :transaction, "a handler's transaction holds the " \
+          "log: use its db, and the handler's own produce")
+      end
+
+      # @yieldparam database [Database] that no other thread uses
+      def use
+        check
+        Thread.handle_interrupt(NEVER) do
+          Timers.locked(@lock, :log) { yield @database }
+        end
+      end
+
+      def transaction(checkpoint: false)
+        use do |database|
+          database.transaction { yield database }.tap { checkpoint(0) if checkpoint }
+        end
+      end
+
+      # The caller keeps interrupts away, and has nothing of the file.
+      def exclusive(&block) = @lock.synchronize(&block)
+
+      # Copies the WAL into the file, also for processes that write seldom.
+      def checkpoint_now = use { |_| checkpoint(CHECKPOINT) }
+
+      # The commit is done: a checkpoint that fails is tried again later.
+      # @param bytes [Integer] of the commit
+      def checkpoint(bytes)
+        return if memory? || (@written += bytes + COMMIT) < CHECKPOINT
+        @checkpointer ||= connect
+        @database.checkpoint(@checkpointer)
+        @written = 0
+      rescue Error
+        nil
+      end
+
+      def close
+        check
+        @lock.synchronize do
+          close_connections
+          @closed = true
+        end
+        nil
+      end
+
+      # Has no connection while the block runs. A process that the block forks opens its own.
+      # @return [Object] the block's value
+      def without_connections
+        return yield if @closed || foreign?
+        use do
+          close_connections
+          yield
+        ensure
+          @database = connect unless foreign? # the fork has failed
+        end
+      end
+
+      def memory? = @path == Database::MEMORY
+
+      private
+
+      def connect = Database.new(@path, @durability)
+
+      def close_connections
+        [@database, @checkpointer].each { |one| one&.close }
+        @checkpointer = nil
+      end
+    end
+  end
+end
