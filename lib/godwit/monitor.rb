@@ -95,13 +95,13 @@ module Godwit
     # Asks libzmq for the number of messages in each connection's pipes: one :pipes_stats event per
     # connection, with {Event#values} outbound and inbound.
     # @return [self]
-    # @raise [UnsupportedError] when this libzmq has no drafts
+    # @raise [UnsupportedError] on a libzmq without drafts, and over FFI
     # @raise [ClosedError, ContextTerminatedError, ForkedError]
     # @see http://api.zeromq.org/4-3:zmq-socket-monitor zmq_socket_monitor_pipes_stats, a draft
     def pipes_stats
       return self unless _pipes_stats.nil?
       raise Errors.build(UnsupportedError, :pipes_stats, nil,
-        "it needs a libzmq built with ENABLE_DRAFTS")
+        "it needs the C extension and a libzmq built with ENABLE_DRAFTS")
     end
 
     # @return [Integer] events that were dropped unread

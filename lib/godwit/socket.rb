@@ -151,9 +151,9 @@ module Godwit
     # @private
     def self.check_type(klass)
       return if !DRAFT_TYPES.include?(klass.type) || Backend::IMPLEMENTATION.draft?
-      raise Errors.build(UnsupportedError, :new, nil, "#{klass.type} is a draft type: it needs a " \
-        "libzmq built with ENABLE_DRAFTS, such as the gem's for x86_64-linux, or that of " \
-        "`rake draft` in Godwit's sources")
+      raise Errors.build(UnsupportedError, :new, nil, "#{klass.type} is a draft type: it needs " \
+        "the C extension and a libzmq built with ENABLE_DRAFTS, such as the gem's for " \
+        "x86_64-linux, or that of `rake draft` in Godwit's sources")
     end
 
     # @return [Context] that it belongs to

@@ -192,7 +192,6 @@ module DraftWaits
   end
 
   test "fibers share sockets" do
-    not_on :jruby, "JRuby has no fiber scheduler"
     a, b = connected_pair(:CHANNEL, :CHANNEL)
     got = []
     Godwit::TestSupport::TinyScheduler.thread do
@@ -204,7 +203,6 @@ module DraftWaits
   end
 
   test "in a child process inherited sockets say so" do
-    not_on :jruby, "JRuby cannot fork"
     result = assert_child run_child(<<~RUBY)
       require "godwit"
       server = Godwit::SERVER.bind("tcp://127.0.0.1:*")

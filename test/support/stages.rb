@@ -93,9 +93,7 @@ module Godwit
     PERF = %w[lib/godwit/perf.rb lib/godwit/perf/** lib/godwit/cli/perf/** test/perf/**].freeze
     SHELL = %w[lib/godwit/shell/** test/shell/**].freeze
     TIMED = %w[test/timing/** test/support/timed.rb].freeze
-    DRAFT = %w[
-      lib/godwit/socket/drafts.rb lib/godwit/backend/ffi/drafts.rb ext/godwit/draft*
-    ].freeze
+    DRAFT = %w[lib/godwit/socket/drafts.rb ext/godwit/draft*].freeze
 
     # The gate's stages: the quick ones, then the others by their seconds, the longest first.
     GATE = [
@@ -286,18 +284,8 @@ module Godwit
         files: "test/{waits,ffi}/**/*_test.rb", env: FFI, full: [*FFI_BACKEND, "test/ffi/**"]
       ),
       Stage.new(
-        "ffi draft", "draft types, and what else differs with drafts, on the FFI backend",
-        files: "{#{WITH_DRAFTS},test/native/draft_waits_test.rb,test/ffi/draft_waits_test.rb}",
-        prepare: -> { DRAFTS.call.merge(FFI) }, full: DRAFT
-      ),
-      Stage.new(
         "jruby waits", "what ends a wait on JRuby", files: "test/{waits,ffi}/**/*_test.rb",
         jruby: true, full: ON_JRUBY
-      ),
-      Stage.new(
-        "jruby draft", "draft types on JRuby",
-        files: "test/conformance/{draft,monitor_forms}_test.rb", jruby: true, prepare: DRAFTS,
-        full: DRAFT
       ),
       Stage.new(
         "compat rbczmq ffi", "rbczmq's layer on the FFI backend",
@@ -458,7 +446,7 @@ module Godwit
       ),
       Stage.new(
         "timing ffi", "the same on the FFI backend", files: TIMING, alone: true, env: FFI,
-        prepare: DRAFTS_BUILT, full: [*FFI_BACKEND, *TIMED]
+        full: [*FFI_BACKEND, *TIMED]
       ),
       # Without files that measure the start and the end of Ruby, or the processor's time, which is
       # Java's.

@@ -22,8 +22,11 @@ module Godwit
         _open _reopen _close _closed? _forked? _exclusive _record _bind _connect _unbind _disconnect
         _get_option _set_option _encoding _set_encoding _send _send_many _recv _recv_many _recv_into
         _recv_frame _recv_frames _copy_threshold _set_copy_threshold _wait _waiters _count_peers
-        _wait_peers _fd _pointer _set_group _connect_peer _send_to _recv_from
+        _wait_peers _fd _pointer
       ].freeze
+
+      # Of a Socket of a draft type. A backend without draft types (`draft?`) has none.
+      DRAFT_SOCKET = %i[_set_group _connect_peer _send_to _recv_from].freeze
 
       FRAME = %i[
         _open _size _slice _string _byte _in_place _compare _hash _more? _gone? _property
@@ -56,7 +59,9 @@ module Godwit
       MAX_NAMES = 100
 
       # @return [Integer]
-      def self.size = MODULE.size + CONTEXT_CLASS.size + CLASSES.each_value.sum(&:size)
+      def self.size
+        [MODULE, CONTEXT_CLASS, DRAFT_SOCKET, *CLASSES.values].sum(&:size)
+      end
 
       # @raise [LoadError] when the backend lacks a primitive
       def self.check(backend)
@@ -65,6 +70,7 @@ module Godwit
           missing << "Context.#{name}" unless Context.respond_to?(name, true)
         end
         CLASSES.each do |name, primitives|
+          primitives += DRAFT_SOCKET if name == :Socket && backend.draft?
           lacking = primitives - Godwit.const_get(name).private_instance_methods
           missing.concat(lacking.map { |primitive| "#{name}##{primitive}" })
         end

@@ -42,8 +42,6 @@ module Godwit
 
       # A try that would have blocked.
       AGAIN = Object.new.freeze
-      # A try that would have blocked before a signal came: no reason to wait yet.
-      ONCE_MORE = Object.new.freeze
 
       # @return [SocketHandle, FrameHandle, nil] of a Socket or a Frame
       def self.handle_of(object) = object.instance_variable_get(:@handle)
@@ -89,7 +87,6 @@ require_relative "ffi/option_kinds"
 require_relative "ffi/frame"
 require_relative "ffi/socket_handle"
 require_relative "ffi/transfer"
-require_relative "ffi/drafts"
 require_relative "ffi/sender"
 require_relative "ffi/receiver"
 require_relative "ffi/fast_path"

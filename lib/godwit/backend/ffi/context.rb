@@ -38,7 +38,6 @@ module Godwit
       def _set_option(id, value)
         handle = opened(:set)
         with_error_translation(:set) do
-          next handle.set_bytes(id, value) if value.is_a?(String)
           raise Failed, Errno::EINVAL::Errno unless value.is_a?(Integer)
           next handle.max_sockets = value if id == ContextHandle::MAX_SOCKETS
           handle.use do |zmq|

@@ -10,9 +10,6 @@ module Godwit
       MAX_SLOTS = Constants::MAX_SOCKET_SLOTS
 
       attr_reader :zmq, :max_sockets, :longest_linger
-      # The lock of all its sockets of thread-safe types. In libzmq a call on one of them locks it
-      # and its peer over inproc: two threads that call the two at once deadlock (libzmq#3048).
-      attr_reader :lock_of_thread_safe
       attr_accessor :linger # ms, the default of its sockets
       attr_accessor :exit_linger # ms that exit waits for a linger without limit; -1: for ever
 
@@ -21,7 +18,6 @@ module Godwit
         raise Failed, ::FFI.errno if @zmq.null?
         @generation = ForkDetector::COUNT[0]
         @lock = Lock.new("context")
-        @lock_of_thread_safe = Lock.new("socket")
         @holders = {self => true}.compare_by_identity # with its open sockets
         @linger = 5000
         @exit_linger = -1
@@ -42,12 +38,6 @@ module Godwit
           raise Failed, ::FFI.errno
         end
         @max_sockets = count
-      end
-
-      # @raise [Failed] where this libzmq has no such options
-      def set_bytes(id, value)
-        raise Failed, Errno::EINVAL::Errno unless Drafts.found?(:zmq_ctx_set_ext)
-        raise Failed, ::FFI.errno if Drafts.zmq_ctx_set_ext(@zmq, id, value, value.bytesize) != 0
       end
 
       # Room for one more libzmq socket: libzmq makes its threads with the first.

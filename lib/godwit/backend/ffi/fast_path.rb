@@ -47,7 +47,7 @@ module Godwit
       end
 
       def receives_simply?
-        @plain && !@publisher && (!@takes_turns || !@watches)
+        !@publisher && (!@takes_turns || !@watches)
       end
 
       # @param size [Integer] bytes of the frame in @incoming

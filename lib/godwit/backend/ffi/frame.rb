@@ -176,15 +176,10 @@ module Godwit
         end
       end
 
-      def _routing_id
-        id = reading(:routing_id) { |handle| Drafts.routing_id(handle.message) }
-        id unless id.zero?
-      end
+      # Only messages of draft types have them.
+      def _routing_id = reading(:routing_id) { nil }
 
-      def _group
-        name = reading(:group) { |handle| Drafts.group(handle.message) }
-        name.force_encoding(@handle.encoding) unless name.empty?
-      end
+      def _group = reading(:group) { nil }
 
       def _encoding = reading(:encoding, &:encoding)
 

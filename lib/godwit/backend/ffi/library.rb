@@ -102,9 +102,10 @@ module Godwit
     class << self
       def libzmq_version = Zmq.loaded_version
 
-      def has(feature) = Zmq.zmq_has(feature) == 1
+      # Drafts are the extension's (docs/runtimes.md).
+      def has(feature) = feature != "draft" && Zmq.zmq_has(feature) == 1
 
-      def draft? = Drafts::AVAILABLE
+      def draft? = false
 
       # JRuby's own getsockopt knows but few options.
       # @return [Array, nil] type, whether it listens, family: numbers of <sys/socket.h>; nil when

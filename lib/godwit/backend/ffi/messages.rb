@@ -93,7 +93,6 @@ module Godwit
         if parts.empty? || !message_parts || !handle.fits?(message)
           raise Failed.new(:message, message)
         end
-        raise Failed, Errno::EMSGSIZE::Errno if handle.too_large?(message)
       end
 
       # @raise [Failed] for a frame that cannot be sent

@@ -16,10 +16,9 @@ module Godwit
       end
 
       # A full queue drops its oldest event: recent events matter more.
-      def put(event, values, *endpoints)
+      def put(event, value, endpoint)
         return unless @wanted.anybits?(event)
-        endpoints = endpoints.map { |one| one&.dup&.force_encoding(Encoding::UTF_8) }
-        @events << [event, values, *endpoints]
+        @events << [event, [value], endpoint.dup.force_encoding(Encoding::UTF_8), nil]
         return if @limit.zero? || @events.size <= @limit
         @events.shift
         @dropped += 1
@@ -106,18 +105,9 @@ module Godwit
 
       def _dropped = @queue ? @queue.dropped : 0
 
-      # Has libzmq report the pipes of each connection.
-      # @return [Boolean, nil] whether it will; nil: this libzmq cannot
+      # @return [nil] it needs drafts
       def _pipes_stats
-        with_error_translation(:pipes_stats) do
-          raise Failed, ClosedError if _closed?
-          @handle.use do
-            next unless Drafts.found?(:zmq_socket_monitor_pipes_stats)
-            code = Zmq.result(Drafts.zmq_socket_monitor_pipes_stats(@handle.zmq))
-            raise Failed, -code if code < 0 && code != -EAGAIN
-            code.zero?
-          end
-        end
+        raise_failed(ClosedError, :pipes_stats) if _closed?
       end
     end
   end

@@ -11,9 +11,7 @@ module Godwit
       POLL_INTERVAL = Constants::MONITOR_EVERY / 1000.0
       RECEIVE_HWM = Options.fetch(:recv_hwm).id
 
-      # libzmq's events of version 2 have several values and both endpoints. They need drafts.
-      VERSIONED = Drafts.found?(:zmq_socket_monitor_versioned)
-      EVENTS = (VERSIONED ? EVENT_ALL | EVENT_PIPES_STATS : EVENT_ALL) & ~EVENT_BIND_FAILED
+      EVENTS = EVENT_ALL & ~EVENT_BIND_FAILED
 
       attr_reader :io
 
@@ -29,7 +27,7 @@ module Godwit
         LibC.check_descriptors(2)
         pair = Zmq.zmq_socket(@socket.context.zmq, PAIR)
         raise Failed, ::FFI.errno if pair.null?
-        @part ||= Zmq.new_message
+        @frame ||= Zmq.new_message
         connect(pair)
       ensure
         Zmq.zmq_close(pair) if pair && !pair.null? && !pair.equal?(@pair)
@@ -82,7 +80,7 @@ module Godwit
         detach_all
         Zmq.zmq_close(@pair) if @pair
         @pair = nil
-        Zmq.zmq_msg_close(@part)
+        Zmq.zmq_msg_close(@frame)
       end
 
       # A REQ was recreated, which is no end for the monitors. The new socket has no endpoint yet,
@@ -98,7 +96,7 @@ module Godwit
         Zmq.zmq_close(pair)
         true
       rescue Failed
-        report(EVENT_MONITOR_STOPPED, [0], "")
+        report(EVENT_MONITOR_STOPPED, 0, "")
         free
         false
       end
@@ -106,7 +104,7 @@ module Godwit
       def bind_failed(endpoint, error)
         return if error == ETERM || endpoint.start_with?("inproc:") # as libzmq
         drain # earlier events come first
-        report(EVENT_BIND_FAILED, [error], endpoint)
+        report(EVENT_BIND_FAILED, error, endpoint)
         @socket.monitor_waiters.wake
       end
 
@@ -122,14 +120,10 @@ module Godwit
         endpoint = "inproc://godwit.ffi.monitor.#{pair.address}"
         [RECEIVE_HWM, SocketHandle::LINGER].each { |id| OptionKinds.set(pair, id, 0) }
         io = IO.for_fd(OptionKinds.get(pair, SocketHandle::FD), autoclose: false)
-        raise Failed, ::FFI.errno if listen(endpoint) != 0 || Zmq.zmq_connect(pair, endpoint) != 0
+        listening = Zmq.zmq_socket_monitor(@socket.zmq, endpoint, EVENTS).zero?
+        raise Failed, ::FFI.errno unless listening && Zmq.zmq_connect(pair, endpoint).zero?
         @io = io
         @pair = pair
-      end
-
-      def listen(endpoint)
-        return Zmq.zmq_socket_monitor(@socket.zmq, endpoint, EVENTS) unless VERSIONED
-        Drafts.zmq_socket_monitor_versioned(@socket.zmq, endpoint, EVENTS, 2, PAIR)
       end
 
       # libzmq first: it waits for ever for a PAIR that was closed.
@@ -148,31 +142,24 @@ module Godwit
 
       # One event: it is there whole once its first part is.
       def receive(pair)
-        first = part(pair) or return false
-        parts = [first]
-        parts << (part(pair) || "") while Zmq.zmq_msg_more(@part) == 1
-        if VERSIONED
-          event, count = parts.shift(2).map { |bytes| bytes.unpack1("Q") }
-          values = parts.shift(count.to_i).map { |bytes| bytes.unpack1("Q") }
-        else
-          event, *values = parts.shift.unpack("SL")
-        end
-        report(event, values, parts[0] || "", parts[1]) if event && !values.empty?
+        first = frame(pair) or return false
+        event, value = first.unpack("SL")
+        endpoint = (Zmq.zmq_msg_more(@frame) == 1) ? frame(pair) : nil
+        report(event, value, endpoint || "") if value
         true
       end
 
-      def part(pair)
+      def frame(pair)
         size = -EINTR
-        size = Zmq.result(Zmq.zmq_msg_recv(@part, pair, DONTWAIT)) while size == -EINTR
-        return size.zero? ? "".b : Zmq.zmq_msg_data(@part).read_bytes(size) if size >= 0
+        size = Zmq.result(Zmq.zmq_msg_recv(@frame, pair, DONTWAIT)) while size == -EINTR
+        return size.zero? ? "".b : Zmq.zmq_msg_data(@frame).read_bytes(size) if size >= 0
         raise Failed, -size unless size == -EAGAIN
       end
 
-      def report(event, values, local, remote = nil)
+      def report(event, value, endpoint)
         return if @moving && event == EVENT_MONITOR_STOPPED
-        @socket.count(event, values.first)
-        remote ||= "" if VERSIONED
-        @listeners.each { |listener| listener.put(event, values, local, remote) }
+        @socket.count(event, value)
+        @listeners.each { |listener| listener.put(event, value, endpoint) }
       end
     end
 

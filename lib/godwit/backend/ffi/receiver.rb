@@ -92,7 +92,6 @@ module Godwit
           Zmq.zmq_msg_close(@incoming)
           Zmq.zmq_msg_init(@incoming)
         end
-        string.delete_suffix!("\0") if @form == :datagram && @more # of an address
         @binary ? string : string.force_encoding(@encoding)
       end
 

@@ -78,8 +78,6 @@ module Godwit
       end
 
       def try_parts(message)
-        # Without a bound socket libzmq drops a datagram and gives no errno.
-        return EAGAIN if @form == :datagram && events.nobits?(WRITABLE)
         return send_bytes(message, 0) if message.is_a?(String)
         parts = message.is_a?(Array) ? message : [message]
         single = parts.first if parts.size == 1

@@ -60,9 +60,7 @@ module Godwit
       def _bind(endpoint)
         with_handle(:bind, endpoint) do |handle|
           attach(handle, endpoint, :zmq_bind)
-          bound = handle.get(SocketHandle::LAST_ENDPOINT)
-          # libzmq forgets an endpoint of udp, and unbinds the one that was given.
-          bound.include?("://") ? bound.force_encoding(Encoding::UTF_8) : endpoint
+          handle.get(SocketHandle::LAST_ENDPOINT).force_encoding(Encoding::UTF_8)
         end
       end
 
@@ -77,28 +75,19 @@ module Godwit
       def attach(handle, endpoint, function)
         LibC.check_descriptors(LOOKUP + (handle.counting ? 2 : 0))
         handle.start_counting
-        code = call_endpoint(handle, endpoint, function)
+        code =
+          if function == :zmq_bind then bind_given(handle, endpoint)
+          else Zmq.public_send(function, handle.zmq, endpoint)
+          end
         error = ::FFI.errno
         if code < 0
           handle.monitor_pump&.bind_failed(endpoint, error) if function == :zmq_bind
           raise Failed, error
         end
         handle.attached = true
-        handle.udp = true if endpoint.start_with?("udp:")
         handle.monitor_pump&.look
-        code
       ensure
         handle.wake_all # it gives or takes pipes at once, without an edge that reports it
-      end
-
-      def call_endpoint(handle, endpoint, function)
-        case function
-        when :zmq_bind then bind_given(handle, endpoint)
-        when :zmq_connect_peer
-          id = Drafts.zmq_connect_peer(handle.zmq, endpoint)
-          id.zero? ? -1 : id
-        else Zmq.public_send(function, handle.zmq, endpoint)
-        end
       end
 
       # libzmq closes the descriptor of use_fd when it is done, and aborts when one is bound
@@ -140,7 +129,7 @@ module Godwit
           case id
           when SocketHandle::RECEIVE_TIMEOUT then handle.receive_timeout = value
           when SocketHandle::SEND_TIMEOUT then handle.send_timeout = value
-          when SocketHandle::CONFLATE then handle.conflates = value == 1
+          when SocketHandle::CONFLATE then handle.single = value == 1
           end
         end
         nil

@@ -8,10 +8,11 @@ module Godwit
       include FairYield
 
       EVENTS, FD, LINGER, TYPE, USE_FD, LAST_ENDPOINT, RECEIVE_MORE,
-        RECEIVE_TIMEOUT, SEND_TIMEOUT, XPUB_VERBOSER, THREAD_SAFE, CONFLATE = %i[
+        RECEIVE_TIMEOUT, SEND_TIMEOUT, XPUB_VERBOSER, CONFLATE = %i[
           events zmq_fd linger type use_fd last_endpoint recv_more
-          recv_timeout send_timeout xpub_verboser thread_safe conflate
+          recv_timeout send_timeout xpub_verboser conflate
         ].map { |name| Options.fetch(name).id }
+      NAMED = SOCKET_TYPES.fetch_values(:ROUTER, :STREAM).freeze
       MARKS = %i[send_hwm recv_hwm].map { |name| Options.fetch(name).id }.freeze
 
       attr_reader :zmq, :exclusive, :context, :type, :fd, :io, :queue, :monitor_waiters, :state,
@@ -19,6 +20,8 @@ module Godwit
       attr_accessor :copy_threshold, :receive_timeout, :send_timeout, :counting
       # @return [Boolean] whether it has or had an endpoint: then its high-water marks are fixed
       attr_accessor :attached
+      # It conflates: its messages have one frame.
+      attr_writer :single
 
       # @raise [Failed]
       def initialize(context, type, conflate)
@@ -27,8 +30,10 @@ module Godwit
         @publisher = type == PUB && !conflate
         @takes_turns = type == REQ || type == REP
         @type = @publisher ? XPUB : type
+        @named = NAMED.include?(type)
+        @simple = !@named && !@publisher && !@takes_turns
         @generation = ForkDetector::COUNT[0]
-        @lock = thread_safe_type? ? context.lock_of_thread_safe : Lock.new("socket")
+        @lock = Lock.new("socket")
         @exclusive = Lock.new("socket")
         @mutex = @lock.mutex
         @queue = WaitQueue.new
@@ -36,7 +41,7 @@ module Godwit
         @monitor_waiters = WaitQueue.new
         self.encoding = Encoding::BINARY
         @receive_timeout = @send_timeout = -1
-        @counting = false
+        @counting = @single = false
         @calls_since_yield = 0
         @incoming = Zmq.new_message
         @incoming_address = @incoming.address
@@ -50,6 +55,15 @@ module Godwit
       def encoding=(encoding)
         @encoding = encoding
         @binary = encoding.equal?(Encoding::BINARY)
+      end
+
+      # Whether the type takes a String: a ROUTER and a STREAM do not.
+      def takes_string? = !@named
+
+      # Whether the type takes this message.
+      def fits?(message)
+        several = message.is_a?(Array) && message.size > 1
+        @named ? several : !(@single && several)
       end
 
       def forked? = @generation != ForkDetector::COUNT[0]
@@ -136,7 +150,6 @@ module Godwit
         ensure
           unless made
             become :closed
-            close_drafts
             Zmq.zmq_close(@zmq) if @zmq
             @context.leave(self)
           end
@@ -155,8 +168,7 @@ module Godwit
         @address = zmq.address
         # All that a SUB may not have sent are subscriptions, and libzmq's own default is 0.
         set_linger(zmq, (@type == SUB) ? 0 : @context.linger)
-        open_drafts
-        @fd = get(FD) unless @poller
+        @fd = get(FD)
         @io = IO.for_fd(@fd, autoclose: false)
         set(XPUB_VERBOSER, 1) if @publisher
         @edges = nil
@@ -189,7 +201,6 @@ module Godwit
         @queue.drop_spares
         @edges&.close
         @watches&.each_key(&:detach)
-        close_drafts
         Zmq.zmq_close(@zmq)
         @zmq = @address = nil
         Zmq.zmq_msg_close(@incoming)

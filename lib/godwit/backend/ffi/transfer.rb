@@ -29,17 +29,14 @@ module Godwit
             outcome = locked do
               tried = settled(in_proxy, &block)
               next tried if !AGAIN.equal?(tried) || deadline == 0
-              # The descriptor of a thread-safe socket may still be readable for the last calls.
-              next ONCE_MORE if queue.equal?(@queue) && take_signal
               @monitor_pump&.look if queue.equal?(@queue)
               io = queue.equal?(@queue) ? @io : @monitor_pump.io
               waiter = queue.spare(events)
               queue.enter(waiter)
               tried
             end
-            return outcome unless waiter || ONCE_MORE.equal?(outcome)
-            again = waiter.nil? || waiter.pause(io, [deadline, look_at].compact.min) ||
-              !Clock.passed?(deadline)
+            return outcome unless waiter
+            again = waiter.pause(io, [deadline, look_at].compact.min) || !Clock.passed?(deadline)
           ensure
             leave(queue, waiter) if waiter
           end
@@ -61,10 +58,9 @@ module Godwit
         !@looking
       end
 
-      # Wakes the waiters if the descriptor was written or read since the last look. Of a
-      # thread-safe socket's poller no call consumes a signal.
+      # Wakes the waiters if the descriptor was written or read since the last look.
       def settle
-        @queue.wake if !@queue.empty? && !@poller && edge_passed?
+        @queue.wake if !@queue.empty? && edge_passed?
       end
 
       # After a message: a REQ and a REP are in another state, without an edge that reports it.
@@ -92,10 +88,7 @@ module Godwit
 
       # @return [Integer] libzmq's bits
       # @raise [Failed]
-      def events
-        take_signal # before libzmq empties its mailbox, never after
-        get(EVENTS)
-      end
+      def events = get(EVENTS)
 
       # @raise [Failed]
       def get(id) = OptionKinds.get(@zmq, id)
