@@ -23,7 +23,7 @@ module Godwit
       options.each_key do |name|
         next if known.include?(name)
         next if passed_on && (Options::SOCKET.key?(name) || Options::CONTEXT.key?(name))
-        near = Runtime.similar(name, known)
+        near = Runtime.similar(name, known) unless passed_on && Options.guessed?(name)
         next if passed_on && near.nil?
         hint = "; did you mean #{near}:?" if near
         hint ||= " (it takes #{known.map { |one| "#{one}:" }.join(", ")})"

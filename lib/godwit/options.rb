@@ -162,7 +162,9 @@ module Godwit
     GUESSES = Runtime.shareable({
       hwm: "send_hwm:, recv_hwm:", high_water_mark: "send_hwm:, recv_hwm:",
       timeout: "send_timeout:, recv_timeout:", topic: "subscribe:", topics: "subscribe:",
-      filter: "subscribe:", keepalive: "tcp_keepalive:", reconnect: "reconnect_interval:"
+      filter: "subscribe:", keepalive: "tcp_keepalive:", reconnect: "reconnect_interval:",
+      bind: "the method, as in Godwit::PULL.bind(\"tcp://…\")",
+      connect: "the method, as in Godwit::PUSH.connect(\"tcp://…\")"
     })
     private_constant :GUESSES
 
@@ -189,13 +191,17 @@ module Godwit
     def self.context(name) = fetch(name, :context)
 
     # @private
+    # @return [Boolean] whether users type it for something else
+    def self.guessed?(name) = GUESSES.key?(name)
+
+    # @private
     # @return [String, nil] the fix for an unknown name
     def self.guess(table, name)
       name = name.to_s.to_sym
       meant = GUESSES[name]
       if table.equal?(SOCKET)
         return "; the context has it: Context.new(#{name}: …)" if CONTEXT.key?(name)
-      elsif meant || SOCKET.key?(name)
+      elsif SOCKET.key?(name) || meant&.end_with?(":")
         return "; sockets have it: Context.new(socket_options: {#{meant || "#{name}:"} …})"
       end
       near = meant || nearest(table, name.to_s)

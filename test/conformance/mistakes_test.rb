@@ -62,7 +62,8 @@ class MistakesTest < Godwit::TestCase
   SOCKET_OPTIONS = {
     hwm: "; did you mean send_hwm:, recv_hwm:?", timeout: "; did you mean send_timeout:, " \
     "recv_timeout:?", topic: "; did you mean subscribe:?", sndhwm: "; did you mean send_hwm?",
-    io_threads: "; the context has it: Context.new(io_threads: …)", xyzzy: ""
+    io_threads: "; the context has it: Context.new(io_threads: …)", xyzzy: "",
+    bind: "; did you mean the method, as in Godwit::PULL.bind(\"tcp://…\")?"
   }.freeze
   CONTEXT_OPTIONS = {
     io_thread: "; did you mean io_threads?",
