@@ -45,7 +45,7 @@ module Godwit
     autoload :BoundedQueue, "godwit/logger/writing/bounded_queue" # it loads Native
     autoload :Summary, "godwit/logger/reading/summary"
     autoload :Broadcaster, "godwit/logger/serving/broadcaster"
-    autoload :Control, "godwit/logger/serving/control"
+    autoload :Control, "godwit/logger/reading/control"
     autoload :Sink, "godwit/logger/serving/sink"
     autoload :Receiver, "godwit/logger/serving/receiver"
 

@@ -71,7 +71,6 @@ class AuthLoggingTest < Godwit::TestCase
     assert_named(Godwit::EndpointError, /auth: needs a handshake/) do
       Godwit::Logger::Broadcaster.new("inproc://records", **protected_by)
     end
-    own(Godwit::Logger::Broadcaster.new("inproc://godwit-log-durable", **protected_by))
   end
 
   test "a Receiver takes durable records of writers that its Auth knows" do

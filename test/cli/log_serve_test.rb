@@ -300,7 +300,7 @@ class CLILogServeTest < Godwit::TestCase
     said = child.wait_for(/^godwit: in .*\n/).stdout
     @in, @control = said.scan(%r{(?:in|control) (tcp://\S+?)(?:,|$)}).flatten
     push.send_many(Array.new(700) { line("x" * 1_000) })
-    eventually { statistics["plain"] >= 512 } # as many records as the sink's queue holds
+    eventually { statistics["plain"] > 65 } # the pipe holds no more
     child.signal(:TERM).finish
     received, failed =
       child

@@ -1,10 +1,12 @@
 # frozen_string_literal: true
 
 require "test_helper"
+require_relative "constants"
 require_relative "records"
 
 # The state of a receiver after a crash: the records in its file, and the records that it must cut.
 class LoggerJournalTest < Godwit::TestCase
+  include Godwit::TestSupport::Constants
   include LoggerTests::Records
 
   Sink = Godwit::Logger::Sink
@@ -24,7 +26,9 @@ class LoggerJournalTest < Godwit::TestCase
 
   def durable(writer, *seqs)
     seqs.map do |seq|
-      [writer, seq, record("#{writer[0]}#{seq}", seq: seq, writer: writer.unpack1("H*"))]
+      Journal::Entry.new(
+        writer, seq, record("#{writer[0]}#{seq}", seq: seq, writer: writer.unpack1("H*"))
+      )
     end
   end
 
@@ -164,9 +168,11 @@ class LoggerJournalTest < Godwit::TestCase
   end
 
   test "beyond a limit the writers that were silent for longest are forgotten" do
-    last_sequences = Godwit::Logger.const_get(:LastSequence).new(3)
-    %w[a b c a d].each_with_index { |writer, seq| last_sequences[writer] = seq }
-    assert_equal({"c" => 2, "a" => 3, "d" => 4}, last_sequences.to_h)
+    journal = open_journal
+    with_constants(Journal, WRITERS: 3) do
+      %w[a b c a d].each_with_index { |writer, seq| journal.handshake(writer, seq) }
+    end
+    assert_equal [nil, 2, 3, 4], %w[b c a d].map { |writer| journal.last(writer) }
   end
 
   test "two processes cannot share a journal, and a FIFO has none" do

@@ -247,7 +247,7 @@ class LoggerSinkTest < Godwit::TestCase
     one = sink(rotate: 250)
     seen = []
     one.write(records(5)) do |count|
-      seen << [count, one.place[1], one.place[0] == File.stat(path).ino]
+      seen << [count, one.file_end.size, one.file_end.inode == File.stat(path).ino]
     end
     size = record("record 1").to_s.bytesize
     per = 250 / size
@@ -301,7 +301,7 @@ class LoggerSinkTest < Godwit::TestCase
     sink = Godwit::Logger::Sink.new(ARGV[0])
     noted = []
     begin
-      sink.write(records(30)) { |count| noted << [count, sink.place[1]] }
+      sink.write(records(30)) { |count| noted << [count, sink.file_end.size] }
     rescue Errno::EFBIG => error
       p [
           error.sent,

@@ -22,8 +22,6 @@ module Godwit
       INSECURE = %w[inproc udp pgm epgm norm ws wss].freeze
       # Types that speak to peers without a handshake.
       RAW = %i[STREAM DGRAM].freeze
-      # Where `godwit log serve` hands records from one of its sockets to another.
-      INTERNAL = "inproc://godwit-log-durable"
       private_constant :HANDSHAKE_TIMEOUT, :RAW
 
       module_function
@@ -71,7 +69,7 @@ module Godwit
       # @raise [EndpointError] where peers make no handshake
       def check_transport(endpoint, operation)
         transport = endpoint.b[/\A\w+/]
-        return if endpoint == INTERNAL || !INSECURE.include?(transport)
+        return unless INSECURE.include?(transport)
         Endpoint.refuse(
           operation, endpoint,
           "auth: needs a handshake, which #{transport} does not enforce: use tcp:// or ipc://, " \

@@ -15,9 +15,7 @@ module Godwit
         TEXT
 
         ROTATIONS = {"daily" => :daily, "weekly" => :weekly, "monthly" => :monthly}.freeze
-        # Through it the receiver sends records to the broadcaster after it has written them.
-        FORWARDED = "inproc://godwit-log-durable"
-        private_constant :ROTATIONS, :FORWARDED
+        private_constant :ROTATIONS
 
         private
 
@@ -75,18 +73,13 @@ module Godwit
           endpoints = [*options[:in], *options.values_at(:out, :durable_in).compact, *control]
           security = Godwit::Endpoint.with_ipv6(endpoints, security)
           file = open_file(signals) if options[:file]
-          if options[:durable_in]
-            receiver = Logger::Receiver.new(options[:durable_in], file,
-              forward: FORWARDED, **security)
-          end
           bounds = options.slice(:last, :in_bytes, :out_bytes, :answer_bytes)
           bounds[:max_message_size] = options[:max_frame] if options[:max_frame]
-          broadcaster = Logger::Broadcaster.new([*options[:in], *(FORWARDED if receiver)],
-            options[:out], control: control, sink: receiver ? receiver.sink : file,
+          broadcaster = Logger::Broadcaster.new(options[:in], options[:out], control: control,
+            durable: options[:durable_in], sink: file,
             on_foreign: (method(:print_foreign) if options[:verbose]), **bounds, **security)
-          [broadcaster, file, receiver]
+          [broadcaster, file]
         rescue
-          receiver&.close
           file.close if file.respond_to?(:close)
           raise
         end

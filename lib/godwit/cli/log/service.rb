@@ -14,7 +14,7 @@ module Godwit
         end
 
         # @yieldparam signals [Thread::Queue] an error in it ends the process
-        # @yieldreturn [Array] the broadcaster, and its sink and receiver or nil
+        # @yieldreturn [Array] the broadcaster, and its sink or nil
         # @return [Integer] exit status
         def run(&build)
           Signals.queued("INT", "TERM", "HUP") do |signals|
@@ -26,7 +26,7 @@ module Godwit
         private
 
         def serve
-          @broadcaster, @file, @receiver = yield @signals
+          @broadcaster, @file = yield @signals
           watch if @verbose
           @broadcaster.start
           warn "godwit: #{where}"
@@ -65,7 +65,6 @@ module Godwit
         # @return [Boolean] whether the file has all that was received
         def finish
           notify("STOPPING=1")
-          @receiver&.close
           @broadcaster.close
           statistics = @broadcaster.statistics(writers: 0)
           failed, error = (statistics["sink"] || {}).values_at("failed", "error")
@@ -79,10 +78,10 @@ module Godwit
 
         def where
           {
-            "in" => @broadcaster.input.grep_v(/\Ainproc:/),
-            "durable in" => [*@receiver&.last_endpoint], "out" => @broadcaster.output,
-            "control" => @broadcaster.control, "file" => [*@file&.path]
-          }.filter_map { |name, places| "#{name} #{places.join(" ")}" if places.any? }.join(", ")
+            "in" => @broadcaster.input, "durable in" => @broadcaster.durable,
+            "out" => @broadcaster.output, "control" => @broadcaster.control,
+            "file" => [*@file&.path]
+          }.filter_map { |name, paths| "#{name} #{paths.join(" ")}" if paths.any? }.join(", ")
         end
 
         def watch

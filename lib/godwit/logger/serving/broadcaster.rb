@@ -3,6 +3,11 @@
 require_relative "../../logger"
 require_relative "../wire/record"
 require_relative "../reading/filter"
+require_relative "control_server"
+require_relative "durable_input"
+require_relative "publisher"
+require_relative "record_input"
+require_relative "serving_thread"
 
 module Godwit
   class Logger < ::Logger
@@ -12,16 +17,16 @@ module Godwit
     #     control: "tcp://*:7002", sink: sink)
     #   broadcaster.run # until another thread calls stop, or a signal comes
     #
-    # Messages go from a PULL to a PUB in C, without Ruby's lock and without Ruby objects (on the
-    # FFI backend in a Ruby loop). A reader gets only what it subscribed to. A reader that cannot
-    # keep up loses records, which its own statistics count, and delays no other reader.
+    # A reader gets only what it subscribed to. A reader that cannot keep up loses records, which
+    # its own statistics count, and delays no other reader.
+    #
+    # **With a sink**, one thread receives a batch of records, writes it, and then publishes it. A
+    # slow sink delays the readers and, through the high-water marks, the writers. $stderr shows its
+    # errors, at most once in a while. Without a sink messages go from a PULL to a PUB in C, without
+    # Ruby's lock and without Ruby objects (on the FFI backend in a Ruby loop).
     #
     # **Memory**: it keeps the last records ({#last}) and statistics for each writer
     # ({#statistics}). At `control:` it answers a {Control} that asks for them.
-    #
-    # **A sink** gets all records in order, on a thread of its own. A slow sink delays the
-    # broadcaster and so, through the high-water marks, the writers. $stderr shows its errors, at
-    # most once in a while.
     #
     # **Threads, signals**: any may call any method; {#stop} also works in a `trap` block. **Fork**:
     # in a child every method raises {ForkedError}; the parent's goes on. **Garbage collector**: it
@@ -38,9 +43,12 @@ module Godwit
       MAX_BYTES = 1 << 30 # bytes of them
       LINGER = 0.3 # seconds that a blocked reader may delay the process's end
       DRAIN = 0.3 # seconds for {#close} to pass on received messages
-      QUIET = 0.01 # seconds between two looks at the counters
+      QUIET = 0.01 # seconds between two readings of the counters
+      # The numbers of Statistics#totals and of a writer, in order; those of each level follow.
+      TOTALS = %w[messages bytes records plain foreign lost late writers forgotten kept].freeze
+      WRITER = %w[writer prog host first last received lost late bytes lag longest_lag idle].freeze
       private_constant :HWM, :MAX_FRAME, :HELD_BYTES, :LEAST_HWM, :MAX_WRITERS, :MAX_LAST,
-        :MAX_BYTES, :LINGER, :DRAIN, :QUIET
+        :MAX_BYTES, :LINGER, :DRAIN, :QUIET, :TOTALS, :WRITER
 
       class << self
         # Makes a broadcaster that does not run yet. With a block: yields it, closes it afterwards,
@@ -53,15 +61,17 @@ module Godwit
       end
 
       # Binds everything; {#run} or {#start} begin to receive.
-      # @param input [String, Array<String>] endpoints to bind, where writers connect
+      # @param input [String, Array<String>, nil] endpoints to bind, where writers connect
       # @param output [String, Array<String>, nil] endpoints to bind, where readers connect
       # @param control [String, Array<String>, nil] endpoints to bind, where {Control} asks
+      # @param durable [String, Array<String>, nil] endpoints to bind, where writers with `durable:`
+      #   connect, as those of a {Receiver}; the sink is then a {Sink} of a regular file
       # @param last [Integer] how many records it remembers, 0 to 1,000,000
       # @param last_bytes [Integer] and how many bytes of them, 0 to 1 GiB; a record of more than a
       #   quarter is not remembered
       # @param sink [#write, nil] such as a {Sink}: gets Arrays of {Record}; closed at the end
       # @param on_foreign [#call, nil] is called with each message that is neither record nor line
-      #   (Array<String>, or a String of one frame), in the sink's thread; as costly as a sink
+      #   (Array<String>, or a String of one frame), as a sink; as costly as one
       # @param context [Context, nil] of its sockets; nil: the process's own
       # @param in_bytes [Integer] bytes, about, of each writer's messages that may wait here while
       #   the sink is busy; then the writer waits. It decides `recv_hwm:`
@@ -77,13 +87,14 @@ module Godwit
       # @raise [AddressInUseError] when an address is in use: the error's `endpoint` names it
       # @raise [ArgumentValueError, ArgumentTypeError] when an argument is not allowed
       # @raise [Error] as {Socket.bind}; nothing stays open then
-      def initialize(input, output = nil, control: nil, last: 1000, last_bytes: 4 << 20,
-        in_bytes: HELD_BYTES, out_bytes: HELD_BYTES, answer_bytes: HELD_BYTES, sink: nil,
-        on_foreign: nil, context: nil, **options)
+      def initialize(input, output = nil, control: nil, durable: nil, last: 1000,
+        last_bytes: 4 << 20, in_bytes: HELD_BYTES, out_bytes: HELD_BYTES, answer_bytes: HELD_BYTES,
+        sink: nil, on_foreign: nil, context: nil, **options)
         check(last, last_bytes, sink, on_foreign)
         {in_bytes: in_bytes, out_bytes: out_bytes, answer_bytes: answer_bytes}.each do |name, bytes|
           Errors.check_bytes(:broadcaster, "#{name}:", bytes)
         end
+        check_durable(sink) if durable
         frame = options[:max_message_size] || MAX_FRAME
         @options = {context: context, recv_hwm: [in_bytes / frame, LEAST_HWM].max, send_hwm: HWM,
                     linger: LINGER, max_message_size: frame, **options}
@@ -92,16 +103,16 @@ module Godwit
         @began = Timeout.now
         @input = bind(PULL, input)
         @output = bind(PUB, output)
-        if control
-          settings = ControlServer.options(answer_bytes, last_bytes)
-          @control = ControlServer.new(bind(ROUTER, control, **settings), self)
-        end
-        @sink_thread = SinkThread.new(sink, context, on_foreign) if sink || on_foreign
         @passed = Native::Statistics.new.open(last, last_bytes, MAX_WRITERS)
-        @proxy = Proxy.new(@input, @output, capture: @sink_thread&.socket)
-        # A backend's primitives, private by its contract.
-        @proxy.observe(@passed)
-        @proxy.bound(out_bytes)
+        bind_control(control, answer_bytes, last_bytes) if control
+        if sink || on_foreign
+          write_first(sink, on_foreign, durable, out_bytes)
+        else
+          @proxy = Proxy.new(@input, @output)
+          # A backend's primitives, private by its contract.
+          @proxy.observe(@passed)
+          @proxy.bound(out_bytes)
+        end
       rescue
         release if @owned
         raise
@@ -114,8 +125,8 @@ module Godwit
       # @raise [StateError] when it runs already
       # @raise [ForkedError]
       def run
-        begin_helpers
-        @proxy.run
+        begin_control
+        mover.run
         self
       end
 
@@ -123,8 +134,8 @@ module Godwit
       # @return [self]
       # @raise [Error] as {#run}
       def start
-        begin_helpers
-        @proxy.start
+        begin_control
+        mover.start
         self
       end
 
@@ -132,7 +143,7 @@ module Godwit
       # @return [self]
       # @raise [ForkedError]
       def stop
-        @proxy.stop
+        mover.stop
         self
       end
 
@@ -140,9 +151,9 @@ module Godwit
       # @param timeout [Integer, Float, nil] seconds
       # @return [self, nil] nil when time is up
       # @raise [Error] that ended it, unless it or its context was closed
-      def wait(timeout = nil) = @proxy.wait(timeout) && self
+      def wait(timeout = nil) = mover.wait(timeout) && self
       # @return [Boolean] whether it moves records, in this process
-      def running? = @proxy.running?
+      def running? = mover.running?
 
       # Everything counted so far: `input`, `output`, `control` (endpoints), `uptime` (seconds),
       # `messages`, `bytes`, `records`, `plain` (lines), `foreign` (neither), `lost`, `late`,
@@ -163,11 +174,10 @@ module Godwit
           writers = accounts
         end
         check_count(:statistics, "writers:", writers)
-        moved = @proxy.statistics
         {"version" => VERSION, "uptime" => (Timeout.now - @began).round(3), "input" => input,
          "output" => output, "control" => control, "running" => running?,
-         **named(TOTALS, @passed.totals), "sent" => moved.backend.sent, "skipped" => moved.dropped,
-         "unanswered" => @control&.dropped || 0, "sink" => @sink_thread&.to_h,
+         **named(TOTALS, @passed.totals), "sent" => sent, "skipped" => skipped,
+         "unanswered" => @control&.dropped || 0, "sink" => written,
          "accounts" => @passed.writers([writers, MAX_WRITERS].min).map { |one| writer(one) }}
       end
 
@@ -194,7 +204,7 @@ module Godwit
       # @param kinds [Array<Symbol>] as Socket#on_event takes them
       # @yieldparam event [Monitor::Event]
       # @return [self]
-      # @raise [Error] as Socket#on_event; BusyError while it runs
+      # @raise [Error] as Socket#on_event; BusyError while it runs without a sink
       def on_event(*kinds, &block)
         [@input, @output].each { |socket| socket.on_event(*kinds, &block) }
         self
@@ -204,21 +214,24 @@ module Godwit
       def port = @input.port
       # @return [Array<String>] where writers connect, wildcards replaced
       def input = @input.endpoints
+      # @return [Array<String>] where durable writers connect, wildcards replaced
+      def durable = @durable ? @durable.socket.endpoints : []
       # @return [Array<String>] where readers connect, wildcards replaced
       def output = @output.endpoints
       # @return [Array<String>] where {Control} asks, wildcards replaced
       def control = @control&.endpoints || []
 
-      # Passes on what libzmq has received (for a third of a second at most, as writers may go on),
-      # stops, waits for the sink to write it (three seconds at most), and closes everything. A
-      # second call does nothing.
+      # Writes and passes on what libzmq has received (for a third of a second at most, as writers
+      # may go on), waits for the sink (three seconds at most), and closes everything. A second call
+      # does nothing.
       # @return [nil]
       # @raise [ForkedError]
       def close
-        drain(Timeout.now + DRAIN) if @begun && !closed?
-        @proxy.close
-        @sink_thread&.close
-        @control&.close
+        running? # raises in a forked child
+        unless closed?
+          @proxy ? close_proxy : close_sink
+          @control&.close
+        end
         release
       end
 
@@ -235,11 +248,130 @@ module Godwit
       def initialize_copy(_) = raise(Errors.no_copy("broadcaster", "Broadcaster.new makes another"))
       # @private
       def forked? = @input.forked?
+
+      private
+
+      def check(last, bytes, sink, on_foreign)
+        unless last.is_a?(Integer) && last.between?(0, MAX_LAST)
+          raise Errors.bad_value(:broadcaster, "last:", "a number, 0 to 1,000,000", last)
+        end
+        unless bytes.is_a?(Integer) && bytes.between?(0, MAX_BYTES)
+          raise Errors.bad_value(:broadcaster, "last_bytes:", "bytes, 0 to 1 GiB", bytes)
+        end
+        unless sink.nil? || sink.respond_to?(:write)
+          raise Errors.bad_type(:broadcaster, "sink:", "an object with write, or nil", sink)
+        end
+        return if on_foreign.nil? || on_foreign.respond_to?(:call)
+        raise Errors.bad_type(:broadcaster, "on_foreign:", "a callable object, or nil", on_foreign)
+      end
+
+      def check_durable(sink)
+        return if sink.is_a?(Sink)
+        raise Errors.bad_type(:broadcaster, "sink: with durable:", "a Logger::Sink", sink)
+      end
+
+      def check_count(operation, name, count)
+        return if count.is_a?(Integer) && !count.negative?
+        raise Errors.bad_value(operation, name, "a number, 0 or more", count)
+      end
+
+      def bind(type, endpoints, **options)
+        socket = type.new(**@options, **options)
+        @owned << socket
+        socket.bind(*endpoints) unless endpoints.nil? || endpoints.empty?
+        socket
+      end
+
+      def bind_control(endpoints, answer_bytes, last_bytes)
+        socket = bind(ROUTER, endpoints, **ControlServer.options(answer_bytes, last_bytes))
+        @control = ControlServer.new(socket, self)
+      end
+
+      # The file has a record before a reader has it.
+      def write_first(sink, on_foreign, durable, out_bytes)
+        @publisher = Publisher.new(@output, @passed, out_bytes)
+        socket = bind(ROUTER, durable, **DurableInput::OPTIONS) if durable
+        sink = Journal.new(sink) if durable
+        @records = RecordInput.new(@input, sink, on_foreign, @publisher)
+        if durable
+          @durable = DurableInput.new(socket, sink) do |records|
+            messages = records.map(&:frames)
+            @publisher.count(messages)
+            @publisher.publish(messages)
+          end
+        end
+        @thread = ServingThread.new("godwit log serve", [@records, *@durable])
+      end
+
+      # A Proxy, or a ServingThread, which has the same methods.
+      def mover = @proxy || @thread
+
+      def begin_control
+        @begun = true
+        @control&.start
+      end
+
+      def close_sink
+        finished = !@begun || @thread.finish(DRAIN, @records.close_timeout)
+        finished ? @records.close_sink : @records.give_up
+        @thread.close
+      rescue ClosedError, ContextTerminatedError
+        @records.close_sink
+      end
+
+      def close_proxy
+        drain(Timeout.now + DRAIN) if @begun
+        @proxy.close
+      end
+
+      # The proxy passes the messages on, as it may hold one.
+      def drain(finish)
+        @proxy.start unless @proxy.running?
+        before = nil
+        until Timeout.now > finish
+          statistics = @proxy.statistics
+          now = [statistics.frontend.received, statistics.backend.sent]
+          if now == before && now.uniq.one? # no message came
+            @proxy.close
+            return unless @input.wait_readable(0)
+            @proxy.start
+          end
+          before = now
+          @proxy.wait(QUIET)
+        end
+      rescue Error
+        nil # the context is closed
+      end
+
+      def sent = @proxy ? @proxy.statistics.backend.sent : @publisher.sent
+      def skipped = @proxy ? @proxy.statistics.dropped : @publisher.skipped
+
+      def written
+        return unless @records&.sink
+        {"written" => @records.written + (@durable&.written || 0), "failed" => @records.failed,
+         "error" => @records.error&.message}
+      end
+
+      def named(names, values)
+        levels = Levels::LABELS.zip(values.drop(names.size)).to_h
+        {**names.zip(values).to_h, "levels" => levels}
+      end
+
+      # With seconds instead of nanoseconds (lags) and milliseconds (idle).
+      def writer(values)
+        report = named(WRITER, values)
+        %w[prog host].each { |name| report[name] = Topic.unescape(report[name]) }
+        %w[lag longest_lag].each { |name| report[name] /= 1e9 }
+        report["idle"] /= 1e3
+        report
+      end
+
+      def remembered(most) = @passed.messages(most).map { |frames| Record.parse(frames) }
+
+      def release
+        @owned.each(&:close)
+        nil
+      end
     end
   end
 end
-
-# These files open the class again.
-require_relative "control_server"
-require_relative "sink_thread"
-require_relative "parts"

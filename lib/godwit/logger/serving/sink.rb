@@ -25,6 +25,9 @@ module Godwit
     class Sink
       extend Keywords
 
+      # @private
+      # Identifies the end of a file: its size, and the number and CRC-32 of its last bytes.
+      FileEnd = Struct.new(:inode, :size, :checked, :crc)
       CHUNK = 1 << 20 # bytes of one write(2), about
       TAIL = 64 # bytes at the file's end whose checksum identifies it
       AGAIN = 60 # seconds between a failed rotation and the next try
@@ -117,13 +120,14 @@ module Godwit
       # @return [String]
       def inspect = "#<#{self.class.name} #{@path}#{" (closed)" if closed?}>"
 
-      # Identifies the file's end. Called from the block of {#write}.
+      # Called from the block of {#write}.
       # @private
-      # @return [Array<Integer>] inode, size, number and CRC-32 of its last bytes
-      def place
+      # @return [FileEnd]
+      def file_end
         size = @file.size
         length = [size, TAIL].min
-        [@inode, size, length, Zlib.crc32(length.zero? ? "" : @file.pread(length, size - length))]
+        crc = Zlib.crc32(length.zero? ? "" : @file.pread(length, size - length))
+        FileEnd.new(@inode, size, length, crc)
       end
 
       # @private

@@ -1,27 +1,9 @@
 # frozen_string_literal: true
 
-require_relative "sink"
+require_relative "../serving/sink"
 
 module Godwit
   class Logger < ::Logger
-    # The last seq of each durable writer. Beyond a number of writers it forgets those that have
-    # been silent for longest.
-    class LastSequence < Hash
-      MAX = 50_000
-
-      def initialize(most = MAX)
-        super()
-        @most = most
-      end
-
-      def []=(writer, seq)
-        delete(writer) # moves the writer to the Hash's end
-        super
-        shift if size > @most
-      end
-    end
-    private_constant :LastSequence
-
     # Wraps a {Sink} and records, in app.log.journal beside app.log, the size of the file and the
     # last seq of each durable writer in it. Entries are [u32 length, u32 CRC-32, content]; one is
     # appended after each write to the file, before any acknowledgement.
@@ -30,10 +12,13 @@ module Godwit
     # acknowledged, and come again. So records that are not durable go through the journal too.
     class Journal
       COMPACT = 1 << 20 # bytes after which the journal is rewritten as one entry
-      PLACE = "Q>Q>nNN" # inode, size, bytes checked, their CRC-32, writers
-      PLACE_BYTES = 26
+      FORM = "Q>Q>nNN" # a FileEnd, and the number of writers
+      FORM_BYTES = 26
       ID_BYTES = Constants::LOG_ID_BYTES
       WRITER_BYTES = ID_BYTES + 8 # id, seq
+      WRITERS = 50_000 # beyond it the writer that was silent for longest is forgotten
+      # A record of a durable writer: the writer's id in bytes, its seq, a Record.
+      Entry = Struct.new(:writer, :seq, :record)
 
       def initialize(sink, compact: COMPACT)
         wanted = "one of a regular file"
@@ -42,11 +27,11 @@ module Godwit
         @path = "#{sink.path}.journal"
         @compact = compact
         @lock = Mutex.new
-        @last_sequences = LastSequence.new
+        @last_sequences = {} # of each writer, in the order of its last record
         @file = open_file(@path)
-        place = read
-        @cut = place ? restore(*place) : 0
-        rewrite(sink.place)
+        file_end = read
+        @cut = file_end ? restore(file_end) : 0
+        rewrite
         sink.journal = self
       rescue
         @file&.close
@@ -60,30 +45,25 @@ module Godwit
 
       # @param seq [Integer] up to which the writer has been acknowledged, maybe by another receiver
       def handshake(writer, seq)
-        @lock.synchronize { @last_sequences[writer] = [seq, @last_sequences[writer] || 0].max }
+        @lock.synchronize { note(writer, [seq, @last_sequences[writer] || 0].max) }
       end
 
-      # Writes records of writers that are not durable. It skips durable records: {#write_durable}
-      # wrote them before a broadcaster passed them on.
+      # Writes records of writers that are not durable.
       def write(records)
-        @lock.synchronize do
-          records = records.reject { |record| durable?(record) } unless @last_sequences.empty?
-          @sink.write(records) { |_| add_entry({}) } unless records.empty?
-        end
+        @lock.synchronize { @sink.write(records) { |_| add_entry({}) } }
         self
       end
 
       # Once it returns, the records may be acknowledged. If it raises, {#last} tells how far it
       # got.
-      # @param entries [Array<Array(String, Integer, Record)>] writer, seq, record; new ones, in the
-      #   writer's order
+      # @param entries [Array<Entry>] new ones, in each writer's order
       def write_durable(entries)
         @lock.synchronize do
           written = 0
-          @sink.write(entries.map(&:last)) do |count|
-            changed = entries[written...count].to_h { |writer, seq, _| [writer, seq] }
+          @sink.write(entries.map(&:record)) do |count|
+            changed = entries[written...count].to_h { |entry| [entry.writer, entry.seq] }
             add_entry(changed)
-            changed.each { |writer, seq| @last_sequences[writer] = seq }
+            changed.each { |writer, seq| note(writer, seq) }
             written = count
           end
         end
@@ -102,9 +82,11 @@ module Godwit
 
       private
 
-      def durable?(record)
-        id = record.writer unless record.plain?
-        id && @last_sequences.key?([id].pack("H*"))
+      def note(writer, seq)
+        @last_sequences.delete(writer) # moves the writer to the Hash's end
+        @last_sequences[writer] = seq
+        @last_sequences.shift if @last_sequences.size > WRITERS
+        seq
       end
 
       def open_file(path)
@@ -118,21 +100,21 @@ module Godwit
         raise Errors.build(error.errno, :open, path)
       end
 
-      # @return [Array<Integer>, nil] of the last whole entry: inode, size, bytes checked, CRC-32
+      # @return [Sink::FileEnd, nil] of the last whole entry
       def read
         bytes = @file.binmode.read
-        place = nil
+        file_end = nil
         offset = 0
         while (content = whole(bytes, offset))
-          *place, count = content.unpack(PLACE)
+          *file_end, count = content.unpack(FORM)
           count.times do |index|
-            start = PLACE_BYTES + WRITER_BYTES * index
+            start = FORM_BYTES + WRITER_BYTES * index
             writer = content.byteslice(start, ID_BYTES)
-            @last_sequences[writer] = content.unpack1("Q>", offset: start + ID_BYTES)
+            note(writer, content.unpack1("Q>", offset: start + ID_BYTES))
           end
           offset += 8 + content.bytesize
         end
-        place
+        Sink::FileEnd.new(*file_end) if file_end
       end
 
       def whole(bytes, offset)
@@ -142,14 +124,20 @@ module Godwit
         content if content.bytesize == length && Zlib.crc32(content) == crc
       end
 
-      def restore(inode, size, length, crc)
-        path = find(inode) or return 0
-        there = File.size(path)
-        return 0 if there <= size
+      def restore(file_end)
+        path = find(file_end.inode) or return 0
+        size = File.size(path)
+        return 0 if size <= file_end.size
         # With another checksum it is a new file with an old inode.
-        return 0 unless length.zero? || Zlib.crc32(File.binread(path, length, size - length)) == crc
-        File.truncate(path, size)
-        there - size
+        return 0 unless same_end?(path, file_end)
+        File.truncate(path, file_end.size)
+        size - file_end.size
+      end
+
+      def same_end?(path, file_end)
+        length = file_end.checked
+        return true if length.zero?
+        Zlib.crc32(File.binread(path, length, file_end.size - length)) == file_end.crc
       end
 
       # @return [String, nil] the file; rotation may have renamed it after the last entry
@@ -159,15 +147,15 @@ module Godwit
         names.map { |name| File.join(folder, name) }.find { |path| Folder.inode(path) == inode }
       end
 
-      def entry(place, sequences)
-        content = (place + [sequences.size]).pack(PLACE)
+      def entry(sequences)
+        content = [*@sink.file_end, sequences.size].pack(FORM)
         sequences.each { |writer, seq| content << writer << [seq].pack("Q>") }
         [content.bytesize, Zlib.crc32(content)].pack("NN") << content
       end
 
       def add_entry(changed)
         return if (@bytes.nil? || @bytes > @compact) && rewritten?(changed)
-        put(@file, entry(@sink.place, changed), @bytes)
+        put(@file, entry(changed), @bytes)
       rescue SystemCallError => error
         raise if error.is_a?(Error)
         raise Errors.build(error.errno, :write, @path)
@@ -175,7 +163,7 @@ module Godwit
 
       # A full disk may have no room to rewrite the journal, but room for another entry.
       def rewritten?(changed)
-        rewrite(@sink.place, changed)
+        rewrite(changed)
         true
       rescue SystemCallError
         @bytes.nil? ? raise : false
@@ -189,12 +177,12 @@ module Godwit
         @bytes = before + bytes.bytesize
       end
 
-      def rewrite(place, changed = {})
+      def rewrite(changed = {})
         mode = File::RDWR | File::APPEND | File::CREAT | File::TRUNC | File::BINARY
         fresh = File.open("#{@path}.new", mode, 0o600)
         fresh.flock(File::LOCK_EX | File::LOCK_NB)
         before = @bytes
-        put(fresh, entry(place, @last_sequences.to_h.merge(changed)), 0)
+        put(fresh, entry(@last_sequences.merge(changed)), 0)
         File.rename(fresh.path, @path)
         Folder.sync(File.dirname(@path)) if @sink.fsync
         @file.close

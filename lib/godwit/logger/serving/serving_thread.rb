@@ -1,0 +1,130 @@
+# frozen_string_literal: true
+
+require_relative "../../worker"
+
+module Godwit
+  class Logger < ::Logger
+    # The thread of a {Broadcaster} with a file, and of a {Receiver}. It waits for its inputs. An
+    # input receives a batch of records, writes it, and then publishes it.
+    #
+    # {#stop} takes no lock, so a trap handler may call it.
+    class ServingThread
+      QUIET = 0.01 # seconds without a message after which {#finish} ends
+
+      # @param inputs [Array<#socket, #receive>] `receive` returns whether a message was there
+      def initialize(name, inputs)
+        @name = name
+        @inputs = inputs
+        @pid = Process.pid
+        @starting = Mutex.new
+        @wakeup_reader, @wakeup = IO.pipe
+      end
+
+      # @return [self]
+      # @raise [StateError] when it runs already
+      def start
+        check(:start)
+        @starting.synchronize do
+          raise Errors.build(StateError, :start, nil, "it runs already: stop it first") if running?
+          raise Errors.build(ClosedError, :start) if sockets.any?(&:closed?)
+          @stopping = @error = nil
+          Thread.handle_interrupt(Object => :never) { @thread = Worker.new { work } }
+          @thread.name = @name
+        end
+        self
+      end
+
+      # As {#start}, and waits for the end. An interrupt of the caller stops the thread.
+      # @raise [Error] that ended it
+      def run
+        Thread.handle_interrupt(Object => :never) do
+          start
+          begin
+            Thread.handle_interrupt(Object => :immediate) { @thread.join }
+          ensure
+            stop
+            Thread.handle_interrupt(Object => :immediate) { @thread.join }
+          end
+        end
+        raise @error if @error
+      end
+
+      # The thread ends after the current batch.
+      def stop
+        check(:stop)
+        @stopping = true
+        wake
+      end
+
+      # @return [self, nil] nil when time is up
+      # @raise [Error] that ended it, unless its sockets or their context were closed
+      def wait(timeout = nil)
+        Timeout.milliseconds(timeout) # refuses a value that is no duration
+        check(:wait)
+        return self unless @thread
+        return unless @thread.join(timeout)
+        raise @error unless @error.nil? || ending?(@error)
+        self
+      end
+
+      def running?
+        check(:running?)
+        @thread&.alive? ? true : false
+      end
+
+      # Serves what has arrived, starting the thread if need be, and ends.
+      # @param seconds [Numeric] in which it receives; the last batch may take longer
+      # @param patience [Numeric] seconds for the last batch
+      # @return [Boolean] whether it ended in time
+      def finish(seconds, patience)
+        check(:close)
+        @deadline = Timeout.now + seconds
+        @thread.join(seconds + patience) if @thread && @stopping
+        running? ? wake : start
+        !@thread.join([@deadline + patience - Timeout.now, 0].max).nil?
+      end
+
+      # The thread has ended, or hangs.
+      def close = [@wakeup_reader, @wakeup].each(&:close)
+
+      private
+
+      def sockets = @inputs.map(&:socket)
+      def ending?(error) = error.is_a?(ClosedError) || error.is_a?(ContextTerminatedError)
+
+      # A forked child has the parent's pipe.
+      def check(operation)
+        raise Errors.build(ForkedError, operation) if @pid != Process.pid
+      end
+
+      def wake
+        @wakeup.write_nonblock("!", exception: false)
+      rescue IOError, SystemCallError
+        nil # it is closed
+      end
+
+      def work
+        Thread.current.report_on_exception = false
+        poller = Poller.new(*sockets, @wakeup_reader)
+        # A kill of the thread loses no batch in mid-write.
+        Thread.handle_interrupt(Object => :on_blocking) { serve(poller) }
+      rescue => error
+        @error = error
+      ensure
+        poller&.close
+      end
+
+      def serve(poller)
+        until @stopping
+          busy = @inputs.map(&:receive).any?
+          return if @deadline && Timeout.now >= @deadline
+          next if busy
+          ready = poller.wait(@deadline && QUIET)
+          return if @deadline && ready.empty?
+          @wakeup_reader.read_nonblock(64, exception: false)
+        end
+      end
+    end
+    private_constant :ServingThread
+  end
+end
