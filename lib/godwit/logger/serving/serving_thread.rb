@@ -69,7 +69,7 @@ module Godwit
 
       def running?
         check(:running?)
-        @thread&.alive? ? true : false
+        !@thread.nil? && @thread.alive?
       end
 
       # Serves what has arrived, starting the thread if need be, and ends.
