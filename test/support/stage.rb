@@ -80,7 +80,7 @@ module Godwit
       def run(seed, out: $stdout, long: false)
         started = monotonic
         @out = out
-        @env = scope(seed, long).merge(@env) if @glob
+        @env = environment(seed, long: long) if @glob
         @outcome = (reason = why_not) ? not_run(reason) : start(seed)
         @outcome.seconds = monotonic - started
         @outcome
@@ -89,10 +89,22 @@ module Godwit
       # @return [Array<String>] paths of its test files
       def files = @files ||= @glob ? Dir.glob(@glob, base: ROOT).sort : []
 
-      private
+      # @return [Array<String>] the command that runs it, or these test files as it runs them
+      def command(seed, files = self.files)
+        return [*@prefix, RbConfig.ruby, "-S", "rake", *@rake] if @rake
+        load_all = "ARGV.shift(#{files.size}).each { |file| require file }"
+        [
+          *@prefix, *ruby, *folders.map { |folder| "-I#{folder}" }, "-e", load_all,
+          *files.map { |file| "./#{file}" }, "--seed", seed.to_s
+        ]
+      end
 
       # How much of the tests runs.
-      # @return [Hash{String => String}]
+      # @return [Hash{String => String}] the environment of the command
+      def environment(seed, long: false) = scope(seed, long).merge(@env)
+
+      private
+
       def scope(seed, long)
         return {"GODWIT_TEST_LONG" => "1"} if long
         scope = @compacts ? {} : {"GODWIT_TEST_GC" => "none"}
@@ -108,15 +120,6 @@ module Godwit
         return reason if reason
         return if @prefix.empty? || system("command -v #{@prefix.first} >/dev/null 2>&1")
         "#{@prefix.first} is not installed"
-      end
-
-      def command(seed)
-        return [*@prefix, RbConfig.ruby, "-S", "rake", *@rake] if @rake
-        load_all = "ARGV.shift(#{files.size}).each { |file| require file }"
-        [
-          *@prefix, *ruby, *folders.map { |folder| "-I#{folder}" }, "-e", load_all,
-          *files.map { |file| "./#{file}" }, "--seed", seed.to_s
-        ]
       end
 
       def folders = %w[lib test] + (@work ? %w[work/lib work/test] : [])

@@ -1,0 +1,24 @@
+/* GW_FAULT(number) is whether that fault is on. The file GW_SWITCH, which all processes map, has
+ * the number of the fault that is on (0: none), then a cell for each fault: 1 after a process came
+ * to the fault's line. So a process that is killed has told what it reached. */
+#define _GNU_SOURCE 1
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static inline int gw_fault(int number) {
+    static unsigned short *cells;
+    if (!cells) {
+        int error = errno, file = open(GW_SWITCH, O_RDWR | O_CLOEXEC);
+        void *map = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+        if (file >= 0) close(file);
+        errno = error;
+        if (map == MAP_FAILED) return 0;
+        cells = map;
+    }
+    cells[number] = 1;
+    return cells[0] == number;
+}
+
+#define GW_FAULT(number) gw_fault(number)

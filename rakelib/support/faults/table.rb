@@ -1,0 +1,75 @@
+# frozen_string_literal: true
+
+module Faults
+  # test/FAULTS.md: which test files find the drawn faults.
+  class Table
+    def initialize(trial)
+      @trial = trial
+      @run, @waiting =
+        trial.faults.partition { |fault| trial.results_of(fault).any? || whole?(fault) }
+      @found, @missed = @run.partition { |fault| finders(fault).any? }
+    end
+
+    def to_s = <<~MARKDOWN
+      # Which test files find drawn faults
+
+      `rake faults:drawn` wrote this page from commit #{@trial.commit}. It ran #{@run.size} of
+      #{@run.size + @waiting.size} drawn faults: tests found #{@found.size} of them, and did not
+      find #{@missed.size}. A fault is one change of one line of `lib`, `ext` or `work/lib`
+      (test/faults.tsv). A test file runs against a fault if one of its tests comes to the line.
+      The stages of mruby, the edge, JRuby and Kafka did not run.
+
+      ## Not found
+
+      "Files": those that ran against the fault; those that may find it and did not run.
+
+      | fault | line | change | files | judgement |
+      | ---: | --- | --- | ---: | --- |
+      #{@missed.map { |fault| row(fault, change(fault), files(fault), fault.note) }.join("\n")}
+
+      ## Found
+
+      | fault | line | change | files | found by |
+      | ---: | --- | --- | ---: | --- |
+      #{@found.map { |fault| row(fault, fault.kind, files(fault), names(fault)) }.join("\n")}
+
+      ## Test files, by the faults that only they find
+
+      These are the #{@run.count { |fault| whole?(fault) }} faults against which all files ran
+      that may find them.
+
+      | test file | found | by it alone |
+      | --- | ---: | ---: |
+      #{by_file.map { |name, counts| "| #{name} | #{counts.join(" | ")} |" }.join("\n")}
+    MARKDOWN
+
+    private
+
+    def row(fault, *cells)
+      "| #{[fault.number, "#{fault.path}:#{fault.line_number}", *cells].join(" | ")} |"
+    end
+
+    def change(fault) = "#{fault.kind}: `#{fault.line.gsub("|", "\\|")}`"
+
+    def files(fault) = "#{@trial.results_of(fault).size}; #{@trial.remaining(fault).size}"
+
+    # Whether all files ran that may find it.
+    def whole?(fault) = @trial.remaining(fault).empty?
+
+    def finders(fault) = @trial.results_of(fault).select { |result| result["found"] }
+
+    def names(fault) = finders(fault).map { |result| short(result) }.sort.join(", ")
+
+    def short(result) = result["unit"].sub("_test.rb", "")
+
+    def by_file
+      counts = Hash.new { |hash, name| hash[name] = [0, 0] }
+      @run.select { |fault| whole?(fault) }.each do |fault|
+        @trial.results_of(fault).each { |result| counts[short(result)] }
+        found = finders(fault).each { |result| counts[short(result)][0] += 1 }
+        counts[short(found.first)][1] += 1 if found.one?
+      end
+      counts.sort_by { |name, (all, alone)| [-alone, -all, name] }
+    end
+  end
+end
