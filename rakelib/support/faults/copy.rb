@@ -45,9 +45,9 @@ module Faults
 
     def wait(pid, seconds)
       thread = Process.detach(pid)
-      return thread.value if thread.join(seconds)
-      Process.kill(:KILL, -pid)
-      thread.join && nil
+      thread.join(seconds)&.value
+    ensure
+      Process.kill(:KILL, -pid) if thread&.alive?
     end
 
     # A fault may leave daemons behind.

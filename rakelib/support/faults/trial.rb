@@ -86,10 +86,9 @@ module Faults
       done = results_of(fault).map { |result| result["unit"] }
       units = @units.reject { |unit| done.include?(unit.name) }
       units.select! { |unit| !known?(unit) || tests_for(unit, fault) }
-      words = words(fault.path)
       units.sort_by.with_index do |unit, index|
         [
-          known?(unit) ? 0 : 1, -(words & words(unit.file)).size,
+          known?(unit) ? 0 : 1, -likeness(fault, unit),
           known?(unit) ? tests_for(unit, fault).last : index
         ]
       end
@@ -140,6 +139,14 @@ module Faults
       started = now
       output, status = @copy.call(*command, env: env, seconds: seconds)
       [(now - started).round(2), output, status]
+    end
+
+    # @return [Integer] how many words the two paths share, more if the tests name the faulty class
+    def likeness(fault, unit)
+      @texts ||= Hash.new { |texts, file| texts[file] = @copy.read(file) }
+      name = File.basename(fault.path, ".*").split("_").map(&:capitalize).join
+      named = @texts[unit.file].match?(/\b#{name}\b/i) ? 2 : 0
+      named + (words(fault.path) & words(unit.file)).size
     end
 
     def words(path) = path.scan(/[a-z]+/) - %w[lib ext work test godwit rb c h]
