@@ -12,7 +12,7 @@ class CLISocketsTest < Godwit::TestCase
   TYPES = Godwit::CLI::SOCKETS
 
   def teardown
-    (@commands || []).each(&:kill)
+    (@commands || []).each(&:finish)
   end
 
   # @return [ForkedCommand] ended with the test
@@ -105,8 +105,8 @@ class CLISocketsTest < Godwit::TestCase
         sleep(random.rand(0.02))
         command.signal(signal)
         assert_equal({INT: 130, TERM: "TERM"}[signal], command.status, name)
-        assert_empty command.errors
-        assert_whole(command.output)
+        assert_empty command.stderr
+        assert_whole(command.stdout)
         peer.linger = 0.02
         peer.close
         [talker, *feeder].each(&:join)
@@ -258,17 +258,17 @@ class CLISocketsTest < Godwit::TestCase
     push = peer(:PUSH)
     command = start("pull", "-c", place)
     push.send("a")
-    command.wait_for("a\n").close_output
-    assert_equal [141, ""], [command.status, command.errors]
+    command.wait_for("a\n").ignore_output(close: true)
+    assert_equal [141, ""], [command.status, command.stderr]
     push = peer(:PUSH)
     command = start("pull", "-c", place)
     3.times { push.send("x" * 100_000) }
-    command.wait_for("x", once: true).signal(:TERM)
+    command.wait_for("x").ignore_output.signal(:TERM)
     assert_equal "TERM", command.status
   end
 
   test "the output may be closed before a thread has begun its work" do
-    assert_equal 141, start("pull", "-c", place).close_output.status
+    assert_equal 141, start("pull", "-c", place).ignore_output(close: true).status
   end
 
   test "a command that connects says that it waits and why, and that the peer is there" do
@@ -284,11 +284,11 @@ class CLISocketsTest < Godwit::TestCase
     quiet = start("sub", "-c", "tcp://#{own_host}:7399", "--quiet", "--timeout", 2.5)
     started.each do |command, endpoint, type|
       command.wait_for(/./, in_errors: true)
-      assert_equal "godwit: waiting for #{endpoint} (connection refused)\n", command.errors
+      assert_equal "godwit: waiting for #{endpoint} (connection refused)\n", command.stderr
       open_socket(type).bind(endpoint)
       command.wait_for("godwit: connected to #{endpoint}\n", in_errors: true).signal(:INT)
     end
-    assert_equal [124, ""], [quiet.status, quiet.errors]
+    assert_equal [124, ""], [quiet.status, quiet.stderr]
     started.each { |command,| command.finish }
   end
 
@@ -331,7 +331,7 @@ class CLISocketsTest < Godwit::TestCase
     counts = "front received 1 (6 bytes), sent 1 (6 bytes) · back received 1 (6 bytes), sent 1 " \
       "(6 bytes) · captured 2 · dropped 0\n"
     command.wait_for(counts.b).signal(:INT)
-    assert_equal [130, true], [command.status, command.errors.b.end_with?(counts.b)]
+    assert_equal [130, true], [command.status, command.stderr.b.end_with?(counts.b)]
     assert_usage("which endpoints", "proxy", "queue", front)
     assert_usage("--stats", "proxy", "queue", front, back, "--stats", 0)
   end

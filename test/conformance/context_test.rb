@@ -137,40 +137,6 @@ class ContextTest < Godwit::TestCase
     assert_predicate one, :closed?
   end
 
-  test "shutdown under ten waiting threads" do
-    one = own(Godwit::Context.new)
-    threads = waiting_threads(one)
-    one.shutdown
-    threads.each { |thread| assert_raises(Godwit::ContextTerminatedError) { thread.value } }
-  end
-
-  test "close under ten waiting threads: each thread raises, close returns" do
-    one = own(Godwit::Context.new)
-    threads = waiting_threads(one)
-    assert_nil one.close
-    threads.each { |thread| assert_named(Godwit::ClosedError, /Closed/) { thread.value } }
-    assert_predicate one, :closed?
-  end
-
-  def waiting_threads(one)
-    pull = own(one.socket(:PULL)).bind(endpoint_for(:inproc))
-    push = own(one.socket(:PUSH)).bind(endpoint_for(:tcp))
-    calls = [
-      -> { pull.recv }, -> { pull.recv_many }, -> { pull.recv(timeout: 20) },
-      -> { pull.wait_readable }, -> { push.send("x") }, -> { push.send_many(["x"]) },
-      -> { push.wait_writable }, -> { pull.recv_into(+"") }, -> { push << "x" },
-      -> { push.wait_connected }
-    ]
-    # Separate sockets where counting peers ends with the first message.
-    counted = own(one.socket(:PUSH)).bind(endpoint_for(:tcp))
-    calls[-1] = -> { counted.wait_connected }
-    calls
-      .map { |call| in_thread(&call) }
-      .tap do
-        {pull => 5, push => 4, counted => 1}.each { |socket, count| until_waiting(socket, count) }
-      end
-  end
-
   test "a closed context refuses every call that needs it open" do
     one = Godwit::Context.new
     assert_nil one.close

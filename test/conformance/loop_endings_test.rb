@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require "set"
-require "timeout"
 require "test_helper"
 require_relative "assertions"
 
@@ -81,31 +80,6 @@ class LoopEndingsTest < Godwit::TestCase
     loop.stop
     assert_equal :stopped, running.value
     refute_predicate loop, :running?
-  end
-
-  # ---- endings of a wait ----
-
-  {"thread" => :in_thread, "fiber" => :fiber}.each do |name, start|
-    test "Thread#kill, Thread#raise and Timeout end a #{name} that waits, and it runs again" do
-      not_on :jruby, "JRuby has no fiber scheduler" if start == :fiber
-      pull, push = connected_pair(:PULL, :PUSH)
-      loop = open_loop
-      loop.readable(pull) { |socket| @log << socket.recv && loop.stop }
-      loop.on_error { flunk "this is no callback's error" }
-      failure = Class.new(StandardError)
-      running = __send__(start) { loop.run }
-      until_waiting(loop)
-      assert running.kill.join(HANG)
-      refute_predicate loop, :running? # also where its fiber was dropped with no chance to say so
-      running = in_thread { loop.run }
-      until_waiting(loop)
-      running.raise(failure)
-      assert_raises(failure) { ended(running) }
-      assert_raises(Timeout::Error) { Timeout.timeout(0.02) { loop.run } }
-      push.send("x")
-      assert_equal :stopped, loop.run
-      assert_equal ["x"], @log
-    end
   end
 
   # ---- errors ----

@@ -130,16 +130,6 @@ class MonitorFormsTest < Godwit::TestCase
     assert_equal %i[closed closed monitor_stopped], ends.sort
   end
 
-  test "closing the context ends it as closing the socket does" do
-    home = own(Godwit::Context.new)
-    pull = own(Godwit::PULL.new(context: home))
-    monitor = pull.monitor
-    names = in_thread { monitor.map(&:name) }
-    until_waiting(monitor)
-    home.close
-    assert_equal [:monitor_stopped], names.value
-  end
-
   test "shutting the context down ends each monitor, and other calls raise" do
     home = own(Godwit::Context.new)
     pull = own(Godwit::PULL.new(context: home))

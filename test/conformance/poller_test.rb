@@ -415,26 +415,6 @@ class PollerTest < Godwit::TestCase
       assert_equal [pull], poller.wait(5).map(&:object)
     end
 
-    test "a poller that is closed ends the wait of a #{name}" do
-      not_on :jruby, "JRuby has no fiber scheduler" if start == :fiber
-      poller = open_poller(open_socket(:PULL).bind(endpoint_for(:tcp)))
-      waiting = __send__(start) { poller.wait }
-      until_waiting(poller)
-      poller.close
-      assert_raises(Godwit::ClosedError) { waiting.value }
-    end
-
-    test "a context that is shut down ends the wait of a #{name}" do
-      not_on :jruby, "JRuby has no fiber scheduler" if start == :fiber
-      home = own(Godwit::Context.new(linger: 0))
-      poller =
-        open_poller(own(Godwit::PULL.bind(endpoint_for(:tcp), context: home)), open_socket(:PULL))
-      waiting = Array.new(3) { __send__(start) { poller.wait } }
-      until_waiting(poller, 3)
-      home.shutdown
-      waiting.each { |one| assert_raises(Godwit::ContextTerminatedError) { one.value } }
-    end
-
     test "register, modify and remove affect a waiting #{name}" do
       not_on :jruby, "JRuby has no fiber scheduler" if start == :fiber
       pull, push = connected_pair(:PULL, :PUSH)

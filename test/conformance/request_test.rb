@@ -200,14 +200,6 @@ class RequestTest < Godwit::TestCase
     assert_equal "reply", req.recv(timeout: 5)
   end
 
-  test "closing ends a request" do
-    req = client(server)
-    waiting = in_thread { req.request("x") }
-    until_waiting(req)
-    req.close
-    assert_raises(Godwit::ClosedError) { waiting.value }
-  end
-
   test "in a trap handler request says that it cannot wait for its turn" do
     not_on :jruby, "its trap handlers run in another thread, which may wait"
     result = assert_child run_child(<<~RUBY)

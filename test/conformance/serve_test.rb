@@ -25,19 +25,6 @@ class ServeTest < Godwit::TestCase
     assert_equal %w[A B], req.request(%w[a b], timeout: 5)
   end
 
-  %i[close shutdown context_close].each do |how|
-    test "serve gives the socket when it ends by #{how}" do
-      other = own(Godwit::Context.new)
-      rep = own(Godwit::REP.bind(endpoint_for(:inproc), context: other))
-      serving = in_thread { rep.serve { flunk } }
-      until_waiting(rep)
-      {
-        close: -> { rep.close }, shutdown: -> { other.shutdown }, context_close: -> { other.close }
-      }.fetch(how).call
-      assert_same rep, serving.value
-    end
-  end
-
   test "serve on a closed socket gives it back at once" do
     rep = open_socket(:REP)
     rep.close
@@ -160,16 +147,6 @@ class ServeTest < Godwit::TestCase
 
   test "serve wants a block" do
     assert_match(/block/, assert_raises(ArgumentError) { open_socket(:REP).serve }.message)
-  end
-
-  test "a kill ends serve, and the socket stays open" do
-    rep, req = connected_pair(:REP, :REQ)
-    serving = in_thread { rep.serve { "one" } }
-    assert_equal "one", req.request("x", timeout: 5)
-    until_waiting(rep)
-    assert_same serving, serving.kill.join(5)
-    in_thread { rep.serve { "two" } }
-    assert_equal "two", req.request("x", timeout: 5)
   end
 
   test "throw, break, and exceptions that are no StandardError pass through serve at once" do

@@ -180,17 +180,6 @@ class WaitConnectedTest < Godwit::TestCase
     assert_raises(TypeError) { push.wait_connected(timeout: "1") }
   end
 
-  test "closing ends the wait" do
-    %i[PUB PUSH].each do |type|
-      socket = open_socket(type).bind(endpoint_for(:tcp))
-      waiting = in_thread { socket.wait_connected }
-      until_waiting(socket)
-      socket.close
-      assert_named(Godwit::ClosedError, /wait_connected/) { waiting.value }
-      assert_named(Godwit::ClosedError, /wait_connected/) { socket.wait_connected }
-    end
-  end
-
   test "several threads may wait at once" do
     push = open_socket(:PUSH).bind(endpoint_for(:tcp))
     threads = Array.new(4) { |i| in_thread { push.wait_connected(count: i % 2 + 1, timeout: 5) } }

@@ -41,7 +41,7 @@ class InteropCLITest < InteropCase
   end
 
   def teardown
-    @command&.kill
+    @command&.finish
     super
   end
 
@@ -61,7 +61,7 @@ class InteropCLITest < InteropCase
 
   def assert_ends(printed)
     assert_equal [0, "", printed.b],
-      [@command.status, @command.errors, @command.output], @command.output
+      [@command.status, @command.stderr, @command.stdout], @command.stdout
   end
 
   # Each block talks to the peer and gives what the command prints.

@@ -101,34 +101,6 @@ static void print_message (zmsg_t *message)
     putchar ('\n');
 }
 
-static int send_frames (zsock_t *sock, char **words, int count)
-{
-    for (int i = 0; i < count; i++) {
-        zframe_t *frame = zframe_new (words[i], from_hex (words[i]));
-        if (zframe_send (&frame, sock, i + 1 < count ? ZFRAME_MORE : 0) != 0) {
-            zframe_destroy (&frame);
-            return -1;
-        }
-    }
-    return 0;
-}
-
-static void recv_frames (zsock_t *sock)
-{
-    zframe_t *frame = zframe_recv (sock);
-    if (!frame) {
-        puts ("ok none");
-        return;
-    }
-    printf ("ok");
-    for (int more = 1; more && frame; frame = more ? zframe_recv (sock) : NULL) {
-        print_hex (zframe_data (frame), zframe_size (frame));
-        more = zframe_more (frame);
-        zframe_destroy (&frame);
-    }
-    putchar ('\n');
-}
-
 static void recv_message (zsock_t *sock)
 {
     zmsg_t *message = zmsg_recv (sock);
@@ -203,11 +175,9 @@ static void on_socket (zsock_t *sock, const char *what, char **words, int count)
         zmsg_t *message = message_of (words, count);
         done (zmsg_send (&message, sock));
         zmsg_destroy (&message);
-    } else if (streq (what, "send_frames"))
-        done (send_frames (sock, words, count));
-    else if (streq (what, "recv") || streq (what, "recv_frames")) {
+    } else if (streq (what, "recv")) {
         zsock_set_rcvtimeo (sock, atoi (words[0]));
-        streq (what, "recv") ? recv_message (sock) : recv_frames (sock);
+        recv_message (sock);
     } else
         puts ("error no such command for a socket");
 }

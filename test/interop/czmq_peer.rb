@@ -57,20 +57,10 @@ module Godwit
         # As one zmsg.
         def send(*frames) = @peer.ask("send", @number, *frames.map { |frame| CzmqPeer.hex(frame) })
 
-        # As consecutive zframes.
-        def send_frames(*frames)
-          @peer.ask("send_frames", @number, *frames.map { |frame| CzmqPeer.hex(frame) })
-        end
-
         # Receives one zmsg.
         # @param timeout [Numeric] seconds
         # @return [Array<String>, nil] frames
         def recv(timeout: Peer::PATIENCE) = @peer.frames("recv", @number, (timeout * 1000).to_i)
-
-        # As consecutive zframes.
-        def recv_frames(timeout: Peer::PATIENCE)
-          @peer.frames("recv_frames", @number, (timeout * 1000).to_i)
-        end
 
         def set(option, value = nil)
           @peer.ask("set", @number, option, *value)

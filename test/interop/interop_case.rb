@@ -1,26 +1,20 @@
 # frozen_string_literal: true
 
 require_relative "../test_helper"
+require_relative "../support/shared_owner"
 require_relative "peer"
 
 # Shared by the tests with another library: pyzmq, unless a class names another. Messages are Arrays
 # of frames on its side.
 class InteropCase < Godwit::TestCase
+  extend Godwit::TestSupport::SharedOwner
+
   PATIENCE = Godwit::TestSupport::Peer::PATIENCE # seconds that a message may take
   REFUSED = 0.5 # seconds after which a missing message counts as refused
 
   class << self
     # @return [Symbol] the name of the other side
     def other = :python
-
-    # A test that does not run: it owns the process that the class's tests share.
-    def owner = @owner ||= new("owner")
-
-    def run(...)
-      super
-    ensure
-      @owner&.end_shared
-    end
 
     # @return [String, nil] why there is no other side
     def missing = Godwit::TestSupport::Peer.missing

@@ -153,50 +153,6 @@ class MemoryTest < Godwit::TestCase
     RUBY
   end
 
-  test "compaction in a loop while threads and fibers wait" do
-    skip "this Ruby cannot compact its heap" unless Godwit::TestSupport::GCLevels.compaction?
-    pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
-    got = Thread::Queue.new
-    4.times { in_thread { pull.each { |message| got << message } } }
-    in_thread do
-      Fiber.set_scheduler(Godwit::TestSupport::TinyScheduler.new)
-      4.times { Fiber.schedule { pull.each { |message| got << message } } }
-      Fiber.scheduler.run
-    end
-    Godwit::TestSupport::Length.of(10, long: 30).times do |number|
-      push.send([number.to_s, "x" * 500])
-      GC.compact
-      message = eventually { got.pop unless got.empty? }
-      assert_equal [number.to_s, "x" * 500], message
-    end
-    GC.verify_compaction_references(toward: :empty)
-    push.send("after")
-    assert_equal "after", eventually { got.pop unless got.empty? }
-  end
-
-  # Objects kept between waits move too.
-  test "compaction between the waits of fibers" do
-    skip "this Ruby cannot compact its heap" unless Godwit::TestSupport::GCLevels.compaction?
-    assert_child(run_child(<<~RUBY, deadline: 60))
-      require "godwit"
-      require "./test/support/tiny_scheduler"
-      pull = Godwit::PULL.bind("inproc://a")
-      push = Godwit::PUSH.connect("inproc://a")
-      Fiber.set_scheduler(Godwit::TestSupport::TinyScheduler.new)
-      #{Godwit::TestSupport::Length.of(2, long: 5)}.times do
-        4.times { Fiber.schedule { pull.recv } }
-        4.times { push.send("x") }
-        Fiber.scheduler.run
-        garbage = Array.new(20_000) { Object.new }
-        GC.verify_compaction_references(toward: :empty,
-          #{(RUBY_VERSION >= "3.2") ? "expand_heap" : "double_heap"}: true)
-        garbage.clear
-        3.times { GC.start; GC.compact }
-      end
-      exit!(0)
-    RUBY
-  end
-
   # In a child, whose heap is small: each object costs a whole collection.
   test "the collector under stress, over all that a socket does" do
     assert_child(run_child(<<~RUBY, deadline: 50))

@@ -186,24 +186,6 @@ class NativeMonitorTest < Godwit::TestCase
     GC.enable
   end
 
-  test "compaction between the waits of fibers" do
-    pull = open_socket(:PULL)
-    monitors = Array.new(3) { pull.monitor(:listening) }
-    got = Queue.new
-    fibers = in_thread do
-      Fiber.set_scheduler(Godwit::TestSupport::TinyScheduler.new)
-      monitors.each { |monitor| Fiber.schedule { 5.times { got << monitor.next_event.endpoint } } }
-      Fiber.scheduler.run
-    end
-    endpoints = Array.new(5) do
-      until_waiting(pull, 3)
-      GC.compact
-      pull.bind(endpoint_for(:tcp)).last_endpoint
-    end
-    fibers.join
-    assert_equal endpoints.tally.transform_values { 3 }, Array.new(15) { got.pop }.tally
-  end
-
   test "without descriptors a monitor raises, and works again when there are some" do
     assert_child(run_child(<<~RUBY))
       require "godwit"

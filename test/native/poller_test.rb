@@ -262,39 +262,6 @@ class NativePollerTest < Godwit::TestCase
     assert_operator descriptors, :<=, before + 2
   end
 
-  test "compaction while and between fibers and threads wait" do
-    skip "this Ruby cannot compact its heap" unless Godwit::TestSupport::GCLevels.compaction?
-    assert_child(run_child(<<~RUBY, deadline: 60))
-      require "godwit"
-      require "./test/support/tiny_scheduler"
-      pulls = Array.new(5) { |number| Godwit::PULL.bind("inproc://\#{number}") }
-      out, into = IO.pipe
-      poller = Godwit::Poller.new(*pulls, out)
-      Fiber.set_scheduler(Godwit::TestSupport::TinyScheduler.new)
-      #{Godwit::TestSupport::Length.of(2, long: 5)}.times do |round|
-        thread = Thread.new { poller.wait(30).map(&:object) }
-        until_waiting(poller)
-        got = []
-        4.times { Fiber.schedule { got << poller.wait(30).map(&:object) } }
-        garbage = Array.new(20_000) { Object.new }
-        GC.verify_compaction_references(toward: :empty,
-          #{(RUBY_VERSION >= "3.2") ? "expand_heap" : "double_heap"}: true)
-        garbage.clear
-        3.times { GC.start; GC.compact }
-        push = Godwit::PUSH.connect("inproc://\#{round}")
-        round.even? ? push.send("x") : into << "x"
-        Fiber.scheduler.run
-        expected = round.even? ? pulls[round] : out
-        all = got + [thread.value]
-        abort all.inspect unless all.all? { |objects| objects == [expected] }
-        round.even? ? pulls[round].recv : out.readpartial(1)
-        abort "the members changed" unless poller.to_a == [*pulls, out] && poller.registered?(out)
-        push.close
-      end
-      exit!(0)
-    RUBY
-  end
-
   # In a child, whose heap is small.
   test "the collector under stress, over all that a poller does" do
     assert_child(run_child(<<~RUBY, deadline: 25))
@@ -336,26 +303,6 @@ class NativePollerTest < Godwit::TestCase
       Fiber.schedule { 5_000.times { poller.wait && waits += 1 unless turns > 10 } }
     end
     assert_operator waits, :<, 5_000, "the poller kept the others out until it was done"
-  end
-
-  test "a throw out of a signal handler goes through the wait" do
-    assert_child(run_child(<<~RUBY))
-      require "godwit"
-      poller = Godwit::Poller.new(Godwit::PULL.new)
-      [true, false].each do |alone|
-        other = Thread.new { sleep } unless alone
-        trap(:USR1) { throw :done }
-        thrown = catch(:done) do
-          # In here: on a busy machine the signal may come before the wait.
-          Process.spawn("sleep 0.1; kill -USR1 \#{Process.pid}")
-          poller.wait(5)
-        end
-        abort "it waited on" unless thrown.nil?
-        Process.wait
-        other&.kill
-      end
-      exit!(0)
-    RUBY
   end
 
   test "more fibers on one poller than Linux allows to wait get an error, and the others wait on" do

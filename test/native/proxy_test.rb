@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "timeout"
 require_relative "shim/shim"
 
 # The proxy's loop in C: it reads its control in every state, loses no wake-up, tears no message,
@@ -34,13 +33,6 @@ class NativeProxyTest < Godwit::TestCase
         assert_same proxy, proxy.wait(HANG)
         refute_predicate proxy, :running?
       end
-    end
-
-    test "run ends on Timeout #{state}, and gives the sockets back" do
-      proxy = STATES.fetch(state).call(self)
-      proxy.stop.wait(HANG)
-      assert_raises(Timeout::Error) { ended(in_thread { Timeout.timeout(0.05) { proxy.run } }) }
-      assert_kind_of Array, proxy.frontend.events
     end
   end
 
@@ -143,23 +135,6 @@ class NativeProxyTest < Godwit::TestCase
     10.times { streamer.stop.wait(5).start }
     assert_equal taken, streamer.statistics.frontend.received
     assert_equal((0...@sent).to_a, Array.new(@sent) { stuck.recv(timeout: 5).to_i })
-  end
-
-  test "an idle proxy sleeps" do
-    streamer = captured
-    until_waiting(streamer)
-    assert_predicate streamer, :running?
-  end
-
-  test "garbage collection and compaction beside a running proxy" do
-    streamer = pair(:PULL, :PUSH).start
-    push = peer(:PUSH, streamer.frontend)
-    pull = peer(:PULL, streamer.backend)
-    200.times do |i|
-      push.send([i.to_s, "x" * 5_000])
-      (i % 20).zero? ? GC.compact : GC.start(full_mark: false)
-      assert_equal [i.to_s, "x" * 5_000], pull.recv(timeout: 5)
-    end
   end
 
   test "an unreferenced proxy runs on, and closing its socket releases everything" do

@@ -9,34 +9,6 @@ require "native/shim/shim"
 class ForkMomentsTest < Godwit::TestCase
   include Godwit::TestSupport::Forking
 
-  test "fork while other threads and fibers wait, and while a context ends" do
-    assert_done(<<~RUBY, gems: true)
-      require "async"
-      pull, push = pair
-      waiters = Array.new(3) { Thread.new { pull.recv } }
-      reactor = Thread.new { Async { |task| 3.times { task.async { pull.recv } } } }
-      until_waiting(pull, 6)
-      #{Godwit::TestSupport::Length.of(4, long: 20)}.times do
-        ending = Godwit::Context.new(linger: 0.2)
-        Godwit::PUSH.connect("tcp://127.0.0.1:1", context: ending).send("never")
-        closer = Thread.new { ending.close }
-        Thread.pass until ending.closed?
-        in_child do
-          forked { pull.recv }
-          waiters = reactor = nil
-          3.times { GC.start; GC.compact }
-          forked { pull.events }
-          check(*pair)
-        end
-      end
-      6.times { push.send("x") }
-      (waiters + [reactor]).each do |waiter|
-        waiter.join(5) or abort "a waiter in the parent was disturbed"
-      end
-      in_child { check(*pair); GC.start; true }
-    RUBY
-  end
-
   test "a child does not wait for a context that its parent was ending" do
     assert_done <<~RUBY
       ending = Godwit::Context.new(linger: 1000)
@@ -73,62 +45,6 @@ class ForkMomentsTest < Godwit::TestCase
       end
       stop = true
       threads.each(&:join)
-    RUBY
-  end
-
-  # The waiting fiber ends with its scheduler in the child; the list that its socket keeps must not.
-  test "a child that collects fibers that waited in the parent" do
-    assert_done(<<~RUBY, env: {"MALLOC_PERTURB_" => "165"}) # freed memory is overwritten
-      require "./test/support/tiny_scheduler"
-      pull, push = pair
-      thread = Thread.new do
-        Fiber.set_scheduler(Godwit::TestSupport::TinyScheduler.new)
-        20.times { Fiber.schedule { pull.recv } }
-        Fiber.scheduler.run
-      end
-      until_waiting(pull, 20)
-      in_child do
-        thread = nil
-        5.times { GC.start; GC.compact; Array.new(1000) { Object.new } }
-        GC.verify_compaction_references(toward: :empty)
-        forked { pull.recv }
-      end
-      20.times { push.send("x") }
-      thread.join(5) or abort "the parent was disturbed"
-    RUBY
-  end
-
-  # The child returns into the middle of the wait: libzmq would answer it "interrupted" for ever.
-  test "a fork in a trap handler while the main thread waits" do
-    not_on :ffi, "a child that a trap handler forks stays in the interrupted wait"
-    assert_done <<~RUBY
-      pull, push = pair
-      children = []
-      trap(:USR1) do
-        pid = fork
-        pid ? children << pid : Thread.new { sleep(5); exit!(3) }
-      end
-      parent = Process.pid
-      helper = Thread.new do
-        3.times do |turn|
-          Thread.pass until children.size == turn
-          until_waiting(pull)
-          Process.kill(:USR1, parent)
-        end
-        Thread.pass until children.size == 3
-        # Before the parent's message comes, which wakes them too: their descriptor is the parent's.
-        ended = children.map { |pid| Process.wait2(pid).last }
-        abort "children ended with \#{ended}" unless ended.all?(&:success?)
-        push.send("to the parent")
-      end
-      begin
-        message = pull.recv
-      rescue Godwit::ForkedError
-        exit!(Process.pid == parent ? 4 : 0)
-      end
-      abort "the wait ended in a child" unless Process.pid == parent
-      abort message unless message == "to the parent"
-      helper.join
     RUBY
   end
 

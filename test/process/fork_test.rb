@@ -9,41 +9,6 @@ require_relative "forking"
 class ForkTest < Godwit::TestCase
   include Godwit::TestSupport::Forking
 
-  test "every call on an inherited socket or context raises ForkedError, and GC leaves them " \
-    "alone" do
-    assert_done <<~RUBY
-      pull, push = pair
-      check(pull, push)
-      pub = Godwit::PUB.bind("tcp://127.0.0.1:*")
-      context = Godwit.context
-      in_child do
-        calls = [
-          -> { pull.recv }, -> { pull.recv(timeout: 1) }, -> { pull.recv_many },
-          -> { pull.recv_into(+"") }, -> { pull.recv_nonblock }, -> { pull.wait_readable(0) },
-          -> { pull.events }, -> { pull.each {} }, -> { push.send("x") }, -> { push << "x" },
-          -> { push.send_many(["x"]) }, -> { push.send_nonblock("x") }, -> { push.wait_writable },
-          -> { pub.wait_connected }, -> { pull.bind("tcp://127.0.0.1:*") },
-          -> { push.connect("tcp://127.0.0.1:1") }, -> { pull.unbind(pull.last_endpoint) },
-          -> { push.linger }, -> { push.linger = 1 }, -> { push.zmq_fd }, -> { push.pointer },
-          -> { pull.close }, -> { context.shutdown }, -> { context.close },
-          -> { context.max_sockets }, -> { Godwit::REQ.new(context: context) }
-        ]
-        calls.each_with_index do |call, index|
-          forked { call.call }
-        rescue => error
-          raise "call \#{index}: \#{error.full_message}"
-        end
-        [pull, push, context].each(&:inspect)
-        raise "the default context is the parent's" if Godwit.context.equal?(context)
-        check(*pair)
-        pull = push = context = nil
-        3.times { GC.start; GC.compact }
-        true
-      end
-      check(pull, push)
-    RUBY
-  end
-
   %w[exit exit! abort raise exec kill].each do |ending|
     test "a child that ends by #{ending} does not disturb the parent" do
       assert_done <<~RUBY

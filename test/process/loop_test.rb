@@ -92,17 +92,6 @@ class LoopProcessTest < Godwit::TestCase
     RUBY
   end
 
-  test "Ctrl-C ends a program that only runs a loop, with the status of an interrupt" do
-    child =
-      start_child(
-        'require "godwit"; Godwit::Loop.run(forever: true) { |loop| loop.post { puts "ready"; ' \
-        "$stdout.flush } }"
-      )
-    result = child.wait_for("ready").signal(:INT).finish
-    refute result.timed_out, result.to_s
-    assert_equal Signal.list["INT"], result.status.termsig
-  end
-
   test "standard input among sockets, to its end" do
     child = start_child(<<~RUBY)
       require "godwit"
@@ -127,41 +116,6 @@ class LoopProcessTest < Godwit::TestCase
     assert_equal "ready\ngot one\ngot two\ngot three\nempty\n", result.stdout.squeeze("\n")
   end
 
-  test "every call on an inherited loop raises ForkedError, the child makes its own, the parent " \
-    "notices nothing" do
-    assert_done <<~RUBY
-      #{LOOP}
-      timer = loop.after(1000) {}
-      5.times do |number|
-        in_child do
-          calls = [
-            -> { loop.run }, -> { loop.readable(push) {} }, -> { loop.writable(push) {} },
-            -> { loop.remove(pull) }, -> { loop.after(1) {} }, -> { loop.every(1) {} },
-            -> { loop.post {} }, -> { loop.stop }, -> { loop.close }
-          ]
-          calls.each { |call| forked(&call) }
-          abort loop.inspect unless loop.inspect.include?("of another process") && !loop.running?
-          mine = pair
-          mine.last.send("mine")
-          got = nil
-          Godwit::Loop.run do |one|
-            one.readable(mine.first) do |socket|
-              got = socket.recv
-              one.stop
-            end
-          end
-          got == "mine"
-        end
-        push.send("x")
-        late = loop.after(5) { abort "nothing came" }
-        loop.every(0.001) { |poll| poll.cancel && loop.stop if log.size > number }
-        loop.run
-        late.cancel # the rounds together may take longer
-      end
-      abort log.inspect unless log == ["x"] * 5
-    RUBY
-  end
-
   test "a child that is forked in a callback cannot go on with its parent's loop, nor closes it" do
     assert_done <<~RUBY
       #{LOOP}
@@ -183,37 +137,6 @@ class LoopProcessTest < Godwit::TestCase
       exit!(0) unless child # the block's end had nothing to close here
       _, status = Process.wait2(child)
       abort "the second child ended with \#{status}" unless status.success?
-    RUBY
-  end
-
-  test "fork while another thread runs the loop" do
-    assert_done <<~RUBY
-      #{LOOP}
-      running = Thread.new { loop.run }
-      until_waiting(loop)
-      10.times { in_child { forked { loop.stop } && !loop.running? } }
-      push.send("x")
-      loop.after(0) { log << :timer }
-      Thread.pass until log.size == 2
-      loop.stop
-      abort unless running.value == :stopped
-    RUBY
-  end
-
-  test "a process ends while loops wait in threads and fibers" do
-    assert_done <<~RUBY
-      require "./test/support/tiny_scheduler"
-      ends_while_all_wait do
-        #{LOOP}
-        Thread.new { loop.run }
-        other = Godwit::Loop.new
-        Thread.new {
-          Fiber.set_scheduler(Godwit::TestSupport::TinyScheduler.new)
-          Fiber.schedule { other.run(forever: true) }
-          Fiber.scheduler.run
-        }
-        {loop => 1, other => 1}
-      end
     RUBY
   end
 end

@@ -1,52 +1,11 @@
 # frozen_string_literal: true
 
 require_relative "shell_case"
-require "timeout"
 
-# Threads and fibers that wait for a row, and events that end their wait.
+# Threads and fibers that wait for a row. Endings: test/waits.
 class WaitsTest < ShellCase
   Stop = Class.new(StandardError)
   QUIET = %w[sleep 1000].freeze
-  CALLS = {
-    each: ->(stream) { stream.each { nil } }, next: ->(stream) { stream.next },
-    lazy: ->(stream) { stream.lazy.map(&:size).first(3) }
-  }.freeze
-
-  CALLS.each do |name, call|
-    test "#{name} ends on kill, raise and Timeout" do
-      streams = Array.new(3) { Shell.rows(*QUIET) }
-      killed, raised, timed =
-        streams.map { |stream| in_thread { Timeout.timeout(HANG) { call.call(stream) } } }
-      streams.each { |stream| until_reading(stream) }
-      killed.kill
-      raised.raise(Stop)
-      timed.raise(Timeout::Error)
-      assert_nil ended(killed)
-      assert_raises(Stop) { ended(raised) }
-      assert_raises(Timeout::Error) { ended(timed) }
-      assert_equal (name == :next), streams.any?(&:running?) # a stream that next reads stays open
-      streams.each(&:close)
-    end
-
-    test "#{name} is at its end when another thread closes the stream" do
-      stream = Shell.rows(*QUIET)
-      thread = in_thread { call.call(stream) }
-      until_reading(stream)
-      assert stream.close.stopped?
-      (name == :next) ? assert_raises(StopIteration) { ended(thread) } : ended(thread)
-      assert stream.status.stopped?
-    end
-  end
-
-  test "an interrupt that is put off is taken while it waits" do
-    stream = Shell.rows(*QUIET)
-    thread = in_thread do
-      Thread.handle_interrupt(Stop => :on_blocking) { stream.each { nil } }
-    end
-    until_reading(stream)
-    thread.raise(Stop)
-    assert_raises(Stop) { thread.value }
-  end
 
   test "an interrupt ends the grace too, and a background thread ends the command" do
     groups = []

@@ -58,25 +58,19 @@ module Godwit
         attr_reader :pid, :stdin, :stdout, :stderr
 
         def initialize(command, env:, deadline:)
-          @deadline = monotonic + deadline
-          input, @stdin = IO.pipe
-          @out, out = IO.pipe
-          @err, err = IO.pipe
           # A separate group: its children end with it, and a Ctrl-C meant for the tests does not
           # reach it.
-          @pid =
+          begin_with(deadline, *IO.pipe, *IO.pipe) do |input, out, err|
             Process.spawn(env, *command, in: input, out: out, err: err, pgroup: true, chdir: ROOT)
-          [input, out, err].each(&:close)
-          @stdin.sync = true
-          @stdout = +""
-          @stderr = +""
-          @open = {@out => @stdout, @err => @stderr}
+          end
         end
 
         # Waits until the child has written this to its standard output.
         # @param what [String, Regexp]
-        def wait_for(what)
-          until @stdout.match?((what.is_a?(Regexp) ? what : Regexp.new(Regexp.escape(what))))
+        # @param in_errors [Boolean] to its standard error
+        def wait_for(what, in_errors: false)
+          what = Regexp.new(Regexp.escape(what)) if what.is_a?(String)
+          until (in_errors ? @stderr : @stdout).match?(what)
             if @open.empty? || !pump
               raise Minitest::Assertion, "the child never wrote #{what.inspect}: #{finish}"
             end
@@ -93,7 +87,7 @@ module Godwit
         # @return [Result]
         def finish
           return @result if @result
-          @stdin.close unless @stdin.closed?
+          close_input
           in_time = pump until @open.empty? || in_time == false
           timed_out = in_time == false || !reap(@deadline)
           end_late if timed_out
@@ -105,6 +99,21 @@ module Godwit
         def finished? = !@result.nil?
 
         private
+
+        def close_input = @stdin.close
+
+        # @yield starts the process, with its standard streams
+        # @yieldreturn [Integer] its id
+        def begin_with(deadline, input, stdin, out, output)
+          @deadline = monotonic + deadline
+          @stdin, @out = stdin, out
+          @err, errors = IO.pipe
+          @stdout, @stderr = +"", +""
+          @open = {@out => @stdout, @err => @stderr}
+          @pid = yield input, output, errors
+          [input, output, errors].uniq.each(&:close)
+          @stdin.sync = true
+        end
 
         # Takes over the new output; false when the deadline has passed.
         def pump(until_time = @deadline)
@@ -120,7 +129,7 @@ module Godwit
           @open.fetch(io) << io.read_nonblock(65_536)
         rescue IO::WaitReadable
           nil
-        rescue EOFError
+        rescue EOFError, Errno::EIO # EIO: no process has the terminal open any more
           @open.delete(io)
           io.close
         end

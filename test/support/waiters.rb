@@ -41,10 +41,13 @@ module Godwit
 
       module_function
 
-      # @param thing [Socket, Poller, Proxy, Monitor, Loop, Thread::Queue, CountedCondition]
+      # @param thing [Socket, Poller, Proxy, Monitor, Loop, Thread::Queue, CountedCondition, Proc,
+      #   nil] a Proc finds the thing, or nil, at each call
       # @return [Integer] threads and fibers that wait on it
       def waiters(thing)
         case thing
+        when Proc then waiters(thing.call)
+        when nil then 0
         when CountedCondition then thing.waiting
         when Thread::Queue, Thread::SizedQueue then thing.num_waiting
         else thing.__send__(:_waiters)

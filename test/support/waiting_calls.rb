@@ -2,15 +2,39 @@
 
 module Godwit
   module TestSupport
-    # Each call that can wait, up to its wait: a socket, the object that is waited on (the socket,
-    # or a poller or proxy over it), and a block that waits on that for ever.
+    # Each call that can wait, up to its wait: an object whose close ends the call, the receiver of
+    # the call (that object, or a poller, proxy or loop over it), and a block that waits for ever.
     module WaitingCalls
-      Call = Struct.new(:name, :socket, :waited_on, :block) do
-        def run = block.call(waited_on)
+      Call = Struct.new(:name, :object, :receiver, :block, :inner) do
+        def run = block.call(receiver)
+
+        # @return [Object] for {Waiters#until_waiting}
+        def waited_on = inner ? -> { inner.call(object) } : receiver
+
+        # @return [Boolean] whether the end of the object is no ClosedError of the call
+        def own_error? = OWN_ERRORS.key?(name)
+
+        # @return [Class, nil] the error of the call then; nil: it returns
+        def error = OWN_ERRORS.fetch(name)
+
+        # Whether the receiver has a close of its own, which ends the call.
+        def receiver? = name.match?(/Poller|Loop/)
+
+        # Whether the object has a context.
+        def context? = !name.start_with?("Stream", "Beacon", "Runner")
+
+        # Whether several callers wait on it at the same time.
+        def shared? = !name.match?(/request|serve|Proxy|Loop|Reader|Stream|Runner/)
       end
 
-      # name => [how the socket is made, the call, how the awaited object is made of the socket when
-      # it is another]
+      SOCKET_OF_READER = ->(reader) { reader.instance_variable_get(:@socket) }
+      # There is none before the command runs.
+      POLLER_OF_STREAM = lambda do |stream|
+        stream.instance_variable_get(:@jobs).last&.instance_variable_get(:@poller)
+      end
+
+      # name => [how the object is made, the call, how the receiver is made of the object when it is
+      # another, the object that waits inside]
       ALL = {
         "recv" => [:empty, ->(socket) { socket.recv }],
         "recv with a timeout" => [:empty, ->(socket) { socket.recv(timeout: 60) }],
@@ -56,24 +80,47 @@ module Godwit
         "Poller wait for room" => [:full, ->(poller) { poller.wait },
           ->(socket) { Godwit::Poller.new.register(socket, :writable) }],
         "Proxy run" => [:empty, ->(proxy) { proxy.run },
-          ->(socket) { Godwit::Proxy.new(socket, socket) }]
+          ->(socket) { Godwit::Proxy.new(socket, socket) }],
+        "Loop run" => [:empty, ->(loop) { loop.run },
+          ->(socket) { Godwit::Loop.new.tap { |loop| loop.readable(socket) { raise "called" } } }],
+        "Reader recv" => [:reader, ->(reader) { reader.recv }, nil, SOCKET_OF_READER],
+        "Reader each" => [:reader, ->(reader) { reader.each { |record| raise record.to_s } }, nil,
+          SOCKET_OF_READER],
+        "Stream each" => [:stream, ->(stream) { stream.each { |row| raise row } }, nil,
+          POLLER_OF_STREAM],
+        "Stream next" => [:stream, ->(stream) { stream.next }, nil, POLLER_OF_STREAM],
+        "Stream lazy" => [:stream, ->(stream) { stream.lazy.map(&:size).first(3) }, nil,
+          POLLER_OF_STREAM]
       }.freeze
 
       # One call for each kind of wait that has its own code.
-      KINDS = ["recv", "send", "PULL wait_connected", "next_event", "Poller wait"].freeze
+      KINDS = [
+        "recv", "send", "PULL wait_connected", "next_event", "Poller wait", "Proxy run", "Loop run",
+        "Reader recv", "Stream each", "Stream next"
+      ].freeze
 
-      # Calls that end by themselves when their socket closes, with the socket as their value.
-      ENDS_WELL = ["each", "serve", "monitor with a block"].freeze
+      # Calls that do not raise ClosedError when their object closes, and what they raise, if any.
+      OWN_ERRORS = {
+        "each" => nil, "serve" => nil, "monitor with a block" => nil, "Reader each" => nil,
+        "Stream each" => nil, "Stream next" => StopIteration, "Stream lazy" => nil,
+        "Beacon each" => nil
+      }.freeze
 
       # @yield makes a socket: type, options
       # @return [Call]
       def waiting_call(name, &open)
-        kind, block, made = ALL.fetch(name)
-        socket = __send__("waiting_#{kind}", open)
-        Call.new(name, socket, made ? made.call(socket) : socket, block)
+        kind, block, made, inner = ALL.fetch(name)
+        object = __send__("waiting_#{kind}", open)
+        Call.new(name, object, made ? made.call(object) : object, block, inner)
       end
 
       private
+
+      def waiting_reader(open)
+        Godwit::Logger::Reader.new("tcp://127.0.0.1:*", context: open.call(:DEALER).context)
+      end
+
+      def waiting_stream(_) = Godwit::Shell.rows("sleep", "1000")
 
       def waiting_empty(open) = open.call(:DEALER).bind("tcp://127.0.0.1:*")
 

@@ -104,7 +104,7 @@ class ExitTimingTest < Godwit::TestCase
         rescue Interrupt
           puts "\#{name}: \#{now - sent}"
         end
-        call.socket.close
+        call.object.close
       end
     RUBY
     tries = result.stdout.lines.map { |line| line.split(": ") }.group_by(&:first)

@@ -8,17 +8,6 @@ require "support/timed"
 class ShellTimingTest < ShellCase
   include Godwit::TestSupport::Timed
 
-  {each: ->(stream) { stream.each { nil } }, next: ->(stream) { stream.next }}.each do |name, call|
-    test "endings of #{name} end it at once, its command too" do
-      assert_ends_at_once do
-        stream = Shell.rows("sleep", "1000")
-        Wait.new(
-          -> { call.call(stream) }, -> { until_reading(stream) }, {"close" => -> { stream.close }}
-        )
-      end
-    end
-  end
-
   test "an interrupt ends the grace at once" do
     took = median do
       stream = sh(STUBBORN, grace: 2)

@@ -58,14 +58,6 @@ class WaitsTimingTest < Godwit::TestCase
 
   # name => the wait, made in a context. All end on kill and raise, too.
   WAITS = {
-    "Logger::Reader#recv" => lambda do |home|
-      reader = own(Godwit::Logger::Reader.new("tcp://127.0.0.1:*", context: home))
-      socket = reader.instance_variable_get(:@socket)
-      Wait.new(
-        -> { reader.recv }, -> { until_waiting(socket) },
-        {"close" => -> { reader.close }, "shutdown" => -> { home.shutdown }}
-      )
-    end,
     "Logger::Broadcaster#run" => lambda do |home|
       relay =
         own(
@@ -76,13 +68,6 @@ class WaitsTimingTest < Godwit::TestCase
         {"stop" => -> { relay.stop }, "shutdown" => -> { home.shutdown }}
       )
     end,
-    "Loop#run" => lambda do |_|
-      loop = own(Godwit::Loop.new)
-      Wait.new(
-        -> { loop.run(forever: true) }, -> { until_waiting(loop) },
-        {"stop" => -> { loop.stop }, "close" => -> { loop.close }}
-      )
-    end,
     # Without an interrupt it takes a second.
     "Context#close" => lambda do |_|
       home = own(Godwit::Context.new(linger: 1))
@@ -90,15 +75,16 @@ class WaitsTimingTest < Godwit::TestCase
       Wait.new(-> { home.close }, -> { eventually { home.closed? } }, {})
     end
   }.merge(
-    [*KINDS, "Proxy run"].to_h do |name|
+    KINDS.to_h do |name|
       made = lambda do |home|
         call =
           waiting_call(name) do |type, **more|
             own(Godwit.const_get(type).new(context: home, **more))
           end
-        own(call.waited_on) if call.waited_on.is_a?(Godwit::Poller)
-        endings = {"close" => -> { call.socket.close }, "shutdown" => -> { home.shutdown }}
-        endings["stop"] = -> { call.waited_on.stop } if name.start_with?("Proxy")
+        own(call.receiver) if [Godwit::Poller, Godwit::Loop].include?(call.receiver.class)
+        endings = {"close" => -> { call.object.close }}
+        endings["shutdown"] = -> { home.shutdown } if call.context?
+        endings["stop"] = -> { call.receiver.stop } if call.receiver.respond_to?(:stop)
         Wait.new(-> { call.run }, -> { until_waiting(call.waited_on) }, endings)
       end
       [name, made]

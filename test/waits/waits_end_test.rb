@@ -1,121 +1,27 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "timeout"
-require "support/endings"
-require "support/waiting_calls"
-require "support/tiny_scheduler"
+require "support/wait_endings"
 
-# Every ending ends a wait, and the socket can be used, or closed, afterwards. Each ending is tested
-# on each kind of wait, and each waiting call with one ending, which the seed chooses. How soon a
-# wait ends: test/timing.
+# Every ending ends a wait of a socket, a Loop, a Reader, a Stream, and the object can be used, or
+# closed, afterwards. Each ending is tested on each kind of wait, and each waiting call with one
+# ending, which the seed chooses. How soon a wait ends: test/timing. Beacons:
+# beacons_end_test.rb.
 class WaitsEndTest < Godwit::TestCase
-  extend Godwit::TestSupport::Endings
-  include Godwit::TestSupport::WaitingCalls
+  include Godwit::TestSupport::WaitEndings
 
-  Stop = Class.new(StandardError)
-  ending "ends on Thread#kill" do |name|
-    call, thread = wait_in_thread(name)
-    thread.kill
-    assert thread.join(HANG), "it waits on"
-    assert_usable(call)
-  end
+  test_endings(ALL.keys) { |name| Godwit::TestSupport::WaitEndings.possible(self, name) }
 
-  ending "ends on Thread#raise" do |name|
-    call, thread = wait_in_thread(name)
-    thread.raise(Stop)
-    assert_raises(Stop) { ended(thread) }
-    assert_usable(call)
-  end
-
-  ending "ends on Timeout.timeout" do |name|
-    call = prepare(name)
-    assert_raises(Timeout::Error) { Timeout.timeout(0.01) { call.run } }
-    assert_usable(call)
-  end
-
-  ending "ends when its socket is closed" do |name|
-    call, thread = wait_in_thread(name)
-    call.socket.close
-    assert_ended(call, thread, Godwit::ClosedError)
-  end
-
-  ending "ends when its context is shut down" do |name|
-    call, thread = wait_in_thread(name)
-    call.socket.context.shutdown
-    assert_ended(call, thread, Godwit::ContextTerminatedError)
-  end
-
-  ending "ends when its context is closed" do |name|
-    call, thread = wait_in_thread(name)
-    call.socket.context.close
-    assert_ended(call, thread, Godwit::ClosedError)
-  end
-
-  ending "ends on Thread#kill in a fiber under a plain scheduler" do |name|
-    not_on :jruby, "JRuby has no fiber scheduler"
-    call = prepare(name)
-    kill_thread_of_fiber(call)
-    assert_closes(call)
-    GC.start # until then the fiber might still be resumed, and its socket is in use
-  end
-
-  ending "ends in a fiber when its socket is closed" do |name|
-    not_on :jruby, "JRuby has no fiber scheduler"
-    call = prepare(name)
-    fiber = in_fiber(call)
-    call.socket.close
-    assert_ended(call, fiber, Godwit::ClosedError)
-  end
-
-  ending "ends in a fiber when its context is shut down" do |name|
-    not_on :jruby, "JRuby has no fiber scheduler"
-    call = prepare(name)
-    fiber = in_fiber(call)
-    call.socket.context.shutdown
-    assert_ended(call, fiber, Godwit::ContextTerminatedError)
-  end
-
-  ending "ends in ten threads and fibers when its socket is closed" do |name|
-    not_on :jruby, "JRuby has no fiber scheduler"
-    call = prepare(name)
-    waiters = Array.new(5) { in_thread { call.run } } + Array.new(5) { fiber { call.run } }
-    # A call that makes its own monitor waits there: all of them count for the socket.
-    until_waiting(call.waited_on, 10)
-    call.socket.close
-    waiters.each { |waiter| assert_ended(call, waiter, Godwit::ClosedError) }
-  end
-
-  # Under handle_interrupt a kill before the wait is deferred until the wait, and the wait must see
-  # it.
-  ending "ends on a kill that was put off" do |name|
-    call = prepare(name)
-    ready = Thread::Queue.new
-    go = false
-    thread = in_thread do
-      Thread.handle_interrupt(Object => :on_blocking) do
-        ready << true
-        Thread.pass until go # no Queue: that would be a wait
-        call.run
-      end
+  # Freed memory and moved objects would crash it.
+  test "each kind of wait goes on while the collector moves what it can" do
+    calls = KINDS.map { |name| prepare(name) }
+    waiters = calls.flat_map do |call|
+      STARTS.values.first(call.shared? ? 2 : 1).map { |start| [call, waiting(call, start)] }
     end
-    ready.pop
-    thread.kill
-    go = true
-    assert thread.join(HANG), "#{name} waits on though it was killed"
-    assert_usable(call)
-  end
-
-  # Ruby itself crashes when a thread ends that a fiber of a dead thread had joined, as Proxy#run
-  # does; and a REQ, a REP and a proxy serve one caller at a time.
-  ALL.each_key do |name|
-    possible = endings.keys
-    possible -= ["ends on Thread#kill in a fiber under a plain scheduler"] if name == "Proxy run"
-    possible -= ["ends in ten threads and fibers when its socket is closed"] if name.match?(
-      /request|serve|Proxy/
-    )
-    possible = possible.grep_v(/fiber/) if RUBY_ENGINE == "jruby"
-    one_ending(name, possible)
+    3.times { GC.start && Godwit::TestSupport::GCLevels.compaction? && GC.compact }
+    waiters.each { |call, waiter| assert waiter.alive?, call.name }
+    calls.each { |call| call.object.close }
+    waiters.each { |call, waiter| assert_ended(call, waiter, Godwit::ClosedError) }
   end
 
   # The main thread is not alone here, and waits by other means.
@@ -167,55 +73,15 @@ class WaitsEndTest < Godwit::TestCase
     assert_equal "2", taken.pop
   end
 
+  OWNED = [Godwit::Poller, Godwit::Loop, Godwit::Logger::Reader].freeze
+
   private
 
   def prepare(name)
-    home = own(Godwit::Context.new(linger: 0))
+    @home = own(Godwit::Context.new(linger: 0))
     call =
-      waiting_call(name) { |type, **more| own(Godwit.const_get(type).new(context: home, **more)) }
-    own(call.waited_on) if call.waited_on.is_a?(Godwit::Poller)
+      waiting_call(name) { |type, **more| own(Godwit.const_get(type).new(context: @home, **more)) }
+    [call.object, call.receiver].each { |one| own(one) if OWNED.any? { |type| type === one } }
     call
-  end
-
-  def wait_in_thread(name)
-    call = prepare(name)
-    thread = in_thread { call.run }
-    until_waiting(call.waited_on)
-    [call, thread]
-  end
-
-  # A thread whose only work is one fiber, which waits by now.
-  def in_fiber(call) = fiber { call.run }.tap { until_waiting(call.waited_on) }
-
-  # A separate method, so that nothing here holds the fiber afterwards.
-  def kill_thread_of_fiber(call)
-    thread = Godwit::TestSupport::TinyScheduler.thread do |scheduler|
-      scheduler.careless = true
-      Fiber.schedule { call.run }
-      scheduler.run
-    end
-    until_waiting(call.waited_on)
-    thread.kill
-    assert thread.join(HANG), "it waits on"
-  end
-
-  def assert_ended(call, thread, error)
-    assert thread.join(HANG), "#{call.name} waits on"
-    assert ENDS_WELL.include?(call.name), "#{call.name} gave #{thread.value.inspect}"
-    assert_same call.socket, thread.value
-  rescue error
-    refute_includes ENDS_WELL, call.name
-  end
-
-  def assert_usable(call)
-    refute call.socket.closed?
-    assert_kind_of Array, call.socket.events
-    assert_closes(call)
-  end
-
-  # Without a waiter left the context ends at once.
-  def assert_closes(call)
-    call.socket.close
-    assert call.socket.closed?
   end
 end

@@ -81,7 +81,7 @@ class FFIRzmqWaitsTest < FFIRzmqCase
     assert_equal "ready\ninterrupted\n0\n0\n", assert_child(child.finish).stdout
   end
 
-  CALLS.each_key { |name| one_ending(name) }
+  test_endings(CALLS.keys)
 
   def teardown
     @old&.terminate

@@ -107,19 +107,6 @@ class RbczmqMessagesTest < Godwit::RbczmqCase
     assert_nil pull.recv_message
   end
 
-  test "in another thread recv waits too, and gives nil when time is up" do
-    endpoint = spot
-    push = ctx.bind(:PUSH, endpoint)
-    receiver = in_thread do
-      pull = ctx.connect(:PULL, endpoint)
-      first = pull.recv
-      pull.rcvtimeo = 20
-      [first, pull.recv, ZMQ.errno]
-    end
-    push.send("waited for")
-    assert_equal ["waited for", nil, Errno::EAGAIN::Errno], receiver.value
-  end
-
   test "recv without waiting" do
     push, pull = pair(:PUSH, :PULL)
     assert_nil pull.recv_nonblock
@@ -279,29 +266,6 @@ class RbczmqMessagesTest < Godwit::RbczmqCase
     assert_equal %w[a.topic body], [sub.recv, sub.recv]
     refute pub.readable?
     assert_equal ZMQ::POLLOUT, pub.events
-  end
-
-  test "xpub and xsub" do
-    xpub, xsub = pair(:XPUB, :XSUB)
-    assert xsub.send("\x01a")
-    assert_equal "\x01a".b, xpub.recv
-    assert xpub.send("a message")
-    assert_equal "a message", xsub.recv
-  end
-
-  test "stream" do
-    stream = ctx.socket(:STREAM)
-    port = stream.bind("tcp://127.0.0.1:*")
-    client = TCPSocket.new("127.0.0.1", port)
-    client.write("hello")
-    identity = stream.recv
-    refute_empty identity
-    assert_equal "hello", stream.recv # no empty message for the connection
-    stream.sendm(identity)
-    stream.send("world")
-    assert_equal "world", client.readpartial(100)
-  ensure
-    client&.close
   end
 
   test "poll" do

@@ -30,25 +30,6 @@ class RbczmqPollerTest < Godwit::RbczmqCase
     assert_equal [1, [], [req]], [poller.poll(0.01), poller.readables, poller.writables]
   end
 
-  test "time" do
-    pull = ctx.bind(:PULL, spot)
-    poller = ZMQ::Poller.new
-    poller.register(pull)
-    started = monotonic
-    assert_equal 0, poller.poll(0.03)
-    assert_operator monotonic - started, :>=, 0.03
-  end
-
-  test "the next poll forgets earlier ready sockets" do
-    push, pull = pair(:PUSH, :PULL)
-    poller = ZMQ::Poller.new
-    poller.register(pull)
-    push.send("x")
-    assert_equal 1, poller.poll(30)
-    pull.recv
-    assert_equal [0, []], [poller.poll, poller.readables]
-  end
-
   test "the ends of a pipe, registered for both events as by default" do
     reader, writer = IO.pipe
     poller = ZMQ::Poller.new
@@ -65,29 +46,6 @@ class RbczmqPollerTest < Godwit::RbczmqCase
       printed { ZMQ::Loop.run { ZL.register(item) && ZL.add_oneshot_timer(0.05) { false } } }
   ensure
     [reader, writer].each(&:close)
-  end
-
-  test "IOs" do
-    reader, writer = IO.pipe
-    poller = ZMQ::Poller.new
-    poller.register(ZMQ::Pollitem(reader, ZMQ::POLLIN))
-    poller.register_writable(writer)
-    assert_equal [1, [], [writer]], [poller.poll(30), poller.readables, poller.writables]
-    writer.write("message")
-    assert_equal [2, [reader], [writer]], [poller.poll(30), poller.readables, poller.writables]
-  ensure
-    [reader, writer].each(&:close)
-  end
-
-  test "Ruby's sockets" do
-    one, other = UNIXSocket.pair
-    poller = ZMQ::Poller.new
-    poller.register(one)
-    assert_equal [1, [], [one]], [poller.poll(30), poller.readables, poller.writables]
-    other.write("x")
-    assert_equal [1, [one], [one]], [poller.poll(30), poller.readables, poller.writables]
-  ensure
-    [one, other].each(&:close)
   end
 
   test "a broken IO is reported" do
@@ -163,18 +121,6 @@ class RbczmqPollerTest < Godwit::RbczmqCase
     assert_equal [1, [pull]], [poller.poll(-1), poller.readables]
     pull.recv
     assert_equal 0, poller.poll
-  end
-
-  test "in another thread" do
-    push, pull = pair(:PUSH, :PULL)
-    poller = ZMQ::Poller.new
-    poller.register(pull)
-    inner = next_made(Godwit::Poller)
-    polling = in_thread { poller.poll(-1) }
-    until_waiting(inner.pop)
-    push.send("x")
-    assert_equal 1, polling.value
-    assert_equal [pull], poller.readables
   end
 
   test "a closed socket is reported" do

@@ -186,21 +186,6 @@ class RbczmqProcessesTest < Godwit::RbczmqCase
     assert_equal ["-1"], seen
   end
 
-  test "a handler that receives too" do
-    not_on :jruby, "its handlers run in another thread"
-    seen = lines(<<~RUBY)
-      inside = []
-      pull = context.bind(:PULL, "inproc://a")
-      other = context.bind(:PULL, "inproc://b")
-      push = context.connect(:PUSH, "inproc://b")
-      push.send("within")
-      other.rcvtimeo = 20
-      trap(:USR1) { inside << other.recv }
-      p signalled { pull.recv }, inside.first, inside.drop(1).compact
-    RUBY
-    assert_equal ["nil", "\"within\"", "[]"], seen
-  end
-
   test "a handled signal ends a send that waits" do
     seen = lines(<<~RUBY)
       trap(:USR1) {}
@@ -213,21 +198,6 @@ class RbczmqProcessesTest < Godwit::RbczmqCase
       p signalled { push.send_message(ZMQ::Message("nor this")) }
     RUBY
     assert_equal %w[Errno::EINTR nil], seen
-  end
-
-  test "Ctrl-C with no handler ends the script as anywhere" do
-    not_on :jruby, "it raises no Interrupt on Ctrl-C"
-    result = run_child(HEAD + <<~RUBY, signal: :INT)
-      pull = context.bind(:PULL, "inproc://a")
-      begin
-        puts "ready"
-        pull.recv
-      ensure
-        puts "ensured"
-      end
-    RUBY
-    assert_equal Signal.list["INT"], result.status.termsig
-    assert_equal "ready\nensured\n", result.stdout
   end
 
   test "a handler that was set before the context stays, and trap returns it" do
@@ -244,57 +214,6 @@ class RbczmqProcessesTest < Godwit::RbczmqCase
     RUBY
     assert_equal ["String", "mine", "mine too", "true", "Proc", "\"IGNORE\"", "nil"],
       seen.reject { |line| line == "\"DEFAULT\"" }
-  end
-
-  test "recv raises an exception of a handler" do
-    seen = lines(<<~RUBY)
-      trap(:USR1) { raise "out" }
-      pull = context.bind(:PULL, "inproc://a")
-      begin
-        # One signal: on JRuby the handlers of two signals run side by side.
-        when_waiting(pull.godwit) { Process.kill(:USR1, $$) }
-        pull.recv
-      rescue => error
-        p error
-      end
-    RUBY
-    assert_equal ["#<RuntimeError: out>"], seen
-  end
-
-  test "no message is lost to signals" do
-    seen = lines(<<~RUBY, deadline: 30)
-      count = 0
-      trap(:USR1) { count += 1 }
-      port = nil
-      sender = Thread.new do
-        push = context.socket(:PUSH)
-        port = push.bind("tcp://127.0.0.1:*")
-        5_000.times { |number| push.send(number.to_s) }
-      end
-      Thread.pass until port
-      pull = context.connect(:PULL, "tcp://127.0.0.1:\#{port}")
-      signals = Thread.new { loop { Process.kill(:USR1, $$); Thread.pass } }
-      Thread.pass until count > 0 # or all messages may come before the first signal
-      received = []
-      nils = 0
-      while received.size < 5_000
-        message = pull.recv
-        message ? received << message.to_i : nils += 1
-      end
-      signals.kill
-      p received == (0...5_000).to_a, count > 0
-    RUBY
-    assert_equal %w[true true], seen
-  end
-
-  test "standard input in a loop" do
-    seen = lines(<<~RUBY, stdin: "typed\n")
-      reader = Class.new(ZMQ::Handler) do
-        def on_readable = (p recv) && false
-      end
-      p ZMQ::Loop.run { ZL.register_readable($stdin, reader) }
-    RUBY
-    assert_equal ["\"typed\\n\"", "-1"], seen
   end
 
   test "interrupted! ends the loops" do

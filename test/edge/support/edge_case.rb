@@ -5,6 +5,7 @@ require "net/http"
 require "open3"
 require "socket"
 require "support/ports"
+require "support/shared_owner"
 require_relative "../../../rakelib/support/edge_build"
 require_relative "back_end"
 require_relative "edge_server"
@@ -15,19 +16,10 @@ require_relative "stream_client"
 class EdgeCase < Godwit::TestCase
   MISSING = EdgeBuild.missing
 
-  class << self
-    # @return [String] path of the module
-    def built = @@built ||= ENV["GODWIT_EDGE_MODULE"] || EdgeBuild.new.build
+  extend Godwit::TestSupport::SharedOwner
 
-    # A test that does not run: it owns what the class's tests share.
-    def owner = @owner ||= new("owner")
-
-    def run(...)
-      super
-    ensure
-      @owner&.end_shared
-    end
-  end
+  # @return [String] path of the module
+  def self.built = @@built ||= ENV["GODWIT_EDGE_MODULE"] || EdgeBuild.new.build
 
   def setup
     skip MISSING if MISSING

@@ -238,14 +238,6 @@ class WorkFileTest < Godwit::WorkCase
     assert_equal [(0..8).to_a, 1], [offsets.sort, transactions]
   end
 
-  test "a produce call wakes the members" do
-    topic = client.topic("t", partitions: 1)
-    member = own(engine.listen)
-    engine.join("g", topic, member.path, [0])
-    client.produce("t", 1)
-    assert member.io.wait_readable(5)
-  end
-
   test "a process that has the file at another path sees the members, and wakes them" do
     topic = client.topic("t", partitions: 1)
     member = own(engine.listen)
@@ -259,15 +251,6 @@ class WorkFileTest < Godwit::WorkCase
     assert member.io.wait_readable(5)
   ensure
     File.rename(there, scratch_dir)
-  end
-
-  test "a writer waits for another's transaction" do
-    client.topic("t", partitions: 1)
-    raw.execute("BEGIN IMMEDIATE")
-    waiting = in_thread { client.produce("t", 1).offset }
-    eventually { engine.file.instance_variable_get(:@lock).locked? }
-    raw.execute("COMMIT")
-    assert_equal 0, ended(waiting)
   end
 
   test "files that cannot be used" do
@@ -285,15 +268,6 @@ class WorkFileTest < Godwit::WorkCase
       assert_kind_of Godwit::Error, error
     end
     assert_equal "no database " * 1_000, File.read(other)
-  end
-
-  test "a read-only file" do
-    client.topic("t", partitions: 1)
-    database = engine.file.database
-    database.rows("PRAGMA query_only=ON")
-    assert_refused(Work::AccessError, /it is read-only: let this user write/) do
-      client.produce("t", 1)
-    end
   end
 
   test "a file and a folder that this user may not write" do

@@ -1,0 +1,111 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "support/waiting_calls"
+require_relative "forking"
+
+# A fork while calls wait: each kind of wait of test/support/waiting_calls.rb. A child can run an
+# inherited Stream: test/shell/process_test.rb.
+class ForkedWaitsTest < Godwit::TestCase
+  include Godwit::TestSupport::Forking
+
+  WAITS = Godwit::TestSupport::WaitingCalls::KINDS.grep_v(/Stream/)
+  PRELUDE = Godwit::TestSupport::Forking::PRELUDE + <<~RUBY
+    require "./test/support/waiting_calls"
+    require "./test/support/tiny_scheduler"
+    include Godwit::TestSupport::WaitingCalls
+
+    def each_wait
+      #{WAITS}.each do |name|
+        context = Godwit::Context.new(linger: 0)
+        yield waiting_call(name) { |type, **more| Godwit.const_get(type).new(context: context, **more) }
+        context.close
+      rescue SystemExit => error
+        abort "\#{name}: \#{error.message}"
+      end
+    end
+
+    # A thread, and beside it another and a fiber's where the call may have several callers.
+    def waiters_of(call)
+      waiters = [Thread.new { call.run rescue nil }]
+      if call.shared?
+        waiters << Thread.new { call.run rescue nil }
+        waiters << Thread.new do
+          Fiber.set_scheduler(Godwit::TestSupport::TinyScheduler.new)
+          Fiber.schedule { call.run rescue nil }
+          Fiber.scheduler.run
+        end
+      end
+      until_waiting(call.waited_on, waiters.size)
+      waiters
+    end
+  RUBY
+
+  # Freed memory is overwritten.
+  test "a child collects waiters of its parent, and has its own; its parent's wait on" do
+    assert_done(<<~RUBY, env: {"MALLOC_PERTURB_" => "165"})
+      each_wait do |call|
+        waiters = waiters_of(call)
+        in_child do
+          waiters = nil
+          3.times { GC.start; GC.compact; Array.new(1000) { Object.new } }
+          GC.verify_compaction_references(toward: :empty)
+          forked { call.run }
+          forked { call.object.close }
+          check(*pair)
+        end
+        abort "the parent was disturbed" unless waiters.all?(&:alive?)
+        call.object.close
+        waiters.each { |waiter| waiter.join(HANG) or abort "the parent hangs" }
+      end
+    RUBY
+  end
+
+  # The child returns into the middle of the wait: libzmq would answer it "interrupted" for ever.
+  [true, false].each do |alone|
+    test "a fork in a trap handler while the main thread waits#{", beside another" unless alone}" do
+      not_on :ffi, "a child that a trap handler forks stays in the interrupted wait"
+      assert_done <<~RUBY
+        Thread.new { sleep } unless #{alone}
+        parent = Process.pid
+        each_wait do |call|
+          reader, writer = IO.pipe
+          trap(:USR1) do
+            if (child = fork)
+              writer.syswrite("\#{Process.wait2(child).last.exitstatus.inspect}\\n")
+              # After the child's end, which it would wake too. A handler cannot lock a Mutex.
+              Thread.new { call.object.close }
+            else
+              Thread.new { sleep(5); exit!(3) }
+            end
+          end
+          when_waiting(call.waited_on) { Process.kill(:USR1, parent) }
+          begin
+            call.run
+            exit!(4) unless Process.pid == parent
+          rescue Godwit::ForkedError
+            exit!(Process.pid == parent ? 5 : 0)
+          rescue Godwit::ClosedError
+            exit!(6) unless Process.pid == parent
+          end
+          status = reader.gets
+          abort "the child ended with \#{status}" unless status == "0\\n"
+        end
+      RUBY
+    end
+  end
+
+  test "a process ends while threads and fibers wait on each" do
+    assert_done <<~RUBY
+      _, status = Process.wait2(fork do
+        kept = []
+        #{WAITS}.each do |name|
+          call = waiting_call(name) { |type, **more| Godwit.const_get(type).new(**more) }
+          kept << call << waiters_of(call)
+        end
+        exit(7)
+      end)
+      abort status.inspect unless status.exitstatus == 7
+    RUBY
+  end
+end

@@ -1,0 +1,177 @@
+# frozen_string_literal: true
+
+require "timeout"
+require_relative "endings"
+require_relative "tiny_scheduler"
+require_relative "waiting_calls"
+
+module Godwit
+  module TestSupport
+    # The endings of a wait, for a test class whose `prepare(name)` gives a {WaitingCalls::Call}, in
+    # the context @home if it has one. After an interrupt the call waits again, until its object
+    # closes.
+    module WaitEndings
+      include WaitingCalls
+
+      Stop = Class.new(StandardError)
+      INTERRUPTS = {
+        "Thread#kill" => ->(thread) { thread.kill },
+        "Thread#raise" => ->(thread) { thread.raise(Stop) }
+      }.freeze
+      # Under handle_interrupt an interrupt before the wait is deferred until the wait, which must
+      # see it.
+      WHILE = {"" => false, " that was put off" => true}.freeze
+      CLOSES = {
+        "its object is closed" => Godwit::ClosedError,
+        "its receiver is closed" => Godwit::ClosedError,
+        "its context is shut down" => Godwit::ContextTerminatedError,
+        "its context is closed" => Godwit::ClosedError
+      }.freeze
+      FIBERS = RUBY_ENGINE != "jruby" # which has no fiber scheduler
+      STARTS = {"" => :in_thread, **(FIBERS ? {" in a fiber" => :fiber} : {})}.freeze
+
+      def self.included(type)
+        type.extend(Endings)
+        INTERRUPTS.to_a.product(WHILE.to_a) do |(how, interrupt), (suffix, put_off)|
+          type.ending("ends on #{how}#{suffix}") { |name| interrupt(name, put_off, &interrupt) }
+        end
+        type.ending("ends on Timeout.timeout") { |name| time_out(name) }
+        CLOSES.to_a.product(STARTS.to_a) do |(what, error), (where, start)|
+          type.ending("ends#{where} when #{what}") { |name| close_under(name, what, error, start) }
+        end
+        return unless FIBERS
+        type.ending("ends on Thread#kill in a fiber") { |name| kill_thread_of_fiber(name) }
+        type.ending("ends in threads and fibers when its object is closed") do |name|
+          close_under_ten(name)
+        end
+      end
+
+      # @return [Array<String>] the sentences of the endings that the call can have
+      def self.possible(type, name)
+        call = WaitingCalls::Call.new(name)
+        type.endings.keys.reject do |sentence|
+          (sentence.include?("context") && !call.context?) ||
+            (sentence.include?("receiver") && !call.receiver?) ||
+            (sentence.include?("threads and") && !call.shared?) ||
+            # Ruby itself crashes when a thread ends that a fiber of a dead thread had joined.
+            (sentence.include?("kill in a fiber") && name == "Proxy run")
+        end
+      end
+
+      private
+
+      def interrupt(name, put_off)
+        call = prepare(name)
+        thread = put_off ? waiting_later(call) { |one| yield one } : waiting(call)
+        yield thread unless put_off
+        assert thread.join(Waiters::HANG), "#{name} waits on"
+      rescue Stop
+        assert_waits_again(call)
+      else
+        assert_waits_again(call)
+      end
+
+      def time_out(name)
+        call = prepare(name)
+        assert_raises(::Timeout::Error) { ::Timeout.timeout(0.01) { call.run } }
+        assert_waits_again(call)
+      end
+
+      def close_under(name, what, error, start)
+        call = prepare(name)
+        waiter = waiting(call, start)
+        close_by(call, what)
+        error = nil if what.include?("receiver") && call.receiver.is_a?(Godwit::Loop)
+        assert_ended(call, waiter, error)
+      end
+
+      def close_under_ten(name)
+        call = prepare(name)
+        waiters = %i[in_thread fiber].flat_map do |start|
+          Array.new(5) { __send__(start) { call.run } }
+        end
+        # A call that makes its own monitor waits there: all of them count for the socket.
+        until_waiting(call.waited_on, 10)
+        call.object.close
+        waiters.each { |waiter| assert_ended(call, waiter, Godwit::ClosedError) }
+      end
+
+      def kill_thread_of_fiber(name)
+        call = prepare(name)
+        kill_careless_thread(call)
+        assert_closes(call)
+        GC.start # until then the fiber might still be resumed, and its object is in use
+      end
+
+      # A separate method, so that nothing here holds the fiber afterwards.
+      def kill_careless_thread(call)
+        thread = TinyScheduler.thread do |scheduler|
+          scheduler.careless = true
+          Fiber.schedule { call.run }
+          scheduler.run
+        end
+        until_waiting(call.waited_on)
+        thread.kill
+        assert thread.join(Waiters::HANG), "it waits on"
+      end
+
+      # @return [Thread] that waits by now
+      def waiting(call, start = :in_thread)
+        __send__(start) { call.run }.tap { until_waiting(call.waited_on) }
+      end
+
+      # @return [Thread] that was interrupted before it began to wait
+      def waiting_later(call)
+        ready = Thread::Queue.new
+        go = false
+        thread = in_thread do
+          Thread.handle_interrupt(Object => :on_blocking) do
+            ready << true
+            Thread.pass until go # no Queue: that would be a wait
+            call.run
+          end
+        end
+        ready.pop
+        yield thread
+        go = true
+        thread
+      end
+
+      def close_by(call, what)
+        case what
+        when /object/ then call.object.close
+        when /receiver/ then call.receiver.close
+        when /shut/ then @home.shutdown
+        else @home.close
+        end
+      end
+
+      # @param error [Class, nil] of calls that have no error of their own; nil: it returns
+      def assert_ended(call, thread, error)
+        error = call.error if call.own_error?
+        return assert_returned(call, ended(thread, "#{call.name} waits on")) unless error
+        assert_raises(error, call.name) { ended(thread, "#{call.name} waits on") }
+      end
+
+      def assert_returned(call, value)
+        case call.receiver
+        when Godwit::Loop then assert_equal :stopped, value
+        when Godwit::Shell::Stream then assert value # a Status, or no rows
+        else assert_same call.object, value
+        end
+      end
+
+      def assert_waits_again(call)
+        thread = waiting(call)
+        assert_closes(call)
+        assert_ended(call, thread, Godwit::ClosedError)
+      end
+
+      # Without a remaining waiter the context ends at once.
+      def assert_closes(call)
+        call.object.close
+        assert_predicate call.object, :closed? if call.object.respond_to?(:closed?)
+      end
+    end
+  end
+end

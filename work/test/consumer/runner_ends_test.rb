@@ -1,0 +1,37 @@
+# frozen_string_literal: true
+
+require "support/running_consumers"
+require "support/wait_endings"
+
+# Every ending ends Runner#run, and leaves no thread and no member behind.
+class WorkRunnerEndsTest < Godwit::WorkCase
+  include RunningConsumers
+  include Godwit::TestSupport::WaitEndings
+
+  test_endings(["Runner run"], ["Runner run"]) do |name|
+    Godwit::TestSupport::WaitEndings.possible(self, name).grep_v(/fiber/)
+  end
+
+  # Its threads have ended, some by an error.
+  def stop_all = nil
+
+  private
+
+  def prepare(name)
+    @before = Thread.list
+    runner = Work::Runner.new([consumer { nil }], client: client, workers: 1)
+    coordinator = lambda do |_|
+      runner.instance_variable_get(:@loop) if runner.started? && client.engine.members.any?
+    end
+    Call.new(name, client, runner, ->(one) { one.run }, coordinator)
+  end
+
+  def assert_ended(call, thread, _) = super(call, thread, Work::ClosedError)
+
+  # It runs once.
+  def assert_waits_again(call)
+    assert_raises(Godwit::StateError) { call.run }
+    assert_empty client.engine.members
+    eventually { (Thread.list - @before - @threads.to_a).empty? }
+  end
+end
