@@ -156,7 +156,7 @@ class InteropPatternsTest < InteropCase
     python.signal(:CONT)
   end
 
-  each_binder "CURVE, Godwit as client and as server, with keys of either side" do |transport, binder|
+  each_binder "CURVE, Godwit is client and server, keys of either" do |transport, binder|
     keys = python.keypair
     theirs = Godwit::Curve::Keypair.new(public_key: keys[0], secret_key: keys[1])
     ours = Godwit::Curve.keypair

@@ -18,7 +18,9 @@ class ForkedWaitsTest < Godwit::TestCase
     def each_wait
       #{WAITS}.each do |name|
         context = Godwit::Context.new(linger: 0)
-        yield waiting_call(name) { |type, **more| Godwit.const_get(type).new(context: context, **more) }
+        yield(waiting_call(name) do |type, **more|
+          Godwit.const_get(type).new(context: context, **more)
+        end)
         context.close
       rescue SystemExit => error
         abort "\#{name}: \#{error.message}"

@@ -62,7 +62,8 @@ class InheritedTest < Godwit::TestCase
       proxy.paused?; proxy.frontend.recv; proxy.close
     CALLS
       Godwit::PUSH.connect("inproc://front") { |one| one.send("x") }
-      abort "lost" unless Godwit::PULL.connect("inproc://back") { |one| one.recv(timeout: 5) } == "x"
+      got = Godwit::PULL.connect("inproc://back") { |one| one.recv(timeout: 5) }
+      abort "lost" unless got == "x"
     WORKS
     "monitor" => [<<~RUBY, <<~CALLS, <<~WORKS]
       monitor, other = Array.new(2) { pull.monitor(:listening) }

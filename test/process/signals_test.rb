@@ -51,9 +51,11 @@ class SignalsTest < Godwit::TestCase
   end
 
   # Readers and Streams lock a Mutex, which a trap handler cannot do.
-  {"object" => ["call.object.close", "ClosedError"],
-   "context" => ["call.object.context.shutdown", "ContextTerminatedError"]}.each do |what, (ending, error)|
-    test "a trap handler that ends the #{what} ends every waiting call, one that does nothing none" do
+  {
+    "object" => ["call.object.close", "ClosedError"],
+    "context" => ["call.object.context.shutdown", "ContextTerminatedError"]
+  }.each do |what, (ending, error)|
+    test "a trap handler ends the #{what}, and so every waiting call; before, it ends none" do
       assert_done <<~RUBY
         each_call(only: ALL.keys.grep_v(/Reader|Stream/)) do |call|
           handled = 0
