@@ -25,8 +25,7 @@ module ClassRules
     Godwit::Options::SocketAccessors Godwit::Shell::Bridges Godwit::Socket::Counts
     Godwit::Socket::Drafts::Addressed Godwit::Socket::Endpoints Godwit::Socket::Frames
     Godwit::Socket::Messages Godwit::Socket::Monitoring Godwit::Socket::Peers
-    Godwit::Socket::RoutingNames Godwit::Socket::Settings Godwit::Work::Administration
-    Godwit::Work::Batch::Methods Godwit::Work::Coordination Godwit::Work::Ownership
+    Godwit::Socket::RoutingNames Godwit::Socket::Settings Godwit::Work::Batch::Methods
     ffi_rzmq::ZMQ::Socket::Options ffi_rzmq::ZMQ::Socket::Receiving ffi_rzmq::ZMQ::Socket::Sending
   ].freeze
 

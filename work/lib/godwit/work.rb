@@ -26,7 +26,7 @@ module Godwit
     autoload :CommitQueue, "godwit/work/engine/sqlite/commit_queue"
     autoload :Committer, "godwit/work/committer"
     autoload :Connection, "godwit/work/engine/connection"
-    autoload :Coordination, "godwit/work/coordination"
+    autoload :Coordinator, "godwit/work/coordinator"
     autoload :Consumer, "godwit/work/consumer"
     autoload :Contract, "godwit/work/engine/contract"
     autoload :Daemon, "godwit/work/engine/sqlite/daemon"
@@ -49,7 +49,6 @@ module Godwit
     autoload :MemoryProcesses, "godwit/work/engine/memory"
     autoload :Message, "godwit/work/message"
     autoload :Operations, "godwit/work/engine/sqlite/operations"
-    autoload :Ownership, "godwit/work/ownership"
     autoload :PipeWakeUp, "godwit/work/engine/pipe_wake_up"
     autoload :Partitioner, "godwit/work/partitioner"
     autoload :Position, "godwit/work/engine/position"
@@ -73,13 +72,14 @@ module Godwit
     autoload :Topics, "godwit/work/topics"
     autoload :Turns, "godwit/work/turns"
     autoload :WakeUp, "godwit/work/engine/wake_up"
+    autoload :Workers, "godwit/work/workers"
     private_constant :Assignment, :Block, :Blocks, :CommitQueue, :Committer, :Connection,
-      :Contract, :Coordination, :Daemon, :Database, :DeadLetter, :Declaration, :Doctor, :Format,
+      :Contract, :Coordinator, :Daemon, :Database, :DeadLetter, :Declaration, :Doctor, :Format,
       :Groups, :Handler, :Hooks, :Kafka, :KafkaEngine, :Lanes, :Listed, :LogCopy, :Member,
-      :MemoryEngine, :MemoryProcesses, :Operations, :Ownership, :Partitioner, :PipeWakeUp,
+      :MemoryEngine, :MemoryProcesses, :Operations, :Partitioner, :PipeWakeUp,
       :Position, :Processes, :Progress, :Records, :Retention, :Schema, :Share, :SilentProcesses,
       :Source, :SqliteEngine, :SqliteFile, :StoredBlock, :StoredTopics, :StuckHandlers, :Topics,
-      :Turns, :WakeUp
+      :Turns, :WakeUp, :Workers
 
     # Ruby uses a frozen mask that compares by identity without a copy.
     NEVER = {Object => :never}.compare_by_identity.freeze

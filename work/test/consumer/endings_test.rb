@@ -81,7 +81,7 @@ class WorkEndingsTest < Godwit::WorkCase
     produce(*["quick"] * 100, *["slow"] * 100) # so that the worker takes many at a time
     assert_equal "slow", entered.pop
     runner.quiet
-    eventually { runner.instance_variable_get(:@assignments).all?(&:halted?) }
+    eventually { runner.instance_variable_get(:@coordinator).assignments.all?(&:halted?) }
     100.times { go << true }
     finished(101)
     stop_all

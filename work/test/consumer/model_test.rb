@@ -10,40 +10,12 @@ class WorkModelTest < Godwit::WorkCase
   PARTITIONS = 5
   STEPS = Godwit::TestSupport::Length.of(1_000, long: 10_000)
 
-  # A member in a process of its own, as far as it and the others know. A test says what it does.
-  class Member < Work::Testing
-    def initialize(engine, klass, model)
-      @engine = engine
+  # Tells the model what a member claims, commits and gives up.
+  class Watched < Work.const_get(:Coordinator)
+    def initialize(model, engine, klass, client)
       @model = model
-      @client = Work::Client.new(engine)
-      @committer = Work.const_get(:Committer).new(engine, @client.events)
-      @lock = Mutex.new
-      @classes = [klass]
-      start
-    end
-
-    # @return [Array] the claim of the assignment that runs
-    attr_reader :claim
-
-    def id = @members.each_value.first.id
-
-    def tick
-      rebalance
-      give_up
-      fetch
-      @paused = @model.paused
-    end
-
-    # @param most [Integer] records
-    def work(random, most)
-      one = @assignments.sample(random: random) or return
-      commit if one.isolated? # as the runner does before it runs another record
-      taken = one.take(most, 1) or return
-      raise "it is paused" if @paused
-      @claim = claim_of(one)
-      @model.noted(@claim, one.partition, taken[0][1][0].offset) if one.isolated?
-      Member.running = self
-      run(one, taken)
+      super([klass], client, Work::Testing.const_get(:Inline), threads: false,
+                                                               clock: -> { engine.clock.call / 1000.0 }) { "" }
     end
 
     def commit
@@ -51,26 +23,14 @@ class WorkModelTest < Godwit::WorkCase
       super
     end
 
-    def leave
-      commit
-      @members.each_value { |member| @engine.leave(member.id) }
-      @model.left(id)
-    end
-
-    def kill = @engine.dead << id
-
-    class << self
-      attr_accessor :running
-    end
-
-    private
-
-    def claim_of(assignment) = [assignment.position.member, assignment.position.generation]
-
     def rebalance
       super
       bury_dead
     end
+
+    def claim_of(assignment) = [assignment.position.member, assignment.position.generation]
+
+    private
 
     # A rebalance has counted the unclean ends of these.
     def bury_dead
@@ -80,7 +40,7 @@ class WorkModelTest < Godwit::WorkCase
       end
     end
 
-    def take_over(klass, positions)
+    def claimed(klass, positions)
       bury_dead
       positions.each { |position| @model.claimed(position) }
       super
@@ -90,6 +50,58 @@ class WorkModelTest < Godwit::WorkCase
       @model.free(assignment.partition) if
         @model.claims[assignment.partition] == claim_of(assignment)
       super
+    end
+  end
+
+  # A member in a process of its own, as far as it and the others know. A test says what it does.
+  class Member
+    def initialize(engine, klass, model)
+      @engine = engine
+      @model = model
+      @coordinator = Watched.new(model, engine, klass, Work::Client.new(engine))
+      @handlers = {}
+      @coordinator.join
+      @coordinator.rebalance
+    end
+
+    # @return [Array] the claim of the assignment that runs
+    attr_reader :claim
+
+    def id = @coordinator.members.each_value.first.id
+
+    def tick
+      @coordinator.rebalance
+      @coordinator.give_up
+      @coordinator.fetch
+      @paused = @model.paused
+    end
+
+    # @param most [Integer] records
+    def work(random, most)
+      one = @coordinator.assignments.sample(random: random) or return
+      @coordinator.commit if one.isolated? # as the runner does before it runs another record
+      lanes = one.take(most, 1) or return
+      raise "it is paused" if @paused
+      @claim = @coordinator.claim_of(one)
+      @model.noted(@claim, one.partition, lanes[0][1][0].offset) if one.isolated?
+      Member.running = self
+      @coordinator.note(one, lanes) if one.isolated?
+      handler = @handlers[one] ||= @coordinator.handler(one)
+      lanes.each { |lane, messages| handler.run(lane, messages) }
+    end
+
+    def commit = @coordinator.commit
+
+    def leave
+      commit
+      @engine.leave(id)
+      @model.left(id)
+    end
+
+    def kill = @engine.dead << id
+
+    class << self
+      attr_accessor :running
     end
   end
 

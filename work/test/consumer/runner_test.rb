@@ -70,17 +70,16 @@ class WorkRunnerTest < Godwit::WorkCase
   end
 
   test "between two commits the time of the engine passes, but for isolated records" do
-    runner = Work::Runner.new([consumer { nil }], client: client)
+    workers = Work.const_get(:Workers).new(1)
+    coordinator = Work.const_get(:Coordinator).new([consumer { nil }], client, workers) { "" }
     commits = 0
-    runner.define_singleton_method(:commit) { commits += 1 }
-    count = -> { (commits = 0).then { 3.times { runner.__send__(:settle) } }.then { commits } }
+    coordinator.define_singleton_method(:commit) { commits += 1 }
+    count = -> { (commits = 0).then { 3.times { coordinator.settle } }.then { commits } }
     client.engine.stub(:commit_every, 0) { assert_equal 3, count.call }
     client.engine.stub(:commit_every, 1_000) do
-      runner.__send__(:settle)
+      coordinator.settle
       assert_equal 0, count.call
-      turns = runner.instance_variable_get(:@turns)
-      turns.instance_variable_set(:@alone, Struct.new(:idle?).new(true))
-      runner.__send__(:settle)
+      workers.stub(:ran_alone, Object.new) { coordinator.settle }
       assert_equal 1, commits
     end
   end

@@ -45,43 +45,48 @@ class WorkSilentTest < Godwit::WorkCase
   def events = @seen ||= [].tap { |all| client.on(:silent, :evicted) { |event| all << event } }
   def owners = engine.positions("copies", engine.topics["in"]).map(&:member)
 
-  # Two looks in a second, until so many have passed.
+  # What it evicts, as a member of the group "g".
+  def check(watcher, members, now) = watcher.check(members, now, [%w[g t]])
+
+  # Two checks in a second, until so many have passed.
   # @yieldparam seconds [Float]
-  # @return [Array<Array<Listed>>] what each look gave
-  def looks(watcher, seconds)
-    Array.new((seconds * 2).to_i + 1) { |index| watcher.look([yield(index / 2.0)], index / 2.0) }
+  # @return [Array<Array<Listed>>] what each check gave
+  def checks(watcher, seconds)
+    Array.new((seconds * 2).to_i + 1) do |index|
+      check(watcher, [yield(index / 2.0)].flatten, index / 2.0)
+    end
   end
 
   test "a process that has not reported for 5 s is an event, once" do
     seen = events
     one = watcher
-    assert_empty looks(one, 4.5) { |at| listed(at) }.flatten
+    assert_empty checks(one, 4.5) { |at| listed(at) }.flatten
     assert_empty seen
-    one.look([listed(5.0)], 5.0)
-    one.look([listed(5.5)], 5.5)
+    check(one, [listed(5.0)], 5.0)
+    check(one, [listed(5.5)], 5.5)
     assert_equal [{name: :silent, member: 7, group: "g", topic: "t", process: 123, host: "host",
                    seconds: 5, command: "godwit-work evict 7"}], seen.map(&:to_h)
-    one.look([listed(0.1)], 6.0)
-    11.times { |index| one.look([listed(index / 2.0)], 6.5 + index / 2.0) }
+    check(one, [listed(0.1)], 6.0)
+    11.times { |index| check(one, [listed(index / 2.0)], 6.5 + index / 2.0) }
     assert_equal 2, seen.size
   end
 
   test "it is evicted after its time, and by members of its group alone" do
     one = watcher(60)
-    assert_empty looks(one, 59.5) { |at| listed(at) }.flatten
-    assert_equal [7], one.look([listed(60.0)], 60.0).map(&:id)
-    assert_empty looks(watcher, 120) { |at| listed(at) }.flatten
-    assert_equal "copies", one.own([listed(61, group: "g"), listed(61, group: "copies")],
-      [["copies", "t"]]).first.group
+    assert_empty checks(one, 59.5) { |at| listed(at) }.flatten
+    assert_equal [7], check(one, [listed(60.0)], 60.0).map(&:id)
+    assert_empty checks(watcher, 120) { |at| listed(at) }.flatten
+    found = checks(watcher(60), 61) { |at| [listed(at, group: "copies"), listed(at, id: 8)] }
+    assert_equal [8], found.last.map(&:id)
   end
 
   test "a process that was frozen itself does not count that time" do
     seen = events
     one = watcher(60)
-    one.look([listed(0.1)], 0.0)
-    assert_empty one.look([listed(1_000.0)], 1_000.0) # all processes wake together
-    assert_empty one.look([listed(1_000.5)], 1_000.5)
-    assert_empty watcher(60).look([listed(1_000.0)], 0.0) # and the first look
+    check(one, [listed(0.1)], 0.0)
+    assert_empty check(one, [listed(1_000.0)], 1_000.0) # all processes wake together
+    assert_empty check(one, [listed(1_000.5)], 1_000.5)
+    assert_empty check(watcher(60), [listed(1_000.0)], 0.0) # and the first check
     assert_empty seen
   end
 

@@ -2,12 +2,11 @@
 
 module Godwit
   module Work
-    # Topics of one engine: declares them, writes and reads records.
+    # Topics of one engine: declares them, writes and reads records, and shows and changes how far
+    # groups are.
     #
     # **Threads**: any number may use it. **Fork**: a child may go on using a file, but not Kafka.
     class Client
-      include Administration
-
       # The most bytes of a value.
       MAX_VALUE = 1 << 20
       # The most bytes of a key and the headers together.
@@ -19,12 +18,11 @@ module Godwit
       # @private
       BLOCK_RECORDS = 10_000
       READ = 1 << 20 # bytes that `each` reads at a time
-      POLL = 0.25 # seconds between two looks for new records
-      STICKY = 0.01 # seconds for which records without a key go to one partition
+      POLL = 0.25 # seconds between two checks for new records
       # What `produce` gets instead of a value when the caller forgot the braces.
       NO_VALUE = Object.new.freeze
       UNCHANGED = Object.new.freeze # what `topic` gets instead of limits that are not given
-      private_constant :READ, :POLL, :STICKY, :NO_VALUE, :UNCHANGED
+      private_constant :READ, :POLL, :NO_VALUE, :UNCHANGED
 
       # @private
       # @param engine [Object] see Contract
@@ -32,8 +30,6 @@ module Godwit
       def initialize(engine, events = Events.new)
         @engine = engine
         @topics = Topics.new(engine)
-        @formats = {}
-        @random = @random_until = 0
         @events = events
       end
 
@@ -75,7 +71,7 @@ module Godwit
         if (difference = wanted.difference(found))
           raise TopicError, "topic #{name.inspect}: #{difference}: declare it as it is"
         end
-        @formats[name] = object if object
+        @topics.formats[name] = object if object
         same = retain == UNCHANGED || limits == found.to_h.slice(:retain, :retain_bytes)
         same ? found : @topics.save(Topic.new(**found.to_h, **limits))
       end
@@ -92,7 +88,7 @@ module Godwit
       # @raise [Error] of SQLite: nothing was written; of Kafka: the record may have been written
       def produce(topic, value = NO_VALUE, key: nil, headers: nil, **value_without_braces)
         check_braces(topic, value, value_without_braces)
-        append(blocks(topic).add(value, key, headers)).first
+        append(@topics.blocks(find(topic)).add(value, key, headers)).first
       end
 
       # Writes records, and waits until all are safe; on SQLite in one transaction.
@@ -105,7 +101,7 @@ module Godwit
         unless records.is_a?(Enumerable)
           raise Godwit::Errors.bad_value(:produce_many, "records", "an Array of Arrays", records)
         end
-        blocks = blocks(topic)
+        blocks = @topics.blocks(find(topic))
         add_all(blocks, records)
         append(blocks)
       end
@@ -133,14 +129,123 @@ module Godwit
         end
       end
 
+      # Looks for stuck handlers, processes that do not report or have died, groups with unread
+      # records and no member, paused groups, isolated partitions, and old records that retention
+      # keeps since a group has not read them.
+      # @param check [Boolean] whether to check for damage, too, which reads the whole log
+      # @return [Administration::Diagnosis]
+      def doctor(check: false) = Doctor.new(self, check).diagnose
+
+      # @return [Array<Administration::Group>] by name
+      def groups
+        members = @engine.members.group_by(&:reader)
+        ends = end_offsets
+        @engine.positions.group_by(&:reader).map do |(group, topic), positions|
+          lag = positions.sum { |one| ends[one.topic][one.partition] - one.watermark }
+          own = members.fetch([group, topic], [])
+          Administration::Group.new(group: group, topic: topic, members: own.size, lag: lag,
+            paused: positions.any? { |one| one.paused == 1 }, silent: own.count(&:silent?)).freeze
+        end
+      end
+
+      # @return [Array<Administration::Member>] by group, topic and id
+      def members
+        owned = @engine.positions.map(&:member).tally
+        @engine.members.sort_by { |one| [one.group, one.topic, one.id] }.map do |one|
+          Administration::Member.new(member: one.id, group: one.group, topic: one.topic,
+            partitions: owned.fetch(one.id, 0), pid: one.pid, host: one.host,
+            silent: one.silent.floor).freeze
+        end
+      end
+
+      # The group goes on elsewhere: records run again, or never.
+      # @param group [String]
+      # @param topic [String]
+      # @param to [Integer, Time, Symbol] as {#each}'s `from:`; in a partition that has fewer
+      #   records, an offset is its end
+      # @param partition [Integer, nil] alone; nil: all
+      # @return [nil]
+      # @raise [TopicError, ArgumentValueError]
+      def seek(group, topic, to:, partition: nil)
+        topic = find(topic)
+        check_index(:seek, "partition:", partition, topic.partitions) if partition
+        # Behind the end, the group would miss the records that come there.
+        ends = end_offsets[topic]
+        offsets = starts(topic, to).map.with_index do |offset, number|
+          [offset, ends[number]].min if [nil, number].include?(partition)
+        end
+        @engine.set(group, topic, offsets: offsets)
+      end
+
+      # Gives a topic more partitions. Keys move: records with the same key may be in two partitions
+      # afterwards, so let the groups handle all records before, when their order matters. Other
+      # processes use the new partitions within a second.
+      # @param topic [String]
+      # @param partitions [Integer] more than it has, at most 10,000
+      # @return [Topic]
+      # @raise [TopicError] for fewer
+      # @raise [ArgumentValueError]
+      def grow(topic, partitions)
+        found = find(topic)
+        Declaration.check(topic, partitions, nil)
+        if partitions <= found.partitions
+          raise TopicError, "topic #{topic.inspect} has #{found.partitions} partitions, and " \
+            "cannot have #{partitions}: name a larger number"
+        end
+        @topics.save(Topic.new(**found.to_h, partitions: partitions))
+      end
+
+      # No record of the topic runs in this group, until {#resume}; also after restarts.
+      # @param group [String]
+      # @param topic [String]
+      # @return [nil]
+      # @raise [TopicError]
+      def pause(group, topic) = @engine.set(group, find(topic), paused: true)
+
+      # @param group [String]
+      # @param topic [String]
+      # @return [nil]
+      # @raise [TopicError]
+      def resume(group, topic) = @engine.set(group, find(topic), paused: false)
+
+      # A member loses its partitions; it joins again when its process works.
+      # @param member [Integer, String] id
+      # @return [Boolean] whether there was such a member
+      # @raise [UnsupportedError] on a log that does it by itself
+      def evict(member)
+        Contract.need(@engine, :evict)
+        @engine.members.any? { |one| one.id.eql?(member) } && @engine.leave(member)
+      end
+
+      # Returns a dead letter to its topic, for the group that failed.
+      # @param dead [String] a topic of dead letters
+      # @param partition [Integer]
+      # @param offset [Integer]
+      # @return [Receipt] of the new record
+      # @raise [TopicError] when there is no such dead letter
+      # @raise [ArgumentValueError]
+      def requeue(dead, partition, offset)
+        topic = find(dead)
+        check_index(:requeue, "partition", partition)
+        check_index(:requeue, "offset", offset)
+        letter = message_at(topic, partition, offset) if partition < topic.partitions
+        origin = letter && DeadLetter.origin(letter)
+        unless origin
+          raise TopicError, "no dead letter at #{partition}/#{offset} of topic #{dead.inspect}: " \
+            "`godwit-work dead` lists them"
+        end
+        blocks = encode_raw(origin, letter.raw, letter.key, DeadLetter.returned(letter.headers))
+        blocks.written(@engine.append(blocks.batches)).first
+      end
+
       # @private
       # Writes values that have the topic's format already.
       # @param lines [Array<String>]
       # @param before [Integer] lines that were written, for the message
       def produce_lines(topic, lines, key, before)
         topic = find(topic)
-        format = format_of(topic)
-        blocks = Blocks.new(topic, Format.of("raw"), any(topic))
+        format = @topics.format_of(topic)
+        blocks = @topics.blocks(topic, Format.of("raw"))
         lines.each.with_index(before + 1) do |line, number|
           format.load(line)
           blocks.add(line, key, nil)
@@ -156,7 +261,7 @@ module Godwit
       # @param name [String, nil]
       # @raise [TopicError] also when this process does not know the format
       def dead_letters(name, topic)
-        format = format_of(topic)
+        format = @topics.format_of(topic)
         topic(name, format: Format.of(topic.format) ? topic.format.to_sym : format) if name
       end
 
@@ -166,14 +271,13 @@ module Godwit
       def encode(topic, value = NO_VALUE, key: nil, headers: nil, **value_without_braces)
         check_braces(topic, value, value_without_braces)
         # Encoded now: the caller may change its Strings afterwards.
-        blocks(topic).add(value, key, headers).tap(&:batches)
+        @topics.blocks(find(topic)).add(value, key, headers).tap(&:batches)
       end
 
       # @private
       # @return [Blocks] of one record, whose bytes are those of another topic
       def encode_raw(topic, bytes, key, headers)
-        topic = find(topic)
-        Blocks.new(topic, nil, any(topic)).tap { |blocks| blocks.put(bytes, key, headers) }
+        @topics.blocks(find(topic), nil).tap { |blocks| blocks.put(bytes, key, headers) }
       end
 
       # @private
@@ -204,6 +308,13 @@ module Godwit
       end
 
       # @private
+      # @return [Proc] gives the ends of a topic's partitions, which it reads once
+      def end_offsets
+        known = {}
+        ->(topic) { known[topic.name] ||= @engine.bounds(topic).map(&:last) }
+      end
+
+      # @private
       attr_reader :engine # see Contract
 
       # @return [Array<Topic>] by name
@@ -218,7 +329,7 @@ module Godwit
       private
 
       def sources(topic, partition, blocks)
-        format = known_format(topic)
+        format = @topics.known_format(topic)
         blocks.map { |block| Source.new(topic, format, partition, block.offset, block) }
       end
 
@@ -231,12 +342,6 @@ module Godwit
           raise Godwit::Errors.bad_value(:each, "from:", "an offset, a Time, :earliest or :latest",
             from)
         end
-      end
-
-      # @param topic [String]
-      def blocks(topic)
-        topic = find(topic)
-        Blocks.new(topic, format_of(topic), any(topic))
       end
 
       def append(blocks)
@@ -256,14 +361,6 @@ module Godwit
         end
       end
 
-      # A partition for records without a key. Few partitions at a time make large blocks, and less
-      # work for SQLite.
-      def any(topic)
-        now = Timeout.now
-        @random, @random_until = rand(1 << 30), now + STICKY if now > @random_until
-        @random % topic.partitions
-      end
-
       def check_braces(topic, value, value_without_braces)
         return if value != NO_VALUE && value_without_braces.empty?
         if value != NO_VALUE
@@ -276,9 +373,11 @@ module Godwit
 
       def find(name) = @topics.fetch(name)
 
-      # @return [Object, nil] see Format
-      def known_format(topic) = @formats[topic.name] || Format.of(topic.format)
-      def format_of(topic) = known_format(topic) || raise(Format.unknown(topic))
+      def check_index(operation, name, given, count = Float::INFINITY)
+        return if given.is_a?(Integer) && given >= 0 && given < count
+        most = (count == Float::INFINITY) ? "or more" : "to #{count - 1}"
+        raise Godwit::Errors.bad_value(operation, name, "an Integer, 0 #{most}", given)
+      end
 
       # Up to the end that each partition has when it begins.
       def read_all(topic, positions, &block)

@@ -4,7 +4,7 @@ require "json"
 
 module Godwit
   module Work
-    # Looks for what keeps records from being handled: see {Administration#doctor}.
+    # Looks for what keeps records from being handled: see {Client#doctor}.
     # @private
     class Doctor
       # @param client [Client]

@@ -8,7 +8,7 @@ module Godwit
     # @private
     class SilentProcesses
       AFTER = 5 # seconds without a report
-      STEP = 1 # second that counts between two looks, at most: this process was silent, too
+      STEP = 1 # second that counts between two checks, at most: this process was silent, too
 
       # @param events [Events]
       # @param evict_after [Numeric, nil] seconds; nil: never
@@ -22,8 +22,9 @@ module Godwit
       # Emits `silent` once for each member, until its process reports again.
       # @param members [Array<Listed>] of other processes that live
       # @param now [Float] monotonic seconds
-      # @return [Array<Listed>] those to evict
-      def look(members, now)
+      # @param readers [Array<Array(String, String)>] groups and topics of this process
+      # @return [Array<Listed>] those to evict, whose partitions this process can have
+      def check(members, now, readers)
         step = [now - (@last || now), STEP].min
         @last = now
         @seconds = members.to_h do |one|
@@ -31,13 +32,9 @@ module Godwit
           [one.id, seen ? [seen + step, one.silent].min : 0]
         end
         tell(members.select { |one| @seconds[one.id] >= AFTER })
-        @evict_after ? members.select { |one| @seconds[one.id] >= @evict_after } : []
+        return [] unless @evict_after
+        members.select { |one| @seconds[one.id] >= @evict_after && readers.include?(one.reader) }
       end
-
-      # @param members [Array<Listed>]
-      # @param readers [Array<Array(String, String)>] groups and topics of this process
-      # @return [Array<Listed>] whose partitions this process can take
-      def own(members, readers) = members.select { |one| readers.include?(one.reader) }
 
       # @param member [Listed]
       def evicted(member) = emit(:evicted, member)

@@ -13,9 +13,6 @@ module Godwit
     #
     # A handler's retry runs when the test has advanced the clock. **Threads**: one at a time.
     class Testing
-      include Coordination
-      include Ownership
-
       MOST = 1 << 20 # records at a time
       CURRENT = :godwit_work_testing # of a thread: the client of the application that it runs
 
@@ -24,18 +21,26 @@ module Godwit
         # @return [Client]
         def client = Thread.current.thread_variable_get(CURRENT) || super
       end
-      private_constant :MOST, :CURRENT, :Current
+
+      # Stands for {Workers}: {#drain} runs what is there.
+      module Inline
+        class << self
+          def wake(_lanes = 0) = nil
+          def untouched? = false
+          def ran_alone = nil
+        end
+      end
+      private_constant :MOST, :CURRENT, :Current, :Inline
       Work.singleton_class.prepend(Current)
 
       # @param classes [Array<Class>] of {Consumer}
       # @raise (see Runner#initialize)
       def initialize(*classes)
-        check(classes)
         @classes = classes
         @engine = MemoryEngine.new
         @client = Client.new(@engine)
-        @committer = Committer.new(@engine, @client.events)
-        @lock = Mutex.new
+        @coordinator = Coordinator.new(classes, @client, Inline, threads: false,
+          clock: -> { clock.call / 1000.0 }) { "" }
         @events = []
         @client.on(*Events::NAMES - %i[moved]) { |event| @events << event }
         @slow = false
@@ -67,7 +72,7 @@ module Godwit
       # The process ends as by kill -9, and another begins: what was not committed runs again.
       # @return [nil]
       def crash!
-        @engine.dead.concat(@members.each_value.map(&:id))
+        @engine.dead.concat(@coordinator.members.each_value.map(&:id))
         inside { start }
       end
 
@@ -75,10 +80,10 @@ module Godwit
       # @return [nil]
       def rebalance!
         inside do
-          commit
-          @assignments.each(&:stop)
-          revoke
-          @members.each_value { |member| @engine.leave(member.id) }
+          @coordinator.commit
+          @coordinator.stop
+          @coordinator.revoke
+          @coordinator.members.each_value { |member| @engine.leave(member.id) }
           start
         end
       end
@@ -86,7 +91,7 @@ module Godwit
       # The process stops as by TERM, and another begins.
       # @return [nil]
       def restart!
-        inside { @hooks.each_value { |hooks| hooks.call(:stopping) } }
+        inside { @coordinator.hooks.each_value { |hooks| hooks.call(:stopping) } }
         rebalance!
       end
 
@@ -94,7 +99,7 @@ module Godwit
       # @return [nil]
       def duplicate!
         before = @before or return
-        @members.each do |klass, member|
+        @coordinator.members.each do |klass, member|
           @engine.leave(member.id)
           @engine.set(klass.group_name, member.topic, offsets: before.fetch(klass))
         end
@@ -108,7 +113,7 @@ module Godwit
         yield
       ensure
         @slow = false
-        inside { commit }
+        inside { @coordinator.commit }
       end
 
       # @param topic [String]
@@ -119,19 +124,16 @@ module Godwit
       # @param klass [Class] of {Consumer}
       # @return [Integer] records of its topic that are finished and committed
       def committed(klass)
-        member = @members.fetch(klass)
+        member = @coordinator.members.fetch(klass)
         @engine.positions(klass.group_name, member.topic).sum do |one|
           Progress.new(one.watermark, one.state).count
         end
       end
 
-      private
+      # @return [String]
+      def inspect = "#<#{self.class} #{@classes.join(", ")}>"
 
-      def path = ""
-      def renew = nil
-      def now = clock.call / 1000.0
-      def work_available(_lanes = 0) = nil
-      def taken? = false
+      private
 
       # @return [Object] the block's value
       def inside
@@ -148,32 +150,32 @@ module Godwit
         ran = 0
         loop do
           coordinate
-          work = @assignments.filter_map { |one| (taken = one.take(MOST, MOST)) && [one, taken] }
-          break ran if work.empty?
-          work.each { |one, taken| ran += run(one, taken) }
+          chunks = @coordinator.assignments.filter_map do |one|
+            (lanes = one.take(MOST, MOST)) && [one, lanes]
+          end
+          break ran if chunks.empty?
+          chunks.each { |one, lanes| ran += run(one, lanes) }
         end
       end
 
       def start
-        @assignments = []
         @handlers = {}
-        @hooks = @classes.to_h { |klass| [klass, Hooks.new(klass, @client.events, thread: false)] }
-        @members = @classes.to_h { |klass| [klass, join(klass)] }
-        rebalance
+        @coordinator.join
+        @coordinator.rebalance
         @engine.dead.clear
         nil
       end
 
       def coordinate
-        rebalance
-        commit unless @slow
-        fetch
+        @coordinator.rebalance
+        @coordinator.commit unless @slow
+        @coordinator.fetch
       end
 
-      def run(assignment, taken)
-        note(assignment, taken) if assignment.isolated?
-        handler = @handlers[assignment] ||= handler(assignment)
-        taken.sum do |lane, messages|
+      def run(assignment, lanes)
+        @coordinator.note(assignment, lanes) if assignment.isolated?
+        handler = @handlers[assignment] ||= @coordinator.handler(assignment)
+        lanes.sum do |lane, messages|
           size = messages.size
           retried = handler.run(lane, messages) ? 1 : 0
           size - messages.size + retried
@@ -182,7 +184,7 @@ module Godwit
 
       # @return [Hash{Class => Array<Integer>}] watermarks
       def positions
-        @members.to_h do |klass, member|
+        @coordinator.members.to_h do |klass, member|
           [klass, @engine.positions(klass.group_name, member.topic).map(&:watermark)]
         end
       end

@@ -2,21 +2,27 @@
 
 module Godwit
   module Work
-    # The topics of one engine, as they were less than a second ago: another process may change
-    # them.
+    # The topics of one engine, as they were less than a second ago, since other processes change
+    # them; and the formats that this process has declared for them.
     #
     # **Threads**: any.
     # @private
     class Topics
       KNOWN = 1 # seconds for which a process believes that the topics are the same
-      private_constant :KNOWN
+      STICKY = 0.01 # seconds for which records without a key go to one partition
+      private_constant :KNOWN, :STICKY
 
       # @param engine [Object] see Contract
       def initialize(engine)
         @engine = engine
         @known = {}
         @until = 0
+        @formats = {}
+        @random = @random_until = 0
       end
+
+      # @return [Hash{String => Format}] those that this process has declared, by topic
+      attr_reader :formats
 
       # @return [Hash{String => Topic}] all topics that there are now, by name
       def all
@@ -44,7 +50,25 @@ module Godwit
       # @return [Topic]
       def save(topic) = @engine.save_topic(topic).tap { @until = 0 }
 
+      # @return [Format, nil]
+      def known_format(topic) = @formats[topic.name] || Format.of(topic.format)
+
+      # @return [Format]
+      # @raise [TopicError]
+      def format_of(topic) = known_format(topic) || raise(Format.unknown(topic))
+
+      # @return [Blocks] for records of one call
+      def blocks(topic, format = format_of(topic)) = Blocks.new(topic, format, any(topic))
+
       private
+
+      # A partition for records without a key. Few partitions at a time make large blocks, and less
+      # work for SQLite.
+      def any(topic)
+        now = Timeout.now
+        @random, @random_until = rand(1 << 30), now + STICKY if now > @random_until
+        @random % topic.partitions
+      end
 
       def nearest(name)
         require "godwit/cli"

@@ -1,0 +1,311 @@
+# frozen_string_literal: true
+
+module Godwit
+  module Work
+    # The partitions of one process: it claims its share, reads records into assignments, commits
+    # them, gives up what is too much after a commit, and forgets what it has lost.
+    #
+    # **Threads**: one. {#quiet}, {#stop}, {#handler} and {#note}: any.
+    # @private
+    class Coordinator
+      READ = 256 << 10 # bytes that are read at a time
+      private_constant :READ
+
+      # @param classes [Array<Class>] of {Consumer}
+      # @param client [Client]
+      # @param workers [Workers] or what stands for them
+      # @param clock [#call] monotonic seconds
+      # @param threads [Boolean] whether hooks run in threads of their own
+      # @param evict_after [Numeric, nil] seconds
+      # @yieldreturn [String] the path of the process's FIFO
+      # @raise (see Runner#initialize)
+      def initialize(classes, client, workers, clock: Timeout.method(:now), threads: true,
+        evict_after: nil, &path)
+        check(classes)
+        @classes = classes
+        @client = client
+        @events = client.events
+        @engine = client.engine
+        @workers = workers
+        @clock = clock
+        @threads = threads
+        @path = path
+        @committer = Committer.new(@engine, @events)
+        @silent = SilentProcesses.new(@events, evict_after)
+        @assignments = []
+        @quiet = false
+        @commit_at = 0
+      end
+
+      # @return [Array<Assignment>] another Array after each change
+      attr_reader :assignments
+      # @return [Hash{Class => Member}, nil] nil before {#join}
+      attr_reader :members
+      # @return [Hash{Class => Hooks}, nil]
+      attr_reader :hooks
+
+      # Joins the groups.
+      def join
+        @assignments = []
+        @hooks = @classes.to_h { |klass| [klass, Hooks.new(klass, @events, thread: @threads)] }
+        @members = @classes.to_h { |klass| [klass, member(klass)] }
+      end
+
+      # Buries dead processes, and claims or marks the partitions of its share.
+      def rebalance
+        evicted = evict
+        @members.each do |klass, member|
+          share = @engine.rebalance(member, evicted.map(&:id)) or next
+          drop_moved(klass, share.kept)
+          claimed(klass, share.claims)
+          stopping, own = of(klass).partition(&:stopped?)
+          own.each { |one| one.pause(:operator, share.paused.include?(one.partition)) }
+          own.select { |one| share.surplus.include?(one.partition) }
+            .last([share.surplus.size - stopping.size, 0].max).each(&:stop)
+        rescue LostError
+          lose(of(klass))
+          @members[klass] = member(klass)
+        end
+        evicted.each { |one| @silent.evicted(one) }
+      end
+
+      # @param partitions [Array<Integer>, nil] ids of those that have new records; nil: all
+      def fetch(partitions = nil)
+        time = @clock.call
+        version = @engine.version unless partitions # a record that just came need not wait for it
+        @assignments.each do |one|
+          next if partitions && !partitions.include?(one.id)
+          one.wake(time)
+          read_or_report(one, version) if one.hungry? && (partitions || one.exhausted != version)
+          @workers.wake(one.waiting)
+        end
+        @workers.wake(1) if @workers.untouched?
+        @hooks.each do |klass, hooks|
+          hooks.idle(!partitions && all_handled?(klass, version)) if hooks.has?(:idle)
+        end
+      end
+
+      # Commits if the last commit is long enough ago, or a record that ran alone has ended.
+      def settle
+        return unless @clock.call >= @commit_at || @workers.ran_alone
+        commit
+        @commit_at = @clock.call + @engine.commit_every
+      end
+
+      # After the commit of a record that ran alone others may run.
+      def commit
+        alone = @workers.ran_alone
+        alone&.remove_note
+        lose(@committer.commit(@assignments))
+        @workers.finish_alone if alone && (alone.lost? || !alone.changed?)
+      end
+
+      # @return [Boolean] whether all that was read is handled and committed
+      def settled? = @assignments.all? { |one| one.up_to_date?(one.exhausted) }
+
+      # Releases the stopped partitions that no worker runs, and whose progress is committed, when
+      # their hook has ended.
+      def give_up
+        return if @assignments.none?(&:stopped?)
+        commit
+        revoke
+        ended = @assignments.select { |one| one.revoked == :done }
+        return if ended.empty?
+        @engine.release(ended.map(&:position))
+        ended.each do |one|
+          forget(one)
+          moved(one, :released)
+        end
+      end
+
+      # Calls the hook of stopped partitions whose records are handled and committed.
+      def revoke
+        drained = @assignments.select do |one|
+          one.stopped? && !one.lost? && one.idle? && !one.changed? && !one.revoked
+        end
+        drained.group_by(&:klass).each_value do |own|
+          own.each { |one| one.revoked = :called }
+          hook(:revoked, own) { own.each { |one| one.revoked = :done } }
+        end
+      end
+
+      # No further record runs, until the process ends.
+      def stop = @assignments.each(&:stop)
+
+      # No further record runs, also in partitions that are claimed later.
+      def quiet
+        @quiet = true
+        @assignments.each { |one| one.pause(:quiet) }
+      end
+
+      # Commits, calls the last hooks, and leaves the groups.
+      # @param seconds [#call] gives those that hooks may still take; nil: any number
+      def leave(&seconds)
+        commit
+        revoke
+        @hooks.each_value { |hooks| hooks.finish(seconds.call) }
+        @members.each_value { |member| @engine.leave(member.id) }
+        @assignments.each { |one| moved(one, :released) }
+      end
+
+      # @return [Handler] for a worker
+      def handler(assignment) = Handler.new(assignment, @client, @committer, @clock)
+
+      # In a process one isolated record runs at a time, and the commit before the next removes the
+      # note: only the record that ends the process is noted then.
+      # @param lanes [Array<Array(Lane, Array<Message>)>] of the record
+      def note(assignment, lanes)
+        @engine.note(assignment.position, lanes[0][1][0].offset)
+      rescue LostError
+        nil # the next commit will see it
+      rescue Error => error
+        report(error) # the commit will fail, too
+      end
+
+      def report(error) = @events.emit(:error, error: error)
+
+      private
+
+      def check(classes)
+        unless classes.is_a?(Array) && classes.any? && classes.all? { |klass| consumer?(klass) }
+          raise Godwit::Errors.bad_value(:run, "classes", "an Array of classes of consumers",
+            classes)
+        end
+        classes.each { |klass| check_class(klass) }
+        twice = classes.group_by { |klass| [klass.settings.topic, klass.group_name] }
+          .values.find { |same| same.size > 1 } or return
+        raise Godwit::Errors.of(StateError, :run, "#{twice.join(" and ")} have one topic and " \
+          "group: give one of them another group")
+      end
+
+      def consumer?(klass) = klass.is_a?(Class) && klass < Consumer
+
+      def check_class(klass)
+        klass.batches?
+        return unless klass.settings.topic && klass.dead_letters == klass.settings.topic
+        raise Godwit::Errors.of(StateError, :run, "#{klass}: dead_letter names the class's own " \
+          "topic, so its records would run for ever: name another")
+      end
+
+      # @return [Member]
+      def member(klass)
+        topic = klass.declare(@client)
+        @client.dead_letters(klass.dead_letters, topic)
+        starts = @client.starts(topic, klass.settings.start_from)
+        @engine.join(klass.group_name, topic, @path.call, starts)
+      end
+
+      # @return [Array<Listed>] members of other processes that live and have not reported for too
+      #   long, whose partitions this process can have
+      def evict
+        return [] if @engine.lacks.include?(:evict)
+        own = @members.each_value.map(&:id)
+        others = @engine.members.select { |one| one.alive && !own.include?(one.id) }
+        readers = @members.each_value.map { |member| [member.group, member.topic.name] }
+        @silent.check(others, @clock.call, readers)
+      end
+
+      def of(klass) = @assignments.select { |one| one.klass == klass }
+
+      # An operator may have moved the group elsewhere.
+      # @param generations [Hash{Integer => Integer}] by partition
+      def drop_moved(klass, generations)
+        lose(of(klass).reject { |one| generations[one.partition] == one.position.generation })
+      end
+
+      # No record runs before the hook `assigned` has ended.
+      # @param positions [Array<Position>] that this process claimed
+      def claimed(klass, positions)
+        return if positions.empty?
+        claimed = positions.map { |position| Assignment.new(position, klass) }
+        claimed.each { |one| one.pause(:hook) }
+        claimed.each { |one| one.pause(:quiet) } if @quiet
+        @assignments += claimed
+        claimed.each do |one|
+          moved(one, :assigned)
+          bury_or_report(one) if one.poison
+        end
+        commit if claimed.any?(&:changed?) # the next end of the process must not undo it
+        hook(:assigned, claimed) do
+          claimed.each { |one| one.resume(:hook) }
+          @workers.wake
+        end
+      end
+
+      # @param assignments [Array<Assignment>] of one class, or none: then there is no call
+      # @param after [Proc] runs when the hook has ended, or there is none
+      def hook(name, assignments, &after)
+        return if assignments.empty?
+        @hooks.fetch(assignments[0].klass).call(name, assignments.map(&:partition).sort, &after)
+      end
+
+      # If the record cannot be read now, it runs alone once more.
+      def bury_or_report(assignment)
+        bury(assignment)
+      rescue Error => error
+        report(error)
+      end
+
+      # The record has ended its process three times.
+      def bury(assignment)
+        message = @client.message_at(assignment.topic, assignment.partition,
+          assignment.poison) or return
+        error = StateError.new("the process ended three times while this record ran")
+        DeadLetter.bury(@client, assignment, message, error: error,
+          attempts: assignment.position.crashes) do |letters|
+          assignment.skip(message, letters)
+        end
+      end
+
+      # A damaged block stops its partition alone.
+      def read_or_report(assignment, version)
+        read(assignment, version)
+      rescue Error => error
+        assignment.exhausted = version
+        report(error)
+      end
+
+      def read(assignment, version)
+        sources = @client.fetch(assignment.position, assignment.fetched, READ)
+          .select { |source| source.finish > assignment.fetched }
+        assignment.exhausted = version if sources.empty?
+        sources.each do |source|
+          next unless assignment.hungry?
+          skipped(assignment, source) if source.block.behind_gap
+          assignment.feed(source)
+        end
+      end
+
+      # Retention has deleted records that the group has not read.
+      def skipped(assignment, source)
+        @events.emit(:skipped, topic: assignment.topic.name, partition: assignment.partition,
+          from: assignment.fetched, to: source.offset)
+      end
+
+      def all_handled?(klass, version)
+        own = of(klass)
+        own.any? && own.all? { |one| one.up_to_date?(version) }
+      end
+
+      def forget(assignment) = @assignments -= [assignment]
+
+      # @param what [Symbol] :assigned, :released or :lost
+      def moved(one, what)
+        position = one.position
+        @events.emit(:moved, what: what, group: position.group, topic: one.topic.name,
+          partition: one.partition, offset: position.watermark)
+      end
+
+      # Other members have them: their running records have no effect here.
+      def lose(assignments)
+        assignments.each do |one|
+          one.lose
+          forget(one)
+          @events.emit(:lost, topic: one.topic.name, partition: one.partition)
+          moved(one, :lost)
+        end
+        assignments.reject(&:revoked).group_by(&:klass).each_value { |own| hook(:lost, own) }
+      end
+    end
+  end
+end
