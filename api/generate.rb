@@ -23,7 +23,6 @@ module Generate
       "ext/godwit/constants.h" => constants_h(constants),
       "lib/godwit/generated/constants.rb" => constants_rb(constants),
       "lib/godwit/generated/header.rb" => header_rb(constants, errors),
-      "lib/godwit/generated/option_kinds.rb" => option_kinds_rb(options),
       "ext/godwit/option_table.h" => option_table_h(options),
       "mruby/src/errno_table.h" => errno_table_h(errors),
       "lib/godwit/generated/options.rb" => options_rb(options),

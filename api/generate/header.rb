@@ -43,26 +43,6 @@ module Generate
     RUBY
   end
 
-  def option_kinds_rb(options)
-    kinds =
-      wire_options(options["socket"]).map do |o|
-        "#{o[:id]} => [:#{KINDS.fetch(o[:type], "INT").downcase}, #{read_size(o)}] # #{o[:name]}"
-      end
-    <<~RUBY
-      # frozen_string_literal: true
-
-      #{notice("options.yml")}
-      module Godwit
-        module Backend::FFI
-          # How libzmq takes and gives each socket option: the kind, and the bytes that reading takes (0: it cannot be read).
-          OPTION_KINDS = {
-      #{kinds.map.with_index { |line, i| "      #{(i + 1 < kinds.size) ? line.sub(" # ", ", # ") : line}" }.join("\n")}
-          }.each_value(&:freeze).freeze
-        end
-      end
-    RUBY
-  end
-
   def bits(number)
     digits = number.to_s(16)
     "0x#{(digits.size > 4) ? digits.sub(/(?=\h{4}\z)/, "_") : digits}"

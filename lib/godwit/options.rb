@@ -99,7 +99,7 @@ module Godwit
           if (@version <=> version.split(".").map(&:to_i)).positive?
             "libzmq #{since} or newer#{" built with drafts" if gated?}; this is #{version}"
           elsif gated? && !features.call(:draft)
-            "a libzmq built with drafts (since #{since}), and not over FFI; #{version} has none"
+            "a libzmq built with drafts (since #{since}), and not over FFI; this is #{version}"
           elsif needs && !features.call(needs)
             "a libzmq built with #{needs}; this #{version} is not"
           end

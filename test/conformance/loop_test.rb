@@ -188,7 +188,7 @@ class LoopTest < Godwit::TestCase
 
   {"thread" => :in_thread, "fiber" => :fiber}.each do |name, start|
     test "objects that other threads register, make, cancel and post reach a waiting #{name}" do
-      not_on :jruby, "JRuby has no fiber scheduler" if start == :fiber
+      not_on :ffi, "a wait there holds its thread" if start == :fiber
       pull, push = connected_pair(:PULL, :PUSH)
       push.send("x")
       loop = open_loop
@@ -214,7 +214,7 @@ class LoopTest < Godwit::TestCase
     end
 
     test "a waiting #{name} ends when the last registration is removed" do
-      not_on :jruby, "JRuby has no fiber scheduler" if start == :fiber
+      not_on :ffi, "a wait there holds its thread" if start == :fiber
       pull, = connected_pair(:PULL, :PUSH)
       loop = open_loop
       loop.readable(pull) { flunk }
@@ -268,7 +268,7 @@ class LoopTest < Godwit::TestCase
   # ---- fibers ----
 
   test "while it waits in a fiber, others run; its callbacks run in the fiber of run" do
-    not_on :jruby, "JRuby has no fiber scheduler"
+    not_on :ffi, "a wait there holds its thread"
     fibers = {}
     in_thread do
       Fiber.set_scheduler(Godwit::TestSupport::TinyScheduler.new)
@@ -294,7 +294,7 @@ class LoopTest < Godwit::TestCase
   end
 
   test "two loops in two fibers, and a third fiber that stops both" do
-    not_on :jruby, "JRuby has no fiber scheduler"
+    not_on :ffi, "a wait there holds its thread"
     in_thread do
       Fiber.set_scheduler(Godwit::TestSupport::TinyScheduler.new)
       loops = Array.new(2) { open_loop }
@@ -312,7 +312,7 @@ class LoopTest < Godwit::TestCase
   end
 
   test "a loop that never has to wait lets other fibers run" do
-    not_on :jruby, "JRuby has no fiber scheduler"
+    not_on :ffi, "a wait there holds its thread"
     in_thread do
       Fiber.set_scheduler(Godwit::TestSupport::TinyScheduler.new)
       loop = open_loop

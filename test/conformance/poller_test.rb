@@ -390,7 +390,7 @@ class PollerTest < Godwit::TestCase
   end
 
   test "the time given passes in a fiber" do
-    not_on :jruby, "JRuby has no fiber scheduler"
+    not_on :ffi, "a wait there holds its thread"
     poller = open_poller(open_socket(:PULL).bind(endpoint_for(:tcp)))
     fiber { assert_takes(0.02) { assert_empty poller.wait(0.02) } }.value
   end
@@ -399,7 +399,7 @@ class PollerTest < Godwit::TestCase
 
   {"thread" => :in_thread, "fiber" => :fiber}.each do |name, start|
     test "a closed socket ends the wait of a #{name}, and each later one until it is removed" do
-      not_on :jruby, "JRuby has no fiber scheduler" if start == :fiber
+      not_on :ffi, "a wait there holds its thread" if start == :fiber
       pull, push = connected_pair(:PULL, :PUSH)
       gone = open_socket(:PULL).bind(endpoint_for(:tcp))
       poller = open_poller(pull, gone)
@@ -416,7 +416,7 @@ class PollerTest < Godwit::TestCase
     end
 
     test "register, modify and remove affect a waiting #{name}" do
-      not_on :jruby, "JRuby has no fiber scheduler" if start == :fiber
+      not_on :ffi, "a wait there holds its thread" if start == :fiber
       pull, push = connected_pair(:PULL, :PUSH)
       push.send("x")
       pull.wait_readable(5)
@@ -474,7 +474,7 @@ class PollerTest < Godwit::TestCase
   # ---- many ----
 
   test "several threads and fibers on one poller all get the event" do
-    not_on :jruby, "JRuby has no fiber scheduler"
+    not_on :ffi, "a wait there holds its thread"
     pull, push = connected_pair(:PULL, :PUSH)
     out, into = pipe
     poller = open_poller(pull, out)

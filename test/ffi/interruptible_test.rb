@@ -50,11 +50,14 @@ class FFIInterruptibleTest < Godwit::TestCase
   end
 
   test "a wake-up that was meant for the wait before ends no wait" do
-    poll = Godwit::Backend::FFI::InterruptiblePoll.new
+    waiter = Godwit::Backend::FFI::Waiter.take(1)
     out, into = pipe
-    poll.wakeup(nil, nil)
-    refute poll.wait([out], 0.01)
+    waiter.wakeup(nil, nil)
+    waiter.pause([out.fileno, 1], nil)
+    waiter.put_back
+    assert_same waiter, Godwit::Backend::FFI::Waiter.take(1)
+    refute waiter.pause([out.fileno, 1], Process.clock_gettime(Process::CLOCK_MONOTONIC) + 0.01)
     into << "x"
-    assert poll.wait([out], nil)
+    assert waiter.pause([out.fileno, 1], nil)
   end
 end

@@ -50,7 +50,6 @@ class ForkMomentsTest < Godwit::TestCase
 
   # The handler runs where the wait looks for interrupts before it begins.
   test "a fork in a trap handler just before the main thread would wait" do
-    not_on :ffi, "a child that a trap handler forks stays in the interrupted wait"
     assert_done(<<~RUBY, env: Godwit::TestSupport::Shim.windows)
       require "fiddle"
       signal_at_next_receive =

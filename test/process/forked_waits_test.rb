@@ -66,7 +66,6 @@ class ForkedWaitsTest < Godwit::TestCase
   # The child returns into the middle of the wait: libzmq would answer it "interrupted" for ever.
   [true, false].each do |alone|
     test "a fork in a trap handler while the main thread waits#{", beside another" unless alone}" do
-      not_on :ffi, "a child that a trap handler forks stays in the interrupted wait"
       assert_done <<~RUBY
         Thread.new { sleep } unless #{alone}
         parent = Process.pid

@@ -16,7 +16,6 @@ class UnsentTest < Godwit::TestCase
   end
 
   test "one line for each endpoint, with what is known of the number" do
-    not_on :ffi, "it does not count the messages"
     lines, ports = lines_of(<<~RUBY)
       pull = Godwit::PULL.bind("tcp://127.0.0.1:*")
       received = Godwit::PUSH.connect(pull.last_endpoint, linger: 1) << "here"

@@ -393,8 +393,9 @@ module Godwit
         files: "test/shell/{bridges,rows,status,stopping,stream,streams,waits}_test.rb"
       ),
       Stage.new(
-        "process ffi", "fork, exit, signals, kills on the FFI backend",
-        files: "test/process/**/*_test.rb", env: FFI, full: FFI_BACKEND
+        "process ffi", "exit, signals, a fork, peers that vanish, on the FFI backend",
+        files: "test/process/{exit,fork,signals,vanishing_peers}_test.rb", env: FFI,
+        full: FFI_BACKEND
       ),
       Stage.new(
         "process jruby", "exit, signals and kills on JRuby, which cannot fork",

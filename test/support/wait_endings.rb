@@ -27,7 +27,7 @@ module Godwit
         "its context is shut down" => Godwit::ContextTerminatedError,
         "its context is closed" => Godwit::ClosedError
       }.freeze
-      FIBERS = RUBY_ENGINE != "jruby" # which has no fiber scheduler
+      FIBERS = Godwit::BACKEND != :ffi # where a wait holds its thread
       STARTS = {"" => :in_thread, **(FIBERS ? {" in a fiber" => :fiber} : {})}.freeze
 
       def self.included(type)

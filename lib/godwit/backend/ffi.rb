@@ -22,8 +22,8 @@ require "io/wait"
 
 module Godwit
   module Backend
-    # libzmq through the gem ffi. No call into libzmq waits; each is made with its socket's lock
-    # held (Lock), each wait without it (WaitQueue).
+    # libzmq through the gem ffi, for JRuby. No call into libzmq waits; each is made with its
+    # socket's lock held (Lock), each wait without it (Waiter).
     # @private
     module FFI
       NAME = :ffi
@@ -35,10 +35,8 @@ module Godwit
       WRITABLE = POLLOUT
       EAGAIN = Errno::EAGAIN::Errno
       EINTR = Errno::EINTR::Errno
+      EHOSTUNREACH = Errno::EHOSTUNREACH::Errno
       ENOTSUP = Errno::EOPNOTSUPP::Errno
-
-      # Whether this Ruby has fiber schedulers. JRuby has none, and cannot fork.
-      SCHEDULERS = Fiber.respond_to?(:current_scheduler)
 
       # A try that would have blocked.
       AGAIN = Object.new.freeze
@@ -46,25 +44,14 @@ module Godwit
       # @return [SocketHandle, FrameHandle, nil] of a Socket or a Frame
       def self.handle_of(object) = object.instance_variable_get(:@handle)
 
-      # For calls that may run between another call of this thread and the look at its errno:
-      # finalizers, and all that a trap handler may call.
-      def self.keep_errno
-        errno = ::FFI.errno
-        yield
-      ensure
-        put_back(errno) if errno
-      end
+      # Ruby copies finalizers and handles: both go before a copy is refused.
+      module NoCopy
+        private
 
-      if RUBY_ENGINE == "jruby"
-        # Handlers and finalizers have threads of their own there.
-        def self.put_back(_errno)
-        end
-      else
-        # `FFI.errno=` sets libc's errno alone, and FFI's own is taken from that after each call: so
-        # a call writes it.
-        def self.put_back(errno)
-          return if ::FFI.errno == errno
-          LibC.memcpy(LibC.__errno_location, [errno].pack("i"), 4)
+        def initialize_copy(original)
+          ObjectSpace.undefine_finalizer(self)
+          @handle = @queue = nil
+          super
         end
       end
     end
@@ -77,40 +64,36 @@ require_relative "../fork_detector"
 require_relative "ffi/failures"
 require_relative "ffi/lock"
 require_relative "ffi/collector"
-require_relative "ffi/interruptible_poll" if RUBY_ENGINE == "jruby"
-require_relative "ffi/wait_queue"
+require_relative "ffi/clock"
+require_relative "ffi/waiter"
 require_relative "ffi/process_end"
 require_relative "ffi/context_handle"
 require_relative "ffi/context"
-require_relative "../generated/option_kinds"
-require_relative "ffi/option_kinds"
 require_relative "ffi/frame"
-require_relative "ffi/socket_handle"
-require_relative "ffi/transfer"
-require_relative "ffi/sender"
-require_relative "ffi/receiver"
-require_relative "ffi/fast_path"
-require_relative "ffi/monitor_pump"
+require_relative "ffi/socket/raw_socket"
+require_relative "ffi/socket/waiting"
+require_relative "ffi/socket/slow_wait"
+require_relative "ffi/socket/monitor"
+require_relative "ffi/socket/sender"
+require_relative "ffi/socket/receiver"
+require_relative "ffi/socket/handle"
 require_relative "ffi/socket"
-require_relative "ffi/messages"
+require_relative "ffi/takeover"
 require_relative "ffi/monitor"
-require_relative "ffi/poller_handle"
+require_relative "ffi/poll_set"
 require_relative "ffi/poller"
-require_relative "ffi/poller_members"
-require_relative "ffi/proxy_direction"
-require_relative "ffi/proxy_handle"
+require_relative "ffi/proxy/direction"
+require_relative "ffi/proxy/handle"
 require_relative "ffi/proxy"
 
 module Godwit
-  # Ruby copies finalizers and handles: both go before a copy is refused.
-  no_copy = Module.new do
-    private
-
-    def initialize_copy(original)
-      ObjectSpace.undefine_finalizer(self)
-      @handle = @queue = nil
-      super
-    end
-  end
-  [Context, Socket, Monitor, Poller, Proxy].each { |klass| klass.prepend(no_copy) }
+  # The classes of the public API begin with their primitives, as with the extension.
+  {
+    Context: Backend::FFI::ContextPrimitives, Socket: Backend::FFI::SocketPrimitives,
+    Frame: Backend::FFI::FramePrimitives, Tracker: Backend::FFI::TrackerPrimitives,
+    Monitor: Backend::FFI::MonitorPrimitives, Poller: Backend::FFI::PollerPrimitives,
+    Proxy: Backend::FFI::ProxyPrimitives
+  }.each { |name, primitives| const_set(name, Class.new { include primitives }) }
+  Context.extend(Backend::FFI::DefaultContext)
+  [Context, Socket, Monitor].each { |klass| klass.prepend(Backend::FFI::NoCopy) }
 end

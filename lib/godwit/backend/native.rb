@@ -31,8 +31,7 @@ module Godwit
         return LoadError.new(unfit(said)) if PACKAGED.any?
         if error.path == "godwit/godwit_ext"
           return LoadError.new("Godwit's C extension is not there (#{said})\n" \
-            "  the gem: gem pristine godwit; a checkout: bin/setup\n" \
-            "  without a compiler: gem install ffi, then GODWIT_BACKEND=ffi")
+            "  the gem: gem pristine godwit; a checkout: bin/setup")
         end
         if said.match?(%r{(?:\A|[ /])libzmq\S*: })
           return Libzmq.not_found(["libzmq.so.5"], Libzmq.folders, [said], INSTEAD)

@@ -19,21 +19,17 @@ module Godwit
       attach_function :syscall, %i[long varargs], :long
 
       def exited?(pid)
-        Backend::FFI.keep_errno do
-          info = ::FFI::MemoryPointer.new(SIGINFO_SIZE)
-          loop do
-            code = Children.waitid(P_PID, pid, info, WNOHANG_WEXITED_WNOWAIT)
-            return info.read_int != 0 if code == 0 # si_signo is 0 while it runs
-            return if ::FFI.errno != Errno::EINTR::Errno
-          end
+        info = ::FFI::MemoryPointer.new(SIGINFO_SIZE)
+        loop do
+          code = Children.waitid(P_PID, pid, info, WNOHANG_WEXITED_WNOWAIT)
+          return info.read_int != 0 if code == 0 # si_signo is 0 while it runs
+          return if ::FFI.errno != Errno::EINTR::Errno
         end
       end
 
       def pidfd(pid)
-        Backend::FFI.keep_errno do
-          number = Children.syscall(SYS_PIDFD_OPEN, :int, pid, :uint, 0)
-          (number < 0) ? nil : number
-        end
+        number = Children.syscall(SYS_PIDFD_OPEN, :int, pid, :uint, 0)
+        (number < 0) ? nil : number
       end
     end
     private_constant :Children

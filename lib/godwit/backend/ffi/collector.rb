@@ -60,16 +60,6 @@ module Godwit
           @round += 1
           run
         end
-
-        # Runs the block; when no descriptor is left it collects and runs the block once more, as
-        # Ruby does for its files.
-        def free_descriptors
-          yield
-        rescue Failed => failed
-          raise unless failed.descriptors?
-          run
-          yield
-        end
       end
     end
   end

@@ -2,6 +2,22 @@
 
 module Godwit
   module Backend::FFI
+    # The primitives of Context itself: the process's default context.
+    module DefaultContext
+      LOCK = Lock.new("default context")
+      private_constant :LOCK
+
+      private
+
+      def _default
+        @default if @default&.usable?
+      end
+
+      def _propose(candidate)
+        LOCK.synchronize { _default || (@default = candidate) }
+      end
+    end
+
     # The primitives of a context.
     module ContextPrimitives
       include Failures
@@ -16,9 +32,7 @@ module Godwit
       private
 
       def _open
-        with_error_translation(:new) do
-          @handle = Collector.free_descriptors { ContextHandle.new }
-        end
+        with_error_translation(:new) { @handle = ContextHandle.new }
         ObjectSpace.define_finalizer(self, ProcessEnd.finalizer(@handle))
       end
 
@@ -78,24 +92,6 @@ module Godwit
       def _own? = @handle.nil? || @handle.own?
 
       def _pointer = opened(:pointer).zmq.address
-    end
-  end
-
-  class Context
-    include Backend::FFI::ContextPrimitives
-
-    @default_lock = Backend::FFI::Lock.new("default context")
-
-    class << self
-      private
-
-      def _default
-        @default if @default&.usable?
-      end
-
-      def _propose(candidate)
-        @default_lock.synchronize { _default || (@default = candidate) }
-      end
     end
   end
 end

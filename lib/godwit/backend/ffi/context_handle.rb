@@ -22,7 +22,7 @@ module Godwit
         @linger = 5000
         @exit_linger = -1
         @longest_linger = 0
-        @closed = @started = @all_left = false
+        @closed = @started = false
         self.max_sockets = Constants::MAX_SOCKETS
         ProcessEnd.enter(self)
       end
@@ -40,14 +40,14 @@ module Godwit
         @max_sockets = count
       end
 
-      # Room for one more libzmq socket: libzmq makes its threads with the first.
-      # @raise [Failed] when no descriptor is left for it
-      def check_descriptors
+      # @return [::FFI::Pointer] to a new socket of libzmq, which makes its threads with the first
+      # @raise [Failed]
+      def make_socket(type)
         LibC.check_descriptors(@started ? 2 : 4 + 2 * [io_threads, 1].max)
-      end
-
-      def started
+        socket = Zmq.zmq_socket(@zmq, type)
+        raise Failed, ::FFI.errno if socket.null?
         @started = true
+        socket
       end
 
       # @raise [Failed] when it has too many sockets
@@ -62,7 +62,6 @@ module Godwit
         @lock.synchronize do
           @holders.delete(holder)
           next unless @holders.empty? && own?
-          @all_left = true
           @last_left << true
         end
       end
@@ -103,15 +102,9 @@ module Godwit
         close if own?
       end
 
-      # Waits for libzmq's end. It comes after the waiters have left the sockets, which a waiter
-      # that a trap handler interrupted cannot: for that it waits a moment only.
+      # Waits for libzmq's end, after the waiters have left the sockets.
       # @param seconds [Numeric, nil] nil: for ever
-      def join(seconds)
-        return unless @terminator
-        moment = [seconds, ProcessEnd::GRACE].compact.min
-        return if @terminator.join(moment) || !@all_left
-        @terminator.join(seconds && seconds - moment)
-      end
+      def join(seconds) = @terminator&.join(seconds)
 
       private
 

@@ -19,29 +19,20 @@ module Godwit
         @object = object
         super("errno #{what}")
       end
-
-      # Whether no descriptor was left.
-      def descriptors? = what == Errno::EMFILE::Errno || what == Errno::ENFILE::Errno
     end
 
     # All public errors of the backend are raised here. Their classes, messages and hints are in
     # api/errors.yml and lib/godwit/errors.rb.
     module Failures
-      # Runs the block; a Failed is raised as the public error of this operation. The errno is
-      # kept for a call that a trap handler interrupted. At exit closed contexts end the other
-      # threads quietly.
+      # Runs the block; a Failed is raised as the public error of this operation. At exit closed
+      # contexts end the other threads quietly.
       def self.with_error_translation(operation, object, endpoint = nil)
-        errno = ::FFI.errno
-        begin
-          yield
-        rescue Failed => failed
-          if failed.what == ClosedError && ProcessEnd.over? && !Thread.current.equal?(Thread.main)
-            Thread.exit
-          end
-          raise error(failed, operation, object, endpoint), cause: nil
-        ensure
-          Backend::FFI.put_back(errno)
+        yield
+      rescue Failed => failed
+        if failed.what == ClosedError && ProcessEnd.over? && !Thread.current.equal?(Thread.main)
+          Thread.exit
         end
+        raise error(failed, operation, object, endpoint), cause: nil
       end
 
       def self.error(failed, operation, object, endpoint)

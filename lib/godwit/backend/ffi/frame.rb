@@ -88,8 +88,14 @@ module Godwit
         @message.free
       end
 
+      # @param message [::FFI::MemoryPointer] that the Frame owns from now on
+      # @return [Frame]
+      def self.frame(message, encoding)
+        Frame.allocate.tap { |frame| frame.adopt(new(message, encoding)) }
+      end
+
       # It must not hold the Frame.
-      def self.finalizer(handle) = proc { Backend::FFI.keep_errno { handle.release } }
+      def self.finalizer(handle) = proc { handle.release }
     end
 
     # The primitives of a frame.
@@ -216,19 +222,5 @@ module Godwit
 
       def _wait(_timeout) = _done?
     end
-  end
-
-  class Frame
-    include Backend::FFI::FramePrimitives
-
-    def self.take(message, encoding)
-      allocate.tap do |frame|
-        frame.adopt(Backend::FFI::FrameHandle.new(message, encoding))
-      end
-    end
-  end
-
-  class Tracker
-    include Backend::FFI::TrackerPrimitives
   end
 end

@@ -8,12 +8,8 @@ module Godwit
 
       ffi_lib ::FFI::Library::LIBC
 
-      EPOLLIN = 1
-      EPOLLOUT = 4
-      EPOLLET = 1 << 31
       EPOLL_CTL_ADD = 1
-      EPOLL_CTL_DEL = 2
-      EPOLL_CTL_MOD = 3
+      EDGES = 1 | 4 | 1 << 31 # EPOLLIN, EPOLLOUT, EPOLLET
       CLOEXEC = 0o2000000
       NONBLOCK = 0o4000
       F_DUPFD_CLOEXEC = 1030
@@ -23,9 +19,9 @@ module Godwit
       SO_DOMAIN = 39
       IPPROTO_TCP = 6
       TCP_INFO = 11
+      LONGEST = 1_000_000 # seconds that one poll waits
       # struct epoll_event is packed on x86-64 alone.
       EVENT = (::FFI::Platform::ARCH == "x86_64") ? "LQ" : "Lx4Q"
-      EVENT_SIZE = [0, 0].pack(EVENT).bytesize
 
       {
         eventfd: %i[uint int], eventfd_read: %i[int buffer_out], eventfd_write: %i[int uint64],
@@ -36,29 +32,42 @@ module Godwit
         getpeername: %i[int buffer_out buffer_inout], close: %i[int]
       }.each { |name, arguments| attach_function name, arguments, :int }
       attach_function :wait_poll, :poll, %i[pointer ulong int], :int, blocking: true
-      attach_function :__errno_location, [], :pointer
-      attach_function :memcpy, %i[pointer buffer_in size_t], :pointer
+      private_constant :EPOLL_CTL_ADD, :EDGES, :CLOEXEC, :NONBLOCK, :F_DUPFD_CLOEXEC, :SOL_SOCKET,
+        :IPPROTO_TCP, :TCP_INFO, :LONGEST, :EVENT
 
       class << self
         # @return [IO] over a new eventfd, which it closes
         # @raise [Failed]
         def event_io = io_of(eventfd(0, CLOEXEC | NONBLOCK))
 
-        # @return [IO] over a new epoll descriptor, which it closes
-        # @raise [Failed]
-        def epoll_io = io_of(epoll_create1(CLOEXEC))
+        # Takes what was written to an eventfd.
+        def empty(io)
+          eventfd_read(io.fileno, ::FFI::MemoryPointer.new(8))
+        end
 
-        LONGEST = 1_000_000 # seconds that one poll waits
+        # @return [IO] over a new epoll that remembers each read and write of a descriptor
+        # @raise [Failed]
+        def edges_of(fd)
+          io_of(epoll_create1(CLOEXEC)).tap do |epoll|
+            code = epoll_ctl(epoll.fileno, EPOLL_CTL_ADD, fd, [EDGES, 0].pack(EVENT))
+            raise Failed, ::FFI.errno if code != 0
+          end
+        end
+
+        # @return [Boolean] whether there was one since the last call
+        def edge?(epoll)
+          epoll_wait(epoll.fileno, ::FFI::MemoryPointer.new(16), 1, 0) != 0
+        end
 
         # @param seconds [Numeric, nil] nil: for ever
         # @return [Integer]
         def poll_milliseconds(seconds) = seconds ? ([seconds, LONGEST].min * 1000).ceil : -1
 
-        # Takes what was written to an eventfd. (IO#read_nonblock asks a fiber scheduler, which may
-        # run other fibers.)
-        def empty(io)
-          @counter ||= ::FFI::MemoryPointer.new(8)
-          eventfd_read(io.fileno, @counter)
+        # @return [Integer] poll's bits of one descriptor, at once
+        def look(fd, events)
+          entry = ::FFI::MemoryPointer.new(8).put_bytes(0, [fd, events, 0].pack("iss"))
+          poll(entry, 1, 0)
+          entry.get_int16(6)
         end
 
         # @return [Integer] of <fcntl.h>
@@ -76,18 +85,9 @@ module Godwit
           copy
         end
 
-        # @return [Integer] poll's bits of one descriptor, at once
-        def look(fd, events)
-          entry = ::FFI::MemoryPointer.new(8).put_bytes(0, [fd, events, 0].pack("iss"))
-          poll(entry, 1, 0)
-          entry.get_int16(6)
-        end
-
         # @return [Integer, nil] a socket's option of SOL_SOCKET, nil when it is no open socket
         def socket_option(fd, option)
-          value = ::FFI::MemoryPointer.new(:int)
-          size = ::FFI::MemoryPointer.new(:int).write_int(value.size)
-          value.read_int if getsockopt(fd, SOL_SOCKET, option, value, size).zero?
+          bytes { |*room| getsockopt(fd, SOL_SOCKET, option, *room) }&.unpack1("i")
         end
 
         # @return [Array, nil] own address, the peer's, and struct tcp_info or nil, as bytes; nil
@@ -96,13 +96,6 @@ module Godwit
           other = bytes { |*room| getpeername(fd, *room) } or return
           own = bytes { |*room| getsockname(fd, *room) } or return
           [own, other, bytes { |*room| getsockopt(fd, IPPROTO_TCP, TCP_INFO, *room) }]
-        end
-
-        # Has the epoll watch a descriptor.
-        # @raise [Failed]
-        def watch(epoll, fd, events, operation: EPOLL_CTL_ADD, data: 0)
-          code = epoll_ctl(epoll.fileno, operation, fd, [events, data].pack(EVENT))
-          raise Failed, ::FFI.errno if code != 0
         end
 
         # Without a descriptor left libzmq would abort the process.

@@ -6,8 +6,9 @@ module Godwit
     class MonitorQueue
       attr_reader :dropped
 
-      def initialize(socket, wanted, limit)
-        @socket = socket
+      # @param handle [SocketHandle]
+      def initialize(handle, wanted, limit)
+        @handle = handle
         @wanted = wanted
         @limit = limit
         @events = []
@@ -24,7 +25,7 @@ module Godwit
         @dropped += 1
       end
 
-      def take = @events.shift
+      def shift = @events.shift
 
       def empty? = @events.empty?
 
@@ -37,15 +38,11 @@ module Godwit
       # The Monitor was closed or collected.
       def collected
         detach
-        return if @socket.forked?
-        @socket.locked do
+        return if @handle.forked?
+        @handle.lock.synchronize do
           @events.clear
-          @socket.monitor_pump&.remove(self)
-          @socket.monitor_waiters.wake
-          @socket.leave_monitor if @socket.state == :open
+          @handle.monitor.remove(self)
         end
-      rescue Failed # a trap handler interrupted a call on the socket
-        nil
       end
     end
 
@@ -61,9 +58,9 @@ module Godwit
         Failures.with_error_translation(:monitor, socket) do
           raise Failed, ClosedError unless handle
           handle.use do
-            handle.listen
-            @queue = MonitorQueue.new(handle, events, limit)
-            handle.monitor_pump.add(@queue)
+            queue = MonitorQueue.new(handle, events, limit)
+            handle.monitor.add(queue)
+            @queue = queue
           end
         end
         @handle = handle
@@ -77,17 +74,17 @@ module Godwit
         deadline = Clock.deadline(timeout)
         with_error_translation(:next_event) do
           raise Failed, ClosedError if !@queue || @closed
-          outcome = @handle.attempt(deadline, 0, @handle.monitor_waiters, in_proxy: true) do
+          outcome = @handle.monitor.waiting.attempt(deadline, 0, in_proxy: true) do
             raise Failed, ClosedError if @closed
-            @handle.monitor_pump&.drain if @queue.empty? && @queue.attached?
-            event = @queue.take
+            @handle.monitor.drain if @queue.empty? && @queue.attached?
+            event = @queue.shift
             raise Failed, ClosedError unless event || @queue.attached?
             event || AGAIN
           end
-          AGAIN.equal?(outcome) ? nil : outcome
+          outcome unless AGAIN.equal?(outcome)
         rescue Failed => failed
           raise if failed.what != ClosedError || @closed || !@queue
-          @handle.locked { @queue.take } || raise
+          @handle.lock.synchronize { @queue.shift } || raise
         end
       end
 
@@ -101,7 +98,7 @@ module Godwit
 
       def _closed? = !@queue || !@queue.attached?
 
-      def _waiters = @handle ? @handle.monitor_waiters.size : 0
+      def _waiters = @handle ? @handle.monitor.waiting.waiters.size : 0
 
       def _dropped = @queue ? @queue.dropped : 0
 
@@ -110,9 +107,5 @@ module Godwit
         raise_failed(ClosedError, :pipes_stats) if _closed?
       end
     end
-  end
-
-  class Monitor
-    include Backend::FFI::MonitorPrimitives
   end
 end

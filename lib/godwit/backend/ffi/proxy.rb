@@ -2,48 +2,6 @@
 
 module Godwit
   module Backend::FFI
-    # What a proxy needs of its sockets.
-    class SocketHandle
-      # From here on only the proxy's loop calls libzmq on the socket. A waiter would call it when
-      # it wakes.
-      # @raise [Failed]
-      def acquire(proxy)
-        use do
-          raise Failed, BusyError unless @queue.empty?
-          stop_counting
-          @proxy_linger = get(LINGER)
-          @proxy = proxy
-          become :in_proxy
-        end
-      end
-
-      # Any thread may use it again. A socket that was closed meanwhile is closed now.
-      def release_from_proxy
-        @lock.synchronize do
-          @proxy = nil
-          become(:open) if @state == :in_proxy
-          wake_all # pollers did not ask it meanwhile
-          next unless @state == :closing
-          @monitor_pump&.end
-          @monitor_waiters.wake
-          release_unused
-        end
-      end
-
-      # PULL and SUB send nothing, PUSH and PUB receive nothing.
-      def receives? = @type != PUSH && @type != PUB && !@publisher
-
-      def sends? = @type != PULL && @type != SUB
-
-      private
-
-      def end_proxy
-        become :closing
-        @context.record_linger(@proxy_linger)
-        @proxy.end
-      end
-    end
-
     # The primitives of a proxy.
     module ProxyPrimitives
       include Failures
@@ -62,16 +20,15 @@ module Godwit
           handles = sockets.map do |socket|
             next unless socket
             handle = Backend::FFI.handle_of(socket) or raise Failed.new(ClosedError, object: socket)
-            handle.locked { handle.check }
+            handle.lock.synchronize { handle.check }
             handle
           end
           @handle = ProxyHandle.new(handles)
         end
-        ObjectSpace.define_finalizer(self, ProcessEnd.finalizer(@handle))
         self
       end
 
-      # Not while it runs.
+      # A running proxy takes no other observer.
       # @param observer [#record] gets the frames of each message that it takes from now on
       def _observe(observer)
         with_error_translation(:proxy) do
@@ -120,9 +77,5 @@ module Godwit
 
       def _counters = with_error_translation(:statistics) { handle!.counters }
     end
-  end
-
-  class Proxy
-    include Backend::FFI::ProxyPrimitives
   end
 end

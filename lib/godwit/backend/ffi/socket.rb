@@ -7,7 +7,16 @@ module Godwit
       include Failures
 
       LOOKUP = Constants::LOOKUP_DESCRIPTORS
-      private_constant :LOOKUP
+      BATCH = Constants::BATCH
+      CUT = "a peer vanished in the middle of this request, and a bound REQ cannot be recreated: " \
+        "close the socket"
+      EVENTS, TYPE, RECEIVE_TIMEOUT, SEND_TIMEOUT, CONFLATE, LAST_ENDPOINT, USE_FD =
+        %i[events type recv_timeout send_timeout conflate last_endpoint use_fd].map do |name|
+          Options.fetch(name).id
+        end
+      MARKS = %i[send_hwm recv_hwm].map { |name| Options.fetch(name).id }.freeze
+      private_constant :LOOKUP, :BATCH, :CUT, :EVENTS, :TYPE, :RECEIVE_TIMEOUT, :SEND_TIMEOUT,
+        :CONFLATE, :LAST_ENDPOINT, :USE_FD, :MARKS
 
       private
 
@@ -20,10 +29,12 @@ module Godwit
         @handle or raise Failed, ClosedError
       end
 
+      # ---- lifetime ----
+
       def _open(context, type, conflate)
         raise "this socket is open already" if @handle
-        native = context.opened(:new)
-        with_error_translation(:new) { @handle = SocketHandle.new(native, type, conflate) }
+        home = context.opened(:new)
+        with_error_translation(:new) { @handle = SocketHandle.new(home, type, conflate) }
         ObjectSpace.define_finalizer(self, ProcessEnd.finalizer(@handle))
         self
       end
@@ -40,9 +51,13 @@ module Godwit
 
       def _closed? = @handle.nil? || @handle.closed?
 
-      def _waiters = @handle ? @handle.queue.size + @handle.monitor_waiters.size : 0
-
       def _forked? = !@handle.nil? && @handle.forked?
+
+      def _waiters
+        return 0 unless @handle
+        @handle.waiting.waiters.count { |waiter| !waiter.polls } +
+          @handle.monitor.waiting.waiters.size
+      end
 
       # Runs the block while no other thread is in such a block of this socket. It may call the
       # socket, so this is another lock.
@@ -56,64 +71,93 @@ module Godwit
         instance_variable_set(variable, yield(instance_variable_get(variable)))
       end
 
+      def _fd = with_handle(:zmq_fd) { |handle| handle.raw.fd }
+
+      def _pointer = with_handle(:pointer) { |handle| handle.raw.address }
+
+      # ---- endpoints ----
+
       # @return [String] the endpoint that was bound, wildcards replaced
       def _bind(endpoint)
-        with_handle(:bind, endpoint) do |handle|
-          attach(handle, endpoint, :zmq_bind)
-          handle.get(SocketHandle::LAST_ENDPOINT).force_encoding(Encoding::UTF_8)
+        attach(:bind, endpoint) do |handle|
+          bind_given(handle, endpoint)
+          handle.raw.get(LAST_ENDPOINT).force_encoding(Encoding::UTF_8)
         end
       end
 
       {_connect: :connect, _unbind: :unbind, _disconnect: :disconnect}.each do |name, operation|
         define_method(name) do |endpoint|
-          with_handle(operation, endpoint) { attach(_1, endpoint, :"zmq_#{operation}") }
+          attach(operation, endpoint) do |handle|
+            code = Zmq.public_send(:"zmq_#{operation}", handle.raw.pointer, endpoint)
+            raise Failed, ::FFI.errno if code < 0
+          end
           nil
         end
         private name
       end
 
-      def attach(handle, endpoint, function)
-        LibC.check_descriptors(LOOKUP + (handle.counting ? 2 : 0))
-        handle.start_counting
-        code =
-          if function == :zmq_bind then bind_given(handle, endpoint)
-          else Zmq.public_send(function, handle.zmq, endpoint)
-          end
-        error = ::FFI.errno
-        if code < 0
-          handle.monitor_pump&.bind_failed(endpoint, error) if function == :zmq_bind
-          raise Failed, error
+      def attach(operation, endpoint)
+        with_handle(operation, endpoint) do |handle|
+          monitor = handle.monitor
+          LibC.check_descriptors(LOOKUP + (monitor.counts? ? 2 : 0))
+          monitor.start_counting
+          value = yield handle
+          handle.attached = true
+          monitor.drain_at_times
+          value
+        ensure
+          handle.waiting.wake # it gives or takes pipes at once, without an edge that reports it
         end
-        handle.attached = true
-        handle.monitor_pump&.look
-      ensure
-        handle.wake_all # it gives or takes pipes at once, without an edge that reports it
       end
 
       # libzmq closes the descriptor of use_fd when it is done, and aborts when one is bound
       # twice: it gets a duplicate.
       def bind_given(handle, endpoint)
-        use_fd = SocketHandle::USE_FD
-        given = endpoint.start_with?("tcp:", "ipc:", "ws") ? handle.get(use_fd) : -1
-        return Zmq.zmq_bind(handle.zmq, endpoint) if given < 0
-        copy = LibC.duplicate(given)
-        handle.set(use_fd, copy)
-        code = Zmq.zmq_bind(handle.zmq, endpoint)
+        raw = handle.raw
+        given = endpoint.start_with?("tcp:", "ipc:", "ws") ? raw.get(USE_FD) : -1
+        if given >= 0
+          copy = LibC.duplicate(given)
+          raw.set(USE_FD, copy)
+        end
+        bound = Zmq.zmq_bind(raw.pointer, endpoint) >= 0
         error = ::FFI.errno
-        handle.set(use_fd, given)
-        return code if code >= 0
-        LibC.close(copy)
+        raw.set(USE_FD, given) if copy
+        return if bound
+        LibC.close(copy) if copy
+        handle.monitor.bind_failed(endpoint, error)
         raise Failed, error
       end
+
+      # From the first endpoint on.
+      def _count_peers
+        with_handle(:wait_connected) { |handle| handle.monitor.count_from_now }
+        nil
+      end
+
+      # @return [Integer, nil] peers, fewer than `count` when time is up; nil: not counted
+      def _wait_peers(count, timeout)
+        now = nil
+        with_error_translation(:wait_connected) do
+          handle = handle!
+          waiting = handle.publisher? ? handle.waiting : handle.monitor.waiting
+          waiting.attempt(Clock.deadline(timeout), 0, socket: self) do
+            now = handle.publisher? ? handle.sender.count_subscriptions : handle.monitor.count
+            (now.nil? || now >= count) ? true : AGAIN
+          end
+        end
+        now
+      end
+
+      # ---- options ----
 
       def _get_option(id)
         with_handle(:get) do |handle|
           case id
-          when SocketHandle::RECEIVE_TIMEOUT then handle.receive_timeout
-          when SocketHandle::SEND_TIMEOUT then handle.send_timeout
-          when SocketHandle::TYPE then handle.publisher? ? PUB : handle.type
-          when SocketHandle::EVENTS then public_events(handle, handle.get(id))
-          else handle.get(id)
+          when RECEIVE_TIMEOUT then handle.receiver.timeout
+          when SEND_TIMEOUT then handle.sender.timeout
+          when TYPE then handle.publisher? ? PUB : handle.type
+          when EVENTS then public_events(handle)
+          else handle.raw.get(id)
           end
         end
       end
@@ -122,26 +166,29 @@ module Godwit
         with_handle(:set) do |handle|
           # libzmq would change pipes that a thread of its own may be ending. It refuses a
           # negative mark by itself.
-          if handle.attached && SocketHandle::MARKS.include?(id) && value >= 0
-            raise Failed, StateError
-          end
-          handle.set(id, value)
+          raise Failed, StateError if handle.attached && MARKS.include?(id) && value >= 0
+          handle.raw.set(id, value)
           case id
-          when SocketHandle::RECEIVE_TIMEOUT then handle.receive_timeout = value
-          when SocketHandle::SEND_TIMEOUT then handle.send_timeout = value
-          when SocketHandle::CONFLATE then handle.single = value == 1
+          when RECEIVE_TIMEOUT then handle.receiver.timeout = value
+          when SEND_TIMEOUT then handle.sender.timeout = value
+          when CONFLATE then handle.sender.single = value == 1
           end
+        ensure
+          handle.waiting.wake # it may be readable or writable then, without an edge
         end
         nil
       end
 
       # A PUB never receives in public: only subscriptions are readable.
-      def public_events(handle, events) = handle.publisher? ? events & ~READABLE : events
+      def public_events(handle)
+        events = handle.raw.events
+        handle.publisher? ? events & ~READABLE : events
+      end
 
-      def _encoding = with_handle(:encoding, &:encoding)
+      def _encoding = with_handle(:encoding) { |handle| handle.receiver.encoding }
 
       def _set_encoding(encoding)
-        with_handle(:encoding=) { |handle| handle.encoding = Encoding.find(encoding) }
+        with_handle(:encoding=) { |handle| handle.receiver.encoding = Encoding.find(encoding) }
       end
 
       def _copy_threshold = with_handle(:copy_threshold, &:copy_threshold)
@@ -151,33 +198,150 @@ module Godwit
         with_handle(:copy_threshold=) { |handle| handle.copy_threshold = bytes }
       end
 
-      def _fd = with_handle(:zmq_fd, &:fd)
+      # ---- messages ----
 
-      def _pointer = with_handle(:pointer) { |handle| handle.zmq.address }
-
-      # From the first endpoint on.
-      def _count_peers
-        with_handle(:wait_connected) { |handle| handle.counting = true }
-        nil
+      # @return [Boolean] false when time is up
+      def _send(message, timeout, _tracker)
+        message = frames_of(message)
+        sending(:send, timeout) { |handle, deadline| send_waiting(handle, message, deadline) }
       end
 
-      # @return [Integer, nil] peers, fewer than `count` when time is up; nil: not counted
-      def _wait_peers(count, timeout)
-        now = nil
-        with_error_translation(:wait_connected) do
+      # @return [Integer] how many went, from `first` on; it raises only with none of these gone
+      def _send_many(messages, first, timeout)
+        sent = 0
+        sending(:send_many, timeout) do |handle, deadline|
+          sender = handle.sender
+          messages.each { |message| sender.check(frames_of(message)) } if first.zero?
+          next unless first < messages.size &&
+            send_waiting(handle, frames_of(messages[first]), deadline)
+          sent = 1
+          handle.use do
+            most = [BATCH, messages.size - first].min
+            while sent < most
+              sent = sender.send_strings(messages, first + sent, first + most) - first
+              break if sent == most
+              message = frames_of(messages[first + sent])
+              sender.check(message)
+              break unless sender.try(message).zero?
+              sent += 1
+            end
+            handle.settle_turn
+          end
+        rescue Failed
+          raise if sent.zero? # else the next call raises
+        end
+        sent
+      end
+
+      # Runs the block with the handle and the deadline, ready to send.
+      def sending(operation, timeout)
+        with_error_translation(operation) do
           handle = handle!
-          queue = handle.publisher? ? handle.queue : handle.monitor_waiters
-          handle.attempt(Clock.deadline(timeout), 0, queue, socket: self) do
-            now = handle.count_peers
-            (now.nil? || now >= count) ? true : AGAIN
+          handle.check
+          _stop_looking if handle.slow_wait.over?
+          handle.use { handle.sender.begin }
+          yield handle, Clock.deadline(timeout, handle.sender.timeout)
+        end
+      end
+
+      def send_waiting(handle, message, deadline)
+        sender = handle.sender
+        kept = outcome = false
+        until outcome == true
+          outcome = handle.waiting.attempt(deadline, WRITABLE, socket: self) do
+            next :cut if sender.cut?
+            sender.check(message)
+            error = sender.try(message)
+            if error.zero?
+              handle.settle_turn
+              next true
+            end
+            next :cut if sender.cut?
+            raise Failed, error unless error == EAGAIN
+            message = snapshot(message) unless kept || deadline == 0
+            kept = true
+            AGAIN
+          end
+          return false if AGAIN.equal?(outcome)
+          raise Failed.new(StateError, CUT) if outcome == :cut && !_recreate
+        end
+        true
+      end
+
+      def frames_of(message) = message.is_a?(Message) ? message.frames : message
+
+      # Other threads run during the wait: a checked message must not change.
+      def snapshot(message)
+        case message
+        when String then message.dup.freeze
+        when Array then message.map { |frame| snapshot(frame) }
+        else message
+        end
+      end
+
+      # @return [String, Array<String>, nil] nil when time is up
+      def _recv(timeout)
+        receive(:recv, timeout) { |receiver| receiver.try(false) }
+      end
+
+      # @return [Frame, Array<Frame>, nil] nil when time is up
+      def _recv_frame(timeout)
+        receive(:recv_frame, timeout) { |receiver| receiver.try(true) }.tap do
+          Collector.collect_if_needed
+        end
+      end
+
+      def _recv_many(most, timeout)
+        receive(:recv_many, timeout) { |receiver| receiver.try_many(most, false) }
+      end
+
+      def _recv_frames(most, timeout)
+        receive(:recv_frames, timeout) { |receiver| receiver.try_many(most, true) }.tap do
+          Collector.collect_if_needed
+        end
+      end
+
+      # @return [Integer, Array<String>, nil] bytes; the frames when the message has several; nil
+      #   when time is up
+      def _recv_into(buffer, timeout)
+        message = receive(:recv_into, timeout) do |receiver|
+          # Before a message is taken; it may have been frozen during the wait.
+          if buffer.frozen?
+            problem = "can't modify frozen String: #{buffer.inspect}"
+            raise FrozenError.new(problem, receiver: buffer)
+          end
+          receiver.try(false)
+        end
+        return message unless message.is_a?(String)
+        buffer.replace(message)
+        message.bytesize
+      end
+
+      def receive(operation, timeout)
+        outcome = with_error_translation(operation) do
+          handle = handle!
+          handle.check
+          raise Failed, ENOTSUP if handle.publisher?
+          _stop_looking if handle.slow_wait.over?
+          receiver = handle.receiver
+          handle.use { receiver.begin } unless handle.calm?
+          deadline = Clock.deadline(timeout, receiver.timeout)
+          handle.waiting.attempt(deadline, READABLE, socket: self) { yield receiver }
+        end
+        outcome unless AGAIN.equal?(outcome)
+      end
+
+      # @return [Integer, nil] those of `events` that the socket has; nil when time is up
+      def _wait(events, timeout)
+        outcome = with_error_translation(:wait) do
+          handle = handle!
+          handle.waiting.attempt(Clock.deadline(timeout), events) do
+            ready = public_events(handle) & events
+            ready.zero? ? AGAIN : ready
           end
         end
-        now
+        outcome unless AGAIN.equal?(outcome)
       end
     end
-  end
-
-  class Socket
-    include Backend::FFI::SocketPrimitives
   end
 end

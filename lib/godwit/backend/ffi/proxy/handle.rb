@@ -7,6 +7,9 @@ module Godwit
     # wake it.
     class ProxyHandle
       BURST = Constants::PROXY_BURST
+      SENDERS = [PUSH, PUB].freeze # they receive nothing
+      RECEIVERS = [PULL, SUB].freeze
+      private_constant :BURST, :SENDERS, :RECEIVERS
 
       attr_accessor :paused
       attr_writer :observer
@@ -86,32 +89,26 @@ module Godwit
       # Until it is stopped, or interrupted between two turns.
       # @raise [Failed] when it cannot go on
       def run
+        waiter = Waiter.take(READABLE)
         until Thread.handle_interrupt(Lock::NEVER) { turn } == :over
-          next unless @idle_ios
+          next unless @idle
           begin
             @asleep = true
-            sleep
+            fds = [@wake.fileno, *@sockets.map { |socket| socket.raw.fd }]
+            waiter.pause(fds.flat_map { |fd| [fd, POLLIN] }, nil)
           ensure
             @asleep = false
           end
         end
-      end
-
-      # The Proxy was collected. Its thread holds it while it runs.
-      def collected
-        @directions.each(&:free)
+      ensure
+        waiter&.put_back
       end
 
       private
 
-      if RUBY_ENGINE == "jruby"
-        def sleep = InterruptiblePoll.wait(@idle_ios, nil)
-      else
-        def sleep = IO.select(@idle_ios)
-      end
-
       def direction(from, to, other)
-        live = other && from.receives? && to.sends?
+        live = other && !SENDERS.include?(from.type) && !from.publisher? &&
+          !RECEIVERS.include?(to.type)
         ProxyDirection.new(from, to, @capture, live, self)
       end
 
@@ -131,21 +128,20 @@ module Godwit
         @progress = false
         in_hand = !@paused && @directions.any?(&:in_hand?)
         any_edge? if in_hand
-        events = look
+        events = events_of_all
         @directions.each { |direction| take_turn(direction, events) } unless @paused
-        idle = !@progress && !(in_hand && any_edge?)
-        @idle_ios = (@sockets.map(&:io) << @wake if idle)
+        @idle = !@progress && !(in_hand && any_edge?)
         :on
       end
 
       # libzmq's events of all, which also empties their mailboxes. A socket that only sends
       # receives subscriptions, which would pile up.
-      def look
+      def events_of_all
         @sockets.to_h do |socket|
-          events = socket.events
+          events = socket.raw.events
           if events.anybits?(READABLE) &&
               (socket.publisher? || (socket.equal?(@capture) && socket.type == XPUB))
-            error = socket.drain_subscriptions
+            error = socket.sender.drain_subscriptions
             raise Failed, error unless error == EAGAIN
             @progress = true
           end
@@ -161,7 +157,7 @@ module Godwit
           return
         end
         readable = direction.live? && events[direction.from].anybits?(READABLE)
-        return unless direction.left? || readable
+        return unless direction.remaining? || readable
         # A REP has room once it has taken a request.
         return if events[direction.to].nobits?(WRITABLE) && !direction.to.equal?(direction.from)
         return if @capture && events[@capture].nobits?(WRITABLE)
@@ -178,7 +174,7 @@ module Godwit
       end
 
       def any_edge?
-        @sockets.map(&:edge_passed?).any? # the look at each socket resets its edge
+        @sockets.map { |socket| socket.raw.edge_passed? }.any? # the look at each socket resets its edge
       end
     end
   end

@@ -1,0 +1,23 @@
+# frozen_string_literal: true
+
+module Godwit
+  module Backend::FFI
+    # Deadlines: seconds on the monotonic clock; nil: never; 0: at once.
+    module Clock
+      module_function
+
+      def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+
+      # @param milliseconds [Integer, nil] below 0: forever; nil: `otherwise`
+      def deadline(milliseconds, otherwise = -1)
+        milliseconds ||= otherwise
+        return nil if milliseconds < 0
+        milliseconds.zero? ? 0 : now + milliseconds / 1000.0
+      end
+
+      def passed?(deadline) = !deadline.nil? && (deadline.zero? || now >= deadline)
+
+      def left(deadline) = deadline && [deadline - now, 0].max
+    end
+  end
+end

@@ -1,0 +1,232 @@
+# frozen_string_literal: true
+
+module Godwit
+  module Backend::FFI
+    # What a Poller waits for. A wait asks all sockets and IOs, and enters the queue of each socket
+    # only when none is ready. Its lock is never held while a socket's is taken.
+    class PollSet
+      # @!attribute io [IO, nil] of an object that is no socket
+      Member = Struct.new(:object, :io, :events)
+
+      # Seconds between two looks for IOs that another thread has closed: that wakes no wait.
+      INTERVAL = Constants::IO_POLL_INTERVAL / 1000.0
+      # The bits of poll(2) that IO.select takes for readable, for writable, for an error.
+      READABLE_BITS = 0x39
+      WRITABLE_BITS = 0x2c
+      ERROR_BITS = 0x28
+      POLLOUT_BIT = 4 # WRITABLE is zmq.h's
+      private_constant :Member, :INTERVAL, :READABLE_BITS, :WRITABLE_BITS, :ERROR_BITS, :POLLOUT_BIT
+
+      # @return [Array<Waiter>]
+      attr_reader :waiters
+
+      def initialize
+        @generation = ForkDetector::COUNT[0]
+        @lock = Lock.new("poller")
+        @members = {}.compare_by_identity # object => Member
+        @waiters = []
+        @changes = 0
+        @closed = false
+      end
+
+      def closed? = @closed
+
+      def forked? = @generation != ForkDetector::COUNT[0]
+
+      # @return [Boolean] false when it is there already
+      # @raise [Failed]
+      def add(object, io, events)
+        check_socket(object) unless io
+        check_io(object, io, events) if io
+        locked do
+          next false if @members[object]
+          check_descriptor(object, io) if io
+          @members[object] = Member.new(object, io, events)
+          changed
+        end
+      end
+
+      # @return [Boolean] false when it is not there
+      # @raise [Failed]
+      def modify(object, events)
+        member = locked { @members[object] } or return false
+        check_io(object, open_io(member), events) if member.io
+        locked do
+          member.events = events
+          changed
+        end
+      end
+
+      # @return [Boolean] false when it is not there
+      # @raise [Failed]
+      def remove(object) = locked { @members.delete(object) ? changed : false }
+
+      # @return [Array] object, events, object, events…
+      # @raise [Failed]
+      def members
+        locked { @members.each_value.flat_map { |member| [member.object, member.events] } }
+      end
+
+      def close
+        @lock.synchronize do
+          @closed = true
+          @members.clear
+          changed
+        end
+      end
+
+      # @return [Array] object, events, object, events…; empty when time is up
+      # @raise [Failed]
+      def wait(deadline)
+        if deadline.nil? && locked { @members.empty? }
+          raise Failed.new(PollerError, "nothing is registered, so this would wait for ever: " \
+            "register something, or give a timeout")
+        end
+        loop do
+          members, changes = locked { [@members.values, @changes] }
+          ready = members.flat_map do |member|
+            bits = ask(member)
+            bits.zero? ? [] : [member.object, bits]
+          end
+          return ready if ready.any? || Clock.passed?(deadline)
+          pause(members, changes, deadline)
+        end
+      end
+
+      private
+
+      # @raise [Failed]
+      def locked
+        @lock.synchronize do
+          raise Failed, ClosedError if @closed
+          raise Failed, ForkedError if forked?
+          yield
+        end
+      end
+
+      # @return [true]
+      def changed
+        @changes += 1
+        @waiters.each(&:wake)
+        true
+      end
+
+      # Waits until there is reason to ask again.
+      def pause(members, changes, deadline)
+        waiter = Waiter.take(READABLE, polls: true)
+        wanted = []
+        return unless members.all? { |member| enter(member, waiter, wanted) }
+        return unless locked { @waiters << waiter if @changes == changes }
+        look = Clock.now + INTERVAL if members.any?(&:io)
+        waiter.pause(wanted, [deadline, look].compact.min)
+      ensure
+        leave(members, waiter) if waiter
+      end
+
+      # @param wanted [Array<Integer>] gets the descriptor and poll's bits
+      # @return [Boolean] false: it is ready, or closed
+      def enter(member, waiter, wanted)
+        if member.io
+          return false if member.io.closed?
+          wanted.push(member.io.fileno, poll_bits(member.events))
+          return true
+        end
+        socket = Backend::FFI.handle_of(member.object)
+        # A socket in a proxy wakes its waiters when it is given back. The proxy alone may ask it.
+        return socket.lock.synchronize { socket.waiting.enter(waiter) } && true if socket.in_proxy?
+        socket.use do
+          next false if socket.raw.events.anybits?(member.events)
+          socket.waiting.enter(waiter)
+          wanted.push(socket.raw.fd, POLLIN)
+          true
+        end
+      rescue Failed, IOError
+        false # the next look says why
+      end
+
+      def leave(members, waiter)
+        members.each do |member|
+          Backend::FFI.handle_of(member.object).waiting.leave(waiter) unless member.io
+        end
+        @lock.synchronize { @waiters.delete(waiter) }
+        waiter.put_back
+      end
+
+      # @return [Integer] the bits that it is ready for
+      # @raise [Failed]
+      def ask(member) = member.io ? ask_io(member) : ask_socket(member)
+
+      def ask_socket(member)
+        socket = Backend::FFI.handle_of(member.object)
+        raise closed(member.object) if socket.closed?
+        return 0 if socket.in_proxy?
+        socket.use { socket.raw.events & member.events } # a PUB is never registered for reading
+      rescue Failed => error
+        return 0 if error.what == BusyError # a proxy took it just now
+        raise closed(member.object) if error.what == ClosedError && error.detail.nil?
+        raise Failed.new(error.what, error.detail, object: error.object || member.object)
+      end
+
+      # As IO.select: the end of a stream is readable, and so are bytes in Ruby's own buffer.
+      def ask_io(member)
+        io = open_io(member)
+        wanted = member.events
+        seen = LibC.look(io.fileno, poll_bits(wanted))
+        ready = 0
+        ready |= READABLE if seen.anybits?(READABLE_BITS) ||
+          (wanted.anybits?(READABLE) && IO.select([io], nil, nil, 0))
+        ready |= WRITABLE if seen.anybits?(WRITABLE_BITS)
+        ready &= wanted
+        seen.anybits?(ERROR_BITS) ? ready | POLLERR : ready
+      rescue IOError, Errno::EBADF # the latter on JRuby, where another thread closes it just now
+        raise closed(member.object)
+      end
+
+      def poll_bits(events)
+        (events.anybits?(READABLE) ? POLLIN : 0) | (events.anybits?(WRITABLE) ? POLLOUT_BIT : 0)
+      end
+
+      # @raise [Failed]
+      def open_io(member)
+        raise closed(member.object) if member.io.closed?
+        member.io
+      end
+
+      def closed(object)
+        Failed.new(ClosedError,
+          "#{object.inspect} was closed while it was registered: remove it from the poller")
+      end
+
+      # @raise [Failed]
+      def check_socket(object)
+        socket = Backend::FFI.handle_of(object)
+        raise Failed.new(ClosedError, object: object) if socket.nil? || socket.closed?
+        socket.use {} # it may be of a forked process, or a proxy's
+      end
+
+      # @raise [Failed] when the IO was not opened for these events
+      def check_io(object, io, events)
+        name = object.inspect
+        if io.closed?
+          raise Failed.new(ClosedError, "#{name} is closed: register it while it is open")
+        end
+        mode = LibC.flags(io.fileno) & Fcntl::O_ACCMODE
+        if mode == Fcntl::O_WRONLY && events.anybits?(READABLE)
+          raise Failed.new(UnsupportedError, "#{name} is not open for reading")
+        end
+        return unless mode == Fcntl::O_RDONLY && events.anybits?(WRITABLE)
+        raise Failed.new(UnsupportedError, "#{name} is not open for writing, or has a second " \
+          "descriptor for it, which the FFI backend cannot see")
+      end
+
+      # @raise [Failed] when another IO over the descriptor is there
+      def check_descriptor(object, io)
+        return if @members.each_value.none? do |other|
+          other.io && !other.io.closed? && other.io.fileno == io.fileno
+        end
+        raise Failed.new(PollerError, "another IO over the descriptor of #{object.inspect} is " \
+          "registered: remove that one first")
+      end
+    end
+  end
+end

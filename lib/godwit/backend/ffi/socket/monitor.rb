@@ -1,0 +1,208 @@
+# frozen_string_literal: true
+
+require_relative "../../../peer_counter"
+
+module Godwit
+  module Backend::FFI
+    # Receives the events of libzmq's monitor of a socket over a PAIR, for the queue of each Monitor
+    # and for the count of peers. The socket's lock is held. BIND_FAILED is not asked for: reporting
+    # it spoils the errno of the bind (libzmq 4.3.4).
+    class SocketMonitor
+      INTERVAL = Constants::MONITOR_EVERY / 1000.0
+      ZEROS = %i[recv_hwm linger].map { |name| Options.fetch(name).id }.freeze
+      EVENTS = EVENT_ALL & ~EVENT_BIND_FAILED
+      PEER_EVENTS = PeerCounter::KINDS.keys.to_h do |name|
+        [Backend::FFI.const_get("EVENT_#{name.upcase}"), name]
+      end.freeze
+      private_constant :INTERVAL, :ZEROS, :EVENTS, :PEER_EVENTS
+
+      # @return [Waiting] for its events
+      attr_reader :waiting
+
+      # @param handle [SocketHandle]
+      def initialize(handle)
+        @handle = handle
+        @waiting = Waiting.new(handle) { @pair.fd }
+        @listeners = []
+        @drained = 0
+        @counts = false
+      end
+
+      # The peers shall be counted from the first endpoint on.
+      def count_from_now
+        @counts = true
+      end
+
+      # @return [Boolean] whether the next bind or connect begins the count
+      def counts? = @counts
+
+      # @param listener [MonitorQueue]
+      # @raise [Failed]
+      def add(listener)
+        start
+        @listeners << listener
+      end
+
+      def remove(listener)
+        @listeners.delete_if { |other| other.equal?(listener) }
+        @waiting.wake
+        end_idle if @handle.state == :open
+      end
+
+      # Before the first bind or connect, since a connection made earlier would be missed.
+      # @raise [Failed]
+      def start_counting
+        return if !@counts || @peers || @handle.publisher?
+        @counts = false # once
+        start
+        @peers = PeerCounter.new(@handle.context.io_threads)
+        @handle.disturb
+      end
+
+      def stop_counting
+        return unless @peers
+        @peers = nil
+        @waiting.wake
+        end_idle
+      end
+
+      # @return [Integer, nil] peers now; nil: they are not counted
+      # @raise [Failed]
+      def count
+        return unless @peers
+        # A bound SUB subscribes at its new peer when libzmq next runs on this thread: now.
+        @handle.raw.events if drain
+        (@handle.type == STREAM) ? @peers.open : @peers.established # raw TCP has no handshake
+      end
+
+      # Empties the PAIR.
+      # @return [Boolean] whether there was something
+      # @raise [Failed]
+      def drain
+        return false if @pair.nil? || @ended
+        came = true # for an error
+        came = drain_pair
+      ensure
+        # This drain consumed the edge that the other waiters need.
+        @waiting.wake if came
+      end
+
+      # Empties a PAIR without readers now and then, since it has no limit.
+      def drain_at_times
+        return unless @pair
+        now = Clock.now
+        return if now - @drained < INTERVAL
+        @drained = now
+        drain
+      rescue Failed
+        nil
+      end
+
+      # The socket closes: its monitors get the events that are there.
+      def end
+        finish(@handle.raw) if @pair && !@ended
+        @ended = true
+        @listeners.each(&:detach)
+        @listeners.clear
+        @waiting.wake
+      end
+
+      # The monitors have no waiters any more.
+      def free
+        self.end
+        @peers = nil
+        return unless @pair
+        @pair.close
+        Zmq.zmq_msg_close(@frame)
+        @pair = @frame = nil
+      end
+
+      # A REQ was recreated, which is no end for the monitors. The new socket has no endpoint yet,
+      # so no event of it is missed.
+      # @param before [RawSocket] that it observed
+      def move(before)
+        return unless @pair
+        pair = @pair
+        @moving = true
+        finish(before)
+        @moving = false
+        @waiting.wake
+        @pair = connect
+        pair.close
+      rescue Failed # no descriptor is left: then it has ended
+        report(EVENT_MONITOR_STOPPED, 0, "")
+        free
+        @ended = false
+      end
+
+      def bind_failed(endpoint, error)
+        return if @pair.nil? || error == ETERM || endpoint.start_with?("inproc:") # as libzmq
+        drain # earlier events come first
+        report(EVENT_BIND_FAILED, error, endpoint)
+        @waiting.wake
+      end
+
+      private
+
+      def start
+        return if @pair
+        @frame = Zmq.new_message
+        @pair = connect
+        @ended = false
+      end
+
+      # libzmq waits when the PAIR is full: it has no limit, and that is set before it connects.
+      # @return [RawSocket]
+      # @raise [Failed]
+      def connect
+        pair = RawSocket.new(@handle.context, PAIR)
+        endpoint = "inproc://godwit.ffi.monitor.#{pair.address}"
+        ZEROS.each { |id| pair.set(id, 0) }
+        listens = Zmq.zmq_socket_monitor(@handle.raw.pointer, endpoint, EVENTS).zero?
+        raise Failed, ::FFI.errno unless listens && Zmq.zmq_connect(pair.pointer, endpoint).zero?
+        connected = pair
+      ensure
+        pair&.close unless connected
+      end
+
+      # Ends libzmq's monitor when it has no listener any more.
+      def end_idle
+        return if @pair.nil? || @ended || @peers || @listeners.any? || @handle.forked?
+        free
+        @ended = false
+      end
+
+      # libzmq first: it waits for ever for a PAIR that was closed.
+      def finish(raw)
+        Zmq.zmq_socket_monitor(raw.pointer, nil, 0)
+        drain_pair
+      rescue Failed
+        nil
+      end
+
+      def drain_pair
+        came = false
+        while (first = frame)
+          came = true
+          # An event is there whole once its first frame is.
+          event, value = first.unpack("SL")
+          endpoint = frame if Zmq.zmq_msg_more(@frame) == 1
+          report(event, value, endpoint || "") if value
+        end
+        came
+      end
+
+      def frame
+        size = @pair.receive(@frame)
+        return size.zero? ? "".b : Zmq.zmq_msg_data(@frame).read_bytes(size) if size >= 0
+        raise Failed, -size unless size == -EAGAIN
+      end
+
+      def report(event, value, endpoint)
+        return if @moving && event == EVENT_MONITOR_STOPPED
+        @peers&.record(PEER_EVENTS[event], value)
+        @listeners.each { |listener| listener.put(event, value, endpoint) }
+      end
+    end
+  end
+end

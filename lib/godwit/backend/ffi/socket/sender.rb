@@ -1,0 +1,183 @@
+# frozen_string_literal: true
+
+module Godwit
+  module Backend::FFI
+    # Sends whole messages. The socket's lock is held. ADR 3 says what to do when a peer vanishes in
+    # mid-message.
+    class SocketSender
+      DRAIN_EVERY = Constants::SUBSCRIPTIONS_EVERY / 1000.0
+      NAMED = SOCKET_TYPES.fetch_values(:ROUTER, :STREAM).freeze
+      private_constant :DRAIN_EVERY, :NAMED
+
+      attr_accessor :timeout # ms, of the socket's option
+      # It conflates: its messages have one frame.
+      attr_writer :single
+      # @return [Integer] of a PUB
+      attr_reader :subscriptions
+
+      # @param handle [SocketHandle]
+      def initialize(handle)
+        @handle = handle
+        @mutex = handle.lock.mutex
+        @waiters = handle.waiting.waiters
+        @publisher = handle.publisher?
+        @type = handle.type
+        @named = NAMED.include?(@type) # it takes no String
+        @simple = !@named && !@publisher && @type != REQ
+        @timeout = -1
+        @single = false
+        @incoming = Zmq.new_message if @type == XPUB
+      end
+
+      # @param raw [RawSocket] that it calls from now on
+      def attach(raw)
+        @raw = raw
+        @address = raw.address
+        @cut = false
+        @subscriptions = @drained = 0
+      end
+
+      # @return [Boolean] whether a REQ's message was cut in the middle: it must be recreated
+      def cut? = @cut
+
+      # The common case: a String, on a socket without waiters. An interrupt comes before or after
+      # libzmq has the message (ADR 15). The lock is not held.
+      # @return [Boolean, nil] false or nil: nothing was sent, and the slow path says why
+      def send_fast(string)
+        locked = @mutex.try_lock
+        return if !locked || !@handle.calm? || !@waiters.empty?
+        return unless @simple || sends_simply?
+        Zmq.send_string(@address, string, string.bytesize, DONTWAIT) >= 0
+      ensure
+        @mutex.unlock if locked
+      end
+
+      # Every send begins with it.
+      def begin
+        @handle.monitor.stop_counting
+        @handle.calm unless @handle.slow_wait.observing?
+        return unless @publisher
+        now = Clock.now
+        return if now - @drained < DRAIN_EVERY
+        @drained = now
+        drain_subscriptions
+      end
+
+      # Each time before a try: another thread may have sent or closed a frame of it.
+      # @raise [Failed] when the message cannot be sent
+      def check(message)
+        return if message.is_a?(String) && !@named
+        frames = message.is_a?(Array) ? message : [message]
+        frames.each { |frame| frame.is_a?(Frame) && check_frame(frame) }
+        return if fits?(frames) && frames.all? { |one| one.is_a?(String) || one.is_a?(Frame) }
+        raise Failed.new(:message, message)
+      end
+
+      # One try.
+      # @return [Integer] 0, or an errno; EAGAIN with nothing of the message sent
+      def try(message)
+        error = try_frames(message)
+        return error unless error == EAGAIN && !cut?
+        # libzmq looks at its mailbox only now and then when it sends: empty it before a wait.
+        @raw.events
+        try_frames(message)
+      end
+
+      # Sends Strings up to the first message that is none or does not go.
+      # @return [Integer] its index
+      def send_strings(messages, index, last)
+        return index if @named
+        while index < last
+          message = messages[index]
+          unless message.is_a?(String) &&
+              Zmq.send_string(@address, message, message.bytesize, DONTWAIT) >= 0
+            break
+          end
+          index += 1
+        end
+        index
+      end
+
+      # Counts the subscriptions among the messages that peers send up to a PUB, and drops all.
+      # @return [Integer] the errno that ended it: EAGAIN when there is nothing more
+      def drain_subscriptions
+        before = @subscriptions
+        while (size = @raw.receive(@incoming)) >= 0
+          next if size.zero?
+          first = Zmq.zmq_msg_data(@incoming).get_uint8(0)
+          @subscriptions += 1 if first == 1
+          @subscriptions -= 1 if first.zero? && @subscriptions > 0
+        end
+        @handle.waiting.wake_counting if @subscriptions != before
+        -size
+      end
+
+      # @return [Integer] peers of a PUB
+      # @raise [Failed]
+      def count_subscriptions
+        error = drain_subscriptions
+        raise Failed, error unless error == EAGAIN
+        @subscriptions
+      end
+
+      private
+
+      # Of the types with a state those that have nothing to repair.
+      def sends_simply?
+        !@named && !@cut && (!@publisher || Clock.now - @drained < DRAIN_EVERY)
+      end
+
+      def fits?(frames)
+        return frames.size > 1 if @named
+        frames.size == 1 || (!frames.empty? && !@single)
+      end
+
+      def check_frame(frame)
+        handle = Backend::FFI.handle_of(frame)
+        return if frame.frozen? ? handle&.live? : handle&.sendable?
+        raise Failed.new(handle&.live? ? Errno::EBUSY::Errno : GoneError, object: frame)
+      end
+
+      def try_frames(message)
+        return @raw.send_bytes(message, 0) if message.is_a?(String)
+        frames = message.is_a?(Array) ? message : [message]
+        single = frames.first if frames.size == 1
+        return send_whole(frames) if !single.is_a?(Frame) || single.frozen?
+        Backend::FFI.handle_of(single).give { |given| @raw.send_message(given, 0) }
+      end
+
+      def send_whole(frames)
+        loop do
+          error, tried = send_frames(frames)
+          frames.each { |frame| sent(frame) } if error.zero?
+          return error if error != EAGAIN || tried == 1
+          @cut = @type == REQ
+          return EAGAIN if @cut
+          @raw.push_rest(frames.size - tried) if @type == PUSH || @type == DEALER
+        end
+      end
+
+      # A frozen frame stays.
+      def sent(frame)
+        Backend::FFI.handle_of(frame).sent if frame.is_a?(Frame) && !frame.frozen?
+      end
+
+      # Sends copies of the frames, which share their bytes: a message that is cut is sent again.
+      # @return [Array(Integer, Integer)] an errno or 0, and how many frames were tried
+      def send_frames(frames)
+        copies = []
+        frames.each { |one| copies << (one.is_a?(Frame) ? Backend::FFI.handle_of(one).share : one) }
+        error = tried = 0
+        while error.zero? && tried < frames.size
+          copy = copies[tried]
+          flags = (tried + 1 < frames.size) ? SNDMORE : 0
+          error = copy.is_a?(String) ? @raw.send_bytes(copy, flags) : @raw.send_message(copy, flags)
+          tried += 1
+        end
+        [error, tried]
+      ensure
+        copies.each { |copy| Zmq.zmq_msg_close(copy) unless copy.is_a?(String) }
+      end
+    end
+  end
+end
