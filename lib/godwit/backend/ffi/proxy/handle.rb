@@ -174,7 +174,8 @@ module Godwit
       end
 
       def any_edge?
-        @sockets.map { |socket| socket.raw.edge_passed? }.any? # the look at each socket resets its edge
+        # Each socket is asked, which resets its edge.
+        @sockets.map { |socket| socket.raw.edge_passed? }.any?
       end
     end
   end
