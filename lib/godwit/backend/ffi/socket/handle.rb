@@ -34,7 +34,8 @@ module Godwit
         @monitor = SocketMonitor.new(self)
         @sender = SocketSender.new(self)
         @receiver = SocketReceiver.new(self)
-        @attached = @calm = false
+        @attached = false
+        @calm = true
         @state = :open
         # With the lock held: a context that closes meanwhile waits, and then closes this socket.
         @lock.synchronize { make_within_context }
