@@ -1,110 +1,210 @@
-/* Godwit::Logger::Native::Header: writes a payload into a record's header and reads the number of a
- * record, as lib/godwit/logger/wire/header.rb. All functions need the GVL. */
-#include "logger_statistics.h"
+/* The layout of a record's topic and header, as lib/godwit/logger/wire/header.rb. The proxy's loop
+ * calls gw_identity_parse and gw_line_level without the GVL, so they touch no Ruby and need no
+ * lock. The methods need the GVL. */
+#include "logger.h"
 #include <ruby/encoding.h>
-#include <math.h>
 
-enum { LONGEST = 2048 /* bytes of a field; Ruby makes longer ones */ };
+enum { DIGITS = 21, PIECES = 15 };
 
-typedef struct {
-    char bytes[LONGEST];
-    size_t size;
-    bool refused;
-} field_t;
+static const char *const labels[GW_LOG_LEVELS] = GW_LOG_LABELS;
+static const char start_text[] = "{\"v\":1,\"writer\":\"";
 
-static ID id_to_s;
-
-static bool header_put(field_t *field, const char *data, size_t size) {
-    if (size > sizeof field->bytes - field->size) return false;
-    memcpy(field->bytes + field->size, data, size);
-    field->size += size;
+/* Removes the word from the front, if it is there. */
+static bool header_skip(gw_bytes_t *text, const char *word, size_t size) {
+    if (text->size < size || memcmp(text->data, word, size) != 0) return false;
+    text->data += size;
+    text->size -= size;
     return true;
 }
 
-static bool header_put_byte(field_t *field, char byte) { return header_put(field, &byte, 1); }
+#define SKIP(text, word) header_skip(text, word, sizeof word - 1)
 
-static bool header_put_escape(field_t *field, unsigned char byte) {
-    static const char letters[] = "\bb\ff\nn\rr\tt\"\"\\\\";
-    char text[7];
-    for (const char *at = letters; *at; at += 2) {
-        if (byte == (unsigned char)at[0]) return header_put(field, (char[]){'\\', at[1]}, 2);
-    }
-    snprintf(text, sizeof text, "\\u%04x", byte);
-    return header_put(field, text, sizeof text - 1);
+/* Removes the piece up to the first dot from the front. */
+static bool header_cut_name(gw_bytes_t *text, gw_bytes_t *name) {
+    const char *dot = text->size ? memchr(text->data, '.', text->size) : NULL;
+    if (!dot) return false;
+    *name = (gw_bytes_t){text->data, dot - text->data};
+    text->size -= name->size + 1;
+    text->data = dot + 1;
+    return true;
 }
 
-static bool header_put_text(field_t *field, VALUE text) {
-    int code = rb_enc_str_coderange(text);
-    if (code != ENC_CODERANGE_7BIT &&
-            (code != ENC_CODERANGE_VALID || rb_enc_get_index(text) != rb_utf8_encindex()))
+static bool header_cut_number(gw_bytes_t *text, uint64_t *number) {
+    int digits = 0;
+    for (*number = 0; text->size && *text->data >= '0' && *text->data <= '9';
+            text->data++, text->size--) {
+        if (++digits > GW_LOG_DIGITS) return false;
+        *number = 10 * *number + (*text->data - '0');
+    }
+    return digits > 0;
+}
+
+/* From 1, without a leading zero. */
+static bool header_cut_count(gw_bytes_t *text, uint64_t *number) {
+    return text->size && *text->data != '0' && header_cut_number(text, number);
+}
+
+static int header_nibble(char c) {
+    if (c >= '0' && c <= '9') return c - '0';
+    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+    return -1;
+}
+
+static bool header_cut_id(gw_bytes_t *text, unsigned char *id) {
+    if (text->size < GW_ID_HEX) return false;
+    for (int i = 0; i < GW_LOG_ID_BYTES; i++) {
+        int high = header_nibble(text->data[2 * i]), low = header_nibble(text->data[2 * i + 1]);
+        if (high < 0 || low < 0) return false;
+        id[i] = high << 4 | low;
+    }
+    text->data += GW_ID_HEX;
+    text->size -= GW_ID_HEX;
+    return true;
+}
+
+/* Removes the start that Godwit writes: all that Header::START requires. */
+static bool header_cut_start(gw_bytes_t *header, gw_identity_t *identity) {
+    return SKIP(header, start_text) && header_cut_id(header, identity->id) &&
+            SKIP(header, "\",\"seq\":") && header_cut_count(header, &identity->seq) &&
+            SKIP(header, ",\"tseq\":") && header_cut_count(header, &identity->tseq) &&
+            SKIP(header, ",\"t_ns\":") && header_cut_number(header, &identity->t_ns) &&
+            SKIP(header, ",");
+}
+
+/* ---- for the proxy's loop ---- */
+
+static bool header_parse_topic(gw_bytes_t topic, gw_identity_t *identity) {
+    gw_bytes_t label;
+    if (!header_cut_name(&topic, &label) || !header_cut_name(&topic, &identity->prog) ||
+            !header_cut_name(&topic, &identity->host) || topic.size)
         return false;
-    const char *at = RSTRING_PTR(text), *end = at + RSTRING_LEN(text), *plain = at;
-    if (!header_put_byte(field, '"')) return false;
-    for (; at < end; at++) {
-        unsigned char byte = (unsigned char)*at;
-        if (byte >= 0x20 && byte != '"' && byte != '\\') continue;
-        if (!header_put(field, plain, at - plain) || !header_put_escape(field, byte)) return false;
-        plain = at + 1;
+    for (identity->level = 0; identity->level < GW_LOG_LEVELS; identity->level++) {
+        if (label.size == strlen(labels[identity->level]) &&
+                memcmp(label.data, labels[identity->level], label.size) == 0)
+            return true;
     }
-    return header_put(field, plain, end - plain) && header_put_byte(field, '"');
+    return false;
 }
 
-/* Objects of other classes may have a to_json of their own. */
-static bool header_own_string(VALUE value) {
-    return RB_TYPE_P(value, T_STRING) && RBASIC_CLASS(value) == rb_cString;
-}
+typedef struct {
+    gw_identity_t *identity;
+    bool id, seq, tseq, t_ns; /* which members are there and valid */
+} members_t;
 
-static bool header_put_value(field_t *field, VALUE value) {
-    if (FIXNUM_P(value)) {
-        char digits[24];
-        return header_put(field, digits, snprintf(digits, sizeof digits, "%ld", FIX2LONG(value)));
+static void header_see_member(
+        void *argument, const char *key, size_t key_size, const char *value, size_t size) {
+    members_t *members = argument;
+    gw_identity_t *identity = members->identity;
+    gw_bytes_t text = {value, size};
+    if (key_size == 6 && memcmp(key, "writer", 6) == 0) {
+        members->id = SKIP(&text, "\"") && header_cut_id(&text, identity->id) &&
+                SKIP(&text, "\"") && !text.size;
+    } else if (key_size == 3 && memcmp(key, "seq", 3) == 0) {
+        members->seq = header_cut_count(&text, &identity->seq) && !text.size;
+    } else if (key_size == 4 && memcmp(key, "tseq", 4) == 0) {
+        members->tseq = header_cut_count(&text, &identity->tseq) && !text.size;
+    } else if (key_size == 4 && memcmp(key, "t_ns", 4) == 0) {
+        members->t_ns = header_cut_number(&text, &identity->t_ns) && !text.size;
     }
-    if (NIL_P(value)) return header_put(field, "null", 4);
-    if (value == Qtrue) return header_put(field, "true", 4);
-    if (value == Qfalse) return header_put(field, "false", 5);
-    if (RB_SYMBOL_P(value)) return header_put_text(field, rb_sym2str(value));
-    if (header_own_string(value)) return header_put_text(field, value);
-    if (!RB_FLOAT_TYPE_P(value) || !isfinite(RFLOAT_VALUE(value))) return false;
-    VALUE text = rb_funcall(value, id_to_s, 0);
-    bool put = RB_TYPE_P(text, T_STRING) &&
-            header_put(field, RSTRING_PTR(text), RSTRING_LEN(text));
-    RB_GC_GUARD(text);
-    return put;
 }
 
-static int header_put_pair(VALUE key, VALUE value, VALUE argument) {
-    field_t *field = (field_t *)argument;
-    bool put = field->bytes[field->size - 1] == '{' || header_put_byte(field, ',');
-    if (put && RB_SYMBOL_P(key)) key = rb_sym2str(key);
-    put = put && header_own_string(key) && header_put_text(field, key) &&
-            header_put_byte(field, ':') && header_put_value(field, value);
-    field->refused = !put;
-    return put ? ST_CONTINUE : ST_STOP;
+/* Another program may write the four members in another order, with blanks between them. */
+static bool header_parse_any(gw_bytes_t header, gw_identity_t *identity) {
+    members_t members = {.identity = identity};
+    return gw_json_members(header.data, header.size, header_see_member, &members) && members.id &&
+            members.seq && members.tseq && members.t_ns;
 }
 
-/* payload(hash) => `,"payload":` and the Hash in JSON; nil: Ruby must make it, since it is long or
- * has other values than numbers, texts, true, false and nil */
-static VALUE header_payload(VALUE self, VALUE hash) {
-    field_t field = {.size = 0};
-    if (!RB_TYPE_P(hash, T_HASH) || RBASIC_CLASS(hash) != rb_cHash) return Qnil;
-    header_put(&field, ",\"payload\":{", 12);
-    rb_hash_foreach(hash, header_put_pair, (VALUE)&field);
-    if (field.refused || !header_put_byte(&field, '}')) return Qnil;
-    return rb_utf8_str_new(field.bytes, field.size);
+bool gw_identity_parse(gw_bytes_t topic, gw_bytes_t header, gw_identity_t *identity) {
+    gw_bytes_t start = header;
+    if (!header_parse_topic(topic, identity)) return false;
+    return (header_cut_start(&start, identity) || header_parse_any(header, identity)) &&
+            identity->t_ns <= INT64_MAX;
 }
 
-/* seq(header) => number of the record; nil: the header does not begin as Godwit writes it */
-static VALUE header_seq(VALUE self, VALUE header) {
-    uint64_t seq;
+/* A line of Ruby's Logger begins with its level's first letter. */
+int gw_line_level(gw_bytes_t line) {
+    for (int level = 0; level < GW_LOG_LEVELS; level++) {
+        if (line.size > 3 && line.data[0] == labels[level][0] &&
+                memcmp(line.data + 1, ", [", 3) == 0)
+            return level;
+    }
+    return GW_LOG_LEVELS - 1;
+}
+
+/* ---- methods ---- */
+
+/* start(header) => Header, or nil when the header does not begin as Godwit writes it */
+static VALUE header_start(VALUE self, VALUE header) {
+    gw_identity_t identity;
+    uint64_t mono_ns, level, pid;
     Check_Type(header, T_STRING);
-    bool own = gw_head_own_seq((gw_bytes_t){RSTRING_PTR(header), RSTRING_LEN(header)}, &seq);
+    const char *writer = RSTRING_PTR(header) + sizeof start_text - 1;
+    gw_bytes_t text = {RSTRING_PTR(header), RSTRING_LEN(header)};
+    if (!header_cut_start(&text, &identity)) return Qnil;
+    bool more = SKIP(&text, "\"mono_ns\":") && header_cut_number(&text, &mono_ns) &&
+            SKIP(&text, ",\"level\":") && header_cut_number(&text, &level) &&
+            SKIP(&text, ",\"pid\":") && header_cut_number(&text, &pid) && SKIP(&text, ",");
+    VALUE id = rb_enc_interned_str(writer, GW_ID_HEX, rb_utf8_encoding());
+    VALUE found = rb_struct_new(self, id, ULL2NUM(identity.seq), ULL2NUM(identity.tseq),
+            ULL2NUM(identity.t_ns), more ? ULL2NUM(mono_ns) : Qnil, more ? ULL2NUM(pid) : Qnil);
     RB_GC_GUARD(header);
-    return own ? ULL2NUM(seq) : Qnil;
+    return found;
+}
+
+static gw_bytes_t header_text(VALUE string) {
+    if (NIL_P(string)) return (gw_bytes_t){"", 0};
+    Check_Type(string, T_STRING);
+    return (gw_bytes_t){RSTRING_PTR(string), RSTRING_LEN(string)};
+}
+
+static gw_bytes_t header_digits(VALUE value, char *buffer) {
+    long long given = NUM2LL(value);
+    unsigned long long number =
+            given < 0 ? 0ULL - (unsigned long long)given : (unsigned long long)given;
+    int at = DIGITS;
+    do buffer[--at] = (char)('0' + number % 10);
+    while ((number /= 10) && at > 1);
+    if (given < 0) buffer[--at] = '-';
+    return (gw_bytes_t){buffer + at, (size_t)(DIGITS - at)};
+}
+
+#define LITERAL(text) ((gw_bytes_t){text, sizeof text - 1})
+
+/* pack(start up to the seq, seq, tseq, Header::Common, Entry, text) => packed record */
+static VALUE header_pack(VALUE self, VALUE before, VALUE seq, VALUE tseq, VALUE common, VALUE entry,
+        VALUE text) {
+    char digits[5][DIGITS];
+    gw_bytes_t pieces[PIECES] = {
+            header_text(before),
+            header_digits(seq, digits[0]),
+            LITERAL(",\"tseq\":"),
+            header_digits(tseq, digits[1]),
+            LITERAL(",\"t_ns\":"),
+            header_digits(RSTRUCT_GET(entry, GW_ENTRY_T_NS), digits[2]),
+            LITERAL(",\"mono_ns\":"),
+            header_digits(RSTRUCT_GET(entry, GW_ENTRY_MONO_NS), digits[3]),
+            header_text(RSTRUCT_GET(common, GW_COMMON_BEFORE_THREAD)),
+            header_digits(RSTRUCT_GET(entry, GW_ENTRY_THREAD), digits[4]),
+            header_text(RSTRUCT_GET(common, GW_COMMON_AFTER_THREAD)),
+            header_text(RSTRUCT_GET(entry, GW_ENTRY_TAGS)),
+            header_text(RSTRUCT_GET(entry, GW_ENTRY_PAYLOAD)),
+            header_text(RSTRUCT_GET(entry, GW_ENTRY_ERROR)),
+            LITERAL("}"),
+    };
+    gw_bytes_t topic = header_text(RSTRUCT_GET(common, GW_COMMON_TOPIC));
+    VALUE packed = gw_packing_record(topic, pieces, PIECES, header_text(text));
+    RB_GC_GUARD(before);
+    RB_GC_GUARD(common);
+    RB_GC_GUARD(entry);
+    RB_GC_GUARD(text);
+    return packed;
 }
 
 void gw_init_header(VALUE native) {
     VALUE module = rb_define_module_id_under(native, rb_intern("Header"));
-    id_to_s = rb_intern("to_s");
-    rb_define_singleton_method(module, "payload", header_payload, 1);
-    rb_define_singleton_method(module, "seq", header_seq, 1);
+    rb_define_method_id(module, rb_intern("start"), header_start, 1);
+    rb_define_method_id(module, rb_intern("pack"), header_pack, 6);
+    rb_define_method_id(module, rb_intern("payload"), gw_payload, 1);
 }

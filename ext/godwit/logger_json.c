@@ -1,6 +1,6 @@
 /* The members of a JSON object, for the proxy's loop: no function touches Ruby or needs a lock. The
  * parser checks the grammar of RFC 8259, but not UTF-8. */
-#include "proxy.h"
+#include "logger.h"
 
 typedef struct {
     const char *at, *end;

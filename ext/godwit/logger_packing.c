@@ -1,15 +1,10 @@
 /* Godwit::Logger::Native::Packing: packs records into batches (docs/log-wire.md), as
  * lib/godwit/logger/wire/packing.rb. The proxy's loop calls the first functions without the GVL,
  * so they touch no Ruby. The primitives need the GVL. */
-#include "proxy.h"
+#include "logger.h"
 #include <arpa/inet.h>
 
-enum {
-    SIZE = GW_LOG_SIZE_BYTES,
-    HEAD = GW_LOG_PACKED_HEAD_BYTES,
-    DIGITS = 21,
-    PARTS = 15
-};
+enum { SIZE = GW_LOG_SIZE_BYTES, HEAD = GW_LOG_PACKED_HEAD_BYTES };
 
 static const char mark_text[] = GW_LOG_BATCH_MARK; /* the first frame of a batch */
 
@@ -57,54 +52,9 @@ static void packing_put_size(char *to, size_t size) {
     memcpy(to, &number, sizeof number);
 }
 
-typedef struct {
-    const char *data;
-    size_t size;
-} part_t;
-
-static part_t packing_digits(long long value, char *buffer) {
-    unsigned long long number =
-            value < 0 ? 0ULL - (unsigned long long)value : (unsigned long long)value;
-    int at = DIGITS;
-    do buffer[--at] = (char)('0' + number % 10);
-    while ((number /= 10) && at > 1);
-    if (value < 0) buffer[--at] = '-';
-    return (part_t){buffer + at, (size_t)(DIGITS - at)};
-}
-
-static part_t packing_part(VALUE string) {
-    if (NIL_P(string)) return (part_t){"", 0};
-    Check_Type(string, T_STRING);
-    return (part_t){RSTRING_PTR(string), RSTRING_LEN(string)};
-}
-
-#define LITERAL(text) ((part_t){text, sizeof text - 1})
-
-/* record(head, seq, tseq, topic, before thread, after thread, t_ns, mono_ns, thread, text, tags,
- * payload, error) => packed record, with a header made of these texts */
-static VALUE packing_record(int argc, VALUE *argv, VALUE self) {
-    char digits[5][DIGITS];
-    rb_check_arity(argc, 13, 13);
-    part_t topic = packing_part(argv[3]), text = packing_part(argv[9]);
-    part_t parts[PARTS] = {
-            packing_part(argv[0]),
-            packing_digits(NUM2LL(argv[1]), digits[0]),
-            LITERAL(",\"tseq\":"),
-            packing_digits(NUM2LL(argv[2]), digits[1]),
-            LITERAL(",\"t_ns\":"),
-            packing_digits(NUM2LL(argv[6]), digits[2]),
-            LITERAL(",\"mono_ns\":"),
-            packing_digits(NUM2LL(argv[7]), digits[3]),
-            packing_part(argv[4]),
-            packing_digits(NUM2LL(argv[8]), digits[4]),
-            packing_part(argv[5]),
-            packing_part(argv[10]),
-            packing_part(argv[11]),
-            packing_part(argv[12]),
-            LITERAL("}"),
-    };
+VALUE gw_packing_record(gw_bytes_t topic, const gw_bytes_t *pieces, int count, gw_bytes_t text) {
     size_t header = 0;
-    for (int i = 0; i < PARTS; i++) header += parts[i].size;
+    for (int i = 0; i < count; i++) header += pieces[i].size;
     VALUE packed = rb_str_new(NULL, HEAD + topic.size + header + text.size);
     char *at = RSTRING_PTR(packed);
     at[0] = (char)(topic.size >> 8);
@@ -112,12 +62,11 @@ static VALUE packing_record(int argc, VALUE *argv, VALUE self) {
     packing_put_size(at + 2, header);
     memcpy(at + HEAD, topic.data, topic.size);
     at += HEAD + topic.size;
-    for (int i = 0; i < PARTS; i++) {
-        if (parts[i].size) memcpy(at, parts[i].data, parts[i].size);
-        at += parts[i].size;
+    for (int i = 0; i < count; i++) {
+        if (pieces[i].size) memcpy(at, pieces[i].data, pieces[i].size);
+        at += pieces[i].size;
     }
     memcpy(at, text.data, text.size);
-    for (int i = 0; i < argc; i++) RB_GC_GUARD(argv[i]);
     return packed;
 }
 
@@ -150,9 +99,12 @@ static VALUE packing_join(VALUE self, VALUE records, VALUE from, VALUE most) {
  * row share one String. */
 static VALUE packing_split(VALUE self, VALUE message) {
     if (!RB_TYPE_P(message, T_ARRAY) || RARRAY_LEN(message) != 2) return Qnil;
-    part_t mark = packing_part(RARRAY_AREF(message, 0)),
-           batch = packing_part(RARRAY_AREF(message, 1));
-    int count = gw_packing_count(mark.data, mark.size, batch.data, batch.size);
+    VALUE frames[2] = {RARRAY_AREF(message, 0), RARRAY_AREF(message, 1)};
+    Check_Type(frames[0], T_STRING);
+    Check_Type(frames[1], T_STRING);
+    gw_bytes_t batch = {RSTRING_PTR(frames[1]), RSTRING_LEN(frames[1])};
+    int count = gw_packing_count(
+            RSTRING_PTR(frames[0]), RSTRING_LEN(frames[0]), batch.data, batch.size);
     if (!count) return Qnil;
     VALUE records = rb_ary_new_capa(count), topic = Qnil;
     gw_packed_t record;
@@ -171,8 +123,6 @@ static VALUE packing_split(VALUE self, VALUE message) {
 
 void gw_init_packing(VALUE native) {
     VALUE module = rb_define_module_id_under(native, rb_intern("Packing"));
-    rb_define_const(module, "BATCH", rb_obj_freeze(rb_str_new_cstr(mark_text)));
-    rb_define_singleton_method(module, "record", packing_record, -1);
-    rb_define_singleton_method(module, "join", packing_join, 3);
-    rb_define_singleton_method(module, "split", packing_split, 1);
+    rb_define_method_id(module, rb_intern("join"), packing_join, 3);
+    rb_define_method_id(module, rb_intern("split"), packing_split, 1);
 }

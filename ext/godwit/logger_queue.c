@@ -1,12 +1,9 @@
 /* Godwit::Backend::Native::LogQueue: the entries between a logger's callers and its sender, counted
  * in records and bytes. All functions need the GVL, and Ruby switches threads in none but `_take`,
  * which sleeps in a Thread::Queue, and `append`, once the entry is in. */
-#include "proxy.h"
+#include "logger.h"
 
-enum {
-    FIRST = 256,    /* slots, a power of two */
-    FIRST_TEXT = 4, /* index of the first String in an entry */
-};
+enum { FIRST = 256 /* slots, a power of two */ };
 
 typedef struct {
     VALUE entry;
@@ -107,8 +104,9 @@ static void queue_grow(log_queue_t *queue) {
 
 static size_t queue_entry_bytes(VALUE entry) {
     size_t bytes = GW_LOG_ENTRY_BYTES;
-    for (long i = FIRST_TEXT; i < RARRAY_LEN(entry); i++) {
-        VALUE text = RARRAY_AREF(entry, i);
+    if (!RB_TYPE_P(entry, T_STRUCT)) return bytes; /* a FlushMark */
+    for (int i = GW_ENTRY_TEXT; i < GW_ENTRY_MEMBERS; i++) {
+        VALUE text = RSTRUCT_GET(entry, i);
         if (RB_TYPE_P(text, T_STRING)) bytes += RSTRING_LEN(text);
     }
     return bytes;
@@ -136,7 +134,6 @@ static slot_t queue_get(log_queue_t *queue) {
 /* append(entry) => false when the queue is closed; it does not look at the bounds */
 static VALUE queue_append(VALUE self, VALUE entry) {
     log_queue_t *queue = queue_opened(self);
-    Check_Type(entry, T_ARRAY);
     if (queue->closed) return Qfalse;
     queue_put(self, queue, entry);
     if (queue->count % queue->pass_every == 0 && !queue->stalled) rb_thread_schedule();

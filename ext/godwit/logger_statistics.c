@@ -1,7 +1,7 @@
 /* Godwit::Logger::Native::Statistics: numbers for each writer and the last records of a
  * broadcaster's proxy. The proxy's loop writes them without the GVL, under one mutex. No thread
  * waits for the GVL while it holds the mutex, and no forked child uses it. */
-#include "logger_statistics.h"
+#include "logger.h"
 #include <pthread.h>
 #include <ruby/random.h>
 #include <stdlib.h>
@@ -107,17 +107,17 @@ static void statistics_keep(
 /* `frames` has the first GW_LOG_FRAMES of `count`. */
 static void statistics_record(
         statistics_t *statistics, const gw_bytes_t *frames, int count, size_t bytes) {
-    gw_head_t head;
+    gw_identity_t identity;
     pthread_mutex_lock(&statistics->mutex);
     statistics->messages++;
     statistics->bytes += bytes;
-    if (count == GW_LOG_FRAMES && gw_head_parse(frames[0], frames[1], &head)) {
-        statistics->levels[head.level]++;
-        gw_writers_count(&statistics->table, &head, bytes);
+    if (count == GW_LOG_FRAMES && gw_identity_parse(frames[0], frames[1], &identity)) {
+        statistics->levels[identity.level]++;
+        gw_writers_count(&statistics->table, &identity, bytes);
         statistics_keep(statistics, frames, count, bytes);
     } else if (count == 1) {
         statistics->plain++;
-        statistics->levels[gw_head_level_of_line(frames[0])]++;
+        statistics->levels[gw_line_level(frames[0])]++;
         statistics_keep(statistics, frames, count, bytes);
     } else {
         statistics->foreign++;

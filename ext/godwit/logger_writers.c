@@ -1,7 +1,7 @@
 /* The writers of a broadcaster's records: a hash table, in the order of their last record, with the
  * gaps in each writer's sequence numbers. No function touches Ruby. The caller holds the mutex of
  * the statistics. */
-#include "logger_statistics.h"
+#include "logger.h"
 #include <stdlib.h>
 
 enum { FIRST_WRITERS = 64 };
@@ -62,9 +62,9 @@ static bool writers_grow(gw_writers_t *table) {
     table->capacity = capacity;
     memset(buckets, 0xff, 2 * (size_t)capacity * sizeof *buckets); /* GW_NO_WRITER */
     for (uint32_t i = 0; i < table->count; i++) {
-        uint32_t *head = writers_bucket(table, writers[i].id);
-        writers[i].chain = *head;
-        *head = i;
+        uint32_t *first = writers_bucket(table, writers[i].id);
+        writers[i].chain = *first;
+        *first = i;
     }
     return true;
 }
@@ -86,10 +86,10 @@ static uint8_t writers_copy_name(char *to, gw_bytes_t from) {
 }
 
 /* The writer of this record, now the newest. NULL: no memory. */
-static gw_writer_t *writers_find(gw_writers_t *table, const gw_head_t *head) {
-    uint32_t place = table->capacity ? *writers_bucket(table, head->id) : GW_NO_WRITER;
+static gw_writer_t *writers_find(gw_writers_t *table, const gw_identity_t *identity) {
+    uint32_t place = table->capacity ? *writers_bucket(table, identity->id) : GW_NO_WRITER;
     while (place != GW_NO_WRITER &&
-            memcmp(table->writers[place].id, head->id, GW_LOG_ID_BYTES) != 0)
+            memcmp(table->writers[place].id, identity->id, GW_LOG_ID_BYTES) != 0)
         place = table->writers[place].chain;
     if (place != GW_NO_WRITER) {
         if (place != table->newest) {
@@ -102,13 +102,13 @@ static gw_writer_t *writers_find(gw_writers_t *table, const gw_head_t *head) {
     else if (table->count < table->capacity || writers_grow(table)) place = table->count++;
     else return NULL;
     gw_writer_t *writer = &table->writers[place];
-    uint32_t *first = writers_bucket(table, head->id);
+    uint32_t *first = writers_bucket(table, identity->id);
     memset(writer, 0, sizeof *writer);
-    memcpy(writer->id, head->id, GW_LOG_ID_BYTES);
-    writer->first = head->seq;
-    writer->last = head->seq - 1;
-    writer->prog_size = writers_copy_name(writer->prog, head->prog);
-    writer->host_size = writers_copy_name(writer->host, head->host);
+    memcpy(writer->id, identity->id, GW_LOG_ID_BYTES);
+    writer->first = identity->seq;
+    writer->last = identity->seq - 1;
+    writer->prog_size = writers_copy_name(writer->prog, identity->prog);
+    writer->host_size = writers_copy_name(writer->host, identity->host);
     writer->chain = *first;
     *first = place;
     writers_link_newest(table, place);
@@ -148,29 +148,29 @@ static bool writers_fill_gap(gw_writer_t *writer, uint64_t number) {
     return true;
 }
 
-void gw_writers_count(gw_writers_t *table, const gw_head_t *head, size_t bytes) {
-    gw_writer_t *writer = writers_find(table, head);
+void gw_writers_count(gw_writers_t *table, const gw_identity_t *identity, size_t bytes) {
+    gw_writer_t *writer = writers_find(table, identity);
     table->records++;
     if (!writer) return;
-    if (head->seq > writer->last) {
-        uint64_t lost = head->seq - writer->last - 1;
-        if (lost) writers_add_gap(writer, writer->last + 1, head->seq - 1);
+    if (identity->seq > writer->last) {
+        uint64_t lost = identity->seq - writer->last - 1;
+        if (lost) writers_add_gap(writer, writer->last + 1, identity->seq - 1);
         writer->lost += lost;
         table->lost += lost;
-        writer->last = head->seq;
+        writer->last = identity->seq;
         writer->received++;
     } else {
         writer->late++;
         table->late++;
-        if (writers_fill_gap(writer, head->seq)) {
+        if (writers_fill_gap(writer, identity->seq)) {
             writer->lost--;
             table->lost--;
             writer->received++;
         }
     }
     writer->bytes += bytes;
-    writer->levels[head->level]++;
-    writer->lag = gw_nanoseconds(CLOCK_REALTIME) - (int64_t)head->t_ns;
+    writer->levels[identity->level]++;
+    writer->lag = gw_nanoseconds(CLOCK_REALTIME) - (int64_t)identity->t_ns;
     if (writer->lag > writer->longest_lag) writer->longest_lag = writer->lag;
     writer->heard = gw_milliseconds_now();
 }

@@ -138,22 +138,6 @@ void gw_init_addressed(void);
 
 /* ---- accelerators of the logger and the shell, beside godwit.c ---- */
 
-typedef void gw_json_member_t(
-        void *argument, const char *key, size_t key_size, const char *value, size_t size);
-/* Whether the text is a JSON object. Calls back with the raw text of each key and value, also of a
- * text that turns out to be no object. Needs no lock. */
-bool gw_json_members(const char *data, size_t size, gw_json_member_t *found, void *argument);
-
-/* A record in a batch: topic, header and text. */
-typedef struct {
-    const char *frames[GW_LOG_FRAMES]; /* borrowed from the batch */
-    size_t sizes[GW_LOG_FRAMES];
-} gw_packed_t;
-
-/* How many records the two frames hold; 0: no batch. Needs no lock. */
-int gw_packing_count(const char *mark, size_t mark_size, const char *data, size_t size);
-/* Reads the record at the offset, and advances the offset. Needs no lock. */
-bool gw_packing_next(const char *data, size_t size, size_t *offset, gw_packed_t *record);
 void gw_init_packing(VALUE native);
 void gw_init_header(VALUE native);
 void gw_init_statistics(VALUE native);

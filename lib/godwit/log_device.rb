@@ -14,13 +14,12 @@ module Godwit
   # **Threads, fibers, trap handlers, fork, exit**: as {Logger}. (Ruby's Logger itself takes a lock,
   # so it cannot be used in a trap handler.)
   class LogDevice
-    RUBY_LINE =
-      /\A[DIWEFA], \[[^\]]* #\d+\] +(DEBUG|INFO|WARN|ERROR|FATAL|ANY) -- ([^\n]*?): (.*?)\n?\z/mn
     Entry = Logger.const_get(:Entry)
     Handle = Logger.const_get(:Handle)
     Levels = Logger.const_get(:Levels)
+    Lines = Logger.const_get(:Lines)
     Text = Logger.const_get(:Text)
-    private_constant :RUBY_LINE, :Entry, :Handle, :Levels, :Text
+    private_constant :Entry, :Handle, :Levels, :Lines, :Text
 
     # @param endpoint [String] such as "tcp://loghost:7000"
     # @param progname [String, nil] for lines that name no program
@@ -80,10 +79,11 @@ module Godwit
     private
 
     def parts(line)
-      match = RUBY_LINE.match(line.b) unless @handle.settings.plain?
-      return [Logger::UNKNOWN, @progname, line.chomp] unless match
-      prog, text = match.values_at(2, 3).map! { |part| part.force_encoding(line.encoding) }
-      [Levels::LABELS.index(match[1]), prog.empty? ? @progname : prog, text]
+      found = Lines.parse(line.b.delete_suffix("\n")) unless @handle.settings.plain?
+      level = found && Levels::LABELS.index(found.label)
+      return [Logger::UNKNOWN, @progname, line.chomp] unless level
+      prog, text = [found.prog, found.text].map { |piece| piece.force_encoding(line.encoding) }
+      [level, prog.empty? ? @progname : prog, text]
     end
   end
 end

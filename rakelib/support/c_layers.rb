@@ -28,10 +28,9 @@ module CLayers
     "proxy.h" => %w[poller_watch poller monitor_events monitor proxy_loop proxy addressed]
   }.freeze
   ACCELERATORS = %w[
-    logger_json logger_packing logger_queue logger_head logger_header logger_writers
+    logger_json logger_packing logger_payload logger_header logger_queue logger_writers
     logger_statistics shell_rows
   ].freeze
-  STATISTICS = %w[logger_head logger_header logger_writers logger_statistics].freeze
   TOP = "godwit"
   ORDER = [*LAYERS.values.flatten, *ACCELERATORS, TOP].freeze
 
@@ -108,7 +107,7 @@ module CLayers
   def includes(files)
     files.filter_map do |name, text|
       header = LAYERS.find { |_, names| names.include?(name) }&.first
-      header ||= STATISTICS.include?(name) ? "logger_statistics.h" : "proxy.h"
+      header ||= name.start_with?("logger_") ? "logger.h" : "proxy.h"
       own = text.scan(/^#include "(\w+\.h)"/).flatten - %w[option_table.h]
       "#{name}.c includes #{own.join(", ")}: include #{header} alone" unless own == [header]
     end

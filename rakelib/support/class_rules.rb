@@ -15,12 +15,12 @@ module ClassRules
   SPLIT = %w[
     Godwit Godwit::Backend::FFI Godwit::Backend::FFI::SocketHandle
     Godwit::Backend::FFI::SocketPrimitives Godwit::CommandError Godwit::Context Godwit::Frame
-    Godwit::Logger::Broadcaster Godwit::Logger::Reader Godwit::Monitor Godwit::Poller Godwit::Proxy
+    Godwit::Logger::Broadcaster Godwit::Monitor Godwit::Poller Godwit::Proxy
     Godwit::Backend::FFI::PollerPrimitives Godwit::Socket Godwit::TTCP Godwit::Tracker
     Godwit::Worker rbczmq::ZMQ::Loop rbczmq::ZMQ::Socket
   ].freeze
   DEPENDENT = %w[
-    Godwit::Backend::FFI::SocketPrimitives Godwit::CLI::Keys Godwit::Logger::SegmentedLog::Recovery
+    Godwit::Backend::FFI::SocketPrimitives Godwit::CLI::Keys
     Godwit::Loop::Registrations Godwit::Loop::Running Godwit::Options::ContextAccessors
     Godwit::Options::SocketAccessors Godwit::Shell::Bridges Godwit::Socket::Counts
     Godwit::Socket::Drafts::Addressed Godwit::Socket::Endpoints Godwit::Socket::Frames

@@ -164,7 +164,7 @@ class LoggerDurableTest < Godwit::TestCase
       log
         .instance_variable_get(:@handle)
         .current
-        .instance_variable_get(:@store)
+        .instance_variable_get(:@disk)
         .instance_variable_get(:@lock)
     own(lock.instance_variable_get(:@file).dup)
     log.close
@@ -291,7 +291,7 @@ class LoggerDurableTest < Godwit::TestCase
     log = open_log(nowhere)
     log.info("x")
     writer = log.instance_variable_get(:@handle).current
-    sender, lock, store = %i[@sender @lock @store].map { |name| writer.instance_variable_get(name) }
+    sender, lock, store = %i[@sender @lock @disk].map { |name| writer.instance_variable_get(name) }
     window = SendWindow.new(store)
     window.sent(0)
     window.establish(0)

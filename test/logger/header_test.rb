@@ -5,42 +5,76 @@ require "godwit/logger"
 
 # Parts of a record's header. The extension's and Ruby's do the same.
 class LoggerHeaderTest < Godwit::TestCase
-  NATIVE = Godwit::Logger.const_get(:Native)::Header
-  RUBY = Godwit::Logger.const_get(:Header)
-  KINDS = [NATIVE, RUBY].uniq
+  HEADER = Godwit::Logger.const_get(:Header)
+  PACKING = Godwit::Logger.const_get(:Packing)
   TEXT = Godwit::Logger.const_get(:Text)
+  NATIVE = Godwit::BACKEND == :native
   ID = "0123456789abcdefABCDEF0123456789"
 
-  def self.each_kind(name, &block)
-    KINDS.each { |kind| test("#{kind}: #{name}") { instance_exec(kind, &block) } }
+  # @return [Array<Method>] the extension's and Ruby's
+  def self.both(object, name) = [object.method(name), object.method(name).super_method].compact
+
+  def self.each_kind(method, name, &block)
+    both(HEADER, method).each_with_index do |one, index|
+      test("#{index}: #{name}") { instance_exec(one, &block) }
+    end
   end
 
-  def start(writer: ID, seq: 7, tseq: 3, t_ns: 1_795_177_867_123_456_789, more: ",")
+  def text(writer: ID, seq: 7, tseq: 3, t_ns: 1_795_177_867_123_456_789, more: ",")
     %({"v":1,"writer":"#{writer}","seq":#{seq},"tseq":#{tseq},"t_ns":#{t_ns}#{more})
   end
 
-  each_kind "the number of a header that Godwit wrote" do |header|
-    assert_equal 7, header.seq(start)
-    assert_equal 7, header.seq(start.b)
-    assert_equal 9_999_999_999_999_999_999, header.seq(start(seq: "9" * 19, tseq: "9" * 19))
-    assert_equal 1, header.seq(start(seq: 1, t_ns: 0, more: ",x\xff".b).b)
+  each_kind :start, "the fields at the start of a header that Godwit wrote" do |start|
+    time = 1_795_177_867_123_456_789
+    assert_equal [ID, 7, 3, time, nil, nil], start.call(text).to_a
+    assert_equal [ID, 7, 3, time, nil, nil], start.call(text.b).to_a
+    most = 9_999_999_999_999_999_999
+    assert_equal [ID, most, most, most, most, most],
+      start.call(
+        text(seq: most, tseq: most, t_ns: most,
+          more: %(,"mono_ns":#{most},"level":12,"pid":#{most},"thread":1}))
+      ).to_a
+    assert_equal 1, start.call(text(seq: 1, t_ns: 0, more: ",x\xff".b).b).seq
+    [%("mono_ns":-1,"level":1,"pid":1,), %("mono_ns":1,"pid":1,"level":1,),
+      %("mono_ns":1,"level":1,"pid":1), %("pid":1,)].each do |more|
+      assert_equal [7, nil, nil], start.call(text(more: ",#{more}")).to_a.values_at(1, 4, 5), more
+    end
+    found = start.call(text)
+    assert_predicate found.writer, :frozen?
+    assert_equal Encoding::UTF_8, found.writer.encoding
   end
 
-  each_kind "any other header has none" do |header|
+  each_kind :start, "any other header has none" do |start|
     [
-      "", "{", start(seq: 0), start(seq: "07"), start(seq: "1" * 20), start(seq: -1),
-      start(seq: ""), start(tseq: 0), start(tseq: "03"), start(t_ns: ""), start(t_ns: "1" * 20),
-      start(more: ""), start(more: "}"), start(writer: ID.chop), start(writer: "#{ID.chop}g"),
-      " #{start}", start.sub('"v":1', '"v":2'), start.sub('"seq"', '"sec"')
-    ].each { |text| assert_nil header.seq(text), text }
-    (0...start.bytesize).each { |size| assert_nil header.seq(start.byteslice(0, size)) }
+      "", "{", text(seq: 0), text(seq: "07"), text(seq: "1" * 20), text(seq: -1),
+      text(seq: ""), text(tseq: 0), text(tseq: "03"), text(t_ns: ""), text(t_ns: "1" * 20),
+      text(more: ""), text(more: "}"), text(writer: ID.chop), text(writer: "#{ID.chop}g"),
+      " #{text}", text.sub('"v":1', '"v":2'), text.sub('"seq"', '"sec"')
+    ].each { |header| assert_nil start.call(header), header }
+    (0...text.bytesize).each { |size| assert_nil start.call(text.byteslice(0, size)) }
+  end
+
+  each_kind :pack, "a packed record has topic, header and text, with the numbers" do |pack|
+    common = HEADER.common("INFO.größe.web1.".b, 1, 42, "wéb1", "größe")
+    entry = lambda do |mono_ns, tags|
+      Godwit::Logger.const_get(:Entry)
+        .new(nil, 1_795_177_867_123_456_789, mono_ns, 0, nil, tags, nil, nil)
+    end
+    header =
+      '{"seq":9,"tseq":3,"t_ns":1795177867123456789,"mono_ns":-5,"level":1,"pid":42,"thread":0,' \
+      '"host":"wéb1","prog":"größe","tags":[1]}'
+    record = pack.call("{\"seq\":", 9, 3, common, entry.call(-5, ",\"tags\":[1]"), "tëxt")
+    assert_equal [common.topic, header.b, "tëxt".b], PACKING.frames(record).map(&:b)
+    assert_equal Encoding::BINARY, record.encoding
+    record = pack.call("", 1 << 62, 1, common, entry.call(0, nil), "")
+    assert_equal (1 << 62).to_s.b, PACKING.frames(record)[1][/\A\d+/]
   end
 
   # `native` tells whether the extension makes the field.
   def assert_field(payload, native: true)
     expected = TEXT.field("payload", payload)
-    found = NATIVE.payload(payload)
-    if native && NATIVE != RUBY
+    found = HEADER.payload(payload)
+    if native && NATIVE
       assert_equal [expected, Encoding::UTF_8], [found, found.encoding], payload.inspect
       assert_predicate found, :valid_encoding?
     else

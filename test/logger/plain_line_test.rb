@@ -42,8 +42,8 @@ class LoggerPlainLineTest < Godwit::TestCase
         formatter.call(
           %w[DEBUG INFO WARN ERROR FATAL ANY][level], Time.at(0, t_ns, :nsec), prog, utf8(text)
         ).delete_suffix("\n")
-      entry = [one.stream(level, prog), t_ns, 0, 0, text, nil, nil, nil]
-      assert_equal wanted, Entry.line(entry, lines)
+      entry = Entry.new(one.stream(level, prog), t_ns, 0, 0, text, nil, nil, nil)
+      assert_equal wanted, entry.line(lines)
     end
   end
 

@@ -21,9 +21,10 @@ class LoggerSegmentsTest < Godwit::TestCase
   def read_all(segments, most: 4096, from: 0)
     cursor = segments.after(from)
     seen = []
-    while (entries, last, cursor = segments.read(cursor, most))
-      SegmentedLog.each_entry(entries) { |seq, record| seen << [seq, record] }
-      assert_equal last, seen.last.first
+    while (chunk = segments.read(cursor, most))
+      SegmentedLog.each_entry(chunk.entries) { |seq, record| seen << [seq, record] }
+      assert_equal chunk.last, seen.last.first
+      cursor = chunk.cursor
     end
     seen
   end
@@ -52,8 +53,9 @@ class LoggerSegmentsTest < Godwit::TestCase
     assert_nil segments.read(cursor, 4096)
     (1..20).each do |seq|
       fill(segments, [seq])
-      entries, last, cursor = segments.read(cursor, 4096)
-      assert_equal [seq, record(seq)], [last, entries.byteslice(16..)]
+      chunk = segments.read(cursor, 4096)
+      cursor = chunk.cursor
+      assert_equal [seq, record(seq)], [chunk.last, chunk.entries.byteslice(16..)]
       assert_nil segments.read(cursor, 4096)
     end
   end
@@ -193,8 +195,9 @@ class LoggerSegmentsTest < Godwit::TestCase
         one.append(segments.entry(seq + 1, "y" * 33), seq + 1)
       rescue Errno::EFBIG
         one.append(segments.entry(seq + 1, ""), seq + 1)
-        entries, last, = one.read(one.after(0), 1 << 20)
-        p [seq, last, segments.each_entry(entries) { |*| nil } == entries.bytesize, one.cut]
+        chunk = one.read(one.after(0), 1 << 20)
+        whole = segments.each_entry(chunk.entries) { |*| nil } == chunk.entries.bytesize
+        p [seq, chunk.last, whole, one.cut]
       end
     end
   RUBY

@@ -147,7 +147,7 @@ class LoggerStatisticsTest < Godwit::TestCase
           )
         end
       statistics.record(message)
-      accounts.take(message)
+      accounts.count(Godwit::Logger::Record.parse(message))
     end
     assert_equal [
       accounts.plain, accounts.foreign, accounts.received, accounts.lost, accounts.late

@@ -43,14 +43,14 @@ class LoggerWireTest < Godwit::TestCase
   end
 
   test "a batch" do
-    packing = Godwit::Logger.const_get(:Native)::Packing
+    packing = Godwit::Logger.const_get(:Packing)
     vectors("batch").each do |vector|
       mark, digits = vector["batch"]
       records = vector["records"].map { |frames| frames.map(&:b) }
       assert_equal records, packing.split([mark.b, [digits].pack("H*")])
     end
     frames = vectors("frames").first["frames"].map(&:b)
-    batch, = packing.join([Godwit::Logger.const_get(:Packing).pack(*frames)] * 2, 0, 1 << 16)
+    batch, = packing.join([packing.pack(*frames)] * 2, 0, 1 << 16)
     assert_equal [frames] * 2, Record.parse_all(["godwit-log-batch", batch]).map(&:frames)
     assert_equal [["a line"]], Record.parse_all("a line").map(&:frames)
   end

@@ -68,7 +68,7 @@ module Godwit
     LOG_SIZE_BYTES = 4
     # bytes at the start of a packed record; they hold the sizes of topic and header
     LOG_PACKED_HEAD_BYTES = 6
-    # bytes of a queued log entry besides its texts: an Array of eight, slots and slack of four Strings
+    # bytes of a queued log entry besides its texts: a Struct of eight, slots and slack of four Strings
     LOG_ENTRY_BYTES = 448
     # the first frame of a batch of records
     LOG_BATCH_MARK = "godwit-log-batch"

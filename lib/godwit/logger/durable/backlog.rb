@@ -2,7 +2,7 @@
 
 module Godwit
   class Logger < ::Logger
-    # Counts the records of a {Store} that are not acknowledged. Their seqs alone do not tell: a
+    # Counts the records of a {DiskQueue} that are not acknowledged. Their seqs alone do not tell: a
     # refused record has a seq too, and a record that reports drops is no call of the program.
     #
     # {#add} needs the writer's lock. The other methods change nothing, so a trap handler may call

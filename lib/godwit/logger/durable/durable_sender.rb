@@ -5,7 +5,7 @@ require_relative "send_window"
 
 module Godwit
   class Logger < ::Logger
-    # The thread that sends the records of stores to a receiver, over one DEALER, and takes its
+    # The thread that sends the records of queues to a receiver, over one DEALER, and receives its
     # acknowledgements.
     class DurableSender
       ANSWER_TIMEOUT = 2.0 # seconds that a receiver has for its first answer before a warning
@@ -14,11 +14,11 @@ module Godwit
         .freeze
       WRONG = "is no receiver of durable logs: give the endpoint of `godwit log serve --durable-in`"
 
-      # @param stores [Array<Store>] the writer's own, then those that ended processes left
-      def initialize(settings, writer, stores)
+      # @param queues [Array<DiskQueue>] the writer's own, then those that ended processes left
+      def initialize(settings, writer, queues)
         @settings = settings
         @writer = writer
-        @windows = stores.map { |store| SendWindow.new(store) }
+        @windows = queues.map { |queue| SendWindow.new(queue) }
         @idle = false
         @broken = 0
         @events = Thread::Queue.new
@@ -75,9 +75,9 @@ module Godwit
           take_events
           blocked = @windows.any? { |window| pump(window) }
           receive
-          # The first store is the writer's to close.
-          done = @windows.drop(1).select { |window| window.store.segments.empty? }
-          @windows -= done.each { |window| window.store.close }
+          # The first queue is the writer's to close.
+          done = @windows.drop(1).select { |window| window.queue.empty? }
+          @windows -= done.each { |window| window.queue.close }
           await(blocked) if @idle
         end
       rescue ClosedError, ContextTerminatedError
@@ -90,7 +90,7 @@ module Godwit
 
       def over?
         return false unless @until
-        @windows.all? { |window| window.store.segments.empty? } || Timeout.now >= @until
+        @windows.all? { |window| window.queue.empty? } || Timeout.now >= @until
       end
 
       def pump(window)
@@ -129,10 +129,10 @@ module Godwit
 
       def establish(window, number)
         return @writer.progress if window.establish(number)
-        @writer.record_error("the receiver has records of #{window.store.id} that " \
-          "#{window.store.folder} never sent (a copy of it, or a power cut?): it goes on under a " \
+        @writer.record_error("the receiver has records of #{window.queue.id} that " \
+          "#{window.queue.folder} never sent (a copy of it, or a power cut?): it goes on under a " \
           "new id")
-        window.store.rename
+        window.queue.rename
         window.renamed
       end
 
@@ -200,7 +200,7 @@ module Godwit
       def close_all
         @poller&.close
         @socket&.close
-        @windows.drop(1).each { |window| window.store.close }
+        @windows.drop(1).each { |window| window.queue.close }
         [@wakeup_reader, @wakeup].each { |io| io&.close }
         @own_context&.close
       rescue Error => error

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "../wire/header"
 require_relative "../wire/packing"
 require_relative "../writing/sequence_counter"
 
@@ -23,8 +24,8 @@ module Godwit
         def remember(known, seq, record)
           return known.replace(read(record)) if seq.zero?
           topic, header = Packing.frames(record)
-          tseq = header && header[/"tseq":(\d+)/n, 1]
-          known[topic] = tseq.to_i if tseq
+          start = header && Header.start(header)
+          known[topic] = start.tseq if start
         end
 
         # @return [Integer, nil] nil: an earlier version of Godwit wrote the checkpoint

@@ -3,7 +3,6 @@
 require "logger"
 require "zlib"
 require_relative "../folder"
-require_relative "recovery"
 
 module Godwit
   class Logger < ::Logger
@@ -23,12 +22,13 @@ module Godwit
       LONGEST = 1 << 28 # a greater length is torn bytes
       FILE = /\A\h{16}\.seg\z/
 
-      include Recovery
-
       # One file. prev: last seq before it; last: its last seq, or prev; size: bytes.
       Segment = Struct.new(:number, :path, :prev, :last, :size)
-      # A place between two entries.
+      # Where an entry begins: the number of its file, and the offset there.
       Cursor = Struct.new(:number, :offset)
+      # Entries as they are in a file, the seq of the last, and the cursor behind them.
+      Chunk = Struct.new(:entries, :last, :cursor)
+      RELEASED = "released" # the file that has the seq up to which all is released
 
       class << self
         def entry(seq, record)
@@ -125,9 +125,7 @@ module Godwit
         Cursor.new(segment.number, offset)
       end
 
-      # Entries after a place, as they are in the file.
-      # @return [Array(String, Integer, Cursor), nil] entries, seq of the last, the place after
-      #   them; nil when there are none
+      # @return [Chunk, nil] the entries from the cursor on; nil: there are none
       def read(cursor, most)
         loop do
           segment, newest = @lock.synchronize do
@@ -135,8 +133,8 @@ module Godwit
           end
           return unless segment
           offset = (segment.number == cursor.number) ? cursor.offset : 0
-          entries, last, finish = slice(segment, offset, most)
-          return [entries, last, Cursor.new(segment.number, finish)] if entries
+          chunk = slice(segment, offset, most)
+          return chunk if chunk
           return if segment.number == newest.number
           cursor = Cursor.new(segment.number + 1, 0)
         end
@@ -157,6 +155,74 @@ module Godwit
       end
 
       private
+
+      # Reads what an earlier process left in the folder.
+      def recover(block)
+        @segments = Dir.children(@folder).grep(FILE).sort.map do |name|
+          Segment.new(name.to_i(16), File.join(@folder, name), 0, 0, 0)
+        end
+        # Only the last file may be torn, even in its checkpoint. Then the file before it has one.
+        full = [@segments.size - 1, 0].max
+        full -= 1 while full.positive? && !checkpoint_of(@segments[full])
+        @segments.each_with_index do |segment, index|
+          next if index < full && measure(segment, @segments[index + 1])
+          scan(segment, (block if index >= full))
+        end
+        drop(@segments.pop) while @segments.last&.size&.zero? # its checkpoint is torn
+        @total = @segments.sum(&:size)
+        drop_released if @segments.any? && checkpoint_of(@segments.last)
+      end
+
+      def checkpoint_of(segment)
+        head = File.binread(segment.path, HEAD_BYTES).to_s
+        return if head.bytesize < HEAD_BYTES || head.unpack1("N") > LONGEST
+        bytes = File.binread(segment.path, HEAD_BYTES + head.unpack1("N"))
+        seq, finish = SegmentedLog.whole_entry(bytes, 0)
+        return unless seq&.zero? && finish >= HEAD_BYTES + 8
+        [bytes.unpack1("Q>", offset: HEAD_BYTES), bytes.byteslice(HEAD_BYTES + 8...finish)]
+      end
+
+      # @return [Boolean] whether the checkpoints suffice, without reading the file
+      def measure(segment, following)
+        segment.prev, = checkpoint_of(segment)
+        segment.last, = checkpoint_of(following)
+        segment.size = File.size(segment.path)
+        !segment.prev.nil? && !segment.last.nil?
+      end
+
+      # Truncates the file at the first entry that is not whole.
+      def scan(segment, block)
+        bytes = File.binread(segment.path)
+        segment.prev = segment.last = 0
+        segment.size = SegmentedLog.each_entry(bytes) do |seq, record|
+          if seq.zero?
+            segment.prev = segment.last = record.unpack1("Q>")
+            record = record.byteslice(8..)
+          else
+            segment.last = seq
+          end
+          block&.call(seq, record)
+        end
+        return if segment.size == bytes.bytesize
+        @cut += bytes.bytesize - segment.size
+        File.truncate(segment.path, segment.size)
+      end
+
+      def read_released
+        seq, crc = File.binread(File.join(@folder, RELEASED)).unpack("Q>N")
+        (seq && crc && Zlib.crc32([seq].pack("Q>")) == crc) ? seq : 0
+      rescue Errno::ENOENT
+        0
+      end
+
+      def write_released
+        flags = File::RDWR | File::CREAT | File::BINARY
+        @released_file ||= File.open(File.join(@folder, RELEASED), flags, 0o600)
+        seq = [@released].pack("Q>")
+        @released_file.pwrite(seq << [Zlib.crc32(seq)].pack("N"), 0)
+      rescue SystemCallError
+        nil # without it the writer sends some records twice
+      end
 
       # A trap handler cannot lock a mutex: it reads without.
       def look(&block)
@@ -215,7 +281,7 @@ module Godwit
         nil # the next start tries again
       end
 
-      # @return [Array(String, Integer, Integer), nil] entries, last seq, offset after them
+      # @return [Chunk, nil]
       def slice(segment, offset, most)
         return if offset >= segment.size
         bytes = pread(segment, [most, segment.size - offset].min, offset)
@@ -226,7 +292,8 @@ module Godwit
           last = seq
           stop = finish
         end
-        return [bytes.byteslice(first...stop), last, offset + stop] if first
+        cursor = Cursor.new(segment.number, offset + stop)
+        return Chunk.new(bytes.byteslice(first...stop), last, cursor) if first
         return slice(segment, offset + stop, most) if stop.positive? # only the checkpoint
         length = HEAD_BYTES + (bytes.unpack1("N") || 0) # of an entry that is larger than `most`
         larger = length > bytes.bytesize && offset + length <= segment.size

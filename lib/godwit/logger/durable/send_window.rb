@@ -1,54 +1,32 @@
 # frozen_string_literal: true
 
+require_relative "../wire/durable_wire"
+
 module Godwit
   class Logger < ::Logger
-    # The messages between a durable writer (DEALER) and its receiver (ROUTER): a verb, the writer's
-    # id (16 bytes), and numbers (u64, big-endian) unless noted.
-    #
-    #   HELLO   id seq version   writer: up to seq all has been acknowledged to it
-    #   DATA    id prev entries  writer: entries as in {SegmentedLog}, and the seq before the first
-    #   WELCOME id seq           receiver, to HELLO: its file has all up to seq
-    #   ACK     id seq           receiver: its file has all up to seq
-    #   WHAT    id seq           receiver wants a HELLO: the writer is unknown, or DATA is missing
-    #   TROUBLE id text          receiver: it cannot write
-    module Wire
-      VERSION = 1
-      HELLO = "godwit-log-hello"
-      DATA = "D"
-      WELCOME = "godwit-log-welcome"
-      ACK = "A"
-      WHAT = "?"
-      TROUBLE = "!"
-
-      module_function
-
-      def number(value) = [value].pack("Q>")
-      def value(bytes) = (bytes&.bytesize == 8) ? bytes.unpack1("Q>") : nil
-    end
-    private_constant :Wire
-
-    # Tracks how many records of a store a receiver has acknowledged and which to send next.
+    # Sends the records of a {DiskQueue} in the receiver's protocol: which message is next, and what
+    # has been acknowledged.
     class SendWindow
       CHUNK = 1 << 18 # bytes of one message, about
       WINDOW = 4 << 20 # bytes sent and not acknowledged, at most
       RETRY = 1.0 # seconds without progress until it sends HELLO again
 
-      def initialize(store)
-        @store = store
-        @segments = store.segments
-        @key = [store.id].pack("H*")
-        @highest = @segments.last # ever sent, or there at the start
-        begin_anew
+      # A message with entries that was not acknowledged yet: their last seq, and their size.
+      Flying = Struct.new(:last, :bytes)
+
+      def initialize(queue)
+        @queue = queue
+        @highest = queue.last # ever sent, or there at the start
+        renamed
       end
 
-      attr_reader :store, :key
+      attr_reader :queue, :key
       # @return [Boolean] whether the receiver has answered on this connection
       def established? = @state == :established
 
       # The connection is new, or something was lost.
       def begin_anew
         @state = :new
-        @ready = nil
         @flying = []
         @bytes = 0
       end
@@ -56,19 +34,17 @@ module Godwit
       def peek(now)
         begin_anew if @state != :new && !idle? && now >= @deadline
         return hello if @state == :new
-        @ready ||= data if established? && @bytes < WINDOW
-        @ready&.first
+        data if established? && @bytes < WINDOW
       end
 
       def sent(now)
         @deadline = now + RETRY if idle?
         return @state = :hello_sent if @state == :new
-        entries, last, @cursor = @ready.last
-        @ready = nil
-        @flying << [last, entries.bytesize]
-        @bytes += entries.bytesize
-        @last = last
-        @highest = [@highest, last].max
+        chunk = @queue.peek(CHUNK)
+        @queue.sent_to(chunk.last)
+        @flying << Flying.new(chunk.last, chunk.entries.bytesize)
+        @bytes += chunk.entries.bytesize
+        @highest = [@highest, chunk.last].max
       end
 
       # @return [Float, nil] when to call {#peek} again if nothing happens
@@ -79,23 +55,22 @@ module Godwit
       def establish(last)
         return true unless @state == :hello_sent
         return false if last > @highest
-        @segments.release(last)
+        @queue.release(last)
+        @queue.rewind([last, @queue.released].max)
         @state = :established
-        @last = [last, @segments.released].max
-        @cursor = @segments.after(@last)
         true
       end
 
-      # The store has another id.
+      # The queue has another id.
       def renamed
-        @key = [@store.id].pack("H*")
+        @key = [@queue.id].pack("H*")
         begin_anew
       end
 
       def acknowledged(seq, now)
-        return false if !established? || seq > @highest || seq <= @segments.released
-        @bytes -= @flying.shift.last while @flying.any? && @flying.first.first <= seq
-        @segments.release(seq)
+        return false if !established? || seq > @highest || seq <= @queue.released
+        @bytes -= @flying.shift.bytes while @flying.any? && @flying.first.last <= seq
+        @queue.release(seq)
         @deadline = now + RETRY
         true
       end
@@ -104,11 +79,11 @@ module Godwit
 
       # Whether no answer is due.
       def idle? = @state == :new || (established? && @flying.empty?)
-      def hello = [Wire::HELLO, @key, Wire.number(@segments.released), Wire.number(Wire::VERSION)]
+      def hello = [Wire::HELLO, @key, Wire.number(@queue.released), Wire.number(Wire::VERSION)]
 
       def data
-        found = @segments.read(@cursor, CHUNK) or return
-        [[Wire::DATA, @key, Wire.number(@last), found.first], found]
+        chunk = @queue.peek(CHUNK) or return
+        [Wire::DATA, @key, Wire.number(@queue.sent), chunk.entries]
       end
     end
     private_constant :SendWindow

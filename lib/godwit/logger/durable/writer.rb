@@ -1,19 +1,18 @@
 # frozen_string_literal: true
 
 require_relative "../writing/base_writer"
-require_relative "../writing/drop_counter"
 require_relative "../wire/entry"
 require_relative "../exit"
 require_relative "backlog"
 require_relative "durable_sender"
 require_relative "durable_sequence"
-require_relative "store"
+require_relative "disk_queue"
 
 module Godwit
   class Logger < ::Logger
-    # The part of a durable logger that belongs to one process, in the place of a {BoundedQueue}:
-    # {#push} encodes a record and writes it to a {Store}, from which a {DurableSender} sends it. It
-    # has no reference to a Logger, so that the garbage collector can take that.
+    # The piece of a durable logger that belongs to one process, in the place of a {BoundedQueue}:
+    # {#push} encodes a record and writes it to a {DiskQueue}, from which a {DurableSender} sends
+    # it. It has no reference to a Logger, so that the garbage collector can collect that.
     #
     # A trap handler cannot take the lock, so the sender stores its records a moment later.
     class DurableWriter < BaseWriter
@@ -30,13 +29,13 @@ module Godwit
         @trapped = Thread::Queue.new # entries of trap handlers
         @waiting = @gone = 0
         @queue = self
-        open_store
+        open_disk
       end
 
       attr_reader :gone # records that were in a folder when it was deleted
       def alive? = own? && !@deleted && @sender&.alive?
       # @return [Boolean] false during linger, when it still stores what is logged
-      def closed? = @store_closed ? true : false
+      def closed? = @disk_closed ? true : false
 
       # Starts the sender, also after its thread was killed.
       def start
@@ -50,7 +49,7 @@ module Godwit
       end
 
       # Readers get a report of the records that the other writer lost.
-      def inherit(other) = @drops.inherit(other.gone)
+      def inherit(other) = @sequence.inherit(other.gone)
 
       # Callers.
       # @return [Boolean, Symbol, nil] whether it is stored; :closed: nothing was done; nil: a trap
@@ -69,8 +68,8 @@ module Godwit
 
       def stats
         return Stats.new(queued: 0, sent: 0, dropped: 0, spooled: 0) unless own?
-        Stats.new(queued: pending + @trapped.size, spooled: 0, dropped: @drops.total + @gone,
-          sent: @backlog.acknowledged(@store.segments.released), last_error: @last_error)
+        Stats.new(queued: pending + @trapped.size, spooled: 0, dropped: @sequence.dropped + @gone,
+          sent: @backlog.acknowledged(@disk.released), last_error: @last_error)
       end
 
       # Waits until all that was logged before has been acknowledged.
@@ -78,9 +77,9 @@ module Godwit
         return pending.zero? unless own? && alive?
         finish = seconds && Timeout.now + seconds
         @lock.synchronize do
-          goal = @store.segments.last
-          wait_until(finish) { @store.segments.released >= goal }
-          @store.segments.released >= goal
+          goal = @disk.last
+          wait_until(finish) { @disk.released >= goal }
+          @disk.released >= goal
         end
       rescue ThreadError
         pending.zero? && @trapped.empty? # a trap handler cannot wait
@@ -104,29 +103,27 @@ module Godwit
 
       private
 
-      def open_store
+      def open_disk
         known = {}
         entries = 0 # after the last checkpoint
         # The last segment stays, and must leave room for others.
         size = [SEGMENT_BYTES, @most / PARTS + 1].min
         checkpoint = -> { DurableSequence.record(@sequence.topics, @entries) }
-        @store = Store.open(@settings.durable, segment_bytes: size, fsync: @settings.fsync,
+        @disk = DiskQueue.open(@settings.durable, segment_bytes: size, fsync: @settings.fsync,
           checkpoint: checkpoint) do |seq, record|
           entries = seq.zero? ? 0 : entries + 1
           DurableSequence.remember(known, seq, record)
         end
         @entries = (known.delete(DurableSequence::ENTRIES) || 0) + entries
-        @sequence = DurableSequence.new(@settings, @store.id, @store.segments.last, known)
-        @drops = DropCounter.new(@sequence)
-        @backlog = Backlog.new(@store.segments.last, left_by_earlier)
+        @sequence = DurableSequence.new(@settings, @disk.id, @disk.last, known)
+        @backlog = Backlog.new(@disk.last, left_by_earlier)
       end
 
       # @return [Integer] records in the folder that were not acknowledged
       def left_by_earlier
-        segments = @store.segments
-        most = segments.last - segments.released
+        most = @disk.last - @disk.released
         return 0 unless most.positive?
-        checkpoint, released = segments.released_in_first
+        checkpoint, released = @disk.released_in_first
         before = DurableSequence.entries(checkpoint) if checkpoint
         before ? (@entries - before - released).clamp(0, most) : most # an older folder has no count
       end
@@ -134,30 +131,30 @@ module Godwit
       def start_sender
         return close(Timeout.now, 0) if deleted? # {Handle} makes another, and the folder again
         Exit.watch(self) unless @sender
-        leftovers = Store.leftovers(File.realpath(@settings.durable))
-        @sender = DurableSender.new(@settings, self, [@store, *leftovers])
+        leftovers = DiskQueue.leftovers(File.realpath(@settings.durable))
+        @sender = DurableSender.new(@settings, self, [@disk, *leftovers])
         @sender.start
       end
 
-      def pending = [@backlog.waiting(@store.segments.released) - @gone, 0].max
+      def pending = [@backlog.waiting(@disk.released) - @gone, 0].max
 
       # Needs the lock.
       def take(entry)
-        return :closed if @store_closed
+        return :closed if @disk_closed
         has_room = wait_for_space
-        return :closed if @store_closed # during the wait for space
+        return :closed if @disk_closed # during the wait for space
         return store(entry) if has_room
-        @drops.drop(entry[0])
+        @sequence.drop(entry.stream)
         false
       end
 
       # Needs the lock.
       def wait_for_space
-        return true if @store.segments.bytes < @most
+        return true if @disk.bytes < @most
         return false unless @settings.overflow == :block
         finish = @settings.block_timeout && Timeout.now + @settings.block_timeout
-        wait_until(finish) { @store.segments.bytes < @most }
-        @store.segments.bytes < @most
+        wait_until(finish) { @disk.bytes < @most }
+        @disk.bytes < @most
       end
 
       # Needs the lock. A waiting caller counts itself before it looks, since the sender signals
@@ -177,27 +174,27 @@ module Godwit
 
       # Needs the lock.
       def store(entry)
-        @drops.report(Timeout.now) { |report| append(report) } if @drops.unreported?
-        @backlog.add(append(entry), @store.segments.released)
+        @sequence.report(Timeout.now) { |report| append(report) } if @sequence.unreported?
+        @backlog.add(append(entry), @disk.released)
         true
       rescue SystemCallError => error
         @deleted = error.is_a?(Errno::ENOENT) && deleted?
-        @drops.fail(entry[0])
+        @sequence.fail(entry.stream)
         record_error(error)
         false
       end
 
       # @return [Integer] its seq
       def append(entry)
-        record = Entry.pack(entry, @sequence)
-        @store.segments.append(SegmentedLog.entry(@sequence.seq, record), @sequence.seq)
+        record = entry.pack(@sequence)
+        @disk.append(SegmentedLog.entry(@sequence.seq, record), @sequence.seq)
         @entries += 1
         @sequence.seq
       end
 
       # A trap handler.
       def enqueue(entry)
-        return @drops.drop(entry[0]) if @trapped.size >= MAX_QUEUED
+        return @sequence.drop(entry.stream) if @trapped.size >= MAX_QUEUED
         @trapped << entry
         @sender&.wake(always: true)
       end
@@ -217,25 +214,25 @@ module Godwit
       def conclude
         store_trapped
         deleted = deleted?
-        rest = close_store
-        return @warnings.gone(@gone = rest, @store.folder, always: true) if deleted
+        rest = close_disk
+        return @warnings.gone(@gone = rest, @disk.folder, always: true) if deleted
         @incomplete = rest.positive?
-        @warnings.kept(rest, @store.folder) if @incomplete
+        @warnings.kept(rest, @disk.folder) if @incomplete
       end
 
       # From here on nothing is stored, and another process may have the folder. Callers that wait
       # go on.
-      def close_store
+      def close_disk
         @lock.synchronize do
-          @store_closed = true
+          @disk_closed = true
           @freed.broadcast
           pending
         ensure
-          @store.close if @store_closed
+          @disk.close if @disk_closed
         end
       end
 
-      def deleted? = !File.exist?(File.join(@store.folder, Lock::NAME))
+      def deleted? = @disk.deleted?
     end
     private_constant :DurableWriter
   end

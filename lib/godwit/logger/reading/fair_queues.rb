@@ -5,20 +5,21 @@ require_relative "../wire/record"
 module Godwit
   class Logger < ::Logger
     class Reader
-      # The messages that wait in a reader: a queue for each writer. Each round takes one message of
-      # every writer. Not thread-safe.
+      # The records that wait in a reader: a queue for each writer, and one for lines and foreign
+      # messages. Each round gives one of every queue. Not thread-safe.
       class FairQueues
         # Messages that one connection brings at once, and before the next batch, at most.
         BATCH = 256
         BACKLOG = 32 * BATCH
-        OVERHEAD = 256 # estimated bytes of a message besides its frames
-        # One writer's messages with their sizes, and the sum of the sizes in bytes.
-        Queue = Struct.new(:messages, :bytes)
+        OVERHEAD = 384 # estimated bytes of a record besides its frames
+        # A record, or a message that is none, with its size; the queue has the sum of the sizes.
+        Waiting = Struct.new(:found, :bytes)
+        Queue = Struct.new(:waiting, :bytes)
 
-        attr_reader :dropped # messages dropped for lack of space
+        attr_reader :dropped # records and messages dropped for lack of space
 
         # @param most [Integer] bytes that may wait; beyond them, a writer with more than its equal
-        #   share loses its new messages
+        #   share loses its new records
         def initialize(most)
           @most = most
           @bytes = @dropped = 0
@@ -27,43 +28,43 @@ module Godwit
 
         # A full batch means that more messages wait in the socket: receive them at once, as one
         # connection brings the records of all writers.
-        # @yield [count] returns at most so many messages; nil: there are none
+        # @yield [count] returns what so many messages hold; nil: there are none
         def batch(size)
           batch = yield(size)
           return batch if @queues.empty? && (batch.nil? || batch.size < size)
-          left = BACKLOG
+          remaining = BACKLOG
           while batch
-            batch.each { |message| put(message) }
-            break unless (left -= batch.size).positive?
+            batch.each { |found| put(found) }
+            break unless (remaining -= batch.size).positive?
             batch = yield(BATCH)
           end
-          take(size)
+          dequeue(size)
         end
 
         private
 
-        def put(message)
-          writer = Record.writer_of(message)
-          queue = @queues[writer] ||= Queue.new([], 0)
-          size = OVERHEAD + (message.is_a?(String) ? message.bytesize : message.sum(&:bytesize))
+        def put(found)
+          record = found.is_a?(Record)
+          queue = @queues[record ? found.writer : nil] ||= Queue.new([], 0)
+          size = OVERHEAD + Array(record ? found.frames : found).sum(&:bytesize)
           return @dropped += 1 if @bytes + size > @most && queue.bytes + size > @most / @queues.size
-          queue.messages << [message, size]
+          queue.waiting << Waiting.new(found, size)
           queue.bytes += size
           @bytes += size
         end
 
-        # One message of each writer, then the next of each.
-        def take(count)
-          taken = []
-          while taken.size < count && (writer, queue = @queues.shift)
-            next if queue.messages.empty?
-            message, size = queue.messages.shift
-            taken << message
-            queue.bytes -= size
-            @bytes -= size
-            @queues[writer] = queue unless queue.messages.empty?
+        # The first of each queue, then the next of each.
+        def dequeue(count)
+          batch = []
+          while batch.size < count && (writer, queue = @queues.shift)
+            next if queue.waiting.empty?
+            first = queue.waiting.shift
+            batch << first.found
+            queue.bytes -= first.bytes
+            @bytes -= first.bytes
+            @queues[writer] = queue unless queue.waiting.empty?
           end
-          taken
+          batch
         end
       end
       private_constant :FairQueues

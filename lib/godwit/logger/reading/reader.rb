@@ -3,7 +3,6 @@
 require_relative "../../logger"
 require_relative "../wire/record"
 require_relative "filter"
-require_relative "../wire/packing"
 
 module Godwit
   class Logger < ::Logger
@@ -38,16 +37,10 @@ module Godwit
       extend Keywords
       include Enumerable
 
-      # Messages per call of libzmq, at first and at most. The number falls while their records take
-      # long, so that no writer's records wait behind those of another.
-      FIRST = 4
-      BATCH = 256
-      SLICE = 0.02 # seconds that a batch may take
       QUEUE_BYTES = 32 << 20 # default of `queue_bytes:`
       HWM = 1_000 # default of `recv_hwm:`, in messages of up to 64 KiB of records
       SUBSCRIBED_HWM = 10_000 # that of {subscribe}, in messages of one record
-      NEVER = {Object => :never}.freeze
-      private_constant :FIRST, :BATCH, :SLICE, :QUEUE_BYTES, :HWM, :SUBSCRIBED_HWM, :NEVER
+      private_constant :QUEUE_BYTES, :HWM, :SUBSCRIBED_HWM
 
       class << self
         # Makes a reader that binds. With a block: yields it, closes it, returns the block's value.
@@ -106,15 +99,9 @@ module Godwit
         @socket = socket
         @fair_queues = FairQueues.new(queue_bytes) if queue_bytes
         @writers = Writers.new(topics: filter && filter.subscriptions != [""], known: known)
-        @filter = filter unless !filter || filter.everything?
-        @state = state
-        @lock = Mutex.new
-        @arrived = ConditionVariable.new
-        @pending = []
-        @waiting = 0
-        @led = false
-        @size = FIRST
-        @fetched = Timeout.now
+        filter = nil if filter&.everything?
+        @arrivals = Arrivals.new(socket, @writers, filter: filter, queues: @fair_queues,
+          state: state)
         self
       end
 
@@ -124,7 +111,7 @@ module Godwit
       # @raise [Error] as {#recv}, but for ClosedError and ContextTerminatedError
       def each
         return to_enum(:each) unless block_given?
-        while (record = next_record)
+        while (record = next_until_closed)
           yield record
         end
         self
@@ -138,14 +125,14 @@ module Godwit
       # @raise [ClosedError, ContextTerminatedError, ForkedError]
       def recv(timeout: nil, exception: true)
         Timeout.milliseconds(timeout) # checks the argument
-        record = take(timeout && Timeout.now + timeout)
+        record = next_record(timeout && Timeout.now + timeout)
         return record if record || !exception
         raise Errors.build(TimeoutError, :recv, @socket.last_endpoint,
           ErrorHints.nothing_came(@socket, "no record came"))
       end
 
       # @return [Array<Reader::WriterStatistics>] one for each writer, a copy
-      def writers = @lock.synchronize { @writers.to_a }
+      def writers = @arrivals.synchronize { @writers.to_a }
 
       # @deprecated Use {#writers}.
       # @return [Array<Reader::WriterStatistics>]
@@ -163,14 +150,14 @@ module Godwit
 
       # @return [Integer] records and lines received, each once, including those that `host:` and
       #   `tag:` of {subscribe} filter out
-      def received = @lock.synchronize { @writers.received }
+      def received = @arrivals.synchronize { @writers.received }
       # @return [Integer] records that are missing although a later record of the writer arrived
-      def lost = @lock.synchronize { @writers.lost }
+      def lost = @arrivals.synchronize { @writers.lost }
       # @return [Integer] records that came again, or after a later one
-      def late = @lock.synchronize { @writers.late }
+      def late = @arrivals.synchronize { @writers.late }
       # @return [Integer] messages that exceeded `queue_bytes:`; 0 for a reader that binds. Records
       #   among them are {#lost} too, as soon as a later one of their writer is read
-      def dropped = @lock.synchronize { @fair_queues ? @fair_queues.dropped : 0 }
+      def dropped = @arrivals.synchronize { @fair_queues ? @fair_queues.dropped : 0 }
       # @return [Integer] lines of plain writers
       def plain = @writers.plain
       # @return [Integer] messages that are neither records nor lines
@@ -205,13 +192,7 @@ module Godwit
       # @return [nil]
       # @raise [ForkedError]
       def close
-        return if closed?
-        @socket.close
-        @lock.synchronize do
-          @pending = []
-          @arrived.broadcast
-          save
-        end
+        @arrivals.close unless closed?
         nil
       end
 
@@ -232,13 +213,28 @@ module Godwit
 
       private
 
-      def _waiters = @waiting
+      def _waiters = @arrivals.waiting
+
+      # @return [Record, nil] nil when time is up
+      def next_record(finish)
+        while (found = @arrivals.next(finish))
+          return found if found.is_a?(Record)
+          @on_foreign&.call(found)
+        end
+      end
+
+      # @return [Record, nil] nil after close
+      def next_until_closed
+        next_record(nil)
+      rescue ClosedError, ContextTerminatedError
+        nil
+      end
     end
   end
 end
 
-# These files open the class again.
+# They stand within the class.
 require_relative "writers"
 require_relative "state"
 require_relative "fair_queues"
-require_relative "fetching"
+require_relative "arrivals"

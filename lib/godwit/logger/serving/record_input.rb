@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../warnings"
+require_relative "../wire/packing"
 require_relative "../wire/record"
 
 module Godwit
@@ -62,7 +63,7 @@ module Godwit
       def next_messages = @socket.recv_many(MESSAGES, timeout: 0, exception: false)
 
       def unpack(message, messages, records)
-        batch = Native::Packing.split(message) || [Array(message)]
+        batch = Packing.split(message) || [Array(message)]
         batch.each do |frames|
           messages << frames
           record = Record.parse(frames, @memory) || foreign(message)

@@ -77,8 +77,8 @@ module Godwit
       def take(record, frames, bytes)
         if record&.plain?
           @totals[:plain] += 1
-          level = Levels.of_line(frames.first)
-        elsif record && (record.ours? || within_bounds?(record))
+          level = Lines.level(frames.first)
+        elsif record && within_bounds?(record)
           count(record, bytes)
           level = record.level
         else

@@ -6,11 +6,12 @@ require_relative "text"
 
 module Godwit
   class Logger < ::Logger
-    # An entry is what a {Logger} puts into its queue for one record, an Array: stream, t_ns,
-    # mono_ns, thread, text, tags, payload, error. The last three are nil or a field of the header
-    # with key and comma; {PREFORMATTED} as error marks a text that is a formatter's whole line.
-    module Entry
+    # What a {Logger} puts into its queue for one record. Its tags, payload and error are nil or a
+    # field of the header with key and comma; {PREFORMATTED} as error marks a text that is a
+    # formatter's whole line. The extension reads the members by their order (logger.h).
+    class Entry < Struct.new(:stream, :t_ns, :mono_ns, :thread, :text, :tags, :payload, :error)
       PREFORMATTED = :line
+      BYTES = Constants::LOG_ENTRY_BYTES # of memory besides its texts
       AS_IT_IS = ->(_level, _time, _prog, text) { text }
       private_constant :AS_IT_IS
 
@@ -30,25 +31,6 @@ module Godwit
         # Logs a text that no formatter may change.
         def log_text(handle, level, prog, text)
           log(handle, level, prog, text, nil, handle.settings.plain? ? AS_IT_IS : nil, nil)
-        end
-
-        def pack(entry, sequence)
-          stream, t_ns, mono_ns, thread, text, tags, payload, error = entry
-          seq = sequence.next_seq # first, since it may change the head
-          Native::Packing.record(sequence.head, seq, stream.next_tseq, stream.topic,
-            stream.before_thread, stream.after_thread, t_ns, mono_ns, thread, Text.utf8(text), tags,
-            payload, error)
-        end
-
-        # @return [String] a line without NUL, at which rsyslog and others would cut it
-        def line(entry, lines)
-          stream, t_ns, _, _, text, _, _, error = entry
-          text = Text.utf8(text)
-          unless error == PREFORMATTED
-            prog = stream.prog
-            text = lines.build(stream.label, t_ns, stream.pid, prog && Text.utf8(prog), text)
-          end
-          text.include?("\0") ? text.delete("\0") : text
         end
 
         private
@@ -84,7 +66,7 @@ module Godwit
             tags = tags_field(formatter, tagger) if formatter
             payload_field = Text.payload_field(payload) if payload
           end
-          [stream, t_ns, mono_ns, thread_id, text, tags, payload_field, error]
+          new(stream, t_ns, mono_ns, thread_id, text, tags, payload_field, error)
         end
 
         # A Hash in the message's place is data too, unless there are others.
@@ -150,6 +132,29 @@ module Godwit
         else
           def thread_id = Thread.current.object_id
         end
+      end
+
+      # @return [String] the packed record, with the next number of the sequence
+      def pack(sequence)
+        seq = sequence.next_seq # first, since it may change the writer
+        Header.pack(sequence.before_seq, seq, stream.next_tseq, stream.common, self,
+          Text.utf8(text))
+      end
+
+      # @return [Integer] bytes of memory, about
+      def bytes
+        BYTES + text.bytesize + (tags&.bytesize || 0) + (payload&.bytesize || 0) +
+          (error&.size || 0)
+      end
+
+      # @return [String] a line without NUL, at which rsyslog and others would cut it
+      def line(lines)
+        text = Text.utf8(self.text)
+        unless error == PREFORMATTED
+          prog = stream.prog
+          text = lines.build(stream.label, t_ns, stream.pid, prog && Text.utf8(prog), text)
+        end
+        text.include?("\0") ? text.delete("\0") : text
       end
     end
     private_constant :Entry

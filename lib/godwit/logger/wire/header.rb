@@ -1,24 +1,81 @@
 # frozen_string_literal: true
 
+require "json"
+require_relative "packing"
+
 module Godwit
   class Logger < ::Logger
-    # Reads and writes parts of a record's header. ext/godwit/logger_header.c does the same, faster.
-    module Header
-      # The start of every header that Godwit writes. The readers extract fields by offset.
+    # A record's header: one JSON object in UTF-8. The class alone knows its layout, and an instance
+    # has the fields that identify a record. A header that Godwit wrote needs no JSON parser.
+    # mono_ns and pid are nil where a header begins in another way.
+    #
+    # ext/godwit/logger_header.c makes {start}, {pack} and {payload} faster.
+    class Header < Struct.new(:writer, :seq, :tseq, :t_ns, :mono_ns, :pid)
+      # In the order in which Godwit writes them, without nil and empty values. v: 1; writer: 32
+      # hexadecimal digits; t_ns, mono_ns: nanoseconds; error: an object.
+      KEYS = %w[v writer seq tseq t_ns mono_ns level pid thread host prog tags payload error].freeze
+      COUNT = "[1-9]\\d{0,18}"
+      TIME = "\\d{1,19}"
+      # The start of a header that Godwit wrote.
       START =
-        /\A\{"v":1,"writer":"\h{32}","seq":[1-9]\d{0,18},"tseq":[1-9]\d{0,18},"t_ns":\d{1,19},/
-      SEQ_AT = 57 # offset of the seq in it
-      DIGITS = Constants::LOG_DIGITS # digits of the largest number in it
+        /\A\{"v":1,"writer":"(\h{32})","seq":(#{COUNT}),"tseq":(#{COUNT}),"t_ns":(#{TIME}),
+          (?:"mono_ns":(#{TIME}),"level":\d+,"pid":(\d+),)?/x
+      private_constant :COUNT, :TIME
+      # What all records of a writer, level and program have in common: their topic, and the fields
+      # before and behind the number of the thread.
+      Common = Struct.new(:topic, :before_thread, :after_thread)
 
-      module_function
+      class << self
+        # @param header [String]
+        # @return [Header, nil] nil: the header does not begin as Godwit writes it
+        def start(header)
+          writer, *numbers = START.match(header)&.captures
+          new(-writer.encode(Encoding::UTF_8), *numbers.map { |digits| digits&.to_i }) if writer
+        end
 
-      # @return [String, nil] `,"payload":` and the Hash in JSON; nil: {Text} must make it
-      def payload(_hash) = nil
+        # @return [Hash] the whole header; empty when it is no JSON object
+        def parse(header)
+          json = header.dup.force_encoding(Encoding::UTF_8).scrub
+          value = JSON.parse(json, max_nesting: Constants::LOG_NESTING)
+          value.is_a?(Hash) ? value : {}
+        rescue JSON::ParserError
+          {}
+        end
 
-      # @return [Integer, nil] number of the record; nil: the header does not begin like {START}
-      def seq(header)
-        header.byteslice(SEQ_AT, DIGITS).to_i if START.match?(header)
+        # @param data [Hash] as {parse} gives it, with the keys in any order
+        # @return [Header, nil] nil: required fields are missing
+        def of(data)
+          writer, *numbers = data.values_at("writer", "seq", "tseq", "t_ns")
+          numbered = numbers.all?(Integer) && numbers.first(2).all?(&:positive?)
+          new(writer, *numbers) if numbered && writer.is_a?(String)
+        end
+
+        # @return [String] the header up to its seq
+        def before_seq(writer) = "{\"v\":1,\"writer\":\"#{writer}\",\"seq\":"
+
+        # @param prog [String, nil] as host in UTF-8
+        # @return [Common]
+        def common(topic, level, pid, host, prog)
+          prog = ",\"prog\":#{JSON.generate(prog)}" if prog
+          Common.new(topic, ",\"level\":#{level},\"pid\":#{pid},\"thread\":",
+            ",\"host\":#{JSON.generate(host)}#{prog}").freeze
+        end
+
+        # @param before [String] {before_seq} of the writer
+        # @param text [String] of the entry, in UTF-8
+        # @return [String] the packed record
+        def pack(before, seq, tseq, common, entry, text)
+          header = "#{before}#{seq},\"tseq\":#{tseq},\"t_ns\":#{entry.t_ns}," \
+            "\"mono_ns\":#{entry.mono_ns}#{common.before_thread}#{entry.thread}" \
+            "#{common.after_thread}#{entry.tags}#{entry.payload}#{entry.error}}"
+          Packing.pack(common.topic, header, text)
+        end
+
+        # @return [String, nil] `,"payload":` and the Hash in JSON; nil: {Text} must make it
+        def payload(_hash) = nil
       end
+
+      singleton_class.prepend(Backend::Native::Header) if BACKEND == :native
     end
     private_constant :Header
   end

@@ -1,41 +1,60 @@
 # frozen_string_literal: true
 
-require_relative "topic"
+require_relative "levels"
 
 module Godwit
   class Logger < ::Logger
-    # Makes all lines in the format of Ruby's Logger: {Record#to_s}, a {Sink}'s file and
-    # `wire: :plain`. It keeps the text of the last second, and cuts numbers out of a header.
-    # Any number of threads may call it.
+    # The line of Ruby's Logger: of {Record#to_s}, of a {Sink}'s file, of `wire: :plain`, of the old
+    # writers. It makes and parses all of them, and knows the text of the last second. Any number of
+    # threads may call it.
     class Lines
-      # The start of each header that Godwit writes; its keys have a fixed order.
-      HEAD = /\A\{"v":1,"writer":"\h{32}","seq":\d{1,19},"tseq":\d{1,19},"t_ns":(\d{1,19}),
-        "mono_ns":\d+,"level":\d,"pid":(\d+)/nx
       BILLION = 1_000_000_000
-      # Before the time, and after the process id.
+      # What stands before the time, and behind the process id.
       STARTS = Levels::LABELS.to_h do |label|
         [label, ["#{label[0]}, [", "] #{label.rjust(5)} -- "]]
       end.freeze
-      private_constant :HEAD, :BILLION, :STARTS
+      PREFIXES = STARTS.values.map(&:first).freeze
+      FORM = /\A([DIWEFA]), \[([^\]]*) #(\d+)\] +([A-Z]+) -- (.*?): (.*)\z/m
+      # A line in pieces. time: as it stands there; pid: a String.
+      Parsed = Struct.new(:letter, :time, :pid, :label, :prog, :text)
+      private_constant :BILLION, :STARTS, :PREFIXES, :FORM
 
-      # @param most [Integer] bytes of one write; one line may be longer
-      # @return [Array(Integer, Integer)] how many lines from the index on go, and their bytes
-      def self.part(lines, index, most)
-        bytes = lines[index].bytesize
-        count = 1
-        while index + count < lines.size && bytes + lines[index + count].bytesize <= most
-          bytes += lines[index + count].bytesize
-          count += 1
+      class << self
+        # @param line [String] without its end
+        # @return [Parsed, nil] nil: it has not the form of Ruby's Logger
+        def parse(line)
+          match = FORM.match(line)
+          Parsed.new(*match.captures) if match
         end
-        [count, bytes]
+
+        # @return [Integer] the level by the beginning of a line; 5 for any other
+        def level(line) = PREFIXES.index { |prefix| line.start_with?(prefix) } || 5
+        # @return [String] the beginning of the lines of a level
+        def prefix(level) = PREFIXES.fetch(level)
+
+        # @param most [Integer] bytes of one write; one line may be longer
+        # @return [Array(Integer, Integer)] how many lines from the index on go, and their bytes
+        def part(lines, index, most)
+          bytes = lines[index].bytesize
+          count = 1
+          while index + count < lines.size && bytes + lines[index + count].bytesize <= most
+            bytes += lines[index + count].bytesize
+            count += 1
+          end
+          [count, bytes]
+        end
       end
 
-      def call(record)
-        match = HEAD.match(record.frames[1]) if record.is_a?(Record) && !record.plain?
-        return record.to_s unless match
-        "#{build(record.label, match[1].to_i, match[2], record.prog, record.text_with_error)}\n"
+      # @return [String] the line of a record, with its end
+      def call(record) = (record.is_a?(Record) && !record.plain?) ? "#{of(record)}\n" : record.to_s
+
+      # @param record [Record] no plain line
+      # @return [String] the line without its end
+      def of(record)
+        build(record.label, record.t_ns, record.pid || 0, record.prog, record.text_with_error)
       end
 
+      # @return [String] the line without its end
       def build(label, t_ns, pid, prog, text)
         second, rest = t_ns.divmod(BILLION)
         before, after = STARTS.fetch(label)

@@ -15,14 +15,6 @@ module Godwit
         [topic.bytesize, header.bytesize].pack("nN") << topic.b << header.b << text.b
       end
 
-      # Makes the header, one JSON object, of an {Entry}'s fields.
-      def record(head, seq, tseq, topic, before_thread, after_thread, t_ns, mono_ns, thread, text,
-        tags, payload, error)
-        header = "#{head}#{seq},\"tseq\":#{tseq},\"t_ns\":#{t_ns},\"mono_ns\":#{mono_ns}" \
-          "#{before_thread}#{thread}#{after_thread}#{tags}#{payload}#{error}}"
-        pack(topic, header, text)
-      end
-
       # @param records [Array<String>] packed records; the batch ends before what is no String
       # @return [Array(String, Integer)] the second frame of a batch, and how many records are in it
       def join(records, from, most)
@@ -60,6 +52,8 @@ module Godwit
         [[HEAD, topic], [HEAD + topic, header], [HEAD + topic + header, record.bytesize]]
           .map { |from, size| record.byteslice(from, size) }
       end
+
+      singleton_class.prepend(Backend::Native::Packing) if BACKEND == :native
     end
     private_constant :Packing
   end

@@ -11,24 +11,18 @@ module Godwit
     # One record, as a reader gets it: three frames, or one line of a plain writer (Ruby's Logger
     # over a socket, rbczmq's `ZMQ::Logger`, rsyslog).
     #
-    # The frames are topic, header, text. The header is one JSON object in UTF-8 with {KEYS}, in the
-    # order in which Godwit writes them, without nil and empty values. Level, program and host come
-    # from the topic, the numbers at the header's beginning need no JSON parser. The first call of
-    # any other method parses the header.
+    # The frames are topic, header, text. The header is one JSON object in UTF-8 (docs/log-wire.md).
+    # Level, program and host come from the topic, writer and numbers from the header's beginning.
+    # The first call of any other method parses the whole header.
     #
     # **Threads**: several may read one record; it never changes.
     class Record
-      # v: 1; writer: 32 hexadecimal digits; seq, tseq: from 1, see {#seq} and {#tseq}; t_ns:
-      # nanoseconds since 1970; mono_ns: of the writer's monotonic clock; error: an object of class,
-      # message, backtrace, causes.
-      KEYS = %w[v writer seq tseq t_ns mono_ns level pid thread host prog tags payload error].freeze
-      WRITER_AT = 17 # offset of the writer's id in a header that Godwit writes
-      WRITER_DIGITS = 2 * Constants::LOG_ID_BYTES
-      # A line as Ruby's Logger formats it.
-      RUBY_LINE =
-        /\A([DIWEFA]), \[(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}) #(\d+)\] +[A-Z]+ -- (.*?): (.*)\z/m
+      # The keys of a header, in the order in which Godwit writes them.
+      KEYS = Header::KEYS
+      # The time in a line of Ruby's Logger without a format of its own.
+      LINE_TIME = /\A\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}\z/
       LINES = Lines.new
-      private_constant :LINES, :RUBY_LINE, :WRITER_AT, :WRITER_DIGITS
+      private_constant :LINES, :LINE_TIME
 
       class << self
         # @param frames [Array<String>, String] a message of one record as
@@ -38,12 +32,13 @@ module Godwit
         def parse(frames, topics = nil)
           return new([frames], nil, nil) if frames.is_a?(String)
           return (new(frames, nil, nil) if frames.size == 1) if frames.size != 3
-          topic = frames[0]
-          where = topics ? topics[topic] : Topic.where(topic)
-          return unless where
-          seq = Native::Header.seq(frames[1])
-          record = new(frames, where, seq)
-          record if seq || record.head
+          topic, header, = frames
+          names = topics ? topics[topic] : Topic.parse(topic)
+          return unless names
+          start = Header.start(header)
+          return new(frames, names, start) if start
+          start = Header.of(data = Header.parse(header))
+          new(frames, names, start, data) if start
         # The socket's `encoding:` is not binary, and the bytes are invalid in it.
         rescue ArgumentError, Encoding::CompatibilityError
           parse(frames.map(&:b), topics)
@@ -54,50 +49,38 @@ module Godwit
         #   gives it
         # @return [Array<Record>] empty when it is neither a record, nor a line, nor a batch
         def parse_all(message)
-          (Native::Packing.split(message) || [message]).filter_map { |frames| parse(frames) }
-        end
-
-        # @private
-        # Faster than {parse} where only the writer matters.
-        # @param frames [Array<String>, String] as {parse} takes them
-        # @return [String, nil] as {#writer}; nil when it is no record
-        def writer_of(frames)
-          return unless frames.is_a?(Array) && frames.size == 3
-          ours = frames[1].encoding == Encoding::BINARY && Native::Header.seq(frames[1])
-          ours ? frames[1].byteslice(WRITER_AT, WRITER_DIGITS) : parse(frames)&.writer
+          (Packing.split(message) || [message]).filter_map { |frames| parse(frames) }
         end
       end
 
       # @private
-      def initialize(frames, where, own_seq)
+      def initialize(frames, names, header, data = nil)
         @frames = frames # three instance variables fit into the object itself
-        @where = where
-        @own_seq = own_seq # nil: the header does not begin as Godwit writes it
+        @names = names
+        @header = header
+        @data = data if data
       end
 
       # @return [Boolean] whether it is a line of a plain writer: it has no {#seq}; level, program
       #   and time come from the line, if that has the format of Ruby's Logger
       def plain? = @frames.size == 1
-      # @private
-      # @return [Boolean] whether the header begins as Godwit writes it
-      def ours? = !@own_seq.nil?
       # @return [String, nil] id of the writer, 32 hexadecimal digits; each process has its own
-      def writer = @own_seq ? @frames[1].byteslice(WRITER_AT, WRITER_DIGITS) : head && head[0]
+      def writer = @header&.writer
       # @return [Integer, nil] number of the writer's record, from 1; dropped records count too
-      def seq = @own_seq || (head && head[1])
+      def seq = @header&.seq
       # @return [Integer, nil] number of the writer's record in this topic, so that a subscriber of
       #   some topics sees gaps in them
-      def tseq = @own_seq ? after(',"tseq":') : head && head[2]
+      def tseq = @header&.tseq
       # @return [Integer] 0 (debug) to 5 (unknown), as in ::Logger
-      def level = where[3]
+      def level = names.level
       # @return [String] DEBUG, INFO, WARN, ERROR, FATAL, ANY
-      def label = where[0]
+      def label = names.label
       # @return [String, nil] progname
-      def prog = where[1]
+      def prog = names.prog
       # @return [String, nil]
-      def host = where[2]
+      def host = names.host
       # @return [String] the message, in UTF-8; invalid bytes are replaced
-      def text = @shown ||= utf8((plain? && line) ? line[5] : @frames.last)
+      def text = @shown ||= utf8((plain? && line) ? line.text : @frames.last)
 
       # @return [Time, nil] when it was written, by the writer's clock, in this process's time zone
       def time
@@ -108,11 +91,11 @@ module Godwit
       end
 
       # @return [Integer, nil] nanoseconds since 1970
-      def t_ns = @own_seq ? after(',"t_ns":') : head && head[3]
+      def t_ns = @header&.t_ns
       # @return [Integer, nil] nanoseconds of the monotonic clock of the writer's machine
-      def mono_ns = integer("mono_ns")
+      def mono_ns = @header&.mono_ns || integer("mono_ns")
       # @return [Integer, nil] process id
-      def pid = plain? ? line && line[3].to_i : integer("pid")
+      def pid = plain? ? line && line.pid.to_i : @header.pid || integer("pid")
       # @return [Integer, String, nil] thread id, or what a foreign writer sent
       def thread = data["thread"]
       # @return [Array] such as ["req-9"]
@@ -122,14 +105,14 @@ module Godwit
       # @return [Hash, nil] class, message, backtrace (Array of Strings), causes (Array of Hashes)
       def error = data["error"].is_a?(Hash) ? data["error"] : nil
       # @return [Hash] the whole header; empty for a plain line
-      def data = @data ||= plain? ? {} : parsed
+      def data = @data ||= plain? ? {} : Header.parse(@frames[1])
 
       # The line that Ruby's Logger would have written, with a newline; a plain line as it came. An
       # error beside the text follows the text's first line.
       # @return [String] UTF-8
       def to_s
         return "#{utf8(@frames.first).chomp}\n" if plain?
-        "#{LINES.build(label, t_ns, pid || 0, prog, text_with_error)}\n"
+        LINES.call(self)
       end
 
       # @private
@@ -171,50 +154,27 @@ module Godwit
         "#<#{self.class.name} #{id} #{label} #{prog.inspect} #{text.inspect}>"
       end
 
-      # @private
-      # @return [Array, nil] writer, seq, tseq, t_ns of a header in another order; nil for a line
-      def head
-        return if plain?
-        @head ||= begin
-          values = data.values_at("writer", "seq", "tseq", "t_ns")
-          writer, *numbers = values
-          numbered = numbers.all?(Integer) && numbers.first(2).all?(&:positive?)
-          values if numbered && writer.is_a?(String)
-        end
-      end
-
       private
 
-      # [label, program, host, level]
-      def where
-        @where ||= begin
-          level = line ? Levels.of_line(line[0]) : 5
-          [Levels::LABELS[level], line && utf8(line[4]), nil, level]
+      # Those of a plain line are known once it is parsed.
+      def names
+        @names ||= begin
+          level = line ? Lines.level(@frames.first) : 5
+          Topic::Names.new(Levels::LABELS[level], line && utf8(line.prog), nil, level)
         end
       end
 
-      def after(key)
-        header = @frames[1]
-        from = header.index(key, Header::SEQ_AT) + key.size
-        header.byteslice(from, Header::DIGITS).to_i
-      end
-
+      # @return [Lines::Parsed, nil]
       def line
         return @line if defined?(@line)
-        @line = (RUBY_LINE.match(utf8(@frames.first).chomp) if plain?)
+        parsed = Lines.parse(utf8(@frames.first).chomp)
+        @line = (parsed if parsed&.time&.match?(LINE_TIME))
       end
 
       def line_time
-        Time.new(*line[2].scan(/\d+/).first(5).map(&:to_i), line[2][17..].to_r)
+        Time.new(*line.time.scan(/\d+/).first(5).map(&:to_i), line.time[17..].to_r)
       rescue ArgumentError
         nil
-      end
-
-      def parsed
-        value = JSON.parse(utf8(@frames[1]), max_nesting: Constants::LOG_NESTING)
-        value.is_a?(Hash) ? value : {}
-      rescue JSON::ParserError
-        {}
       end
 
       def integer(key) = data[key].is_a?(Integer) ? data[key] : nil

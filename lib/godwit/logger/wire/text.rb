@@ -131,7 +131,7 @@ module Godwit
       end
 
       # @return [String] as {field}
-      def payload_field(payload) = Native::Header.payload(payload) || field("payload", payload)
+      def payload_field(payload) = Header.payload(payload) || field("payload", payload)
 
       # @return [String] as {field}; messages and backtraces that are too long are cut
       def error_field(exception)

@@ -26,7 +26,7 @@ module Godwit
       # Takes over the counts of a writer that had to end.
       def inherit(_writer) = nil
       # A record came after the close.
-      def count_late = @drops.late
+      def count_late = @sequence.late
       # @return [Boolean] false while another thread closes the writer, or after an interrupted
       #   close
       def ended? = !own? || (@finished && !@ending.locked?)

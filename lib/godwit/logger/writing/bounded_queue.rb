@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "flush_mark"
+
 module Godwit
   class Logger < ::Logger
     # The queue between callers and the sender, and what callers do when it is full. Callers take a
@@ -16,11 +18,11 @@ module Godwit
       # eight writers flood leaves one of them without progress for longer than YIELD.
       LONGEST_WAIT = 1.0
 
-      def initialize(settings, drops)
+      def initialize(settings, sequence)
         self.open(settings.queue, settings.queue_byte_limit, PASS_EVERY)
         @overflow = settings.overflow
         @block_timeout = settings.block_timeout
-        @drops = drops
+        @sequence = sequence
         @waiters = @steps = @unresponsive_from = 0
         @stalled = @unresponsive = false
         @lock = Mutex.new
@@ -37,26 +39,25 @@ module Godwit
         append(entry) || :closed
       end
 
-      # Callers: wait until the sender has sent all earlier entries. Their token, an entry without a
-      # stream, gets the answer.
+      # Callers: wait until the sender has sent all earlier entries.
       # @return [Boolean] false: not sent, or not in time
       def flush(seconds)
-        token = [nil, nil]
+        mark = FlushMark.new
         @lock.synchronize do
-          return false unless append(token)
-          wait_until(seconds) { !token[1].nil? }
+          return false unless append(mark)
+          wait_until(seconds) { mark.answered? }
         end
-        token[1] || false
+        mark.sent?
       end
 
       # Tells the callers of {#flush} whether their entries were sent.
-      def answer(token, sent)
-        token[1] = sent
+      def answer(mark, sent)
+        mark.answer(sent)
         wake
       end
 
       # The sender: waits for an entry, and takes those that are there.
-      # @return [Array<Array>, nil] nil: closed, and empty
+      # @return [Array<Entry, FlushMark>, nil] nil: closed, and empty
       def take(most)
         super
       ensure
@@ -88,7 +89,7 @@ module Godwit
       def clear
         left = 0
         while (entry = shift)
-          entry[0] ? left += 1 : answer(entry, false)
+          (FlushMark === entry) ? answer(entry, false) : left += 1
         end
         left
       end
@@ -100,14 +101,14 @@ module Godwit
         block = @overflow == :block
         has_space = block ? wait_for_space(@block_timeout, patient: true) : yield_turn
         return append(entry) || :closed if has_space || (@overflow == :drop_old && drop_oldest)
-        @drops.drop(entry[0])
+        @sequence.drop(entry.stream)
         true
       end
 
       def drop_oldest
         while (entry = shift)
-          next answer(entry, true) unless entry[0]
-          @drops.drop(entry[0])
+          next answer(entry, true) if FlushMark === entry
+          @sequence.drop(entry.stream)
           break
         end
         true

@@ -5,9 +5,6 @@ module Godwit
     # The entries between a logger's callers and its sender, in Ruby. ext/godwit/logger_queue.c does
     # the same.
     class LogQueue
-      # Memory of an entry besides its texts: an Array of eight, and the objects of four Strings.
-      ENTRY_BYTES = Constants::LOG_ENTRY_BYTES
-
       # @param pass_every [Integer] entries after which a caller yields to other threads
       def open(records, bytes, pass_every)
         @queue = Thread::Queue.new
@@ -24,7 +21,7 @@ module Godwit
 
       # @return [Boolean] false: closed
       def append(entry)
-        count(weight(entry))
+        count(entry.bytes)
         begin
           @queue << entry
         rescue ThreadError # JRuby: a deferred interrupt ended the wait for the queue's own lock
@@ -38,21 +35,21 @@ module Godwit
 
       def shift
         entry = @queue.pop(true)
-        count(-weight(entry))
+        count(-entry.bytes)
         entry
       rescue ThreadError
         nil
       end
 
-      # @return [Array<Array>, nil] nil: closed, and empty
+      # @return [Array<Entry, FlushMark>, nil] nil: closed, and empty
       def take(most)
         count_nothing if @queue.empty? # a kill between count and push leaves a difference
         entry = Thread.handle_interrupt(Object => :on_blocking) { @queue.pop } or return
-        bytes = weight(entry)
+        bytes = entry.bytes
         batch = [entry]
         while batch.size < most && bytes <= @most_bytes / 4 && !@queue.empty? &&
             (entry = @queue.pop(true))
-          bytes += weight(entry)
+          bytes += entry.bytes
           batch << entry
         end
         batch
@@ -71,11 +68,6 @@ module Godwit
       private
 
       def _waiters = @queue.num_waiting
-
-      def weight(entry)
-        ENTRY_BYTES + (entry[4]&.bytesize || 0) + (entry[5]&.bytesize || 0) +
-          (entry[6]&.bytesize || 0) + (entry[7]&.size || 0)
-      end
 
       if RUBY_ENGINE == "jruby"
         def count(bytes) = @counting.synchronize { @bytes += bytes }

@@ -125,7 +125,7 @@ module Godwit
 
       # Packs records that wait into one message. A record that waits alone goes as three frames.
       def send_records(records, from)
-        batch, count = Native::Packing.join(records, from, BATCH_BYTES)
+        batch, count = Packing.join(records, from, BATCH_BYTES)
         message = (count > 1) ? [Packing::BATCH, batch] : Packing.frames(records[from])
         return 0 if (large?(message) ? send_large(message) : send_small([message])).zero?
         @recent.shift if @recent.size > hwm

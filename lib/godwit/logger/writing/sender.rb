@@ -2,11 +2,10 @@
 
 require_relative "../../worker"
 require_relative "base_writer"
-require_relative "drop_counter"
 require_relative "../wire/entry"
 require_relative "../exit"
 require_relative "sequence_counter"
-require_relative "spool_transport"
+require_relative "../durable/spool_transport"
 
 module Godwit
   class Logger < ::Logger
@@ -25,11 +24,10 @@ module Godwit
         spool = settings.overflow == :spool
         @transport = spool ? SpoolTransport.new(settings, warnings) : PushTransport.new(settings)
         @sequence = SequenceCounter.new(settings)
-        @drops = DropCounter.new(@sequence)
-        @queue = BoundedQueue.new(settings, @drops)
+        @queue = BoundedQueue.new(settings, @sequence)
         @lines = Lines.new
         @pending = []
-        @flush_tokens = []
+        @flush_marks = []
         @gone = @lost = 0
         @thread = @last_report = nil
         @noticed = @accepted = false
@@ -56,7 +54,7 @@ module Godwit
       def stats
         return Stats.new(queued: 0, sent: 0, dropped: 0, spooled: 0) unless own?
         Stats.new(queued: queued, sent: @transport.sent, spooled: @transport.spooled,
-          dropped: @drops.total + @lost + @transport.lost, last_error: @last_error)
+          dropped: @sequence.dropped + @lost + @transport.lost, last_error: @last_error)
       end
 
       # Waits until all that was logged before has been handed to libzmq.
@@ -135,21 +133,21 @@ module Godwit
         false
       ensure
         # After a kill the successor answers.
-        until @flush_tokens.empty? || @gone < @pending.size
-          @queue.answer(@flush_tokens.shift, true)
+        until @flush_marks.empty? || @gone < @pending.size
+          @queue.answer(@flush_marks.shift, true)
         end
       end
 
       def encode_all(batch)
         batch.each do |entry|
-          entry[0] ? @pending << encode(entry) : @flush_tokens << entry
+          (FlushMark === entry) ? @flush_marks << entry : @pending << encode(entry)
         rescue => error # costs this record only
           @lost += 1
           record_error(error)
         end
       end
 
-      def encode(entry) = @plain ? [Entry.line(entry, @lines)] : Entry.pack(entry, @sequence)
+      def encode(entry) = @plain ? [entry.line(@lines)] : entry.pack(@sequence)
 
       def deliver
         while @gone < @pending.size
@@ -178,10 +176,10 @@ module Godwit
 
       # Sends one record that explains the gaps which readers see.
       def report_drops(always: false)
-        return unless @drops.unreported?
+        return unless @sequence.unreported?
         now = Timeout.now
         return unless always || @queue.empty? || now - (@last_report || 0) >= REPORT_EVERY
-        @drops.report(now) do |entry|
+        @sequence.report(now) do |entry|
           @pending << encode(entry)
           @noticed = true
         end
@@ -196,7 +194,7 @@ module Godwit
         @lost += left
         @incomplete = left.positive?
         forget_pending
-        @flush_tokens.each { |token| @queue.answer(token, false) }
+        @flush_marks.each { |mark| @queue.answer(mark, false) }
         all = @transport.close(left.zero? ? [deadline - Timeout.now, 0].max : 0)
         report_rest(all)
       end

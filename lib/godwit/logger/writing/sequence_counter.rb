@@ -1,39 +1,15 @@
 # frozen_string_literal: true
 
-require "json"
 require "securerandom"
-require_relative "../wire/text"
-require_relative "../wire/topic"
+require_relative "stream"
 
 module Godwit
   class Logger < ::Logger
-    # What all records of one writer, level and program name have in common, and their count.
-    class Stream
-      # @param prog [String, nil] the stream keeps it
-      def initialize(level, prog, host, pid)
-        @topic = Topic.build(level, prog && Text.utf8(prog), Text.utf8(host)).freeze
-        @label = Levels.label(level)
-        @prog = prog
-        @pid = pid
-        @before_thread = ",\"level\":#{level},\"pid\":#{pid},\"thread\":".freeze
-        prog_field = ",\"prog\":#{JSON.generate(Text.utf8(prog))}" if prog
-        @after_thread = ",\"host\":#{JSON.generate(Text.utf8(host))}#{prog_field}".freeze
-        resume(@dropped = 0)
-      end
-
-      attr_reader :before_thread, :after_thread # fields of the header around the thread's number
-      attr_reader :topic, :label, :prog, :pid, :tseq
-      # Goes on after this number.
-      def resume(tseq) = @tseq = @sent = tseq
-      # Callers, without a lock: CRuby switches threads in no addition.
-      def drop = @dropped += 1
-      # The thread that encodes.
-      def next_tseq = @tseq = (@sent += 1) + @dropped
-    end
-    private_constant :Stream
-
-    # A writer's id, and the numbers of its records. Callers use {#stream}, {#drop} and {#dropped}
-    # without a lock; all other methods are for the thread that encodes.
+    # A writer's id, the numbers of its records, and the records that will never be sent: the gaps
+    # that readers see. {report} makes the record that explains them.
+    #
+    # Any caller may use {stream} and the counts, also in a trap handler: they take no lock. All
+    # other methods are for the thread that encodes.
     class SequenceCounter
       # Topics of one writer id. A program that makes up names without end gets a new id, since the
       # counts of its old topics cannot all be kept.
@@ -44,13 +20,13 @@ module Godwit
         @host = settings.host
         @pid = Process.pid
         @lock = Mutex.new
-        @dropped = 0
+        @dropped = @failed = @late = @reported = 0
+        @first = @last_stream = nil
         begin_as(writer || SecureRandom.hex(16), seq)
       end
 
-      # The id, the last record's number, and the count of dropped records.
-      attr_reader :writer, :seq, :dropped
-      attr_reader :head # the start of each header, up to the seq
+      attr_reader :writer, :seq # the id, and the number of the last record
+      attr_reader :before_seq # the start of each header
 
       def stream(level, prog)
         # The program's object need not be fit to be a Hash key.
@@ -58,24 +34,64 @@ module Godwit
         @streams[level]&.[](prog) || new_stream(level, prog)
       end
 
-      # A record of the stream will never be sent.
+      def next_seq
+        begin_as(SecureRandom.hex(16), 0) if @count > MAX_STREAMS
+        @seq = (@sent += 1) + @dropped
+      end
+
+      # The full queue refused or removed a record.
       def drop(stream)
+        remember(stream)
         exclusively do
           stream.drop
           @dropped += 1
         end
       end
 
-      def next_seq
-        begin_as(SecureRandom.hex(16), 0) if @count > MAX_STREAMS
-        @seq = (@sent += 1) + @dropped
+      # A record has a number, and could not be stored.
+      def fail(stream)
+        remember(stream)
+        @failed += 1
+      end
+
+      # @param records [Integer] stored by an earlier writer, and lost
+      def inherit(records) = @failed += records
+      # A record came after the close.
+      def late = @late += 1
+      # @return [Integer] all records that will never be sent
+      def dropped = missing + @late
+      def unreported? = missing != @reported
+
+      # @yieldparam entry [Entry] "dropped 12 in 0.5 s"
+      def report(now)
+        count = missing
+        yield entry(count - @reported, now - (@first || now))
+        @reported = count
+        @first = nil
       end
 
       private
 
+      def missing = @dropped + @failed
+
+      def remember(stream)
+        @first ||= Timeout.now
+        @last_stream = stream
+      end
+
+      def entry(count, seconds)
+        t_ns, mono_ns = [Process::CLOCK_REALTIME, Process::CLOCK_MONOTONIC].map do |clock|
+          Process.clock_gettime(clock, :nanosecond)
+        end
+        payload = Text.field("payload", {dropped: count, seconds: seconds.round(3)})
+        Entry.new(stream(::Logger::WARN, @last_stream&.prog), t_ns, mono_ns,
+          Thread.current.object_id, format("dropped %d in %.1f s", count, seconds), nil, payload,
+          nil)
+      end
+
       def begin_as(writer, seq)
         @writer = writer
-        @head = "{\"v\":1,\"writer\":\"#{writer}\",\"seq\":".freeze
+        @before_seq = Header.before_seq(writer)
         @seq = seq
         @sent = seq - @dropped
         @streams = {}

@@ -1,15 +1,18 @@
 # frozen_string_literal: true
 
 require "fileutils"
+require "forwardable"
 require "securerandom"
 require_relative "segmented_log"
 require_relative "lock"
 
 module Godwit
   class Logger < ::Logger
-    # A folder with the records of one writer: its lock, its id, and segments. The id and the seq
-    # continue after a restart.
-    class Store
+    # The records of one writer on the disk, in order, until the receiver or libzmq has them: a
+    # folder with its lock, its id, and segments. The id and the numbers continue after a restart.
+    #
+    # One thread reads: {peek}, {sent_to}, {rewind}. Any thread may append and release.
+    class DiskQueue
       ID = "id"
       BEGUN = ".begun"
       FORM = /\A\h{32}\z/
@@ -72,12 +75,12 @@ module Godwit
           fresh.each { |one| Folder.sync(File.dirname(one)) } if fsync
         end
 
-        # @return [Store, nil] nil also for a folder that cannot be read: others follow
+        # @return [DiskQueue, nil] nil also for a folder that cannot be read: others follow
         def take_over(inner)
           lock = !Lock.own?(inner) && Lock.take(inner) or return
-          store = new(inner, lock, id: File.basename(inner), inner: true)
-          return store unless store.segments.empty?
-          store.remove
+          queue = new(inner, lock, id: File.basename(inner), inner: true)
+          return queue unless queue.empty?
+          queue.remove
           nil
         rescue SystemCallError
           nil
@@ -89,6 +92,8 @@ module Godwit
         end
       end
 
+      extend Forwardable
+
       # @param inner [Boolean] whether to remove the folder once all in it is released
       def initialize(folder, lock, id: nil, inner: false, **options, &block)
         @folder = folder
@@ -96,19 +101,46 @@ module Godwit
         @inner = inner
         @id = id || read_id || write_id(SecureRandom.hex(16))
         @segments = SegmentedLog.new(folder, **options, &block)
+        rewind(@segments.released)
       rescue SystemCallError
         lock.release
         raise
       end
 
-      attr_reader :id, :folder, :segments
-      # Takes a new id, for records that the receiver cannot tell from others of the old id.
+      attr_reader :id, :folder
+      attr_reader :sent # seq up to which the records have been sent
+      def_delegators :@segments, :append, :release, :released, :last, :bytes, :empty?,
+        :released_in_first
+
+      # @return [Integer] records that have not been sent, if all numbers are in use
+      def unsent = [last - @sent, 0].max
+      # @return [Boolean] whether the folder is gone
+      def deleted? = !File.exist?(File.join(@folder, Lock::NAME))
+
+      # @return [SegmentedLog::Chunk, nil] the next entries that were not sent; nil: there are none
+      def peek(most) = @next ||= @segments.read(@cursor ||= @segments.after(@sent), most)
+
+      # Up to this seq, of the entries that {peek} gave, all have been sent.
+      def sent_to(seq)
+        @sent = seq
+        return unless @next && seq >= @next.last
+        @cursor = @next.cursor
+        @next = nil
+      end
+
+      # The entries after this seq are to be sent, maybe again.
+      def rewind(seq)
+        @sent = seq
+        @next = @cursor = nil
+      end
+
+      # Gives it a new id, for records that the receiver cannot tell from others of the old id.
       def rename = @id = write_id(SecureRandom.hex(16))
 
       def close
         return @segments.close_files unless @lock.own?
         @segments.close
-        (@inner && @segments.empty?) ? remove : @lock.release
+        (@inner && empty?) ? remove : @lock.release
       end
 
       # Removes the folder with all that is in it.
@@ -138,6 +170,6 @@ module Godwit
         id
       end
     end
-    private_constant :Store
+    private_constant :DiskQueue
   end
 end

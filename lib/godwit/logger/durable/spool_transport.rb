@@ -1,18 +1,17 @@
 # frozen_string_literal: true
 
 require "forwardable"
-require_relative "../durable/store"
-require_relative "../wire/packing"
-require_relative "push_transport"
+require_relative "../writing/push_transport"
+require_relative "disk_queue"
 
 module Godwit
   class Logger < ::Logger
-    # A {PushTransport} that writes to the disk what the socket does not take, and sends that, in
-    # order, before newer records. Each process has a folder within the spool. The next process that
-    # uses the spool sends what is left there, with its writer id and numbers.
+    # A {PushTransport} that stores in a {DiskQueue} what the socket does not accept, and sends
+    # that, in order, before newer records. Each process has a folder within the spool. The next
+    # process that uses the spool sends the rest, with its writer id and numbers.
     #
-    # What libzmq took stays on the disk until libzmq must have sent it. After a kill a record may
-    # therefore come twice, rather than never.
+    # What libzmq accepted stays on the disk until libzmq must have sent it. After a kill a record
+    # may therefore come twice, rather than never.
     class SpoolTransport
       BYTES = 1 << 30
       SEGMENT_BYTES = 1 << 20
@@ -24,14 +23,11 @@ module Godwit
 
       extend Forwardable
 
-      # A store, and the number up to which libzmq has taken its records.
-      Part = Struct.new(:store, :taken) do
-        # @return [Integer] records that libzmq has not taken
-        def left = [store.segments.last - taken, 0].max
-      end
-      # libzmq has taken the part's records up to a number, as so many messages in all.
-      Taken = Struct.new(:part, :number, :messages)
-      private_constant :Part, :Taken
+      # A record of the first queue that comes next, as {PushTransport#deliver} accepts it.
+      Ready = Struct.new(:seq, :record)
+      # libzmq has the queue's records up to a seq, as so many messages in all.
+      InFlight = Struct.new(:queue, :seq, :messages)
+      private_constant :Ready, :InFlight
 
       def initialize(settings, warnings)
         @push = PushTransport.new(settings)
@@ -40,10 +36,10 @@ module Godwit
         @folder = settings.spool
         @most = settings.spool_bytes || BYTES
         make_folder
-        @parts = [] # the oldest first
-        @taken = [] # what libzmq may still hold
-        @ready = [] # messages of the first part that come next
-        @unresponsive = true # until the socket has taken something
+        @queues = [] # the oldest first
+        @in_flight = [] # what libzmq may still hold
+        @ready = []
+        @unresponsive = true # until the socket has accepted something
       end
 
       attr_reader :lost # records in folders that were deleted
@@ -51,7 +47,7 @@ module Godwit
       def open
         @kept = nil
         @push.open
-        @parts = Store.leftovers(@folder).map { |store| part_of(store) } if @parts.empty?
+        @queues = DiskQueue.leftovers(@folder) if @queues.empty?
       end
 
       def_delegators :@push, :sent, :held, :finding
@@ -77,9 +73,9 @@ module Godwit
         Thread.handle_interrupt(Object => :immediate) { @push.wait(seconds) } && replay
       end
 
-      # @return [Integer] records on the disk that libzmq has not taken, as far as their numbers
+      # @return [Integer] records on the disk that libzmq does not have, as far as their numbers
       #   tell; after {#close} those that are kept
-      def spooled = @kept || @parts.sum(&:left)
+      def spooled = @kept || @queues.sum(&:unsent)
 
       # @param seconds [Numeric] in which what libzmq holds, and what is on the disk, may still go
       # @return [Boolean, Integer] whether all went; an Integer: records kept on the disk
@@ -89,9 +85,9 @@ module Godwit
         forget_deleted
         all = @push.close([finish - Timeout.now, 0].max)
         release(all: @push.emptied)
-        @kept = @parts.sum { |part| part.store.segments.last - part.store.segments.released }
-        @parts.each { |part| part.store.close }
-        @parts = []
+        @kept = @queues.sum { |queue| queue.last - queue.released }
+        @queues.each(&:close)
+        @queues = []
         @kept.zero? ? all : @kept
       end
 
@@ -106,7 +102,7 @@ module Godwit
 
       def put(messages, from)
         forget_deleted
-        return 0 if @parts.sum { |part| part.store.segments.bytes } >= @most
+        return 0 if @queues.sum(&:bytes) >= @most
         make_folder unless File.directory?(@folder)
         count = messages.size - from
         until append(messages[from, count])
@@ -118,24 +114,23 @@ module Godwit
       end
 
       def append(messages)
-        segments = own.store.segments
-        number = segments.last
-        entries = messages.map { |message| SegmentedLog.entry(number += 1, pack(message)) }
-        segments.append(entries.join, number)
+        queue = own
+        seq = queue.last
+        entries = messages.map { |message| SegmentedLog.entry(seq += 1, pack(message)) }
+        queue.append(entries.join, seq)
         true
       rescue Errno::ENOSPC, Errno::EDQUOT, Errno::EFBIG
         false
       end
 
       def own
-        return @own if @parts.include?(@own)
-        @own = part_of(Store.within(@folder, segment_bytes: [SEGMENT_BYTES, @most / 8 + 1].min))
-        @parts.push(@own).last
+        return @own if @queues.include?(@own)
+        @own = DiskQueue.within(@folder, segment_bytes: [SEGMENT_BYTES, @most / 8 + 1].min)
+        @queues.push(@own).last
       end
 
-      def part_of(store) = Part.new(store, store.segments.released)
-      # @return [Part, nil] the first of which libzmq has not taken all
-      def first = @parts.find { |part| part.left.positive? }
+      # @return [DiskQueue, nil] the first that libzmq does not have to its end
+      def first = @queues.find { |queue| queue.unsent.positive? }
       def pack(record) = record.is_a?(::String) ? FRAMES + record : LINE + record.first.b
 
       def unpack(bytes)
@@ -148,54 +143,50 @@ module Godwit
         forget_deleted
         fetch if @ready.empty?
         return if @ready.empty?
-        sent = @push.deliver(@ready.map(&:last), 0)
-        return if sent.zero?
+        count = @push.deliver(@ready.map(&:record), 0)
+        return if count.zero?
         @unresponsive = false
-        part = first
-        part.taken = @ready.shift(sent).last.first
-        @taken << Taken.new(part, part.taken, @push.messages)
+        queue = first
+        queue.sent_to(@ready.shift(count).last.seq)
+        @in_flight << InFlight.new(queue, queue.sent, @push.messages)
         release
       end
 
       def release(all: false)
-        while (taken = @taken.first) && (all || @push.messages - taken.messages >= @push.depth)
-          @taken.shift
-          taken.part.store.segments.release(taken.number)
-          remove(taken.part) if taken.part.store.segments.empty?
+        while (sent = @in_flight.first) && (all || @push.messages - sent.messages >= @push.depth)
+          @in_flight.shift
+          sent.queue.release(sent.seq)
+          remove(sent.queue) if sent.queue.empty?
         end
       end
 
-      def forget_deleted
-        @parts.reject { |part| File.directory?(part.store.folder) }.each { |part| forget(part) }
-      end
+      def forget_deleted = @queues.select(&:deleted?).each { |queue| forget(queue) }
 
-      # The part's folder was deleted; {#own} makes another when it is needed.
-      def forget(part)
-        count = part.left
-        @ready = [] if part.equal?(first)
-        @warnings.gone(count, part.store.folder)
+      # The queue's folder was deleted; {#own} makes another when it is needed.
+      def forget(queue)
+        count = queue.unsent
+        @ready = [] if queue.equal?(first)
+        @warnings.gone(count, queue.folder)
         # In this order, and without I/O in between, since other threads read the counts.
-        remove(part) { @lost += count }
+        remove(queue) { @lost += count }
       end
 
-      def remove(part)
-        @taken.reject! { |taken| taken.part.equal?(part) }
-        @parts.delete_if { |one| one.equal?(part) }
+      def remove(queue)
+        @in_flight.reject! { |sent| sent.queue.equal?(queue) }
+        @queues.delete_if { |one| one.equal?(queue) }
         yield if block_given?
-        part.store.remove
+        queue.remove
       end
 
       def fetch
-        part = first or return
-        segments = part.store.segments
-        entries, last = segments.read(segments.after(part.taken), CHUNK)
-        if entries
-          SegmentedLog.each_entry(entries) { |number, bytes| @ready << [number, unpack(bytes)] }
+        queue = first or return
+        chunk = queue.peek(CHUNK)
+        return queue.sent_to(queue.last) unless chunk # all that remains is damaged: skip it
+        SegmentedLog.each_entry(chunk.entries) do |seq, bytes|
+          @ready << Ready.new(seq, unpack(bytes))
         end
-        # All that was read is damaged: skip it.
-        part.taken = entries ? last : segments.last if @ready.empty?
       rescue Errno::ENOENT
-        forget(part)
+        forget(queue)
       end
     end
     private_constant :SpoolTransport

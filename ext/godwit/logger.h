@@ -1,0 +1,88 @@
+/* Shared by the logger's files. */
+#ifndef GODWIT_LOGGER_H
+#define GODWIT_LOGGER_H
+#include "proxy.h"
+
+enum { GW_ID_HEX = 2 * GW_LOG_ID_BYTES };
+#define GW_NO_WRITER UINT32_MAX
+
+typedef struct {
+    const char *data; /* borrowed, not ended by NUL */
+    size_t size;
+} gw_bytes_t;
+
+/* What identifies a record. */
+typedef struct {
+    unsigned char id[GW_LOG_ID_BYTES];
+    uint64_t seq, tseq, t_ns;
+    gw_bytes_t prog, host; /* as in the topic, escaped */
+    int level;
+} gw_identity_t;
+
+/* The members of Godwit::Logger::Entry and of Godwit::Logger::Header::Common. */
+enum {
+    GW_ENTRY_STREAM,
+    GW_ENTRY_T_NS,
+    GW_ENTRY_MONO_NS,
+    GW_ENTRY_THREAD,
+    GW_ENTRY_TEXT,
+    GW_ENTRY_TAGS,
+    GW_ENTRY_PAYLOAD,
+    GW_ENTRY_ERROR,
+    GW_ENTRY_MEMBERS
+};
+enum { GW_COMMON_TOPIC, GW_COMMON_BEFORE_THREAD, GW_COMMON_AFTER_THREAD };
+
+/* A record in a batch: topic, header and text. */
+typedef struct {
+    const char *frames[GW_LOG_FRAMES]; /* borrowed from the batch */
+    size_t sizes[GW_LOG_FRAMES];
+} gw_packed_t;
+
+typedef void gw_json_member_t(
+        void *argument, const char *key, size_t key_size, const char *value, size_t size);
+
+/* Numbers of missing records, as in lib/godwit/logger/reading/writer_statistics.rb: a record may
+ * arrive after a later one. */
+typedef struct {
+    uint64_t first, last;
+} gw_gap_t;
+
+typedef struct {
+    unsigned char id[GW_LOG_ID_BYTES];
+    uint64_t first, last, received, lost, late, bytes, levels[GW_LOG_LEVELS];
+    int64_t lag, longest_lag;   /* ns between the writer's clock and ours */
+    int64_t heard;              /* ms, monotonic */
+    uint32_t newer, older;      /* places in `writers`, in the order of their last record */
+    uint32_t chain;             /* next in the same bucket */
+    gw_gap_t gaps[GW_LOG_GAPS]; /* ascending */
+    uint8_t gap_count, prog_size, host_size;
+    char prog[GW_LOG_NAME_BYTES], host[GW_LOG_NAME_BYTES]; /* longer ones are cut */
+} gw_writer_t;
+
+typedef struct {
+    gw_writer_t *writers; /* owned; `count` of them */
+    uint32_t *buckets;    /* owned; a power of two, twice `capacity` */
+    uint32_t count, capacity, most, newest, oldest;
+    uint64_t seed, other_seed; /* random: a sender cannot aim at one bucket */
+    uint64_t records, lost, late, forgotten;
+} gw_writers_t;
+
+/* Whether the text is a JSON object. Calls back with the raw text of each key and value, also of a
+ * text that turns out to be no object. */
+bool gw_json_members(const char *data, size_t size, gw_json_member_t *found, void *argument);
+/* How many records the two frames hold; 0: no batch. */
+int gw_packing_count(const char *mark, size_t mark_size, const char *data, size_t size);
+/* Reads the record at the offset, and advances the offset. */
+bool gw_packing_next(const char *data, size_t size, size_t *offset, gw_packed_t *record);
+/* Needs the GVL. */
+VALUE gw_packing_record(gw_bytes_t topic, const gw_bytes_t *header, int pieces, gw_bytes_t text);
+VALUE gw_payload(VALUE self, VALUE hash);
+bool gw_identity_parse(gw_bytes_t topic, gw_bytes_t header, gw_identity_t *identity);
+int gw_line_level(gw_bytes_t line);
+void gw_writers_free(gw_writers_t *table);
+size_t gw_writers_size(const gw_writers_t *table);
+void gw_writers_count(gw_writers_t *table, const gw_identity_t *identity, size_t bytes);
+long gw_writers_longest_chain(const gw_writers_t *table);
+
+#endif

@@ -1,0 +1,33 @@
+# frozen_string_literal: true
+
+require_relative "../wire/header"
+require_relative "../wire/text"
+require_relative "../wire/topic"
+
+module Godwit
+  class Logger < ::Logger
+    # What all records of one writer, level and program name have in common, and their count.
+    class Stream
+      # @param prog [String, nil] the stream keeps it
+      def initialize(level, prog, host, pid)
+        name = prog && Text.utf8(prog)
+        host = Text.utf8(host)
+        @common = Header.common(Topic.build(level, name, host), level, pid, host, name)
+        @label = Levels.label(level)
+        @prog = prog
+        @pid = pid
+        resume(@dropped = 0)
+      end
+
+      attr_reader :common, :label, :prog, :pid, :tseq
+      def topic = @common.topic
+      # Goes on after this number.
+      def resume(tseq) = @tseq = @sent = tseq
+      # Callers, without a lock: CRuby switches threads in no addition.
+      def drop = @dropped += 1
+      # The thread that encodes.
+      def next_tseq = @tseq = (@sent += 1) + @dropped
+    end
+    private_constant :Stream
+  end
+end
