@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "support/tiny_scheduler"
 require_relative "counting"
 
 # The collector, descriptors, and the cost of a message in objects.
@@ -61,31 +60,6 @@ class MemoryTest < Godwit::TestCase
       sockets.each(&:close)
     end
     assert eventually("#{descriptors - before} are left") { descriptors <= before + 2 }
-  end
-
-  test "waiting in threads and fibers leaves no descriptor behind" do
-    context
-    open_socket(:PULL).close
-    before = descriptors
-    10.times do
-      pull = Godwit::PULL.bind(endpoint_for(:inproc), context: context)
-      push = Godwit::PUSH.connect(pull.last_endpoint, context: context)
-      threads = Array.new(5) { in_thread { pull.recv } }
-      fibers = in_thread do
-        Fiber.set_scheduler(Godwit::TestSupport::TinyScheduler.new)
-        5.times { Fiber.schedule { pull.recv } }
-        Fiber.scheduler.run
-      end
-      until_waiting(pull, 10)
-      10.times { push.send("x") }
-      [*threads, fibers].each(&:join)
-      [pull, push].each(&:close)
-    end
-    few = eventually("#{descriptors - before} are left") do
-      GC.start # the fibers' epoll descriptors are IOs
-      descriptors <= before + 2
-    end
-    assert few
   end
 
   test "a frame that takes over another's content releases its own" do

@@ -3,7 +3,6 @@
 require "test_helper"
 require_relative "counting"
 require "socket"
-require "support/tiny_scheduler"
 require_relative "shim/shim"
 
 # A Monitor that is not read, that is dropped, whose readers are killed, and its cost

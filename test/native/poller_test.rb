@@ -14,7 +14,6 @@ class NativePollerTest < Godwit::TestCase
 
   Shim = Godwit::TestSupport::Shim
   Tiny = Godwit::TestSupport::TinyScheduler
-  ROUNDS = 300
 
   # ---- no wake-up is lost; a fiber waits, and another call swallows its edge before its scheduler
   # looks ----
@@ -91,43 +90,6 @@ class NativePollerTest < Godwit::TestCase
     poller = open_poller.register(push, :writable)
     got = in_fiber(-> { poller.wait(HANG).map(&:object) }) { push.connect(pull.last_endpoint) }
     assert_equal [push], got
-  end
-
-  # One thread polls, another is blocked in recv; the next message comes when the last was taken.
-  # Windows between all calls.
-  test "a poller beside a blocked receiver, with wide windows" do
-    child = start_child(<<~RUBY, [ROUNDS], deadline: 25, env: Shim.windows(events: 200, any: 300))
-      require "godwit"
-      system("taskset", "-cp", "0", Process.pid.to_s, out: File::NULL)
-      context = Godwit::Context.new(linger: 0)
-      pulls = Array.new(2) { Godwit::PULL.bind("tcp://127.0.0.1:*", context: context) }
-      pushes = pulls.map { |pull| Godwit::PUSH.connect(pull.last_endpoint, context: context) }
-      taken = Thread::Queue.new
-      poller = Godwit::Poller.new(*pulls)
-      Thread.new do
-        loop do
-          poller.wait do |event|
-            (message = event.object.recv_nonblock(exception: false)).is_a?(String) &&
-              taken << message
-          end
-        end
-      end
-      Thread.new { loop { taken << pulls[0].recv } }
-      other = Godwit::Poller.new(*pulls)
-      Thread.new { loop { other.wait { Thread.pass } } }
-      ARGV[0].to_i.times do |number|
-        pushes[number % 2].send(number.to_s)
-        start = Process.clock_gettime(Process::CLOCK_MONOTONIC)
-        while taken.empty? && Process.clock_gettime(Process::CLOCK_MONOTONIC) - start < 5
-          Thread.pass
-        end
-        abort "message \#{number} lies there: \#{pulls.map(&:events)}" if taken.empty?
-        taken.pop == number.to_s or abort "another message"
-      end
-      puts "done"
-      exit!(0)
-    RUBY
-    assert_includes assert_child(child.finish).stdout, "done"
   end
 
   # ---- cost ----
@@ -245,21 +207,6 @@ class NativePollerTest < Godwit::TestCase
       descriptors <= before - 20
     end
     assert pollers.all?(&:closed?)
-  end
-
-  test "waiting, killed and closed pollers leave no descriptor behind" do
-    pull = open_socket(:PULL).bind(endpoint_for(:inproc))
-    pull.recv(timeout: 0.001, exception: false)
-    before = descriptors
-    20.times do
-      poller = Godwit::Poller.new(pull)
-      threads = Array.new(3) { in_thread { poller.wait } }
-      until_waiting(poller, 3)
-      threads[0].kill.join
-      poller.close
-      threads.drop(1).each { |thread| assert_raises(Godwit::ClosedError) { thread.value } }
-    end
-    assert_operator descriptors, :<=, before + 2
   end
 
   # In a child, whose heap is small.

@@ -18,10 +18,32 @@ class WaitsEndTest < Godwit::TestCase
     waiters = calls.flat_map do |call|
       STARTS.values.first(call.shared? ? 2 : 1).map { |start| [call, waiting(call, start)] }
     end
-    3.times { GC.start && Godwit::TestSupport::GCLevels.compaction? && GC.compact }
+    3.times do
+      GC.start
+      GC.compact if Godwit::TestSupport::GCLevels.compaction?
+    end
     waiters.each { |call, waiter| assert waiter.alive?, call.name }
     calls.each { |call| call.object.close }
     waiters.each { |call, waiter| assert_ended(call, waiter, Godwit::ClosedError) }
+  end
+
+  test "no wait leaves a descriptor behind" do
+    not_on :jruby, "Java opens files of its own"
+    waits = lambda do
+      KINDS.product(STARTS.values) do |name, start|
+        call = prepare(name)
+        waiter = waiting(call, start)
+        call.object.close
+        assert_ended(call, waiter, Godwit::ClosedError)
+        @home.close
+        [@owned, @threads].each(&:clear) # so that the collector closes what it finds
+      end
+    end
+    waits.call # opens what stays
+    count = -> { GC.start || Dir.children("/proc/self/fd").size }
+    before = count.call
+    3.times { waits.call }
+    eventually("#{count.call - before} descriptors are left") { count.call <= before + 5 }
   end
 
   # The main thread is not alone here, and waits by other means.
