@@ -247,6 +247,18 @@ class LoggerBroadcasterTest < Godwit::TestCase
     assert_equal account.last - account.first + 1, account.received + account.lost
   end
 
+  test "a record is in the sink before a reader gets it" do
+    sink = Sink.new
+    relay = broadcaster(sink: sink).start
+    reader = subscriber(relay)
+    push = push_to(relay)
+    1.upto(50) do |seq|
+      push.send(frames(seq))
+      record = records_of(reader, [WRITER], 1).first
+      assert_equal [seq, seq], [record.seq, sink.records.last.seq]
+    end
+  end
+
   test "a sink gets all of it, in order, and is closed" do
     gate = Queue.new
     sizes = []
@@ -428,30 +440,32 @@ class LoggerBroadcasterTest < Godwit::TestCase
 
   LARGE = "x" * 100_000
 
-  test "the records that wait for a reader are bounded in bytes: later ones count as skipped, " \
-    "until that reader has gone" do
-    not_on :ffi, "only high-water marks bound the answers that a reader does not read"
-    relay = broadcaster(out_bytes: 1_000_000).start
-    push = push_to(relay)
-    stuck =
-      open_socket(:SUB, subscribe: "", recv_hwm: 1, recv_buffer_size: 4096).connect(
-        relay.output.first
-      )
-    eventually { push.send(frames(1)) && stuck.recv(timeout: 0.01, exception: false) }
-    300.times { |index| push.send(frames(index + 2, text: LARGE), timeout: 10) }
-    eventually { relay.statistics["skipped"].positive? }
-    reader = open_socket(:SUB, subscribe: "").connect(relay.output.first)
-    # Small records still go.
-    eventually do
-      push.send(frames(1, text: "small")) && reader.recv(timeout: 0.01, exception: false)
-    end
-    stuck.close
-    assert(
+  %w[with without].each do |word|
+    test "the records that wait for a reader are bounded in bytes: later ones count as skipped, " \
+      "until that reader has gone (#{word} a sink)" do
+      not_on :ffi, "only high-water marks bound the answers that a reader does not read"
+      relay = broadcaster(out_bytes: 1_000_000, sink: (Sink.new if word == "with")).start
+      push = push_to(relay)
+      stuck =
+        open_socket(:SUB, subscribe: "", recv_hwm: 1, recv_buffer_size: 4096).connect(
+          relay.output.first
+        )
+      eventually { push.send(frames(1)) && stuck.recv(timeout: 0.01, exception: false) }
+      300.times { |index| push.send(frames(index + 2, text: LARGE), timeout: 10) }
+      eventually { relay.statistics["skipped"].positive? }
+      reader = open_socket(:SUB, subscribe: "").connect(relay.output.first)
+      # Small records still go.
       eventually do
-        push.send(frames(1, text: LARGE)) &&
-          reader.recv(timeout: 0.01, exception: false)&.last == LARGE
+        push.send(frames(1, text: "small")) && reader.recv(timeout: 0.01, exception: false)
       end
-    )
+      stuck.close
+      assert(
+        eventually do
+          push.send(frames(1, text: LARGE)) &&
+            reader.recv(timeout: 0.01, exception: false)&.last == LARGE
+        end
+      )
+    end
   end
 
   test "a client that asks and does not read its answers gets no more than fit" do

@@ -10,6 +10,7 @@ module Godwit
     # {#stop} takes no lock, so a trap handler may call it.
     class ServingThread
       QUIET = 0.01 # seconds without a message after which {#finish} ends
+      PATIENCE = 1 # seconds that an interrupted {#run} waits for the current batch
 
       # @param inputs [Array<#socket, #receive>] `receive` returns whether a message was there
       def initialize(name, inputs)
@@ -43,7 +44,7 @@ module Godwit
             Thread.handle_interrupt(Object => :immediate) { @thread.join }
           ensure
             stop
-            Thread.handle_interrupt(Object => :immediate) { @thread.join }
+            Thread.handle_interrupt(Object => :immediate) { @thread.join(PATIENCE) }
           end
         end
         raise @error if @error
