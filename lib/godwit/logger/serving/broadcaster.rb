@@ -295,9 +295,8 @@ module Godwit
         @records = RecordInput.new(@input, sink, on_foreign, @publisher)
         if durable
           @durable = DurableInput.new(socket, sink) do |records|
-            messages = records.map(&:frames)
-            @publisher.count(messages)
-            @publisher.publish(messages)
+            records.each { |record| @publisher.count(record.frames, record) }
+            @publisher.publish(records.map(&:frames))
           end
         end
         @thread = ServingThread.new("godwit log serve", [@records, *@durable])

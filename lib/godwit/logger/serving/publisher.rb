@@ -21,9 +21,11 @@ module Godwit
 
       attr_reader :sent, :skipped
 
-      # @param messages [Array<Array<String>>]
-      def count(messages) = messages.each { |frames| @statistics.record(frames) }
+      # @param frames [Array<String>]
+      # @param record [Record, nil] nil when they are neither a record nor a line
+      def count(frames, record) = @statistics.record(frames, record&.header)
 
+      # @param messages [Array<Array<String>>]
       def publish(messages)
         return @sent += messages.size unless @bound
         small = []

@@ -34,7 +34,6 @@ module Godwit
           received.each { |message| unpack(message, messages, records) }
         end
         return false if messages.empty?
-        @publisher.count(messages)
         write(records) if @sink && records.any?
         @publisher.publish(messages)
         true
@@ -66,17 +65,16 @@ module Godwit
         batch = Packing.split(message) || [Array(message)]
         batch.each do |frames|
           messages << frames
-          record = Record.parse(frames, @memory) || foreign(message)
-          records << record if record
+          record = Record.parse(frames, @memory)
+          @publisher.count(frames, record)
+          record ? records << record : foreign(message)
         end
       end
 
       def foreign(message)
         @on_foreign&.call(message)
-        nil
       rescue => error
         warn_of(error)
-        nil
       end
 
       def write(records)

@@ -32,13 +32,9 @@ module Godwit
       end
 
       # Called by the proxy with the frames of each message.
-      def record(frames)
-        guarded(:record) do
-          bytes = frames.sum(&:bytesize)
-          @totals[:messages] += 1
-          @totals[:bytes] += bytes
-          take(Record.parse(frames, @memory), frames, bytes)
-        end
+      # @param header [Header, nil] nil unless they are a record
+      def record(frames, header = Record.parse(frames, @memory)&.header)
+        guarded(:record) { count_message(frames, header, frames.sum(&:bytesize)) }
         self
       end
 
@@ -74,13 +70,15 @@ module Godwit
 
       def milliseconds = Process.clock_gettime(Process::CLOCK_MONOTONIC, :millisecond)
 
-      def take(record, frames, bytes)
-        if record&.plain?
+      def count_message(frames, header, bytes)
+        @totals[:messages] += 1
+        @totals[:bytes] += bytes
+        if frames.size == 1
           @totals[:plain] += 1
           level = Lines.level(frames.first)
-        elsif record && within_bounds?(record)
-          count(record, bytes)
-          level = record.level
+        elsif header && within_bounds?(header)
+          level = @memory[frames.first].level
+          count_record(header, frames.first, level, bytes)
         else
           return @totals[:foreign] += 1
         end
@@ -88,40 +86,40 @@ module Godwit
         keep(frames, bytes)
       end
 
-      def within_bounds?(record)
-        record.writer.match?(/\A\h{32}\z/) &&
-          [record.seq, record.tseq].all? { |number| number < MAX_NUMBER } &&
-          record.t_ns.between?(0, MAX_TIME)
+      def within_bounds?(header)
+        header.writer.match?(/\A\h{32}\z/) &&
+          [header.seq, header.tseq].all? { |number| number < MAX_NUMBER } &&
+          header.t_ns.between?(0, MAX_TIME)
       end
 
-      def count(record, bytes)
-        one = writer(record)
+      def count_record(header, topic, level, bytes)
+        one = writer(header, topic)
         counts = one.counts
         lost, late = counts.lost, counts.late
-        counts.record(record.seq, milliseconds)
+        counts.record(header.seq, milliseconds)
         @totals[:records] += 1
         @totals[:lost] += counts.lost - lost
         @totals[:late] += counts.late - late
         one.bytes += bytes
-        one.levels[record.level] += 1
-        one.lag = Process.clock_gettime(Process::CLOCK_REALTIME, :nanosecond) - record.t_ns
+        one.levels[level] += 1
+        one.lag = Process.clock_gettime(Process::CLOCK_REALTIME, :nanosecond) - header.t_ns
         one.longest_lag = one.lag if one.lag > one.longest_lag
       end
 
-      def writer(record)
-        id = record.writer.downcase
-        one = @writers.delete(id) || begin_writer(id, record)
+      def writer(header, topic)
+        id = header.writer.downcase
+        one = @writers.delete(id) || begin_writer(id, header.seq, topic)
         @writers[id] = one
       end
 
-      def begin_writer(id, record)
+      def begin_writer(id, seq, topic)
         if @writers.size >= @most_writers
           @writers.shift
           @forgotten += 1
         end
-        _, prog, host = record.frames.first.split(".", 3)
+        _, prog, host = topic.split(".", 3)
         prog, host = [prog, host.delete_suffix(".")].map { |name| name.b.byteslice(0, NAME) }
-        counts = Reader::WriterStatistics.new(id, record.seq, prog: prog, host: host)
+        counts = Reader::WriterStatistics.new(id, seq, prog: prog, host: host)
         Writer.new(counts, 0, 0, 0, [0] * Constants::LOG_LEVELS)
       end
 

@@ -135,6 +135,9 @@ module Godwit
       def to_json(*arguments) = to_h.to_json(*arguments)
       # @return [Array<String>] the frames as received
       attr_reader :frames
+      # @private
+      # @return [Header, nil] nil for a plain line
+      attr_reader :header
       # @return [Array] label, program, text, for pattern matching
       def deconstruct = [label, prog, text]
 
