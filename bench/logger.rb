@@ -56,7 +56,8 @@ end
 def through(kind, how, writers)
   each = RECORDS / writers
   Bench::Child.together do |start|
-    reader = start.call(*godwit(:log_reader, how, each * writers, "tcp://127.0.0.1:*"))
+    role = (how == "file") ? %i[log_file] : [:log_reader, how]
+    reader = start.call(*godwit(*role, each * writers, "tcp://127.0.0.1:*"))
     endpoint = reader.ready
     children = Array.new(writers) { start.call(*godwit(:log_writer, kind, each, endpoint)) }
     result = reader.result(children.first)
@@ -78,6 +79,7 @@ def through_contest
     contest.add([RECORD, "fields", writers], :godwit) { through("records", "fields", writers) }
   end
   contest.add([RECORD, "numbers", 3], :godwit) { through("numbers", "fields", 3) }
+  contest.add([RECORD, "file", 3], :godwit) { through("numbers", "file", 3) }
   contest.add([PLAIN, "lines", 1], :godwit) { through("plain", "lines", 1) }
   contest.add([WAY, "lines", 1], :godwit) { through("way", "lines", 1) }
   contest.run(Bench.runs(RUNS))
@@ -148,7 +150,8 @@ end
 # What a reader reads of each record.
 READ = {
   "fields" => "level, program and number read", "numbers" => "the same; two numbers, no tag",
-  "parsed" => "everything read", "lines" => "as they come"
+  "file" => "into the file of `log serve`; two numbers, no tag", "parsed" => "everything read",
+  "lines" => "as they come"
 }.freeze
 
 Bench.section("logger", "Logger: records from writers to readers") do |section|
@@ -229,6 +232,10 @@ Bench.section("logger", "Logger: records from writers to readers") do |section|
     numbers[:writer_cpu]&.median, at_most: 8_000, digits: 0
   section.target "the same, CPU of the reader per record, ns",
     numbers[:reader_cpu]&.median, at_most: 5_000, digits: 0
+  section.target "the same into the file of `log serve`, records/s",
+    flows.dig([RECORD, "file", 3], :rate)&.median,
+    at_least: 150_000,
+    digits: 0
   section.target "records lost in these runs",
     flows
       .select { |(label, *), _| label == RECORD }

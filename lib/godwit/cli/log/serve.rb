@@ -148,7 +148,7 @@ module Godwit
           lines = records.map { |record| line(record) }
           index = 0
           while index < lines.size
-            count, bytes = Logger.const_get(:Lines).part(lines, index, PIPE_BUF)
+            count, bytes = Logger.const_get(:Lines).chunk(lines, index, PIPE_BUF)
             text = lines[index, count].join
             index += count
             done = 0

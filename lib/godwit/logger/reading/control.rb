@@ -53,8 +53,8 @@ module Godwit
       def last(count = 100, level: nil, prog: nil, host: nil, tag: nil)
         filter = Filter.new(level: level, prog: prog, host: host, tag: tag)
         choice = {level: filter.levels, prog: filter.progs, host: filter.hosts, tag: filter.tags}
-        head, *frames = ask({ask: "last", n: count, **choice.compact})
-        sizes = head["frames"]
+        answer, *frames = ask({ask: "last", n: count, **choice.compact})
+        sizes = answer["frames"]
         valid = sizes.is_a?(Array) && sizes.all?(Integer) && sizes.all?(&:positive?)
         raise refused("an answer without its frames") unless valid && sizes.sum == frames.size
         sizes.filter_map { |size| Record.parse(frames.shift(size)) }
@@ -72,11 +72,11 @@ module Godwit
       private
 
       def ask(question)
-        head, *frames = @socket.request(JSON.generate(question), timeout: @timeout)
-        head = JSON.parse(head.dup.force_encoding(Encoding::UTF_8))
-        raise refused("an answer that is no object") unless head.is_a?(Hash)
-        raise refused(head["error"]) if head.key?("error")
-        [head, *frames]
+        answer, *frames = @socket.request(JSON.generate(question), timeout: @timeout)
+        answer = JSON.parse(answer.dup.force_encoding(Encoding::UTF_8))
+        raise refused("an answer that is no object") unless answer.is_a?(Hash)
+        raise refused(answer["error"]) if answer.key?("error")
+        [answer, *frames]
       rescue JSON::ParserError
         raise refused("an answer that is no JSON"), cause: nil
       end

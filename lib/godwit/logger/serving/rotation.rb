@@ -64,15 +64,15 @@ module Godwit
       def dated_name(now)
         day = ::Logger::Period.previous_period_end(now, @period.to_s).strftime("%Y%m%d")
         name = "#{@path}.#{day}"
-        return name unless taken?(name)
-        (1..).lazy.map { |number| "#{name}.#{number}" }.find { |one| !taken?(one) }
+        return name unless used?(name)
+        (1..).lazy.map { |number| "#{name}.#{number}" }.find { |one| !used?(one) }
       end
 
-      def taken?(name) = File.exist?(name) || File.exist?("#{name}.gz")
+      def used?(name) = File.exist?(name) || File.exist?("#{name}.gz")
 
       # app.log.0 becomes app.log.1, and so on up to the first number that is free.
       def shift_numbers
-        free = (0..).find { |number| !taken?("#{@path}.#{number}") }
+        free = (0..).find { |number| !used?("#{@path}.#{number}") }
         (free - 1).downto(0) do |old|
           ["", ".gz"].each do |ending|
             name = "#{@path}.#{old}#{ending}"
@@ -118,8 +118,8 @@ module Godwit
 
       # Finds the file's new name by its inode: JRuby's File.identical? compares the old name.
       def pack(file, inode)
-        part = "#{file.path}.#{Process.pid}.gz.part"
-        Zlib::GzipWriter.open(part) do |out|
+        unfinished = "#{file.path}.#{Process.pid}.gz.part"
+        Zlib::GzipWriter.open(unfinished) do |out|
           out.mtime = file.mtime
           while !@stopping && (chunk = file.read(CHUNK))
             out.write(chunk)
@@ -128,11 +128,11 @@ module Godwit
         @names.synchronize do
           name = siblings.find { |one| Folder.inode(one) == inode } unless @stopping
           next unless name # the file has been deleted
-          File.rename(part, "#{name}.gz")
+          File.rename(unfinished, "#{name}.gz")
           File.unlink(name)
         end
       ensure
-        File.unlink(part) if part && File.exist?(part)
+        File.unlink(unfinished) if unfinished && File.exist?(unfinished)
       end
     end
     private_constant :Rotation

@@ -143,17 +143,17 @@ module Godwit
           rotate if due?(lines[index])
           report&.call(index) unless @reported
           @reported = true
-          count, = Lines.part(lines, index, @limit ? [@limit - @size, CHUNK].min : CHUNK)
-          part = lines[index, count]
-          Append.write(@file, part.join, fsync: @fsync && @regular) do |error, done|
-            raise taken_back(error, part, done, index, report)
+          count, = Lines.chunk(lines, index, @limit ? [@limit - @size, CHUNK].min : CHUNK)
+          chunk = lines[index, count]
+          Append.write(@file, chunk.join, fsync: @fsync && @regular) do |error, done|
+            raise failure(error, chunk, done, index, report)
           end
           in_file(count, index, report)
           index += count
         end
       end
 
-      # Takes the lines back if the block raises.
+      # Removes the lines again if the block raises.
       def in_file(count, before, report)
         report&.call(before + count)
         @written += count
@@ -163,12 +163,12 @@ module Godwit
       end
 
       # Truncates the file to its last whole line.
-      def taken_back(error, lines, done, before, report)
+      def failure(error, lines, done, before, report)
         done = 0 if @fsync # how much of it is on the disk is unknown
-        count, whole = (done < lines.first.bytesize) ? [0, 0] : Lines.part(lines, 0, done)
+        count, whole = (done < lines.first.bytesize) ? [0, 0] : Lines.chunk(lines, 0, done)
         Append.truncate(@file, @size + whole) if @regular
         in_file(count, before, report) if count.positive?
-        Errors.build(error.errno, :write, @path).tap { |failure| failure.sent = before + count }
+        Errors.build(error.errno, :write, @path).tap { |built| built.sent = before + count }
       end
 
       def due?(line)

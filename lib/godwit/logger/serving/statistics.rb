@@ -83,7 +83,7 @@ module Godwit
           return @totals[:foreign] += 1
         end
         @levels[level] += 1
-        keep(frames, bytes)
+        retain(frames, bytes)
       end
 
       def within_bounds?(header)
@@ -123,7 +123,7 @@ module Godwit
         Writer.new(counts, 0, 0, 0, [0] * Constants::LOG_LEVELS)
       end
 
-      def keep(frames, bytes)
+      def retain(frames, bytes)
         return if @most.zero? || bytes > @most_bytes / 4
         @kept << frames
         @kept_bytes += bytes

@@ -34,7 +34,7 @@ module Godwit
 
         # @param most [Integer] bytes of one write; one line may be longer
         # @return [Array(Integer, Integer)] how many lines from the index on go, and their bytes
-        def part(lines, index, most)
+        def chunk(lines, index, most)
           bytes = lines[index].bytesize
           count = 1
           while index + count < lines.size && bytes + lines[index + count].bytesize <= most
@@ -46,20 +46,18 @@ module Godwit
       end
 
       # @return [String] the line of a record, with its end
-      def call(record) = (record.is_a?(Record) && !record.plain?) ? "#{of(record)}\n" : record.to_s
-
-      # @param record [Record] no plain line
-      # @return [String] the line without its end
-      def of(record)
-        build(record.label, record.t_ns, record.pid || 0, record.prog, record.text_with_error)
+      def call(record)
+        return record.to_s unless record.is_a?(Record) && !record.plain?
+        build(record.label, record.t_ns, record.pid || 0, record.prog, record.text_with_error, "\n")
       end
 
-      # @return [String] the line without its end
-      def build(label, t_ns, pid, prog, text)
+      # @param ending [String, nil] of the line
+      # @return [String]
+      def build(label, t_ns, pid, prog, text, ending = nil)
         second, rest = t_ns.divmod(BILLION)
         before, after = STARTS.fetch(label)
         micros = (rest / 1000 + 1_000_000).to_s.byteslice(1, 6)
-        "#{before}#{at(second)}.#{micros} ##{pid}#{after}#{prog}: #{text}"
+        "#{before}#{at(second)}.#{micros} ##{pid}#{after}#{prog}: #{text}#{ending}"
       end
 
       private
