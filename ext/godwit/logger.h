@@ -5,7 +5,7 @@
 
 enum { GW_ID_HEX = 2 * GW_LOG_ID_BYTES };
 #define GW_NO_WRITER UINT32_MAX
-#define GW_LOG_NUMBERS UINT64_C(10000000000000000000) /* a number has at most GW_LOG_DIGITS digits */
+#define GW_LOG_NUMBERS UINT64_C(10000000000000000000) /* the first with too many digits */
 
 typedef struct {
     const char *data; /* borrowed, not ended by NUL */
