@@ -36,21 +36,6 @@ class ConstructorsTest < Godwit::TestCase
     refute_same context, socket.context
   end
 
-  test "block forms close, and give the block's value" do
-    endpoint = endpoint_for(:inproc)
-    seen = []
-    {new: [], bind: [endpoint], connect: [endpoint]}.each do |how, arguments|
-      value = Godwit::PAIR.public_send(how, *arguments, context: context) do |socket|
-        refute_predicate socket, :closed?
-        seen << socket
-        :value
-      end
-      assert_equal :value, value
-    end
-    assert_equal :value, context.socket(:PAIR) { |socket| seen << socket and :value }
-    assert_equal 4, seen.count(&:closed?)
-  end
-
   test "block forms close when the block raises, breaks or throws" do
     seen = []
     assert_raises(ZeroDivisionError) do

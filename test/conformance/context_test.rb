@@ -20,17 +20,6 @@ class ContextTest < Godwit::TestCase
     assert_equal [true, false, false], sockets.map(&:closed?)
   end
 
-  test "options of the constructor and the accessors" do
-    Godwit::Context.new(io_threads: 2, max_sockets: 77, ipv6: true) do |one|
-      assert_equal [2, 77, true, true], [one.io_threads, one.max_sockets, one.ipv6, one.ipv6?]
-      one.max_sockets = 78
-      assert_equal [78, 78], [one.max_sockets, one.get(:max_sockets)]
-      assert_equal 79, one.set(:max_sockets, 79)
-      assert_operator one.socket_limit, :>=, 79
-      assert_predicate one.socket(:DEALER).tap(&:close), :closed?
-    end
-  end
-
   test "an unknown or illegal option is refused and named, and no socket stays open" do
     assert_named(Godwit::OptionError, /io_threads/) { Godwit::Context.new(io_treads: 1) }
     assert_named(Godwit::OptionError, /io_threads.*Integer/) { Godwit::Context.new(io_threads: -1) }
@@ -164,18 +153,6 @@ class ContextTest < Godwit::TestCase
       end,
       :itself
     ) # standard:disable Style/RescueModifier
-  end
-
-  test "a closed default context is replaced by a new context" do
-    first = Godwit.context
-    assert_same first, Godwit.context
-    assert_same first, Godwit::Context.default
-    first.close
-    second = Godwit.context
-    refute_same first, second
-    refute_predicate second, :closed?
-    pull = own(Godwit::PULL.bind(endpoint_for(:inproc)))
-    assert_flows(own(Godwit::PUSH.connect(pull.last_endpoint)), pull)
   end
 
   test "inspect shows the state" do

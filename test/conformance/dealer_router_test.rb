@@ -10,54 +10,11 @@ class DealerRouterTest < Godwit::TestCase
 
   under_gc_stress
 
-  each_transport("a ROUTER puts the sender's routing id in front, and sends to the peer named in " \
-    "front") do |transport|
-    router, dealer =
-      connected_pair(:ROUTER, :DEALER, transport: transport, connect_options: {routing_id: "me"})
-    dealer << "a" << ["b", "c"]
-    assert_equal [["me", "a"], ["me", "b", "c"]], take(router, 2)
-    router << ["me", "d"] << ["me", "", "e"]
-    assert_equal ["d", ["", "e"]], take(dealer, 2)
-  end
-
-  each_transport("a peer without routing id gets an id of five bytes, the first of them " \
-    "zero") do |transport|
-    router, dealer = connected_pair(:ROUTER, :DEALER, transport: transport)
-    dealer << "hello"
-    id, body = router.recv(timeout: 5)
-    assert_equal ["hello", 5, 0], [body, id.bytesize, id.getbyte(0)]
-    router << [id, "you"]
-    assert_equal "you", dealer.recv(timeout: 5)
-  end
-
-  each_transport("several peers get their own messages, in order") do |transport|
-    router = open_socket(:ROUTER).bind(endpoint_for(transport))
-    dealers =
-      %w[a b c].to_h do |id|
-        [id, open_socket(:DEALER, routing_id: id).connect(router.last_endpoint)]
-      end
-    dealers.each { |id, dealer| 10.times { |i| dealer << "#{id}#{i}" } }
-    received = take(router, 30).group_by(&:first).transform_values { |list| list.map(&:last) }
-    dealers.each_key { |id| assert_equal Array.new(10) { |i| "#{id}#{i}" }, received[id] }
-    10.times { |i| dealers.each_key { |id| router << [id, "to #{id} #{i}"] } }
-    dealers.each do |id, dealer|
-      assert_equal Array.new(10) { |i| "to #{id} #{i}" }, take(dealer, 10)
-    end
-  end
-
   each_transport("a DEALER sends to its peers in turn") do |transport|
     peers = Array.new(3) { open_socket(:DEALER).bind(endpoint_for(transport)) }
     dealer = open_socket(:DEALER).connect(*peers.map(&:last_endpoint))
     9.times { |i| dealer << i.to_s }
     peers.each_with_index { |peer, i| assert_equal [i, i + 3, i + 6].map(&:to_s), take(peer, 3) }
-  end
-
-  test "a ROUTER receives from its peers in turn" do
-    router = open_socket(:ROUTER).bind(endpoint_for(:inproc))
-    dealers =
-      %w[a b c].map { |id| open_socket(:DEALER, routing_id: id).connect(router.last_endpoint) }
-    dealers.each { |dealer| 5.times { dealer << "x" } }
-    assert_equal [%w[a b c]] * 5, take(router, 15).map(&:first).each_slice(3).map(&:sort)
   end
 
   each_transport("a peer that sends without end does not starve another") do |transport|

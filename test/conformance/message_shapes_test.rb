@@ -69,13 +69,6 @@ end
 class LargeMessagesTest < Godwit::TestCase
   include Conformance::Assertions
 
-  each_transport("ten thousand frames") do |transport|
-    pull, push = connected_pair(:PULL, :PUSH, transport: transport)
-    frames = Array.new(10_000) { |i| "x" * (i % 70) }
-    push << frames
-    assert_equal frames, pull.recv(timeout: 5)
-  end
-
   each_transport("a message larger than all buffers, to a peer that connects late") do |transport|
     endpoint = (transport == :tcp) ? "tcp://127.0.0.1:#{free_port}" : endpoint_for(transport)
     push = open_socket(:PUSH).connect(endpoint)

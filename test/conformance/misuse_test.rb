@@ -84,33 +84,6 @@ class MisuseTest < Godwit::TestCase
     end
   end
 
-  NO_MESSAGES = {
-    nil => "nil", 5 => "Integer", :sym => "Symbol", 1.5 => "Float", {"a" => "b"} => "Hash",
-    true => "TrueClass", ["a", 5] => "Integer at 1", [nil] => "nil at 0",
-    ["a", ["b"]] => "Array at 1", Object.new => "Object"
-  }.freeze
-
-  each_transport("an object that is no message is named, and none of it is sent") do |transport|
-    pull, push = connected_pair(:PULL, :PUSH, transport: transport)
-    push << "before"
-    NO_MESSAGES.each do |what, name|
-      {send: -> { push.send(what) }, "<<": -> { push << what },
-       keywords: -> { push.send(what, timeout: 1) },
-       send_nonblock: -> { push.send_nonblock(what, exception: false) },
-       send_many: -> { push.send_many([what]) }}.each_value do |call|
-        error =
-          assert_named(
-            Godwit::MessageTypeError,
-            /a String.*or an Array of Strings.*got .*#{name}/,
-            &call
-          )
-        assert_kind_of TypeError, error
-      end
-    end
-    assert_equal "before", pull.recv(timeout: 5)
-    assert_flows(push, pull)
-  end
-
   each_transport("a mandatory ROUTER to an unknown peer, and to a peer that has " \
     "gone") do |transport|
     router, dealer =

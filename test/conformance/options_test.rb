@@ -217,15 +217,6 @@ class OptionsTest < Godwit::TestCase
     end
   end
 
-  def test_options_as_keywords
-    socket = open_socket(:DEALER, send_hwm: 7, linger: 0, routing_id: "me", ipv6: true)
-    assert_equal [7, 0, "me", true],
-      [socket.send_hwm, socket.linger, socket.routing_id, socket.ipv6?]
-    Godwit::Context.new(io_threads: 2, max_sockets: 9, ipv6: true) do |context|
-      assert_equal [2, 9, true], [context.io_threads, context.max_sockets, context.ipv6?]
-    end
-  end
-
   def test_a_bad_keyword_leaves_no_socket_open
     Godwit::Context.new(max_sockets: 2) do |context|
       20.times do
@@ -255,22 +246,6 @@ class OptionsTest < Godwit::TestCase
     refute_includes error.message, "did you mean"
   end
 
-  def test_durations_are_rounded_to_libzmq_s_resolution_but_never_to_zero
-    socket = open_socket(:DEALER)
-    {0.0001 => 0.001, 0.07 => 0.07, Rational(1, 3) => 0.333, 1.0004 => 1.0, 1.001 => 1.001,
-     0 => 0.0}.each do |given, read|
-      socket.linger = given
-      assert_equal read, socket.linger
-    end
-    {0.25 => 0.3, 0.01 => 0.1, 6553.5 => 6553.5}.each do |given, read|
-      socket.heartbeat_ttl = given
-      assert_equal read, socket.heartbeat_ttl
-    end
-    assert_raises(Godwit::OptionError) { socket.heartbeat_ttl = 6553.6 }
-    socket.tcp_keepalive_idle = 0.2
-    assert_equal 1, socket.tcp_keepalive_idle
-  end
-
   def test_nil_means_none_where_none_is_allowed
     socket =
       open_socket(
@@ -296,28 +271,6 @@ class OptionsTest < Godwit::TestCase
       error = assert_raises(Godwit::CurveKeyError) { socket.set(name, next_key) }
       refute_includes error.message, "Swordfish"
     end
-  end
-
-  def test_keys_read_as_z85_and_unset_keys_as_nil
-    skip "this libzmq has no CURVE" unless Godwit.has?(:curve)
-    keys = Godwit::Curve.keypair
-    socket = open_socket(:DEALER)
-    assert_nil socket.curve_secret_key
-    socket.curve_secret_key = keys.secret_key
-    socket.curve_public_key = Godwit::Z85.decode(keys.public_key)
-    assert_equal [keys.secret_key, keys.public_key],
-      [socket.curve_secret_key, socket.curve_public_key]
-    assert_equal :curve, socket.mechanism
-  end
-
-  def test_a_context_s_socket_options_start_its_sockets
-    Godwit::Context.new(linger: 0,
-      socket_options: {recv_hwm: 11, heartbeat_interval: 2}) do |context|
-      context.socket(:PULL) do |socket|
-        assert_equal [11, 2.0, 0.0], [socket.recv_hwm, socket.heartbeat_interval, socket.linger]
-      end
-    end
-    assert_raises(Godwit::OptionError) { Godwit::Context.new(socket_options: {recv_hwm: -1}) }
   end
 
   def test_closed_sockets_have_no_options

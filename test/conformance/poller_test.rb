@@ -449,28 +449,6 @@ class PollerTest < Godwit::TestCase
     end
   end
 
-  test "close is idempotent, closes nothing else, and forms with a block close" do
-    pull, push = connected_pair(:PULL, :PUSH)
-    kept = nil
-    assert_equal :value, Godwit::Poller.new(pull) { |poller| (kept = poller) && :value }
-    assert_predicate kept, :closed?
-    assert_nil kept.close
-    refute_predicate pull, :closed?
-    assert_flows(push, pull)
-    calls = [
-      -> { kept.wait }, -> { kept.wait(0) }, -> { kept.register(pull) }, -> { kept.remove(pull) },
-      -> { kept.modify(pull, :readable) }, -> { kept.size }, -> { kept.to_a },
-      -> { kept.registered?(pull) }
-    ]
-    calls.each { |call| assert_raises(Godwit::ClosedError) { call.call } }
-    assert_equal :wait, assert_raises(Godwit::ClosedError) { kept.wait }.operation
-    assert_match(/closed/, kept.inspect)
-    other = open_poller(pull)
-    pull.close
-    other.close
-    assert_predicate other, :closed?
-  end
-
   # ---- many ----
 
   test "several threads and fibers on one poller all get the event" do

@@ -44,24 +44,6 @@ class PubSubTest < Godwit::TestCase
     assert_equal [topic + "x", "äh".b], take(sub, 2)
   end
 
-  each_transport("unsubscribe ends it, each topic as often as it was asked for") do |transport|
-    xpub = open_socket(:XPUB, xpub_verboser: true).bind(endpoint_for(transport))
-    sub = open_socket(:SUB).connect(xpub.last_endpoint)
-    assert_same sub, sub.subscribe("a", "b", "a")
-    assert_equal ["\x01a".b, "\x01b".b, "\x01a".b], take(xpub, 3)
-    assert_same sub, sub.unsubscribe("b")
-    assert_equal "\x00b".b, xpub.recv(timeout: 5)
-    sub.unsubscribe("a")
-    sub.subscribe("c")
-    assert_equal "\x01c".b, xpub.recv(timeout: 5)
-    xpub << "b" << "a" << "c"
-    assert_equal %w[a c], take(sub, 2)
-    sub.unsubscribe("a")
-    assert_equal "\x00a".b, xpub.recv(timeout: 5)
-    xpub << "a" << "c"
-    assert_equal "c", sub.recv(timeout: 5)
-  end
-
   each_transport("each of several subscribers gets each message") do |transport|
     pub = open_socket(:PUB).bind(endpoint_for(transport))
     subs = Array.new(3) { open_socket(:SUB, subscribe: "").connect(pub.last_endpoint) }

@@ -65,17 +65,6 @@ class ReceivingTest < Godwit::TestCase
     assert_equal ["first"], waiting.value
   end
 
-  test "recv_many without a number takes up to 256, and never more than 1,024" do
-    pull, push = pair(send_hwm: 0, recv_hwm: 0)
-    push.send_many(Array.new(4000, &:to_s))
-    sizes = [
-      pull.recv_many, pull.recv_many(1), pull.recv_many(5000), pull.recv_many(1024),
-      pull.recv_many(10**30)
-    ].map(&:size)
-    assert_equal [256, 1, 1024, 1024, 1024], sizes
-    assert_equal "3329", pull.recv
-  end
-
   each_transport("each yields until the socket closes") do |transport|
     pull, push = pair(transport)
     seen = Queue.new

@@ -16,14 +16,6 @@ class SendingTest < Godwit::TestCase
   # A PUSH that has room for five messages.
   def narrow = pair(bind_options: {recv_hwm: 2}, connect_options: {send_hwm: 3})
 
-  each_transport("send and << give the socket") do |transport|
-    pull, push = pair(transport)
-    assert_same push, push.send("a")
-    assert_same push, push.send(%w[b c], timeout: 5)
-    assert_same push, push << "d" << ["e", ""] << "f"
-    assert_equal ["a", %w[b c], "d", ["e", ""], "f"], take(pull, 5)
-  end
-
   test "wait_writable ends when there is room" do
     pull, push = narrow
     assert_same push, push.wait_writable(0)

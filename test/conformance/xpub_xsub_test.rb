@@ -15,14 +15,6 @@ class XpubXsubTest < Godwit::TestCase
     assert_equal ["\x01a".b, "\x01".b, "\x00a".b], take(xpub, 3)
   end
 
-  each_transport("an XSUB subscribes at a PUB") do |transport|
-    pub, xsub = connected_pair(:PUB, :XSUB, transport: transport)
-    xsub << "\x01a"
-    pub.wait_connected(timeout: 5)
-    pub << "b" << ["a", "1"]
-    assert_equal ["a", "1"], xsub.recv(timeout: 5)
-  end
-
   each_transport("an XPUB reports a topic once, each subscription when verbose, and each end " \
     "when verboser") do |transport|
     {{} => 2, {xpub_verbose: true} => 3, {xpub_verboser: true} => 4}.each do |options, copies|

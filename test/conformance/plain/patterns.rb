@@ -121,7 +121,7 @@ Plain.each_transport "a ROUTER gives a peer without a routing id one of five byt
   router, dealer = connected_pair(:ROUTER, :DEALER, transport: transport)
   dealer << "x"
   id, body = router.recv(timeout: 5)
-  assert_equal [5, "x"], [id.bytesize, body]
+  assert_equal [5, 0, "x"], [id.bytesize, id.getbyte(0), body]
   router << [id, "y"]
   assert_equal "y", dealer.recv(timeout: 5)
 end
