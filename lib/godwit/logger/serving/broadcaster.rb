@@ -227,7 +227,7 @@ module Godwit
       # @return [nil]
       # @raise [ForkedError]
       def close
-        running? # raises in a forked child
+        raise Errors.build(ForkedError, :close) if forked?
         unless closed?
           @proxy ? close_proxy : close_sink
           @control&.close

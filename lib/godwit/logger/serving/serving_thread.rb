@@ -68,10 +68,8 @@ module Godwit
         self
       end
 
-      def running?
-        check(:running?)
-        !@thread.nil? && @thread.alive?
-      end
+      # @return [Boolean] whether it runs, in this process
+      def running? = @pid == Process.pid && !@thread.nil? && @thread.alive?
 
       # Serves what has arrived, starting the thread if need be, and ends.
       # @param seconds [Numeric] in which it receives; the last batch may take longer
