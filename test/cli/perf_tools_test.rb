@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "open3"
 require "godwit/cli"
 require_relative "../../rakelib/support/libzmq_perf"
 
@@ -83,21 +82,6 @@ class CLIPerfToolsTest < Godwit::TestCase
     end
   end
 
-  test "the figures agree with each other" do
-    _, out, = godwit("inproc_thr", 100, 50_000)
-    rate, megabits = out.scan(FIGURE).map { |text| Float(text) }
-    assert_in_delta rate * 100 * 8 / 1e6, megabits, 0.01
-  end
-
-  test "generate_csv.sh parses the output" do
-    line = File.read("#{folder}/generate_csv.sh")[/\| (grep -o .*?)\)"/, 1]
-    {"inproc_lat" => 3, "inproc_thr" => 4}.each do |name, cells|
-      csv, status = Open3.capture2("sh", "-c", line, stdin_data: godwit(name, 10, 500)[1])
-      assert_predicate status, :success?
-      assert_match(/\A10,500,(?:[\d.]+,){#{cells - 2}}\z/, csv)
-    end
-  end
-
   test "the zerocopy tools send frames, and print what ffi-rzmq's examples print" do
     served, measured = exchange(:godwit, :godwit, "lat_zerocopy", 70_000, 500)
     assert_equal ["", "", HALF], [served.stdout, served.stderr, measured.stderr]
@@ -144,22 +128,6 @@ class CLIPerfToolsTest < Godwit::TestCase
       assert_equal [1, ""], [status, out], words.join(" ")
       assert_includes err, says
     end
-  end
-
-  test "an endpoint in use has status 1" do
-    used = open_socket(:REP).bind("tcp://127.0.0.1:*").last_endpoint
-    status, out, err = godwit("local_lat", used, 1, 1)
-    assert_equal [1, ""], [status, out]
-    assert_includes err, used
-  end
-
-  test "Ctrl-C ends a sender whose receiver does not read" do
-    endpoint = endpoint_for(:ipc_file)
-    pull = open_socket(:PULL, recv_hwm: 1).bind(endpoint)
-    sender = start_godwit("remote_thr", endpoint, 1_000, 100_000)
-    pull.recv # the sender has begun
-    result = sender.signal(:INT).finish
-    assert_equal [130, "", ""], [result.status.exitstatus, result.stdout, result.stderr]
   end
 
   test "help" do

@@ -71,12 +71,6 @@ class CLITtcpTest < Godwit::TestCase
     assert_transfer(%w[-u -l 1000], receiver("-u", "-l", "1000"), 10, 1000)
   end
 
-  test "UDP over IPv6" do
-    received = receiver("-u")
-    assert_child(sender("-u", "-n", "5", to: "::1").finish)
-    assert_equal 5 * 8192, bytes(assert_child(received.finish).stdout)
-  end
-
   # A sender of `--zmq` by its messages, which a test can stop between any two of them.
   def dealer(name = "other")
     open_socket(:DEALER).connect("tcp://#{HERE}:#{@port}").send(["godwit ttcp", name])
@@ -120,22 +114,6 @@ class CLITtcpTest < Godwit::TestCase
     first, second, *more = result.stderr.lines
     assert_match(/\Attcp-r: refused a second sender: \S+, process \d+\n\z/, first)
     assert_equal ["ttcp-r: refused a second sender: a\\e[31m\\nb\n"], [second, *more]
-  end
-
-  test "ZeroMQ: of senders that begin together one is received, the others fail" do
-    receiving = receive(refused = [])
-    results = Array.new(3) do
-      in_thread { Godwit::TTCP.transmit(HERE, port: @port.to_i, zmq: true, length: 9, count: 99) }
-        .tap { |thread| thread.report_on_exception = false }
-    end.map do |thread|
-      ended(thread)
-    rescue Godwit::StateError, SystemCallError => error # the second: the receiver has ended
-      error
-    end
-    whole = results.grep(Godwit::TTCP::Result).select(&:complete?)
-    assert_equal [[891], 891, true],
-      [whole.map(&:bytes), ended(receiving).bytes, receiving.value.complete?]
-    assert_operator refused.size, :<=, 2
   end
 
   test "ZeroMQ: the receiver fails when the first sender does, not when a second one does" do
@@ -322,19 +300,6 @@ class CLITtcpTest < Godwit::TestCase
     socket&.close
   end
 
-  test "results of the library are frozen" do
-    receiver = Godwit::TTCP::Receiver.new(port: @port.to_i)
-    received = in_thread { receiver.run }
-    sent = Godwit::TTCP.transmit(HERE, port: @port.to_i, length: 100, count: 7)
-    [sent, received.value].each do |result|
-      assert_equal [700, nil, true], [result.bytes, result.error, result.complete?]
-      assert_predicate result, :frozen?
-      assert_predicate result.usage, :frozen?
-    end
-    assert_equal 7, sent.calls
-    assert_raises(Godwit::StateError) { receiver.run }
-  end
-
   test "no receiver, an unknown host" do
     assert_equal [1, "ttcp-t: connect: Connection refused (#{HERE}:#{@port})\n"],
       ttcp("-t", "-s", "-p", @port, HERE).values_at(0, 2)
@@ -364,17 +329,5 @@ class CLITtcpTest < Godwit::TestCase
       assert_match(/\Attcp: .*#{Regexp.escape(says)}/, err)
       assert_includes err, "usage: godwit ttcp -t"
     end
-  end
-
-  test "a link named ttcp to the executable" do
-    link = File.join(scratch_dir, "ttcp")
-    File.symlink(File.expand_path("exe/godwit"), link)
-    program = [*RUBY, *GEMS[false], "-W", "-I", File.expand_path("lib"), link]
-    received = receiver(program: program)
-    assert_child(sender("-n", "3", program: program).finish)
-    assert_equal 3 * 8192, bytes(assert_child(received.finish).stdout)
-    wrong = start_command([*program, "-l", "0"]).finish
-    assert_equal 1, wrong.status.exitstatus
-    assert_includes wrong.stderr, "-l 0"
   end
 end

@@ -20,16 +20,6 @@ class GuideBrokerTest < GuideCase
     assert_equal "150 requests, 150 replies", interrupt(broker).last
   end
 
-  test "request-reply: the order of the starts does not matter" do
-    front, back = ipc("front"), ipc("back")
-    client = example("request_reply/client", front, 5, "Ann")
-    worker = example("request_reply/worker", back)
-    broker = example("request_reply/broker", front, back)
-    assert_equal "hello Ann 4", lines(client).last
-    assert_equal "served 5 requests", interrupt(worker).last
-    interrupt(broker)
-  end
-
   {inproc: [], tcp: ["tcp://127.0.0.1:*"] * 3}.each do |transport, args|
     test "espresso over #{transport}: the listener sees subscriptions, messages and goodbyes, in " \
       "order" do

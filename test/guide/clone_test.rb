@@ -53,21 +53,6 @@ class GuideCloneTest < GuideCase
     assert_equal "3 changes, 0 keys", interrupt(@server).last
   end
 
-  test "a change without a time to live removes the key's old time to live" do
-    start_server
-    child = client(4)
-    child.wait_for("snapshot: ")
-    # A malformed message changes nothing.
-    open_socket(:DEALER).connect(@snapshots) << "?" << ["ICANHAZ?"]
-    pub = open_socket(:PUB).connect(@collector).wait_connected(timeout: 30) << "?"
-    [["/news", "ttl=1\n", "old"], ["/news", "", "new"],
-      ["/mark", "ttl=2\n", "x"]].each do |key, properties, value|
-      pub << [key, packed(0), "", properties, value]
-    end
-    assert_equal ["3: /mark is x", "4: /mark is gone", "copy: /news=new"], lines(child).last(3)
-    interrupt(@server)
-  end
-
   test "a client that has lost changes takes a new snapshot" do
     snapshots = open_socket(:ROUTER).bind("tcp://127.0.0.1:*")
     updates = open_socket(:PUB).bind("tcp://127.0.0.1:*")

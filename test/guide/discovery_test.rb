@@ -29,12 +29,4 @@ class GuideDiscoveryTest < NetworkCase
       squares.map { |line| line[/\A[^,]+/] }
     interrupt(near)
   end
-
-  test "a client that is there first waits for the service" do
-    client = example("discovery/client", 9702, 3)
-    service = example("discovery/service", 9702, "S")
-    assert_equal ["0 squared is 0, says S", "1 squared is 1, says S", "2 squared is 4, says S"],
-      lines(client).grep(/squared/)
-    interrupt(service)
-  end
 end

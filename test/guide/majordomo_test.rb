@@ -43,17 +43,6 @@ class GuideMajordomoTest < GuideCase
     [second, broker].each { |child| interrupt(child) }
   end
 
-  test "a worker that works for longer than three heartbeats stays" do
-    broker, endpoint = start_broker(heartbeat: 1)
-    slow = worker(endpoint, "square", "A", 4, heartbeat: 1)
-    broker.wait_for("is here")
-    assert_equal "square of 0 is 0, says A",
-      lines(client(endpoint, "square", 1, timeout: 40, retries: 0)).last
-    interrupt(slow)
-    broker.wait_for("is gone") # not before
-    assert_equal 1, interrupt(broker).count { |line| line.include?("is here") }
-  end
-
   test "a broker that is killed and started again: the workers come back, and so do the clients" do
     endpoint = ipc("broker")
     broker, = start_broker(endpoint)
@@ -69,16 +58,6 @@ class GuideMajordomoTest < GuideCase
       said.map { |line| line[/\A[^,]+/] }
     assert_includes first.stdout + interrupt(first).join("\n"), "reconnecting"
     [second, broker].each { |child| interrupt(child) }
-  end
-
-  test "a service without a worker" do
-    broker, endpoint = start_broker
-    # The broker, which does answer the first question, may be slow.
-    result = client(endpoint, "reverse", 1, timeout: 0.1, retries: 59).finish
-    assert_equal 1, result.status.exitstatus
-    assert_match(/\Ais there a worker for reverse\?/, result.stdout)
-    assert_match(/\Ano reply in 60 times 0.1 s/, result.stderr)
-    interrupt(broker)
   end
 
   test "the broker speaks RFC 7 on the wire" do

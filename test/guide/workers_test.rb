@@ -20,16 +20,6 @@ class GuideWorkersTest < GuideCase
     assert_equal "120 replies", interrupt(broker).last
   end
 
-  test "load balancing: requests wait for the first worker" do
-    front, back = ipc("front"), ipc("back")
-    client = example("load_balancing/client", front, 3, "Ann")
-    broker = example("load_balancing/broker", front, back)
-    endpoints(broker)
-    worker = example("load_balancing/worker", back, 0)
-    assert_equal ["ANN 0", "ANN 1", "ANN 2"], lines(client)
-    [worker, broker].each { |child| interrupt(child) }
-  end
-
   test "asynchronous clients: each gets every part of every reply, in order within a request" do
     server = example("async_server/server", "tcp://127.0.0.1:*", 4)
     endpoint, = endpoints(server)

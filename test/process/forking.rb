@@ -22,16 +22,6 @@ module Godwit
           abort "the child ended with \#{status}" unless status.success?
         end
 
-        # A child whose threads the block has wait: all the same it ends by exit.
-        # @yieldreturn [Hash] what they wait on => how many of them
-        def ends_while_all_wait
-          _, status = Process.wait2(fork do
-            yield.each { |thing, count| until_waiting(thing, count) }
-            exit(7)
-          end)
-          abort status.inspect unless status.exitstatus == 7
-        end
-
         def forked
           yield
           raise "no ForkedError"
