@@ -112,6 +112,12 @@ static size_t queue_entry_bytes(VALUE entry) {
     return bytes;
 }
 
+/* now(stream, thread) => Entry of this moment, still without a text */
+static VALUE queue_entry_now(VALUE self, VALUE stream, VALUE thread) {
+    return rb_struct_new(self, stream, LL2NUM(gw_nanoseconds(CLOCK_REALTIME)),
+            LL2NUM(gw_nanoseconds(CLOCK_MONOTONIC)), thread, Qnil, Qnil, Qnil, Qnil);
+}
+
 static void queue_put(VALUE self, log_queue_t *queue, VALUE entry) {
     size_t bytes = queue_entry_bytes(entry);
     if (queue->count == queue->capacity) queue_grow(queue);
@@ -199,6 +205,8 @@ static VALUE queue_set_stalled(VALUE self, VALUE stalled) {
 
 /* By id, as in shell_rows.c. */
 void gw_init_log_queue(VALUE native) {
+    VALUE entry = rb_define_module_id_under(native, rb_intern("Entry"));
+    rb_define_method_id(entry, rb_intern("now"), queue_entry_now, 2);
     VALUE class = rb_define_class_id_under(native, rb_intern("LogQueue"), rb_cObject);
     id_pop = rb_intern("pop");
     id_push = rb_intern("push");

@@ -28,6 +28,13 @@ module Godwit
           log(handle, level, prog, message, payload, formatter, tagger)
         end
 
+        # @return [Entry] of this moment, still without a text. ext/godwit/logger_queue.c does the
+        #   same
+        def now(stream, thread)
+          new(stream, Process.clock_gettime(Process::CLOCK_REALTIME, :nanosecond),
+            Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond), thread)
+        end
+
         # Logs a text that no formatter may change.
         def log_text(handle, level, prog, text)
           log(handle, level, prog, text, nil, handle.settings.plain? ? AS_IT_IS : nil, nil)
@@ -36,10 +43,8 @@ module Godwit
         private
 
         def build(sender, level, prog, message, payload, formatter, tagger)
-          t_ns = Process.clock_gettime(Process::CLOCK_REALTIME, :nanosecond)
-          mono_ns = Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond)
           plain = sender.plain?
-          stream = sender.sequence.stream(level, prog)
+          entry = now(sender.sequence.stream(level, prog), thread_id)
           if payload
             exception, payload = Text.split_error(payload)
             if exception && plain
@@ -58,15 +63,17 @@ module Godwit
             end
           else
             before = tagger if plain
-            text, own_error = format(formatter, stream.label, t_ns, prog, message, plain, before)
+            text, own_error = format(formatter, entry, prog, message, plain, before)
             error = own_error if own_error
           end
           text = Text.cut(text) if text.bytesize > Text::MAX_BYTES
           unless plain
-            tags = tags_field(formatter, tagger) if formatter
-            payload_field = Text.payload_field(payload) if payload
+            entry.tags = tags_field(formatter, tagger) if formatter
+            entry.payload = Text.payload_field(payload) if payload
           end
-          new(stream, t_ns, mono_ns, thread_id, text, tags, payload_field, error)
+          entry.error = error if error
+          entry.text = text
+          entry
         end
 
         # A Hash in the message's place is data too, unless there are others.
@@ -78,9 +85,10 @@ module Godwit
         end
 
         # @return [Array(String, String)] the text, and the error field, {PREFORMATTED} or nil
-        def format(formatter, label, t_ns, prog, message, plain, tagger)
+        def format(formatter, entry, prog, message, plain, tagger)
           shown = tagger ? tagger.with_tags(message) : message
-          line = own_call(formatter, plain).call(label, Time.at(0, t_ns, :nsec), prog, shown)
+          time = Time.at(0, entry.t_ns, :nsec)
+          line = own_call(formatter, plain).call(entry.stream.label, time, prog, shown)
           line = Text.line(Text.name(line))
           return [line, PREFORMATTED] if plain
           [line, (Text.error_field(message) if ::Exception === message)]
@@ -133,6 +141,8 @@ module Godwit
           def thread_id = Thread.current.object_id
         end
       end
+
+      singleton_class.prepend(Backend::Native::Entry) if BACKEND == :native
 
       # @return [String] the packed record, with the next number of the sequence
       def pack(sequence)

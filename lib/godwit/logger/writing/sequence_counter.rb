@@ -80,13 +80,11 @@ module Godwit
       end
 
       def entry(count, seconds)
-        t_ns, mono_ns = [Process::CLOCK_REALTIME, Process::CLOCK_MONOTONIC].map do |clock|
-          Process.clock_gettime(clock, :nanosecond)
+        stream = stream(::Logger::WARN, @last_stream&.prog)
+        Entry.now(stream, Thread.current.object_id).tap do |entry|
+          entry.text = format("dropped %d in %.1f s", count, seconds)
+          entry.payload = Text.field("payload", {dropped: count, seconds: seconds.round(3)})
         end
-        payload = Text.field("payload", {dropped: count, seconds: seconds.round(3)})
-        Entry.new(stream(::Logger::WARN, @last_stream&.prog), t_ns, mono_ns,
-          Thread.current.object_id, format("dropped %d in %.1f s", count, seconds), nil, payload,
-          nil)
       end
 
       def begin_as(writer, seq)
