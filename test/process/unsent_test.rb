@@ -22,7 +22,7 @@ class UnsentTest < Godwit::TestCase
       pull.recv(timeout: 20)
       one, two, closed, brief = ARGV.map { |port| "tcp://127.0.0.1:\#{port}" }
       Godwit::PUSH.connect(one, linger: 0.7) << "x"
-      2.times { Godwit::DEALER.connect(two, linger: 0.5).send(["a", "b"]) }
+      Godwit::DEALER.connect(two, linger: 0.5) << ["a", "b"] << "c"
       Godwit::REQ.connect(closed, linger: 0.5).send("x").close
       Godwit::PUSH.connect(brief, linger: 0) << "x"
       Godwit::PUSH.connect(brief, linger: 1)

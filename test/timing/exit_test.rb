@@ -22,6 +22,14 @@ class ExitTimingTest < Godwit::TestCase
     end
   end
 
+  test "sockets of one endpoint that were closed at once have one line about unsent messages" do
+    result = run_child(<<~RUBY)
+      require "godwit"
+      2.times { Godwit::DEALER.connect("tcp://127.0.0.1:1", linger: 0.5) << "x" }
+    RUBY
+    assert_match(/\Agodwit: up to 2 messages for \S+ were not sent [^\n]+\n\z/, result.stderr)
+  end
+
   test "the compatibility layers end as their libraries did" do
     assert_ends_within(0..SLACK, <<~RUBY)
       require "godwit/compat/rbczmq"

@@ -14,8 +14,9 @@ class WorkModelTest < Godwit::WorkCase
   class Watched < Work.const_get(:Coordinator)
     def initialize(model, engine, klass, client)
       @model = model
-      super([klass], client, Work::Testing.const_get(:Inline), threads: false,
-                                                               clock: -> { engine.clock.call / 1000.0 }) { "" }
+      clock = -> { engine.clock.call / 1000.0 }
+      inline = Work::Testing.const_get(:Inline)
+      super([klass], client, inline, threads: false, clock: clock) { "" }
     end
 
     def commit

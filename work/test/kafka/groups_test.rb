@@ -14,8 +14,8 @@ class WorkKafkaGroupsTest < Godwit::WorkCase
     end
   end
 
-  def place = (@listener ||= own(engine.listen)).place
-  def join = engine.join("g", topic(partitions: 2), place, [0, 0])
+  def path = (@listener ||= own(engine.listen)).path
+  def join = engine.join("g", topic(partitions: 2), path, [0, 0])
   def positions = engine.positions("g", topic(partitions: 2))
 
   # The member ends without a word, as by kill -9.
