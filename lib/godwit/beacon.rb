@@ -38,13 +38,6 @@ module Godwit
     class << self
       undef_method :allocate # initialize must run
 
-      # @private
-      def const_missing(name)
-        return super unless name == :MOST_BYTES
-        Deprecation.warn("Beacon::MOST_BYTES", "Beacon::MAX_BYTES")
-        MAX_BYTES
-      end
-
       # Opens one. With a block: yields it, closes it afterwards, and returns the block's value.
       # @param port [Integer] see {#initialize}
       # @param options [Hash] see {#initialize}

@@ -484,18 +484,4 @@ class LoggerReaderTest < Godwit::TestCase
     assert_operator flooded, :>=, 10_000
     assert_operator behind.max, :<, 512, "two batches"
   end
-
-  test "old names still work, with a warning" do
-    result = assert_child(run_child(<<~RUBY))
-      require "godwit"
-      Warning[:deprecated] = true
-      reader = Godwit::Logger::Reader.new("inproc://old-names")
-      p reader.accounts, Godwit::Logger::Reader::Account, Godwit::Beacon::MOST_BYTES
-    RUBY
-    assert_equal "[]\nGodwit::Logger::Reader::WriterStatistics\n255\n", result.stdout
-    assert_match(/Beacon::MOST_BYTES is deprecated: use Beacon::MAX_BYTES$/, result.stderr)
-    assert_match(/-e:\d+: godwit: Reader#accounts is deprecated: use Reader#writers$/,
-      result.stderr)
-    assert_match(/Reader::Account is deprecated: use Reader::WriterStatistics$/, result.stderr)
-  end
 end

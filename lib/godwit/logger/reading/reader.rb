@@ -134,20 +134,6 @@ module Godwit
       # @return [Array<Reader::WriterStatistics>] one for each writer, a copy
       def writers = @arrivals.synchronize { @writers.to_a }
 
-      # @deprecated Use {#writers}.
-      # @return [Array<Reader::WriterStatistics>]
-      def accounts
-        Deprecation.warn("Reader#accounts", "Reader#writers")
-        writers
-      end
-
-      # @private
-      def self.const_missing(name)
-        return super unless name == :Account
-        Deprecation.warn("Reader::Account", "Reader::WriterStatistics")
-        WriterStatistics
-      end
-
       # @return [Integer] records and lines received, each once, including those that `host:` and
       #   `tag:` of {subscribe} filter out
       def received = @arrivals.synchronize { @writers.received }

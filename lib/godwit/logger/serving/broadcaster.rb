@@ -163,16 +163,11 @@ module Godwit
       # or nil), and `accounts` of the latest writers: `writer`, `prog`, `host`, `first`,
       # `last`, `received`, `lost`, `late`, `bytes`, `lag` and `longest_lag` (seconds between the
       # writer's clock and ours), `idle` (seconds), `levels`.
-      # @param writers [Integer] how many accounts, 0 or more, at most
-      # @param accounts [Integer, nil] the old name of `writers:`
+      # @param writers [Integer] how many of the latest writers, 0 or more, at most
       # @return [Hash{String => Object}] ready for JSON
       # @raise [ArgumentValueError] when that is not allowed
       # @raise [ForkedError]
-      def statistics(writers: 1000, accounts: nil)
-        if accounts
-          Deprecation.warn("statistics(accounts:)", "statistics(writers:)")
-          writers = accounts
-        end
+      def statistics(writers: 1000)
         check_count(:statistics, "writers:", writers)
         {"version" => VERSION, "uptime" => (Timeout.now - @began).round(3), "input" => input,
          "output" => output, "control" => control, "running" => running?,
