@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Makes the C tables, the Ruby tables and accessors, their types, and the reference pages from
+# Makes the C tables, the Ruby tables, their types, and the reference pages from
 # api/*.yml, tables of pages from tests and code. `ruby api/generate.rb` writes them; `ruby api/generate.rb --check` fails if they would
 # change.
 require "fileutils"
@@ -26,7 +26,6 @@ module Generate
       "ext/godwit/option_table.h" => option_table_h(options),
       "mruby/src/errno_table.h" => errno_table_h(errors),
       "lib/godwit/generated/options.rb" => options_rb(options),
-      "lib/godwit/generated/option_accessors.rb" => accessors_rb(options),
       "lib/godwit/generated/errors.rb" => errors_rb(errors),
       "sig/generated/option_accessors.rbs" => accessors_rbs(options),
       "sig/generated/errors.rbs" => errors_rbs(errors),

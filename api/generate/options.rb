@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# The options' part of api/generate.rb: their table, accessors and page.
+# The options' part of api/generate.rb: their table and page.
 module Generate
   module_function
 
@@ -26,62 +26,7 @@ module Generate
     RUBY
   end
 
-  def accessors_rb(options)
-    modules = options.map do |scope, list|
-      methods = list.reject { |o| o[:by_hand] }.flat_map { |o| accessors(o) }
-      <<~RUBY
-        # Readers and writers of the #{scope} options; all call `get` and `set`. Usable from any thread or fiber.
-        module #{scope.capitalize}Accessors
-        #{methods.join("\n").gsub(/^(?=.)/, "  ").chomp}
-        end
-      RUBY
-    end
-    <<~RUBY
-      # frozen_string_literal: true
-
-      #{notice("options.yml")}
-      module Godwit
-        module Options
-      #{modules.join("\n").gsub(/^(?=.)/, "    ").chomp}
-        end
-      end
-    RUBY
-  end
-
-  def accessors(option)
-    name = option[:name]
-    facts = "ZMQ_#{option[:const]}#{facts_of(option).map { |fact| "; #{fact}" }.join}"
-    see = ->(page) { "# @see #{MAN}/#{page}.html" }
-    context = option[:scope] == :context
-    methods = []
-    if access(option) != :w
-      methods << <<~RUBY
-        # #{option[:doc]}
-        # (#{facts}.)
-        # @return [#{ruby_type(option)}] #{meaning(option)}
-        # @raise [ClosedError] after close
-        #{see.call(context ? "zmq_ctx_get" : "zmq_getsockopt")}
-        def #{name} = get(:#{name})
-      RUBY
-      methods.last << "alias_method :#{name}?, :#{name}\n" if option[:type] == :bool
-    end
-    if access(option) != :r
-      methods << <<~RUBY
-        # #{option[:doc]}
-        # (#{facts}.)
-        # @param value [#{ruby_type(option, writing: true)}] #{meaning(option, writing: true)}
-        # @raise [#{(option[:type] == :key) ? "CurveKeyError" : "OptionError"}] when the value is not allowed
-        # @raise [ClosedError] after close
-        #{see.call(context ? "zmq_ctx_set" : "zmq_setsockopt")}
-        def #{name}=(value)
-          set(:#{name}, value)
-        end
-      RUBY
-    end
-    methods
-  end
-
-  # ---- words for both ----
+  # ---- words of the page and of the types ----
 
   def facts_of(option)
     facts = []

@@ -22,7 +22,7 @@ module Generate
 
   def accessor_types(option)
     name = option[:name]
-    lines = []
+    lines = [*documentation(option)]
     if access(option) != :w
       lines << "def #{name}: () -> #{rbs_type(option)}"
       lines << "alias #{name}? #{name}" if option[:type] == :bool
@@ -34,7 +34,13 @@ module Generate
     lines
   end
 
-  # The same as {ruby_type} says to YARD, and closer where RBS can: names are literals.
+  # What docs/options.md says of the option, for editors that show the types' comments.
+  def documentation(option)
+    values = meaning(option, writing: access(option) != :r)
+    ["# #{option[:doc]}", "# #{[values, *facts_of(option)].reject(&:empty?).join("; ")}."]
+  end
+
+  # As {ruby_type}, and closer where RBS can: names are literals.
   def rbs_type(option, writing: false)
     type =
       case option[:type]

@@ -17,6 +17,14 @@ module Godwit
       def defer_interrupts(&block) = Thread.handle_interrupt(Object => :on_blocking, &block)
       # @return [Object] it, deeply frozen
       def shareable(object) = defined?(Ractor) ? Ractor.make_shareable(object) : object.freeze
+
+      # Any Ractor may call methods of source text; a block's belong to the Ractor that made it.
+      def define_accessors(mod, readers, writers)
+        readers = readers.map { |name| "def #{name} = get(:#{name});" }
+        writers = writers.map { |name| "def #{name}=(value); set(:#{name}, value); end;" }
+        mod.module_eval([*readers, *writers].join, __FILE__, __LINE__)
+      end
+
       # @return [Boolean] true where there are no Ractors
       def main_ractor? = !defined?(Ractor) || Ractor.current == Ractor.main
 

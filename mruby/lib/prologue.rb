@@ -90,6 +90,12 @@ module Godwit
       # Nothing interrupts a VM.
       def defer_interrupts = yield
       def shareable(object) = object.freeze
+
+      def define_accessors(mod, readers, writers)
+        readers.each { |name| mod.define_method(name) { get(name) } }
+        writers.each { |name| mod.define_method(:"#{name}=") { |value| set(name, value) } }
+      end
+
       # Options checks all names that Ruby itself does not.
       def keywords(_klass) = [:**]
       def similar(_name, _names) = nil

@@ -1,0 +1,25 @@
+# frozen_string_literal: true
+
+module Godwit
+  module Options
+    # A reader and a writer of each socket option, such as `linger` and `linger=`; Booleans have a
+    # reader with a `?` as well. All call `get` and `set`. Any thread or fiber may call them.
+    # {file:docs/options.md} lists the options: their types, ranges, defaults.
+    module SocketAccessors
+    end
+
+    # The same for the context options.
+    module ContextAccessors
+    end
+
+    {SocketAccessors => SOCKET, ContextAccessors => CONTEXT}.each do |accessors, table|
+      options = table.values.reject(&:by_hand?)
+      readable = options.select(&:readable?)
+      Runtime.define_accessors(accessors, readable.map(&:name),
+        options.select(&:writable?).map(&:name))
+      readable.select { |option| option.type == :bool }.each do |option|
+        accessors.alias_method(:"#{option.name}?", option.name)
+      end
+    end
+  end
+end
