@@ -34,6 +34,7 @@ module Godwit
     include Endpoints
     include Settings
     include Messages
+    include Hooks
 
     class << self
       # Makes a socket. With a block: yields it, closes it afterwards, and gives the block's value.
@@ -135,13 +136,16 @@ module Godwit
       start_names
       Socket.check_type(self.class)
       options = options.merge(Security.options(curve, server_key, plain))
-      settings = starting_options(with_auth(auth, options), Array(subscribe))
-      parts = check_parts(encoding, copy_threshold, count_peers, format)
+      options = Authentication.options(type, @context.socket_options, auth, options)
+      settings = starting_options(options, Array(subscribe))
+      checked = Hooks.check(self, encoding: encoding, copy_threshold: copy_threshold,
+        count_peers: count_peers, format: format)
       conflates = settings.any? { |option, raw| option.name == :conflate && raw == 1 }
       _open(@context, SOCKET_TYPES.fetch(type), conflates)
       begin
         settings.each { |option, raw, value| store(option, raw, value) }
-        start_parts(auth, settings, *parts)
+        Authentication.apply(self, auth, settings)
+        Hooks.start(self, checked)
       rescue => error
         _close
         raise error
@@ -181,7 +185,8 @@ module Godwit
       @parts = nil
       _stop_looking if @diagnosis
       _close
-      leave_registry
+      Hooks.close(self)
+      nil
     end
 
     # @return [Boolean]

@@ -306,6 +306,7 @@ module Godwit
     end
 
     IMPLEMENTATION = MRuby
+    TAKEOVER = MRuby::Takeover
   end
 
   # @private

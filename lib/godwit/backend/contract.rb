@@ -7,7 +7,7 @@ module Godwit
     # numbers. Each raises through Errors.build. Keywords, seconds and checks are above.
     #
     # _waiters counts the waiting threads and fibers, and a proxy's sleeping loop, for the tests. A
-    # backend may also take over a public method in a module Takeover.
+    # backend's module Takeover has its versions of public methods.
     # @private
     module Contract
       MODULE = %i[libzmq_version has draft? curve_keypair socket_facts].freeze

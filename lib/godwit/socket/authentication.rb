@@ -28,11 +28,12 @@ module Godwit
 
       # @param type [Symbol] of the socket
       # @param defaults [Hash] options that the context gives to its sockets
-      # @param domain [String] of `auth:`
+      # @param domain [String, nil] of `auth:`
       # @param options [Hash{Symbol => Object}] all others
       # @return [Hash{Symbol => Object}] options, with those that `auth:` stands for
       # @raise [ArgumentValueError, ArgumentTypeError] when they do not go together
       def options(type, defaults, domain, options)
+        return options if domain.nil?
         check_domain(domain)
         given = options.transform_keys(&:to_sym)
         defaults = defaults.transform_keys(&:to_sym)

@@ -10,12 +10,22 @@ module Godwit
       # @param encoding [Encoding, String]
       # @raise [ArgumentValueError, ArgumentTypeError] when it is unknown
       def encoding=(encoding)
-        _set_encoding(find_encoding(encoding))
+        _set_encoding(Encodings.find(encoding))
       end
 
-      private
+      # @private
+      # @return [Encoding, nil] the value of `encoding:`
+      def self.check(_socket, encoding) = encoding && find(encoding)
 
-      def find_encoding(encoding)
+      # @private
+      def self.start(socket, encoding)
+        socket.encoding = encoding if encoding
+      end
+
+      # @private
+      # @return [Encoding]
+      # @raise [ArgumentValueError, ArgumentTypeError] when it is unknown
+      def self.find(encoding)
         Encoding.find(encoding) || raise(::ArgumentError)
       rescue ::ArgumentError
         raise Errors.bad_value(:encoding, "encoding:",

@@ -26,17 +26,19 @@ module Godwit
       end
       BESIDE = {SERVER: [From], PEER: [From], DISH: [WithGroup]}.freeze
 
-      # @param format [Symbol, Object]
-      # @return [Object] with `dump` and `load`
+      # @param format [Symbol, Object, nil] the value of `format:`
+      # @return [Object, nil] with `dump` and `load`
       # @raise [ArgumentValueError]
-      def self.find(format, type)
-        return Formats.find(format, :new).last unless type == :STREAM
+      def self.check(socket, format)
+        return if format.nil?
+        return Formats.find(format, :new).last unless socket.type == :STREAM
         raise Errors.of(ArgumentValueError, :new, "format: is not for a STREAM: the peers' bytes " \
           "are no messages")
       end
 
       # @param socket [Socket] gets the format
       def self.start(socket, format)
+        return unless format
         type = socket.type
         socket.instance_variable_set(:@format, format)
         socket.instance_variable_set(:@before, BEFORE.include?(type))

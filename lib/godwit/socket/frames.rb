@@ -121,6 +121,17 @@ module Godwit
       # @return [Frame, Array<Frame>, nil] nil when time is up
       def recv_frames_within(milliseconds) = _recv_frame(milliseconds)
 
+      # @private
+      # @return [Integer, nil] the value of `copy_threshold:`
+      def self.check(_socket, bytes)
+        Frame.threshold(:new, UNSET.equal?(bytes) ? Frame::COPY_THRESHOLD : bytes)
+      end
+
+      # @private
+      def self.start(socket, bytes)
+        socket.copy_threshold = bytes
+      end
+
       private
 
       def parts

@@ -38,6 +38,15 @@ module Godwit
           ErrorHints.too_few_peers(self, too_few(now, count)))
       end
 
+      # @private
+      # @return [Boolean, nil] the value of `count_peers:`
+      def self.check(_socket, wanted) = wanted
+
+      # @private
+      def self.start(socket, wanted)
+        socket.__send__(:count_peers, wanted)
+      end
+
       private
 
       def count_peers(wanted)

@@ -1,0 +1,40 @@
+# frozen_string_literal: true
+
+module Godwit
+  class Socket
+    # The modules that give a socket more than options, endpoints and messages: one list for CRuby,
+    # JRuby and mruby. mruby/lib/socket_modules.rb stands for those that mruby does not have.
+    # @private
+    module Hooks
+      include Counts
+      include Encodings
+      include Frames
+      include Monitoring
+      include Peers
+      include TimeOuts
+      include UnknownMethods
+      __send__(:include, Backend::TAKEOVER || CountedArguments) # YARD cannot follow such an include
+
+      # Each keyword of {Socket#initialize} that belongs to a module. The module checks the value
+      # before libzmq makes the socket, and starts with it once the socket has its options.
+      KEYWORDS = {
+        encoding: Encodings, copy_threshold: Frames, count_peers: Peers, format: Formatted
+      }.freeze
+
+      # @param values [Hash{Symbol => Object}] by keyword
+      # @return [Array<Array(Module, Object)>] what {.start} takes
+      def self.check(socket, values)
+        values.map { |name, value| [KEYWORDS[name], KEYWORDS[name].check(socket, value)] }
+      end
+
+      def self.start(socket, checked)
+        checked.each { |mod, value| mod.start(socket, value) }
+        Registry.add(socket)
+      end
+
+      def self.close(socket)
+        Registry.closed(socket)
+      end
+    end
+  end
+end
