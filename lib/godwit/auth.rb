@@ -88,7 +88,7 @@ module Godwit
     def curve(dir: nil, keys: Timeout::UNSET, domain: nil, &block)
       Keywords.refuse_nil(:curve, keys: keys)
       keys = nil if keys.equal?(Timeout::UNSET)
-      add(:curve, domain) { CurveRule.new(dir, keys, block) }
+      add(:curve, domain) { Mechanism::Curve.new(dir, keys, block) }
     end
 
     # Sets the rule for PLAIN clients. The rule replaces the former rule of the same domain at once.
@@ -107,7 +107,7 @@ module Godwit
     # @raise [ArgumentValueError, ArgumentTypeError] without any source, or for a bad one
     # @raise [ForkedError]
     def plain(users: nil, file: nil, domain: nil, &block)
-      add(:plain, domain) { PlainRule.new(users, file, block) }
+      add(:plain, domain) { Mechanism::Plain.new(users, file, block) }
     end
 
     # Allows clients with these addresses. The Auth refuses clients whose address matches no `allow`
@@ -165,8 +165,9 @@ module Godwit
       @handler.check_process
       check_domain(:cert, domain)
       rules = @handler.rules
-      rule = domain && (rules.at(:curve, domain) || rules.at(:curve, nil))
-      stores = (domain ? [rule] : rules.all(:curve)).filter_map { |one| one&.store }
+      kind = Mechanism::Curve
+      rule = domain && (rules.at(kind, domain) || rules.at(kind, nil))
+      stores = (domain ? [rule] : rules.all(kind)).filter_map { |one| one&.store }
       user_id && stores.each { |store| (found = store[user_id]) and return found }
       nil
     end
@@ -204,16 +205,6 @@ module Godwit
     # @return [Handler] for the tests
     attr_reader :handler
 
-    # @private
-    # @return [String] the full text of an error, without the password that it may quote
-    def self.described(error, ask)
-      text = error.full_message(highlight: false).dup.force_encoding(Encoding::UTF_8).scrub("?")
-      return text unless ask.request.mechanism == "PLAIN"
-      secret = ask.credentials.last.dup.force_encoding(Encoding::UTF_8).scrub("?")
-      return text if secret.empty?
-      [secret.inspect[1..-2], secret].inject(text) { |all, one| all.gsub(one, "[hidden]") }
-    end
-
     private
 
     # The list of serving handlers belongs to the main Ractor.
@@ -224,11 +215,11 @@ module Godwit
       )
     end
 
-    def add(kind, domain)
+    def add(operation, domain)
       @handler.check_process
-      check_domain(kind, domain)
+      check_domain(operation, domain)
       rule = yield
-      @handler.change { |rules| rules.with(kind, domain, rule) }
+      @handler.change { |rules| rules.with(rule.class, domain, rule) }
       self
     end
 

@@ -105,13 +105,13 @@ module Fuzz
     end
   }.freeze
 
-  ZAP = Godwit::Auth.const_get(:ZAP)
+  MECHANISM = Godwit::Auth.const_get(:Mechanism)
   RULES = Godwit::Auth.const_get(:Rules)
     .new
     .with(:deny, nil, Godwit::Auth.const_get(:Addresses).make(:deny, ["10.0.0.0/8"], [7]))
-    .with(:plain, nil, Godwit::Auth.const_get(:PlainRule).new({"anna" => "secret"}, nil, nil))
-    .with(:curve, nil, Godwit::Auth.const_get(:CurveRule).new(nil, :any, nil))
-  private_constant :ZAP, :RULES
+    .with(MECHANISM::Plain, nil, MECHANISM::Plain.new({"anna" => "secret"}, nil, nil))
+    .with(MECHANISM::Curve, nil, MECHANISM::Curve.new(nil, :any, nil))
+  private_constant :MECHANISM, :RULES
 
   module_function
 
@@ -157,20 +157,20 @@ module Fuzz
 
   # @return [Symbol] :results or :errors
   def ask(frames)
-    ask = ZAP.parse(frames)
-    verdict = RULES.judge(ask, false)
-    check_reply(ask, frames, verdict.status, verdict.user_id)
+    request = Godwit::Auth::Request.new(frames, 0.0)
+    if request.problem
+      check_reply(request, frames, Godwit::Auth::Decision.refuse(request, request.problem))
+      return :errors
+    end
+    check_reply(request, frames, RULES.decide(request, false))
     :results
-  rescue ZAP::Malformed => error
-    check_reply(error.ask, frames, 400, nil)
-    :errors
   end
 
-  def check_reply(ask, frames, status, user_id)
-    reply = ask.reply(status, "text", user_id)
+  def check_reply(request, frames, decision)
+    reply = request.reply(decision)
     raise "odd reply #{reply.inspect}" unless reply.size == 8 && reply.all?(String) &&
-      reply[0] == frames[0] && reply[7].empty? && [200, 400].include?(status)
-    raise "granted #{ask.inspect}" if status == 200 && ask.request.address.match?(DENIED)
-    raise "unreadable" unless ask.request.inspect.valid_encoding?
+      reply[0] == frames[0] && reply[7].empty? && %w[200 400].include?(reply[4])
+    raise "granted #{request}" if decision.granted? && request.address.match?(DENIED)
+    raise "unreadable" unless [request, decision].all? { |one| one.inspect.valid_encoding? }
   end
 end

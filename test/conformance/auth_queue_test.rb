@@ -9,7 +9,7 @@ class AuthQueueTest < Godwit::TestCase
   include Conformance::Assertions
   include Conformance::Authenticated
 
-  MOST = Godwit::Auth.const_get(:QuestionQueue)::MAX_PER_ADDRESS
+  MOST = Godwit::Auth.const_get(:RequestQueue)::MAX_PER_ADDRESS
   NEIGHBOUR = "127.0.0.2"
 
   def begun = @begun ||= Thread::Queue.new

@@ -12,9 +12,7 @@ module Godwit
       MAPPED_BITS = 96
       MAPPED = 0xffff
       MAX_UID = 0xffffffff
-      # Bits of an IPv6 address that one client may choose.
-      OWN_BITS = 64
-      private_constant :FORM, :MAPPED_BITS, :MAPPED, :MAX_UID, :OWN_BITS
+      private_constant :FORM, :MAPPED_BITS, :MAPPED, :MAX_UID
 
       # @param addresses [Array<String>] IP addresses and CIDR ranges
       # @param uid [Integer, Array<Integer>, nil]
@@ -67,16 +65,6 @@ module Godwit
         nil
       end
 
-      # @param request [Request]
-      # @return [Object] equal for requests that count as one address: of one IPv4 address, of one
-      #   IPv6 network of 64 bits, or of one user over ipc
-      def self.origin(request)
-        return [:uid, request.uid] if request.ipc?
-        bits, number = parse(request.address)
-        return request.address unless bits
-        [bits, (bits == 128) ? number >> OWN_BITS : number]
-      end
-
       def initialize(ranges, uids)
         @ranges = ranges.uniq.freeze
         @uids = uids.to_h { |uid| [uid, true] }.freeze
@@ -90,7 +78,7 @@ module Godwit
       # @param request [Request]
       def match?(request)
         return @uids.key?(request.uid) if request.ipc?
-        bits, number = Addresses.parse(request.address)
+        bits, number = request.ip
         @ranges.any? do |family, network, ignored|
           family == bits && number >> ignored == network
         end

@@ -1,10 +1,8 @@
 # frozen_string_literal: true
 
-require_relative "zap"
+require_relative "request"
 require_relative "decision"
 require_relative "rules"
-require_relative "question"
-require_relative "question_queue"
 require_relative "workers"
 
 module Godwit
@@ -20,7 +18,9 @@ module Godwit
       QUIET = 1
       # Seconds after `Auth.new` in which a mechanism without a rule answers 300.
       STARTING = 5
-      private_constant :QUIET, :STARTING
+      # Exceptions of a block that its worker survives.
+      ERRORS = [StandardError, ScriptError, SystemStackError, NoMemoryError].freeze
+      private_constant :QUIET, :STARTING, :ERRORS
 
       # The handlers that serve. The entry keeps the socket of a handler whose thread was killed
       # from the garbage collector: libzmq then gets no answer and refuses all clients.
@@ -29,7 +29,7 @@ module Godwit
 
       class << self
         # @private
-        def keep(handler) = @lock.synchronize { @serving[handler] = true }
+        def retain(handler) = @lock.synchronize { @serving[handler] = true }
 
         # @private
         def release(handler) = @lock.synchronize { @serving.delete(handler) }
@@ -48,12 +48,14 @@ module Godwit
         @rules = Rules.new
         @started = Timeout.now
         @lock = Mutex.new
-        @pending = []
+        # The requests whose block has not decided yet, in the order of their deadlines, with their
+        # rules. The thread that removes a request answers it.
+        @pending = {}
         @warned = {}
         @pid = Process.pid
-        @workers = Workers.new(workers, method(:warn_of_dropping))
+        @workers = Workers.new(workers, method(:call_block), method(:warn_of_dropping))
         bind
-        Handler.keep(self)
+        Handler.retain(self)
         start
       end
 
@@ -154,95 +156,109 @@ module Godwit
 
       # @return [Float, nil] seconds until the next deadline of a pending request
       def next_timeout
-        @pending.shift while @pending.first&.claimed?
-        [@pending.first.deadline - Timeout.now, 0].max unless @pending.empty?
+        request = next_pending
+        [request.deadline - Timeout.now, 0].max if request
       end
 
+      # @return [Request, nil]
+      def next_pending = @lock.synchronize { @pending.first&.first }
+
+      # @return [Mechanism, nil] the request's rule; nil when another thread answers the request
+      def claim(request) = @lock.synchronize { @pending.delete(request) }
+
       def expire
-        return if @pending.empty?
-        now = Timeout.now
-        while (question = @pending.first) && (question.claimed? || question.deadline <= now)
-          if question.claim
-            @workers.remove(question)
-            answer(question.ask, question.expired)
-          end
-          @pending.shift
+        now = nil
+        while (request = next_pending) && request.deadline <= (now ||= Timeout.now)
+          reason = @workers.remove(request) ? "no worker was free" : "its block takes too long"
+          answer(request, Decision.later(request, reason)) if claim(request)
         end
       end
 
       def answer_message(message)
-        ask = ZAP.parse(message)
-        verdict, error = judge(ask)
-        return question(ask, verdict.block) if verdict.block
-        answer(ask, verdict) { warn_of_rule(ask, error) if error }
-      rescue ZAP::Malformed => error
-        answer(error.ask, Verdict.refuse(error.message))
+        request = Request.new(message, Timeout.now + @timeout)
+        return answer(request, Decision.refuse(request, request.problem)) if request.problem
+        decision, error = decide(request)
+        return enqueue(request, decision) unless decision.is_a?(Decision)
+        answer(request, decision) { warn_of_rule(request, error) if error }
       end
 
-      # @return [Array(Verdict, StandardError)] the error that the rule raised, or nil
-      def judge(ask)
-        [@rules.judge(ask, Timeout.now - @started < STARTING), nil]
+      # @return [Array(Decision, StandardError)] the rule whose block decides, in the place of a
+      #   Decision; the error that the rule raised, or nil
+      def decide(request)
+        [@rules.decide(request, Timeout.now - @started < STARTING), nil]
       rescue ClosedError, ContextTerminatedError
         raise
       rescue => error
-        [Verdict.later("its rule could not be checked"), error]
+        [Decision.later(request, "its rule could not be checked"), error]
       end
 
-      def warn_of_rule(ask, error)
+      def warn_of_rule(request, error)
         return warn_once(error.message) { error.message } if error.is_a?(CertError)
-        warn_once([:rule, error.class]) { "a rule raised #{Auth.described(error, ask)}" }
+        warn_once([:rule, error.class]) { "a rule raised #{without_secret(error, request)}" }
       end
 
-      def question(ask, block)
-        question = Question.new(ask, block, Timeout.now + @timeout) do |_, verdict, error|
-          answer(ask, verdict) do
-            warn_of_block(ask, error) if verdict.status == Verdict::LATER
-          end
+      # Has a worker call the block of the rule.
+      def enqueue(request, rule)
+        @lock.synchronize { @pending[request] = rule }
+        refused = @workers.add(request) or return
+        claim(request)
+        reason = "no worker was free"
+        return answer(request, Decision.later(request, reason)) unless refused == :crowded
+        answer(request, Decision.later(request, "too many clients of its address wait")) do
+          warn_of_crowd(request)
         end
-        refused = @workers.ask(question)
-        return @pending << question unless refused
-        return answer(ask, Verdict.later("no worker was free")) unless refused == :crowded
-        answer(ask, Verdict.later("too many clients of its address wait")) { warn_of_crowd(ask) }
       end
 
-      def warn_of_crowd(ask)
+      # Calls the block, on a worker, unless the deadline has passed.
+      def call_block(request)
+        rule = @lock.synchronize { @pending[request] } or return
+        decision = rule.ask(request)
+      rescue *ERRORS => error
+        decision = Decision.later(request, "its block raised #{error.class}")
+      ensure
+        if rule && claim(request)
+          decision ||= Decision.later(request, "its block ended its thread")
+          answer(request, decision) { warn_of_block(request, error) if decision.later? }
+        end
+      end
+
+      def warn_of_crowd(request)
         warn_once(:crowd) do
-          "#{QuestionQueue::MAX_PER_ADDRESS} clients from #{ask.request.address} wait for a " \
+          "#{RequestQueue::MAX_PER_ADDRESS} clients from #{request.address} wait for a " \
             "worker: more of them get a 300 (try again)"
         end
       end
 
       # @param error [Exception, nil] nil: the block ended its thread
-      def warn_of_block(ask, error)
-        mechanism = ask.request.mechanism
+      def warn_of_block(request, error)
+        mechanism = request.mechanism
         subject = "the block for a #{mechanism} client"
         if error
-          warn_once([mechanism, error.class]) { "#{subject} raised #{Auth.described(error, ask)}" }
+          warn_once([mechanism, error.class]) { "#{subject} raised #{without_secret(error, request)}" }
         else
           # On another thread: the end of the process also ends this one, and needs no warning.
-          @workers.tell(-> { warn_once([mechanism, nil]) { "#{subject} ended its thread" } })
+          @workers.add_notice(-> { warn_once([mechanism, nil]) { "#{subject} ended its thread" } })
         end
+      end
+
+      # @return [String] the full text of the error, without the password that it may quote
+      def without_secret(error, request)
+        text = error.full_message(highlight: false).dup.force_encoding(Encoding::UTF_8).scrub("?")
+        secret = MECHANISMS[request.mechanism].secret(request.credentials)
+        return text if secret.nil? || secret.empty?
+        secret = secret.dup.force_encoding(Encoding::UTF_8).scrub("?")
+        [secret.inspect[1..-2], secret].inject(text) { |all, one| all.gsub(one, "[hidden]") }
       end
 
       # The send never waits: a ROUTER drops a reply that its peer cannot take.
       # @yield after the reply: a slow or failing warning must not delay the client
-      def answer(ask, verdict)
-        text = (verdict.status == Verdict::GRANTED) ? "OK" : verdict.reason
-        @socket.send_nonblock(
-          ask.reply(verdict.status, text, verdict.user_id), exception: false
-        )
+      def answer(request, decision)
+        @socket.send_nonblock(request.reply(decision), exception: false)
         yield if block_given?
-        notify(ask, verdict)
+        block = @on_decision
+        @workers.add_notice(-> { notice(block, decision) }) if block
       rescue ClosedError, ContextTerminatedError
         nil
-      end
-
-      def notify(ask, verdict)
-        block = @on_decision or return
-        decision = Decision.new(
-          ask.request, verdict.status, verdict.reason, user_id: verdict.user_id, key: ask.key
-        )
-        @workers.tell(-> { notice(block, decision) })
       end
 
       def warn_of_dropping
@@ -251,7 +267,7 @@ module Godwit
 
       def notice(block, decision)
         block.call(decision)
-      rescue *Question::ERRORS => error
+      rescue *ERRORS => error
         warn_once([:on_decision, error.class]) do
           "the block of on_decision raised #{error.full_message(highlight: false)}"
         end

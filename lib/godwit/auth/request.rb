@@ -1,13 +1,27 @@
 # frozen_string_literal: true
 
+require_relative "addresses"
+require_relative "mechanisms"
+
 module Godwit
   class Auth
-    # A request of libzmq about one client. The blocks of {Auth#curve} and {Auth#plain} get a frozen
-    # Request.
+    # A request of libzmq about one client, as ZAP 1.0 has it. The blocks of {Auth#curve} and
+    # {Auth#plain} get a frozen Request.
+    # @see https://rfc.zeromq.org/spec/27/ RFC 27
     class Request
+      VERSION = "1.0"
+      # Frames of a request after the empty frame: version, request id, domain, address, routing id,
+      # mechanism. The credentials follow.
+      FRAMES = 6
+      # Bytes of a domain: the limit of libzmq.
+      LONGEST = 255
+      # Bytes of an address, a request id or a mechanism.
+      LONGEST_ADDRESS = 1_024
       # Address that libzmq gives to the peer of an ipc connection, with values from the kernel.
       IPC = /\Alocalhost:(\d+):(\d*):(\d*)\z/
-      private_constant :IPC
+      # Bits of an IPv6 address that one client may choose.
+      OWN_BITS = 64
+      private_constant :VERSION, :FRAMES, :LONGEST, :LONGEST_ADDRESS, :IPC, :OWN_BITS
 
       # @return [String] the server's `auth:` or `zap_domain:`; "" without either
       attr_reader :domain
@@ -23,23 +37,88 @@ module Godwit
       attr_reader :pid
 
       # @private
-      def initialize(domain, address, mechanism)
-        @domain = domain
-        @address = address
-        @mechanism = mechanism
-        numbers = address.match(IPC)&.captures if address.start_with?("localhost:")
+      # @return [String, nil] why the Auth refuses the request without any rule
+      attr_reader :problem
+      # @private
+      # @return [String] the domain's unchanged frame, binary
+      attr_reader :raw_domain
+      # @private
+      # @return [Array<String>] name and password, or a key of 32 bytes
+      attr_reader :credentials
+      # @private
+      # @return [Array(Integer, Integer), nil] see {Addresses.parse}
+      attr_reader :ip
+      # @private
+      # @return [Float] of {Timeout.now}: the client waits no longer for a block
+      attr_reader :deadline
+
+      # @private
+      # @param frames [Array<String>] that a ROUTER received
+      # @param deadline [Float]
+      def initialize(frames, deadline)
+        @peer, _, _, id, domain, address, _, mechanism, *credentials = frames
+        @id = (id && id.bytesize <= LONGEST_ADDRESS) ? id : ""
+        @raw_domain = domain.to_s.b.freeze
+        @domain, @address = text(domain, LONGEST), text(address)
+        @mechanism = text(mechanism)
+        @problem = find_problem(frames, credentials)
+        @credentials = @problem ? [] : credentials
+        @deadline = deadline
+        numbers = @address.match(IPC)&.captures if @address.start_with?("localhost:")
         @uid, @gid, @pid = numbers.map { |text| Integer(text, 10) unless text.empty? } if numbers
+        @ip = Addresses.parse(@address) unless numbers
         freeze
       end
 
       # @return [Boolean] whether the client came over ipc
       def ipc? = !@uid.nil?
 
-      # @return [String]
+      # @private
+      # @return [String, nil] the client's CURVE key, 32 bytes
+      def raw_key = MECHANISMS[mechanism]&.key(credentials)
+
+      # @private
+      # @return [Object] equal for requests that count as one address: of one IPv4 address, of one
+      #   IPv6 network of 64 bits, or of one user over ipc
+      def origin
+        return [:uid, uid] if ipc?
+        return address unless @ip
+        bits, number = @ip
+        [bits, (bits == 128) ? number >> OWN_BITS : number]
+      end
+
+      # @private
+      # @param decision [Decision]
+      # @return [Array<String>] the reply for libzmq. The reply has no metadata: a peer could forge
+      #   each name that its certificate lacks
+      def reply(decision)
+        text = decision.granted? ? "OK" : decision.reason
+        [@peer, "", VERSION, @id, decision.status.to_s, text, decision.user_id || "", ""]
+      end
+
+      # @return [String] without the credentials
       def inspect
         "#<#{self.class} #{mechanism} from #{address.inspect} for #{domain.inspect}>"
       end
       alias_method :to_s, :inspect
+
+      private
+
+      def find_problem(frames, credentials)
+        return "a ZAP request begins with an empty frame" unless frames[1] && frames[1].empty?
+        return "the ZAP version is not #{VERSION}" unless frames[2] == VERSION
+        return "a ZAP request has at least #{FRAMES} frames" if frames.size < FRAMES + 2
+        return "the request id is too long or empty" if @id.empty?
+        return "the domain is too long" if raw_domain.bytesize > LONGEST
+        known = MECHANISMS[mechanism] or return "the mechanism is not known"
+        known.problem(credentials)
+      end
+
+      # @return [String] UTF-8, frozen
+      def text(frame, most = LONGEST_ADDRESS)
+        text = frame.to_s.byteslice(0, most).force_encoding(Encoding::UTF_8)
+        (text.valid_encoding? ? text : text.scrub("?")).freeze
+      end
     end
   end
 end

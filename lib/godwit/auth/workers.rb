@@ -1,9 +1,12 @@
 # frozen_string_literal: true
 
+require_relative "request_queue"
+
 module Godwit
   class Auth
-    # The threads that run blocks. Questions run before notices. One notice runs at a time, so
-    # notices keep their order and occupy one thread at most.
+    # The threads that run blocks: of rules, for requests, and of `on_decision`, for notices.
+    # Requests run before notices. One notice runs at a time, so notices keep their order and occupy
+    # one thread at most.
     # @private
     class Workers
       # Notices that wait.
@@ -11,13 +14,15 @@ module Godwit
       private_constant :MAX_NOTICES
 
       # @param most [Integer] threads
+      # @param run [#call] gets each {Request} whose turn it is
       # @param dropped [#call] is called after a notice was dropped
-      def initialize(most, dropped)
+      def initialize(most, run, dropped)
         @most = most
+        @run = run
         @dropped = dropped
         @lock = Mutex.new
         @changed = ConditionVariable.new
-        @questions = QuestionQueue.new
+        @requests = RequestQueue.new
         @notices = []
         @noticing = nil
         @idle = 0
@@ -25,25 +30,25 @@ module Godwit
         @closed = false
       end
 
-      # @param question [Question]
-      # @return [Symbol, nil] why the question does not wait: :crowded (its address has too many),
+      # @param request [Request]
+      # @return [Symbol, nil] why the request does not wait: :crowded (its address has too many),
       #   :full, :closed or :no_thread
-      def ask(question)
+      def add(request)
         @lock.synchronize do
           next :closed if @closed
-          refused = @questions.add(question) and next refused
+          refused = @requests.add(request) and next refused
           next if wake
-          @questions.remove(question)
+          @requests.remove(request)
           :no_thread
         end
       end
 
-      # Removes a question that waits for a worker.
-      # @param question [Question]
-      def remove(question) = @lock.synchronize { @questions.remove(question) }
+      # @param request [Request]
+      # @return [Boolean] whether it was removed: it had no worker yet
+      def remove(request) = @lock.synchronize { @requests.remove(request) }
 
       # @param notice [#call]
-      def tell(notice)
+      def add_notice(notice)
         added = @lock.synchronize do
           next true if @closed
           next false if @notices.size >= MAX_NOTICES
@@ -57,7 +62,7 @@ module Godwit
       def close
         @lock.synchronize do
           @closed = true
-          [@questions, @notices].each(&:clear)
+          [@requests, @notices].each(&:clear)
           @changed.broadcast
         end
       end
@@ -77,7 +82,7 @@ module Godwit
       def start_if_needed = (start if @idle < waiting && @threads < @most)
 
       # @return [Integer] jobs that a thread could begin, or could begin after others have ended
-      def waiting = @questions.size + ((@noticing || @notices.empty?) ? 0 : 1)
+      def waiting = @requests.size + ((@noticing || @notices.empty?) ? 0 : 1)
 
       # At the process's limit of threads, the jobs wait for the workers that exist.
       def start
@@ -90,9 +95,9 @@ module Godwit
       end
 
       def work
-        while (job = take)
+        while (job = dequeue)
           begin
-            job.call
+            job.is_a?(Request) ? @run.call(job) : job.call
           ensure
             ended(job)
           end
@@ -105,7 +110,7 @@ module Godwit
         end
       end
 
-      def take
+      def dequeue
         @lock.synchronize do
           @idle += 1
           @changed.wait(@lock) until @closed || (job = next_job)
@@ -116,9 +121,9 @@ module Godwit
       end
 
       def next_job
-        free = @most - @questions.running - (@noticing ? 1 : 0)
-        question = @questions.take(free)
-        return question if question || @noticing
+        free = @most - @requests.running - (@noticing ? 1 : 0)
+        request = @requests.dequeue(free)
+        return request if request || @noticing
         @noticing = @notices.shift
       end
 
@@ -128,7 +133,7 @@ module Godwit
           if @noticing.equal?(job)
             @noticing = nil
           else
-            @questions.ended(job)
+            @requests.ended(job)
           end
           @changed.broadcast
         end

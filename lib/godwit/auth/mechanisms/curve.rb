@@ -1,12 +1,22 @@
 # frozen_string_literal: true
 
-require_relative "user"
-
 module Godwit
   class Auth
-    # A rule for CURVE. It asks a certificate directory, keys and a block, in this order.
+    # CURVE: the client's public key. A rule asks a certificate directory, keys and a block, in this
+    # order.
     # @private
-    class CurveRule
+    class Mechanism::Curve < Mechanism
+      NAME = "CURVE"
+      CREDENTIALS = 1
+      KEY_BYTES = 32
+
+      def self.problem(credentials)
+        wrong = super and return wrong
+        "a CURVE key has #{KEY_BYTES} bytes" if credentials[0].bytesize != KEY_BYTES
+      end
+
+      def self.key(credentials) = credentials[0]
+
       # The lookup uses the key's 32 bytes: the conversion to Z85 takes longer than the lookup.
       # @raise [ArgumentValueError, ArgumentTypeError, CurveKeyError, CertError]
       def initialize(dir, keys, block)
@@ -15,29 +25,29 @@ module Godwit
         end
         @any = keys == :any
         @keys = (keys && !@any) ? by_key(keys) : {}
-        @block = block
         @store = dir.is_a?(CertStore) ? dir : dir && CertStore.new(dir)
-        freeze
+        super(block)
       end
 
       # @return [CertStore, nil]
       attr_reader :store
 
-      # @param ask [ZAP::Ask]
-      # @return [Verdict]
-      def judge(ask)
-        raw = ask.credentials[0]
+      # @param request [Request]
+      # @return [Decision, nil] nil: the block decides
+      def decide(request)
+        raw = request.raw_key
         cert = @store&.by_key(raw)
-        return Verdict.grant(cert.name, "by its certificate") if cert
+        return Decision.grant(request, cert.name, "by its certificate") if cert
         name = @keys[raw]
-        return Verdict.grant(name, "by its key") if name
-        return Verdict.grant(ask.key, "any key may connect") if @any
-        return Verdict.refuse("its key is not known") unless @block
-        block, key, request = @block, ask.key, ask.request
-        Verdict.ask { block.call(key, request) }
+        return Decision.grant(request, name, "by its key") if name
+        return Decision.grant(request, Z85.encode(raw), "any key may connect") if @any
+        Decision.refuse(request, "its key is not known") unless @block
       end
 
       private
+
+      # @return [Array<String>] of the block
+      def arguments(request) = [Z85.encode(request.raw_key)]
 
       def by_key(keys)
         unless keys.is_a?(Hash)
@@ -47,11 +57,10 @@ module Godwit
         end
         keys.each_with_object({}) do |(id, key), known|
           raise Errors.bad_value(:curve, "a user id", User::ALLOWED, id) unless User.id?(id)
-          key = key.is_a?(Cert) ? key.public_key : Curve.z85(key)
+          key = key.is_a?(Cert) ? key.public_key : Godwit::Curve.z85(key)
           known[Z85.decode(key)] ||= User.utf8(id).freeze
         end.freeze
       end
     end
-    private_constant :CurveRule
   end
 end

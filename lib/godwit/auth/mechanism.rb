@@ -1,0 +1,58 @@
+# frozen_string_literal: true
+
+require_relative "decision"
+require_relative "user"
+
+module Godwit
+  class Auth
+    # A security mechanism: what the requests, the rules and the warnings of NULL, PLAIN and CURVE
+    # have of their own. A subclass has NAME and CREDENTIALS, the number of a request's credentials.
+    # An instance is a rule for the clients of a domain. Frozen.
+    # @private
+    class Mechanism
+      class << self
+        # @param credentials [Array<String>] of a request
+        # @return [String, nil] what is wrong with them
+        def problem(credentials)
+          return if credentials.size == self::CREDENTIALS
+          "#{self::NAME} has #{self::CREDENTIALS} credentials: got #{credentials.size}"
+        end
+
+        # @return [String, nil] the client's key, 32 bytes
+        def key(_credentials) = nil
+
+        # @return [String, nil] what no warning may show
+        def secret(_credentials) = nil
+
+        # A client may come between `Auth.new` and the rule. It must be able to return.
+        # @param starting [Boolean] whether the program may be adding its first rules
+        # @return [Decision] about a client for whose domain there is no rule
+        def without_rule(request, starting)
+          return Decision.later(request, "there is no rule for #{self::NAME} yet") if starting
+          Decision.refuse(request, "there is no rule for #{self::NAME}")
+        end
+      end
+
+      # @param block [Proc, nil] of {Auth#curve} or {Auth#plain}
+      def initialize(block)
+        @block = block
+        freeze
+      end
+
+      # Calls the block. The error does not quote the id: the block may have returned a part of the
+      # password.
+      # @param request [Request] about which {#decide} gave nil
+      # @return [Decision]
+      # @raise [ArgumentValueError] when the value is no user id
+      def ask(request)
+        id = @block.call(*arguments(request), request)
+        return Decision.refuse(request, "the block knows no such client") if id.nil?
+        return Decision.grant(request, User.utf8(id), "by the block") if User.id?(id)
+        raise Errors.bad_value(
+          :auth, "a user id from a block", "nil, or #{User::ALLOWED}", id, secret: true
+        )
+      end
+    end
+    private_constant :Mechanism
+  end
+end

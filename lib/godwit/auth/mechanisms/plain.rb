@@ -1,0 +1,58 @@
+# frozen_string_literal: true
+
+require_relative "../passwords"
+require_relative "../password_file"
+
+module Godwit
+  class Auth
+    # PLAIN: a name and a password. A rule asks users, a file of passwords and a block, in this
+    # order.
+    # @private
+    class Mechanism::Plain < Mechanism
+      NAME = "PLAIN"
+      CREDENTIALS = 2
+      # Bytes of a name or a password: the limit of libzmq.
+      LONGEST = 255
+
+      def self.problem(credentials)
+        wrong = super and return wrong
+        return if credentials.all? { |text| text.bytesize <= LONGEST }
+        "a name or password is longer than #{LONGEST} bytes"
+      end
+
+      def self.secret(credentials) = credentials.last
+
+      # @raise [ArgumentValueError, ArgumentTypeError, CertError]
+      def initialize(users, file, block)
+        unless users || file || block
+          raise Errors.of(ArgumentValueError, :plain, "give users:, file: or a block")
+        end
+        @sources = []
+        @sources << Passwords.new(users) if users
+        @sources << PasswordFile.new(Cert.path(file, :plain)) if file
+        @sources.freeze
+        super(block)
+      end
+
+      # @param request [Request]
+      # @return [Decision, nil] nil: the block decides
+      def decide(request)
+        name, password = request.credentials
+        return Decision.refuse(request, "its name is no user id") unless User.id?(name)
+        name = User.utf8(name)
+        # The rule asks all sources, so that the time does not depend on the name.
+        known = @sources.map { |source| source.match?(name, password) }.any?
+        return Decision.grant(request, name, "by its password") if known
+        Decision.refuse(request, "its name or password is wrong") unless @block
+      end
+
+      private
+
+      # @return [Array<String>] of the block
+      def arguments(request)
+        name, password = request.credentials
+        [User.utf8(name), password.dup.force_encoding(Encoding::UTF_8)]
+      end
+    end
+  end
+end

@@ -1,0 +1,73 @@
+# frozen_string_literal: true
+
+module Godwit
+  class Auth
+    # The requests that wait for a worker, and how many of each address run. Addresses take turns.
+    # The last free worker is for an address that has none. Not thread-safe: {Workers} has the lock.
+    # @private
+    class RequestQueue
+      # Requests of all addresses together.
+      MAX = 10_000
+      # Requests of one address.
+      MAX_PER_ADDRESS = 1_000
+
+      def initialize
+        @waiting = {} # the requests of each address, first the address whose turn is next
+        @running = Hash.new(0)
+        @size = 0
+      end
+
+      # @return [Integer] requests that wait
+      attr_reader :size
+
+      # @return [Integer] requests that run
+      def running = @running.each_value.sum
+
+      # @param request [Request]
+      # @return [Symbol, nil] why the queue refuses the request: :full or :crowded
+      def add(request)
+        return :full if @size >= MAX
+        list = (@waiting[request.origin] ||= [])
+        return :crowded if list.size >= MAX_PER_ADDRESS
+        list << request
+        @size += 1
+        nil
+      end
+
+      # @param free [Integer] workers
+      # @return [Request, nil] the next one, which runs from now on
+      def dequeue(free)
+        origin, list = @waiting.find { |one, _| free > 1 || !@running.key?(one) } if free.positive?
+        return unless origin
+        @waiting.delete(origin)
+        @waiting[origin] = list if list.size > 1
+        @size -= 1
+        @running[origin] += 1
+        list.shift
+      end
+
+      # @param request [Request] one that {#dequeue} returned and that has ended
+      def ended(request)
+        @running.delete(request.origin) if (@running[request.origin] -= 1).zero?
+      end
+
+      # Removes a request if it waits.
+      # @param request [Request]
+      # @return [Boolean]
+      def remove(request)
+        list = @waiting[request.origin]
+        index = list&.index(request) or return false
+        list.delete_at(index)
+        @size -= 1
+        @waiting.delete(request.origin) if list.empty?
+        true
+      end
+
+      def clear
+        @waiting.clear
+        @size = 0
+      end
+    end
+    private_constant :RequestQueue
+  end
+end
