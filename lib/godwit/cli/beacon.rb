@@ -32,7 +32,7 @@ module Godwit
         end
 
         def number(port)
-          raise UsageError, "which UDP port? type #{self.class.usage}" unless port
+          raise missing("UDP port") unless port
           number = Integer(port, 10, exception: false)
           return number if number&.between?(1, 65_535)
           raise UsageError, "#{port.inspect} is no port: 1 to 65535"

@@ -19,7 +19,7 @@ module Godwit
 
         def call(arguments)
           path, *rest = arguments
-          raise UsageError, "which file or directory? type #{self.class.usage}" unless path
+          raise missing("file or directory") unless path
           no_arguments(rest)
           require "godwit"
           problems = File.directory?(path) ? directory(path) : file(path)

@@ -30,6 +30,9 @@ module Godwit
         # @return [String]
         def usage(text = @usage) = @usage = text
 
+        # @return [String] what a user types: the executable's name and {.usage}
+        def command_line = "#{program::PROGRAM} #{usage}"
+
         # What the help says behind the options; an argument sets it, and subclasses inherit it.
         # @param text [String, nil]
         # @return [String, nil]
@@ -92,7 +95,7 @@ module Godwit
 
       def parser
         ExactParser.new do |parser|
-          parser.banner = "usage: #{program::PROGRAM} #{self.class.usage}"
+          parser.banner = "usage: #{self.class.command_line}"
           parser.separator "#{self.class.summary}\n\n"
           define(parser)
           parser.on("-h", "--help", "this text")
@@ -155,6 +158,10 @@ module Godwit
         return number if number.between?(0, MOST)
         raise UsageError, "#{option} is #{number.negative? ? "0 or more" : "at most #{MOST}"}"
       end
+
+      # @param what [String] that the arguments lack, such as "endpoint"
+      # @return [UsageError]
+      def missing(what) = UsageError.new("which #{what}? type #{self.class.command_line}")
 
       def no_arguments(arguments)
         return if arguments.empty?

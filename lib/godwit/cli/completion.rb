@@ -25,9 +25,7 @@ module Godwit
       def call(arguments)
         shell, *rest = arguments
         no_arguments(rest)
-        unless SHELLS.include?(shell)
-          raise UsageError, "which shell? type #{self.class.usage}"
-        end
+        raise missing("shell") unless SHELLS.include?(shell)
         @entries = Reference.entries
         io.puts(__send__(shell))
         EXIT[:ok]

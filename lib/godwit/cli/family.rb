@@ -26,6 +26,15 @@ module Godwit
         end
         Godwit::Endpoint.with_host(text)
       end
+
+      # @param text [String] as {expand}
+      # @return [String] an endpoint of another process
+      # @raise [UsageError] when it has no transport, and for inproc
+      def foreign(text)
+        place = expand(text)
+        return place unless place.start_with?("inproc:")
+        raise UsageError, "inproc:// connects threads of one process: use tcp:// or ipc://"
+      end
     end
 
     # A command whose first argument names the part that does the work, as in `godwit log tail`. A
@@ -60,17 +69,11 @@ module Godwit
           parser.on("#{name} ENDPOINT", *text) { |endpoint| Endpoint.expand(endpoint) }
         end
 
-        def endpoint(arguments)
-          first = arguments.first
-          raise UsageError, "which endpoint? type #{self.class.usage}" unless first
-          Endpoint.expand(first)
-        end
+        def endpoint(arguments) = Endpoint.expand(arguments.first || raise(missing("endpoint")))
 
         # @return [String] an endpoint of another process
         def foreign_endpoint(arguments)
-          place = endpoint(arguments)
-          raise UsageError, "inproc:// connects threads of one process" if place[/\Ainproc:/]
-          place
+          Endpoint.foreign(arguments.first || raise(missing("endpoint")))
         end
       end
 
@@ -90,7 +93,7 @@ module Godwit
 
       # (see Command#help_text)
       def help_text
-        command = "#{program::PROGRAM} #{self.class.usage.split.first} #{parts.keys.first}"
+        command = "#{self.class.command_line[/\S+ \S+/]} #{parts.keys.first}"
         "#{super}\n`#{command} --help` and so on list the options.\n"
       end
 
@@ -110,13 +113,12 @@ module Godwit
       def listed = parts.values
 
       def define(parser)
-        name = program::PROGRAM
-        listed.each { |one| parser.separator("  #{name} #{one.usage}\n      #{one.summary}") }
+        listed.each { |one| parser.separator("  #{one.command_line}\n      #{one.summary}") }
         parser.separator ""
       end
 
       def call(arguments)
-        usages = parts.each_value.map { |part| "`#{part.usage}`" }.join(", ")
+        usages = parts.each_value.map { |part| "`#{part.command_line}`" }.join(", ")
         first = arguments.first
         given = ", not #{first.inspect}#{CLI.nearest(first, parts.keys)}" if first
         raise UsageError, "type #{usages}#{given}"

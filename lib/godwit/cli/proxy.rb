@@ -45,7 +45,7 @@ module Godwit
 
         def call(arguments)
           front, back = arguments.first(2).map { |text| Endpoint.expand(text) }
-          raise UsageError, "which endpoints? type #{self.class.usage}" unless back
+          raise missing("endpoints") unless back
           no_arguments(arguments.drop(2))
           require "godwit"
           places = [front, back, *options[:capture]]

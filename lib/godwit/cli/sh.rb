@@ -30,12 +30,6 @@ module Godwit
           text.gsub(/\\([nrt0\\])/) { ESCAPES[$1] }
         end
 
-        def endpoint(arguments)
-          if arguments.first&.start_with?("inproc:")
-            raise UsageError, "inproc:// connects threads of one process only"
-          end
-          super
-        end
 
         # The side that binds is CURVE's server.
         def open_socket(type, hwm, bind)
@@ -95,9 +89,9 @@ module Godwit
         end
 
         def call(arguments)
-          target = endpoint(arguments)
+          target = foreign_endpoint(arguments)
           command = arguments.drop(1)
-          raise UsageError, "which command? type #{self.class.usage}" if command.empty?
+          raise missing("command") if command.empty?
           require "godwit"
           stream = rows(command)
           bind = !options[:connect]
@@ -174,7 +168,7 @@ module Godwit
         end
 
         def call(arguments)
-          target = endpoint(arguments)
+          target = foreign_endpoint(arguments)
           no_arguments(arguments.drop(1))
           @count = options[:count]
           bind = options[:bind] || target.match?(%r{\A\w+://\*:})

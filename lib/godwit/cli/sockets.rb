@@ -124,8 +124,7 @@ module Godwit
         # @return [String]
         def endpoint(option, text)
           require "godwit"
-          place = Endpoint.expand(text)
-          raise UsageError, "inproc:// connects threads of one process" if place[/\Ainproc:/]
+          place = Endpoint.foreign(text)
           Godwit::Endpoint.check(place, option.delete_prefix("--").to_sym)
           place
         rescue UsageError, Godwit::Error => error

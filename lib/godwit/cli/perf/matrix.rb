@@ -55,7 +55,7 @@ module Godwit
         end
 
         def hosts(arguments)
-          raise UsageError, "which hosts? type #{self.class.usage}" if arguments.empty?
+          raise missing("hosts") if arguments.empty?
           arguments.each_with_object({}) do |text, hosts|
             name, found, place = text.partition("=")
             wrong(text, "a host is NAME=ENDPOINT, such as web1=tcp://10.0.0.1:7900") if

@@ -58,8 +58,8 @@ module Godwit
         # @raise [Godwit::CLI::UsageError]
         def take(arguments, *names)
           no_arguments(arguments.drop(names.size))
-          missing = names[arguments.size] or return arguments
-          raise Godwit::CLI::UsageError, "which #{missing}? type #{self.class.usage}"
+          name = names[arguments.size] or return arguments
+          raise missing(name)
         end
       end
     end

@@ -33,7 +33,7 @@ module Godwit
         end
 
         def call(files)
-          raise Godwit::CLI::UsageError, "which file? type #{self.class.usage}" if files.empty?
+          raise missing("file") if files.empty?
           files.each { |file| load_file(file) }
           classes = Consumer.classes
           if classes.empty?
