@@ -103,7 +103,7 @@ module Godwit
     def open
       lock
       begin
-        @socket ||= made
+        @socket ||= opened
       ensure
         @lock.unlock
       end
@@ -116,13 +116,9 @@ module Godwit
         "cannot wait until it is open: use it once before, or call its method `socket`")
     end
 
-    def made
+    def opened
       refuse_closed
-      socket = @block.call
-      unless socket.is_a?(Socket)
-        raise Errors.bad_type(:socket, "a lazy socket's block", "no argument and gives a new " \
-          "Godwit::Socket", socket)
-      end
+      socket = Socket.opened_by(@block, :socket, "a lazy socket's block")
       return socket unless @closed # by another thread, meanwhile
       socket.close
       refuse_closed

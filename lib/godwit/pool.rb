@@ -57,7 +57,7 @@ module Godwit
       slots = @slots
       loan = Slots::Loan.new
       slots.lend(loan, timeout) or raise exhausted(timeout)
-      value = yield(loan.socket ||= made)
+      value = yield(loan.socket ||= Socket.opened_by(@block, :with, "a pool's block"))
       loan.whole = true
       value
     ensure
@@ -91,13 +91,6 @@ module Godwit
     end
 
     private
-
-    def made
-      socket = @block.call
-      return socket if socket.is_a?(Socket)
-      raise Errors.bad_type(:with, "a pool's block", "no argument and gives a new Godwit::Socket",
-        socket)
-    end
 
     def exhausted(timeout)
       Errors.of(TimeoutError, :with, "all #{size} sockets of the pool were in use for #{timeout} " \

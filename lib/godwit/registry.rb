@@ -6,10 +6,11 @@ module Godwit
   # @private
   module Registry
     OBJECTS = ObjectSpace::WeakMap.new # each with itself, as ForkDetector::OF_PARENT
+    @lock = Mutex.new
 
     class << self
-      # @return [Metrics, nil] nil until they are first asked for
-      attr_accessor :metrics
+      # @return [Metrics] of the process; two threads' first calls get the same object
+      def metrics = @lock.synchronize { @metrics ||= Metrics.new }
 
       # @param object [Socket, Proxy, Logger::Handle]
       def add(object)
@@ -18,7 +19,7 @@ module Godwit
 
       # A socket was closed: its counts stay.
       def closed(socket)
-        Registry.metrics&.closed(socket) if Runtime.main_ractor?
+        @metrics&.closed(socket) if Runtime.main_ractor?
       end
 
       def each(&block) = OBJECTS.keys.each(&block)
@@ -35,5 +36,5 @@ module Godwit
   # @see Socket::Counts#stats
   # @see Proxy#statistics
   # @see Logger#stats
-  def self.metrics = (Registry.metrics ||= Metrics.new).to_s
+  def self.metrics = Registry.metrics.to_s
 end

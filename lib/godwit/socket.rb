@@ -153,6 +153,16 @@ module Godwit
     end
 
     # @private
+    # @param block [Proc] of a {LazySocket} or a {Pool}
+    # @return [Socket]
+    # @raise [ArgumentTypeError] when the block gives none
+    def self.opened_by(block, operation, name)
+      socket = block.call
+      return socket if socket.is_a?(Socket)
+      raise Errors.bad_type(operation, name, "no argument and gives a new Godwit::Socket", socket)
+    end
+
+    # @private
     def self.check_type(klass)
       return if !DRAFT_TYPES.include?(klass.type) || Backend::IMPLEMENTATION.draft?
       raise Errors.build(UnsupportedError, :new, nil, "#{klass.type} is a draft type: it needs " \

@@ -85,6 +85,23 @@ class MetricsTest < Godwit::TestCase
     assert_equal %w[1 2 10], sums.values_at("tcp://h:0", "tcp://h:1", "others")
   end
 
+  test "two threads' first calls make one Metrics" do
+    result = assert_child(run_child(<<~RUBY))
+      require "godwit"
+      begun, made = Thread::Queue.new, 0
+      Godwit.const_get(:Metrics).define_singleton_method(:new) do
+        made += 1
+        2.times { begun.pop } # both threads are about to call
+        begun.close
+        10.times { Thread.pass }
+        super()
+      end
+      Array.new(2) { Thread.new { (begun << true) && Godwit.metrics } }.each(&:join)
+      puts made
+    RUBY
+    assert_equal "1\n", result.stdout
+  end
+
   test "a forked child begins anew; a socket closed by its context, or in a trap handler, stays" do
     result = assert_child(run_child(<<~RUBY))
       require "godwit"
