@@ -5,7 +5,7 @@ module Generate
   module_function
 
   def errors_rb(errors)
-    classes = errors["classes"].map { |name, facts| error_class(name, facts, errors["numbers"]) }
+    classes = errors["classes"].map { |name, facts| error_class(name, facts) }
     rules = errors["classes"].map { |name, facts| rule(errors, facts, klass: name) } +
       errors["system"].map { |errno, facts| rule(errors, facts.merge("errno" => errno)) }
     <<~RUBY
@@ -20,20 +20,14 @@ module Generate
           TABLE = Runtime.shareable([
       #{rules.map { |row| "      #{row}" }.join(",\n")}
           ])
+          TABLE.each(&:mark_class)
         end
       end
     RUBY
   end
 
-  def error_class(name, facts, numbers)
-    constants = []
-    constants << "# @private\nRETRIABLE = true" if facts["retriable"]
-    if facts["errno"] && !facts["super"].start_with?("Errno::", "IO::")
-      constants << "# @private\nERRNO = #{errno_code(facts["errno"], numbers)}"
-    end
-    body = [
-      "include #{facts["include"] || "Error"}", constants.join("\n"), attributes(facts["attributes"])
-    ].compact.reject(&:empty?)
+  def error_class(name, facts)
+    body = ["include #{facts["include"] || "Error"}", *attributes(facts["attributes"])]
     <<~RUBY
       # #{facts["when"]}
       #{hints(facts["fix"]).map { |hint| "# #{hint.sub(/\A[a-z]/, &:upcase)}.\n" }.join.chomp}

@@ -97,6 +97,14 @@ module Godwit
         errno == number && (@only.nil? || @only.any? { |start| operation.start_with?(start) })
       end
 
+      # Gives the class the constants that {Error#retriable?} and {Error#errno} read. The errno of a
+      # subclass of Errno is Ruby's.
+      def mark_class
+        return unless klass
+        klass.const_set(:RETRIABLE, true) if retriable
+        klass.const_set(:ERRNO, errno) if errno && !(klass < SystemCallError)
+      end
+
       # @return [String, nil] the fix for the endpoint's transport
       def hint(endpoint)
         return fix unless fix.is_a?(Hash)

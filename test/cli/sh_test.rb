@@ -165,7 +165,7 @@ class CLIShTest < Godwit::TestCase
   end
 
   test "a wrong command line is reported" do
-    {[] => "type `sh push", ["shove"] => "not \"shove\"", ["push"] => "which endpoint",
+    {[] => "type `godwit sh push", ["shove"] => "not \"shove\"", ["push"] => "which endpoint",
      ["push", "tcp://:1"] => "which command", ["pull"] => "which endpoint",
      ["pull", "tcp://:1", "x"] => "unexpected: x",
      ["push", "here", "--", "ls"] => "\"here\" is no endpoint",

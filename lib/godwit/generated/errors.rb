@@ -8,9 +8,6 @@ module Godwit
   class TimeoutError < Errno::ETIMEDOUT
     include Error
 
-    # @private
-    RETRIABLE = true
-
     # @return [Symbol, nil] why nothing came or went, such as :refused; nil: unknown (docs/monitor.md)
     attr_reader :reason
     # @return [String, nil] the reason in words, with the fix; nil: unknown
@@ -31,36 +28,24 @@ module Godwit
   # Wait with wait_readable, then try again.
   class EAGAINWaitReadable < IO::EAGAINWaitReadable
     include WouldBlock
-
-    # @private
-    RETRIABLE = true
   end
 
   # `send_nonblock` found no peer, or only peers at their high-water mark.
   # Wait with wait_writable, then try again.
   class EAGAINWaitWritable < IO::EAGAINWaitWritable
     include WouldBlock
-
-    # @private
-    RETRIABLE = true
   end
 
   # The socket, its context or the poller is closed, or another thread closed it during the wait.
   # Open a new one.
   class ClosedError < IOError
     include Error
-
-    # @private
-    ERRNO = ::Errno::ENOTSOCK::Errno
   end
 
   # The context of the socket was shut down or closed.
   # Close the socket; open a new one in a new context.
   class ContextTerminatedError < IOError
     include Error
-
-    # @private
-    ERRNO = 156_384_765
   end
 
   # The parent process opened the socket or context.
@@ -73,9 +58,6 @@ module Godwit
   # A REQ sends, then receives; a REP receives, then sends; relaxed: true, correlate: true lets a REQ send again.
   class StateError < StandardError
     include Error
-
-    # @private
-    ERRNO = 156_384_763
   end
 
   # A method is called on a Frame that was sent or closed.
@@ -88,18 +70,12 @@ module Godwit
   # A proxy uses this socket: stop the proxy first. Start a proxy only when no thread waits on its sockets.
   class BusyError < Errno::EBUSY
     include Error
-
-    # @private
-    RETRIABLE = true
   end
 
   # A ROUTER with `mandatory` has no peer of that routing id.
   # The peer with the routing id of the first frame is not connected; send after its next message.
   class UnreachableError < Errno::EHOSTUNREACH
     include Error
-
-    # @private
-    RETRIABLE = true
   end
 
   # Another socket, of this or another process, is bound to the address.
@@ -108,9 +84,6 @@ module Godwit
   # Another socket is bound there; use another address.
   class AddressInUseError < Errno::EADDRINUSE
     include Error
-
-    # @private
-    RETRIABLE = true
   end
 
   # The address belongs to another machine.
@@ -135,9 +108,6 @@ module Godwit
   # Pgm, epgm and norm are for PUB, SUB, XPUB and XSUB, udp for RADIO, DISH and DGRAM; use tcp://.
   class IncompatibleProtocolError < StandardError
     include Error
-
-    # @private
-    ERRNO = 156_384_764
   end
 
   # The endpoint is malformed.
@@ -167,9 +137,6 @@ module Godwit
   # Close some sockets, or raise max_sockets: of the context, or the process's limit (ulimit -n).
   class TooManySocketsError < Errno::EMFILE
     include Error
-
-    # @private
-    RETRIABLE = true
   end
 
   # This socket type does not have the operation, or this libzmq was built without it.
@@ -182,18 +149,12 @@ module Godwit
   # Give the context io_threads: 1 or more; only inproc needs none.
   class NoIOThreadError < StandardError
     include Error
-
-    # @private
-    ERRNO = 156_384_766
   end
 
   # An option is unknown, or does not accept the value.
   # Docs/options.md lists the values of each option.
   class OptionError < ArgumentError
     include Error
-
-    # @private
-    ERRNO = ::Errno::EINVAL::Errno
   end
 
   # An argument such as `timeout:`, `count:`, `plain:` or `ports:` is missing, or has a value that is not allowed.
@@ -242,9 +203,6 @@ module Godwit
   # Join a group once, and leave only joined groups: groups lists them.
   class GroupError < ArgumentError
     include Error
-
-    # @private
-    ERRNO = ::Errno::EINVAL::Errno
   end
 
   # A SERVER or PEER sends without `routing_id:`, or with a number that belongs to no peer.
@@ -396,5 +354,6 @@ module Godwit
       Rule.new(errno: ::Errno::EMSGSIZE::Errno, retriable: false, fix: "the message is larger than the transport allows"),
       Rule.new(errno: ::Errno::ENETUNREACH::Errno, retriable: true, fix: "the network is down or has no route to the host")
     ])
+    TABLE.each(&:mark_class)
   end
 end
