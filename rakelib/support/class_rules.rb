@@ -21,8 +21,7 @@ module ClassRules
   ].freeze
   DEPENDENT = %w[
     Godwit::Backend::FFI::SocketPrimitives Godwit::CLI::Keys
-    Godwit::Loop::Registrations Godwit::Loop::Running Godwit::Options::ContextAccessors
-    Godwit::Options::SocketAccessors Godwit::Shell::Bridges Godwit::Socket::Counts
+    Godwit::Loop::Registrations Godwit::Loop::Running Godwit::Shell::Bridges Godwit::Socket::Counts
     Godwit::Socket::Drafts::Addressed Godwit::Socket::Endpoints Godwit::Socket::Frames
     Godwit::Socket::Messages Godwit::Socket::Monitoring Godwit::Socket::Peers
     Godwit::Socket::RoutingNames Godwit::Socket::Settings Godwit::Work::Batch::Methods

@@ -53,7 +53,8 @@ class CLIKeygenTest < Godwit::TestCase
       %w[keygen anna otto] => "unexpected: otto", %w[keygen --dir .] => "--dir needs a NAME",
       %w[keygen anna --meta email] => "--meta takes KEY=VALUE", %w[keygen a/b] => "file name",
       ["keygen", "anna", "--meta", "full name=x"] => "letters, digits",
-      %w[keygen anna --dri .] => "invalid option: --dri", %w[cert] => "type `godwit cert show FILE|DIR`",
+      %w[keygen anna --dri .] => "invalid option: --dri",
+      %w[cert] => "type `godwit cert show FILE|DIR`",
       %w[cert shwo x] => 'did you mean "show"?', %w[cert show] => "which file or directory?",
       %w[cert show a b] => "unexpected: b"
     }.each do |words, says|

@@ -234,7 +234,9 @@ module Godwit
         mechanism = request.mechanism
         subject = "the block for a #{mechanism} client"
         if error
-          warn_once([mechanism, error.class]) { "#{subject} raised #{without_secret(error, request)}" }
+          warn_once([mechanism, error.class]) do
+            "#{subject} raised #{without_secret(error, request)}"
+          end
         else
           # On another thread: the end of the process also ends this one, and needs no warning.
           @workers.add_notice(-> { warn_once([mechanism, nil]) { "#{subject} ended its thread" } })

@@ -30,7 +30,6 @@ module Godwit
           text.gsub(/\\([nrt0\\])/) { ESCAPES[$1] }
         end
 
-
         # The side that binds is CURVE's server.
         def open_socket(type, hwm, bind)
           security = bind ? server_security : client_security

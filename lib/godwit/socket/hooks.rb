@@ -13,6 +13,7 @@ module Godwit
       include Peers
       include TimeOuts
       include UnknownMethods
+
       __send__(:include, Backend::TAKEOVER || CountedArguments) # YARD cannot follow such an include
 
       # Each keyword of {Socket#initialize} that belongs to a module. The module checks the value
