@@ -3,7 +3,7 @@
 module Godwit
   class Logger < ::Logger
     # Packs a record into one String, and several such Strings into one message.
-    # ext/godwit/logger_packing.c does the same.
+    # {split} is also in ext/godwit/logger_packing.c.
     module Packing
       BATCH = Constants::LOG_BATCH_MARK.b.freeze # the first frame of a batch
       SIZE = Constants::LOG_SIZE_BYTES
