@@ -310,8 +310,8 @@ module Godwit
         env: FFI,
         files:
           "test/logger/{broadcaster,control,drop_in,durable,durable_process,exit,fork,journal," \
-          "log_queue,old_writers,overflow,pipeline,reader,reading_process,sender,spool,threads," \
-          "trap,wire,writer}_test.rb",
+          "log_queue,old_writers,overflow,pipeline,reader,reading_process,receiver,sender,spool," \
+          "threads,trap,wire,writer}_test.rb",
         full: LOGGER
       ),
       Stage.new(

@@ -1,0 +1,59 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require_relative "constants"
+require_relative "records"
+
+module LoggerTests
+  # A durable logger and its receiver, whose file is app.log.
+  module Durable
+    include Godwit::TestSupport::Constants
+    include Records
+
+    Receiver = Godwit::Logger::Receiver
+    Sink = Godwit::Logger::Sink
+
+    def file = File.join(scratch_dir, "app.log")
+
+    def folder = File.join(scratch_dir, "durable")
+
+    def lines = File.exist?(file) ? File.readlines(file, chomp: true) : []
+
+    def texts = lines.map { |line| line[/: (.*)\z/, 1] || line }
+
+    # Of each line of a file in JSON.
+    def values(key) = lines.map { |line| JSON.parse(line).fetch(key) }
+
+    def open_receiver(endpoint = endpoint_for(:tcp), sink: {}, **options)
+      @receiver =
+        keep(Receiver.new(endpoint, keep(Sink.new(file, **sink)), context: context, **options))
+    end
+
+    def open_log(endpoint = @receiver.last_endpoint, **options)
+      keep(
+        Godwit::Logger.new(
+          endpoint, durable: folder, progname: "billing", linger: 0, reconnect_interval: 0.01,
+          **options
+        )
+      )
+    end
+
+    # An endpoint without a listener.
+    def nowhere = @nowhere ||= endpoint_for(:ipc_file)
+
+    # The loggers first: their messages about unsent records do not matter here.
+    def teardown
+      (@to_close || []).reverse_each { |one| capture_io { one.close } }
+      super
+    end
+
+    def keep(closable)
+      (@to_close ||= []) << closable
+      closable
+    end
+
+    def assert_flushed(log)
+      assert log.flush(timeout: 10), log.stats.inspect
+    end
+  end
+end

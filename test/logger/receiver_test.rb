@@ -1,0 +1,167 @@
+# frozen_string_literal: true
+
+require_relative "durable"
+
+# Logger::Receiver, and a broadcaster with `durable:`, without crashes.
+class LoggerReceiverTest < Godwit::TestCase
+  include LoggerTests::Durable
+
+  Packing = Godwit::Logger.const_get(:Packing)
+  SegmentedLog = Godwit::Logger.const_get(:SegmentedLog)
+  Wire = Godwit::Logger.const_get(:Wire)
+
+  # Speaks the wire by hand.
+  def hello(dealer, key, seq)
+    dealer << [Wire::HELLO, key, Wire.number(seq), Wire.number(Wire::VERSION)]
+    answer(dealer)
+  end
+
+  def data(dealer, key, before, *seqs)
+    entries =
+      seqs.map do |seq|
+        SegmentedLog.entry(
+          seq, Packing.pack(*record("record #{seq}", seq: seq, writer: key.unpack1("H*")).frames)
+        )
+      end
+    dealer << [Wire::DATA, key, Wire.number(before), entries.join]
+    answer(dealer)
+  end
+
+  def answer(dealer)
+    verb, key, value = dealer.recv(timeout: 5)
+    [verb, key, Wire.value(value)]
+  end
+
+  test "the wire: a repeated record is written once, a missing one is requested" do
+    open_receiver
+    dealer = open_socket(:DEALER).connect(@receiver.last_endpoint)
+    key = "k" * 16
+    assert_equal [Wire::WHAT, key, 0], data(dealer, key, 0, 1), "unknown"
+    assert_equal [Wire::WELCOME, key, 0], hello(dealer, key, 0)
+    assert_equal [Wire::ACK, key, 3], data(dealer, key, 0, 1, 2, 3)
+    assert_equal [Wire::ACK, key, 4], data(dealer, key, 1, 2, 3, 4)
+    assert_equal [Wire::WHAT, key, 4], data(dealer, key, 7, 8), "5 to 7 are missing"
+    assert_equal [Wire::ACK, key, 9],
+      data(dealer, key, 4, 6, 9),
+      "a gap of the writer's own: it dropped them"
+    assert_equal [Wire::ACK, key, 9], data(dealer, key, 4, 6, 9)
+    assert_equal [Wire::WELCOME, key, 9], hello(dealer, key, 2)
+    assert_equal [Wire::WELCOME, key, 20], hello(dealer, key, 20), "another receiver had them"
+    assert_equal ["other".ljust(16), 5], hello(dealer, "other".ljust(16), 5).drop(1)
+    assert_equal [1, 2, 3, 4, 6, 9].map { |seq| "record #{seq}" }, texts
+    assert_equal 4, @receiver.stats.again
+  end
+
+  test "the wire: foreign messages are counted, and harm nothing" do
+    open_receiver
+    dealer = open_socket(:DEALER).connect(@receiver.last_endpoint)
+    key = "k" * 16
+    random = Random.new(3)
+    foreign = [
+      ["x"], [""], ["D"], ["D", key], ["D", key, "1"], ["D", "short", Wire.number(0), ""],
+      ["?", key, Wire.number(0)], %w[a b c d e]
+    ]
+    foreign += Array.new(100) { Array.new(random.rand(1..5)) { random.bytes(random.rand(20)) } }
+    foreign.each { |message| dealer << message }
+    assert_equal [Wire::WELCOME, key, 0], hello(dealer, key, 0)
+    assert_equal foreign.size, @receiver.stats.foreign
+    entry = SegmentedLog.entry(2, "no record")
+    dealer << [
+      Wire::DATA, key, Wire.number(0),
+      SegmentedLog.entry(1, "") + entry + entry.byteslice(0, 10) + "rubbish"
+    ]
+    assert_equal [Wire::ACK, key, 2], answer(dealer)
+    assert_equal 2, lines.size
+    assert_equal [Wire::ACK, key, 3], data(dealer, key, 2, 3)
+  end
+
+  test "other records go into the same file" do
+    open_receiver
+    log = open_log
+    log.info("durable")
+    assert_flushed(log)
+    @receiver.sink.write([record("other"), Godwit::Logger::Record.parse("plain")])
+    assert_equal %w[durable other plain], texts
+  end
+
+  test "with a broadcaster: durable records and others are in one file, each once, and readers " \
+    "see both" do
+    broadcaster =
+      keep(
+        Godwit::Logger::Broadcaster.new(
+          endpoint_for(:tcp), nil, durable: endpoint_for(:tcp), sink: Sink.new(file),
+          context: context
+        )
+      )
+    broadcaster.start
+    durable = open_log(broadcaster.durable.first)
+    other =
+      keep(Godwit::Logger.new(broadcaster.input.first, progname: "other", reconnect_interval: 0.01))
+    50.times do |index|
+      durable.info("durable #{index}")
+      other.info("other #{index}")
+    end
+    assert_flushed(durable)
+    eventually { broadcaster.last(1_000).size == 100 }
+    assert_equal 100, lines.size, "a record is in the file before a reader has it"
+    statistics = broadcaster.statistics
+    assert_equal [100, 100, 2],
+      [statistics.dig("sink", "written"), *statistics.values_at("records", "writers")]
+    [other, durable].each(&:close)
+    broadcaster.close
+    %w[durable other].each do |name|
+      assert_equal (0...50).map { |index| "#{name} #{index}" }, texts.grep(/#{name}/)
+    end
+    Sink.new(file).close # its lock and that of the journal are free
+    open_receiver
+  end
+
+  test "a broadcaster with durable writers needs a Sink of a regular file" do
+    [nil, Object.new.tap { |sink| sink.define_singleton_method(:write) { |_| nil } },
+      keep(Sink.new(File::NULL))].each do |sink|
+      assert_raises(Godwit::ArgumentTypeError, Godwit::ArgumentValueError) do
+        Godwit::Logger::Broadcaster.new(nil, nil, durable: endpoint_for(:tcp), sink: sink,
+          context: context)
+      end
+    end
+    context.close # which a socket that was left open would hold up
+  end
+
+  test "the receiver survives unexpected errors: the records come again" do
+    open_receiver
+    raising = ->(_) { raise "no" }
+    log = open_log
+    _, said = capture_io do
+      @receiver.sink.stub(:write_durable, raising) do
+        log.info("first")
+        eventually { @receiver.stats.last_error }
+      end
+      assert_flushed(log)
+    end
+    log.info("second")
+    assert_flushed(log)
+    assert_equal %w[first second], texts
+    assert_equal "no", @receiver.stats.last_error.message
+    assert_match(/app\.log: no \(RuntimeError\)/, said)
+  end
+
+  test "receiver.close and then sink.close, as documented, leave the journal to the next; so " \
+    "does a receiver that could not begin" do
+    2.times do
+      sink = Sink.new(file)
+      receiver = Receiver.new(endpoint_for(:tcp), sink, context: context)
+      assert_raises(Godwit::BusyError) { Receiver.new(endpoint_for(:tcp), sink, context: context) }
+      receiver.close
+      sink.close
+      assert_predicate receiver.sink, :closed?
+    end
+    sink = keep(Sink.new(file))
+    assert_raises(Godwit::EndpointError) { Receiver.new("nonsense", sink, context: context) }
+    assert_raises(Godwit::AddressInUseError) do
+      taken = open_socket(:PULL).bind(endpoint_for(:tcp))
+      Receiver.new(taken.last_endpoint, sink, context: context)
+    end
+    keep(Receiver.new(endpoint_for(:tcp), sink, context: context)).close
+    context.close # which a socket that was left open would hold up
+  end
+end
