@@ -77,7 +77,7 @@ module Godwit
         probe = ::Socket.new(:UNIX, :DGRAM)
         probe.connect(::Socket.sockaddr_un(path))
         true
-      rescue Errno::EPROTOTYPE
+      rescue Errno::EPROTOTYPE, ::SocketError # JRuby raises the latter for any refusal
         own = own_inodes # first: libzmq may close a socket of this process meanwhile
         bound = inodes(path)
         bound.any? && (bound & own).empty?
