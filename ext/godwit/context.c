@@ -7,16 +7,14 @@ typedef struct {
     atomic_bool closed;   /* several Ractors may close it */
 } context_t;
 
-static void (*close_socket)(gw_socket_t *socket);
-void gw_context_closes_by(void (*close)(gw_socket_t *)) { close_socket = close; }
 static bool context_forked(const context_t *context) {
-    return context->native && context->native->generation != atomic_load(&gw_generation);
+    return context->native && gw_forked(context->native->generation);
 }
 
 static void context_free(void *pointer) {
     context_t *context = pointer;
     if (context->native && !context_forked(context)) {
-        if (!context->closed) gw_context_leave(context->native, NULL);
+        if (!context->closed) gw_context_close(context->native, NULL);
         gw_context_release(context->native);
     }
     xfree(context);
@@ -114,15 +112,17 @@ static void context_close_sockets(gw_context_t *native) {
     const uint64_t mine = gw_ractor();
     bool others = false;
     for (;;) {
-        gw_context_lock(native);
-        gw_socket_t *socket = native->sockets;
-        for (others = false; socket; socket = socket->next) {
+        gw_socket_t *socket = NULL;
+        gw_spin_lock(&native->lock);
+        gw_link_t *link = native->sockets;
+        for (others = false; link; link = link->next) {
+            socket = (gw_socket_t *)link;
             if (socket->ractor != mine) others = true;
             else if (socket->state == GW_OPEN || socket->state == GW_IN_PROXY) break;
         }
-        gw_context_unlock(native);
-        if (!socket) break;
-        close_socket(socket);
+        gw_spin_unlock(&native->lock);
+        if (!link) break;
+        gw_socket_close(socket);
     }
     if (others) zmq_ctx_shutdown(native->zmq);
 }
@@ -136,7 +136,7 @@ static VALUE context_close(VALUE self) {
     if (context_forked(context)) gw_raise_forked("close", self);
     if (!atomic_exchange(&context->closed, true)) {
         context_close_sockets(native);
-        gw_context_leave(native, NULL);
+        gw_context_close(native, NULL);
     }
     /* A trap handler does not wait: it has interrupted a wait that must end first. */
     if (gw_wait_interrupted()) return Qnil;

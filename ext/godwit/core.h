@@ -34,7 +34,7 @@ void gw_threads_init(gw_threads_t *threads);
 void gw_threads_record(gw_threads_t *threads, int option, int value);
 const char *gw_threads_fix(const gw_threads_t *threads); /* NULL: libzmq can start the threads */
 
-/* ---- process.c: the fork counter, contexts, their reaper ---- */
+/* ---- process.c: the fork counter, free descriptors ---- */
 
 static inline int64_t gw_nanoseconds(clockid_t clock) {
     struct timespec now;
@@ -42,6 +42,11 @@ static inline int64_t gw_nanoseconds(clockid_t clock) {
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
+static inline int64_t gw_milliseconds_exact(void) {
+    return gw_nanoseconds(CLOCK_MONOTONIC) / 1000000;
+}
+
+/* A tick of the kernel late at most, and cheap. */
 static inline int64_t gw_milliseconds_now(void) {
     return gw_nanoseconds(CLOCK_MONOTONIC_COARSE) / 1000000;
 }
@@ -59,29 +64,16 @@ static inline bool gw_event_clear(int fd) {
     return read(fd, &count, sizeof count) > 0;
 }
 
-/* A libzmq context. Its memory lives as long as `refs`, its zmq context as long as `holders`: the
- * open objects of the VMs and the open sockets. */
-typedef struct gw_context {
-    void *zmq; /* owned; given to the reaper when the last holder leaves */
-    atomic_int refs;
-    atomic_int holders;
-    atomic_int open_sockets;
-    atomic_int max_sockets; /* of the user's sockets; libzmq's limit includes its internal ones */
-    atomic_int linger;      /* ms, default of its sockets; -1: forever */
-    atomic_int longest_linger; /* ms, of the sockets closed so far: close and exit wait for it */
-    atomic_int exit_linger;    /* ms that exit waits for a socket without limit; -1: forever */
-    atomic_bool terminated;
-    atomic_flag lock;          /* guards the three below; never held across a call that may block */
-    struct gw_socket *sockets; /* borrowed: each socket unlinks itself before it is freed */
-    struct gw_early *early;    /* owned: see inproc.c */
-    void *closer;              /* owned: libzmq socket that ends such connections; NULL at first */
-    struct gw_context *next;   /* list of the process's contexts */
-    _Atomic(const void *) left_by; /* the VM of the last holder; NULL: Ruby's */
-    unsigned generation;
-    int done_fd; /* eventfd, readable once zmq_ctx_term has returned */
-    gw_threads_t threads;
-    bool started; /* libzmq starts its threads with the first socket */
-} gw_context_t;
+extern atomic_uint gw_generation; /* incremented in every forked child */
+
+/* Whether what was made in that generation belongs to the parent process. */
+static inline bool gw_forked(unsigned generation) {
+    return generation != atomic_load_explicit(&gw_generation, memory_order_relaxed);
+}
+
+int gw_descriptors(int needed); /* whether the process can open so many; returns an errno */
+void gw_after_fork(void (*function)(void)); /* runs in each forked child */
+void gw_init_process(void);
 
 /* A flag and not a mutex: the handler in a forked child can always clear it. Never held across a
  * call that may block. */
@@ -93,25 +85,33 @@ static inline void gw_spin_unlock(atomic_flag *flag) {
     atomic_flag_clear_explicit(flag, memory_order_release);
 }
 
-extern atomic_uint gw_generation; /* incremented in every forked child */
+/* A socket as a member of its context's list: the first field of each VM's gw_socket_t. */
+typedef struct gw_link {
+    struct gw_link *prev, *next;
+} gw_link_t;
 
-gw_context_t *gw_context_create(void); /* NULL with errno set */
-void gw_context_retain(gw_context_t *context);
-void gw_context_release(gw_context_t *context); /* the last reference frees the memory */
-/* The last holder starts the reaper, and names its VM for gw_contexts_await. */
-void gw_context_leave(gw_context_t *context, const void *vm);
-void gw_context_lock(gw_context_t *context);
-void gw_context_unlock(gw_context_t *context);
-int gw_context_set_max_sockets(gw_context_t *context, int count); /* gives an errno */
-void gw_context_record_linger(gw_context_t *context, int linger);
-/* Waits for contexts that were given to their reapers: by this VM, or, with NULL, by any. */
-void gw_contexts_await(const void *vm);
-int gw_descriptors(int needed); /* whether the process can open so many; returns an errno */
-void gw_after_fork(void (*function)(void));                   /* runs in each forked child */
-/* At exit it does what is due, and returns ms until it wants the next call; GW_FOREVER: none. */
-void gw_while_exiting(int64_t (*function)(void));
-void gw_before_termination(void (*function)(gw_context_t *)); /* runs before zmq_ctx_term */
-void gw_init_process(void);
+/* A libzmq context. `refs` keep its memory, `opens` its libzmq context: the open objects of the VMs
+ * and the open sockets. */
+typedef struct gw_context {
+    void *zmq; /* owned; the reaper terminates it after the last close */
+    atomic_int refs;
+    atomic_int opens;
+    atomic_int open_sockets;
+    atomic_int max_sockets; /* of the user's sockets; libzmq's limit includes its internal ones */
+    atomic_int linger;      /* ms, default of its sockets; -1: forever */
+    atomic_int longest_linger; /* ms, of the sockets closed so far: close and exit wait for it */
+    atomic_int exit_linger;    /* ms that exit waits for a socket without limit; -1: forever */
+    atomic_flag lock;          /* guards the three below; never held across a call that may block */
+    gw_link_t *sockets;        /* borrowed: each socket unlinks itself before it is freed */
+    struct gw_early *early;    /* owned: see inproc.c */
+    void *closer;              /* owned: libzmq socket that ends such connections; NULL at first */
+    struct gw_context *next;   /* list of the process's contexts */
+    _Atomic(const void *) closed_by; /* the VM of the last close; NULL: Ruby's */
+    unsigned generation;
+    int done_fd; /* eventfd, readable once zmq_ctx_term has returned */
+    gw_threads_t threads;
+    bool started; /* libzmq starts its threads with the first socket */
+} gw_context_t;
 
 /* ---- pool.c ---- */
 
@@ -197,8 +197,24 @@ int64_t gw_endpoint_connect(
         gw_inproc_end_t end, const char *endpoint, int64_t (*connect)(void *, const char *));
 int gw_endpoint_disconnect(gw_inproc_end_t end, gw_held_t *held, const char *endpoint);
 int64_t gw_zmq_connect(void *zmq, const char *endpoint);
-void gw_inproc_leave(gw_inproc_end_t end, int linger); /* before zmq_close; 0: nothing to send */
-void gw_init_inproc(void);
+void gw_inproc_close(gw_inproc_end_t end, int linger); /* before zmq_close; 0: nothing to send */
+void gw_inproc_terminate(gw_context_t *context);       /* before zmq_ctx_term */
 static inline bool gw_inproc(const char *endpoint) { return strncmp(endpoint, "inproc:", 7) == 0; }
+
+/* ---- native_context.c: contexts and their reapers ---- */
+
+gw_context_t *gw_context_create(void); /* NULL with errno set; it is open once */
+void gw_context_retain(gw_context_t *context);
+void gw_context_release(gw_context_t *context); /* the last reference frees the memory */
+void gw_context_close(gw_context_t *context, const void *vm); /* the last one starts the reaper */
+void gw_context_add(gw_context_t *context, gw_link_t *socket);
+void gw_context_remove(gw_context_t *context, gw_link_t *socket);
+int gw_context_set_max_sockets(gw_context_t *context, int count); /* gives an errno */
+void gw_context_record_linger(gw_context_t *context, int linger);
+/* At exit: waits at most `most` ms for the linger of a context that this VM has closed; NULL: any
+ * VM. False: no context remains, or a signal that ends the process came. `start` is when exit
+ * began. */
+bool gw_contexts_await(const void *vm, int64_t start, int64_t most);
+void gw_init_native_context(void);
 
 #endif

@@ -26,10 +26,7 @@ static int64_t endpoints_do_bind(gw_socket_t *socket, const char *endpoint) {
 
 static int endpoints_prepare(gw_socket_t *socket, const char *endpoint) {
     int error = gw_descriptors(GW_LOOKUP_DESCRIPTORS + (socket->counting ? 2 : 0));
-    for (const gw_socket_part_t **part = gw_socket_parts; *part && !error; part++) {
-        if ((*part)->before_endpoint) error = (*part)->before_endpoint(socket, endpoint);
-    }
-    return error;
+    return error ? error : gw_monitor_count_peers(socket, endpoint);
 }
 
 int64_t gw_socket_endpoint(VALUE self, VALUE endpoint, const char *operation,
@@ -39,11 +36,8 @@ int64_t gw_socket_endpoint(VALUE self, VALUE endpoint, const char *operation,
     int error = endpoints_prepare(socket, name);
     int64_t result = 0;
     if (!error && (result = function(socket, name)) < 0) error = errno;
-    if (error && function == endpoints_do_bind) {
-        GW_EACH_PART(bind_failed, socket, name, error);
-    } else if (socket->look) {
-        socket->look(socket);
-    }
+    if (error && function == endpoints_do_bind) gw_monitor_bind_failed(socket, name, error);
+    else gw_monitor_drain_when_due(socket);
     if (!error) socket->attached = true;
     socket->looked = false;
     if (!error && strncmp(name, "udp:", 4) == 0) socket->udp = true;

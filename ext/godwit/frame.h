@@ -1,4 +1,4 @@
-/* Layer 4: frames, Strings that libzmq sends in place, and the count of peers. */
+/* Layer 4: frames, Strings that libzmq sends in place, and wait_connected. */
 #ifndef GODWIT_FRAME_H
 #define GODWIT_FRAME_H
 
@@ -29,20 +29,9 @@ size_t gw_frame_bytes(VALUE self);
 int gw_frame_watch(VALUE self, gw_tracker_t *tracker);
 void gw_init_frame(void);
 
-/* ---- peers.c ---- */
+/* ---- connected.c ---- */
 
-/* Where the events of connections come from (monitor.c). */
-typedef struct {
-    int (*listen)(gw_socket_t *socket, uint64_t events); /* gives an errno */
-    void (*leave)(gw_socket_t *socket);
-    int (*drain)(gw_socket_t *socket, bool *any); /* gives an errno, EAGAIN at the end */
-    int (*fd)(gw_socket_t *socket);
-} gw_event_source_t;
-
-void gw_peers_listen_to(const gw_event_source_t *source);
-void gw_peers_record(gw_socket_t *socket, uint64_t event, int value);
-void gw_peers_stop(gw_socket_t *socket);
 int gw_drain_subscriptions(gw_socket_t *socket); /* gives an errno, EAGAIN at the end */
-void gw_init_peers(void);
+void gw_init_connected(void);
 
 #endif

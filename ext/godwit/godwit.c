@@ -68,9 +68,9 @@ RUBY_FUNC_EXPORTED void Init_godwit_ext(void) {
     gw_init_error();
     gw_init_draft_symbols(native);
     gw_init_process();
-    gw_init_vm();
+    gw_init_native_context();
+    gw_init_ractor();
     gw_init_wait();
-    gw_init_inproc();
     gw_init_context();
     gw_init_socket();
     gw_init_unsent(native);
@@ -78,12 +78,11 @@ RUBY_FUNC_EXPORTED void Init_godwit_ext(void) {
     gw_init_options();
     gw_init_pin();
     gw_init_frame();
-    gw_init_peers();
+    gw_init_connected();
     gw_init_counts(native);
     gw_init_send(takeover, owner_thread);
     gw_init_recv(takeover, owner_thread);
     gw_init_poller();
-    gw_init_monitor_events();
     gw_init_monitor();
     gw_init_proxy();
     gw_init_addressed();

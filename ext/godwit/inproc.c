@@ -123,7 +123,7 @@ static bool inproc_awaited(gw_context_t *context, const char *endpoint) {
 
 int gw_inproc_bind(gw_inproc_end_t end, const char *endpoint) {
     gw_context_t *context = end.context;
-    gw_context_lock(context);
+    gw_spin_lock(&context->lock);
     inproc_sweep(context);
     /* A name in use may become free at any time. So one call decides; the second would bind it, but
      * without the early connections. The name comes last, for ZMQ_LAST_ENDPOINT. */
@@ -131,7 +131,7 @@ int gw_inproc_bind(gw_inproc_end_t end, const char *endpoint) {
     int rc = awaited ? inproc_touch_name(context, endpoint) : 0;
     if (rc == 0 && awaited) inproc_join_all(end, endpoint);
     if (rc == 0) rc = zmq_bind(end.zmq, endpoint);
-    gw_context_unlock(context); /* keeps errno */
+    gw_spin_unlock(&context->lock); /* keeps errno */
     return rc;
 }
 
@@ -152,7 +152,7 @@ static int64_t inproc_connect(
     gw_context_t *context = end.context;
     early_t *early = NULL, **last = &context->early;
     int64_t result = -1;
-    gw_context_lock(context);
+    gw_spin_lock(&context->lock);
     inproc_sweep(context);
     if (!inproc_closer(context)) goto out;
     if (inproc_touch_name(context, endpoint) == 0) {
@@ -170,7 +170,7 @@ static int64_t inproc_connect(
         errno = error;
     }
 out:
-    gw_context_unlock(context);
+    gw_spin_unlock(&context->lock);
     return result;
 }
 
@@ -184,7 +184,7 @@ int64_t gw_zmq_connect(void *zmq, const char *endpoint) { return zmq_connect(zmq
 
 static int inproc_disconnect(gw_inproc_end_t end, const char *endpoint) {
     gw_context_t *context = end.context;
-    gw_context_lock(context);
+    gw_spin_lock(&context->lock);
     int rc = zmq_disconnect(end.zmq, endpoint), error = errno;
     for (early_t **link = &context->early; *link;) {
         early_t *early = *link;
@@ -197,7 +197,7 @@ static int inproc_disconnect(gw_inproc_end_t end, const char *endpoint) {
         inproc_unlink_early(link);
         rc = 0;
     }
-    gw_context_unlock(context);
+    gw_spin_unlock(&context->lock);
     errno = error;
     return rc;
 }
@@ -213,9 +213,9 @@ int gw_endpoint_disconnect(gw_inproc_end_t end, gw_held_t *held, const char *end
 }
 
 /* Before zmq_close(end.zmq): connections with unsent messages stay for the linger in ms. */
-void gw_inproc_leave(gw_inproc_end_t end, int linger) {
+void gw_inproc_close(gw_inproc_end_t end, int linger) {
     gw_context_t *context = end.context;
-    gw_context_lock(context);
+    gw_spin_lock(&context->lock);
     for (early_t **link = &context->early; *link;) {
         early_t *early = *link;
         if (early->owner != end.owner) {
@@ -229,12 +229,11 @@ void gw_inproc_leave(gw_inproc_end_t end, int linger) {
             link = &early->next;
         }
     }
-    gw_context_unlock(context);
+    gw_spin_unlock(&context->lock);
 }
 
-/* Before the termination of the context, where libzmq would make a socket for each connection, and
- * abort without a descriptor. */
-static void inproc_end(gw_context_t *context) {
+/* zmq_ctx_term would make a socket for each connection, and abort without a descriptor. */
+void gw_inproc_terminate(gw_context_t *context) {
     while (context->early) {
         if (!context->early->joined) inproc_end_early(context, context->early, NULL);
         inproc_unlink_early(&context->early);
@@ -242,5 +241,3 @@ static void inproc_end(gw_context_t *context) {
     if (context->closer) zmq_close(context->closer);
     context->closer = NULL;
 }
-
-void gw_init_inproc(void) { gw_before_termination(inproc_end); }

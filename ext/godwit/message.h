@@ -23,7 +23,7 @@ static inline gw_socket_t *gw_fast_socket(VALUE self, gw_form_t last) {
  * does the look for the reason of a slow wait, unless that wait timed out. */
 static inline void gw_begin(gw_call_t *call) {
     gw_yield_fiber(call);
-    if (RB_UNLIKELY(call->socket->peers != NULL)) gw_peers_stop(call->socket);
+    if (RB_UNLIKELY(call->socket->peers != NULL)) gw_monitor_stop_counting(call->socket);
     if (RB_UNLIKELY(call->socket->looking)) gw_stop_looking(call);
 }
 

@@ -1,7 +1,7 @@
 /* A socket's events, and the Monitors' queues that get them. libzmq's I/O threads block when the
  * monitor's PAIR is full, so it has no receive limit, and waits and calls of the socket drain it
  * (law 12, ADR 11). Every function needs the GVL. */
-#include "proxy.h"
+#include "wait.h"
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -10,7 +10,7 @@ struct gw_monitor {
     int fd;                   /* borrowed from libzmq: the pair's ZMQ_FD */
     gw_listener_t *listeners; /* borrowed: each unlinks itself before it is freed */
     uint64_t events;          /* that libzmq reports */
-    int64_t looked;           /* when the pair was last drained, ms */
+    int64_t drained;          /* when the pair was last drained, ms */
     bool moving;              /* to another libzmq socket: the listeners stay */
     bool ended;
 };
@@ -55,7 +55,7 @@ static void monitor_events_report(
         gw_socket_t *socket, const gw_event_t *event, const char *local, const char *remote) {
     struct gw_monitor *monitor = socket->monitor;
     if (monitor->moving && event->name == ZMQ_EVENT_MONITOR_STOPPED) return;
-    if (socket->peers) gw_peers_record(socket, event->name, (int)event->values[0]);
+    if (socket->peers) gw_peers_record(socket->peers, event->name, (int)event->values[0]);
     for (gw_listener_t *listener = monitor->listeners; listener; listener = listener->next) {
         if (listener->wanted & event->name) monitor_events_put(listener, event, local, remote);
     }
@@ -126,10 +126,10 @@ int gw_monitor_drain(gw_socket_t *socket, bool *any) {
     return error;
 }
 
-static void monitor_events_look(gw_socket_t *socket) {
+void gw_monitor_drain_when_due(gw_socket_t *socket) {
     int64_t now = gw_milliseconds_now();
-    if (now - socket->monitor->looked < GW_MONITOR_EVERY) return;
-    socket->monitor->looked = now;
+    if (!socket->monitor || now - socket->monitor->drained < GW_MONITOR_EVERY) return;
+    socket->monitor->drained = now;
     gw_monitor_drain(socket, NULL);
 }
 
@@ -168,11 +168,6 @@ static int monitor_events_start(gw_socket_t *socket, struct gw_monitor *monitor)
     return 0;
 }
 
-static void monitor_events_set(gw_socket_t *socket, struct gw_monitor *monitor) {
-    socket->monitor = monitor;
-    socket->look = monitor ? monitor_events_look : NULL;
-}
-
 int gw_monitor_listen(gw_socket_t *socket, uint64_t events) {
     struct gw_monitor *monitor = socket->monitor, wider;
     events &= ~(uint64_t)ZMQ_EVENT_BIND_FAILED;
@@ -182,7 +177,7 @@ int gw_monitor_listen(gw_socket_t *socket, uint64_t events) {
         monitor->events = events;
         int error = monitor_events_start(socket, monitor);
         if (error) free(monitor);
-        else monitor_events_set(socket, monitor);
+        else socket->monitor = monitor;
         return error;
     }
     if ((monitor->events & events) == events) return 0;
@@ -207,12 +202,13 @@ static void monitor_events_finish(gw_socket_t *socket) {
 
 static void monitor_events_discard(gw_socket_t *socket) {
     struct gw_monitor *monitor = socket->monitor;
-    monitor_events_set(socket, NULL);
+    socket->monitor = NULL;
     if (!gw_socket_forked(socket)) zmq_close(monitor->pair);
     free(monitor);
 }
 
-static void monitor_events_leave(gw_socket_t *socket) {
+/* libzmq's monitor ends with the last listener. Neither that nor zmq_close of the PAIR waits. */
+static void monitor_events_end_unused(gw_socket_t *socket) {
     struct gw_monitor *monitor = socket->monitor;
     if (!monitor || monitor->ended || monitor->listeners || socket->peers ||
             gw_socket_forked(socket))
@@ -220,6 +216,26 @@ static void monitor_events_leave(gw_socket_t *socket) {
     gw_wake_monitor_waiters(socket);
     monitor_events_finish(socket);
     monitor_events_discard(socket);
+}
+
+/* Before the first bind or connect, since a connection made earlier would be missed. */
+int gw_monitor_count_peers(gw_socket_t *socket, const char *endpoint) {
+    if (gw_inproc(endpoint)) return 0; /* libzmq's monitor reports no peers over inproc */
+    if (!socket->counting || socket->peers || socket->publisher) return 0;
+    socket->counting = false; /* once */
+    struct gw_peers *peers = gw_peers_new(zmq_ctx_get(socket->context->zmq, ZMQ_IO_THREADS) != 1);
+    int error = peers ? gw_monitor_listen(socket, GW_PEER_EVENTS) : ENOMEM;
+    if (error) gw_peers_free(peers);
+    else socket->peers = peers;
+    return error;
+}
+
+void gw_monitor_stop_counting(gw_socket_t *socket) {
+    if (!socket->peers) return;
+    gw_peers_free(socket->peers);
+    socket->peers = NULL;
+    gw_wake_monitor_waiters(socket);
+    monitor_events_end_unused(socket);
 }
 
 void gw_monitor_add(gw_socket_t *socket, gw_listener_t *listener) {
@@ -244,7 +260,7 @@ void gw_monitor_end(gw_socket_t *socket) {
     while (monitor->listeners) monitor_events_detach(monitor->listeners);
 }
 
-static void monitor_events_free(gw_socket_t *socket) {
+void gw_monitor_free(gw_socket_t *socket) {
     if (!socket->monitor) return;
     while (socket->monitor->listeners) monitor_events_detach(socket->monitor->listeners);
     monitor_events_discard(socket);
@@ -252,7 +268,7 @@ static void monitor_events_free(gw_socket_t *socket) {
 
 /* The new libzmq socket has no endpoint yet, so no event is lost. Without a descriptor for it the
  * monitor ends. */
-static void monitor_events_move(gw_socket_t *socket, void *before) {
+void gw_monitor_move(gw_socket_t *socket, void *before) {
     struct gw_monitor *monitor = socket->monitor;
     if (!monitor) return;
     void *after = socket->zmq, *pair = monitor->pair;
@@ -268,11 +284,11 @@ static void monitor_events_move(gw_socket_t *socket, void *before) {
     }
     gw_event_t stopped = {.name = ZMQ_EVENT_MONITOR_STOPPED, .count = 1};
     monitor_events_report(socket, &stopped, "", "");
-    monitor_events_free(socket);
+    gw_monitor_free(socket);
 }
 
 /* Reports BIND_FAILED itself: libzmq's own event overwrites errno. */
-static void monitor_events_bind_failed(gw_socket_t *socket, const char *endpoint, int error) {
+void gw_monitor_bind_failed(gw_socket_t *socket, const char *endpoint, int error) {
     if (!socket->monitor || error == ETERM || gw_inproc(endpoint)) return; /* like libzmq */
     gw_monitor_drain(socket, NULL); /* earlier events come first */
     gw_event_t event = {.name = ZMQ_EVENT_BIND_FAILED, .values = {error}, .count = 1};
@@ -283,30 +299,9 @@ static void monitor_events_bind_failed(gw_socket_t *socket, const char *endpoint
 
 int gw_monitor_fd(gw_socket_t *socket) { return socket->monitor->fd; }
 
-/* With the last listener libzmq's monitor ends. Neither that nor zmq_close of the PAIR waits. */
 void gw_monitor_remove(gw_listener_t *listener) {
     gw_socket_t *socket = listener->source;
     monitor_events_detach(listener);
     for (gw_event_t *event; (event = gw_monitor_take(listener));) free(event);
-    if (socket) monitor_events_leave(socket);
-}
-
-static const gw_event_source_t event_source = {
-        .listen = gw_monitor_listen,
-        .leave = monitor_events_leave,
-        .drain = gw_monitor_drain,
-        .fd = gw_monitor_fd,
-};
-
-static const gw_socket_part_t monitor_part = {
-        .bind_failed = monitor_events_bind_failed,
-        .reopened = monitor_events_move,
-        .closing = gw_monitor_end,
-        .releasing = monitor_events_free,
-        .freeing = monitor_events_free,
-};
-
-void gw_init_monitor_events(void) {
-    gw_peers_listen_to(&event_source);
-    gw_socket_add_part(&monitor_part);
+    if (socket) monitor_events_end_unused(socket);
 }

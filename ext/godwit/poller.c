@@ -1,4 +1,4 @@
-/* Godwit::Poller: waits for several sockets and IOs (ADR 13); gw_group_wait in wait.c waits. Every
+/* Godwit::Poller: waits for several sockets and IOs (ADR 13); gw_wait_poller in wait.c waits. Every
  * function needs the GVL. No Ruby code runs between the check for ready members and the wait, so
  * none becomes ready unnoticed. */
 #include "proxy.h"
@@ -10,11 +10,11 @@
 
 enum { READABLE = ZMQ_POLLIN, WRITABLE = ZMQ_POLLOUT, FAULTY = ZMQ_POLLERR };
 
-static void poller_release(gw_group_t *group) {
-    gw_wait_queue_free_spares(&group->queue);
-    if (group->epoll_fd >= 0) close(group->epoll_fd);
-    group->epoll_fd = -1;
-    group->state = GW_CLOSED;
+static void poller_release(gw_poller_t *poller) {
+    gw_wait_queue_free_spares(&poller->queue);
+    if (poller->epoll_fd >= 0) close(poller->epoll_fd);
+    poller->epoll_fd = -1;
+    poller->state = GW_CLOSED;
 }
 
 static void poller_mark(void *pointer) {
@@ -23,7 +23,7 @@ static void poller_mark(void *pointer) {
         rb_gc_mark_movable(poller->watches[i]->object);
         rb_gc_mark_movable(poller->watches[i]->io);
     }
-    gw_wait_queue_mark(&poller->group.queue);
+    gw_wait_queue_mark(&poller->queue);
 }
 
 static void poller_compact(void *pointer) {
@@ -32,22 +32,22 @@ static void poller_compact(void *pointer) {
         poller->watches[i]->object = rb_gc_location(poller->watches[i]->object);
         poller->watches[i]->io = rb_gc_location(poller->watches[i]->io);
     }
-    gw_wait_queue_compact(&poller->group.queue);
+    gw_wait_queue_compact(&poller->queue);
 }
 
 /* In a forked child too: the child's copy of the epoll descriptor is its own. */
 static void poller_free(void *pointer) {
     gw_poller_t *poller = pointer;
-    gw_poller_drop_watches(poller);
-    gw_wait_queue_free(&poller->group.queue);
-    poller_release(&poller->group);
+    gw_watches_free(poller);
+    gw_wait_queue_free(&poller->queue);
+    poller_release(poller);
     xfree(poller);
 }
 
 static size_t poller_size(const void *pointer) {
     const gw_poller_t *poller = pointer;
     return sizeof *poller + poller->count * (sizeof(gw_watch_t *) + sizeof(gw_watch_t)) +
-            gw_wait_queue_size(&poller->group.queue);
+            gw_wait_queue_size(&poller->queue);
 }
 
 static const rb_data_type_t poller_type = {
@@ -57,62 +57,61 @@ static const rb_data_type_t poller_type = {
 };
 
 /* The last waiter has left a closing poller. */
-static void poller_left(gw_wait_queue_t *queue) {
-    gw_group_t *group = (gw_group_t *)((char *)queue - offsetof(gw_group_t, queue));
-    if (group->state == GW_CLOSING) poller_release(group);
+static void poller_emptied(gw_wait_queue_t *queue) {
+    gw_poller_t *poller = (gw_poller_t *)((char *)queue - offsetof(gw_poller_t, queue));
+    if (poller->state == GW_CLOSING) poller_release(poller);
 }
 
 static VALUE poller_alloc(VALUE class) {
     gw_poller_t *poller;
     VALUE self = TypedData_Make_Struct(class, gw_poller_t, &poller_type, poller);
-    poller->group.epoll_fd = -1;
-    poller->group.queue.emptied = poller_left;
+    poller->epoll_fd = -1;
+    poller->queue.emptied = poller_emptied;
     return self;
 }
 
 static gw_poller_t *poller_get(VALUE self) { return rb_check_typeddata(self, &poller_type); }
 
 static bool poller_forked(const gw_poller_t *poller) {
-    return poller->group.state != GW_NEW && poller->group.generation != atomic_load(&gw_generation);
+    return poller->state != GW_NEW && gw_forked(poller->generation);
 }
 
 static gw_poller_t *poller_opened(VALUE self, const char *operation) {
     gw_poller_t *poller = poller_get(self);
-    if (poller->group.state != GW_OPEN) gw_raise_closed(operation, self);
+    if (poller->state != GW_OPEN) gw_raise_closed(operation, self);
     if (poller_forked(poller)) gw_raise_forked(operation, self);
     return poller;
 }
 
 static VALUE poller_open(VALUE self) {
-    gw_group_t *group = &poller_get(self)->group;
-    if (group->state != GW_NEW) rb_raise(rb_eRuntimeError, "this poller is open already");
-    group->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-    if (group->epoll_fd < 0) gw_raise(errno, "new", self, Qnil);
-    group->generation = atomic_load(&gw_generation);
-    group->state = GW_OPEN;
+    gw_poller_t *poller = poller_get(self);
+    if (poller->state != GW_NEW) rb_raise(rb_eRuntimeError, "this poller is open already");
+    poller->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    if (poller->epoll_fd < 0) gw_raise(errno, "new", self, Qnil);
+    poller->generation = atomic_load(&gw_generation);
+    poller->state = GW_OPEN;
     return self;
 }
 
 static VALUE poller_close(VALUE self) {
     gw_poller_t *poller = poller_get(self);
-    gw_group_t *group = &poller->group;
-    if (group->state != GW_OPEN) return Qnil;
+    if (poller->state != GW_OPEN) return Qnil;
     if (poller_forked(poller)) gw_raise_forked("close", self);
-    gw_poller_drop_watches(poller);
-    group->state = GW_CLOSING;
-    gw_wait_queue_wake(&group->queue);
-    gw_wait_queue_close_spares(&group->queue);
-    if (!group->queue.first && group->state == GW_CLOSING) poller_release(group);
+    gw_watches_free(poller);
+    poller->state = GW_CLOSING;
+    gw_wait_queue_wake(&poller->queue);
+    gw_wait_queue_close_spares(&poller->queue);
+    if (!poller->queue.first && poller->state == GW_CLOSING) poller_release(poller);
     return Qnil;
 }
 
-static VALUE poller_closed_p(VALUE self) { return RBOOL(poller_get(self)->group.state != GW_OPEN); }
+static VALUE poller_closed_p(VALUE self) { return RBOOL(poller_get(self)->state != GW_OPEN); }
 static VALUE poller_forked_p(VALUE self) { return RBOOL(poller_forked(poller_get(self))); }
 
 static gw_watch_t *poller_find(gw_poller_t *poller, VALUE object) {
     if (rb_typeddata_is_kind_of(object, &gw_socket_type)) {
         gw_watch_t *watch = ((gw_socket_t *)RTYPEDDATA_DATA(object))->watches;
-        while (watch && watch->group != &poller->group) watch = watch->next;
+        while (watch && watch->poller != poller) watch = watch->next;
         return watch;
     }
     for (long i = 0; i < poller->count; i++) {
@@ -182,7 +181,7 @@ static VALUE poller_register(VALUE self, VALUE object, VALUE io, VALUE events) {
 
     REALLOC_N(poller->watches, gw_watch_t *, poller->count + 1);
     gw_watch_t *watch = ZALLOC(gw_watch_t);
-    watch->group = &poller->group;
+    watch->poller = poller;
     watch->socket = socket;
     watch->object = object;
     watch->io = io;
@@ -246,7 +245,7 @@ static VALUE poller_remove(VALUE self, VALUE object) {
         /* The number of a closed IO may belong to another file by now. */
         if (poller_descriptor(io) == watch->fd) gw_watch_detach(watch);
     }
-    gw_watch_leave_socket(watch);
+    gw_watch_unlink(watch);
     xfree(watch);
     return Qtrue;
 }
@@ -299,7 +298,7 @@ static int poller_ask_io(gw_watch_t *watch) {
 static VALUE poller_ask_due(VALUE self, gw_poller_t *poller) {
     VALUE ready = Qnil;
     gw_watch_t *next;
-    for (gw_watch_t *watch = poller->group.due; watch; watch = next) {
+    for (gw_watch_t *watch = poller->due; watch; watch = next) {
         int events = NIL_P(watch->io) ? poller_ask_socket(self, watch) : poller_ask_io(watch);
         next = watch->next_due;
         if (!events) {
@@ -332,7 +331,7 @@ static bool poller_wait_and_look(gw_call_t *call, gw_poller_t *poller) {
     gw_deadline_t look = gw_deadline(GW_IO_POLL_INTERVAL);
     if (poller->ios && (call->deadline == GW_FOREVER || look < call->deadline))
         slice.deadline = look;
-    if (gw_group_wait(&slice, &poller->group)) return true;
+    if (gw_wait_poller(&slice, poller)) return true;
     if (slice.deadline == call->deadline) return false;
     poller_look_at_ios(poller);
     return true;
@@ -344,7 +343,7 @@ static VALUE poller_wait(VALUE self, VALUE timeout) {
     gw_call_t call = {.self = self,
             .operation = "wait",
             .deadline = gw_deadline(gw_milliseconds(timeout, GW_FOREVER))};
-    if (gw_yield_turn(&poller->group.calls_since_yield)) poller_opened(self, "wait");
+    if (gw_yield_turn(&poller->calls_since_yield)) poller_opened(self, "wait");
     if (poller->count == 0 && call.deadline == GW_FOREVER) {
         gw_raise_detail("PollerError", "wait",
                 "nothing is registered, so this would wait for ever: register something, or give a "
@@ -353,7 +352,7 @@ static VALUE poller_wait(VALUE self, VALUE timeout) {
     poller_look_at_ios(poller);
     VALUE ready;
     do {
-        gw_poller_collect(poller);
+        gw_watches_collect(poller);
         ready = poller_ask_due(self, poller);
     } while (NIL_P(ready) && poller_wait_and_look(&call, poller));
     RB_GC_GUARD(self);
@@ -361,17 +360,10 @@ static VALUE poller_wait(VALUE self, VALUE timeout) {
 }
 
 static VALUE poller_waiters(VALUE self) {
-    return LONG2NUM(gw_wait_queue_count(&poller_get(self)->group.queue));
+    return LONG2NUM(gw_wait_queue_count(&poller_get(self)->queue));
 }
 
-static const gw_socket_part_t poller_part = {
-        .reopened = gw_watches_attach,
-        .releasing = gw_watches_detach,
-        .freeing = gw_watches_forget,
-};
-
 void gw_init_poller(void) {
-    gw_socket_add_part(&poller_part);
     VALUE class = rb_define_class_under(gw_mGodwit, "Poller", rb_cObject);
     rb_define_alloc_func(class, poller_alloc);
     rb_define_private_method(class, "_open", poller_open, 0);

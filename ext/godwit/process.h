@@ -1,5 +1,5 @@
-/* Layer 1: errors, libzmq's draft functions, and the hooks in Ruby's VM. Every header includes the
- * header of the layer below; `rake lint:layers` checks the calls. */
+/* Layer 1: errors, libzmq's draft functions, and the numbers of the Ractors. Every header includes
+ * the header of the layer below; `rake lint:layers` checks the calls. */
 #ifndef GODWIT_PROCESS_H
 #define GODWIT_PROCESS_H
 
@@ -59,9 +59,9 @@ uint32_t gw_draft_routing_id(zmq_msg_t *message);              /* 0: none */
 const char *gw_draft_group(zmq_msg_t *message); /* borrowed from the message; NULL: no drafts */
 void gw_init_draft_symbols(VALUE native);
 
-/* ---- vm.c: what the process and its VM share ---- */
+/* ---- ractor.c ---- */
 
 uint64_t gw_ractor(void); /* number of the current Ractor */
-void gw_init_vm(void);
+void gw_init_ractor(void);
 
 #endif

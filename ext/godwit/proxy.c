@@ -27,7 +27,7 @@ static void proxy_free(void *pointer) {
         if (proxy->directions[i].left) zmq_msg_close(&proxy->directions[i].batch);
     }
     gw_budget_leave(proxy->budget);
-    if (proxy->wake_fd >= 0) close(proxy->wake_fd);
+    if (proxy->control.wake_fd >= 0) close(proxy->control.wake_fd);
     xfree(proxy);
 }
 
@@ -48,19 +48,21 @@ static VALUE proxy_alloc(VALUE class) {
     VALUE self = TypedData_Make_Struct(class, gw_proxy_t, &proxy_type, proxy);
     for (int i = 0; i < GW_PLACES; i++) proxy->sockets[i] = Qnil;
     proxy->observer = Qnil;
-    proxy->wake_fd = -1;
+    proxy->control.wake_fd = -1;
     return self;
 }
 
 static gw_proxy_t *proxy_get(VALUE self, const char *operation) {
     gw_proxy_t *proxy = rb_check_typeddata(self, &proxy_type);
-    if (proxy->wake_fd < 0) gw_raise_closed(operation, self);
-    if (proxy->generation != atomic_load(&gw_generation)) gw_raise_forked(operation, self);
+    if (proxy->control.wake_fd < 0) gw_raise_closed(operation, self);
+    if (gw_forked(proxy->generation)) gw_raise_forked(operation, self);
     return proxy;
 }
 
-static void proxy_interrupt(void *argument) { gw_proxy_signal(argument, GW_PROXY_INTERRUPTED); }
-static void proxy_closed(gw_socket_t *socket) { gw_proxy_signal(socket->proxy, GW_PROXY_CLOSED); }
+static void proxy_interrupt(void *argument) {
+    gw_proxy_t *proxy = argument;
+    gw_proxy_signal(&proxy->control, GW_PROXY_INTERRUPTED);
+}
 
 static bool proxy_receives(const gw_socket_t *socket) {
     return socket->type != ZMQ_PUSH && socket->type != ZMQ_PUB && !socket->publisher;
@@ -74,7 +76,7 @@ static bool proxy_sends(const gw_socket_t *socket) {
 static VALUE proxy_open(VALUE self, VALUE front, VALUE back, VALUE capture) {
     gw_proxy_t *proxy = rb_check_typeddata(self, &proxy_type);
     VALUE sockets[GW_PLACES] = {front, back, capture};
-    if (proxy->wake_fd >= 0) rb_raise(rb_eRuntimeError, "this proxy is open already");
+    if (proxy->control.wake_fd >= 0) rb_raise(rb_eRuntimeError, "this proxy is open already");
     for (int i = 0; i < GW_PLACES; i++) {
         if (i != GW_CAPTURE || !NIL_P(sockets[i])) gw_socket_open(sockets[i], "proxy");
     }
@@ -96,7 +98,7 @@ static VALUE proxy_open(VALUE self, VALUE front, VALUE back, VALUE capture) {
         proxy->directions[0].to = GW_FRONT;
     }
     proxy->generation = atomic_load(&gw_generation);
-    proxy->wake_fd = fd;
+    proxy->control.wake_fd = fd;
     return self;
 }
 
@@ -108,7 +110,7 @@ static VALUE proxy_observe(VALUE self, VALUE observer) {
     gw_proxy_t *proxy = proxy_get(self, "proxy");
     gw_observer_t *observing = rb_check_typeddata(observer, &gw_observer_type);
     if (!observing->observe) rb_raise(rb_eRuntimeError, "this observer was never opened");
-    if (observing->generation != atomic_load(&gw_generation)) gw_raise_forked("proxy", observer);
+    if (gw_forked(observing->generation)) gw_raise_forked("proxy", observer);
     if (proxy->running) gw_raise_busy("proxy", self);
     RB_OBJ_WRITE(self, &proxy->observer, observer);
     proxy->observing = observing;
@@ -145,14 +147,14 @@ static VALUE proxy_acquire(VALUE self) {
         gw_socket_t *socket = proxy->native[i];
         if (!socket) continue;
         size_t size = sizeof socket->proxy_linger;
-        gw_peers_stop(socket);
+        gw_monitor_stop_counting(socket);
         if (gw_socket_get(socket, ZMQ_LINGER, &socket->proxy_linger, &size))
             socket->proxy_linger = 0;
         socket->state = GW_IN_PROXY;
         socket->sent_before--; /* the proxy may have sent */
-        socket->proxy = proxy;
+        socket->proxy = &proxy->control;
     }
-    atomic_fetch_and(&proxy->control, GW_PROXY_PAUSE);
+    atomic_fetch_and(&proxy->control.bits, GW_PROXY_PAUSE);
     proxy->running = true;
     return Qtrue;
 }
@@ -161,7 +163,7 @@ static VALUE proxy_acquire(VALUE self) {
  * does nothing. */
 static VALUE proxy_release(VALUE self) {
     gw_proxy_t *proxy = rb_check_typeddata(self, &proxy_type);
-    if (!proxy->running || proxy->generation != atomic_load(&gw_generation)) return Qnil;
+    if (!proxy->running || gw_forked(proxy->generation)) return Qnil;
     proxy->running = false;
     for (int i = 0; i < GW_PLACES; i++) {
         gw_socket_t *socket = proxy->native[i];
@@ -172,7 +174,7 @@ static VALUE proxy_release(VALUE self) {
         if (socket->state != GW_CLOSING) continue;
         gw_monitor_end(socket); /* its waiters leave, and the last of them releases the socket */
         gw_wake_monitor_waiters(socket);
-        gw_socket_left(socket);
+        gw_socket_release_idle(socket);
     }
     return Qnil;
 }
@@ -187,7 +189,7 @@ static VALUE proxy_loop(VALUE self) {
         proxy_get(self, "proxy"); /* a trap handler may have forked */
         rb_nogvl(gw_proxy_run, proxy, proxy_interrupt, proxy,
                 RB_NOGVL_INTR_FAIL | RB_NOGVL_UBF_ASYNC_SAFE);
-        int control = atomic_fetch_and(&proxy->control, ~GW_PROXY_INTERRUPTED);
+        int control = atomic_fetch_and(&proxy->control.bits, ~GW_PROXY_INTERRUPTED);
         if (control & GW_PROXY_CLOSED) gw_raise_closed("proxy", self);
         if (proxy->error) gw_raise(proxy->error, "proxy", self, Qnil);
         if (control & GW_PROXY_STOP) return Qnil;
@@ -199,27 +201,27 @@ static VALUE proxy_control(VALUE self, VALUE command) {
     const char *name = rb_id2name(rb_sym2id(command));
     gw_proxy_t *proxy = proxy_get(self, name);
     if (strcmp(name, "stop") == 0) {
-        if (proxy->running) gw_proxy_signal(proxy, GW_PROXY_STOP);
+        if (proxy->running) gw_proxy_signal(&proxy->control, GW_PROXY_STOP);
         return Qnil;
     }
     bool pause = strcmp(name, "pause") == 0;
-    if (!pause) atomic_fetch_and(&proxy->control, ~GW_PROXY_PAUSE);
-    gw_proxy_signal(proxy, pause ? GW_PROXY_PAUSE : 0);
+    if (!pause) atomic_fetch_and(&proxy->control.bits, ~GW_PROXY_PAUSE);
+    gw_proxy_signal(&proxy->control, pause ? GW_PROXY_PAUSE : 0);
     return Qnil;
 }
 
 static VALUE proxy_paused_p(VALUE self) {
-    return RBOOL(atomic_load(&proxy_get(self, "paused?")->control) & GW_PROXY_PAUSE);
+    return RBOOL(atomic_load(&proxy_get(self, "paused?")->control.bits) & GW_PROXY_PAUSE);
 }
 
 static VALUE proxy_running_p(VALUE self) {
     gw_proxy_t *proxy = rb_check_typeddata(self, &proxy_type);
-    return RBOOL(proxy->running && proxy->generation == atomic_load(&gw_generation));
+    return RBOOL(proxy->running && !gw_forked(proxy->generation));
 }
 
 static VALUE proxy_forked_p(VALUE self) {
     gw_proxy_t *proxy = rb_check_typeddata(self, &proxy_type);
-    return RBOOL(proxy->wake_fd >= 0 && proxy->generation != atomic_load(&gw_generation));
+    return RBOOL(proxy->control.wake_fd >= 0 && gw_forked(proxy->generation));
 }
 
 /* _waiters => 1 while the loop sleeps, else 0 */
@@ -244,10 +246,7 @@ static VALUE proxy_counters(VALUE self) {
     return counters;
 }
 
-static const gw_socket_part_t proxy_part = {.closed_in_proxy = proxy_closed};
-
 void gw_init_proxy(void) {
-    gw_socket_add_part(&proxy_part);
     VALUE class = rb_define_class_under(gw_mGodwit, "Proxy", rb_cObject);
     rb_define_alloc_func(class, proxy_alloc);
     rb_define_private_method(class, "_open", proxy_open, 3);

@@ -4,63 +4,6 @@
 
 #include "message.h"
 
-/* ---- poller_watch.c: the sockets and IOs of a poller ---- */
-
-typedef struct {
-    gw_group_t group;
-    gw_watch_t **watches; /* owned, in the order of their serials */
-    long count;
-    long ios; /* of those, how many are IOs */
-    uint64_t serial;
-} gw_poller_t;
-
-void gw_poller_collect(gw_poller_t *poller); /* makes due what was touched since the last call */
-void gw_poller_drop_watches(gw_poller_t *poller);
-void gw_watch_settle(gw_watch_t *watch);        /* makes it not due */
-int gw_watch_attach(gw_watch_t *watch, int fd); /* gives an errno */
-void gw_watch_detach(gw_watch_t *watch);
-void gw_watch_leave_socket(gw_watch_t *watch);
-void gw_watches_detach(gw_socket_t *socket);
-void gw_watches_attach(gw_socket_t *socket, void *before);
-void gw_watches_forget(gw_socket_t *socket);
-
-/* ---- monitor_events.c: libzmq's events, and the queues that they go to ---- */
-
-enum { GW_EVENT_VALUES = 4 }; /* of an event; libzmq's version 2 uses two at most */
-
-typedef struct gw_event {
-    struct gw_event *next;
-    uint64_t name;
-    uint64_t values[GW_EVENT_VALUES];
-    size_t count;         /* of `values` */
-    size_t local, remote; /* bytes of each endpoint in `text`; version 1 has `local` alone */
-    char text[];
-} gw_event_t;
-
-/* One Monitor's queue. */
-typedef struct gw_listener {
-    struct gw_listener *next;
-    gw_socket_t *source; /* borrowed; NULL once the socket's monitor has ended */
-    VALUE socket;
-    gw_event_t *first, *last; /* owned, from malloc */
-    long count, limit, dropped;
-    size_t bytes;
-    uint64_t wanted;
-    bool open, closed;
-} gw_listener_t;
-
-/* Whether libzmq has events of version 2. */
-static inline bool gw_monitor_versioned(void) { return gw_draft.socket_monitor_versioned != NULL; }
-
-int gw_monitor_listen(gw_socket_t *socket, uint64_t events); /* gives an errno */
-void gw_monitor_add(gw_socket_t *socket, gw_listener_t *listener);
-void gw_monitor_remove(gw_listener_t *listener);
-gw_event_t *gw_monitor_take(gw_listener_t *listener);
-int gw_monitor_drain(gw_socket_t *socket, bool *any); /* gives an errno; `any` may be NULL */
-int gw_monitor_fd(gw_socket_t *socket);
-void gw_monitor_end(gw_socket_t *socket);
-void gw_init_monitor_events(void);
-
 /* ---- proxy_loop.c: moves messages without the GVL ---- */
 
 /* What a proxy calls for each message that it has taken, without the GVL. */
@@ -76,9 +19,6 @@ typedef struct gw_observer {
 } gw_observer_t;
 
 enum { GW_FRONT, GW_BACK, GW_CAPTURE, GW_PLACES };
-
-/* Bits of `control`. */
-enum { GW_PROXY_STOP = 1, GW_PROXY_PAUSE = 2, GW_PROXY_CLOSED = 4, GW_PROXY_INTERRUPTED = 8 };
 
 /* The loop writes it, any thread reads it. */
 typedef struct {
@@ -116,16 +56,14 @@ typedef struct gw_proxy {
     atomic_ullong dropped; /* replies to a peer that left; messages beyond the budget */
     gw_budget_t *budget;   /* owned, shared with frames; NULL: none */
     gw_direction_t directions[2];
-    atomic_int control;
-    int wake_fd; /* owned eventfd */
+    gw_proxy_control_t control;
     unsigned generation;
     int error;          /* errno that ended the loop, or 0 */
     atomic_bool asleep; /* the loop is in poll or about to be */
     bool running;       /* the proxy has the sockets */
 } gw_proxy_t;
 
-void gw_proxy_signal(gw_proxy_t *proxy, int bits); /* async-signal-safe */
-void *gw_proxy_run(void *proxy);                   /* for rb_nogvl */
+void *gw_proxy_run(void *proxy); /* for rb_nogvl */
 void gw_budget_leave(gw_budget_t *budget);
 
 /* ---- poller.c, monitor.c, proxy.c, addressed.c ---- */

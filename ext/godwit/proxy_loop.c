@@ -17,11 +17,6 @@ void gw_budget_leave(gw_budget_t *budget) {
     if (budget && atomic_fetch_sub(&budget->references, 1) == 1) free(budget);
 }
 
-void gw_proxy_signal(gw_proxy_t *proxy, int bits) {
-    atomic_fetch_or(&proxy->control, bits);
-    gw_event_signal(proxy->wake_fd);
-}
-
 static inline void proxy_loop_add(atomic_ullong *counter, unsigned long long count) {
     atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + count,
             memory_order_relaxed);
@@ -207,7 +202,7 @@ static int proxy_loop_take_turn(
     if (proxy->native[GW_CAPTURE] && !(events[GW_CAPTURE] & ZMQ_POLLOUT)) return 0;
     *progress = true;
     for (int i = 0; i < GW_PROXY_BURST; i++) {
-        if (atomic_load_explicit(&proxy->control, memory_order_relaxed)) return 0;
+        if (atomic_load_explicit(&proxy->control.bits, memory_order_relaxed)) return 0;
         error = proxy_loop_take(proxy, direction);
         if (!error) error = proxy_loop_pass(proxy, direction);
         if (error) return error == EAGAIN ? 0 : error;
@@ -247,12 +242,12 @@ static void proxy_loop_go_to_sleep(gw_proxy_t *proxy) {
     for (int i = 0; i < GW_PLACES; i++)
         fds[i] = (struct pollfd){
                 .fd = proxy->native[i] ? proxy->native[i]->fd : -1, .events = POLLIN};
-    fds[GW_PLACES] = (struct pollfd){.fd = proxy->wake_fd, .events = POLLIN};
+    fds[GW_PLACES] = (struct pollfd){.fd = proxy->control.wake_fd, .events = POLLIN};
     atomic_store(&proxy->asleep, true);
     int ready = poll(fds, GW_PLACES + 1, -1);
     atomic_store(&proxy->asleep, false);
     /* Before the loop reads `control`, so that no command is lost. */
-    if (ready > 0 && fds[GW_PLACES].revents) gw_event_clear(proxy->wake_fd);
+    if (ready > 0 && fds[GW_PLACES].revents) gw_event_clear(proxy->control.wake_fd);
 }
 
 /* The loop may sleep if its last call on each socket read the events and found none. A send comes
@@ -261,7 +256,7 @@ static void proxy_loop_go_to_sleep(gw_proxy_t *proxy) {
 void *gw_proxy_run(void *argument) {
     gw_proxy_t *proxy = argument;
     for (;;) {
-        int events[GW_PLACES] = {0}, error, control = atomic_load(&proxy->control);
+        int events[GW_PLACES] = {0}, error, control = atomic_load(&proxy->control.bits);
         bool progress = false, paused = control & GW_PROXY_PAUSE;
         bool in_hand = !paused && (proxy->directions[0].count || proxy->directions[1].count);
         if (control & ~GW_PROXY_PAUSE) return NULL;

@@ -3,32 +3,6 @@
 #include "socket.h"
 #include <stddef.h>
 
-const gw_socket_part_t *gw_socket_parts[8];
-
-void gw_socket_add_part(const gw_socket_part_t *part) {
-    static int count;
-    gw_socket_parts[count++] = part;
-}
-
-static void socket_join_context(gw_socket_t *socket) {
-    gw_context_t *context = socket->context;
-    gw_context_lock(context);
-    socket->prev = NULL;
-    socket->next = context->sockets;
-    if (socket->next) socket->next->prev = socket;
-    context->sockets = socket;
-    gw_context_unlock(context);
-}
-
-static void socket_leave_context(gw_socket_t *socket) {
-    gw_context_t *context = socket->context;
-    gw_context_lock(context);
-    if (socket->prev) socket->prev->next = socket->next;
-    else context->sockets = socket->next;
-    if (socket->next) socket->next->prev = socket->prev;
-    gw_context_unlock(context);
-}
-
 static void socket_mark(void *pointer) {
     gw_socket_t *socket = pointer;
     gw_wait_queue_mark(&socket->queue);
@@ -41,32 +15,6 @@ static void socket_compact(void *pointer) {
     gw_wait_queue_compact(&socket->monitor_waiters);
 }
 
-static int socket_record_linger(gw_socket_t *socket) {
-    int linger = 0;
-    size_t size = sizeof linger;
-    if (gw_zmq_get(socket->zmq, ZMQ_LINGER, &linger, &size)) return 0;
-    gw_context_record_linger(socket->context, linger);
-    return linger;
-}
-
-/* Needs a socket without waiters. */
-static void socket_release(gw_socket_t *socket) {
-    int linger = socket_record_linger(socket);
-    gw_inproc_leave(gw_inproc_end(socket, socket->zmq), gw_sent(socket) ? linger : 0);
-    GW_EACH_PART(closing, socket);
-    GW_EACH_PART(releasing, socket);
-    gw_wait_queue_free_spares(&socket->queue);
-    gw_forget_edges(socket);
-    gw_draft_close(socket);
-    gw_held_forget(&socket->held, socket->type);
-    zmq_close(socket->zmq);
-    socket->zmq = NULL;
-    socket->state = GW_CLOSED;
-    socket_leave_context(socket);
-    atomic_fetch_sub(&socket->context->open_sockets, 1);
-    gw_context_leave(socket->context, NULL);
-}
-
 /* The collector may call zmq_close: it only hands the socket to libzmq's own reaper. */
 static void socket_free(void *pointer) {
     gw_socket_t *socket = pointer;
@@ -75,11 +23,14 @@ static void socket_free(void *pointer) {
     if (socket->context && !gw_socket_forked(socket)) {
         if (socket->zmq) {
             socket->state = GW_CLOSING;
-            socket_release(socket);
+            gw_socket_release(socket);
         }
         gw_context_release(socket->context);
     }
-    GW_EACH_PART(freeing, socket);
+    gw_unsent_forget(socket);
+    gw_watches_forget(socket);
+    gw_monitor_free(socket);
+    gw_peers_free(socket->peers);
     gw_held_forget(&socket->held, socket->type);
     xfree(socket);
 }
@@ -95,19 +46,12 @@ const rb_data_type_t gw_socket_type = {
         .flags = RUBY_TYPED_FREE_IMMEDIATELY,
 };
 
-/* Releases a closing socket once the waiters, the monitor's waiters and a proxy have left it. */
-void gw_socket_left(gw_socket_t *socket) {
-    bool waited_on = socket->queue.first || socket->monitor_waiters.first;
-    if (waited_on || socket->proxy || gw_socket_forked(socket)) return;
-    if (socket->state == GW_CLOSING) socket_release(socket);
-}
-
 static void socket_queue_emptied(gw_wait_queue_t *queue) {
-    gw_socket_left((gw_socket_t *)((char *)queue - offsetof(gw_socket_t, queue)));
+    gw_socket_release_idle((gw_socket_t *)((char *)queue - offsetof(gw_socket_t, queue)));
 }
 
 static void socket_monitor_waiters_emptied(gw_wait_queue_t *queue) {
-    gw_socket_left((gw_socket_t *)((char *)queue - offsetof(gw_socket_t, monitor_waiters)));
+    gw_socket_release_idle((gw_socket_t *)((char *)queue - offsetof(gw_socket_t, monitor_waiters)));
 }
 
 static VALUE socket_alloc(VALUE class) {
@@ -153,8 +97,8 @@ void gw_stop_looking(gw_call_t *call) {
 /* Another fiber may close the socket meanwhile. */
 void gw_yield_fiber(gw_call_t *call) {
     gw_socket_t *socket = call->socket;
-    if (RB_UNLIKELY(socket->look != NULL) && socket->calls_since_yield + 1 >= GW_YIELD_EVERY)
-        socket->look(socket);
+    if (RB_UNLIKELY(socket->monitor != NULL) && socket->calls_since_yield + 1 >= GW_YIELD_EVERY)
+        gw_monitor_drain_when_due(socket);
     if (gw_yield_turn(&socket->calls_since_yield))
         call->socket = gw_socket_open(call->self, call->operation);
 }
@@ -217,27 +161,12 @@ static VALUE socket_open(VALUE self, VALUE context, VALUE type, VALUE conflate) 
         gw_raise(error, "new", self, Qnil);
     }
     gw_context_retain(native);
-    atomic_fetch_add(&native->holders, 1);
+    atomic_fetch_add(&native->opens, 1);
     socket->generation = atomic_load(&gw_generation);
     socket->ractor = gw_ractor();
     socket->state = GW_OPEN;
-    socket_join_context(socket);
+    gw_context_add(native, &socket->link);
     return self;
-}
-
-static void socket_start_closing(gw_socket_t *socket) {
-    bool in_proxy = socket->state == GW_IN_PROXY;
-    socket->state = GW_CLOSING;
-    if (in_proxy) { /* the proxy releases the socket when its loop has ended */
-        gw_context_record_linger(socket->context, socket->proxy_linger);
-        GW_EACH_PART(closed_in_proxy, socket);
-        return;
-    }
-    socket_record_linger(socket); /* Context#close reads it before the last waiter has left */
-    GW_EACH_PART(closing, socket);
-    gw_wake_all(socket);
-    gw_wake_monitor_waiters(socket);
-    gw_socket_left(socket);
 }
 
 static bool socket_in_use(const gw_socket_t *socket) {
@@ -249,7 +178,7 @@ static VALUE socket_close(VALUE self) {
     if (!socket_in_use(socket)) return Qnil;
     if (gw_socket_forked(socket)) gw_raise_forked("close", self);
     gw_wait_queue_close_spares(&socket->queue); /* other fibers may run here */
-    if (socket_in_use(socket)) socket_start_closing(socket);
+    if (socket_in_use(socket)) gw_socket_close(socket);
     return Qnil;
 }
 
@@ -266,7 +195,8 @@ static VALUE socket_forked_p(VALUE self) {
  * The waiters retry on the new one. */
 static VALUE socket_reopen(VALUE self) {
     gw_socket_t *socket = gw_socket_open(self, "reopen");
-    GW_EACH_PART(reopening, socket);
+    gw_unsent_forget(socket);
+    gw_monitor_stop_counting(socket);
     void *before = socket->zmq;
     int error = socket_make(socket), none = 0;
     if (error) {
@@ -274,10 +204,11 @@ static VALUE socket_reopen(VALUE self) {
         gw_raise(error, "reopen", self, Qnil);
     }
     socket->attached = false;
-    GW_EACH_PART(reopened, socket, before);
+    gw_watches_attach(socket);
+    gw_monitor_move(socket, before);
     gw_wake_all(socket);
     gw_forget_edges(socket);
-    gw_inproc_leave(gw_inproc_end(socket, before), none);
+    gw_inproc_close(gw_inproc_end(socket, before), none);
     gw_zmq_set(before, ZMQ_LINGER, &none, sizeof none);
     zmq_close(before);
     gw_wait_queue_close_spares(&socket->queue); /* their epoll sets hold the old ZMQ_FD */
@@ -312,7 +243,6 @@ static VALUE socket_pointer(VALUE self) {
 
 void gw_init_socket(void) {
     VALUE class = rb_define_class_under(gw_mGodwit, "Socket", rb_cObject);
-    gw_context_closes_by(socket_start_closing);
     rb_define_alloc_func(class, socket_alloc);
     rb_define_private_method(class, "_open", socket_open, 3);
     rb_define_private_method(class, "_reopen", socket_reopen, 0);

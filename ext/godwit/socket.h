@@ -39,54 +39,42 @@ int gw_socket_set(gw_socket_t *socket, int option, const void *value, size_t siz
 /* Runs the body, which moves messages and does not wait; settles once at its end. */
 VALUE gw_batch(gw_socket_t *socket, VALUE (*body)(VALUE), VALUE argument);
 
-/* ---- context.c ---- */
-
-gw_context_t *gw_context_open(VALUE self, const char *operation); /* raises if closed or forked */
-void gw_context_closes_by(void (*close)(gw_socket_t *)); /* how Context#close closes a socket */
-void gw_init_context(void);
-
 /* ---- draft_open.c: descriptor and message form ---- */
 
 int gw_draft_open(gw_socket_t *socket); /* gives an errno */
 void gw_draft_close(gw_socket_t *socket);
 
-/* ---- socket.c ---- */
+/* ---- unsent.c: what a process leaves unsent ---- */
 
-extern const rb_data_type_t gw_socket_type;
+void gw_unsent_attached(gw_socket_t *socket, const char *endpoint);
+void gw_unsent_closed(gw_socket_t *socket); /* before zmq_close */
+void gw_unsent_forget(gw_socket_t *socket); /* its endpoints */
+void gw_init_unsent(VALUE native);
 
-/* Callbacks of a higher layer for every socket. Each may be NULL. */
-typedef struct {
-    int (*before_endpoint)(gw_socket_t *socket, const char *endpoint); /* gives an errno */
-    void (*bind_failed)(gw_socket_t *socket, const char *endpoint, int error);
-    void (*reopening)(gw_socket_t *socket);
-    void (*reopened)(gw_socket_t *socket, void *before); /* `before`: the former libzmq socket */
-    void (*closed_in_proxy)(gw_socket_t *socket);
-    void (*closing)(gw_socket_t *socket);   /* at the start of close */
-    void (*releasing)(gw_socket_t *socket); /* before zmq_close */
-    void (*freeing)(gw_socket_t *socket);   /* with its memory; in a forked child too */
-} gw_socket_part_t;
+/* ---- closing.c ---- */
 
-void gw_socket_add_part(const gw_socket_part_t *part);
-extern const gw_socket_part_t *gw_socket_parts[]; /* NULL after the last */
-#define GW_EACH_PART(function, ...)                                                                \
-    for (const gw_socket_part_t **part = gw_socket_parts; *part; part++)                           \
-        if ((*part)->function) (*part)->function(__VA_ARGS__)
-
-gw_socket_t *gw_socket_open(VALUE self, const char *operation); /* raises unless it is usable */
-gw_call_t gw_call(VALUE self, const char *operation, int64_t milliseconds);
-void gw_stop_looking(gw_call_t *call); /* after a wait that got its message: runs Ruby code */
-void gw_yield_fiber(gw_call_t *call); /* lets other fibers run, every GW_YIELD_EVERY messages */
 /* The socket for inproc.c; `zmq` is its libzmq socket, or the one before a reopen. */
 static inline gw_inproc_end_t gw_inproc_end(const gw_socket_t *socket, void *zmq) {
     return (gw_inproc_end_t){socket->context, socket, zmq, socket->type};
 }
-void gw_socket_left(gw_socket_t *socket); /* a waiter or a proxy has left it */
+void gw_socket_close(gw_socket_t *socket);        /* wakes its waiters */
+void gw_socket_release_idle(gw_socket_t *socket); /* if it is closing, without waiters and proxy */
+void gw_socket_release(gw_socket_t *socket);      /* needs a socket without waiters */
+
+/* ---- context.c ---- */
+
+gw_context_t *gw_context_open(VALUE self, const char *operation); /* raises if closed or forked */
+void gw_init_context(void);
+
+/* ---- socket.c ---- */
+
+extern const rb_data_type_t gw_socket_type;
+
+gw_socket_t *gw_socket_open(VALUE self, const char *operation); /* raises unless it is usable */
+gw_call_t gw_call(VALUE self, const char *operation, int64_t milliseconds);
+void gw_stop_looking(gw_call_t *call); /* after a wait that got its message: runs Ruby code */
+void gw_yield_fiber(gw_call_t *call);  /* lets other fibers run, every GW_YIELD_EVERY messages */
 void gw_init_socket(void);
-
-/* ---- unsent.c: what a process leaves unsent ---- */
-
-void gw_unsent_attached(gw_socket_t *socket, const char *endpoint);
-void gw_init_unsent(VALUE native);
 
 /* ---- endpoints.c, options.c ---- */
 

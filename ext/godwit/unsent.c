@@ -2,6 +2,7 @@
  * but it closes the eventfd of a closed socket that has sent all. The lock guards the list, since
  * several Ractors close sockets. */
 #include "socket.h"
+#include <ruby/vm.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -46,8 +47,7 @@ static void unsent_unlink(lingering_t **link) {
     free(one);
 }
 
-/* Before zmq_close. */
-static void unsent_releasing(gw_socket_t *socket) {
+void gw_unsent_closed(gw_socket_t *socket) {
     int linger = 0;
     size_t size = sizeof linger;
     if (!gw_sent(socket) || !socket->names || socket->poller) return;
@@ -55,7 +55,7 @@ static void unsent_releasing(gw_socket_t *socket) {
     lingering_t *one = malloc(sizeof *one + strlen(socket->names) + 1);
     if (!one) return;
     *one = (lingering_t){.sent = gw_sent(socket), .linger = linger, .fd = socket->fd};
-    one->until = gw_nanoseconds(CLOCK_MONOTONIC) / 1000000 + linger;
+    one->until = gw_milliseconds_exact() + linger;
     strcpy(one->names, socket->names);
     gw_spin_lock(&list_lock);
     if (epoll_fd < 0) epoll_fd = epoll_create1(EPOLL_CLOEXEC);
@@ -72,7 +72,7 @@ static void unsent_releasing(gw_socket_t *socket) {
     gw_spin_unlock(&list_lock);
 }
 
-static void unsent_forget_names(gw_socket_t *socket) {
+void gw_unsent_forget(gw_socket_t *socket) {
     free(socket->names);
     socket->names = NULL;
 }
@@ -119,7 +119,7 @@ static long unsent_sum(lingering_t *first) {
 /* At exit, with one thread left: reports the sockets whose linger ends now. Returns ms until the
  * next is due; GW_FOREVER: none. */
 static int64_t unsent_report(void) {
-    int64_t now = gw_nanoseconds(CLOCK_MONOTONIC) / 1000000, next = GW_FOREVER, due;
+    int64_t now = gw_milliseconds_exact(), next = GW_FOREVER, due;
     for (lingering_t **link = &list; *link;) {
         lingering_t *one = *link;
         int64_t left = one->until - now;
@@ -143,15 +143,15 @@ static VALUE unsent_set_warning(VALUE module, VALUE wanted) {
     return wanted;
 }
 
-static const gw_socket_part_t unsent_part = {
-        .reopening = unsent_forget_names,
-        .releasing = unsent_releasing,
-        .freeing = unsent_forget_names,
-};
+/* Runs when Ruby's objects are gone and only this thread is left, without Ruby and without the GVL.
+ * The free functions have closed the open sockets. */
+static void unsent_at_exit(ruby_vm_t *vm) {
+    int64_t start = gw_milliseconds_exact();
+    while (gw_contexts_await(NULL, start, unsent_report())) continue;
+}
 
 void gw_init_unsent(VALUE native) {
     gw_after_fork(unsent_after_fork);
-    gw_while_exiting(unsent_report);
-    gw_socket_add_part(&unsent_part);
+    ruby_vm_at_exit(unsent_at_exit);
     rb_define_module_function(native, "warn_unsent", unsent_set_warning, 1);
 }

@@ -246,7 +246,7 @@ bool gw_wait_on(gw_call_t *call, short events, int fd) {
      * Reading it may consume a newer signal, so the caller tries once more. */
     if (RB_UNLIKELY(socket->poller != NULL) && messages && gw_take_signal(socket)) return true;
     gw_wait_queue_t *queue = messages ? &socket->queue : &socket->monitor_waiters;
-    if (RB_UNLIKELY(socket->look != NULL) && messages) socket->look(socket);
+    if (RB_UNLIKELY(socket->monitor != NULL) && messages) gw_monitor_drain_when_due(socket);
     const gw_deadline_t end = call->deadline, look = wait_next_look(call);
     if (look != GW_FOREVER) call->deadline = look;
     int state = wait_in_queue(queue, call, events, fd, messages, &again);
@@ -302,17 +302,17 @@ static bool wait_too_many_epolls(void) {
             RTEST(rb_obj_is_kind_of(error, rb_const_get(rb_mErrno, rb_intern("ELOOP"))));
 }
 
-bool gw_group_wait(gw_call_t *call, gw_group_t *group) {
+bool gw_wait_poller(gw_call_t *call, gw_poller_t *poller) {
     bool again;
     if (call->deadline == 0) return false;
-    int state = wait_in_queue(&group->queue, call, ZMQ_POLLIN, group->epoll_fd, true, &again);
-    if (group->generation != atomic_load(&gw_generation)) {
+    int state = wait_in_queue(&poller->queue, call, ZMQ_POLLIN, poller->epoll_fd, true, &again);
+    if (gw_forked(poller->generation)) {
         if (state) rb_jump_tag(state);
         gw_raise_forked(call->operation, call->self);
     }
-    if (group->state != GW_OPEN) {
-        gw_wait_queue_close_spares(&group->queue);
-        if (!group->queue.first) group->queue.emptied(&group->queue);
+    if (poller->state != GW_OPEN) {
+        gw_wait_queue_close_spares(&poller->queue);
+        if (!poller->queue.first) poller->queue.emptied(&poller->queue);
         if (state) rb_jump_tag(state);
         gw_raise_closed(call->operation, call->self);
     }

@@ -1,4 +1,5 @@
-/* Layer 2: wait queues and the one wait function (laws 1 and 2). */
+/* Layer 2: wait queues, monitors, the watches of pollers, and the one wait function (laws 1 and
+ * 2). */
 #ifndef GODWIT_WAIT_H
 #define GODWIT_WAIT_H
 
@@ -39,23 +40,37 @@ typedef struct {
     time_t last; /* of the last message, see counts.c; 0: unknown */
 } gw_counts_t;
 
+/* Bits of a proxy's control. */
+enum { GW_PROXY_STOP = 1, GW_PROXY_PAUSE = 2, GW_PROXY_CLOSED = 4, GW_PROXY_INTERRUPTED = 8 };
+
+/* How other threads control a proxy's loop. */
+typedef struct {
+    atomic_int bits;
+    int wake_fd; /* owned eventfd, which wakes the loop */
+} gw_proxy_control_t;
+
+/* Async-signal-safe. */
+static inline void gw_proxy_signal(gw_proxy_control_t *control, int bits) {
+    atomic_fetch_or(&control->bits, bits);
+    gw_event_signal(control->wake_fd);
+}
+
 /* Guarded by the GVL; in state GW_IN_PROXY the proxy's loop alone uses it, without the GVL. */
 typedef struct gw_socket {
+    gw_link_t link;                  /* of context->sockets; first, see gw_link_t */
     void *zmq;                       /* owned while state is OPEN, IN_PROXY or CLOSING */
     gw_context_t *context;           /* retained */
-    struct gw_socket *prev, *next;   /* of context->sockets */
     gw_wait_queue_t queue;           /* waits for messages, room or subscriptions */
     gw_wait_queue_t monitor_waiters; /* waits for monitor events: messages do not wake it */
     struct gw_watch *watches;        /* borrowed: its watches in pollers */
     struct gw_peers *peers;          /* owned: while the socket counts its peers */
     struct gw_monitor *monitor;      /* owned: while a Monitor or the peer count listens to it */
-    void (*look)(struct gw_socket *socket); /* drains the monitor every few ms; NULL: no monitor */
-    struct gw_proxy *proxy;  /* borrowed: the proxy that uses it, also when it is closed then */
-    void *poller;            /* owned: a thread-safe type's zmq_poller; NULL for the others */
-    rb_encoding *encoding;   /* borrowed: of the Strings it receives */
-    long subscriptions;      /* PUB: live subscriptions, see gw_drain_subscriptions */
-    int64_t drained;         /* PUB: when they were last read, ms */
-    int64_t receive_timeout; /* ms; kept here, since libzmq never gets a blocking call */
+    gw_proxy_control_t *proxy; /* borrowed: of the proxy that uses it, also when it is closed */
+    void *poller;              /* owned: a thread-safe type's zmq_poller; NULL for the others */
+    rb_encoding *encoding;     /* borrowed: of the Strings it receives */
+    long subscriptions;        /* PUB: live subscriptions, see gw_drain_subscriptions */
+    int64_t drained;           /* PUB: when they were last read, ms */
+    int64_t receive_timeout;   /* ms; kept here, since libzmq never gets a blocking call */
     int64_t send_timeout;
     size_t copy_threshold; /* bytes from which on frozen Strings are sent in place */
     uint64_t ractor;       /* the Ractor that owns and uses it */
@@ -66,7 +81,7 @@ typedef struct gw_socket {
     int type;                   /* libzmq's number */
     int proxy_linger;           /* ms, while a proxy uses it */
     gw_counts_t counts;
-    gw_held_t held;             /* frames that it has received or must send back */
+    gw_held_t held; /* frames that it has received or must send back */
     gw_state_t state;
     gw_req_repair_t repair;
     gw_form_t form;
@@ -92,7 +107,7 @@ static inline long gw_sent(const gw_socket_t *socket) {
 
 /* Whether the socket belongs to the parent process. */
 static inline bool gw_socket_forked(const gw_socket_t *socket) {
-    return socket->generation != atomic_load_explicit(&gw_generation, memory_order_relaxed);
+    return gw_forked(socket->generation);
 }
 
 /* ---- wait_queue.c ---- */
@@ -108,27 +123,31 @@ typedef struct gw_waiter {
 } gw_waiter_t;
 
 /* Sockets and IOs that one poller waits for. An edge-triggered epoll remembers which were written
- * or read. These, and those that were ready at the last wait, are due: the poller asks them before
+ * or read. These, and those that were ready at the last wait, are due: the poller polls them before
  * the next wait. */
-typedef struct gw_group {
+typedef struct gw_poller {
     gw_wait_queue_t queue;
-    struct gw_watch *due, *last_due; /* borrowed */
+    struct gw_watch **watches;       /* owned, in the order of their serials */
+    struct gw_watch *due, *last_due; /* borrowed from `watches` */
+    long count;                      /* of `watches` */
+    long ios;                        /* of those, how many are IOs */
+    uint64_t serial;                 /* of the last watch */
     int epoll_fd;                    /* owned while state is OPEN or CLOSING */
     unsigned generation;
     unsigned calls_since_yield; /* waits that returned at once since a fiber last yielded */
     gw_state_t state;
-} gw_group_t;
+} gw_poller_t;
 
-/* One socket or IO in a group. */
+/* One socket or IO in a poller. */
 typedef struct gw_watch {
     struct gw_watch *next; /* of socket->watches */
     struct gw_watch *prev_due, *next_due;
-    gw_group_t *group;   /* borrowed */
+    gw_poller_t *poller; /* borrowed */
     gw_socket_t *socket; /* borrowed; NULL for an IO, or once it was freed */
     VALUE object;        /* what was registered */
     VALUE io;            /* its IO, or nil */
     uint64_t serial;     /* its name in the epoll, which may outlive the watch in a child */
-    int fd;              /* borrowed: in the group's epoll; -1: not there */
+    int fd;              /* borrowed: in the poller's epoll; -1: not there */
     short events;        /* asked for */
     bool due;
 } gw_watch_t;
@@ -149,12 +168,82 @@ void gw_wait_queue_mark(gw_wait_queue_t *queue);
 void gw_wait_queue_compact(gw_wait_queue_t *queue);
 size_t gw_wait_queue_size(const gw_wait_queue_t *queue);
 long gw_wait_queue_count(const gw_wait_queue_t *queue); /* threads and fibers that wait in it */
-void gw_watch_touch(gw_watch_t *watch); /* makes it due, and wakes the waiters of its group */
+void gw_watch_touch(gw_watch_t *watch); /* makes it due, and wakes the waiters of its poller */
 void gw_wake_all(gw_socket_t *socket);  /* all waiters but the monitor's; pollers too */
 void gw_wake_monitor_waiters(gw_socket_t *socket);
 bool gw_edge_passed(gw_socket_t *socket);
 void gw_forget_edges(gw_socket_t *socket);
 bool gw_take_signal(gw_socket_t *socket); /* of a thread-safe type */
+
+/* ---- watches.c: the sockets and IOs of pollers ---- */
+
+void gw_watch_settle(gw_watch_t *watch);        /* makes it not due */
+int gw_watch_attach(gw_watch_t *watch, int fd); /* gives an errno */
+void gw_watch_detach(gw_watch_t *watch);
+void gw_watch_unlink(gw_watch_t *watch);      /* from its socket */
+void gw_watches_detach(gw_socket_t *socket);  /* before zmq_close */
+void gw_watches_attach(gw_socket_t *socket);  /* to another libzmq socket */
+void gw_watches_forget(gw_socket_t *socket);  /* which is being freed */
+void gw_watches_collect(gw_poller_t *poller); /* makes due what was touched since */
+void gw_watches_free(gw_poller_t *poller);
+
+/* ---- peers.c: counts a socket's peers by the events of its monitor ---- */
+
+enum {
+    GW_PEER_OPENED = ZMQ_EVENT_CONNECTED | ZMQ_EVENT_ACCEPTED,
+    GW_PEER_FAILED = ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |
+            ZMQ_EVENT_HANDSHAKE_FAILED_AUTH,
+    GW_PEER_EVENTS = GW_PEER_OPENED | GW_PEER_FAILED | ZMQ_EVENT_HANDSHAKE_SUCCEEDED |
+            ZMQ_EVENT_DISCONNECTED,
+};
+
+/* `unordered`: several I/O threads may report an opening after the handshake or the end. */
+struct gw_peers *gw_peers_new(bool unordered); /* NULL: no memory */
+void gw_peers_free(struct gw_peers *peers);
+void gw_peers_record(struct gw_peers *peers, uint64_t event, int value);
+long gw_peers_count(const struct gw_peers *peers, bool shaken_hands); /* else connected */
+
+/* ---- monitor_events.c: libzmq's events, and the queues that they go to ---- */
+
+enum { GW_EVENT_VALUES = 4 }; /* of an event; libzmq's version 2 uses two at most */
+
+typedef struct gw_event {
+    struct gw_event *next;
+    uint64_t name;
+    uint64_t values[GW_EVENT_VALUES];
+    size_t count;         /* of `values` */
+    size_t local, remote; /* bytes of each endpoint in `text`; version 1 has `local` alone */
+    char text[];
+} gw_event_t;
+
+/* One Monitor's queue. */
+typedef struct gw_listener {
+    struct gw_listener *next;
+    gw_socket_t *source; /* borrowed; NULL once the socket's monitor has ended */
+    VALUE socket;
+    gw_event_t *first, *last; /* owned, from malloc */
+    long count, limit, dropped;
+    size_t bytes;
+    uint64_t wanted;
+    bool open, closed;
+} gw_listener_t;
+
+/* Whether libzmq has events of version 2. */
+static inline bool gw_monitor_versioned(void) { return gw_draft.socket_monitor_versioned != NULL; }
+
+int gw_monitor_listen(gw_socket_t *socket, uint64_t events); /* gives an errno */
+void gw_monitor_add(gw_socket_t *socket, gw_listener_t *listener);
+void gw_monitor_remove(gw_listener_t *listener);
+gw_event_t *gw_monitor_take(gw_listener_t *listener);
+int gw_monitor_drain(gw_socket_t *socket, bool *any); /* gives an errno; `any` may be NULL */
+void gw_monitor_drain_when_due(gw_socket_t *socket);  /* every few ms */
+int gw_monitor_fd(gw_socket_t *socket);
+int gw_monitor_count_peers(gw_socket_t *socket, const char *endpoint); /* gives an errno */
+void gw_monitor_stop_counting(gw_socket_t *socket);
+void gw_monitor_bind_failed(gw_socket_t *socket, const char *endpoint, int error);
+void gw_monitor_move(gw_socket_t *socket, void *before); /* from that libzmq socket to its next */
+void gw_monitor_end(gw_socket_t *socket);
+void gw_monitor_free(gw_socket_t *socket);
 
 /* ---- wait.c ---- */
 
@@ -179,7 +268,7 @@ void gw_call_set_deadline(gw_call_t *call, int64_t milliseconds); /* of a call t
 bool gw_wait(gw_call_t *call, short events);
 bool gw_wait_on(gw_call_t *call, short events, int fd); /* as gw_wait, on `fd` instead of ZMQ_FD */
 bool gw_wait_fd(VALUE self, const char *operation, int fd, gw_deadline_t deadline); /* no socket */
-bool gw_group_wait(gw_call_t *call, gw_group_t *group); /* only while nothing is due */
+bool gw_wait_poller(gw_call_t *call, gw_poller_t *poller); /* only while nothing is due */
 bool gw_wait_interrupted(void);      /* whether this is a trap handler that interrupted a wait */
 bool gw_yield_turn(unsigned *calls); /* true: this was call GW_YIELD_EVERY, and other fibers ran */
 void gw_init_wait(void);

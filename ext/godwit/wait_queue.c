@@ -123,15 +123,15 @@ long gw_wait_queue_count(const gw_wait_queue_t *queue) {
 }
 
 void gw_watch_touch(gw_watch_t *watch) {
-    gw_group_t *group = watch->group;
+    gw_poller_t *poller = watch->poller;
     if (watch->due) return;
     watch->due = true;
     watch->next_due = NULL;
-    watch->prev_due = group->last_due;
-    if (group->last_due) group->last_due->next_due = watch;
-    else group->due = watch;
-    group->last_due = watch;
-    gw_wait_queue_wake(&group->queue);
+    watch->prev_due = poller->last_due;
+    if (poller->last_due) poller->last_due->next_due = watch;
+    else poller->due = watch;
+    poller->last_due = watch;
+    gw_wait_queue_wake(&poller->queue);
 }
 
 /* Also touches the socket in its pollers: a change may leave no edge. */

@@ -10,24 +10,21 @@ typedef struct {
     bool closed;
 } context_t;
 
-static void (*close_socket)(gw_socket_t *socket);
-void gw_context_closes_by(void (*close)(gw_socket_t *)) { close_socket = close; }
-
 static bool context_forked(const context_t *context) {
-    return context->native->generation != atomic_load(&gw_generation);
+    return gw_forked(context->native->generation);
 }
 
-static void context_leave(mrb_state *mrb, context_t *context) {
+static void context_finish(mrb_state *mrb, context_t *context) {
     if (context->closed || context_forked(context)) return;
     context->closed = true;
-    gw_context_leave(context->native, mrb);
+    gw_context_close(context->native, mrb);
 }
 
 /* The collector calls it: it neither waits nor terminates; the reaper does. */
 static void context_free(mrb_state *mrb, void *pointer) {
     context_t *context = pointer;
     if (!context) return;
-    context_leave(mrb, context);
+    context_finish(mrb, context);
     if (!context_forked(context)) gw_context_release(context->native);
     free(context);
 }
@@ -63,7 +60,7 @@ static mrb_value context_open(mrb_state *mrb, mrb_value self) {
     return self;
 }
 
-/* The default context of the process. The slot retains it, and does not hold it. */
+/* The default context of the process. The slot retains it, and does not keep it open. */
 static gw_context_t *default_context;
 static atomic_flag default_lock = ATOMIC_FLAG_INIT;
 
@@ -72,11 +69,11 @@ static void context_forget_default(void) {
     atomic_flag_clear(&default_lock);
 }
 
-/* False: its last holder has left. */
+/* False: it was closed for the last time. */
 static bool context_join(gw_context_t *native) {
-    int holders = atomic_load(&native->holders);
-    while (holders > 0) {
-        if (atomic_compare_exchange_weak(&native->holders, &holders, holders + 1)) return true;
+    int opens = atomic_load(&native->opens);
+    while (opens > 0) {
+        if (atomic_compare_exchange_weak(&native->opens, &opens, opens + 1)) return true;
     }
     return false;
 }
@@ -85,7 +82,7 @@ static bool context_join(gw_context_t *native) {
  * context becomes that. */
 static mrb_value context_adopt(mrb_state *mrb, mrb_value self) {
     gw_context_t *mine = gw_context_open(mrb, self, "new"), *before;
-    while (atomic_flag_test_and_set(&default_lock)) sched_yield();
+    gw_spin_lock(&default_lock);
     before = default_context;
     bool joined = before && before != mine && context_join(before);
     if (joined) {
@@ -95,9 +92,9 @@ static mrb_value context_adopt(mrb_state *mrb, mrb_value self) {
         gw_context_retain(mine);
         default_context = mine;
     }
-    atomic_flag_clear(&default_lock);
+    gw_spin_unlock(&default_lock);
     if (joined) {
-        gw_context_leave(mine, mrb);
+        gw_context_close(mine, mrb);
         gw_context_release(mine);
     } else if (before && before != mine) {
         gw_context_release(before);
@@ -154,24 +151,24 @@ static mrb_value context_shutdown(mrb_state *mrb, mrb_value self) {
 
 /* Closes the sockets that this VM has in it. */
 static void context_close_sockets(mrb_state *mrb, gw_context_t *native) {
-    gw_socket_t *socket;
+    gw_link_t *link;
     do {
-        gw_context_lock(native);
-        for (socket = native->sockets; socket && socket->vm != mrb;) socket = socket->next;
-        gw_context_unlock(native);
-        if (socket) close_socket(socket);
-    } while (socket);
+        gw_spin_lock(&native->lock);
+        for (link = native->sockets; link && ((gw_socket_t *)link)->vm != mrb;) link = link->next;
+        gw_spin_unlock(&native->lock);
+        if (link) gw_socket_release((gw_socket_t *)link);
+    } while (link);
 }
 
-/* Waits for the reaper for at most linger + 1 s; not while another VM holds the context. */
+/* Waits for the reaper for at most linger + 1 s; not while another VM has the context open. */
 static void context_await(gw_context_t *native) {
     int longest = atomic_load(&native->longest_linger);
-    int64_t start = gw_nanoseconds(CLOCK_MONOTONIC) / 1000000, left = -1;
+    int64_t start = gw_milliseconds_exact(), left = -1;
     struct pollfd done = {.fd = native->done_fd, .events = POLLIN};
-    if (atomic_load(&native->holders) > 0) return;
+    if (atomic_load(&native->opens) > 0) return;
     do {
         if (longest != GW_FOREVER) {
-            left = start + longest + GW_CLOSE_GRACE - gw_nanoseconds(CLOCK_MONOTONIC) / 1000000;
+            left = start + longest + GW_CLOSE_GRACE - gw_milliseconds_exact();
             if (left <= 0) return;
         }
     } while (poll(&done, 1, left > INT32_MAX ? INT32_MAX : (int)left) <= 0);
@@ -183,7 +180,7 @@ static mrb_value context_close(mrb_state *mrb, mrb_value self) {
     if (context_forked(context)) gw_raise_named(mrb, "ForkedError", "close", self);
     if (context->closed) return mrb_nil_value();
     context_close_sockets(mrb, context->native);
-    context_leave(mrb, context);
+    context_finish(mrb, context);
     context_await(context->native);
     return mrb_nil_value();
 }
@@ -205,7 +202,7 @@ static mrb_value context_pointer(mrb_state *mrb, mrb_value self) {
 
 static int context_close_object(mrb_state *mrb, struct RBasic *object, void *unused) {
     struct RData *data = (struct RData *)object;
-    if (object->tt == MRB_TT_DATA && data->type == &context_type) context_leave(mrb, data->data);
+    if (object->tt == MRB_TT_DATA && data->type == &context_type) context_finish(mrb, data->data);
     return MRB_EACH_OBJ_OK;
 }
 

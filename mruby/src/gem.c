@@ -72,14 +72,15 @@ static mrb_value gem_generation(mrb_state *mrb, mrb_value self) {
 
 static void gem_init_process(void) {
     gw_init_process();
-    gw_init_inproc();
+    gw_init_native_context();
 }
 
 /* mrb_close calls it first: closes what the VM has open, then waits for the linger. */
 static void gem_at_close(mrb_state *mrb) {
     gw_close_sockets(mrb);
     gw_close_contexts(mrb);
-    gw_contexts_await(mrb);
+    int64_t start = gw_milliseconds_exact();
+    while (gw_contexts_await(mrb, start, GW_FOREVER)) continue;
 }
 
 void mrb_mruby_godwit_gem_init(mrb_state *mrb) {

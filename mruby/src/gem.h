@@ -23,14 +23,14 @@ mrb_noreturn void gw_raise_detail(
         mrb_state *mrb, const char *class, const char *operation, const char *detail);
 void gw_init_error(mrb_state *mrb, struct RClass *godwit, struct RClass *backend);
 
-/* Used by the thread of its VM alone; the context's lock guards prev and next. */
+/* Used by the thread of its VM alone; the context's lock guards the link. */
 typedef struct gw_socket {
-    void *zmq;                     /* owned; NULL once it is closed */
-    gw_context_t *context;         /* retained */
-    struct gw_socket *prev, *next; /* of context->sockets */
-    mrb_state *vm;                 /* borrowed: the VM that made it */
-    zmq_msg_t first;               /* owned, always initialised: first frame of a message */
-    gw_frames_t rest;              /* the other frames of that message */
+    gw_link_t link;        /* of context->sockets; first, see gw_link_t */
+    void *zmq;             /* owned; NULL once it is closed */
+    gw_context_t *context; /* retained */
+    mrb_state *vm;         /* borrowed: the VM that made it */
+    zmq_msg_t first;       /* owned, always initialised: first frame of a message */
+    gw_frames_t rest;      /* the other frames of that message */
     gw_held_t held;
     mrb_int receive_timeout, send_timeout; /* ms; libzmq never gets a blocking call */
     unsigned generation;
@@ -43,15 +43,23 @@ typedef struct gw_socket {
     bool conflates; /* its messages have one frame */
 } gw_socket_t;
 
+static inline bool gw_socket_forked(const gw_socket_t *socket) {
+    return gw_forked(socket->generation);
+}
+
 static inline gw_inproc_end_t gw_inproc_end(const gw_socket_t *socket) {
     return (gw_inproc_end_t){socket->context, socket, socket->zmq, socket->type};
 }
 
+/* ---- closing.c ---- */
+
+void gw_socket_drop_frames(gw_socket_t *socket); /* that it has received */
+void gw_socket_release(gw_socket_t *socket);
+
 /* ---- context.c ---- */
 
 gw_context_t *gw_context_open(mrb_state *mrb, mrb_value self, const char *operation);
-void gw_context_closes_by(void (*close)(gw_socket_t *)); /* how Context#close closes a socket */
-void gw_close_contexts(mrb_state *mrb);                  /* all that this VM has open */
+void gw_close_contexts(mrb_state *mrb); /* all that this VM has open */
 void gw_init_context(mrb_state *mrb, struct RClass *godwit);
 
 /* ---- socket.c ---- */

@@ -7,7 +7,7 @@
 /* ms that are left of a deadline in ms on the monotonic clock; -1: for ever. */
 static long poll_left(int64_t deadline) {
     if (deadline == GW_FOREVER) return GW_FOREVER;
-    int64_t left = deadline - gw_nanoseconds(CLOCK_MONOTONIC) / 1000000;
+    int64_t left = deadline - gw_milliseconds_exact();
     return left > 0 ? left : 0;
 }
 

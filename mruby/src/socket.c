@@ -4,60 +4,12 @@
 #include <mruby/gc.h>
 #include <stdlib.h>
 
-static bool socket_forked(const gw_socket_t *socket) {
-    return socket->generation != atomic_load_explicit(&gw_generation, memory_order_relaxed);
-}
-
-static void socket_join_context(gw_socket_t *socket) {
-    gw_context_t *context = socket->context;
-    gw_context_lock(context);
-    socket->prev = NULL;
-    socket->next = context->sockets;
-    if (socket->next) socket->next->prev = socket;
-    context->sockets = socket;
-    gw_context_unlock(context);
-}
-
-static void socket_leave_context(gw_socket_t *socket) {
-    gw_context_t *context = socket->context;
-    gw_context_lock(context);
-    if (socket->prev) socket->prev->next = socket->next;
-    else context->sockets = socket->next;
-    if (socket->next) socket->next->prev = socket->prev;
-    gw_context_unlock(context);
-}
-
-/* Drops what the socket has received. */
-static void socket_drop_frames(gw_socket_t *socket) {
-    gw_frames_free(&socket->rest);
-    gw_held_forget(&socket->held, socket->type);
-    zmq_msg_close(&socket->first);
-    zmq_msg_init(&socket->first);
-    socket->holding = false;
-}
-
-/* The collector may call it: zmq_close hands the socket to libzmq's own reaper. */
-static void socket_release(gw_socket_t *socket) {
-    int linger = 0;
-    size_t size = sizeof linger;
-    if (!socket->zmq || socket_forked(socket)) return;
-    gw_zmq_get(socket->zmq, ZMQ_LINGER, &linger, &size);
-    gw_context_record_linger(socket->context, linger);
-    gw_inproc_leave(gw_inproc_end(socket), socket->sent ? linger : 0);
-    socket_drop_frames(socket);
-    zmq_close(socket->zmq);
-    socket->zmq = NULL;
-    socket_leave_context(socket);
-    atomic_fetch_sub(&socket->context->open_sockets, 1);
-    gw_context_leave(socket->context, socket->vm);
-}
-
 static void socket_free(mrb_state *mrb, void *pointer) {
     gw_socket_t *socket = pointer;
     if (!socket) return;
-    socket_release(socket);
-    socket_drop_frames(socket);
-    if (!socket_forked(socket)) gw_context_release(socket->context);
+    gw_socket_release(socket);
+    gw_socket_drop_frames(socket);
+    if (!gw_socket_forked(socket)) gw_context_release(socket->context);
     free(socket);
 }
 
@@ -70,7 +22,7 @@ static gw_socket_t *socket_of(mrb_state *mrb, mrb_value self) {
 gw_socket_t *gw_socket_check(mrb_state *mrb, mrb_value self, const char *operation) {
     gw_socket_t *socket = socket_of(mrb, self);
     if (GW_UNLIKELY(!socket || !socket->zmq)) gw_raise_named(mrb, "ClosedError", operation, self);
-    if (GW_UNLIKELY(socket_forked(socket))) gw_raise_named(mrb, "ForkedError", operation, self);
+    if (GW_UNLIKELY(gw_socket_forked(socket))) gw_raise_named(mrb, "ForkedError", operation, self);
     return socket;
 }
 
@@ -112,7 +64,7 @@ static int socket_make(gw_socket_t *socket) {
     }
     socket->zmq = zmq;
     socket->fd = fd;
-    socket_drop_frames(socket);
+    gw_socket_drop_frames(socket);
     socket->sent = socket->attached = socket->cut = false;
     return 0;
 }
@@ -151,10 +103,10 @@ static mrb_value socket_open(mrb_state *mrb, mrb_value self) {
         gw_raise(mrb, error, "new", self, mrb_nil_value());
     }
     gw_context_retain(native);
-    atomic_fetch_add(&native->holders, 1);
+    atomic_fetch_add(&native->opens, 1);
     socket->vm = mrb;
     socket->generation = atomic_load(&gw_generation);
-    socket_join_context(socket);
+    gw_context_add(native, &socket->link);
     mrb_data_init(self, socket, &gw_socket_type);
     return self;
 }
@@ -166,7 +118,7 @@ static mrb_value socket_reopen(mrb_state *mrb, mrb_value self) {
     gw_inproc_end_t before = gw_inproc_end(socket);
     int error = socket_make(socket), none = 0;
     if (error) gw_raise(mrb, error, "reopen", self, mrb_nil_value());
-    gw_inproc_leave(before, none);
+    gw_inproc_close(before, none);
     gw_zmq_set(before.zmq, ZMQ_LINGER, &none, sizeof none);
     zmq_close(before.zmq);
     return self;
@@ -175,8 +127,8 @@ static mrb_value socket_reopen(mrb_state *mrb, mrb_value self) {
 static mrb_value socket_close(mrb_state *mrb, mrb_value self) {
     gw_socket_t *socket = socket_of(mrb, self);
     if (!socket || !socket->zmq) return mrb_nil_value();
-    if (socket_forked(socket)) gw_raise_named(mrb, "ForkedError", "close", self);
-    socket_release(socket);
+    if (gw_socket_forked(socket)) gw_raise_named(mrb, "ForkedError", "close", self);
+    gw_socket_release(socket);
     return mrb_nil_value();
 }
 
@@ -187,7 +139,7 @@ static mrb_value socket_closed_p(mrb_state *mrb, mrb_value self) {
 
 static mrb_value socket_forked_p(mrb_state *mrb, mrb_value self) {
     gw_socket_t *socket = socket_of(mrb, self);
-    return mrb_bool_value(socket && socket_forked(socket));
+    return mrb_bool_value(socket && gw_socket_forked(socket));
 }
 
 static mrb_value socket_fd(mrb_state *mrb, mrb_value self) {
@@ -200,7 +152,7 @@ static mrb_value socket_pointer(mrb_state *mrb, mrb_value self) {
 
 static int socket_close_object(mrb_state *mrb, struct RBasic *object, void *unused) {
     struct RData *data = (struct RData *)object;
-    if (object->tt == MRB_TT_DATA && data->type == &gw_socket_type) socket_release(data->data);
+    if (object->tt == MRB_TT_DATA && data->type == &gw_socket_type) gw_socket_release(data->data);
     return MRB_EACH_OBJ_OK;
 }
 
@@ -208,7 +160,6 @@ void gw_close_sockets(mrb_state *mrb) { mrb_objspace_each_objects(mrb, socket_cl
 
 struct RClass *gw_init_socket(mrb_state *mrb, struct RClass *godwit) {
     struct RClass *class = mrb_define_class_under(mrb, godwit, "Socket", mrb->object_class);
-    gw_context_closes_by(socket_release);
     MRB_SET_INSTANCE_TT(class, MRB_TT_DATA);
     mrb_define_method(mrb, class, "_open", socket_open, MRB_ARGS_REQ(3));
     mrb_define_method(mrb, class, "_reopen_now", socket_reopen, MRB_ARGS_NONE());

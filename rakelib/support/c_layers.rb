@@ -7,7 +7,7 @@ module CLayers
   FOLDER = File.expand_path("../../ext/godwit", __dir__)
   # The mrbgem's files, likewise. They include gem.h alone.
   MRUBY_FOLDER = File.expand_path("../../mruby/src", __dir__)
-  MRUBY_ORDER = %w[error context socket endpoints options send recv poll gem].freeze
+  MRUBY_ORDER = %w[error closing context socket endpoints options send recv poll gem].freeze
   # Those of godwit-work's extension. They include kafka_ext.h alone.
   KAFKA_FOLDER = File.expand_path("../../work/ext/kafka_ext", __dir__)
   KAFKA_ORDER = %w[library block drain deliveries kafka_ext].freeze
@@ -21,11 +21,12 @@ module CLayers
   # From the lowest layer to the highest. A file may call the files of lower layers, and earlier
   # files of its own layer.
   LAYERS = {
-    "core.h" => %w[threads process pool frames inproc], "process.h" => %w[error draft_symbols vm],
-    "wait.h" => %w[wait_queue wait],
-    "socket.h" => %w[transfer context draft_open socket unsent endpoints options],
-    "frame.h" => %w[pin frame peers], "message.h" => %w[counts send recv],
-    "proxy.h" => %w[poller_watch poller monitor_events monitor proxy_loop proxy addressed]
+    "core.h" => %w[threads process pool frames inproc native_context],
+    "process.h" => %w[error draft_symbols ractor],
+    "wait.h" => %w[wait_queue watches peers monitor_events wait],
+    "socket.h" => %w[transfer draft_open unsent closing context socket endpoints options],
+    "frame.h" => %w[pin frame connected], "message.h" => %w[counts send recv],
+    "proxy.h" => %w[poller monitor proxy_loop proxy addressed]
   }.freeze
   ACCELERATORS = %w[
     logger_json logger_packing logger_payload logger_header logger_queue logger_writers
@@ -42,7 +43,8 @@ module CLayers
       %w[frames.c core.h],
     %w[gw_zmq_get gw_zmq_set gw_zmq_events gw_zmq_receive gw_zmq_send] =>
       %w[
-        transfer.c frames.c core.h socket.h socket.c unsent.c draft_open.c inproc.c monitor_events.c
+        transfer.c frames.c core.h socket.h socket.c closing.c unsent.c draft_open.c inproc.c
+        monitor_events.c
       ],
     %w[zmq_bind zmq_connect zmq_unbind zmq_disconnect] =>
       %w[endpoints.c inproc.c monitor_events.c]

@@ -13,7 +13,8 @@ class MRubyBuild
   # mruby is missing, or does not compile the gem.
   Failure = BuildFolder::Failure
   # The files of the extension that need no VM.
-  SHARED = %w[threads process pool frames inproc].map { |name| "ext/godwit/#{name}.c" }.freeze
+  SHARED = %w[threads process pool frames inproc native_context]
+    .map { |name| "ext/godwit/#{name}.c" }.freeze
   PACKAGES = "Debian: apt-get install mruby libmruby-dev"
   # The folder of the header mruby/presym/id.h, which Debian does not package.
   PRESYM = "#{ROOT}/mruby/library/presym"

@@ -1,7 +1,6 @@
-/* The numbers of the Ractors, and the hook at the end of the VM. Only gw_ractor needs the GVL. */
+/* The numbers of the Ractors. Needs the GVL. */
 #include "process.h"
 #include <ruby/ractor.h>
-#include <ruby/vm.h>
 
 static rb_ractor_local_key_t ractor_key;
 
@@ -18,11 +17,4 @@ uint64_t gw_ractor(void) {
     return *number;
 }
 
-/* Runs when Ruby's objects are gone and only this thread is left, without Ruby and without the GVL.
- * The free functions have closed the open sockets. */
-static void vm_at_exit(ruby_vm_t *vm) { gw_contexts_await(NULL); }
-
-void gw_init_vm(void) {
-    ractor_key = rb_ractor_local_storage_ptr_newkey(&ractor_number_type);
-    ruby_vm_at_exit(vm_at_exit);
-}
+void gw_init_ractor(void) { ractor_key = rb_ractor_local_storage_ptr_newkey(&ractor_number_type); }

@@ -1,34 +1,34 @@
 /* The sockets and IOs of a poller, in an epoll, and those that are due. Every function needs the
  * GVL. */
-#include "proxy.h"
+#include "wait.h"
 #include <stdlib.h>
 #include <sys/epoll.h>
 
 void gw_watch_settle(gw_watch_t *watch) {
-    gw_group_t *group = watch->group;
+    gw_poller_t *poller = watch->poller;
     if (!watch->due) return;
     watch->due = false;
     if (watch->prev_due) watch->prev_due->next_due = watch->next_due;
-    else group->due = watch->next_due;
+    else poller->due = watch->next_due;
     if (watch->next_due) watch->next_due->prev_due = watch->prev_due;
-    else group->last_due = watch->prev_due;
+    else poller->last_due = watch->prev_due;
     watch->prev_due = watch->next_due = NULL;
 }
 
-static int poller_watch_compare(const void *serial, const void *watch) {
+static int watches_compare(const void *serial, const void *watch) {
     uint64_t wanted = *(const uint64_t *)serial, found = (*(gw_watch_t *const *)watch)->serial;
     return (wanted > found) - (wanted < found);
 }
 
-void gw_poller_collect(gw_poller_t *poller) {
+void gw_watches_collect(gw_poller_t *poller) {
     struct epoll_event events[GW_EPOLL_EVENTS];
     int count;
     do {
-        count = epoll_wait(poller->group.epoll_fd, events, GW_EPOLL_EVENTS, 0);
+        count = epoll_wait(poller->epoll_fd, events, GW_EPOLL_EVENTS, 0);
         for (int i = 0; i < count; i++) {
             uint64_t serial = events[i].data.u64;
             gw_watch_t **found = bsearch(&serial, poller->watches, poller->count,
-                    sizeof *poller->watches, poller_watch_compare);
+                    sizeof *poller->watches, watches_compare);
             if (found) gw_watch_touch(*found); /* else it was removed after the event */
         }
     } while (count == GW_EPOLL_EVENTS);
@@ -40,7 +40,7 @@ int gw_watch_attach(gw_watch_t *watch, int fd) {
     struct epoll_event event = {.events = EPOLLET, .data.u64 = watch->serial};
     if (watch->socket || watch->events & ZMQ_POLLIN) event.events |= EPOLLIN | EPOLLRDHUP;
     if (watch->socket || watch->events & ZMQ_POLLOUT) event.events |= EPOLLOUT;
-    if (epoll_ctl(watch->group->epoll_fd, fd == watch->fd ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd,
+    if (epoll_ctl(watch->poller->epoll_fd, fd == watch->fd ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd,
                 &event) == 0)
         watch->fd = fd;
     /* EPERM: a plain file, which is always ready and due. */
@@ -50,7 +50,7 @@ int gw_watch_attach(gw_watch_t *watch, int fd) {
 
 /* Closing does not take a descriptor out of an epoll while a forked child has it open. */
 void gw_watch_detach(gw_watch_t *watch) {
-    if (watch->fd >= 0) epoll_ctl(watch->group->epoll_fd, EPOLL_CTL_DEL, watch->fd, NULL);
+    if (watch->fd >= 0) epoll_ctl(watch->poller->epoll_fd, EPOLL_CTL_DEL, watch->fd, NULL);
     watch->fd = -1;
 }
 
@@ -59,7 +59,7 @@ void gw_watches_detach(gw_socket_t *socket) {
 }
 
 /* The poller reports an error when it asks the socket. */
-void gw_watches_attach(gw_socket_t *socket, void *before) {
+void gw_watches_attach(gw_socket_t *socket) {
     for (gw_watch_t *watch = socket->watches; watch; watch = watch->next) {
         gw_watch_detach(watch);
         gw_watch_attach(watch, socket->fd);
@@ -71,7 +71,7 @@ void gw_watches_forget(gw_socket_t *socket) {
     socket->watches = NULL;
 }
 
-void gw_watch_leave_socket(gw_watch_t *watch) {
+void gw_watch_unlink(gw_watch_t *watch) {
     if (!watch->socket) return;
     gw_watch_t **link = &watch->socket->watches;
     while (*link != watch) link = &(*link)->next;
@@ -79,13 +79,13 @@ void gw_watch_leave_socket(gw_watch_t *watch) {
     watch->socket = NULL;
 }
 
-void gw_poller_drop_watches(gw_poller_t *poller) {
+void gw_watches_free(gw_poller_t *poller) {
     for (long i = 0; i < poller->count; i++) {
-        gw_watch_leave_socket(poller->watches[i]);
+        gw_watch_unlink(poller->watches[i]);
         xfree(poller->watches[i]);
     }
     xfree(poller->watches);
     poller->watches = NULL;
     poller->count = poller->ios = 0;
-    poller->group.due = poller->group.last_due = NULL;
+    poller->due = poller->last_due = NULL;
 }
