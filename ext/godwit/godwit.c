@@ -59,7 +59,6 @@ RUBY_FUNC_EXPORTED void Init_godwit_ext(void) {
     VALUE backend = rb_define_module_under(gw_mGodwit, "Backend");
     VALUE native = rb_define_module_under(backend, "Native");
     VALUE takeover = rb_define_module_under(native, "Takeover");
-    VALUE owner_thread = rb_define_module_under(native, "OwnerThread");
     rb_define_module_function(native, "libzmq_version", godwit_libzmq_version, 0);
     rb_define_module_function(native, "has", godwit_has, 1);
     rb_define_module_function(native, "curve_keypair", godwit_curve_keypair, 1);
@@ -80,12 +79,13 @@ RUBY_FUNC_EXPORTED void Init_godwit_ext(void) {
     gw_init_frame();
     gw_init_connected();
     gw_init_counts(native);
-    gw_init_send(takeover, owner_thread);
-    gw_init_recv(takeover, owner_thread);
+    gw_init_send(takeover);
+    gw_init_recv(takeover);
     gw_init_poller();
     gw_init_monitor();
     gw_init_proxy();
     gw_init_addressed();
+    gw_init_rbczmq(native);
     gw_init_statistics(native);
     gw_init_log_queue(native);
     gw_init_packing(native);

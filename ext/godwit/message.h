@@ -58,7 +58,10 @@ int gw_part_message(
         const gw_socket_t *socket, VALUE part, zmq_msg_t *message, gw_tracker_t *tracker);
 size_t gw_part_size(VALUE part);
 void gw_part_sent(VALUE part);
-void gw_init_send(VALUE takeover, VALUE owner_thread);
-void gw_init_recv(VALUE takeover, VALUE owner_thread);
+int gw_send_string(gw_socket_t *socket, VALUE string); /* gives an errno */
+/* A String, an Array of Strings, or Qundef when the call would block. */
+VALUE gw_recv_try(gw_call_t *call);
+void gw_init_send(VALUE takeover);
+void gw_init_recv(VALUE takeover);
 
 #endif

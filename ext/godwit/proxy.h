@@ -74,7 +74,9 @@ void gw_init_monitor(void);
 void gw_init_proxy(void);
 void gw_init_addressed(void);
 
-/* ---- accelerators of the logger and the shell, beside godwit.c ---- */
+/* ---- accelerators of the layers for rbczmq, the logger and the shell, beside godwit.c ---- */
+
+void gw_init_rbczmq(VALUE native);
 
 void gw_init_packing(VALUE native);
 void gw_init_header(VALUE native);

@@ -77,6 +77,8 @@ static inline VALUE recv_try(gw_call_t *call, bool frames) {
     return result;
 }
 
+VALUE gw_recv_try(gw_call_t *call) { return recv_try(call, false); }
+
 static void recv_refuse_publisher(gw_call_t *call) {
     if (RB_UNLIKELY(call->socket->publisher)) gw_raise(ENOTSUP, call->operation, call->self, Qnil);
 }
@@ -218,29 +220,13 @@ static VALUE recv_fast(VALUE self) {
     return message;
 }
 
-/* _recv_on_owner_thread(owner, rest) => the first frame as a String, with the other frames in
- * `rest`; false: it would block; nil: `rest` is not empty, or as _send_on_owner_thread. */
-static VALUE recv_by_owner(VALUE self, VALUE owner, VALUE rest) {
-    gw_call_t call = {.self = self, .operation = "recv"};
-    call.socket = gw_fast_socket(self, GW_FORM_NAMED);
-    if (RB_UNLIKELY(!call.socket || owner != rb_thread_current() || !RB_TYPE_P(rest, T_ARRAY) ||
-                RARRAY_LEN(rest) != 0))
-        return Qnil;
-    VALUE message = recv_try(&call, false);
-    if (RB_LIKELY(RB_TYPE_P(message, T_STRING))) return message;
-    if (message == Qundef) return Qfalse;
-    VALUE first = rb_ary_shift(message);
-    rb_ary_concat(rest, message);
-    return first;
-}
-
 static VALUE recv_takeover(int argc, VALUE *argv, VALUE self) {
     if (argc == 0) return recv_fast(self);
     if (argc > rb_keyword_given_p()) gw_raise_arguments(argc, argv, "recv");
     return rb_call_super_kw(argc, argv, RB_PASS_CALLED_KEYWORDS);
 }
 
-void gw_init_recv(VALUE takeover, VALUE owner_thread) {
+void gw_init_recv(VALUE takeover) {
     VALUE class = rb_const_get(gw_mGodwit, rb_intern("Socket"));
     rb_define_private_method(class, "_recv", recv_message, 1);
     rb_define_private_method(class, "_recv_many", recv_many, 2);
@@ -248,5 +234,4 @@ void gw_init_recv(VALUE takeover, VALUE owner_thread) {
     rb_define_private_method(class, "_recv_frames", recv_frames, 2);
     rb_define_private_method(class, "_recv_into", recv_into, 2);
     rb_define_method(takeover, "recv", recv_takeover, -1);
-    rb_define_method(owner_thread, "_recv_on_owner_thread", recv_by_owner, 2);
 }

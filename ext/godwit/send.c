@@ -317,6 +317,8 @@ static inline int send_string(gw_socket_t *socket, VALUE string) {
     return 0;
 }
 
+int gw_send_string(gw_socket_t *socket, VALUE string) { return send_string(socket, string); }
+
 static VALUE send_fast(VALUE self, VALUE message) {
     gw_socket_t *socket = gw_fast_socket(self, GW_FORM_SINGLE);
     if (RB_LIKELY(socket && RB_TYPE_P(message, T_STRING))) {
@@ -334,26 +336,13 @@ static VALUE send_fast(VALUE self, VALUE message) {
     return self;
 }
 
-/* _send_on_owner_thread(owner, message) => true; false: it would block; nil: not the owner, no
- * String, or not the fast path. For rbczmq's sockets, which belong to a thread: the comparison in
- * Ruby costs a third of a small message. */
-static VALUE send_by_owner(VALUE self, VALUE owner, VALUE message) {
-    gw_socket_t *socket = gw_fast_socket(self, GW_FORM_SINGLE);
-    if (RB_UNLIKELY(!socket || owner != rb_thread_current() || !RB_TYPE_P(message, T_STRING)))
-        return Qnil;
-    int error = send_string(socket, message);
-    if (RB_LIKELY(!error)) return Qtrue;
-    if (error != EAGAIN) gw_raise(error, "send", self, Qnil);
-    return Qfalse;
-}
-
 static VALUE send_takeover(int argc, VALUE *argv, VALUE self) {
     if (argc == 1) return send_fast(self, argv[0]);
     if (argc - rb_keyword_given_p() > 1) gw_raise_arguments(argc, argv, "send");
     return rb_call_super_kw(argc, argv, RB_PASS_CALLED_KEYWORDS);
 }
 
-void gw_init_send(VALUE takeover, VALUE owner_thread) {
+void gw_init_send(VALUE takeover) {
     VALUE class = rb_const_get(gw_mGodwit, rb_intern("Socket"));
     message_class = rb_define_class_under(gw_mGodwit, "Message", rb_cObject);
     rb_gc_register_mark_object(message_class);
@@ -361,6 +350,5 @@ void gw_init_send(VALUE takeover, VALUE owner_thread) {
     rb_define_private_method(class, "_send", send_message, 3);
     rb_define_private_method(class, "_send_many", send_many, 3);
     rb_define_method(takeover, "send", send_takeover, -1);
-    rb_define_method(owner_thread, "_send_on_owner_thread", send_by_owner, 2);
     rb_define_method(takeover, "<<", send_fast, 1);
 }
