@@ -2,7 +2,7 @@
  */
 #include "proxy.h"
 
-/* _set_group(group, whether to join or to leave it) */
+/* _set_group(group, true to join it, false to leave it) */
 static VALUE addressed_set_group(VALUE self, VALUE group, VALUE joins) {
     const char *operation = RTEST(joins) ? "join" : "leave";
     gw_socket_t *socket = gw_socket_open(self, operation);
@@ -30,11 +30,11 @@ static VALUE addressed_connect_peer(VALUE self, VALUE endpoint) {
     return LL2NUM(gw_socket_endpoint(self, endpoint, "connect_peer", addressed_connect_to));
 }
 
-/* Tries once; returns an errno. `to` is a group or a routing id. */
+/* Returns an errno. `to` is a group or a routing id. */
 static int addressed_try_send_to(gw_socket_t *socket, VALUE body, VALUE to, gw_tracker_t *tracker) {
     zmq_msg_t message;
-    size_t bytes = gw_part_size(body);
-    int error = gw_part_message(socket, body, &message, tracker);
+    size_t bytes = gw_outgoing_size(body);
+    int error = gw_outgoing_message(socket, body, &message, tracker);
     if (error) return error;
     if (RB_TYPE_P(to, T_STRING)) error = gw_draft_set_group(&message, StringValueCStr(to));
     else error = gw_draft_set_routing_id(&message, NUM2UINT(to));
@@ -43,7 +43,7 @@ static int addressed_try_send_to(gw_socket_t *socket, VALUE body, VALUE to, gw_t
         zmq_msg_close(&message);
         return error;
     }
-    gw_part_sent(body);
+    gw_outgoing_sent(body);
     gw_count_sent(socket, bytes);
     return 0;
 }
@@ -51,7 +51,7 @@ static int addressed_try_send_to(gw_socket_t *socket, VALUE body, VALUE to, gw_t
 static void addressed_check_size(const gw_socket_t *socket, VALUE self, VALUE body, VALUE to) {
     if (!socket->udp || !RB_TYPE_P(to, T_STRING)) return;
     if (RSTRING_LEN(to) > GW_UDP_GROUP_BYTES) gw_raise(ENAMETOOLONG, "send", self, Qnil);
-    if (1 + RSTRING_LEN(to) + gw_part_size(body) > GW_UDP_BYTES)
+    if (1 + RSTRING_LEN(to) + gw_outgoing_size(body) > GW_UDP_BYTES)
         gw_raise(EMSGSIZE, "send", self, Qnil);
 }
 
@@ -74,7 +74,7 @@ static VALUE addressed_send_to(VALUE self, VALUE body, VALUE to, VALUE timeout, 
     }
     gw_begin(&call);
     for (;;) {
-        /* Each time: another thread may have sent the frame or connected the socket to udp. */
+        /* During the wait another thread may send the frame or connect the socket to udp. */
         if (gw_is_frame(body)) gw_frame_check(body, "send");
         addressed_check_size(call.socket, self, body, to);
         int error = addressed_try_send_to(call.socket, body, to, call.tracker);

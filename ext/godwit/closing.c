@@ -1,4 +1,4 @@
-/* How a socket closes: its waiters leave, and the last of them, or a proxy, releases it. Every
+/* How a socket closes: it wakes its waiters, and the last of them, or a proxy, releases it. Every
  * function needs the GVL. */
 #include "socket.h"
 
@@ -21,7 +21,7 @@ void gw_socket_release(gw_socket_t *socket) {
     gw_wait_queue_free_spares(&socket->queue);
     gw_forget_edges(socket);
     gw_draft_close(socket);
-    gw_held_forget(&socket->held, socket->type);
+    gw_buffered_clear(&socket->buffered, socket->type);
     zmq_close(socket->zmq);
     socket->zmq = NULL;
     socket->state = GW_CLOSED;
@@ -44,7 +44,7 @@ void gw_socket_close(gw_socket_t *socket) {
         gw_proxy_signal(socket->proxy, GW_PROXY_CLOSED);
         return;
     }
-    closing_record_linger(socket); /* Context#close reads it before the last waiter has left */
+    closing_record_linger(socket); /* Context#close may read it before the release */
     gw_monitor_end(socket);
     gw_wake_all(socket);
     gw_wake_monitor_waiters(socket);

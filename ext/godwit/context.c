@@ -27,7 +27,7 @@ static size_t context_size(const void *pointer) {
 
 static const rb_data_type_t context_type = {
         .wrap_struct_name = "Godwit::Context",
-        .function = {.dfree = context_free, .dsize = context_size}, /* no mark: it holds no VALUE */
+        .function = {.dfree = context_free, .dsize = context_size}, /* no mark: it has no VALUE */
         .flags =
                 RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED | RUBY_TYPED_FROZEN_SHAREABLE,
 };
@@ -51,7 +51,7 @@ static VALUE context_open(VALUE self) {
     if (context->native) rb_raise(rb_eRuntimeError, "this context is open already");
     context->native = gw_context_create();
     if (!context->native && (errno == EMFILE || errno == ENFILE)) {
-        rb_gc(); /* dropped objects may hold descriptors */
+        rb_gc(); /* dropped objects may have descriptors */
         context->native = gw_context_create();
     }
     if (!context->native) gw_raise(errno, "new", self, Qnil);
@@ -154,8 +154,8 @@ static VALUE context_closed_p(VALUE self) {
 /* _own? => whether the context belongs to this process */
 static VALUE context_own_p(VALUE self) { return RBOOL(!context_forked(context_of(self))); }
 
-/* The default context, shared by all Ractors. Swapped without a lock, since a trap handler cannot
- * take a Mutex. */
+/* The default context, shared by all Ractors. It is swapped without a lock, since a trap handler
+ * cannot lock a Mutex. */
 static _Atomic(VALUE) default_context = Qnil;
 
 static bool context_usable(VALUE self) {

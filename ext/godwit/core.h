@@ -1,6 +1,6 @@
 /* Layer 0: what needs no VM. The extension and mruby's gem (mruby/) compile these files: how
  * libzmq's threads are scheduled, contexts, memory of small messages, connections over inproc, and
- * the frames that a socket holds. Does not include ruby.h. */
+ * the frames that a socket buffers. This file does not include ruby.h. */
 #ifndef GODWIT_CORE_H
 #define GODWIT_CORE_H
 
@@ -75,8 +75,8 @@ int gw_descriptors(int needed); /* whether the process can open so many; returns
 void gw_after_fork(void (*function)(void)); /* runs in each forked child */
 void gw_init_process(void);
 
-/* A flag and not a mutex: the handler in a forked child can always clear it. Never held across a
- * call that may block. */
+/* A flag and not a mutex: the handler in a forked child can always clear it. No call that may
+ * block runs under the lock. */
 static inline void gw_spin_lock(atomic_flag *flag) {
     while (atomic_flag_test_and_set_explicit(flag, memory_order_acquire)) sched_yield();
 }
@@ -90,8 +90,8 @@ typedef struct gw_link {
     struct gw_link *prev, *next;
 } gw_link_t;
 
-/* A libzmq context. `refs` keep its memory, `opens` its libzmq context: the open objects of the VMs
- * and the open sockets. */
+/* A libzmq context. The last of `refs` frees its memory. The last of `opens`, which are the open
+ * objects of the VMs and the open sockets, starts its reaper. */
 typedef struct gw_context {
     void *zmq; /* owned; the reaper terminates it after the last close */
     atomic_int refs;
@@ -101,7 +101,7 @@ typedef struct gw_context {
     atomic_int linger;      /* ms, default of its sockets; -1: forever */
     atomic_int longest_linger; /* ms, of the sockets closed so far: close and exit wait for it */
     atomic_int exit_linger;    /* ms that exit waits for a socket without limit; -1: forever */
-    atomic_flag lock;          /* guards the three below; never held across a call that may block */
+    atomic_flag lock;          /* guards the three fields below */
     gw_link_t *sockets;        /* borrowed: each socket unlinks itself before it is freed */
     struct gw_early *early;    /* owned: see inproc.c */
     void *closer;              /* owned: libzmq socket that ends such connections; NULL at first */
@@ -118,10 +118,10 @@ typedef struct gw_context {
 /* Makes a message with a copy of the bytes. Returns an errno. Needs no lock. */
 int gw_message_init(zmq_msg_t *message, const char *data, size_t size);
 
-/* Has malloc keep more of the memory that large messages free (ADR 40). Needs no lock. */
-void gw_keep_memory(void);
+/* Makes malloc return less of the freed memory to the system (ADR 40). Needs no lock. */
+void gw_raise_trim_threshold(void);
 
-/* ---- frames.c: the frames that a socket holds. The bare calls wake no waiter ---- */
+/* ---- frames.c: the frames that a socket buffers. The gw_zmq_ functions wake no waiter ---- */
 
 static inline int gw_zmq_receive(void *zmq, zmq_msg_t *message) {
     while (zmq_msg_recv(message, zmq, ZMQ_DONTWAIT) < 0) {
@@ -151,26 +151,27 @@ typedef struct {
 typedef enum { GW_REP_IDLE, GW_REP_READING, GW_REP_OWES, GW_REP_REPLYING } gw_rep_turn_t;
 
 typedef struct {
-    gw_frames_t kept;     /* received before a disconnect, not yet read */
+    gw_frames_t ahead;    /* received before a disconnect, not yet read */
     gw_frames_t envelope; /* REP: of the request being answered */
     gw_rep_turn_t turn;
     bool indirect; /* frames and events of the socket go through frames.c */
-} gw_held_t;
+} gw_buffered_t;
 
 int gw_frames_add(gw_frames_t *frames, zmq_msg_t *message); /* moves it; returns an errno */
 void gw_frames_clear(gw_frames_t *frames);
 void gw_frames_free(gw_frames_t *frames);
-void gw_held_forget(gw_held_t *held, int type);
+void gw_buffered_clear(gw_buffered_t *buffered, int type);
 /* These return an errno, as the bare calls. `type` is that of the user's socket. */
-int gw_held_receive(gw_held_t *held, void *zmq, int type, zmq_msg_t *message);
-int gw_held_send(gw_held_t *held, void *zmq, int type, zmq_msg_t *message, int flags);
-int gw_held_events(gw_held_t *held, void *zmq, int type, int events); /* the user's for libzmq's */
-int gw_held_keep(gw_held_t *held, void *zmq, int type);               /* before a disconnect */
+int gw_buffered_receive(gw_buffered_t *buffered, void *zmq, int type, zmq_msg_t *message);
+int gw_buffered_send(gw_buffered_t *buffered, void *zmq, int type, zmq_msg_t *message, int flags);
+int gw_buffered_events(
+        gw_buffered_t *buffered, void *zmq, int type, int events); /* the user's for libzmq's */
+int gw_buffered_read_ahead(gw_buffered_t *buffered, void *zmq, int type); /* before a disconnect */
 
-/* What follows a part that libzmq did not take (law 3, ADR 3). */
+/* How to go on after a frame that libzmq has refused (law 3, ADR 3). */
 typedef enum {
-    GW_NOT_CUT,     /* no part was sent, or the error is another one: the send fails */
-    GW_CUT_BEGINS,  /* begin again from the first part */
+    GW_NOT_CUT,     /* no frame was sent, or the error is not EAGAIN: the send fails */
+    GW_CUT_BEGINS,  /* begin again from the first frame */
     GW_CUT_DROPS,   /* libzmq drops the rest of the message: push it, then begin again */
     GW_CUT_REQUEST, /* a REQ must be recreated or repaired first */
 } gw_cut_t;
@@ -195,7 +196,7 @@ int gw_inproc_bind(gw_inproc_end_t end, const char *endpoint);
 /* Any endpoint. `connect` is libzmq's function. */
 int64_t gw_endpoint_connect(
         gw_inproc_end_t end, const char *endpoint, int64_t (*connect)(void *, const char *));
-int gw_endpoint_disconnect(gw_inproc_end_t end, gw_held_t *held, const char *endpoint);
+int gw_endpoint_disconnect(gw_inproc_end_t end, gw_buffered_t *buffered, const char *endpoint);
 int64_t gw_zmq_connect(void *zmq, const char *endpoint);
 void gw_inproc_close(gw_inproc_end_t end, int linger); /* before zmq_close; 0: nothing to send */
 void gw_inproc_terminate(gw_context_t *context);       /* before zmq_ctx_term */

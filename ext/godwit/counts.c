@@ -1,8 +1,8 @@
 /* What a socket has sent and received. */
 #include "message.h"
 
-/* Off until a program first asks: the clock costs more than all other counting. Ractors may set it
- * at the same time, to the same value. */
+/* False until a program reads the counts: the clock costs more than all other counting. Ractors may
+ * set it at the same time, to the same value. */
 bool gw_counts_stamps;
 
 void gw_counts_stamp(gw_socket_t *socket) { socket->counts.last = time(NULL); }

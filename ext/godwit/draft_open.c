@@ -1,7 +1,7 @@
 /* The descriptor of a new libzmq socket, and the form of its messages. Needs the GVL. */
 #include "socket.h"
 
-/* A thread-safe type has no ZMQ_FD. A zmq_poller that holds the socket alone has an eventfd, which
+/* A thread-safe type has no ZMQ_FD. A zmq_poller with this socket alone has an eventfd, which
  * libzmq writes when the socket's mailbox was empty and is no longer. Returns an errno. */
 static int draft_open_poller(gw_socket_t *socket) {
     if (!gw_draft.available) return ENOTSUP;

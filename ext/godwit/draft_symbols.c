@@ -42,7 +42,7 @@ static void draft_symbols_find(void) {
     void *library = zmq_has("draft") ? draft_symbols_library() : NULL;
     if (!library) return;
     struct {
-        void *function, *place;
+        void *function, *target;
         bool needed;
     } functions[] = {
             {DRAFT_SYMBOLS_FIND(zmq_join), &gw_draft.join, true},
@@ -65,7 +65,7 @@ static void draft_symbols_find(void) {
     gw_draft.available = true;
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
         void *function = functions[i].function;
-        if (function) memcpy(functions[i].place, &function, sizeof function);
+        if (function) memcpy(functions[i].target, &function, sizeof function);
         else if (functions[i].needed) gw_draft.available = false;
     }
 }

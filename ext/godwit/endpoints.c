@@ -9,9 +9,9 @@ static int64_t endpoints_do_bind(gw_socket_t *socket, const char *endpoint) {
     int given = -1;
     size_t size = sizeof given;
     if (gw_inproc(endpoint)) return gw_inproc_bind(gw_inproc_end(socket, socket->zmq), endpoint);
-    bool takes = strncmp(endpoint, "tcp:", 4) == 0 || strncmp(endpoint, "ipc:", 4) == 0 ||
+    bool accepts_fd = strncmp(endpoint, "tcp:", 4) == 0 || strncmp(endpoint, "ipc:", 4) == 0 ||
             strncmp(endpoint, "ws", 2) == 0;
-    if (!takes || gw_socket_get(socket, ZMQ_USE_FD, &given, &size) || given < 0)
+    if (!accepts_fd || gw_socket_get(socket, ZMQ_USE_FD, &given, &size) || given < 0)
         return zmq_bind(zmq, endpoint);
     int copy = fcntl(given, F_DUPFD_CLOEXEC, 0);
     if (copy < 0) return -1;
@@ -39,7 +39,7 @@ int64_t gw_socket_endpoint(VALUE self, VALUE endpoint, const char *operation,
     if (error && function == endpoints_do_bind) gw_monitor_bind_failed(socket, name, error);
     else gw_monitor_drain_when_due(socket);
     if (!error) socket->attached = true;
-    socket->looked = false;
+    socket->diagnosed = false;
     if (!error && strncmp(name, "udp:", 4) == 0) socket->udp = true;
     gw_settle(socket, error);
     gw_wake_all(socket); /* the pipes change at once, without an edge */
@@ -69,7 +69,7 @@ static int64_t endpoints_do_unbind(gw_socket_t *socket, const char *endpoint) {
 }
 
 static int64_t endpoints_do_disconnect(gw_socket_t *socket, const char *endpoint) {
-    return gw_endpoint_disconnect(gw_inproc_end(socket, socket->zmq), &socket->held, endpoint);
+    return gw_endpoint_disconnect(gw_inproc_end(socket, socket->zmq), &socket->buffered, endpoint);
 }
 
 static VALUE endpoints_connect(VALUE self, VALUE endpoint) {

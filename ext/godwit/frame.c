@@ -1,6 +1,6 @@
-/* Godwit::Frame: one zmq_msg_t, read in place (law 6). A frame never changes; it ends when it is
- * sent or closed. Several Ractors may read a frozen frame at once, without a lock, so it ends only
- * with its collection: a send shares its bytes. The GVL guards the other frames. */
+/* Godwit::Frame: one zmq_msg_t, read in place (law 6). A frame never changes; it is gone when it is
+ * sent or closed. Several Ractors may read a frozen frame at once, without a lock, so a send shares
+ * its bytes, and only its collection releases it. The GVL guards the other frames. */
 #include "frame.h"
 #include <ruby/memory_view.h>
 
@@ -10,14 +10,14 @@ typedef struct {
     rb_encoding *encoding; /* borrowed: of the Strings made of it */
     size_t counted;        /* bytes reported to the collector */
     atomic_int exports;    /* memory views, and blocks that read in place */
-    atomic_flag copying;   /* held during zmq_msg_copy, which writes to its source */
+    atomic_flag copying;   /* a lock: zmq_msg_copy writes to its source */
     bool live;
     bool more;
 } gw_frame_t;
 
 static VALUE frame_class;
 
-static void frame_let_go(gw_frame_t *frame) {
+static void frame_release(gw_frame_t *frame) {
     if (!frame->live) return;
     frame->live = false;
     zmq_msg_close(&frame->message);
@@ -28,7 +28,7 @@ static void frame_let_go(gw_frame_t *frame) {
 }
 
 static void frame_free(void *pointer) {
-    frame_let_go(pointer);
+    frame_release(pointer);
     xfree(pointer);
 }
 
@@ -39,7 +39,7 @@ static size_t frame_size(const void *pointer) {
 
 static const rb_data_type_t frame_type = {
         .wrap_struct_name = "Godwit::Frame",
-        /* No mark, no compact: a pin holds the String. */
+        /* No mark, no compact: a pin marks the String. */
         .function = {.dfree = frame_free, .dsize = frame_size},
         .flags =
                 RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED | RUBY_TYPED_FROZEN_SHAREABLE,
@@ -80,8 +80,8 @@ bool gw_is_frame(VALUE object) {
             RTYPEDDATA_TYPE(object) == &frame_type;
 }
 
-/* A new frame, which takes the message over. */
-VALUE gw_frame_take(zmq_msg_t *message, rb_encoding *encoding) {
+/* A new frame, which adopts the message. */
+VALUE gw_frame_adopt(zmq_msg_t *message, rb_encoding *encoding) {
     gw_frame_t *frame;
     VALUE self = TypedData_Make_Struct(frame_class, gw_frame_t, &frame_type, frame);
     zmq_msg_init(&frame->message);
@@ -100,8 +100,8 @@ void gw_frame_check(VALUE self, const char *operation) {
     else frame_unshared(self, operation);
 }
 
-/* Makes a message with the same bytes; returns an errno. zmq_msg_copy counts shares in its
- * source. */
+/* Makes a message with the same bytes; returns an errno. zmq_msg_copy counts shares in its source,
+ * so one thread at a time calls it. */
 int gw_frame_share(VALUE self, zmq_msg_t *message) {
     gw_frame_t *frame = frame_get(self);
     zmq_msg_init(message);
@@ -111,9 +111,8 @@ int gw_frame_share(VALUE self, zmq_msg_t *message) {
     return error;
 }
 
-/* A frozen frame stays. */
 void gw_frame_sent(VALUE self) {
-    if (!OBJ_FROZEN(self)) frame_let_go(frame_get(self));
+    if (!OBJ_FROZEN(self)) frame_release(frame_get(self));
 }
 
 size_t gw_frame_bytes(VALUE self) { return zmq_msg_size(&frame_get(self)->message); }
@@ -149,7 +148,7 @@ static VALUE frame_initialize_copy(VALUE self, VALUE original) {
     gw_frame_t *frame = frame_get(self), *other = frame_live(original, "dup");
     if (self == original) return self;
     rb_check_frozen(self);
-    if (frame->live) frame_let_go(frame_unshared(self, "dup"));
+    if (frame->live) frame_release(frame_unshared(self, "dup"));
     int error = gw_frame_share(original, &frame->message);
     if (error) gw_raise(error, "dup", self, Qnil);
     if (other->pin) gw_pin_retain(frame->pin = other->pin);
@@ -199,8 +198,8 @@ static VALUE frame_yield_in_place(VALUE self) {
             zmq_msg_data(&frame->message), zmq_msg_size(&frame->message), rb_ascii8bit_encoding()));
 }
 
-/* _in_place { |String| }: the String has the frame's own bytes, for Ruby methods that only read. It
- * must not leave the block. The frame cannot end meanwhile. */
+/* _in_place { |String| }: the String has the frame's own bytes, for Ruby methods that only read.
+ * The block must not retain the String. No send or close can release the frame meanwhile. */
 static VALUE frame_in_place(VALUE self) {
     gw_frame_t *frame = frame_live(self, "read");
     atomic_fetch_add(&frame->exports, 1);
@@ -234,7 +233,7 @@ static VALUE frame_hash(VALUE self) {
 static VALUE frame_more_p(VALUE self) { return RBOOL(frame_live(self, "more?")->more); }
 static VALUE frame_gone_p(VALUE self) { return RBOOL(!frame_get(self)->live); }
 
-/* _property(name) => String, or nil if the frame has none of that name */
+/* _property(name) => String, or nil: the frame has no property of that name */
 static VALUE frame_property(VALUE self, VALUE name) {
     gw_frame_t *frame = frame_live(self, "property");
     const char *value = zmq_msg_gets(&frame->message, StringValueCStr(name));
@@ -243,13 +242,13 @@ static VALUE frame_property(VALUE self, VALUE name) {
     return string;
 }
 
-/* _routing_id => number of the peer that sent it, or nil */
+/* _routing_id => number of the peer that sent the frame, or nil */
 static VALUE frame_routing_id(VALUE self) {
     uint32_t id = gw_draft_routing_id(&frame_live(self, "routing_id")->message);
     return id ? UINT2NUM(id) : Qnil;
 }
 
-/* _group => name of the group that it was sent to, or nil */
+/* _group => name of the group that the frame was sent to, or nil */
 static VALUE frame_group(VALUE self) {
     gw_frame_t *frame = frame_live(self, "group");
     const char *group = gw_draft_group(&frame->message);
@@ -266,7 +265,7 @@ static VALUE frame_close(VALUE self) {
     gw_frame_t *frame = frame_get(self);
     if (!frame->live) return Qnil;
     rb_check_frozen(self);
-    frame_let_go(frame_unshared(self, "close"));
+    frame_release(frame_unshared(self, "close"));
     return Qnil;
 }
 

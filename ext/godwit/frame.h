@@ -20,7 +20,7 @@ void gw_init_pin(void);
 /* ---- frame.c ---- */
 
 bool gw_is_frame(VALUE object);
-VALUE gw_frame_take(zmq_msg_t *message, rb_encoding *encoding);
+VALUE gw_frame_adopt(zmq_msg_t *message, rb_encoding *encoding);
 bool gw_frame_sendable(VALUE self);
 void gw_frame_check(VALUE self, const char *operation); /* raises unless it is sendable */
 int gw_frame_share(VALUE self, zmq_msg_t *message);

@@ -1,6 +1,6 @@
-/* The frames that a socket holds: read ahead before a disconnect, or the envelope of a request. A
- * REP is made of libzmq's ROUTER and keeps the envelope itself, since libzmq's REP may lose a reply
- * (ADR 25). The caller has the socket's lock. */
+/* The frames that a socket buffers: read ahead before a disconnect, or the envelope of a request. A
+ * REP is made of libzmq's ROUTER and stores the envelope itself, since libzmq's REP may lose a
+ * reply (ADR 25). The caller has the socket's lock. */
 #include "core.h"
 #include <stdlib.h>
 
@@ -46,13 +46,13 @@ void gw_frames_free(gw_frames_t *frames) {
     *frames = (gw_frames_t){0};
 }
 
-/* The next kept frame, else the next of libzmq's; returns an errno. */
-static int frames_next(gw_held_t *held, void *zmq, zmq_msg_t *message) {
-    gw_frames_t *kept = &held->kept;
-    if (kept->first == kept->last) return gw_zmq_receive(zmq, message);
-    zmq_msg_move(message, &kept->messages[kept->first]);
-    zmq_msg_close(&kept->messages[kept->first++]);
-    if (kept->first == kept->last) gw_frames_clear(kept);
+/* Moves the next frame that was read ahead, else the next of libzmq's; returns an errno. */
+static int frames_next(gw_buffered_t *buffered, void *zmq, zmq_msg_t *message) {
+    gw_frames_t *ahead = &buffered->ahead;
+    if (ahead->first == ahead->last) return gw_zmq_receive(zmq, message);
+    zmq_msg_move(message, &ahead->messages[ahead->first]);
+    zmq_msg_close(&ahead->messages[ahead->first++]);
+    if (ahead->first == ahead->last) gw_frames_clear(ahead);
     return 0;
 }
 
@@ -60,41 +60,41 @@ static bool frames_reads_ahead(int type) {
     return type == ZMQ_ROUTER || type == ZMQ_REP || type == ZMQ_SUB || type == ZMQ_XSUB;
 }
 
-/* Keeps the frames up to the end of the message; returns an errno. */
-static int frames_keep_to_end(gw_held_t *held, void *zmq) {
+/* Stores the frames up to the end of the message; returns an errno. */
+static int frames_read_to_end(gw_buffered_t *buffered, void *zmq) {
     bool more = true;
     int error = 0;
     zmq_msg_t message;
     zmq_msg_init(&message);
     while (more && !(error = gw_zmq_receive(zmq, &message))) {
         more = zmq_msg_more(&message);
-        error = gw_frames_add(&held->kept, &message);
+        error = gw_frames_add(&buffered->ahead, &message);
     }
     zmq_msg_close(&message);
-    held->indirect = true;
+    buffered->indirect = true;
     return error == EAGAIN ? 0 : error;
 }
 
-/* Takes a message whole before a disconnect; returns an errno. These types hold its first frame
- * once they were asked for events, and libzmq aborts if the other frames end with the
- * connection. */
-int gw_held_keep(gw_held_t *held, void *zmq, int type) {
+/* Before a disconnect: receives the rest of a message; returns an errno. A read of ZMQ_EVENTS makes
+ * these types receive a first frame, and libzmq aborts if the connection ends before the others. */
+int gw_buffered_read_ahead(gw_buffered_t *buffered, void *zmq, int type) {
     if (!frames_reads_ahead(type)) return 0;
     int error = 0;
-    if (held->turn == GW_REP_READING && held->kept.last == 0) error = frames_keep_to_end(held, zmq);
+    if (buffered->turn == GW_REP_READING && buffered->ahead.last == 0)
+        error = frames_read_to_end(buffered, zmq);
     if (error) return error;
     int events = gw_zmq_events(zmq);
     if (events < 0) return errno;
-    return events & ZMQ_POLLIN ? frames_keep_to_end(held, zmq) : 0;
+    return events & ZMQ_POLLIN ? frames_read_to_end(buffered, zmq) : 0;
 }
 
-/* Takes the envelope of the next request, and drops messages without a delimiter. */
-static int frames_take_envelope(gw_held_t *held, void *zmq) {
-    gw_frames_t *envelope = &held->envelope;
+/* Receives the envelope of the next request, and drops messages without a delimiter. */
+static int frames_receive_envelope(gw_buffered_t *buffered, void *zmq) {
+    gw_frames_t *envelope = &buffered->envelope;
     zmq_msg_t message;
     int error;
     zmq_msg_init(&message);
-    while (!(error = frames_next(held, zmq, &message))) {
+    while (!(error = frames_next(buffered, zmq, &message))) {
         bool more = zmq_msg_more(&message);
         bool delimiter = zmq_msg_size(&message) == 0 && envelope->last > 0;
         error = gw_frames_add(envelope, &message);
@@ -104,61 +104,61 @@ static int frames_take_envelope(gw_held_t *held, void *zmq) {
     }
     zmq_msg_close(&message);
     if (error) gw_frames_clear(envelope);
-    else held->turn = GW_REP_READING;
+    else buffered->turn = GW_REP_READING;
     return error;
 }
 
-static int frames_send_envelope(gw_held_t *held, void *zmq) {
-    gw_frames_t *envelope = &held->envelope;
+static int frames_send_envelope(gw_buffered_t *buffered, void *zmq) {
+    gw_frames_t *envelope = &buffered->envelope;
     while (envelope->first < envelope->last) {
         int error = gw_zmq_send(zmq, &envelope->messages[envelope->first], ZMQ_SNDMORE);
         if (error) return error;
         envelope->first++;
     }
     gw_frames_clear(envelope);
-    held->turn = GW_REP_REPLYING;
+    buffered->turn = GW_REP_REPLYING;
     return 0;
 }
 
-int gw_held_receive(gw_held_t *held, void *zmq, int type, zmq_msg_t *message) {
+int gw_buffered_receive(gw_buffered_t *buffered, void *zmq, int type, zmq_msg_t *message) {
     if (type != ZMQ_REP) {
-        int error = frames_next(held, zmq, message);
-        if (held->kept.last == 0) held->indirect = false;
+        int error = frames_next(buffered, zmq, message);
+        if (buffered->ahead.last == 0) buffered->indirect = false;
         return error;
     }
-    if (held->turn == GW_REP_OWES || held->turn == GW_REP_REPLYING) return EFSM;
-    int error = held->turn == GW_REP_READING ? 0 : frames_take_envelope(held, zmq);
-    if (!error) error = frames_next(held, zmq, message);
-    if (!error && !zmq_msg_more(message)) held->turn = GW_REP_OWES;
+    if (buffered->turn == GW_REP_OWES || buffered->turn == GW_REP_REPLYING) return EFSM;
+    int error = buffered->turn == GW_REP_READING ? 0 : frames_receive_envelope(buffered, zmq);
+    if (!error) error = frames_next(buffered, zmq, message);
+    if (!error && !zmq_msg_more(message)) buffered->turn = GW_REP_OWES;
     return error;
 }
 
-int gw_held_send(gw_held_t *held, void *zmq, int type, zmq_msg_t *message, int flags) {
+int gw_buffered_send(gw_buffered_t *buffered, void *zmq, int type, zmq_msg_t *message, int flags) {
     if (type != ZMQ_REP) return gw_zmq_send(zmq, message, flags);
-    if (held->turn == GW_REP_IDLE || held->turn == GW_REP_READING) return EFSM;
-    int error = held->turn == GW_REP_OWES ? frames_send_envelope(held, zmq) : 0;
+    if (buffered->turn == GW_REP_IDLE || buffered->turn == GW_REP_READING) return EFSM;
+    int error = buffered->turn == GW_REP_OWES ? frames_send_envelope(buffered, zmq) : 0;
     if (!error) error = gw_zmq_send(zmq, message, flags);
-    if (!error && !(flags & ZMQ_SNDMORE)) held->turn = GW_REP_IDLE;
+    if (!error && !(flags & ZMQ_SNDMORE)) buffered->turn = GW_REP_IDLE;
     return error;
 }
 
-int gw_held_events(gw_held_t *held, void *zmq, int type, int events) {
-    bool kept = held->kept.last > 0;
-    if (type != ZMQ_REP) return kept ? events | ZMQ_POLLIN : events;
-    if (held->turn == GW_REP_IDLE && (kept || events & ZMQ_POLLIN)) {
-        int error = frames_take_envelope(held, zmq);
+int gw_buffered_events(gw_buffered_t *buffered, void *zmq, int type, int events) {
+    bool ahead = buffered->ahead.last > 0;
+    if (type != ZMQ_REP) return ahead ? events | ZMQ_POLLIN : events;
+    if (buffered->turn == GW_REP_IDLE && (ahead || events & ZMQ_POLLIN)) {
+        int error = frames_receive_envelope(buffered, zmq);
         if (error && error != EAGAIN) {
             errno = error;
             return -1;
         }
     }
-    if (held->turn == GW_REP_IDLE) return 0;
-    return held->turn == GW_REP_READING ? ZMQ_POLLIN : ZMQ_POLLOUT;
+    if (buffered->turn == GW_REP_IDLE) return 0;
+    return buffered->turn == GW_REP_READING ? ZMQ_POLLIN : ZMQ_POLLOUT;
 }
 
-void gw_held_forget(gw_held_t *held, int type) {
-    gw_frames_free(&held->kept);
-    gw_frames_free(&held->envelope);
-    held->turn = GW_REP_IDLE;
-    held->indirect = type == ZMQ_REP;
+void gw_buffered_clear(gw_buffered_t *buffered, int type) {
+    gw_frames_free(&buffered->ahead);
+    gw_frames_free(&buffered->envelope);
+    buffered->turn = GW_REP_IDLE;
+    buffered->indirect = type == ZMQ_REP;
 }

@@ -1,6 +1,6 @@
 /* Connections over inproc to names that are not bound yet: libzmq may abort when they are bound. So
  * each connection gets its own endpoint, which Godwit binds for a moment to complete or to end the
- * connection. The context's lock guards them; gw_ functions take it, the others need it. */
+ * connection. The context's lock guards them; gw_ functions lock it, the others need it locked. */
 #include "core.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -91,9 +91,10 @@ static void inproc_sweep(gw_context_t *context) {
     }
 }
 
-/* Whether a socket that binds accepts that connection. libzmq aborts where a PAIR refuses a second
- * connection or another type, and where an XPUB has a welcome message for a closed socket. */
-static bool inproc_takes(int type, const early_t *early, int joined) {
+/* Whether a socket that binds may accept the connection. libzmq aborts where a PAIR refuses a
+ * second connection or another type, and where an XPUB has a welcome message for a closed socket.
+ */
+static bool inproc_accepts(int type, const early_t *early, int joined) {
     if (type == GW_CHANNEL) return joined == 0;
     if (type == ZMQ_PAIR || early->type == ZMQ_PAIR) return joined == 0 && type == early->type;
     return (type != ZMQ_XPUB && type != ZMQ_PUB) || early->owner;
@@ -104,7 +105,7 @@ static void inproc_join_all(gw_inproc_end_t end, const char *endpoint) {
     for (early_t **link = &end.context->early; *link;) {
         early_t *early = *link;
         bool fits = !early->joined && strcmp(early->name, endpoint) == 0 &&
-                inproc_takes(end.type, early, joined);
+                inproc_accepts(end.type, early, joined);
         if (fits && inproc_touch(end.zmq, early->alias) == 0) {
             early->joined = true;
             joined++;
@@ -125,17 +126,17 @@ int gw_inproc_bind(gw_inproc_end_t end, const char *endpoint) {
     gw_context_t *context = end.context;
     gw_spin_lock(&context->lock);
     inproc_sweep(context);
-    /* A name in use may become free at any time. So one call decides; the second would bind it, but
-     * without the early connections. The name comes last, for ZMQ_LAST_ENDPOINT. */
+    /* A name in use may become free at any time, so inproc_touch_name alone decides. The name is
+     * bound last, for ZMQ_LAST_ENDPOINT. */
     bool awaited = inproc_awaited(context, endpoint);
     int rc = awaited ? inproc_touch_name(context, endpoint) : 0;
     if (rc == 0 && awaited) inproc_join_all(end, endpoint);
     if (rc == 0) rc = zmq_bind(end.zmq, endpoint);
-    gw_spin_unlock(&context->lock); /* keeps errno */
+    gw_spin_unlock(&context->lock); /* leaves errno as it is */
     return rc;
 }
 
-/* NULL with errno set. */
+/* Returns NULL with errno set. */
 static early_t *inproc_make_early(gw_inproc_end_t end, const char *endpoint) {
     static atomic_ulong serial;
     size_t size = strlen(endpoint) + sizeof ALIAS + 24;
@@ -202,8 +203,8 @@ static int inproc_disconnect(gw_inproc_end_t end, const char *endpoint) {
     return rc;
 }
 
-int gw_endpoint_disconnect(gw_inproc_end_t end, gw_held_t *held, const char *endpoint) {
-    int error = gw_held_keep(held, end.zmq, end.type);
+int gw_endpoint_disconnect(gw_inproc_end_t end, gw_buffered_t *buffered, const char *endpoint) {
+    int error = gw_buffered_read_ahead(buffered, end.zmq, end.type);
     if (error) {
         errno = error;
         return -1;

@@ -4,8 +4,8 @@
 
 #include "frame.h"
 
-/* The fast path: the socket, if one message may go through it at once and no other work is due.
- * NULL sends the caller to the slow path, also for a form after `last`. */
+/* The fast path: the socket, if it may move a message at once and no other work is due. NULL sends
+ * the caller to the slow path, also for a form after `last`. */
 static inline gw_socket_t *gw_fast_socket(VALUE self, gw_form_t last) {
     if (RB_UNLIKELY(!RB_TYPE_P(self, T_DATA) || !RTYPEDDATA_P(self))) return NULL;
     if (RB_UNLIKELY(RTYPEDDATA_TYPE(self) != &gw_socket_type)) return NULL;
@@ -13,18 +13,18 @@ static inline gw_socket_t *gw_fast_socket(VALUE self, gw_form_t last) {
     if (RB_UNLIKELY(socket->state != GW_OPEN || gw_socket_forked(socket) ||
                 socket->calls_since_yield + 1 >= GW_YIELD_EVERY || socket->publisher ||
                 socket->form > last || socket->peers || socket->repair ||
-                socket->stale_reply_pipe || socket->looking))
+                socket->stale_reply_pipe || socket->diagnosing))
         return NULL;
     socket->calls_since_yield++;
     return socket;
 }
 
-/* Every send and receive begins here: other fibers have a turn, the count of peers ends, and so
- * does the look for the reason of a slow wait, unless that wait timed out. */
+/* Every send and receive begins here: other fibers run, the count of peers ends, and so does the
+ * diagnosis of a slow wait, unless that wait timed out. */
 static inline void gw_begin(gw_call_t *call) {
     gw_yield_fiber(call);
     if (RB_UNLIKELY(call->socket->peers != NULL)) gw_monitor_stop_counting(call->socket);
-    if (RB_UNLIKELY(call->socket->looking)) gw_stop_looking(call);
+    if (RB_UNLIKELY(call->socket->diagnosing)) gw_stop_diagnosis(call);
 }
 
 static inline void gw_set_deadline(gw_call_t *call, VALUE timeout, int64_t otherwise) {
@@ -36,7 +36,7 @@ static inline void gw_set_deadline(gw_call_t *call, VALUE timeout, int64_t other
 extern bool gw_counts_stamps; /* whether each message is stamped with the time */
 void gw_counts_stamp(gw_socket_t *socket);
 
-/* After a whole message. */
+/* These two count one whole message. */
 static inline void gw_count_sent(gw_socket_t *socket, size_t bytes) {
     socket->counts.sent++;
     socket->counts.sent_bytes += bytes;
@@ -53,11 +53,11 @@ void gw_init_counts(VALUE native);
 
 /* ---- send.c, recv.c ---- */
 
-/* Makes a message of a String or a Frame, whose bytes stay until gw_part_sent. Returns an errno. */
-int gw_part_message(
-        const gw_socket_t *socket, VALUE part, zmq_msg_t *message, gw_tracker_t *tracker);
-size_t gw_part_size(VALUE part);
-void gw_part_sent(VALUE part);
+/* Makes a message of a String or a Frame. Returns an errno. */
+int gw_outgoing_message(
+        const gw_socket_t *socket, VALUE frame, zmq_msg_t *message, gw_tracker_t *tracker);
+size_t gw_outgoing_size(VALUE frame);
+void gw_outgoing_sent(VALUE frame);
 int gw_send_string(gw_socket_t *socket, VALUE string); /* gives an errno */
 /* A String, an Array of Strings, or Qundef when the call would block. */
 VALUE gw_recv_try(gw_call_t *call);

@@ -1,4 +1,5 @@
-/* Godwit::Monitor: hands out the events of monitor_events.c. Every function needs the GVL. */
+/* Godwit::Monitor: the Ruby object over a queue of monitor_events.c. Every function needs the GVL.
+ */
 #include "proxy.h"
 #include <stdlib.h>
 
@@ -34,7 +35,7 @@ static VALUE monitor_alloc(VALUE class) {
 
 static gw_listener_t *monitor_get(VALUE self) { return rb_check_typeddata(self, &listener_type); }
 
-/* _open(socket, events as libzmq's bits, limit of kept events; 0: no limit) */
+/* _open(socket, events as libzmq's bits, limit of queued events; 0: no limit) */
 static VALUE monitor_open(VALUE self, VALUE socket, VALUE events, VALUE limit) {
     gw_listener_t *listener = monitor_get(self);
     if (listener->open) rb_raise(rb_eRuntimeError, "this monitor is open already");
@@ -65,7 +66,7 @@ static VALUE monitor_to_ruby(gw_event_t *event) {
 }
 
 /* _next(timeout in ms) => [event, values, local endpoint, remote endpoint or nil], or nil when time
- * is up. After the close of the socket it first hands out the earlier events. */
+ * is up. Events from before the close of the socket come first. */
 static VALUE monitor_next(VALUE self, VALUE timeout) {
     static const char *const operation = "next_event";
     gw_listener_t *listener = monitor_get(self);
@@ -82,7 +83,7 @@ static VALUE monitor_next(VALUE self, VALUE timeout) {
         if (listener->closed) gw_raise_closed(operation, self);
         int error =
                 listener->first || !listener->source ? 0 : gw_monitor_drain(listener->source, NULL);
-        gw_event_t *event = gw_monitor_take(listener);
+        gw_event_t *event = gw_monitor_dequeue(listener);
         if (event) return monitor_to_ruby(event);
         if (!listener->source) gw_raise_closed(operation, self);
         if (error != EAGAIN) gw_raise(error, operation, self, Qnil);

@@ -1,6 +1,6 @@
-/* A socket's events, and the Monitors' queues that get them. libzmq's I/O threads block when the
- * monitor's PAIR is full, so it has no receive limit, and waits and calls of the socket drain it
- * (law 12, ADR 11). Every function needs the GVL. */
+/* A socket's events, and the queues of its Monitors. libzmq's I/O threads block when the monitor's
+ * PAIR is full, so the PAIR has no receive limit, and waits and calls of the socket drain it (law
+ * 12, ADR 11). Every function needs the GVL. */
 #include "wait.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ static size_t monitor_events_size_of(const gw_event_t *event) {
     return sizeof *event + event->local + event->remote;
 }
 
-gw_event_t *gw_monitor_take(gw_listener_t *listener) {
+gw_event_t *gw_monitor_dequeue(gw_listener_t *listener) {
     gw_event_t *event = listener->first;
     if (!event) return NULL;
     listener->first = event->next;
@@ -47,7 +47,7 @@ static void monitor_events_put(
     listener->count++;
     listener->bytes += monitor_events_size_of(copy);
     if (listener->limit == 0 || listener->count <= listener->limit) return;
-    free(gw_monitor_take(listener));
+    free(gw_monitor_dequeue(listener));
     listener->dropped++;
 }
 
@@ -61,30 +61,30 @@ static void monitor_events_report(
     }
 }
 
-static uint64_t monitor_events_number(zmq_msg_t *part) {
+static uint64_t monitor_events_number(zmq_msg_t *frame) {
     uint64_t value = 0;
-    if (zmq_msg_size(part) == sizeof value) memcpy(&value, zmq_msg_data(part), sizeof value);
+    if (zmq_msg_size(frame) == sizeof value) memcpy(&value, zmq_msg_data(frame), sizeof value);
     return value;
 }
 
-/* Receives one event; libzmq has all its parts with the first. Returns an errno. */
+/* Receives one event; libzmq has all its frames with the first. Returns an errno. */
 static int monitor_events_receive_event(gw_socket_t *socket, void *pair) {
     gw_event_t event = {.next = NULL};
-    zmq_msg_t part, last;
-    zmq_msg_init(&part);
+    zmq_msg_t frame, last;
+    zmq_msg_init(&frame);
     zmq_msg_init(&last);
-    int error = gw_zmq_receive(pair, &part);
+    int error = gw_zmq_receive(pair, &frame);
     if (error) goto done;
     if (gw_monitor_versioned()) {
-        event.name = monitor_events_number(&part);
-        if (zmq_msg_more(&part)) gw_zmq_receive(pair, &part);
-        uint64_t count = monitor_events_number(&part);
-        for (uint64_t i = 0; i < count && zmq_msg_more(&part); i++) {
-            gw_zmq_receive(pair, &part);
-            if (i < GW_EVENT_VALUES) event.values[event.count++] = monitor_events_number(&part);
+        event.name = monitor_events_number(&frame);
+        if (zmq_msg_more(&frame)) gw_zmq_receive(pair, &frame);
+        uint64_t count = monitor_events_number(&frame);
+        for (uint64_t i = 0; i < count && zmq_msg_more(&frame); i++) {
+            gw_zmq_receive(pair, &frame);
+            if (i < GW_EVENT_VALUES) event.values[event.count++] = monitor_events_number(&frame);
         }
-    } else if (zmq_msg_size(&part) >= 6) {
-        const char *data = zmq_msg_data(&part);
+    } else if (zmq_msg_size(&frame) >= 6) {
+        const char *data = zmq_msg_data(&frame);
         uint16_t name;
         uint32_t value;
         memcpy(&name, data, sizeof name);
@@ -93,22 +93,22 @@ static int monitor_events_receive_event(gw_socket_t *socket, void *pair) {
         event.values[0] = value;
         event.count = 1;
     }
-    if (zmq_msg_more(&part)) {
-        gw_zmq_receive(pair, &part);
-        event.local = zmq_msg_size(&part);
-        if (zmq_msg_more(&part)) {
+    if (zmq_msg_more(&frame)) {
+        gw_zmq_receive(pair, &frame);
+        event.local = zmq_msg_size(&frame);
+        if (zmq_msg_more(&frame)) {
             gw_zmq_receive(pair, &last);
             event.remote = zmq_msg_size(&last);
         }
     }
-    monitor_events_report(socket, &event, zmq_msg_data(&part), zmq_msg_data(&last));
+    monitor_events_report(socket, &event, zmq_msg_data(&frame), zmq_msg_data(&last));
 done:
-    zmq_msg_close(&part);
+    zmq_msg_close(&frame);
     zmq_msg_close(&last);
     return error;
 }
 
-/* Returns whether there was an event, and an errno: EAGAIN at the end. */
+/* Returns whether there was an event. `error`: EAGAIN once the PAIR is empty. */
 static bool monitor_events_drain_pair(gw_socket_t *socket, void *pair, int *error) {
     bool any = false;
     while ((*error = monitor_events_receive_event(socket, pair)) == 0) any = true;
@@ -134,7 +134,7 @@ void gw_monitor_drain_when_due(gw_socket_t *socket) {
 }
 
 /* Returns an errno. */
-static int monitor_events_ask(gw_socket_t *socket, const char *name, uint64_t events) {
+static int monitor_events_report_to(gw_socket_t *socket, const char *name, uint64_t events) {
     int rc = gw_monitor_versioned()
             ? gw_draft.socket_monitor_versioned(socket->zmq, name, events, 2, ZMQ_PAIR)
             : zmq_socket_monitor(socket->zmq, name, (int)events);
@@ -154,7 +154,7 @@ static int monitor_events_start(gw_socket_t *socket, struct gw_monitor *monitor)
     error = gw_zmq_set(pair, ZMQ_RCVHWM, &no_limit, sizeof no_limit);
     if (!error) error = gw_zmq_set(pair, ZMQ_LINGER, &no_limit, sizeof no_limit);
     if (!error) error = gw_zmq_get(pair, ZMQ_FD, &fd, &size);
-    if (!error) error = monitor_events_ask(socket, name, monitor->events);
+    if (!error) error = monitor_events_report_to(socket, name, monitor->events);
     if (!error && zmq_connect(pair, name) != 0) {
         error = errno;
         zmq_socket_monitor(socket->zmq, NULL, 0);
@@ -289,7 +289,7 @@ void gw_monitor_move(gw_socket_t *socket, void *before) {
 
 /* Reports BIND_FAILED itself: libzmq's own event overwrites errno. */
 void gw_monitor_bind_failed(gw_socket_t *socket, const char *endpoint, int error) {
-    if (!socket->monitor || error == ETERM || gw_inproc(endpoint)) return; /* like libzmq */
+    if (!socket->monitor || error == ETERM || gw_inproc(endpoint)) return; /* as libzmq */
     gw_monitor_drain(socket, NULL); /* earlier events come first */
     gw_event_t event = {.name = ZMQ_EVENT_BIND_FAILED, .values = {error}, .count = 1};
     event.local = strlen(endpoint);
@@ -302,6 +302,6 @@ int gw_monitor_fd(gw_socket_t *socket) { return socket->monitor->fd; }
 void gw_monitor_remove(gw_listener_t *listener) {
     gw_socket_t *socket = listener->source;
     monitor_events_detach(listener);
-    for (gw_event_t *event; (event = gw_monitor_take(listener));) free(event);
+    for (gw_event_t *event; (event = gw_monitor_dequeue(listener));) free(event);
     if (socket) monitor_events_end_unused(socket);
 }

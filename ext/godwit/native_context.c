@@ -1,4 +1,4 @@
-/* The process's libzmq contexts, and the reapers that terminate them. Needs no lock. */
+/* The process's libzmq contexts, and the reapers that terminate them. The caller needs no lock. */
 #include "core.h"
 #include <poll.h>
 #include <pthread.h>
@@ -68,7 +68,7 @@ static void native_context_forget(gw_context_t *context) {
     gw_event_signal(context->done_fd);
 }
 
-/* Runs on its own thread: linger or a name server can hold zmq_ctx_term. */
+/* The reaper, a thread of its own: linger or a name server can delay zmq_ctx_term. */
 static void *native_context_terminate(void *argument) {
     gw_context_t *context = argument;
     gw_inproc_terminate(context);

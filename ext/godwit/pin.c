@@ -1,16 +1,16 @@
-/* Strings that libzmq sends in place (law 6, ADR 10), and Godwit::Tracker. A pin keeps one String
- * alive and in its place. Pins, watches and trackers are atomic and need no lock: any Ractor adds a
- * pin, libzmq's threads mark it as done, and a sweep takes done pins out of the list. */
+/* Strings that libzmq sends in place (law 6, ADR 10), and Godwit::Tracker. A pin marks one String,
+ * which then is neither freed nor moved. Pins, watches and trackers are atomic and need no lock:
+ * any Ractor adds a pin, libzmq's threads mark it as done, and a sweep unlinks done pins. */
 #include "frame.h"
 #include <stdlib.h>
 #include <sys/eventfd.h>
 
 enum { SWEEP_EVERY = 64 }; /* new pins */
 
-/* One tracked send. The last holder frees it: the Ruby object, or a pin that it waits for. */
+/* One tracked send. Its references are the Ruby object and the pins that it waits for. */
 struct gw_tracker {
     atomic_int refs;
-    atomic_int pending; /* pins that libzmq still holds, and 1 while the send is under way */
+    atomic_int pending; /* pins that are not done, and 1 while the send is under way */
     int fd;             /* owned eventfd, readable once nothing is pending */
 };
 
@@ -64,9 +64,9 @@ static void pin_unpin(void *data, void *hint) {
     gw_pin_release(pin);
 }
 
-/* Frees the done pins of a list, and gives the others. */
+/* Releases the done pins of a list, and returns the others. */
 static gw_pin_t *pin_without_done(gw_pin_t *list, gw_pin_t **last) {
-    gw_pin_t *kept = NULL, *next;
+    gw_pin_t *pending = NULL, *next;
     *last = NULL;
     for (gw_pin_t *pin = list; pin; pin = next) {
         next = pin->next;
@@ -74,11 +74,11 @@ static gw_pin_t *pin_without_done(gw_pin_t *list, gw_pin_t **last) {
             gw_pin_release(pin);
             continue;
         }
-        pin->next = kept;
-        if (!kept) *last = pin;
-        kept = pin;
+        pin->next = pending;
+        if (!pending) *last = pin;
+        pending = pin;
     }
-    return kept;
+    return pending;
 }
 
 static void pin_push(gw_pin_t *first, gw_pin_t *last) {
@@ -88,7 +88,8 @@ static void pin_push(gw_pin_t *first, gw_pin_t *last) {
         continue;
 }
 
-/* No collection can begin here: this neither allocates with Ruby nor gives up the GVL. */
+/* No collection can begin during a sweep, which neither allocates with Ruby nor gives up the GVL.
+ */
 static void pin_sweep(void) {
     gw_pin_t *last;
     if (atomic_flag_test_and_set_explicit(&sweeping, memory_order_acquire)) return;
@@ -100,8 +101,8 @@ static void pin_sweep(void) {
 }
 
 /* Whether the bytes of a String stay in place while the String lives and is not moved: it is
- * frozen, and the bytes are in memory of their own or in that of another frozen String, which it
- * keeps alive. */
+ * frozen, and the bytes are in memory of its own or of another frozen String, which it
+ * references. */
 bool gw_can_pin(VALUE string) {
     if (!OBJ_FROZEN(string) || !FL_TEST_RAW(string, RSTRING_NOEMBED)) return false;
     if (!FL_TEST_RAW(string, ELTS_SHARED)) return true;
@@ -149,7 +150,7 @@ int gw_pin_watch(gw_pin_t *pin, gw_tracker_t *tracker) {
     return 0;
 }
 
-/* ---- the registry: it marks the pinned Strings ---- */
+/* ---- the registry, an object that marks the pinned Strings ---- */
 
 /* libzmq has the address of each String, so none may move. Done pins stay until the sweep, since a
  * verifying mark may come at any time. */
@@ -171,11 +172,12 @@ static const rb_data_type_t registry_type = {
         .function = {.dmark = pin_registry_mark, .dsize = pin_registry_size},
 };
 
-/* _pins => [Strings that libzmq holds, pins], for tests */
+/* _pins => [pins that are not done, all pins], for tests */
 static VALUE pin_count_pins(VALUE self) {
-    long held = 0, all = 0;
-    for (gw_pin_t *pin = atomic_load(&pins); pin; pin = pin->next, all++) held += !pin_is_done(pin);
-    return rb_ary_new_from_args(2, LONG2NUM(held), LONG2NUM(all));
+    long pending = 0, all = 0;
+    for (gw_pin_t *pin = atomic_load(&pins); pin; pin = pin->next, all++)
+        pending += !pin_is_done(pin);
+    return rb_ary_new_from_args(2, LONG2NUM(pending), LONG2NUM(all));
 }
 
 static void pin_after_fork(void) { atomic_flag_clear(&sweeping); }
@@ -188,7 +190,7 @@ static size_t pin_tracker_size(const void *pointer) { return pointer ? sizeof(gw
 
 static const rb_data_type_t tracker_type = {
         .wrap_struct_name = "Godwit::Tracker",
-        /* No mark, no compact: it holds no Ruby object. */
+        /* No mark, no compact: it has no VALUE. */
         .function = {.dfree = pin_tracker_free, .dsize = pin_tracker_size},
         .flags = RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_FROZEN_SHAREABLE,
 };

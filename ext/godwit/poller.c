@@ -56,7 +56,6 @@ static const rb_data_type_t poller_type = {
         .flags = RUBY_TYPED_FREE_IMMEDIATELY,
 };
 
-/* The last waiter has left a closing poller. */
 static void poller_emptied(gw_wait_queue_t *queue) {
     gw_poller_t *poller = (gw_poller_t *)((char *)queue - offsetof(gw_poller_t, queue));
     if (poller->state == GW_CLOSING) poller_release(poller);
@@ -242,7 +241,7 @@ static VALUE poller_remove(VALUE self, VALUE object) {
     } else {
         poller->ios--;
         VALUE io = watch->events & WRITABLE ? rb_io_get_write_io(watch->io) : watch->io;
-        /* The number of a closed IO may belong to another file by now. */
+        /* The number of a closed IO may belong to another file now. */
         if (poller_descriptor(io) == watch->fd) gw_watch_detach(watch);
     }
     gw_watch_unlink(watch);
@@ -261,12 +260,12 @@ static VALUE poller_members(VALUE self, VALUE operation) {
     return members;
 }
 
-static int poller_ask_socket(VALUE self, gw_watch_t *watch) {
+static int poller_poll_socket(VALUE self, gw_watch_t *watch) {
     gw_socket_t *socket = watch->socket;
-    /* Only the proxy may ask it. When the proxy gives it back, it is due again. */
+    /* Only the proxy may poll the socket. When the proxy releases it, the watch is due again. */
     if (socket && socket->state == GW_IN_PROXY) return 0;
     if (!socket || socket->state != GW_OPEN) poller_raise_closed(watch->object, "wait");
-    /* The watch could not be attached when the socket was reopened. */
+    /* After a reopen that found no room in the epoll. */
     int error = watch->fd < 0 ? gw_watch_attach(watch, socket->fd) : 0;
     if (error) gw_raise(error, "wait", self, Qnil);
     int events = gw_socket_events(socket);
@@ -280,26 +279,26 @@ static bool poller_buffered(VALUE io) {
 }
 
 /* As IO.select: the end of a stream is readable, and so are bytes in Ruby's own buffer. */
-static int poller_ask_io(gw_watch_t *watch) {
+static int poller_poll_io(gw_watch_t *watch) {
     bool reads = watch->events & READABLE, writes = watch->events & WRITABLE;
     int ready = 0, fd = poller_descriptor(writes ? rb_io_get_write_io(watch->io) : watch->io);
     if (fd < 0) poller_raise_closed(watch->object, "wait");
-    struct pollfd look = {.fd = fd, .events = (reads ? POLLIN : 0) | (writes ? POLLOUT : 0)};
-    poll(&look, 1, 0);
-    if (look.revents & (POLLIN | POLLHUP | POLLERR | POLLNVAL)) ready |= READABLE;
-    if (look.revents & (POLLOUT | POLLERR | POLLNVAL)) ready |= WRITABLE;
+    struct pollfd one = {.fd = fd, .events = (reads ? POLLIN : 0) | (writes ? POLLOUT : 0)};
+    poll(&one, 1, 0);
+    if (one.revents & (POLLIN | POLLHUP | POLLERR | POLLNVAL)) ready |= READABLE;
+    if (one.revents & (POLLOUT | POLLERR | POLLNVAL)) ready |= WRITABLE;
     if (reads && poller_buffered(watch->io)) ready |= READABLE;
     ready &= watch->events;
-    if (look.revents & (POLLERR | POLLNVAL)) ready |= FAULTY;
+    if (one.revents & (POLLERR | POLLNVAL)) ready |= FAULTY;
     return ready;
 }
 
-/* [object, events, object, events…] of those that are ready, which stay due; nil: none is ready. */
-static VALUE poller_ask_due(VALUE self, gw_poller_t *poller) {
+/* Returns [object, events, object, events…] of those that are ready, which stay due; nil: none. */
+static VALUE poller_poll_due(VALUE self, gw_poller_t *poller) {
     VALUE ready = Qnil;
     gw_watch_t *next;
     for (gw_watch_t *watch = poller->due; watch; watch = next) {
-        int events = NIL_P(watch->io) ? poller_ask_socket(self, watch) : poller_ask_io(watch);
+        int events = NIL_P(watch->io) ? poller_poll_socket(self, watch) : poller_poll_io(watch);
         next = watch->next_due;
         if (!events) {
             gw_watch_settle(watch);
@@ -313,27 +312,26 @@ static VALUE poller_ask_due(VALUE self, gw_poller_t *poller) {
 }
 
 /* Finds what no descriptor reports: a closed IO, and bytes that ungetbyte put back. */
-static void poller_look_at_ios(gw_poller_t *poller) {
-    for (long i = 0, left = poller->ios; left > 0; i++) {
+static void poller_check_ios(gw_poller_t *poller) {
+    for (long i = 0, remaining = poller->ios; remaining > 0; i++) {
         gw_watch_t *watch = poller->watches[i];
         if (NIL_P(watch->io)) continue;
-        left--;
+        remaining--;
         if (poller_descriptor(watch->io) < 0 ||
                 (watch->events & READABLE && poller_buffered(watch->io)))
             gw_watch_touch(watch);
     }
 }
 
-/* The close of an IO wakes no waiting thread, so with IOs the thread looks every
+/* The close of an IO wakes no waiting thread, so the thread checks the IOs every
  * GW_IO_POLL_INTERVAL ms. False: time is up. */
-static bool poller_wait_and_look(gw_call_t *call, gw_poller_t *poller) {
+static bool poller_wait_slice(gw_call_t *call, gw_poller_t *poller) {
     gw_call_t slice = *call;
-    gw_deadline_t look = gw_deadline(GW_IO_POLL_INTERVAL);
-    if (poller->ios && (call->deadline == GW_FOREVER || look < call->deadline))
-        slice.deadline = look;
+    gw_deadline_t one = gw_deadline(GW_IO_POLL_INTERVAL);
+    if (poller->ios && (call->deadline == GW_FOREVER || one < call->deadline)) slice.deadline = one;
     if (gw_wait_poller(&slice, poller)) return true;
     if (slice.deadline == call->deadline) return false;
-    poller_look_at_ios(poller);
+    poller_check_ios(poller);
     return true;
 }
 
@@ -349,12 +347,12 @@ static VALUE poller_wait(VALUE self, VALUE timeout) {
                 "nothing is registered, so this would wait for ever: register something, or give a "
                 "timeout");
     }
-    poller_look_at_ios(poller);
+    poller_check_ios(poller);
     VALUE ready;
     do {
         gw_watches_collect(poller);
-        ready = poller_ask_due(self, poller);
-    } while (NIL_P(ready) && poller_wait_and_look(&call, poller));
+        ready = poller_poll_due(self, poller);
+    } while (NIL_P(ready) && poller_wait_slice(&call, poller));
     RB_GC_GUARD(self);
     return ready;
 }

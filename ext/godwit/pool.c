@@ -1,17 +1,17 @@
 /* Memory for small messages that are sent (ADR 8): malloc on the sender's thread and free on
  * libzmq's cost more than the copy. Messages are cut from slabs; a slab is used again once all its
- * messages are freed. A sender that finds `taking` set, as in a forked child, uses malloc. */
+ * messages are freed. A sender that finds `claimed` set, as in a forked child, uses malloc. */
 #include "core.h"
 #include <stdlib.h>
 
 enum {
-    INLINE = 33, /* libzmq keeps messages up to this size in zmq_msg_t itself */
+    INLINE = 33, /* bytes of a message that zmq_msg_t itself has room for */
     LARGEST = 1024,
     SLAB = 16 * 1024,
-    KEPT = 64,      /* slabs that wait to be used again; more are freed */
-    MAX = 1024,     /* slabs; one message that stays for long keeps a whole slab */
+    SPARE = 64,      /* free slabs; more are given back to malloc */
+    MAX = 1024,     /* slabs; a single unsent message occupies a whole slab */
     FREED = 31 << 20, /* glibc counts blocks of less than 32 MiB */
-    OPEN = 1 << 30, /* references that a slab holds on itself while messages are cut from it */
+    OPEN = 1 << 30, /* references of the current slab besides its messages */
 };
 
 typedef struct slab {
@@ -22,15 +22,15 @@ typedef struct slab {
     _Alignas(64) char data[];
 } slab_t;
 
-static atomic_flag taking = ATOMIC_FLAG_INIT;
-static slab_t *current, *ready; /* guarded by `taking` */
+static atomic_flag claimed = ATOMIC_FLAG_INIT;
+static slab_t *current, *ready; /* guarded by `claimed` */
 static _Atomic(slab_t *) returned;
 static atomic_int returned_count; /* approximate */
 static atomic_int slabs;
 
-/* Runs on the thread that dropped the last reference: libzmq's or a sender. */
-static void pool_give_slab(slab_t *slab) {
-    if (atomic_fetch_add_explicit(&returned_count, 1, memory_order_relaxed) >= KEPT) {
+/* Runs on the thread that drops the last reference: one of libzmq's, or a sender. */
+static void pool_return_slab(slab_t *slab) {
+    if (atomic_fetch_add_explicit(&returned_count, 1, memory_order_relaxed) >= SPARE) {
         atomic_fetch_sub_explicit(&returned_count, 1, memory_order_relaxed);
         atomic_fetch_sub_explicit(&slabs, 1, memory_order_relaxed);
         free(slab);
@@ -44,11 +44,11 @@ static void pool_give_slab(slab_t *slab) {
 
 static void pool_drop(slab_t *slab, int refs) {
     if (atomic_fetch_sub_explicit(&slab->refs, refs, memory_order_acq_rel) == refs)
-        pool_give_slab(slab);
+        pool_return_slab(slab);
 }
 
 /* libzmq's threads call it. */
-static void pool_give(void *data, void *slab) { pool_drop(slab, 1); }
+static void pool_free(void *data, void *slab) { pool_drop(slab, 1); }
 
 static slab_t *pool_next_slab(void) {
     slab_t *slab = ready;
@@ -69,7 +69,7 @@ static slab_t *pool_next_slab(void) {
 }
 
 static char *pool_cut(size_t size, slab_t **from) {
-    if (atomic_flag_test_and_set_explicit(&taking, memory_order_acquire)) return NULL;
+    if (atomic_flag_test_and_set_explicit(&claimed, memory_order_acquire)) return NULL;
     int needed = (int)(size + 15) & ~15;
     char *data = NULL;
     if (GW_UNLIKELY(!current || current->used + needed > (int)(SLAB - sizeof(slab_t)))) {
@@ -82,15 +82,15 @@ static char *pool_cut(size_t size, slab_t **from) {
         current->cut++;
         *from = current;
     }
-    atomic_flag_clear_explicit(&taking, memory_order_release);
+    atomic_flag_clear_explicit(&claimed, memory_order_release);
     return data;
 }
 
-/* glibc gives memory back to the system once twice the size of the largest mapped block that was
- * freed is free, and a page is slow to touch anew. So one large block is freed here, untouched. */
-void gw_keep_memory(void) {
-    static atomic_flag kept = ATOMIC_FLAG_INIT;
-    if (atomic_flag_test_and_set_explicit(&kept, memory_order_relaxed)) return;
+/* glibc returns memory to the system once more is free than twice the largest mapped block that was
+ * freed, and the first write to a new page is slow. So one large block is freed here, untouched. */
+void gw_raise_trim_threshold(void) {
+    static atomic_flag raised = ATOMIC_FLAG_INIT;
+    if (atomic_flag_test_and_set_explicit(&raised, memory_order_relaxed)) return;
     void *volatile block = malloc(FREED);
     free(block);
 }
@@ -104,7 +104,7 @@ int gw_message_init(zmq_msg_t *message, const char *data, size_t size) {
         return 0;
     }
     memcpy(copy, data, size);
-    if (zmq_msg_init_data(message, copy, size, pool_give, slab) == 0) return 0;
+    if (zmq_msg_init_data(message, copy, size, pool_free, slab) == 0) return 0;
     int error = zmq_errno();
     pool_drop(slab, 1);
     return error;

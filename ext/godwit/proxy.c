@@ -8,13 +8,13 @@
 
 static void proxy_mark(void *pointer) {
     gw_proxy_t *proxy = pointer;
-    for (int i = 0; i < GW_PLACES; i++) rb_gc_mark_movable(proxy->sockets[i]);
+    for (int i = 0; i < GW_SIDES; i++) rb_gc_mark_movable(proxy->sockets[i]);
     rb_gc_mark_movable(proxy->observer);
 }
 
 static void proxy_compact(void *pointer) {
     gw_proxy_t *proxy = pointer;
-    for (int i = 0; i < GW_PLACES; i++) proxy->sockets[i] = rb_gc_location(proxy->sockets[i]);
+    for (int i = 0; i < GW_SIDES; i++) proxy->sockets[i] = rb_gc_location(proxy->sockets[i]);
     proxy->observer = rb_gc_location(proxy->observer);
 }
 
@@ -22,11 +22,11 @@ static void proxy_free(void *pointer) {
     gw_proxy_t *proxy = pointer;
     for (int i = 0; i < 2; i++) {
         for (int j = 0; j < proxy->directions[i].capacity; j++)
-            zmq_msg_close(&proxy->directions[i].parts[j]);
-        free(proxy->directions[i].parts);
-        if (proxy->directions[i].left) zmq_msg_close(&proxy->directions[i].batch);
+            zmq_msg_close(&proxy->directions[i].frames[j]);
+        free(proxy->directions[i].frames);
+        if (proxy->directions[i].remaining) zmq_msg_close(&proxy->directions[i].batch);
     }
-    gw_budget_leave(proxy->budget);
+    gw_budget_release(proxy->budget);
     if (proxy->control.wake_fd >= 0) close(proxy->control.wake_fd);
     xfree(proxy);
 }
@@ -46,7 +46,7 @@ static const rb_data_type_t proxy_type = {
 static VALUE proxy_alloc(VALUE class) {
     gw_proxy_t *proxy;
     VALUE self = TypedData_Make_Struct(class, gw_proxy_t, &proxy_type, proxy);
-    for (int i = 0; i < GW_PLACES; i++) proxy->sockets[i] = Qnil;
+    for (int i = 0; i < GW_SIDES; i++) proxy->sockets[i] = Qnil;
     proxy->observer = Qnil;
     proxy->control.wake_fd = -1;
     return self;
@@ -75,14 +75,14 @@ static bool proxy_sends(const gw_socket_t *socket) {
 /* _open(front end, back end, capture or nil), of types that Ruby has checked */
 static VALUE proxy_open(VALUE self, VALUE front, VALUE back, VALUE capture) {
     gw_proxy_t *proxy = rb_check_typeddata(self, &proxy_type);
-    VALUE sockets[GW_PLACES] = {front, back, capture};
+    VALUE sockets[GW_SIDES] = {front, back, capture};
     if (proxy->control.wake_fd >= 0) rb_raise(rb_eRuntimeError, "this proxy is open already");
-    for (int i = 0; i < GW_PLACES; i++) {
+    for (int i = 0; i < GW_SIDES; i++) {
         if (i != GW_CAPTURE || !NIL_P(sockets[i])) gw_socket_open(sockets[i], "proxy");
     }
     int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (fd < 0) gw_raise(errno, "proxy", self, Qnil);
-    for (int i = 0; i < GW_PLACES; i++) {
+    for (int i = 0; i < GW_SIDES; i++) {
         RB_OBJ_WRITE(self, &proxy->sockets[i], sockets[i]);
         proxy->native[i] = NIL_P(sockets[i]) ? NULL : RTYPEDDATA_DATA(sockets[i]);
     }
@@ -94,7 +94,7 @@ static VALUE proxy_open(VALUE self, VALUE front, VALUE back, VALUE capture) {
                 proxy_sends(proxy->native[direction->to]) && !(i == 1 && front == back);
     }
     if (front == back) {
-        proxy->native[GW_BACK] = NULL; /* the loop looks at the one socket once */
+        proxy->native[GW_BACK] = NULL; /* the loop polls the one socket once */
         proxy->directions[0].to = GW_FRONT;
     }
     proxy->generation = atomic_load(&gw_generation);
@@ -105,7 +105,7 @@ static VALUE proxy_open(VALUE self, VALUE front, VALUE back, VALUE capture) {
 /* The struct of an observer begins with a gw_observer_t. */
 const rb_data_type_t gw_observer_type = {.wrap_struct_name = "Godwit observer"};
 
-/* _observe(observer): it sees each message from now on; not while the proxy runs */
+/* _observe(observer): the proxy reports each message to it from now on; raises while it runs */
 static VALUE proxy_observe(VALUE self, VALUE observer) {
     gw_proxy_t *proxy = proxy_get(self, "proxy");
     gw_observer_t *observing = rb_check_typeddata(observer, &gw_observer_type);
@@ -117,33 +117,33 @@ static VALUE proxy_observe(VALUE self, VALUE observer) {
     return self;
 }
 
-/* _bound(bytes of large frames in the back end's queues): drops a message beyond that; not while
- * the proxy runs */
+/* _bound(bytes of large frames in the back end's queues): the proxy drops a message beyond that;
+ * raises while it runs */
 static VALUE proxy_bound(VALUE self, VALUE bytes) {
     gw_proxy_t *proxy = proxy_get(self, "proxy");
     size_t most = NUM2SIZET(bytes);
     if (proxy->running) gw_raise_busy("proxy", self);
     gw_budget_t *budget = malloc(sizeof *budget);
     if (!budget) rb_memerror();
-    atomic_init(&budget->held, 0);
+    atomic_init(&budget->used, 0);
     atomic_init(&budget->references, 1);
     budget->most = most;
-    gw_budget_leave(proxy->budget);
+    gw_budget_release(proxy->budget);
     proxy->budget = budget;
     return self;
 }
 
-/* _acquire => true; false: the proxy runs already. Takes all sockets or none. */
+/* _acquire => true; false: the proxy runs already. Claims all sockets or none. */
 static VALUE proxy_acquire(VALUE self) {
     gw_proxy_t *proxy = proxy_get(self, "proxy");
     if (proxy->running) return Qfalse;
-    for (int i = 0; i < GW_PLACES; i++) {
+    for (int i = 0; i < GW_SIDES; i++) {
         if (NIL_P(proxy->sockets[i])) continue;
         gw_socket_t *socket = gw_socket_open(proxy->sockets[i], "proxy");
         /* A waiting thread calls libzmq when it wakes. */
         if (socket->queue.first) gw_raise_busy("proxy", proxy->sockets[i]);
     }
-    for (int i = 0; i < GW_PLACES; i++) {
+    for (int i = 0; i < GW_SIDES; i++) {
         gw_socket_t *socket = proxy->native[i];
         if (!socket) continue;
         size_t size = sizeof socket->proxy_linger;
@@ -159,20 +159,20 @@ static VALUE proxy_acquire(VALUE self) {
     return Qtrue;
 }
 
-/* _release: gives the sockets back, and releases those that were closed meanwhile. A second call
- * does nothing. */
+/* _release: ends the claim, and releases the sockets that were closed meanwhile. A second call does
+ * nothing. */
 static VALUE proxy_release(VALUE self) {
     gw_proxy_t *proxy = rb_check_typeddata(self, &proxy_type);
     if (!proxy->running || gw_forked(proxy->generation)) return Qnil;
     proxy->running = false;
-    for (int i = 0; i < GW_PLACES; i++) {
+    for (int i = 0; i < GW_SIDES; i++) {
         gw_socket_t *socket = proxy->native[i];
         if (!socket) continue;
         socket->proxy = NULL;
         if (socket->state == GW_IN_PROXY) socket->state = GW_OPEN;
-        gw_wake_all(socket); /* the pollers did not ask it meanwhile */
+        gw_wake_all(socket); /* the pollers did not poll it meanwhile */
         if (socket->state != GW_CLOSING) continue;
-        gw_monitor_end(socket); /* its waiters leave, and the last of them releases the socket */
+        gw_monitor_end(socket); /* wakes its waiters; the last of them releases the socket */
         gw_wake_monitor_waiters(socket);
         gw_socket_release_idle(socket);
     }
@@ -230,11 +230,11 @@ static VALUE proxy_waiters(VALUE self) {
     return INT2FIX(atomic_load(&proxy->asleep));
 }
 
-/* _counters => received, its bytes, sent and its bytes of each place; then dropped */
+/* _counters => received, its bytes, sent and its bytes of each side; then dropped */
 static VALUE proxy_counters(VALUE self) {
     gw_proxy_t *proxy = proxy_get(self, "statistics");
-    VALUE counters = rb_ary_new_capa(4 * GW_PLACES + 1);
-    for (int i = 0; i < GW_PLACES; i++) {
+    VALUE counters = rb_ary_new_capa(4 * GW_SIDES + 1);
+    for (int i = 0; i < GW_SIDES; i++) {
         gw_traffic_t *traffic =
                 &proxy->traffic[i == GW_BACK && !proxy->native[GW_BACK] ? GW_FRONT : i];
         rb_ary_push(counters, ULL2NUM(atomic_load(&traffic->received)));

@@ -6,54 +6,54 @@
 
 /* ---- proxy_loop.c: moves messages without the GVL ---- */
 
-/* What a proxy calls for each message that it has taken, without the GVL. */
+/* What a proxy calls for each message that it has received, without the GVL. */
 typedef struct gw_observer {
     /* NULL: not open */
-    void (*observe)(struct gw_observer *observer, zmq_msg_t *parts, int count, size_t bytes);
-    /* How many messages the proxy makes of this one; 0: it stays as it is. */
-    int (*count)(const zmq_msg_t *parts, int count);
-    /* Makes the next of them out of the last frame, from the offset on; gives how many frames it
-     * has, or 0 without memory. */
-    int (*next)(const zmq_msg_t *batch, size_t *offset, zmq_msg_t *parts);
+    void (*observe)(struct gw_observer *observer, zmq_msg_t *frames, int count, size_t bytes);
+    /* How many messages the proxy makes of this one; 0: the message is no batch. */
+    int (*count)(const zmq_msg_t *frames, int count);
+    /* Makes the next of them of the last frame, from the offset on; returns the number of its
+     * frames; 0: no memory. */
+    int (*next)(const zmq_msg_t *batch, size_t *offset, zmq_msg_t *frames);
     unsigned generation;
 } gw_observer_t;
 
-enum { GW_FRONT, GW_BACK, GW_CAPTURE, GW_PLACES };
+enum { GW_FRONT, GW_BACK, GW_CAPTURE, GW_SIDES };
 
-/* The loop writes it, any thread reads it. */
+/* The loop writes the counters, any thread reads them. */
 typedef struct {
     atomic_ullong received, received_bytes, sent, sent_bytes;
 } gw_traffic_t;
 
 /* Counts the bytes of large frames in the back end's queues. These frames may outlive the proxy. */
 typedef struct {
-    atomic_size_t held;
+    atomic_size_t used;
     atomic_uint references; /* of the proxy, and of each frame */
     size_t most;
 } gw_budget_t;
 
 /* One direction of the proxy, and the message that it has received and not yet sent. */
 typedef struct {
-    int from, to;        /* places */
+    int from, to;        /* sides */
     bool live;           /* `from` can receive and `to` can send */
     bool captured;       /* the message was copied to the capture socket */
     bool observed;       /* the observer has seen it */
     bool counted;        /* its large frames are in the budget */
     int count, capacity; /* frames of the message, and initialised ones */
     size_t bytes;
-    zmq_msg_t *parts; /* owned */
-    zmq_msg_t batch;  /* owned while `left`: a message that becomes several */
-    size_t offset;    /* of the next message in `batch` */
-    int left;         /* messages in `batch` */
+    zmq_msg_t *frames; /* owned */
+    zmq_msg_t batch;   /* owned while `remaining`: a message that becomes several */
+    size_t offset;     /* of the next message in `batch` */
+    int remaining;     /* messages in `batch` */
 } gw_direction_t;
 
 typedef struct gw_proxy {
-    VALUE sockets[GW_PLACES];       /* Qnil: none; the back end may be the front end */
-    gw_socket_t *native[GW_PLACES]; /* borrowed from `sockets` */
-    VALUE observer;                 /* Qnil: none */
-    gw_observer_t *observing;       /* borrowed from `observer` */
-    gw_traffic_t traffic[GW_PLACES];
-    atomic_ullong dropped; /* replies to a peer that left; messages beyond the budget */
+    VALUE sockets[GW_SIDES];       /* Qnil: none; the back end may be the front end */
+    gw_socket_t *native[GW_SIDES]; /* borrowed from `sockets` */
+    VALUE observer;                /* Qnil: none */
+    gw_observer_t *observing;      /* borrowed from `observer` */
+    gw_traffic_t traffic[GW_SIDES];
+    atomic_ullong dropped; /* replies to a departed peer; messages beyond the budget */
     gw_budget_t *budget;   /* owned, shared with frames; NULL: none */
     gw_direction_t directions[2];
     gw_proxy_control_t control;
@@ -64,7 +64,7 @@ typedef struct gw_proxy {
 } gw_proxy_t;
 
 void *gw_proxy_run(void *proxy); /* for rb_nogvl */
-void gw_budget_leave(gw_budget_t *budget);
+void gw_budget_release(gw_budget_t *budget);
 
 /* ---- poller.c, monitor.c, proxy.c, addressed.c ---- */
 

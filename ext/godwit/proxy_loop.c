@@ -13,7 +13,7 @@ typedef struct {
     gw_budget_t *budget;
 } large_t;
 
-void gw_budget_leave(gw_budget_t *budget) {
+void gw_budget_release(gw_budget_t *budget) {
     if (budget && atomic_fetch_sub(&budget->references, 1) == 1) free(budget);
 }
 
@@ -22,119 +22,119 @@ static inline void proxy_loop_add(atomic_ullong *counter, unsigned long long cou
             memory_order_relaxed);
 }
 
-static int proxy_loop_send_copy(gw_socket_t *to, zmq_msg_t *part, int flags) {
+static int proxy_loop_send_copy(gw_socket_t *to, zmq_msg_t *frame, int flags) {
     zmq_msg_t copy;
     zmq_msg_init(&copy);
-    int error = zmq_msg_copy(&copy, part) == 0 ? gw_send_frame(to, &copy, flags) : errno;
+    int error = zmq_msg_copy(&copy, frame) == 0 ? gw_send_frame(to, &copy, flags) : errno;
     if (error) zmq_msg_close(&copy);
     return error;
 }
 
 /* Sends all frames or none; returns an errno. If a peer vanishes in mid-message, the message starts
  * again from its first frame, as in send.c (ADR 3). So all frames but the last are sent as copies;
- * with `keep` the last too. */
-static int proxy_loop_send_whole(gw_socket_t *to, zmq_msg_t *parts, int count, bool keep) {
+ * with `copies` the last too. */
+static int proxy_loop_send_whole(gw_socket_t *to, zmq_msg_t *frames, int count, bool copies) {
     for (;;) {
         int error = 0, i;
         for (i = 0; i < count; i++) {
             int flags = i + 1 < count ? ZMQ_SNDMORE : 0;
-            error = keep || flags ? proxy_loop_send_copy(to, &parts[i], flags)
-                                  : gw_send_frame(to, &parts[i], flags);
+            error = copies || flags ? proxy_loop_send_copy(to, &frames[i], flags)
+                                    : gw_send_frame(to, &frames[i], flags);
             if (error) break;
         }
         if (error != EAGAIN || i == 0) return error;
         if (to->type != ZMQ_PUSH && to->type != ZMQ_DEALER) continue;
-        for (int left = count - i - 1; left > 0; left--) { /* libzmq drops these */
+        for (int remaining = count - i - 1; remaining > 0; remaining--) { /* libzmq drops these */
             zmq_msg_t empty;
             zmq_msg_init(&empty);
-            if (gw_send_frame(to, &empty, left > 1 ? ZMQ_SNDMORE : 0)) zmq_msg_close(&empty);
+            if (gw_send_frame(to, &empty, remaining > 1 ? ZMQ_SNDMORE : 0)) zmq_msg_close(&empty);
         }
     }
 }
 
-static void proxy_loop_let_go(gw_direction_t *direction) {
+static void proxy_loop_drop_frames(gw_direction_t *direction) {
     for (int i = 0; i < direction->count; i++) {
-        zmq_msg_close(&direction->parts[i]);
-        zmq_msg_init(&direction->parts[i]);
+        zmq_msg_close(&direction->frames[i]);
+        zmq_msg_init(&direction->frames[i]);
     }
     direction->count = 0;
 }
 
 static bool proxy_loop_more_room(gw_direction_t *direction) {
     int capacity = direction->capacity ? 2 * direction->capacity : 4;
-    zmq_msg_t *parts = realloc(direction->parts, capacity * sizeof *parts);
-    if (!parts) return false;
-    direction->parts = parts;
-    while (direction->capacity < capacity) zmq_msg_init(&parts[direction->capacity++]);
+    zmq_msg_t *frames = realloc(direction->frames, capacity * sizeof *frames);
+    if (!frames) return false;
+    direction->frames = frames;
+    while (direction->capacity < capacity) zmq_msg_init(&frames[direction->capacity++]);
     return true;
 }
 
-/* Takes the next message out of a batch; returns an errno. */
-static int proxy_loop_take_from_batch(gw_proxy_t *proxy, gw_direction_t *direction) {
-    int count = proxy->observing->next(&direction->batch, &direction->offset, direction->parts);
+/* Makes the next message of a batch; returns an errno. */
+static int proxy_loop_next_of_batch(gw_proxy_t *proxy, gw_direction_t *direction) {
+    int count = proxy->observing->next(&direction->batch, &direction->offset, direction->frames);
     if (!count) return ENOMEM;
     for (direction->count = 0; direction->count < count; direction->count++)
-        direction->bytes += zmq_msg_size(&direction->parts[direction->count]);
-    if (--direction->left == 0) zmq_msg_close(&direction->batch);
+        direction->bytes += zmq_msg_size(&direction->frames[direction->count]);
+    if (--direction->remaining == 0) zmq_msg_close(&direction->batch);
     return 0;
 }
 
-/* Takes one message whole; returns an errno. */
-static int proxy_loop_take(gw_proxy_t *proxy, gw_direction_t *direction) {
+/* Receives one whole message; returns an errno. */
+static int proxy_loop_receive(gw_proxy_t *proxy, gw_direction_t *direction) {
     gw_socket_t *from = proxy->native[direction->from];
     direction->bytes = 0;
     direction->captured = direction->observed = direction->counted = false;
-    if (direction->left) return proxy_loop_take_from_batch(proxy, direction);
+    if (direction->remaining) return proxy_loop_next_of_batch(proxy, direction);
     do {
         if (direction->count == direction->capacity && !proxy_loop_more_room(direction))
             return ENOMEM;
-        int error = gw_receive_frame(from, &direction->parts[direction->count]);
+        int error = gw_receive_frame(from, &direction->frames[direction->count]);
         if (error) {
-            proxy_loop_let_go(direction); /* in mid-message only if the context ends */
+            proxy_loop_drop_frames(direction); /* in mid-message only when the context terminates */
             return error;
         }
-        direction->bytes += zmq_msg_size(&direction->parts[direction->count]);
-    } while (zmq_msg_more(&direction->parts[direction->count++]));
-    direction->left =
-            proxy->observing ? proxy->observing->count(direction->parts, direction->count) : 0;
-    proxy_loop_add(
-            &proxy->traffic[direction->from].received, direction->left ? direction->left : 1);
+        direction->bytes += zmq_msg_size(&direction->frames[direction->count]);
+    } while (zmq_msg_more(&direction->frames[direction->count++]));
+    direction->remaining =
+            proxy->observing ? proxy->observing->count(direction->frames, direction->count) : 0;
+    proxy_loop_add(&proxy->traffic[direction->from].received,
+            direction->remaining ? direction->remaining : 1);
     proxy_loop_add(&proxy->traffic[direction->from].received_bytes, direction->bytes);
-    if (!direction->left) return 0;
+    if (!direction->remaining) return 0;
     zmq_msg_init(&direction->batch);
-    zmq_msg_move(&direction->batch, &direction->parts[direction->count - 1]);
-    proxy_loop_let_go(direction);
+    zmq_msg_move(&direction->batch, &direction->frames[direction->count - 1]);
+    proxy_loop_drop_frames(direction);
     direction->offset = direction->bytes = 0;
-    return proxy_loop_take_from_batch(proxy, direction);
+    return proxy_loop_next_of_batch(proxy, direction);
 }
 
 static void proxy_loop_free_large(void *data, void *hint) {
     large_t *large = hint;
-    atomic_fetch_sub(&large->budget->held, zmq_msg_size(&large->frame));
+    atomic_fetch_sub(&large->budget->used, zmq_msg_size(&large->frame));
     zmq_msg_close(&large->frame);
-    gw_budget_leave(large->budget);
+    gw_budget_release(large->budget);
     free(large);
 }
 
-/* Wraps the frame into one that takes its bytes out of the budget when libzmq frees it. Without
+/* Wraps the frame into one that subtracts its bytes from the budget when libzmq frees it. Without
  * memory the frame stays uncounted. */
-static void proxy_loop_count_frame(gw_budget_t *budget, zmq_msg_t *part) {
-    size_t size = zmq_msg_size(part);
+static void proxy_loop_count_frame(gw_budget_t *budget, zmq_msg_t *frame) {
+    size_t size = zmq_msg_size(frame);
     large_t *large = size >= LARGE ? malloc(sizeof *large) : NULL;
     if (!large) return;
     zmq_msg_init(&large->frame);
-    zmq_msg_move(&large->frame, part);
+    zmq_msg_move(&large->frame, frame);
     large->budget = budget;
     atomic_fetch_add(&budget->references, 1);
-    atomic_fetch_add(&budget->held, size);
-    zmq_msg_close(part);
-    if (zmq_msg_init_data(part, zmq_msg_data(&large->frame), size, proxy_loop_free_large, large) ==
+    atomic_fetch_add(&budget->used, size);
+    zmq_msg_close(frame);
+    if (zmq_msg_init_data(frame, zmq_msg_data(&large->frame), size, proxy_loop_free_large, large) ==
             0)
         return;
-    zmq_msg_init(part);
-    zmq_msg_move(part, &large->frame);
+    zmq_msg_init(frame);
+    zmq_msg_move(frame, &large->frame);
     proxy_loop_free_large(NULL, large); /* its frame is empty now */
-    atomic_fetch_sub(&budget->held, size);
+    atomic_fetch_sub(&budget->used, size);
 }
 
 /* Counts the large frames of the message, if they fit. */
@@ -142,22 +142,22 @@ static bool proxy_loop_within_budget(gw_budget_t *budget, gw_direction_t *direct
     size_t bytes = 0;
     if (direction->counted) return true;
     for (int i = 0; i < direction->count; i++) {
-        size_t size = zmq_msg_size(&direction->parts[i]);
+        size_t size = zmq_msg_size(&direction->frames[i]);
         if (size >= LARGE) bytes += size;
     }
-    if (bytes && atomic_load(&budget->held) + bytes > budget->most) return false;
+    if (bytes && atomic_load(&budget->used) + bytes > budget->most) return false;
     for (int i = 0; bytes && i < direction->count; i++)
-        proxy_loop_count_frame(budget, &direction->parts[i]);
+        proxy_loop_count_frame(budget, &direction->frames[i]);
     direction->counted = true;
     return true;
 }
 
-/* Sends the message. Returns an errno; after EAGAIN the direction keeps the message. */
+/* Sends the message, and drops it unless the result is EAGAIN. Returns an errno. */
 static int proxy_loop_pass(gw_proxy_t *proxy, gw_direction_t *direction) {
     int error;
     if (proxy->native[GW_CAPTURE] && !direction->captured) {
         error = proxy_loop_send_whole(
-                proxy->native[GW_CAPTURE], direction->parts, direction->count, true);
+                proxy->native[GW_CAPTURE], direction->frames, direction->count, true);
         if (error) return error;
         direction->captured = true;
         proxy_loop_add(&proxy->traffic[GW_CAPTURE].sent, 1);
@@ -165,7 +165,7 @@ static int proxy_loop_pass(gw_proxy_t *proxy, gw_direction_t *direction) {
     }
     if (proxy->observing && !direction->observed) {
         proxy->observing->observe(
-                proxy->observing, direction->parts, direction->count, direction->bytes);
+                proxy->observing, direction->frames, direction->count, direction->bytes);
         direction->observed = true;
     }
     if (proxy->budget && direction->to == GW_BACK &&
@@ -173,22 +173,22 @@ static int proxy_loop_pass(gw_proxy_t *proxy, gw_direction_t *direction) {
         error = ENOBUFS;
     else
         error = proxy_loop_send_whole(
-                proxy->native[direction->to], direction->parts, direction->count, false);
+                proxy->native[direction->to], direction->frames, direction->count, false);
     if (error == EHOSTUNREACH || error == ENOBUFS) {
-        /* A peer that left or does not read must not stop the others. */
+        /* A peer that is gone or does not read must not stop the others. */
         proxy_loop_add(&proxy->dropped, 1);
         error = 0;
     } else if (!error) {
         proxy_loop_add(&proxy->traffic[direction->to].sent, 1);
         proxy_loop_add(&proxy->traffic[direction->to].sent_bytes, direction->bytes);
     }
-    if (!error) proxy_loop_let_go(direction);
+    if (!error) proxy_loop_drop_frames(direction);
     return error;
 }
 
-/* One direction's turn; returns an errno. It takes no message that libzmq cannot send on, so that
- * high-water marks hold the senders back. */
-static int proxy_loop_take_turn(
+/* One direction's turn; returns an errno. It receives no message that libzmq cannot send, so that
+ * high-water marks stop the senders. */
+static int proxy_loop_turn(
         gw_proxy_t *proxy, gw_direction_t *direction, const int *events, bool *progress) {
     int error;
     if (direction->count) {
@@ -196,24 +196,25 @@ static int proxy_loop_take_turn(
         if (!error) *progress = true;
         return error == EAGAIN ? 0 : error;
     }
-    if (!direction->left && (!direction->live || !(events[direction->from] & ZMQ_POLLIN))) return 0;
+    if (!direction->remaining && (!direction->live || !(events[direction->from] & ZMQ_POLLIN)))
+        return 0;
     bool echoes = direction->from == direction->to; /* a REP can send once it has received */
     if (!echoes && !(events[direction->to] & ZMQ_POLLOUT)) return 0;
     if (proxy->native[GW_CAPTURE] && !(events[GW_CAPTURE] & ZMQ_POLLOUT)) return 0;
     *progress = true;
     for (int i = 0; i < GW_PROXY_BURST; i++) {
         if (atomic_load_explicit(&proxy->control.bits, memory_order_relaxed)) return 0;
-        error = proxy_loop_take(proxy, direction);
+        error = proxy_loop_receive(proxy, direction);
         if (!error) error = proxy_loop_pass(proxy, direction);
         if (error) return error == EAGAIN ? 0 : error;
     }
     return 0;
 }
 
-/* Reads the events of all sockets, which also empties their mailboxes; returns an errno. Drains the
- * subscriptions of sockets that only send. */
-static int proxy_loop_look(gw_proxy_t *proxy, int *events, bool *progress) {
-    for (int i = 0; i < GW_PLACES; i++) {
+/* Reads the events of all sockets, which also empties their mailboxes, and drains the subscriptions
+ * of sockets that only send. Returns an errno. */
+static int proxy_loop_poll_events(gw_proxy_t *proxy, int *events, bool *progress) {
+    for (int i = 0; i < GW_SIDES; i++) {
         gw_socket_t *socket = proxy->native[i];
         if (!socket) continue;
         events[i] = gw_socket_events(socket);
@@ -230,24 +231,24 @@ static int proxy_loop_look(gw_proxy_t *proxy, int *events, bool *progress) {
 
 static bool proxy_loop_any_edge(gw_proxy_t *proxy) {
     bool any = false;
-    for (int i = 0; i < GW_PLACES; i++) {
-        /* Asks all sockets: the answer resets the edge. */
+    for (int i = 0; i < GW_SIDES; i++) {
+        /* Polls all sockets: each poll resets the edge. */
         if (proxy->native[i] && gw_edge_passed(proxy->native[i])) any = true;
     }
     return any;
 }
 
-static void proxy_loop_go_to_sleep(gw_proxy_t *proxy) {
-    struct pollfd fds[GW_PLACES + 1];
-    for (int i = 0; i < GW_PLACES; i++)
+static void proxy_loop_sleep(gw_proxy_t *proxy) {
+    struct pollfd fds[GW_SIDES + 1];
+    for (int i = 0; i < GW_SIDES; i++)
         fds[i] = (struct pollfd){
                 .fd = proxy->native[i] ? proxy->native[i]->fd : -1, .events = POLLIN};
-    fds[GW_PLACES] = (struct pollfd){.fd = proxy->control.wake_fd, .events = POLLIN};
+    fds[GW_SIDES] = (struct pollfd){.fd = proxy->control.wake_fd, .events = POLLIN};
     atomic_store(&proxy->asleep, true);
-    int ready = poll(fds, GW_PLACES + 1, -1);
+    int ready = poll(fds, GW_SIDES + 1, -1);
     atomic_store(&proxy->asleep, false);
     /* Before the loop reads `control`, so that no command is lost. */
-    if (ready > 0 && fds[GW_PLACES].revents) gw_event_clear(proxy->control.wake_fd);
+    if (ready > 0 && fds[GW_SIDES].revents) gw_event_clear(proxy->control.wake_fd);
 }
 
 /* The loop may sleep if its last call on each socket read the events and found none. A send comes
@@ -256,15 +257,15 @@ static void proxy_loop_go_to_sleep(gw_proxy_t *proxy) {
 void *gw_proxy_run(void *argument) {
     gw_proxy_t *proxy = argument;
     for (;;) {
-        int events[GW_PLACES] = {0}, error, control = atomic_load(&proxy->control.bits);
+        int events[GW_SIDES] = {0}, error, control = atomic_load(&proxy->control.bits);
         bool progress = false, paused = control & GW_PROXY_PAUSE;
         bool in_hand = !paused && (proxy->directions[0].count || proxy->directions[1].count);
         if (control & ~GW_PROXY_PAUSE) return NULL;
         if (in_hand) proxy_loop_any_edge(proxy);
-        error = proxy_loop_look(proxy, events, &progress);
+        error = proxy_loop_poll_events(proxy, events, &progress);
         for (int i = 0; i < 2 && !error && !paused; i++)
-            error = proxy_loop_take_turn(proxy, &proxy->directions[i], events, &progress);
+            error = proxy_loop_turn(proxy, &proxy->directions[i], events, &progress);
         if ((proxy->error = error) != 0) return NULL;
-        if (!progress && !(in_hand && proxy_loop_any_edge(proxy))) proxy_loop_go_to_sleep(proxy);
+        if (!progress && !(in_hand && proxy_loop_any_edge(proxy))) proxy_loop_sleep(proxy);
     }
 }

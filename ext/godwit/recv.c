@@ -1,5 +1,4 @@
-/* Receiving: always ZMQ_DONTWAIT with the GVL held, whole messages only (laws 1 and 3). Every
- * function needs the GVL. */
+/* Receiving: always with ZMQ_DONTWAIT and the GVL, whole messages only (laws 1 and 3). */
 #include "message.h"
 
 enum { LARGE = 16 * 1024 }; /* bytes of a String that malloc alone has room for */
@@ -11,25 +10,25 @@ static VALUE recv_to_string(gw_socket_t *socket, zmq_msg_t *message) {
     if (RB_UNLIKELY(socket->form == GW_FORM_DATAGRAM) && zmq_msg_more(message) && size > 0 &&
             data[size - 1] == '\0')
         size--;
-    if (RB_UNLIKELY(size >= LARGE)) gw_keep_memory();
+    if (RB_UNLIKELY(size >= LARGE)) gw_raise_trim_threshold();
     VALUE string = rb_str_new(data, size);
     if (RB_UNLIKELY(socket->encoding != rb_ascii8bit_encoding()))
         rb_enc_associate(string, socket->encoding);
     return string;
 }
 
-/* A String, or a Frame that takes the message over. */
-static inline VALUE recv_to_object(gw_socket_t *socket, zmq_msg_t *message, bool frames) {
-    return frames ? gw_frame_take(message, socket->encoding) : recv_to_string(socket, message);
+/* A String, or a Frame that adopts the message. */
+static inline VALUE recv_to_object(gw_socket_t *socket, zmq_msg_t *message, bool as_frames) {
+    return as_frames ? gw_frame_adopt(message, socket->encoding) : recv_to_string(socket, message);
 }
 
-static inline size_t recv_size(VALUE part, bool frames) {
-    return frames ? gw_frame_bytes(part) : (size_t)RSTRING_LEN(part);
+static inline size_t recv_size(VALUE frame, bool as_frames) {
+    return as_frames ? gw_frame_bytes(frame) : (size_t)RSTRING_LEN(frame);
 }
 
-/* Adds the rest of a message to its first frame. libzmq has the last frame before it gives the
- * first. Returns its bytes. */
-static size_t recv_rest(gw_call_t *call, VALUE parts, bool frames) {
+/* Adds the rest of a message to its first frame, and returns the bytes of the rest. libzmq has the
+ * last frame before it delivers the first. */
+static size_t recv_rest(gw_call_t *call, VALUE frames, bool as_frames) {
     zmq_msg_t message;
     size_t bytes = 0;
     bool more = true;
@@ -38,29 +37,29 @@ static size_t recv_rest(gw_call_t *call, VALUE parts, bool frames) {
         int error = gw_receive_frame(call->socket, &message);
         if (error) gw_raise(error, call->operation, call->self, Qnil);
         more = zmq_msg_more(&message);
-        VALUE part = recv_to_object(call->socket, &message, frames);
-        bytes += recv_size(part, frames);
-        rb_ary_push(parts, part);
+        VALUE frame = recv_to_object(call->socket, &message, as_frames);
+        bytes += recv_size(frame, as_frames);
+        rb_ary_push(frames, frame);
     }
     zmq_msg_close(&message);
     return bytes;
 }
 
 /* The whole message of this first frame, which the caller closes. */
-static inline VALUE recv_whole(gw_call_t *call, zmq_msg_t *first, bool frames) {
+static inline VALUE recv_whole(gw_call_t *call, zmq_msg_t *first, bool as_frames) {
     bool more = zmq_msg_more(first);
-    VALUE result = recv_to_object(call->socket, first, frames);
-    size_t bytes = recv_size(result, frames);
+    VALUE result = recv_to_object(call->socket, first, as_frames);
+    size_t bytes = recv_size(result, as_frames);
     if (RB_UNLIKELY(more)) {
         result = rb_ary_new_from_args(1, result);
-        bytes += recv_rest(call, result, frames);
+        bytes += recv_rest(call, result, as_frames);
     }
     gw_count_received(call->socket, bytes);
     return result;
 }
 
 /* A String or Frame, an Array of them, or Qundef when the call would block. */
-static inline VALUE recv_try(gw_call_t *call, bool frames) {
+static inline VALUE recv_try(gw_call_t *call, bool as_frames) {
     gw_socket_t *socket = call->socket;
     zmq_msg_t frame;
     zmq_msg_init(&frame);
@@ -72,7 +71,7 @@ static inline VALUE recv_try(gw_call_t *call, bool frames) {
         gw_raise(error, call->operation, call->self, Qnil);
     }
     socket->stale_reply_pipe = false;
-    VALUE result = recv_whole(call, &frame, frames);
+    VALUE result = recv_whole(call, &frame, as_frames);
     zmq_msg_close(&frame);
     return result;
 }
@@ -84,9 +83,9 @@ static void recv_refuse_publisher(gw_call_t *call) {
 }
 
 /* Qundef: time is up. */
-static VALUE recv_waiting(gw_call_t *call, bool frames) {
+static VALUE recv_waiting(gw_call_t *call, bool as_frames) {
     for (;;) {
-        VALUE message = recv_try(call, frames);
+        VALUE message = recv_try(call, as_frames);
         if (message != Qundef) return message;
         if (!gw_wait(call, ZMQ_POLLIN)) return Qundef;
     }
@@ -100,8 +99,8 @@ static gw_call_t recv_call(VALUE self, const char *operation, VALUE timeout) {
     return call;
 }
 
-static VALUE recv_one(gw_call_t call, bool frames) {
-    VALUE message = recv_waiting(&call, frames);
+static VALUE recv_one(gw_call_t call, bool as_frames) {
+    VALUE message = recv_waiting(&call, as_frames);
     return message == Qundef ? Qnil : message;
 }
 
@@ -119,7 +118,7 @@ typedef struct {
     gw_call_t *call;
     VALUE messages;
     long wanted;
-    bool frames;
+    bool as_frames;
 } recv_batch_t;
 
 /* An error ends the batch without raising; the next call meets it again. */
@@ -133,12 +132,12 @@ static VALUE recv_rest_of_batch(VALUE argument) {
             gw_receive_frame(call->socket, &first) == 0) {
         size_t size = zmq_msg_size(&first);
         bytes += size;
-        if (!batch->frames) {
+        if (!batch->as_frames) {
             rb_ary_push(batch->messages, recv_whole(call, &first, false));
             continue;
         }
         bool more = zmq_msg_more(&first);
-        rb_ary_push(batch->messages, gw_frame_take(&first, call->socket->encoding));
+        rb_ary_push(batch->messages, gw_frame_adopt(&first, call->socket->encoding));
         if (more) size += recv_rest(call, batch->messages, true);
         gw_count_received(call->socket, size);
     }
@@ -147,14 +146,15 @@ static VALUE recv_rest_of_batch(VALUE argument) {
 }
 
 /* An Array of up to `wanted` messages or their frames; Qnil: time was up before the first. */
-static VALUE recv_batch(gw_call_t *call, long wanted, bool frames) {
+static VALUE recv_batch(gw_call_t *call, long wanted, bool as_frames) {
     if (wanted > GW_BATCH) wanted = GW_BATCH;
-    VALUE message = recv_waiting(call, frames);
+    VALUE message = recv_waiting(call, as_frames);
     if (message == Qundef) return Qnil;
-    bool several = frames && RB_TYPE_P(message, T_ARRAY);
+    bool several = as_frames && RB_TYPE_P(message, T_ARRAY);
     VALUE messages = several ? message : rb_ary_new_capa(wanted < 64 ? wanted : 64);
     if (!several) rb_ary_push(messages, message);
-    recv_batch_t batch = {.call = call, .messages = messages, .wanted = wanted, .frames = frames};
+    recv_batch_t batch = {
+            .call = call, .messages = messages, .wanted = wanted, .as_frames = as_frames};
     gw_batch(call->socket, recv_rest_of_batch, (VALUE)&batch);
     RB_GC_GUARD(messages);
     return messages;
@@ -180,7 +180,7 @@ static VALUE recv_into(VALUE self, VALUE buffer, VALUE timeout) {
     zmq_msg_init(&message);
     int error;
     for (;;) {
-        /* Before a message is taken: raises if the buffer is frozen, unshares its memory. */
+        /* Before the receive: raises if the buffer is frozen, unshares its memory. */
         rb_str_modify(buffer);
         error = gw_receive_frame(call.socket, &message);
         if (error != EAGAIN) break;
@@ -201,7 +201,7 @@ static VALUE recv_into(VALUE self, VALUE buffer, VALUE timeout) {
     return SIZET2NUM(size);
 }
 
-/* ---- public methods that the extension takes over, for speed (bench/) ---- */
+/* ---- public methods that replace the Ruby versions, for speed (bench/) ---- */
 
 static VALUE recv_fast(VALUE self) {
     gw_call_t call = {.self = self, .operation = "recv"};

@@ -1,11 +1,10 @@
-/* Sending: always ZMQ_DONTWAIT with the GVL held, whole messages only (laws 1 and 3). Every
- * function needs the GVL. */
+/* Sending: always with ZMQ_DONTWAIT and the GVL, whole messages only (laws 1 and 3). */
 #include "message.h"
 
 static VALUE message_class;
 static ID id_frames;
 
-/* Takes the message over, also after an error. Returns an errno. */
+/* Adopts the message, also after an error. Returns an errno. */
 static int send_hand_over(gw_socket_t *socket, zmq_msg_t *message, int flags) {
     int error = gw_send_frame(socket, message, flags);
     if (RB_UNLIKELY(error)) zmq_msg_close(message);
@@ -18,10 +17,10 @@ static int send_bytes(gw_socket_t *socket, const char *data, size_t size, int fl
     return error ? error : send_hand_over(socket, &message, flags);
 }
 
-/* In place, if the String stays in place (law 6). */
+/* Makes a message of the String's own bytes if libzmq can have them in place (law 6). */
 static int send_fill_large(VALUE string, zmq_msg_t *message, gw_tracker_t *tracker) {
     gw_pin_t *pin;
-    gw_keep_memory();
+    gw_raise_trim_threshold();
     if (!gw_can_pin(string))
         return gw_message_init(message, RSTRING_PTR(string), RSTRING_LEN(string));
     int error = gw_pin_message(message, string, tracker ? &pin : NULL);
@@ -37,25 +36,25 @@ static inline int send_fill(
     return gw_message_init(message, RSTRING_PTR(string), size);
 }
 
-int gw_part_message(
-        const gw_socket_t *socket, VALUE part, zmq_msg_t *message, gw_tracker_t *tracker) {
-    if (RB_TYPE_P(part, T_STRING)) return send_fill(socket, part, message, tracker);
-    int error = gw_frame_share(part, message);
-    if (!error && tracker && (error = gw_frame_watch(part, tracker)) != 0) zmq_msg_close(message);
+int gw_outgoing_message(
+        const gw_socket_t *socket, VALUE frame, zmq_msg_t *message, gw_tracker_t *tracker) {
+    if (RB_TYPE_P(frame, T_STRING)) return send_fill(socket, frame, message, tracker);
+    int error = gw_frame_share(frame, message);
+    if (!error && tracker && (error = gw_frame_watch(frame, tracker)) != 0) zmq_msg_close(message);
     return error;
 }
 
-size_t gw_part_size(VALUE part) {
-    return RB_TYPE_P(part, T_STRING) ? (size_t)RSTRING_LEN(part) : gw_frame_bytes(part);
+size_t gw_outgoing_size(VALUE frame) {
+    return RB_TYPE_P(frame, T_STRING) ? (size_t)RSTRING_LEN(frame) : gw_frame_bytes(frame);
 }
 
-void gw_part_sent(VALUE part) {
-    if (gw_is_frame(part)) gw_frame_sent(part);
+void gw_outgoing_sent(VALUE frame) {
+    if (gw_is_frame(frame)) gw_frame_sent(frame);
 }
 
-static int send_part(gw_socket_t *socket, VALUE part, int flags, gw_tracker_t *tracker) {
+static int send_frame(gw_socket_t *socket, VALUE frame, int flags, gw_tracker_t *tracker) {
     zmq_msg_t message;
-    int error = gw_part_message(socket, part, &message, tracker);
+    int error = gw_outgoing_message(socket, frame, &message, tracker);
     return error ? error : send_hand_over(socket, &message, flags);
 }
 
@@ -73,7 +72,7 @@ static int send_repair_request(gw_socket_t *socket) {
     switch (socket->repair) {
     case GW_REQ_INTACT: return 0;
     case GW_REQ_CUT: return EAGAIN;
-    case GW_REQ_NEEDS_DELIMITER: /* libzmq takes the next frame for a later part */
+    case GW_REQ_NEEDS_DELIMITER: /* libzmq reads the next frame as the second of a request */
         error = send_bytes(socket, "", 0, ZMQ_SNDMORE);
         if (!error) socket->repair = GW_REQ_INTACT;
         return error;
@@ -89,28 +88,28 @@ static int send_repair_request(gw_socket_t *socket) {
 }
 
 /* Sends the rest of a message to a socket that drops it. */
-static void send_push_rest(gw_socket_t *socket, long left) {
-    for (long i = left; i > 0; i--) send_bytes(socket, "", 0, i > 1 ? ZMQ_SNDMORE : 0);
+static void send_push_rest(gw_socket_t *socket, long remaining) {
+    for (long i = remaining; i > 0; i--) send_bytes(socket, "", 0, i > 1 ? ZMQ_SNDMORE : 0);
 }
 
 /* Recreates the REQ, as REQ#request does, if that loses no message. */
 static void send_recreate(VALUE self, gw_socket_t *socket) {
-    long left = socket->cut_left;
+    long remaining = socket->cut_remaining;
     if (RTEST(rb_funcall(self, rb_intern("_recreate"), 0))) return;
-    send_push_rest(socket, left);
-    if (left > 0) socket->repair = GW_REQ_NEEDS_RELAX;
+    send_push_rest(socket, remaining);
+    if (remaining > 0) socket->repair = GW_REQ_NEEDS_RELAX;
     else socket->repair = socket->correlate ? GW_REQ_NEEDS_END : GW_REQ_NEEDS_DELIMITER;
     socket->stale_reply_pipe = true;
 }
 
 static void send_mark_sent(VALUE message) {
-    if (!RB_TYPE_P(message, T_ARRAY)) return gw_part_sent(message);
-    for (long i = 0; i < RARRAY_LEN(message); i++) gw_part_sent(RARRAY_AREF(message, i));
+    if (!RB_TYPE_P(message, T_ARRAY)) return gw_outgoing_sent(message);
+    for (long i = 0; i < RARRAY_LEN(message); i++) gw_outgoing_sent(RARRAY_AREF(message, i));
 }
 
 /* libzmq gives EAGAIN in mid-message when the peer vanished (gw_cut). Returns an errno: EAGAIN when
- * the call would block, with no part sent. */
-static int send_try_parts(gw_socket_t *socket, VALUE message, gw_tracker_t *tracker) {
+ * the call would block, with no frame sent. */
+static int send_try_frames(gw_socket_t *socket, VALUE message, gw_tracker_t *tracker) {
     bool single = !RB_TYPE_P(message, T_ARRAY);
     long count = single ? 1 : RARRAY_LEN(message), i;
     size_t bytes;
@@ -127,13 +126,13 @@ static int send_try_parts(gw_socket_t *socket, VALUE message, gw_tracker_t *trac
         error = RB_UNLIKELY(socket->repair != GW_REQ_INTACT) ? send_repair_request(socket) : 0;
         bytes = 0;
         for (i = 0; !error && i < count; i++) {
-            VALUE part = single ? message : RARRAY_AREF(message, i);
-            bytes += gw_part_size(part);
-            error = send_part(socket, part, i + 1 < count ? ZMQ_SNDMORE : 0, tracker);
+            VALUE frame = single ? message : RARRAY_AREF(message, i);
+            bytes += gw_outgoing_size(frame);
+            error = send_frame(socket, frame, i + 1 < count ? ZMQ_SNDMORE : 0, tracker);
         }
         if (RB_UNLIKELY(socket->repair == GW_REQ_NEEDS_RELAX)) {
             send_set_relaxed(socket, socket->relaxed);
-            /* The first part is sent, which begins a new request. */
+            /* The first frame is sent, which begins a new request. */
             if (i > 1 || !error) socket->repair = GW_REQ_INTACT;
         }
         if (RB_LIKELY(!error)) {
@@ -146,11 +145,11 @@ static int send_try_parts(gw_socket_t *socket, VALUE message, gw_tracker_t *trac
         if (cut == GW_CUT_DROPS) send_push_rest(socket, count - i);
     } while (cut != GW_CUT_REQUEST);
     socket->repair = GW_REQ_CUT;
-    socket->cut_left = count - i;
+    socket->cut_remaining = count - i;
     return EAGAIN;
 }
 
-/* Whether this type sends messages of so many frames. */
+/* Whether the socket can send a message of so many frames. */
 static bool send_fits(const gw_socket_t *socket, long frames) {
     switch (socket->form) {
     case GW_FORM_ANY: return true;
@@ -163,18 +162,20 @@ static bool send_fits(const gw_socket_t *socket, long frames) {
 
 /* Whether a message that fits would overrun libzmq's buffer for packets. */
 static bool send_too_large(const gw_socket_t *socket, VALUE message) {
-    return socket->form == GW_FORM_DATAGRAM && gw_part_size(RARRAY_AREF(message, 1)) > GW_UDP_BYTES;
+    return socket->form == GW_FORM_DATAGRAM &&
+            gw_outgoing_size(RARRAY_AREF(message, 1)) > GW_UDP_BYTES;
 }
 
-static inline bool send_valid_part(VALUE part) {
-    return RB_LIKELY(RB_TYPE_P(part, T_STRING)) || (gw_is_frame(part) && gw_frame_sendable(part));
+static inline bool send_valid_frame(VALUE frame) {
+    return RB_LIKELY(RB_TYPE_P(frame, T_STRING)) ||
+            (gw_is_frame(frame) && gw_frame_sendable(frame));
 }
 
 static bool send_valid(const gw_socket_t *socket, VALUE message) {
     if (RB_LIKELY(!RB_TYPE_P(message, T_ARRAY)))
-        return send_valid_part(message) && send_fits(socket, 1);
+        return send_valid_frame(message) && send_fits(socket, 1);
     for (long i = 0; i < RARRAY_LEN(message); i++) {
-        if (!send_valid_part(RARRAY_AREF(message, i))) return false;
+        if (!send_valid_frame(RARRAY_AREF(message, i))) return false;
     }
     return RARRAY_LEN(message) != 0 && send_fits(socket, RARRAY_LEN(message));
 }
@@ -184,8 +185,8 @@ static void send_check(const gw_call_t *call, VALUE message) {
     if (RB_UNLIKELY(!send_valid(call->socket, message))) {
         if (gw_is_frame(message)) gw_frame_check(message, operation);
         for (long i = 0; RB_TYPE_P(message, T_ARRAY) && i < RARRAY_LEN(message); i++) {
-            VALUE part = RARRAY_AREF(message, i);
-            if (gw_is_frame(part)) gw_frame_check(part, operation);
+            VALUE frame = RARRAY_AREF(message, i);
+            if (gw_is_frame(frame)) gw_frame_check(frame, operation);
         }
         gw_raise_message(message, operation, call->self);
     }
@@ -193,7 +194,7 @@ static void send_check(const gw_call_t *call, VALUE message) {
         gw_raise(EMSGSIZE, operation, call->self, Qnil);
 }
 
-static inline VALUE send_parts_of(VALUE message) {
+static inline VALUE send_frames_of(VALUE message) {
     if (RB_LIKELY(!RB_TYPE_P(message, T_OBJECT)) ||
             !RTEST(rb_obj_is_kind_of(message, message_class)))
         return message;
@@ -210,11 +211,11 @@ static VALUE send_snapshot(VALUE message) {
     return copy;
 }
 
-/* False: would block. Raises every other error. */
+/* False: the send would block. Raises every other error. */
 static bool send_try(gw_call_t *call, VALUE message) {
     gw_socket_t *socket = call->socket;
     int error;
-    while ((error = send_try_parts(socket, message, call->tracker)) == EAGAIN &&
+    while ((error = send_try_frames(socket, message, call->tracker)) == EAGAIN &&
             RB_UNLIKELY(socket->repair == GW_REQ_CUT)) {
         send_recreate(call->self, socket);
         gw_socket_open(call->self, call->operation); /* Ruby code may have closed the socket */
@@ -225,7 +226,7 @@ static bool send_try(gw_call_t *call, VALUE message) {
     return false;
 }
 
-/* Before a wait: a send does not always empty libzmq's mailbox, ZMQ_EVENTS does. */
+/* Before a wait: a send does not always empty libzmq's mailbox; a read of ZMQ_EVENTS does. */
 static bool send_drain_and_retry(gw_call_t *call, VALUE message) {
     if (gw_socket_events(call->socket) < 0) gw_raise(errno, call->operation, call->self, Qnil);
     return send_try(call, message);
@@ -233,14 +234,14 @@ static bool send_drain_and_retry(gw_call_t *call, VALUE message) {
 
 /* A PUB at its high-water mark: libzmq drops unless xpub_no_drop is set; then EAGAIN waits here. */
 static bool send_waiting(gw_call_t *call, VALUE message) {
-    VALUE kept = Qnil;
+    VALUE snapshot = Qnil;
     while (!send_try(call, message) && !send_drain_and_retry(call, message)) {
         if (call->deadline == 0) return false;
-        if (NIL_P(kept)) message = kept = send_snapshot(message);
+        if (NIL_P(snapshot)) message = snapshot = send_snapshot(message);
         if (!gw_wait(call, ZMQ_POLLOUT)) return false;
         send_check(call, message); /* another thread may have sent or closed a frame of it */
     }
-    RB_GC_GUARD(kept);
+    RB_GC_GUARD(snapshot);
     return true;
 }
 
@@ -257,7 +258,7 @@ static void send_begin(gw_call_t *call) {
 /* _send(message, timeout in ms or nil: the socket's, Tracker or nil) => true; false: time is up */
 static VALUE send_message(VALUE self, VALUE message, VALUE timeout, VALUE tracker) {
     gw_call_t call = gw_call(self, "send", 0);
-    message = send_parts_of(message);
+    message = send_frames_of(message);
     call.tracker = NIL_P(tracker) ? NULL : gw_tracker_get(tracker);
     gw_set_deadline(&call, timeout, call.socket->send_timeout);
     send_begin(&call);
@@ -279,9 +280,9 @@ static VALUE send_rest_of_batch(VALUE argument) {
     for (; batch->sent < GW_BATCH; batch->sent++) {
         long index = batch->start + batch->sent;
         if (index >= RARRAY_LEN(batch->messages)) break;
-        VALUE message = send_parts_of(RARRAY_AREF(batch->messages, index));
+        VALUE message = send_frames_of(RARRAY_AREF(batch->messages, index));
         if (!send_valid(socket, message) || send_too_large(socket, message)) break;
-        if (send_try_parts(socket, message, NULL) != 0) break;
+        if (send_try_frames(socket, message, NULL) != 0) break;
     }
     return Qnil;
 }
@@ -294,10 +295,10 @@ static VALUE send_many(VALUE self, VALUE messages, VALUE first, VALUE timeout) {
     long start = NUM2LONG(first);
     Check_Type(messages, T_ARRAY);
     for (long i = 0; start == 0 && i < RARRAY_LEN(messages); i++)
-        send_check(&call, send_parts_of(RARRAY_AREF(messages, i)));
+        send_check(&call, send_frames_of(RARRAY_AREF(messages, i)));
     send_begin(&call);
     if (start >= RARRAY_LEN(messages)) return INT2FIX(0);
-    VALUE message = send_parts_of(RARRAY_AREF(messages, start));
+    VALUE message = send_frames_of(RARRAY_AREF(messages, start));
     send_check(&call, message);
     if (!send_waiting(&call, message)) return INT2FIX(0);
     send_batch_t batch = {.socket = call.socket, .messages = messages, .start = start, .sent = 1};
@@ -306,7 +307,7 @@ static VALUE send_many(VALUE self, VALUE messages, VALUE first, VALUE timeout) {
     return LONG2NUM(batch.sent);
 }
 
-/* ---- public methods that the extension takes over, for speed (bench/) ---- */
+/* ---- public methods that replace the Ruby versions, for speed (bench/) ---- */
 
 ALWAYS_INLINE(static int send_string(gw_socket_t *socket, VALUE string));
 static inline int send_string(gw_socket_t *socket, VALUE string) {
@@ -327,7 +328,7 @@ static VALUE send_fast(VALUE self, VALUE message) {
         if (error != EAGAIN) gw_raise(error, "send", self, Qnil);
     }
     gw_call_t call = gw_call(self, "send", 0);
-    message = send_parts_of(message);
+    message = send_frames_of(message);
     send_begin(&call);
     send_check(&call, message); /* after other fibers ran */
     if (RB_LIKELY(send_try(&call, message))) return self;

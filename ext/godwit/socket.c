@@ -31,7 +31,7 @@ static void socket_free(void *pointer) {
     gw_watches_forget(socket);
     gw_monitor_free(socket);
     gw_peers_free(socket->peers);
-    gw_held_forget(&socket->held, socket->type);
+    gw_buffered_clear(&socket->buffered, socket->type);
     xfree(socket);
 }
 
@@ -84,12 +84,12 @@ gw_call_t gw_call(VALUE self, const char *operation, int64_t milliseconds) {
     };
 }
 
-void gw_stop_looking(gw_call_t *call) {
+void gw_stop_diagnosis(gw_call_t *call) {
     gw_socket_t *socket = call->socket;
     bool fruitless = socket->fruitless;
     socket->fruitless = false;
-    if (fruitless || socket->queue.first) return; /* another thread may look */
-    socket->looking = false;
+    if (fruitless || socket->queue.first) return; /* another thread may diagnose */
+    socket->diagnosing = false;
     rb_funcall(call->self, rb_intern("_stop_looking"), 0);
     call->socket = gw_socket_open(call->self, call->operation);
 }
@@ -130,7 +130,7 @@ static int socket_make(gw_socket_t *socket) {
         int yes = 1;
         gw_zmq_set(socket->zmq, ZMQ_XPUB_VERBOSER, &yes, sizeof yes);
     }
-    gw_held_forget(&socket->held, socket->type);
+    gw_buffered_clear(&socket->buffered, socket->type);
     socket->repair = GW_REQ_INTACT;
     socket->sent_before = socket->counts.sent;
     socket->relaxed = socket->correlate = socket->stale_reply_pipe = false;
@@ -151,7 +151,7 @@ static VALUE socket_open(VALUE self, VALUE context, VALUE type, VALUE conflate) 
     if (atomic_fetch_add(&native->open_sockets, 1) < atomic_load(&native->max_sockets)) {
         error = socket_make(socket);
         if (error == EMFILE || error == ENFILE) {
-            rb_gc(); /* dropped objects may hold descriptors */
+            rb_gc(); /* dropped objects may have descriptors */
             error = socket_make(socket);
         }
     }
@@ -211,11 +211,11 @@ static VALUE socket_reopen(VALUE self) {
     gw_inproc_close(gw_inproc_end(socket, before), none);
     gw_zmq_set(before, ZMQ_LINGER, &none, sizeof none);
     zmq_close(before);
-    gw_wait_queue_close_spares(&socket->queue); /* their epoll sets hold the old ZMQ_FD */
+    gw_wait_queue_close_spares(&socket->queue); /* the old ZMQ_FD is in their epolls */
     return self;
 }
 
-/* _wait(events, timeout in ms) => those of the events that hold, or nil when time is up */
+/* _wait(events, timeout in ms) => those of the events that are true, or nil when time is up */
 static VALUE socket_wait(VALUE self, VALUE events, VALUE timeout) {
     gw_call_t call = gw_call(self, "wait", gw_milliseconds(timeout, GW_FOREVER));
     int wanted = NUM2INT(events);

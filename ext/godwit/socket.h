@@ -13,8 +13,8 @@ void gw_settle_message(gw_socket_t *socket);   /* after a whole message */
 
 /* Returns an errno. */
 static inline int gw_receive_frame(gw_socket_t *socket, zmq_msg_t *message) {
-    int error = RB_UNLIKELY(socket->held.indirect)
-            ? gw_held_receive(&socket->held, socket->zmq, socket->type, message)
+    int error = RB_UNLIKELY(socket->buffered.indirect)
+            ? gw_buffered_receive(&socket->buffered, socket->zmq, socket->type, message)
             : gw_zmq_receive(socket->zmq, message);
     if (RB_UNLIKELY(error)) return gw_settle(socket, error);
     if (RB_LIKELY(!socket->queue.first && !socket->watches)) return 0;
@@ -24,8 +24,8 @@ static inline int gw_receive_frame(gw_socket_t *socket, zmq_msg_t *message) {
 
 /* Returns an errno. After an error the caller still owns the message. */
 static inline int gw_send_frame(gw_socket_t *socket, zmq_msg_t *message, int flags) {
-    int error = RB_UNLIKELY(socket->held.indirect)
-            ? gw_held_send(&socket->held, socket->zmq, socket->type, message, flags)
+    int error = RB_UNLIKELY(socket->buffered.indirect)
+            ? gw_buffered_send(&socket->buffered, socket->zmq, socket->type, message, flags)
             : gw_zmq_send(socket->zmq, message, flags);
     if (RB_UNLIKELY(error)) return gw_settle(socket, error);
     if (RB_LIKELY(!socket->queue.first && !socket->watches)) return 0;
@@ -44,7 +44,7 @@ VALUE gw_batch(gw_socket_t *socket, VALUE (*body)(VALUE), VALUE argument);
 int gw_draft_open(gw_socket_t *socket); /* gives an errno */
 void gw_draft_close(gw_socket_t *socket);
 
-/* ---- unsent.c: what a process leaves unsent ---- */
+/* ---- unsent.c: the line about unsent messages at exit ---- */
 
 void gw_unsent_attached(gw_socket_t *socket, const char *endpoint);
 void gw_unsent_closed(gw_socket_t *socket); /* before zmq_close */
@@ -72,8 +72,8 @@ extern const rb_data_type_t gw_socket_type;
 
 gw_socket_t *gw_socket_open(VALUE self, const char *operation); /* raises unless it is usable */
 gw_call_t gw_call(VALUE self, const char *operation, int64_t milliseconds);
-void gw_stop_looking(gw_call_t *call); /* after a wait that got its message: runs Ruby code */
-void gw_yield_fiber(gw_call_t *call);  /* lets other fibers run, every GW_YIELD_EVERY messages */
+void gw_stop_diagnosis(gw_call_t *call); /* after a wait that got its message: runs Ruby code */
+void gw_yield_fiber(gw_call_t *call);    /* lets other fibers run, every GW_YIELD_EVERY messages */
 void gw_init_socket(void);
 
 /* ---- endpoints.c, options.c ---- */

@@ -49,10 +49,10 @@ int gw_socket_set(gw_socket_t *socket, int option, const void *value, size_t siz
 
 int gw_socket_events(gw_socket_t *socket) {
     /* Before libzmq empties its mailbox: a later signal must stay. */
-    if (RB_UNLIKELY(socket->poller != NULL)) gw_take_signal(socket);
+    if (RB_UNLIKELY(socket->poller != NULL)) gw_clear_signal(socket);
     int events = gw_zmq_events(socket->zmq);
-    if (RB_UNLIKELY(socket->held.indirect) && events >= 0)
-        events = gw_held_events(&socket->held, socket->zmq, socket->type, events);
+    if (RB_UNLIKELY(socket->buffered.indirect) && events >= 0)
+        events = gw_buffered_events(&socket->buffered, socket->zmq, socket->type, events);
     errno = gw_settle(socket, events < 0 ? errno : 0);
     return events;
 }

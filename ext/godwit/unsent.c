@@ -1,4 +1,4 @@
-/* The line at the end of a process about messages that were not sent. libzmq does not tell them,
+/* The line at the end of a process about messages that were not sent. libzmq does not count them,
  * but it closes the eventfd of a closed socket that has sent all. The lock guards the list, since
  * several Ractors close sockets. */
 #include "socket.h"
@@ -8,9 +8,9 @@
 #include <sys/epoll.h>
 
 enum {
-    SHORTEST = 200, /* ms: a shorter linger asks for no certainty */
-    LATE = 100,     /* ms before the end of the linger: a socket that is left then is suspect */
-    BEFORE_END = 10 /* ms before it: what is left then is about to be dropped */
+    SHORTEST = 200, /* ms: the program accepts a loss with a shorter linger */
+    LATE = 100,     /* ms before the end of the linger: a socket that remains then is suspect */
+    BEFORE_END = 10 /* ms before that end: libzmq is about to drop what remains then */
 };
 
 /* A closed socket that has sent messages. */
@@ -86,8 +86,8 @@ void gw_unsent_attached(gw_socket_t *socket, const char *endpoint) {
     sprintf(names + before, "%s%s", before ? ", " : "", endpoint);
 }
 
-/* A process without a processor may look only after the end of the linger. */
-static bool unsent_is_left(const lingering_t *one, int64_t now) {
+/* A process that gets no processor time may check only after the end of the linger. */
+static bool unsent_remains(const lingering_t *one, int64_t now) {
     return one->until - BEFORE_END <= now && (one->late || unsent_lingers(one, EPOLL_CTL_MOD));
 }
 
@@ -106,7 +106,7 @@ static void unsent_print(long sent, const lingering_t *one) {
 static long unsent_sum(lingering_t *first) {
     long sent = first->sent;
     for (lingering_t **link = &first->next; *link;) {
-        if (strcmp((*link)->names, first->names) == 0 && unsent_is_left(*link, first->until)) {
+        if (strcmp((*link)->names, first->names) == 0 && unsent_remains(*link, first->until)) {
             sent += (*link)->sent;
             unsent_unlink(link);
         } else {
@@ -116,22 +116,21 @@ static long unsent_sum(lingering_t *first) {
     return sent;
 }
 
-/* At exit, with one thread left: reports the sockets whose linger ends now. Returns ms until the
- * next is due; GW_FOREVER: none. */
+/* Reports the sockets whose linger ends now. Returns ms until the next is due; GW_FOREVER: none. */
 static int64_t unsent_report(void) {
     int64_t now = gw_milliseconds_exact(), next = GW_FOREVER, due;
     for (lingering_t **link = &list; *link;) {
         lingering_t *one = *link;
-        int64_t left = one->until - now;
+        int64_t remaining = one->until - now;
         bool lingers = unsent_lingers(one, EPOLL_CTL_MOD);
-        if (lingers && left > BEFORE_END) {
-            one->late = left <= LATE;
-            due = left - (one->late ? BEFORE_END : LATE);
+        if (lingers && remaining > BEFORE_END) {
+            one->late = remaining <= LATE;
+            due = remaining - (one->late ? BEFORE_END : LATE);
             if (next == GW_FOREVER || due < next) next = due;
             link = &one->next;
             continue;
         }
-        if (unsent_is_left(one, now) && !atomic_load(&silent)) unsent_print(unsent_sum(one), one);
+        if (unsent_remains(one, now) && !atomic_load(&silent)) unsent_print(unsent_sum(one), one);
         unsent_unlink(link);
     }
     return next;
@@ -143,8 +142,8 @@ static VALUE unsent_set_warning(VALUE module, VALUE wanted) {
     return wanted;
 }
 
-/* Runs when Ruby's objects are gone and only this thread is left, without Ruby and without the GVL.
- * The free functions have closed the open sockets. */
+/* Runs when Ruby's objects and the other threads are gone, without Ruby and without the GVL. The
+ * free functions have closed the open sockets. */
 static void unsent_at_exit(ruby_vm_t *vm) {
     int64_t start = gw_milliseconds_exact();
     while (gw_contexts_await(NULL, start, unsent_report())) continue;

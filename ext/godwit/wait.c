@@ -10,7 +10,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 
-static ID id_for_fd, id_look;
+static ID id_for_fd, id_diagnose;
 static VALUE guard_class;
 
 static int64_t wait_now(void) { return gw_nanoseconds(CLOCK_MONOTONIC); }
@@ -25,10 +25,10 @@ gw_deadline_t gw_deadline(int64_t milliseconds) {
 
 void gw_call_set_deadline(gw_call_t *call, int64_t milliseconds) {
     call->deadline = gw_deadline(milliseconds);
-    call->looks = true;
+    call->diagnoses = true;
     if (milliseconds <= GW_SLOW_WAIT || call->deadline == GW_FOREVER) return;
-    call->look_again = (int64_t)GW_SLOW_WAIT * 1000000 / 2;
-    call->look_at = call->deadline - (milliseconds - GW_SLOW_WAIT) * 1000000;
+    call->diagnose_again = (int64_t)GW_SLOW_WAIT * 1000000 / 2;
+    call->diagnose_at = call->deadline - (milliseconds - GW_SLOW_WAIT) * 1000000;
 }
 
 typedef struct {
@@ -40,25 +40,25 @@ typedef struct {
 
 static void *wait_poll_both(void *argument) {
     poll_t *poll = argument;
-    struct timespec left, *timeout = NULL;
+    struct timespec remaining, *timeout = NULL;
     if (poll->deadline != GW_FOREVER) {
         int64_t ns = poll->deadline - wait_now();
         if (ns < 0) ns = 0;
-        left.tv_sec = ns / 1000000000;
-        left.tv_nsec = ns % 1000000000;
-        timeout = &left;
+        remaining.tv_sec = ns / 1000000000;
+        remaining.tv_nsec = ns % 1000000000;
+        timeout = &remaining;
     }
     poll->ready = ppoll(poll->fds, 2, timeout, NULL);
     return NULL;
 }
 
-/* As Ruby's own blocking calls, it checks interrupts before and after the wait. Only here a thread
- * takes an interrupt that Thread.handle_interrupt(… => :on_blocking) put off. */
+/* As Ruby's own blocking calls, it checks interrupts before and after the wait. Only here an
+ * interrupt is raised that Thread.handle_interrupt(… => :on_blocking) has deferred. */
 static VALUE wait_without_gvl(VALUE argument) {
     poll_t *poll = (poll_t *)argument;
     unsigned generation = atomic_load(&gw_generation);
     rb_thread_check_ints();
-    /* In the child of a trap handler's fork. */
+    /* A trap handler has forked, and this is the child. */
     if (generation != atomic_load(&gw_generation)) return Qnil;
     rb_nogvl(wait_poll_both, poll, gw_waiter_signal, poll->waiter,
             RB_NOGVL_INTR_FAIL | RB_NOGVL_UBF_ASYNC_SAFE);
@@ -191,7 +191,7 @@ bool gw_wait_interrupted(void) { return waits_of_thread > 0; }
 /* Waits in a queue until `fd` is readable or the waiter is woken. Returns rb_protect's state. */
 static int wait_in_queue(
         gw_wait_queue_t *queue, gw_call_t *call, short events, int fd, bool reuse, bool *again) {
-    gw_waiter_t *waiter = gw_waiter_take(queue, reuse);
+    gw_waiter_t *waiter = gw_waiter_claim(queue, reuse);
     if (!waiter) gw_raise(errno, call->operation, call->self, Qnil);
     waiter->events = events;
     gw_waiter_add(queue, waiter);
@@ -200,34 +200,35 @@ static int wait_in_queue(
     if (NIL_P(rb_fiber_scheduler_current())) waits_of_thread++;
     int state = wait_once(call, waiter, fd, &seen);
     waits_of_thread = before;
-    if (!reuse) { /* the waiter stays in the queue, since other fibers may run */
+    if (!reuse) { /* before the waiter is removed: other fibers may run */
         int error = gw_waiter_close_io(waiter->io);
         if (!state) state = error;
     }
     *again = seen || waiter->signalled; /* a wake-up may come with the end of the time */
     gw_waiter_remove(queue, waiter);
-    if (reuse) gw_waiter_keep(queue, waiter);
+    if (reuse) gw_waiter_release(queue, waiter);
     else gw_waiter_free(waiter);
     return state;
 }
 
-/* When the wait has to end for a look; GW_FOREVER: not before its deadline. */
-static gw_deadline_t wait_next_look(gw_call_t *call) {
-    if (call->deadline == GW_FOREVER && call->looks && !call->socket->looked && !call->look_at)
-        call->look_at = wait_now() + (int64_t)GW_SLOW_WAIT * 1000000;
-    if (!call->look_at) return GW_FOREVER;
-    return call->deadline == GW_FOREVER || call->look_at < call->deadline ? call->look_at
-                                                                          : GW_FOREVER;
+/* When the wait has to end for a diagnosis; GW_FOREVER: not before its deadline. */
+static gw_deadline_t wait_next_diagnosis(gw_call_t *call) {
+    if (call->deadline == GW_FOREVER && call->diagnoses && !call->socket->diagnosed &&
+            !call->diagnose_at)
+        call->diagnose_at = wait_now() + (int64_t)GW_SLOW_WAIT * 1000000;
+    if (!call->diagnose_at) return GW_FOREVER;
+    return call->deadline == GW_FOREVER || call->diagnose_at < call->deadline ? call->diagnose_at
+                                                                              : GW_FOREVER;
 }
 
-/* A slow wait looks for its reason: Ruby code runs (Socket#_look). */
-static void wait_look(gw_call_t *call) {
+/* Finds the reason of a slow wait: Ruby code runs (Socket#_look). */
+static void wait_diagnose(gw_call_t *call) {
     bool may_time_out = call->deadline != GW_FOREVER;
-    if (!may_time_out) call->socket->looked = true;
-    call->look_at = may_time_out ? call->look_at + call->look_again : 0;
-    call->look_again += call->look_again / 2;
-    if (RTEST(rb_funcall(call->self, id_look, 1, RBOOL(may_time_out))))
-        call->socket->looking = true;
+    if (!may_time_out) call->socket->diagnosed = true;
+    call->diagnose_at = may_time_out ? call->diagnose_at + call->diagnose_again : 0;
+    call->diagnose_again += call->diagnose_again / 2;
+    if (RTEST(rb_funcall(call->self, id_diagnose, 1, RBOOL(may_time_out))))
+        call->socket->diagnosing = true;
 }
 
 static void wait_check_socket(gw_call_t *call) {
@@ -237,18 +238,18 @@ static void wait_check_socket(gw_call_t *call) {
 }
 
 /* The caller has just got EAGAIN from libzmq with its mailbox drained: by a failed receive, or by
- * ZMQ_EVENTS after a failed send. It has kept the GVL since. True: the caller tries again. */
+ * ZMQ_EVENTS after a failed send. No other thread has run since. True: the caller tries again. */
 bool gw_wait_on(gw_call_t *call, short events, int fd) {
     gw_socket_t *socket = call->socket;
     bool again, messages = fd == socket->fd;
     if (call->deadline == 0) return false;
     /* The descriptor of a thread-safe type stays readable after a call has seen the message.
      * Reading it may consume a newer signal, so the caller tries once more. */
-    if (RB_UNLIKELY(socket->poller != NULL) && messages && gw_take_signal(socket)) return true;
+    if (RB_UNLIKELY(socket->poller != NULL) && messages && gw_clear_signal(socket)) return true;
     gw_wait_queue_t *queue = messages ? &socket->queue : &socket->monitor_waiters;
     if (RB_UNLIKELY(socket->monitor != NULL) && messages) gw_monitor_drain_when_due(socket);
-    const gw_deadline_t end = call->deadline, look = wait_next_look(call);
-    if (look != GW_FOREVER) call->deadline = look;
+    const gw_deadline_t end = call->deadline, next = wait_next_diagnosis(call);
+    if (next != GW_FOREVER) call->deadline = next;
     int state = wait_in_queue(queue, call, events, fd, messages, &again);
     call->deadline = end;
     if (gw_socket_forked(socket)) {
@@ -259,14 +260,14 @@ bool gw_wait_on(gw_call_t *call, short events, int fd) {
     if (state) rb_jump_tag(state);
     if (socket->state != GW_OPEN && call->quiet) return again || !wait_passed(call->deadline);
     wait_check_socket(call);
-    if (!again && look != GW_FOREVER && wait_passed(look)) {
-        wait_look(call);
+    if (!again && next != GW_FOREVER && wait_passed(next)) {
+        wait_diagnose(call);
         if (gw_socket_forked(socket)) gw_raise_forked(call->operation, call->self);
         wait_check_socket(call);
         return true;
     }
     if (again || !wait_passed(end)) return true;
-    socket->fruitless = call->look_at != 0;
+    socket->fruitless = call->diagnose_at != 0;
     return false;
 }
 
@@ -274,14 +275,14 @@ bool gw_wait(gw_call_t *call, short events) { return gw_wait_on(call, events, ca
 
 bool gw_wait_fd(VALUE self, const char *operation, int fd, gw_deadline_t deadline) {
     gw_call_t call = {.self = self, .operation = operation, .deadline = deadline};
-    struct pollfd look = {.fd = fd, .events = POLLIN};
-    while (poll(&look, 1, 0) == 0) {
+    struct pollfd next = {.fd = fd, .events = POLLIN};
+    while (poll(&next, 1, 0) == 0) {
         bool seen;
         if (wait_passed(deadline)) return false;
-        gw_waiter_t *waiter = gw_waiter_take(NULL, false);
+        gw_waiter_t *waiter = gw_waiter_claim(NULL, false);
         if (!waiter && (errno == EMFILE || errno == ENFILE)) {
-            rb_gc(); /* a closed context holds a descriptor until it is collected */
-            waiter = gw_waiter_take(NULL, false);
+            rb_gc(); /* a closed context has a descriptor until it is collected */
+            waiter = gw_waiter_claim(NULL, false);
         }
         if (!waiter) gw_raise(errno, operation, self, Qnil);
         int state = wait_once(&call, waiter, fd, &seen), failed = gw_waiter_close_io(waiter->io);
@@ -294,7 +295,7 @@ bool gw_wait_fd(VALUE self, const char *operation, int fd, gw_deadline_t deadlin
 
 /* ---- pollers (ADR 13) ---- */
 
-/* Linux allows 500 epolls over one that holds others, and 100 below a scheduler's own epoll. */
+/* Linux allows 500 epolls over one that contains others, and 100 below a scheduler's own epoll. */
 static bool wait_too_many_epolls(void) {
     VALUE error = rb_errinfo();
     if (!RB_TYPE_P(error, T_OBJECT)) return false; /* a kill or a throw */
@@ -338,7 +339,7 @@ bool gw_yield_turn(unsigned *calls) {
 void gw_init_wait(void) {
     gw_after_fork(wait_after_fork);
     id_for_fd = rb_intern("for_fd");
-    id_look = rb_intern("_look");
+    id_diagnose = rb_intern("_look");
     guard_class = rb_class_new(rb_cObject);
     rb_undef_alloc_func(guard_class);
     rb_gc_register_mark_object(guard_class);

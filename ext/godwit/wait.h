@@ -17,7 +17,7 @@ typedef enum {
     GW_REQ_NEEDS_RELAX
 } gw_req_repair_t;
 
-/* The form of a socket's messages: the second of conflating sockets, the rest of draft types. */
+/* The form of a socket's messages. Conflating sockets have GW_FORM_SINGLE. */
 typedef enum {
     GW_FORM_ANY,
     GW_FORM_SINGLE,   /* one frame */
@@ -30,11 +30,11 @@ typedef enum {
 /* The threads and fibers that wait for one event. Guarded by the GVL. */
 typedef struct gw_wait_queue {
     struct gw_waiter *first, *last; /* owned, in order of arrival */
-    struct gw_waiter *spare;        /* owned: kept for the next wait, with their descriptors */
-    void (*emptied)(struct gw_wait_queue *queue); /* the last waiter left a closing object */
+    struct gw_waiter *spare;        /* owned: for the next wait, with their descriptors */
+    void (*emptied)(struct gw_wait_queue *queue); /* after the last waiter of a closing object */
 } gw_wait_queue_t;
 
-/* What the methods that send and receive have counted; a proxy counts for itself. */
+/* What the methods that send and receive have counted; a proxy has counters of its own. */
 typedef struct {
     uint64_t sent, sent_bytes, received, received_bytes;
     time_t last; /* of the last message, see counts.c; 0: unknown */
@@ -70,7 +70,7 @@ typedef struct gw_socket {
     rb_encoding *encoding;     /* borrowed: of the Strings it receives */
     long subscriptions;        /* PUB: live subscriptions, see gw_drain_subscriptions */
     int64_t drained;           /* PUB: when they were last read, ms */
-    int64_t receive_timeout;   /* ms; kept here, since libzmq never gets a blocking call */
+    int64_t receive_timeout;   /* ms; libzmq never gets a blocking call */
     int64_t send_timeout;
     size_t copy_threshold; /* bytes from which on frozen Strings are sent in place */
     uint64_t ractor;       /* the Ractor that owns and uses it */
@@ -81,26 +81,26 @@ typedef struct gw_socket {
     int type;                   /* libzmq's number */
     int proxy_linger;           /* ms, while a proxy uses it */
     gw_counts_t counts;
-    gw_held_t held; /* frames that it has received or must send back */
+    gw_buffered_t buffered; /* frames that it has received or must send back */
     gw_state_t state;
     gw_req_repair_t repair;
     gw_form_t form;
     bool publisher;          /* a PUB made of an XPUB: it counts and drops subscriptions */
     bool relaxed, correlate; /* REQ: options that libzmq does not return */
     bool stale_reply_pipe;   /* REQ: libzmq may expect the reply from a peer that is gone */
-    long cut_left;           /* REQ: parts not sent when the message was cut */
+    long cut_remaining;      /* REQ: frames not sent when the message was cut */
     bool attached;           /* it has or had an endpoint: its high-water marks are fixed */
     bool in_batch;           /* transfer.c settles after the batch, see gw_batch */
     uint64_t sent_before;    /* of `counts`: those of its libzmq socket before a reopen */
     char *names;             /* owned: its endpoints but inproc, see unsent.c; NULL: none */
     bool udp;                /* it has or had an endpoint of udp://, where messages are small */
     bool counting;           /* it counts its peers from the first endpoint on */
-    bool looking;            /* Ruby looks for the reason of a slow wait; see gw_begin */
-    bool fruitless;          /* the last such wait timed out */
-    bool looked;             /* a wait without a time-out has looked, once for its endpoints */
+    bool diagnosing;         /* Ruby diagnoses a slow wait; see gw_begin */
+    bool fruitless;          /* the last diagnosed wait timed out */
+    bool diagnosed;          /* a wait without a time-out was diagnosed, once for its endpoints */
 } gw_socket_t;
 
-/* Messages that the libzmq socket has taken. */
+/* Messages that the libzmq socket has accepted. */
 static inline long gw_sent(const gw_socket_t *socket) {
     return (long)(socket->counts.sent - socket->sent_before);
 }
@@ -146,16 +146,16 @@ typedef struct gw_watch {
     gw_socket_t *socket; /* borrowed; NULL for an IO, or once it was freed */
     VALUE object;        /* what was registered */
     VALUE io;            /* its IO, or nil */
-    uint64_t serial;     /* its name in the epoll, which may outlive the watch in a child */
+    uint64_t serial;     /* identifies it in the epoll, which may outlive the watch in a child */
     int fd;              /* borrowed: in the poller's epoll; -1: not there */
-    short events;        /* asked for */
+    short events;        /* that the user wants */
     bool due;
 } gw_watch_t;
 
 void gw_waiter_add(gw_wait_queue_t *queue, gw_waiter_t *waiter);
 void gw_waiter_remove(gw_wait_queue_t *queue, gw_waiter_t *waiter);
-gw_waiter_t *gw_waiter_take(gw_wait_queue_t *queue, bool reuse); /* NULL with errno set */
-void gw_waiter_keep(gw_wait_queue_t *queue, gw_waiter_t *waiter);
+gw_waiter_t *gw_waiter_claim(gw_wait_queue_t *queue, bool reuse); /* NULL with errno set */
+void gw_waiter_release(gw_wait_queue_t *queue, gw_waiter_t *waiter);
 void gw_waiter_free(gw_waiter_t *waiter);
 void gw_waiter_signal(void *waiter); /* async-signal-safe */
 void gw_waiter_wake(gw_waiter_t *waiter);
@@ -173,7 +173,7 @@ void gw_wake_all(gw_socket_t *socket);  /* all waiters but the monitor's; poller
 void gw_wake_monitor_waiters(gw_socket_t *socket);
 bool gw_edge_passed(gw_socket_t *socket);
 void gw_forget_edges(gw_socket_t *socket);
-bool gw_take_signal(gw_socket_t *socket); /* of a thread-safe type */
+bool gw_clear_signal(gw_socket_t *socket); /* of a thread-safe type */
 
 /* ---- watches.c: the sockets and IOs of pollers ---- */
 
@@ -234,7 +234,7 @@ static inline bool gw_monitor_versioned(void) { return gw_draft.socket_monitor_v
 int gw_monitor_listen(gw_socket_t *socket, uint64_t events); /* gives an errno */
 void gw_monitor_add(gw_socket_t *socket, gw_listener_t *listener);
 void gw_monitor_remove(gw_listener_t *listener);
-gw_event_t *gw_monitor_take(gw_listener_t *listener);
+gw_event_t *gw_monitor_dequeue(gw_listener_t *listener);
 int gw_monitor_drain(gw_socket_t *socket, bool *any); /* gives an errno; `any` may be NULL */
 void gw_monitor_drain_when_due(gw_socket_t *socket);  /* every few ms */
 int gw_monitor_fd(gw_socket_t *socket);
@@ -256,9 +256,9 @@ typedef struct {
     const char *operation;
     gw_deadline_t deadline;
     struct gw_tracker *tracker; /* borrowed: of a send that is tracked; else NULL */
-    gw_deadline_t look_at;      /* when it looks next; 0: never, or not known yet */
-    int64_t look_again;         /* ns from then to the next look */
-    bool looks;                 /* a slow wait looks for its reason */
+    gw_deadline_t diagnose_at;  /* when the next diagnosis is due; 0: never, or not known yet */
+    int64_t diagnose_again;     /* ns from then to the one after it */
+    bool diagnoses;             /* a slow wait is diagnosed */
     bool quiet;                 /* a close of the socket ends the wait without an error */
 } gw_call_t;
 

@@ -21,7 +21,7 @@ void gw_waiter_remove(gw_wait_queue_t *queue, gw_waiter_t *waiter) {
     waiter->prev = waiter->next = NULL;
 }
 
-/* Ruby may call it from a signal handler, without the GVL. */
+/* Ruby may call this function from a signal handler, without the GVL. */
 void gw_waiter_signal(void *argument) {
     gw_waiter_t *waiter = argument;
     waiter->signalled = true;
@@ -32,8 +32,8 @@ void gw_waiter_wake(gw_waiter_t *waiter) {
     if (!waiter->signalled) gw_waiter_signal(waiter);
 }
 
-/* NULL for a queue: the waiter belongs to no object. */
-gw_waiter_t *gw_waiter_take(gw_wait_queue_t *queue, bool reuse) {
+/* The queue may be NULL: the waiter belongs to no object. */
+gw_waiter_t *gw_waiter_claim(gw_wait_queue_t *queue, bool reuse) {
     gw_waiter_t *waiter = reuse ? queue->spare : NULL;
     if (waiter) {
         queue->spare = waiter->next;
@@ -49,7 +49,7 @@ gw_waiter_t *gw_waiter_take(gw_wait_queue_t *queue, bool reuse) {
     return waiter;
 }
 
-void gw_waiter_keep(gw_wait_queue_t *queue, gw_waiter_t *waiter) {
+void gw_waiter_release(gw_wait_queue_t *queue, gw_waiter_t *waiter) {
     if (waiter->signalled) gw_event_clear(waiter->wake_fd);
     waiter->signalled = false;
     waiter->next = queue->spare;
@@ -92,8 +92,8 @@ void gw_wait_queue_close_spares(gw_wait_queue_t *queue) {
     }
 }
 
-/* The object behind the queue is being collected. A waiter that is left belongs to a fiber that is
- * collected too; the fiber's guard frees the waiter. */
+/* The object of the queue is being collected. A waiter in it belongs to a fiber that is collected
+ * too; the fiber's guard frees the waiter. */
 void gw_wait_queue_free(gw_wait_queue_t *queue) {
     gw_wait_queue_free_spares(queue);
     for (gw_waiter_t *waiter = queue->first; waiter; waiter = waiter->next) waiter->queue = NULL;
@@ -134,7 +134,7 @@ void gw_watch_touch(gw_watch_t *watch) {
     gw_wait_queue_wake(&poller->queue);
 }
 
-/* Also touches the socket in its pollers: a change may leave no edge. */
+/* Also touches the socket in its pollers: a change may cause no edge. */
 void gw_wake_all(gw_socket_t *socket) {
     gw_wait_queue_wake(&socket->queue);
     for (gw_watch_t *watch = socket->watches; watch; watch = watch->next) gw_watch_touch(watch);
@@ -164,9 +164,9 @@ void gw_forget_edges(gw_socket_t *socket) {
     socket->edge_fd = -1;
 }
 
-/* The eventfd of a thread-safe socket stays readable until it is read; no call on the socket reads
- * it. The signal may be meant for any waiter, so its reader wakes all. */
-bool gw_take_signal(gw_socket_t *socket) {
+/* The eventfd of a thread-safe socket stays readable until it is read, and no call on the socket
+ * reads it. The signal may concern any waiter, so this function wakes all. */
+bool gw_clear_signal(gw_socket_t *socket) {
     if (!gw_event_clear(socket->fd)) return false;
     gw_wake_all(socket);
     return true;

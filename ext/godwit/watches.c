@@ -48,7 +48,7 @@ int gw_watch_attach(gw_watch_t *watch, int fd) {
     return 0;
 }
 
-/* Closing does not take a descriptor out of an epoll while a forked child has it open. */
+/* A close does not remove a descriptor from an epoll while a forked child has it open. */
 void gw_watch_detach(gw_watch_t *watch) {
     if (watch->fd >= 0) epoll_ctl(watch->poller->epoll_fd, EPOLL_CTL_DEL, watch->fd, NULL);
     watch->fd = -1;
@@ -58,7 +58,7 @@ void gw_watches_detach(gw_socket_t *socket) {
     for (gw_watch_t *watch = socket->watches; watch; watch = watch->next) gw_watch_detach(watch);
 }
 
-/* The poller reports an error when it asks the socket. */
+/* The poller reports an error when it polls the socket. */
 void gw_watches_attach(gw_socket_t *socket) {
     for (gw_watch_t *watch = socket->watches; watch; watch = watch->next) {
         gw_watch_detach(watch);

@@ -3,7 +3,7 @@
 
 void gw_socket_drop_frames(gw_socket_t *socket) {
     gw_frames_free(&socket->rest);
-    gw_held_forget(&socket->held, socket->type);
+    gw_buffered_clear(&socket->buffered, socket->type);
     zmq_msg_close(&socket->first);
     zmq_msg_init(&socket->first);
     socket->holding = false;

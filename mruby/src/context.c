@@ -48,7 +48,7 @@ static mrb_value context_open(mrb_state *mrb, mrb_value self) {
     if (!context) gw_raise(mrb, ENOMEM, "new", self, mrb_nil_value());
     context->native = gw_context_create();
     if (!context->native && (errno == EMFILE || errno == ENFILE)) {
-        mrb_full_gc(mrb); /* dropped objects may hold descriptors */
+        mrb_full_gc(mrb); /* dropped objects may have descriptors */
         context->native = gw_context_create();
     }
     if (!context->native) {
@@ -163,15 +163,15 @@ static void context_close_sockets(mrb_state *mrb, gw_context_t *native) {
 /* Waits for the reaper for at most linger + 1 s; not while another VM has the context open. */
 static void context_await(gw_context_t *native) {
     int longest = atomic_load(&native->longest_linger);
-    int64_t start = gw_milliseconds_exact(), left = -1;
+    int64_t start = gw_milliseconds_exact(), remaining = -1;
     struct pollfd done = {.fd = native->done_fd, .events = POLLIN};
     if (atomic_load(&native->opens) > 0) return;
     do {
         if (longest != GW_FOREVER) {
-            left = start + longest + GW_CLOSE_GRACE - gw_milliseconds_exact();
-            if (left <= 0) return;
+            remaining = start + longest + GW_CLOSE_GRACE - gw_milliseconds_exact();
+            if (remaining <= 0) return;
         }
-    } while (poll(&done, 1, left > INT32_MAX ? INT32_MAX : (int)left) <= 0);
+    } while (poll(&done, 1, remaining > INT32_MAX ? INT32_MAX : (int)remaining) <= 0);
 }
 
 static mrb_value context_close(mrb_state *mrb, mrb_value self) {

@@ -8,8 +8,8 @@ static int64_t endpoints_do_bind(gw_socket_t *socket, const char *endpoint) {
     int given = -1;
     size_t size = sizeof given;
     if (gw_inproc(endpoint)) return gw_inproc_bind(gw_inproc_end(socket), endpoint);
-    bool takes = strncmp(endpoint, "tcp:", 4) == 0 || strncmp(endpoint, "ipc:", 4) == 0;
-    if (!takes || gw_zmq_get(socket->zmq, ZMQ_USE_FD, &given, &size) || given < 0)
+    bool accepts_fd = strncmp(endpoint, "tcp:", 4) == 0 || strncmp(endpoint, "ipc:", 4) == 0;
+    if (!accepts_fd || gw_zmq_get(socket->zmq, ZMQ_USE_FD, &given, &size) || given < 0)
         return zmq_bind(socket->zmq, endpoint);
     int copy = fcntl(given, F_DUPFD_CLOEXEC, 0);
     if (copy < 0) return -1;
@@ -31,7 +31,7 @@ static int64_t endpoints_do_unbind(gw_socket_t *socket, const char *endpoint) {
 }
 
 static int64_t endpoints_do_disconnect(gw_socket_t *socket, const char *endpoint) {
-    return gw_endpoint_disconnect(gw_inproc_end(socket), &socket->held, endpoint);
+    return gw_endpoint_disconnect(gw_inproc_end(socket), &socket->buffered, endpoint);
 }
 
 /* Calls the function with the endpoint; raises for -1. */

@@ -7,8 +7,9 @@
 static mrb_value gem_libzmq_version(mrb_state *mrb, mrb_value self) {
     int major, minor, patch;
     zmq_version(&major, &minor, &patch);
-    mrb_value parts[] = {mrb_fixnum_value(major), mrb_fixnum_value(minor), mrb_fixnum_value(patch)};
-    return mrb_ary_new_from_values(mrb, 3, parts);
+    mrb_value numbers[] = {
+            mrb_fixnum_value(major), mrb_fixnum_value(minor), mrb_fixnum_value(patch)};
+    return mrb_ary_new_from_values(mrb, 3, numbers);
 }
 
 static mrb_value gem_has(mrb_state *mrb, mrb_value self) {

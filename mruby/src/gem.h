@@ -31,15 +31,15 @@ typedef struct gw_socket {
     mrb_state *vm;         /* borrowed: the VM that made it */
     zmq_msg_t first;       /* owned, always initialised: first frame of a message */
     gw_frames_t rest;      /* the other frames of that message */
-    gw_held_t held;
+    gw_buffered_t buffered;
     mrb_int receive_timeout, send_timeout; /* ms; libzmq never gets a blocking call */
     unsigned generation;
     int type, fd;
-    bool holding;  /* `first` and `rest` hold a message that the VM has not got yet */
-    bool attached; /* it has or had an endpoint: its high-water marks are fixed */
-    bool drained;  /* the last call found no message: libzmq's mailbox was empty then */
-    bool sent;     /* it has sent a message */
-    bool cut;      /* REQ: its peer vanished in the middle of a request */
+    bool holding;   /* `first` and `rest` are a message that the VM has not got yet */
+    bool attached;  /* it has or had an endpoint: its high-water marks are fixed */
+    bool drained;   /* the last call found no message: libzmq's mailbox was empty then */
+    bool sent;      /* it has sent a message */
+    bool cut;       /* REQ: its peer vanished in the middle of a request */
     bool conflates; /* its messages have one frame */
 } gw_socket_t;
 

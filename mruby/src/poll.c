@@ -1,14 +1,14 @@
-/* The one wait: zmq_poll on descriptors. ZMQ_FD is edge-triggered, so each look at a socket reads
+/* The one wait: zmq_poll on descriptors. ZMQ_FD is edge-triggered, so each poll of a socket reads
  * its events first. */
 #include "gem.h"
 #include <fcntl.h>
 #include <poll.h>
 
-/* ms that are left of a deadline in ms on the monotonic clock; -1: for ever. */
+/* ms until a deadline in ms on the monotonic clock; -1: for ever. */
 static long poll_left(int64_t deadline) {
     if (deadline == GW_FOREVER) return GW_FOREVER;
-    int64_t left = deadline - gw_milliseconds_exact();
-    return left > 0 ? left : 0;
+    int64_t remaining = deadline - gw_milliseconds_exact();
+    return remaining > 0 ? remaining : 0;
 }
 
 /* The first ms that is not too early. */
@@ -33,17 +33,17 @@ static mrb_value poll_events(mrb_state *mrb, mrb_value self) {
     return mrb_fixnum_value(events);
 }
 
-/* _poll(events, ms) => true: one of the events holds; false: time is up */
+/* _poll(events, ms) => true: one of the events is true; false: time is up */
 static mrb_value poll_socket(mrb_state *mrb, mrb_value self) {
     gw_socket_t *socket = gw_socket_check(mrb, self, "wait");
     mrb_int wanted, milliseconds;
     mrb_get_args(mrb, "ii", &wanted, &milliseconds);
-    bool look = !socket->drained || wanted != ZMQ_POLLIN;
+    bool stale = !socket->drained || wanted != ZMQ_POLLIN;
     socket->drained = false;
     int64_t deadline = poll_deadline(milliseconds);
     zmq_pollitem_t item = {.fd = socket->fd, .events = ZMQ_POLLIN};
-    for (;; look = true) {
-        int events = look ? gw_socket_events(socket) : 0;
+    for (;; stale = true) {
+        int events = stale ? gw_socket_events(socket) : 0;
         if (events < 0) gw_raise(mrb, errno, "wait", self, mrb_nil_value());
         if (events & wanted) return mrb_true_value();
         int error = poll_wait(&item, 1, deadline);
@@ -72,12 +72,12 @@ static int poll_fill(mrb_state *mrb, mrb_value members, zmq_pollitem_t *items) {
 static int poll_descriptor(int fd, int wanted) {
     bool reads = wanted & ZMQ_POLLIN, writes = wanted & ZMQ_POLLOUT;
     int ready = 0;
-    struct pollfd look = {.fd = fd, .events = (reads ? POLLIN : 0) | (writes ? POLLOUT : 0)};
-    poll(&look, 1, 0);
-    if (look.revents & (POLLIN | POLLHUP | POLLERR | POLLNVAL)) ready |= ZMQ_POLLIN;
-    if (look.revents & (POLLOUT | POLLERR | POLLNVAL)) ready |= ZMQ_POLLOUT;
+    struct pollfd one = {.fd = fd, .events = (reads ? POLLIN : 0) | (writes ? POLLOUT : 0)};
+    poll(&one, 1, 0);
+    if (one.revents & (POLLIN | POLLHUP | POLLERR | POLLNVAL)) ready |= ZMQ_POLLIN;
+    if (one.revents & (POLLOUT | POLLERR | POLLNVAL)) ready |= ZMQ_POLLOUT;
     ready &= wanted;
-    return look.revents & (POLLERR | POLLNVAL) ? ready | ZMQ_POLLERR : ready;
+    return one.revents & (POLLERR | POLLNVAL) ? ready | ZMQ_POLLERR : ready;
 }
 
 static int poll_ask(mrb_state *mrb, mrb_value source, int wanted) {

@@ -6,8 +6,8 @@
 enum { KEPT = 1024 }; /* bytes of a received frame that may stay in memory */
 
 static int recv_frame(gw_socket_t *socket, zmq_msg_t *frame) {
-    return GW_UNLIKELY(socket->held.indirect)
-            ? gw_held_receive(&socket->held, socket->zmq, socket->type, frame)
+    return GW_UNLIKELY(socket->buffered.indirect)
+            ? gw_buffered_receive(&socket->buffered, socket->zmq, socket->type, frame)
             : gw_zmq_receive(socket->zmq, frame);
 }
 
@@ -41,19 +41,19 @@ static mrb_value recv_string(mrb_state *mrb, zmq_msg_t *frame) {
     return mrb_str_new(mrb, zmq_msg_data(frame), zmq_msg_size(frame));
 }
 
-/* The message that the socket holds, as a String or an Array. Raises if the VM has no memory. */
+/* The received message, as a String or an Array. Raises if the VM has no memory. */
 static mrb_value recv_value(mrb_state *mrb, gw_socket_t *socket) {
     mrb_value result = recv_string(mrb, &socket->first);
     const gw_frames_t *rest = &socket->rest;
     if (GW_LIKELY(rest->last == 0)) return result;
-    mrb_value parts = mrb_ary_new_capa(mrb, rest->last + 1);
-    mrb_ary_push(mrb, parts, result);
+    mrb_value frames = mrb_ary_new_capa(mrb, rest->last + 1);
+    mrb_ary_push(mrb, frames, result);
     int arena = mrb_gc_arena_save(mrb);
     for (int i = 0; i < rest->last; i++) {
-        mrb_ary_push(mrb, parts, recv_string(mrb, &rest->messages[i]));
+        mrb_ary_push(mrb, frames, recv_string(mrb, &rest->messages[i]));
         mrb_gc_arena_restore(mrb, arena);
     }
-    return parts;
+    return frames;
 }
 
 /* The VM has the message. */

@@ -8,8 +8,8 @@ static int send_bytes(gw_socket_t *socket, const char *data, size_t size, int fl
     zmq_msg_t message;
     int error = gw_message_init(&message, data, size);
     if (GW_UNLIKELY(error)) return error;
-    error = GW_UNLIKELY(socket->held.indirect)
-            ? gw_held_send(&socket->held, socket->zmq, socket->type, &message, flags)
+    error = GW_UNLIKELY(socket->buffered.indirect)
+            ? gw_buffered_send(&socket->buffered, socket->zmq, socket->type, &message, flags)
             : gw_zmq_send(socket->zmq, &message, flags);
     if (GW_UNLIKELY(error)) zmq_msg_close(&message);
     else socket->sent = true;
@@ -17,21 +17,21 @@ static int send_bytes(gw_socket_t *socket, const char *data, size_t size, int fl
 }
 
 /* Sends the rest of a message to a socket that drops it. */
-static void send_push_rest(gw_socket_t *socket, mrb_int left) {
-    for (mrb_int i = left; i > 0; i--) send_bytes(socket, "", 0, i > 1 ? ZMQ_SNDMORE : 0);
+static void send_push_rest(gw_socket_t *socket, mrb_int remaining) {
+    for (mrb_int i = remaining; i > 0; i--) send_bytes(socket, "", 0, i > 1 ? ZMQ_SNDMORE : 0);
 }
 
 /* libzmq gives EAGAIN in mid-message when the peer vanished (gw_cut). Returns an errno: EAGAIN when
- * no part was sent; or CUT. */
-static int send_parts(gw_socket_t *socket, const mrb_value *parts, mrb_int count) {
+ * no frame was sent; or CUT. */
+static int send_frames(gw_socket_t *socket, const mrb_value *frames, mrb_int count) {
     int error;
     gw_cut_t cut;
     do {
         mrb_int i = 0;
         do {
-            mrb_value part = parts[i++];
+            mrb_value frame = frames[i++];
             int flags = i < count ? ZMQ_SNDMORE : 0;
-            error = send_bytes(socket, RSTRING_PTR(part), RSTRING_LEN(part), flags);
+            error = send_bytes(socket, RSTRING_PTR(frame), RSTRING_LEN(frame), flags);
         } while (!error && i < count);
         if (GW_LIKELY(!error)) return 0;
         cut = gw_cut(socket->type, error, i > 1);
@@ -42,16 +42,16 @@ static int send_parts(gw_socket_t *socket, const mrb_value *parts, mrb_int count
     return CUT;
 }
 
-/* Before a wait: a send does not always empty libzmq's mailbox, ZMQ_EVENTS does. */
+/* Before a wait: a send does not always empty libzmq's mailbox; a read of ZMQ_EVENTS does. */
 static int send_try(gw_socket_t *socket, mrb_value message) {
     bool single = !mrb_array_p(message);
-    const mrb_value *parts = single ? &message : RARRAY_PTR(message);
+    const mrb_value *frames = single ? &message : RARRAY_PTR(message);
     mrb_int count = single ? 1 : RARRAY_LEN(message);
     if (GW_UNLIKELY(socket->cut)) return CUT;
-    int error = send_parts(socket, parts, count);
+    int error = send_frames(socket, frames, count);
     if (GW_LIKELY(error != EAGAIN)) return error;
     if (gw_socket_events(socket) < 0) return errno;
-    return send_parts(socket, parts, count);
+    return send_frames(socket, frames, count);
 }
 
 static bool send_valid(const gw_socket_t *socket, mrb_value message) {

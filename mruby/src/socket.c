@@ -34,8 +34,8 @@ gw_socket_t *gw_socket_open(mrb_state *mrb, mrb_value self, const char *operatio
 
 int gw_socket_events(gw_socket_t *socket) {
     int events = gw_zmq_events(socket->zmq);
-    if (GW_UNLIKELY(socket->held.indirect) && events >= 0)
-        events = gw_held_events(&socket->held, socket->zmq, socket->type, events);
+    if (GW_UNLIKELY(socket->buffered.indirect) && events >= 0)
+        events = gw_buffered_events(&socket->buffered, socket->zmq, socket->type, events);
     return socket->holding && events >= 0 ? events | ZMQ_POLLIN : events;
 }
 
@@ -95,7 +95,7 @@ static mrb_value socket_open(mrb_state *mrb, mrb_value self) {
     socket->receive_timeout = socket->send_timeout = GW_FOREVER;
     int error = socket_make_counted(socket);
     if (error == EMFILE || error == ENFILE) {
-        mrb_full_gc(mrb); /* dropped objects may hold descriptors */
+        mrb_full_gc(mrb); /* dropped objects may have descriptors */
         error = socket_make_counted(socket);
     }
     if (error) {
