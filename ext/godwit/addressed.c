@@ -119,9 +119,8 @@ static VALUE addressed_recv_from(VALUE self, VALUE timeout) {
 }
 
 void gw_init_addressed(void) {
-    VALUE class = rb_const_get(gw_mGodwit, rb_intern("Socket"));
-    rb_define_private_method(class, "_set_group", addressed_set_group, 2);
-    rb_define_private_method(class, "_connect_peer", addressed_connect_peer, 1);
-    rb_define_private_method(class, "_send_to", addressed_send_to, 4);
-    rb_define_private_method(class, "_recv_from", addressed_recv_from, 1);
+    rb_define_private_method(gw_cSocket, "_set_group", addressed_set_group, 2);
+    rb_define_private_method(gw_cSocket, "_connect_peer", addressed_connect_peer, 1);
+    rb_define_private_method(gw_cSocket, "_send_to", addressed_send_to, 4);
+    rb_define_private_method(gw_cSocket, "_recv_from", addressed_recv_from, 1);
 }

@@ -60,7 +60,6 @@ static VALUE connected_wait_peers(VALUE self, VALUE count, VALUE timeout) {
 }
 
 void gw_init_connected(void) {
-    VALUE class = rb_const_get(gw_mGodwit, rb_intern("Socket"));
-    rb_define_private_method(class, "_count_peers", connected_count_peers, 0);
-    rb_define_private_method(class, "_wait_peers", connected_wait_peers, 2);
+    rb_define_private_method(gw_cSocket, "_count_peers", connected_count_peers, 0);
+    rb_define_private_method(gw_cSocket, "_wait_peers", connected_wait_peers, 2);
 }

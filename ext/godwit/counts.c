@@ -26,7 +26,6 @@ static VALUE counts_start_stamping(VALUE self) {
 }
 
 void gw_init_counts(VALUE native) {
-    VALUE class = rb_const_get(gw_mGodwit, rb_intern("Socket"));
-    rb_define_private_method(class, "_counters", counts_read, 0);
+    rb_define_private_method(gw_cSocket, "_counters", counts_read, 0);
     rb_define_module_function(native, "stamp_messages", counts_start_stamping, 0);
 }

@@ -89,9 +89,8 @@ static VALUE endpoints_disconnect(VALUE self, VALUE endpoint) {
 }
 
 void gw_init_endpoints(void) {
-    VALUE class = rb_const_get(gw_mGodwit, rb_intern("Socket"));
-    rb_define_private_method(class, "_bind", endpoints_bind, 1);
-    rb_define_private_method(class, "_connect", endpoints_connect, 1);
-    rb_define_private_method(class, "_unbind", endpoints_unbind, 1);
-    rb_define_private_method(class, "_disconnect", endpoints_disconnect, 1);
+    rb_define_private_method(gw_cSocket, "_bind", endpoints_bind, 1);
+    rb_define_private_method(gw_cSocket, "_connect", endpoints_connect, 1);
+    rb_define_private_method(gw_cSocket, "_unbind", endpoints_unbind, 1);
+    rb_define_private_method(gw_cSocket, "_disconnect", endpoints_disconnect, 1);
 }

@@ -42,13 +42,9 @@ static int proxy_loop_send_whole(gw_socket_t *to, zmq_msg_t *frames, int count, 
                                     : gw_send_frame(to, &frames[i], flags);
             if (error) break;
         }
-        if (error != EAGAIN || i == 0) return error;
-        if (to->type != ZMQ_PUSH && to->type != ZMQ_DEALER) continue;
-        for (int remaining = count - i - 1; remaining > 0; remaining--) { /* libzmq drops these */
-            zmq_msg_t empty;
-            zmq_msg_init(&empty);
-            if (gw_send_frame(to, &empty, remaining > 1 ? ZMQ_SNDMORE : 0)) zmq_msg_close(&empty);
-        }
+        gw_cut_t cut = gw_cut(to->type, error, i > 0);
+        if (cut == GW_NOT_CUT) return error;
+        if (cut == GW_CUT_DROPS) gw_send_rest(to, count - i - 1);
     }
 }
 

@@ -227,11 +227,10 @@ static VALUE recv_takeover(int argc, VALUE *argv, VALUE self) {
 }
 
 void gw_init_recv(VALUE takeover) {
-    VALUE class = rb_const_get(gw_mGodwit, rb_intern("Socket"));
-    rb_define_private_method(class, "_recv", recv_message, 1);
-    rb_define_private_method(class, "_recv_many", recv_many, 2);
-    rb_define_private_method(class, "_recv_frame", recv_frame, 1);
-    rb_define_private_method(class, "_recv_frames", recv_frames, 2);
-    rb_define_private_method(class, "_recv_into", recv_into, 2);
+    rb_define_private_method(gw_cSocket, "_recv", recv_message, 1);
+    rb_define_private_method(gw_cSocket, "_recv_many", recv_many, 2);
+    rb_define_private_method(gw_cSocket, "_recv_frame", recv_frame, 1);
+    rb_define_private_method(gw_cSocket, "_recv_frames", recv_frames, 2);
+    rb_define_private_method(gw_cSocket, "_recv_into", recv_into, 2);
     rb_define_method(takeover, "recv", recv_takeover, -1);
 }

@@ -87,16 +87,11 @@ static int send_repair_request(gw_socket_t *socket) {
     return 0;
 }
 
-/* Sends the rest of a message to a socket that drops it. */
-static void send_push_rest(gw_socket_t *socket, long remaining) {
-    for (long i = remaining; i > 0; i--) send_bytes(socket, "", 0, i > 1 ? ZMQ_SNDMORE : 0);
-}
-
 /* Recreates the REQ, as REQ#request does, if that loses no message. */
 static void send_recreate(VALUE self, gw_socket_t *socket) {
     long remaining = socket->cut_remaining;
     if (RTEST(rb_funcall(self, rb_intern("_recreate"), 0))) return;
-    send_push_rest(socket, remaining);
+    gw_send_rest(socket, remaining);
     if (remaining > 0) socket->repair = GW_REQ_NEEDS_RELAX;
     else socket->repair = socket->correlate ? GW_REQ_NEEDS_END : GW_REQ_NEEDS_DELIMITER;
     socket->stale_reply_pipe = true;
@@ -142,7 +137,7 @@ static int send_try_frames(gw_socket_t *socket, VALUE message, gw_tracker_t *tra
         }
         cut = gw_cut(socket->type, error, i > 1 || (i == 1 && begun));
         if (cut == GW_NOT_CUT) return error;
-        if (cut == GW_CUT_DROPS) send_push_rest(socket, count - i);
+        if (cut == GW_CUT_DROPS) gw_send_rest(socket, count - i);
     } while (cut != GW_CUT_REQUEST);
     socket->repair = GW_REQ_CUT;
     socket->cut_remaining = count - i;
@@ -344,12 +339,11 @@ static VALUE send_takeover(int argc, VALUE *argv, VALUE self) {
 }
 
 void gw_init_send(VALUE takeover) {
-    VALUE class = rb_const_get(gw_mGodwit, rb_intern("Socket"));
     message_class = rb_define_class_under(gw_mGodwit, "Message", rb_cObject);
     rb_gc_register_mark_object(message_class);
     id_frames = rb_intern("@frames");
-    rb_define_private_method(class, "_send", send_message, 3);
-    rb_define_private_method(class, "_send_many", send_many, 3);
+    rb_define_private_method(gw_cSocket, "_send", send_message, 3);
+    rb_define_private_method(gw_cSocket, "_send_many", send_many, 3);
     rb_define_method(takeover, "send", send_takeover, -1);
     rb_define_method(takeover, "<<", send_fast, 1);
 }

@@ -241,16 +241,18 @@ static VALUE socket_pointer(VALUE self) {
     return ULL2NUM((uintptr_t)gw_socket_open(self, "pointer")->zmq);
 }
 
+VALUE gw_cSocket;
+
 void gw_init_socket(void) {
-    VALUE class = rb_define_class_under(gw_mGodwit, "Socket", rb_cObject);
-    rb_define_alloc_func(class, socket_alloc);
-    rb_define_private_method(class, "_open", socket_open, 3);
-    rb_define_private_method(class, "_reopen", socket_reopen, 0);
-    rb_define_private_method(class, "_close", socket_close, 0);
-    rb_define_private_method(class, "_closed?", socket_closed_p, 0);
-    rb_define_private_method(class, "_forked?", socket_forked_p, 0);
-    rb_define_private_method(class, "_wait", socket_wait, 2);
-    rb_define_private_method(class, "_waiters", socket_waiters, 0);
-    rb_define_private_method(class, "_fd", socket_fd, 0);
-    rb_define_private_method(class, "_pointer", socket_pointer, 0);
+    gw_cSocket = rb_define_class_under(gw_mGodwit, "Socket", rb_cObject);
+    rb_define_alloc_func(gw_cSocket, socket_alloc);
+    rb_define_private_method(gw_cSocket, "_open", socket_open, 3);
+    rb_define_private_method(gw_cSocket, "_reopen", socket_reopen, 0);
+    rb_define_private_method(gw_cSocket, "_close", socket_close, 0);
+    rb_define_private_method(gw_cSocket, "_closed?", socket_closed_p, 0);
+    rb_define_private_method(gw_cSocket, "_forked?", socket_forked_p, 0);
+    rb_define_private_method(gw_cSocket, "_wait", socket_wait, 2);
+    rb_define_private_method(gw_cSocket, "_waiters", socket_waiters, 0);
+    rb_define_private_method(gw_cSocket, "_fd", socket_fd, 0);
+    rb_define_private_method(gw_cSocket, "_pointer", socket_pointer, 0);
 }

@@ -36,6 +36,7 @@ static inline int gw_send_frame(gw_socket_t *socket, zmq_msg_t *message, int fla
 int gw_socket_events(gw_socket_t *socket); /* for the socket's user; -1 with errno set */
 int gw_socket_get(gw_socket_t *socket, int option, void *value, size_t *size); /* gives an errno */
 int gw_socket_set(gw_socket_t *socket, int option, const void *value, size_t size); /* likewise */
+void gw_send_rest(gw_socket_t *socket, long count); /* of a message that libzmq drops */
 /* Runs the body, which moves messages and does not wait; settles once at its end. */
 VALUE gw_batch(gw_socket_t *socket, VALUE (*body)(VALUE), VALUE argument);
 
@@ -69,6 +70,7 @@ void gw_init_context(void);
 /* ---- socket.c ---- */
 
 extern const rb_data_type_t gw_socket_type;
+extern VALUE gw_cSocket; /* the class */
 
 gw_socket_t *gw_socket_open(VALUE self, const char *operation); /* raises unless it is usable */
 gw_call_t gw_call(VALUE self, const char *operation, int64_t milliseconds);

@@ -26,6 +26,14 @@ void gw_settle_message(gw_socket_t *socket) {
     else if (socket->queue.first) transfer_settle_edge(socket);
 }
 
+void gw_send_rest(gw_socket_t *socket, long count) {
+    for (; count > 0; count--) {
+        zmq_msg_t empty;
+        zmq_msg_init(&empty);
+        if (gw_send_frame(socket, &empty, count > 1 ? ZMQ_SNDMORE : 0)) zmq_msg_close(&empty);
+    }
+}
+
 VALUE gw_batch(gw_socket_t *socket, VALUE (*body)(VALUE), VALUE argument) {
     int state;
     socket->in_batch = true;

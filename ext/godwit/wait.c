@@ -188,16 +188,21 @@ static _Thread_local int waits_of_thread;
 
 bool gw_wait_interrupted(void) { return waits_of_thread > 0; }
 
-/* Waits in a queue until `fd` is readable or the waiter is woken. Returns rb_protect's state. */
+/* Waits until `fd` is readable or the waiter is woken; NULL for a queue: nothing wakes it. Returns
+ * the state of rb_protect. */
 static int wait_in_queue(
         gw_wait_queue_t *queue, gw_call_t *call, short events, int fd, bool reuse, bool *again) {
     gw_waiter_t *waiter = gw_waiter_claim(queue, reuse);
+    if (!waiter && !queue && (errno == EMFILE || errno == ENFILE)) {
+        rb_gc(); /* a closed context has a descriptor until it is collected */
+        waiter = gw_waiter_claim(queue, reuse);
+    }
     if (!waiter) gw_raise(errno, call->operation, call->self, Qnil);
     waiter->events = events;
-    gw_waiter_add(queue, waiter);
+    if (queue) gw_waiter_add(queue, waiter);
     bool seen;
     const int before = waits_of_thread;
-    if (NIL_P(rb_fiber_scheduler_current())) waits_of_thread++;
+    if (queue && NIL_P(rb_fiber_scheduler_current())) waits_of_thread++;
     int state = wait_once(call, waiter, fd, &seen);
     waits_of_thread = before;
     if (!reuse) { /* before the waiter is removed: other fibers may run */
@@ -205,7 +210,7 @@ static int wait_in_queue(
         if (!state) state = error;
     }
     *again = seen || waiter->signalled; /* a wake-up may come with the end of the time */
-    gw_waiter_remove(queue, waiter);
+    if (queue) gw_waiter_remove(queue, waiter);
     if (reuse) gw_waiter_release(queue, waiter);
     else gw_waiter_free(waiter);
     return state;
@@ -275,19 +280,11 @@ bool gw_wait(gw_call_t *call, short events) { return gw_wait_on(call, events, ca
 
 bool gw_wait_fd(VALUE self, const char *operation, int fd, gw_deadline_t deadline) {
     gw_call_t call = {.self = self, .operation = operation, .deadline = deadline};
-    struct pollfd next = {.fd = fd, .events = POLLIN};
-    while (poll(&next, 1, 0) == 0) {
-        bool seen;
+    struct pollfd readable = {.fd = fd, .events = POLLIN};
+    bool again;
+    while (poll(&readable, 1, 0) == 0) {
         if (wait_passed(deadline)) return false;
-        gw_waiter_t *waiter = gw_waiter_claim(NULL, false);
-        if (!waiter && (errno == EMFILE || errno == ENFILE)) {
-            rb_gc(); /* a closed context has a descriptor until it is collected */
-            waiter = gw_waiter_claim(NULL, false);
-        }
-        if (!waiter) gw_raise(errno, operation, self, Qnil);
-        int state = wait_once(&call, waiter, fd, &seen), failed = gw_waiter_close_io(waiter->io);
-        gw_waiter_free(waiter);
-        if (!state) state = failed;
+        int state = wait_in_queue(NULL, &call, 0, fd, false, &again);
         if (state) rb_jump_tag(state);
     }
     return true;

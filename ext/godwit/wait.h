@@ -55,7 +55,7 @@ static inline void gw_proxy_signal(gw_proxy_control_t *control, int bits) {
     gw_event_signal(control->wake_fd);
 }
 
-/* Guarded by the GVL; in state GW_IN_PROXY the proxy's loop alone uses it, without the GVL. */
+/* A socket. The GVL guards it; in state GW_IN_PROXY the proxy's loop alone uses it. */
 typedef struct gw_socket {
     gw_link_t link;                  /* of context->sockets; first, see gw_link_t */
     void *zmq;                       /* owned while state is OPEN, IN_PROXY or CLOSING */
