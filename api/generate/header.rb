@@ -48,9 +48,6 @@ module Generate
     "0x#{(digits.size > 4) ? digits.sub(/(?=\h{4}\z)/, "_") : digits}"
   end
 
-  # Each number once, in order.
-  def wire_options(list) = list.sort_by { |o| o[:id] }.uniq { |o| o[:id] }
-
   def constants_h(constants)
     types = constants["draft_types"].map { |name, number| "    GW_#{name} = #{number}," }
     events =

@@ -20,7 +20,7 @@ module TextRules
   PAGE_LINES = 60
   PAGE_COLUMNS = 160
   SECTIONS = %w[Context Decision Consequences].freeze
-  GENERATED = %r{/generated/|option_table\.h|constants\.h}
+  GENERATED = %r{/generated/|constants\.h}
   CODE = "{lib,ext,mruby,edge,test,rakelib,work}/**/*.{rb,rake,c,h}"
   PAGES = "{README,CHANGELOG,CONTRIBUTING}.md"
   GEMS = %w[godwit.gemspec godwit-work.gemspec].freeze

@@ -94,13 +94,4 @@ class OptionTest < Godwit::TestCase
       assert_equal expected.sort, accessors.instance_methods(false).sort
     end
   end
-
-  def test_the_c_table_knows_every_number
-    header = File.read(File.expand_path("../../ext/godwit/option_table.h", __dir__))
-    socket, context = header.split("gw_context_options", 2)
-    {OPTIONS::SOCKET => socket, OPTIONS::CONTEXT => context}.each do |table, text|
-      ids = text.scan(/^ {4}\{(\d+),/).flatten.map(&:to_i)
-      assert_equal table.each_value.map(&:id).uniq.sort, ids
-    end
-  end
 end

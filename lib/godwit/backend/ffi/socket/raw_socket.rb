@@ -7,14 +7,8 @@ module Godwit
     class RawSocket
       EVENTS, FD = %i[events zmq_fd].map { |name| Options.fetch(name).id }
       FORMATS = {int: "i", int64: "q", uint64: "Q"}.freeze
-      # How libzmq takes and gives an option, by the type that api/options.yml gives it; else int.
-      WIRE = {
-        int64: :int64, uint64: :uint64, bytes: :bytes, key: :bytes, id32: :bytes, text: :text
-      }.freeze
-      KEY_BYTES = 32 # libzmq gives a key as text where there is room for that
       BUFFER = 1024 # bytes, for the longest text
-      OPTIONS = Options::SOCKET.each_value.to_h { |option| [option.id, option.type] }.freeze
-      private_constant :EVENTS, :FD, :FORMATS, :WIRE, :KEY_BYTES, :BUFFER, :OPTIONS
+      private_constant :EVENTS, :FD, :FORMATS, :BUFFER
 
       # @return [::FFI::Pointer] libzmq's
       attr_reader :pointer
@@ -42,20 +36,21 @@ module Godwit
 
       # @raise [Failed]
       def get(id)
-        type = type_of(id)
-        format = FORMATS[type]
-        @size.put(:size_t, 0, room(id, format))
+        kind, max = wire(id)
+        format = FORMATS[kind]
+        max = format ? [0].pack(format).bytesize : BUFFER if max.zero?
+        @size.put(:size_t, 0, max)
         code = -EINTR
         code = Zmq.result(Zmq.zmq_getsockopt(@pointer, id, @buffer, @size)) while code == -EINTR
         raise Failed, -code if code < 0
         raw = @buffer.read_bytes(@size.get(:size_t, 0))
         return raw.unpack1(format) if format
-        (type == :text) ? raw.delete_suffix("\0") : raw
+        (kind == :string) ? raw.delete_suffix("\0") : raw
       end
 
       # @raise [Failed]
       def set(id, value)
-        format = FORMATS[type_of(id)]
+        format = FORMATS[wire(id).first]
         raw = format ? [value].pack(format) : value
         code = Zmq.zmq_setsockopt(@pointer, id, raw, raw ? raw.bytesize : 0)
         raise Failed, ::FFI.errno if code != 0
@@ -108,16 +103,12 @@ module Godwit
         code
       end
 
-      def type_of(id)
-        type = OPTIONS.fetch(id) do
+      # @return [Array(Symbol, Integer)] an option's kind, and the bytes of its longest value or 0
+      def wire(id)
+        kind, max = Options::Wire::TABLE.fetch(id) do
           raise ::ArgumentError, "no socket option has the number #{id}"
         end
-        WIRE.fetch(type, :int)
-      end
-
-      def room(id, format)
-        return [0].pack(format).bytesize if format
-        (OPTIONS[id] == :key) ? KEY_BYTES : BUFFER
+        [Options::Wire::KINDS[kind], max]
       end
     end
   end

@@ -1,0 +1,35 @@
+# frozen_string_literal: true
+
+module Godwit
+  module Options
+    # How libzmq reads and writes a socket's options, for the backends.
+    # @private
+    module Wire
+      KINDS = %i[int int64 uint64 bytes string].freeze
+      # The other types are :int.
+      KIND_OF = {
+        int64: :int64, uint64: :uint64, bytes: :bytes, key: :bytes, id32: :bytes, text: :string
+      }.freeze
+      private_constant :KIND_OF
+
+      # @return [Integer] bytes of the longest value; 0: unknown, or the kind says it
+      def self.max(option)
+        return 0 unless option.readable?
+        case option.type
+        when :key then 32
+        when :id32 then 4
+        when :bytes then option.max
+        when :text then option.max + 1 # a NUL
+        else 0
+        end
+      end
+
+      # By an option's number: the index of its kind in KINDS, and {max}.
+      TABLE = Runtime.shareable(
+        SOCKET.each_value.to_h do |option|
+          [option.id, [KINDS.index(KIND_OF.fetch(option.type, :int)), max(option)]]
+        end
+      )
+    end
+  end
+end
