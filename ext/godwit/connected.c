@@ -9,8 +9,9 @@ static void connected_wake_waiters(gw_socket_t *socket) {
     }
 }
 
-/* A Godwit PUB is an XPUB (ADR 2): its peers send subscriptions. Counts them, and drops all other
- * messages. Returns the errno that ended it: EAGAIN when there is nothing more. */
+/* A Godwit PUB is an XPUB (ADR 2): its peers send subscriptions. This function counts
+ * them, and drops all other messages. It returns EAGAIN once there is no message, or another errno.
+ */
 int gw_drain_subscriptions(gw_socket_t *socket) {
     zmq_msg_t message;
     long before = socket->subscriptions;
@@ -27,7 +28,7 @@ int gw_drain_subscriptions(gw_socket_t *socket) {
     return error;
 }
 
-/* Returns 0 or an errno. */
+/* Returns an errno. */
 static int connected_drain_monitor(gw_socket_t *socket) {
     bool any = false;
     int error = gw_monitor_drain(socket, &any);
@@ -36,7 +37,7 @@ static int connected_drain_monitor(gw_socket_t *socket) {
     return error;
 }
 
-/* _count_peers: from the first endpoint on */
+/* _count_peers: the socket counts its peers from its first endpoint on */
 static VALUE connected_count_peers(VALUE self) {
     gw_socket_open(self, "wait_connected")->counting = true;
     return Qnil;
@@ -48,7 +49,8 @@ static VALUE connected_wait_peers(VALUE self, VALUE count, VALUE timeout) {
     gw_call_t call = gw_call(self, "wait_connected", 0);
     gw_call_set_deadline(&call, gw_milliseconds(timeout, GW_FOREVER));
     gw_socket_t *socket = call.socket;
-    bool publisher = socket->publisher, shaken_hands = socket->type != ZMQ_STREAM; /* raw TCP */
+    bool publisher = socket->publisher,
+         shaken_hands = socket->type != ZMQ_STREAM; /* raw TCP has no handshake */
     long wanted = NUM2LONG(count), now;
     do {
         if (!publisher && !socket->peers) return Qnil;

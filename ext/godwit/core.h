@@ -46,7 +46,7 @@ static inline int64_t gw_milliseconds_exact(void) {
     return gw_nanoseconds(CLOCK_MONOTONIC) / 1000000;
 }
 
-/* A tick of the kernel late at most, and cheap. */
+/* Cheaper than gw_milliseconds_exact, and a few ms late. */
 static inline int64_t gw_milliseconds_now(void) {
     return gw_nanoseconds(CLOCK_MONOTONIC_COARSE) / 1000000;
 }
@@ -58,7 +58,7 @@ static inline void gw_event_signal(int fd) {
     (void)written;
 }
 
-/* Returns whether the eventfd was readable; then it is not. */
+/* Makes the eventfd unreadable. Returns whether it was readable. */
 static inline bool gw_event_clear(int fd) {
     uint64_t count;
     return read(fd, &count, sizeof count) > 0;
@@ -66,7 +66,7 @@ static inline bool gw_event_clear(int fd) {
 
 extern atomic_uint gw_generation; /* incremented in every forked child */
 
-/* Whether what was made in that generation belongs to the parent process. */
+/* Whether an object of that generation belongs to the parent process. */
 static inline bool gw_forked(unsigned generation) {
     return generation != atomic_load_explicit(&gw_generation, memory_order_relaxed);
 }
@@ -75,8 +75,8 @@ int gw_descriptors(int needed); /* whether the process can open so many; returns
 void gw_after_fork(void (*function)(void)); /* runs in each forked child */
 void gw_init_process(void);
 
-/* A flag and not a mutex: the handler in a forked child can always clear it. No call that may
- * block runs under the lock. */
+/* The lock is a flag and not a mutex: the handler in a forked child can always clear it. No call
+ * that may block runs under the lock. */
 static inline void gw_spin_lock(atomic_flag *flag) {
     while (atomic_flag_test_and_set_explicit(flag, memory_order_acquire)) sched_yield();
 }
@@ -161,7 +161,7 @@ int gw_frames_add(gw_frames_t *frames, zmq_msg_t *message); /* moves it; returns
 void gw_frames_clear(gw_frames_t *frames);
 void gw_frames_free(gw_frames_t *frames);
 void gw_buffered_clear(gw_buffered_t *buffered, int type);
-/* These return an errno, as the bare calls. `type` is that of the user's socket. */
+/* These functions return an errno. `type` is that of the user's socket. */
 int gw_buffered_receive(gw_buffered_t *buffered, void *zmq, int type, zmq_msg_t *message);
 int gw_buffered_send(gw_buffered_t *buffered, void *zmq, int type, zmq_msg_t *message, int flags);
 int gw_buffered_events(
@@ -193,7 +193,7 @@ typedef struct {
 
 const char *gw_inproc_name(const char *endpoint); /* the user's name of libzmq's endpoint */
 int gw_inproc_bind(gw_inproc_end_t end, const char *endpoint);
-/* Any endpoint. `connect` is libzmq's function. */
+/* Connects to any endpoint; `connect` is the function of libzmq. */
 int64_t gw_endpoint_connect(
         gw_inproc_end_t end, const char *endpoint, int64_t (*connect)(void *, const char *));
 int gw_endpoint_disconnect(gw_inproc_end_t end, gw_buffered_t *buffered, const char *endpoint);
@@ -204,10 +204,10 @@ static inline bool gw_inproc(const char *endpoint) { return strncmp(endpoint, "i
 
 /* ---- native_context.c: contexts and their reapers ---- */
 
-gw_context_t *gw_context_create(void); /* NULL with errno set; it is open once */
+gw_context_t *gw_context_create(void); /* open once; NULL with errno set */
 void gw_context_retain(gw_context_t *context);
 void gw_context_release(gw_context_t *context); /* the last reference frees the memory */
-void gw_context_close(gw_context_t *context, const void *vm); /* the last one starts the reaper */
+void gw_context_close(gw_context_t *context, const void *vm); /* the last close starts the reaper */
 void gw_context_add(gw_context_t *context, gw_link_t *socket);
 void gw_context_remove(gw_context_t *context, gw_link_t *socket);
 int gw_context_set_max_sockets(gw_context_t *context, int count); /* gives an errno */

@@ -24,7 +24,7 @@ const char *gw_draft_group(zmq_msg_t *message) {
     return gw_draft.available ? gw_draft.msg_group(message) : NULL;
 }
 
-/* In the platform gem: never those of another libzmq in the process. */
+/* The platform gem calls the functions of its own libzmq, never those of another in the process. */
 #ifdef GODWIT_STATIC_LIBZMQ
 #define DRAFT_SYMBOLS_FIND(name) ((void *)(uintptr_t)name)
 static void *draft_symbols_library(void) { return (void *)(uintptr_t)zmq_version; }

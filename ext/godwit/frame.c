@@ -206,7 +206,7 @@ static VALUE frame_in_place(VALUE self) {
     return rb_ensure(frame_yield_in_place, self, frame_end_read, self);
 }
 
-/* _compare(Frame or String) => -1, 0, 1 by bytes */
+/* _compare(Frame or String) => -1, 0 or 1, by the order of the bytes */
 static VALUE frame_compare(VALUE self, VALUE other) {
     gw_frame_t *frame = frame_live(self, "compare");
     const void *data = zmq_msg_data(&frame->message), *others;

@@ -218,11 +218,11 @@ static void monitor_events_end_unused(gw_socket_t *socket) {
     monitor_events_discard(socket);
 }
 
-/* Before the first bind or connect, since a connection made earlier would be missed. */
+/* Runs before the first bind or connect: the count would miss an earlier connection. */
 int gw_monitor_count_peers(gw_socket_t *socket, const char *endpoint) {
     if (gw_inproc(endpoint)) return 0; /* libzmq's monitor reports no peers over inproc */
     if (!socket->counting || socket->peers || socket->publisher) return 0;
-    socket->counting = false; /* once */
+    socket->counting = false; /* a socket counts once */
     struct gw_peers *peers = gw_peers_new(zmq_ctx_get(socket->context->zmq, ZMQ_IO_THREADS) != 1);
     int error = peers ? gw_monitor_listen(socket, GW_PEER_EVENTS) : ENOMEM;
     if (error) gw_peers_free(peers);
@@ -287,9 +287,10 @@ void gw_monitor_move(gw_socket_t *socket, void *before) {
     gw_monitor_free(socket);
 }
 
-/* Reports BIND_FAILED itself: libzmq's own event overwrites errno. */
+/* Godwit reports BIND_FAILED, since libzmq's own report overwrites errno. */
 void gw_monitor_bind_failed(gw_socket_t *socket, const char *endpoint, int error) {
-    if (!socket->monitor || error == ETERM || gw_inproc(endpoint)) return; /* as libzmq */
+    if (!socket->monitor || error == ETERM || gw_inproc(endpoint))
+        return;                     /* libzmq reports none then */
     gw_monitor_drain(socket, NULL); /* earlier events come first */
     gw_event_t event = {.name = ZMQ_EVENT_BIND_FAILED, .values = {error}, .count = 1};
     event.local = strlen(endpoint);

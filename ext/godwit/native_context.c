@@ -156,7 +156,7 @@ bool gw_contexts_await(const void *vm, int64_t start, int64_t most) {
     struct pollfd done = {.fd = context->done_fd, .events = POLLIN};
     int ready = ppoll(&done, 1, ms == INT64_MAX ? NULL : &timeout, &ignored);
     gw_context_release(context);
-    return ready >= 0; /* else a signal that ends the process came */
+    return ready >= 0; /* -1: a signal came that ends the process */
 }
 
 void gw_init_native_context(void) { gw_after_fork(native_context_after_fork); }

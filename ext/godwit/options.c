@@ -30,7 +30,7 @@ static VALUE options_get_bytes(VALUE self, gw_socket_t *socket, int id, kind_t k
     return rb_str_new(buffer, size);
 }
 
-/* A PUB never is readable: its messages are subscriptions. */
+/* A PUB is never readable: its XPUB receives subscriptions. */
 static VALUE options_get_events(VALUE self, gw_socket_t *socket) {
     int events = gw_socket_events(socket);
     if (events < 0) gw_raise(errno, "get", self, Qnil);

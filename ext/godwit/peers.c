@@ -6,18 +6,18 @@
 
 typedef struct {
     int fd;
-    bool gone;                /* its end came before its opening: see gw_peers.unordered */
-    long successes, failures; /* handshakes of all, when it was opened; -1: unknown */
+    bool gone;                /* its end was reported before its opening */
+    long successes, failures; /* of all connections, when this one opened; -1: unknown */
 } connection_t;
 
 struct gw_peers {
     connection_t *known;  /* owned, from malloc */
     long count, capacity; /* of `known` */
-    long open;            /* of those, without the ones that are gone */
+    long open;            /* connections that are open */
     long established;
-    long successes, failures; /* handshakes so far */
+    long successes, failures; /* handshakes of all connections so far */
     long failing;             /* failures whose disconnection is still to come */
-    long doubtful;            /* disconnections counted as such that may have been of peers */
+    long doubtful;            /* disconnections counted as failures that may have been of peers */
     bool unordered;
 };
 

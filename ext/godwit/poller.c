@@ -35,7 +35,7 @@ static void poller_compact(void *pointer) {
     gw_wait_queue_compact(&poller->queue);
 }
 
-/* In a forked child too: the child's copy of the epoll descriptor is its own. */
+/* A forked child closes the epoll descriptor too: its copy is its own. */
 static void poller_free(void *pointer) {
     gw_poller_t *poller = pointer;
     gw_watches_free(poller);
@@ -265,7 +265,7 @@ static int poller_poll_socket(VALUE self, gw_watch_t *watch) {
     /* Only the proxy may poll the socket. When the proxy releases it, the watch is due again. */
     if (socket && socket->state == GW_IN_PROXY) return 0;
     if (!socket || socket->state != GW_OPEN) poller_raise_closed(watch->object, "wait");
-    /* After a reopen that found no room in the epoll. */
+    /* A reopen of the socket may have failed to attach the watch. */
     int error = watch->fd < 0 ? gw_watch_attach(watch, socket->fd) : 0;
     if (error) gw_raise(error, "wait", self, Qnil);
     int events = gw_socket_events(socket);
@@ -311,7 +311,7 @@ static VALUE poller_poll_due(VALUE self, gw_poller_t *poller) {
     return ready;
 }
 
-/* Finds what no descriptor reports: a closed IO, and bytes that ungetbyte put back. */
+/* Makes due what no descriptor reports: a closed IO, and bytes that ungetbyte put back. */
 static void poller_check_ios(gw_poller_t *poller) {
     for (long i = 0, remaining = poller->ios; remaining > 0; i++) {
         gw_watch_t *watch = poller->watches[i];

@@ -151,7 +151,7 @@ static VALUE proxy_acquire(VALUE self) {
         if (gw_socket_get(socket, ZMQ_LINGER, &socket->proxy_linger, &size))
             socket->proxy_linger = 0;
         socket->state = GW_IN_PROXY;
-        socket->sent_before--; /* the proxy may have sent */
+        socket->sent_before--; /* so it counts as one that has sent */
         socket->proxy = &proxy->control;
     }
     atomic_fetch_and(&proxy->control.bits, GW_PROXY_PAUSE);

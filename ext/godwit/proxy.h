@@ -8,7 +8,7 @@
 
 /* What a proxy calls for each message that it has received, without the GVL. */
 typedef struct gw_observer {
-    /* NULL: not open */
+    /* NULL: the observer is not open */
     void (*observe)(struct gw_observer *observer, zmq_msg_t *frames, int count, size_t bytes);
     /* How many messages the proxy makes of this one; 0: the message is no batch. */
     int (*count)(const zmq_msg_t *frames, int count);
@@ -39,7 +39,7 @@ typedef struct {
     bool captured;       /* the message was copied to the capture socket */
     bool observed;       /* the observer has seen it */
     bool counted;        /* its large frames are in the budget */
-    int count, capacity; /* frames of the message, and initialised ones */
+    int count, capacity; /* frames of the message, and initialised frames */
     size_t bytes;
     zmq_msg_t *frames; /* owned */
     zmq_msg_t batch;   /* owned while `remaining`: a message that becomes several */
@@ -60,7 +60,7 @@ typedef struct gw_proxy {
     unsigned generation;
     int error;          /* errno that ended the loop, or 0 */
     atomic_bool asleep; /* the loop is in poll or about to be */
-    bool running;       /* the proxy has the sockets */
+    bool running;       /* it has claimed the sockets */
 } gw_proxy_t;
 
 void *gw_proxy_run(void *proxy); /* for rb_nogvl */

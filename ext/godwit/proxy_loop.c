@@ -243,7 +243,7 @@ static void proxy_loop_sleep(gw_proxy_t *proxy) {
     atomic_store(&proxy->asleep, true);
     int ready = poll(fds, GW_SIDES + 1, -1);
     atomic_store(&proxy->asleep, false);
-    /* Before the loop reads `control`, so that no command is lost. */
+    /* The loop reads its control after this, so that no command is lost. */
     if (ready > 0 && fds[GW_SIDES].revents) gw_event_clear(proxy->control.wake_fd);
 }
 

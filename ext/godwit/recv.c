@@ -6,7 +6,7 @@ enum { LARGE = 16 * 1024 }; /* bytes of a String that malloc alone has room for 
 static VALUE recv_to_string(gw_socket_t *socket, zmq_msg_t *message) {
     size_t size = zmq_msg_size(message);
     const char *data = zmq_msg_data(message);
-    /* An address of a DGRAM ends with a NUL. */
+    /* The address of a DGRAM ends with a NUL. */
     if (RB_UNLIKELY(socket->form == GW_FORM_DATAGRAM) && zmq_msg_more(message) && size > 0 &&
             data[size - 1] == '\0')
         size--;

@@ -155,7 +155,7 @@ static bool send_fits(const gw_socket_t *socket, long frames) {
     }
 }
 
-/* Whether a message that fits would overrun libzmq's buffer for packets. */
+/* Whether a message would overrun libzmq's buffer for packets. */
 static bool send_too_large(const gw_socket_t *socket, VALUE message) {
     return socket->form == GW_FORM_DATAGRAM &&
             gw_outgoing_size(RARRAY_AREF(message, 1)) > GW_UDP_BYTES;
@@ -227,7 +227,8 @@ static bool send_drain_and_retry(gw_call_t *call, VALUE message) {
     return send_try(call, message);
 }
 
-/* A PUB at its high-water mark: libzmq drops unless xpub_no_drop is set; then EAGAIN waits here. */
+/* At the high-water mark of a PUB libzmq drops the message; with xpub_no_drop the PUB waits here.
+ */
 static bool send_waiting(gw_call_t *call, VALUE message) {
     VALUE snapshot = Qnil;
     while (!send_try(call, message) && !send_drain_and_retry(call, message)) {
@@ -240,7 +241,7 @@ static bool send_waiting(gw_call_t *call, VALUE message) {
     return true;
 }
 
-/* Reads a PUB's subscriptions so often that a peer cannot fill the memory with them. */
+/* A PUB drains its subscriptions so often that a peer cannot fill the memory with them. */
 static void send_begin(gw_call_t *call) {
     gw_begin(call);
     if (!call->socket->publisher) return;
@@ -257,7 +258,7 @@ static VALUE send_message(VALUE self, VALUE message, VALUE timeout, VALUE tracke
     call.tracker = NIL_P(tracker) ? NULL : gw_tracker_get(tracker);
     gw_set_deadline(&call, timeout, call.socket->send_timeout);
     send_begin(&call);
-    send_check(&call, message); /* after other fibers ran */
+    send_check(&call, message); /* other fibers may have changed it */
     bool sent = send_waiting(&call, message);
     RB_GC_GUARD(tracker);
     return RBOOL(sent);
@@ -325,7 +326,7 @@ static VALUE send_fast(VALUE self, VALUE message) {
     gw_call_t call = gw_call(self, "send", 0);
     message = send_frames_of(message);
     send_begin(&call);
-    send_check(&call, message); /* after other fibers ran */
+    send_check(&call, message); /* other fibers may have changed it */
     if (RB_LIKELY(send_try(&call, message))) return self;
     gw_call_set_deadline(&call, call.socket->send_timeout);
     if (!send_waiting(&call, message)) gw_raise(ETIMEDOUT, "send", self, Qnil);

@@ -59,7 +59,7 @@ static inline gw_inproc_end_t gw_inproc_end(const gw_socket_t *socket, void *zmq
     return (gw_inproc_end_t){socket->context, socket, zmq, socket->type};
 }
 void gw_socket_close(gw_socket_t *socket);        /* wakes its waiters */
-void gw_socket_release_idle(gw_socket_t *socket); /* if it is closing, without waiters and proxy */
+void gw_socket_release_idle(gw_socket_t *socket); /* a closing one without waiters and proxy */
 void gw_socket_release(gw_socket_t *socket);      /* needs a socket without waiters */
 
 /* ---- context.c ---- */
@@ -70,7 +70,7 @@ void gw_init_context(void);
 /* ---- socket.c ---- */
 
 extern const rb_data_type_t gw_socket_type;
-extern VALUE gw_cSocket; /* the class */
+extern VALUE gw_cSocket; /* Godwit::Socket */
 
 gw_socket_t *gw_socket_open(VALUE self, const char *operation); /* raises unless it is usable */
 gw_call_t gw_call(VALUE self, const char *operation, int64_t milliseconds);

@@ -94,8 +94,8 @@ static void wait_guard_free(void *pointer) {
     gw_waiter_free(waiter);
 }
 
-/* Holds a fiber's waiter: a fiber whose thread has died may be collected while it waits. It has no
- * size function, since it lives as long as one wait. */
+/* The guard of a fiber's waiter: a fiber whose thread has died may be collected while it waits. The
+ * guard has no size function, since it lives as long as one wait. */
 static const rb_data_type_t guard_type = {
         .wrap_struct_name = "Godwit wait",
         .function = {.dmark = wait_guard_mark, .dfree = wait_guard_free},

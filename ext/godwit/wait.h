@@ -184,7 +184,7 @@ void gw_watch_unlink(gw_watch_t *watch);      /* from its socket */
 void gw_watches_detach(gw_socket_t *socket);  /* before zmq_close */
 void gw_watches_attach(gw_socket_t *socket);  /* to another libzmq socket */
 void gw_watches_forget(gw_socket_t *socket);  /* which is being freed */
-void gw_watches_collect(gw_poller_t *poller); /* makes due what was touched since */
+void gw_watches_collect(gw_poller_t *poller); /* makes due what was touched since the last call */
 void gw_watches_free(gw_poller_t *poller);
 
 /* ---- peers.c: counts a socket's peers by the events of its monitor ---- */
@@ -249,7 +249,7 @@ void gw_monitor_free(gw_socket_t *socket);
 
 typedef int64_t gw_deadline_t; /* ns on the monotonic clock, or GW_FOREVER */
 
-/* What one public call carries through its tries and waits. */
+/* The state of one public call through its tries and waits. */
 typedef struct {
     VALUE self;
     gw_socket_t *socket; /* NULL when it is a poller's */
@@ -262,7 +262,7 @@ typedef struct {
     bool quiet;                 /* a close of the socket ends the wait without an error */
 } gw_call_t;
 
-/* The functions that wait give false when time is up. They raise on close and on interrupts. */
+/* The functions that wait return false when time is up. They raise on close and on interrupts. */
 gw_deadline_t gw_deadline(int64_t milliseconds);
 void gw_call_set_deadline(gw_call_t *call, int64_t milliseconds); /* of a call that may time out */
 bool gw_wait(gw_call_t *call, short events);

@@ -55,7 +55,7 @@ static mrb_value endpoints_bind(mrb_state *mrb, mrb_value self) {
     mrb_value endpoint;
     gw_socket_t *socket = endpoints_call(mrb, self, "bind", endpoints_do_bind, &endpoint);
     if (gw_zmq_get(socket->zmq, ZMQ_LAST_ENDPOINT, bound, &size) || size < 2) return endpoint;
-    /* libzmq forgets an endpoint of udp, and unbinds the given one. */
+    /* libzmq does not report an endpoint of udp, and unbinds it by the given name. */
     if (!strstr(bound, "://")) return endpoint;
     return mrb_str_new(mrb, bound, size - 1);
 }
