@@ -9,6 +9,7 @@ require "yaml"
 module Generate
   ROOT = File.expand_path("..", __dir__)
   MAN = "https://libzmq.readthedocs.io/en/latest"
+
   module_function
 
   # @return [Hash{String => String}] path below the root => content
