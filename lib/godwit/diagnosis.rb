@@ -41,7 +41,6 @@ module Godwit
     SENDS = "send"
     private_constant :PATIENCE, :QUIET, :PROBES, :TRIES, :FREE, :LIMIT, :SENDS
 
-    # @param socket [Socket]
     # @param probes [Boolean] whether it may connect a second socket
     # @param limit [Integer] unread events that it keeps at most
     # @raise [Error] as {Monitor#initialize}
@@ -58,7 +57,6 @@ module Godwit
     end
 
     # Forgets all: the socket was recreated, and its connections are new.
-    # @return [nil]
     def reset
       @late = false
       @links = {}
@@ -69,7 +67,6 @@ module Godwit
     end
 
     # Reads the events that are there. Never waits.
-    # @return [self]
     def update
       monitor = @monitor # another thread may close it
       return self unless monitor && @lock.try_lock
@@ -119,7 +116,6 @@ module Godwit
     end
 
     # Ends it. A second call does nothing.
-    # @return [nil]
     def close
       end_probes
       @monitor&.close
@@ -189,7 +185,6 @@ module Godwit
       Words.pending(@socket, link.endpoint, link.bound?) if link
     end
 
-    # @return [Finding, nil]
     def failed
       link = failed_link or return
       Words.failure(@socket, link, @probes.find { |one| one.endpoint == link.endpoint }&.peek)

@@ -30,7 +30,6 @@ module Godwit
           given)
       end
 
-      # @param name [String]
       # @return [Object, nil] the format
       # @raise [ArgumentValueError] when its gem is missing
       def of(name) = KNOWN[name]&.tap(&:require_library)

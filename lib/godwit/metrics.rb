@@ -28,7 +28,6 @@ module Godwit
       @closed = Hash.new { |all, labels| all[labels] = [0] * COUNTERS.size }
     end
 
-    # @return [String]
     def to_s
       @lock.synchronize do
         text = Exposition.new

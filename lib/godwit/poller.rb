@@ -221,7 +221,6 @@ module Godwit
 
     # Keeps the objects whose `pending` tells of bytes that their descriptor no longer has. Makes a
     # new Array, since another thread may read the old one.
-    # @return [self]
     def note_ahead(thing, bits)
       ahead = bits.anybits?(Event::READABLE) && thing.respond_to?(:pending)
       return self unless ahead || @readers_ahead

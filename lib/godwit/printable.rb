@@ -15,7 +15,6 @@ module Godwit
     private_constant :UNSAFE, :LINE, :LINE_END, :UNSAFE_IN_JSON
 
     class << self
-      # @param text [String]
       # @param lines [Boolean] whether newlines and tabs stay
       # @return [String] in UTF-8, without characters that control a terminal
       def text(text, lines: false)

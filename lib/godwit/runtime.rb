@@ -44,7 +44,6 @@ module Godwit
         DidYouMean::SpellChecker.new(dictionary: names).correct(name.to_s).first
       end
 
-      # @return [IO, nil]
       def io(object) = IO.try_convert(object)
       # Warns of an exception in a block of the user's.
       def report(text, error) = warn("#{text} #{error.full_message(highlight: false)}")

@@ -19,7 +19,6 @@ module Godwit
 
       module_function
 
-      # @param path [String]
       # @param limit [Integer] bytes
       # @param pipe [Boolean] whether a pipe or a device, such as /dev/stdin, is read too
       # @yieldparam text [String] binary; the block returns whether the text is a secret
@@ -59,7 +58,6 @@ module Godwit
       # Writes the files, each completely or not at all. All contents are on disk before the first
       # file gets its name, so that a full disk replaces none of a pair.
       # @param files [Hash{String => Array(String, Integer)}] path => content and mode, in order
-      # @param replace [Boolean]
       # @return [Array<String>] the paths
       # @raise [CertError] when a file exists and `replace` is false, or the system refuses; the
       #   files of this call are removed then, unless they replaced others
@@ -79,7 +77,6 @@ module Godwit
         unfinished&.each_value { |path| remove(path) }
       end
 
-      # @return [CertError]
       def failure(path, problem, operation = :cert)
         CertError.new("#{shown(path)}: #{problem}", operation: operation)
       end

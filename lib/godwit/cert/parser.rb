@@ -7,9 +7,7 @@ module Godwit
     module Parser
       module_function
 
-      # @param path [String]
       # @return [Array(Cert, File::Stat)]
-      # @raise [CertError]
       def load(path)
         sections = nil
         text, stat = Files.read(path, pipe: false) do |bytes|
@@ -19,7 +17,6 @@ module Godwit
         [certificate(sections, path, text), stat]
       end
 
-      # @param path [String]
       # @return [String] the file's name without its ending
       def stem(path)
         base = File.basename(path).b.sub(/\.key(?:_secret)?\z/n, "")

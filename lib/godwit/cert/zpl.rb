@@ -56,7 +56,6 @@ module Godwit
       end
 
       # @param sections [Hash{String => Hash{String => String}}]
-      # @return [String]
       # @raise [ArgumentError] when a name or a value cannot be written; the message shows the name
       def dump(sections)
         sections.map { |section, properties|
@@ -69,7 +68,6 @@ module Godwit
 
       # @param name [String] of a property
       # @return [String] the same
-      # @raise [ArgumentError]
       def checked_name(name)
         return name if name.is_a?(String) && name.ascii_only? && name.match?(NAME)
         raise ::ArgumentError, "a property's name has letters, digits, \".\", \"_\" and \"-\": " \
@@ -77,7 +75,6 @@ module Godwit
       end
 
       # @return [String] the value in quotes
-      # @raise [ArgumentError]
       def quote(name, value)
         problem = unwritable(value)
         raise ::ArgumentError, "the value of #{name} #{problem}" if problem

@@ -18,7 +18,6 @@ module Godwit
       ].freeze
       private_constant :Entry, :RACY, :TRIES, :LASTING
 
-      # @param dir [String]
       # @raise [CertError] when the directory cannot be read
       def initialize(dir)
         @dir = dir

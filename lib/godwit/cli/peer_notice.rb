@@ -20,8 +20,6 @@ module Godwit
       # Tells about an endpoint to which the library connects a socket of its own: a second socket
       # connects, too, until the peer is there.
       # @param type [Class] of a socket that the peer accepts, and that takes no message
-      # @param endpoint [String]
-      # @param quiet [Boolean]
       # @param options [Hash] socket options
       # @yield while it watches
       # @return [Object] the block's value
@@ -57,8 +55,6 @@ module Godwit
       end
 
       # Waits until there have been so many peers at once, or the socket is closed.
-      # @param count [Integer]
-      # @return [void]
       def wait(count)
         @lock.synchronize { @changed.wait(@lock) until @ended || @most >= count }
       end

@@ -121,7 +121,6 @@ module Godwit
           raise UsageError, "#{given} is for #{types.join(", ")}, not for #{type.name}"
         end
 
-        # @return [String]
         def endpoint(option, text)
           require "godwit"
           place = Endpoint.foreign(text)
@@ -164,7 +163,6 @@ module Godwit
         # @return [Boolean] whether the value of --eval is a reply
         def answers? = %i[rep router].include?(type.name)
 
-        # @return [Input, nil]
         def input(form)
           return if !type.sends? || options[:echo] || (answers? && options[:eval])
           return data(form) if options[:data]

@@ -11,7 +11,6 @@ module Godwit
       ].freeze
       private_constant :FAILED
 
-      # @return [String]
       attr_reader :endpoint
       # @return [Symbol, nil] :refused, :no_address, :no_answer, :types, or an event of a failed
       #   handshake; nil: none is known

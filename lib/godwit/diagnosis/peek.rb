@@ -31,7 +31,6 @@ module Godwit
       end
 
       # Reads what has come. Never waits.
-      # @return [self]
       def update
         while (message = @stream.recv_nonblock(exception: false)) != :wait_readable
           @bytes << message.last

@@ -23,9 +23,7 @@ module Godwit
         nil
       end
 
-      # @return [String]
       attr_reader :endpoint
-      # @return [Peek, nil]
       attr_reader :peek
 
       def initialize(socket, endpoint)
@@ -35,7 +33,6 @@ module Godwit
 
       def open? = !@closed
 
-      # @return [self]
       def start
         tcp = endpoint.start_with?("tcp:")
         @peek = Peek.new(@socket, endpoint) if tcp
@@ -47,7 +44,6 @@ module Godwit
         self
       end
 
-      # @return [self]
       def update
         return self if @closed
         @peek&.update
@@ -55,7 +51,6 @@ module Godwit
         self
       end
 
-      # @return [Finding, nil]
       def finding
         said = Words.peeked(@socket, endpoint, @peek) if @peek
         return said if said || @diagnosis.nil?

@@ -53,7 +53,6 @@ module Godwit
 
       # @param link [Link] whose connection failed
       # @param peek [Peek, nil] what the peer says of itself
-      # @return [Finding]
       def failure(socket, link, peek)
         endpoint = link.endpoint
         case link.failure
@@ -112,8 +111,6 @@ module Godwit
         handshake(:denied, endpoint, "#{why} (status #{status})", fix)
       end
 
-      # @param why [String]
-      # @param fix [String]
       def handshake(reason, endpoint, why, fix)
         Finding.new(reason, endpoint, "handshake failed",
           "the handshake at #{endpoint} failed, since #{why}: #{fix}")

@@ -14,8 +14,6 @@ module Godwit
       # @return [String] that a topic keeps
       attr_reader :name
 
-      # @return [String]
-      # @raise [FormatError]
       def dump(value)
         bytes = call(:dump, value)
         return bytes if bytes.is_a?(String)
@@ -23,8 +21,6 @@ module Godwit
           "#{Errors.shown(bytes)}"
       end
 
-      # @return [Object]
-      # @raise [FormatError]
       def load(bytes) = call(:load, bytes)
 
       private

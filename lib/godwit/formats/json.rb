@@ -10,8 +10,6 @@ module Godwit
           require "json" unless defined?(::JSON::VERSION) # a Ractor cannot require
         end
 
-        # @return [String]
-        # @raise [FormatError]
         def dump(value)
           ::JSON.generate(value)
         rescue ::JSON::JSONError, EncodingError => error
@@ -19,8 +17,6 @@ module Godwit
             "convert it, or use another format:, such as :raw for bytes"
         end
 
-        # @return [Object]
-        # @raise [FormatError]
         def load(bytes)
           ::JSON.parse(bytes.dup.force_encoding(Encoding::UTF_8), symbolize_names: true)
         rescue ::JSON::JSONError, EncodingError => error

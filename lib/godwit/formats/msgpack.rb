@@ -14,8 +14,6 @@ module Godwit
             "gem install msgpack, or gem \"msgpack\" in the Gemfile"
         end
 
-        # @return [String]
-        # @raise [FormatError]
         def dump(value)
           ::MessagePack.pack(value)
         rescue => error
@@ -23,8 +21,6 @@ module Godwit
             "(#{Printable.line(error.message)}): convert it, or use another format:"
         end
 
-        # @return [Object]
-        # @raise [FormatError]
         def load(bytes)
           ::MessagePack.unpack(bytes, symbolize_keys: true)
         rescue => error

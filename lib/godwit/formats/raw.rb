@@ -9,14 +9,11 @@ module Godwit
         def require_library
         end
 
-        # @return [String]
-        # @raise [FormatError]
         def dump(value)
           return value if value.is_a?(String)
           raise FormatError, "format: :raw takes a String: got #{Errors.shown(value)}"
         end
 
-        # @return [String]
         def load(bytes) = bytes
       end
     end

@@ -9,8 +9,6 @@ module Godwit
         def require_library
         end
 
-        # @return [String]
-        # @raise [FormatError]
         def dump(value)
           text = value.encode(Encoding::UTF_8) if value.is_a?(String)
           return text if text&.valid_encoding?
@@ -20,8 +18,6 @@ module Godwit
           raise FormatError, "format: :text takes a String of valid characters: #{error.message}"
         end
 
-        # @return [String]
-        # @raise [FormatError]
         def load(bytes)
           text = bytes.dup.force_encoding(Encoding::UTF_8)
           return text if text.valid_encoding?

@@ -27,7 +27,6 @@ module Godwit
 
       # @param values [Hash] of a command in COMMANDS
       # @return [Hash] the answer
-      # @raise [Error]
       def answer(values)
         run = values["run"]
         if @run && @run != run
@@ -101,7 +100,6 @@ module Godwit
         @context = @thread = @row_until = nil
       end
 
-      # @return [Hash]
       def found(context, values)
         endpoint, size, count, timeout = values.values_at("endpoint", "size", "count", "timeout")
         link = Link.new(endpoint, [timeout, ROW].min, {context: context, **security(values)})

@@ -15,7 +15,6 @@ module Godwit
       module_function
 
       # @param endpoint [String] tcp
-      # @return [String]
       def to(endpoint)
         local, remote = addresses(*endpoint.match(%r{\Atcp://\[?(.+?)\]?:(\d+)\z}).captures)
         return "localhost" if local == remote || remote.match?(LOOPBACK)
@@ -29,14 +28,12 @@ module Godwit
         end
       end
 
-      # @return [String, nil]
       def interface(address)
         ::Socket.getifaddrs.find do |found|
           found.addr&.ip? && found.addr.ip_address == address
         end&.name
       end
 
-      # @return [String]
       def speed(interface)
         megabits = Integer(File.read(File.join(INTERFACES, interface.to_s, "speed")))
         return "Virtual" unless megabits.positive?

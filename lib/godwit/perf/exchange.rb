@@ -15,12 +15,10 @@ module Godwit
       module_function
 
       # Binds a REP that returns each request.
-      # @param endpoint [String]
       # @param size [Integer] bytes of a message
       # @param count [Integer] round trips
       # @param frames [Boolean] whether messages are Frames, which Ruby does not copy
       # @param options [Hash] socket options
-      # @return [nil]
       # @raise [SizeError] when a message has another size
       def echo(endpoint, size, count, frames: false, **options)
         with(:REP, :bind, endpoint, options) do |rep|
@@ -47,7 +45,6 @@ module Godwit
       end
 
       # Binds a PULL.
-      # @param endpoint [String]
       # @param size [Integer] bytes of a message
       # @param count [Integer] messages
       # @param options [Hash] socket options
@@ -61,11 +58,9 @@ module Godwit
       end
 
       # Connects a PUSH.
-      # @param endpoint [String]
       # @param size [Integer] bytes of a message
       # @param count [Integer] messages
       # @param options [Hash] socket options
-      # @return [nil]
       def push(endpoint, size, count, **options)
         with(:PUSH, :connect, endpoint, options) do |push|
           message = ("\0" * size).freeze

@@ -13,8 +13,6 @@ module Godwit
 
       module_function
 
-      # @param histogram [Histogram]
-      # @return [String]
       def text(histogram)
         lines = [TITLES, "", *rows(histogram)]
         lines << format(

@@ -46,7 +46,6 @@ module Godwit
         @count = count
       end
 
-      # @return [Latency]
       def run
         @req, connected = @link.connect(REQ, recv_timeout: @link.timeout)
         warmup = warm_up

@@ -27,7 +27,6 @@ module Godwit
       # @return [Numeric] seconds, without the fraction of a whole number
       def self.shown(seconds) = (seconds % 1).zero? ? seconds.to_i : seconds
 
-      # @return [String]
       attr_reader :endpoint
       # @return [Numeric] seconds
       attr_reader :timeout
@@ -35,7 +34,6 @@ module Godwit
       # @param timeout [Numeric] seconds
       # @param options [Hash] socket options besides those of the link
       # @return [Array(Socket, Float)] a connected socket, and the seconds that the connection took
-      # @raise [TimeoutError]
       def connect(type, endpoint = @endpoint, timeout: @timeout, **options)
         start = Timeout.now
         socket = type.connect(endpoint, linger: 0, count_peers: true, **@options, **options)
@@ -48,7 +46,6 @@ module Godwit
       end
 
       # @param late [TimeoutError, nil] of the socket
-      # @return [TimeoutError]
       def no_answer(late = nil)
         why = ": #{late.why}" if late&.why
         TimeoutError.new("no answer from #{@endpoint} in #{Link.shown(@timeout)} s#{why}",
@@ -57,7 +54,6 @@ module Godwit
 
       # @param result [Latency, Load, nil] what was measured before
       # @param more [String] words for the end of the message
-      # @return [ServerLostError]
       def lost(result, more = "")
         ServerLostError.new("#{no_answer.message}: the server or its connection ended during " \
           "the measurement#{more}", result: result, endpoint: @endpoint)
@@ -103,7 +99,6 @@ module Godwit
       # @param standstill [Standstill] the limit
       # @yieldreturn [Hash] the server's answer
       # @return [Hash] the server's last answer
-      # @raise [TimeoutError]
       def result(standstill)
         loop do
           answer = yield
@@ -126,7 +121,6 @@ module Godwit
         whole ? figures : raise(malformed)
       end
 
-      # @return [AnswerError]
       def malformed
         AnswerError.new("#{@endpoint} gave a malformed answer: is it `godwit perf serve` of " \
           "Godwit #{VERSION}?", endpoint: @endpoint)
@@ -142,8 +136,6 @@ module Godwit
     # seconds without progress.
     # @private
     class Standstill
-      # @param link [Link]
-      # @param seconds [Numeric]
       # @param most [Integer] messages that the server can have taken; 0: nothing is progress
       def initialize(link, seconds, most = 0)
         @link = link

@@ -65,7 +65,6 @@ module Godwit
         @lock = Mutex.new
       end
 
-      # @return [Load]
       def run
         connected = connect
         measure(@warmup)

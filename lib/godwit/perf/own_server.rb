@@ -11,7 +11,6 @@ module Godwit
 
       module_function
 
-      # @yieldparam endpoint [String]
       # @return [Object] the block's value
       def run(&block) = Process.respond_to?(:fork) ? in_child(&block) : in_thread(&block)
 

@@ -63,7 +63,6 @@ module Godwit
         @begun = 0
       end
 
-      # @return [Throughput]
       def run
         receiver = @link.command({"do" => "receive", "size" => @size})
         @id = receiver["id"]

@@ -8,15 +8,12 @@ module Godwit
     class Delivery
       COMMAND = %i[timeout idle].freeze
 
-      # @param job [Job]
-      # @param socket [Socket]
       def initialize(job, socket)
         @job = job
         @socket = socket
       end
 
       # @param own [Numeric, nil] seconds for all these rows; UNSET: the socket's `send_timeout`
-      # @raise [TimeoutError]
       def send(rows, own)
         @messages = Bridges.messages(rows)
         start = Timeout.now
@@ -41,7 +38,6 @@ module Godwit
         {own: own, **@job.limits}.compact
       end
 
-      # @return [TimeoutError, nil]
       def attempt(messages, seconds)
         @socket.send_many(messages, timeout: seconds)
         @messages = @messages.drop(messages.size)

@@ -12,7 +12,6 @@ module Godwit
         @object = object
       end
 
-      # @yieldparam piece [String]
       def each_piece(&block)
         case @object
         when String then pieces_of_text(@object, &block)

@@ -10,7 +10,6 @@ module Godwit
       # @return [Exception, nil] that the input's own `each` or `read` raised
       attr_reader :error
 
-      # @param input [Input]
       def initialize(input, pipe, processes, terminal: false)
         @pipe = pipe
         @thread = Thread.new do

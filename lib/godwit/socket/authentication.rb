@@ -43,7 +43,6 @@ module Godwit
         {**limit, **given, zap_domain: domain, zap_enforce_domain: true}
       end
 
-      # @raise [ArgumentValueError, ArgumentTypeError]
       def check_domain(domain)
         wanted = "a domain of 1 to 255 bytes without NUL, such as \"billing\""
         raise Errors.bad_type(:new, "auth:", wanted, domain) unless domain.is_a?(String)

@@ -124,7 +124,6 @@ module Godwit
       # The constant Cert would autoload, which no Ractor but the main one may.
       def self.cert?(object) = object.respond_to?(:keypair)
 
-      # @return [Curve::Keypair]
       def self.pair(keys)
         return keys if keys.is_a?(Curve::Keypair)
         return keys.keypair if cert?(keys) && keys.secret?

@@ -65,7 +65,6 @@ module Godwit
       def left(error) = raise(Ended.new(failure(:IO, error)), cause: nil)
 
       # Tries each address of the host.
-      # @return [Socket]
       def connect(type)
         addresses = Addrinfo.getaddrinfo(@host, @port, nil, type)
         begin

@@ -34,9 +34,7 @@ module Godwit
         @lock = Mutex.new
       end
 
-      # @return [Class]
       attr_reader :klass
-      # @return [Position]
       attr_reader :position
       # @return [Integer] the offset of the next record to fetch
       attr_reader :fetched
@@ -70,7 +68,6 @@ module Godwit
         end
       end
 
-      # @return [Boolean]
       def idle?
         @lock.synchronize do
           count_done
@@ -89,7 +86,6 @@ module Godwit
       attr_accessor :exhausted
 
       # Takes records that were read.
-      # @param source [Source]
       def feed(source)
         @lock.synchronize do
           @progress.finish(@fetched, source.offset - @fetched) if source.offset > @fetched # deleted
@@ -109,7 +105,6 @@ module Godwit
       end
 
       # @param most [Integer] records
-      # @param lanes [Integer]
       # @return [Array<Array(Lane, Array<Message>)>, nil] what a worker runs now
       def take(most, lanes)
         @lock.synchronize do
@@ -138,7 +133,6 @@ module Godwit
       end
 
       # Finishes a record that no worker ran.
-      # @param outputs [Array]
       def skip(message, outputs)
         @lock.synchronize do
           record([message])
@@ -171,7 +165,6 @@ module Godwit
         stop
       end
 
-      # @return [Boolean]
       def lost? = @lost
 
       # No further record runs from now on.
@@ -224,7 +217,6 @@ module Godwit
         end
       end
 
-      # @return [String]
       def inspect = "#<#{self.class} #{topic.name} #{partition}>"
 
       private

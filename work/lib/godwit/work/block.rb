@@ -84,7 +84,6 @@ module Godwit
         end
       end
 
-      # @param bytes [String]
       # @param offset [Integer] of the first record
       # @param time [Integer] of the records, in milliseconds since 1970
       # @param at [Integer] where {encode}'s bytes begin
@@ -132,10 +131,8 @@ module Godwit
         pairs
       end
 
-      # @return [Integer]
       def bytesize = @bytes.bytesize
 
-      # @return [String]
       def inspect = "#<#{self.class} offset #{@offset}, #{@count} records>"
 
       # @return [Boolean] whether a record has headers

@@ -14,7 +14,6 @@ module Godwit
           @keys = @headers = nil
         end
 
-        # @return [Integer]
         attr_reader :partition
 
         def add(value, key, headers)
@@ -65,7 +64,6 @@ module Godwit
       end
       private_constant :Part
 
-      # @param topic [Topic]
       # @param format [Object] see Format
       # @param any [Integer] the partition of records without a key
       def initialize(topic, format, any)
@@ -79,7 +77,6 @@ module Godwit
       end
 
       # @return [Blocks] self
-      # @raise [FormatError, ArgumentValueError]
       def add(value, key = nil, headers = nil)
         bytes = @format.dump(value) unless value.nil?
         if bytes && bytes.bytesize > Client::MAX_VALUE

@@ -42,7 +42,6 @@ module Godwit
 
         # @param text [String] of an option
         # @return [Symbol, Integer, Time] as {Client#each}'s `from:`
-        # @raise [Godwit::CLI::UsageError]
         def where(text, option)
           return text.to_sym if %w[earliest latest].include?(text)
           return Integer(text, 10) if text.match?(/\A-?\d+\z/)
@@ -55,7 +54,6 @@ module Godwit
 
         # @param names [Array<String>] of the arguments, for the message
         # @return [Array<String>] as many arguments
-        # @raise [Godwit::CLI::UsageError]
         def take(arguments, *names)
           no_arguments(arguments.drop(names.size))
           name = names[arguments.size] or return arguments

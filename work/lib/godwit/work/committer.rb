@@ -38,7 +38,6 @@ module Godwit
       end
 
       # @param engine [Object] see Contract
-      # @param events [Events]
       def initialize(engine, events)
         @engine = engine
         @events = events
@@ -65,7 +64,6 @@ module Godwit
       # Commits records at once, with the statements of the block.
       # @param messages [Array<Message>] that are finished with it
       # @param outputs [#call] gives the Blocks of their handler, after the block
-      # @yieldparam statements [Statements]
       # @return [Object] the block's value
       # @raise [StateError] in the block of another one
       # @raise [UnsupportedError] when the engine has no SQL

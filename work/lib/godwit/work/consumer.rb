@@ -223,8 +223,6 @@ module Godwit
 
       # Writes a record in the transaction that commits the handled one: both are written, or
       # neither.
-      # @param topic [String]
-      # @param value [Object, nil]
       # @param options [Hash] `key:` and `headers:`, as {Client#produce}
       # @return [Receipt] without an offset until the commit
       # @raise [LostError] when another member has the partition
@@ -242,20 +240,15 @@ module Godwit
       def transaction(*records, &block) = invocation.transaction(*records, &block)
 
       # Finishes one record of a batch.
-      # @param message [Message]
-      # @return [nil]
       def done(message) = invocation.done(message)
 
       # Runs no further record of the handled record's partition: those that run now finish. The
       # pause ends with the assignment at the latest, when another process gets the partition or
       # this one stops. An operator's pause is independent of it.
       # @param seconds [Numeric, nil] more than 0; nil: until {#resume}
-      # @return [nil]
-      # @raise [ArgumentValueError]
       def pause(seconds = nil) = invocation.pause(seconds)
 
       # Ends the {#pause} of the handled record's partition.
-      # @return [nil]
       def resume = invocation.resume
 
       # @private

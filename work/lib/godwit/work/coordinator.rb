@@ -12,7 +12,6 @@ module Godwit
       private_constant :READ
 
       # @param classes [Array<Class>] of {Consumer}
-      # @param client [Client]
       # @param workers [Workers] or what stands for them
       # @param clock [#call] monotonic seconds
       # @param threads [Boolean] whether hooks run in threads of their own
@@ -187,7 +186,6 @@ module Godwit
           "topic, so its records would run for ever: name another")
       end
 
-      # @return [Member]
       def member(klass)
         topic = klass.declare(@client)
         @client.dead_letters(klass.dead_letters, topic)

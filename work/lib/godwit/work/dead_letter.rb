@@ -13,9 +13,7 @@ module Godwit
       module_function
 
       # Makes the dead letter of a record, and tells the listeners.
-      # @param client [Client]
       # @param assignment [Assignment] that finishes the record with it
-      # @param message [Message]
       # @yieldparam letters [Array<Blocks>] none when the class drops such records, or one
       def bury(client, assignment, message, error:, attempts:)
         topic = assignment.klass.dead_letters
@@ -40,7 +38,6 @@ module Godwit
       # @return [Array<Array>]
       def for_all(headers) = headers.reject { |name, _| name == FOR }
 
-      # @param message [Message]
       # @return [String, nil] the topic of the record that failed; nil: this is no dead letter
       def origin(message) = message.headers.assoc("godwit-topic")&.last
 
@@ -51,7 +48,6 @@ module Godwit
       end
 
       # An error of the application may fail to say its message.
-      # @return [String]
       def message_of(error)
         error.message.to_s
       rescue => failure

@@ -7,7 +7,6 @@ module Godwit
     module Declaration
       module_function
 
-      # @raise [ArgumentValueError]
       def check(name, partitions, partitioner)
         unless name.is_a?(String) && name.b.match?(/\A[\w.-]{1,200}\z/n)
           raise Godwit::Errors.bad_value(:topic, "name", "a String of 1 to 200 letters, digits, " \
@@ -41,7 +40,6 @@ module Godwit
       NAME = Module.instance_method(:name) # a class may have a method of its own
       private_constant :NAME
 
-      # @param klass [Class]
       # @return [Boolean] whether the constant of its name was removed, or set to another class
       def replaced?(klass)
         names = NAME.bind_call(klass)&.split("::") or return false

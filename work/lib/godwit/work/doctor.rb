@@ -7,7 +7,6 @@ module Godwit
     # Looks for what keeps records from being handled: see {Client#doctor}.
     # @private
     class Doctor
-      # @param client [Client]
       # @param check [Boolean] whether to look for damage
       def initialize(client, check)
         @client = client
@@ -16,7 +15,6 @@ module Godwit
         @findings = []
       end
 
-      # @return [Administration::Diagnosis]
       def diagnose
         storage, damage = @engine.storage(@check)
         damage.each { |text| damaged(text) }
@@ -50,7 +48,6 @@ module Godwit
         add(:damaged, "the log is damaged: restore it from a backup: #{text}", {})
       end
 
-      # @param one [Listed]
       def member(one)
         facts = one.facts
         unless one.alive
@@ -84,7 +81,6 @@ module Godwit
         end
       end
 
-      # @param one [Position]
       def isolated(one)
         offset = one.noted || one.watermark
         add(:isolated, "the process of group #{one.group} died #{one.crashes} times at topic " \

@@ -19,8 +19,6 @@ module Godwit
     module Errors
       module_function
 
-      # @param parent [Class]
-      # @return [Class]
       def define(parent = StandardError, retriable: false, fatal: false)
         Class.new(parent) do
           include Error

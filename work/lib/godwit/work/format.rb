@@ -10,16 +10,12 @@ module Godwit
         @format = format
       end
 
-      # @return [String]
-      # @raise [FormatError]
       def dump(value)
         @format.dump(value)
       rescue Godwit::FormatError => error
         raise own(error), cause: error.cause
       end
 
-      # @return [Object]
-      # @raise [FormatError]
       def load(bytes)
         @format.load(bytes)
       rescue Godwit::FormatError => error
@@ -29,13 +25,11 @@ module Godwit
       class << self
         # @param given [Symbol, Object] such as :json, or an object with `dump` and `load`
         # @return [Array(String, Format)] the name that the topic keeps, and the format
-        # @raise [ArgumentValueError]
         def find(given)
           name, format = Formats.find(given, :topic)
           [name, new(format)]
         end
 
-        # @return [Format, nil]
         # @raise [ArgumentValueError] when the format needs a gem that is missing
         def of(name)
           @known ||= {} # each produce to a topic that is not declared here asks

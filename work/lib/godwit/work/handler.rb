@@ -11,9 +11,6 @@ module Godwit
       # A handler ended its thread, or left it by `throw`.
       class Ended < StandardError; end
 
-      # @param assignment [Assignment]
-      # @param client [Client]
-      # @param committer [Committer]
       # @param clock [#call] monotonic seconds
       def initialize(assignment, client, committer, clock)
         @assignment = assignment
@@ -27,7 +24,6 @@ module Godwit
         @outputs = []
       end
 
-      # @return [Assignment]
       attr_reader :assignment
 
       # @return [Array<Message>, nil] the unfinished records that `perform` or `consume` has; each
@@ -54,7 +50,6 @@ module Godwit
         end
       end
 
-      # @return [String]
       def inspect = "#<#{self.class} #{@assignment.inspect}>"
 
       # (see Consumer#produce)
@@ -188,7 +183,6 @@ module Godwit
         @consumer ||= @assignment.klass.new.tap { |one| one.invocation = self }
       end
 
-      # @return [Exception, nil]
       def attempt
         @outputs = [] unless @outputs.empty?
         forks = ForkDetector::COUNT[0]

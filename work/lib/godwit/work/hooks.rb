@@ -14,7 +14,6 @@ module Godwit
       private_constant :NAMES
 
       # @param klass [Class] of {Consumer}
-      # @param events [Events]
       # @param thread [Boolean] false: a call runs its hook
       def initialize(klass, events, thread: true)
         @klass = klass
@@ -36,7 +35,6 @@ module Godwit
       end
 
       # Calls `idle` each time this becomes true.
-      # @param now [Boolean]
       def idle(now)
         due = now && !@idle && !@idle_waits
         @idle = now
@@ -63,7 +61,6 @@ module Godwit
         @thread&.kill
       end
 
-      # @return [String]
       def inspect = "#<#{self.class}>"
 
       private

@@ -17,15 +17,12 @@ module Godwit
       module_function
 
       # @param name [Symbol] of NAMES
-      # @param key [String]
       # @return [Integer] 0 or more
       def hash(name, key)
         (name == :murmur2) ? murmur2(key) & POSITIVE : Zlib.crc32(key)
       end
 
       # As `Utils.murmur2` in Kafka's Java client, without a sign.
-      # @param key [String]
-      # @return [Integer]
       def murmur2(key)
         hash = SEED ^ key.bytesize
         key.unpack("V*").each do |word|

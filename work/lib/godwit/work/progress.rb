@@ -38,7 +38,6 @@ module Godwit
       # @return [Integer] records that are finished, those before the first offset included
       def count = watermark + @window.count("\x01")
 
-      # @return [Boolean]
       def finished?(offset)
         offset < @watermark || @window.getbyte(offset - @watermark) == FINISHED
       end

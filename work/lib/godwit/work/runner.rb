@@ -95,7 +95,6 @@ module Godwit
 
       private
 
-      # @raise [ArgumentValueError]
       def check(workers, drain, evict_after)
         Godwit::Errors.check_positive(:run, "workers:", "threads, 1 or more", workers)
         if drain && (Declaration.finite(drain) || -1) < 0

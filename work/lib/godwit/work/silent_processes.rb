@@ -10,7 +10,6 @@ module Godwit
       AFTER = 5 # seconds without a report
       STEP = 1 # second that counts between two checks, at most: this process was silent, too
 
-      # @param events [Events]
       # @param evict_after [Numeric, nil] seconds; nil: never
       def initialize(events, evict_after)
         @events = events
@@ -36,7 +35,6 @@ module Godwit
         members.select { |one| @seconds[one.id] >= @evict_after && readers.include?(one.reader) }
       end
 
-      # @param member [Listed]
       def evicted(member) = emit(:evicted, member)
 
       private

@@ -31,7 +31,6 @@ module Godwit
       Watched = Struct.new(:thread, :handler, :run, :message, :since, :report)
 
       # @param engine [Object] see Contract
-      # @param events [Events]
       # @param report [#call] at each look: the process works
       # @yieldreturn [Hash{Class => Member}] the members of this process
       def initialize(engine, events, report = -> {}, &members)
@@ -44,7 +43,6 @@ module Godwit
         @lock = Mutex.new
       end
 
-      # @return [self]
       def start
         @thread = Worker.new do
           loop do

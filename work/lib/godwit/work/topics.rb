@@ -32,13 +32,11 @@ module Godwit
         @known = found
       end
 
-      # @return [Topic, nil]
       def [](name)
         known = @known[name] if Timeout.now < @until
         known || all[name]
       end
 
-      # @return [Topic]
       # @raise [TopicError] for a name that no topic has
       def fetch(name)
         raise Godwit::Errors.bad_value(:find, "a topic", "a String", name) unless name.is_a?(String)
@@ -47,14 +45,10 @@ module Godwit
       end
 
       # @param topic [Topic] see Contract
-      # @return [Topic]
       def save(topic) = @engine.save_topic(topic).tap { @until = 0 }
 
-      # @return [Format, nil]
       def known_format(topic) = @formats[topic.name] || Format.of(topic.format)
 
-      # @return [Format]
-      # @raise [TopicError]
       def format_of(topic) = known_format(topic) || raise(Format.unknown(topic))
 
       # @return [Blocks] for records of one call

@@ -15,7 +15,6 @@ module Godwit
       Chunk = Struct.new(:assignment, :lanes, :since)
       private_constant :PATIENCE, :LONG_AGO, :Chunk
 
-      # @param workers [Integer]
       # @param clock [#call] monotonic seconds
       def initialize(workers, clock)
         @workers = workers

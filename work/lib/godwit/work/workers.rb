@@ -24,8 +24,6 @@ module Godwit
       # @return [Integer] records that the handlers have finished, dead letters included
       attr_reader :handled
 
-      # @param coordinator [Coordinator]
-      # @param stuck [StuckHandlers]
       # @param loop [Loop] of the coordinator
       # @yield after each chunk, in the worker
       def start(coordinator, stuck, loop, &after)
@@ -72,7 +70,6 @@ module Godwit
 
       private
 
-      # @return [Thread]
       def worker
         Worker.new do
           watched = @stuck.watch

@@ -18,7 +18,6 @@ module Godwit
       private_constant :HOW, :CREATE, :URLS, :SETTINGS, :JSON_OBJECT
 
       class << self
-        # @param url [String]
         # @param create [Boolean] see {Work.connect}
         # @param settings [Hash] see {Work.connect}
         # @return [Object] see Contract

@@ -48,8 +48,6 @@ module Godwit
       }.freeze
       private_constant :NEEDS
 
-      # @param engine [Class]
-      # @return [Class]
       # @raise [NotImplementedError] for missing primitives
       def self.check(engine)
         missing = PRIMITIVES - engine.public_instance_methods
@@ -57,7 +55,6 @@ module Godwit
         raise NotImplementedError, "#{engine} lacks #{missing.join(", ")}"
       end
 
-      # @param engine [Object]
       # @param name [Symbol] of NEEDS
       # @raise [UnsupportedError] unless the engine can do it
       def self.need(engine, name)

@@ -15,8 +15,6 @@ module Godwit
       QUARTER = 4 # a second has so many versions
       private_constant :LACKS, :CONNECT, :COMMIT_EVERY, :QUARTER
 
-      # @param settings [Kafka::Settings]
-      # @raise [Error]
       def initialize(settings)
         Kafka::Native.open(Kafka::Library.find.path)
         @forks = ForkDetector::COUNT[0]
@@ -38,18 +36,13 @@ module Godwit
         check
       end
 
-      # @return [Kafka::Settings]
       attr_reader :settings
-      # @return [Kafka::Groups]
       attr_reader :groups
 
-      # (see Contract)
       def topics = @topics.all
 
-      # (see Contract)
       def save_topic(topic) = @topics.save(topic)
 
-      # (see Contract)
       def append(batches)
         one = @writer
         one.append(batches)
@@ -61,26 +54,21 @@ module Godwit
         raise
       end
 
-      # (see Contract)
       def read(topic, partition, offset, bytes)
         @reader.read(topic.name, partition, offset, bytes)
       end
 
-      # (see Contract)
       def fetch(position, offset, bytes)
         membership(position.member).fetch(position, offset, bytes)
       end
 
-      # (see Contract)
       def bounds(topic, since = 0) = @cluster.bounds(topic.name, topic.partitions, since)
 
       # It changes with each wake-up, and four times a second.
       def version = [@wakes, (Timeout.now * QUARTER).floor]
 
-      # (see Contract)
       def lacks = LACKS
 
-      # (see Contract)
       def commit_every = COMMIT_EVERY
 
       # @return [Kafka::WakeUp] of a runner
@@ -93,7 +81,6 @@ module Godwit
         @wake_ups[name] = Kafka::WakeUp.new(name, outputs)
       end
 
-      # (see Contract)
       def join(group, topic, path, starts)
         starts = first_positions(group, topic, starts)
         one = Kafka::Membership.new(self, group, topic, starts, @wake_ups.fetch(path) { listen })
@@ -101,7 +88,6 @@ module Godwit
         Member.new(one.mark, group, topic, path)
       end
 
-      # (see Contract)
       def rebalance(member, _evicted = [])
         @wakes += 1
         @state.poll
@@ -112,7 +98,6 @@ module Godwit
         raise
       end
 
-      # (see Contract)
       def commit(positions, statements = nil)
         Contract.need(self, :transaction) if statements
         batches = block_given? ? yield : []
@@ -122,55 +107,43 @@ module Godwit
         written
       end
 
-      # (see Contract)
       def release(positions)
         positions.group_by(&:member).each { |id, own| @memberships[id]&.release(own) }
       end
 
-      # (see Contract)
       def leave(member)
         one = @memberships.delete(member) or return false
         one.close
         true
       end
 
-      # (see Contract)
       def note(position, offset)
         membership(position.member).note(position, offset)
       end
 
-      # (see Contract)
       def report(member, text)
         @state.write("report", member.id, text && {"text" => text})
       end
 
-      # (see Contract)
       def members = @operator.members
 
-      # (see Contract)
       def positions(group = nil, topic = nil) = @operator.positions(group, topic)
 
-      # (see Contract)
       def set(group, topic, offsets: nil, paused: nil)
         @operator.set(group, topic, offsets, paused)
       end
 
-      # (see Contract)
       def restore(positions) = @operator.restore(positions)
 
-      # (see Contract)
       def storage(_check)
         [{brokers: @settings.url.brokers, librdkafka: Kafka::Library.find.version,
           topics: topics.size, rights: Kafka::Rights.lines}, []]
       end
 
-      # (see Contract)
       def retain = [false, {}]
 
-      # (see Contract)
       def held = {}
 
-      # @return [nil]
       def close
         return if @closed || @forks != ForkDetector::COUNT[0] # the handles are the parent's
         @closed = true
@@ -180,10 +153,8 @@ module Godwit
         nil
       end
 
-      # @return [Boolean]
       def closed? = @closed
 
-      # @return [String]
       def inspect = "#<#{self.class} #{@settings.url}#{" (closed)" if closed?}>"
 
       # @private

@@ -11,7 +11,6 @@ module Godwit
         def initialize = @now = Process.clock_gettime(Process::CLOCK_REALTIME, :millisecond)
         def call = @now
 
-        # @param seconds [Numeric]
         def advance(seconds) = @now += (seconds * 1000).round
       end
 

@@ -28,7 +28,6 @@ module Godwit
       # A process need not report to itself.
       def report = nil
 
-      # @return [nil]
       def close = [@io, @writer].each(&:close).then { nil }
       def closed? = @io.closed?
     end

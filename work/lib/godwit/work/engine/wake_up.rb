@@ -79,7 +79,6 @@ module Godwit
         end
       end
 
-      # @param path [String]
       # @return [Integer, nil] the process
       def self.pid(path) = File.basename(path)[/\A\d+(?=-)/]&.to_i
 
@@ -101,7 +100,6 @@ module Godwit
       end
 
       # @param folder [String] for the FIFOs of all processes
-      # @raise [AccessError, FullError]
       def initialize(folder)
         FileUtils.mkdir_p(folder)
         @path = File.join(folder, name)
@@ -136,7 +134,6 @@ module Godwit
       end
 
       # The runner's time for its end is over: its calls of the engine wait no longer.
-      # @return [nil]
       def abandon = nil
 
       # Drains the FIFO.
@@ -148,7 +145,6 @@ module Godwit
         partitions.uniq unless partitions.include?(ALL)
       end
 
-      # @return [nil]
       def close
         WakeUp.remove(@path)
         @io.close

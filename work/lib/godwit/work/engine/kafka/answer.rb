@@ -6,11 +6,9 @@ module Godwit
       # The answer to a {Request}, which may come later.
       # @private
       class Answer
-        # @param handle [Handle]
         # @param queue [FFI::Pointer] for the answer, which this object destroys
         # @param operation [Symbol] for errors
         # @param resource [String, nil] for errors
-        # @yieldparam event [FFI::Pointer]
         # @yieldreturn [Object] the value
         def initialize(handle, queue, operation, resource, &read)
           @handle = handle
@@ -22,7 +20,6 @@ module Godwit
 
         # @param seconds [Numeric] to wait
         # @return [Object, nil] the value; nil: it has not come
-        # @raise [Error]
         def take(seconds = 0)
           @handle.event(@queue, seconds) do |event|
             code = Functions.event_error(event)
@@ -31,8 +28,6 @@ module Godwit
           end
         end
 
-        # @param seconds [Numeric]
-        # @return [Object]
         # @raise [Error] also when it has not come in time
         def wait(seconds)
           take(seconds) || raise(error(Errors::TIMED_OUT, @handle.cause))
@@ -40,7 +35,6 @@ module Godwit
           close
         end
 
-        # @return [nil]
         def close
           Functions.queue_destroy(@queue) if @queue
           @queue = nil

@@ -12,8 +12,6 @@ module Godwit
         PATIENCE = 30 # seconds: by default a transaction whose process died ends sooner
         private_constant :PATIENCE
 
-        # @param engine [KafkaEngine]
-        # @param group [String]
         # @param mark [String] of the member
         # @param owner [String] of the member in this process
         # @param starts [Hash{Integer => Integer}] where the group begins in partitions without a
@@ -48,8 +46,6 @@ module Godwit
           raise
         end
 
-        # @param one [Position]
-        # @param offset [Integer]
         # @return [Position] elsewhere, without what was committed
         def moved(one, offset)
           Position.new(@group, one.topic, one.partition, @mark, @generation += 1, offset, nil, 0,
@@ -57,7 +53,6 @@ module Godwit
         end
 
         # Forgets what it has asked for.
-        # @return [nil]
         def close
           forget
           @since = nil
@@ -71,7 +66,6 @@ module Godwit
         end
 
         # @return [Array<Position>]
-        # @raise [Error]
         def read(found)
           wrong = found.map(&:error).find { |code| !code.zero? && !Errors.retriable?(code) }
           raise Errors.of(wrong, :claim, nil, resource: @group) if wrong
@@ -87,7 +81,6 @@ module Godwit
           @answer.take
         end
 
-        # @return [nil]
         # @raise [BrokerError] each 30 s
         def check_time(list)
           return if Timeout.left(PATIENCE, @since) > 0

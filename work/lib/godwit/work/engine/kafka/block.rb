@@ -9,7 +9,6 @@ module Godwit
         TIME = 8 # bytes of a packed time
         private_constant :TIME
 
-        # @param bytes [String]
         # @param offset [Integer] of the first record
         # @param times [String] int64 of each record, in milliseconds since 1970
         def initialize(bytes, offset, times)
@@ -21,7 +20,6 @@ module Godwit
         # @return [Integer] in milliseconds since 1970; -1 if the record has none
         def time(index) = @times.unpack1("q", offset: TIME * index)
 
-        # @return [Integer]
         def bytesize = super + @times.bytesize
       end
     end

@@ -14,9 +14,6 @@ module Godwit
         NONE = Block.encode([]).freeze
         private_constant :RECORDS, :SEEK, :NONE
 
-        # @param engine [KafkaEngine]
-        # @param handle [Handle]
-        # @param position [Position]
         # @param pipe [IO] gets the partition's id when there are records
         # @param seek [String, nil] the id of the operator's seek that the position follows
         def initialize(engine, handle, position, pipe, seek = nil)
@@ -47,8 +44,6 @@ module Godwit
         attr_reader :stopped_at
 
         # Goes on at another offset.
-        # @param position [Position]
-        # @raise [Error]
         def move(position)
           @stopped_at ? restart(position.watermark) : read_from(position.watermark)
           forget_place
@@ -61,7 +56,6 @@ module Godwit
         # a rebalance, of which librdkafka would take it for a part.
         # @return [Integer, nil] the log's start, if it is before: the topic was made again, or its
         #   brokers have lost records
-        # @raise [Error]
         def go_on
           first = @engine.first_of(@position.topic, @position.partition)
           return first if first < @stopped_at
@@ -75,7 +69,6 @@ module Godwit
         # @param offset [Integer] of the next record to read
         # @param bytes [Integer] about how much
         # @return [Array<Block>]
-        # @raise [Error]
         def fetch(offset, bytes)
           @blocks.shift while @blocks.any? && @blocks.first.finish <= offset
           left = bytes - @blocks.sum(&:bytesize)
@@ -83,7 +76,6 @@ module Godwit
           @blocks.dup
         end
 
-        # @return [nil]
         def close
           Functions.queue_destroy(@queue) if @queue
           @queue = nil

@@ -20,7 +20,6 @@ module Godwit
         private_constant :TOPIC, :SET, :EARLIEST, :LATEST, :INVALID, :COMMITTED, :ALREADY_THERE,
           :REFUSED, :AGAIN
 
-        # @param handle [Handle]
         # @param timeout [Numeric] seconds
         # @yieldreturn [Array(Integer, String), nil] code and text of the last error of a connection
         def initialize(handle, timeout, &problem)
@@ -47,7 +46,6 @@ module Godwit
 
         # @param properties [Hash{String => String}]
         # @return [Boolean] false: another process was first
-        # @raise [Error]
         def create(name, partitions, replication, properties)
           text = ::FFI::MemoryPointer.new(256)
           topic = Functions.NewTopic_new(name, partitions, replication, text, 256)
@@ -63,7 +61,6 @@ module Godwit
         end
 
         # @param partitions [Integer] that the topic has then
-        # @raise [Error]
         def grow(name, partitions)
           text = ::FFI::MemoryPointer.new(256)
           more = Functions.NewPartitions_new(name, partitions, text, 256)
@@ -81,7 +78,6 @@ module Godwit
         # @param names [Array<String>]
         # @return [Hash{String => Hash{String => String}}] properties of topics; none of those that
         #   this user may not see
-        # @raise [Error]
         def properties(names)
           return {} if names.empty?
           resources = names.map { |name| Functions.ConfigResource_new(TOPIC, name) }
@@ -100,7 +96,6 @@ module Godwit
         end
 
         # @param properties [Hash{String => String}]
-        # @raise [Error]
         def change_properties(name, properties)
           resource = Functions.ConfigResource_new(TOPIC, name)
           properties.each do |key, value|
@@ -120,11 +115,9 @@ module Godwit
         end
 
         # @param name [String] of a topic
-        # @param partitions [Integer]
         # @param since [Integer] time in milliseconds since 1970; 0: the log's start
         # @return [Array<Array(Integer, Integer)>] of each partition: the offset of the first
         #   record at or after the time, else the end; and the end
-        # @raise [Error]
         def bounds(name, partitions, since)
           ends = ends(name, partitions)
           firsts = offsets(name, partitions, since.zero? ? EARLIEST : since)
@@ -134,15 +127,12 @@ module Godwit
         end
 
         # @return [Array<Integer>] of each partition the next offset that will be given
-        # @raise [Error]
         def ends(name, partitions) = offsets(name, partitions, LATEST)
 
         # @return [Integer] the offset of the first record of a partition
-        # @raise [Error]
         def first(name, partition) = offset(name, partition, EARLIEST)
 
         # @return [Integer] the next offset that will be given in a partition
-        # @raise [Error]
         def finish(name, partition) = offset(name, partition, LATEST)
 
         private
@@ -175,7 +165,6 @@ module Godwit
         end
 
         # A leader that has just changed is asked again.
-        # @raise [Error]
         def offsets_of(name, wanted)
           start = Timeout.now
           begin
@@ -222,7 +211,6 @@ module Godwit
         end
 
         # @return [Integer] 0, or ALREADY_THERE
-        # @raise [Error]
         def change(operation, name, results, &send)
           read = lambda do |event|
             one = results.call(event).first

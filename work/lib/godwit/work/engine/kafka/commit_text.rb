@@ -14,8 +14,6 @@ module Godwit
       # @private
       CommitText = Struct.new(:owner, :crashes, :crashed_at, :noted, :seek, :state,
         keyword_init: true) do
-        # @param text [String, nil]
-        # @return [CommitText]
         def self.parse(text)
           found = const_get(:FORM).match(text.to_s) or return new(crashes: 0)
           owner, crashes, crashed_at, noted, seek, state =

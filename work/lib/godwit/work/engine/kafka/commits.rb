@@ -26,8 +26,6 @@ module Godwit
         end
         private_constant :REFUSED, :AGAIN, :WAIT, :PATIENCE, :Refused
 
-        # @param handle [Handle]
-        # @param group [String]
         # @param wake_up [WakeUp] of the runner, which may end a wait
         def initialize(handle, group, wake_up)
           @handle = handle
@@ -40,8 +38,6 @@ module Godwit
         attr_reader :lost
 
         # @param entries [Array<PartitionList::Entry>]
-        # @return [nil]
-        # @raise [LostError, Error]
         def write(entries)
           start = Timeout.now
           begin
@@ -65,7 +61,6 @@ module Godwit
 
         private
 
-        # @raise [Refused, Error]
         def send_once(entries)
           @handle.queue do |queue|
             PartitionList.with(entries) do |list|
@@ -77,7 +72,6 @@ module Godwit
           nil
         end
 
-        # @raise [Refused, Error]
         def await(queue)
           start = Timeout.now
           until @handle.event(queue, Handle::SHORT) { |event| check(event) }
@@ -87,7 +81,6 @@ module Godwit
         end
 
         # @return [true]
-        # @raise [Refused, Error]
         def check(event)
           code = Functions.event_error(event)
           return true if code.zero?

@@ -27,7 +27,6 @@ module Godwit
           end
 
           # @param configuration [FFI::Pointer] that no handle has taken
-          # @return [void]
           def destroy(configuration) = Functions.conf_destroy(configuration)
 
           private

@@ -87,7 +87,6 @@ module Godwit
           # @param text [String, nil] the broker's, or librdkafka's last cause; nil: the code's
           # @param resource [String, nil] such as "topic payments"
           # @param retriable [Boolean, nil] librdkafka's; nil: the code's
-          # @param fatal [Boolean, nil]
           # @return [Error, UnsupportedError] to raise
           def of(code, operation, text = nil, resource: nil, retriable: nil, fatal: nil)
             Functions.load
@@ -103,8 +102,6 @@ module Godwit
           end
 
           # @param pointer [FFI::Pointer] an rd_kafka_error_t, which this destroys, or NULL
-          # @param operation [Symbol]
-          # @param resource [String, nil]
           # @return [Error, UnsupportedError, nil] nil for NULL
           def take(pointer, operation, resource: nil)
             facts = read(pointer) or return

@@ -12,10 +12,6 @@ module Godwit
         private_constant :RECORDS
 
         # @param handle [Handle] a consumer
-        # @param topic [String]
-        # @param partition [Integer]
-        # @param offset [Integer]
-        # @raise [Error]
         def initialize(handle, topic, partition, offset)
           @handle = handle
           @topic = Functions.topic_new(handle.pointer, topic, nil)
@@ -36,12 +32,10 @@ module Godwit
         def take(bytes) = Native.drain(@queue.address, RECORDS, bytes)
 
         # Waits until something comes, or the time is over.
-        # @param seconds [Numeric]
         def wait(seconds)
           @pipe[0].read_nonblock(4_096, exception: false) if @pipe[0].wait_readable(seconds)
         end
 
-        # @return [nil]
         def stop
           return unless @queue
           @handle.wait(:consume_stop, @topic, @partition) if @started

@@ -38,8 +38,6 @@ module Godwit
         end
 
         class << self
-          # @return [void]
-          # @raise [LoadError]
           def load
             @loaded ||= begin
               ffi_lib_flags :now, :local

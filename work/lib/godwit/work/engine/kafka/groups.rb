@@ -12,14 +12,12 @@ module Godwit
         Member = Struct.new(:id, :client, :host, :partitions)
         STABLE = {require_stable_offsets: 1}.freeze # waits for an open transaction
 
-        # @param handle [Handle]
         # @param timeout [Numeric] seconds
         def initialize(handle, timeout)
           @request = Request.new(handle, timeout)
         end
 
         # @return [Array<String>] names of all groups
-        # @raise [Error]
         def names
           read = lambda do |event|
             result = Functions.event_ListConsumerGroups_result(event)
@@ -34,7 +32,6 @@ module Godwit
 
         # @param names [Array<String>]
         # @return [Hash{String => Array<Member>}] of those groups that can be seen
-        # @raise [Error]
         def members(names)
           return {} if names.empty?
           texts = names.map { |name| ::FFI::MemoryPointer.from_string(name) }
@@ -51,11 +48,9 @@ module Godwit
           end
         end
 
-        # @param group [String]
         # @param wanted [Array<PartitionList::Entry>, nil] nil: all partitions with a commit
         # @return [Array<PartitionList::Entry>] with the committed offset and text; an offset below
         #   0: there is none
-        # @raise [Error]
         def committed(group, wanted = nil) = ask(:call, group, wanted)
 
         # Asks for the positions behind open transactions, which may take until these have ended.
@@ -63,9 +58,7 @@ module Godwit
         def ask_committed(group, wanted) = ask(:send, group, wanted, **STABLE)
 
         # Sets offsets of a group that has no members.
-        # @param group [String]
         # @param entries [Array<PartitionList::Entry>]
-        # @raise [Error]
         def set(group, entries)
           return if entries.empty?
           read = lambda do |event|

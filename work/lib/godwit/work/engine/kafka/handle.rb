@@ -34,8 +34,6 @@ module Godwit
           @pointer = make(kind, conf)
         end
 
-        # @return [FFI::Pointer]
-        # @raise [ForkedError, ClosedError]
         def pointer
           if @forks != ForkDetector::COUNT[0]
             raise Godwit::Errors.of(ForkedError, :kafka, "this process has forked after it " \
@@ -47,7 +45,6 @@ module Godwit
         # @return [Integer] for {Native}
         def address = pointer.address
 
-        # @return [Boolean]
         def closed? = @pointer.nil?
 
         # @return [Array(Integer, String), nil] code and text of the error after which an idempotent
@@ -63,7 +60,6 @@ module Godwit
         # Calls a function of librdkafka that waits. {#close} waits for its end.
         # @param name [Symbol] of {Functions}
         # @return [Object] the function's value
-        # @raise [ForkedError, ClosedError]
         def wait(name, *arguments)
           @lock.synchronize { pointer && @calls += 1 }
           begin
@@ -74,7 +70,6 @@ module Godwit
         end
 
         # Ends its threads. What waits to be sent is lost.
-        # @return [nil]
         def close
           return if @forks != ForkDetector::COUNT[0]
           pointer = @lock.synchronize do
@@ -101,7 +96,6 @@ module Godwit
 
         # Leaves its threads to the end of the process: while a consumer cannot leave its group,
         # librdkafka's `destroy` waits for ever.
-        # @return [nil]
         def forget = @lock.synchronize { @pointer = nil }
 
         # @yieldparam queue [FFI::Pointer] until the block ends
@@ -114,8 +108,6 @@ module Godwit
         end
 
         # Waits for an event in slices, so that an interrupt ends it.
-        # @param queue [FFI::Pointer]
-        # @param seconds [Numeric]
         # @yieldparam event [FFI::Pointer] until the block ends
         # @return [Object, nil] the block's value; nil: the time is over
         def event(queue, seconds)
@@ -129,7 +121,6 @@ module Godwit
           end
         end
 
-        # @return [String]
         def inspect = "#<#{self.class}>"
 
         private

@@ -26,7 +26,6 @@ module Godwit
             @found ||= search(places)
           end
 
-          # @param version [String]
           # @param what [String] needs it
           # @raise [UnsupportedError] when librdkafka is older
           def need(version, what)
@@ -37,8 +36,6 @@ module Godwit
           end
 
           # @param places [Array<Array(String, Array<String>)>] where each is, and files there
-          # @return [Found]
-          # @raise [LoadError]
           def search(places)
             load_ffi
             reasons = places.map do |place, files|

@@ -16,9 +16,6 @@ module Godwit
         CLOSE = 5 # seconds for leaving the group
         private_constant :ASSIGN, :FENCED, :CLOSE
 
-        # @param engine [KafkaEngine]
-        # @param group [String]
-        # @param topic [Work::Topic]
         # @param starts [Hash{Integer => Integer}] where the group begins in partitions without a
         #   commit
         # @param wake_up [WakeUp] for records and events
@@ -41,14 +38,11 @@ module Godwit
           @commits = Commits.new(@handle, group, wake_up)
         end
 
-        # @return [Work::Topic]
         attr_reader :topic
         # @return [String] names it in {Position#member}; of a static member after a restart, too
         attr_reader :mark
 
         # Serves the group's events.
-        # @return [Share]
-        # @raise [Error, LostError]
         def share
           nil while @handle.event(@queue, 0) { |event| serve(event) || true }
           problem, @problem = @problem, nil
@@ -65,7 +59,6 @@ module Godwit
         end
 
         # @return [Array<Block>]
-        # @raise [LostError, Error]
         def fetch(position, offset, bytes)
           raise LostError.of(@topic, position.partition) unless own?(position)
           @claims[position.partition].fetch(offset, bytes)
@@ -73,7 +66,6 @@ module Godwit
 
         # Commits without outputs.
         # @param positions [Array<Position>]
-        # @raise [LostError, Error]
         def commit(positions, owned: true, noted: {})
           @commits.write(entries(positions, owned, noted))
         end
@@ -99,7 +91,6 @@ module Godwit
         # has all of them.
         # @param positions [Array<Position>]
         # @raise [BrokerError] if it is retriable, the member has them still
-        # @raise [LostError, Error]
         def release(positions)
           own = positions.select { |one| own?(one) }.map { |one| @claims[one.partition].position }
           commit(own, owned: false) if own.any?
@@ -110,15 +101,12 @@ module Godwit
         end
 
         # Commits the record that runs next, beside what is committed.
-        # @param position [Position]
-        # @raise [LostError, Error]
         def note(position, offset)
           raise LostError.of(@topic, position.partition) unless own?(position)
           commit([@claims[position.partition].position], noted: {position.partition => offset})
         end
 
         # Leaves the group. A runner and {KafkaEngine#close} may call it at the same time.
-        # @return [nil]
         def close = @lock.synchronize { leave unless @handle.closed? }
 
         # @yieldparam metadata [FFI::Pointer] of the group, for a transaction
@@ -134,7 +122,6 @@ module Godwit
           positions.each { |one| @claims[one.partition]&.position = one.dup }
         end
 
-        # @return [String]
         def inspect = "#<#{self.class} #{@group} #{@topic.name}>"
 
         private

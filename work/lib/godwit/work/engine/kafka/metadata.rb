@@ -16,7 +16,6 @@ module Godwit
           layout :name, :pointer, :partitions, :int, :partition_list, :pointer, :error, :int
         end
 
-        # @param pointer [FFI::Pointer]
         # @return [Hash{String => Integer}] partitions of topics without an error, by name
         def self.topics(pointer)
           all = All.new(pointer)

@@ -8,8 +8,6 @@ module Godwit
       # **Threads**: the coordinator of a Runner alone.
       # @private
       class Moves
-        # @param engine [KafkaEngine]
-        # @param arrivals [Arrivals]
         def initialize(engine, arrivals)
           @engine = engine
           @arrivals = arrivals

@@ -14,9 +14,6 @@ module Godwit
         CLIENT = /\Agodwit (\d+) (\h+) (.+)\z/
         private_constant :CLIENT
 
-        # @param groups [Groups]
-        # @param topics [Topics]
-        # @param state [State]
         def initialize(groups, topics, state)
           @groups = groups
           @topics = topics
@@ -24,7 +21,6 @@ module Godwit
         end
 
         # @return [Array<Listed>]
-        # @raise [Error]
         def members
           @groups.members(@groups.names).flat_map do |group, members|
             members.filter_map { |one| listed(group, one) }
@@ -32,9 +28,7 @@ module Godwit
         end
 
         # @param group [String, nil] nil: all
-        # @param topic [Work::Topic, nil]
         # @return [Array<Position>] by group, topic and partition
-        # @raise [Error]
         def positions(group, topic)
           names = group ? [group] : @groups.names.sort
           known = topic ? {topic.name => topic} : @topics.all
@@ -49,7 +43,6 @@ module Godwit
         end
 
         # @raise [TopicError] when the group has never read the topic
-        # @raise [Error]
         def set(group, topic, offsets, paused)
           if positions(group, topic).empty?
             raise TopicError, "group #{group.inspect} has never read topic " \
@@ -63,7 +56,6 @@ module Godwit
 
         # @param positions [Array<Position>] of groups without members
         # @raise [LostError] when a group has members
-        # @raise [Error]
         def restore(positions)
           positions.group_by(&:reader).each_key do |group, topic|
             %w[seek pause].each do |kind|

@@ -17,7 +17,6 @@ module Godwit
         AGAIN = 0.05 # seconds before the same step, or a transaction that the group refuses
         # A step of the transaction failed. `facts` are librdkafka's; nil: a record was not written.
         class Failure < StandardError
-          # @return [Errors::Facts, nil]
           attr_reader :facts
 
           def initialize(error, facts = nil)
@@ -51,7 +50,6 @@ module Godwit
         ].freeze
         private_constant :ATTEMPTS, :START, :ABORT, :AGAIN, :Failure, :REFUSED
 
-        # @param settings [Settings]
         def initialize(settings)
           @settings = settings
           @abandoned = false
@@ -65,8 +63,6 @@ module Godwit
 
         # Finds out whether the brokers have transactions. Other errors, such as a missing right,
         # are for the first outputs: a group may have none.
-        # @return [nil]
-        # @raise [UnsupportedError]
         def start
           producer(START)
           nil
@@ -94,7 +90,6 @@ module Godwit
           end
         end
 
-        # @return [nil]
         def close
           @producer&.close
           @producer = nil
@@ -111,7 +106,6 @@ module Godwit
           end
         end
 
-        # @raise [Error]
         def begin_producing(one, limit)
           step(one, :init_transactions, limit: limit)
         rescue => error
@@ -154,7 +148,6 @@ module Godwit
 
         # Calls a function in slices. While the outcome of a commit is unknown, it asks again.
         # @param limit [Numeric, nil] seconds; nil: none
-        # @raise [Failure]
         def step(one, name, *arguments, limit: @settings.timeout)
           start = Timeout.now
           loop do

@@ -23,7 +23,6 @@ module Godwit
             Functions.topic_partition_list_destroy(list) if list
           end
 
-          # @param list [FFI::Pointer]
           # @return [Array<Entry>]
           def read(list)
             return [] if list.null?
@@ -34,7 +33,6 @@ module Godwit
           end
 
           # @param pointer [FFI::Pointer] of a partition
-          # @return [Entry]
           def entry(pointer)
             one = Functions::Partition.new(pointer)
             text = one[:metadata].read_bytes(one[:metadata_size]) unless one[:metadata].null?

@@ -25,7 +25,6 @@ module Godwit
           @lock = Mutex.new
         end
 
-        # @return [Handle]
         attr_reader :handle
 
         # @param batches [Array<Array>] topic, partition, bytes of a {Block}, count, and perhaps
@@ -53,7 +52,6 @@ module Godwit
           @problem = found.last || @problem
         end
 
-        # @return [nil]
         def close
           abandon # no call may use the handle from now on
           @topics.each_value { |one| Functions.topic_destroy(one) }
@@ -81,7 +79,6 @@ module Godwit
           end
         end
 
-        # @raise [Error]
         def check(delivery, batches)
           lost = delivery.failed + delivery.missing
           return if lost.zero?

@@ -57,7 +57,6 @@ module Godwit
         @rows = []
 
         class << self
-          # @return [Property, nil]
           def [](name) = BY_NAME[ALIASES.fetch(name, name)]
 
           # @return [Boolean] whether a handle of this kind takes the property; true for a name that
@@ -68,7 +67,6 @@ module Godwit
             !(PRODUCERS.include?(kind) ? ONLY_CONSUMERS : ONLY_PRODUCERS).include?(name)
           end
 
-          # @return [Boolean]
           def secret?(name) = name.match?(SECRET)
 
           private

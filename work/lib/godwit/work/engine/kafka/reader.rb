@@ -8,20 +8,15 @@ module Godwit
       # **Threads**: any; one reads at a time.
       # @private
       class Reader
-        # @param settings [Settings]
-        # @param cluster [Cluster]
         def initialize(settings, cluster)
           @settings = settings
           @cluster = cluster
           @lock = Mutex.new
         end
 
-        # @param topic [String]
-        # @param partition [Integer]
         # @param offset [Integer] of the first record; if it was deleted, of the next one
         # @param bytes [Integer] about how much
         # @return [Array<Block>] none: the end
-        # @raise [Error]
         def read(topic, partition, offset, bytes)
           Timers.locked(@lock, :read) do
             place = [topic, partition, offset]
@@ -45,7 +40,6 @@ module Godwit
           end
         end
 
-        # @return [nil]
         def close
           @lock.synchronize do
             stop
@@ -65,7 +59,6 @@ module Godwit
           @handle ||= Handle.new(Handle::CONSUMER, @settings.reader)
         end
 
-        # @return [nil]
         def stop
           @place = nil
           @fetch&.stop

@@ -12,7 +12,6 @@ module Godwit
         class << self
           # Pointers to an Array in C.
           # @param pointers [Array<FFI::Pointer>]
-          # @return [FFI::MemoryPointer]
           def array(pointers)
             ::FFI::MemoryPointer.new(:pointer, pointers.size).write_array_of_pointer(pointers)
           end
@@ -29,7 +28,6 @@ module Godwit
           end
         end
 
-        # @param handle [Handle]
         # @param timeout [Numeric] seconds for an answer
         def initialize(handle, timeout)
           @handle = handle
@@ -39,8 +37,6 @@ module Godwit
         # Sends a request, and waits for its answer. A broker that has just started may refuse it:
         # then it is sent again.
         # @param (see #send)
-        # @return [Object]
-        # @raise [Error]
         def call(*arguments, **options, &send)
           start = Timeout.now
           begin
@@ -58,9 +54,7 @@ module Godwit
         # @param resource [String, nil] for errors
         # @param options [Hash{Symbol => Integer}] names of `AdminOptions_set_…`, and values
         # @yieldparam native [FFI::Pointer] the handle
-        # @yieldparam options [FFI::Pointer]
         # @yieldparam queue [FFI::Pointer] for the answer; the block sends
-        # @return [Answer]
         def send(operation, read, resource: nil, **options)
           queue = Functions.queue_new(@handle.pointer)
           answer = Answer.new(@handle, queue, operation, resource) { |event| read.call(event) }

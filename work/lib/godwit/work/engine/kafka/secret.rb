@@ -8,7 +8,6 @@ module Godwit
       class Secret < String
         SHOWN = "***"
 
-        # @return [String]
         def inspect = SHOWN
 
         # For `pp`.

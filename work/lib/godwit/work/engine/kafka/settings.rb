@@ -20,7 +20,6 @@ module Godwit
         INSTANCE = /\A[\w.-]{1,100}\z/ # what Kafka allows, with room for a topic
         private_constant :MECHANISMS, :TIMEOUTS, :PROTOCOLS, :CLASSIC, :INSTANCE
 
-        # @return [Url]
         attr_reader :url
         # @return [Numeric] seconds that a call waits for the brokers
         attr_reader :timeout
@@ -28,7 +27,6 @@ module Godwit
         # @param url [String, Url]
         # @param sasl [String, nil] the mechanism; nil: with a user, PLAIN over TLS
         # @param timeout [Numeric] seconds
-        # @param transactions [Boolean]
         # @param group_protocol [Symbol, String] :classic or :consumer
         # @param instance [String, nil] names the process in its groups, also after a restart
         # @param kafka [Hash{String, Symbol => String, Integer, Boolean}] librdkafka's properties
@@ -57,7 +55,6 @@ module Godwit
         # @return [Hash{String => String}]
         def transactional(id) = properties(:transactional, id: id)
 
-        # @param group [String]
         # @param partitions [Integer] of the consumer's topics
         # @param client [String, nil] names the member
         # @param topic [String, nil] a process has a member of the group for each of its topics
@@ -67,7 +64,6 @@ module Godwit
             instance: @instance && [@instance, topic].compact.join("."))
         end
 
-        # @param topic [String]
         # @return [String, nil] names a static member; nil: members are dynamic
         def static_mark(topic)
           @instance && Digest::SHA256.hexdigest("#{@instance}.#{topic}")[0, 12]

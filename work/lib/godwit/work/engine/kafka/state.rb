@@ -21,8 +21,6 @@ module Godwit
         PATIENCE = 5 # seconds without a record, though there are more
         private_constant :VERSION, :READ, :WAIT, :PROPERTIES, :AGAIN, :PATIENCE
 
-        # @param settings [Settings]
-        # @param cluster [Cluster]
         # @yieldparam block [String] of a {Block}, to write it
         def initialize(settings, cluster, &write)
           @settings = settings
@@ -36,8 +34,6 @@ module Godwit
 
         # Reads all that was written before the call.
         # @param there [Boolean] whether the topic exists
-        # @return [self]
-        # @raise [Error]
         def refresh(there)
           return self unless there
           finish = @cluster.ends(TOPIC, 1).first
@@ -59,7 +55,6 @@ module Godwit
 
         # Writes a fact, and waits until it is safe.
         # @param value [Hash{String => Object}, nil] nil deletes it
-        # @raise [Error]
         def write(kind, *names, value)
           key = [kind, *names]
           create if @facts.empty?
@@ -68,7 +63,6 @@ module Godwit
           @lock.synchronize { store(key, value) }
         end
 
-        # @return [nil]
         def close
           @lock.synchronize { stop }
         end
@@ -136,7 +130,6 @@ module Godwit
         end
 
         # @param one [Block, Failure]
-        # @return [Boolean]
         def add(one)
           return add_block(one) || true if one.is_a?(Block)
           return false if one.end?

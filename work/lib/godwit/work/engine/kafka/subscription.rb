@@ -11,13 +11,9 @@ module Godwit
         private_constant :EVENTS
 
         class << self
-          # @param settings [Settings]
-          # @param group [String]
-          # @param topic [Work::Topic]
           # @param client [String] names the member
           # @param wake_up [WakeUp] for its events
           # @return [Array(Handle, FFI::Pointer)] and the queue of its events
-          # @raise [Error]
           def open(settings, group, topic, client, wake_up)
             properties = settings.consumer(group, topic.partitions, client, topic.name)
             handle = Handle.new(Handle::CONSUMER, properties) do |conf|

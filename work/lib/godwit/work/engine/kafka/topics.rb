@@ -16,9 +16,6 @@ module Godwit
         BYTES = "retention.bytes"
         private_constant :INTERNAL, :BEHIND, :KNOWN, :TIME, :BYTES
 
-        # @param cluster [Cluster]
-        # @param state [State]
-        # @param settings [Settings]
         def initialize(cluster, state, settings)
           @cluster = cluster
           @state = state
@@ -30,7 +27,6 @@ module Godwit
         end
 
         # @return [Hash{String => Work::Topic}]
-        # @raise [Error]
         def all
           counts = @cluster.topics
           @state.refresh(counts.key?(State::TOPIC))
@@ -40,7 +36,6 @@ module Godwit
         end
 
         # (see Contract#save_topic)
-        # @raise [Error]
         def save(topic)
           found = all[topic.name]
           if topic.ids
@@ -105,7 +100,6 @@ module Godwit
         end
 
         # Waits until this process sees the topic.
-        # @return [Work::Topic]
         def await(topic)
           least = topic.ids ? topic.partitions : 1
           start = Timeout.now
@@ -133,7 +127,6 @@ module Godwit
           # @return [Hash{String => String}] a topic of a broker's default takes less than 1 MiB
           def size = {"max.message.bytes" => Properties["message.max.bytes"].value.to_s}
 
-          # @param topic [Work::Topic]
           # @return [Hash{String => String}] its limits as properties
           def retention(topic)
             bytes = topic.retain_bytes&.then { |all| [all / topic.partitions, 1].max }

@@ -22,12 +22,9 @@ module Godwit
         private_constant :PORT, :SCHEME, :NAME, :IP6, :HOST, :SHOWN, :OTHER, :ALLOWED, :EXTRA
 
         class << self
-          # @param text [String]
           # @return [Boolean] whether it means Kafka, well or badly
           def kafka?(text) = text.b.match?(/\A\s*kafka/i)
 
-          # @param text [String]
-          # @return [Url]
           # @raise [ArgumentValueError] without the secret
           def parse(text)
             problem = catch(:problem) { return new(text) }
@@ -49,9 +46,7 @@ module Godwit
 
         # @return [Array<String>] each with its port
         attr_reader :hosts
-        # @return [String, nil]
         attr_reader :user
-        # @return [Secret, nil]
         attr_reader :secret
 
         def initialize(text)

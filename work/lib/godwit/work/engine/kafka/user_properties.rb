@@ -14,7 +14,6 @@ module Godwit
           # @param operation [Symbol] for errors
           # @param properties [Hash{String, Symbol => String, Integer, Boolean}]
           # @return [Hash{String => String}] frozen; its `inspect` shows no secret
-          # @raise [ArgumentValueError]
           def read(operation, properties)
             unless properties.is_a?(Hash)
               raise Godwit::Errors.bad_value(operation, "kafka:", "a Hash of properties",
@@ -25,7 +24,6 @@ module Godwit
 
           # The settings of a topic when it is created, such as "replication.factor".
           # @return [Hash{String => String}] frozen
-          # @raise [ArgumentValueError]
           def topic(properties)
             read(:topic, properties).each_key do |name|
               next unless name.match?(RETAIN)

@@ -20,8 +20,6 @@ module Godwit
         # @return [String, nil] of a static member
         attr_reader :instance
 
-        # @param url [Url]
-        # @param sasl [String, nil]
         # @param timeout [Numeric] seconds
         # @param user [Hash{String => String}] the user's properties
         def initialize(url, sasl, timeout, user, id: nil, group: nil, partitions: 1,

@@ -8,14 +8,12 @@ module Godwit
       # @private
       class WakeUp < PipeWakeUp
         # @param path [String] names this runner
-        # @param outputs [Outputs]
         def initialize(path, outputs)
           super(path)
           @outputs = outputs
           @abandoned = false
         end
 
-        # @return [Outputs]
         attr_reader :outputs
 
         # @return [Boolean] whether no call of the runner may wait
@@ -28,7 +26,6 @@ module Godwit
           nil
         end
 
-        # @return [nil]
         def close
           super
           @outputs.close

@@ -19,7 +19,6 @@ module Godwit
         @lock = Mutex.new
       end
 
-      # @param batches [Array]
       # @return [Array] a result for each batch
       # @raise [Error] when the transaction failed: nothing of it was written
       # @raise [StateError] in a trap block

@@ -39,7 +39,6 @@ module Godwit
       }.freeze
       private_constant :ERRORS
 
-      # @param path [String]
       # @param durability [Symbol] :process or :power
       def initialize(path, durability)
         @path = path
@@ -51,7 +50,6 @@ module Godwit
         end
       end
 
-      # @yieldparam row [Array]
       # @yieldreturn [Boolean] whether to go on; without a block it takes all rows
       # @return [Array<Array>] rows
       def rows(sql, *values, &more) = translated { run(sql, values, &more) }
@@ -97,7 +95,6 @@ module Godwit
         roll_back unless done
       end
 
-      # @return [Boolean]
       def transaction? = @database.transaction_active?
 
       # Copies what is committed from the WAL into the file. No commit can come meanwhile: a commit
@@ -110,7 +107,6 @@ module Godwit
         roll_back
       end
 
-      # @return [nil]
       def close
         @statements.each_value(&:close)
         @statements.clear

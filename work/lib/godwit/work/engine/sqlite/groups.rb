@@ -51,10 +51,6 @@ module Godwit
       private_constant :GROUP, :POSITIONS, :READ, :OWNED, :CLAIM, :RELEASE,
         :COMMIT, :CRASH
 
-      # @param file [SqliteFile]
-      # @param processes [Processes]
-      # @param topics [StoredTopics]
-      # @param records [Records]
       # @param clock [#call] milliseconds since 1970
       def initialize(file, processes, topics, records, clock)
         @file = file
@@ -66,7 +62,6 @@ module Godwit
 
       # @param path [String] of the process's FIFO
       # @param starts [Array<Integer>] the offsets at which a new group begins
-      # @return [Member]
       def join(group, topic, path, starts)
         fifo = File.basename(path)
         @file.transaction do |database|
@@ -126,7 +121,6 @@ module Godwit
       end
 
       # Notes the record that runs next, for the case that it ends the process.
-      # @raise [LostError]
       def note(position, offset)
         @file.transaction do |database|
           update(database, position, "UPDATE godwit_positions SET noted = ? #{OWNED}", offset)
@@ -134,7 +128,6 @@ module Godwit
       end
 
       # Stores what the member says of its stuck handlers.
-      # @param text [String, nil]
       def report(member, text)
         @file.transaction do |database|
           database.rows("UPDATE godwit_members SET report = ? WHERE id = ?", text, member.id)
@@ -155,7 +148,6 @@ module Godwit
       end
 
       # @param group [String, nil] nil: all groups and topics, by name
-      # @param topic [Topic, nil]
       # @return [Array<Position>] by partition
       def positions(group = nil, topic = nil)
         @file.use do |database|
@@ -179,7 +171,6 @@ module Godwit
       # It changes with each write of any connection, and once in SEEN_EVERY.
       def state(database) = [database.data_version, database.changes, @clock.call / SEEN_EVERY]
 
-      # @raise [LostError]
       def share_of(member, database)
         unless database.value("SELECT 1 FROM godwit_members WHERE id = ?", member.id)
           raise LostError, "member #{member.id} of group #{member.group} was removed: join again"

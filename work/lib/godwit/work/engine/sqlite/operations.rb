@@ -16,10 +16,6 @@ module Godwit
       PAUSE = "UPDATE godwit_positions SET paused = ? WHERE group_id = ? AND partition = ?"
       private_constant :AT_ONCE, :MEMBERS, :SEEK, :PAUSE
 
-      # @param file [SqliteFile]
-      # @param processes [Processes]
-      # @param topics [StoredTopics]
-      # @param records [Records]
       def initialize(file, processes, topics, records)
         @file = file
         @processes = processes

@@ -11,7 +11,6 @@ module Godwit
       MEMBERS = "SELECT id, place FROM godwit_members"
       private_constant :KNOWN, :FIFOS, :MEMBERS
 
-      # @param file [SqliteFile]
       def initialize(file)
         @file = file
         @folder = "#{file.path}.members"

@@ -25,8 +25,6 @@ module Godwit
         "ORDER BY id LIMIT 1"
       private_constant :LARGEST, :LAST, :APPEND, :READ, :SINCE
 
-      # @param file [SqliteFile]
-      # @param processes [Processes]
       # @param clock [#call] milliseconds since 1970
       def initialize(file, processes, clock)
         @file = file
@@ -93,7 +91,6 @@ module Godwit
         end.map { |id, *rest| [id - least, *rest] }
       end
 
-      # @raise [CorruptError]
       def block(topic, partition, offset, time, bytes, count)
         StoredBlock.new(bytes, offset, time,
           "topic #{topic.name}, partition #{partition}, offset #{offset}")

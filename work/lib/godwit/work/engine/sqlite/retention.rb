@@ -48,9 +48,6 @@ module Godwit
       private_constant :SEEN, :SLICE, :BLOCKS, :BYTES_AT_ONCE, :COUNTED, :ABOUT, :Partition,
         :Slice, :FIRST_BLOCKS, :NEXT, :LAST_BLOCK, :DELETE, :UNREAD, :BYTES, :COUNT
 
-      # @param file [SqliteFile]
-      # @param topics [StoredTopics]
-      # @param records [Records]
       # @param clock [#call] milliseconds since 1970
       def initialize(file, topics, records, clock)
         @file = file
@@ -146,8 +143,6 @@ module Godwit
       end
 
       # Deletes some of the first blocks, for which the block is true.
-      # @yieldparam time [Integer]
-      # @yieldparam bytes [Integer]
       # @return [Integer] blocks
       def delete(database, partition)
         rows = database.rows(FIRST_BLOCKS, partition.least, partition.largest)

@@ -41,7 +41,6 @@ module Godwit
       # @return [Boolean] whether this thread uses the connection, as in a handler's transaction
       def owned? = @lock.owned?
 
-      # @raise [ClosedError, StateError]
       def check
         raise ClosedError, "#{@path} was closed: connect again" if @closed
         return unless owned?

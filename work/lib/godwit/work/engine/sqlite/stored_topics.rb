@@ -11,8 +11,6 @@ module Godwit
       SQL
       private_constant :TOPICS
 
-      # @param file [SqliteFile]
-      # @param processes [Processes]
       def initialize(file, processes)
         @file = file
         @processes = processes
