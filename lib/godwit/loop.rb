@@ -1,8 +1,6 @@
 # frozen_string_literal: true
 
-require "socket"
-require_relative "loop/registrations"
-require_relative "loop/running"
+require_relative "loop/watches"
 
 module Godwit
   # A reactor: one thread or fiber waits for sockets, IOs and timers, and calls the callback of each
@@ -40,8 +38,10 @@ module Godwit
   # {ForkedError}; after {#close} these methods raise {ClosedError}.
   # @see https://zeromq.org/get-started/?language=c&library=czmq CZMQ's zloop
   class Loop
-    include Registrations
-    include Running
+    # More timers wait for the next turn, so that sockets come in between.
+    TIMERS_PER_TURN = 256
+    NOTHING = [].freeze
+    private_constant :TIMERS_PER_TURN, :NOTHING
 
     class << self
       undef_method :allocate # initialize must run
@@ -73,16 +73,14 @@ module Godwit
     # Makes an empty loop. It has file descriptors: {#close} it.
     # @raise [TooManySocketsError, SystemCallError] when the process has no descriptor left
     def initialize
-      refuse(StateError, :new, "this loop is open already; Loop.new makes another") if @poller
-      @lock = Mutex.new
-      @watches = {}.compare_by_identity
+      refuse(StateError, :new, "this loop is open already; Loop.new makes another") if @watches
+      @lock = Mutex.new # of the claim
       @posted = Thread::Queue.new
       @timers = Timers.new
       @timers.on_change { wake }
       @turn = 0
       @calling = @stopping = @closed = false
-      @wakeup, @silent = UNIXSocket.pair
-      @poller = Poller.new(@wakeup)
+      @watches = Watches.new
     end
 
     # Calls the block whenever a message, or bytes, can be received.
@@ -118,12 +116,7 @@ module Godwit
       end
       usable(:remove)
       without_interrupts do
-        found = locked(:remove) do
-          watch = @watches[thing] or next false
-          events = watch.events & (events.empty? ? watch.events : events)
-          unwatch(thing, watch, events)
-          events.any?
-        end
+        found = @watches.remove(thing, events)
         wake if @watches.empty? # the loop may have nothing left to do
         found
       end
@@ -228,7 +221,7 @@ module Godwit
       usable(:close)
       without_interrupts do
         @closed = @stopping = true
-        [@poller, @wakeup, @silent].each(&:close)
+        @watches.close
       end
       nil
     end
@@ -253,12 +246,12 @@ module Godwit
     def initialize_copy(_) = raise(Errors.no_copy("loop", "make another with Loop.new"))
 
     # @private
-    def forked? = @poller.forked?
+    def forked? = @watches.forked?
 
     private
 
     # Tests wait for it: how many threads and fibers wait for the loop's next event.
-    def _waiters = @poller.waiters
+    def _waiters = @watches.waiters
 
     def usable(operation)
       if forked?
@@ -273,6 +266,127 @@ module Godwit
 
     # No interrupt comes between a change and the wake-up of the running loop.
     def without_interrupts(&change) = Thread.handle_interrupt(Object => :never, &change)
-    def locked(operation, &block) = Timers.locked(@lock, operation, &block)
+
+    def watch(thing, event, block)
+      raise Errors.bad_value(event, "the call", "a block to run", nil) unless block
+      usable(event)
+      @watches.add(thing, event, block, @turn)
+      self
+    end
+
+    # One thread or fiber runs the loop at a time.
+    def claim(token)
+      Timers.locked(@lock, :run) do
+        if claimed?
+          refuse(StateError, :run, "this loop runs already: stop it first, or make another")
+        end
+        @runner = Thread.current
+        @calling = false
+        @token = token
+      end
+    end
+
+    # A killed thread runs no `ensure` of its waiting fibers, so its claim ends with the thread.
+    def claimed? = !@token.nil? && @runner.alive?
+
+    # Also ends the effect of {Loop#stop}.
+    def release(token)
+      without_interrupts do
+        next unless @token.equal?(token)
+        @calling = false
+        @stopping = false
+        @token = nil
+      end
+    end
+
+    def turns(forever)
+      until @stopping
+        return :empty unless forever || !empty?
+        events = ready
+        @calling = true
+        @turn += 1
+        events.each { |event| dispatch(event) unless @stopping }
+        fire_timers
+        run_posted unless @stopping
+        @calling = false
+      end
+      :stopped
+    end
+
+    # Callbacks have made their changes before this wait; a change by another thread wakes it.
+    def ready
+      @watches.wait((@posted.empty? && !@stopping) ? @timers.next_in : 0)
+    rescue ClosedError, ContextTerminatedError => error
+      sweep(error) unless @closed
+      NOTHING
+    end
+
+    # Removes one that is closed, or whose context has ended, and reports it. The next turn finds
+    # the next one.
+    def sweep(error)
+      object = @watches.drop_ended(error) or raise error
+      what = "has lost its context"
+      fix = "close it"
+      if error.is_a?(ClosedError)
+        what = "was closed"
+        fix = "remove it before that, or close it in its own callback"
+      end
+      words = "#{Errors.shown(object)} #{what} while it was registered in a loop, which has " \
+        "taken it out: #{fix}"
+      report(Errors.build(error.class, :run, nil, words), object)
+    end
+
+    def dispatch(event)
+      object = event.object
+      return @watches.silence if @watches.wakeup?(object)
+      call_for(object, :readable) if event.readable?
+      call_for(object, :writable) if event.writable? && !@stopping
+    end
+
+    # An earlier callback of this turn may have removed it, or closed it; the next wait reports
+    # that.
+    def call_for(object, event)
+      watch = @watches[object] or return @watches.disown(object)
+      callback = watch.callback(event, @turn)
+      return if callback.nil? || watch.closed?
+      begin
+        call(callback, object)
+      ensure
+        @watches.drop(object, watch) if watch.closed?
+      end
+    end
+
+    def call(callback, argument)
+      callback.call(argument)
+    rescue => error
+      report(error, argument)
+    end
+
+    def report(error, source)
+      raise error unless @on_error
+      @on_error.call(error, source)
+    end
+
+    def fire_timers
+      return if @timers.empty?
+      moment = @timers.now
+      TIMERS_PER_TURN.times do
+        break if @stopping
+        timer = @timers.take(moment) or break
+        call(timer.callback, timer)
+      end
+    end
+
+    # Blocks posted meanwhile wait for the next turn.
+    def run_posted
+      @posted.size.times do
+        call(@posted.pop(true), self)
+        break if @stopping
+      end
+    end
+
+    def wake
+      @watches.wake unless @calling && Thread.current.equal?(@runner)
+    end
   end
 end

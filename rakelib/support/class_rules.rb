@@ -20,8 +20,8 @@ module ClassRules
     Godwit::Worker rbczmq::ZMQ::Loop rbczmq::ZMQ::Socket
   ].freeze
   DEPENDENT = %w[
-    Godwit::Backend::FFI::SocketPrimitives Godwit::CLI::Keys
-    Godwit::Loop::Registrations Godwit::Loop::Running Godwit::Shell::Bridges Godwit::Socket::Counts
+    Godwit::Backend::FFI::SocketPrimitives Godwit::CLI::Keys Godwit::Options::ContextAccessors
+    Godwit::Options::SocketAccessors Godwit::Shell::Bridges Godwit::Socket::Counts
     Godwit::Socket::Drafts::Addressed Godwit::Socket::Endpoints Godwit::Socket::Frames
     Godwit::Socket::Messages Godwit::Socket::Monitoring Godwit::Socket::Peers
     Godwit::Socket::RoutingNames Godwit::Socket::Settings Godwit::Work::Batch::Methods

@@ -1,0 +1,162 @@
+# frozen_string_literal: true
+
+require "socket"
+
+module Godwit
+  class Loop
+    # The sockets and IOs of a loop, in its poller, and their callbacks. An interrupt may come
+    # between the two changes of a registration; each step leaves a state that the next call can
+    # repair.
+    # @private
+    class Watches
+      def initialize
+        @lock = Mutex.new
+        @watches = {}.compare_by_identity
+        @closed = false
+        # The pair has no traffic: always writable, never readable. Watching it for writability
+        # wakes the poller. This needs no buffer that could be full, and works in a trap block.
+        @wakeup, @silent = UNIXSocket.pair
+        @poller = Poller.new(@wakeup)
+      end
+
+      def [](thing) = @lock.synchronize { @watches[thing] }
+      def key?(thing) = @watches.key?(thing)
+      def empty? = @watches.empty?
+      def size = @watches.size
+      def forked? = @poller.forked?
+      def waiters = @poller.waiters
+      def wait(seconds) = @poller.wait(seconds)
+      def wakeup?(object) = object.equal?(@wakeup)
+      def wake = watch_wakeup(:writable)
+      def silence = watch_wakeup(:readable)
+
+      # @param turn [Integer] of the loop
+      def add(thing, event, block, turn)
+        locked(event) do
+          watch = @watches[thing]
+          extend_to(watch, thing, event) if watch
+          watch ||= enter(thing, event)
+          watch.add(event, block, turn)
+        end
+      end
+
+      # @param events [Array<Symbol>] none: all
+      # @return [Boolean] whether it was registered for one of them
+      def remove(thing, events)
+        locked(:remove) do
+          watch = @watches[thing] or next false
+          events = watch.events & (events.empty? ? watch.events : events)
+          unwatch(thing, watch, events)
+          events.any?
+        end
+      end
+
+      # Removes it, unless it was removed and registered again.
+      def drop(object, watch)
+        locked(:run) do
+          next unless @watches[object].equal?(watch)
+          disown(object)
+          @watches.delete(object)
+        end
+      end
+
+      # @param error [ClosedError, ContextTerminatedError] of the wait
+      # @return [Socket, IO, #to_io, nil] one that has ended so, which it removes
+      def drop_ended(error)
+        ended = error.is_a?(ClosedError) ? :closed? : :terminated?
+        object, watch = locked(:run) { @watches.find { |_, watch| watch.public_send(ended) } }
+        drop(object, watch) if watch
+        object
+      end
+
+      # Removes it from the poller, also after an interrupt in the middle of a registration.
+      def disown(object)
+        @poller.remove(object)
+        nil
+      rescue PollerError
+        nil
+      rescue ClosedError
+        raise unless @closed
+      end
+
+      def close
+        @closed = true
+        [@poller, @wakeup, @silent].each(&:close)
+      end
+
+      private
+
+      def locked(operation, &block) = Timers.locked(@lock, operation, &block)
+
+      def extend_to(watch, thing, event)
+        if watch.has?(event)
+          words = "#{Errors.shown(thing)} has such a callback already: remove it first"
+          raise Errors.build(PollerError, event, nil, words)
+        end
+        @poller.possible(event, thing, Poller::Event::BITS[event])
+        @poller.modify(thing, *watch.events, event)
+      end
+
+      def enter(thing, event)
+        @poller.register(thing, event)
+        @watches[thing] = Watch.new(thing)
+      ensure
+        disown(thing) unless @watches.key?(thing)
+      end
+
+      def unwatch(thing, watch, events)
+        remaining = watch.events - events
+        if remaining.empty?
+          disown(thing)
+          @watches.delete(thing)
+        else
+          @poller.modify(thing, *remaining)
+          events.each { |event| watch.remove(event) }
+        end
+      end
+
+      def watch_wakeup(event)
+        @poller.modify(@wakeup, event)
+      rescue ClosedError
+        raise unless @closed
+      end
+    end
+
+    # The callbacks of one socket or IO.
+    # @private
+    class Watch
+      def initialize(object)
+        @io = (Socket === object) ? object : IO.try_convert(object)
+        @entries = {} # event => callback, and the turn in which it was registered
+      end
+
+      def has?(event) = @entries.key?(event)
+
+      def add(event, callback, turn)
+        @entries[event] = [callback, turn]
+      end
+
+      def remove(event) = @entries.delete(event)
+
+      # @return [Proc, nil] nil when the callback was registered in this turn, after the event was
+      #   seen
+      def callback(event, turn)
+        callback, since = @entries[event]
+        callback unless since == turn
+      end
+
+      def events = @entries.keys
+      def closed? = @io.closed?
+
+      # @return [Boolean] whether the context of a socket was shut down
+      def terminated?
+        @io.events if Socket === @io
+        false
+      rescue ContextTerminatedError
+        true
+      rescue Error
+        false
+      end
+    end
+  end
+end
