@@ -3,7 +3,7 @@
 require "pty" unless RUBY_ENGINE == "jruby"
 %w[
   native redirection plan system processes launch input stdin_writer source clock status job
-  delivery bridges stream push pull
+  delivery stream push pull
 ].each { |name| require_relative "shell/#{name}" }
 require_relative "shell/jruby" if RUBY_ENGINE == "jruby"
 

@@ -42,8 +42,6 @@ module Godwit
     class Family < Command
       # A part: a command that takes an endpoint and CURVE keys.
       class Part < Command
-        include Keys
-
         # (see Command#run)
         def run(arguments, io: $stdout)
           super
@@ -51,9 +49,16 @@ module Godwit
           raise unless error.respond_to?(:endpoint)
           warn "godwit: #{error.endpoint} is in use"
           EXIT[:failed]
+        ensure
+          @keys&.close
         end
 
         private
+
+        def keys = @keys ||= Keys.new(options)
+        def define_keys(parser, **which) = Keys.define(parser, **which)
+        def server_security(context = nil) = keys.server(context)
+        def client_security = keys.client
 
         def define_quiet(parser)
           parser.on("--quiet", "prints no lines about absent peers")

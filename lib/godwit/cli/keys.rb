@@ -4,78 +4,82 @@ module Godwit
   module CLI
     # CURVE on the command line: `--keys`, `--server-key` and `--clients`. A secret key comes from a
     # file, since every user of the machine can read a command line.
-    module Keys
+    # @private
+    class Keys
       # A key by itself on a line, or `public-key = "…"` as CZMQ's certificates have it.
       FORM = /^\s*(?:(?<name>public|secret)-key\s*=\s*)?"?(?<key>[!-~]{40})"?\s*$/
       DOMAIN = "godwit" # of a server with `--clients`
       private_constant :FORM, :DOMAIN
 
-      # Ends the Auth of `--clients` with the command.
-      # @param arguments [Array<String>] as {Command#run}
-      # @param io [IO] where it prints
-      # @return [Integer] exit status
-      # @raise [UsageError, OptionParser::ParseError] when the arguments are wrong
-      def run(arguments, io: $stdout)
-        super
-      ensure
-        @auth&.close
-      end
-
-      private
-
-      # @param server [Boolean] whether the command is always the server
-      # @param clients [Boolean] whether the command may be a server
-      def define_keys(parser, server: false, clients: true)
-        value_of(parser, "--keys FILE",
-          "CURVE: own secret key: a certificate (`godwit keygen`), or the key alone in a file")
-        if clients
-          value_of(parser, "--clients DIR",
-            "CURVE server: only clients with a certificate in DIR may connect; needs --keys")
+      class << self
+        # @param server [Boolean] whether the command is always the server
+        # @param clients [Boolean] whether the command may be a server
+        def define(parser, server: false, clients: true)
+          value_of(parser, "--keys FILE",
+            "CURVE: own secret key: a certificate (`godwit keygen`), or the key alone in a file")
+          if clients
+            value_of(parser, "--clients DIR",
+              "CURVE server: only clients with a certificate in DIR may connect; needs --keys")
+          end
+          return if server
+          value_of(parser, "--server-key KEY",
+            "CURVE: the server's public key, or a file that holds it")
         end
-        return if server
-        value_of(parser, "--server-key KEY",
-          "CURVE: the server's public key, or a file that holds it")
-      end
 
-      # An empty value comes from a variable of the shell that is not set.
-      def value_of(parser, flag, text)
-        parser.on(flag, text) do |value|
-          next value unless value.empty?
-          raise UsageError, "#{flag[/\S+/]} is empty: is the variable that holds it set? " \
-            "Leave it out to do without"
+        private
+
+        # An empty value comes from a variable of the shell that is not set.
+        def value_of(parser, flag, text)
+          parser.on(flag, text) do |value|
+            next value unless value.empty?
+            raise UsageError, "#{flag[/\S+/]} is empty: is the variable that holds it set? " \
+              "Leave it out to do without"
+          end
         end
       end
+
+      # @param options [Hash] of the command
+      def initialize(options)
+        @options = options
+      end
+
+      # @return [Auth, nil] of `--clients`, once {#server} was called
+      attr_reader :auth
 
       # @param context [Context, nil] of the socket; nil: the default
       # @return [Hash] socket options; {} without --keys
-      def server_security(context = nil)
-        raise UsageError, "--server-key is only for a CURVE client" if options[:server_key]
-        raise UsageError, "--clients needs --keys FILE" if options[:clients] && !options[:keys]
-        return {} unless options[:keys]
-        {curve: pair, **(options[:clients] ? {auth: authenticate(context)} : {})}
+      def server(context = nil)
+        raise UsageError, "--server-key is only for a CURVE client" if @options[:server_key]
+        raise UsageError, "--clients needs --keys FILE" if @options[:clients] && !@options[:keys]
+        return {} unless @options[:keys]
+        {curve: pair, **(@options[:clients] ? {auth: authenticate(context)} : {})}
       end
 
       # @return [Hash] socket options; {} without --server-key
-      def client_security
-        raise UsageError, "--clients is for the server, which binds" if options[:clients]
-        server_key = options[:server_key]
+      def client
+        raise UsageError, "--clients is for the server, which binds" if @options[:clients]
+        server_key = @options[:server_key]
         unless server_key
-          raise UsageError, "--keys needs --server-key KEY" if options[:keys]
+          raise UsageError, "--keys needs --server-key KEY" if @options[:keys]
           return {}
         end
         # Without --keys, a new key pair, for servers that admit all clients with their public key.
-        {curve: options[:keys] ? pair : Curve.keypair, server_key: public_key(server_key)}
+        {curve: @options[:keys] ? pair : Curve.keypair, server_key: public_key(server_key)}
       end
+
+      def close = @auth&.close
+
+      private
 
       # @return [String] the domain
       def authenticate(context)
         @auth = Godwit::Auth.new(context: context)
-        value_for("--clients") { @auth.curve(dir: options[:clients], domain: DOMAIN) }
+        value_for("--clients") { @auth.curve(dir: @options[:clients], domain: DOMAIN) }
         DOMAIN
       end
 
       def pair
-        value_for("--keys") { Curve::Keypair.new(secret_key: key_in(options[:keys], "secret")) }
+        value_for("--keys") { Curve::Keypair.new(secret_key: key_in(@options[:keys], "secret")) }
       end
 
       def public_key(given)
@@ -118,5 +122,6 @@ module Godwit
         keys
       end
     end
+    private_constant :Keys
   end
 end

@@ -15,7 +15,7 @@ module Godwit
 
       # @param own [Numeric, nil] seconds for all these rows; UNSET: the socket's `send_timeout`
       def send(rows, own)
-        @messages = Bridges.messages(rows)
+        @messages = rows.map { |row| row.is_a?(Array) ? [row[0].name, row[1]] : row }
         start = Timeout.now
         until @messages.empty?
           # At once what the socket takes; then one row, for which it has to wait.

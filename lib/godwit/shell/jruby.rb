@@ -25,15 +25,5 @@ module Godwit
           "this Java gives JRuby no pipes to children: start it with #{opens}")
       end
     end
-
-    class Stream
-      # Without a block JRuby would make a Stream that has no plan.
-      %i[each_slice each_cons each_entry].each do |name|
-        define_method(name) do |*size, &block|
-          next super(*size, &block) if block
-          Enumerator.new { |yielder| public_send(name, *size) { |rows| yielder << rows } }
-        end
-      end
-    end
   end
 end

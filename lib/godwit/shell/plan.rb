@@ -64,6 +64,13 @@ module Godwit
         %i[tail rows].include?(err) || Redirection.piped?(err)
       end
 
+      # @param count [Object] of rows
+      # @raise [ArgumentValueError]
+      def self.check_count(operation, count)
+        return if count.nil?
+        Errors.check_positive(operation, "count:", "a number of rows, 1 or more, or nil", count)
+      end
+
       # @return [String] a command line; the words may have different encodings
       def self.shown(words, shell = false)
         words = words.map { |word| word.b.force_encoding(Encoding::UTF_8).scrub("?") }

@@ -120,7 +120,7 @@ module Godwit
         unless stream.is_a?(Stream)
           raise Errors.bad_type(:push, "the stream", "what Shell.rows gives", stream)
         end
-        Bridges.check_count(:push, count)
+        Plan.check_count(:push, count)
         Push.check_transport(:push, @socket, "Stream#into")
         Timeout.milliseconds(timeout)
         @until = timeout && Timeout.now + timeout

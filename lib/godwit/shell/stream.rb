@@ -15,7 +15,8 @@ module Godwit
     # Threads and fibers may share a stream: each row of `next` goes to one of them. A forked child
     # may use its parent's stream, which starts a command of its own there.
     class Stream < Enumerator
-      include Bridges
+      SEVERITIES = {out: 1, err: 2}.freeze # ::Logger's INFO and WARN
+      private_constant :SEVERITIES
 
       # @return [Status, nil] of the run that ended last
       attr_reader :status
@@ -47,6 +48,52 @@ module Godwit
         end
         @status
       end
+
+      # Runs the command and hands its rows on.
+      #
+      # * To a **socket**: each row is a message, with `err: :rows` of two frames (`["out", row]`,
+      #   `["err", row]`). At the socket's high-water mark this call waits, and the command with it.
+      #   The stream's `timeout:` and `idle:` end that wait too: see {Status#timed_out}.
+      # * To a **logger** (Godwit's, Ruby's, or an object with `add` like it): each row is a record,
+      #   stdout at INFO, stderr at WARN; without `err:`, stderr is included. The program and its
+      #   pid, `make[4242]`, are the tag where the logger has `tagged`, else the progname.
+      #   The stream's limits do not end a write to a logger.
+      #
+      #     Godwit::Shell.rows("find", "/").into(push)
+      #     Godwit::Shell.rows("make").into(log).success?
+      #
+      # @param target [Socket, ::Logger]
+      # @param count [Integer, nil] stops the command after so many rows, 1 or more
+      # @param timeout [Integer, Float, nil] seconds that a socket may make a batch wait; by default
+      #   its `send_timeout`, for each row
+      # @return [Status]
+      # @raise [TimeoutError] when a socket took nothing for so long; the command is stopped
+      # @raise [ArgumentTypeError] for other targets: `each { |row| target << row }` serves them
+      # @raise [SystemCallError, RowTooLongError] as {#each}
+      # @raise [Error] of the socket, such as ClosedError
+      def into(target, count: nil, timeout: Timeout::UNSET)
+        Plan.check_count(:into, count)
+        if target.is_a?(Socket)
+          Timeout.milliseconds(timeout)
+          delivery = nil
+          started = ->(job) { delivery = Delivery.new(job, target) }
+          batches(started: started, count: count) { |rows| delivery.send(rows, timeout) }
+        elsif target.respond_to?(:add) && target.respond_to?(:info)
+          into_log(target, count)
+        else
+          raise Errors.bad_type(
+            :into, "the target", "a socket or a logger (for others: each { |row| target << row })",
+            target
+          )
+        end
+      end
+
+      # Runs the command, and yields all the rows that are there at once.
+      # @yieldparam rows [Array<String>] one or more; with `err: :rows` Arrays of a Symbol and a
+      #   String
+      # @return [Status, self] self without a block
+      # @raise [SystemCallError, RowTooLongError] as {#each}
+      def each_batch(&block) = block ? batches(&block) : self
 
       # @return [String, Array(Symbol, String)] the next row; the first call starts the command
       # @raise [StopIteration] at its end, again and again until {#rewind}
@@ -92,9 +139,44 @@ module Godwit
       def running? = !jobs.empty?
       # @return [nil] it is unknown before the end
       def size = nil
+
+      if RUBY_ENGINE == "jruby"
+        # Without a block JRuby would make a Stream that has no plan.
+        %i[each_slice each_cons each_entry].each do |name|
+          define_method(name) do |*size, &block|
+            next super(*size, &block) if block
+            Enumerator.new { |yielder| public_send(name, *size) { |rows| yielder << rows } }
+          end
+        end
+      end
+
       # @return [String]
       def inspect = "#<#{self.class} #{@plan.name}#{" (runs)" if running?}>"
       alias_method :to_s, :inspect
+
+      # @private
+      # @param started [#call, nil] called once the command runs, with its job
+      # @yieldparam rows [Array] as {#each_batch}
+      def batches(started: nil, count: nil)
+        job = nil
+        pending = 0
+        begin
+          start(reuse: false) { |running| job = running }
+          started&.call(job)
+          loop do
+            rows = []
+            job.advance { |row| rows << row }
+            break if rows.empty?
+            pending = rows.size - count if count && rows.size > count
+            rows = rows.first(count) if count
+            yield rows
+            break if count && (count -= rows.size).zero?
+          end
+        ensure
+          done(job, pending: pending)
+        end
+        @status
+      end
 
       # @private
       def initialize_copy(_) = raise(Errors.no_copy("stream", "make another with Shell.rows"))
@@ -107,6 +189,26 @@ module Godwit
       end
 
       private
+
+      def into_log(logger, count)
+        if @plan.err == :inherit && !@plan.pty
+          both = self.class.new(@plan.with(err: :rows))
+          return @status = both.into(logger, count: count)
+        end
+        tag = nil
+        batches(started: ->(job) { tag = job.tag }, count: count) do |rows|
+          if logger.respond_to?(:tagged)
+            logger.tagged(tag) { rows.each { |row| log(logger, row, nil) } }
+          else
+            rows.each { |row| log(logger, row, tag) }
+          end
+        end
+      end
+
+      def log(logger, row, name)
+        kind, text = row.is_a?(Array) ? row : [:out, row]
+        logger.add(SEVERITIES.fetch(kind), text, name)
+      end
 
       # No interrupt and no close may come before the job is in `@jobs`.
       def start(**options)

@@ -5,7 +5,8 @@ require "jruby"
 module Godwit
   # JRuby's own Thread#join looks for interrupts every 0.2 s, and its exit joins all threads of
   # Ruby.
-  class Worker
+  # @private
+  class JRubyThread < Thread
     # The end of a thread, to wait for.
     # @private
     class Ending
@@ -29,9 +30,10 @@ module Godwit
         finish = seconds && Process.clock_gettime(Process::CLOCK_MONOTONIC) + seconds
         @lock.synchronize do
           until @over || !thread.alive?
-            left = finish ? finish - Process.clock_gettime(Process::CLOCK_MONOTONIC) : POLL_INTERVAL
-            return false if left <= 0
-            @changed.wait(@lock, [left, POLL_INTERVAL].min)
+            remaining = POLL_INTERVAL
+            remaining = finish - Process.clock_gettime(Process::CLOCK_MONOTONIC) if finish
+            return false if remaining <= 0
+            @changed.wait(@lock, [remaining, POLL_INTERVAL].min)
           end
         end
         true
@@ -65,10 +67,7 @@ module Godwit
       end
     end
 
-    def self.detached(&block) = Detached.new(&block)
-
-    private
-
-    def end_awaited?(seconds) = @ending.await(seconds, self)
+    def join(seconds = nil) = (super if @ending.await(seconds, self))
   end
+  private_constant :JRubyThread
 end

@@ -35,7 +35,7 @@ module Godwit
         end
 
         # After server_security, which makes the Auth.
-        def agent = options[:agent] ? {agent: true, authenticator: @auth} : {}
+        def agent = options[:agent] ? {agent: true, authenticator: keys.auth} : {}
 
         def check_access(place)
           return if place.match?(LOOPBACK) || options[:insecure]
