@@ -35,29 +35,6 @@ enum {
     GW_PROXY_BURST = 1000, /* messages that a proxy moves in one direction before the other has its turn, as zmq_proxy does */
     GW_UDP_BYTES = 8192, /* bytes of a message over udp; libzmq copies larger ones beyond its buffer */
     GW_UDP_GROUP_BYTES = 127, /* bytes of a RADIO's group over udp; libzmq takes a larger length for a negative number and aborts */
-    GW_PIPE_BYTES = 65536, /* bytes that a pipe holds */
-    GW_ROWS_MORE = 0, /* Rows#take: more may be there to read */
-    GW_ROWS_WAIT = 1, /* Rows#take: nothing is there to read */
-    GW_ROWS_ENDED = 2, /* Rows#take: the stream has ended */
-    GW_ROWS_LATE = 3, /* Rows#take: the deadline has passed */
-    GW_ROWS_TOO_LONG = 4, /* Rows#take: a row is longer than the limit */
-    GW_LONG_RAISES = 0, /* a row above the limit raises */
-    GW_LONG_IS_SPLIT = 1, /* a row above the limit becomes several */
-    GW_LONG_IS_CUT = 2, /* a row above the limit loses its end */
-    GW_LOG_LEVELS = 6, /* log levels */
-    GW_LOG_ID_BYTES = 16, /* bytes of a writer's id; a header has two hexadecimal digits for each */
-    GW_LOG_SIZE_BYTES = 4, /* bytes before a packed record in a batch; they hold its size */
-    GW_LOG_PACKED_HEAD_BYTES = 6, /* bytes at the start of a packed record; they hold the sizes of topic and header */
-    GW_LOG_ENTRY_BYTES = 448, /* bytes of a queued log entry besides its texts: a Struct of eight, slots and slack of four Strings */
-    GW_LOG_FRAMES = 3, /* frames of a record: topic, header, text */
-    GW_LOG_NESTING = 100, /* levels of nesting in a record's header; as JSON.parse */
-    GW_LOG_NAME_BYTES = 63, /* bytes of a program or host in statistics; longer ones are cut */
-    GW_LOG_GAPS = 8, /* ranges of missing numbers that statistics remember of a writer */
-    GW_LOG_DIGITS = 19, /* digits of a record's number */
 };
-/* labels of the log levels in the order of their numbers */
-#define GW_LOG_LABELS {"DEBUG", "INFO", "WARN", "ERROR", "FATAL", "ANY"}
-/* the first frame of a batch of records */
-#define GW_LOG_BATCH_MARK "godwit-log-batch"
 
 #endif

@@ -1,6 +1,7 @@
 /* Shared by the logger's files. */
 #ifndef GODWIT_LOGGER_H
 #define GODWIT_LOGGER_H
+#include "logger_constants.h"
 #include "proxy.h"
 
 enum { GW_ID_HEX = 2 * GW_LOG_ID_BYTES };

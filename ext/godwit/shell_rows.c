@@ -2,6 +2,7 @@
  * processes that Ruby lacks. Every function needs the GVL. No function waits: lib/godwit/shell
  * waits with a Poller. */
 #include "proxy.h"
+#include "shell_constants.h"
 #include <fcntl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>

@@ -7,6 +7,7 @@ module Godwit
   class Logger < ::Logger; end # the files below must not autoload this one
 end
 
+require_relative "generated/logger_constants"
 require_relative "logger/writing/settings"
 require_relative "logger/writing/handle"
 require_relative "logger/local_level"

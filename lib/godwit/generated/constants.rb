@@ -40,47 +40,5 @@ module Godwit
     UDP_BYTES = 8192
     # bytes of a RADIO's group over udp; libzmq takes a larger length for a negative number and aborts
     UDP_GROUP_BYTES = 127
-    # bytes that a pipe holds
-    PIPE_BYTES = 65_536
-    # Rows#take: more may be there to read
-    ROWS_MORE = 0
-    # Rows#take: nothing is there to read
-    ROWS_WAIT = 1
-    # Rows#take: the stream has ended
-    ROWS_ENDED = 2
-    # Rows#take: the deadline has passed
-    ROWS_LATE = 3
-    # Rows#take: a row is longer than the limit
-    ROWS_TOO_LONG = 4
-    # a row above the limit raises
-    LONG_RAISES = 0
-    # a row above the limit becomes several
-    LONG_IS_SPLIT = 1
-    # a row above the limit loses its end
-    LONG_IS_CUT = 2
-    # labels of the log levels in the order of their numbers
-    LOG_LABELS = %w[DEBUG INFO WARN ERROR FATAL ANY].freeze
-    # log levels
-    LOG_LEVELS = 6
-    # bytes of a writer's id; a header has two hexadecimal digits for each
-    LOG_ID_BYTES = 16
-    # bytes before a packed record in a batch; they hold its size
-    LOG_SIZE_BYTES = 4
-    # bytes at the start of a packed record; they hold the sizes of topic and header
-    LOG_PACKED_HEAD_BYTES = 6
-    # bytes of a queued log entry besides its texts: a Struct of eight, slots and slack of four Strings
-    LOG_ENTRY_BYTES = 448
-    # the first frame of a batch of records
-    LOG_BATCH_MARK = "godwit-log-batch"
-    # frames of a record: topic, header, text
-    LOG_FRAMES = 3
-    # levels of nesting in a record's header; as JSON.parse
-    LOG_NESTING = 100
-    # bytes of a program or host in statistics; longer ones are cut
-    LOG_NAME_BYTES = 63
-    # ranges of missing numbers that statistics remember of a writer
-    LOG_GAPS = 8
-    # digits of a record's number
-    LOG_DIGITS = 19
   end
 end

@@ -12,7 +12,8 @@ module Godwit
         umask: nil
       }.freeze
       LONGER = {
-        raise: Constants::LONG_RAISES, split: Constants::LONG_IS_SPLIT, cut: Constants::LONG_IS_CUT
+        raise: ShellConstants::LONG_RAISES, split: ShellConstants::LONG_IS_SPLIT,
+        cut: ShellConstants::LONG_IS_CUT
       }.freeze
       STREAMS = %i[inherit merge discard tail rows].freeze
 

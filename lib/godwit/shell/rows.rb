@@ -6,14 +6,14 @@ module Godwit
     # never calls a fiber scheduler.
     # @private
     class Rows
-      PIPE = Constants::PIPE_BYTES
-      MORE = Constants::ROWS_MORE
-      WAIT = Constants::ROWS_WAIT
-      ENDED = Constants::ROWS_ENDED
-      LATE = Constants::ROWS_LATE
-      TOO_LONG = Constants::ROWS_TOO_LONG
-      RAISES = Constants::LONG_RAISES
-      CUT = Constants::LONG_IS_CUT
+      PIPE = ShellConstants::PIPE_BYTES
+      MORE = ShellConstants::ROWS_MORE
+      WAIT = ShellConstants::ROWS_WAIT
+      ENDED = ShellConstants::ROWS_ENDED
+      LATE = ShellConstants::ROWS_LATE
+      TOO_LONG = ShellConstants::ROWS_TOO_LONG
+      RAISES = ShellConstants::LONG_RAISES
+      CUT = ShellConstants::LONG_IS_CUT
 
       # @return [Integer] bytes that were read, rows that were yielded
       attr_reader :bytes, :rows

@@ -6,11 +6,11 @@ module Godwit
     # @private
     class Source
       # The values of Rows#take.
-      MORE = Constants::ROWS_MORE
-      WAIT = Constants::ROWS_WAIT
-      ENDED = Constants::ROWS_ENDED
-      LATE = Constants::ROWS_LATE
-      TOO_LONG = Constants::ROWS_TOO_LONG
+      MORE = ShellConstants::ROWS_MORE
+      WAIT = ShellConstants::ROWS_WAIT
+      ENDED = ShellConstants::ROWS_ENDED
+      LATE = ShellConstants::ROWS_LATE
+      TOO_LONG = ShellConstants::ROWS_TOO_LONG
 
       attr_reader :io
       def yields? = @taker.nil?

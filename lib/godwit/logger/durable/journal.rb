@@ -14,7 +14,7 @@ module Godwit
       COMPACT = 1 << 20 # bytes after which the journal is rewritten as one entry
       FORM = "Q>Q>nNN" # a FileEnd, and the number of writers
       FORM_BYTES = 26
-      ID_BYTES = Constants::LOG_ID_BYTES
+      ID_BYTES = LoggerConstants::ID_BYTES
       WRITER_BYTES = ID_BYTES + 8 # id, seq
       WRITERS = 50_000 # beyond it the writer that was silent for longest is forgotten
       # A record of a durable writer: the writer's id in bytes, its seq, a Record.

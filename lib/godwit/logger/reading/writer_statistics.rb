@@ -9,7 +9,7 @@ module Godwit
       # `last - first + 1 == received + lost`, except in a reader that subscribed to some topics.
       class WriterStatistics
         MAX_TOPICS = 1000
-        MAX_GAPS = Constants::LOG_GAPS
+        MAX_GAPS = LoggerConstants::GAPS
         private_constant :MAX_TOPICS, :MAX_GAPS
 
         # @return [String] the writer's id, 32 hexadecimal digits

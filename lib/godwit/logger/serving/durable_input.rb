@@ -67,7 +67,7 @@ module Godwit
       def handle(message)
         peer, verb, key, value, rest = message
         number = Wire.value(value)
-        if !message.is_a?(Array) || key&.bytesize != Constants::LOG_ID_BYTES || number.nil?
+        if !message.is_a?(Array) || key&.bytesize != LoggerConstants::ID_BYTES || number.nil?
           @foreign += 1
         elsif verb == Wire::DATA && rest
           data(peer, key, number, rest)

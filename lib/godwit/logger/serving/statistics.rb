@@ -10,9 +10,9 @@ module Godwit
     class Statistics
       # A writer's counts, its bytes, lags (ns), and records of each level.
       Writer = Struct.new(:counts, :bytes, :lag, :longest_lag, :levels)
-      NAME = Constants::LOG_NAME_BYTES # bytes of a program or host; a longer one is cut
+      NAME = LoggerConstants::NAME_BYTES # bytes of a program or host; a longer one is cut
       TOTALS = %i[messages bytes records plain foreign lost late].freeze
-      MAX_NUMBER = 10**Constants::LOG_DIGITS # limit of seq and tseq in C
+      MAX_NUMBER = 10**LoggerConstants::DIGITS # limit of seq and tseq in C
       MAX_TIME = (1 << 63) - 1 # limit of t_ns in C
 
       def open(most, bytes, writers)
@@ -24,7 +24,7 @@ module Godwit
         @kept = []
         @kept_bytes = @forgotten = 0
         @totals = TOTALS.to_h { |name| [name, 0] }
-        @levels = [0] * Constants::LOG_LEVELS
+        @levels = [0] * LoggerConstants::LEVELS
         @memory = Topic.memory
         @pid = Process.pid
         @lock = Mutex.new
@@ -120,7 +120,7 @@ module Godwit
         _, prog, host = topic.split(".", 3)
         prog, host = [prog, host.delete_suffix(".")].map { |name| name.b.byteslice(0, NAME) }
         counts = Reader::WriterStatistics.new(id, seq, prog: prog, host: host)
-        Writer.new(counts, 0, 0, 0, [0] * Constants::LOG_LEVELS)
+        Writer.new(counts, 0, 0, 0, [0] * LoggerConstants::LEVELS)
       end
 
       def retain(frames, bytes)

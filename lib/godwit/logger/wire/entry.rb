@@ -11,7 +11,7 @@ module Godwit
     # formatter's whole line. The extension reads the members by their order (logger.h).
     class Entry < Struct.new(:stream, :t_ns, :mono_ns, :thread, :text, :tags, :payload, :error)
       PREFORMATTED = :line
-      BYTES = Constants::LOG_ENTRY_BYTES # of memory besides its texts
+      BYTES = LoggerConstants::ENTRY_BYTES # of memory besides its texts
       AS_IT_IS = ->(_level, _time, _prog, text) { text }
       private_constant :AS_IT_IS
 

@@ -5,9 +5,9 @@ module Godwit
     # Packs a record into one String, and several such Strings into one message.
     # {split} is also in ext/godwit/logger_packing.c.
     module Packing
-      BATCH = Constants::LOG_BATCH_MARK.b.freeze # the first frame of a batch
-      SIZE = Constants::LOG_SIZE_BYTES
-      HEAD = Constants::LOG_PACKED_HEAD_BYTES
+      BATCH = LoggerConstants::BATCH_MARK.b.freeze # the first frame of a batch
+      SIZE = LoggerConstants::SIZE_BYTES
+      HEAD = LoggerConstants::PACKED_HEAD_BYTES
 
       module_function
 

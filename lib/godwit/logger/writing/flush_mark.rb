@@ -4,7 +4,7 @@ module Godwit
   class Logger < ::Logger
     # Stands in a {BoundedQueue} behind the entries that a caller of `flush` waits for.
     class FlushMark
-      BYTES = Constants::LOG_ENTRY_BYTES
+      BYTES = LoggerConstants::ENTRY_BYTES
 
       def initialize = @sent = nil
       # @param sent [Boolean] whether the sender has sent the entries before the mark

@@ -16,7 +16,7 @@ module Godwit
       NOT_FOR_PUSH = %w[udp: pgm: epgm: norm:].freeze
       # Bytes of a frame from which on libzmq gets it in place, and the writer counts its bytes.
       LARGE = 8_192
-      FRAMES = Constants::LOG_FRAMES # frames of a record
+      FRAMES = LoggerConstants::FRAMES # frames of a record
       LONGEST = 2_000_000 # seconds, 23 days: libzmq's linger is 31 bits of milliseconds
 
       def initialize(endpoint, overflow: :drop_new, queue: QUEUE, queue_bytes: QUEUE_BYTES,
