@@ -41,7 +41,7 @@ module Godwit
     TIME = 10
     # Seconds to wait for a connection or an answer.
     TIMEOUT = 5
-    # Bytes of a message in a matrix.
+    # Bytes of a message of {.matrix}, by default.
     MATRIX_SIZE = 5
     # Round trips of a pair in a matrix.
     MATRIX_COUNT = 5_000

@@ -74,7 +74,7 @@ module Godwit
       # @return [Addresses] of both
       def +(other) = Addresses.new(@ranges + other.ranges, @uids.keys + other.uids.keys)
 
-      # An ipc peer matches by its user id alone, and no other peer does.
+      # The system's user id decides about an ipc peer, the address about all others.
       # @param request [Request]
       def match?(request)
         return @uids.key?(request.uid) if request.ipc?

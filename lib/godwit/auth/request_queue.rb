@@ -3,7 +3,7 @@
 module Godwit
   class Auth
     # The requests that wait for a worker, and how many of each address run. Addresses take turns.
-    # The last free worker is for an address that has none. Not thread-safe: {Workers} has the lock.
+    # The last free worker is for an address of which no request runs. {Workers} has the lock.
     # @private
     class RequestQueue
       # Requests of all addresses together.

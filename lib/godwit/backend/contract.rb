@@ -55,7 +55,7 @@ module Godwit
         Poller: POLLER, Proxy: PROXY
       }.freeze
 
-      # DESIGN.md: more names would mean that a backend holds more than libzmq gives.
+      # With more names a backend would do more than libzmq does.
       MAX_NAMES = 100
 
       # @return [Integer]

@@ -31,7 +31,7 @@ module Godwit
         build([XSUB, frontend], [XPUB, backend], capture, context, options, &block)
       end
 
-      # A PULL for PUSH peers, a PUSH for PULL peers.
+      # Makes a proxy from a PULL, where PUSH peers send, to a PUSH, where PULL peers receive.
       # @param (see #queue)
       # @yieldparam proxy [Proxy]
       # @return [Proxy] or the block's value

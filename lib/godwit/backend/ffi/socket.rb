@@ -66,7 +66,8 @@ module Godwit
         with_error_translation(operation) { @handle.exclusive.synchronize(&block) }
       end
 
-      # Sets an instance variable to what the block makes of its value; within {_exclusive}.
+      # Sets an instance variable to what the block makes of its value. The caller holds the lock
+      # of {_exclusive}.
       def _record(variable)
         instance_variable_set(variable, yield(instance_variable_get(variable)))
       end

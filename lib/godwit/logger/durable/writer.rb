@@ -88,7 +88,7 @@ module Godwit
       # Takes no more. Needs no lock.
       def stop = @closing = true
 
-      # The sender, in each turn: stores the records of trap handlers.
+      # The sender calls this in each turn. It stores the records of trap handlers.
       def store_trapped
         return if @trapped.empty?
         @lock.synchronize { store(@trapped.pop(true)) until @trapped.empty? }

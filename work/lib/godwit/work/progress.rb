@@ -107,7 +107,7 @@ module Godwit
         @attempts.reject! { |offset, _| offset < @watermark } if failures?
       end
 
-      # With each record a range begins, gets longer, or joins two.
+      # A finished record begins a range, makes one longer, or joins two of them.
       def mark(at, finish)
         @window << "\0" * (finish - @window.bytesize) if finish > @window.bytesize
         while at < finish

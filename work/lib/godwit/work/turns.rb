@@ -33,7 +33,7 @@ module Godwit
       # The worker of the chunk ends.
       def delete(chunk) = @chunks = @chunks.reject { |one| one.equal?(chunk) }
 
-      # The note of the record that ran alone is removed.
+      # Called when the record that ran alone is finished.
       def finish = @alone = nil
 
       # @return [Boolean] whether a worker has lanes that it has not begun

@@ -73,7 +73,7 @@ module Godwit
         raise Failed.new(:message, message)
       end
 
-      # One try.
+      # Calls libzmq once for each frame, without a wait.
       # @return [Integer] 0, or an errno; EAGAIN with nothing of the message sent
       def try(message)
         error = try_frames(message)
