@@ -43,9 +43,10 @@ namespace :faults do
   desc "Run the tests against the faults of #{list}, and write test/FAULTS.md: " \
     "rake 'faults:drawn[1,300]' stops at a fault's first finder or after 300 s, " \
     "'faults:drawn[all,3600]' runs all files. An interrupted run goes on; after " \
-    "rm -r tmp/faults the next one begins with the last commit, or with the one that is named third"
-  task :drawn, [:stop, :budget, :commit] do |_, arguments|
-    arguments.with_defaults(stop: "1", budget: "300", commit: "HEAD")
+    "rm -r tmp/faults the next one begins with the last commit, or with the one that is named third; " \
+    "a fourth argument is the folder whose faults are tried"
+  task :drawn, [:stop, :budget, :commit, :only] do |_, arguments|
+    arguments.with_defaults(stop: "1", budget: "300", commit: "HEAD", only: "")
     require_relative "../test/support/stages"
     require_relative "support/faults/table"
     require_relative "support/faults/trial"
@@ -53,7 +54,8 @@ namespace :faults do
     trial = Faults::Trial.new(folder, Faults::Fault.read(list), stages)
     trial.prepare(`git rev-parse --short #{arguments[:commit]}`.chomp)
     stop = (arguments[:stop] == "all") ? nil : arguments[:stop].to_i
-    trial.faults.each do |fault|
+    chosen = trial.faults.select { |fault| fault.path.start_with?(arguments[:only]) }
+    chosen.each do |fault|
       trial.try(fault, stop: stop, budget: arguments[:budget].to_i) do |entry|
         puts "#{fault.number} #{fault.path}: #{entry["unit"]}: #{entry["found"] || "not found"}"
       end

@@ -13,15 +13,21 @@ module Faults
     def to_s = <<~MARKDOWN
       # Which test files find drawn faults
 
-      `rake faults:drawn` wrote this page from commit #{@trial.commit}. It ran #{@run.size} of
-      #{@run.size + @waiting.size} drawn faults: tests found #{@found.size} of them, and did not
-      find #{@missed.size}. A fault is one change of one line of `lib`, `ext` or `work/lib`
-      (test/faults.tsv). A test file runs against a fault if one of its tests comes to the line.
-      The stages of mruby, the edge, JRuby and Kafka did not run.
+      `rake faults:drawn` wrote this page from commit #{@trial.commit}.
 
-      ## Not found
+      * drawn faults that ran: #{@run.size} of #{@run.size + @waiting.size}
+      * found: #{@found.size}
+      * not found by all files that may find them: #{@missed.count { |fault| whole?(fault) }}
+      * not found so far, other files did not run: #{@missed.count { |fault| !whole?(fault) }}
 
-      "Files": those that ran against the fault; those that may find it and did not run.
+      A fault is one change of one line of `lib`, `ext` or `work/lib` (test/faults.tsv). A test file
+      runs against a fault if one of its tests comes to the line. The stages of mruby, the edge,
+      JRuby and Kafka do not run.
+
+      ## Not found so far
+
+      "Files": those that ran against the fault; those that may find it and did not run. No test
+      finds a fault whose second number is 0.
 
       | fault | line | change | files | judgement |
       | ---: | --- | --- | ---: | --- |

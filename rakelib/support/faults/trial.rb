@@ -15,7 +15,9 @@ module Faults
       "interop", "no takeover"
     ].freeze
     SEED = 1 # of the order of the tests
-    WHOLE = 4 # seconds: a test file that takes less always runs whole
+    TOGETHER = 15 # test files that run in one process
+    SECONDS = 20 # of their tests
+    HANG = 120 # seconds, more than the deadline of a test
     CELLS = 2_048
 
     # A test file in a stage.
@@ -58,23 +60,24 @@ module Faults
       note("commit", {"commit" => commit, "faults" => here.map(&:number)})
     end
 
-    # Runs the test files that may find a fault: first those that are known to come to its line,
-    # with a similar path. A file that is not known runs without a fault before.
-    # @param stop [Integer, nil] so many files that find it are enough; nil: all files
+    # Runs the tests that come to a fault's line: first those of files with a similar path. A file
+    # that is not known runs without a fault before.
+    # @param stop [Integer, nil] so many files that find it are enough, and files run together; nil:
+    #   each file runs alone
     # @param budget [Numeric] seconds; when they are over, no further file starts
     # @yieldparam entry [Hash] a file's result
-    def try(fault, stop:, budget:)
+    def try(fault, stop:, budget:, &block)
       finish = now + budget
-      remaining(fault).each do |unit|
-        found = results_of(fault).count { |result| result["found"] }
-        break if now > finish || (stop && found >= stop)
-        learn(unit)
-        tests, cost = tests_for(unit, fault)
-        next unless tests
-        seconds, output, status = run(unit, fault.number, (3 * cost) + 20, tests: tests)
-        entry = {"fault" => fault.number, "unit" => unit.name, "seconds" => seconds}
-        @results << note("results", entry.merge("found" => verdict(output, status)))
-        yield @results.last
+      until now > finish || (stop && found(fault) >= stop)
+        units = ordered(fault)
+        return if units.empty?
+        next learn(units.first) unless known?(units.first)
+        units = units.select { |unit| known?(unit) && unit.stage == units.first.stage }
+        sum = 0
+        together = units.first(stop ? TOGETHER : 1).take_while do |unit|
+          (sum += seconds(tests_for(unit, fault))) < SECONDS || unit == units.first
+        end
+        run_fault(fault, together).each(&block)
       end
     end
 
@@ -85,13 +88,7 @@ module Faults
     def remaining(fault)
       done = results_of(fault).map { |result| result["unit"] }
       units = @units.reject { |unit| done.include?(unit.name) }
-      units.select! { |unit| !known?(unit) || tests_for(unit, fault) }
-      units.sort_by.with_index do |unit, index|
-        [
-          known?(unit) ? 0 : 1, -likeness(fault, unit),
-          known?(unit) ? tests_for(unit, fault).last : index
-        ]
-      end
+      units.select { |unit| !known?(unit) || tests_for(unit, fault).any? }
     end
 
     # Whether the file ran without a fault.
@@ -99,30 +96,64 @@ module Faults
 
     private
 
-    # Runs a test file without a fault, and notes which faults' lines its tests come to.
-    def learn(unit)
-      return if known?(unit)
-      log = "#{@folder}/tests.jsonl"
-      FileUtils.rm_f(log)
-      seconds, output, status = run(unit, 0, 600, env: {"GW_REACHED" => log})
-      warn "#{unit.name} fails without a fault:", output unless status&.success?
-      @reached[unit.name] = note(
-        "reached",
-        {"unit" => unit.name, "passed" => !!status&.success?, "seconds" => seconds,
-         "tests" => read("tests")}
-      )
+    def ordered(fault)
+      remaining(fault).sort_by.with_index do |unit, index|
+        [
+          known?(unit) ? 0 : 1, -likeness(fault, unit),
+          known?(unit) ? seconds(tests_for(unit, fault)) : index
+        ]
+      end
     end
 
-    # @return [Array(Array<String>, Float), nil] the names of a file's tests that come to a fault's
-    #   line (none: all tests), and the seconds that they take; nil: no test comes to it
-    def tests_for(unit, fault)
-      passed, seconds, all = @reached.fetch(unit.name).values_at("passed", "seconds", "tests")
-      tests = all.select { |_, _, faults| faults.include?(fault.number) }
-      return if tests.empty? || !passed
-      return [[], seconds] if seconds < WHOLE || tests.first.first.empty?
-      others = (all - tests).sum { |_, time, _| time }
-      [tests.map(&:first), seconds - others]
+    # Runs a stage's test files without a fault, some in one process, and notes which faults' lines
+    # their tests come to.
+    def learn(unit)
+      units = @units.select { |one| one.stage == unit.stage }.each_slice(TOGETHER)
+        .find { |slice| slice.include?(unit) }
+      log = "#{@folder}/tests.jsonl"
+      FileUtils.rm_f(log)
+      files = units.map(&:file)
+      started = now
+      output, status = run(unit.stage, files, 0, 1_800, env: {"GW_REACHED" => log})
+      warn "#{files.join(" ")}: a failure without a fault:", output unless status&.success?
+      loading, *tests = read("tests")
+      loaded = loading&.fetch("faults") || []
+      entry = {"start" => now - started - seconds(tests), "loading" => loaded}
+      units.each do |one|
+        own = tests.select { |test| test["file"] == one.file }
+        @reached[one.name] = note("reached", "unit" => one.name, **entry, "tests" => own)
+      end
     end
+
+    # @return [Array<Hash>] results
+    def run_fault(fault, units)
+      tests = units.flat_map { |unit| tests_for(unit, fault) }
+      limit = HANG + (5 * (@reached[units.first.name]["start"] + seconds(tests)))
+      output, status = run(units.first.stage, units.map(&:file), fault.number, limit, tests: tests)
+      found = verdict(output, status)
+      if found && units.size > 1
+        file = tests.find { |test| test["name"] == found }&.fetch("file")
+        finder = units.find { |unit| unit.file == file }
+        # The process hung or ended in a test that it did not name.
+        return run_fault(fault, units.first(1)) unless finder
+        units = [finder]
+      end
+      units.map do |unit|
+        note("results", "fault" => fault.number, "unit" => unit.name, "found" => found)
+          .tap { |result| @results << result }
+      end
+    end
+
+    # @return [Array<Hash>] those of a file's tests that come to a fault's line
+    def tests_for(unit, fault)
+      tests = @reached.fetch(unit.name)["tests"].select { |test| test["passed"] }
+      return tests if @reached[unit.name]["loading"].include?(fault.number)
+      tests.select { |test| test["faults"].include?(fault.number) }
+    end
+
+    def seconds(tests) = tests.sum { |test| test["seconds"] }
+
+    def found(fault) = results_of(fault).count { |result| result["found"] }
 
     # @return [String, nil] what found the fault
     def verdict(output, status)
@@ -130,22 +161,20 @@ module Faults
       output[/^found by (\S+)/, 1] || "the end of the process" unless status.success?
     end
 
-    def run(unit, number, seconds, env: {}, tests: [])
+    def run(stage, files, number, seconds, env: {}, tests: [])
       clear(number)
-      command = unit.stage.command(SEED, [unit.file, "tmp/recorder.rb"])
-      names = tests.map { |test| Regexp.escape(test) }.join("|")
+      command = stage.command(SEED, [*files, "tmp/recorder.rb"])
+      names = tests.map { |test| Regexp.escape(test["name"]) }.join("|")
       command.push("--name", "/\\A(?:#{names})\\z/") if tests.any?
-      env = {**unit.stage.environment(SEED), "GW_SWITCH" => switch, **env}
-      started = now
-      output, status = @copy.call(*command, env: env, seconds: seconds)
-      [(now - started).round(2), output, status]
+      env = {**stage.environment(SEED), "GW_SWITCH" => switch, **env}
+      @copy.call(*command, env: env, seconds: seconds)
     end
 
     # @return [Integer] how many words the two paths share, more if the tests name the faulty class
     def likeness(fault, unit)
       @texts ||= Hash.new { |texts, file| texts[file] = @copy.read(file) }
       name = File.basename(fault.path, ".*").split("_").map(&:capitalize).join
-      named = @texts[unit.file].match?(/\b#{name}\b/i) ? 2 : 0
+      named = @texts[unit.file].include?(name) ? 2 : 0
       named + (words(fault.path) & words(unit.file)).size
     end
 
