@@ -43,8 +43,8 @@ namespace :faults do
   desc "Run the tests against the faults of #{list}, and write test/FAULTS.md: " \
     "rake 'faults:drawn[1,300]' stops at a fault's first finder or after 300 s, " \
     "'faults:drawn[all,3600]' runs all files. An interrupted run goes on; after " \
-    "rm -r tmp/faults the next one begins with the last commit, or with the one that is named third; " \
-    "a fourth argument is the folder whose faults are tried"
+    "rm -r tmp/faults the next one begins with the last commit, or with the one that is " \
+    "named third; a fourth argument is the folder whose faults are tried"
   task :drawn, [:stop, :budget, :commit, :only] do |_, arguments|
     arguments.with_defaults(stop: "1", budget: "300", commit: "HEAD", only: "")
     require_relative "../test/support/stages"
