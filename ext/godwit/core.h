@@ -212,9 +212,9 @@ void gw_context_add(gw_context_t *context, gw_link_t *socket);
 void gw_context_remove(gw_context_t *context, gw_link_t *socket);
 int gw_context_set_max_sockets(gw_context_t *context, int count); /* gives an errno */
 void gw_context_record_linger(gw_context_t *context, int linger);
-/* At exit: waits at most `most` ms for the linger of a context that this VM has closed; NULL: any
- * VM. False: no context remains, or a signal that ends the process came. `start` is when exit
- * began. */
+/* Waits, at exit, at most `most` ms for the linger of a context that `vm` has closed, or any VM if
+ * it is NULL. `start` is when exit began. Returns false when no context remains, or a signal that
+ * ends the process came. */
 bool gw_contexts_await(const void *vm, int64_t start, int64_t most);
 void gw_init_native_context(void);
 

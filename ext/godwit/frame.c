@@ -39,7 +39,7 @@ static size_t frame_size(const void *pointer) {
 
 static const rb_data_type_t frame_type = {
         .wrap_struct_name = "Godwit::Frame",
-        /* No mark, no compact: a pin marks the String. */
+        /* It needs no dmark and no dcompact, since a pin marks the String. */
         .function = {.dfree = frame_free, .dsize = frame_size},
         .flags =
                 RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED | RUBY_TYPED_FROZEN_SHAREABLE,

@@ -4,7 +4,7 @@ require "semantic_logger"
 require_relative "../godwit"
 require_relative "logger"
 
-# The gem semantic_logger.
+# The module of the gem semantic_logger, which docs/logging.md uses.
 module SemanticLogger
   # Where the gem looks for its appenders.
   module Appender

@@ -55,9 +55,10 @@ class MetricsTest < Godwit::TestCase
     proxy = own(Godwit::Proxy.streamer(front, back, context: context)).start
     open_socket(:PUSH).connect(front) << "abc"
     assert_equal "abc", open_socket(:PULL).connect(back).recv(timeout: 5)
-    found = metrics(back)
-    assert_equal [1, 3, 0], found.values_at("godwit_proxy_received_messages_total frontend",
-      "godwit_proxy_sent_bytes_total backend", "godwit_proxy_dropped_messages_total")
+    # The proxy counts a message after libzmq has it.
+    eventually { metrics(back)["godwit_proxy_sent_bytes_total backend"] == 3 }
+    assert_equal [1, 0], metrics(back).values_at("godwit_proxy_received_messages_total frontend",
+      "godwit_proxy_dropped_messages_total")
     proxy.close
 
     pull = open_socket(:PULL).bind("tcp://127.0.0.1:*")

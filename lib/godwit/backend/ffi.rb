@@ -44,7 +44,7 @@ module Godwit
       # @return [SocketHandle, FrameHandle, nil] of a Socket or a Frame
       def self.handle_of(object) = object.instance_variable_get(:@handle)
 
-      # Ruby copies finalizers and handles: both go before a copy is refused.
+      # Ruby copies finalizers and handles. The copy loses both before it is refused.
       module NoCopy
         private
 

@@ -57,7 +57,8 @@ module Godwit
       # libzmq does not close the connection then.
       def no_auth?(event) = event.value == Errno::EFAULT::Errno
 
-      # A libzmq without drafts tells no address, and the kernel only of an open connection.
+      # A libzmq without drafts does not tell the peer's address. The kernel tells it while the
+      # connection is open.
       def address_of(event)
         remote = event.remote_endpoint.to_s
         return OpenConnections.peer(event.fd) unless remote.start_with?("tcp:")

@@ -64,7 +64,7 @@ module Godwit
         @unresponsive ? put(messages, from) : 0
       end
 
-      # Waits until some may go, or {SEND_TIMEOUT} is over.
+      # Waits until the socket may accept messages, or {SEND_TIMEOUT} is over.
       def wait = @unresponsive = !@push.wait(SEND_TIMEOUT)
       def backlog? = !first.nil?
 

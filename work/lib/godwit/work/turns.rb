@@ -33,7 +33,7 @@ module Godwit
       # The worker of the chunk ends.
       def delete(chunk) = @chunks = @chunks.reject { |one| one.equal?(chunk) }
 
-      # Called when the record that ran alone is finished.
+      # Ends the turn of the record that ran alone.
       def finish = @alone = nil
 
       # @return [Boolean] whether a worker has lanes that it has not begun

@@ -132,7 +132,7 @@ module Godwit
         end
       end
 
-      # A handler has ended its thread.
+      # Called when a handler has ended its thread: a new worker takes its place.
       # @param thread [Thread] which may live for a moment
       def replace(thread)
         @coordinator.settle

@@ -54,7 +54,7 @@ module Godwit
         end
       end
 
-      # Every receive begins with it.
+      # Ends what a slow wait observed. Each receive calls this first.
       def begin
         @handle.monitor.stop_counting
         @handle.calm unless @handle.slow_wait.observing?
