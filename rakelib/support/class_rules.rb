@@ -12,29 +12,17 @@ module ClassRules
   LAYER = %r{lib/godwit/compat/(rbczmq|ffi_rzmq)/}
 
   # What remains, and the reason.
-  PRIMITIVES = "FFI includes its primitives"
   OTHER_GEM = "a class of another gem, method for method"
   SOCKET = "public methods of a socket, by their subject"
   SPLIT = {
     "Godwit" => "functions of the name space, beside what they are about",
     "Godwit::Backend::FFI" => "FFI",
-    "Godwit::Backend::FFI::PollerPrimitives" => "FFI",
-    "Godwit::Backend::FFI::SocketHandle" => "FFI",
-    "Godwit::Backend::FFI::SocketPrimitives" => "FFI",
     "Godwit::CommandError" => "api/errors.yml makes the class, the shell its status",
-    "Godwit::Context" => PRIMITIVES,
-    "Godwit::Frame" => PRIMITIVES,
-    "Godwit::Logger::Broadcaster" => "the logger",
-    "Godwit::Monitor" => PRIMITIVES,
-    "Godwit::Poller" => PRIMITIVES,
-    "Godwit::Proxy" => PRIMITIVES,
-    "Godwit::Socket" => "mruby has other modules of a socket: socket_parts.rb",
-    "Godwit::Tracker" => PRIMITIVES,
+    "Godwit::Monitor" => "FFI includes its primitives",
     "rbczmq::ZMQ::Loop" => OTHER_GEM,
     "rbczmq::ZMQ::Socket" => OTHER_GEM
   }.freeze
   DEPENDENT = {
-    "Godwit::Backend::FFI::SocketPrimitives" => "FFI",
     "Godwit::Socket::Counts" => SOCKET,
     "Godwit::Socket::Drafts::Addressed" => SOCKET,
     "Godwit::Socket::Endpoints" => SOCKET,
@@ -103,7 +91,8 @@ module ClassRules
   end
 
   def unlisted(found, listed)
-    found.except(*listed.keys).map { |name, details| "#{name}: #{yield details}" }
+    stale = (listed.keys - found.keys).map { |name| "#{name}: the list names it without need" }
+    stale + found.except(*listed.keys).map { |name, details| "#{name}: #{yield details}" }
   end
 
   def in_file(path)
