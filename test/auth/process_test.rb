@@ -1,6 +1,9 @@
 # frozen_string_literal: true
 
 require "test_helper"
+require "fileutils"
+require "open3"
+require "tmpdir"
 require_relative "../process/forking"
 
 # An Auth, fork and the end of a process.
@@ -150,5 +153,21 @@ class AuthProcessTest < Godwit::TestCase
       end
     RUBY
     assert_match(/main Ractor only/, assert_child(result).stdout)
+  end
+
+  test "the mechanisms load from a folder with brackets in its name" do
+    Dir.mktmpdir do |folder|
+      FileUtils.cp_r("#{__dir__}/../../lib/godwit/auth", "#{folder}/app [1]")
+      program = <<~'RUBY'
+        Godwit::Auth.send(:remove_const, :MECHANISMS)
+        Godwit::Auth.send(:remove_const, :Mechanism)
+        load "#{ARGV.fetch(0)}/mechanisms.rb"
+        print Godwit::Auth.class_eval("MECHANISMS").keys.sort.join(" ")
+      RUBY
+      output, = Open3.capture2e(
+        RbConfig.ruby, "-I#{__dir__}/../../lib", "-rgodwit", "-e", program, "#{folder}/app [1]"
+      )
+      assert_equal "CURVE GSSAPI NULL PLAIN", output.lines.last
+    end
   end
 end

@@ -1,7 +1,8 @@
 # frozen_string_literal: true
 
 require_relative "mechanism"
-Dir["#{__dir__}/mechanisms/*.rb"].sort.each { |path| require path }
+# A glob of the whole path fails in a folder such as "app [1]".
+Dir.children("#{__dir__}/mechanisms").sort.each { |file| require_relative "mechanisms/#{file}" }
 
 module Godwit
   class Auth
