@@ -33,7 +33,10 @@ module Godwit
       def self.included(type)
         type.extend(Endings)
         INTERRUPTS.to_a.product(WHILE.to_a) do |(how, interrupt), (suffix, put_off)|
-          type.ending("ends on #{how}#{suffix}") { |name| interrupt(name, put_off, &interrupt) }
+          raises = how == "Thread#raise"
+          type.ending("ends on #{how}#{suffix}") do |name|
+            interrupt(name, put_off, raises, &interrupt)
+          end
         end
         type.ending("ends on Timeout.timeout") { |name| time_out(name) }
         CLOSES.to_a.product(STARTS.to_a) do |(what, error), (where, start)|
@@ -60,14 +63,16 @@ module Godwit
 
       private
 
-      def interrupt(name, put_off)
+      def interrupt(name, put_off, raises)
         call = prepare(name)
         thread = put_off ? waiting_later(call) { |one| yield one } : waiting(call)
         yield thread unless put_off
-        assert thread.join(Waiters::HANG), "#{name} waits on"
-      rescue Stop
-        assert_waits_again(call)
-      else
+        stopped = begin
+          ended(thread, "#{name} waits on")
+        rescue Stop
+          Stop
+        end
+        raises ? assert_same(Stop, stopped) : assert_nil(stopped)
         assert_waits_again(call)
       end
 
