@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-require_relative "../../work/lib/godwit/work/engine/kafka/properties"
-require_relative "../../work/lib/godwit/work/engine/kafka/rights"
+require_relative "../../work/lib/godwit/work/engine/kafka/settings/properties"
+require_relative "../../work/lib/godwit/work/engine/kafka/cluster/rights"
 
 # The tables of work/docs/kafka.md: the properties of librdkafka that Work sets, the rights that it
 # needs, and the tests that do not hold on Kafka. Each stands between the comments "begin NAME" and

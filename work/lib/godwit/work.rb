@@ -17,69 +17,43 @@ module Godwit
     # Of both gems.
     VERSION = Godwit::VERSION
 
-    autoload :Administration, "godwit/work/administration"
-    autoload :Assignment, "godwit/work/assignment"
-    autoload :Batch, "godwit/work/batch"
-    autoload :Block, "godwit/work/block"
-    autoload :Blocks, "godwit/work/blocks"
-    autoload :Client, "godwit/work/client"
-    autoload :CommitQueue, "godwit/work/engine/sqlite/commit_queue"
-    autoload :Committer, "godwit/work/committer"
-    autoload :Connection, "godwit/work/engine/connection"
-    autoload :Coordinator, "godwit/work/coordinator"
-    autoload :Consumer, "godwit/work/consumer"
-    autoload :Contract, "godwit/work/engine/contract"
-    autoload :Daemon, "godwit/work/engine/sqlite/daemon"
-    autoload :Database, "godwit/work/engine/sqlite/database"
-    autoload :DeadLetter, "godwit/work/dead_letter"
-    autoload :Declaration, "godwit/work/declaration"
-    autoload :Doctor, "godwit/work/doctor"
-    autoload :Events, "godwit/work/events"
-    autoload :Format, "godwit/work/format"
-    autoload :Groups, "godwit/work/engine/sqlite/groups"
-    autoload :Handler, "godwit/work/handler"
-    autoload :Hooks, "godwit/work/hooks"
-    autoload :Kafka, "godwit/work/engine/kafka"
-    autoload :KafkaEngine, "godwit/work/engine/kafka_engine"
-    autoload :Lanes, "godwit/work/lanes"
-    autoload :Listed, "godwit/work/engine/listed"
-    autoload :LogCopy, "godwit/work/log_copy"
-    autoload :Member, "godwit/work/engine/member"
-    autoload :MemoryEngine, "godwit/work/engine/memory"
-    autoload :MemoryProcesses, "godwit/work/engine/memory"
-    autoload :Message, "godwit/work/message"
-    autoload :Operations, "godwit/work/engine/sqlite/operations"
-    autoload :PipeWakeUp, "godwit/work/engine/pipe_wake_up"
-    autoload :Partitioner, "godwit/work/partitioner"
-    autoload :Position, "godwit/work/engine/position"
-    autoload :Processes, "godwit/work/engine/sqlite/processes"
-    autoload :Progress, "godwit/work/progress"
+    # Loads each constant at its first use, from the file that has its name.
+    # @private
+    # @param space [Module] of the constants
+    # @param folder [String] with a slash at its end
+    # @param names [Array<Symbol>]
+    def self.autoload_all(space, folder, names)
+      names.each do |name|
+        file = name.to_s.gsub(/\B[A-Z]/) { |letter| "_#{letter}" }.downcase
+        space.autoload(name, "godwit/work/#{folder}#{file}")
+      end
+    end
+
+    autoload_all self, "",
+      %i[Administration Batch Client Consumer Events Message Runner Testing Topic]
     autoload :Receipt, "godwit/work/message"
-    autoload :Records, "godwit/work/engine/sqlite/records"
-    autoload :Retention, "godwit/work/engine/sqlite/retention"
-    autoload :Runner, "godwit/work/runner"
-    autoload :Schema, "godwit/work/engine/sqlite/schema"
-    autoload :Share, "godwit/work/engine/share"
     autoload :Source, "godwit/work/message"
-    autoload :SilentProcesses, "godwit/work/silent_processes"
-    autoload :SqliteEngine, "godwit/work/engine/sqlite"
-    autoload :SqliteFile, "godwit/work/engine/sqlite/sqlite_file"
-    autoload :StoredBlock, "godwit/work/engine/sqlite/stored_block"
-    autoload :StoredTopics, "godwit/work/engine/sqlite/stored_topics"
-    autoload :StuckHandlers, "godwit/work/stuck_handlers"
-    autoload :Testing, "godwit/work/testing"
-    autoload :Topic, "godwit/work/topic"
-    autoload :Topics, "godwit/work/topics"
-    autoload :Turns, "godwit/work/turns"
-    autoload :WakeUp, "godwit/work/engine/wake_up"
-    autoload :Workers, "godwit/work/workers"
-    private_constant :Assignment, :Block, :Blocks, :CommitQueue, :Committer, :Connection,
-      :Contract, :Coordinator, :Daemon, :Database, :DeadLetter, :Declaration, :Doctor, :Format,
-      :Groups, :Handler, :Hooks, :Kafka, :KafkaEngine, :Lanes, :Listed, :LogCopy, :Member,
-      :MemoryEngine, :MemoryProcesses, :Operations, :Partitioner, :PipeWakeUp,
-      :Position, :Processes, :Progress, :Records, :Retention, :Schema, :Share, :SilentProcesses,
-      :Source, :SqliteEngine, :SqliteFile, :StoredBlock, :StoredTopics, :StuckHandlers, :Topics,
-      :Turns, :WakeUp, :Workers
+    private_constant :Source
+
+    {
+      "administration/" => %i[Doctor LogCopy],
+      "engine/" => %i[
+        Connection Contract Kafka KafkaEngine Listed Member MemoryEngine MemoryProcesses
+        PipeWakeUp Position Share SqliteEngine WakeUp
+      ],
+      "engine/sqlite/" => %i[
+        CommitQueue Daemon Database Groups Operations Processes Records Retention Schema
+        SqliteFile StoredBlock StoredTopics
+      ],
+      "records/" => %i[Block Blocks DeadLetter Declaration Format Partitioner Topics],
+      "running/" => %i[
+        Assignment Committer Coordinator Handler Hooks Lanes Progress SilentProcesses
+        StuckHandlers Turns Workers
+      ]
+    }.each do |folder, names|
+      autoload_all self, folder, names
+      private_constant(*names)
+    end
 
     # Ruby uses a frozen mask that compares by identity without a copy.
     NEVER = {Object => :never}.compare_by_identity.freeze

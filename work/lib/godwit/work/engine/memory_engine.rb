@@ -38,42 +38,5 @@ module Godwit
       end
     end
     Contract.check(MemoryEngine)
-
-    # What {Processes} is for a file: here all members are in this process.
-    # @private
-    class MemoryProcesses
-      # @param clock [#call] milliseconds since 1970
-      def initialize(clock)
-        @clock = clock
-        @listening = []
-        @dead = []
-        @buried = []
-        @silent = {}
-      end
-
-      # @return [Array<Integer>] see {MemoryEngine#dead}
-      attr_reader :dead
-      # @return [Hash{Integer => Integer}] see {MemoryEngine#silent}
-      attr_reader :silent
-
-      def listen = PipeWakeUp.new.tap { |one| @listening = [*@listening.reject(&:closed?), one] }
-
-      def wake(batches = [])
-        partitions = batches.map { |topic, partition| topic.ids[partition] }
-        @listening.each { |one| one.wake(partitions) }
-        nil
-      end
-
-      def facts(members)
-        members.map do |id, name|
-          silent = (@clock.call - @silent.fetch(id) { @clock.call }) / 1000.0
-          [WakeUp.pid(name), WakeUp.host(name), !@dead.include?(id), silent]
-        end
-      end
-
-      def departed(_member) = (@dead - @buried).to_h { |id| [id, ""] }
-      def buried(_names) = @buried |= @dead
-      def removed(_name) = nil
-    end
   end
 end
