@@ -2,7 +2,7 @@
 
 require_relative "support/jruby"
 
-desc "Run a Ruby file on JRuby, such as a test: rake 'jruby[test/conformance/pair_test.rb]'"
+desc "Run a Ruby file on JRuby, such as a test: rake 'jruby[test/conformance/patterns_test.rb]'"
 task :jruby, [:file] do |_, arguments|
   abort Godwit::JRuby.missing if Godwit::JRuby.missing
   exec(Godwit::JRuby.testing, *Godwit::JRuby.command("-Ilib", "-Itest", arguments.fetch(:file)))

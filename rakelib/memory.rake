@@ -5,7 +5,7 @@ namespace :memory do
 
   # A few files whose tests cover most ways to send, receive, wait and drop.
   short = [
-    %w[test/conformance/push_pull_test.rb test/conformance/zero_copy_test.rb],
+    %w[test/conformance/patterns_test.rb test/conformance/zero_copy_test.rb],
     %w[test/conformance/frames_test.rb], %w[work/test/kafka/native_test.rb]
   ]
 

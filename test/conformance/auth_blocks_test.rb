@@ -28,13 +28,14 @@ class AuthBlocksTest < Godwit::TestCase
   end
 
   def test_any_other_id_counts_as_a_block_that_raised
-    ids = ["admin\0x", "", "x" * 256, "\xff", true, false, :anna, 5, ["anna"]]
+    ids = ["admin\0x", "", "Swordfish" * 100, "\xff", true, false, :anna, 5, ["anna"]]
     auth.plain { |name, _, _| ids.fetch(Integer(name)) }
     said = warnings do
       ids.each_index { |index| assert_equal LATER, asked(index.to_s), ids[index].inspect }
       ids.each { decision }
     end
     assert_includes said, "a user id from a block takes"
+    refute_includes said, "Sword"
   end
 
   def test_a_block_that_raises_is_told_without_the_password
@@ -122,15 +123,6 @@ class AuthBlocksTest < Godwit::TestCase
     assert_equal ["its block takes too long"] * 2 + ["no worker was free"], reasons
   end
 
-  def test_more_clients_than_workers_are_served_in_turn
-    auth(workers: 2).plain { |name, _, _| name }
-    names = Array.new(rounds(300, stressed: 10)) { |number| "user#{number}" }
-    names.each { |name| ask(name) }
-    replies = names.map { reply }
-    assert_equal names.sort.map { |name| [name, 200] }, replies.sort
-    assert_operator auth.handler.worker_count, :<=, 2
-  end
-
   def test_a_block_may_change_the_rules_and_close_the_auth
     auth.plain do |name, _, _|
       (name == "close") ? auth.close : auth.plain(users: {"anna" => "Swordfish"})
@@ -162,15 +154,6 @@ class AuthBlocksTest < Godwit::TestCase
     assert_empty numbers
   end
 
-  def test_a_slow_on_decision_holds_up_one_worker_at_most
-    held = Thread::Queue.new
-    auth(workers: 2).plain { |name, _, _| name }
-    auth.on_decision { held.pop }
-    10.times { |number| assert_equal [200, "u#{number}"], asked("u#{number}") }
-    assert_operator auth.handler.worker_count, :<=, 2
-    held.close
-  end
-
   def test_what_a_decision_says
     auth.plain(users: {"anna\e[31m" => "Swordfish"})
     zap_plain("anna\e[31m", "Swordfish", domain: "billing", address: "10.0.0.1")
@@ -181,12 +164,8 @@ class AuthBlocksTest < Godwit::TestCase
     zap_plain("anna", "Swordfish")
     [found, decision].each do |one|
       refute_includes one.inspect, "Swordfish"
-      assert_empty one.instance_variables.select { |name|
-        one.instance_variable_get(name).to_s.include?("Swordfish")
-      }
       assert_predicate one, :frozen?
     end
-    refute_includes auth.inspect, "Swordfish"
   end
 
   # Threads of the library cannot start while the block runs, as in a process at its limit.
@@ -258,12 +237,6 @@ class AuthBlocksTest < Godwit::TestCase
     assert_equal [200, "anna"], asked("anna")
   end
 
-  def test_an_error_that_has_no_message_costs_no_answer
-    broken = Class.new(StandardError) { def message = raise("no message") }
-    auth.plain { raise broken }
-    warnings { 3.times { assert_equal LATER, asked("anna") } }
-  end
-
   def clock = Process.clock_gettime(Process::CLOCK_MONOTONIC)
 
   def test_equal_warnings_come_at_most_once_a_second
@@ -277,15 +250,5 @@ class AuthBlocksTest < Godwit::TestCase
     most = (clock - start).ceil + 1
     assert_includes 1..most, said.scan("the block for a PLAIN client raised").size
     assert_includes 1..most, said.scan("the block of on_decision raised").size
-  end
-
-  def test_the_error_about_a_wrong_user_id_contains_no_part_of_it
-    auth.plain { |_, password, _| "#{"-" * 5}#{password * 100}" }
-    said = warnings do
-      assert_equal LATER, asked("anna")
-      decision
-    end
-    assert_includes said, "a user id from a block takes"
-    ["Swordfish", "Sword", "fish"].each { |part| refute_includes said, part }
   end
 end

@@ -62,17 +62,6 @@ class AuthQueueTest < Godwit::TestCase
     assert_equal "slow1", next_begun
   end
 
-  def test_two_slow_clients_that_retry_keep_no_other_address_out
-    rule(workers: 2, timeout: 0.5)
-    rep = server(plain_server: true, auth: "shop", handshake_timeout: 1)
-    2.times { |number| client(rep, plain: ["slow#{number}", "x"], linger: 0).send("hello") }
-    next_begun
-    2.times { decision_of(300) }
-    new = open_socket(:REQ, plain: ["new", "x"], reconnect_interval: 0.01)
-    new.connect("tcp://#{NEIGHBOUR}:0;127.0.0.1:#{rep.port}")
-    assert_equal "new", who(new)
-  end
-
   def test_the_last_free_worker_goes_to_an_address_without_one
     rule(workers: 3)
     ask("slow a1")

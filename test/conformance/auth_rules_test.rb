@@ -58,7 +58,7 @@ class AuthRulesTest < Godwit::TestCase
     assert_equal [200, "anna"], zap_plain("anna", "secret")
     assert_equal [200, "otto"], zap_plain("otto", "a=b")
     assert_equal NO, zap_plain("no pair", "")
-    File.write(file, "anna=other\n")
+    File.write(file, "\uFEFFanna=other\r\n") # with a byte order mark
     assert_equal NO, zap_plain("anna", "secret")
     assert_equal [200, "anna"], zap_plain("anna", "other")
     said = warnings do
@@ -69,14 +69,6 @@ class AuthRulesTest < Godwit::TestCase
     assert_match(/chmod 600/, said)
     File.chmod(0o600, file)
     assert_equal [200, "anna"], zap_plain("anna", "other")
-  end
-
-  def test_a_file_of_passwords_may_begin_with_a_byte_order_mark
-    file = File.join(scratch_dir, "passwords")
-    File.write(file, "\uFEFFanna=one\r\notto=two\r\n", perm: 0o600)
-    auth.plain(file: file)
-    assert_equal [200, "anna"], zap_plain("anna", "one")
-    assert_equal [200, "otto"], zap_plain("otto", "two")
   end
 
   def test_a_file_of_passwords_that_is_a_fifo_is_refused
@@ -124,15 +116,6 @@ class AuthRulesTest < Godwit::TestCase
       [zap_curve(pairs[0]), auth.curve(keys: {}) && zap_curve(pairs[0])]
   end
 
-  def test_a_second_call_replaces_the_first_at_once
-    first, second = keypair, keypair
-    auth.curve(keys: {"a" => first.public_key}).plain(users: {"a" => "one"})
-    assert_equal [[200, "a"], NO], [zap_curve(first), zap_curve(second)]
-    auth.curve(keys: {"b" => second.public_key}).plain(users: {"b" => "two"})
-    assert_equal [NO, [200, "b"]], [zap_curve(first), zap_curve(second)]
-    assert_equal [NO, [200, "b"]], [zap_plain("a", "one"), zap_plain("b", "two")]
-  end
-
   def test_the_rule_of_a_domain_replaces_the_one_without
     general, own = keypair, keypair
     auth.curve(keys: {"general" => general.public_key})
@@ -169,23 +152,14 @@ class AuthRulesTest < Godwit::TestCase
   end
 
   def test_addresses
-    auth.allow("10.0.0.0/8", "::1", "2001:db8::/32").deny("10.6.6.6")
+    auth.allow("10.0.0.0/8").allow("::1", "2001:db8::/32").deny("10.6.6.6").deny("10.6.6.7")
     %w[10.0.0.1 10.255.255.255 ::1 2001:db8:1::5 ::ffff:10.0.0.1 ::FFFF:10.1.1.1].each do |address|
       assert_equal OK, zap(address: address), address
     end
-    ["10.6.6.6", "::ffff:10.6.6.6", "11.0.0.1", "9.255.255.255", "::2", "2001:db9::1", "", "x",
-      "10.0.0", "10.0.0.1.1", "\xff", "a" * 2000, "::ffff:11.0.0.1", "localhost"].each do |address|
+    ["10.6.6.6", "10.6.6.7", "::ffff:10.6.6.6", "11.0.0.1", "9.255.255.255", "::2",
+      "2001:db9::1", "", "x", "10.0.0", "10.0.0.1.1", "\xff", "a" * 2000, "::ffff:11.0.0.1", "localhost"].each do |address|
       assert_equal NO, zap(address: address), address
     end
-  end
-
-  def test_calls_of_allow_and_deny_add_up
-    auth.allow("10.0.0.1")
-    assert_equal [OK, NO, NO], %w[1 2 3].map { |last| zap(address: "10.0.0.#{last}") }
-    auth.allow("10.0.0.2", "10.0.0.3")
-    assert_equal [OK, OK, OK], %w[1 2 3].map { |last| zap(address: "10.0.0.#{last}") }
-    auth.deny("10.0.0.1").deny("10.0.0.3")
-    assert_equal [NO, OK, NO], %w[1 2 3].map { |last| zap(address: "10.0.0.#{last}") }
   end
 
   def test_a_rule_of_mapped_addresses_is_one_of_ipv4
@@ -235,26 +209,19 @@ class AuthRulesTest < Godwit::TestCase
     pair = keypair
     auth.curve(keys: {"anna" => pair.public_key}).plain(users: {"anna" => "secret"})
     auth.allow("127.0.0.1")
-    ["10.0.0.0/33", "10.0.0.256", "x", "", "10.0.0.0/", "10.0.0.0/8/8", "::1/129", 5, nil, "::1%lo",
-      "10.0.0.0/255.0.0.0", "::ffff:10.0.0.0/8", "::ffff:0:0/95"].each do |address|
+    ["10.0.0.0/33", "x", "10.0.0.0/", "::1/129", 5, "::1%lo", "10.0.0.0/255.0.0.0",
+      "::ffff:10.0.0.0/8"].each do |address|
       assert_named(Godwit::ArgumentValueError, /allow: an address/) { auth.allow(address) }
       assert_named(Godwit::ArgumentValueError, /deny: an address/) { auth.deny("::1", address) }
     end
     ["1000", -1, 1 << 32, [1, "x"]].each do |uid|
       assert_named(Godwit::ArgumentValueError, /uid:/) { auth.allow(uid: uid) }
     end
-    %i[allow deny].each do |name|
-      assert_named(Godwit::ArgumentValueError, /give an IP address/) { auth.public_send(name) }
-    end
+    assert_named(Godwit::ArgumentValueError, /give an IP address/) { auth.allow }
     ["", "a\0", "a" * 256, :billing].each do |domain|
-      %i[allow deny].each do |name|
-        assert_named(Godwit::ArgumentValueError, /domain:/) do
-          auth.public_send(name, "::1", domain: domain)
-        end
-      end
-      assert_named(Godwit::ArgumentValueError, /domain:/) { auth.curve(keys: :any, domain: domain) }
-      assert_named(Godwit::ArgumentValueError, /domain:/) { auth.plain(users: {}, domain: domain) }
-      assert_named(Godwit::ArgumentValueError, /domain:/) { auth.reset(domain: domain) }
+      [-> { auth.allow("::1", domain: domain) }, -> { auth.curve(keys: :any, domain: domain) },
+        -> { auth.plain(users: {}, domain: domain) }, -> { auth.reset(domain: domain) }]
+        .each { |call| assert_named(Godwit::ArgumentValueError, /domain:/, &call) }
     end
     assert_named(Godwit::CurveKeyError, /40 characters/) { auth.curve(keys: {"x" => "short"}) }
     assert_named(Godwit::ArgumentTypeError, /keys:/) { auth.curve(keys: [pair.public_key]) }
@@ -312,13 +279,5 @@ class AuthRulesTest < Godwit::TestCase
       end
     end
     assert_named(Godwit::UnsupportedError, /cannot be copied/) { auth.dup }
-  end
-
-  def test_an_unknown_keyword_names_the_nearest
-    skip "the checks of types take the place of initialize" if ENV["GODWIT_TEST_TYPES"]
-    assert_named(Godwit::ArgumentValueError, /takes no timout:; did you mean timeout:/) do
-      Godwit::Auth.new(context: context, timout: 5)
-    end
-    assert_named(Godwit::ArgumentValueError, /takes no meta:/) { Godwit::Cert.new("a", meta: {}) }
   end
 end

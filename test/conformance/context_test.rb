@@ -8,18 +8,6 @@ require_relative "assertions"
 class ContextTest < Godwit::TestCase
   include Conformance::Assertions
 
-  test "several contexts at once, each with its own sockets" do
-    contexts = Array.new(3) { own(Godwit::Context.new) }
-    sockets = contexts.map { |one| own(one.socket(:PULL)).bind("inproc://same-name") }
-    contexts.each_with_index do |one, i|
-      own(one.socket(:PUSH)).connect("inproc://same-name") << i.to_s
-    end
-    assert_equal %w[0 1 2], sockets.map { |socket| socket.recv(timeout: 5) }
-    contexts.first.close
-    assert_equal [true, false, false], contexts.map(&:closed?)
-    assert_equal [true, false, false], sockets.map(&:closed?)
-  end
-
   test "an unknown or illegal option is refused and named, and no socket stays open" do
     assert_named(Godwit::OptionError, /io_threads/) { Godwit::Context.new(io_treads: 1) }
     assert_named(Godwit::OptionError, /io_threads.*Integer/) { Godwit::Context.new(io_threads: -1) }
@@ -29,28 +17,13 @@ class ContextTest < Godwit::TestCase
     end
   end
 
-  test "the block form closes and gives the block's value" do
-    kept = nil
-    assert_equal :value, Godwit::Context.new { |one| (kept = one) && :value }
-    assert_predicate kept, :closed?
-    assert_raises(ZeroDivisionError) { Godwit::Context.new { |one| (kept = one) && 1 / 0 } }
-    assert_predicate kept, :closed?
-  end
-
   test "socket_options are the defaults of its sockets, where they apply; the socket's own " \
     "options win" do
-    own(
-      one =
-        Godwit::Context.new(
-          socket_options: {
-            recv_hwm: 11, send_timeout: 0.25, mandatory: true, subscribe: "a"
-          }
-        )
-    )
-    pull, other, router =
-      own(one.socket(:PULL)),
-      own(one.socket(:PULL, recv_hwm: 12)),
-      own(one.socket(:ROUTER))
+    own(one = Godwit::Context.new(socket_options: {
+      recv_hwm: 11, send_timeout: 0.25, mandatory: true, subscribe: "a"
+    }))
+    pull, other = own(one.socket(:PULL)), own(one.socket(:PULL, recv_hwm: 12))
+    router = own(one.socket(:ROUTER))
     assert_equal [11, 0.25, 12, 0.25],
       [pull.recv_hwm, pull.send_timeout, other.recv_hwm, other.send_timeout]
     assert_raises(Godwit::UnreachableError) { router << ["nobody", "x"] }
@@ -106,66 +79,6 @@ class ContextTest < Godwit::TestCase
     push << "x" * 10_000_000 << "last" # more than the system buffers without a reader
     push.close
     assert_equal "last", take(pull, 2).last
-  end
-
-  test "shutdown: waiting calls and later calls raise, sockets can be closed" do
-    one = own(Godwit::Context.new)
-    pull = own(one.socket(:PULL)).bind(endpoint_for(:inproc))
-    waiting = in_thread { pull.recv }
-    until_waiting(pull)
-    assert_nil one.shutdown
-    assert_named(Godwit::ContextTerminatedError, /terminated/, operation: :recv) { waiting.value }
-    assert_raises(Godwit::ContextTerminatedError) { pull.recv }
-    assert_raises(Godwit::ContextTerminatedError) { pull.wait_readable(0) }
-    assert_raises(Godwit::ContextTerminatedError) { one.socket(:PULL) }
-    refute_predicate pull, :closed?
-    refute_predicate one, :closed?
-    assert_nil pull.close
-    assert_nil one.shutdown
-    assert_nil one.close
-    assert_predicate one, :closed?
-  end
-
-  test "a closed context refuses every call that needs it open" do
-    one = Godwit::Context.new
-    assert_nil one.close
-    assert_nil one.close
-    assert_nil one.shutdown
-    assert_predicate one, :closed?
-    %i[io_threads linger pointer].each do |name|
-      assert_named(Godwit::ClosedError, /Closed/) { one.public_send(name) }
-    end
-    assert_named(Godwit::ClosedError, /open a new one/) { one.socket(:PAIR) }
-    assert_named(Godwit::ClosedError, /Closed/) { one.io_threads = 2 }
-    assert_match(/Context closed/, one.inspect)
-  end
-
-  test "max_sockets, and room again after a close" do
-    one = own(Godwit::Context.new(max_sockets: 2))
-    first, = Array.new(2) { own(one.socket(:PAIR)) }
-    assert_named(Godwit::TooManySocketsError, /max_sockets/) { one.socket(:PAIR) }
-    first.close
-    assert_predicate(
-      eventually do
-        own(one.socket(:PAIR))
-      rescue
-        Errno::EMFILE && nil
-      end,
-      :itself
-    ) # standard:disable Style/RescueModifier
-  end
-
-  test "inspect shows the state" do
-    one = own(Godwit::Context.new(io_threads: 3, max_sockets: 44))
-    assert_match(/Godwit::Context.*io_threads=3.*max_sockets=44/, one.inspect)
-    one.close
-    assert_match(/closed/, one.inspect)
-  end
-
-  test "the pointer is an address" do
-    assert_kind_of Integer, context.pointer
-    refute_equal context.pointer, own(Godwit::Context.new).pointer
-    refute_equal 0, context.pointer
   end
 
   test "close while other threads make sockets in the context" do

@@ -17,19 +17,6 @@ class CurveKeysTest < Godwit::TestCase
     skip "this libzmq has no CURVE" unless Godwit.has?(:curve)
   end
 
-  test "a keypair is two different keys of 40 characters, new each time" do
-    keys, others = Godwit::Curve.keypair, Godwit::Curve.keypair
-    assert_equal 4,
-      [keys.public_key, keys.secret_key, others.public_key, others.secret_key].uniq.size
-    [keys.public_key, keys.secret_key].each do |key|
-      assert_equal [40, 32], [key.length, Godwit::Z85.decode(key).bytesize]
-      assert_predicate key, :frozen?
-    end
-    assert_predicate keys, :frozen?
-    refute_equal keys, others
-    assert_equal keys, Godwit::Curve::Keypair.new(secret_key: keys.secret_key)
-  end
-
   test "a Keypair of keys from elsewhere, Z85 or raw" do
     [SECRET, Godwit::Z85.decode(SECRET)].each do |secret|
       [nil, PUBLIC, Godwit::Z85.decode(PUBLIC)].each do |public_key|

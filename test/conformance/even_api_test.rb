@@ -45,13 +45,6 @@ class EvenApiTest < Godwit::TestCase
       shown
   end
 
-  test "request gives nil with exception: false" do
-    rep = open_socket(:REP).bind(endpoint_for(:inproc))
-    req = open_socket(:REQ).connect(rep.last_endpoint)
-    assert_nil req.request("x", timeout: 0.01, exception: false)
-    assert_raises(Godwit::TimeoutError) { req.request("x", timeout: 0.01) }
-  end
-
   {
     "PULL" => -> { Godwit::PULL.new(recv_hmw: 1) },
     "Context" => -> { Godwit::Context.new(io_thread: 1) },
@@ -91,21 +84,5 @@ class EvenApiTest < Godwit::TestCase
     }.each { |call, expected| assert_kind_of expected, assert_raises(Godwit::Error, &call) }
     assert_equal Godwit.has?("curve"), Godwit.has?("curve".encode("UTF-16LE"))
     assert_equal :PULL, own(context.socket("pull".encode("UTF-16LE"))).type
-  end
-
-  test "methods of an object made by allocate" do
-    skip "the checks of types want what initialize sets" if ENV["GODWIT_TEST_TYPES"]
-    socket = Godwit::PULL.allocate
-    assert_equal [nil, nil, []], [socket.last_endpoint, socket.port, socket.endpoints]
-    [-> { socket.recv }, -> { socket.linger }, -> { socket.bind("inproc://x") },
-      -> { Godwit::Context.allocate.socket(:PULL) }].each do |call|
-      assert_raises(Godwit::ClosedError, &call)
-    end
-  end
-
-  test "a poller for a PUSH names how it is registered" do
-    assert_named(Godwit::UnsupportedError, /register\(it, :writable\)/) do
-      Godwit::Poller.new(open_socket(:PUSH))
-    end
   end
 end

@@ -11,30 +11,6 @@ class LimitsTest < Godwit::TestCase
 
   LIMIT = (RUBY_ENGINE == "jruby") ? 200 : 40 # descriptors; Java has many open itself
 
-  test "too many sockets in one context" do
-    small = own(Godwit::Context.new(max_sockets: 3))
-    pull = own(small.socket(:PULL, count_peers: false)).bind("inproc://a")
-    push = own(small.socket(:PUSH, count_peers: false)).connect("inproc://a")
-    push << "before"
-    last = nil
-    error =
-      assert_named(Godwit::TooManySocketsError, /max_sockets.*close some/, operation: :new) do
-        loop { last = own(small.socket(:PAIR)) }
-      end
-    assert_kind_of Errno::EMFILE, error
-    assert_predicate error, :retriable?
-    assert_equal "before", pull.recv(timeout: 5)
-    assert_flows(push, pull)
-    (last || push).close
-    assert(
-      eventually do
-        own(small.socket(:PAIR))
-      rescue
-        Errno::EMFILE && nil
-      end
-    ) # standard:disable Style/RescueModifier
-  end
-
   test "max_sockets: counts the user's sockets, not sockets that Godwit opens internally" do
     small = own(Godwit::Context.new(max_sockets: 4))
     sockets = Array.new(4) { own(small.socket(:PULL)).bind(endpoint_for(:tcp)) }

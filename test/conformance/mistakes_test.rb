@@ -4,21 +4,11 @@ require "test_helper"
 
 # What newcomers type, and the text that names the fix.
 class MistakesTest < Godwit::TestCase
-  NO_MESSAGE = "send: a message is a String (one frame) or an Array of Strings (several), of " \
-    "Frames too: got "
-  JSON = "JSON.generate makes a String of it, and so does format: :json of the socket"
-  TO_S = "to_s makes a String of it"
   KEYS = "(docs/options.md lists them, and so does Godwit::Options::%s.keys)"
   FORMAT = "give the socket format: :json; send then takes a value, and recv gives it"
 
   # Of a PUSH or a PULL.
   CALLS = {
-    "a Hash" => [->(push, _) { push.send({a: 1}) }, "#{NO_MESSAGE}Hash (#{JSON})"],
-    "an Integer" => [->(push, _) { push << 5 }, "#{NO_MESSAGE}Integer (#{TO_S})"],
-    "a Symbol" => [->(push, _) { push.send(:stop) }, "#{NO_MESSAGE}Symbol (#{TO_S})"],
-    "nil" => [->(push, _) { push.send(nil) }, "#{NO_MESSAGE}nil (\"\" is the empty message)"],
-    "an Integer among Strings" =>
-      [->(push, _) { push.send(["id", 7]) }, "#{NO_MESSAGE}an Array with Integer at 1 (#{TO_S})"],
     "two Strings" =>
       [->(push, _) { push.send("a", "b") },
         "send: takes one message: got 2 (several frames are one Array: send([\"a\", \"b\"]))"],

@@ -69,11 +69,6 @@ class OptionTest < Godwit::TestCase
     assert_equal [true, false], %i[linger ipv6].map { |name| OPTIONS.fetch(name).live? }
   end
 
-  def test_the_tables_are_frozen
-    assert_predicate OPTIONS::SOCKET, :frozen?
-    assert_predicate OPTIONS::CONTEXT, :frozen?
-  end
-
   test "the tables are shareable between Ractors" do
     not_on :jruby, "JRuby has no Ractors"
     assert Ractor.shareable?(OPTIONS::SOCKET)

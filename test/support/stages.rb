@@ -72,7 +72,7 @@ module Godwit
     CONFORMANCE = "test/conformance/**/*_test.rb"
     TIMING = "test/timing/*_test.rb"
     # What a program does on its first day, for the backends whose suites `--full` runs.
-    SMOKE = "test/conformance/{push_pull,req_rep,pub_sub}_test.rb"
+    SMOKE = "test/conformance/plain_test.rb"
     # The files that differ on a libzmq with drafts.
     WITH_DRAFTS =
       "test/conformance/{draft,monitor,monitor_forms,monitor_handshakes," \
@@ -201,8 +201,7 @@ module Godwit
       Stage.new(
         "no takeover",
         "what sends and receives, with Ruby's send, << and recv instead of the extension's",
-        files:
-          "test/conformance/{sending,receiving,message_shapes,push_pull,req_rep,timeouts}_test.rb",
+        files: "test/conformance/{plain,sending,receiving,timeouts}_test.rb",
         transport: :any,
         env: {
           "GODWIT_NO_TAKEOVER" => "1", "GODWIT_TEST_GC" => "none"

@@ -1,0 +1,122 @@
+# frozen_string_literal: true
+
+# libzmq: test_hwm, test_hwm_pubsub, test_metadata, test_pub_invert_matching
+# libzmq: test_sockopt_hwm, test_stream, test_stream_disconnect, test_xpub_nodrop
+
+require "test_helper"
+require "socket"
+require_relative "assertions"
+
+# What plain/patterns.rb cannot show: senders that wait in a thread, and what Godwit itself adds to
+# a type. A PUB is an XPUB inside.
+class PatternsTest < Godwit::TestCase
+  include Conformance::Assertions
+
+  each_transport("at the high-water mark a PUSH waits, and nothing is lost") do |transport|
+    pull, push = connected_pair(:PULL, :PUSH, transport: transport, send_hwm: 5, recv_hwm: 5)
+    count = 500 # of 64 KiB: more than the system buffers
+    sender = in_thread { count.times { |i| push << [i.to_s, "x" * 65_536] } }
+    until_waiting(push)
+    assert_equal Array.new(count, &:to_s), take(pull, count).map(&:first)
+    sender.join
+    assert_same push, push.wait_writable(5)
+  end
+
+  test "a PUSH without a peer waits, and sends when a peer connects" do
+    push = open_socket(:PUSH).bind(endpoint_for(:tcp))
+    sender = in_thread { push.send("hello") }
+    until_waiting(push)
+    pull = open_socket(:PULL).connect(push.last_endpoint)
+    assert_equal "hello", pull.recv(timeout: 5)
+    assert_same push, sender.value
+  end
+
+  each_transport("a PUB without subscribers drops, and never waits") do |transport|
+    pub = open_socket(:PUB, send_hwm: 1).bind(endpoint_for(transport))
+    1_000.times { assert_same pub, pub.send("x" * 100, timeout: 0) }
+    assert_equal [:writable], pub.events
+  end
+
+  test "a PUB drops for a subscriber that is full, and others still get all" do
+    pub = open_socket(:PUB, send_hwm: 10).bind(endpoint_for(:inproc))
+    slow = open_socket(:SUB, subscribe: "", recv_hwm: 10).connect(pub.last_endpoint)
+    fast = open_socket(:SUB, subscribe: "", recv_hwm: 0).connect(pub.last_endpoint)
+    pub.wait_connected(count: 2, timeout: 5)
+    100.times { |i| pub << i.to_s }
+    assert_equal Array.new(100, &:to_s), take(fast, 100)
+    assert_equal Array.new(20, &:to_s), slow.recv_many(1000, timeout: 5)
+  end
+
+  each_transport("a PUB drops messages of its subscribers, and still publishes") do |transport|
+    pub, xsub = connected_pair(:PUB, :XSUB, transport: transport)
+    xsub << "hello" << ["two", "frames"] << "\x01a" << "\x01b" << "\x00b" << "bye"
+    pub.wait_connected(timeout: 5)
+    pub << "a1"
+    assert_equal "a1", xsub.recv(timeout: 5)
+    refute_predicate pub, :readable?
+  end
+
+  test "a PUB takes invert_matching" do
+    pub = open_socket(:PUB, invert_matching: true).bind(endpoint_for(:inproc))
+    sub = open_socket(:SUB, invert_matching: true, subscribe: "a").connect(pub.last_endpoint)
+    pub.wait_connected(timeout: 5)
+    pub << "a1" << "b1" << "a2"
+    assert_equal "b1", sub.recv(timeout: 5)
+    refute_predicate sub, :readable?
+  end
+
+  each_transport("an XPUB that may not drop waits for its subscribers") do |transport|
+    xpub = open_socket(:XPUB, xpub_no_drop: true, send_hwm: 5).bind(endpoint_for(transport))
+    sub = open_socket(:SUB, subscribe: "", recv_hwm: 5).connect(xpub.last_endpoint)
+    assert_equal "\x01".b, xpub.recv(timeout: 5)
+    count = fill(xpub)
+    assert_raises(Godwit::TimeoutError) do
+      loop { xpub.send([count.to_s, ""], timeout: 0.02) && count += 1 }
+    end
+    assert_equal Array.new(count, &:to_s), take(sub, count).map(&:first)
+    assert_same xpub, xpub.wait_writable(5)
+    assert_flows(xpub, sub)
+  end
+
+  # libzmq 4.3 changes pipes that it may be freeing: memory is used after free, and a sender may
+  # wait for ever.
+  each_transport "a high-water mark is fixed by the first bind or connect" do |transport|
+    push = open_socket(:PUSH, send_hwm: 5).bind(endpoint_for(transport))
+    pull = open_socket(:PULL).connect(push.last_endpoint)
+    push.unbind(push.last_endpoint)
+    [-> { push.send_hwm = 6 }, -> { pull.set(:recv_hwm, 6) },
+      -> { pull.send_hwm = 6 }].each do |change|
+      assert_named(Godwit::StateError,
+        /fixed by the first bind or connect: give it to the constructor/, operation: :set, &change)
+    end
+    assert_equal [5, 1000], [push.send_hwm, pull.recv_hwm]
+  end
+
+  test "a ZAP authenticator's metadata of a client are properties of the client's messages" do
+    zap = open_socket(:REP).bind("inproc://zeromq.zap.01")
+    # RFC 27: name and value, each behind its size.
+    world = [5, "Hello", 5, "World"].pack("CA*NA*")
+    in_thread { zap.serve { |version, id, *| [version, id, "200", "OK", "anna", world] } }
+    pull = open_socket(:PULL, zap_domain: "a domain").bind(endpoint_for(:tcp))
+    open_socket(:PUSH).connect(pull.last_endpoint) << "hello"
+    frame = pull.recv_frame(timeout: 5)
+    assert_equal ["World", "anna", nil],
+      %w[Hello User-Id No-Such].map { |name| frame.property(name) }
+  end
+
+  test "a STREAM speaks raw TCP, and names a peer that has hung up" do
+    stream = open_socket(:STREAM).bind(endpoint_for(:tcp))
+    peer = own(TCPSocket.new("127.0.0.1", stream.port))
+    id, notice = stream.recv(timeout: 5)
+    assert_equal ["", 5], [notice, id.bytesize]
+    peer.write("GET / HTTP/1.0\r\n\r\n")
+    assert_equal [id, "GET / HTTP/1.0\r\n\r\n"], stream.recv(timeout: 5)
+    stream << [id, "HTTP/1.0 200 OK\r\n"] << [id, "\r\nbody\x00\xff".b]
+    assert_equal "HTTP/1.0 200 OK\r\n\r\nbody\x00\xff".b, peer.read(25)
+    peer.close
+    assert_equal [id, ""], stream.recv(timeout: 5)
+    assert_named(Godwit::UnreachableError, /routing id of the first frame/) do
+      loop { stream << [id, "are you there?"] } # libzmq may take some before it lets go of the peer
+    end
+  end
+end
