@@ -176,6 +176,31 @@ class LoggerDurableTest < Godwit::TestCase
     assert_flushed(log)
   end
 
+  test "receivers that end one after the other during the handshake are receivers" do
+    path = nowhere.delete_prefix("ipc://")
+    server = UNIXServer.new(path)
+    log = open_log(nowhere)
+    _, said = capture_io do
+      log.info("x")
+      sender = log.instance_variable_get(:@handle).current.instance_variable_get(:@sender)
+      refused = keep(sender.instance_variable_get(:@socket).monitor(:closed))
+      2.times do
+        connection = server.accept
+        server.close
+        File.unlink(path)
+        connection.close
+        assert_equal :closed, refused.recv.name
+        server = UNIXServer.new(path)
+      end
+      server.close
+      File.unlink(path)
+      open_receiver(nowhere)
+      assert_flushed(log)
+    end
+    assert_equal "", said
+    assert_nil log.stats.last_error
+  end
+
   test "a peer that never answers is reported too" do
     router = open_socket(:ROUTER).bind(endpoint_for(:tcp))
     with_constants(DurableSender, ANSWER_TIMEOUT: 0.2) do

@@ -10,8 +10,8 @@ module Godwit
     class DurableSender
       ANSWER_TIMEOUT = 2.0 # seconds that a receiver has for its first answer before a warning
       SLOWEST = 5.0 # seconds between two connections to a peer that is no receiver, at most
-      EVENTS = %i[handshake_succeeded handshake_failed_protocol handshake_failed_auth disconnected]
-        .freeze
+      EVENTS = %i[handshake_succeeded handshake_failed_protocol handshake_failed_auth disconnected
+        closed].freeze
       WRONG = "is no receiver of durable logs: give the endpoint of `godwit log serve --durable-in`"
 
       # @param queues [Array<DiskQueue>] the writer's own, then those that ended processes left
@@ -143,6 +143,7 @@ module Godwit
           when :handshake_failed_protocol then wrong_peer
           when :handshake_failed_auth then @writer.record_error(event.to_s)
           when :disconnected then disconnected
+          when :closed then @broken = 0 # nobody listens: the peer has ended
           end
         end
       rescue ThreadError # no more events
@@ -163,8 +164,8 @@ module Godwit
         @windows.each(&:begin_anew)
       end
 
-      # During the handshake a receiver that was killed disconnects once, a peer of another type
-      # each time. libzmq does not connect again to a peer of another type.
+      # During the handshake a receiver that is killed disconnects once, and then nobody listens. A
+      # peer of another type disconnects each time, and libzmq does not connect to it again.
       def disconnected
         @asked = nil
         return @connected = false if @connected
