@@ -157,7 +157,8 @@ class AuthRulesTest < Godwit::TestCase
       assert_equal OK, zap(address: address), address
     end
     ["10.6.6.6", "10.6.6.7", "::ffff:10.6.6.6", "11.0.0.1", "9.255.255.255", "::2",
-      "2001:db9::1", "", "x", "10.0.0", "10.0.0.1.1", "\xff", "a" * 2000, "::ffff:11.0.0.1", "localhost"].each do |address|
+      "2001:db9::1", "", "x", "10.0.0", "10.0.0.1.1", "\xff", "a" * 2000, "::ffff:11.0.0.1",
+      "localhost"].each do |address|
       assert_equal NO, zap(address: address), address
     end
   end
