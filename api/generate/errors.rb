@@ -13,45 +13,26 @@ module Generate
 
       #{notice("errors.yml")}
       module Godwit
-      #{classes.join("\n").gsub(/^(?=.)/, "  ").chomp}
+      #{classes.join.gsub("\n\n\n", "\n\n").strip.gsub(/^(?=.)/, "  ")}
 
         module Errors
           # Errno to class, text and hint; an errno may have an entry for each operation. Deeply frozen, so that any Ractor may read it.
           TABLE = Runtime.shareable([
       #{rules.map { |row| "      #{row}" }.join(",\n")}
           ])
-          TABLE.each(&:mark_class)
+          TABLE.each(&:complete_class)
         end
       end
     RUBY
   end
 
+  # The table includes {Error}, and sets the attributes.
   def error_class(name, facts)
-    body = ["include #{facts["include"] || "Error"}", *attributes(facts["attributes"])]
-    <<~RUBY
-      # #{facts["when"]}
-      #{hints(facts["fix"]).map { |hint| "# #{hint.sub(/\A[a-z]/, &:upcase)}.\n" }.join.chomp}
-      class #{name} < #{facts["super"]}
-      #{body.join("\n\n").gsub(/^(?=.)/, "  ")}
-      end
-    RUBY
-  end
-
-  def attributes(facts)
-    return unless facts
-    readers = facts.map { |name, of| "# @return [#{of["type"]}] #{of["what"]}\nattr_reader :#{name}" }
-    params = facts.map { |name, of| "# @param #{name} [#{of["type"]}] #{of["what"]}\n" }
-    <<~RUBY.chomp
-      #{readers.join("\n")}
-
-      # @param message [String, nil] the whole message
-      #{params.join.chomp}
-      # @param details [Hash] as {Error#initialize}
-      def initialize(message = nil, #{facts.map { |name, of| "#{name}: #{of["default"]}" }.join(", ")}, **details)
-        super(message, **details)
-      #{facts.keys.map { |name| "  @#{name} = #{name}" }.join("\n")}
-      end
-    RUBY
+    readers = facts.fetch("attributes", {}).map do |attribute, of|
+      "  # @return [#{of["type"]}] #{of["what"]}\n  attr_reader :#{attribute}\n"
+    end
+    text = "# #{facts["when"]}\nclass #{name} < #{facts["super"]}"
+    readers.empty? ? "#{text}; end\n" : "\n#{text}\n#{readers.join}end\n\n"
   end
 
   def errno_code(name, numbers) = numbers[name] ? grouped(numbers[name]) : "::Errno::#{name}::Errno"
@@ -61,10 +42,16 @@ module Generate
     parts << "klass: #{klass}" if klass
     parts << "errno: #{errno_code(facts["errno"], errors["numbers"])}" if facts["errno"]
     parts << "only: #{words(facts["only"])}" if facts["only"]
+    parts << "kind: #{facts["include"]}" if facts["include"]
+    parts << "attributes: #{defaults(facts["attributes"])}" if facts["attributes"]
     parts << "text: #{facts["text"].inspect}" if facts["text"]
-    parts << "retriable: #{facts["retriable"]}"
+    parts << "retriable: true" if facts["retriable"]
     parts << "fix: #{literal(facts["fix"])}"
     "Rule.new(#{parts.join(", ")})"
+  end
+
+  def defaults(attributes)
+    "{#{attributes.map { |name, of| "#{name}: #{of["default"]}" }.join(", ")}}"
   end
 
   # The hint as a list; each transport may have its own.

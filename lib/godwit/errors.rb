@@ -4,11 +4,13 @@ module Godwit
   # Every error of Godwit includes this module: `rescue Godwit::Error` takes them all. An error is
   # also the Errno class or ArgumentError that fits. {file:docs/errors.md} lists the classes.
   module Error
-    # A class that differs has its own RETRIABLE and ERRNO.
+    # A class that differs has constants of its own. ATTRIBUTES has defaults by name.
     # @private
     RETRIABLE = false
     # @private
     ERRNO = nil
+    # @private
+    ATTRIBUTES = {}.freeze
 
     # @return [Symbol, nil] the operation that failed, such as :bind
     attr_reader :operation
@@ -23,7 +25,13 @@ module Godwit
     # @param operation [String, Symbol, nil] the operation that failed
     # @param endpoint [String, nil] its endpoint
     # @param errno [Integer, nil] libzmq's errno
-    def initialize(message = nil, operation: nil, endpoint: nil, errno: nil)
+    # @param attributes [Hash] those that the class has besides, such as `reason:`
+    # @raise [ArgumentError] for an attribute that the class does not have
+    def initialize(message = nil, operation: nil, endpoint: nil, errno: nil, **attributes)
+      known = self.class::ATTRIBUTES
+      unknown = attributes.keys - known.keys
+      raise ::ArgumentError, "unknown keyword: #{unknown.first.inspect}" unless unknown.empty?
+      known.each { |name, value| instance_variable_set(:"@#{name}", attributes.fetch(name, value)) }
       @text = message&.to_s
       @operation = operation&.to_sym
       @endpoint = endpoint
@@ -84,8 +92,13 @@ module Godwit
       # @return [Object, nil] the fact of that name in api/errors.yml
       attr_reader :klass, :errno, :text, :retriable, :fix
 
-      def initialize(fix:, klass: nil, errno: nil, only: nil, text: nil, retriable: false)
+      def initialize(
+        fix:, klass: nil, kind: Error, attributes: nil, errno: nil, only: nil, text: nil,
+        retriable: false
+      )
         @klass = klass
+        @kind = kind
+        @attributes = attributes
         @errno = errno
         @only = only
         @text = text
@@ -97,10 +110,12 @@ module Godwit
         errno == number && (@only.nil? || @only.any? { |start| operation.start_with?(start) })
       end
 
-      # Gives the class the constants that {Error#retriable?} and {Error#errno} read. The errno of a
-      # subclass of Errno is Ruby's.
-      def mark_class
+      # Completes the class: {Error}, and the constants that it reads. The errno of a subclass of
+      # Errno is Ruby's.
+      def complete_class
         return unless klass
+        klass.include(@kind)
+        klass.const_set(:ATTRIBUTES, @attributes) if @attributes
         klass.const_set(:RETRIABLE, true) if retriable
         klass.const_set(:ERRNO, errno) if errno && !(klass < SystemCallError)
       end

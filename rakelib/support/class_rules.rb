@@ -17,7 +17,6 @@ module ClassRules
   SPLIT = {
     "Godwit" => "functions of the name space, beside what they are about",
     "Godwit::Backend::FFI" => "FFI",
-    "Godwit::CommandError" => "api/errors.yml makes the class, the shell its status",
     "Godwit::Monitor" => "FFI includes its primitives",
     "rbczmq::ZMQ::Loop" => OTHER_GEM,
     "rbczmq::ZMQ::Socket" => OTHER_GEM

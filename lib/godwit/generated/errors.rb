@@ -4,356 +4,163 @@
 
 module Godwit
   # The time of `timeout:`, `recv_timeout` or `send_timeout` has passed.
-  # The peer may be absent or slow; try again, or pass a longer timeout.
   class TimeoutError < Errno::ETIMEDOUT
-    include Error
-
     # @return [Symbol, nil] why nothing came or went, such as :refused; nil: unknown (docs/monitor.md)
     attr_reader :reason
     # @return [String, nil] the reason in words, with the fix; nil: unknown
     attr_reader :why
-
-    # @param message [String, nil] the whole message
-    # @param reason [Symbol, nil] why nothing came or went, such as :refused; nil: unknown (docs/monitor.md)
-    # @param why [String, nil] the reason in words, with the fix; nil: unknown
-    # @param details [Hash] as {Error#initialize}
-    def initialize(message = nil, reason: nil, why: nil, **details)
-      super(message, **details)
-      @reason = reason
-      @why = why
-    end
   end
 
   # `recv_nonblock` found no message.
-  # Wait with wait_readable, then try again.
-  class EAGAINWaitReadable < IO::EAGAINWaitReadable
-    include WouldBlock
-  end
-
+  class EAGAINWaitReadable < IO::EAGAINWaitReadable; end
   # `send_nonblock` found no peer, or only peers at their high-water mark.
-  # Wait with wait_writable, then try again.
-  class EAGAINWaitWritable < IO::EAGAINWaitWritable
-    include WouldBlock
-  end
-
+  class EAGAINWaitWritable < IO::EAGAINWaitWritable; end
   # The socket, its context or the poller is closed, or another thread closed it during the wait.
-  # Open a new one.
-  class ClosedError < IOError
-    include Error
-  end
-
+  class ClosedError < IOError; end
   # The context of the socket was shut down or closed.
-  # Close the socket; open a new one in a new context.
-  class ContextTerminatedError < IOError
-    include Error
-  end
-
+  class ContextTerminatedError < IOError; end
   # The parent process opened the socket or context.
-  # Open a new one in this process.
-  class ForkedError < IOError
-    include Error
-  end
-
+  class ForkedError < IOError; end
   # A REQ sends twice, or a REP sends before it has received; a socket or context is opened twice.
-  # A REQ sends, then receives; a REP receives, then sends; relaxed: true, correlate: true lets a REQ send again.
-  class StateError < StandardError
-    include Error
-  end
-
+  class StateError < StandardError; end
   # A method is called on a Frame that was sent or closed.
-  # Send frame.dup or frame.to_s and keep the frame; gone? tells whether it is gone.
-  class GoneError < StandardError
-    include Error
-  end
-
+  class GoneError < StandardError; end
   # A proxy uses the socket; a proxy starts on a socket on which another call waits; a Frame is sent or closed while a memory view of it is open; another process uses the file of a log, or the folder of a durable logger. On mruby, another fiber's request of the REQ is open.
-  # A proxy uses this socket: stop the proxy first. Start a proxy only when no thread waits on its sockets.
-  class BusyError < Errno::EBUSY
-    include Error
-  end
-
+  class BusyError < Errno::EBUSY; end
   # A ROUTER with `mandatory` has no peer of that routing id.
-  # The peer with the routing id of the first frame is not connected; send after its next message.
-  class UnreachableError < Errno::EHOSTUNREACH
-    include Error
-  end
-
+  class UnreachableError < Errno::EHOSTUNREACH; end
   # Another socket, of this or another process, is bound to the address.
-  # Inproc: another socket of this context is bound to the name; use another name.
-  # Tcp: another socket is bound there; use another port, or * for any free one.
-  # Another socket is bound there; use another address.
-  class AddressInUseError < Errno::EADDRINUSE
-    include Error
-  end
-
+  class AddressInUseError < Errno::EADDRINUSE; end
   # The address belongs to another machine.
-  # Bind to an address of this machine, or to * for all of them.
-  class AddressNotAvailableError < Errno::EADDRNOTAVAIL
-    include Error
-  end
-
+  class AddressNotAvailableError < Errno::EADDRNOTAVAIL; end
   # This machine does not have the name given to `bind`, or the interface given to `bind_to_device` or a Beacon; or no interface can broadcast.
-  # Bind accepts *, an IP address or an interface such as eth0, but no host name.
-  class InterfaceError < Errno::ENODEV
-    include Error
-  end
-
+  class InterfaceError < Errno::ENODEV; end
   # The transport in the endpoint is unknown to this libzmq.
-  # Use tcp://, ipc:// or inproc://; Godwit.has? tells what else this libzmq supports.
-  class ProtocolError < Errno::EPROTONOSUPPORT
-    include Error
-  end
-
+  class ProtocolError < Errno::EPROTONOSUPPORT; end
   # The transport cannot carry this socket type.
-  # Pgm, epgm and norm are for PUB, SUB, XPUB and XSUB, udp for RADIO, DISH and DGRAM; use tcp://.
-  class IncompatibleProtocolError < StandardError
-    include Error
-  end
-
+  class IncompatibleProtocolError < StandardError; end
   # The endpoint is malformed.
-  # Tcp: write tcp://host:port; bind also accepts * for host and port.
-  # Ipc: write ipc://path, or ipc://@name for an abstract name.
-  # Inproc: write inproc://name.
-  # Write tcp://host:port, ipc://path or inproc://name.
-  class EndpointError < Errno::EINVAL
-    include Error
-  end
-
+  class EndpointError < Errno::EINVAL; end
   # The socket is not bound or connected to that endpoint.
-  # Endpoints lists the endpoints of the socket, with wildcards resolved.
-  class NoEndpointError < Errno::ENOENT
-    include Error
-  end
-
+  class NoEndpointError < Errno::ENOENT; end
   # The operating system forbids the operation.
-  # Tcp: a port below 1024 needs root; use a higher port.
-  # Ipc: this user may not write in the folder; use another path.
-  # This user may not do that.
-  class AccessError < Errno::EACCES
-    include Error
-  end
-
+  class AccessError < Errno::EACCES; end
   # The context has `max_sockets` open sockets, or the process has no free file descriptor.
-  # Close some sockets, or raise max_sockets: of the context, or the process's limit (ulimit -n).
-  class TooManySocketsError < Errno::EMFILE
-    include Error
-  end
-
+  class TooManySocketsError < Errno::EMFILE; end
   # This socket type does not have the operation, or this libzmq was built without it.
-  # This socket type, or this libzmq, does not support the operation.
-  class UnsupportedError < Errno::EOPNOTSUPP
-    include Error
-  end
-
+  class UnsupportedError < Errno::EOPNOTSUPP; end
   # The context has no I/O thread, or none that `affinity` allows.
-  # Give the context io_threads: 1 or more; only inproc needs none.
-  class NoIOThreadError < StandardError
-    include Error
-  end
-
+  class NoIOThreadError < StandardError; end
   # An option is unknown, or does not accept the value.
-  # Docs/options.md lists the values of each option.
-  class OptionError < ArgumentError
-    include Error
-  end
-
+  class OptionError < ArgumentError; end
   # An argument such as `timeout:`, `count:`, `plain:` or `ports:` is missing, or has a value that is not allowed.
-  # The message names the argument and its allowed values.
-  class ArgumentValueError < ArgumentError
-    include Error
-  end
-
+  class ArgumentValueError < ArgumentError; end
   # An argument such as `timeout:`, `context:` or `encoding:` has a wrong class.
-  # The message names the argument and its allowed classes.
-  class ArgumentTypeError < TypeError
-    include Error
-  end
-
+  class ArgumentTypeError < TypeError; end
   # A CURVE key is neither 40 characters of Z85 nor 32 raw bytes.
-  # A key is 40 characters of Z85 or 32 raw bytes; Godwit::Curve.keypair creates a pair.
-  class CurveKeyError < ArgumentError
-    include Error
-  end
-
+  class CurveKeyError < ArgumentError; end
   # A file of keys or passwords cannot be read or written, is malformed, or may be read by others; a certificate directory is missing.
-  # The message names the file, the line and the fix.
-  class CertError < StandardError
-    include Error
-  end
-
+  class CertError < StandardError; end
   # An endpoint is not a String.
-  # An endpoint is a String such as tcp://127.0.0.1:5555.
-  class EndpointTypeError < TypeError
-    include Error
-  end
-
+  class EndpointTypeError < TypeError; end
   # A message is neither a String nor an Array of Strings.
-  # Send a String, or an Array of Strings for several frames.
-  class MessageTypeError < TypeError
-    include Error
-  end
-
+  class MessageTypeError < TypeError; end
   # A message is an empty Array, or the socket's type does not accept its number of frames.
-  # A message has at least one frame; send "" for an empty message.
-  class MessageError < ArgumentError
-    include Error
-  end
-
+  class MessageError < ArgumentError; end
   # A RADIO sends without a group, a DISH joins a group twice or leaves a group that it has not joined, or a name is too long.
-  # Join a group once, and leave only joined groups: groups lists them.
-  class GroupError < ArgumentError
-    include Error
-  end
-
+  class GroupError < ArgumentError; end
   # A SERVER or PEER sends without `routing_id:`, or with a number that belongs to no peer.
-  # Send(message, routing_id: number), with the number from recv_from or connect_peer.
-  class RoutingIdError < ArgumentError
-    include Error
-  end
+  class RoutingIdError < ArgumentError; end
 
   # `recv_string` received a message of several frames; `frames` has them.
-  # Use recv or recv_multipart.
   class MultipartError < StandardError
-    include Error
-
     # @return [Array<String>] the frames
     attr_reader :frames
-
-    # @param message [String, nil] the whole message
-    # @param frames [Array<String>] the frames
-    # @param details [Hash] as {Error#initialize}
-    def initialize(message = nil, frames: [], **details)
-      super(message, **details)
-      @frames = frames
-    end
   end
 
   # A message does not decode by the socket's `format:`, or the format cannot hold a value. `bytes` and `frames` have what came.
-  # Both sides need the same format:; recv_multipart receives without it.
   class FormatError < ArgumentError
-    include Error
-
     # @return [String, nil] the frame that does not decode; nil: a value that cannot be sent, or a wrong number of frames
     attr_reader :bytes
     # @return [Array<String>] the frames of the message that came; empty for a value that cannot be sent
     attr_reader :frames
     # @return [Array, nil] of `recv_many`: the values of the whole batch, with a FormatError for each message that does not decode
     attr_reader :batch
-
-    # @param message [String, nil] the whole message
-    # @param bytes [String, nil] the frame that does not decode; nil: a value that cannot be sent, or a wrong number of frames
-    # @param frames [Array<String>] the frames of the message that came; empty for a value that cannot be sent
-    # @param batch [Array, nil] of `recv_many`: the values of the whole batch, with a FormatError for each message that does not decode
-    # @param details [Hash] as {Error#initialize}
-    def initialize(message = nil, bytes: nil, frames: [], batch: nil, **details)
-      super(message, **details)
-      @bytes = bytes
-      @frames = frames
-      @batch = batch
-    end
   end
 
   # The reply to a `request` is an error: the server's block of `serve` raised, or returned an exception.
-  # The server's standard error has the backtrace, unless the server chose to send the error.
   class RemoteError < StandardError
-    include Error
-
     # @return [String, nil] the class of the server's error, such as "KeyError"
     attr_reader :remote_class
     # @return [String, nil] the message of the server's error
     attr_reader :remote_message
-
-    # @param message [String, nil] the whole message
-    # @param remote_class [String, nil] the class of the server's error, such as "KeyError"
-    # @param remote_message [String, nil] the message of the server's error
-    # @param details [Hash] as {Error#initialize}
-    def initialize(message = nil, remote_class: nil, remote_message: nil, **details)
-      super(message, **details)
-      @remote_class = remote_class
-      @remote_message = remote_message
-    end
   end
 
   # An object is registered twice in a Poller, or is not registered, or an empty Poller would wait for ever.
-  # The message names the object; register each object once, and at least one before the wait.
-  class PollerError < StandardError
-    include Error
-  end
-
+  class PollerError < StandardError; end
   # A command of `Shell.run` failed: exit status, signal, or time-out; or its status is unknown. `status` has the details.
-  # With err: :tail the message has the last lines of stderr; Shell.rows does not raise for a failed command.
-  class CommandError < StandardError
-    include Error
-  end
-
+  class CommandError < StandardError; end
   # A command of Shell wrote a row longer than `limit:`.
-  # Raise limit:, or use long: :split or long: :cut.
-  class RowTooLongError < StandardError
-    include Error
-  end
-
+  class RowTooLongError < StandardError; end
   # The other side of a measurement is no echo, is no `godwit perf serve`, or gave a malformed answer.
-  # Start `godwit perf serve` of this version there, or type the endpoint of a REP that echoes.
-  class AnswerError < StandardError
-    include Error
-  end
+  class AnswerError < StandardError; end
 
   module Errors
     # Errno to class, text and hint; an errno may have an entry for each operation. Deeply frozen, so that any Ractor may read it.
     TABLE = Runtime.shareable([
-      Rule.new(klass: TimeoutError, errno: ::Errno::ETIMEDOUT::Errno, text: "Timed out", retriable: true, fix: "the peer may be absent or slow; try again, or pass a longer timeout"),
-      Rule.new(klass: EAGAINWaitReadable, errno: ::Errno::EAGAIN::Errno, only: %w[recv receive each wait_readable], retriable: true, fix: "wait with wait_readable, then try again"),
-      Rule.new(klass: EAGAINWaitWritable, errno: ::Errno::EAGAIN::Errno, retriable: true, fix: "wait with wait_writable, then try again"),
-      Rule.new(klass: ClosedError, errno: ::Errno::ENOTSOCK::Errno, text: "Closed", retriable: false, fix: "open a new one"),
-      Rule.new(klass: ContextTerminatedError, errno: 156_384_765, text: "Context was terminated", retriable: false, fix: "close the socket; open a new one in a new context"),
-      Rule.new(klass: ForkedError, text: "Opened before fork", retriable: false, fix: "open a new one in this process"),
-      Rule.new(klass: StateError, errno: 156_384_763, text: "Not allowed in this state", retriable: false, fix: "a REQ sends, then receives; a REP receives, then sends; relaxed: true, correlate: true lets a REQ send again"),
-      Rule.new(klass: GoneError, text: "Frame is gone", retriable: false, fix: "send frame.dup or frame.to_s and keep the frame; gone? tells whether it is gone"),
+      Rule.new(klass: TimeoutError, errno: ::Errno::ETIMEDOUT::Errno, attributes: {reason: nil, why: nil}, text: "Timed out", retriable: true, fix: "the peer may be absent or slow; try again, or pass a longer timeout"),
+      Rule.new(klass: EAGAINWaitReadable, errno: ::Errno::EAGAIN::Errno, only: %w[recv receive each wait_readable], kind: WouldBlock, retriable: true, fix: "wait with wait_readable, then try again"),
+      Rule.new(klass: EAGAINWaitWritable, errno: ::Errno::EAGAIN::Errno, kind: WouldBlock, retriable: true, fix: "wait with wait_writable, then try again"),
+      Rule.new(klass: ClosedError, errno: ::Errno::ENOTSOCK::Errno, text: "Closed", fix: "open a new one"),
+      Rule.new(klass: ContextTerminatedError, errno: 156_384_765, text: "Context was terminated", fix: "close the socket; open a new one in a new context"),
+      Rule.new(klass: ForkedError, text: "Opened before fork", fix: "open a new one in this process"),
+      Rule.new(klass: StateError, errno: 156_384_763, text: "Not allowed in this state", fix: "a REQ sends, then receives; a REP receives, then sends; relaxed: true, correlate: true lets a REQ send again"),
+      Rule.new(klass: GoneError, text: "Frame is gone", fix: "send frame.dup or frame.to_s and keep the frame; gone? tells whether it is gone"),
       Rule.new(klass: BusyError, errno: ::Errno::EBUSY::Errno, retriable: true, fix: "a proxy uses this socket: stop the proxy first. Start a proxy only when no thread waits on its sockets"),
       Rule.new(klass: UnreachableError, errno: ::Errno::EHOSTUNREACH::Errno, retriable: true, fix: "the peer with the routing id of the first frame is not connected; send after its next message"),
       Rule.new(klass: AddressInUseError, errno: ::Errno::EADDRINUSE::Errno, retriable: true, fix: {"inproc" => "another socket of this context is bound to the name; use another name", "tcp" => "another socket is bound there; use another port, or * for any free one", "default" => "another socket is bound there; use another address"}),
-      Rule.new(klass: AddressNotAvailableError, errno: ::Errno::EADDRNOTAVAIL::Errno, retriable: false, fix: "bind to an address of this machine, or to * for all of them"),
-      Rule.new(klass: InterfaceError, errno: ::Errno::ENODEV::Errno, retriable: false, fix: "bind accepts *, an IP address or an interface such as eth0, but no host name"),
-      Rule.new(klass: ProtocolError, errno: ::Errno::EPROTONOSUPPORT::Errno, retriable: false, fix: "use tcp://, ipc:// or inproc://; Godwit.has? tells what else this libzmq supports"),
-      Rule.new(klass: IncompatibleProtocolError, errno: 156_384_764, text: "Transport does not fit the socket type", retriable: false, fix: "pgm, epgm and norm are for PUB, SUB, XPUB and XSUB, udp for RADIO, DISH and DGRAM; use tcp://"),
-      Rule.new(klass: EndpointError, errno: ::Errno::EINVAL::Errno, only: %w[bind connect unbind disconnect], text: "Malformed endpoint", retriable: false, fix: {"tcp" => "write tcp://host:port; bind also accepts * for host and port", "ipc" => "write ipc://path, or ipc://@name for an abstract name", "inproc" => "write inproc://name", "default" => "write tcp://host:port, ipc://path or inproc://name"}),
-      Rule.new(klass: NoEndpointError, errno: ::Errno::ENOENT::Errno, only: %w[unbind disconnect], text: "No such endpoint", retriable: false, fix: "endpoints lists the endpoints of the socket, with wildcards resolved"),
-      Rule.new(klass: AccessError, errno: ::Errno::EACCES::Errno, retriable: false, fix: {"tcp" => "a port below 1024 needs root; use a higher port", "ipc" => "this user may not write in the folder; use another path", "default" => "this user may not do that"}),
+      Rule.new(klass: AddressNotAvailableError, errno: ::Errno::EADDRNOTAVAIL::Errno, fix: "bind to an address of this machine, or to * for all of them"),
+      Rule.new(klass: InterfaceError, errno: ::Errno::ENODEV::Errno, fix: "bind accepts *, an IP address or an interface such as eth0, but no host name"),
+      Rule.new(klass: ProtocolError, errno: ::Errno::EPROTONOSUPPORT::Errno, fix: "use tcp://, ipc:// or inproc://; Godwit.has? tells what else this libzmq supports"),
+      Rule.new(klass: IncompatibleProtocolError, errno: 156_384_764, text: "Transport does not fit the socket type", fix: "pgm, epgm and norm are for PUB, SUB, XPUB and XSUB, udp for RADIO, DISH and DGRAM; use tcp://"),
+      Rule.new(klass: EndpointError, errno: ::Errno::EINVAL::Errno, only: %w[bind connect unbind disconnect], text: "Malformed endpoint", fix: {"tcp" => "write tcp://host:port; bind also accepts * for host and port", "ipc" => "write ipc://path, or ipc://@name for an abstract name", "inproc" => "write inproc://name", "default" => "write tcp://host:port, ipc://path or inproc://name"}),
+      Rule.new(klass: NoEndpointError, errno: ::Errno::ENOENT::Errno, only: %w[unbind disconnect], text: "No such endpoint", fix: "endpoints lists the endpoints of the socket, with wildcards resolved"),
+      Rule.new(klass: AccessError, errno: ::Errno::EACCES::Errno, fix: {"tcp" => "a port below 1024 needs root; use a higher port", "ipc" => "this user may not write in the folder; use another path", "default" => "this user may not do that"}),
       Rule.new(klass: TooManySocketsError, errno: ::Errno::EMFILE::Errno, retriable: true, fix: "close some sockets, or raise max_sockets: of the context, or the process's limit (ulimit -n)"),
-      Rule.new(klass: UnsupportedError, errno: ::Errno::EOPNOTSUPP::Errno, retriable: false, fix: "this socket type, or this libzmq, does not support the operation"),
-      Rule.new(klass: NoIOThreadError, errno: 156_384_766, text: "No I/O thread", retriable: false, fix: "give the context io_threads: 1 or more; only inproc needs none"),
-      Rule.new(klass: OptionError, errno: ::Errno::EINVAL::Errno, only: %w[set get option], text: "Not accepted by libzmq", retriable: false, fix: "docs/options.md lists the values of each option"),
-      Rule.new(klass: ArgumentValueError, text: "Value not allowed", retriable: false, fix: "the message names the argument and its allowed values"),
-      Rule.new(klass: ArgumentTypeError, text: "Wrong type of argument", retriable: false, fix: "the message names the argument and its allowed classes"),
-      Rule.new(klass: CurveKeyError, text: "Malformed CURVE key", retriable: false, fix: "a key is 40 characters of Z85 or 32 raw bytes; Godwit::Curve.keypair creates a pair"),
-      Rule.new(klass: CertError, text: "Certificate not usable", retriable: false, fix: "the message names the file, the line and the fix"),
-      Rule.new(klass: EndpointTypeError, text: "Wrong type of endpoint", retriable: false, fix: "an endpoint is a String such as tcp://127.0.0.1:5555"),
-      Rule.new(klass: MessageTypeError, text: "Wrong type of message", retriable: false, fix: "send a String, or an Array of Strings for several frames"),
-      Rule.new(klass: MessageError, text: "Wrong number of frames", retriable: false, fix: "a message has at least one frame; send \"\" for an empty message"),
-      Rule.new(klass: GroupError, errno: ::Errno::EINVAL::Errno, only: %w[join leave], text: "Invalid group", retriable: false, fix: "join a group once, and leave only joined groups: groups lists them"),
-      Rule.new(klass: RoutingIdError, text: "No routing id", retriable: false, fix: "send(message, routing_id: number), with the number from recv_from or connect_peer"),
-      Rule.new(klass: MultipartError, text: "Message of several frames", retriable: false, fix: "use recv or recv_multipart"),
-      Rule.new(klass: FormatError, text: "Value does not fit the format", retriable: false, fix: "both sides need the same format:; recv_multipart receives without it"),
-      Rule.new(klass: RemoteError, text: "The reply is an error", retriable: false, fix: "the server's standard error has the backtrace, unless the server chose to send the error"),
-      Rule.new(klass: PollerError, text: "Not possible with this poller", retriable: false, fix: "the message names the object; register each object once, and at least one before the wait"),
-      Rule.new(klass: CommandError, text: "Command failed", retriable: false, fix: "with err: :tail the message has the last lines of stderr; Shell.rows does not raise for a failed command"),
-      Rule.new(klass: RowTooLongError, text: "Row too long", retriable: false, fix: "raise limit:, or use long: :split or long: :cut"),
-      Rule.new(klass: AnswerError, text: "Unexpected answer", retriable: false, fix: "start `godwit perf serve` of this version there, or type the endpoint of a REP that echoes"),
-      Rule.new(errno: ::Errno::ENOENT::Errno, retriable: false, fix: {"ipc" => "the folder of this path does not exist; create it first", "default" => "the named object does not exist"}),
-      Rule.new(errno: ::Errno::ENAMETOOLONG::Errno, retriable: false, fix: {"ipc" => "an ipc path may have about 100 bytes; use a shorter one", "default" => "use a shorter name"}),
-      Rule.new(errno: ::Errno::EINVAL::Errno, retriable: false, fix: "libzmq does not accept this here"),
-      Rule.new(errno: ::Errno::EFAULT::Errno, retriable: false, fix: "the socket or context is not valid"),
+      Rule.new(klass: UnsupportedError, errno: ::Errno::EOPNOTSUPP::Errno, fix: "this socket type, or this libzmq, does not support the operation"),
+      Rule.new(klass: NoIOThreadError, errno: 156_384_766, text: "No I/O thread", fix: "give the context io_threads: 1 or more; only inproc needs none"),
+      Rule.new(klass: OptionError, errno: ::Errno::EINVAL::Errno, only: %w[set get option], text: "Not accepted by libzmq", fix: "docs/options.md lists the values of each option"),
+      Rule.new(klass: ArgumentValueError, text: "Value not allowed", fix: "the message names the argument and its allowed values"),
+      Rule.new(klass: ArgumentTypeError, text: "Wrong type of argument", fix: "the message names the argument and its allowed classes"),
+      Rule.new(klass: CurveKeyError, text: "Malformed CURVE key", fix: "a key is 40 characters of Z85 or 32 raw bytes; Godwit::Curve.keypair creates a pair"),
+      Rule.new(klass: CertError, text: "Certificate not usable", fix: "the message names the file, the line and the fix"),
+      Rule.new(klass: EndpointTypeError, text: "Wrong type of endpoint", fix: "an endpoint is a String such as tcp://127.0.0.1:5555"),
+      Rule.new(klass: MessageTypeError, text: "Wrong type of message", fix: "send a String, or an Array of Strings for several frames"),
+      Rule.new(klass: MessageError, text: "Wrong number of frames", fix: "a message has at least one frame; send \"\" for an empty message"),
+      Rule.new(klass: GroupError, errno: ::Errno::EINVAL::Errno, only: %w[join leave], text: "Invalid group", fix: "join a group once, and leave only joined groups: groups lists them"),
+      Rule.new(klass: RoutingIdError, text: "No routing id", fix: "send(message, routing_id: number), with the number from recv_from or connect_peer"),
+      Rule.new(klass: MultipartError, attributes: {frames: []}, text: "Message of several frames", fix: "use recv or recv_multipart"),
+      Rule.new(klass: FormatError, attributes: {bytes: nil, frames: [], batch: nil}, text: "Value does not fit the format", fix: "both sides need the same format:; recv_multipart receives without it"),
+      Rule.new(klass: RemoteError, attributes: {remote_class: nil, remote_message: nil}, text: "The reply is an error", fix: "the server's standard error has the backtrace, unless the server chose to send the error"),
+      Rule.new(klass: PollerError, text: "Not possible with this poller", fix: "the message names the object; register each object once, and at least one before the wait"),
+      Rule.new(klass: CommandError, text: "Command failed", fix: "with err: :tail the message has the last lines of stderr; Shell.rows does not raise for a failed command"),
+      Rule.new(klass: RowTooLongError, text: "Row too long", fix: "raise limit:, or use long: :split or long: :cut"),
+      Rule.new(klass: AnswerError, text: "Unexpected answer", fix: "start `godwit perf serve` of this version there, or type the endpoint of a REP that echoes"),
+      Rule.new(errno: ::Errno::ENOENT::Errno, fix: {"ipc" => "the folder of this path does not exist; create it first", "default" => "the named object does not exist"}),
+      Rule.new(errno: ::Errno::ENAMETOOLONG::Errno, fix: {"ipc" => "an ipc path may have about 100 bytes; use a shorter one", "default" => "use a shorter name"}),
+      Rule.new(errno: ::Errno::EINVAL::Errno, fix: "libzmq does not accept this here"),
+      Rule.new(errno: ::Errno::EFAULT::Errno, fix: "the socket or context is not valid"),
       Rule.new(errno: ::Errno::EINTR::Errno, retriable: true, fix: "a signal interrupted the call; try again"),
       Rule.new(errno: ::Errno::ENOMEM::Errno, retriable: true, fix: "free some memory"),
       Rule.new(errno: ::Errno::ENFILE::Errno, retriable: true, fix: "the machine has no free file descriptor; close some"),
-      Rule.new(errno: ::Errno::EPERM::Errno, retriable: false, fix: "this user may not do that"),
+      Rule.new(errno: ::Errno::EPERM::Errno, fix: "this user may not do that"),
       Rule.new(errno: ::Errno::ECONNREFUSED::Errno, retriable: true, fix: "no socket is bound there yet; bind first"),
-      Rule.new(errno: ::Errno::ENOTDIR::Errno, retriable: false, fix: "a part of the path is not a folder"),
-      Rule.new(errno: ::Errno::EROFS::Errno, retriable: false, fix: "the file system is read-only; use another path"),
-      Rule.new(errno: ::Errno::EAFNOSUPPORT::Errno, retriable: false, fix: "this machine has no such address family; for IPv6 set ipv6: true"),
-      Rule.new(errno: ::Errno::EMSGSIZE::Errno, retriable: false, fix: "the message is larger than the transport allows"),
+      Rule.new(errno: ::Errno::ENOTDIR::Errno, fix: "a part of the path is not a folder"),
+      Rule.new(errno: ::Errno::EROFS::Errno, fix: "the file system is read-only; use another path"),
+      Rule.new(errno: ::Errno::EAFNOSUPPORT::Errno, fix: "this machine has no such address family; for IPv6 set ipv6: true"),
+      Rule.new(errno: ::Errno::EMSGSIZE::Errno, fix: "the message is larger than the transport allows"),
       Rule.new(errno: ::Errno::ENETUNREACH::Errno, retriable: true, fix: "the network is down or has no route to the host")
     ])
-    TABLE.each(&:mark_class)
+    TABLE.each(&:complete_class)
   end
 end
