@@ -25,7 +25,6 @@ module Godwit
   # for its connections. If there is none, it connects a second socket, once, to hear why.
   #
   # **Threads**: any may call it. In a forked child it does nothing.
-  # @private
   class Diagnosis
     # Seconds without an event, of a socket without a connection, after which it probes; longer
     # if libzmq may pause longer between two attempts.

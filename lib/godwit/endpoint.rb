@@ -146,7 +146,6 @@ module Godwit
     end
 
     # For commands and measurements: the address itself asks for the option.
-    # @param endpoints [Array<String>]
     # @param options [Hash] socket options
     # @return [Hash] socket options
     def self.with_ipv6(endpoints, options)

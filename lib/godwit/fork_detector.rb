@@ -2,7 +2,6 @@
 
 module Godwit
   # Tells a forked child from its parent: the child counts one fork more.
-  # @private
   module ForkDetector
     COUNT = [0] # standard:disable Style/MutableConstant -- read without a method call
     # IOs that a child must not keep open, each with itself: Ruby 3.1's compaction damages the
@@ -13,7 +12,6 @@ module Godwit
     BLOCKS = [] # standard:disable Style/MutableConstant -- those of Godwit.after_fork
 
     # Counts in the child.
-    # @private
     module Hook
       # Ruby calls this for each fork.
       def _fork = super.tap { |pid| ForkDetector.count if pid.zero? }

@@ -9,7 +9,6 @@ require_relative "formats/text"
 module Godwit
   # How values become bytes, for `format:` of sockets and of the topics of godwit-work. A format has
   # `dump` and `load`, which raise {FormatError}. Any thread and any Ractor may use one.
-  # @private
   module Formats
     KNOWN = Runtime.shareable({"json" => Json, "msgpack" => Msgpack, "raw" => Raw, "text" => Text})
     private_constant :KNOWN

@@ -5,7 +5,6 @@ require_relative "metrics/exposition"
 module Godwit
   # Collects what {Godwit.metrics} shows. Sockets of one type and the same endpoints are one series,
   # in which the counts of closed sockets stay.
-  # @private
   class Metrics
     # Most series of closed sockets; those of further ones have the endpoint {OTHERS}.
     MOST_CLOSED = 1_000

@@ -3,7 +3,6 @@
 module Godwit
   # Makes the text of another process safe to print: it can neither control a terminal nor look like
   # another line.
-  # @private
   module Printable
     # Shown as escape sequences: C0 except tab and newline, DEL, C1, line and direction marks.
     UNSAFE =

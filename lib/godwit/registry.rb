@@ -3,7 +3,6 @@
 module Godwit
   # The sockets, proxies and loggers of the main Ractor, for {Godwit.metrics}. It keeps none from
   # being collected.
-  # @private
   module Registry
     OBJECTS = ObjectSpace::WeakMap.new # each with itself, as ForkDetector::OF_PARENT
     @lock = Mutex.new
@@ -12,7 +11,6 @@ module Godwit
       # @return [Metrics] of the process; two threads' first calls get the same object
       def metrics = @lock.synchronize { @metrics ||= Metrics.new }
 
-      # @param object [Socket, Proxy, Logger::Handle]
       def add(object)
         OBJECTS[object] = object if Runtime.main_ractor?
       end

@@ -3,7 +3,6 @@
 module Godwit
   # What the files that mruby compiles too (mruby/manifest) need of the running Ruby.
   # mruby/lib/prologue.rb has the same for mruby.
-  # @private
   module Runtime
     # The largest value of an unsigned option of 64 bits.
     MAX_UINT64 = 2**64 - 1

@@ -4,7 +4,6 @@ require_relative "worker/jruby" if RUBY_ENGINE == "jruby"
 
 module Godwit
   # A thread of the library. An interrupt ends a `join` at once, like every other wait.
-  # @private
   class Worker < (defined?(JRubyThread) ? JRubyThread : Thread)
     # @param seconds [Numeric, nil] nil: for ever
     # @return [self, nil] nil when time is up

@@ -5,7 +5,6 @@ require "ipaddr"
 module Godwit
   class Auth
     # The addresses and user ids of `allow` or `deny` for one domain. Frozen.
-    # @private
     class Addresses
       FORM = %r{\A[\h.:]+(?:/\d{1,3})?\z}
       # The bits before an IPv4 address in IPv6, and what they are.
@@ -15,7 +14,6 @@ module Godwit
       private_constant :FORM, :MAPPED_BITS, :MAPPED, :MAX_UID
 
       # @param addresses [Array<String>] IP addresses and CIDR ranges
-      # @param uid [Integer, Array<Integer>, nil]
       # @return [Addresses]
       # @raise [ArgumentValueError]
       def self.make(operation, addresses, uid)
@@ -75,7 +73,6 @@ module Godwit
       def +(other) = Addresses.new(@ranges + other.ranges, @uids.keys + other.uids.keys)
 
       # The system's user id decides about an ipc peer, the address about all others.
-      # @param request [Request]
       def match?(request)
         return @uids.key?(request.uid) if request.ipc?
         bits, number = request.ip

@@ -9,7 +9,6 @@ module Godwit
   class Auth
     # The ZAP handler of a context: a ROUTER and the thread that answers on it. Workers call the
     # blocks and send their answers.
-    # @private
     class Handler
       ENDPOINT = Endpoint::ZAP
       private_constant :ENDPOINT
@@ -28,16 +27,12 @@ module Godwit
       @lock = Mutex.new
 
       class << self
-        # @private
         def retain(handler) = @lock.synchronize { @serving[handler] = true }
 
-        # @private
         def release(handler) = @lock.synchronize { @serving.delete(handler) }
       end
 
-      # @param context [Context]
       # @param timeout [Numeric] seconds
-      # @param workers [Integer]
       # @param name [String] the first word of its warnings
       # @raise [AddressInUseError] when the context has a handler
       # @raise [ThreadError] when the handler's thread cannot start
@@ -59,7 +54,6 @@ module Godwit
         start
       end
 
-      # @return [Rules]
       attr_reader :rules
       # @return [#call, nil]
       attr_accessor :on_decision
@@ -160,7 +154,6 @@ module Godwit
         [request.deadline - Timeout.now, 0].max if request
       end
 
-      # @return [Request, nil]
       def next_pending = @lock.synchronize { @pending.first&.first }
 
       # @return [Mechanism, nil] the request's rule; nil when another thread answers the request

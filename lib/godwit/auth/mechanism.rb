@@ -8,7 +8,6 @@ module Godwit
     # A security mechanism: what the requests, the rules and the warnings of NULL, PLAIN and CURVE
     # have of their own. A subclass has NAME and CREDENTIALS, the number of a request's credentials.
     # An instance is a rule for the clients of a domain. Frozen.
-    # @private
     class Mechanism
       class << self
         # @param credentials [Array<String>] of a request

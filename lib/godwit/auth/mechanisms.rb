@@ -7,7 +7,6 @@ Dir.children("#{__dir__}/mechanisms").sort.each { |file| require_relative "mecha
 module Godwit
   class Auth
     # The mechanisms by their names in ZAP: one for each file in auth/mechanisms.
-    # @private
     MECHANISMS = Mechanism.constants.map { |name| Mechanism.const_get(name) }
       .to_h { |mechanism| [mechanism::NAME, mechanism] }.freeze
     private_constant :MECHANISMS

@@ -4,7 +4,6 @@ module Godwit
   class Auth
     # A file of passwords: lines NAME=PASSWORD, as CZMQ reads them. A lookup reads a changed file
     # again.
-    # @private
     class PasswordFile
       LIMIT = 1 << 20
       RACY = 0.1 # a file can change twice within these seconds and keep its time of change
@@ -16,7 +15,6 @@ module Godwit
         read
       end
 
-      # @return [Boolean]
       # @raise [CertError]
       def match?(name, password)
         read unless unchanged?

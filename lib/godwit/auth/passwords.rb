@@ -3,7 +3,6 @@
 module Godwit
   class Auth
     # Names and passwords, compared in constant time. `inspect` hides them.
-    # @private
     class Passwords
       # The most bytes that a name or a password may have.
       LONGEST = 255
@@ -11,7 +10,6 @@ module Godwit
       WORDS = 64
       private_constant :LONGEST, :WORDS
 
-      # @param users [Hash{String => String}]
       # @raise [ArgumentValueError, ArgumentTypeError] without the password in the message
       def initialize(users, operation = :plain)
         unless users.is_a?(Hash) && users.all? { |pair| pair.all?(String) }
@@ -29,7 +27,6 @@ module Godwit
       end
 
       # Takes as long for an unknown name as for a wrong password.
-      # @return [Boolean]
       def match?(name, password)
         known = @words[name.b]
         given = words((password.bytesize > LONGEST) ? "" : password)

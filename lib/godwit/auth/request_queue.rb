@@ -4,7 +4,6 @@ module Godwit
   class Auth
     # The requests that wait for a worker, and how many of each address run. Addresses take turns.
     # The last free worker is for an address of which no request runs. {Workers} has the lock.
-    # @private
     class RequestQueue
       # Requests of all addresses together.
       MAX = 10_000
@@ -23,7 +22,6 @@ module Godwit
       # @return [Integer] requests that run
       def running = @running.each_value.sum
 
-      # @param request [Request]
       # @return [Symbol, nil] why the queue refuses the request: :full or :crowded
       def add(request)
         return :full if @size >= MAX
@@ -52,8 +50,6 @@ module Godwit
       end
 
       # Removes a request if it waits.
-      # @param request [Request]
-      # @return [Boolean]
       def remove(request)
         list = @waiting[request.origin]
         index = list&.index(request) or return false

@@ -5,7 +5,6 @@ require_relative "mechanisms"
 module Godwit
   class Auth
     # An immutable set of rules, so that a request sees a change completely or not at all.
-    # @private
     class Rules
       # @param kinds [Hash{Object => Hash{String, nil => Object}}] rules by kind and domain. A kind
       #   is :deny, :allow or a {Mechanism}
@@ -33,7 +32,6 @@ module Godwit
         )
       end
 
-      # @param request [Request]
       # @param starting [Boolean] whether the program may be adding its first rules
       # @return [Decision, Mechanism] the rule whose block decides
       def decide(request, starting)

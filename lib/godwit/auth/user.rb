@@ -3,7 +3,6 @@
 module Godwit
   class Auth
     # Checks and converts user ids.
-    # @private
     module User
       LONGEST = 255 # bytes
       ALLOWED = "1 to #{LONGEST} bytes of UTF-8 without NUL"
@@ -11,7 +10,6 @@ module Godwit
       module_function
 
       # libzmq cuts an id at a NUL.
-      # @return [Boolean]
       def id?(id)
         return false unless id.is_a?(String)
         text = utf8(id)

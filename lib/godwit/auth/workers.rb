@@ -7,7 +7,6 @@ module Godwit
     # The threads that run blocks: of rules, for requests, and of `on_decision`, for notices.
     # Requests run before notices. One notice runs at a time, so notices keep their order and occupy
     # one thread at most.
-    # @private
     class Workers
       # Notices that wait.
       MAX_NOTICES = 10_000
@@ -30,7 +29,6 @@ module Godwit
         @closed = false
       end
 
-      # @param request [Request]
       # @return [Symbol, nil] why the request does not wait: :crowded (its address has too many),
       #   :full, :closed or :no_thread
       def add(request)
@@ -43,11 +41,9 @@ module Godwit
         end
       end
 
-      # @param request [Request]
       # @return [Boolean] whether it was removed: it had no worker yet
       def remove(request) = @lock.synchronize { @requests.remove(request) }
 
-      # @param notice [#call]
       def add_notice(notice)
         added = @lock.synchronize do
           next true if @closed

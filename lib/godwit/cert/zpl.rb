@@ -55,7 +55,6 @@ module Godwit
         sections
       end
 
-      # @param sections [Hash{String => Hash{String => String}}]
       # @raise [ArgumentError] when a name or a value cannot be written; the message shows the name
       def dump(sections)
         sections.map { |section, properties|

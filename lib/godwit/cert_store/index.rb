@@ -59,7 +59,6 @@ module Godwit
       # @return [Array<Cert>] as they were at the last {#scan}, each key once
       def certs = @keys.values.map { |file| @entries[file].cert }
 
-      # @return [Array<String>]
       def problems
         found = @entries.values.filter_map(&:problem)
         found += @entries.filter_map { |file, entry| duplicate(file, entry) if entry.cert }

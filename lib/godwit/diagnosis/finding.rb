@@ -5,7 +5,6 @@ module Godwit
     # Why nothing comes or goes: a `reason` for programs, and for people its `cause` in a few words
     # and a `text` that ends with the fix. `endpoint` is the endpoint that it concerns; nil: all of
     # the socket's.
-    # @private
     Finding = Struct.new(:reason, :endpoint, :cause, :text) do
       # @return [String] the text
       def to_s = text

@@ -4,7 +4,6 @@ module Godwit
   class Diagnosis
     # What the events of one endpoint tell. A connected endpoint has one connection at a time; of a
     # bound one the latest failure counts.
-    # @private
     class Link
       FAILED = %i[
         handshake_failed_no_detail handshake_failed_protocol handshake_failed_auth

@@ -5,7 +5,6 @@ require "socket"
 module Godwit
   class Diagnosis
     # Asks the kernel for this process's connections, when libzmq's events were missed.
-    # @private
     module OpenConnections
       FOLDER = "/proc/self/fd"
       ANY = %w[0.0.0.0 ::].freeze

@@ -4,7 +4,6 @@ module Godwit
   class Diagnosis
     # Reads a peer's greeting over a raw connection: its mechanism, and over NULL its socket type.
     # It ends before the handshake does, so the peer never sends it a message.
-    # @private
     class Peek
       NAME = "peek"
       # ZMTP 3.1, NULL, a client: RFC 37.

@@ -5,7 +5,6 @@ module Godwit
     # Connects further sockets to an endpoint to which libzmq does not connect again, to hear why:
     # over tcp a {Peek}; with security, or over ipc, a SUB with the same keys. That SUB gets no
     # message, since it does not subscribe.
-    # @private
     class Probe
       # Options of a connection's transport and security.
       TRANSPORT = %i[ipv6 bind_to_device socks_proxy socks_username socks_password].freeze

@@ -4,7 +4,6 @@ module Godwit
   class Diagnosis
     # Warns of the clients that a server refuses in the handshake, once per address and minute. Its
     # thread ends with the socket.
-    # @private
     class Refusals
       EVENTS = [
         :accepted, :disconnected, :handshake_failed_no_detail, :handshake_failed_protocol,

@@ -3,7 +3,6 @@
 module Godwit
   class Diagnosis
     # The words of each finding. docs/monitor.md has the table of reasons.
-    # @private
     module Words
       # Types that a socket type talks to.
       PARTNERS = {

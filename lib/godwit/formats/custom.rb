@@ -3,9 +3,7 @@
 module Godwit
   module Formats
     # An object of the program. No retry mends what it cannot do, whatever it raises.
-    # @private
     class Custom
-      # @param object [#dump, #load]
       def initialize(object)
         @object = object
         @name = (object.is_a?(Module) ? object : object.class).name || "anonymous"

@@ -3,7 +3,6 @@
 module Godwit
   module Formats
     # JSON; the names of objects come back as Symbols.
-    # @private
     module Json
       class << self
         def require_library

@@ -3,7 +3,6 @@
 module Godwit
   module Formats
     # MessagePack, by the gem msgpack; the names of maps come back as Symbols.
-    # @private
     module Msgpack
       class << self
         # @raise [ArgumentValueError] without the gem

@@ -3,7 +3,6 @@
 module Godwit
   module Formats
     # Strings of bytes.
-    # @private
     module Raw
       class << self
         def require_library

@@ -3,7 +3,6 @@
 module Godwit
   module Formats
     # Strings in UTF-8.
-    # @private
     module Text
       class << self
         def require_library

@@ -40,7 +40,6 @@ module Godwit
       end
 
       # @param name [Symbol] of FAMILIES
-      # @param labels [Hash{Symbol => String}]
       # @param value [Integer, nil] nil: unknown
       def add(name, labels, value)
         return if value.nil?

@@ -5,10 +5,8 @@ require "jruby"
 module Godwit
   # JRuby's own Thread#join looks for interrupts every 0.2 s, and its exit joins all threads of
   # Ruby.
-  # @private
   class JRubyThread < Thread
     # The end of a thread, to wait for.
-    # @private
     class Ending
       POLL_INTERVAL = 1 # second: a thread that is killed before it has begun runs no ensure
 
@@ -41,7 +39,6 @@ module Godwit
     end
 
     # A thread of Java's.
-    # @private
     class Detached
       def initialize
         @ending = ending = Ending.new

@@ -4,7 +4,6 @@ module Godwit
   class Auth
     # CURVE: the client's public key. A rule asks a certificate directory, keys and a block, in this
     # order.
-    # @private
     class Mechanism::Curve < Mechanism
       NAME = "CURVE"
       CREDENTIALS = 1
@@ -29,10 +28,8 @@ module Godwit
         super(block)
       end
 
-      # @return [CertStore, nil]
       attr_reader :store
 
-      # @param request [Request]
       # @return [Decision, nil] nil: the block decides
       def decide(request)
         raw = request.raw_key

@@ -3,7 +3,6 @@
 module Godwit
   class Auth
     # GSSAPI, for which an Auth has no rules.
-    # @private
     class Mechanism::GSSAPI < Mechanism
       NAME = "GSSAPI"
       CREDENTIALS = 1

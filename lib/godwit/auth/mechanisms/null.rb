@@ -3,7 +3,6 @@
 module Godwit
   class Auth
     # NULL: the client proves nothing, and `allow` and `deny` alone decide.
-    # @private
     class Mechanism::Null < Mechanism
       NAME = "NULL"
       CREDENTIALS = 0

@@ -7,7 +7,6 @@ module Godwit
   class Auth
     # PLAIN: a name and a password. A rule asks users, a file of passwords and a block, in this
     # order.
-    # @private
     class Mechanism::Plain < Mechanism
       NAME = "PLAIN"
       CREDENTIALS = 2
@@ -34,7 +33,6 @@ module Godwit
         super(block)
       end
 
-      # @param request [Request]
       # @return [Decision, nil] nil: the block decides
       def decide(request)
         name, password = request.credentials

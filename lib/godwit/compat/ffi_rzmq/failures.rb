@@ -6,7 +6,6 @@ module Godwit
     # @private
     module FFIRzmq
       # Each thread has its last errno, as in libc.
-      # @private
       module Failures
         LAST = :godwit_ffi_rzmq_errno
 
@@ -42,7 +41,6 @@ module Godwit
 
       # libzmq's monitor as programs know it: a PAIR that sends each event as two frames, the event
       # (16 bits) with its value (32), and the endpoint.
-      # @private
       module Monitors
         module_function
 

@@ -5,12 +5,10 @@ module Godwit
     module Rbczmq
       # The Godwit sockets under rbczmq's. The layer calls the backend's primitives: both count in
       # milliseconds and raw integers, and keywords would cost a tenth of a small message.
-      # @private
       module CompatSocket
         PRIMITIVES = %i[_send _recv _wait _get_option _set_option _forked?].freeze
 
         # The owner-thread fast path in Ruby; the extension has the same in C.
-        # @private
         module OwnerThread
           # @return [Boolean, nil] nil when the caller must take the slow path: another thread than
           #   the owner calls, or the message is no String

@@ -5,7 +5,6 @@ module Godwit
     module Rbczmq
       # Turns Godwit's errors into rbczmq's: Errno classes for what libzmq refused, ZMQ::Error for
       # misuse.
-      # @private
       module Failures
         FOLDER = __dir__
         MISUSE = [
@@ -99,7 +98,6 @@ module Godwit
       end
 
       # Raises TypeError for arguments of a wrong class, as rbczmq does.
-      # @private
       module Arguments
         module_function
 

@@ -8,7 +8,6 @@ module Godwit
       # In rbczmq a handled signal ends waits: recv returns nil, Poller#poll -1, Loop#start 0. Ruby
       # does not report that a trap block has run. So this module wraps `trap`: the script's handler
       # runs as before, and afterwards the main thread's wait ends.
-      # @private
       module Interrupts
         # Ends a wait. It stays inside this module: no rescue of the script may catch it.
         class Interrupted < Exception # standard:disable Lint/InheritException
@@ -102,7 +101,6 @@ module Godwit
         end
 
         # Prepended to Kernel#trap, Kernel.trap and Signal.trap.
-        # @private
         module Trap
           def trap(signal, *command, &block)
             block &&= Interrupts.wrap(block)
