@@ -16,11 +16,10 @@ module Generate
   end
 
   def header_rb(constants, errors)
-    numbers =
-      header_constants(constants, errors).map do |name, number|
-        "#{name} = #{name.start_with?("EVENT_") ? bits(number) : grouped(number)}"
-      end
-    types = constants["types"].merge(constants["draft_types"]).transform_keys(&:to_sym)
+    types = constants["types"].merge(constants["draft_types"])
+    numbers = header_constants(constants, errors).except(*types.keys).map do |name, number|
+      "#{name} = #{name.start_with?("EVENT_") ? bits(number) : grouped(number)}"
+    end
     <<~RUBY
       # frozen_string_literal: true
 
@@ -28,7 +27,7 @@ module Generate
       module Godwit
         # The number of each socket type in libzmq.
         # @private
-        SOCKET_TYPES = {#{pairs(types)}}.freeze
+        SOCKET_TYPES = {#{pairs(types.transform_keys(&:to_sym))}}.freeze
 
         # Those that only a libzmq built with drafts has.
         # @private
@@ -37,6 +36,7 @@ module Generate
         # zmq.h, its names without ZMQ_.
         # @private
         module Header
+          SOCKET_TYPES.each { |name, number| const_set(name, number) }
       #{numbers.map { |line| "    #{line}" }.join("\n")}
         end
       end

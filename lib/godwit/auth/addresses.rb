@@ -11,10 +11,8 @@ module Godwit
       MAPPED_BITS = 96
       MAPPED = 0xffff
       MAX_UID = 0xffffffff
-      private_constant :FORM, :MAPPED_BITS, :MAPPED, :MAX_UID
 
       # @param addresses [Array<String>] IP addresses and CIDR ranges
-      # @return [Addresses]
       # @raise [ArgumentValueError]
       def self.make(operation, addresses, uid)
         uids = uid.is_a?(Array) ? uid : [uid].compact

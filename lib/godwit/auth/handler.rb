@@ -11,15 +11,12 @@ module Godwit
     # blocks and send their answers.
     class Handler
       ENDPOINT = Endpoint::ZAP
-      private_constant :ENDPOINT
-
       # Seconds between two warnings of one class.
       QUIET = 1
       # Seconds after `Auth.new` in which a mechanism without a rule answers 300.
       STARTING = 5
       # Exceptions of a block that its worker survives.
       ERRORS = [StandardError, ScriptError, SystemStackError, NoMemoryError].freeze
-      private_constant :QUIET, :STARTING, :ERRORS
 
       # The handlers that serve. The entry keeps the socket of a handler whose thread was killed
       # from the garbage collector: libzmq then gets no answer and refuses all clients.
@@ -28,7 +25,6 @@ module Godwit
 
       class << self
         def retain(handler) = @lock.synchronize { @serving[handler] = true }
-
         def release(handler) = @lock.synchronize { @serving.delete(handler) }
       end
 
@@ -89,7 +85,6 @@ module Godwit
 
       # @return [Array<Thread>] the threads of the handler, for the tests
       def threads = [@thread]
-
       # @return [Integer] threads that run blocks, for the tests
       def worker_count = @workers.size
 
@@ -149,10 +144,7 @@ module Godwit
       end
 
       # @return [Float, nil] seconds until the next deadline of a pending request
-      def next_timeout
-        request = next_pending
-        [request.deadline - Timeout.now, 0].max if request
-      end
+      def next_timeout = next_pending&.then { |request| Timeout.left(request.deadline, 0) }
 
       def next_pending = @lock.synchronize { @pending.first&.first }
 
@@ -160,8 +152,7 @@ module Godwit
       def claim(request) = @lock.synchronize { @pending.delete(request) }
 
       def expire
-        now = nil
-        while (request = next_pending) && request.deadline <= (now ||= Timeout.now)
+        while (request = next_pending) && request.deadline <= Timeout.now
           reason = @workers.remove(request) ? "no worker was free" : "its block takes too long"
           answer(request, Decision.later(request, reason)) if claim(request)
         end
@@ -205,7 +196,7 @@ module Godwit
       # Calls the block, on a worker, unless the deadline has passed.
       def call_block(request)
         rule = @lock.synchronize { @pending[request] } or return
-        decision = rule.ask(request)
+        decision = request.ask(rule)
       rescue *ERRORS => error
         decision = Decision.later(request, "its block raised #{error.class}")
       ensure
@@ -238,11 +229,8 @@ module Godwit
 
       # @return [String] the full text of the error, without the password that it may quote
       def without_secret(error, request)
-        text = error.full_message(highlight: false).dup.force_encoding(Encoding::UTF_8).scrub("?")
-        secret = MECHANISMS[request.mechanism].secret(request.credentials)
-        return text if secret.nil? || secret.empty?
-        secret = secret.dup.force_encoding(Encoding::UTF_8).scrub("?")
-        [secret.inspect[1..-2], secret].inject(text) { |all, one| all.gsub(one, "[hidden]") }
+        text = error.full_message(highlight: false)
+        request.redact(text.dup.force_encoding(Encoding::UTF_8).scrub("?"))
       end
 
       # The send never waits: a ROUTER drops a reply that its peer cannot take.

@@ -5,9 +5,9 @@ require_relative "user"
 
 module Godwit
   class Auth
-    # A security mechanism: what the requests, the rules and the warnings of NULL, PLAIN and CURVE
-    # have of their own. A subclass has NAME and CREDENTIALS, the number of a request's credentials.
-    # An instance is a rule for the clients of a domain. Frozen.
+    # A security mechanism of ZAP. Each file in auth/mechanisms/ has a subclass with NAME and
+    # CREDENTIALS, the number of a request's credentials. An instance is a rule for the clients of a
+    # domain. Frozen.
     class Mechanism
       class << self
         # @param credentials [Array<String>] of a request
@@ -23,7 +23,7 @@ module Godwit
         # @return [String, nil] what no warning may show
         def secret(_credentials) = nil
 
-        # A client may come between `Auth.new` and the rule. It must be able to return.
+        # A client that connects between `Auth.new` and the program's rule has to try again.
         # @param starting [Boolean] whether the program may be adding its first rules
         # @return [Decision] about a client for whose domain there is no rule
         def without_rule(request, starting)
@@ -38,13 +38,13 @@ module Godwit
         freeze
       end
 
-      # Calls the block. The error does not quote the id: the block may have returned a part of the
+      # Calls the block. The error does not quote the id: the block may have returned a piece of the
       # password.
-      # @param request [Request] about which {#decide} gave nil
+      # @param request [Request] about which `decide` returned nil
       # @return [Decision]
       # @raise [ArgumentValueError] when the value is no user id
-      def ask(request)
-        id = @block.call(*arguments(request), request)
+      def ask(request, credentials)
+        id = @block.call(*arguments(credentials), request)
         return Decision.refuse(request, "the block knows no such client") if id.nil?
         return Decision.grant(request, User.utf8(id), "by the block") if User.id?(id)
         raise Errors.bad_value(

@@ -5,9 +5,8 @@ module Godwit
     # A file of passwords: lines NAME=PASSWORD, as CZMQ reads them. A lookup reads a changed file
     # again.
     class PasswordFile
-      LIMIT = 1 << 20
+      LIMIT = 1 << 20 # bytes
       RACY = 0.1 # a file can change twice within these seconds and keep its time of change
-      private_constant :LIMIT, :RACY
 
       # @raise [CertError] when the file cannot be read, or others may read it
       def initialize(path)

@@ -4,11 +4,10 @@ module Godwit
   class Auth
     # Names and passwords, compared in constant time. `inspect` hides them.
     class Passwords
-      # The most bytes that a name or a password may have.
+      # The most bytes of a name or a password, as in libzmq.
       LONGEST = 255
       # The number of 32-bit words into which a password is unpacked.
       WORDS = 64
-      private_constant :LONGEST, :WORDS
 
       # @raise [ArgumentValueError, ArgumentTypeError] without the password in the message
       def initialize(users, operation = :plain)

@@ -43,9 +43,6 @@ module Godwit
       # @return [String] the domain's unchanged frame, binary
       attr_reader :raw_domain
       # @private
-      # @return [Array<String>] name and password, or a key of 32 bytes
-      attr_reader :credentials
-      # @private
       # @return [Array(Integer, Integer), nil] see {Addresses.parse}
       attr_reader :ip
       # @private
@@ -75,7 +72,26 @@ module Godwit
 
       # @private
       # @return [String, nil] the client's CURVE key, 32 bytes
-      def raw_key = MECHANISMS[mechanism]&.key(credentials)
+      def raw_key = MECHANISMS[mechanism]&.key(@credentials)
+
+      # The credentials stay within the request, since a user's block gets it.
+      # @private
+      # @param rule [Mechanism]
+      # @return [Decision, nil] nil: the rule's block decides
+      def decide(rule) = rule.decide(self, @credentials)
+
+      # @private
+      # @return [Decision] of the rule's block
+      def ask(rule) = rule.ask(self, @credentials)
+
+      # @private
+      # @return [String] the text without the client's password
+      def redact(text)
+        secret = MECHANISMS[mechanism].secret(@credentials)
+        return text if secret.nil? || secret.empty?
+        secret = secret.dup.force_encoding(Encoding::UTF_8).scrub("?")
+        [secret.inspect[1..-2], secret].inject(text) { |all, one| all.gsub(one, "[hidden]") }
+      end
 
       # @private
       # @return [Object] equal for requests that count as one address: of one IPv4 address, of one

@@ -2,12 +2,11 @@
 
 module Godwit
   class Auth
-    # The requests that wait for a worker, and how many of each address run. Addresses take turns.
-    # The last free worker is for an address of which no request runs. {Workers} has the lock.
+    # The requests that wait for a worker, and how many of each address run. Each address in turn
+    # has one request served. While one worker alone is free, the queue serves only addresses of
+    # which no request runs. The caller, {Workers}, holds the lock.
     class RequestQueue
-      # Requests of all addresses together.
-      MAX = 10_000
-      # Requests of one address.
+      MAX = 10_000 # requests of all addresses together
       MAX_PER_ADDRESS = 1_000
 
       def initialize

@@ -42,15 +42,12 @@ module Godwit
         end
         mechanism = MECHANISMS[request.mechanism]
         rule = find(mechanism, request) or return mechanism.without_rule(request, starting)
-        rule.decide(request) || rule
+        request.decide(rule) || rule
       end
 
       private
 
-      NONE = {}.freeze
-      private_constant :NONE
-
-      def of(kind) = @kinds.fetch(kind, NONE)
+      def of(kind) = @kinds.fetch(kind, {})
 
       # The rule of a domain replaces the rule without domain.
       def find(kind, request) = of(kind)[request.raw_domain] || of(kind)[nil]

@@ -8,9 +8,7 @@ module Godwit
     # Requests run before notices. One notice runs at a time, so notices keep their order and occupy
     # one thread at most.
     class Workers
-      # Notices that wait.
-      MAX_NOTICES = 10_000
-      private_constant :MAX_NOTICES
+      MAX_NOTICES = 10_000 # that wait
 
       # @param most [Integer] threads
       # @param run [#call] gets each {Request} whose turn it is

@@ -14,27 +14,7 @@ module Godwit
   # zmq.h, its names without ZMQ_.
   # @private
   module Header
-    PAIR = 0
-    PUB = 1
-    SUB = 2
-    REQ = 3
-    REP = 4
-    DEALER = 5
-    ROUTER = 6
-    PULL = 7
-    PUSH = 8
-    XPUB = 9
-    XSUB = 10
-    STREAM = 11
-    SERVER = 12
-    CLIENT = 13
-    RADIO = 14
-    DISH = 15
-    GATHER = 16
-    SCATTER = 17
-    DGRAM = 18
-    PEER = 19
-    CHANNEL = 20
+    SOCKET_TYPES.each { |name, number| const_set(name, number) }
     DONTWAIT = 1
     SNDMORE = 2
     POLLIN = 1

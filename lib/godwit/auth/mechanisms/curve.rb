@@ -14,7 +14,7 @@ module Godwit
         "a CURVE key has #{KEY_BYTES} bytes" if credentials[0].bytesize != KEY_BYTES
       end
 
-      def self.key(credentials) = credentials[0]
+      def self.key(credentials) = credentials.first
 
       # The lookup uses the key's 32 bytes: the conversion to Z85 takes longer than the lookup.
       # @raise [ArgumentValueError, ArgumentTypeError, CurveKeyError, CertError]
@@ -31,8 +31,8 @@ module Godwit
       attr_reader :store
 
       # @return [Decision, nil] nil: the block decides
-      def decide(request)
-        raw = request.raw_key
+      def decide(request, credentials)
+        raw = credentials.first
         cert = @store&.by_key(raw)
         return Decision.grant(request, cert.name, "by its certificate") if cert
         name = @keys[raw]
@@ -43,8 +43,8 @@ module Godwit
 
       private
 
-      # @return [Array<String>] of the block
-      def arguments(request) = [Z85.encode(request.raw_key)]
+      # @return [Array<String>] what the block gets before the request
+      def arguments(credentials) = credentials.map { |key| Z85.encode(key) }
 
       def by_key(keys)
         unless keys.is_a?(Hash)

@@ -10,13 +10,11 @@ module Godwit
     class Mechanism::Plain < Mechanism
       NAME = "PLAIN"
       CREDENTIALS = 2
-      # Bytes of a name or a password: the limit of libzmq.
-      LONGEST = 255
 
       def self.problem(credentials)
         wrong = super and return wrong
-        return if credentials.all? { |text| text.bytesize <= LONGEST }
-        "a name or password is longer than #{LONGEST} bytes"
+        return if credentials.all? { |text| text.bytesize <= Passwords::LONGEST }
+        "a name or password is longer than #{Passwords::LONGEST} bytes"
       end
 
       def self.secret(credentials) = credentials.last
@@ -34,8 +32,8 @@ module Godwit
       end
 
       # @return [Decision, nil] nil: the block decides
-      def decide(request)
-        name, password = request.credentials
+      def decide(request, credentials)
+        name, password = credentials
         return Decision.refuse(request, "its name is no user id") unless User.id?(name)
         name = User.utf8(name)
         # The rule asks all sources, so that the time does not depend on the name.
@@ -46,9 +44,9 @@ module Godwit
 
       private
 
-      # @return [Array<String>] of the block
-      def arguments(request)
-        name, password = request.credentials
+      # @return [Array<String>] what the block gets before the request
+      def arguments(credentials)
+        name, password = credentials
         [User.utf8(name), password.dup.force_encoding(Encoding::UTF_8)]
       end
     end
