@@ -34,11 +34,10 @@ module Godwit
     # Endpoints that it probes at most, and how often each.
     PROBES = 3
     TRIES = 3
-    # Part of the process's descriptors that it leaves free: libzmq aborts without any.
+    # The fraction of the process's descriptors that a diagnosis leaves free, since libzmq aborts
+    # when none is free.
     FREE = 0.25
-    LIMIT = 1000
-    SENDS = "send"
-    private_constant :PATIENCE, :QUIET, :PROBES, :TRIES, :FREE, :LIMIT, :SENDS
+    LIMIT = 1000 # events
 
     # @param probes [Boolean] whether it may connect a second socket
     # @param limit [Integer] unread events that it keeps at most
@@ -55,7 +54,7 @@ module Godwit
       @monitor = Monitor.new(socket, limit: limit) if room?
     end
 
-    # Forgets all: the socket was recreated, and its connections are new.
+    # Forgets all events, since the socket was recreated and all its connections are new.
     def reset
       @late = false
       @links = {}
@@ -98,9 +97,9 @@ module Godwit
     # @return [Finding, nil] nil: nothing is known
     def finding(operation = nil)
       count = peers
-      sends = operation.to_s.start_with?(SENDS)
+      sends = operation.to_s.start_with?("send")
       return connected(count, sends) if count&.positive?
-      # A socket that only connects may have no peer either, but for that there is a better reason.
+      # "No peer" is the reason only of a bound socket: for a connecting one others tell more.
       failed || probed || pending ||
         (Words.no_peer(last_loss) if @monitor && count && @socket.binds?)
     end
@@ -108,13 +107,12 @@ module Godwit
     # @return [Link, nil] the link whose failure is the latest
     def failed_link = @links.each_value.select(&:failure).max_by(&:failed_at)
 
-    # Closes the further sockets; what they have heard stays. A later wait may probe again.
+    # Closes the probes' sockets. Their findings stay, and a later wait may probe again.
     def end_probes
       @probes.each(&:close)
       @probes.select!(&:finding)
     end
 
-    # Ends it. A second call does nothing.
     def close
       end_probes
       @monitor&.close
@@ -125,7 +123,7 @@ module Godwit
 
     private
 
-    # Descriptors have the lowest free number.
+    # @return [Boolean] whether enough descriptors are free: a new one has the lowest free number
     def room?
       limit, = Process.getrlimit(Process::RLIMIT_NOFILE)
       File.open(File::NULL) { |file| file.fileno < limit * (1 - FREE) }
@@ -176,7 +174,7 @@ module Godwit
       OpenConnections.handshakes(links, @socket.mechanism, @heard)
     end
 
-    # A peer that does not answer the handshake.
+    # @return [Finding, nil] that a peer does not answer the handshake
     def pending
       link = @links.each_value.find { |one| one.phase == :handshake }
       silent = (@late && @probes.empty?) ? silent_links : []
@@ -194,9 +192,8 @@ module Godwit
       lost && Timeout.now - lost
     end
 
-    # ---- probes ----
-
-    # Connected endpoints to which libzmq does not connect again; the peer says why.
+    # Starts probes of the connected endpoints to which libzmq does not connect again, so that the
+    # peer tells the reason.
     def probe
       return unless @probing
       (given_up + unexplained).each do |name|
@@ -209,20 +206,20 @@ module Godwit
       @probes.each(&:update)
     end
 
-    # Without an event, and without a connection.
+    # @return [Array<String>] connected endpoints without an event and without a connection
     def given_up
       return [] if !@late || Timeout.now - @opened < patience || @counter.open.positive?
       names = silent_links.filter_map { |name, bound| name unless bound }
       (names.any? && handshakes&.empty?) ? names : []
     end
 
-    # libzmq pauses for up to twice the interval. In a shorter silence it may have just not tried.
+    # libzmq pauses for up to twice the interval. During a pause, silence tells nothing.
     def patience
       longest = [@socket.reconnect_interval, @socket.reconnect_interval_max].compact.max
       [PATIENCE, 2 * (longest || 0)].max
     end
 
-    # The event tells less than the peer's greeting.
+    # @return [Array<String>] endpoints whose peer's greeting tells more than libzmq's event
     def unexplained
       @links.each_value.filter_map { |link| link.endpoint if link.unexplained? }
     end

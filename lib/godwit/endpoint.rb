@@ -1,7 +1,8 @@
 # frozen_string_literal: true
 
 module Godwit
-  # Checks endpoints before libzmq, which takes ports modulo 65536 and only says "Invalid argument".
+  # Checks endpoints before libzmq gets them: libzmq reduces ports modulo 65536, and its only error
+  # text is "Invalid argument".
   # @private
   module Endpoint
     TRANSPORTS = %w[tcp ipc inproc udp pgm epgm norm tipc vmci vsock hyperv ws wss].freeze
@@ -37,13 +38,12 @@ module Godwit
     # interface by default. After a source address the host is behind the semicolon.
     def self.with_host(endpoint)
       transport, found, address = endpoint.partition("://")
-      return endpoint if found.empty? || !(WITH_PORT - %w[udp]).include?(transport)
+      return endpoint if found.empty? || !RESOLVED_PORT.include?(transport)
       host = address.start_with?(":") ? 0 : address.index(";:")&.succ
       return endpoint unless host && address[host + 1] && "#{DIGITS}*".include?(address[host + 1])
       "#{transport}://#{address[0, host]}127.0.0.1#{address[host..]}"
     end
 
-    # @raise [ArgumentValueError] when there is no endpoint at all
     def self.check_any(endpoints, operation)
       return unless endpoints.empty?
       raise Errors.of(ArgumentValueError, operation,
@@ -105,17 +105,13 @@ module Godwit
       if host.empty?
         everywhere = ", or * for every interface" if binds
         "a host is missing: #{transport}://127.0.0.1:#{port}#{everywhere}"
-      elsif host.include?(":") && !in_brackets?(host)
-        "an IPv6 address stands in brackets: #{transport}://#{bracketed(host)}:#{port}"
+      elsif host.include?(":") && !(host.start_with?("[") && host.end_with?("]"))
+        # libzmq finds no address with a zone behind the bracket, and does not say so.
+        "an IPv6 address stands in brackets: #{transport}://[#{host.delete("[]")}]:#{port}"
       elsif host == "*" && !binds
         "only bind takes * for a host: name the machine to connect to"
       end
     end
-
-    # libzmq finds no address with a zone behind the bracket, and does not say so.
-    def self.in_brackets?(host) = host.start_with?("[") && host.end_with?("]")
-
-    def self.bracketed(host) = "[#{host.delete("[]")}]"
 
     def self.port_problem(transport, port, binds, operation)
       number = (port.size < 16) ? port.to_i : PORTS.end + 1 # mruby raises for more digits
@@ -132,30 +128,29 @@ module Godwit
     # @return [Boolean] whether the host or the source is an address that only IPv6 reaches
     def self.ipv6?(endpoint)
       transport, address = endpoint.b.split("://", 2)
-      WITH_PORT.include?(transport) && address.split(";").any? do |part|
-        host = part.partition("]").first
+      WITH_PORT.include?(transport) && address.split(";").any? do |one|
+        host = one.partition("]").first
         host.start_with?("[") && host.include?(":") && !mapped?(host)
       end
     end
 
-    # The system takes [::ffff:127.0.0.1] for 127.0.0.1.
+    # The system treats [::ffff:127.0.0.1] as 127.0.0.1.
     def self.mapped?(host)
       return false unless host[0, 8].downcase == "[::ffff:"
       rest = host[8..]
       rest.include?(".") ? !rest.include?(":") : rest.count(":") == 1
     end
 
-    # For commands and measurements: the address itself asks for the option.
-    # @param options [Hash] socket options
+    # Sets the option for an IPv6 address, for the commands and measurements.
     # @return [Hash] socket options
     def self.with_ipv6(endpoints, options)
       return options if endpoints.none? { |endpoint| ipv6?(endpoint) }
       {ipv6: true, **options}
     end
 
-    # libzmq deletes what the path of an ipc endpoint holds, also an ordinary file, or the socket of
-    # a live process.
-    # @raise [AddressInUseError] unless it holds nothing, a socket of this process or of none
+    # libzmq would delete any file at the path of an ipc endpoint, even the socket of a live process.
+    # @raise [AddressInUseError] unless the path is free, or has a socket of this process or of an
+    #   ended one
     def self.check_path(endpoint)
       transport, path = endpoint.b.split("://", 2)
       return if transport != "ipc" || path.start_with?("@") || path == "*"
@@ -168,7 +163,7 @@ module Godwit
         "a socket of another process is bound there: end that process, or use another path")
     end
 
-    # @return [String, nil] nil for a socket, or nothing
+    # @return [String, nil] nil: the path is free, or has a socket
     def self.kind_of_file(path)
       if File.symlink?(path) then "a symbolic link"
       elsif File.directory?(path) then "a folder"

@@ -92,18 +92,9 @@ module Godwit
       # @return [Object, nil] the fact of that name in api/errors.yml
       attr_reader :klass, :errno, :text, :retriable, :fix
 
-      def initialize(
-        fix:, klass: nil, kind: Error, attributes: nil, errno: nil, only: nil, text: nil,
-        retriable: false
-      )
-        @klass = klass
+      def initialize(kind: Error, **facts)
         @kind = kind
-        @attributes = attributes
-        @errno = errno
-        @only = only
-        @text = text
-        @retriable = retriable
-        @fix = fix
+        facts.each { |name, value| instance_variable_set(:"@#{name}", value) }
       end
 
       def applies_to?(number, operation)
@@ -191,7 +182,6 @@ module Godwit
       raise bad_value(operation, argument, allowed, value)
     end
 
-    # @raise [ArgumentValueError] unless the value is an Integer, 1 or more
     def self.check_bytes(operation, name, value)
       check_positive(operation, name, "bytes, 1 or more", value)
     end

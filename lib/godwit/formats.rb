@@ -11,7 +11,6 @@ module Godwit
   # `dump` and `load`, which raise {FormatError}. Any thread and any Ractor may use one.
   module Formats
     KNOWN = Runtime.shareable({"json" => Json, "msgpack" => Msgpack, "raw" => Raw, "text" => Text})
-    private_constant :KNOWN
 
     class << self
       # @param given [Symbol, Object] a name, or an object with `dump` and `load`

@@ -55,7 +55,7 @@ module Godwit
     # @return [Boolean] whether it has no byte
     def empty? = _size.zero?
 
-    # A copy of a part of it, with the arguments of String#byteslice.
+    # Copies some of its bytes; the arguments are those of String#byteslice.
     # @overload byteslice(index)
     #   @param index [Integer] from the end when negative
     # @overload byteslice(start, length)
@@ -67,7 +67,7 @@ module Godwit
     # @raise [GoneError]
     def byteslice(start, length = nil)
       size = _size
-      check_place(start, length)
+      check_index(start, length)
       return getbyte(start) && _slice(start % size, 1) unless length || start.is_a?(Range)
       first, length = start.is_a?(Range) ? within(start, size) : [start, length]
       first += size if first.negative?
@@ -175,7 +175,7 @@ module Godwit
     #   does: elsewhere the peer itself may have written the property "User-Id"
     attr_reader :user_id
 
-    # Keeps the authenticator's user id. Only for a socket that enforces a ZAP domain.
+    # Stores the user id of the authenticator; a socket that enforces a ZAP domain calls it.
     # @private
     # @return [self]
     def trust_user_id
@@ -204,10 +204,10 @@ module Godwit
 
     private
 
-    def check_place(start, length)
+    def check_index(start, length)
       return if start.is_a?(Integer) && (length.nil? || length.is_a?(Integer))
-      places = start.is_a?(Range) ? [start.begin, start.end] : [start]
-      wrong = [*places, length].find { |place| !place.is_a?(Integer) && !place.nil? }
+      bounds = start.is_a?(Range) ? [start.begin, start.end] : [start]
+      wrong = [*bounds, length].find { |index| !index.is_a?(Integer) && !index.nil? }
       return if wrong.nil? && start
       allowed = "an Integer, or a Range of them"
       raise Errors.bad_type(:byteslice, "a place in a frame", allowed, wrong)

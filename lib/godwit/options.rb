@@ -65,7 +65,7 @@ module Godwit
         check_type(socket_type)
         Values.encode(self, value)
       end
-      alias_method :check_and_encode, :encode
+
       # @param raw [Integer, String] libzmq's value
       # @return [Object] the user's value
       def decode(raw) = Values.decode(self, raw)

@@ -11,7 +11,6 @@ module Godwit
     LINE_END = 100 # of the end of a longer line
     # What JSON leaves of {UNSAFE}: it escapes C0 itself.
     UNSAFE_IN_JSON = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/
-    private_constant :UNSAFE, :LINE, :LINE_END, :UNSAFE_IN_JSON
 
     class << self
       # @param lines [Boolean] whether newlines and tabs stay

@@ -204,10 +204,10 @@ module Godwit
 
     # @return [String] type, endpoints and state; never a key
     def inspect
-      places = (@endpoints || []).map do |how, _, endpoint|
+      sides = (@endpoints || []).map do |how, _, endpoint|
         " #{(how == :bind) ? "bound to" : "connected to"} #{endpoint}"
       end
-      "#<#{self.class}#{places.join(",")}#{" (closed)" if closed?}>"
+      "#<#{self.class}#{sides.join(",")}#{" (closed)" if closed?}>"
     end
     alias_method :to_s, :inspect
 

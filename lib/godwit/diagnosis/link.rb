@@ -2,13 +2,12 @@
 
 module Godwit
   class Diagnosis
-    # What the events of one endpoint tell. A connected endpoint has one connection at a time; of a
-    # bound one the latest failure counts.
+    # Folds the events of one endpoint. A connected endpoint has one connection at a time; a bound
+    # endpoint may have several, and the link keeps the latest failure of any of them.
     class Link
       FAILED = %i[
         handshake_failed_no_detail handshake_failed_protocol handshake_failed_auth
       ].freeze
-      private_constant :FAILED
 
       attr_reader :endpoint
       # @return [Symbol, nil] :refused, :no_address, :no_answer, :types, or an event of a failed
@@ -35,7 +34,7 @@ module Godwit
         !@bound && (@failure == :types || @event&.protocol_error == :zmtp_mechanism_mismatch)
       end
 
-      # @return [Symbol, nil] :handshake while libzmq waits for the peer's part of it
+      # @return [Symbol] :handshake while libzmq waits for the peer's handshake
       attr_reader :phase
 
       def record(event, now)
@@ -82,7 +81,7 @@ module Godwit
         @phase = :lost
       end
 
-      # Without an attempt to connect before it, libzmq had no address to connect to.
+      # If no event reported an attempt to connect, libzmq found no address to connect to.
       def retried(event, now)
         unless @opened
           fail_with((@tried || @phase == :new && literal?) ? :refused : :no_address, event, now)
@@ -91,7 +90,7 @@ module Godwit
         @phase = :retrying
       end
 
-      # The first event may follow an attempt that nothing reported.
+      # The first event may follow an unreported attempt: an endpoint with an IP address needs none.
       def literal? = !@endpoint.start_with?("tcp:", "ws") || OpenConnections.literal?(@endpoint)
 
       def fail_with(failure, event, now)

@@ -8,10 +8,9 @@ module Godwit
     module OpenConnections
       FOLDER = "/proc/self/fd"
       ANY = %w[0.0.0.0 ::].freeze
-      BYTES = (120...136) # of struct tcp_info: bytes_acked, bytes_received
-      # Bytes of a handshake at most before its last message: the greeting has 64.
+      BYTES = (120...136) # offsets of bytes_acked and bytes_received in struct tcp_info
+      # The most bytes that one side sends before a handshake's last message; the greeting has 64.
       HANDSHAKE_BYTES = {null: 66, plain: 76, curve: 240}.freeze
-      private_constant :FOLDER, :ANY, :BYTES, :HANDSHAKE_BYTES
 
       module_function
 

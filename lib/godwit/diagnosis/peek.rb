@@ -11,9 +11,8 @@ module Godwit
       # A server of another mechanism would close the connection before its own greeting is out.
       START = GREETING.byteslice(0, 12).freeze
       REST = GREETING.byteslice(12..).freeze
-      MECHANISM = (12...32)
-      COMMAND = 4 # of a frame's flags
-      private_constant :NAME, :GREETING, :START, :REST, :MECHANISM, :COMMAND
+      MECHANISM = (12...32) # its offsets in the greeting
+      COMMAND = 4 # the flag of a frame that is a command
 
       # @param socket [Socket] the one that gets no answer
       # @param endpoint [String] of tcp
@@ -69,9 +68,7 @@ module Godwit
         cut(reason, 1).first if name == "ERROR"
       end
 
-      def close
-        @stream&.close
-      end
+      def close = @stream&.close
 
       private
 

@@ -11,7 +11,6 @@ module Godwit
       SECURITY = %i[
         curve_server_key curve_public_key curve_secret_key plain_username plain_password
       ].freeze
-      private_constant :SECURITY
 
       # @return [Probe, nil] nil when this is not possible
       def self.start(socket, endpoint)
@@ -22,8 +21,7 @@ module Godwit
         nil
       end
 
-      attr_reader :endpoint
-      attr_reader :peek
+      attr_reader :endpoint, :peek
 
       def initialize(socket, endpoint)
         @socket = socket

@@ -11,7 +11,6 @@ module Godwit
       ].freeze
       PERIOD = 60 # seconds
       ADDRESSES = 1000 # that it remembers
-      private_constant :EVENTS, :PERIOD, :ADDRESSES
 
       # @return [Boolean] whether the socket is a server that may refuse clients
       def self.guards?(socket)

@@ -17,7 +17,6 @@ module Godwit
       SUBSCRIBERS = %i[SUB XSUB].freeze
       # What libzmq calls the types that are others inside (ADR 2).
       GODWIT_S = {ROUTER: ", or a REP of Godwit", XPUB: ", or a PUB of Godwit"}.freeze
-      private_constant :SAME, :CORRECT, :SUBSCRIBERS, :GODWIT_S
 
       module_function
 

@@ -33,7 +33,6 @@ module Godwit
       }.to_h { |name, (suffix, type, help)| [name, Family.new("godwit_#{suffix}", type, help)] }
 
       ESCAPES = {"\\" => "\\\\", "\"" => "\\\"", "\n" => "\\n"}.freeze
-      private_constant :Family, :FAMILIES, :ESCAPES
 
       def initialize
         @samples = FAMILIES.transform_values { {} }
@@ -64,6 +63,5 @@ module Godwit
         labels.map { |name, value| "#{name}=\"#{value.gsub(/[\\"\n]/, ESCAPES)}\"" }.join(",")
       end
     end
-    private_constant :Exposition
   end
 end

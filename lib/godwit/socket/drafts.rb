@@ -220,9 +220,7 @@ module Godwit
           end
         end
       end
-    end
 
-    module Drafts
       # {DGRAM}: a message has two frames, address and body.
       module Datagrams
         ADDRESS = /\A\d{1,3}(?:\.\d{1,3}){3}:\d{1,5}\z/
