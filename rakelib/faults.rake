@@ -37,7 +37,7 @@ namespace :faults do
     arguments.with_defaults(seed: 45, count: 150)
     require_relative "support/faults/draw"
     draw = Faults::Draw.new(Faults::Draw.sources("."), arguments[:seed].to_i)
-    Faults::Fault.write(list, draw.draw(arguments[:count].to_i))
+    File.write(list, draw.draw(arguments[:count].to_i).join)
   end
 
   desc "Run the tests against the faults of #{list}, and write test/FAULTS.md: " \

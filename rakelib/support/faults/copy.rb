@@ -12,7 +12,6 @@ module Faults
       @path = path
     end
 
-    # @param commit [String]
     # @return [self]
     def make(commit)
       FileUtils.rm_rf(@path)
@@ -24,33 +23,28 @@ module Faults
     end
 
     def read(file) = File.read(File.join(@path, file))
-
     def write(file, text) = File.write(File.join(@path, file), text)
 
-    # Runs a command in the copy, without the bundle of this process.
+    # Runs a command in the copy, without the bundle of this process. A fault may leave daemons
+    # behind, which end with the command.
     # @param seconds [Numeric, nil] after which the command is killed
     # @return [Array(String, Process::Status), Array(String, nil)] output, status; nil: it was late
     def call(*command, env: {}, seconds: nil)
       log = "#{@path}.log"
       options = {:chdir => @path, :in => File::NULL, %i[out err] => log, :pgroup => true}
-      pid = Bundler.with_unbundled_env { Process.spawn(env, *command, **options) }
-      status = wait(pid, seconds)
-      kill_leftovers
+      thread =
+        Process.detach(Bundler.with_unbundled_env { Process.spawn(env, *command, **options) })
+      status = thread.join(seconds)&.value
       [File.read(log).scrub, status]
+    ensure
+      Process.kill(:KILL, -thread.pid) if thread&.alive?
+      kill_leftovers
     end
 
     private
 
     def run(*command) = system(*command, exception: true)
 
-    def wait(pid, seconds)
-      thread = Process.detach(pid)
-      thread.join(seconds)&.value
-    ensure
-      Process.kill(:KILL, -pid) if thread&.alive?
-    end
-
-    # A fault may leave daemons behind.
     def kill_leftovers
       Dir["/proc/[0-9]*/cwd"].each do |cwd|
         Process.kill(:KILL, cwd[/\d+/].to_i) if "#{File.readlink(cwd)}/".start_with?("#{@path}/")

@@ -22,8 +22,12 @@ module Faults
     def initialize(sources, seed)
       @sources = sources
       @random = Random.new(seed)
-      @sites = {}
-      @lines = ROUND.uniq.to_h { |folder| [folder, lines(folder)] }
+      @sites = Hash.new { |sites, path| sites[path] = language(path).of(@sources[path]) }
+      @lines = ROUND.uniq.to_h do |folder|
+        files = sources.select { |path, _| path.start_with?("#{folder}/") }
+        lines = files.flat_map { |path, all| all.each_index.map { |index| [path, index] } }
+        [folder, lines.shuffle(random: @random)]
+      end
     end
 
     # @return [Array<Fault>]
@@ -33,24 +37,16 @@ module Faults
 
     private
 
-    def lines(folder)
-      paths = @sources.keys.select { |path| path.start_with?("#{folder}/") }
-      paths
-        .flat_map { |path| @sources[path].each_index.map { |index| [path, index] } }
-        .shuffle(random: @random)
-    end
+    def language(path) = path.end_with?(".rb") ? RubySites : CSites
 
     def next_one(folder, number)
       loop do
         path, index = @lines[folder].shift
-        language = path.end_with?(".rb") ? RubySites : CSites
-        @sites[path] ||= language.of(@sources[path]).group_by(&:first)
-        kinds = @sites[path].fetch(index, []).group_by { |_, kind, _| kind }
+        kinds = @sites[path].select { |at, *| at == index }.group_by { |_, kind, _| kind }
         next if kinds.empty?
         _, kind, instead = kinds.values.sample(random: @random).sample(random: @random)
-        changed = @sources[path].dup
-        changed[index] = instead
-        next unless language.valid?(changed, path)
+        changed = @sources[path].dup.tap { |lines| lines[index] = instead }
+        next unless language(path).valid?(changed, path)
         line = @sources[path][index].strip
         return Fault.new(number, path, index + 1, kind, line, instead.strip, "")
       end

@@ -1,6 +1,6 @@
-/* GW_FAULT(number) is whether that fault is on. The file GW_SWITCH, which all processes map, has
- * the number of the fault that is on (0: none), then a cell for each fault: 1 after a process came
- * to the fault's line. So a process that is killed has told what it reached. */
+/* GW_FAULT(number) is whether that fault is on. All processes map the file GW_SWITCH: it has the
+ * number of the fault that is on (0: none), then a cell for each fault, which is 1 once a process
+ * came to the fault's line. So a process that is killed has told what it reached. */
 #define _GNU_SOURCE 1
 #include <errno.h>
 #include <fcntl.h>
@@ -22,3 +22,16 @@ static inline int gw_fault(int number) {
 }
 
 #define GW_FAULT(number) gw_fault(number)
+
+#ifdef GW_RUBY /* The extension for Ruby files: GW_FAULT[number]; GW_FAULT.runs of a statement. */
+#include <ruby.h>
+static VALUE is_on(VALUE self, VALUE number) { return gw_fault(FIX2INT(number)) ? Qtrue : Qfalse; }
+static VALUE runs(VALUE self, VALUE number) { return gw_fault(FIX2INT(number)) ? Qnil : Qtrue; }
+
+void Init_gw_fault(void) {
+    VALUE module = rb_define_module("GW_FAULT");
+    rb_ext_ractor_safe(true);
+    rb_define_singleton_method(module, "[]", is_on, 1);
+    rb_define_singleton_method(module, "runs", runs, 1);
+}
+#endif

@@ -22,22 +22,16 @@ module Faults
 
       A fault is one change of one line of `lib`, `ext` or `work/lib` (test/faults.tsv). A test file
       runs against a fault if one of its tests comes to the line. The stages of mruby, the edge,
-      JRuby and Kafka do not run.
+      JRuby and Kafka do not run. "Files" are those that ran against the fault, and those that may
+      find it and did not run: no test finds a fault whose second number is 0.
 
       ## Not found so far
 
-      "Files": those that ran against the fault; those that may find it and did not run. No test
-      finds a fault whose second number is 0.
-
-      | fault | line | change | files | judgement |
-      | ---: | --- | --- | ---: | --- |
-      #{@missed.map { |fault| row(fault, change(fault), files(fault), fault.note) }.join("\n")}
+      #{rows(@missed, "judgement", &:note)}
 
       ## Found
 
-      | fault | line | change | files | found by |
-      | ---: | --- | --- | ---: | --- |
-      #{@found.map { |fault| row(fault, fault.kind, files(fault), names(fault)) }.join("\n")}
+      #{rows(@found, "found by") { |fault| finders(fault).sort.join(", ") }}
 
       ## Test files, by the faults that only they find
 
@@ -51,20 +45,25 @@ module Faults
 
     private
 
-    def row(fault, *cells)
-      "| #{[fault.number, "#{fault.path}:#{fault.line_number}", *cells].join(" | ")} |"
+    def rows(faults, last)
+      head = "| fault | line | change | files | #{last} |\n| ---: | --- | --- | ---: | --- |"
+      faults.inject(head) do |text, fault|
+        cells = [
+          fault.number, "#{fault.path}:#{fault.line_number}",
+          "#{fault.kind}: `#{fault.line.gsub("|", "\\|")}`",
+          "#{@trial.results_of(fault).size}; #{@trial.remaining(fault).size}", yield(fault)
+        ]
+        "#{text}\n| #{cells.join(" | ")} |"
+      end
     end
-
-    def change(fault) = "#{fault.kind}: `#{fault.line.gsub("|", "\\|")}`"
-
-    def files(fault) = "#{@trial.results_of(fault).size}; #{@trial.remaining(fault).size}"
 
     # Whether all files ran that may find it.
     def whole?(fault) = @trial.remaining(fault).empty?
 
-    def finders(fault) = @trial.results_of(fault).select { |result| result["found"] }
-
-    def names(fault) = finders(fault).map { |result| short(result) }.sort.join(", ")
+    # @return [Array<String>] the test files that find it
+    def finders(fault)
+      @trial.results_of(fault).select { |one| one["found"] }.map { |one| short(one) }
+    end
 
     def short(result) = result["unit"].sub("_test.rb", "")
 
@@ -72,8 +71,8 @@ module Faults
       counts = Hash.new { |hash, name| hash[name] = [0, 0] }
       @run.select { |fault| whole?(fault) }.each do |fault|
         @trial.results_of(fault).each { |result| counts[short(result)] }
-        found = finders(fault).each { |result| counts[short(result)][0] += 1 }
-        counts[short(found.first)][1] += 1 if found.one?
+        found = finders(fault).each { |name| counts[name][0] += 1 }
+        counts[found.first][1] += 1 if found.one?
       end
       counts.sort_by { |name, (all, alone)| [-alone, -all, name] }
     end

@@ -50,7 +50,7 @@ module Faults
       FileUtils.rm_rf(@folder)
       FileUtils.mkdir_p(@folder)
       @copy.make(commit)
-      FileUtils.cp(Dir["#{__dir__}/{recorder.rb,switch.h,gw_fault.c}"], "#{@copy.path}/tmp")
+      FileUtils.cp(%w[recorder.rb switch.h].map { |file| "#{__dir__}/#{file}" }, "#{@copy.path}/tmp")
       sources = Draw.sources(@copy.path)
       before = sources.transform_values(&:dup)
       here = @drawn.select { |fault| fault.apply(sources) }
@@ -60,22 +60,23 @@ module Faults
       note("commit", {"commit" => commit, "faults" => here.map(&:number)})
     end
 
-    # Runs the tests that come to a fault's line: first those of files with a similar path. A file
-    # that is not known runs without a fault before.
+    # Runs the tests that come to a fault's line, the fastest files first. A file that is not known
+    # runs without a fault before.
     # @param stop [Integer, nil] so many files that find it are enough, and files run together; nil:
     #   each file runs alone
     # @param budget [Numeric] seconds; when they are over, no further file starts
     # @yieldparam entry [Hash] a file's result
     def try(fault, stop:, budget:, &block)
       finish = now + budget
-      until now > finish || (stop && found(fault) >= stop)
-        units = ordered(fault)
-        return if units.empty?
-        next learn(units.first) unless known?(units.first)
-        units = units.select { |unit| known?(unit) && unit.stage == units.first.stage }
+      until now > finish || (stop && results_of(fault).count { |one| one["found"] } >= stop)
+        known, unknown = remaining(fault).partition { |unit| known?(unit) }
+        return if known.empty? && unknown.empty?
+        next learn(unknown.first) if known.empty?
+        known.sort_by! { |unit| seconds(tests_for(unit, fault)) }
+        known.select! { |unit| unit.stage == known.first.stage }
         sum = 0
-        together = units.first(stop ? TOGETHER : 1).take_while do |unit|
-          (sum += seconds(tests_for(unit, fault))) < SECONDS || unit == units.first
+        together = known.first(stop ? TOGETHER : 1).take_while do |unit|
+          (sum += seconds(tests_for(unit, fault))) < SECONDS || unit == known.first
         end
         run_fault(fault, together).each(&block)
       end
@@ -95,15 +96,6 @@ module Faults
     def known?(unit) = @reached.key?(unit.name)
 
     private
-
-    def ordered(fault)
-      remaining(fault).sort_by.with_index do |unit, index|
-        [
-          known?(unit) ? 0 : 1, -likeness(fault, unit),
-          known?(unit) ? seconds(tests_for(unit, fault)) : index
-        ]
-      end
-    end
 
     # Runs a stage's test files without a fault, some in one process, and notes which faults' lines
     # their tests come to.
@@ -130,13 +122,12 @@ module Faults
       tests = units.flat_map { |unit| tests_for(unit, fault) }
       limit = HANG + (5 * (@reached[units.first.name]["start"] + seconds(tests)))
       output, status = run(units.first.stage, units.map(&:file), fault.number, limit, tests: tests)
-      found = verdict(output, status)
+      found = finder(output, status)
       if found && units.size > 1
         file = tests.find { |test| test["name"] == found }&.fetch("file")
-        finder = units.find { |unit| unit.file == file }
         # The process hung or ended in a test that it did not name.
-        return run_fault(fault, units.first(1)) unless finder
-        units = [finder]
+        return run_fault(fault, units.first(1)) unless file
+        units = units.select { |unit| unit.file == file }
       end
       units.map do |unit|
         note("results", "fault" => fault.number, "unit" => unit.name, "found" => found)
@@ -146,17 +137,17 @@ module Faults
 
     # @return [Array<Hash>] those of a file's tests that come to a fault's line
     def tests_for(unit, fault)
-      tests = @reached.fetch(unit.name)["tests"].select { |test| test["passed"] }
-      return tests if @reached[unit.name]["loading"].include?(fault.number)
-      tests.select { |test| test["faults"].include?(fault.number) }
+      entry = @reached.fetch(unit.name)
+      loading = entry["loading"].include?(fault.number)
+      entry["tests"].select do |test|
+        test["passed"] && (loading || test["faults"].include?(fault.number))
+      end
     end
 
     def seconds(tests) = tests.sum { |test| test["seconds"] }
 
-    def found(fault) = results_of(fault).count { |result| result["found"] }
-
     # @return [String, nil] what found the fault
-    def verdict(output, status)
+    def finder(output, status)
       return "a hang" unless status
       output[/^found by (\S+)/, 1] || "the end of the process" unless status.success?
     end
@@ -169,16 +160,6 @@ module Faults
       env = {**stage.environment(SEED), "GW_SWITCH" => switch, **env}
       @copy.call(*command, env: env, seconds: seconds)
     end
-
-    # @return [Integer] how many words the two paths share, more if the tests name the faulty class
-    def likeness(fault, unit)
-      @texts ||= Hash.new { |texts, file| texts[file] = @copy.read(file) }
-      name = File.basename(fault.path, ".*").split("_").map(&:capitalize).join
-      named = @texts[unit.file].include?(name) ? 2 : 0
-      named + (words(fault.path) & words(unit.file)).size
-    end
-
-    def words(path) = path.scan(/[a-z]+/) - %w[lib ext work test godwit rb c h]
 
     def switch = "#{@folder}/switch"
 
@@ -200,14 +181,12 @@ module Faults
 
     def compile
       config = RbConfig::CONFIG
-      commands = [
-        [
-          *config["CC"].split, "-O2", "-shared", "-fPIC", "-DGW_SWITCH=\"#{switch}\"",
-          "-I#{config["rubyhdrdir"]}", "-I#{config["rubyarchhdrdir"]}",
-          "tmp/gw_fault.c", "-o", "tmp/gw_fault.#{config["DLEXT"]}"
-        ], %w[bundle exec rake compile]
+      extension = [
+        *config["CC"].split, "-O2", "-shared", "-fPIC", "-DGW_RUBY", "-DGW_SWITCH=\"#{switch}\"",
+        "-I#{config["rubyhdrdir"]}", "-I#{config["rubyarchhdrdir"]}", "-x", "c", "tmp/switch.h",
+        "-o", "tmp/gw_fault.#{config["DLEXT"]}"
       ]
-      commands.each do |command|
+      [extension, %w[bundle exec rake compile]].each do |command|
         output, status = @copy.call(*command)
         abort output unless status.success?
       end
