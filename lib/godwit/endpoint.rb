@@ -148,7 +148,7 @@ module Godwit
       {ipv6: true, **options}
     end
 
-    # libzmq would delete any file at the path of an ipc endpoint, even the socket of a live process.
+    # libzmq would delete any file at an ipc endpoint's path, even the socket of a live process.
     # @raise [AddressInUseError] unless the path is free, or has a socket of this process or of an
     #   ended one
     def self.check_path(endpoint)

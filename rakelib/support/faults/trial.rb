@@ -50,7 +50,7 @@ module Faults
       FileUtils.rm_rf(@folder)
       FileUtils.mkdir_p(@folder)
       @copy.make(commit)
-      FileUtils.cp(%w[recorder.rb switch.h].map { |file| "#{__dir__}/#{file}" }, "#{@copy.path}/tmp")
+      FileUtils.cp(Dir["#{__dir__}/{recorder.rb,switch.h}"], "#{@copy.path}/tmp")
       sources = Draw.sources(@copy.path)
       before = sources.transform_values(&:dup)
       here = @drawn.select { |fault| fault.apply(sources) }
