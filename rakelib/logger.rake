@@ -20,14 +20,3 @@ namespace :logger do
       .run("test/logger/active_support_test.rb")
   end
 end
-
-namespace :soak do
-  desc "Writers of logs and their reader killed and started again for a minute: the accounts " \
-    "balance"
-  task logger: :compile do
-    sh(
-      {"GODWIT_LOGGER_BALANCE_SECONDS" => "60"}, RbConfig.ruby, "-Ilib", "-Itest",
-      "test/logger/balance_test.rb", verbose: false
-    )
-  end
-end

@@ -161,33 +161,6 @@ class ActiveSupportLoggerTest < Godwit::TestCase
     assert_equal 1, ours.lines.last.scan(/\[a\]/i).size, ours.lines.last
   end
 
-  test "a formatter class of the application's keeps its line, and tags stay beside it" do
-    formatter =
-      Class.new(Logger::Formatter) do
-        def call(severity, _time, _progname, message) = "#{severity.downcase}: #{message}\n"
-      end
-    ours = records
-    ours.logger.formatter = formatter.new
-    log = ActiveSupport::TaggedLogging.new(ours.logger)
-    log.tagged("req-9") { log.info("card refused") }
-    assert_equal [["req-9"], "info: card refused"],
-      ours.records.first.then { |record| [record.tags, record.text] }
-  end
-
-  test "plain lines have their tags in the text, as two of Ruby's have" do
-    pull = open_socket(:PULL).bind("tcp://127.0.0.1:*")
-    log =
-      ActiveSupport::TaggedLogging.new(
-        own(
-          Godwit::Logger.new(
-            pull.last_endpoint, wire: :plain, formatter: ActiveSupport::Logger::SimpleFormatter.new
-          )
-        )
-      )
-    log.tagged("A", "B") { log.info("text") }
-    assert_equal "[A] [B] text", pull.recv(timeout: 5)
-  end
-
   test "plain lines of our own formatter have their tags once" do
     pull = open_socket(:PULL).bind("tcp://127.0.0.1:*")
     log =
@@ -197,26 +170,6 @@ class ActiveSupportLoggerTest < Godwit::TestCase
     log.info("after")
     assert_equal ["before", "[A] [B] text", "after"],
       Array.new(3) { pull.recv(timeout: 5)[%r{ -- : (.*)}, 1] }
-  end
-
-  test "log_tags: the calls of Rails' rack logger for a request" do
-    request = Struct.new(:request_id, :host).new("9-8-7", "www")
-    taggers = [:request_id, ->(given) { given.host }, "fixed"]
-    assert_alike do |first, second|
-      log =
-        ActiveSupport::BroadcastLogger.new(
-          *[first, second].map { |one| ActiveSupport::TaggedLogging.new(one) }
-        )
-      calls = 0
-      tags = taggers.map { |tagger| tagger.is_a?(String) ? tagger : tagger.to_proc.call(request) }
-      values = log.tagged(*tags) do
-        calls += 1
-        log.info { "Started GET" }
-        [200, {}, []]
-      end
-      log.info("later")
-      [calls, values]
-    end
   end
 
   test "BroadcastLogger: levels, calls, blocks and values" do
@@ -250,22 +203,6 @@ class ActiveSupportLoggerTest < Godwit::TestCase
       log.stop_broadcasting_to(first)
       log.info("three")
       [log.broadcasts.size, log.respond_to?(:info), log.respond_to?(:nothing_of_the_kind)]
-    end
-  end
-
-  test "silence: like LoggerSilence, in a logger that has it and in a broadcast" do
-    assert_alike do |first, second|
-      [first, second].each { |one| one.extend(ActiveSupport::LoggerThreadSafeLevel) }
-      log = ActiveSupport::BroadcastLogger.new(first, second)
-      value = log.silence do
-        log.info("not received")
-        Thread.new { log.info("of another thread") }.join
-        log.error("received")
-        log.silence(Logger::FATAL) { log.error("not received either") }
-        :value
-      end
-      log.info("received again")
-      [value, second.level]
     end
   end
 
@@ -333,29 +270,5 @@ class ActiveSupportLoggerTest < Godwit::TestCase
     assert ActiveSupport::Logger.logger_outputs_to?(
       ActiveSupport::BroadcastLogger.new(log, Logger.new($stderr)), $stderr
     )
-  end
-
-  test "data beside the text, as keywords and as a Hash, through a broadcast and tags" do
-    ours = records
-    log = ActiveSupport::BroadcastLogger.new(ActiveSupport::TaggedLogging.new(ours.logger))
-    log.tagged("req-9") do
-      log.info("keywords", user: 42)
-      log.info("a Hash", {user: 43})
-      log.info({user: 44})
-      log.add(Logger::INFO, "added", nil, {user: 45})
-    end
-    assert_equal [42, 43, 44, 45], ours.records.map { |record| record.payload.fetch("user") }
-    assert_equal [["req-9"]], ours.records.map(&:tags).uniq
-  end
-
-  test "an exception keeps its class, message and trace" do
-    ours = assert_alike do |_, logger|
-      log = ActiveSupport::TaggedLogging.new(logger)
-      log.tagged("A") { log.error("text") }
-    end
-    log = records
-    ActiveSupport::TaggedLogging.new(log.logger).error(KeyError.new("no such key"))
-    assert_equal ["KeyError", "no such key"], log.records.first.error.values_at("class", "message")
-    assert_nil ours.records.first.error
   end
 end

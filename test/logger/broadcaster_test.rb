@@ -78,32 +78,6 @@ class LoggerBroadcasterTest < Godwit::TestCase
     found
   end
 
-  test "records of several writers reach several readers, each with its own filter" do
-    relay = broadcaster.start
-    all, errors, prog =
-      subscriber(relay),
-      subscriber(relay, level: "error+"),
-      subscriber(relay, prog: "cards")
-    pushes = Array.new(2) { push_to(relay) }
-    1.upto(60) do |i|
-      pushes.each_with_index do |push, w|
-        push.send(
-          frames(
-            i, tseq: (i + 5) / 6, level: i % 6, writer: writer(w + 1),
-            prog: w.zero? ? "billing" : "cards"
-          )
-        )
-      end
-    end
-    both = [writer(1), writer(2)]
-    assert_equal both.product([*1..60]),
-      records_of(all, both, 120).map { |record| [record.writer, record.seq] }.sort
-    assert_equal [3, 4, 5], records_of(errors, both, 60).map(&:level).uniq.sort
-    assert_equal [*1..60], Array.new(60) { prog.recv(timeout: 5) }.map(&:seq)
-    assert_equal [0, 0], [all.lost, prog.lost]
-    assert_nil prog.recv(timeout: 0, exception: false)
-  end
-
   test "a batch is passed on as its records: each reader gets its subscriptions, the sink all, " \
     "in order" do
     sink = Sink.new
@@ -193,26 +167,6 @@ class LoggerBroadcasterTest < Godwit::TestCase
     end
     assert_equal statistics.except("uptime", "accounts"),
       JSON.parse(JSON.generate(statistics)).except("uptime", "accounts")
-  end
-
-  test "the last records, chosen" do
-    relay = broadcaster(last: 50).start
-    push = push_to(relay)
-    1.upto(80) do |i|
-      push.send(frames(i, level: i % 6, prog: i.even? ? "billing" : "cards", tags: ["req-#{i}"]))
-    end
-    push.send(line("refused"))
-    eventually { relay.statistics["messages"] == 81 }
-    assert_equal [*32..80, nil], relay.last(1_000).map(&:seq)
-    assert_equal [79, 80, nil], relay.last(3).map(&:seq)
-    assert_equal [75, 76, 77, nil], relay.last(4, level: "error+").map(&:seq)
-    assert_equal [62, 68, 74, 80],
-      relay.last(4, level: :warn, prog: "billing", host: "web1").map(&:seq)
-    assert_equal [40], relay.last(tag: %w[req-40 req-1]).map(&:seq)
-    assert_empty relay.last(0)
-    assert_raises(Godwit::ArgumentValueError) { relay.last(-1) }
-    assert_equal "invalid log level: foo",
-      assert_raises(ArgumentError) { relay.last(1, level: "foo") }.message
   end
 
   test "a stuck reader delays no other reader, and sees what it lost" do
@@ -320,21 +274,6 @@ class LoggerBroadcasterTest < Godwit::TestCase
     assert_equal [*1..200], Array.new(200) { one.recv(timeout: 5).seq }
   end
 
-  test "no message from outside ends the sink" do
-    sink = Sink.new
-    relay = broadcaster(sink: sink).start
-    push = push_to(relay)
-    [Array.new(5, "end of stream"), ["end of stream", "0" * 32],
-      Array.new(5, "")].each.with_index(1) do |message, seq|
-      push.send(message)
-      # So it may be the last record that the sink takes at once.
-      eventually { relay.statistics["messages"] == 2 * seq - 1 }
-      push.send(frames(seq))
-      eventually { sink.records.size == seq }
-    end
-    assert_equal [1, 2, 3], sink.records.map(&:seq)
-  end
-
   test "a sink that hangs is left behind when it is closed" do
     gate = Queue.new
     relay = broadcaster(sink: Sink.new { gate.pop }).start
@@ -385,16 +324,6 @@ class LoggerBroadcasterTest < Godwit::TestCase
     last = sent
     eventually { relay.statistics["sink"]["written"] == last }
     push.close
-  end
-
-  test "without an output there is still the sink" do
-    sink = Sink.new
-    relay = Broadcaster.new("tcp://127.0.0.1:*", context: context, sink: sink).start
-    push_to(relay).send(frames(1))
-    eventually { sink.records.size == 1 }
-    assert_equal [[], []], [relay.output, relay.control]
-  ensure
-    relay&.close
   end
 
   test "an address in use is named, and no socket stays open" do

@@ -43,8 +43,7 @@ class LoggerDurableProcessTest < Godwit::TestCase
   # disk, whatever happens later.
   {
     "the process ends, and lingers in vain" => "",
-    "another thread closes the logger" => "log.close",
-    "an at_exit block that comes first waits" => "at_exit { sleep 0.2 }"
+    "another thread closes the logger" => "log.close"
   }.each do |how, ending|
     test "records that are confirmed while #{how} are on the disk, and nothing else" do
       result = assert_child(run_child(PRELUDE + <<~RUBY, [scratch_dir]))
@@ -179,7 +178,7 @@ class LoggerDurableProcessTest < Godwit::TestCase
       end
       sent = 0
       signals = Thread.new do
-        200.times do |index|
+        50.times do |index|
           Process.kill(:USR1, Process.pid)
           sent += 1
           Thread.pass until handled == sent
@@ -188,27 +187,14 @@ class LoggerDurableProcessTest < Godwit::TestCase
       index = -1
       log.info("main #{index += 1}") while signals.alive?
       abort(log.stats.inspect) unless log.flush(timeout: 10)
-      await { texts.size == 201 + index }
+      await { texts.size == 51 + index }
       log.close
       finish
     RUBY
     lines.pop
     trap, main = lines.partition { |line| line.start_with?("trap") }
-    assert_equal (0...200).map { |index| "trap #{index}" }, trap
+    assert_equal (0...50).map { |index| "trap #{index}" }, trap
     assert_equal (0...main.size).map { |index| "main #{index}" }, main
-  end
-
-  test "at the process's end remaining records are sent, within linger" do
-    Dir.mkdir(File.join(scratch_dir, "x"))
-    receiver = start_child("#{PRELUDE}receiver; puts 'up'; $stdin.read; finish", [scratch_dir])
-    receiver.wait_for("up")
-    assert_child(
-      run_child(
-        "#{PRELUDE}log = log_to; 2_000.times { |index| log.info(index.to_s) }", [scratch_dir]
-      )
-    )
-    assert_equal [*(0...2_000).map(&:to_s), "0"],
-      assert_child(receiver.finish).stdout.lines(chomp: true).drop(1)
   end
 
   test "without a receiver the process's end waits for linger, and reports how many are kept" do
@@ -277,13 +263,13 @@ class LoggerDurableProcessTest < Godwit::TestCase
       log = log_to(linger: 0, durable_bytes: 200_000) # segments of 25 kB
       random = Random.new(1)
       write = ->(count) { Array.new(count) { log.info("x" * random.rand(1_500)) }.count(true) }
-      stored = write.(2_000)
-      p [counts.(log), [0, stored, 2_000 - stored]]
+      stored = write.(400)
+      p [counts.(log), [0, stored, 400 - stored]]
       4.times do # room for some more each time, and reports of what was dropped
         File.truncate(filler, File.size(filler) - 8_192)
         stored += write.(100)
       end
-      p [counts.(log), [0, stored, 2_400 - stored]]
+      p [counts.(log), [0, stored, 800 - stored]]
       log.close
       p [File.read("#{FOLDER}/said")[/: (\d+) records are kept in \S+ for the next start$/, 1].to_i,
         stored]
@@ -307,35 +293,5 @@ class LoggerDurableProcessTest < Godwit::TestCase
     RUBY
     assert_equal 7, lines.size
     lines.each_with_index { |line, index| assert_equal(*JSON.parse(line).reverse, "line #{index}") }
-  end
-
-  test "a writer with a full disk drops, counts and reports, and continues when there is room" do
-    not_on :jruby, "it has no Process.setrlimit"
-    lines = run_program(<<~'RUBY')
-      trap("XFSZ", "IGNORE")
-      log = log_to
-      log.info("first")
-      Process.setrlimit(:FSIZE, 3_000, Process::RLIM_INFINITY)
-      $stderr.reopen("#{FOLDER}/said", "w")
-      $stderr.sync = true
-      50.times { |index| log.info("record #{index}") }
-      stats = log.stats
-      Process.setrlimit(:FSIZE, Process::RLIM_INFINITY, Process::RLIM_INFINITY)
-      log.info("last")
-      receiver
-      abort(log.stats.inspect) unless log.flush(timeout: 10)
-      log.close
-      puts stats.dropped,
-           stats.last_error.class.ancestors.include?(Errno::EFBIG),
-           File.read("#{FOLDER}/said").lines.size
-      finish
-    RUBY
-    dropped, error, said = lines.shift(3)
-    assert_operator dropped.to_i, :>, 10
-    assert_equal ["true", "1"], [error, said]
-    assert_equal ["first", *(0...(50 - dropped.to_i)).map { |index| "record #{index}" }],
-      lines[0..-4]
-    assert_match(/\Adropped #{dropped} in /, lines[-3])
-    assert_equal "last", lines[-2]
   end
 end

@@ -255,34 +255,6 @@ class LoggerDurableTest < Godwit::TestCase
     fill.kill.join
   end
 
-  # The test acknowledges, in the place of the log's own sender: that may want the writer's lock for
-  # an earlier answer, and cannot get it before flush waits.
-  test "flush sees an acknowledgement between its check and its wait" do
-    log = open_log(nowhere)
-    log.info("x")
-    writer = log.instance_variable_get(:@handle).current
-    sender, lock, store = %i[@sender @lock @disk].map { |name| writer.instance_variable_get(name) }
-    window = SendWindow.new(store)
-    window.sent(0)
-    window.establish(0)
-    acknowledging = nil
-    looked = Thread::Queue.new # has an element once the sender has looked for a waiting flush
-    test = self
-    writer.define_singleton_method(:wait) do |finish|
-      unless acknowledging
-        lock.define_singleton_method(:synchronize) { |&block| (looked << true) && super(&block) }
-        acknowledging = test.in_thread do
-          sender.__send__(:answer, window, Wire::ACK, Wire.number(1))
-          looked << false
-        end
-        looked.pop
-        test.assert_equal 0, stats.queued
-      end
-      super(finish)
-    end
-    assert ended(in_thread { log.flush }) # a timeout would end its wait too
-  end
-
   test "overflow: :block waits no longer than block_timeout, and not after close" do
     log = open_log(nowhere, durable_bytes: 2_000, overflow: :block, block_timeout: 0.01)
     30.times { log.info("x" * 100) }
@@ -424,25 +396,5 @@ class LoggerDurableTest < Godwit::TestCase
       *(0...5).flat_map { |round| (0...20).map { |index| "#{round} #{index}" } }, "last"
     ],
       texts
-  end
-
-  test "a fiber that waits for room lets others run" do
-    not_on :jruby, "it has no Fiber scheduler"
-    log = open_log(nowhere, durable_bytes: 3_000, overflow: :block)
-    other = 0
-    waits = fiber do
-      Fiber.schedule do
-        100.times do |index|
-          other = index + 1
-          sleep(0) # the scheduler runs others
-        end
-        open_receiver(nowhere)
-      end
-      60.times { |index| log.info("record #{index}") }
-      log.flush(timeout: 10)
-    end
-    assert waits.value
-    assert_equal 100, other
-    assert_equal (0...60).map { |index| "record #{index}" }, texts
   end
 end

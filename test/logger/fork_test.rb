@@ -84,31 +84,4 @@ class LoggerForkTest < Godwit::TestCase
     assert_equal ["before", "daemon", "its child"], received.map(&:text).sort # three connections
     assert_equal 3, received.map { |one| [one.pid, one.writer] }.uniq.size
   end
-
-  test "a preloading server: the logger is made before the fork, and used after it; threads of " \
-    "the child share it" do
-    assert_logs(<<~RUBY)
-      log = Godwit::Logger.new(ENDPOINT)
-      2.times do
-        Process.wait(
-          fork do
-            Array.new(4) { |number| Thread.new { 10.times { log.info(number.to_s) } } }.each(&:join)
-          end
-        )
-      end
-    RUBY
-    received = records(80)
-    assert_equal 2, received.map(&:writer).uniq.size
-    received.group_by(&:writer).each_value { |ones| assert_equal (1..40).to_a, ones.map(&:seq) }
-  end
-
-  test "close in a child leaves the parent's alone" do
-    assert_logs(<<~RUBY)
-      log = Godwit::Logger.new(ENDPOINT)
-      log.info("1")
-      Process.wait(fork { log.close; exit })
-      log.info("2")
-    RUBY
-    assert_equal %w[1 2], records(2).map(&:text)
-  end
 end

@@ -172,38 +172,6 @@ class LoggerOddObjectsTest < Godwit::TestCase
     assert_equal ODD.size + ODD.values.grep(Hash).size, out.string.scan(" -- : text  ").size
   end
 
-  {
-    "an error behind the text" => ->(log, error) { log.error("saving failed", error) },
-    "an error behind the text, beside other data," => ->(log, error) {
-      log.error("saving failed",
-        error, user: 42)
-    },
-    "exception: error" => ->(log, error) { log.error("saving failed", exception: error) },
-    "exception: error beside other data" => ->(log, error) {
-      log.error("saving " \
-          "failed", exception: error, user: 42)
-    }
-  }.each do |name, call|
-    test "#{name} keeps class, message, backtrace and cause" do
-      begin
-        begin
-          raise KeyError, "no such key"
-        rescue KeyError
-          raise ArgumentError, "no user"
-        end
-      rescue ArgumentError => error
-        call.call(logger, error)
-      end
-      one = record
-      assert_equal ["saving failed", "ArgumentError", "no user"],
-        [one.text, one.error["class"], one.error["message"]]
-      assert_includes one.error["backtrace"].first, __FILE__
-      assert_equal [["KeyError", "no such key"]],
-        one.error["causes"].map { |cause| cause.values_at("class", "message") }
-      assert_equal name.include?("beside") ? {"user" => 42} : {}, one.payload.to_h
-    end
-  end
-
   test "error data that are too long are cut within, and stay an object" do
     error = RuntimeError.new("m\e" * 100_000)
     error.set_backtrace(Array.new(500) { |index| "line #{index} #{"x" * 1000}" })

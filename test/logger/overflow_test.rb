@@ -45,28 +45,6 @@ class LoggerOverflowTest < Godwit::TestCase
     assert_equal [0, 13], log.stats.to_h.values_at(:queued, :sent)
   end
 
-  test "a reader that takes nothing for a fifth of a second, again and again, costs no record" do
-    pull =
-      RecordPull.new(
-        open_socket(:PULL, recv_hwm: 10).bind(
-          "inproc://#{Godwit::TestSupport::Sockets.unique_name}"
-        )
-      )
-    log = logger(pull.last_endpoint, queue: 100, send_hwm: 10, context: context)
-    received = []
-    patient_callers do
-      writer = in_thread { 2_000.times { |number| log.info(number.to_s) } }
-      until received.size == 2_000
-        received << Godwit::Logger::Record.parse(pull.recv(timeout: 5)).text
-        pause = monotonic + 0.2 # the slowness is the subject of this test
-        Thread.pass while (received.size % 500).zero? && monotonic < pause
-      end
-      writer.join
-    end
-    assert_equal (0...2_000).map(&:to_s), received
-    assert_equal 0, log.stats.dropped
-  end
-
   test "a socket that takes nothing while callers waited for a second is mute, until it takes " \
     "something" do
     pull =
@@ -123,21 +101,11 @@ class LoggerOverflowTest < Godwit::TestCase
     assert_operator log.stats.dropped, :>=, 90
   end
 
-  test "the socket is unresponsive: the call waits for nothing" do
-    may_lose
-    log = logger(nowhere, queue: 1, linger: 0)
-    stall(log)
-    impatient { log.info("fills it") until queue_of(log).unresponsive? }
-    before = log.stats.dropped
-    with_clock { 1000.times { log.info("x") } } # with a manual clock a wait would not end
-    assert_equal 1000, log.stats.dropped - before
-  end
-
   test "while a reader reads, a full queue loses nothing" do
     received, stats =
-      patient_callers { receiving(logger(queue: 100)) { |log| 20_000.times { log.info("x") } } }
-    assert_equal [20_000, 0], [stats.sent, stats.dropped]
-    assert_equal (1..20_000).to_a, received.map(&:seq)
+      patient_callers { receiving(logger(queue: 100)) { |log| 5_000.times { log.info("x") } } }
+    assert_equal [5_000, 0], [stats.sent, stats.dropped]
+    assert_equal (1..5_000).to_a, received.map(&:seq)
   end
 
   test "block: the caller waits for room, in order" do

@@ -9,22 +9,10 @@ class LoggerPipelineTest < Godwit::TestCase
 
   def account(accounts, prog) = accounts.find { |one| one.prog == prog }
 
-  test "three writers and a reader: all records arrived, each once and in order" do
-    reader = own(Godwit::Logger::Reader.new("tcp://127.0.0.1:*", context: context))
-    logs = %w[a b c].map { |name| logger(reader.last_endpoint, progname: name) }
-    threads = logs.map { |log| in_thread { 1.upto(2_000) { |i| log.info(i.to_s, number: i) } } }
-    seen = Hash.new { |all, prog| all[prog] = [] }
-    6_000.times { reader.recv(timeout: 10).then { |record| seen[record.prog] << record.text.to_i } }
-    threads.each(&:join)
-    assert_equal({"a" => [*1..2_000], "b" => [*1..2_000], "c" => [*1..2_000]}, seen)
-    assert_equal [6_000, 0, 0, 0], [reader.received, reader.lost, reader.late, reader.foreign]
-    assert_equal 3, reader.writers.size
-  end
-
   test "the records that a writer dropped are the records that its reader misses" do
     reader = own(Godwit::Logger::Reader.new("tcp://127.0.0.1:*", context: context, recv_hwm: 10))
     log = logger(reader.last_endpoint, progname: "flood", queue: 50, send_hwm: 10)
-    made = 20_000
+    made = 8_000
     made.times { |i| log.info("#{i} #{"x" * 1_000}") }
     closing = in_thread { log.close }
     last = nil

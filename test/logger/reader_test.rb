@@ -16,22 +16,6 @@ class LoggerReaderTest < Godwit::TestCase
 
   def texts(reader, count) = Array.new(count) { reader.recv(timeout: 5).text }
 
-  test "records arrive whole, with their writer's values" do
-    one = reader
-    push_to(one).send(
-      frames(1, level: 3, text: "card refused", tags: ["req-9"], payload: {user: 42})
-    )
-    record = one.recv(timeout: 5)
-    assert_equal ["ERROR", 3, "billing", "web1", 1, 1, "card refused", WRITER],
-      [
-        record.label, record.level, record.prog, record.host, record.seq, record.tseq,
-        record.text, record.writer
-      ]
-    assert_equal [["req-9"], {"user" => 42}, 4242], [record.tags, record.payload, record.pid]
-    assert_in_delta Time.now.to_f, record.time.to_f, 60
-    refute_predicate record, :plain?
-  end
-
   test "each, an Enumerator, lazy: records that were not taken stay for the next call" do
     one = reader
     push_to(one).send_many(Array.new(600) { |i| frames(i + 1, level: i % 6) })
@@ -89,23 +73,6 @@ class LoggerReaderTest < Godwit::TestCase
     assert_equal 1, one.recv(timeout: 5).seq
   end
 
-  test "an interrupt just before the wait leaves no thread counted as waiting" do
-    not_on :jruby, "a TracePoint there does not see Java's methods"
-    one = reader
-    here = Thread.current
-    trace = TracePoint.new(:c_return, :return) do |point|
-      next unless point.method_id == :_recv_many
-      trace.disable
-      here.raise(Interrupt)
-    end
-    assert_raises(Interrupt) { trace.enable { one.recv(timeout: 5) } }
-    push_to(one).send_many(Array.new(300) { |i| frames(i + 1) })
-    assert one.instance_variable_get(:@socket).wait_readable(5)
-    assert_equal 1, one.recv(timeout: 5).seq
-    # While a thread waits, the reader takes single messages, which is slow.
-    assert_equal 0, one.__send__(:_waiters)
-  end
-
   test "gaps are counted per writer, and a repeated record is not counted twice" do
     one = reader
     push = push_to(one)
@@ -135,31 +102,6 @@ class LoggerReaderTest < Godwit::TestCase
     push.send(line("card refused")).send("just text").send(frames(1))
     assert_equal ["card refused", "just text", "text 1"], texts(one, 3)
     assert_equal [foreign.size, 2, 3, 0], [one.foreign, one.plain, one.received, one.lost]
-  end
-
-  test "bytes of any kind never end the reading" do
-    one = reader
-    push = push_to(one)
-    random = Random.new(7)
-    whole = frames(1)
-    messages = Array.new(500) do |i|
-      next Array.new(random.rand(1..4)) { random.bytes(random.rand(200)) } if i.even?
-      whole.map do |frame|
-        frame.b.tap do |bytes|
-          random.rand(3).times { bytes.setbyte(random.rand(bytes.size), random.rand(256)) }
-        end
-      end
-    end
-    messages.each { |message| push.send(message) }
-    push.send(frames(9, writer: writer(9), text: "end"))
-    one.each do |record|
-      [
-        record.to_s, record.to_json, record.time, record.prog, record.tseq, record.mono_ns,
-        record.tags, record.inspect
-      ]
-      break if record.text == "end"
-    end
-    assert_equal messages.size + 1, one.received + one.foreign + one.late
   end
 
   test "many writers are remembered, idle ones forgotten, their losses not" do

@@ -64,7 +64,7 @@ class LoggerReadingProcessTest < Godwit::TestCase
       relay = Godwit::Logger::Broadcaster.new(any, nil, control: any, sink: sink).start
       control = Godwit::Logger::Control.new(relay.control.first)
       push = Godwit::PUSH.connect(relay.input.first)
-      20.times do |round|
+      3.times do |round|
         push.send(frames(round + 1))
         in_child do
           forked { relay.stop } && forked { relay.close } && forked { relay.statistics } &&
@@ -72,23 +72,9 @@ class LoggerReadingProcessTest < Godwit::TestCase
             forked { control.statistics } && !relay.running?
         end
       end
-      Thread.pass until control.statistics["records"] == 20
+      Thread.pass until control.statistics["records"] == 3
       relay.close
-      abort unless sink.got.map(&:seq) == [*1..20]
-    RUBY
-  end
-
-  test "stop works in a trap block, and ends run" do
-    assert_done <<~RUBY
-      #{WIRE}
-      any = "tcp://127.0.0.1:*"
-      sink = Object.new
-      def sink.write(_) = nil
-      relay = Godwit::Logger::Broadcaster.new(any, any, control: any, sink: sink)
-      trap("TERM") { relay.stop }
-      Thread.new { await { relay.running? } && Process.kill(:TERM, Process.pid) }
-      relay.run
-      relay.close
+      abort unless sink.got.map(&:seq) == [*1..3]
     RUBY
   end
 
@@ -123,27 +109,22 @@ class LoggerReadingProcessTest < Godwit::TestCase
       require "godwit"
       Godwit::Logger::Reader.new(#{endpoint.inspect}, state: #{file.inspect}) do |reader|
         reader.each do |record|
-          next unless (record.seq % 500).zero?
+          next unless (record.seq % 100).zero?
           puts(reader.writers.first.to_h.values_at("received", "lost").inspect)
         end
       end
     RUBY
-    2.times do
-      child = start_child(program)
-      child.wait_for(/\[\d+, \d+\]/)
-      before = File.exist?(file) && File.mtime(file)
-      eventually { File.exist?(file) && File.mtime(file) != before }
-      child.signal(:KILL)
-      child.finish
-    end
+    child = start_child(program).wait_for(/\[\d+, \d+\]/)
+    eventually { File.exist?(file) }
+    child.signal(:KILL).finish
     reader = own(Godwit::Logger::Reader.new(endpoint, state: file, context: context))
     known = reader.writers.first
     assert_equal [1, known.last], [known.first, known.received + known.lost]
-    1_000.times { reader.recv(timeout: 10) }
+    200.times { reader.recv(timeout: 10) }
     stop = true
     account = reader.writers.first
     assert_equal account.last, account.received + account.lost
-    assert_equal [0, known.received + 1_000], [account.late, account.received]
+    assert_equal [0, known.received + 200], [account.late, account.received]
     reader.close
     sender.join(5)
     saved = JSON.parse(File.read(file))["writers"].fetch(MadeRecords::WRITER)

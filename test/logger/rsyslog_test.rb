@@ -2,14 +2,11 @@
 
 require "test_helper"
 require "socket"
-require_relative "served"
 
 # rsyslog with its modules for ZeroMQ (Debian: rsyslog, rsyslog-czmq), in both directions, with the
 # configuration in docs/logging.md. It runs as a child with its own file, pid file and folder; the
 # system's service is not touched. Its exit status means nothing: Debian's ends by a signal.
 class RsyslogTest < Godwit::TestCase
-  include Served
-
   RSYSLOGD =
     %w[rsyslogd /usr/sbin/rsyslogd].find do |name|
       system(name, "-v", out: File::NULL, err: File::NULL)
@@ -120,30 +117,6 @@ class RsyslogTest < Godwit::TestCase
     assert_match(/\Aa tab(\t|#011)here\z/, records.last.text)
     assert(records.all? { |record| record.plain? && (Time.now - record.time).abs < 60 })
     assert_equal [6, 6, 0], [reader.received, reader.plain, reader.foreign]
-  end
-
-  test "rsyslog's PUSH: its messages in serve's file and in tail, by level" do
-    not_on :jruby, "the command line's processes would take a minute to start"
-    file = "#{scratch_dir}/app.log"
-    server, input, output = serve("--file", file)
-    child = sending(%(endpoints=">#{input}" socktype="PUSH"))
-    syslog(6, "of no interest")
-    syslog(3, "refused")
-    eventually("serve has not written all") do
-      File.exist?(file) && File.read(file).include?("refused")
-    end
-    shown =
-      assert_child(
-        tail(
-          output, control_of(server), "--level", "error+", "--prog", "billing", "--format",
-          "%{level} %{prog} %{text}", count: 1
-        ).finish
-      ).stdout
-    stop(child)
-    assert_equal "ERROR billing refused\n", shown
-    assert_equal ["of no interest", "refused"],
-      File.readlines(file, chomp: true).map { |line| line[%r{ -- billing: (.*)}, 1] }
-    assert_equal 0, server.signal(:TERM).finish.status.exitstatus
   end
 
   test "rsyslog's PUB: a reader that subscribes gets all later records" do

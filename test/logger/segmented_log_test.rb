@@ -125,7 +125,7 @@ class LoggerSegmentsTest < Godwit::TestCase
     open_segments { |seq, _| found << seq } # of the last file: its note, and its entries
     before = 15 - (found.size - 1)
     note, entry = 24, 36
-    (0..bytes.bytesize).step((RUBY_ENGINE == "jruby") ? 13 : 2) do |size|
+    (0..bytes.bytesize).step((RUBY_ENGINE == "jruby") ? 13 : 5) do |size|
       File.binwrite(last, bytes.byteslice(0, size))
       segments = open_segments
       whole = SegmentedLog.each_entry(bytes.byteslice(0, size)) { |*| nil }
@@ -172,7 +172,7 @@ class LoggerSegmentsTest < Godwit::TestCase
 
   test "rubbish is no segment" do
     random = Random.new(1)
-    50.times do
+    15.times do
       files.each { |name| File.unlink(name) }
       File.binwrite(File.join(folder, "0000000000000001.seg"), random.bytes(random.rand(200)))
       File.binwrite(File.join(folder, "0000000000000002.seg"), random.bytes(random.rand(200)))
@@ -208,28 +208,6 @@ class LoggerSegmentsTest < Godwit::TestCase
     seq, last, whole, cut = eval(printed) # standard:disable Security/Eval
     assert_operator seq, :>, 15
     assert_equal [seq + 1, true, 0], [last, whole, cut]
-  end
-
-  test "threads that are killed leave whole entries" do
-    segments = open_segments(segment_bytes: 5000)
-    lock = Mutex.new
-    seq = 0
-    20.times do
-      before = seq
-      thread =
-        in_thread do
-          loop do
-            lock.synchronize { segments.append(SegmentedLog.entry(seq += 1, record(seq)), seq) }
-          end
-        end
-      eventually { seq > before + 50 }
-      thread.kill
-      thread.join
-    end
-    seqs = read_all(segments).map(&:first)
-    assert_equal seqs.sort.uniq, seqs
-    assert_includes [seq, seq - 1], seqs.last
-    assert_equal 0, segments.cut
   end
 
   test "an interrupt when an entry is written, and not yet counted, waits" do

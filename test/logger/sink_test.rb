@@ -21,16 +21,6 @@ class LoggerSinkTest < Godwit::TestCase
 
   def day(number, hour = 12) = Time.local(2026, 11, number, hour)
 
-  test "lines equal those of Ruby's Logger" do
-    one = record("card refused\nfor good", level: "WARN")
-    theirs =
-      ::Logger::Formatter.new.call(
-        "WARN", Time.at(0, T_NS, :nsec), "billing", "card refused\nfor good"
-      )
-    sink.write([one])
-    assert_equal theirs.sub("##{Process.pid}]", "#42]"), content
-  end
-
   test "lines equal Record#to_s, whatever the record" do
     random = Random.new(2)
     all = Array.new(300) do |index|
@@ -166,17 +156,10 @@ class LoggerSinkTest < Godwit::TestCase
     assert_match(/xxx/, content("#{path}.0"))
   end
 
-  test "by size, with keep" do
-    one = sink(rotate: 1_000, keep: 2)
-    one.write(records(200))
-    assert_equal %w[app.log.0 app.log.1], old_names(one)
-    assert_match(/record 200\n\z/, content)
-  end
-
   test "gzip: old files are compressed, even if they were renamed" do
     one = sink(rotate: 2_000, gzip: true)
     # the first takes a while to compress
-    all = [record(Random.new(1).bytes(4_000_000).unpack1("H*")), *records(300)]
+    all = [record(Random.new(1).bytes(500_000).unpack1("H*")), *records(300)]
     all.each_slice(30) { |some| one.write(some) }
     eventually do
       one.old_files.all? { |name| name.end_with?(".gz") } && Dir["#{path}*.part"].empty?
@@ -194,29 +177,6 @@ class LoggerSinkTest < Godwit::TestCase
     eventually { old_names(one) == ["app.log.20261101.gz"] }
     assert_equal "old\n", Zlib::GzipReader.open(one.old_files.first, &:read)
     refute File.exist?("#{path}.20261102.77.gz.part")
-  end
-
-  test "reopen: a file that was moved away gets no more, the path's new file does" do
-    one = sink
-    one.write([record("first")])
-    File.rename(path, "#{path}.moved")
-    File.write(path, "") # as logrotate's `create`
-    one.write([record("second")])
-    one.reopen
-    one.write([record("third")])
-    assert_match(/first.*second/m, content("#{path}.moved"))
-    assert_match(/\A.*third\n\z/, content)
-  end
-
-  test "reopen that fails leaves the old file in use" do
-    folder = File.join(scratch_dir, "logs")
-    Dir.mkdir(folder)
-    @path = File.join(folder, "app.log")
-    one = sink
-    File.rename(folder, "#{folder}.moved")
-    assert_raises(Errno::ENOENT) { one.reopen }
-    one.write(records(1))
-    assert_equal 1, content("#{folder}.moved/app.log").lines.size
   end
 
   test "two sinks do not write to one file" do

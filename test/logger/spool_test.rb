@@ -20,14 +20,6 @@ class LoggerSpoolTest < Godwit::TestCase
     eventually("only #{log.stats}") { log.stats.spooled >= count }
   end
 
-  test "a reader that takes all has nothing spooled" do
-    log = spooling
-    500.times { |index| log.info("record #{index}") }
-    assert_equal (0...500).map { |index| "record #{index}" }, texts(500)
-    assert log.flush(timeout: 5)
-    assert_equal [0, 0], log.stats.to_h.values_at(:spooled, :dropped)
-  end
-
   test "without a reader records go to the disk, in bounded memory; a reader gets them in order, " \
     "numbered without a gap, before newer ones" do
     endpoint = endpoint_for(:ipc_file)
@@ -152,23 +144,6 @@ class LoggerSpoolTest < Godwit::TestCase
     end
   end
 
-  KILLED = <<~RUBY
-    require "godwit"
-    log = Godwit::Logger.new(ARGV[0], overflow: :spool, spool: ARGV[1])
-    300.times { |index| log.info("record " + index.to_s) }
-    await { log.stats.spooled == 300 }
-    Process.kill(:KILL, Process.pid)
-  RUBY
-
-  test "records that a killed process has on the disk are sent by the next process" do
-    endpoint = endpoint_for(:ipc_file)
-    assert_equal 9, run_child(KILLED, [endpoint, folder]).status.termsig
-    log = spooling(endpoint)
-    log.info("next")
-    @record_pull = RecordPull.new(open_socket(:PULL).bind(endpoint))
-    assert_equal [*(0...300).map { |index| "record #{index}" }, "next"], texts(301)
-  end
-
   FORKED = <<~'RUBY'
     require "godwit"
     log = Godwit::Logger.new(ARGV[0], overflow: :spool, spool: ARGV[1], linger: 0)
@@ -206,24 +181,6 @@ class LoggerSpoolTest < Godwit::TestCase
     received
       .group_by { |text| text[/\w+/] }
       .each { |name, some| assert_equal (0...100).map { |index| "#{name} #{index}" }, some }
-  end
-
-  FULL = <<~RUBY
-    require "godwit"
-    trap("XFSZ", "IGNORE")
-    Process.setrlimit(:FSIZE, 5_000)
-    log = Godwit::Logger.new(ARGV[0], overflow: :spool, spool: ARGV[1], queue: 10, linger: 0)
-    until log.stats.dropped > 5
-      log.info("x" * 50)
-      sleep(POLL)
-    end
-    stats = log.stats
-    puts stats.spooled > 5, stats.queued >= 10, stats.last_error.inspect
-  RUBY
-
-  test "a disk that is full is as a folder that is full" do
-    not_on :jruby, "it has no Process.setrlimit"
-    assert_equal "true\ntrue\nnil\n", assert_child(run_child(FULL, [nowhere, folder])).stdout
   end
 
   ROOM_AGAIN = <<~RUBY

@@ -8,7 +8,7 @@ class LoggerThreadsTest < Godwit::TestCase
   include Godwit::TestSupport::Logs
 
   # `rake logger:long` makes it 50,000.
-  COUNT = ENV.fetch("GODWIT_TEST_RECORDS", (RUBY_ENGINE == "jruby") ? 2_000 : 3_000).to_i
+  COUNT = ENV.fetch("GODWIT_TEST_RECORDS", (RUBY_ENGINE == "jruby") ? 500 : 1_000).to_i
 
   # Of kills; threads that run side by side log thousands of records in each.
   ROUNDS = (RUBY_ENGINE == "jruby") ? 5 : 20
@@ -72,20 +72,6 @@ class LoggerThreadsTest < Godwit::TestCase
     end
     log.info("100")
     assert_equal [*"0".."100"], records(101).map(&:text)
-  end
-
-  test "the thread that sends is killed during its work: each record arrives once" do
-    log = logger
-    sender = log.instance_variable_get(:@handle).current
-    kills = 0
-    sender.define_singleton_method(:encode) do |entry|
-      thread = Thread.current
-      Thread.new { thread.kill }.join if (kills += 1) % 100 == 50
-      super(entry)
-    end
-    2_000.times { log.info("x") }
-    assert_equal (1..2_000).to_a, records(2_000).map(&:seq)
-    assert_equal 2_000, kills
   end
 
   # A thread that reaches that method of the writer reports it, and waits until it may continue.
@@ -198,7 +184,7 @@ class LoggerThreadsTest < Godwit::TestCase
         Array.new(4) do |thread|
           in_thread { log.info("#{thread} #{logged[thread] += 1}") && Thread.pass until stop }
         end
-      20.times do |number|
+      9.times do |number|
         await { logged.sum >= 100 * number }
         endpoint = ears[(number + 1) % 3].last_endpoint
         log.reopen(endpoint)
