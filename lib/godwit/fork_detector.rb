@@ -1,14 +1,14 @@
 # frozen_string_literal: true
 
+require_relative "weak_set"
+
 module Godwit
   # Tells a forked child from its parent: the child counts one fork more.
   module ForkDetector
     COUNT = [0] # standard:disable Style/MutableConstant -- read without a method call
-    # IOs that a child must not keep open, each with itself: Ruby 3.1's compaction damages the
-    # memory when 30 keys have the same value.
-    OF_PARENT = ObjectSpace::WeakMap.new
-    # Objects that begin anew in a child, each with itself. The child calls their `forget_parent`.
-    PER_PROCESS = ObjectSpace::WeakMap.new
+    OF_PARENT = WeakSet.new # IOs that a child closes
+    # Objects that begin anew in a child. The child calls their `forget_parent`.
+    PER_PROCESS = WeakSet.new
     BLOCKS = [] # standard:disable Style/MutableConstant -- those of Godwit.after_fork
 
     # Counts in the child.
@@ -22,8 +22,8 @@ module Godwit
 
     def self.count
       COUNT[0] += 1
-      OF_PARENT.each_key { |io| io.close unless io.closed? }
-      PER_PROCESS.keys.each(&:forget_parent)
+      OF_PARENT.to_a.each { |io| io.close unless io.closed? }
+      PER_PROCESS.to_a.each(&:forget_parent)
       BLOCKS.dup.each { |block| run(block) }
     end
 

@@ -24,7 +24,7 @@ module Godwit
       @block = block
       @closed = false
       forget_parent
-      ForkDetector::PER_PROCESS[self] = self
+      ForkDetector::PER_PROCESS.add(self)
     end
 
     # The socket of this process, which is opened now if it was not before.

@@ -15,7 +15,7 @@ module Godwit
 
     def initialize
       forget_parent
-      ForkDetector::PER_PROCESS[self] = self
+      ForkDetector::PER_PROCESS.add(self)
       native = Backend::IMPLEMENTATION
       native.stamp_messages if native.respond_to?(:stamp_messages)
     end
@@ -23,14 +23,14 @@ module Godwit
     def forget_parent
       @lock = Mutex.new
       @waiting = Thread::Queue.new # a trap handler may close a socket
-      @seen = ObjectSpace::WeakMap.new # the closed sockets, each with itself
+      @seen = WeakSet.new # the closed sockets
       @closed = Hash.new { |all, labels| all[labels] = [0] * COUNTERS.size }
     end
 
     def to_s
       @lock.synchronize do
         text = Exposition.new
-        objects = Registry.each.group_by { |object| kind(object) }
+        objects = Registry.to_a.group_by { |object| kind(object) }
         add_sockets(text, objects.fetch(:socket, []))
         objects.fetch(:proxy, []).each { |proxy| add_proxy(text, proxy) }
         objects.fetch(:logger, []).each { |logger| add_logger(text, logger) }
@@ -40,8 +40,8 @@ module Godwit
 
     # Keeps the counts of a closed socket.
     def closed(socket)
-      return if @seen.key?(socket) || socket.forked?
-      @seen[socket] = socket
+      return if @seen.include?(socket) || socket.forked?
+      @seen.add(socket)
       @waiting << [labels(socket), socket.stats.to_a.first(COUNTERS.size)]
       return if @waiting.size < MOST_WAITING || !@lock.try_lock
       begin

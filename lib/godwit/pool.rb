@@ -37,7 +37,7 @@ module Godwit
       @timeout = timeout
       @block = block
       @slots = Slots.new(size)
-      ForkDetector::PER_PROCESS[self] = self
+      ForkDetector::PER_PROCESS.add(self)
     end
 
     # @return [Integer] most sockets

@@ -4,7 +4,7 @@ module Godwit
   # The sockets, proxies and loggers of the main Ractor, for {Godwit.metrics}. It keeps none from
   # being collected.
   module Registry
-    OBJECTS = ObjectSpace::WeakMap.new # each with itself, as ForkDetector::OF_PARENT
+    OBJECTS = WeakSet.new
     @lock = Mutex.new
 
     class << self
@@ -12,7 +12,7 @@ module Godwit
       def metrics = @lock.synchronize { @metrics ||= Metrics.new }
 
       def add(object)
-        OBJECTS[object] = object if Runtime.main_ractor?
+        OBJECTS.add(object) if Runtime.main_ractor?
       end
 
       # A socket was closed: its counts stay.
@@ -20,7 +20,7 @@ module Godwit
         @metrics&.closed(socket) if Runtime.main_ractor?
       end
 
-      def each(&block) = OBJECTS.keys.each(&block)
+      def to_a = OBJECTS.to_a
     end
   end
   private_constant :Registry

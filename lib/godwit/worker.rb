@@ -3,8 +3,11 @@
 require_relative "worker/jruby" if RUBY_ENGINE == "jruby"
 
 module Godwit
+  THREAD = (RUBY_ENGINE == "jruby") ? JRubyThread : Thread
+  private_constant :THREAD
+
   # A thread of the library. An interrupt ends a `join` at once, like every other wait.
-  class Worker < (defined?(JRubyThread) ? JRubyThread : Thread)
+  class Worker < THREAD
     # @param seconds [Numeric, nil] nil: for ever
     # @return [self, nil] nil when time is up
     def join(seconds = nil)
@@ -15,7 +18,7 @@ module Godwit
     # A thread that may be in a call which cannot be ended. Exit does not wait for it.
     # @return [#join]
     def self.detached(&block)
-      defined?(JRubyThread) ? JRubyThread::Detached.new(&block) : new(&block)
+      (RUBY_ENGINE == "jruby") ? JRubyThread::Detached.new(&block) : new(&block)
     end
   end
   private_constant :Worker

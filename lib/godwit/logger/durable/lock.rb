@@ -33,7 +33,7 @@ module Godwit
           file.pwrite(Process.pid.to_s, 0)
           if Process.respond_to?(:_fork) && !Process.singleton_class.include?(Daemon)
             Process.singleton_class.prepend(Daemon)
-            ForkDetector::PER_PROCESS[self] = self
+            ForkDetector::PER_PROCESS.add(self)
           end
           new(folder, file).tap { |lock| HELD << lock }
         rescue Errno::ENOENT

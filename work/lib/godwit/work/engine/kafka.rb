@@ -5,10 +5,10 @@ module Godwit
     # Kafka by librdkafka, which the gem ffi calls. Nothing loads it without a `kafka://` URL.
     # @private
     module Kafka
-      # The engines of this process, each with itself, as ForkDetector::OF_PARENT.
-      ENGINES = ObjectSpace::WeakMap.new
+      # The engines of this process.
+      ENGINES = WeakSet.new
       # librdkafka's threads must end before the libraries of the process do.
-      at_exit { ENGINES.each_key(&:close) }
+      at_exit { ENGINES.to_a.each(&:close) }
 
       {
         "" => %i[Block Fetch Producer Reader],

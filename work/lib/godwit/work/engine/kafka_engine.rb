@@ -32,7 +32,7 @@ module Godwit
         @wake_ups = {}
         @wakes = @wake_up_count = 0
         @closed = false
-        Kafka::ENGINES[self] = self
+        Kafka::ENGINES.add(self)
         check
       end
 

@@ -9,7 +9,7 @@ module Godwit
       def initialize(path = "")
         @path = path
         @io, @writer = IO.pipe
-        [@io, @writer].each { |io| ForkDetector::OF_PARENT[io] = io }
+        [@io, @writer].each { |io| ForkDetector::OF_PARENT.add(io) }
       end
 
       # @return [IO] librdkafka's threads write to it, too

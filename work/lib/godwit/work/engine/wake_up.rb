@@ -108,7 +108,7 @@ module Godwit
         @io = File.open(@path, OPEN)
         report
         # A child that kept it would keep a dead process alive.
-        ForkDetector::OF_PARENT[@io] = @io
+        ForkDetector::OF_PARENT.add(@io)
       rescue Errno::ENOSPC
         raise FullError, "#{folder}: #{Database::FULL}"
       rescue SystemCallError => error

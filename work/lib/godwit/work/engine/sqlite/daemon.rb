@@ -6,12 +6,12 @@ module Godwit
     # inherit the locks of its parent, and SQLite in the daemon would believe that it has them.
     # @private
     module Daemon
-      FILES = ObjectSpace::WeakMap.new # each with itself, as ForkDetector::OF_PARENT
+      FILES = WeakSet.new
 
       # Ruby forks here without `_fork`, which is what the sqlite3 gem knows.
       # @private
       module Hook
-        def daemon(*) = Daemon.without_connections(FILES.keys) { super }
+        def daemon(*) = Daemon.without_connections(FILES.to_a) { super }
       end
 
       # @param files [Array<SqliteFile>] that have no connection while the block runs

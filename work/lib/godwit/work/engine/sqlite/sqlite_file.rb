@@ -25,7 +25,7 @@ module Godwit
         @database = connect
         Schema.prepare(@database, @path)
         @forks = ForkDetector::COUNT[0]
-        Daemon::FILES[self] = self unless memory?
+        Daemon::FILES.add(self) unless memory?
       rescue
         @database&.close
         raise

@@ -1,0 +1,28 @@
+# frozen_string_literal: true
+
+module Godwit
+  # A set of objects, compared by identity, that keeps none of them from being collected.
+  # @private
+  class WeakSet
+    def initialize
+      @objects = ObjectSpace::WeakMap.new
+    end
+
+    def add(object) = @objects[key(object)] = object
+
+    def include?(object) = @objects.key?(key(object))
+
+    def to_a = @objects.values
+
+    private
+
+    # JRuby's WeakMap retains its keys. On CRuby the object itself is the key: Ruby 3.1's compaction
+    # damages the memory when 30 keys have the same value.
+    if RUBY_ENGINE == "jruby"
+      def key(object) = object.object_id
+    else
+      def key(object) = object
+    end
+  end
+  private_constant :WeakSet
+end
