@@ -212,9 +212,9 @@ class CLIPerfTest < Godwit::TestCase
         ["--keys", path("#{name}.key_secret"), "--server-key", path("server.key")]
       end
     %w[lat thr].each { |part| assert_equal 0, godwit(part, endpoint, "--count", 10, *known).first }
-    status, _, err = godwit("lat", endpoint, "--count", 10, "--timeout", 1, *unknown)
+    status, _, err = godwit("lat", endpoint, "--count", 10, "--timeout", 5, *unknown)
     assert_equal 1, status
-    assert_match(/\Agodwit: no answer from #{endpoint} in 1 s: .* handshake .*this client's key/,
+    assert_match(/\Agodwit: no answer from #{endpoint} in 5 s: .* handshake .*this client's key/,
       err)
     assert_child server.signal(:TERM).finish
   end
@@ -308,8 +308,8 @@ class CLIPerfTest < Godwit::TestCase
   test "no answer has status 1" do
     port = TCPServer.open("127.0.0.1", 0) { |listener| listener.addr[1] }
     status, out, err = godwit("lat", "tcp://:#{port}", "--timeout", 0.2)
-    assert_equal [1, "", "godwit: no answer from tcp://127.0.0.1:#{port} in 0.2 s\n"],
-      [status, out, err]
+    assert_equal [1, ""], [status, out]
+    assert_match(/\Agodwit: no answer from tcp:\/\/127.0.0.1:#{port} in 0.2 s(: .*)?\n\z/, err)
   end
 
   test "wrong command lines have status 2, and name the value" do

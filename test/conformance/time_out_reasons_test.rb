@@ -147,11 +147,11 @@ class TimeOutReasonsTest < Godwit::TestCase
     not_on :jruby, "the kernel's connections are not asked there"
     skip "this libzmq has no CURVE" unless Godwit.has?(:curve)
     prepare
-    errors = CASES.to_h do |name, (reason, *_words, setting)|
+    errors = CASES.to_h do |name, (reason, *, setting)|
       socket = setting.call(self)
       [name, Thread.new { reason_of(reason, *socket) }]
     end
-    CASES.each do |name, (reason, *words, _setting)|
+    CASES.each do |name, (_, *words, _setting)|
       error = errors.fetch(name).value
       words.each { |text| assert_match text, error.message, name }
       assert_includes error.message, error.why, name
