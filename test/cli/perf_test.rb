@@ -212,7 +212,7 @@ class CLIPerfTest < Godwit::TestCase
         ["--keys", path("#{name}.key_secret"), "--server-key", path("server.key")]
       end
     %w[lat thr].each { |part| assert_equal 0, godwit(part, endpoint, "--count", 10, *known).first }
-    status, _, err = godwit("lat", endpoint, "--count", 10, "--timeout", 5, *unknown)
+    status, _, err = godwit("lat", endpoint, "--count", 10, "--timeout", 5, "--quiet", *unknown)
     assert_equal 1, status
     assert_match(/\Agodwit: no answer from #{endpoint} in 5 s: .* handshake .*this client's key/,
       err)
