@@ -1,53 +1,18 @@
 # frozen_string_literal: true
 
 require_relative "interop_case"
-require_relative "czmq_peer"
 require "godwit/cli"
 require "support/forked_command"
 
-# The socket commands with pyzmq and with libzmq's C, in both directions; the commands have pipes or
-# a terminal.
+# The socket commands with pyzmq, in both directions; the commands have pipes or a terminal.
 class InteropCLITest < InteropCase
   # What a peer sends, and how pipes and terminals show it.
   BYTES = ["x\e[1m", "\xff\0".b].freeze
   SHOWN = {false => "x\e[1m\t\xff\0".b, true => 'x\e[1m' + "\t" + '\xff\x00'}.freeze
 
-  # A socket of libzmq_peer.c, with the methods of {Peer::Remote}.
-  class C
-    # @param child [Child]
-    def initialize(child, type, **options)
-      @child = child
-      @answers = 0
-      ask("id", hex(options[:ROUTING_ID])) if options[:ROUTING_ID]
-    end
-
-    def bind(endpoint) = ask("bind", endpoint)
-    def connect(endpoint) = ask("connect", endpoint)
-    def subscribe(topic) = ask("subscribe", hex(topic))
-    def send(*frames) = ask("send", *frames.map { |frame| hex(frame) })
-    def recv = ask("recv").split.map { |frame| (frame == "-") ? "" : [frame].pack("H*") }
-
-    def close = @child.finish
-
-    private
-
-    def hex(frame) = frame.empty? ? "-" : frame.unpack1("H*")
-
-    def ask(*words)
-      @child.stdin.puts(words.join(" "))
-      @child.wait_for(/\A(?:.*\n){#{@answers += 1}}/)
-      @child.stdout.lines[@answers - 1].chomp
-    end
-  end
-
   def teardown
     @command&.finish
     super
-  end
-
-  def c(type, **options)
-    program = Godwit::TestSupport::CzmqPeer.program("libzmq_peer", libraries: ["libzmq"])
-    C.new(start_command([program, type.to_s]), type, **options)
   end
 
   # Starts a command with the peer.
@@ -119,15 +84,12 @@ class InteropCLITest < InteropCase
     end]
   }.freeze
 
-  %i[python c].product([true, false]).each do |library, binds|
-    terminal = binds == (library == :c)
-    how = "#{binds ? "binds" : "connects"}, with #{terminal ? "a terminal" : "pipes"}"
-    test "#{library}: each command #{how}" do
+  {"binds, with pipes" => true, "connects, with a terminal" => false}.each do |how, binds|
+    test "each command #{how}" do
       TALKS.each do |name, (words, type, talk)|
-        options = (type == :DEALER) ? {ROUTING_ID: "me"} : {}
-        peer = (library == :c) ? c(type, **options) : python.socket(type, **options)
-        start([name, *words], peer, binds, terminal)
-        printed = instance_exec(peer, SHOWN[terminal], &talk)
+        peer = python.socket(type, **((type == :DEALER) ? {ROUTING_ID: "me"} : {}))
+        start([name, *words], peer, binds, !binds)
+        printed = instance_exec(peer, SHOWN[!binds], &talk)
         assert_ends(printed.empty? ? "" : "#{printed}\n".b)
         peer.close
       end

@@ -36,8 +36,6 @@ module Godwit
           self
         end
 
-        def disconnect(endpoint) = ask(:disconnect, endpoint: endpoint)
-
         def send(*frames) = ask(:send, frames: frames.map { |frame| [frame].pack("m0") })
 
         # @param timeout [Numeric] seconds
@@ -52,11 +50,7 @@ module Godwit
         # @return [Array] those frames, then the value
         def recv_json(before: 0) = ask(:recv_json, before: before)
 
-        def set(name, value) = ask(:set, name: name, value: value)
-
-        def subscribe(topic) = set(:SUBSCRIBE, topic)
-
-        def unsubscribe(topic) = set(:UNSUBSCRIBE, topic)
+        def subscribe(topic) = ask(:set, name: :SUBSCRIBE, value: topic)
 
         # Receives a message.
         # @return [String, nil] the sender's user id from the authenticator
@@ -82,11 +76,8 @@ module Godwit
 
       def initialize(child)
         @child = child
-        @versions = answer
+        answer # it has begun
       end
-
-      # @return [Array<String>] of pyzmq and its libzmq
-      attr_reader :versions
 
       # @param type [Symbol] such as :REP
       # @param options [Hash] libzmq's names: `ROUTING_ID: "a"`

@@ -1,0 +1,108 @@
+/* What CZMQ writes and reads, for the interop tests:
+ *   czmq_tool encode                      messages on standard input, one a line, become encodings
+ *   czmq_tool decode                      the reverse; "none" for what is no encoding
+ *   czmq_tool save PATH [NAME VALUE]...   a new certificate; prints its keys
+ *   czmq_tool load PATH                   prints the keys, then NAME=VALUE lines
+ *   czmq_tool lookup DIR KEY              prints NAME=VALUE lines; status 1: it is not there
+ *   czmq_tool password FILE NAME          prints the password, as zauth reads it; status 1: none
+ * Frames and encodings are hexadecimal, an empty one is "-". */
+#include <czmq.h>
+
+/* The text's bytes, in its place; returns their number. */
+static size_t from_hex (char *text)
+{
+    size_t size = 0;
+    unsigned value;
+    while (sscanf (text + 2 * size, "%2x", &value) == 1)
+        text[size++] = (char) value;
+    return size;
+}
+
+static void print_hex (zframe_t *frame)
+{
+    char *hex = zframe_strhex (frame);
+    printf ("%s ", *hex ? hex : "-");
+    zstr_free (&hex);
+}
+
+static void encode (char *line)
+{
+    zmsg_t *message = zmsg_new ();
+    for (char *word = strtok (line, " \n"); word; word = strtok (NULL, " \n"))
+        zmsg_addmem (message, word, *word == '-' ? 0 : from_hex (word));
+    zframe_t *data = zmsg_encode (message);
+    print_hex (data);
+    zframe_destroy (&data);
+    zmsg_destroy (&message);
+}
+
+static void decode (char *line)
+{
+    zframe_t *data = zframe_new (line, from_hex (line));
+    zmsg_t *message = zmsg_decode (data);
+    if (!message)
+        printf ("none");
+    for (zframe_t *frame = message ? zmsg_first (message) : NULL; frame; frame = zmsg_next (message))
+        print_hex (frame);
+    zmsg_destroy (&message);
+    zframe_destroy (&data);
+}
+
+static int each_line (void (*call) (char *))
+{
+    char *line = NULL; /* owned: getline's */
+    size_t room = 0;
+    while (getline (&line, &room, stdin) > 0) {
+        call (line);
+        putchar ('\n');
+    }
+    free (line);
+    return 0;
+}
+
+static int print (zcert_t *cert, bool keys)
+{
+    if (!cert)
+        return 1;
+    if (keys)
+        printf ("%s\n%s\n", zcert_public_txt (cert), zcert_secret_txt (cert));
+    zlist_t *names = zcert_meta_keys (cert);
+    for (char *name = zlist_first (names); name; name = zlist_next (names))
+        printf ("%s=%s\n", name, zcert_meta (cert, name));
+    zlist_destroy (&names);
+    return 0;
+}
+
+static int save (const char *path, char **words, int count)
+{
+    zcert_t *cert = zcert_new ();
+    for (int i = 0; i + 1 < count; i += 2)
+        zcert_set_meta (cert, words[i], "%s", words[i + 1]);
+    return zcert_save (cert, path) || print (cert, true);
+}
+
+static int password (const char *path, const char *name)
+{
+    zhash_t *passwords = zhash_new ();
+    zhash_load (passwords, path);
+    const char *found = zhash_lookup (passwords, name);
+    if (found)
+        puts (found);
+    return !found;
+}
+
+int main (int count, char **words)
+{
+    const char *what = count > 1 ? words[1] : "";
+    if (streq (what, "encode"))
+        return each_line (encode);
+    if (streq (what, "decode"))
+        return each_line (decode);
+    if (streq (what, "save"))
+        return save (words[2], words + 3, count - 3);
+    if (streq (what, "load"))
+        return print (zcert_load (words[2]), true);
+    if (streq (what, "lookup"))
+        return print (zcertstore_lookup (zcertstore_new (words[2]), words[3]), false);
+    return streq (what, "password") ? password (words[2], words[3]) : 2;
+}
