@@ -82,6 +82,12 @@ class CLIPerfToolsTest < Godwit::TestCase
     end
   end
 
+  test "the figures agree with each other" do
+    _, out, = godwit("inproc_thr", 100, 50_000)
+    rate, megabits = out.scan(FIGURE).map { |text| Float(text) }
+    assert_in_delta rate * 100 * 8 / 1e6, megabits, 0.01
+  end
+
   test "the zerocopy tools send frames, and print what ffi-rzmq's examples print" do
     served, measured = exchange(:godwit, :godwit, "lat_zerocopy", 70_000, 500)
     assert_equal ["", "", HALF], [served.stdout, served.stderr, measured.stderr]

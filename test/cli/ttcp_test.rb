@@ -69,6 +69,9 @@ class CLITtcpTest < Godwit::TestCase
 
   test "UDP: a mark begins, marks end, and neither is data" do
     assert_transfer(%w[-u -l 1000], receiver("-u", "-l", "1000"), 10, 1000)
+    received = receiver("-u")
+    assert_child(sender("-u", "-n", "5", to: "::1").finish)
+    assert_equal 5 * 8192, bytes(assert_child(received.finish).stdout)
   end
 
   # A sender of `--zmq` by its messages, which a test can stop between any two of them.
@@ -296,6 +299,7 @@ class CLITtcpTest < Godwit::TestCase
     assert_match(/no datagram in 0.3 s/, found.error.message)
     assert_operator found.seconds, :<=, elapsed - 0.3
     assert_predicate found, :frozen?
+    assert_raises(Godwit::StateError) { receiver.run }
   ensure
     socket&.close
   end
@@ -329,5 +333,10 @@ class CLITtcpTest < Godwit::TestCase
       assert_match(/\Attcp: .*#{Regexp.escape(says)}/, err)
       assert_includes err, "usage: godwit ttcp -t"
     end
+    link = File.join(scratch_dir, "ttcp")
+    File.symlink(File.expand_path("exe/godwit"), link)
+    wrong = start_command([*GODWIT[0...-1], link, "-l", "0"]).finish
+    assert_equal 1, wrong.status.exitstatus # as C ttcp's
+    assert_includes wrong.stderr, "-l 0"
   end
 end

@@ -59,6 +59,14 @@ class FFIWaitsTest < Godwit::TestCase
     end
   end
 
+  # On JRuby another thread may close it at any moment.
+  test "an IO whose descriptor is gone in the middle of a wait raises ClosedError" do
+    io, = pipe
+    poller = open_poller(io)
+    io.define_singleton_method(:fileno) { raise Errno::EBADF }
+    assert_raises(Godwit::ClosedError) { poller.wait(5) }
+  end
+
   # poll(2) looks at the descriptor again before it returns. A late look misses a command that
   # another call has taken from libzmq's mailbox.
   def late_for_the_socket(&block)

@@ -44,13 +44,15 @@ class GuideCloneTest < GuideCase
 
   test "a key with a time to live disappears everywhere when that is over" do
     start_server
-    child = client(3)
+    child = client(4)
     child.wait_for("snapshot: ")
-    write("/news=old", env: {"TTL" => "1000"})
-    write("/news=new", env: {"TTL" => "1"})
-    assert_equal ["1: /news is old", "2: /news is new", "3: /news is gone", "copy: "],
-      lines(child).drop(1)
-    assert_equal "3 changes, 0 keys", interrupt(@server).last
+    # A malformed message changes nothing. A change without a time to live ends the key's old one.
+    open_socket(:DEALER).connect(@snapshots) << "?" << ["ICANHAZ?"]
+    open_socket(:PUB).connect(@collector).wait_connected(timeout: 30) << "?" <<
+      ["/news", packed(0), "", "ttl=1\n", "old"] << ["/news", packed(0), "", "", "new"]
+    write("/mark=x", env: {"TTL" => "2"})
+    assert_equal ["3: /mark is x", "4: /mark is gone", "copy: /news=new"], lines(child).last(3)
+    assert_equal "4 changes, 1 keys", interrupt(@server).last
   end
 
   test "a client that has lost changes takes a new snapshot" do

@@ -78,6 +78,24 @@ class GuideMajordomoTest < GuideCase
     interrupt(broker)
   end
 
+  test "a worker heeds the broker while it works, and registers anew with a silent one" do
+    broker = open_socket(:ROUTER).bind("tcp://127.0.0.1:*")
+    worker = worker(broker.last_endpoint, "square", "A", HANGS)
+    address, *said = broker.recv(timeout: 30)
+    assert_equal ["", "MDPW01", "\x01", "square"], said
+    broker << [address, "", "MDPW01", "\x02", "client", "", "7"]
+    worker.wait_for("works on 7")
+    again, *said = broker.recv(timeout: 30) until again && again != address
+    assert_equal ["", "MDPW01", "\x01", "square"], said
+    interrupt(worker)
+  end
+
+  test "a client without a broker reports it" do
+    result = client(ipc("nobody"), "reverse", 1, timeout: 0.01, retries: 2).finish
+    assert_equal 1, result.status.exitstatus
+    assert_match(/\Ano reply in 3 times 0.01 s/, result.stderr)
+  end
+
   test "the broker survives malformed messages" do
     broker, endpoint = start_broker
     stranger = open_socket(:DEALER).connect(endpoint)

@@ -30,6 +30,12 @@ class GuidePiratesTest < GuideCase
     interrupt(server)
   end
 
+  test "lazy pirate: a client whose server stays away reports it" do
+    result = example("lazy_pirate/client", ipc("nobody"), 1, 0.01, 2).finish
+    assert_equal [1, "no reply in 3 times 0.01 s: the server seems to be gone for good\n"],
+      [result.status.exitstatus, result.stderr]
+  end
+
   test "simple pirate: a killed worker's request is answered by another" do
     queue, front, back = start("simple_pirate/queue")
     first = example("simple_pirate/worker", back, "A", HANGS)
@@ -37,7 +43,10 @@ class GuidePiratesTest < GuideCase
     crash first.wait_for("works on 0")
     second = example("simple_pirate/worker", back, "B", 0)
     assert_equal squares(10, "B"), lines(client)
-    [second, queue].each { |child| interrupt(child) }
+    crash second # while it is free
+    third = example("simple_pirate/worker", back, "C", 0)
+    assert_equal squares(5, "C"), lines(example("lazy_pirate/client", front, 5, 0.5, 50))
+    [third, queue].each { |child| interrupt(child) }
   end
 
   test "paranoid pirate: a worker that hangs is dropped, and its request answered by another" do

@@ -32,6 +32,9 @@ class GuidePublishingTest < GuideCase
       lines(example("last_value_cache/subscriber", back, 42)),
       "somebody else has asked for it before"
     assert_equal ["topic 42. value 3"] * 2, lines(stays)
+    stays = example("last_value_cache/subscriber", back, 0, 2).wait_for("topic 0. value 3\n")
+    lines(example("last_value_cache/publisher", front, 1, 1))
+    assert_equal ["topic 0. value 3", "topic 0. value 1"], lines(stays)
     assert_equal "100 topics", interrupt(cache).last
   end
 

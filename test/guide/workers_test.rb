@@ -7,9 +7,9 @@ class GuideWorkersTest < GuideCase
   test "load balancing: a slow worker delays no other request" do
     broker = example("load_balancing/broker", "tcp://127.0.0.1:*", "tcp://127.0.0.1:*")
     front, back = endpoints(broker)
-    slow, quick =
-      [0.3, 0].map { |work| example("load_balancing/worker", back, work).wait_for("ready") }
+    # Their requests wait for the first worker.
     clients = %w[Ann Bob].to_h { |name| [name, example("load_balancing/client", front, 60, name)] }
+    slow, quick = [0.3, 0].map { |work| example("load_balancing/worker", back, work) }
 
     clients.each do |name, client|
       assert_equal Array.new(60) { |number| "#{name.upcase} #{number}" }, lines(client)

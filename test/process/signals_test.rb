@@ -53,7 +53,8 @@ class SignalsTest < Godwit::TestCase
   # Readers and Streams lock a Mutex, which a trap handler cannot do.
   {
     "object" => ["call.object.close", "ClosedError"],
-    "context" => ["call.object.context.shutdown", "ContextTerminatedError"]
+    "context" => ["call.object.context.shutdown", "ContextTerminatedError"],
+    "context, by close," => ["call.object.context.close", "ClosedError"]
   }.each do |what, (ending, error)|
     test "a trap handler ends the #{what}, and so every waiting call; before, it ends none" do
       assert_done <<~RUBY

@@ -101,15 +101,6 @@ class RbczmqBeaconTest < Godwit::RbczmqCase
     assert_equal ["10.0.0.9", "again"], pipe.recv_message.to_a.map(&:data)
   end
 
-  test "beacons that no call has asked for yet are kept" do
-    @beacon = beacon
-    3.times { |number| @fake.received << ["10.0.0.8", number.to_s] }
-    poller = ZMQ::Poller.new
-    poller.register_readable(@beacon.pipe)
-    assert_equal 1, poller.poll(5)
-    assert_equal %w[0 1 2], Array.new(3) { @beacon.pipe.recv_message.last.data }
-  end
-
   test "destroy, more than once" do
     @beacon = beacon
     pipe = @beacon.pipe

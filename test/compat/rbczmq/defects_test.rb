@@ -36,13 +36,6 @@ class RbczmqDefectsTest < Godwit::RbczmqCase
     assert_equal ["from one that is forgotten"], Array.new(20) { pull.recv }.uniq
   end
 
-  test "endpoints survive a collection" do
-    rep = ctx.bind(:REP, spot)
-    list = rep.endpoints
-    GC.start
-    assert_match(/\Ainproc:/, list.first)
-  end
-
   test "a monitor ends when its socket closes during a wait" do
     ctx # the FFI backend starts a thread with a process's first context
     before = live_threads
@@ -62,10 +55,6 @@ class RbczmqDefectsTest < Godwit::RbczmqCase
     fired = 0
     lp.register_timer(ZMQ::Timer.new(0.001, 3) { (fired += 1) < 3 })
     assert_equal [-1, 3], [lp.start, fired]
-  end
-
-  test "now is not cut to 32 bits" do
-    assert_operator ZMQ.now, :>, 1 << 40
   end
 
   test "messages that are sent empty, popped and compared leave nothing behind" do

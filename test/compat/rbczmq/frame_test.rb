@@ -7,11 +7,6 @@ class RbczmqFrameTest < Godwit::RbczmqCase
 
   GONE = /\ACannot access frame that belongs to another message or is gone\.\z/
 
-  test "constants" do
-    assert_equal [1, 2, 4], [ZMQ::Frame::MORE, ZMQ::Frame::REUSE, ZMQ::Frame::DONTWAIT]
-    assert_includes ZMQ::Frame, Comparable
-  end
-
   test "new" do
     assert_equal [0, ""], [ZMQ::Frame.new.size, ZMQ::Frame.new.data]
     assert_equal "", ZMQ::Frame.new(nil).data
@@ -41,10 +36,6 @@ class RbczmqFrameTest < Godwit::RbczmqCase
     assert_equal "6D657373616765", ZMQ::Frame("message").strhex
     assert_equal "00FF", ZMQ::Frame("\x00\xff".b).strhex
     assert_equal "", ZMQ::Frame.new.strhex
-  end
-
-  test "more? keeps its value of the receive" do
-    assert_equal false, ZMQ::Frame("x").more?
   end
 
   test "dup and clone" do

@@ -19,11 +19,6 @@ class RbczmqLoadPathTest < Godwit::TestCase
     end
   end
 
-  test "the layer alone loads nothing" do
-    assert_equal "nil\nnil\n",
-      output("p defined?(ZMQ), defined?(Godwit::Socket)", "-rgodwit/compat/rbczmq")
-  end
-
   test "without the layer Godwit shadows nothing" do
     assert_equal "[]\n[]\nnil\n", output(<<~RUBY, "-rgodwit")
       p $LOAD_PATH.grep(%r{compat/load_path})

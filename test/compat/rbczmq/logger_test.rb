@@ -21,15 +21,6 @@ class RbczmqLoggerTest < Godwit::RbczmqCase
     assert_equal true, push.send("the socket is its owner's")
   end
 
-  test "formatters and names work" do
-    push, pull = pair(:PUSH, :PULL)
-    logger = ZMQ::Logger.new(push)
-    logger.progname = "test"
-    logger.formatter = ->(severity, _, name, message) { "#{severity}|#{name}|#{message}" }
-    logger.warn("x")
-    assert_equal "WARN|test|x", pull.recv
-  end
-
   test "PUB, PUSH and PAIR only" do
     %i[PUB PUSH PAIR].each do |type|
       assert_instance_of ZMQ::Logger, ZMQ::Logger.new(ctx.socket(type))

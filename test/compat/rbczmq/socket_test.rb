@@ -107,22 +107,6 @@ class RbczmqSocketTest < Godwit::RbczmqCase
     assert_equal [true, "still mine"], [req.send("still mine"), rep.recv]
   end
 
-  test "another thread may look at it" do
-    rep, req = pair(:REP, :REQ)
-    seen =
-      elsewhere do
-        [
-          rep.state, rep.endpoints, rep.type, rep.type_str, rep.rcvhwm, rep.rcvmore?, req.writable?,
-          rep.to_s, rep.fd
-        ]
-      end
-    assert_equal [
-      rep.state, rep.endpoints, rep.type, rep.type_str, rep.rcvhwm, rep.rcvmore?, req.writable?,
-      rep.to_s, rep.fd
-    ],
-      seen
-  end
-
   test "verbose" do
     a = ctx.socket(:PAIR)
     b = ctx.socket(:PAIR)
