@@ -40,9 +40,10 @@ static void decode (char *line)
 {
     zframe_t *data = zframe_new (line, from_hex (line));
     zmsg_t *message = zmsg_decode (data);
+    zframe_t *frame = message ? zmsg_first (message) : NULL;
     if (!message)
         printf ("none");
-    for (zframe_t *frame = message ? zmsg_first (message) : NULL; frame; frame = zmsg_next (message))
+    for (; frame; frame = zmsg_next (message))
         print_hex (frame);
     zmsg_destroy (&message);
     zframe_destroy (&data);
