@@ -5,7 +5,7 @@ module Generate
   # The suites that more than one backend runs.
   SUITES = "test/{compat,conformance,logger,process,shell,stress,waits}/**/*.rb"
   SCENARIO =
-    /^\s*(?:(?:test|ending|each_\w+)\(? ?"(?<name>(?:\\.|[^"\\])+)"|def (?:test_(?<method>\w+)|\w+))/
+    /^\s*(?:(?:test|ending|each_\w+)\(? ?"(?<name>(?:\\.|[^"\\])+)"|def (?:test_(?<method>\w+)|\w+)|define_method\(:"(?<name>[^"]+)")/
   EXCEPTION =
     /^\s*not_on[ (]:(?<backend>\w+), "(?<reason>[^"]+)"\)?(?: (?<condition>(?:if|unless) .+))?$/
 

@@ -1,5 +1,5 @@
-/* Godwit::Context: the Ruby object over a native context (process.c). Any Ractor may call these
- * functions, so what they share is atomic; each needs the GVL of its Ractor. */
+/* Godwit::Context: the Ruby object over a native context (native_context.c). Any Ractor may call
+ * these functions, so what they share is atomic; each needs the GVL of its Ractor. */
 #include "socket.h"
 
 typedef struct {

@@ -46,7 +46,7 @@ static inline int64_t gw_milliseconds_exact(void) {
     return gw_nanoseconds(CLOCK_MONOTONIC) / 1000000;
 }
 
-/* Cheaper than gw_milliseconds_exact, and a few ms late. */
+/* This clock is cheaper than gw_milliseconds_exact, and a few ms late. */
 static inline int64_t gw_milliseconds_now(void) {
     return gw_nanoseconds(CLOCK_MONOTONIC_COARSE) / 1000000;
 }
@@ -72,7 +72,7 @@ static inline bool gw_forked(unsigned generation) {
 }
 
 int gw_descriptors(int needed); /* whether the process can open so many; returns an errno */
-void gw_after_fork(void (*function)(void)); /* runs in each forked child */
+void gw_after_fork(void (*function)(void)); /* each forked child calls the function */
 void gw_init_process(void);
 
 /* The lock is a flag and not a mutex: the handler in a forked child can always clear it. No call
@@ -104,7 +104,7 @@ typedef struct gw_context {
     atomic_flag lock;          /* guards the three fields below */
     gw_link_t *sockets;        /* borrowed: each socket unlinks itself before it is freed */
     struct gw_early *early;    /* owned: see inproc.c */
-    void *closer;              /* owned: libzmq socket that ends such connections; NULL at first */
+    void *closer;              /* owned: libzmq socket that ends early connections; NULL at first */
     struct gw_context *next;   /* list of the process's contexts */
     _Atomic(const void *) closed_by; /* the VM of the last close; NULL: Ruby's */
     unsigned generation;
@@ -137,6 +137,8 @@ static inline int gw_zmq_send(void *zmq, zmq_msg_t *message, int flags) {
     return 0;
 }
 
+/* A new socket with this linger in ms; NULL with errno set. */
+void *gw_zmq_open(gw_context_t *context, int type, int linger);
 int gw_zmq_get(void *zmq, int option, void *value, size_t *size);      /* gives an errno */
 int gw_zmq_set(void *zmq, int option, const void *value, size_t size); /* likewise */
 int gw_zmq_events(void *zmq);                                          /* -1 with errno set */
@@ -165,7 +167,7 @@ void gw_buffered_clear(gw_buffered_t *buffered, int type);
 int gw_buffered_receive(gw_buffered_t *buffered, void *zmq, int type, zmq_msg_t *message);
 int gw_buffered_send(gw_buffered_t *buffered, void *zmq, int type, zmq_msg_t *message, int flags);
 int gw_buffered_events(
-        gw_buffered_t *buffered, void *zmq, int type, int events); /* the user's for libzmq's */
+        gw_buffered_t *buffered, void *zmq, int type, int events); /* the user's, of libzmq's */
 int gw_buffered_read_ahead(gw_buffered_t *buffered, void *zmq, int type); /* before a disconnect */
 
 /* How to go on after a frame that libzmq has refused (law 3, ADR 3). */
@@ -186,25 +188,25 @@ static inline gw_cut_t gw_cut(int type, int error, bool begun) {
 
 typedef struct {
     gw_context_t *context;
-    const void *owner; /* names the socket; its libzmq socket may change */
+    const void *owner; /* identifies the socket; its libzmq socket may change */
     void *zmq;
     int type;
 } gw_inproc_end_t;
 
 const char *gw_inproc_name(const char *endpoint); /* the user's name of libzmq's endpoint */
-int gw_inproc_bind(gw_inproc_end_t end, const char *endpoint);
-/* Connects to any endpoint; `connect` is the function of libzmq. */
+/* These three accept any endpoint. `connect` is the function of libzmq. */
+int gw_endpoint_bind(gw_inproc_end_t end, const char *endpoint);
 int64_t gw_endpoint_connect(
         gw_inproc_end_t end, const char *endpoint, int64_t (*connect)(void *, const char *));
 int gw_endpoint_disconnect(gw_inproc_end_t end, gw_buffered_t *buffered, const char *endpoint);
 int64_t gw_zmq_connect(void *zmq, const char *endpoint);
-void gw_inproc_close(gw_inproc_end_t end, int linger); /* before zmq_close; 0: nothing to send */
+void gw_inproc_close(gw_inproc_end_t end, int linger); /* before zmq_close; 0: send nothing */
 void gw_inproc_terminate(gw_context_t *context);       /* before zmq_ctx_term */
 static inline bool gw_inproc(const char *endpoint) { return strncmp(endpoint, "inproc:", 7) == 0; }
 
 /* ---- native_context.c: contexts and their reapers ---- */
 
-gw_context_t *gw_context_create(void); /* open once; NULL with errno set */
+gw_context_t *gw_context_create(void); /* with one open; NULL with errno set */
 void gw_context_retain(gw_context_t *context);
 void gw_context_release(gw_context_t *context); /* the last reference frees the memory */
 void gw_context_close(gw_context_t *context, const void *vm); /* the last close starts the reaper */

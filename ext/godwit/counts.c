@@ -1,4 +1,4 @@
-/* What a socket has sent and received. */
+/* The counters of what a socket has sent and received. */
 #include "message.h"
 
 /* False until a program reads the counts: the clock costs more than all other counting. Ractors may
@@ -19,7 +19,7 @@ static VALUE counts_read(VALUE self) {
             counts->last ? LL2NUM(counts->last) : Qnil);
 }
 
-/* stamp_messages: from now on, in all sockets */
+/* stamp_messages: from now on each socket records the time of its last message */
 static VALUE counts_start_stamping(VALUE self) {
     gw_counts_stamps = true;
     return Qnil;

@@ -35,7 +35,7 @@ int gw_draft_open(gw_socket_t *socket) {
     return gw_zmq_get(socket->zmq, ZMQ_FD, &socket->fd, &size);
 }
 
-/* Before zmq_close: the poller removes its signaler from the socket. */
+/* Runs before zmq_close: the poller removes its signaler from the socket. */
 void gw_draft_close(gw_socket_t *socket) {
     if (socket->poller) gw_draft.poller_destroy(&socket->poller);
     socket->poller = NULL;

@@ -1,27 +1,8 @@
 /* Binding and connecting a socket. Every function needs the GVL. */
 #include "socket.h"
-#include <fcntl.h>
 
-/* libzmq closes the descriptor of use_fd itself, and aborts when a descriptor is bound twice. So it
- * gets a duplicate. */
 static int64_t endpoints_do_bind(gw_socket_t *socket, const char *endpoint) {
-    void *zmq = socket->zmq;
-    int given = -1;
-    size_t size = sizeof given;
-    if (gw_inproc(endpoint)) return gw_inproc_bind(gw_inproc_end(socket, socket->zmq), endpoint);
-    bool accepts_fd = strncmp(endpoint, "tcp:", 4) == 0 || strncmp(endpoint, "ipc:", 4) == 0 ||
-            strncmp(endpoint, "ws", 2) == 0;
-    if (!accepts_fd || gw_socket_get(socket, ZMQ_USE_FD, &given, &size) || given < 0)
-        return zmq_bind(zmq, endpoint);
-    int copy = fcntl(given, F_DUPFD_CLOEXEC, 0);
-    if (copy < 0) return -1;
-    fcntl(copy, F_SETFL, fcntl(copy, F_GETFL) | O_NONBLOCK); /* two sockets may accept from it */
-    gw_socket_set(socket, ZMQ_USE_FD, &copy, sizeof copy);
-    int rc = zmq_bind(zmq, endpoint), error = errno;
-    gw_socket_set(socket, ZMQ_USE_FD, &given, sizeof given);
-    if (rc != 0) close(copy);
-    errno = error;
-    return rc;
+    return gw_endpoint_bind(gw_inproc_end(socket, socket->zmq), endpoint);
 }
 
 static int endpoints_prepare(gw_socket_t *socket, const char *endpoint) {

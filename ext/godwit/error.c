@@ -40,8 +40,7 @@ void gw_raise_message(VALUE message, const char *operation, VALUE self) {
 
 void gw_raise_arguments(int argc, const VALUE *argv, const char *operation) {
     VALUE given = rb_ary_new_from_values(argc - rb_keyword_given_p(), argv);
-    rb_exc_raise(rb_funcall(
-            hints, rb_intern("too_many"), 2, ID2SYM(rb_intern(operation)), given));
+    rb_exc_raise(rb_funcall(hints, rb_intern("too_many"), 2, ID2SYM(rb_intern(operation)), given));
 }
 
 void gw_raise_detail(const char *name, const char *operation, const char *format, ...) {

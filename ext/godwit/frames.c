@@ -4,6 +4,19 @@
 #include "core.h"
 #include <stdlib.h>
 
+void *gw_zmq_open(gw_context_t *context, int type, int linger) {
+    int threads = zmq_ctx_get(context->zmq, ZMQ_IO_THREADS);
+    errno = gw_descriptors(context->started ? 2 : 4 + 2 * (threads < 0 ? 1 : threads));
+    void *zmq = errno ? NULL : zmq_socket(context->zmq, type);
+    if (!zmq) return NULL;
+    context->started = true;
+    int error = gw_zmq_set(zmq, ZMQ_LINGER, &linger, sizeof linger);
+    if (!error) return zmq;
+    zmq_close(zmq);
+    errno = error;
+    return NULL;
+}
+
 int gw_zmq_get(void *zmq, int option, void *value, size_t *size) {
     return zmq_getsockopt(zmq, option, value, size) == 0 ? 0 : errno;
 }
@@ -75,7 +88,7 @@ static int frames_read_to_end(gw_buffered_t *buffered, void *zmq) {
     return error == EAGAIN ? 0 : error;
 }
 
-/* Before a disconnect: receives the rest of a message; returns an errno. A read of ZMQ_EVENTS makes
+/* Receives the rest of a message before a disconnect; returns an errno. A read of ZMQ_EVENTS makes
  * these types receive a first frame, and libzmq aborts if the connection ends before the others. */
 int gw_buffered_read_ahead(gw_buffered_t *buffered, void *zmq, int type) {
     if (!frames_reads_ahead(type)) return 0;

@@ -2,6 +2,7 @@
  * each connection gets its own endpoint, which Godwit binds for a moment to complete or to end the
  * connection. The context's lock guards them; gw_ functions lock it, the others need it locked. */
 #include "core.h"
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -10,8 +11,8 @@
 #define ZAP INPROC "zeromq.zap.01"
 
 typedef struct gw_early {
-    struct gw_early *next; /* of context->early, in order of connecting */
-    const void *owner;     /* borrowed; NULL once it was closed with messages to linger */
+    struct gw_early *next; /* in the context's list, in the order of connecting */
+    const void *owner;     /* borrowed; NULL: the socket was closed, and its messages linger */
     int64_t until;         /* ms: end of that linger, or GW_FOREVER */
     int type;              /* of the socket */
     bool joined;           /* a socket has bound the name */
@@ -26,11 +27,7 @@ const char *gw_inproc_name(const char *endpoint) {
 
 /* The context's own socket, which ends connections: a DEALER accepts every type. */
 static void *inproc_closer(gw_context_t *context) {
-    int none = 0;
-    if (context->closer) return context->closer;
-    if ((errno = gw_descriptors(2)) != 0) return NULL;
-    context->closer = zmq_socket(context->zmq, ZMQ_DEALER);
-    if (context->closer) gw_zmq_set(context->closer, ZMQ_LINGER, &none, sizeof none);
+    if (!context->closer) context->closer = gw_zmq_open(context, ZMQ_DEALER, 0);
     return context->closer;
 }
 
@@ -44,12 +41,9 @@ static int inproc_touch(void *zmq, const char *endpoint) {
 /* Whether the user's name is free: 0, or -1 with errno EADDRINUSE or another. libzmq aborts when a
  * client comes while the ZAP name has another type than an authenticator's. */
 static int inproc_touch_name(gw_context_t *context, const char *name) {
-    int none = 0;
     if (strcmp(name, ZAP) != 0) return inproc_touch(context->closer, name);
-    if ((errno = gw_descriptors(2)) != 0) return -1;
-    void *router = zmq_socket(context->zmq, ZMQ_ROUTER);
+    void *router = gw_zmq_open(context, ZMQ_ROUTER, 0);
     if (!router) return -1;
-    gw_zmq_set(router, ZMQ_LINGER, &none, sizeof none);
     int rc = inproc_touch(router, name), error = errno;
     zmq_close(router);
     errno = error;
@@ -122,7 +116,7 @@ static bool inproc_awaited(gw_context_t *context, const char *endpoint) {
     return false;
 }
 
-int gw_inproc_bind(gw_inproc_end_t end, const char *endpoint) {
+static int inproc_bind(gw_inproc_end_t end, const char *endpoint) {
     gw_context_t *context = end.context;
     gw_spin_lock(&context->lock);
     inproc_sweep(context);
@@ -132,8 +126,33 @@ int gw_inproc_bind(gw_inproc_end_t end, const char *endpoint) {
     int rc = awaited ? inproc_touch_name(context, endpoint) : 0;
     if (rc == 0 && awaited) inproc_join_all(end, endpoint);
     if (rc == 0) rc = zmq_bind(end.zmq, endpoint);
-    gw_spin_unlock(&context->lock); /* leaves errno as it is */
+    gw_spin_unlock(&context->lock); /* does not change errno */
     return rc;
+}
+
+/* libzmq closes the descriptor of use_fd itself, and aborts when a descriptor is bound twice. So it
+ * gets a duplicate. */
+static int inproc_bind_given(void *zmq, const char *endpoint, int given) {
+    int copy = fcntl(given, F_DUPFD_CLOEXEC, 0);
+    if (copy < 0) return -1;
+    fcntl(copy, F_SETFL, fcntl(copy, F_GETFL) | O_NONBLOCK); /* two sockets may accept from it */
+    gw_zmq_set(zmq, ZMQ_USE_FD, &copy, sizeof copy);
+    int rc = zmq_bind(zmq, endpoint), error = errno;
+    gw_zmq_set(zmq, ZMQ_USE_FD, &given, sizeof given);
+    if (rc != 0) close(copy);
+    errno = error;
+    return rc;
+}
+
+int gw_endpoint_bind(gw_inproc_end_t end, const char *endpoint) {
+    int given = -1;
+    size_t size = sizeof given;
+    if (gw_inproc(endpoint)) return inproc_bind(end, endpoint);
+    bool accepts_fd = strncmp(endpoint, "tcp:", 4) == 0 || strncmp(endpoint, "ipc:", 4) == 0 ||
+            strncmp(endpoint, "ws", 2) == 0;
+    if (!accepts_fd || gw_zmq_get(end.zmq, ZMQ_USE_FD, &given, &size) || given < 0)
+        return zmq_bind(end.zmq, endpoint);
+    return inproc_bind_given(end.zmq, endpoint, given);
 }
 
 /* Returns NULL with errno set. */

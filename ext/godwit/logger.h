@@ -1,4 +1,4 @@
-/* Shared by the logger's files. */
+/* What the logger's files share: the layouts of records and entries, and their functions. */
 #ifndef GODWIT_LOGGER_H
 #define GODWIT_LOGGER_H
 #include "logger_constants.h"
@@ -6,14 +6,14 @@
 
 enum { GW_ID_HEX = 2 * GW_LOG_ID_BYTES };
 #define GW_NO_WRITER UINT32_MAX
-#define GW_LOG_NUMBERS UINT64_C(10000000000000000000) /* the first with too many digits */
+#define GW_LOG_NUMBERS UINT64_C(10000000000000000000) /* the lowest number with too many digits */
 
 typedef struct {
     const char *data; /* borrowed, not ended by NUL */
     size_t size;
 } gw_bytes_t;
 
-/* What identifies a record. */
+/* What identifies a record: its writer, numbers, level, program and host. */
 typedef struct {
     unsigned char id[GW_LOG_ID_BYTES];
     uint64_t seq, tseq, t_ns;
@@ -21,7 +21,7 @@ typedef struct {
     int level;
 } gw_identity_t;
 
-/* The members of Godwit::Logger::Entry and of Godwit::Logger::Header::Common. */
+/* Indexes of the members of Godwit::Logger::Entry. */
 enum {
     GW_ENTRY_STREAM,
     GW_ENTRY_T_NS,
@@ -33,8 +33,9 @@ enum {
     GW_ENTRY_ERROR,
     GW_ENTRY_MEMBERS
 };
-/* The first members of Godwit::Logger::Header. */
+/* Indexes of the first members of Godwit::Logger::Header. */
 enum { GW_HEADER_WRITER, GW_HEADER_SEQ, GW_HEADER_TSEQ, GW_HEADER_T_NS };
+/* Indexes of the members of Godwit::Logger::Header::Common. */
 enum { GW_COMMON_TOPIC, GW_COMMON_BEFORE_THREAD, GW_COMMON_AFTER_THREAD };
 
 /* A record in a batch: topic, header and text. */
@@ -55,10 +56,10 @@ typedef struct {
 typedef struct {
     unsigned char id[GW_LOG_ID_BYTES];
     uint64_t first, last, received, lost, late, bytes, levels[GW_LOG_LEVELS];
-    int64_t lag, longest_lag;   /* ns between the writer's clock and ours */
-    int64_t heard;              /* ms, monotonic */
-    uint32_t newer, older;      /* places in `writers`, in the order of their last record */
-    uint32_t chain;             /* next in the same bucket */
+    int64_t lag, longest_lag;   /* ns between the writer's clock and this machine's */
+    int64_t heard;              /* ms, when the last record came */
+    uint32_t newer, older;      /* indexes in `writers`, in the order of their last record */
+    uint32_t chain;             /* index of the next writer in the same bucket */
     gw_gap_t gaps[GW_LOG_GAPS]; /* ascending */
     uint8_t gap_count, prog_size, host_size;
     char prog[GW_LOG_NAME_BYTES], host[GW_LOG_NAME_BYTES]; /* longer ones are cut */
@@ -89,6 +90,5 @@ int gw_line_level(gw_bytes_t line);
 void gw_writers_free(gw_writers_t *table);
 size_t gw_writers_size(const gw_writers_t *table);
 void gw_writers_count(gw_writers_t *table, const gw_identity_t *identity, size_t bytes);
-long gw_writers_longest_chain(const gw_writers_t *table);
 
 #endif

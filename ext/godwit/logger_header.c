@@ -39,7 +39,7 @@ static bool header_cut_number(gw_bytes_t *text, uint64_t *number) {
     return digits > 0;
 }
 
-/* From 1, without a leading zero. */
+/* Removes a number from 1 on, without a leading zero, from the front. */
 static bool header_cut_count(gw_bytes_t *text, uint64_t *number) {
     return text->size && *text->data != '0' && header_cut_number(text, number);
 }
@@ -72,7 +72,7 @@ static bool header_cut_start(gw_bytes_t *header, gw_identity_t *identity) {
             SKIP(header, ",");
 }
 
-/* ---- for the proxy's loop ---- */
+/* ---- functions for the proxy's loop ---- */
 
 static bool header_parse_topic(gw_bytes_t topic, gw_identity_t *identity) {
     gw_bytes_t label;
@@ -191,8 +191,8 @@ static gw_bytes_t header_digits(VALUE value, char *buffer) {
 #define LITERAL(text) ((gw_bytes_t){text, sizeof text - 1})
 
 /* pack(start up to the seq, seq, tseq, Header::Common, Entry, text) => packed record */
-static VALUE header_pack(VALUE self, VALUE before, VALUE seq, VALUE tseq, VALUE common, VALUE entry,
-        VALUE text) {
+static VALUE header_pack(
+        VALUE self, VALUE before, VALUE seq, VALUE tseq, VALUE common, VALUE entry, VALUE text) {
     char digits[5][DIGITS];
     gw_bytes_t pieces[PIECES] = {
             header_text(before),

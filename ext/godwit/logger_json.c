@@ -16,7 +16,7 @@ static bool json_character(cursor_t *text, char expected) {
     return true;
 }
 
-/* Blanks may stand before it. */
+/* Skips blanks, then the expected character. */
 static bool json_symbol(cursor_t *text, char expected) {
     json_blanks(text);
     return json_character(text, expected);

@@ -4,7 +4,7 @@
 #include "logger.h"
 #include <arpa/inet.h>
 
-enum { SIZE = GW_LOG_SIZE_BYTES, HEAD = GW_LOG_PACKED_HEAD_BYTES };
+enum { SIZE = GW_LOG_SIZE_BYTES, SIZES = GW_LOG_PACKED_HEAD_BYTES };
 
 static const char mark_text[] = GW_LOG_BATCH_MARK; /* the first frame of a batch */
 
@@ -18,16 +18,16 @@ static size_t packing_number(const unsigned char *bytes, int count) {
 
 bool gw_packing_next(const char *data, size_t size, size_t *offset, gw_packed_t *record) {
     const unsigned char *at = (const unsigned char *)data + *offset;
-    size_t left = size - *offset;
-    if (left < SIZE + HEAD) return false;
+    size_t remaining = size - *offset;
+    if (remaining < SIZE + SIZES) return false;
     size_t whole = packing_number(at, SIZE);
-    if (whole < HEAD || whole > left - SIZE) return false;
+    if (whole < SIZES || whole > remaining - SIZE) return false;
     size_t topic = packing_number(at + SIZE, 2), header = packing_number(at + SIZE + 2, 4);
-    if (topic > whole - HEAD || header > whole - HEAD - topic) return false;
-    const char *start = (const char *)at + SIZE + HEAD;
+    if (topic > whole - SIZES || header > whole - SIZES - topic) return false;
+    const char *start = (const char *)at + SIZE + SIZES;
     *record = (gw_packed_t){
             .frames = {start, start + topic, start + topic + header},
-            .sizes = {topic, header, whole - HEAD - topic - header},
+            .sizes = {topic, header, whole - SIZES - topic - header},
     };
     *offset += SIZE + whole;
     return true;
@@ -55,13 +55,13 @@ static void packing_put_size(char *to, size_t size) {
 VALUE gw_packing_record(gw_bytes_t topic, const gw_bytes_t *pieces, int count, gw_bytes_t text) {
     size_t header = 0;
     for (int i = 0; i < count; i++) header += pieces[i].size;
-    VALUE packed = rb_str_new(NULL, HEAD + topic.size + header + text.size);
+    VALUE packed = rb_str_new(NULL, SIZES + topic.size + header + text.size);
     char *at = RSTRING_PTR(packed);
     at[0] = (char)(topic.size >> 8);
     at[1] = (char)topic.size;
     packing_put_size(at + 2, header);
-    memcpy(at + HEAD, topic.data, topic.size);
-    at += HEAD + topic.size;
+    memcpy(at + SIZES, topic.data, topic.size);
+    at += SIZES + topic.size;
     for (int i = 0; i < count; i++) {
         if (pieces[i].size) memcpy(at, pieces[i].data, pieces[i].size);
         at += pieces[i].size;

@@ -3,7 +3,7 @@
 #include <ruby/encoding.h>
 #include <math.h>
 
-enum { LONGEST = 2048 /* bytes of a field; Ruby makes longer ones */ };
+enum { LONGEST = 2048 /* bytes of a field; Ruby code makes longer fields */ };
 
 typedef struct {
     char bytes[LONGEST];
@@ -64,8 +64,8 @@ static bool payload_put_value(field_t *field, VALUE value) {
     if (payload_own_string(value)) return payload_put_text(field, value);
     if (!RB_FLOAT_TYPE_P(value) || !isfinite(RFLOAT_VALUE(value))) return false;
     VALUE text = rb_funcall(value, rb_intern("to_s"), 0);
-    bool put = RB_TYPE_P(text, T_STRING) &&
-            payload_put(field, RSTRING_PTR(text), RSTRING_LEN(text));
+    bool put =
+            RB_TYPE_P(text, T_STRING) && payload_put(field, RSTRING_PTR(text), RSTRING_LEN(text));
     RB_GC_GUARD(text);
     return put;
 }

@@ -1,6 +1,6 @@
 /* Godwit::Backend::Native::LogQueue: the entries between a logger's callers and its sender, counted
- * in records and bytes. All functions need the GVL, and Ruby switches threads in none but `_take`,
- * which sleeps in a Thread::Queue, and `append`, once the entry is in. */
+ * in records and bytes. All functions need the GVL. Ruby switches threads only in `_dequeue`, which
+ * sleeps in a Thread::Queue, and in `append` after it has added the entry. */
 #include "logger.h"
 
 enum { FIRST = 256 /* slots, a power of two */ };
@@ -137,7 +137,7 @@ static slot_t queue_get(log_queue_t *queue) {
     return slot;
 }
 
-/* append(entry) => false when the queue is closed; it does not look at the bounds */
+/* append(entry) => false when the queue is closed; append does not check the bounds */
 static VALUE queue_append(VALUE self, VALUE entry) {
     log_queue_t *queue = queue_opened(self);
     if (queue->closed) return Qfalse;
@@ -155,9 +155,9 @@ static VALUE queue_shift(VALUE self) {
 /* _waiters => 1 while the sender sleeps, else 0 */
 static VALUE queue_waiters(VALUE self) { return INT2FIX(queue_opened(self)->asleep); }
 
-/* _take(most) => entries, at most a quarter of the bound in bytes; nil when closed and empty.
- * Sleeps until there is an entry. An interrupt that ends the sleep has taken nothing. */
-static VALUE queue_take(VALUE self, VALUE most) {
+/* _dequeue(most) => entries, at most a quarter of the bound in bytes; nil when the queue is closed
+ * and empty. Sleeps until there is an entry. An interrupt that ends the sleep loses no entry. */
+static VALUE queue_dequeue(VALUE self, VALUE most) {
     log_queue_t *queue = queue_opened(self);
     long limit = NUM2LONG(most);
     while (queue->count == 0) {
@@ -191,7 +191,8 @@ static VALUE queue_full_p(VALUE self) {
     return RBOOL(queue->count >= queue->most || queue->bytes >= queue->most_bytes);
 }
 
-/* An eighth is free, so that a caller that has waited does not wait again for its next record. */
+/* At the low-water mark an eighth of the queue is free, so that a caller that has waited does not
+ * wait again for its next record. */
 static VALUE queue_below_low_water_p(VALUE self) {
     const log_queue_t *queue = queue_opened(self);
     return RBOOL(queue->count <= queue->most / 8 * 7 + queue->most % 8 * 7 / 8 &&
@@ -203,7 +204,6 @@ static VALUE queue_set_stalled(VALUE self, VALUE stalled) {
     return stalled;
 }
 
-/* By id, as in shell_rows.c. */
 void gw_init_log_queue(VALUE native) {
     VALUE entry = rb_define_module_id_under(native, rb_intern("Entry"));
     rb_define_method_id(entry, rb_intern("now"), queue_entry_now, 2);
@@ -214,7 +214,7 @@ void gw_init_log_queue(VALUE native) {
     rb_define_method_id(class, rb_intern("open"), queue_open, 3);
     rb_define_method_id(class, rb_intern("append"), queue_append, 1);
     rb_define_method_id(class, rb_intern("shift"), queue_shift, 0);
-    rb_define_private_method(class, "_take", queue_take, 1);
+    rb_define_private_method(class, "_dequeue", queue_dequeue, 1);
     rb_define_private_method(class, "_waiters", queue_waiters, 0);
     rb_define_method_id(class, rb_intern("close"), queue_close, 0);
     rb_define_method_id(class, rb_intern("closed?"), queue_closed_p, 0);

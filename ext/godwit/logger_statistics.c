@@ -6,7 +6,7 @@
 #include <ruby/random.h>
 #include <stdlib.h>
 
-/* A kept message: its count, sizes and frames stand together in the arena. */
+/* A stored message: the arena has its number of frames, their sizes and their bytes in a row. */
 typedef struct {
     size_t offset, size;
 } slot_t;
@@ -16,8 +16,8 @@ typedef struct {
     pthread_mutex_t mutex;
     gw_writers_t table;
     slot_t *slots; /* owned: a ring of `most`, the oldest at `first_slot` */
-    char *arena;   /* owned: a ring of bytes, written at `head` */
-    size_t most, first_slot, kept, arena_size, head;
+    char *arena;   /* owned: a ring of bytes, written at `end` */
+    size_t most, first_slot, stored, arena_size, end;
     uint64_t messages, bytes, plain, foreign, levels[GW_LOG_LEVELS];
     bool open;
 } statistics_t;
@@ -69,39 +69,39 @@ static slot_t *statistics_slot(statistics_t *statistics, size_t index) {
 
 static void statistics_drop_first(statistics_t *statistics) {
     statistics->first_slot = (statistics->first_slot + 1) % statistics->most;
-    statistics->kept--;
+    statistics->stored--;
 }
 
 /* Messages follow one another in the arena; the oldest stands behind the newest and makes room for
- * it. A message above a quarter of the arena is not kept. Needs the mutex. */
-static void statistics_keep(
+ * it. A message above a quarter of the arena is not stored. Needs the mutex. */
+static void statistics_store(
         statistics_t *statistics, const gw_bytes_t *frames, int count, size_t bytes) {
     uint32_t header[1 + GW_LOG_FRAMES];
-    size_t head_size = (1 + count) * sizeof *header, size = head_size + bytes;
+    size_t sizes_size = (1 + count) * sizeof *header, size = sizes_size + bytes;
     if (!statistics->most || bytes > statistics->arena_size / 4 || size > statistics->arena_size)
         return;
-    if (statistics->head + size > statistics->arena_size) {
+    if (statistics->end + size > statistics->arena_size) {
         /* The messages up to the end are older than those at the start. */
-        while (statistics->kept && statistics_slot(statistics, 0)->offset >= statistics->head)
+        while (statistics->stored && statistics_slot(statistics, 0)->offset >= statistics->end)
             statistics_drop_first(statistics);
-        statistics->head = 0;
+        statistics->end = 0;
     }
-    while (statistics->kept == statistics->most ||
-            (statistics->kept && statistics_slot(statistics, 0)->offset >= statistics->head &&
-                    statistics_slot(statistics, 0)->offset < statistics->head + size)) {
+    while (statistics->stored == statistics->most ||
+            (statistics->stored && statistics_slot(statistics, 0)->offset >= statistics->end &&
+                    statistics_slot(statistics, 0)->offset < statistics->end + size)) {
         statistics_drop_first(statistics);
     }
-    char *at = statistics->arena + statistics->head;
+    char *at = statistics->arena + statistics->end;
     header[0] = count;
     for (int i = 0; i < count; i++) header[1 + i] = frames[i].size;
-    memcpy(at, header, head_size);
-    at += head_size;
+    memcpy(at, header, sizes_size);
+    at += sizes_size;
     for (int i = 0; i < count; i++) {
         if (frames[i].size) memcpy(at, frames[i].data, frames[i].size);
         at += frames[i].size;
     }
-    *statistics_slot(statistics, statistics->kept++) = (slot_t){statistics->head, size};
-    statistics->head += size;
+    *statistics_slot(statistics, statistics->stored++) = (slot_t){statistics->end, size};
+    statistics->end += size;
 }
 
 /* `frames` has the first GW_LOG_FRAMES of `count`. `identity` is NULL unless they are a record. */
@@ -113,44 +113,45 @@ static void statistics_record(statistics_t *statistics, const gw_identity_t *ide
     if (identity) {
         statistics->levels[identity->level]++;
         gw_writers_count(&statistics->table, identity, bytes);
-        statistics_keep(statistics, frames, count, bytes);
+        statistics_store(statistics, frames, count, bytes);
     } else if (count == 1) {
         statistics->plain++;
         statistics->levels[gw_line_level(frames[0])]++;
-        statistics_keep(statistics, frames, count, bytes);
+        statistics_store(statistics, frames, count, bytes);
     } else {
         statistics->foreign++;
     }
     pthread_mutex_unlock(&statistics->mutex);
 }
 
-static void statistics_observe(gw_observer_t *observer, zmq_msg_t *parts, int count, size_t bytes) {
+static void statistics_observe(
+        gw_observer_t *observer, zmq_msg_t *message, int count, size_t bytes) {
     statistics_t *statistics = (statistics_t *)observer;
     gw_bytes_t frames[GW_LOG_FRAMES];
     gw_identity_t identity;
     for (int i = 0; i < count && i < GW_LOG_FRAMES; i++)
-        frames[i] = (gw_bytes_t){zmq_msg_data(&parts[i]), zmq_msg_size(&parts[i])};
+        frames[i] = (gw_bytes_t){zmq_msg_data(&message[i]), zmq_msg_size(&message[i])};
     bool record = count == GW_LOG_FRAMES && gw_identity_parse(frames[0], frames[1], &identity);
     statistics_record(statistics, record ? &identity : NULL, frames, count, bytes);
 }
 
-/* The proxy passes the records of a batch on. */
-static int statistics_count(const zmq_msg_t *parts, int count) {
+/* How many records the proxy makes of a batch. */
+static int statistics_count(const zmq_msg_t *frames, int count) {
     if (count != 2) return 0;
-    return gw_packing_count(zmq_msg_data((zmq_msg_t *)&parts[0]), zmq_msg_size(&parts[0]),
-            zmq_msg_data((zmq_msg_t *)&parts[1]), zmq_msg_size(&parts[1]));
+    return gw_packing_count(zmq_msg_data((zmq_msg_t *)&frames[0]), zmq_msg_size(&frames[0]),
+            zmq_msg_data((zmq_msg_t *)&frames[1]), zmq_msg_size(&frames[1]));
 }
 
-static int statistics_next(const zmq_msg_t *batch, size_t *offset, zmq_msg_t *parts) {
+static int statistics_next(const zmq_msg_t *batch, size_t *offset, zmq_msg_t *frames) {
     gw_packed_t record;
     if (!gw_packing_next(zmq_msg_data((zmq_msg_t *)batch), zmq_msg_size(batch), offset, &record))
         return 0;
     for (int i = 0; i < GW_LOG_FRAMES; i++) {
-        if (zmq_msg_init_size(&parts[i], record.sizes[i]) != 0) {
-            while (i >= 0) zmq_msg_init(&parts[i--]);
+        if (zmq_msg_init_size(&frames[i], record.sizes[i]) != 0) {
+            while (i >= 0) zmq_msg_init(&frames[i--]);
             return 0;
         }
-        if (record.sizes[i]) memcpy(zmq_msg_data(&parts[i]), record.frames[i], record.sizes[i]);
+        if (record.sizes[i]) memcpy(zmq_msg_data(&frames[i]), record.frames[i], record.sizes[i]);
     }
     return GW_LOG_FRAMES;
 }
@@ -162,22 +163,23 @@ static uint64_t statistics_random_number(void) {
             rb_genrand_ulong_limited(UINT32_MAX);
 }
 
-/* open(messages to keep, bytes for them, writers to remember) */
+/* open(messages to store, bytes for them, writers to remember) */
 static VALUE statistics_open(VALUE self, VALUE most, VALUE bytes, VALUE writers) {
     statistics_t *statistics = rb_check_typeddata(self, &statistics_type);
-    size_t kept = NUM2SIZET(most), size = kept ? NUM2SIZET(bytes) : 0;
+    size_t messages = NUM2SIZET(most), size = messages ? NUM2SIZET(bytes) : 0;
     uint32_t most_writers = NUM2UINT(writers);
     if (statistics->open) rb_raise(rb_eRuntimeError, "these statistics are open already");
-    slot_t *slots = kept ? calloc(kept, sizeof *slots) : NULL;
+    slot_t *slots = messages ? calloc(messages, sizeof *slots) : NULL;
     char *arena = size ? malloc(size) : NULL; /* pages cost nothing until they are written */
-    if ((kept && !slots) || (size && !arena) || pthread_mutex_init(&statistics->mutex, NULL) != 0) {
+    if ((messages && !slots) || (size && !arena) ||
+            pthread_mutex_init(&statistics->mutex, NULL) != 0) {
         free(slots);
         free(arena);
         rb_memerror();
     }
     statistics->slots = slots;
     statistics->arena = arena;
-    statistics->most = kept;
+    statistics->most = messages;
     statistics->arena_size = size;
     statistics->table = (gw_writers_t){
             .most = most_writers,
@@ -194,28 +196,28 @@ static VALUE statistics_open(VALUE self, VALUE most, VALUE bytes, VALUE writers)
     return self;
 }
 
-/* record(frames): as the proxy's loop; record(frames, Header or nil): of frames that Ruby has
- * parsed */
+/* record(frames) parses the frames as the proxy's loop does. record(frames, Header or nil) is for
+ * frames that Ruby has parsed; nil: they are no record. */
 static VALUE statistics_record_frames(int argc, VALUE *argv, VALUE self) {
     statistics_t *statistics = statistics_get(self, "record");
     gw_bytes_t frames[GW_LOG_FRAMES];
     gw_identity_t identity;
     size_t bytes = 0;
     rb_check_arity(argc, 1, 2);
-    VALUE parts = argv[0];
-    Check_Type(parts, T_ARRAY);
-    long count = RARRAY_LEN(parts);
+    VALUE message = argv[0];
+    Check_Type(message, T_ARRAY);
+    long count = RARRAY_LEN(message);
     for (long i = 0; i < count; i++) {
-        VALUE part = rb_ary_entry(parts, i);
-        Check_Type(part, T_STRING);
-        bytes += RSTRING_LEN(part);
-        if (i < GW_LOG_FRAMES) frames[i] = (gw_bytes_t){RSTRING_PTR(part), RSTRING_LEN(part)};
+        VALUE frame = rb_ary_entry(message, i);
+        Check_Type(frame, T_STRING);
+        bytes += RSTRING_LEN(frame);
+        if (i < GW_LOG_FRAMES) frames[i] = (gw_bytes_t){RSTRING_PTR(frame), RSTRING_LEN(frame)};
     }
     bool record = count == GW_LOG_FRAMES &&
             (argc == 1 ? gw_identity_parse(frames[0], frames[1], &identity)
                        : !NIL_P(argv[1]) && gw_identity_of(frames[0], argv[1], &identity));
     statistics_record(statistics, record ? &identity : NULL, frames, (int)count, bytes);
-    RB_GC_GUARD(parts);
+    RB_GC_GUARD(message);
     return self;
 }
 
@@ -227,8 +229,8 @@ static VALUE statistics_messages(VALUE self, VALUE wanted) {
     char *copy = RSTRING_PTR(buffer);
 
     pthread_mutex_lock(&statistics->mutex);
-    size_t count = statistics->kept < most ? statistics->kept : most;
-    for (size_t i = statistics->kept - count; i < statistics->kept; i++) {
+    size_t count = statistics->stored < most ? statistics->stored : most;
+    for (size_t i = statistics->stored - count; i < statistics->stored; i++) {
         slot_t *one = statistics_slot(statistics, i);
         memcpy(copy + used, statistics->arena + one->offset, one->size);
         used += one->size;
@@ -271,9 +273,9 @@ static VALUE statistics_writers(VALUE self, VALUE wanted) {
     gw_writer_t *copy = (gw_writer_t *)RSTRING_PTR(buffer);
 
     pthread_mutex_lock(&statistics->mutex);
-    uint32_t place = table->newest;
-    for (; place != GW_NO_WRITER && count < most; place = table->writers[place].older) {
-        copy[count++] = table->writers[place];
+    uint32_t index = table->newest;
+    for (; index != GW_NO_WRITER && count < most; index = table->writers[index].older) {
+        copy[count++] = table->writers[index];
     }
     pthread_mutex_unlock(&statistics->mutex);
 
@@ -296,7 +298,7 @@ static VALUE statistics_writers(VALUE self, VALUE wanted) {
     return writers;
 }
 
-/* totals => [messages, bytes, records, plain, foreign, lost, late, writers, forgotten, kept,
+/* totals => [messages, bytes, records, plain, foreign, lost, late, writers, forgotten, stored,
  * messages of each level] */
 static VALUE statistics_totals(VALUE self) {
     statistics_t *statistics = statistics_get(self, "totals");
@@ -304,21 +306,12 @@ static VALUE statistics_totals(VALUE self) {
     uint64_t numbers[10 + GW_LOG_LEVELS] = {statistics->messages, statistics->bytes,
             statistics->table.records, statistics->plain, statistics->foreign,
             statistics->table.lost, statistics->table.late, statistics->table.count,
-            statistics->table.forgotten, statistics->kept};
+            statistics->table.forgotten, statistics->stored};
     memcpy(numbers + 10, statistics->levels, sizeof statistics->levels);
     pthread_mutex_unlock(&statistics->mutex);
     VALUE totals = rb_ary_new_capa(10 + GW_LOG_LEVELS);
     for (int i = 0; i < 10 + GW_LOG_LEVELS; i++) rb_ary_push(totals, ULL2NUM(numbers[i]));
     return totals;
-}
-
-/* _longest_chain => writers in the fullest bucket */
-static VALUE statistics_longest_chain(VALUE self) {
-    statistics_t *statistics = statistics_get(self, "writers");
-    pthread_mutex_lock(&statistics->mutex);
-    long longest = gw_writers_longest_chain(&statistics->table);
-    pthread_mutex_unlock(&statistics->mutex);
-    return LONG2FIX(longest);
 }
 
 void gw_init_statistics(VALUE native) {
@@ -329,5 +322,4 @@ void gw_init_statistics(VALUE native) {
     rb_define_method_id(class, rb_intern("messages"), statistics_messages, 1);
     rb_define_method_id(class, rb_intern("writers"), statistics_writers, 1);
     rb_define_method_id(class, rb_intern("totals"), statistics_totals, 0);
-    rb_define_private_method(class, "_longest_chain", statistics_longest_chain, 0);
 }

@@ -1,6 +1,6 @@
 /* The writers of a broadcaster's records: a hash table, in the order of their last record, with the
- * gaps in each writer's sequence numbers. No function touches Ruby. The caller holds the mutex of
- * the statistics. */
+ * gaps in each writer's sequence numbers. The caller holds the statistics' mutex. No
+ * function touches Ruby. */
 #include "logger.h"
 #include <stdlib.h>
 
@@ -30,21 +30,21 @@ static uint32_t *writers_bucket(gw_writers_t *table, const unsigned char *id) {
     return &table->buckets[hash & (2 * (uint64_t)table->capacity - 1)];
 }
 
-static void writers_unlink(gw_writers_t *table, uint32_t place) {
-    gw_writer_t *writer = &table->writers[place];
+static void writers_unlink(gw_writers_t *table, uint32_t index) {
+    gw_writer_t *writer = &table->writers[index];
     if (writer->newer == GW_NO_WRITER) table->newest = writer->older;
     else table->writers[writer->newer].older = writer->older;
     if (writer->older == GW_NO_WRITER) table->oldest = writer->newer;
     else table->writers[writer->older].newer = writer->newer;
 }
 
-static void writers_link_newest(gw_writers_t *table, uint32_t place) {
-    gw_writer_t *writer = &table->writers[place];
+static void writers_link_newest(gw_writers_t *table, uint32_t index) {
+    gw_writer_t *writer = &table->writers[index];
     writer->newer = GW_NO_WRITER;
     writer->older = table->newest;
-    if (table->newest == GW_NO_WRITER) table->oldest = place;
-    else table->writers[table->newest].newer = place;
-    table->newest = place;
+    if (table->newest == GW_NO_WRITER) table->oldest = index;
+    else table->writers[table->newest].newer = index;
+    table->newest = index;
 }
 
 /* Grows both arrays or none. */
@@ -71,12 +71,12 @@ static bool writers_grow(gw_writers_t *table) {
 
 /* Removes the writer with the oldest last record; the totals keep its numbers. */
 static uint32_t writers_forget_oldest(gw_writers_t *table) {
-    uint32_t place = table->oldest, *at = writers_bucket(table, table->writers[place].id);
-    while (*at != place) at = &table->writers[*at].chain;
-    *at = table->writers[place].chain;
-    writers_unlink(table, place);
+    uint32_t index = table->oldest, *at = writers_bucket(table, table->writers[index].id);
+    while (*at != index) at = &table->writers[*at].chain;
+    *at = table->writers[index].chain;
+    writers_unlink(table, index);
     table->forgotten++;
-    return place;
+    return index;
 }
 
 static uint8_t writers_copy_name(char *to, gw_bytes_t from) {
@@ -87,21 +87,21 @@ static uint8_t writers_copy_name(char *to, gw_bytes_t from) {
 
 /* The writer of this record, now the newest. NULL: no memory. */
 static gw_writer_t *writers_find(gw_writers_t *table, const gw_identity_t *identity) {
-    uint32_t place = table->capacity ? *writers_bucket(table, identity->id) : GW_NO_WRITER;
-    while (place != GW_NO_WRITER &&
-            memcmp(table->writers[place].id, identity->id, GW_LOG_ID_BYTES) != 0)
-        place = table->writers[place].chain;
-    if (place != GW_NO_WRITER) {
-        if (place != table->newest) {
-            writers_unlink(table, place);
-            writers_link_newest(table, place);
+    uint32_t index = table->capacity ? *writers_bucket(table, identity->id) : GW_NO_WRITER;
+    while (index != GW_NO_WRITER &&
+            memcmp(table->writers[index].id, identity->id, GW_LOG_ID_BYTES) != 0)
+        index = table->writers[index].chain;
+    if (index != GW_NO_WRITER) {
+        if (index != table->newest) {
+            writers_unlink(table, index);
+            writers_link_newest(table, index);
         }
-        return &table->writers[place];
+        return &table->writers[index];
     }
-    if (table->count >= table->most) place = writers_forget_oldest(table);
-    else if (table->count < table->capacity || writers_grow(table)) place = table->count++;
+    if (table->count >= table->most) index = writers_forget_oldest(table);
+    else if (table->count < table->capacity || writers_grow(table)) index = table->count++;
     else return NULL;
-    gw_writer_t *writer = &table->writers[place];
+    gw_writer_t *writer = &table->writers[index];
     uint32_t *first = writers_bucket(table, identity->id);
     memset(writer, 0, sizeof *writer);
     memcpy(writer->id, identity->id, GW_LOG_ID_BYTES);
@@ -110,8 +110,8 @@ static gw_writer_t *writers_find(gw_writers_t *table, const gw_identity_t *ident
     writer->prog_size = writers_copy_name(writer->prog, identity->prog);
     writer->host_size = writers_copy_name(writer->host, identity->host);
     writer->chain = *first;
-    *first = place;
-    writers_link_newest(table, place);
+    *first = index;
+    writers_link_newest(table, index);
     return writer;
 }
 
@@ -126,7 +126,7 @@ static void writers_add_gap(gw_writer_t *writer, uint64_t first, uint64_t last) 
     writer->gaps[writer->gap_count++] = (gw_gap_t){first, last};
 }
 
-/* Gives whether the number was missing, and removes it from the gaps. */
+/* Returns whether the number was missing, and removes it from the gaps. */
 static bool writers_fill_gap(gw_writer_t *writer, uint64_t number) {
     int at = 0;
     while (at < writer->gap_count && number > writer->gaps[at].last) at++;
@@ -139,7 +139,7 @@ static bool writers_fill_gap(gw_writer_t *writer, uint64_t number) {
     } else {
         uint64_t first = gap->first;
         gap->first = number + 1;
-        /* Without room the other half of the gap is forgotten. */
+        /* Without room for another gap its first half is forgotten. */
         if (number == first || writer->gap_count == GW_LOG_GAPS) return true;
         memmove(gap + 1, gap, (writer->gap_count - at) * sizeof *gap);
         *gap = (gw_gap_t){first, number - 1};
@@ -173,16 +173,4 @@ void gw_writers_count(gw_writers_t *table, const gw_identity_t *identity, size_t
     writer->lag = gw_nanoseconds(CLOCK_REALTIME) - (int64_t)identity->t_ns;
     if (writer->lag > writer->longest_lag) writer->longest_lag = writer->lag;
     writer->heard = gw_milliseconds_now();
-}
-
-/* The number of writers in the fullest bucket, for tests. */
-long gw_writers_longest_chain(const gw_writers_t *table) {
-    long longest = 0;
-    for (uint64_t i = 0; i < 2 * (uint64_t)table->capacity; i++) {
-        long length = 0;
-        uint32_t place = table->buckets[i];
-        for (; place != GW_NO_WRITER; place = table->writers[place].chain) length++;
-        if (length > longest) longest = length;
-    }
-    return longest;
 }

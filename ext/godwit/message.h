@@ -1,4 +1,4 @@
-/* Layer 5: whole messages, sent and received. */
+/* Layer 5: functions that send and receive whole messages. */
 #ifndef GODWIT_MESSAGE_H
 #define GODWIT_MESSAGE_H
 
@@ -59,7 +59,7 @@ int gw_outgoing_message(
 size_t gw_outgoing_size(VALUE frame);
 void gw_outgoing_sent(VALUE frame);
 int gw_send_string(gw_socket_t *socket, VALUE string); /* gives an errno */
-/* A String, an Array of Strings, or Qundef when the call would block. */
+/* Returns a String, an Array of Strings, or Qundef when the call would block. */
 VALUE gw_recv_try(gw_call_t *call);
 void gw_init_send(VALUE takeover);
 void gw_init_recv(VALUE takeover);

@@ -11,7 +11,7 @@ struct gw_monitor {
     gw_listener_t *listeners; /* borrowed: each unlinks itself before it is freed */
     uint64_t events;          /* that libzmq reports */
     int64_t drained;          /* when the pair was last drained, ms */
-    bool moving;              /* to another libzmq socket: the listeners stay */
+    bool moving;              /* a move to another libzmq socket is under way: the listeners stay */
     bool ended;
 };
 
@@ -29,7 +29,7 @@ gw_event_t *gw_monitor_dequeue(gw_listener_t *listener) {
     return event;
 }
 
-/* Adds a copy; a full queue drops its oldest event. */
+/* Adds a copy of the event; a full queue drops its oldest event. */
 static void monitor_events_put(
         gw_listener_t *listener, const gw_event_t *event, const char *local, const char *remote) {
     gw_event_t *copy = malloc(monitor_events_size_of(event));
@@ -145,14 +145,12 @@ static int monitor_events_report_to(gw_socket_t *socket, const char *name, uint6
 static int monitor_events_start(gw_socket_t *socket, struct gw_monitor *monitor) {
     static atomic_ulong serial;
     char name[64];
-    int no_limit = 0, error = gw_descriptors(2), fd;
+    int no_limit = 0, fd;
     size_t size = sizeof fd;
-    if (error) return error;
-    void *pair = zmq_socket(socket->context->zmq, ZMQ_PAIR);
+    void *pair = gw_zmq_open(socket->context, ZMQ_PAIR, 0);
     if (!pair) return errno;
     snprintf(name, sizeof name, "inproc://godwit.monitor.%lu", atomic_fetch_add(&serial, 1));
-    error = gw_zmq_set(pair, ZMQ_RCVHWM, &no_limit, sizeof no_limit);
-    if (!error) error = gw_zmq_set(pair, ZMQ_LINGER, &no_limit, sizeof no_limit);
+    int error = gw_zmq_set(pair, ZMQ_RCVHWM, &no_limit, sizeof no_limit);
     if (!error) error = gw_zmq_get(pair, ZMQ_FD, &fd, &size);
     if (!error) error = monitor_events_report_to(socket, name, monitor->events);
     if (!error && zmq_connect(pair, name) != 0) {
@@ -186,7 +184,7 @@ int gw_monitor_listen(gw_socket_t *socket, uint64_t events) {
     int error = monitor_events_start(socket, &wider);
     if (error) return error;
     void *before = monitor->pair;
-    monitor_events_drain_pair(socket, before, &error); /* earlier events come first */
+    monitor_events_drain_pair(socket, before, &error); /* the earlier events come first */
     *monitor = wider;
     gw_wake_monitor_waiters(socket); /* their descriptor is about to be closed */
     zmq_close(before);
@@ -290,8 +288,8 @@ void gw_monitor_move(gw_socket_t *socket, void *before) {
 /* Godwit reports BIND_FAILED, since libzmq's own report overwrites errno. */
 void gw_monitor_bind_failed(gw_socket_t *socket, const char *endpoint, int error) {
     if (!socket->monitor || error == ETERM || gw_inproc(endpoint))
-        return;                     /* libzmq reports none then */
-    gw_monitor_drain(socket, NULL); /* earlier events come first */
+        return;                     /* libzmq reports no failure in these cases */
+    gw_monitor_drain(socket, NULL); /* the earlier events come first */
     gw_event_t event = {.name = ZMQ_EVENT_BIND_FAILED, .values = {error}, .count = 1};
     event.local = strlen(endpoint);
     monitor_events_report(socket, &event, endpoint, "");

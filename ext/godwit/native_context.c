@@ -84,7 +84,7 @@ void gw_context_close(gw_context_t *context, const void *vm) {
     pthread_t thread;
     pthread_attr_t attributes;
     sigset_t all, before;
-    gw_context_retain(context); /* for the reaper */
+    gw_context_retain(context); /* the reaper's reference */
     pthread_attr_init(&attributes);
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     sigfillset(&all);

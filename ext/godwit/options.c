@@ -1,7 +1,7 @@
 /* A socket's options. Every function needs the GVL. */
 #include "socket.h"
 
-/* As in Godwit::Options::Wire::KINDS. */
+/* The kinds of values, in the order of Godwit::Options::Wire::KINDS. */
 typedef enum { INT, INT64, UINT64, BYTES, STRING } kind_t;
 
 typedef union {
@@ -12,7 +12,7 @@ typedef union {
 
 static VALUE wire; /* Godwit::Options::Wire::TABLE */
 
-/* `max`: bytes of the longest value; 0: unknown */
+/* Sets `max` to the bytes of the longest value; 0: unknown. */
 static kind_t options_kind(VALUE id, size_t *max) {
     VALUE row = rb_hash_lookup(wire, id);
     if (NIL_P(row)) rb_raise(rb_eArgError, "no socket option has the number %" PRIsVALUE, id);

@@ -6,8 +6,8 @@
 
 typedef struct {
     int fd;
-    bool gone;                /* its end was reported before its opening */
-    long successes, failures; /* of all connections, when this one opened; -1: unknown */
+    bool gone;                /* libzmq reported its end before its opening */
+    long successes, failures; /* the counters of gw_peers when it opened; -1: unknown */
 } connection_t;
 
 struct gw_peers {
@@ -16,7 +16,7 @@ struct gw_peers {
     long open;            /* connections that are open */
     long established;
     long successes, failures; /* handshakes of all connections so far */
-    long failing;             /* failures whose disconnection is still to come */
+    long failing;             /* failed connections whose disconnection was not reported yet */
     long doubtful;            /* disconnections counted as failures that may have been of peers */
     bool unordered;
 };

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <sys/eventfd.h>
 
-enum { SWEEP_EVERY = 64 }; /* new pins */
+enum { SWEEP_EVERY = 64 /* new pins */ };
 
 /* One tracked send. Its references are the Ruby object and the pins that it waits for. */
 struct gw_tracker {
@@ -23,7 +23,7 @@ struct gw_pin {
     struct gw_pin *next;        /* of `pins`; borrowed */
     VALUE string;               /* marked and never moved until the pin is done */
     _Atomic(watch_t *) watches; /* owned; &done once libzmq has freed the message */
-    atomic_int refs;            /* the list, and libzmq */
+    atomic_int refs;            /* those of the list, of libzmq and of frames */
 };
 
 static watch_t done;
@@ -168,7 +168,7 @@ static size_t pin_registry_size(const void *unused) {
 
 static const rb_data_type_t registry_type = {
         .wrap_struct_name = "Godwit pins",
-        /* No free: it lives as long as the process. No compact: it moves nothing. */
+        /* It needs no free, since it lives as long as the process, and moves nothing. */
         .function = {.dmark = pin_registry_mark, .dsize = pin_registry_size},
 };
 
@@ -190,7 +190,7 @@ static size_t pin_tracker_size(const void *pointer) { return pointer ? sizeof(gw
 
 static const rb_data_type_t tracker_type = {
         .wrap_struct_name = "Godwit::Tracker",
-        /* No mark, no compact: it has no VALUE. */
+        /* It needs no mark and no compact, since it has no VALUE. */
         .function = {.dfree = pin_tracker_free, .dsize = pin_tracker_size},
         .flags = RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_FROZEN_SHAREABLE,
 };
@@ -207,7 +207,7 @@ gw_tracker_t *gw_tracker_get(VALUE self) {
     return tracker;
 }
 
-/* _open: pending until the send calls _sent */
+/* _open: the tracker is pending until the send calls _sent */
 static VALUE pin_tracker_open(VALUE self) {
     if (rb_check_typeddata(self, &tracker_type))
         rb_raise(rb_eRuntimeError, "this tracker is in use already");

@@ -121,7 +121,7 @@ static gw_watch_t *poller_find(gw_poller_t *poller, VALUE object) {
 
 static VALUE poller_fileno_of(VALUE io) { return INT2NUM(rb_io_descriptor(io)); }
 
-/* -1: the IO is closed. */
+/* Returns -1 for a closed IO. */
 static int poller_descriptor(VALUE io) {
     int state = 0;
     VALUE fd = rb_protect(poller_fileno_of, io, &state);
@@ -293,7 +293,7 @@ static int poller_poll_io(gw_watch_t *watch) {
     return ready;
 }
 
-/* Returns [object, events, object, events…] of those that are ready, which stay due; nil: none. */
+/* Returns [object, events, object, events…] of the ready members, which stay due; nil: none. */
 static VALUE poller_poll_due(VALUE self, gw_poller_t *poller) {
     VALUE ready = Qnil;
     gw_watch_t *next;

@@ -8,16 +8,16 @@ enum {
     INLINE = 33, /* bytes of a message that zmq_msg_t itself has room for */
     LARGEST = 1024,
     SLAB = 16 * 1024,
-    SPARE = 64,      /* free slabs; more are given back to malloc */
-    MAX = 1024,     /* slabs; a single unsent message occupies a whole slab */
+    SPARE = 64,       /* free slabs; more are given back to malloc */
+    MAX = 1024,       /* slabs; a single unsent message occupies a whole slab */
     FREED = 31 << 20, /* glibc counts blocks of less than 32 MiB */
-    OPEN = 1 << 30, /* references of the current slab besides its messages */
+    OPEN = 1 << 30,   /* references of the current slab besides its messages */
 };
 
 typedef struct slab {
     struct slab *next;
     atomic_int refs;
-    int cut;  /* messages cut from it */
+    int cut;  /* messages that were cut from it */
     int used; /* bytes */
     _Alignas(64) char data[];
 } slab_t;
@@ -47,7 +47,7 @@ static void pool_drop(slab_t *slab, int refs) {
         pool_return_slab(slab);
 }
 
-/* libzmq's threads call it. */
+/* libzmq's threads call this function. */
 static void pool_free(void *data, void *slab) { pool_drop(slab, 1); }
 
 static slab_t *pool_next_slab(void) {

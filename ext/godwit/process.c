@@ -7,7 +7,7 @@
 
 atomic_uint gw_generation = 1;
 
-static void (*after_fork[6])(void); /* of higher layers, registered at load */
+static void (*after_fork[6])(void); /* functions of higher layers, which register them at load */
 static int forks;
 
 static void process_in_forked_child(void) {

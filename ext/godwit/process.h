@@ -20,13 +20,13 @@ NORETURN(void gw_raise_named(const char *class, const char *operation, VALUE sel
 #define gw_raise_closed(operation, self) gw_raise_named("ClosedError", operation, self)
 #define gw_raise_forked(operation, self) gw_raise_named("ForkedError", operation, self)
 #define gw_raise_busy(operation, self) gw_raise_named("BusyError", operation, self)
-/* A message of the wrong type, without a frame, or of a form that the socket does not send. */
+/* For a message of the wrong type, without a frame, or of a form that the socket does not send. */
 NORETURN(void gw_raise_message(VALUE message, const char *operation, VALUE self));
-/* More positional arguments than the method accepts. */
+/* For more positional arguments than the method accepts. */
 NORETURN(void gw_raise_arguments(int argc, const VALUE *argv, const char *operation));
 /* The format is rb_sprintf's; its text says what happened and what to do. */
 NORETURN(void gw_raise_detail(const char *class, const char *operation, const char *format, ...));
-int64_t gw_milliseconds(VALUE timeout, int64_t otherwise); /* nil is `otherwise` */
+int64_t gw_milliseconds(VALUE timeout, int64_t otherwise); /* nil: `otherwise` */
 void gw_init_error(void);
 
 /* ---- draft_symbols.c: libzmq's draft functions, found at run time ---- */

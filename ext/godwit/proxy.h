@@ -20,7 +20,7 @@ typedef struct gw_observer {
 
 enum { GW_FRONT, GW_BACK, GW_CAPTURE, GW_SIDES };
 
-/* The loop writes the counters, any thread reads them. */
+/* The loop writes these counters; any thread reads them. */
 typedef struct {
     atomic_ullong received, received_bytes, sent, sent_bytes;
 } gw_traffic_t;

@@ -86,7 +86,8 @@ static int proxy_loop_receive(gw_proxy_t *proxy, gw_direction_t *direction) {
             return ENOMEM;
         int error = gw_receive_frame(from, &direction->frames[direction->count]);
         if (error) {
-            proxy_loop_drop_frames(direction); /* in mid-message only when the context terminates */
+            /* In mid-message the context terminates. */
+            proxy_loop_drop_frames(direction);
             return error;
         }
         direction->bytes += zmq_msg_size(&direction->frames[direction->count]);
@@ -228,7 +229,7 @@ static int proxy_loop_poll_events(gw_proxy_t *proxy, int *events, bool *progress
 static bool proxy_loop_any_edge(gw_proxy_t *proxy) {
     bool any = false;
     for (int i = 0; i < GW_SIDES; i++) {
-        /* Polls all sockets: each poll resets the edge. */
+        /* The loop does not stop at the first edge, since each poll resets one. */
         if (proxy->native[i] && gw_edge_passed(proxy->native[i])) any = true;
     }
     return any;

@@ -1,4 +1,4 @@
-/* The numbers of the Ractors. Needs the GVL. */
+/* Gives each Ractor a number. Needs the GVL. */
 #include "process.h"
 #include <ruby/ractor.h>
 

@@ -17,7 +17,7 @@ static VALUE recv_to_string(gw_socket_t *socket, zmq_msg_t *message) {
     return string;
 }
 
-/* A String, or a Frame that adopts the message. */
+/* Returns a String, or a Frame that adopts the message. */
 static inline VALUE recv_to_object(gw_socket_t *socket, zmq_msg_t *message, bool as_frames) {
     return as_frames ? gw_frame_adopt(message, socket->encoding) : recv_to_string(socket, message);
 }
@@ -45,7 +45,7 @@ static size_t recv_rest(gw_call_t *call, VALUE frames, bool as_frames) {
     return bytes;
 }
 
-/* The whole message of this first frame, which the caller closes. */
+/* Receives the rest of a message. The caller closes the first frame. */
 static inline VALUE recv_whole(gw_call_t *call, zmq_msg_t *first, bool as_frames) {
     bool more = zmq_msg_more(first);
     VALUE result = recv_to_object(call->socket, first, as_frames);
@@ -58,7 +58,7 @@ static inline VALUE recv_whole(gw_call_t *call, zmq_msg_t *first, bool as_frames
     return result;
 }
 
-/* A String or Frame, an Array of them, or Qundef when the call would block. */
+/* Returns a String or Frame, an Array of them, or Qundef when the call would block. */
 static inline VALUE recv_try(gw_call_t *call, bool as_frames) {
     gw_socket_t *socket = call->socket;
     zmq_msg_t frame;
@@ -82,7 +82,7 @@ static void recv_refuse_publisher(gw_call_t *call) {
     if (RB_UNLIKELY(call->socket->publisher)) gw_raise(ENOTSUP, call->operation, call->self, Qnil);
 }
 
-/* Qundef: time is up. */
+/* Returns Qundef when time is up. */
 static VALUE recv_waiting(gw_call_t *call, bool as_frames) {
     for (;;) {
         VALUE message = recv_try(call, as_frames);
@@ -145,7 +145,8 @@ static VALUE recv_rest_of_batch(VALUE argument) {
     return Qnil;
 }
 
-/* An Array of up to `wanted` messages or their frames; Qnil: time was up before the first. */
+/* Returns an Array of up to `wanted` messages, or of their frames; Qnil: time was up before the
+ * first message. */
 static VALUE recv_batch(gw_call_t *call, long wanted, bool as_frames) {
     if (wanted > GW_BATCH) wanted = GW_BATCH;
     VALUE message = recv_waiting(call, as_frames);

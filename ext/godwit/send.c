@@ -4,7 +4,7 @@
 static VALUE message_class;
 static ID id_frames;
 
-/* Adopts the message, also after an error. Returns an errno. */
+/* Adopts the message, and closes it after an error. Returns an errno. */
 static int send_hand_over(gw_socket_t *socket, zmq_msg_t *message, int flags) {
     int error = gw_send_frame(socket, message, flags);
     if (RB_UNLIKELY(error)) zmq_msg_close(message);
@@ -144,7 +144,7 @@ static int send_try_frames(gw_socket_t *socket, VALUE message, gw_tracker_t *tra
     return EAGAIN;
 }
 
-/* Whether the socket can send a message of so many frames. */
+/* Returns whether the socket can send a message of so many frames. */
 static bool send_fits(const gw_socket_t *socket, long frames) {
     switch (socket->form) {
     case GW_FORM_ANY: return true;
@@ -155,7 +155,7 @@ static bool send_fits(const gw_socket_t *socket, long frames) {
     }
 }
 
-/* Whether a message would overrun libzmq's buffer for packets. */
+/* Returns whether the message would overrun libzmq's buffer for packets. */
 static bool send_too_large(const gw_socket_t *socket, VALUE message) {
     return socket->form == GW_FORM_DATAGRAM &&
             gw_outgoing_size(RARRAY_AREF(message, 1)) > GW_UDP_BYTES;
@@ -206,7 +206,7 @@ static VALUE send_snapshot(VALUE message) {
     return copy;
 }
 
-/* False: the send would block. Raises every other error. */
+/* Returns false when the send would block. Raises every other error. */
 static bool send_try(gw_call_t *call, VALUE message) {
     gw_socket_t *socket = call->socket;
     int error;

@@ -7,7 +7,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-enum { GW_ROWS_ROW = GW_ROWS_TOO_LONG + 1 }; /* beside the answers of take */
+enum { GW_ROWS_ROW = GW_ROWS_TOO_LONG + 1 }; /* only in this file, beside the values of `read` */
 
 typedef struct {
     char *buffer;          /* owned */
@@ -16,14 +16,14 @@ typedef struct {
     size_t end, capacity;  /* of what was read, of the buffer */
     size_t limit;          /* bytes of a row, without its separator */
     size_t separator_size; /* 0: the bytes of each read are a row */
-    uint64_t bytes, rows;  /* read, yielded */
+    uint64_t bytes, rows;  /* that were read, that were yielded */
     rb_encoding *encoding; /* borrowed; the rows' */
     VALUE row;             /* the String that every row reuses; nil: each row has its own */
     int fd;                /* borrowed from the IO of Shell::Source; -1 once closed */
-    int longer;            /* GW_LONG_…: of rows above the limit */
-    bool chomp, carriage;  /* remove the separator; "\r" before it too */
-    bool utf8, over;       /* no row ends within a character; the end is read */
-    bool dropping;         /* the rest of a cut row */
+    int longer;            /* GW_LONG_…: what becomes of rows above the limit */
+    bool chomp, carriage;  /* the row loses its separator; and a "\r" before it */
+    bool utf8, over;       /* no row ends within a character; the end was read */
+    bool dropping;         /* the rest of a cut row is being dropped */
     char separator[];
 } rows_t;
 
@@ -95,9 +95,9 @@ static VALUE rows_open(VALUE self, VALUE io, VALUE separator, VALUE limit, VALUE
 
 static char *rows_separator_after(rows_t *rows) {
     char *from = rows->buffer + rows->scanned;
-    size_t left = rows->end - rows->scanned;
-    if (rows->separator_size == 1) return memchr(from, rows->separator[0], left);
-    return memmem(from, left, rows->separator, rows->separator_size);
+    size_t remaining = rows->end - rows->scanned;
+    if (rows->separator_size == 1) return memchr(from, rows->separator[0], remaining);
+    return memmem(from, remaining, rows->separator, rows->separator_size);
 }
 
 /* Returns the length of a UTF-8 character from its first byte. */
@@ -105,7 +105,7 @@ static size_t rows_character_size(unsigned char byte) {
     return byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc0 ? 2 : 1;
 }
 
-/* How many of these bytes end with a whole character; all, if the end is no valid UTF-8. */
+/* Returns how many of these bytes are whole characters; all, if the end is no valid UTF-8. */
 static size_t rows_whole(const rows_t *rows, const char *text, size_t size) {
     if (!rows->utf8) return size;
     for (size_t back = 1; back <= 3 && back <= size; back++) {
@@ -117,13 +117,13 @@ static size_t rows_whole(const rows_t *rows, const char *text, size_t size) {
 }
 
 static int rows_chunk(rows_t *rows, const char **text, size_t *size) {
-    size_t left = rows->end - rows->start;
+    size_t remaining = rows->end - rows->start;
     *text = rows->buffer + rows->start;
-    *size = rows->over ? left : rows_whole(rows, *text, left);
-    if (left == 0) return rows->over ? GW_ROWS_ENDED : GW_ROWS_WAIT;
+    *size = rows->over ? remaining : rows_whole(rows, *text, remaining);
+    if (remaining == 0) return rows->over ? GW_ROWS_ENDED : GW_ROWS_WAIT;
     if (*size > rows->limit) *size = rows_whole(rows, *text, rows->limit);
-    if (*size == left && !rows->over && rows->utf8 && rows_character_size(**text) > left)
-        return GW_ROWS_WAIT; /* only the beginning of a character */
+    if (*size == remaining && !rows->over && rows->utf8 && rows_character_size(**text) > remaining)
+        return GW_ROWS_WAIT; /* the buffer has only the beginning of a character */
     rows->start += *size;
     return GW_ROWS_ROW;
 }
@@ -137,15 +137,15 @@ static int rows_too_long(rows_t *rows, const char **text, size_t *size) {
     return GW_ROWS_ROW;
 }
 
-/* GW_ROWS_ROW, GW_ROWS_ENDED, GW_ROWS_TOO_LONG, or GW_ROWS_WAIT when more has to be read. */
+/* Returns GW_ROWS_ROW, GW_ROWS_ENDED, GW_ROWS_TOO_LONG, or GW_ROWS_WAIT to read more. */
 static int rows_next_row(rows_t *rows, const char **text, size_t *size) {
     if (rows->separator_size == 0) return rows_chunk(rows, text, size);
     for (;;) {
         char *found = rows_separator_after(rows);
-        /* Bytes up to here belong to this row, except for a part of a separator. */
+        /* Bytes up to `known` belong to this row, except for the beginning of a separator. */
         size_t known = found ? (size_t)(found - rows->buffer) : rows->end;
-        size_t part = found || rows->over ? 0 : rows->separator_size - 1;
-        rows->scanned = known - rows->start > part ? known - part : rows->start;
+        size_t unsure = found || rows->over ? 0 : rows->separator_size - 1;
+        rows->scanned = known - rows->start > unsure ? known - unsure : rows->start;
         if (rows->dropping) {
             rows->start = found ? known + rows->separator_size : rows->scanned;
             rows->scanned = rows->start;
@@ -155,10 +155,10 @@ static int rows_next_row(rows_t *rows, const char **text, size_t *size) {
         }
         *text = rows->buffer + rows->start;
         *size = known - rows->start;
-        /* "\r" before a separator belongs to it; before the end of the buffer it may. */
+        /* A "\r" before a separator belongs to it; one at the end of the buffer may. */
         size_t carriage = rows->chomp && rows->carriage && *size > 0 &&
                 (*text)[*size - 1] == '\r' && (found || !rows->over);
-        if (*size > part + carriage && *size - part - carriage > rows->limit)
+        if (*size > unsure + carriage && *size - unsure - carriage > rows->limit)
             return rows_too_long(rows, text, size);
         if (found) {
             rows->start = rows->scanned = known + rows->separator_size;
@@ -179,11 +179,11 @@ static void rows_make_room(rows_t *rows) {
         rows->start = 0;
     }
     if (rows->capacity - rows->end >= GW_PIPE_BYTES / 2) return;
-    REALLOC_N(rows->buffer, char, rows->capacity * 2); /* the row must fit into it whole */
+    REALLOC_N(rows->buffer, char, rows->capacity * 2); /* it must have room for a whole row */
     rows->capacity *= 2;
 }
 
-/* GW_ROWS_MORE, GW_ROWS_WAIT or GW_ROWS_ENDED, also after close. */
+/* Reads once; returns GW_ROWS_MORE, GW_ROWS_WAIT or GW_ROWS_ENDED, the last also after close. */
 static int rows_fill(VALUE self, rows_t *rows) {
     if (rows->over || rows->fd < 0) return GW_ROWS_ENDED;
     rows_make_room(rows);
@@ -196,7 +196,7 @@ static int rows_fill(VALUE self, rows_t *rows) {
     }
     if (got < 0 && (error == EAGAIN || error == EINTR)) return GW_ROWS_WAIT;
     rows->over = true;
-    /* EIO: the other side of a terminal was closed. */
+    /* EIO means that the other side of a terminal was closed. */
     if (got < 0 && error != EIO) gw_raise(error, "rows", self, Qnil);
     return GW_ROWS_MORE;
 }
@@ -209,7 +209,7 @@ static VALUE rows_string_of(VALUE self, rows_t *rows, const char *text, size_t s
         RB_OBJ_WRITE(self, &rows->row, row);
         return row;
     }
-    rb_str_modify(row); /* a copy of it keeps its bytes */
+    rb_str_modify(row); /* so that copies of the String do not change */
     if (rb_str_capacity(row) < size) rb_str_modify_expand(row, (long)size - RSTRING_LEN(row));
     memcpy(RSTRING_PTR(row), text, size);
     rb_str_set_len(row, (long)size);
@@ -221,9 +221,9 @@ static bool rows_past(int64_t deadline) {
     return deadline >= 0 && gw_milliseconds_now() >= deadline;
 }
 
-/* take(deadline in ms of the monotonic clock; -1: none) { |row| } => a number of ROWS_…: reads once
- * at most, and yields all complete rows. The block may raise, close the rows, and not return. */
-static VALUE rows_take(VALUE self, VALUE deadline) {
+/* read(deadline in ms of the monotonic clock; -1: none) { |row| } => a number of ROWS_…. Reads at
+ * most once, and yields all complete rows. The block may raise, close the rows, and not return. */
+static VALUE rows_read(VALUE self, VALUE deadline) {
     rows_t *rows = rows_opened(self);
     int64_t until = NUM2LL(deadline);
     bool read_once = false;
@@ -254,7 +254,7 @@ static VALUE rows_close(VALUE self) {
 static VALUE rows_bytes(VALUE self) { return ULL2NUM(rows_opened(self)->bytes); }
 static VALUE rows_count(VALUE self) { return ULL2NUM(rows_opened(self)->rows); }
 
-/* exited?(pid) => true: the child has ended and its status was not taken; false: it runs; nil: no
+/* exited?(pid) => true: the child has ended and its status was not read; false: it runs; nil: no
  * child has that pid. */
 static VALUE rows_exited_p(VALUE self, VALUE pid) {
     siginfo_t info = {.si_pid = 0};
@@ -278,7 +278,7 @@ void gw_init_rows(VALUE native) {
     VALUE class = rb_define_class_id_under(native, rb_intern("Rows"), rb_cObject);
     rb_define_alloc_func(class, rows_alloc);
     rb_define_method_id(class, rb_intern("open"), rows_open, 7);
-    rb_define_method_id(class, rb_intern("take"), rows_take, 1);
+    rb_define_method_id(class, rb_intern("read"), rows_read, 1);
     rb_define_method_id(class, rb_intern("close"), rows_close, 0);
     rb_define_method_id(class, rb_intern("bytes"), rows_bytes, 0);
     rb_define_method_id(class, rb_intern("rows"), rows_count, 0);

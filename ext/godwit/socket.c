@@ -90,7 +90,7 @@ void gw_stop_diagnosis(gw_call_t *call) {
     socket->fruitless = false;
     if (fruitless || socket->queue.first) return; /* another thread may diagnose */
     socket->diagnosing = false;
-    rb_funcall(call->self, rb_intern("_stop_looking"), 0);
+    rb_funcall(call->self, rb_intern("_end_diagnosis"), 0);
     call->socket = gw_socket_open(call->self, call->operation);
 }
 
@@ -103,25 +103,15 @@ void gw_yield_fiber(gw_call_t *call) {
         call->socket = gw_socket_open(call->self, call->operation);
 }
 
-static int socket_descriptors_needed(gw_context_t *context) {
-    int threads = zmq_ctx_get(context->zmq, ZMQ_IO_THREADS);
-    return context->started ? 2 : 4 + 2 * (threads < 0 ? 1 : threads);
-}
-
 /* Makes the libzmq socket of `type` in socket->context; returns an errno. */
 static int socket_make(gw_socket_t *socket) {
     /* A SUB has no unsent messages, only subscriptions. */
     gw_context_t *context = socket->context;
     int linger = socket->type == ZMQ_SUB ? 0 : atomic_load(&context->linger);
-    int error = gw_descriptors(socket_descriptors_needed(context));
-    if (error) return error;
-    socket->zmq = zmq_socket(context->zmq, socket->type == ZMQ_REP ? ZMQ_ROUTER : socket->type);
+    socket->zmq = gw_zmq_open(context, socket->type == ZMQ_REP ? ZMQ_ROUTER : socket->type, linger);
     if (!socket->zmq) return errno;
-    context->started = true;
-    error = gw_draft_open(socket);
-    if (!error) error = gw_zmq_set(socket->zmq, ZMQ_LINGER, &linger, sizeof linger);
+    int error = gw_draft_open(socket);
     if (error) {
-        gw_draft_close(socket);
         zmq_close(socket->zmq);
         socket->zmq = NULL;
         return error;

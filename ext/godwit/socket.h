@@ -8,7 +8,7 @@
  * These functions need the GVL and wake the waiters that the call may concern. The proxy's loop
  * calls them without the GVL; then they wake no waiter, since no thread waits on its sockets. */
 
-int gw_settle(gw_socket_t *socket, int error); /* after a call that gave this errno; returns it */
+int gw_settle(gw_socket_t *socket, int error); /* after a call that gave it; returns it */
 void gw_settle_message(gw_socket_t *socket);   /* after a whole message */
 
 /* Returns an errno. */
@@ -33,10 +33,10 @@ static inline int gw_send_frame(gw_socket_t *socket, zmq_msg_t *message, int fla
     return 0;
 }
 
-int gw_socket_events(gw_socket_t *socket); /* for the socket's user; -1 with errno set */
+int gw_socket_events(gw_socket_t *socket); /* those that the user sees; -1 with errno set */
 int gw_socket_get(gw_socket_t *socket, int option, void *value, size_t *size); /* gives an errno */
 int gw_socket_set(gw_socket_t *socket, int option, const void *value, size_t size); /* likewise */
-void gw_send_rest(gw_socket_t *socket, long count); /* of a message that libzmq drops */
+void gw_send_rest(gw_socket_t *socket, long count); /* the rest of a message that libzmq drops */
 /* Runs the body, which moves messages and does not wait; settles once at its end. */
 VALUE gw_batch(gw_socket_t *socket, VALUE (*body)(VALUE), VALUE argument);
 
@@ -59,7 +59,7 @@ static inline gw_inproc_end_t gw_inproc_end(const gw_socket_t *socket, void *zmq
     return (gw_inproc_end_t){socket->context, socket, zmq, socket->type};
 }
 void gw_socket_close(gw_socket_t *socket);        /* wakes its waiters */
-void gw_socket_release_idle(gw_socket_t *socket); /* a closing one without waiters and proxy */
+void gw_socket_release_idle(gw_socket_t *socket); /* if it is closing, without waiters */
 void gw_socket_release(gw_socket_t *socket);      /* needs a socket without waiters */
 
 /* ---- context.c ---- */

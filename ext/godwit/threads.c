@@ -14,7 +14,7 @@ void gw_threads_init(gw_threads_t *threads) {
     CPU_ZERO(&threads->cpus);
 }
 
-/* After zmq_ctx_set has accepted the value. */
+/* Records a value that zmq_ctx_set has accepted. */
 void gw_threads_record(gw_threads_t *threads, int option, int value) {
     if (option == ZMQ_THREAD_SCHED_POLICY) threads->policy = value;
     if (option == ZMQ_THREAD_PRIORITY) threads->priority = value;
@@ -36,7 +36,7 @@ static int threads_raise_priority(const gw_threads_t *threads) {
     if (threads->policy == SCHED_FIFO || threads->policy == SCHED_RR || threads->priority <= 0)
         return 0;
     errno = 0;
-    return nice(-20) == -1 && errno ? errno : 0; /* on Linux for this thread alone */
+    return nice(-20) == -1 && errno ? errno : 0; /* on Linux nice changes this thread alone */
 }
 
 static void *threads_try(void *argument) {

@@ -56,7 +56,7 @@ int gw_socket_set(gw_socket_t *socket, int option, const void *value, size_t siz
 }
 
 int gw_socket_events(gw_socket_t *socket) {
-    /* Before libzmq empties its mailbox: a later signal must stay. */
+    /* This comes before libzmq empties its mailbox, since a later signal must stay. */
     if (RB_UNLIKELY(socket->poller != NULL)) gw_clear_signal(socket);
     int events = gw_zmq_events(socket->zmq);
     if (RB_UNLIKELY(socket->buffered.indirect) && events >= 0)

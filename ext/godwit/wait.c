@@ -133,7 +133,7 @@ static int wait_make_io(gw_waiter_t *waiter, int fd) {
         close(epoll_fd);
         return error;
     }
-    waiter->io = rb_funcall(rb_cIO, id_for_fd, 1, INT2NUM(epoll_fd)); /* now its owner */
+    waiter->io = rb_funcall(rb_cIO, id_for_fd, 1, INT2NUM(epoll_fd)); /* it owns epoll_fd now */
     waiter->epoll_fd = epoll_fd;
     return 0;
 }
@@ -141,7 +141,7 @@ static int wait_make_io(gw_waiter_t *waiter, int fd) {
 static VALUE wait_for_io(VALUE argument) {
     io_wait_t *wait = (io_wait_t *)argument;
     gw_call_t *call = wait->call;
-    /* Not nil, on which async 2.24 fails with Ruby 3.1 (ADR 7). */
+    /* The timeout is not nil, since async 2.24 fails on nil with Ruby 3.1 (ADR 7). */
     VALUE timeout = INT2FIX(GW_LONGEST_FIBER_WAIT);
     unsigned generation = atomic_load(&gw_generation);
     rb_thread_check_ints();
@@ -226,7 +226,7 @@ static gw_deadline_t wait_next_diagnosis(gw_call_t *call) {
                                                                               : GW_FOREVER;
 }
 
-/* Finds the reason of a slow wait: Ruby code runs (Socket#_look). */
+/* Finds the reason of a slow wait: Ruby code runs (Socket#_diagnose). */
 static void wait_diagnose(gw_call_t *call) {
     bool may_time_out = call->deadline != GW_FOREVER;
     if (!may_time_out) call->socket->diagnosed = true;
@@ -243,7 +243,7 @@ static void wait_check_socket(gw_call_t *call) {
 }
 
 /* The caller has just got EAGAIN from libzmq with its mailbox drained: by a failed receive, or by
- * ZMQ_EVENTS after a failed send. No other thread has run since. True: the caller tries again. */
+ * ZMQ_EVENTS after a failed send. No other thread has run since. Returns true for another try. */
 bool gw_wait_on(gw_call_t *call, short events, int fd) {
     gw_socket_t *socket = call->socket;
     bool again, messages = fd == socket->fd;
@@ -336,7 +336,7 @@ bool gw_yield_turn(unsigned *calls) {
 void gw_init_wait(void) {
     gw_after_fork(wait_after_fork);
     id_for_fd = rb_intern("for_fd");
-    id_diagnose = rb_intern("_look");
+    id_diagnose = rb_intern("_diagnose");
     guard_class = rb_class_new(rb_cObject);
     rb_undef_alloc_func(guard_class);
     rb_gc_register_mark_object(guard_class);

@@ -31,7 +31,7 @@ typedef enum {
 typedef struct gw_wait_queue {
     struct gw_waiter *first, *last; /* owned, in order of arrival */
     struct gw_waiter *spare;        /* owned: for the next wait, with their descriptors */
-    void (*emptied)(struct gw_wait_queue *queue); /* after the last waiter of a closing object */
+    void (*emptied)(struct gw_wait_queue *queue); /* after the last waiter has departed */
 } gw_wait_queue_t;
 
 /* What the methods that send and receive have counted; a proxy has counters of its own. */
@@ -49,7 +49,7 @@ typedef struct {
     int wake_fd; /* owned eventfd, which wakes the loop */
 } gw_proxy_control_t;
 
-/* Async-signal-safe. */
+/* Sets the bits and wakes the loop. A signal handler may call it. */
 static inline void gw_proxy_signal(gw_proxy_control_t *control, int bits) {
     atomic_fetch_or(&control->bits, bits);
     gw_event_signal(control->wake_fd);
@@ -157,7 +157,7 @@ void gw_waiter_remove(gw_wait_queue_t *queue, gw_waiter_t *waiter);
 gw_waiter_t *gw_waiter_claim(gw_wait_queue_t *queue, bool reuse); /* NULL with errno set */
 void gw_waiter_release(gw_wait_queue_t *queue, gw_waiter_t *waiter);
 void gw_waiter_free(gw_waiter_t *waiter);
-void gw_waiter_signal(void *waiter); /* async-signal-safe */
+void gw_waiter_signal(void *waiter); /* a signal handler may call it */
 void gw_waiter_wake(gw_waiter_t *waiter);
 int gw_waiter_close_io(VALUE io); /* gives the state of rb_protect */
 void gw_wait_queue_wake(gw_wait_queue_t *queue);
@@ -183,7 +183,7 @@ void gw_watch_detach(gw_watch_t *watch);
 void gw_watch_unlink(gw_watch_t *watch);      /* from its socket */
 void gw_watches_detach(gw_socket_t *socket);  /* before zmq_close */
 void gw_watches_attach(gw_socket_t *socket);  /* to another libzmq socket */
-void gw_watches_forget(gw_socket_t *socket);  /* which is being freed */
+void gw_watches_forget(gw_socket_t *socket);  /* the socket is being freed */
 void gw_watches_collect(gw_poller_t *poller); /* makes due what was touched since the last call */
 void gw_watches_free(gw_poller_t *poller);
 
@@ -201,7 +201,7 @@ enum {
 struct gw_peers *gw_peers_new(bool unordered); /* NULL: no memory */
 void gw_peers_free(struct gw_peers *peers);
 void gw_peers_record(struct gw_peers *peers, uint64_t event, int value);
-long gw_peers_count(const struct gw_peers *peers, bool shaken_hands); /* else connected */
+long gw_peers_count(const struct gw_peers *peers, bool shaken_hands); /* false: all open ones */
 
 /* ---- monitor_events.c: libzmq's events, and the queues that they go to ---- */
 

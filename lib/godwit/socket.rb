@@ -193,7 +193,7 @@ module Godwit
     # @return [nil]
     def close
       @parts = nil
-      _stop_looking if @diagnosis
+      _end_diagnosis if @diagnosis
       _close
       Hooks.close(self)
       nil

@@ -1,25 +1,8 @@
 /* Binding and connecting a socket. */
 #include "gem.h"
-#include <fcntl.h>
 
-/* libzmq closes the descriptor of use_fd itself, and aborts when a descriptor is bound twice. So it
- * gets a duplicate. */
 static int64_t endpoints_do_bind(gw_socket_t *socket, const char *endpoint) {
-    int given = -1;
-    size_t size = sizeof given;
-    if (gw_inproc(endpoint)) return gw_inproc_bind(gw_inproc_end(socket), endpoint);
-    bool accepts_fd = strncmp(endpoint, "tcp:", 4) == 0 || strncmp(endpoint, "ipc:", 4) == 0;
-    if (!accepts_fd || gw_zmq_get(socket->zmq, ZMQ_USE_FD, &given, &size) || given < 0)
-        return zmq_bind(socket->zmq, endpoint);
-    int copy = fcntl(given, F_DUPFD_CLOEXEC, 0);
-    if (copy < 0) return -1;
-    fcntl(copy, F_SETFL, fcntl(copy, F_GETFL) | O_NONBLOCK); /* two sockets may accept from it */
-    gw_zmq_set(socket->zmq, ZMQ_USE_FD, &copy, sizeof copy);
-    int rc = zmq_bind(socket->zmq, endpoint), error = errno;
-    gw_zmq_set(socket->zmq, ZMQ_USE_FD, &given, sizeof given);
-    if (rc != 0) close(copy);
-    errno = error;
-    return rc;
+    return gw_endpoint_bind(gw_inproc_end(socket), endpoint);
 }
 
 static int64_t endpoints_do_connect(gw_socket_t *socket, const char *endpoint) {

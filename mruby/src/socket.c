@@ -39,25 +39,16 @@ int gw_socket_events(gw_socket_t *socket) {
     return socket->holding && events >= 0 ? events | ZMQ_POLLIN : events;
 }
 
-static int socket_descriptors_needed(gw_context_t *context) {
-    int threads = zmq_ctx_get(context->zmq, ZMQ_IO_THREADS);
-    return context->started ? 2 : 4 + 2 * (threads < 0 ? 1 : threads);
-}
-
 /* Makes the libzmq socket of `type` in socket->context; returns an errno. */
 static int socket_make(gw_socket_t *socket) {
     gw_context_t *context = socket->context;
     /* A SUB has no unsent messages, only subscriptions. */
     int linger = socket->type == ZMQ_SUB ? 0 : atomic_load(&context->linger);
-    int error = gw_descriptors(socket_descriptors_needed(context));
-    if (error) return error;
-    void *zmq = zmq_socket(context->zmq, socket->type == ZMQ_REP ? ZMQ_ROUTER : socket->type);
+    void *zmq = gw_zmq_open(context, socket->type == ZMQ_REP ? ZMQ_ROUTER : socket->type, linger);
     if (!zmq) return errno;
     int fd;
     size_t size = sizeof fd;
-    context->started = true;
-    error = gw_zmq_get(zmq, ZMQ_FD, &fd, &size);
-    if (!error) error = gw_zmq_set(zmq, ZMQ_LINGER, &linger, sizeof linger);
+    int error = gw_zmq_get(zmq, ZMQ_FD, &fd, &size);
     if (error) {
         zmq_close(zmq);
         return error;

@@ -25,6 +25,11 @@ class GivenDescriptorTest < Godwit::TestCase
     "a UNIX socket for tcp" => ["(keep = UNIXServer.new(ARGV[0])).fileno", "is of another family"]
   }.freeze
 
+  def setup
+    super
+    not_on :ffi, "it has no use_fd"
+  end
+
   BAD.each do |what, (descriptor, says)|
     test what do
       result = assert_child run_child(<<~RUBY, ["#{scratch_dir}/socket"])

@@ -161,6 +161,7 @@ class OptionsTest < Godwit::TestCase
     next if option.by_hand? && option.writable? # subscribe, unsubscribe: tested with their methods
 
     define_method(:"test_socket_option_#{option.name}") do
+      not_on :ffi, "it has no use_fd" if option.name == :use_fd
       type = self.class.type_for(option)
       next check_unsupported(open_socket(type || :DEALER), option) unless option.supported?
       skip "#{option.name} is for #{option.types.join(", ")}, which this libzmq lacks" unless type

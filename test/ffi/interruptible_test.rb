@@ -50,12 +50,12 @@ class FFIInterruptibleTest < Godwit::TestCase
   end
 
   test "a wake-up that was meant for the wait before ends no wait" do
-    waiter = Godwit::Backend::FFI::Waiter.take(1)
+    waiter = Godwit::Backend::FFI::Waiter.claim(1)
     out, into = pipe
     waiter.wakeup(nil, nil)
     waiter.pause([out.fileno, 1], nil)
-    waiter.put_back
-    assert_same waiter, Godwit::Backend::FFI::Waiter.take(1)
+    waiter.release
+    assert_same waiter, Godwit::Backend::FFI::Waiter.claim(1)
     refute waiter.pause([out.fileno, 1], Process.clock_gettime(Process::CLOCK_MONOTONIC) + 0.01)
     into << "x"
     assert waiter.pause([out.fileno, 1], nil)

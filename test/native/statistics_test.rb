@@ -159,14 +159,4 @@ class StatisticsTest < Godwit::TestCase
     end
     assert_predicate Process.wait2(pid).last, :success?
   end
-
-  # Random ids have five or six in the fullest bucket.
-  test "ids that differ in their last bytes only are spread as others are" do
-    one = statistics(most: 0, writers: 4_096)
-    4_096.times { |number| one.record(frames(1, writer: "#{"0" * 24}#{format("%08x", number)}")) }
-    assert_operator one.__send__(:_longest_chain), :<, 20
-    other = statistics(most: 0, writers: 4_096)
-    4_096.times { |number| other.record(frames(1, writer: "#{"0" * 29}#{format("%03x", number)}")) }
-    assert_operator other.__send__(:_longest_chain), :<, 20
-  end
 end

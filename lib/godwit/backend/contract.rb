@@ -2,15 +2,16 @@
 
 module Godwit
   module Backend
-    # The primitives that a backend supplies. Arguments are positional. Durations are milliseconds:
-    # -1 is for ever, nil the socket's own. A primitive gives nil when time is up. Options are
-    # numbers. Each raises through Errors.build. Keywords, seconds and checks are above.
+    # The primitives that a backend supplies. Arguments are positional, and options are numbers.
+    # Durations are milliseconds: -1 is for ever, nil the socket's own time-out. A primitive gives
+    # nil when time is up. Each raises through Errors.build. The public API above them has keywords,
+    # seconds and checks.
     #
     # _waiters counts the waiting threads and fibers, and a proxy's sleeping loop, for the tests. A
     # backend's module Takeover has its versions of public methods.
     # @private
     module Contract
-      MODULE = %i[libzmq_version has draft? curve_keypair socket_facts].freeze
+      MODULE = %i[libzmq_version has draft? curve_keypair].freeze
 
       CONTEXT = %i[
         _open _get_option _set_option _linger _set_linger _shutdown _close _closed? _own? _pointer
@@ -25,7 +26,7 @@ module Godwit
         _wait_peers _fd _pointer
       ].freeze
 
-      # Of a Socket of a draft type. A backend without draft types (`draft?`) has none.
+      # The primitives of draft types. A backend without draft types (`draft?`) lacks them.
       DRAFT_SOCKET = %i[_set_group _connect_peer _send_to _recv_from].freeze
 
       FRAME = %i[
@@ -43,8 +44,8 @@ module Godwit
         _open _close _closed? _forked? _register _modify _remove _members _wait _waiters
       ].freeze
 
-      # _control takes :stop, :pause or :resume. _observe takes an object whose `record` gets
-      # each message. With the extension it is one of the extension's.
+      # _control accepts :stop, :pause or :resume. _observe accepts an object whose `record` gets
+      # each message; the extension accepts only objects of its own classes.
       PROXY = %i[
         _open _observe _bound _acquire _release _loop _control _paused? _running? _forked? _counters
         _waiters
@@ -55,7 +56,7 @@ module Godwit
         Poller: POLLER, Proxy: PROXY
       }.freeze
 
-      # With more names a backend would do more than libzmq does.
+      # A backend with more names would do more than libzmq does.
       MAX_NAMES = 100
 
       # @return [Integer]

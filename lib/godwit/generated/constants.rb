@@ -10,19 +10,19 @@ module Godwit
     YIELD_EVERY = 128
     # messages that send_many and recv_many move in one native call
     BATCH = 1024
-    # bytes after which recv_many takes no further message
+    # bytes after which recv_many receives no further message
     BATCH_BYTES = 67_108_864
-    # ms after which a wait with a time-out looks for its reason
+    # ms after which a wait is slow
     SLOW_WAIT = 200
     # ms between two reads of a PUB's subscriptions
     SUBSCRIPTIONS_EVERY = 10
     # ms between two reads of a monitor while its socket moves messages
     MONITOR_EVERY = 10
-    # ms between two looks of a waiting poller for IOs that another thread has closed
+    # ms between two checks of a waiting poller for IOs that another thread has closed
     IO_POLL_INTERVAL = 500
-    # events that a poller takes in one call of epoll_wait
+    # events that a poller reads in one call of epoll_wait
     EPOLL_EVENTS = 64
-    # s that a fiber without a deadline waits before it looks again (ADR 7)
+    # s that a fiber without a deadline waits before it checks again (ADR 7)
     LONGEST_FIBER_WAIT = 86_400
     # descriptors that must be free for libzmq to look up an address
     LOOKUP_DESCRIPTORS = 4
@@ -30,7 +30,7 @@ module Godwit
     MAX_SOCKETS = 1023
     # libzmq sockets for one of the user's; libzmq makes two internal ones and frees closed ones late
     SOCKET_SLOTS = 3
-    # the most that libzmq takes for ZMQ_MAX_SOCKETS
+    # the largest ZMQ_MAX_SOCKETS that libzmq accepts
     MAX_SOCKET_SLOTS = 65_535
     # ms that close and exit wait beyond linger; a name server can hold zmq_ctx_term
     CLOSE_GRACE = 1000
@@ -38,7 +38,7 @@ module Godwit
     PROXY_BURST = 1000
     # bytes of a message over udp; libzmq copies larger ones beyond its buffer
     UDP_BYTES = 8192
-    # bytes of a RADIO's group over udp; libzmq takes a larger length for a negative number and aborts
+    # bytes of a RADIO's group over udp; libzmq reads a larger length as a negative number and aborts
     UDP_GROUP_BYTES = 127
   end
 end

@@ -8,15 +8,15 @@ module Godwit
   module ShellConstants
     # bytes that a pipe holds
     PIPE_BYTES = 65_536
-    # Rows#take: more may be there to read
+    # Rows#read: more may be there to read
     ROWS_MORE = 0
-    # Rows#take: nothing is there to read
+    # Rows#read: nothing is there to read
     ROWS_WAIT = 1
-    # Rows#take: the stream has ended
+    # Rows#read: the stream has ended
     ROWS_ENDED = 2
-    # Rows#take: the deadline has passed
+    # Rows#read: the deadline has passed
     ROWS_LATE = 3
-    # Rows#take: a row is longer than the limit
+    # Rows#read: a row is longer than the limit
     ROWS_TOO_LONG = 4
     # a row above the limit raises
     LONG_RAISES = 0

@@ -11,7 +11,7 @@ module Godwit
 
         LogQueue.class_eval do
           # Only the wait for an entry takes interrupts.
-          def take(most) = Thread.handle_interrupt(Object => :on_blocking) { _take(most) }
+          def take(most) = Thread.handle_interrupt(Object => :on_blocking) { _dequeue(most) }
         end
       else
         require_relative "serving/statistics"

@@ -134,7 +134,7 @@ module Godwit
         refuse_child if @processes.forked?
         busy = false
         @sources.delete_if do |source|
-          answer = source.take(@clock.deadline, &block)
+          answer = source.read(@clock.deadline, &block)
           raise too_long if answer == Source::TOO_LONG
           busy = true if answer == Source::MORE
           answer == Source::ENDED && close_source(source)

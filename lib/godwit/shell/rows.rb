@@ -32,7 +32,7 @@ module Godwit
         @lock = Mutex.new # no read after the close: the descriptor may be another file's
       end
 
-      def take(deadline)
+      def read(deadline)
         read_once = false
         loop do
           return ENDED if @closed

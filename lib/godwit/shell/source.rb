@@ -5,7 +5,7 @@ module Godwit
     # One pipe of a command, its rows, and the block that gets them.
     # @private
     class Source
-      # The values of Rows#take.
+      # The values of Rows#read.
       MORE = ShellConstants::ROWS_MORE
       WAIT = ShellConstants::ROWS_WAIT
       ENDED = ShellConstants::ROWS_ENDED
@@ -29,10 +29,10 @@ module Godwit
       end
 
       # @param deadline [Integer] ms on the monotonic clock, -1: none
-      def take(deadline, &block)
-        return @rows.take(deadline, &@taker) if @taker
-        return @rows.take(deadline, &block) unless @kind
-        @rows.take(deadline) { |row| block.call([@kind, row]) }
+      def read(deadline, &block)
+        return @rows.read(deadline, &@taker) if @taker
+        return @rows.read(deadline, &block) unless @kind
+        @rows.read(deadline) { |row| block.call([@kind, row]) }
       end
 
       def rows = @rows.rows

@@ -2,9 +2,9 @@
 
 module Godwit
   class Socket
-    # Finds out why a wait ends in a time-out. A backend calls {#_look} when a wait has lasted
+    # Finds out why a wait ends in a time-out. A backend calls {#_diagnose} when a wait has lasted
     # {Constants::SLOW_WAIT} ms: once without a time-out, else again and again. It calls
-    # {#_stop_looking} at the first call after a wait that got its message.
+    # {#_end_diagnosis} at the first call after a wait that got its message.
     # @private
     module TimeOuts
       # @private
@@ -32,8 +32,8 @@ module Godwit
       private
 
       # @param may_time_out [Boolean] whether the wait has a time-out
-      # @return [Boolean] whether the backend has to call {#_stop_looking}
-      def _look(may_time_out)
+      # @return [Boolean] whether the backend has to call {#_end_diagnosis}
+      def _diagnose(may_time_out)
         return false if frozen?
         warn_of_refusals
         return false unless may_time_out
@@ -43,7 +43,7 @@ module Godwit
         false # no descriptor is left, or the socket was closed
       end
 
-      def _stop_looking
+      def _end_diagnosis
         diagnosis = @diagnosis
         @diagnosis = nil
         diagnosis&.close

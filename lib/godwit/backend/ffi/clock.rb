@@ -2,13 +2,13 @@
 
 module Godwit
   module Backend::FFI
-    # Deadlines: seconds on the monotonic clock; nil: never; 0: at once.
+    # A deadline is a time in seconds on the monotonic clock; nil is never, 0 is at once.
     module Clock
       module_function
 
       def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
 
-      # @param milliseconds [Integer, nil] below 0: forever; nil: `otherwise`
+      # @param milliseconds [Integer, nil] below 0: for ever; nil: `otherwise`
       def deadline(milliseconds, otherwise = -1)
         milliseconds ||= otherwise
         return nil if milliseconds < 0
@@ -17,7 +17,8 @@ module Godwit
 
       def passed?(deadline) = !deadline.nil? && (deadline.zero? || now >= deadline)
 
-      def left(deadline) = deadline && [deadline - now, 0].max
+      # @return [Numeric, nil] seconds
+      def remaining(deadline) = deadline && [deadline - now, 0].max
     end
   end
 end

@@ -4,9 +4,8 @@ require "jruby" if RUBY_ENGINE == "jruby"
 
 module Godwit
   module Backend::FFI
-    # Ruby's garbage collector does not see the memory that libzmq holds for frames: 3,000 dropped
-    # frames of 1 MiB filled 2 GB. So the bytes of frames that were neither closed nor sent are
-    # counted, and many of them run the collector.
+    # Runs Ruby's garbage collector when libzmq holds much memory for frames, which the collector
+    # does not see: 3,000 dropped frames of 1 MiB filled 2 GB.
     module Collector
       STEP = 64 << 20 # bytes
       SMALL = 512 # bytes of a frame that is not counted: its Ruby objects are as large
@@ -17,7 +16,7 @@ module Godwit
         # JRuby's own GC.start does nothing.
         def self.run = ::JRuby.gc
       else
-        # CRuby switches no thread and runs no finalizer between reading and writing.
+        # CRuby switches no thread and runs no finalizer between the read and the write.
         class Count
           attr_reader :get
 
@@ -26,38 +25,30 @@ module Godwit
           end
 
           def add_and_get(number) = @get += number
-
-          def get_and_set(number) = @get.tap { @get = number }
         end
 
         def self.run = GC.start
       end
 
-      @round = 0
-      @fresh = Count.new # bytes of frames made in this round, neither closed nor sent
-      @all = Count.new # bytes of all frames
+      @bytes = Count.new # of the frames that are neither closed nor sent nor collected
+      @lowest = 0 # of @bytes since the last run
 
       class << self
-        # @return [Integer] the round that the frame was made in
         def made(bytes)
-          return @round if bytes < SMALL
-          @all.add_and_get(bytes)
-          @fresh.add_and_get(bytes)
-          @round
+          @bytes.add_and_get(bytes) if bytes >= SMALL
         end
 
-        # @param used [Boolean] whether the frame was closed or sent, not collected
-        def gone(bytes, round, used:)
+        def gone(bytes)
           return if bytes < SMALL
-          @all.add_and_get(-bytes)
-          @fresh.add_and_get(-bytes) if used && round == @round
+          now = @bytes.add_and_get(-bytes)
+          @lowest = now if now < @lowest
         end
 
-        # Called without a lock. A program that keeps many frames runs the collector seldom.
+        # No lock is held here. In a program with many live frames the collector runs less often.
         def collect_if_needed
-          most = [STEP, @all.get / 2].max
-          return if @fresh.get <= most || @fresh.get_and_set(0) <= most # of several threads one
-          @round += 1
+          now = @bytes.get
+          return if now <= [STEP, 2 * @lowest].max
+          @lowest = now
           run
         end
       end

@@ -2,7 +2,7 @@
 
 module Godwit
   module Backend::FFI
-    # The primitives of Context itself: the process's default context.
+    # The primitives of the class Context: the process's default context.
     module DefaultContext
       LOCK = Lock.new("default context")
       private_constant :LOCK
@@ -41,7 +41,7 @@ module Godwit
         return handle.max_sockets if id == ContextHandle::MAX_SOCKETS
         with_error_translation(:get) do
           handle.use do |zmq|
-            ::FFI.errno = 0 # -1 is a value too; of an unknown option libzmq says EINVAL
+            ::FFI.errno = 0 # -1 is a value too; for an unknown option libzmq gives EINVAL
             value = Zmq.zmq_ctx_get(zmq, id)
             next value if value >= 0 || ::FFI.errno != Errno::EINVAL::Errno
             raise Failed, Errno::EINVAL::Errno
@@ -63,7 +63,7 @@ module Godwit
 
       def _linger = opened(:linger).linger
 
-      # @param at_exit [Integer, nil] ms that exit waits for a linger without limit; nil: as it is
+      # @param at_exit [Integer, nil] ms that exit waits for a linger without limit; nil: unchanged
       def _set_linger(milliseconds, at_exit = nil)
         handle = opened(:linger=)
         handle.exit_linger = at_exit if at_exit
@@ -77,7 +77,7 @@ module Godwit
         nil
       end
 
-      # Waiting is interruptible: libzmq goes on by itself.
+      # An interrupt may end the wait; libzmq terminates the context all the same.
       def _close
         return unless @handle
         raise_failed(ForkedError, :close) unless @handle.own?

@@ -2,7 +2,7 @@
 
 module Godwit
   module Backend::FFI
-    # A libzmq context. It ends when its holders are gone: the open Context, its open sockets.
+    # A libzmq context. It is terminated once the Context and all its sockets are closed.
     class ContextHandle
       IO_THREADS = Options.fetch(:io_threads, :context).id
       MAX_SOCKETS = Options.fetch(:max_sockets, :context).id
@@ -18,13 +18,13 @@ module Godwit
         raise Failed, ::FFI.errno if @zmq.null?
         @generation = ForkDetector::COUNT[0]
         @lock = Lock.new("context")
-        @holders = {self => true}.compare_by_identity # with its open sockets
+        @open = {self => true}.compare_by_identity # and each open socket
         @linger = 5000
         @exit_linger = -1
         @longest_linger = 0
         @closed = @started = false
         self.max_sockets = Constants::MAX_SOCKETS
-        ProcessEnd.enter(self)
+        ProcessEnd.add(self)
       end
 
       def own? = @generation == ForkDetector::COUNT[0]
@@ -40,7 +40,8 @@ module Godwit
         @max_sockets = count
       end
 
-      # @return [::FFI::Pointer] to a new socket of libzmq, which makes its threads with the first
+      # libzmq starts its threads with its first socket.
+      # @return [::FFI::Pointer] to a new socket of libzmq
       # @raise [Failed]
       def make_socket(type)
         LibC.check_descriptors(@started ? 2 : 4 + 2 * [io_threads, 1].max)
@@ -50,19 +51,19 @@ module Godwit
         socket
       end
 
-      # @raise [Failed] when it has too many sockets
-      def enter(socket)
+      # @raise [Failed] when the context has too many sockets
+      def add(socket)
         use do
-          raise Failed, Errno::EMFILE::Errno if @holders.size > @max_sockets
-          @holders[socket] = true
+          raise Failed, Errno::EMFILE::Errno if @open.size > @max_sockets
+          @open[socket] = true
         end
       end
 
-      def leave(holder)
+      # @param closed [SocketHandle, ContextHandle] a socket, or this context itself
+      def remove(closed)
         @lock.synchronize do
-          @holders.delete(holder)
-          next unless @holders.empty? && own?
-          @last_left << true
+          @open.delete(closed)
+          @all_closed << true if @open.empty? && own?
         end
       end
 
@@ -77,7 +78,8 @@ module Godwit
         @lock.synchronize { Zmq.zmq_ctx_shutdown(@zmq) unless @closed }
       end
 
-      # Runs the block on libzmq's context, which stays meanwhile.
+      # Runs the block while no thread can close the context.
+      # @yieldparam zmq [::FFI::Pointer] libzmq's context
       # @raise [Failed]
       def use
         @lock.synchronize do
@@ -86,40 +88,41 @@ module Godwit
         end
       end
 
-      # Closes its sockets too, and waits for nothing.
+      # Closes its sockets too, without a wait.
       def close
         sockets = @lock.synchronize do
           @closed = true
           prepare_end unless @terminator
-          @holders.keys - [self]
+          @open.keys - [self]
         end
         sockets.each(&:close)
-        leave(self)
+        remove(self)
       end
 
-      # The Context was collected. Its sockets hold it, so there are none.
+      # Closes the context after its Context was collected. Sockets refer to their Context, so there
+      # are none.
       def collected
         close if own?
       end
 
-      # Waits for libzmq's end, after the waiters have left the sockets.
+      # Waits until libzmq has terminated the context.
       # @param seconds [Numeric, nil] nil: for ever
       def join(seconds) = @terminator&.join(seconds)
 
       private
 
-      # zmq_ctx_term takes as long as linger, or a name server: it has a thread of its own. The
-      # thread is made now, since the last waiter to leave may be unable to make one at exit.
+      # Linger or a name server can delay zmq_ctx_term, so it runs in a thread of its own. The
+      # thread is made now, since the last waiter to depart may be unable to make one at exit.
       def prepare_end
-        @last_left = Thread::Queue.new
+        @all_closed = Thread::Queue.new
         @terminator = Worker.detached do
           Thread.current.name = "godwit zmq_ctx_term"
           Thread.current.report_on_exception = false
-          # Its maker may defer kills.
+          # The thread that makes it may defer kills.
           Thread.handle_interrupt(Object => :immediate) do
-            @last_left.pop
+            @all_closed.pop
             nil while Zmq.zmq_ctx_term(@zmq) != 0 && ::FFI.errno == EINTR
-            ProcessEnd.forget(self)
+            ProcessEnd.remove(self)
           end
         end
       end

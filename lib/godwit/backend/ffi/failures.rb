@@ -3,16 +3,16 @@
 module Godwit
   module Backend::FFI
     # A failure while a lock is held: an errno, or the class of an error that has no errno. The
-    # public error is built later without the lock, since its hints ask the socket for options.
+    # public error is built after the lock is released, since its hints read the socket's options.
     class Failed < StandardError
       attr_reader :what, :detail, :object
 
-      # @param name [String] what is locked
+      # @param name [String] of the locked object
       def self.in_handler(name)
         new(BusyError, "a trap handler interrupted a call on this #{name}: start a Thread there")
       end
 
-      # @param object what it is about, when not the object that was called
+      # @param object [Object, nil] that failed; nil: the object that was called
       def initialize(what, detail = nil, object: nil)
         @what = what
         @detail = detail
@@ -49,7 +49,7 @@ module Godwit
 
       private
 
-      # In a class of primitives: the object is self.
+      # The error names self, an object of the public API.
       def with_error_translation(operation, endpoint = nil, &block)
         Failures.with_error_translation(operation, self, endpoint, &block)
       end

@@ -2,12 +2,12 @@
 
 module Godwit
   module Backend::FFI
-    # A zmq_msg_t of a Frame. Only `release` frees its memory: the pointer's own finalizer could
+    # The zmq_msg_t of a Frame. Only `release` frees its memory: the pointer's own finalizer could
     # run before the Frame's.
     class FrameHandle
       attr_reader :message, :encoding, :more
 
-      # @param message [::FFI::MemoryPointer] which is its own from here on
+      # @param message [::FFI::MemoryPointer] that the handle owns from now on
       def initialize(message, encoding)
         @message = message
         @message.autorelease = false
@@ -16,7 +16,7 @@ module Godwit
         @readers = 0
         @live = true
         @lock = Lock.new("frame")
-        @round = Collector.made(@bytes = size)
+        Collector.made(@bytes = size)
       end
 
       def live? = @live
@@ -38,8 +38,8 @@ module Godwit
         end
       end
 
-      # The frame can neither be sent nor closed while the block runs.
-      def keep
+      # Runs the block while no thread can send or close the frame.
+      def retain
         reading { @readers += 1 }
         begin
           yield
@@ -58,32 +58,32 @@ module Godwit
         end
       end
 
-      # Lends its own message to the block, which sends it: libzmq leaves it as it is when it does
-      # not go.
+      # Lends its message to the block, which sends it. When a send fails, libzmq does not change
+      # the message.
       # @yieldreturn [Integer] an errno, or 0
-      def give
+      def lend
         reading do
           raise Failed, Errno::EBUSY::Errno if @readers > 0
-          yield(@message).tap { |error| release(used: true) if error.zero? }
+          yield(@message).tap { |error| release if error.zero? }
         end
       end
 
-      # A copy of it was sent.
-      def sent = @lock.synchronize { release(used: true) if @readers.zero? }
+      # Releases the frame after a send of its copy.
+      def sent = @lock.synchronize { release if @readers.zero? }
 
-      # @raise [Failed] while it is read
+      # @raise [Failed] while a block reads it
       def close
         @lock.synchronize do
           raise Failed, Errno::EBUSY::Errno if @live && @readers > 0
-          release(used: true)
+          release
         end
       end
 
-      # A collected frame has no other user.
-      def release(used: false)
+      # The lock is held, or the Frame was collected and has no other user.
+      def release
         return unless @live
         @live = false
-        Collector.gone(@bytes, @round, used: used)
+        Collector.gone(@bytes)
         Zmq.zmq_msg_close(@message)
         @message.free
       end
@@ -94,7 +94,7 @@ module Godwit
         Frame.allocate.tap { |frame| frame.adopt(new(message, encoding)) }
       end
 
-      # It must not hold the Frame.
+      # The proc must not refer to the Frame, which would never be collected.
       def self.finalizer(handle) = proc { handle.release }
     end
 
@@ -118,7 +118,7 @@ module Godwit
 
       private
 
-      # The threshold is the extension's: FFI copies all.
+      # The FFI backend ignores the threshold, since it copies every String.
       def _open(data, _threshold)
         raise "this frame is made already" if @handle
         with_error_translation(:new) do
@@ -157,11 +157,11 @@ module Godwit
         end
       end
 
-      # A copy; the frame stays meanwhile, as with the extension.
+      # Yields a copy. As with the extension, the frame cannot be sent or closed meanwhile.
       def _in_place
         with_error_translation(:read) do
           raise Failed, GoneError unless @handle
-          @handle.keep { yield @handle.bytes }
+          @handle.retain { yield @handle.bytes }
         end
       end
 
@@ -182,7 +182,7 @@ module Godwit
         end
       end
 
-      # Only messages of draft types have them.
+      # Only messages of draft types have a routing id or a group.
       def _routing_id = reading(:routing_id) { nil }
 
       def _group = reading(:group) { nil }
@@ -199,7 +199,7 @@ module Godwit
       end
     end
 
-    # The primitives of a tracker. A String is copied when it is sent, and done then.
+    # The primitives of a tracker. A send copies the String, so the tracker is done with the send.
     module TrackerPrimitives
       private
 

@@ -2,7 +2,7 @@
 
 module Godwit
   module Backend::FFI
-    # The few calls of Linux's libc that Ruby has no method for.
+    # The calls of Linux's libc that Ruby has no method for.
     module LibC
       extend ::FFI::Library
 
@@ -12,11 +12,6 @@ module Godwit
       EDGES = 1 | 4 | 1 << 31 # EPOLLIN, EPOLLOUT, EPOLLET
       CLOEXEC = 0o2000000
       NONBLOCK = 0o4000
-      F_DUPFD_CLOEXEC = 1030
-      SOL_SOCKET = 1
-      SO_TYPE = 3
-      SO_ACCEPTCONN = 30
-      SO_DOMAIN = 39
       IPPROTO_TCP = 6
       TCP_INFO = 11
       LONGEST = 1_000_000 # seconds that one poll waits
@@ -32,18 +27,16 @@ module Godwit
         getpeername: %i[int buffer_out buffer_inout], close: %i[int]
       }.each { |name, arguments| attach_function name, arguments, :int }
       attach_function :wait_poll, :poll, %i[pointer ulong int], :int, blocking: true
-      private_constant :EPOLL_CTL_ADD, :EDGES, :CLOEXEC, :NONBLOCK, :F_DUPFD_CLOEXEC, :SOL_SOCKET,
-        :IPPROTO_TCP, :TCP_INFO, :LONGEST, :EVENT
+      private_constant :EPOLL_CTL_ADD, :EDGES, :CLOEXEC, :NONBLOCK, :IPPROTO_TCP,
+        :TCP_INFO, :LONGEST, :EVENT
 
       class << self
         # @return [IO] over a new eventfd, which it closes
         # @raise [Failed]
         def event_io = io_of(eventfd(0, CLOEXEC | NONBLOCK))
 
-        # Takes what was written to an eventfd.
-        def empty(io)
-          eventfd_read(io.fileno, ::FFI::MemoryPointer.new(8))
-        end
+        # Makes an eventfd unreadable.
+        def drain(io) = eventfd_read(io.fileno, ::FFI::MemoryPointer.new(8))
 
         # @return [IO] over a new epoll that remembers each read and write of a descriptor
         # @raise [Failed]
@@ -54,7 +47,7 @@ module Godwit
           end
         end
 
-        # @return [Boolean] whether there was one since the last call
+        # @return [Boolean] whether the descriptor was read or written since the last call
         def edge?(epoll)
           epoll_wait(epoll.fileno, ::FFI::MemoryPointer.new(16), 1, 0) != 0
         end
@@ -63,31 +56,16 @@ module Godwit
         # @return [Integer]
         def poll_milliseconds(seconds) = seconds ? ([seconds, LONGEST].min * 1000).ceil : -1
 
-        # @return [Integer] poll's bits of one descriptor, at once
-        def look(fd, events)
+        # @return [Integer] poll's bits of one descriptor, without a wait
+        def poll_now(fd, events)
           entry = ::FFI::MemoryPointer.new(8).put_bytes(0, [fd, events, 0].pack("iss"))
           poll(entry, 1, 0)
           entry.get_int16(6)
         end
 
-        # @return [Integer] of <fcntl.h>
+        # @return [Integer] the descriptor's flags, those of <fcntl.h>
         def flags(fd)
           fcntl(fd, Fcntl::F_GETFL).tap { |flags| raise Failed, ::FFI.errno if flags < 0 }
-        end
-
-        # A duplicate that does not block.
-        # @return [Integer]
-        # @raise [Failed]
-        def duplicate(fd)
-          copy = fcntl(fd, F_DUPFD_CLOEXEC, :int, 0)
-          raise Failed, ::FFI.errno if copy < 0
-          fcntl(copy, Fcntl::F_SETFL, :int, flags(copy) | NONBLOCK)
-          copy
-        end
-
-        # @return [Integer, nil] a socket's option of SOL_SOCKET, nil when it is no open socket
-        def socket_option(fd, option)
-          bytes { |*room| getsockopt(fd, SOL_SOCKET, option, *room) }&.unpack1("i")
         end
 
         # @return [Array, nil] own address, the peer's, and struct tcp_info or nil, as bytes; nil
@@ -98,8 +76,9 @@ module Godwit
           [own, other, bytes { |*room| getsockopt(fd, IPPROTO_TCP, TCP_INFO, *room) }]
         end
 
-        # Without a descriptor left libzmq would abort the process.
-        # @raise [Failed] when so many descriptors are not to be had
+        # Opens as many descriptors as libzmq needs, and closes them: without a free descriptor
+        # libzmq would abort the process.
+        # @raise [Failed] when the process cannot open so many
         def check_descriptors(needed)
           fds = []
           needed.times do
@@ -113,7 +92,7 @@ module Godwit
 
         private
 
-        # @yieldparam room [FFI::MemoryPointer] and its size, which the call sets
+        # @yieldparam room [FFI::MemoryPointer] for what the call writes; then a pointer to its size
         # @return [String, nil] what the call wrote; nil when it failed
         def bytes
           room = ::FFI::MemoryPointer.new(256)

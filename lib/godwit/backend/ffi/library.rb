@@ -7,20 +7,21 @@ module Godwit
       extend ::FFI::Library
 
       NAMES = %w[libzmq.so.5 libzmq.so].freeze
-      FOLDERS = %w[/opt/homebrew/lib /usr/local/lib].freeze # that a loader may not know of
+      FOLDER = "/usr/local/lib" # not every loader searches it
       INSTEAD = "or name the file: GODWIT_LIBZMQ=/path/to/libzmq.so.5"
       # RTLD_NODELETE: the gem ffi unloads its libraries with its objects, while libzmq's threads
       # may still run.
       FLAGS = ::FFI::DynamicLibrary::RTLD_LAZY | ::FFI::DynamicLibrary::RTLD_LOCAL | 0x1000
       MESSAGE_SIZE = 128 # bytes for a zmq_msg_t, which has 64
-      # All memory: no pointer need be made for each message. At 0 it could not be read.
+      # A pointer from which all memory is read, so that a message needs no pointer of its own. The
+      # gem ffi refuses to read from a pointer to 0.
       MEMORY = ::FFI::Pointer.new(1)
 
       class << self
-        # @return [String] path or name of the libzmq to take
+        # @return [String] path or name of the libzmq to load
         # @raise [LoadError] when there is none
         def locate(wanted = ENV["GODWIT_LIBZMQ"].to_s)
-          names = NAMES + FOLDERS.product(NAMES).map { |parts| File.join(*parts) }
+          names = NAMES + NAMES.map { |name| File.join(FOLDER, name) }
           names = [wanted] unless wanted.empty?
           messages = names.map do |name|
             ::FFI::DynamicLibrary.open(name, FLAGS)
@@ -31,12 +32,13 @@ module Godwit
           where = "GODWIT_LIBZMQ"
           if wanted.empty?
             names = NAMES
-            where = "#{Backend::Libzmq.folders}, #{FOLDERS.join(", ")}"
+            where = "#{Backend::Libzmq.folders}, #{FOLDER}"
           end
           raise Backend::Libzmq.not_found(names, where, messages, INSTEAD)
         end
 
-        # @return [Integer] the code, or an errno below zero
+        # @param code [Integer] that a function of libzmq returned
+        # @return [Integer] the code, or for -1 the errno as a negative number
         def result(code) = (code < 0) ? -::FFI.errno : code
 
         def loaded_version
@@ -88,7 +90,7 @@ module Godwit
         attach_function :zmq_msg_data, %i[pointer], :pointer
         attach_function :zmq_msg_size, %i[pointer], :size_t
         attach_function :zmq_msg_gets, %i[pointer string], :string
-        # The same with addresses: on CRuby a number crosses in half of a pointer's time.
+        # The same functions with addresses, since a number crosses faster than a pointer.
         attach_function :send_string, :zmq_send, %i[ulong buffer_in size_t int], :int
         attach_function :receive, :zmq_msg_recv, %i[ulong ulong int], :int
         attach_function :more, :zmq_msg_more, %i[ulong], :int
@@ -102,19 +104,10 @@ module Godwit
     class << self
       def libzmq_version = Zmq.loaded_version
 
-      # Drafts are the extension's (docs/runtimes.md).
+      # The FFI backend has no drafts (docs/runtimes.md).
       def has(feature) = feature != "draft" && Zmq.zmq_has(feature) == 1
 
       def draft? = false
-
-      # JRuby's own getsockopt knows but few options.
-      # @return [Array, nil] type, whether it listens, family: numbers of <sys/socket.h>; nil when
-      #   it is no open socket
-      def socket_facts(number)
-        options = [LibC::SO_TYPE, LibC::SO_ACCEPTCONN, LibC::SO_DOMAIN]
-        type, listens, family = options.map { |option| LibC.socket_option(number, option) }
-        [type, listens == 1, family] if type
-      end
 
       def connection(number) = LibC.connection(number)
 

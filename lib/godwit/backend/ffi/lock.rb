@@ -2,14 +2,14 @@
 
 module Godwit
   module Backend::FFI
-    # Guards one object for a few calls that never wait. A kill is deferred meanwhile, so no
-    # message is half sent (ADR 15).
+    # A lock for one object, held for a few calls that never wait. Kills are deferred meanwhile, so
+    # that no message is half sent (ADR 15).
     class Lock
       NEVER = {Object => :never}.freeze
 
       attr_reader :mutex
 
-      # @param name [String] what it guards, for the error
+      # @param name [String] of the object, for the error
       def initialize(name)
         @name = name
         @mutex = Mutex.new
@@ -20,7 +20,7 @@ module Godwit
         Thread.handle_interrupt(NEVER) do
           raise Failed.in_handler(@name) if @mutex.owned?
           begin
-            take
+            acquire
             yield
           ensure
             @mutex.unlock if @mutex.owned?
@@ -30,7 +30,7 @@ module Godwit
 
       private
 
-      def take
+      def acquire
         @mutex.lock
       rescue ThreadError # in a trap handler Ruby allows only try_lock
         Thread.pass until @mutex.try_lock

@@ -2,7 +2,7 @@
 
 module Godwit
   module Backend::FFI
-    # The queue of one Monitor. Its socket's lock guards it.
+    # The events of one Monitor that were not read yet. The socket's lock guards this queue.
     class MonitorQueue
       attr_reader :dropped
 
@@ -16,7 +16,7 @@ module Godwit
         @attached = true
       end
 
-      # A full queue drops its oldest event: recent events matter more.
+      # Adds an event that the Monitor wants. A full queue drops its oldest event.
       def put(event, value, endpoint)
         return unless @wanted.anybits?(event)
         @events << [event, [value], endpoint.dup.force_encoding(Encoding::UTF_8), nil]
@@ -35,7 +35,7 @@ module Godwit
         @attached = false
       end
 
-      # The Monitor was closed or collected.
+      # Ends the queue after its Monitor was closed or collected.
       def collected
         detach
         return if @handle.forked?
@@ -68,7 +68,7 @@ module Godwit
         self
       end
 
-      # Events from before the socket's close come first.
+      # Gives the events from before the socket's close first, then raises ClosedError.
       # @return [Array, nil] event, values, local and remote endpoint; nil when time is up
       def _next(timeout)
         deadline = Clock.deadline(timeout)
@@ -102,7 +102,7 @@ module Godwit
 
       def _dropped = @queue ? @queue.dropped : 0
 
-      # @return [nil] it needs drafts
+      # @return [nil] since pipes_stats needs drafts
       def _pipes_stats
         raise_failed(ClosedError, :pipes_stats) if _closed?
       end

@@ -2,19 +2,19 @@
 
 module Godwit
   module Backend::FFI
-    # What a Poller waits for. A wait asks all sockets and IOs, and enters the queue of each socket
-    # only when none is ready. Its lock is never held while a socket's is taken.
+    # The sockets and IOs of a Poller. A wait polls all of them, and enters the wait queue of each
+    # socket only when none is ready. No thread acquires a socket's lock while it holds this lock.
     class PollSet
-      # @!attribute io [IO, nil] of an object that is no socket
+      # @!attribute io [IO, nil] nil for a socket
       Member = Struct.new(:object, :io, :events)
 
-      # Seconds between two looks for IOs that another thread has closed: that wakes no wait.
+      # Seconds between two checks for IOs that another thread has closed: a close wakes no wait.
       INTERVAL = Constants::IO_POLL_INTERVAL / 1000.0
-      # The bits of poll(2) that IO.select takes for readable, for writable, for an error.
+      # The bits of poll(2) that IO.select reports as readable, as writable, as an error.
       READABLE_BITS = 0x39
       WRITABLE_BITS = 0x2c
       ERROR_BITS = 0x28
-      POLLOUT_BIT = 4 # WRITABLE is zmq.h's
+      POLLOUT_BIT = 4 # of <poll.h>; WRITABLE is zmq.h's
       private_constant :Member, :INTERVAL, :READABLE_BITS, :WRITABLE_BITS, :ERROR_BITS, :POLLOUT_BIT
 
       # @return [Array<Waiter>]
@@ -33,7 +33,7 @@ module Godwit
 
       def forked? = @generation != ForkDetector::COUNT[0]
 
-      # @return [Boolean] false when it is there already
+      # @return [Boolean] false when the object is registered already
       # @raise [Failed]
       def add(object, io, events)
         check_socket(object) unless io
@@ -46,7 +46,7 @@ module Godwit
         end
       end
 
-      # @return [Boolean] false when it is not there
+      # @return [Boolean] false when the object is not registered
       # @raise [Failed]
       def modify(object, events)
         member = locked { @members[object] } or return false
@@ -57,7 +57,7 @@ module Godwit
         end
       end
 
-      # @return [Boolean] false when it is not there
+      # @return [Boolean] false when the object is not registered
       # @raise [Failed]
       def remove(object) = locked { @members.delete(object) ? changed : false }
 
@@ -85,7 +85,7 @@ module Godwit
         loop do
           members, changes = locked { [@members.values, @changes] }
           ready = members.flat_map do |member|
-            bits = ask(member)
+            bits = poll(member)
             bits.zero? ? [] : [member.object, bits]
           end
           return ready if ready.any? || Clock.passed?(deadline)
@@ -111,67 +111,68 @@ module Godwit
         true
       end
 
-      # Waits until there is reason to ask again.
+      # Waits until there is reason to poll again.
       def pause(members, changes, deadline)
-        waiter = Waiter.take(READABLE, polls: true)
+        waiter = Waiter.claim(READABLE, polls: true)
         wanted = []
-        return unless members.all? { |member| enter(member, waiter, wanted) }
+        return unless members.all? { |member| enqueue(waiter, member, wanted) }
         return unless locked { @waiters << waiter if @changes == changes }
-        look = Clock.now + INTERVAL if members.any?(&:io)
-        waiter.pause(wanted, [deadline, look].compact.min)
+        next_check = Clock.now + INTERVAL if members.any?(&:io)
+        waiter.pause(wanted, [deadline, next_check].compact.min)
       ensure
-        leave(members, waiter) if waiter
+        unlink(waiter, members) if waiter
       end
 
+      # Adds the waiter to the member's wait queue.
       # @param wanted [Array<Integer>] gets the descriptor and poll's bits
-      # @return [Boolean] false: it is ready, or closed
-      def enter(member, waiter, wanted)
+      # @return [Boolean] false: the member is ready, or closed
+      def enqueue(waiter, member, wanted)
         if member.io
           return false if member.io.closed?
           wanted.push(member.io.fileno, poll_bits(member.events))
           return true
         end
         socket = Backend::FFI.handle_of(member.object)
-        # A socket in a proxy wakes its waiters when it is given back. The proxy alone may ask it.
-        return socket.lock.synchronize { socket.waiting.enter(waiter) } && true if socket.in_proxy?
+        # Only the proxy may poll its socket. A release from the proxy wakes the socket's waiters.
+        return socket.lock.synchronize { socket.waiting.add(waiter) } && true if socket.in_proxy?
         socket.use do
           next false if socket.raw.events.anybits?(member.events)
-          socket.waiting.enter(waiter)
+          socket.waiting.add(waiter)
           wanted.push(socket.raw.fd, POLLIN)
           true
         end
       rescue Failed, IOError
-        false # the next look says why
+        false # the next poll raises the error
       end
 
-      def leave(members, waiter)
+      def unlink(waiter, members)
         members.each do |member|
-          Backend::FFI.handle_of(member.object).waiting.leave(waiter) unless member.io
+          Backend::FFI.handle_of(member.object).waiting.remove(waiter) unless member.io
         end
         @lock.synchronize { @waiters.delete(waiter) }
-        waiter.put_back
+        waiter.release
       end
 
-      # @return [Integer] the bits that it is ready for
+      # @return [Integer] those of the member's events that are true, without a wait
       # @raise [Failed]
-      def ask(member) = member.io ? ask_io(member) : ask_socket(member)
+      def poll(member) = member.io ? poll_io(member) : poll_socket(member)
 
-      def ask_socket(member)
+      def poll_socket(member)
         socket = Backend::FFI.handle_of(member.object)
         raise closed(member.object) if socket.closed?
         return 0 if socket.in_proxy?
         socket.use { socket.raw.events & member.events } # a PUB is never registered for reading
       rescue Failed => error
-        return 0 if error.what == BusyError # a proxy took it just now
+        return 0 if error.what == BusyError # a proxy has acquired it just now
         raise closed(member.object) if error.what == ClosedError && error.detail.nil?
         raise Failed.new(error.what, error.detail, object: error.object || member.object)
       end
 
       # As IO.select: the end of a stream is readable, and so are bytes in Ruby's own buffer.
-      def ask_io(member)
+      def poll_io(member)
         io = open_io(member)
         wanted = member.events
-        seen = LibC.look(io.fileno, poll_bits(wanted))
+        seen = LibC.poll_now(io.fileno, poll_bits(wanted))
         ready = 0
         ready |= READABLE if seen.anybits?(READABLE_BITS) ||
           (wanted.anybits?(READABLE) && IO.select([io], nil, nil, 0))
@@ -201,7 +202,7 @@ module Godwit
       def check_socket(object)
         socket = Backend::FFI.handle_of(object)
         raise Failed.new(ClosedError, object: object) if socket.nil? || socket.closed?
-        socket.use {} # it may be of a forked process, or a proxy's
+        socket.use {} # raises in a forked process, and while a proxy uses the socket
       end
 
       # @raise [Failed] when the IO was not opened for these events
@@ -219,7 +220,7 @@ module Godwit
           "descriptor for it, which the FFI backend cannot see")
       end
 
-      # @raise [Failed] when another IO over the descriptor is there
+      # @raise [Failed] when another IO over the descriptor is registered
       def check_descriptor(object, io)
         return if @members.each_value.none? do |other|
           other.io && !other.io.closed? && other.io.fileno == io.fileno

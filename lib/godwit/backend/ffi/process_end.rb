@@ -2,8 +2,8 @@
 
 module Godwit
   module Backend::FFI
-    # What belongs to the process: its contexts, the thread that closes collected objects, and the
-    # end.
+    # The process's contexts, the thread that closes collected objects, and the wait for linger at
+    # exit.
     module ProcessEnd
       # Seconds that close and exit wait beyond linger: an unreachable name server can hold
       # zmq_ctx_term.
@@ -11,50 +11,50 @@ module Godwit
 
       @lock = Lock.new("list of contexts")
       @contexts = []
-      @found = Thread::Queue.new
-      @kept = {}.compare_by_identity
+      @collected = Thread::Queue.new
+      @retained = {}.compare_by_identity
       @generation = nil
       @over = false
 
       class << self
-        # Whether the process is ending: its contexts were closed, and no other was opened since.
+        # @return [Boolean] whether exit has closed the contexts, and none was opened since
         def over? = @over
 
-        # A context was opened. The first context registers an at_exit block. Blocks that were
-        # registered earlier run later and find its sockets closed.
-        def enter(context)
+        # Adds a new context. The first one registers an at_exit block. Blocks that were registered
+        # earlier run later and find its sockets closed.
+        def add(context)
           @lock.synchronize do
-            if @generation != ForkDetector::COUNT[0] # the first one, or a forked child's
+            if @generation != ForkDetector::COUNT[0] # the first context of this process
               at_exit { wait_for_linger } unless @generation
               @generation = ForkDetector::COUNT[0]
               @contexts.clear
-              @found = Thread::Queue.new
+              @collected = Thread::Queue.new
             end
             @over = false
             @contexts << context
-            @reaper = Thread.new(@found) { |found| reap(found) } unless @reaper&.alive?
+            @reaper = Thread.new(@collected) { |handles| reap(handles) } unless @reaper&.alive?
           end
         end
 
-        def forget(context)
+        def remove(context)
           @lock.synchronize { @contexts.delete_if { |other| other.equal?(context) } }
         end
 
-        # @return [Proc] a finalizer that hands the handle over and never waits. It must not hold
-        #   the object. The handle is kept until then: JRuby could finalize its pointers first.
+        # @return [Proc] a finalizer that gives the handle to the reaper and never waits. It must
+        #   not refer to the object. It retains the handle: JRuby could finalize the pointers first.
         def finalizer(handle)
-          @lock.synchronize { @kept[handle] = true }
-          proc { @found << handle }
+          @lock.synchronize { @retained[handle] = true }
+          proc { @collected << handle }
         end
 
         private
 
-        def reap(found)
+        def reap(handles)
           Thread.current.name = "godwit reaper"
           Thread.handle_interrupt(Object => :immediate) do
-            while (handle = found.pop)
+            while (handle = handles.pop)
               handle.collected
-              @lock.synchronize { @kept.delete(handle) }
+              @lock.synchronize { @retained.delete(handle) }
             end
           end
         end
@@ -68,8 +68,7 @@ module Godwit
           contexts.each do |context|
             linger = context.longest_linger
             linger = context.exit_linger if linger < 0
-            left = start + linger / 1000.0 + GRACE - Clock.now
-            context.join((linger < 0) ? nil : [left, 0].max)
+            context.join(Clock.remaining((linger < 0) ? nil : start + linger / 1000.0 + GRACE))
           end
         end
       end

@@ -28,8 +28,8 @@ module Godwit
         self
       end
 
-      # A running proxy takes no other observer.
-      # @param observer [#record] gets the frames of each message that it takes from now on
+      # @param observer [#record] gets the frames of each message that the proxy passes on
+      # @raise [BusyError] while the proxy runs
       def _observe(observer)
         with_error_translation(:proxy) do
           raise Failed, BusyError if handle!.running?
@@ -38,10 +38,10 @@ module Godwit
         self
       end
 
-      # It has no effect: only high-water marks bound libzmq's queues (docs/runtimes.md).
+      # This limit has no effect: high-water marks alone bound libzmq's queues (docs/runtimes.md).
       def _bound(_bytes) = self
 
-      # @return [Boolean] false when it runs already
+      # @return [Boolean] false when the proxy runs already
       def _acquire = with_error_translation(:proxy) { handle!.acquire }
 
       def _release
@@ -49,14 +49,14 @@ module Godwit
         nil
       end
 
-      # Until it is stopped; raises when one of its sockets or their context is closed, or this
-      # thread is interrupted.
+      # Runs until the proxy is stopped. Raises when one of its sockets or their context is closed,
+      # and when this thread is interrupted.
       def _loop
         with_error_translation(:proxy) { handle!.run }
         nil
       end
 
-      # To stop a proxy that does not run does nothing.
+      # The command :stop does nothing to a proxy that does not run.
       def _control(command)
         with_error_translation(command) do
           handle = handle!

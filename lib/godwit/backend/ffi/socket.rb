@@ -8,6 +8,7 @@ module Godwit
 
       LOOKUP = Constants::LOOKUP_DESCRIPTORS
       BATCH = Constants::BATCH
+      NO_USE_FD = "use_fd needs Godwit's C extension, which JRuby lacks: bind an endpoint instead"
       CUT = "a peer vanished in the middle of this request, and a bound REQ cannot be recreated: " \
         "close the socket"
       EVENTS, TYPE, RECEIVE_TIMEOUT, SEND_TIMEOUT, CONFLATE, LAST_ENDPOINT, USE_FD =
@@ -15,12 +16,12 @@ module Godwit
           Options.fetch(name).id
         end
       MARKS = %i[send_hwm recv_hwm].map { |name| Options.fetch(name).id }.freeze
-      private_constant :LOOKUP, :BATCH, :CUT, :EVENTS, :TYPE, :RECEIVE_TIMEOUT, :SEND_TIMEOUT,
-        :CONFLATE, :LAST_ENDPOINT, :USE_FD, :MARKS
+      private_constant :LOOKUP, :BATCH, :NO_USE_FD, :CUT, :EVENTS, :TYPE, :RECEIVE_TIMEOUT,
+        :SEND_TIMEOUT, :CONFLATE, :LAST_ENDPOINT, :USE_FD, :MARKS
 
       private
 
-      # Runs the block with the handle, open and locked.
+      # Runs the block with the handle. The socket is open, and its lock is held.
       def with_handle(operation, endpoint = nil)
         with_error_translation(operation, endpoint) { handle!.use { yield @handle } }
       end
@@ -59,8 +60,8 @@ module Godwit
           @handle.monitor.waiting.waiters.size
       end
 
-      # Runs the block while no other thread is in such a block of this socket. It may call the
-      # socket, so this is another lock.
+      # Runs the block while no other thread is in such a block of this socket. The block may call
+      # the socket, so this lock is not the socket's own.
       def _exclusive(operation, &block)
         return yield unless @handle
         with_error_translation(operation) { @handle.exclusive.synchronize(&block) }
@@ -81,7 +82,11 @@ module Godwit
       # @return [String] the endpoint that was bound, wildcards replaced
       def _bind(endpoint)
         attach(:bind, endpoint) do |handle|
-          bind_given(handle, endpoint)
+          if Zmq.zmq_bind(handle.raw.pointer, endpoint) < 0
+            error = ::FFI.errno
+            handle.monitor.bind_failed(endpoint, error)
+            raise Failed, error
+          end
           handle.raw.get(LAST_ENDPOINT).force_encoding(Encoding::UTF_8)
         end
       end
@@ -107,35 +112,18 @@ module Godwit
           monitor.drain_at_times
           value
         ensure
-          handle.waiting.wake # it gives or takes pipes at once, without an edge that reports it
+          handle.waiting.wake # the pipes change at once, without an edge
         end
       end
 
-      # libzmq closes the descriptor of use_fd when it is done, and aborts when one is bound
-      # twice: it gets a duplicate.
-      def bind_given(handle, endpoint)
-        raw = handle.raw
-        given = endpoint.start_with?("tcp:", "ipc:", "ws") ? raw.get(USE_FD) : -1
-        if given >= 0
-          copy = LibC.duplicate(given)
-          raw.set(USE_FD, copy)
-        end
-        bound = Zmq.zmq_bind(raw.pointer, endpoint) >= 0
-        error = ::FFI.errno
-        raw.set(USE_FD, given) if copy
-        return if bound
-        LibC.close(copy) if copy
-        handle.monitor.bind_failed(endpoint, error)
-        raise Failed, error
-      end
-
-      # From the first endpoint on.
+      # From the first endpoint on the socket counts its peers.
       def _count_peers
         with_handle(:wait_connected) { |handle| handle.monitor.count_from_now }
         nil
       end
 
-      # @return [Integer, nil] peers, fewer than `count` when time is up; nil: not counted
+      # @return [Integer, nil] peers, fewer than `count` when time is up; nil: the socket does not
+      #   count its peers
       def _wait_peers(count, timeout)
         now = nil
         with_error_translation(:wait_connected) do
@@ -165,9 +153,9 @@ module Godwit
 
       def _set_option(id, value)
         with_handle(:set) do |handle|
-          # libzmq would change pipes that a thread of its own may be ending. It refuses a
-          # negative mark by itself.
+          # libzmq would change pipes that its own thread may be ending. It refuses a negative mark.
           raise Failed, StateError if handle.attached && MARKS.include?(id) && value >= 0
+          raise Failed.new(UnsupportedError, NO_USE_FD) if id == USE_FD && value >= 0
           handle.raw.set(id, value)
           case id
           when RECEIVE_TIMEOUT then handle.receiver.timeout = value
@@ -175,12 +163,12 @@ module Godwit
           when CONFLATE then handle.sender.single = value == 1
           end
         ensure
-          handle.waiting.wake # it may be readable or writable then, without an edge
+          handle.waiting.wake # the option may make the socket ready without an edge
         end
         nil
       end
 
-      # A PUB never receives in public: only subscriptions are readable.
+      # A PUB is never readable: its XPUB receives subscriptions.
       def public_events(handle)
         events = handle.raw.events
         handle.publisher? ? events & ~READABLE : events
@@ -194,7 +182,7 @@ module Godwit
 
       def _copy_threshold = with_handle(:copy_threshold, &:copy_threshold)
 
-      # It has no effect: FFI copies every String.
+      # The threshold has no effect, since FFI copies every String.
       def _set_copy_threshold(bytes)
         with_handle(:copy_threshold=) { |handle| handle.copy_threshold = bytes }
       end
@@ -207,7 +195,7 @@ module Godwit
         sending(:send, timeout) { |handle, deadline| send_waiting(handle, message, deadline) }
       end
 
-      # @return [Integer] how many went, from `first` on; it raises only with none of these gone
+      # @return [Integer] how many were sent, from `first` on. Raises only if none of these was sent
       def _send_many(messages, first, timeout)
         sent = 0
         sending(:send_many, timeout) do |handle, deadline|
@@ -234,12 +222,19 @@ module Godwit
         sent
       end
 
+      # Ends the diagnosis of an earlier wait.
+      # @return [SocketHandle] of an open socket
+      def handle_for_call
+        handle!.tap do |handle|
+          handle.check
+          _end_diagnosis if handle.slow_wait.over?
+        end
+      end
+
       # Runs the block with the handle and the deadline, ready to send.
       def sending(operation, timeout)
         with_error_translation(operation) do
-          handle = handle!
-          handle.check
-          _stop_looking if handle.slow_wait.over?
+          handle = handle_for_call
           handle.use { handle.sender.begin }
           yield handle, Clock.deadline(timeout, handle.sender.timeout)
         end
@@ -247,7 +242,7 @@ module Godwit
 
       def send_waiting(handle, message, deadline)
         sender = handle.sender
-        kept = outcome = false
+        copied = outcome = false
         until outcome == true
           outcome = handle.waiting.attempt(deadline, WRITABLE, socket: self) do
             next :cut if sender.cut?
@@ -259,8 +254,8 @@ module Godwit
             end
             next :cut if sender.cut?
             raise Failed, error unless error == EAGAIN
-            message = snapshot(message) unless kept || deadline == 0
-            kept = true
+            message = snapshot(message) unless copied || deadline == 0
+            copied = true
             AGAIN
           end
           return false if AGAIN.equal?(outcome)
@@ -271,7 +266,7 @@ module Godwit
 
       def frames_of(message) = message.is_a?(Message) ? message.frames : message
 
-      # Other threads run during the wait: a checked message must not change.
+      # A copy that other threads cannot change during a wait.
       def snapshot(message)
         case message
         when String then message.dup.freeze
@@ -306,7 +301,7 @@ module Godwit
       #   when time is up
       def _recv_into(buffer, timeout)
         message = receive(:recv_into, timeout) do |receiver|
-          # Before a message is taken; it may have been frozen during the wait.
+          # The check comes before the receive, since no message may be lost.
           if buffer.frozen?
             problem = "can't modify frozen String: #{buffer.inspect}"
             raise FrozenError.new(problem, receiver: buffer)
@@ -320,12 +315,10 @@ module Godwit
 
       def receive(operation, timeout)
         outcome = with_error_translation(operation) do
-          handle = handle!
-          handle.check
+          handle = handle_for_call
           raise Failed, ENOTSUP if handle.publisher?
-          _stop_looking if handle.slow_wait.over?
           receiver = handle.receiver
-          handle.use { receiver.begin } unless handle.calm?
+          handle.use { handle.begin } unless handle.calm?
           deadline = Clock.deadline(timeout, receiver.timeout)
           handle.waiting.attempt(deadline, READABLE, socket: self) { yield receiver }
         end

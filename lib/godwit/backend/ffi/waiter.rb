@@ -4,25 +4,25 @@ require "jruby" if RUBY_ENGINE == "jruby"
 
 module Godwit
   module Backend::FFI
-    # A waiting thread, and the eventfd that wakes it. A thread has one, and uses it again. All
-    # waits for messages are here.
+    # A waiting thread, and the eventfd that wakes it. Every wait for messages or events is here.
+    # A thread uses its waiter again for its next wait.
     class Waiter
-      # Seconds of JRuby's first poll. It takes no interrupt, and one that does costs ten times
-      # as much.
+      # Seconds of JRuby's first poll. No interrupt ends that poll; a poll that an interrupt can end
+      # costs ten times as much.
       FIRST = 0.02
       POLLFD = 8 # bytes
       KEY = :godwit_waiter
       private_constant :FIRST, :POLLFD, :KEY
 
-      # @return [Integer] what it waits for: READABLE, WRITABLE, or 0 for peers
+      # @return [Integer] what the thread waits for: READABLE, WRITABLE, or 0 for peers
       attr_accessor :events
-      # @return [Boolean] whether it waits in a Poller
+      # @return [Boolean] whether the thread waits in a Poller
       attr_accessor :polls
 
-      # A trap handler's wait interrupts another wait of its thread, and takes another waiter.
-      # @return [Waiter] this thread's, to `put_back`
-      # @raise [Failed] when no descriptor is left
-      def self.take(events, polls: false)
+      # A wait in a trap handler has a new waiter, since it interrupts another wait of its thread.
+      # @return [Waiter] of this thread, to be released after the wait
+      # @raise [Failed] without a free descriptor
+      def self.claim(events, polls: false)
         thread = Thread.current
         waiter = thread.thread_variable_get(KEY)
         thread.thread_variable_set(KEY, nil) if waiter
@@ -51,15 +51,15 @@ module Godwit
       # @param wanted [Array<Integer>] descriptors, each with poll's bits
       # @return [Boolean] whether there is reason to try again
       def pause(wanted, deadline)
-        Timeout.take_interrupts if Thread.current.pending_interrupt? # FFI's calls do not
+        Timeout.take_interrupts if Thread.current.pending_interrupt? # no call of FFI raises them
         prepare(wanted) unless wanted == @polled_for
-        poll(Clock.left(deadline)) || @signalled
+        poll(Clock.remaining(deadline)) || @signalled
       end
 
-      # Makes it ready for its thread's next wait. It is in no queue any more.
-      def put_back
-        # Also a late interrupt on JRuby writes to the eventfd.
-        LibC.empty(@wake) if @signalled || (@polled_for && @polled.get_int16(POLLFD - 2) != 0)
+      # Stores the waiter for the thread's next wait. It must be in no wait queue.
+      def release
+        # On JRuby a late interrupt may have written to the eventfd too.
+        LibC.drain(@wake) if @signalled || (@polled_for && @polled.get_int16(POLLFD - 2) != 0)
         @signalled = false
         Thread.current.thread_variable_set(KEY, self)
       end
@@ -81,22 +81,22 @@ module Godwit
       if RUBY_ENGINE == "jruby"
         include Java::OrgJruby::RubyThread::Task
 
-        # IO.select has a pool's threads look at descriptors such as ours. After an interrupt such a
-        # thread may read a byte from a number that belongs to another object by then.
-        def poll(left)
-          return true if ready?(left ? [left, FIRST].min : FIRST)
-          return false if left && left <= FIRST
-          @left = left && left - FIRST
+        # JRuby's IO.select lets threads of a pool poll the descriptors. After an interrupt such a
+        # thread may read from a descriptor that was closed and now belongs to another object.
+        def poll(seconds)
+          return true if ready?([seconds, FIRST].compact.min)
+          return false if seconds && seconds <= FIRST
+          @seconds = seconds && seconds - FIRST
           thread = ::JRuby.reference(Thread.current)
           thread.executeTaskBlocking(::JRuby.runtime.current_context, nil, self)
         end
 
         public
 
-        # What JRuby calls.
-        def run(_context, _data) = ready?(@left)
+        # JRuby calls this method for the wait.
+        def run(_context, _data) = ready?(@seconds)
 
-        # What JRuby calls in the thread that interrupts.
+        # JRuby calls this method in the thread that interrupts the wait.
         def wakeup(_thread, _data) = LibC.eventfd_write(@wake.fileno, 1)
       else
         alias_method :poll, :ready?

@@ -2,44 +2,45 @@
 
 module Godwit
   module Backend::FFI
-    # One direction of a proxy, and the message that it has received and not yet sent, at most one.
-    # Only the proxy's loop uses it.
+    # One direction of a proxy, and the message that it has received and not yet sent. Only the
+    # proxy's loop uses this object.
     class ProxyDirection
       attr_reader :from, :to
 
-      # @param live [Boolean] whether the one can receive, the other send
-      # @param proxy [ProxyHandle] counts each message
+      # @param live [Boolean] whether `from` can receive and `to` can send
+      # @param proxy [ProxyHandle] that counts the messages
       def initialize(from, to, capture, live, proxy)
         @from = from
         @to = to
         @capture = capture
         @live = live
         @proxy = proxy
-        @split = [] # messages that go on instead of the last one
+        @split = [] # the remaining messages of a batch, which the observer has split
       end
 
-      # Whether a received message is still to be taken: of several that go on instead of one.
+      # @return [Boolean] whether messages of a batch remain
       def remaining? = @split.any?
 
       def live? = @live
 
-      def in_hand? = !@message.nil?
+      # @return [Boolean] whether a received message was not sent yet
+      def unsent? = !@message.nil?
 
-      # Takes one message whole.
+      # Receives one whole message, or dequeues the next one of a batch.
       # @return [Integer] an errno, or 0
       # @raise [Failed]
-      def take
+      def receive
         @captured = @observed = false
-        return hold(@split.shift) if remaining?
+        return store(@split.shift) if remaining?
         message = @from.receiver.try(false)
         return EAGAIN if AGAIN.equal?(message)
         @split = (@proxy.split { message } if message.is_a?(Array) && message.size == 2) || []
         @proxy.received(@from, bytes(message), [@split.size, 1].max)
-        hold(remaining? ? @split.shift : message)
+        store(remaining? ? @split.shift : message)
       end
 
       # Sends the received message.
-      # @return [Integer] an errno, or 0; after EAGAIN the direction keeps the message
+      # @return [Integer] an errno, or 0; after EAGAIN the message stays unsent
       def pass
         if @capture && !@captured
           error = @capture.sender.try(@message)
@@ -47,12 +48,12 @@ module Godwit
           @captured = true
           @proxy.sent(@capture, @bytes)
         end
-        # After the capture socket, so that both have the same messages.
+        # The observer gets the message after the capture socket, so that both get the same ones.
         @observed ||= @proxy.observe { Array(@message) } || true
         error = @to.sender.try(@message)
         case error
         when 0 then @proxy.sent(@to, @bytes)
-        when EHOSTUNREACH then @proxy.drop # one peer that left is no reason to fail all others
+        when EHOSTUNREACH then @proxy.drop # a departed peer must not stop the others
         else return error
         end
         @message = nil
@@ -61,7 +62,7 @@ module Godwit
 
       private
 
-      def hold(message)
+      def store(message)
         @message = message
         @bytes = bytes(message)
         0

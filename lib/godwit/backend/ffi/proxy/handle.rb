@@ -2,13 +2,12 @@
 
 module Godwit
   module Backend::FFI
-    # A loop that moves messages between two sockets (law 12, ADR 12), in a thread of its own.
-    # While it runs only this loop calls libzmq on the sockets. Other threads set a variable and
-    # wake it.
+    # The loop of a proxy, which moves messages between two sockets (law 12, ADR 12). While it runs,
+    # no other code calls libzmq on the sockets. Other threads set a variable and wake the loop.
     class ProxyHandle
       BURST = Constants::PROXY_BURST
-      SENDERS = [PUSH, PUB].freeze # they receive nothing
-      RECEIVERS = [PULL, SUB].freeze
+      SENDERS = [PUSH, PUB].freeze # types that cannot receive
+      RECEIVERS = [PULL, SUB].freeze # types that cannot send
       private_constant :BURST, :SENDERS, :RECEIVERS
 
       attr_accessor :paused
@@ -27,7 +26,7 @@ module Godwit
         @paused = @stopping = @ended = @running = @asleep = false
       end
 
-      # Whether its loop has nothing to do, and sleeps or is about to.
+      # @return [Boolean] whether the loop sleeps or is about to sleep
       def asleep? = @asleep
 
       def forked? = @generation != ForkDetector::COUNT[0]
@@ -42,15 +41,15 @@ module Godwit
 
       def observe = @observer&.record(yield)
 
-      # @return [Array<Array<String>>, nil] the messages that go on instead of this one
+      # @return [Array<Array<String>>, nil] the messages of a batch; nil: the message is no batch
       def split = @observer&.split(yield)
 
       def drop
         @dropped += 1
       end
 
-      # Takes all sockets or none.
-      # @return [Boolean] false when it runs already
+      # Acquires all sockets or none.
+      # @return [Boolean] false when the proxy runs already
       # @raise [Failed]
       def acquire
         return false if @running
@@ -78,7 +77,7 @@ module Godwit
         wake
       end
 
-      # One of its sockets was closed.
+      # Ends the loop after one of its sockets was closed.
       def end
         @ended = true
         wake
@@ -86,10 +85,10 @@ module Godwit
 
       def wake = LibC.eventfd_write(@wake.fileno, 1)
 
-      # Until it is stopped, or interrupted between two turns.
-      # @raise [Failed] when it cannot go on
+      # Runs until the proxy is stopped, or interrupted between two turns.
+      # @raise [Failed] when a socket fails or was closed
       def run
-        waiter = Waiter.take(READABLE)
+        waiter = Waiter.claim(READABLE)
         until Thread.handle_interrupt(Lock::NEVER) { turn } == :over
           next unless @idle
           begin
@@ -101,7 +100,7 @@ module Godwit
           end
         end
       ensure
-        waiter&.put_back
+        waiter&.release
       end
 
       private
@@ -118,24 +117,24 @@ module Godwit
         counts[index + 1] += bytes
       end
 
-      # It may sleep when the last call on each socket was a look at its events that found nothing
-      # to do. With an unsent message a try to send comes after that look, and either may consume
-      # the other's edge: then only after a turn without any edge.
+      # The loop may sleep if its last call on each socket read the events and found nothing to do.
+      # A send comes after that, and may consume the edge of a new event; so with an unsent message
+      # the loop sleeps only after a turn in which no edge passed.
       def turn
-        LibC.empty(@wake) # before the variables are looked at: no wake-up is lost
+        LibC.drain(@wake) # before the variables are read, so that no wake-up is lost
         raise Failed, ClosedError if @ended
         return :over if @stopping
         @progress = false
-        in_hand = !@paused && @directions.any?(&:in_hand?)
-        any_edge? if in_hand
+        unsent = !@paused && @directions.any?(&:unsent?)
+        any_edge? if unsent
         events = events_of_all
         @directions.each { |direction| take_turn(direction, events) } unless @paused
-        @idle = !@progress && !(in_hand && any_edge?)
+        @idle = !@progress && !(unsent && any_edge?)
         :on
       end
 
-      # libzmq's events of all, which also empties their mailboxes. A socket that only sends
-      # receives subscriptions, which would pile up.
+      # Reads the events of all sockets, which also empties their mailboxes, and drains the
+      # subscriptions of sockets that only send.
       def events_of_all
         @sockets.to_h do |socket|
           events = socket.raw.events
@@ -149,22 +148,21 @@ module Godwit
         end.compare_by_identity
       end
 
-      # Nothing is taken that has nowhere to go, as far as libzmq can tell beforehand: then
-      # high-water marks hold the senders back.
+      # Receives no message that libzmq cannot send, so that high-water marks stop the senders.
       def take_turn(direction, events)
-        if direction.in_hand?
+        if direction.unsent?
           @progress = true if done?(direction.pass)
           return
         end
         readable = direction.live? && events[direction.from].anybits?(READABLE)
         return unless direction.remaining? || readable
-        # A REP has room once it has taken a request.
+        # A REP can send once it has received a request.
         return if events[direction.to].nobits?(WRITABLE) && !direction.to.equal?(direction.from)
         return if @capture && events[@capture].nobits?(WRITABLE)
         @progress = true
         BURST.times do
           break if @stopping || @ended || @paused
-          break unless done?(direction.take) && done?(direction.pass)
+          break unless done?(direction.receive) && done?(direction.pass)
         end
       end
 
@@ -174,7 +172,7 @@ module Godwit
       end
 
       def any_edge?
-        # Each socket is asked, which resets its edge.
+        # The Array is made first: each call resets an edge.
         @sockets.map { |socket| socket.raw.edge_passed? }.any?
       end
     end

@@ -2,9 +2,9 @@
 
 module Godwit
   module Backend::FFI
-    # The lifetime of a socket, and its lock. It does not refer to the Socket, so that the Socket
-    # can be collected. Others move its messages: `sender`, `receiver`; wait: `waiting`; or know
-    # its peers: `monitor`.
+    # The lifetime of a socket, and its lock. The handle does not refer to the Socket, so that the
+    # Socket can be collected. `sender` and `receiver` move messages, `waiting` has the waiting
+    # threads, `monitor` the events and the count of peers.
     class SocketHandle
       LINGER, XPUB_VERBOSER = %i[linger xpub_verboser].map { |name| Options.fetch(name).id }
       private_constant :LINGER, :XPUB_VERBOSER
@@ -15,7 +15,7 @@ module Godwit
       # @return [Boolean] whether it has or had an endpoint: then its high-water marks are fixed
       attr_accessor :attached
 
-      # @param conflate [Boolean] whether it conflates
+      # @param conflate [Boolean] whether the socket conflates
       # @raise [Failed]
       def initialize(context, type, conflate)
         @context = context
@@ -37,7 +37,7 @@ module Godwit
         @attached = false
         @calm = true
         @state = :open
-        # With the lock held: a context that closes meanwhile waits, and then closes this socket.
+        # A context that closes meanwhile waits for this lock, and then closes the socket.
         @lock.synchronize { make_within_context }
       end
 
@@ -56,9 +56,10 @@ module Godwit
         raise Failed, BusyError if @state == :in_proxy && !in_proxy
       end
 
-      # Law 2: any call of libzmq on the socket may consume the edge of ZMQ_FD that a waiter needs.
-      # So it is called only in this block, with the lock held, and waiters are woken at its end.
-      # @param in_proxy [Boolean] whether it may run while a proxy has the socket
+      # Runs the block with the lock held, and wakes the waiters at its end if an edge has passed.
+      # Every call of libzmq on the socket is in such a block: the call may consume the edge of
+      # ZMQ_FD that a waiter needs (law 2).
+      # @param in_proxy [Boolean] whether the block may run while a proxy uses the socket
       # @raise [Failed]
       def use(in_proxy: false)
         @lock.synchronize do
@@ -71,19 +72,22 @@ module Godwit
         end
       end
 
-      # Whether a call on a socket without waiters may do without `use`, as far as others know.
+      # @return [Boolean] whether a send or receive without waiters may omit `use` and `begin`
       def calm? = @calm && !forked?
 
-      # A call in `use` ended all that others do at each call.
-      def calm
-        @calm = @state == :open
+      # Ends the count of peers. Each send or receive calls this first; the lock is held.
+      def begin
+        @monitor.stop_counting
+        @calm = @state == :open && !@slow_wait.observing?
       end
 
+      # Makes the next send or receive call `begin`.
       def disturb
         @calm = false
       end
 
-      # After a message: a REQ and a REP are in another state, without an edge that reports it.
+      # Wakes the waiters after a whole message, which changes the state of a REQ or REP without an
+      # edge.
       def settle_turn
         @waiting.wake if @takes_turns
       end
@@ -94,8 +98,8 @@ module Godwit
         @slow_wait.report(socket, deadline).tap { disturb }
       end
 
-      # Marks the socket and wakes its waiters. The last waiter to leave closes it, since the
-      # descriptor's number is reused at once.
+      # Marks the socket as closing and wakes its waiters. The last waiter to depart releases the
+      # socket, since the descriptor's number is reused at once.
       def close
         @lock.synchronize do
           next if @state == :closed
@@ -104,11 +108,11 @@ module Godwit
           become :closing
           @monitor.end
           @waiting.wake
-          close_unused
+          release_unused
         end
       end
 
-      # The Socket was collected.
+      # Releases the socket after its Socket was collected.
       def collected
         return if forked?
         @lock.synchronize do
@@ -118,14 +122,13 @@ module Godwit
         end
       end
 
-      # Closes the socket when it is to be closed and has no waiters.
-      def close_unused
+      # Releases a closing socket that has no waiters.
+      def release_unused
         return if @state != :closing || @proxy || forked?
         release if @waiting.empty? && @monitor.waiting.empty?
       end
 
-      # Closes libzmq's socket without linger and makes a new one in its place. The waiters try
-      # again on the new one.
+      # Replaces libzmq's socket with a new one, without linger. The waiters retry on the new one.
       # @raise [Failed]
       def reopen
         before = @raw
@@ -138,8 +141,8 @@ module Godwit
         before.close(0) unless before.equal?(@raw)
       end
 
-      # From here on only the proxy's loop calls libzmq on the socket. A waiter would call it when
-      # it wakes; a waiting Poller does not.
+      # From here on only the proxy's loop calls libzmq on the socket. So no thread may wait on it,
+      # except in a Poller, which makes no such call.
       # @raise [Failed]
       def acquire(proxy)
         use do
@@ -152,7 +155,7 @@ module Godwit
         end
       end
 
-      # Any thread may use it again. A socket that was closed meanwhile is closed now.
+      # Any thread may use the socket again. A socket that was closed meanwhile is released now.
       def release_from_proxy
         @lock.synchronize do
           @proxy = nil
@@ -160,7 +163,7 @@ module Godwit
           @waiting.wake
           next unless @state == :closing
           @monitor.end
-          close_unused
+          release_unused
         end
       end
 
@@ -172,20 +175,20 @@ module Godwit
       end
 
       def make_within_context
-        @context.enter(self)
+        @context.add(self)
         begin
           make
         ensure
           unless @raw
             become :closed
-            @context.leave(self)
+            @context.remove(self)
           end
         end
       end
 
       def make
         raw = RawSocket.new(@context, @type)
-        # All that a SUB may not have sent are subscriptions, and libzmq's own default is 0.
+        # A SUB has no unsent messages, only subscriptions.
         raw.set(LINGER, (@type == SUB) ? 0 : @context.linger)
         raw.set(XPUB_VERBOSER, 1) if @publisher
         @sender.attach(raw)
@@ -212,7 +215,7 @@ module Godwit
         @monitor.free
         @raw.close
         @receiver.free
-        @context.leave(self)
+        @context.remove(self)
         become :closed
       end
     end

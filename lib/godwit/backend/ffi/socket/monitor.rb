@@ -5,8 +5,8 @@ require_relative "../../../peer_counter"
 module Godwit
   module Backend::FFI
     # Receives the events of libzmq's monitor of a socket over a PAIR, for the queue of each Monitor
-    # and for the count of peers. The socket's lock is held. BIND_FAILED is not asked for: reporting
-    # it spoils the errno of the bind (libzmq 4.3.4).
+    # and for the count of peers. The socket's lock is held. libzmq does not report BIND_FAILED:
+    # its report overwrites the errno of the bind (libzmq 4.3.4).
     class SocketMonitor
       INTERVAL = Constants::MONITOR_EVERY / 1000.0
       ZEROS = %i[recv_hwm linger].map { |name| Options.fetch(name).id }.freeze
@@ -16,7 +16,7 @@ module Godwit
       end.freeze
       private_constant :INTERVAL, :ZEROS, :EVENTS, :PEER_EVENTS
 
-      # @return [Waiting] for its events
+      # @return [Waiting] the threads that wait for events
       attr_reader :waiting
 
       # @param handle [SocketHandle]
@@ -28,7 +28,7 @@ module Godwit
         @counts = false
       end
 
-      # The peers shall be counted from the first endpoint on.
+      # From the first endpoint on the monitor counts the peers.
       def count_from_now
         @counts = true
       end
@@ -49,11 +49,11 @@ module Godwit
         end_idle if @handle.state == :open
       end
 
-      # Before the first bind or connect, since a connection made earlier would be missed.
+      # Runs before the first bind or connect: the count would miss an earlier connection.
       # @raise [Failed]
       def start_counting
         return if !@counts || @peers || @handle.publisher?
-        @counts = false # once
+        @counts = false # a socket counts once
         start
         @peers = PeerCounter.new(@handle.context.io_threads)
         @handle.disturb
@@ -66,7 +66,7 @@ module Godwit
         end_idle
       end
 
-      # @return [Integer, nil] peers now; nil: they are not counted
+      # @return [Integer, nil] peers now; nil: the monitor does not count them
       # @raise [Failed]
       def count
         return unless @peers
@@ -75,19 +75,19 @@ module Godwit
         (@handle.type == STREAM) ? @peers.open : @peers.established # raw TCP has no handshake
       end
 
-      # Empties the PAIR.
-      # @return [Boolean] whether there was something
+      # Reads all events in the PAIR.
+      # @return [Boolean] whether there was an event
       # @raise [Failed]
       def drain
         return false if @pair.nil? || @ended
-        came = true # for an error
+        came = true # also when an error is raised
         came = drain_pair
       ensure
         # This drain consumed the edge that the other waiters need.
         @waiting.wake if came
       end
 
-      # Empties a PAIR without readers now and then, since it has no limit.
+      # Drains the PAIR now and then: it has no limit, and perhaps no thread reads the events.
       def drain_at_times
         return unless @pair
         now = Clock.now
@@ -98,7 +98,7 @@ module Godwit
         nil
       end
 
-      # The socket closes: its monitors get the events that are there.
+      # Gives the monitors the last events before their socket closes.
       def end
         finish(@handle.raw) if @pair && !@ended
         @ended = true
@@ -107,7 +107,7 @@ module Godwit
         @waiting.wake
       end
 
-      # The monitors have no waiters any more.
+      # Closes the PAIR. No thread waits for events.
       def free
         self.end
         @peers = nil
@@ -117,9 +117,9 @@ module Godwit
         @pair = @frame = nil
       end
 
-      # A REQ was recreated, which is no end for the monitors. The new socket has no endpoint yet,
-      # so no event of it is missed.
-      # @param before [RawSocket] that it observed
+      # Observes the new socket of a recreated REQ; its monitors do not end. The new socket has no
+      # endpoint yet, so no event is missed.
+      # @param before [RawSocket] that was observed before
       def move(before)
         return unless @pair
         pair = @pair
@@ -129,7 +129,7 @@ module Godwit
         @waiting.wake
         @pair = connect
         pair.close
-      rescue Failed # no descriptor is left: then it has ended
+      rescue Failed # without a descriptor for the new PAIR the monitors end
         report(EVENT_MONITOR_STOPPED, 0, "")
         free
         @ended = false
@@ -151,7 +151,7 @@ module Godwit
         @ended = false
       end
 
-      # libzmq waits when the PAIR is full: it has no limit, and that is set before it connects.
+      # libzmq would wait at a full PAIR. So the PAIR has no limit, which is set before it connects.
       # @return [RawSocket]
       # @raise [Failed]
       def connect
@@ -165,14 +165,14 @@ module Godwit
         pair&.close unless connected
       end
 
-      # Ends libzmq's monitor when it has no listener any more.
+      # Ends libzmq's monitor when no listener remains.
       def end_idle
         return if @pair.nil? || @ended || @peers || @listeners.any? || @handle.forked?
         free
         @ended = false
       end
 
-      # libzmq first: it waits for ever for a PAIR that was closed.
+      # libzmq's monitor stops before the PAIR closes: libzmq would wait for ever for a closed PAIR.
       def finish(raw)
         Zmq.zmq_socket_monitor(raw.pointer, nil, 0)
         drain_pair
@@ -184,7 +184,7 @@ module Godwit
         came = false
         while (first = frame)
           came = true
-          # An event is there whole once its first frame is.
+          # libzmq has all frames of an event with the first.
           event, value = first.unpack("SL")
           endpoint = frame if Zmq.zmq_msg_more(@frame) == 1
           report(event, value, endpoint || "") if value

@@ -2,17 +2,16 @@
 
 module Godwit
   module Backend::FFI
-    # A socket of libzmq, and the calls on it. None of them waits. The lock of its SocketHandle is
-    # held.
+    # A socket of libzmq, and the calls on it, which never wait. The SocketHandle's lock is held.
     class RawSocket
       EVENTS, FD = %i[events zmq_fd].map { |name| Options.fetch(name).id }
       FORMATS = {int: "i", int64: "q", uint64: "Q"}.freeze
       BUFFER = 1024 # bytes, for the longest text
       private_constant :EVENTS, :FD, :FORMATS, :BUFFER
 
-      # @return [::FFI::Pointer] libzmq's
+      # @return [::FFI::Pointer] to libzmq's socket
       attr_reader :pointer
-      # @return [Integer] the pointer's number, which crosses faster
+      # @return [Integer] the pointer as a number, which FFI passes faster
       attr_reader :address
       # @return [Integer] libzmq's ZMQ_FD
       attr_reader :fd
@@ -30,7 +29,8 @@ module Godwit
         Zmq.zmq_close(@pointer) if @pointer && !made
       end
 
-      # @return [Integer] libzmq's bits; it has also emptied its mailbox
+      # Makes libzmq empty the socket's mailbox too.
+      # @return [Integer] libzmq's bits
       # @raise [Failed]
       def events = get(EVENTS)
 
@@ -57,7 +57,7 @@ module Godwit
       end
 
       # @param message [::FFI::MemoryPointer] a zmq_msg_t for one frame
-      # @return [Integer] its bytes; or an errno below zero
+      # @return [Integer] bytes of the frame, or the errno as a negative number
       def receive(message) = repeated { Zmq.zmq_msg_recv(message, @pointer, DONTWAIT) }
 
       # @return [Integer] an errno, or 0
@@ -70,17 +70,16 @@ module Godwit
         -[repeated { Zmq.zmq_msg_send(message, @pointer, flags | DONTWAIT) }, 0].min
       end
 
-      # Sends empty frames to the end of a cut message.
+      # Ends a cut message with empty frames.
       def push_rest(remaining)
         remaining.downto(1) { |more| send_bytes("", (more > 1) ? SNDMORE : 0) }
       end
 
-      # An edge-triggered epoll remembers what happened to ZMQ_FD since the last call.
-      # @return [Boolean]
+      # @return [Boolean] whether ZMQ_FD was written or read since the last call
       def edge_passed?
         LibC.edge?(@edges ||= LibC.edges_of(@fd))
       rescue Failed
-        true # no descriptor is left for the epoll
+        true # there is no descriptor for the epoll
       end
 
       # @param linger [Integer, nil] ms; nil: the socket's own
@@ -96,14 +95,14 @@ module Godwit
       private
 
       # Calls libzmq again when a signal ended the call.
-      # @return [Integer] what libzmq gave, or an errno below zero
+      # @return [Integer] libzmq's result, or the errno as a negative number
       def repeated
         code = -EINTR
         code = Zmq.result(yield) while code == -EINTR
         code
       end
 
-      # @return [Array(Symbol, Integer)] an option's kind, and the bytes of its longest value or 0
+      # @return [Array(Symbol, Integer)] an option's kind; bytes of its longest value, 0: unknown
       def wire(id)
         kind, max = Options::Wire::TABLE.fetch(id) do
           raise ::ArgumentError, "no socket option has the number #{id}"

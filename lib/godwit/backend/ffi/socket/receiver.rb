@@ -6,9 +6,9 @@ module Godwit
     class SocketReceiver
       BATCH = Constants::BATCH
       BATCH_BYTES = Constants::BATCH_BYTES
-      KEPT = 1024 # bytes of the last message that may stay in memory
+      RETAINED = 1024 # bytes of the last message that may stay in memory
       RECEIVE_MORE = Options.fetch(:recv_more).id
-      private_constant :BATCH, :BATCH_BYTES, :KEPT, :RECEIVE_MORE
+      private_constant :BATCH, :BATCH_BYTES, :RETAINED, :RECEIVE_MORE
 
       attr_accessor :timeout # ms, of the socket's option
       attr_reader :encoding
@@ -26,7 +26,7 @@ module Godwit
         self.encoding = Encoding::BINARY
       end
 
-      # @param raw [RawSocket] that it calls from now on
+      # @param raw [RawSocket] from which the receiver receives from now on
       def attach(raw)
         @raw = raw
         @address = raw.address
@@ -37,8 +37,9 @@ module Godwit
         @binary = encoding.equal?(Encoding::BINARY)
       end
 
-      # The common case, on a socket without waiters. The lock is not held.
-      # @return [String, Array<String>, nil] nil: nothing was taken, and the slow path says why
+      # The fast path, for an open socket without waiters. The caller does not hold the lock.
+      # @return [String, Array<String>, nil] nil: no message was received, and the caller continues
+      #   with the slow path, which may wait or raise
       def receive_fast
         locked = @mutex.try_lock
         return unless locked && @handle.calm? && @waiters.empty? && !@refuses
@@ -49,15 +50,9 @@ module Godwit
         message
       ensure
         if locked
-          drop_rest if @torn # an interrupt came between its frames
+          drop_rest if @torn # an interrupt came between the frames of a message
           @mutex.unlock
         end
-      end
-
-      # Ends what a slow wait observed. Each receive calls this first.
-      def begin
-        @handle.monitor.stop_counting
-        @handle.calm unless @handle.slow_wait.observing?
       end
 
       # @return [Object] a String or Frame, an Array of them, or AGAIN
@@ -69,7 +64,7 @@ module Godwit
       end
 
       # @return [Array] up to `wanted` messages, or frames of whole messages; or AGAIN
-      # @raise [Failed] only with none taken
+      # @raise [Failed] only if no message was received
       def try_many(wanted, frames)
         first = try(frames)
         return AGAIN if AGAIN.equal?(first)
@@ -113,7 +108,7 @@ module Godwit
         (AGAIN.equal?(first) || !@more) ? first : with_rest(first, frames)
       end
 
-      # libzmq gives the first frame only when all frames are there.
+      # libzmq has the last frame before it delivers the first.
       def with_rest(first, frames)
         all = [first]
         while @more
@@ -124,7 +119,7 @@ module Godwit
         all
       end
 
-      # @param frames [Boolean] whether it gives Frames; else Strings
+      # @param frames [Boolean] true for a Frame, false for a String
       def next_frame(frames)
         message = frames ? Zmq.new_message : @incoming
         @bytes = @raw.receive(message)
@@ -141,7 +136,7 @@ module Godwit
       # @param size [Integer] bytes of the frame in @incoming
       # @return [String, Array<String>] the whole message
       def message_of(size)
-        if @binary && size > 0 && size <= KEPT && Zmq.more(@incoming_address) == 0
+        if @binary && size > 0 && size <= RETAINED && Zmq.more(@incoming_address) == 0
           return Zmq.bytes(Zmq.data(@incoming_address), size)
         end
         string = copy(size)
@@ -152,7 +147,7 @@ module Godwit
       def copy(size)
         @more = Zmq.more(@incoming_address) == 1
         string = size.zero? ? "".b : Zmq.bytes(Zmq.data(@incoming_address), size)
-        if size > KEPT
+        if size > RETAINED
           Zmq.zmq_msg_close(@incoming)
           Zmq.zmq_msg_init(@incoming)
         end

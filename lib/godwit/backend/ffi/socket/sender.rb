@@ -2,17 +2,17 @@
 
 module Godwit
   module Backend::FFI
-    # Sends whole messages. The socket's lock is held. ADR 3 says what to do when a peer vanishes in
-    # mid-message.
+    # Sends whole messages. The socket's lock is held. ADR 3 says what follows when a peer vanishes
+    # in mid-message.
     class SocketSender
       DRAIN_EVERY = Constants::SUBSCRIPTIONS_EVERY / 1000.0
       NAMED = SOCKET_TYPES.fetch_values(:ROUTER, :STREAM).freeze
       private_constant :DRAIN_EVERY, :NAMED
 
       attr_accessor :timeout # ms, of the socket's option
-      # It conflates: its messages have one frame.
+      # @return [Boolean] whether the socket conflates: its messages have one frame
       attr_writer :single
-      # @return [Integer] of a PUB
+      # @return [Integer] live subscriptions of a PUB
       attr_reader :subscriptions
 
       # @param handle [SocketHandle]
@@ -22,14 +22,14 @@ module Godwit
         @waiters = handle.waiting.waiters
         @publisher = handle.publisher?
         @type = handle.type
-        @named = NAMED.include?(@type) # it takes no String
+        @named = NAMED.include?(@type) # these types refuse a String
         @simple = !@named && !@publisher && @type != REQ
         @timeout = -1
         @single = false
         @incoming = Zmq.new_message if @type == XPUB
       end
 
-      # @param raw [RawSocket] that it calls from now on
+      # @param raw [RawSocket] to which the sender sends from now on
       def attach(raw)
         @raw = raw
         @address = raw.address
@@ -37,12 +37,13 @@ module Godwit
         @subscriptions = @drained = 0
       end
 
-      # @return [Boolean] whether a REQ's message was cut in the middle: it must be recreated
+      # @return [Boolean] whether a REQ's message was cut in the middle: recreate the REQ
       def cut? = @cut
 
-      # The common case: a String, on a socket without waiters. An interrupt comes before or after
-      # libzmq has the message (ADR 15). The lock is not held.
-      # @return [Boolean, nil] false or nil: nothing was sent, and the slow path says why
+      # The fast path, for a String on an open socket without waiters. An interrupt comes before or
+      # after libzmq has the message (ADR 15). The caller does not hold the lock.
+      # @return [Boolean, nil] false or nil: nothing was sent, and the caller continues with the
+      #   slow path, which may wait or raise
       def send_fast(string)
         locked = @mutex.try_lock
         return if !locked || !@handle.calm? || !@waiters.empty?
@@ -52,10 +53,9 @@ module Godwit
         @mutex.unlock if locked
       end
 
-      # Every send begins with it.
+      # Each send calls this first. A PUB drains its subscriptions now and then.
       def begin
-        @handle.monitor.stop_counting
-        @handle.calm unless @handle.slow_wait.observing?
+        @handle.begin
         return unless @publisher
         now = Clock.now
         return if now - @drained < DRAIN_EVERY
@@ -63,7 +63,7 @@ module Godwit
         drain_subscriptions
       end
 
-      # Each time before a try: another thread may have sent or closed a frame of it.
+      # Runs before each try, since another thread may have sent or closed a frame of the message.
       # @raise [Failed] when the message cannot be sent
       def check(message)
         return if message.is_a?(String) && !@named
@@ -78,13 +78,13 @@ module Godwit
       def try(message)
         error = try_frames(message)
         return error unless error == EAGAIN && !cut?
-        # libzmq looks at its mailbox only now and then when it sends: empty it before a wait.
+        # A send does not always empty libzmq's mailbox, which a wait requires; this read does.
         @raw.events
         try_frames(message)
       end
 
-      # Sends Strings up to the first message that is none or does not go.
-      # @return [Integer] its index
+      # Sends Strings up to the first message that is no String or would block.
+      # @return [Integer] the index of that message
       def send_strings(messages, index, last)
         return index if @named
         while index < last
@@ -99,7 +99,7 @@ module Godwit
       end
 
       # Counts the subscriptions among the messages that peers send up to a PUB, and drops all.
-      # @return [Integer] the errno that ended it: EAGAIN when there is nothing more
+      # @return [Integer] the errno that ended the drain: EAGAIN when no message remains
       def drain_subscriptions
         before = @subscriptions
         while (size = @raw.receive(@incoming)) >= 0
@@ -122,7 +122,8 @@ module Godwit
 
       private
 
-      # Of the types with a state those that have nothing to repair.
+      # Whether the fast path may send on a REQ or a PUB now: the REQ is not cut, and the PUB has
+      # drained its subscriptions.
       def sends_simply?
         !@named && !@cut && (!@publisher || Clock.now - @drained < DRAIN_EVERY)
       end
@@ -143,7 +144,7 @@ module Godwit
         frames = message.is_a?(Array) ? message : [message]
         single = frames.first if frames.size == 1
         return send_whole(frames) if !single.is_a?(Frame) || single.frozen?
-        Backend::FFI.handle_of(single).give { |given| @raw.send_message(given, 0) }
+        Backend::FFI.handle_of(single).lend { |message| @raw.send_message(message, 0) }
       end
 
       def send_whole(frames)
@@ -157,7 +158,7 @@ module Godwit
         end
       end
 
-      # A frozen frame stays.
+      # A frozen frame is not released: it may be sent again.
       def sent(frame)
         Backend::FFI.handle_of(frame).sent if frame.is_a?(Frame) && !frame.frozen?
       end

@@ -2,8 +2,8 @@
 
 module Godwit
   module Backend::FFI
-    # Has a socket find out why its waits last: Socket#_look. The socket ends that by
-    # Socket#_stop_looking, at the first call after a wait that got its message.
+    # When a slow wait of a socket is diagnosed (Socket#_diagnose). The first call after a wait that
+    # got its message ends the diagnosis (Socket#_end_diagnosis).
     class SlowWait
       SLOW = Constants::SLOW_WAIT / 1000.0
       private_constant :SLOW
@@ -12,28 +12,28 @@ module Godwit
         @reported_endless = @observing = @fruitless = false
       end
 
-      # @return [Float, nil] when a wait that begins now is slow; nil: that is known already
+      # @return [Float, nil] when a wait that begins now is diagnosed; nil: never
       def begin(deadline)
         Clock.now + SLOW if deadline != 0 && (deadline || !@reported_endless)
       end
 
-      # The wait is slow.
-      # @return [Float, nil] when it is to be reported again
+      # Diagnoses a slow wait.
+      # @return [Float, nil] when the wait is diagnosed again
       def report(socket, deadline)
         @reported_endless = true if deadline.nil?
-        @observing = true if socket.__send__(:_look, !deadline.nil?)
+        @observing = true if socket.__send__(:_diagnose, !deadline.nil?)
         deadline && Clock.now + SLOW / 2
       end
 
-      # The wait got nothing.
+      # Records that the last wait timed out.
       def fruitless
         @fruitless = true
       end
 
       def observing? = @observing
 
-      # At the begin of each call.
-      # @return [Boolean] whether the socket is to stop
+      # Each call begins with this check.
+      # @return [Boolean] whether the call has to end the diagnosis
       def over?
         return false unless @observing
         @observing = @fruitless

@@ -2,14 +2,14 @@
 
 module Godwit
   module Backend::FFI
-    # The threads that wait for one descriptor of a socket. The socket's lock guards it. ADR 1 says
-    # why all are woken.
+    # The threads that wait for one descriptor of a socket. The socket's lock guards their list. ADR
+    # 1 says why a wake-up wakes all of them.
     class Waiting
       # @return [Array<Waiter>] always the same Array
       attr_reader :waiters
 
       # @param handle [SocketHandle]
-      # @yieldreturn [Integer] the descriptor; before each wait
+      # @yieldreturn [Integer] the descriptor. The block runs before each wait
       def initialize(handle, &descriptor)
         @handle = handle
         @descriptor = descriptor
@@ -18,32 +18,29 @@ module Godwit
 
       def empty? = @waiters.empty?
 
-      def enter(waiter)
-        @waiters << waiter
-      end
+      def add(waiter) = @waiters << waiter
 
-      # The last waiter to leave a closed socket closes it.
-      def leave(waiter)
+      # The last waiter of a closing socket releases the socket.
+      def remove(waiter)
         @handle.lock.synchronize do
           @waiters.delete(waiter)
-          @handle.close_unused
+          @handle.release_unused
         end
       end
 
-      def wake
-        @waiters.each(&:wake)
-      end
+      def wake = @waiters.each(&:wake)
 
       # Wakes the threads in wait_connected.
       def wake_counting
         @waiters.each { |waiter| waiter.wake if waiter.events.zero? }
       end
 
-      # Tries until the block gives something other than AGAIN, or time is up: AGAIN. Between two
-      # tries it waits. A block that gives AGAIN has emptied libzmq's mailbox (ADR 1).
-      # @param events [Integer] what it waits for; 0: peers
-      # @param socket [Socket, nil] finds out why a slow wait gets nothing
-      # @param in_proxy [Boolean] whether it may wait while a proxy has the socket
+      # Calls the block, and waits between two calls, until the block gives something other than
+      # AGAIN or time is up. A block that gives AGAIN has emptied libzmq's mailbox (ADR 1).
+      # @param events [Integer] that the thread waits for; 0: peers
+      # @param socket [Socket, nil] that diagnoses a slow wait
+      # @param in_proxy [Boolean] whether the thread may wait while a proxy uses the socket
+      # @return [Object] what the block gave; AGAIN: time is up
       # @raise [Failed]
       def attempt(deadline, events, socket: nil, in_proxy: false)
         slow_at = @handle.slow_wait.begin(deadline) if socket
@@ -55,8 +52,8 @@ module Godwit
               tried = yield
               if AGAIN.equal?(tried) && deadline != 0
                 wanted = [@descriptor.call, POLLIN]
-                waiter = Waiter.take(events)
-                enter(waiter)
+                waiter = Waiter.claim(events)
+                add(waiter)
               end
               tried
             end
@@ -65,8 +62,8 @@ module Godwit
               !Clock.passed?(deadline)
           ensure
             if waiter
-              leave(waiter)
-              waiter.put_back
+              remove(waiter)
+              waiter.release
             end
           end
           slow_at = @handle.report_slow(socket, deadline) if again && Clock.passed?(slow_at)
