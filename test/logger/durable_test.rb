@@ -54,6 +54,17 @@ class LoggerDurableTest < Godwit::TestCase
     assert_equal [1, 2, 3, 1, 4, 2], values("tseq")
   end
 
+  test "records that overflow: :spool left in the folder are sent too" do
+    spooling = keep(Godwit::Logger.new(nowhere, overflow: :spool, spool: folder, linger: 0))
+    spooling.info("spooled")
+    eventually { spooling.stats.spooled == 1 }
+    capture_io { spooling.close }
+    open_receiver(nowhere, sink: {format: :json})
+    open_log(nowhere).info("durable")
+    eventually { values("text").size == 2 }
+    assert_equal %w[durable spooled], values("text").sort
+  end
+
   test "records after the close are refused, and counted" do
     log = open_log(nowhere)
     assert_equal true, log.info("in time")

@@ -18,8 +18,6 @@ module Godwit
       # Bytes sent in one go: more than a batch of new records has, so that the backlog shrinks.
       CHUNK = 1 << 18
       SEND_TIMEOUT = 0.05 # seconds that the socket has before records go to the disk
-      LINE = "L"
-      FRAMES = "F"
 
       extend Forwardable
 
@@ -131,11 +129,13 @@ module Godwit
 
       # @return [DiskQueue, nil] the first that libzmq does not have to its end
       def first = @queues.find { |queue| queue.unsent.positive? }
-      def pack(record) = record.is_a?(::String) ? FRAMES + record : LINE + record.first.b
+
+      # In the form of a durable logger's records: a folder may have those of both.
+      def pack(record) = record.is_a?(::String) ? record : record.first.b
 
       def unpack(bytes)
-        record = bytes.byteslice(1..)
-        bytes.start_with?(LINE) ? [record] : record
+        _, header, = Packing.frames(bytes)
+        header&.start_with?("{") ? bytes : [bytes]
       end
 
       # Sends what goes without waiting, at most {CHUNK}.
