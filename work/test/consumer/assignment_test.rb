@@ -32,7 +32,7 @@ class WorkAssignmentTest < Godwit::WorkCase
       feed(offset, ["x" * (1 << 20)])
     }
     refute_predicate assignment, :hungry?
-    lane, messages = assignment.take(64, 1).first
+    lane, messages = assignment.dequeue(64, 1).first
     assignment.finish(messages)
     assignment.give_back(lane, [])
     assert_predicate assignment, :hungry?
@@ -44,7 +44,7 @@ class WorkAssignmentTest < Godwit::WorkCase
     64.times do |index|
       assert_predicate assignment, :hungry?
       feed(2 * index, values, ["slow", "fast"])
-      lanes = assignment.take(2, 2)
+      lanes = assignment.dequeue(2, 2)
       lanes.each { |lane, messages| end_lane(lane, messages) if messages[0].key == "fast" }
       @slow = [*@slow, *lanes.select { |_, messages| messages[0].key == "slow" }]
     end

@@ -31,6 +31,22 @@ class WorkEndingsTest < Godwit::WorkCase
     finished(1_000)
   end
 
+  test "an interrupt as it joins, or a second class that cannot join, leaves no member" do
+    declare
+    stop = Class.new(StandardError)
+    interrupt = Module.new do
+      define_method(:join) { |*arguments| super(*arguments).tap { Thread.current.raise(stop) } }
+    end
+    klass = consumer { nil }
+    wrong = consumer(:perform, partitions: 3) { nil }
+    wrong.group("h")
+    assert_raises(Work::TopicError) { Work::Runner.new([klass, wrong], client: client).run }
+    assert_empty client.engine.members
+    client.engine.singleton_class.prepend(interrupt)
+    assert_raises(stop) { Work::Runner.new([klass], client: client).run }
+    assert_empty client.engine.members
+  end
+
   test "a handler that hangs is left behind after the time to drain; its record runs again" do
     declare
     declare("out")

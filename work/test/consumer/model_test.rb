@@ -81,7 +81,7 @@ class WorkModelTest < Godwit::WorkCase
     def work(random, most)
       one = @coordinator.assignments.sample(random: random) or return
       @coordinator.commit if one.isolated? # as the runner does before it runs another record
-      lanes = one.take(most, 1) or return
+      lanes = one.dequeue(most, 1) or return
       raise "it is paused" if @paused
       @claim = @coordinator.claim_of(one)
       @model.noted(@claim, one.partition, lanes[0][1][0].offset) if one.isolated?

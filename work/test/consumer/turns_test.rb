@@ -9,7 +9,7 @@ class WorkTurnsTest < Godwit::WorkCase
     def isolated? = isolated
     def halted? = halted
     def waiting = records.size
-    def take(most, _) = records.shift(isolated ? 1 : most).map { |one| [one, [one]] }
+    def dequeue(most, _) = records.shift(isolated ? 1 : most).map { |one| [one, [one]] }
   end
 
   def setup
@@ -22,7 +22,7 @@ class WorkTurnsTest < Godwit::WorkCase
   end
 
   def take(worker, *assignments)
-    @turns.take(@workers[worker], assignments, 2)&.then { @workers[worker].lanes.map(&:first) }
+    @turns.assign(@workers[worker], assignments, 2)&.then { @workers[worker].lanes.map(&:first) }
   end
 
   # As a worker does at its end.

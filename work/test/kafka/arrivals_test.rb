@@ -7,12 +7,12 @@ require "support/librdkafka"
 class WorkKafkaArrivalsTest < Godwit::WorkCase
   Kafka = Godwit::Work.const_get(:Kafka)
   UNSTABLE = 88 # UNSTABLE_OFFSET_COMMIT
-  Answer = Struct.new(:take) { def close = nil }
+  Answer = Struct.new(:receive) { def close = nil }
 
   # A group whose answers the test chooses; nil: none has come.
   class Groups
     def initialize(answers) = @answers = answers
-    def ask_committed(*) = Answer.new(@answers.shift)
+    def request_committed(*) = Answer.new(@answers.shift)
   end
 
   def setup

@@ -107,7 +107,7 @@ class WorkKafkaCopyTest < Godwit::WorkCase
   end
 
   test "offsets begin at 0, though retention has deleted the first records of the file" do
-    topic = payments(partitions: 1, retain: 86_400)
+    topic = payments(partitions: 1, retain: 1.5 * 86_400)
     write(0...10)
     @time += 2 * DAY
     write(10...15)
@@ -156,7 +156,7 @@ class WorkKafkaCopyTest < Godwit::WorkCase
   test "a topic that another program made gets the format, the partitioner and the limits" do
     topic = payments(partitioner: :murmur2)
     write(0...10)
-    kafka.engine.instance_variable_get(:@cluster).create("payments", 3, 1, {})
+    kafka.engine.cluster.create("payments", 3, 1, {})
     copied
     there = kafka.engine.topics["payments"]
     assert_equal %w[text murmur2], [there.format, there.partitioner.to_s]
@@ -179,11 +179,11 @@ class WorkKafkaCopyTest < Godwit::WorkCase
     commit(topic, [4])
     copied
     kafka.pause(GROUP, "payments")
-    kafka.engine.instance_variable_get(:@state)
+    kafka.engine.state
       .write("seek", GROUP, "payments", {"id" => "abc", "offsets" => {"0" => 9}})
     copied
     assert_equal [false, 6], [kafka.groups.first.paused, kafka.groups.first.lag]
-    assert_nil kafka.engine.seek_of(GROUP, kafka.engine.topics["payments"])
+    assert_nil kafka.engine.state["seek", GROUP, "payments"]
     kafka.seek(GROUP, "payments", to: 8)
     assert_match(/has handled more of topic "payments" there than here/, refused)
     assert_equal 2, kafka.groups.first.lag

@@ -106,15 +106,18 @@ class WorkKafkaErrorsTest < Godwit::WorkCase
     destroyed = []
     original = Functions.method(:error_destroy)
     Functions.stub(:error_destroy, ->(one) { destroyed << one && original.call(one) }) do
-      assert_nil Errors.take(FFI::Pointer::NULL, :commit)
+      assert_nil Errors.check(FFI::Pointer::NULL, :commit)
       assert_nil Errors.read(FFI::Pointer::NULL)
       assert_empty destroyed
-      error = Errors.take(native(code("NOT_COORDINATOR"), "moved"), :commit, resource: "group g")
-      assert_equal "commit group g: moved (NOT_COORDINATOR)", error.message
+      error = assert_raises(Work::BrokerError) do
+        Errors.check(native(code("NOT_COORDINATOR"), "moved"), :commit)
+      end
+      assert_equal "commit: moved (NOT_COORDINATOR)", error.message
       assert_equal [false, false], [error.retriable?, error.fatal?] # as the rd_kafka_error_t says
       assert_equal 1, destroyed.size
-      assert_instance_of Work::LostError,
-        Errors.take(native(code("ILLEGAL_GENERATION"), "x"), :commit)
+      assert_raises(Work::LostError) do
+        Errors.check(native(code("ILLEGAL_GENERATION"), "x"), :commit)
+      end
       facts = Errors.read(native(code("_FATAL"), "worse"))
       assert_equal [code("_FATAL"), "_FATAL", "worse", false, false, false], facts.to_a
       assert_equal 3, destroyed.size

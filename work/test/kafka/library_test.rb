@@ -38,7 +38,7 @@ class WorkKafkaLibraryTest < Godwit::WorkCase
   end
 
   test "GODWIT_LIBRDKAFKA comes first, then the gems, then the system" do
-    names = Library.__send__(:places).map(&:first)
+    names = Library.__send__(:sources).map(&:first)
     assert_equal ["GODWIT_LIBRDKAFKA", "the gem karafka-rdkafka", "the gem rdkafka", "the system"],
       names
     env = {"GODWIT_LIBRDKAFKA" => library("3.4.5")}

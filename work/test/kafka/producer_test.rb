@@ -45,7 +45,7 @@ class WorkKafkaProducerTest < Godwit::WorkCase
   end
 
   test "a topic of another program needs a format" do
-    cluster = client.engine.instance_variable_get(:@cluster)
+    cluster = client.engine.cluster
     topic = "foreign"
     cluster.create(topic, 1, 1, {})
     error = nil

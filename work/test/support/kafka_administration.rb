@@ -7,7 +7,7 @@ module KafkaAdministration
   KAFKA = Godwit::Work.const_get(:Kafka)
 
   def delete_topic(name)
-    administer(:DeleteTopics, KafkaCleaner::Deleting.DeleteTopic_new(name))
+    administer(:DeleteTopics, :topics, KAFKA::Functions.DeleteTopic_new(name))
     eventually("the end of the topic") { !client.engine.topics.key?(name) }
   end
 
@@ -17,17 +17,15 @@ module KafkaAdministration
       KAFKA::PartitionList::Entry.new(topic, number, offset)
     end
     KAFKA::PartitionList.with(entries) do |list|
-      administer(:DeleteRecords, KafkaCleaner::Deleting.DeleteRecords_new(list))
+      administer(:DeleteRecords, :none, KAFKA::Functions.DeleteRecords_new(list))
     end
   end
 
   private
 
-  def administer(function, object)
+  def administer(function, results, object)
     handle = client.engine.instance_variable_get(:@producer).handle
-    KAFKA::Request.new(handle, 30).call(function, ->(_event) { true }) do |native, options, queue|
-      array = KAFKA::Request.array([object])
-      KafkaCleaner::Deleting.public_send(function, native, array, 1, options, queue)
-    end
+    KAFKA::Request.new(handle, 30)
+      .call(:delete, function, results, *KAFKA::Request.array([object])) { true }
   end
 end

@@ -8,24 +8,24 @@ class KafkaCleaner
   LATEST = -1
 
   # Functions that Work does not need.
-  module Deleting
-    extend FFI::Library
-
-    ffi_lib_flags :now, :local
-    ffi_lib Kafka::Library.find.path
+  Functions = Kafka::Functions.tap do |functions|
+    functions.load
     {"Topic" => "topics", "Group" => "groups"}.each do |one, many|
-      attach_function "Delete#{one}_new", "rd_kafka_Delete#{one}_new", [:string], :pointer
-      attach_function "Delete#{one}_destroy", "rd_kafka_Delete#{one}_destroy", [:pointer], :void
-      attach_function "Delete#{one}s", "rd_kafka_Delete#{one}s",
-        %i[pointer pointer size_t pointer pointer], :void
-      attach_function "event_Delete#{one}s_result", "rd_kafka_event_Delete#{one}s_result",
-        [:pointer], :pointer
-      attach_function "Delete#{one}s_result_#{many}", "rd_kafka_Delete#{one}s_result_#{many}",
-        %i[pointer pointer], :pointer
+      {
+        "Delete#{one}_new" => [[:string], :pointer],
+        "Delete#{one}_destroy" => [[:pointer], :void],
+        "Delete#{one}s" => [%i[pointer pointer size_t pointer pointer], :void],
+        "event_Delete#{one}s_result" => [[:pointer], :pointer],
+        "Delete#{one}s_result_#{many}" => [%i[pointer pointer], :pointer]
+      }.each { |name, type| functions.attach_function(name, "rd_kafka_#{name}", *type) }
     end
-    attach_function :DeleteRecords_new, :rd_kafka_DeleteRecords_new, [:pointer], :pointer
-    attach_function :DeleteRecords, :rd_kafka_DeleteRecords,
-      %i[pointer pointer size_t pointer pointer], :void
+    {
+      DeleteRecords_new: [[:pointer], :pointer],
+      DeleteRecords: [%i[pointer pointer size_t pointer pointer], :void],
+      event_DeleteRecords_result: [[:pointer], :pointer]
+    }.each { |name, type| functions.attach_function(name, "rd_kafka_#{name}", *type) }
+    # The answer has no Array.
+    functions.define_singleton_method(:DeleteRecords_result_none) { |_result, _count| nil }
   end
 
   # @param url [String]
@@ -69,16 +69,12 @@ class KafkaCleaner
   def ends(isolation)
     wanted = @cluster.topics.reject { |name, _| name.match?(KafkaLog::KEPT) }
       .flat_map { |name, count| (0...count).map { |number| entry(name, number) } }
-    read = lambda do |event|
-      result = Kafka::Functions.event_ListOffsets_result(event)
-      Kafka::Request.list(:ListOffsets_result_infos, result).map do |info|
-        one = Kafka::Functions.ListOffsetsResultInfo_topic_partition(info)
-        Kafka::PartitionList.entry(one).to_a.first(3)
-      end
-    end
     Kafka::PartitionList.with(wanted) { |list|
-      @request.call(:offsets, read, isolation_level: isolation) do |native, options, queue|
-        Kafka::Functions.ListOffsets(native, list, options, queue)
+      @request.call(:offsets, :ListOffsets, :infos, list, isolation_level: isolation) do |infos|
+        infos.map do |info|
+          one = Functions.ListOffsetsResultInfo_topic_partition(info)
+          Kafka::PartitionList.entry(one).to_a.first(3)
+        end
       end
     }.sort
   end
@@ -96,28 +92,17 @@ class KafkaCleaner
 
   # @return [Array<Integer>] errors
   def delete(kind, names, error)
-    wishes = names.map { |name| Deleting.__send__("Delete#{kind}_new", name) }
-    read = lambda do |event|
-      result = Deleting.__send__("event_Delete#{kind}s_result", event)
-      results(kind, result).map { |one| code(Kafka::Functions.__send__(error, one)) }
-    end
-    @request.call(:delete, read) do |native, options, queue|
-      Deleting.__send__("Delete#{kind}s", native, Kafka::Request.array(wishes), names.size,
-        options, queue)
+    wishes = names.map { |name| Functions.__send__("Delete#{kind}_new", name) }
+    @request.call(:delete, :"Delete#{kind}s", "#{kind}s".downcase,
+      *Kafka::Request.array(wishes)) do |results|
+      results.map { |one| code(Functions.__send__(error, one)) }
     end
   ensure
-    wishes&.each { |one| Deleting.__send__("Delete#{kind}_destroy", one) }
-  end
-
-  def results(kind, result)
-    count = FFI::MemoryPointer.new(:size_t)
-    many = (kind == "Topic") ? "topics" : "groups"
-    Deleting.__send__("Delete#{kind}s_result_#{many}", result, count)
-      .read_array_of_pointer(count.read(:size_t))
+    wishes&.each { |one| Functions.__send__("Delete#{kind}_destroy", one) }
   end
 
   def code(one)
     return one if one.is_a?(Integer)
-    one.null? ? 0 : Kafka::Functions.error_code(one)
+    one.null? ? 0 : Functions.error_code(one)
   end
 end

@@ -151,7 +151,7 @@ module Godwit
         loop do
           coordinate
           chunks = @coordinator.assignments.filter_map do |one|
-            (lanes = one.take(MOST, MOST)) && [one, lanes]
+            (lanes = one.dequeue(MOST, MOST)) && [one, lanes]
           end
           break ran if chunks.empty?
           chunks.each { |one, lanes| ran += run(one, lanes) }

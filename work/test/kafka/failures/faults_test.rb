@@ -74,7 +74,7 @@ class WorkKafkaFaultsTest < Godwit::KafkaFailureCase
     "the look for the end of a dead owner's partition" => [:Arrivals, :crashed],
     "the assignment" => [:Membership, :begin_reading],
     "the commit of the mark" => [:Membership, :commit_marks],
-    "the first fetch" => [:Claim, :take]
+    "the first fetch" => [:Claim, :drain]
   }.each do |what, (klass, name)|
     test "a partition is claimed although a call fails: #{what}" do
       leave_marks if name == :crashed

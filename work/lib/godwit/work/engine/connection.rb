@@ -4,7 +4,7 @@ require "json"
 
 module Godwit
   module Work
-    # Opens the engine of a URL: nothing else chooses one.
+    # Opens the engine of a URL.
     # @private
     module Connection
       HOW = "write Godwit::Work.connect \"kafka://host:9092\" or \"sqlite:work.db\", or type " \

@@ -14,10 +14,10 @@ module Godwit
         "" => %i[Block Fetch Producer Reader],
         "cluster/" => %i[Answer Cluster Groups Operator Request Rights State Topics],
         "member/" => %i[
-          Arrivals Claim CommitText Commits Membership Moves Outputs Subscription WakeUp
+          Arrivals Claim CommitText Commits Membership Outputs WakeUp
         ],
         "rdkafka/" => %i[
-          Configuration Delivery Errors Failure Functions Handle Library Metadata PartitionList
+          Configuration Delivery Errors Failure Functions Handle Library PartitionList
         ],
         "settings/" => %i[Properties Secret Settings Url UserProperties Values]
       }.each { |folder, names| Work.autoload_all(self, "engine/kafka/#{folder}", names) }

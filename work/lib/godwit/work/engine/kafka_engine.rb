@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "forwardable"
 require "godwit/fork_detector"
 
 module Godwit
@@ -9,6 +10,8 @@ module Godwit
     # **Fork**: a child must connect anew.
     # @private
     class KafkaEngine
+      extend Forwardable
+
       LACKS = %i[transaction evict fork].freeze
       CONNECT = 8 # seconds for the first answer
       COMMIT_EVERY = 0.1 # seconds: a commit takes a request
@@ -36,12 +39,11 @@ module Godwit
         check
       end
 
-      attr_reader :settings
-      attr_reader :groups
+      attr_reader :settings, :cluster, :groups, :state
 
-      def topics = @topics.all
-
-      def save_topic(topic) = @topics.save(topic)
+      def_delegator :@topics, :all, :topics
+      def_delegator :@topics, :save, :save_topic
+      def_delegators :@operator, :members, :positions, :set, :restore
 
       def append(batches)
         one = @writer
@@ -66,9 +68,7 @@ module Godwit
 
       # It changes with each wake-up, and four times a second.
       def version = [@wakes, (Timeout.now * QUARTER).floor]
-
       def lacks = LACKS
-
       def commit_every = COMMIT_EVERY
 
       # @return [Kafka::WakeUp] of a runner
@@ -125,23 +125,13 @@ module Godwit
         @state.write("report", member.id, text && {"text" => text})
       end
 
-      def members = @operator.members
-
-      def positions(group = nil, topic = nil) = @operator.positions(group, topic)
-
-      def set(group, topic, offsets: nil, paused: nil)
-        @operator.set(group, topic, offsets, paused)
-      end
-
-      def restore(positions) = @operator.restore(positions)
-
       def storage(_check)
         [{brokers: @settings.url.brokers, librdkafka: Kafka::Library.find.version,
           topics: topics.size, rights: Kafka::Rights.lines}, []]
       end
 
+      # The brokers delete old records.
       def retain = [false, {}]
-
       def held = {}
 
       def close
@@ -154,24 +144,7 @@ module Godwit
       end
 
       def closed? = @closed
-
       def inspect = "#<#{self.class} #{@settings.url}#{" (closed)" if closed?}>"
-
-      # @private
-      # @return [Integer] the next offset of a partition
-      def end_of(topic, partition) = @cluster.finish(topic.name, partition)
-
-      # @private
-      # @return [Integer] the offset of a partition's first record
-      def first_of(topic, partition) = @cluster.first(topic.name, partition)
-
-      # @private
-      # @return [Hash{String => Object}, nil] where an operator has sent a group that runs
-      def seek_of(group, topic) = @state["seek", group, topic.name]
-
-      # @private
-      # @return [Boolean] whether an operator has paused a topic in a group
-      def paused?(group, topic) = !@state["pause", group, topic.name].nil?
 
       private
 

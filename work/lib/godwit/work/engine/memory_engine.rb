@@ -2,7 +2,7 @@
 
 module Godwit
   module Work
-    # The same log in the memory of one process, for tests: its clock stands still until the test
+    # A log in the memory of one process, for tests: its clock stands still until the test
     # advances it.
     # @private
     class MemoryEngine < SqliteEngine

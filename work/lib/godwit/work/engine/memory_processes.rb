@@ -2,7 +2,7 @@
 
 module Godwit
   module Work
-    # What {Processes} is for a file: here all members are in this process.
+    # Has the methods of {Processes} for a log whose members are all in this process.
     # @private
     class MemoryProcesses
       # @param clock [#call] milliseconds since 1970

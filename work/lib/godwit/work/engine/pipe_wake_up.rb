@@ -2,7 +2,7 @@
 
 module Godwit
   module Work
-    # Wakes a runner of this process, as {WakeUp} does in other processes: a pipe is its FIFO.
+    # Wakes a runner of this process: a {WakeUp} with a pipe instead of a FIFO.
     # @private
     class PipeWakeUp < WakeUp
       # @param path [String] a name
@@ -22,7 +22,6 @@ module Godwit
         nil
       end
 
-      # @return [Boolean] nothing deletes it
       def lost? = false
 
       # A process need not report to itself.

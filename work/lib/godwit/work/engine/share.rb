@@ -2,8 +2,8 @@
 
 module Godwit
   module Work
-    # What a member has: new claims, the partitions to give up, the generations of the partitions
-    # that it had before and has still, and the partitions that an operator has paused.
+    # A member's part of the partitions: new claims, those to give up, the generations of those that
+    # it had before and still has, and those that an operator has paused.
     # @private
     Share = Struct.new(:claims, :surplus, :kept, :paused)
   end

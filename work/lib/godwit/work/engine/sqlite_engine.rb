@@ -13,7 +13,7 @@ module Godwit
       LACKS = %i[copy].freeze
       private_constant :LACKS
 
-      # What one process has of the log.
+      # The objects of one process for the log.
       Opened = Struct.new(:file, :processes, :topics, :records, :groups, :operations, :retention)
       private_constant :Opened
 
@@ -55,7 +55,7 @@ module Godwit
 
       private
 
-      # One of a forked child's threads opens the file.
+      # In a forked child the first caller opens the file.
       def opened
         return @opened unless @opened.file.foreign?
         @opening.synchronize { @opened.file.foreign? ? reopen : @opened }

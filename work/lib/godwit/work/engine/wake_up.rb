@@ -8,13 +8,13 @@ require "socket"
 module Godwit
   module Work
     # The FIFO of a consumer process. A writer wakes the process with bytes, and sees at once
-    # whether the process lives: no process reads the FIFO of a dead one. Its access time is the
+    # whether the process lives: a dead process's FIFO has no reader. The FIFO's access time is the
     # last report of the process, by the monotonic clock, which all processes share.
     # @private
     class WakeUp
       ENDED = [Errno::ENXIO, Errno::EPIPE].freeze
       MOST = 65_536 # bytes of a FIFO
-      ATOMIC = 4_096 # bytes that a FIFO takes all or none
+      ATOMIC = 4_096 # bytes that a FIFO accepts completely, or not at all
       ALL = 0 # instead of the ids of partitions
       REPORT = 1 # seconds between two reports
       # A read of the FIFO must not set its access time.
@@ -50,7 +50,6 @@ module Godwit
       end
 
       class << self
-        # @param partitions [Array<Integer>]
         # @return [String] for a FIFO
         def text(partitions)
           text = partitions.pack("V*")
@@ -73,7 +72,7 @@ module Godwit
         rescue *ENDED
           false
         rescue Errno::ENOENT
-          !File.directory?(File.dirname(path)) # without the folder it knows nothing
+          !File.directory?(File.dirname(path)) # without the folder nothing is known
         rescue SystemCallError
           true
         end
@@ -107,7 +106,7 @@ module Godwit
         # Its own writing end keeps the FIFO from ending when a writer closes.
         @io = File.open(@path, OPEN)
         report
-        # A child that kept it would keep a dead process alive.
+        # A forked child must close it: a dead parent would seem to live.
         ForkDetector::OF_PARENT.add(@io)
       rescue Errno::ENOSPC
         raise FullError, "#{folder}: #{Database::FULL}"
@@ -123,7 +122,7 @@ module Godwit
       # @return [Boolean] whether something has deleted it
       def lost? = !File.exist?(@path)
 
-      # Tells the other processes that this one works, once a second: a transaction would wake them.
+      # Reports that this process works, once a second at most. A transaction would wake the others.
       def report
         now = Timeout.now
         return if @reported && now < @reported + REPORT
@@ -133,7 +132,7 @@ module Godwit
         nil
       end
 
-      # The runner's time for its end is over: its calls of the engine wait no longer.
+      # Ends the waits of the runner's calls of the engine, when its time for its end is over.
       def abandon = nil
 
       # Drains the FIFO.

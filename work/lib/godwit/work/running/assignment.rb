@@ -60,7 +60,7 @@ module Godwit
       # @return [Integer, nil] offset of a record that has ended its process too often
       def poison = (@position.noted if @position.crashes > CRASHES)
 
-      # @return [Boolean] whether it takes more records
+      # @return [Boolean] whether it has room for more records
       def hungry?
         @lock.synchronize do
           count_done
@@ -85,7 +85,7 @@ module Godwit
       # @return [Object, nil] the engine's version when there was nothing more to fetch
       attr_accessor :exhausted
 
-      # Takes records that were read.
+      # Adds records that were read.
       def feed(source)
         @lock.synchronize do
           @progress.finish(@fetched, source.offset - @fetched) if source.offset > @fetched # deleted
@@ -106,18 +106,18 @@ module Godwit
 
       # @param most [Integer] records
       # @return [Array<Array(Lane, Array<Message>)>, nil] what a worker runs now
-      def take(most, lanes)
+      def dequeue(most, lanes)
         @lock.synchronize do
           return if @halted
           count_done
           room = @progress.room(@fetched) - @running
           most = [isolated? ? 1 - @running : most, room].min
-          taken = (room > 0) ? @lanes.take(most, lanes) : take_stored
-          taken.each do |_, messages|
+          found = (room > 0) ? @lanes.dequeue(most, lanes) : dequeue_stored
+          found.each do |_, messages|
             count_attempts(messages)
             @running += messages.size
           end
-          taken unless taken.empty?
+          found unless found.empty?
         end
       end
 
@@ -149,7 +149,7 @@ module Godwit
         end
       end
 
-      # Gives back what a worker took and did not finish.
+      # Gives back what a worker has dequeued and not finished.
       # @param messages [Array<Message>] in order
       # @param due [Float, nil] the time of the first one's retry
       def give_back(lane, messages, due = nil)
@@ -241,9 +241,9 @@ module Godwit
 
       # The progress is full: only a record that is in it already, or holds the watermark, may run,
       # since its end makes the progress smaller.
-      def take_stored
+      def dequeue_stored
         return [] if @running > 0
-        @lanes.take_first do |message|
+        @lanes.dequeue_first do |message|
           message.offset == @progress.watermark || @progress.attempts(message.offset) > 0
         end
       end
@@ -253,7 +253,7 @@ module Godwit
         messages.each { |one| one.attempt = @progress.attempts(one.offset) + 1 }
       end
 
-      # Takes what the workers have finished into account.
+      # Counts what the workers have finished.
       def count_done
         alone = isolated?
         while (messages = @done.shift)

@@ -12,7 +12,7 @@ module Godwit
       private_constant :READ
 
       # @param classes [Array<Class>] of {Consumer}
-      # @param workers [Workers] or what stands for them
+      # @param workers [Workers] or an object with its methods
       # @param clock [#call] monotonic seconds
       # @param threads [Boolean] whether hooks run in threads of their own
       # @param evict_after [Numeric, nil] seconds
@@ -36,7 +36,7 @@ module Godwit
         @commit_at = 0
       end
 
-      # @return [Array<Assignment>] another Array after each change
+      # @return [Array<Assignment>] a new Array after each change
       attr_reader :assignments
       # @return [Hash{Class => Member}, nil] nil before {#join}
       attr_reader :members
@@ -47,10 +47,12 @@ module Godwit
       def join
         @assignments = []
         @hooks = @classes.to_h { |klass| [klass, Hooks.new(klass, @events, thread: @threads)] }
-        @members = @classes.to_h { |klass| [klass, member(klass)] }
+        @members = {}
+        @classes.each { |klass| join_group(klass) }
       end
 
-      # Buries dead processes, and claims or marks the partitions of its share.
+      # Removes dead processes from the groups, claims free partitions up to this process's share,
+      # and stops those beyond it.
       def rebalance
         evicted = evict
         @members.each do |klass, member|
@@ -63,7 +65,7 @@ module Godwit
             .last([share.surplus.size - stopping.size, 0].max).each(&:stop)
         rescue LostError
           lose(of(klass))
-          @members[klass] = member(klass)
+          join_group(klass)
         end
         evicted.each { |one| @silent.evicted(one) }
       end
@@ -75,16 +77,18 @@ module Godwit
         @assignments.each do |one|
           next if partitions && !partitions.include?(one.id)
           one.wake(time)
-          read_or_report(one, version) if one.hungry? && (partitions || one.exhausted != version)
+          read(one, version) if one.hungry? && (partitions || one.exhausted != version)
           @workers.wake(one.waiting)
         end
         @workers.wake(1) if @workers.untouched?
         @hooks.each do |klass, hooks|
-          hooks.idle(!partitions && all_handled?(klass, version)) if hooks.has?(:idle)
+          next unless hooks.has?(:idle)
+          own = of(klass)
+          hooks.idle(!partitions && own.any? && own.all? { |one| one.up_to_date?(version) })
         end
       end
 
-      # Commits if the last commit is long enough ago, or a record that ran alone has ended.
+      # Commits if the last commit is long ago enough, or a record that ran alone has ended.
       def settle
         return unless @clock.call >= @commit_at || @workers.ran_alone
         commit
@@ -111,10 +115,8 @@ module Godwit
         ended = @assignments.select { |one| one.revoked == :done }
         return if ended.empty?
         @engine.release(ended.map(&:position))
-        ended.each do |one|
-          forget(one)
-          moved(one, :released)
-        end
+        @assignments -= ended
+        ended.each { |one| moved(one, :released) }
       end
 
       # Calls the hook of stopped partitions whose records are handled and committed.
@@ -138,7 +140,7 @@ module Godwit
       end
 
       # Commits, calls the last hooks, and leaves the groups.
-      # @param seconds [#call] gives those that hooks may still take; nil: any number
+      # @param seconds [#call] gives the seconds that remain for hooks; nil: no limit
       def leave(&seconds)
         commit
         revoke
@@ -150,8 +152,8 @@ module Godwit
       # @return [Handler] for a worker
       def handler(assignment) = Handler.new(assignment, @client, @committer, @clock)
 
-      # In a process one isolated record runs at a time, and the commit before the next removes the
-      # note: only the record that ends the process is noted then.
+      # Stores which record runs alone, in case it ends the process. The commit before the next one
+      # removes the note.
       # @param lanes [Array<Array(Lane, Array<Message>)>] of the record
       def note(assignment, lanes)
         @engine.note(assignment.position, lanes[0][1][0].offset)
@@ -166,7 +168,8 @@ module Godwit
       private
 
       def check(classes)
-        unless classes.is_a?(Array) && classes.any? && classes.all? { |klass| consumer?(klass) }
+        unless classes.is_a?(Array) && classes.any? &&
+            classes.all? { |klass| klass.is_a?(Class) && klass < Consumer }
           raise Godwit::Errors.bad_value(:run, "classes", "an Array of classes of consumers",
             classes)
         end
@@ -177,8 +180,6 @@ module Godwit
           "group: give one of them another group")
       end
 
-      def consumer?(klass) = klass.is_a?(Class) && klass < Consumer
-
       def check_class(klass)
         klass.batches?
         return unless klass.settings.topic && klass.dead_letters == klass.settings.topic
@@ -186,11 +187,15 @@ module Godwit
           "topic, so its records would run for ever: name another")
       end
 
-      def member(klass)
+      # No interrupt comes between the engine's join and its note in @members: {#leave} must know of
+      # each member.
+      def join_group(klass)
         topic = klass.declare(@client)
         @client.dead_letters(klass.dead_letters, topic)
         starts = @client.starts(topic, klass.settings.start_from)
-        @engine.join(klass.group_name, topic, @path.call, starts)
+        Thread.handle_interrupt(Object => :on_blocking) do
+          @members[klass] = @engine.join(klass.group_name, topic, @path.call, starts)
+        end
       end
 
       # @return [Array<Listed>] members of other processes that live and have not reported for too
@@ -221,7 +226,7 @@ module Godwit
         @assignments += claimed
         claimed.each do |one|
           moved(one, :assigned)
-          bury_or_report(one) if one.poison
+          bury(one) if one.poison
         end
         commit if claimed.any?(&:changed?) # the next end of the process must not undo it
         hook(:assigned, claimed) do
@@ -237,14 +242,8 @@ module Godwit
         @hooks.fetch(assignments[0].klass).call(name, assignments.map(&:partition).sort, &after)
       end
 
-      # If the record cannot be read now, it runs alone once more.
-      def bury_or_report(assignment)
-        bury(assignment)
-      rescue Error => error
-        report(error)
-      end
-
-      # The record has ended its process three times.
+      # Makes the record a dead letter that has ended its process three times. If it cannot be read
+      # now, it runs alone once more.
       def bury(assignment)
         message = @client.message_at(assignment.topic, assignment.partition,
           assignment.poison) or return
@@ -253,16 +252,11 @@ module Godwit
           attempts: assignment.position.crashes) do |letters|
           assignment.skip(message, letters)
         end
-      end
-
-      # A damaged block stops its partition alone.
-      def read_or_report(assignment, version)
-        read(assignment, version)
       rescue Error => error
-        assignment.exhausted = version
         report(error)
       end
 
+      # A damaged block stops no other partition.
       def read(assignment, version)
         sources = @client.fetch(assignment.position, assignment.fetched, READ)
           .select { |source| source.finish > assignment.fetched }
@@ -272,6 +266,9 @@ module Godwit
           skipped(assignment, source) if source.block.behind_gap
           assignment.feed(source)
         end
+      rescue Error => error
+        assignment.exhausted = version
+        report(error)
       end
 
       # Retention has deleted records that the group has not read.
@@ -280,13 +277,6 @@ module Godwit
           from: assignment.fetched, to: source.offset)
       end
 
-      def all_handled?(klass, version)
-        own = of(klass)
-        own.any? && own.all? { |one| one.up_to_date?(version) }
-      end
-
-      def forget(assignment) = @assignments -= [assignment]
-
       # @param what [Symbol] :assigned, :released or :lost
       def moved(one, what)
         position = one.position
@@ -294,11 +284,11 @@ module Godwit
           partition: one.partition, offset: position.watermark)
       end
 
-      # Other members have them: their running records have no effect here.
+      # Other members have these partitions: what their handlers still do here has no effect.
       def lose(assignments)
+        @assignments -= assignments
         assignments.each do |one|
           one.lose
-          forget(one)
           @events.emit(:lost, topic: one.topic.name, partition: one.partition)
           moved(one, :lost)
         end

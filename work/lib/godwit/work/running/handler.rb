@@ -26,15 +26,15 @@ module Godwit
 
       attr_reader :assignment
 
-      # @return [Array<Message>, nil] the unfinished records that `perform` or `consume` has; each
-      #   call has another Array
-      def running = @left
+      # @return [Array<Message>, nil] the unfinished records of the call that runs; each call has
+      #   another Array
+      def running = @unfinished
 
       # @param lane [Object] of the assignment
       # @param messages [Array<Message>] what does not run is given back
       # @return [Float, nil] when the first of the rest is due again
       def run(lane, messages)
-        @left = []
+        @unfinished = []
         if !@batches
           due = run_each(messages)
         elsif !@assignment.halted?
@@ -54,7 +54,7 @@ module Godwit
 
       # (see Consumer#produce)
       def produce(topic, *value, **options)
-        finished if @left.empty? || (@batch&.current && !@left.include?(@batch.current))
+        finished if @unfinished.empty? || (@batch&.current && !@unfinished.include?(@batch.current))
         raise LostError.of(@assignment.topic, @assignment.partition) if @assignment.lost?
         blocks = @client.encode(topic, *value, **options)
         @outputs << [@batch&.current, blocks]
@@ -63,10 +63,10 @@ module Godwit
 
       # (see Consumer#done)
       def done(message)
-        return unless @left.include?(message)
+        return unless @unfinished.include?(message)
         Thread.handle_interrupt(NEVER) do
-          @assignment.finish([message], take_outputs([message]))
-          @left.delete(message)
+          @assignment.finish([message], remove_outputs([message]))
+          @unfinished.delete(message)
         end
         nil
       end
@@ -74,18 +74,18 @@ module Godwit
       # (see Consumer#transaction)
       def transaction(*records, &block)
         records = records.first.to_a if records.size == 1 && records.first.respond_to?(:to_a)
-        records = [@batch ? @batch.current : @left.first].compact if records.empty?
-        if records.empty? && @left.any?
+        records = [@batch ? @batch.current : @unfinished.first].compact if records.empty?
+        if records.empty? && @unfinished.any?
           raise Godwit::Errors.of(StateError, :transaction, "which records? write " \
             "transaction(*messages) outside of batch.each")
         end
-        records = @left & records # in order
+        records = @unfinished & records # in order
         finished if records.empty?
-        outputs = -> { take_outputs(records) }
+        outputs = -> { remove_outputs(records) }
         # No Timeout comes between the commit and its note here: the records would run again.
         Thread.handle_interrupt(NEVER) do
           @committer.transaction(@assignment, records, outputs, &block)
-            .tap { records.each { |message| @left.delete(message) } }
+            .tap { records.each { |message| @unfinished.delete(message) } }
         end
       end
 
@@ -112,8 +112,8 @@ module Godwit
       # A handler ended its thread. The end of the process is no failure of the record.
       # @return [Float, nil] when the first of the rest is due again
       def abandon(messages)
-        messages.shift if @left.empty? # it is finished
-        return if @assignment.stopped? || @left.empty?
+        messages.shift if @unfinished.empty? # it is finished
+        return if @assignment.stopped? || @unfinished.empty?
         due = failed(messages.first, Ended.new("the handler ended its thread"))
         messages.shift unless due
         due
@@ -123,15 +123,15 @@ module Godwit
       def run_each(messages)
         until messages.empty? || @assignment.halted?
           message = messages.first
-          @left = [message]
+          @unfinished = [message]
           error = attempt { (@consumer || consumer).perform(message) }
-          if @left.empty?
+          if @unfinished.empty?
             report(error) # its transaction has finished the record
           elsif error
             due = failed(message, error)
             return due if due
           else
-            @assignment.finish(@left, take_outputs(@left))
+            @assignment.finish(@unfinished, remove_outputs(@unfinished))
           end
           messages.shift
         end
@@ -143,7 +143,7 @@ module Godwit
       end
 
       def run_batch(messages)
-        @left = messages
+        @unfinished = messages
         batch = @batch = Batch.new(messages.dup)
         error = attempt { consumer.consume(batch) }
         return finish_all(messages) unless error
@@ -172,7 +172,7 @@ module Godwit
       def run_one_by_one(messages)
         until messages.empty? || @assignment.halted?
           due = run_batch([messages.first])
-          @left = messages
+          @unfinished = messages
           return due if due
           messages.shift
         end
@@ -186,7 +186,7 @@ module Godwit
       def attempt
         @outputs = [] unless @outputs.empty?
         forks = ForkDetector::COUNT[0]
-        @left.each { |message| raise message.fault if message.fault } if @by_lambda
+        @unfinished.each { |message| raise message.fault if message.fault } if @by_lambda
         yield
         nil
       rescue Exception => error # standard:disable Lint/RescueException -- also exit, and throw
@@ -196,12 +196,13 @@ module Godwit
         exit!(0) if forks != ForkDetector::COUNT[0]
       end
 
-      # The outputs of records, and those of no record when these are the last ones.
-      def take_outputs(records)
+      # Removes the outputs of records from @outputs, and those of no record with the last ones.
+      # @return [Array<Blocks>]
+      def remove_outputs(records)
         return @outputs if @outputs.empty?
-        last = (@left - records).empty?
-        taken, @outputs = @outputs.partition { |owner, _| owner ? records.include?(owner) : last }
-        taken.map(&:last)
+        last = (@unfinished - records).empty?
+        found, @outputs = @outputs.partition { |owner, _| owner ? records.include?(owner) : last }
+        found.map(&:last)
       end
 
       # @return [Float, nil] when the record runs again; nil: never

@@ -34,7 +34,7 @@ module Godwit
         nil
       end
 
-      # Calls `idle` each time this becomes true.
+      # Calls the hook `idle` each time `now` becomes true.
       def idle(now)
         due = now && !@idle && !@idle_waits
         @idle = now
@@ -43,7 +43,7 @@ module Godwit
         call(:idle)
       end
 
-      # Lets the hooks that were called run.
+      # Waits until the hooks that were called have ended.
       # @param seconds [Numeric, nil] at most; nil: for ever
       def finish(seconds)
         @calls.close
@@ -55,7 +55,7 @@ module Godwit
         end
       end
 
-      # Ends the thread, also in a hook.
+      # Ends the thread, even while a hook runs.
       def kill
         @calls.clear.close
         @thread&.kill

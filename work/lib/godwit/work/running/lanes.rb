@@ -58,19 +58,19 @@ module Godwit
       # @param most [Integer] records
       # @param lanes [Integer] at most
       # @return [Array<Array(Lane, Array<Message>)>] what a worker runs now
-      def take(most, lanes)
-        taken = []
-        while most > 0 && taken.size < lanes && (lane = @ready.shift)
-          taken << begin_run(lane, most)
-          most -= taken.last[1].size
+      def dequeue(most, lanes)
+        found = []
+        while most > 0 && found.size < lanes && (lane = @ready.shift)
+          found << begin_run(lane, most)
+          most -= found.last[1].size
         end
-        taken
+        found
       end
 
       # @yieldparam message [Message] the first of a lane that is ready
-      # @yieldreturn [Boolean] whether to take it
-      # @return [Array<Array(Lane, Array<Message>)>] none or one
-      def take_first
+      # @yieldreturn [Boolean] whether it may run now
+      # @return [Array<Array(Lane, Array<Message>)>] none or one, of one record
+      def dequeue_first
         lane = @ready.find { |one| yield one.messages.first }
         lane ? [begin_run(@ready.delete(lane), 1)] : []
       end

@@ -9,9 +9,9 @@ module Godwit
     # **Threads**: a Runner calls it under its lock.
     # @private
     class Turns
-      PATIENCE = 1 # seconds: a record alone, and the others, wait for what began within them
+      PATIENCE = 1 # seconds: a record that runs alone, and others, wait for what began within them
       LONG_AGO = -Float::INFINITY
-      # What a worker has taken, and when: the lanes that it has not begun, with their records.
+      # A worker's lanes that it has not begun, with their records, and when it got them.
       Chunk = Struct.new(:assignment, :lanes, :since)
       private_constant :PATIENCE, :LONG_AGO, :Chunk
 
@@ -27,26 +27,24 @@ module Godwit
       # @return [Assignment, nil] whose record runs alone, or is not committed yet
       attr_reader :alone
 
-      # @return [Chunk] of a new worker
+      # @return [Chunk] that a new worker uses until its end
       def chunk = Chunk.new(nil, []).tap { |one| @chunks += [one] }
 
-      # The worker of the chunk ends.
       def delete(chunk) = @chunks = @chunks.reject { |one| one.equal?(chunk) }
 
-      # Ends the turn of the record that ran alone.
+      # The record that ran alone is committed: others may run.
       def finish = @alone = nil
 
       # @return [Boolean] whether a worker has lanes that it has not begun
       def untouched? = @chunks.any? { |chunk| chunk.lanes.any? }
 
-      # Gives lanes to a worker: of the assignments in turn, or what another worker has taken, but
-      # not begun, since its handler takes long.
+      # Gives lanes to a worker: of the assignments in turn; else a lane that another worker has not
+      # begun, since a handler takes long there.
       # @param chunk [Chunk] of the worker
       # @param size [Integer] records at most
       # @return [Assignment, nil] nil: there is nothing to do
-      def take(chunk, assignments, size)
-        chunk.assignment, chunk.lanes = new_lanes(assignments, size) || untouched
-        chunk.lanes ||= []
+      def assign(chunk, assignments, size)
+        chunk.assignment, chunk.lanes = new_lanes(assignments, size) || untouched || [nil, []]
         chunk.since = @clock.call
         chunk.assignment
       end
@@ -56,9 +54,9 @@ module Godwit
       def new_lanes(assignments, size)
         assignments.rotate(@turn += 1).each do |one|
           next if one.waiting.zero? || !open?(one)
-          taken = one.take(size, 1 + one.waiting / @workers) or next
+          lanes = one.dequeue(size, 1 + one.waiting / @workers) or next
           begin_alone(one) if one.isolated?
-          return [one, taken]
+          return [one, lanes]
         end
         nil
       end

@@ -21,7 +21,7 @@ module Godwit
         @ending = @quiet = false
       end
 
-      # @return [Integer] records that the handlers have finished, dead letters included
+      # @return [Integer] records that handlers have finished, dead letters included
       attr_reader :handled
 
       # @param loop [Loop] of the coordinator
@@ -112,7 +112,7 @@ module Godwit
         [records, seconds]
       end
 
-      # So many records that other workers wait for them for a few milliseconds at most.
+      # @return [Integer] records that take a few milliseconds: other workers may wait for them
       def next_size(size, records, seconds)
         return [size * 2, CHUNK].min if seconds < GRAIN / 2
         (GRAIN * records / seconds).clamp(1, CHUNK).to_i
@@ -123,7 +123,7 @@ module Godwit
       def next_work(chunk, size)
         @lock.synchronize do
           until @ending
-            found = @turns.take(chunk, @coordinator.assignments, size) unless @quiet
+            found = @turns.assign(chunk, @coordinator.assignments, size) unless @quiet
             return found if found
             @waiting += 1
             @available.wait(@lock)
@@ -132,7 +132,7 @@ module Godwit
         end
       end
 
-      # Called when a handler has ended its thread: a new worker takes its place.
+      # Starts a worker instead of one whose handler has ended its thread.
       # @param thread [Thread] which may live for a moment
       def replace(thread)
         @coordinator.settle

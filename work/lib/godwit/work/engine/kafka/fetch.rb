@@ -8,7 +8,7 @@ module Godwit
       # **Threads**: one at a time.
       # @private
       class Fetch
-        RECORDS = 10_000 # that a look takes at most
+        RECORDS = 10_000 # of a drain, at most
         private_constant :RECORDS
 
         # @param handle [Handle] a consumer
@@ -29,7 +29,7 @@ module Godwit
         # Does not wait.
         # @param bytes [Integer] about how much
         # @return [Array<Block, Failure>]
-        def take(bytes) = Native.drain(@queue.address, RECORDS, bytes)
+        def drain(bytes) = Native.drain(@queue.address, RECORDS, bytes)
 
         # Waits until something comes, or the time is over.
         def wait(seconds)

@@ -19,14 +19,14 @@ module Godwit
         # @return [Array<Block>] none: the end
         def read(topic, partition, offset, bytes)
           Timers.locked(@lock, :read) do
-            place = [topic, partition, offset]
-            unless @place == place
+            start = [topic, partition, offset]
+            unless @next == start
               stop
-              @fetch = Fetch.new(handle, *place)
+              @fetch = Fetch.new(handle, *start)
             end
-            found, ended = take(bytes)
-            # librdkafka reports the end once: a look from there needs another fetch.
-            ended ? stop : @place = [topic, partition, found.last.finish]
+            found, ended = drain(bytes)
+            # librdkafka reports the end once: a read from there needs another fetch.
+            ended ? stop : @next = [topic, partition, found.last.finish]
             found
           rescue NotThere
             stop
@@ -60,21 +60,21 @@ module Godwit
         end
 
         def stop
-          @place = nil
+          @next = nil
           @fetch&.stop
           @fetch = nil
         end
 
         # @return [Array(Array<Block>, Boolean)] and whether the end is reached
-        def take(bytes)
+        def drain(bytes)
           start = Timeout.now
           loop do
-            found, failures = @fetch.take(bytes).partition { |one| one.is_a?(Block) }
+            found, failures = @fetch.drain(bytes).partition { |one| one.is_a?(Block) }
             failures.each { |one| check(one) }
             return [found, failures.any?] if found.any? || failures.any?
-            left = Timeout.left(@settings.timeout, start)
-            raise Errors.of(Errors::TIMED_OUT, :read, handle.cause) if left.zero?
-            @fetch.wait([left, Handle::SLICE].min)
+            remaining = Timeout.left(@settings.timeout, start)
+            raise Errors.of(Errors::TIMED_OUT, :read, handle.cause) if remaining.zero?
+            @fetch.wait([remaining, Handle::SLICE].min)
           end
         end
 

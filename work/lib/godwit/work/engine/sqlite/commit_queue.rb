@@ -2,11 +2,11 @@
 
 module Godwit
   module Work
-    # Calls of several threads share one transaction: the first thread commits its own call and all
-    # that wait by then, the others find theirs done.
+    # Calls of several threads share one transaction: a thread that gets the lock commits its own
+    # call and all that wait, and the other threads find theirs done.
     # @private
     class CommitQueue
-      # What one thread wants to write, and what came of it.
+      # What one thread wants to write, and its result or error.
       Call = Struct.new(:batches, :result, :error)
       private_constant :Call
 

@@ -8,13 +8,13 @@ module Godwit
     module Daemon
       FILES = WeakSet.new
 
-      # Ruby forks here without `_fork`, which is what the sqlite3 gem knows.
+      # Process.daemon forks without `_fork`, which the sqlite3 gem overrides.
       # @private
       module Hook
         def daemon(*) = Daemon.without_connections(FILES.to_a) { super }
       end
 
-      # @param files [Array<SqliteFile>] that have no connection while the block runs
+      # @param files [Array<SqliteFile>]
       def self.without_connections(files, &block)
         file, *others = files
         file ? file.without_connections { without_connections(others, &block) } : yield

@@ -33,8 +33,8 @@ module Godwit
       RELEASE = "UPDATE godwit_positions SET member = NULL #{OWNED}"
       COMMIT = "UPDATE godwit_positions SET crashes = ?, watermark = ?, state = ?, noted = NULL " \
         "#{OWNED}"
-      # The end of a process that did not leave. Two at the same watermark are no accident, unless
-      # all records were finished. The third one may be behind it.
+      # Counts a process that ended without a release, unless all records were finished. The count
+      # begins again at another watermark, but not when records run one at a time already.
       CRASH = <<~SQL
         UPDATE godwit_positions SET member = NULL,
           crashed_at = CASE WHEN crashes >= #{Assignment::CRASHES} THEN crashed_at
@@ -78,7 +78,7 @@ module Godwit
       # Claims the free partitions of this member's share, also those of members whose processes
       # have ended.
       # @param evicted [Array<Integer>] members that lose their partitions, as if they had ended
-      # @return [Share, nil] nil: no connection has written since the last one
+      # @return [Share, nil] nil: no connection has written since the last call
       # @raise [LostError] when the member was taken for dead, or evicted
       def rebalance(member, evicted = [])
         departed = @processes.departed(member)
@@ -113,28 +113,27 @@ module Godwit
         written
       end
 
-      # Gives partitions up, after their last commit. Those that the member has lost stay as they
-      # are.
+      # Gives partitions up after their last commit, but those that the member has lost.
       def release(positions)
         @file.transaction { |database| positions.each { |one| write_own(database, one, RELEASE) } }
         @processes.wake
       end
 
-      # Notes the record that runs next, for the case that it ends the process.
+      # Notes the record that runs next, in case it ends the process.
       def note(position, offset)
         @file.transaction do |database|
           update(database, position, "UPDATE godwit_positions SET noted = ? #{OWNED}", offset)
         end
       end
 
-      # Stores what the member says of its stuck handlers.
+      # Stores a report of the member's stuck handlers.
       def report(member, text)
         @file.transaction do |database|
           database.rows("UPDATE godwit_members SET report = ? WHERE id = ?", text, member.id)
         end
       end
 
-      # A member leaves, or an operator evicts it: what it owned is free.
+      # Removes a member that leaves, or that an operator evicts: its partitions are free.
       # @param member [Integer] id
       # @return [Boolean] whether there was such a member
       def leave(member)
@@ -168,7 +167,7 @@ module Godwit
         found.map { |group, topic| [group, topics.fetch(topic)] }
       end
 
-      # It changes with each write of any connection, and once in SEEN_EVERY.
+      # @return [Array] which changes with each write of any connection, and once in SEEN_EVERY
       def state(database) = [database.data_version, database.changes, @clock.call / SEEN_EVERY]
 
       def share_of(member, database)

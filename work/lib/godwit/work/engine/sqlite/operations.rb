@@ -2,7 +2,7 @@
 
 module Godwit
   module Work
-    # What an operator wants to know of the groups in an SQLite file, and changes there.
+    # Reads and changes the groups in an SQLite file for an operator.
     # @private
     class Operations
       AT_ONCE = 1 << 20 # bytes that the check for damage reads at a time
@@ -33,8 +33,7 @@ module Godwit
       end
 
       # @param check [Boolean] whether to check for damage, which reads the whole file
-      # @return [Array(Hash{Symbol => Object}, Array<String>)] the path, its bytes, those of the
-      #   WAL, SQLite's version; and what is damaged
+      # @return [Array(Hash{Symbol => Object}, Array<String>)] facts about the file; its damages
       def storage(check)
         # By `stat`: to close a descriptor of the file would drop SQLite's locks.
         path = @file.path
@@ -80,13 +79,13 @@ module Godwit
         found << error.message
       end
 
-      # Reads all blocks of a partition. A damaged row may have any count.
+      # Reads all blocks of a partition. The count of a damaged row may be any number.
       def check_blocks(topic, partition, found)
         offset = -1
         add_damage(found) do
           loop do
             rows = @records.rows(topic, partition, [offset, 0].max, AT_ONCE)
-            break if rows.empty? || rows.last.first < offset # it has no further ones
+            break if rows.empty? || rows.last.first < offset # the partition has no more blocks
             rows.each do |base, time, bytes, count|
               add_damage(found) { @records.block(topic, partition, base, time, bytes, count) }
               offset = [base + count, base + 1].max

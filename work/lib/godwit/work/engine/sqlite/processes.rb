@@ -2,8 +2,8 @@
 
 module Godwit
   module Work
-    # The processes of a file's members, by their FIFOs. Other processes may have the file at
-    # another path, as containers with one volume do: the file has the names of the FIFOs.
+    # The processes of a file's members, by their FIFOs. The file has only the names of the FIFOs:
+    # containers with one volume may have the file at different paths.
     # @private
     class Processes
       KNOWN = 0.25 # seconds for which a process believes that the members are the same
@@ -64,13 +64,13 @@ module Godwit
         @departed = others.select { |_, name| names.include?(name) }.to_h
       end
 
-      # The members of these FIFOs are no longer in the file.
+      # Removes FIFOs whose members are no longer in the file.
       def buried(names)
         names.each { |name| WakeUp.remove(path(name)) }
         @departed = {}
       end
 
-      # A member is no longer in the file: removes its FIFO, unless the process lives.
+      # Removes the FIFO of a member that is no longer in the file, unless its process lives.
       def removed(name)
         WakeUp.remove(path(name)) unless WakeUp.alive?(path(name))
       end

@@ -47,7 +47,7 @@ module Godwit
         blocks
       rescue CorruptError
         raise if blocks.empty?
-        blocks # those before the damaged one
+        blocks # the ones before the damaged one
       end
 
       def fetch(position, offset, bytes)
@@ -69,7 +69,7 @@ module Godwit
         end
       end
 
-      # It changes when any process has written.
+      # @return [Array] which changes when any process has written
       def version = @file.use { |database| [database.data_version, @commits] }
 
       # @param batches [Array<Array>] as {#append} takes them
@@ -117,7 +117,7 @@ module Godwit
 
       private
 
-      # One statement alone is a transaction by itself. CommitQueue keeps interrupts away.
+      # One statement alone is a transaction by itself. CommitQueue masks interrupts.
       def write(batches)
         @file.check
         @file.exclusive do

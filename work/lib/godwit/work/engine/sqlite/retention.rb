@@ -9,17 +9,17 @@ module Godwit
     class Retention
       SEEN = 30 * 86_400_000 # milliseconds
       SLICE = 0.01 # seconds of a transaction
-      BLOCKS = 20 # that are deleted between two readings of the clock, at most
-      BYTES_AT_ONCE = 1 << 20 # that are deleted between two readings, about
+      BLOCKS = 20 # deleted between two readings of the clock, at most
+      BYTES_AT_ONCE = 1 << 20 # deleted between two readings, about
       COUNTED = 500 # blocks that are counted between two readings
-      ABOUT = 60_000 # milliseconds: blocks are about as old
+      ABOUT = 60_000 # milliseconds: a smaller difference of age does not count
 
       # A partition: its least and largest possible id, and the id of the first record that a group
       # has not read.
       Partition = Struct.new(:id, :least, :largest, :unread)
 
-      # The end of a transaction. Its time begins with the first change: else many partitions
-      # without old blocks would leave no time to change the others.
+      # Limits the time of a transaction, from its first change on: a search of many partitions that
+      # have no old blocks does not count.
       class Slice
         # Ends the transaction after a change, when its time is over.
         def check
@@ -57,8 +57,8 @@ module Godwit
       end
 
       # Deletes for about 10 ms.
-      # @return [Array(Boolean, Hash{String => Integer})] whether there is more to delete, and by
-      #   topic the records that it keeps, since a group has not read them
+      # @return [Array(Boolean, Hash{String => Integer})] whether there is more to delete; by topic
+      #   the old records that it keeps, since a group has not read them
       def retain
         slice = Slice.new
         held = {}
@@ -177,7 +177,7 @@ module Godwit
           blocks = delete(database, partition) do |time, bytes|
             excess > 0 && time <= last && excess -= bytes
           end
-          remaining -= [partition] if blocks.zero? # what it has stays
+          remaining -= [partition] if blocks.zero? # its blocks stay
           slice.check if blocks > 0
         end
       end

@@ -53,7 +53,7 @@ module Godwit
         database&.close
       end
 
-      # Makes the tables, unless there are any: of two processes that start together one makes them.
+      # Creates the tables if there are none. Of two processes that start together only one does.
       # @raise [CorruptError] for tables of another version
       def prepare(database, path)
         database.transaction { create(database) } unless version(database)

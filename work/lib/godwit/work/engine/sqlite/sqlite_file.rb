@@ -35,16 +35,16 @@ module Godwit
 
       def closed? = @closed
 
-      # @return [Boolean] whether it is the parent's
+      # @return [Boolean] whether a parent process has opened it
       def foreign? = @forks != ForkDetector::COUNT[0] && !@closed
 
-      # @return [Boolean] whether this thread uses the connection, as in a handler's transaction
+      # @return [Boolean] whether this thread uses the connection now, as in a handler's transaction
       def owned? = @lock.owned?
 
       def check
         raise ClosedError, "#{@path} was closed: connect again" if @closed
         return unless owned?
-        Timers.locked(Mutex.new, :log) { nil } # a trap block may come while the thread has it
+        Timers.locked(Mutex.new, :log) { nil } # raises in a trap block, which may not wait here
         raise Godwit::Errors.of(StateError, :transaction, "a handler's transaction holds the " \
           "log: use its db, and the handler's own produce")
       end
@@ -63,13 +63,13 @@ module Godwit
         end
       end
 
-      # The caller keeps interrupts away, and has nothing of the file.
+      # The caller masks interrupts, and does not use the connection yet.
       def exclusive(&block) = @lock.synchronize(&block)
 
-      # Copies the WAL into the file, also for processes that write seldom.
+      # Copies the WAL into the file, which a process that writes seldom would not do otherwise.
       def checkpoint_now = use { |_| checkpoint(CHECKPOINT) }
 
-      # The commit is done: a checkpoint that fails is tried again later.
+      # Copies the WAL into the file now and then, after a commit. A later call repeats what fails.
       # @param bytes [Integer] of the commit
       def checkpoint(bytes)
         return if memory? || (@written += bytes + COMMIT) < CHECKPOINT
@@ -89,7 +89,7 @@ module Godwit
         nil
       end
 
-      # Has no connection while the block runs. A process that the block forks opens its own.
+      # Closes the connections while the block runs. A process that the block forks opens its own.
       # @return [Object] the block's value
       def without_connections
         return yield if @closed || foreign?

@@ -9,7 +9,7 @@ module Godwit
     class StoredBlock < Block
       VERSION = 1
       HEAD = "CV" # version, CRC-32 of the bytes behind it
-      BODY = 5 # where these bytes begin
+      BODY = 5 # index of these bytes
       private_constant :VERSION, :HEAD, :BODY
 
       # @param bytes [String] of {Block.encode}
@@ -19,7 +19,7 @@ module Godwit
       # @param bytes [String] of {seal}
       # @param offset [Integer] of the first record
       # @param time [Integer] in milliseconds since 1970
-      # @param where [String] its place, for errors
+      # @param where [String] topic, partition and offset, for errors
       # @raise [CorruptError] for a wrong CRC-32 or another version
       def initialize(bytes, offset, time, where)
         version, crc = bytes.unpack(HEAD)

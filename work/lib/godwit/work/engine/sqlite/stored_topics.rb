@@ -22,7 +22,7 @@ module Godwit
         @file.use { |database| load(database) }
       end
 
-      # New partitions begin unread for each group: nothing in them is missed.
+      # Creates or changes a topic. A group begins at offset 0 in a new partition.
       def save(topic)
         saved = @file.transaction do |database|
           found = load(database)[topic.name]

@@ -19,8 +19,8 @@ module Godwit
         end
 
         # @param seconds [Numeric] to wait
-        # @return [Object, nil] the value; nil: it has not come
-        def take(seconds = 0)
+        # @return [Object, nil] the value; nil: the answer has not come
+        def receive(seconds = 0)
           @handle.event(@queue, seconds) do |event|
             code = Functions.event_error(event)
             next @read.call(event) if code.zero?
@@ -28,9 +28,11 @@ module Godwit
           end
         end
 
-        # @raise [Error] also when it has not come in time
+        # Waits for the answer, and closes this object.
+        # @return [Object] the value
+        # @raise [Error] also when the answer has not come in time
         def wait(seconds)
-          take(seconds) || raise(error(Errors::TIMED_OUT, @handle.cause))
+          receive(seconds) || raise(error(Errors::TIMED_OUT, @handle.cause))
         ensure
           close
         end

@@ -16,9 +16,9 @@ module Godwit
         COMMITTED = {isolation_level: 1}.freeze # no record of an open transaction
         ALREADY_THERE = 36
         REFUSED = [-169, -181].freeze # authentication, TLS: no attempt will succeed
-        AGAIN = 0.01 # seconds
+        NO_LEADER = 5 # the error of a partition whose leader is not known yet
         private_constant :TOPIC, :SET, :EARLIEST, :LATEST, :INVALID, :COMMITTED, :ALREADY_THERE,
-          :REFUSED, :AGAIN
+          :REFUSED, :NO_LEADER
 
         # @param timeout [Numeric] seconds
         # @yieldreturn [Array(Integer, String), nil] code and text of the last error of a connection
@@ -35,11 +35,12 @@ module Godwit
         def topics(limit = @timeout)
           start = Timeout.now
           loop do
-            left = Timeout.left(limit, start)
-            code, found = metadata(left)
+            remaining = Timeout.left(limit, start)
+            code, found = metadata(remaining)
             return found if code.zero?
             cause, text = @problem.call
-            raise Errors.of(cause || code, :connect, text) if left.zero? || REFUSED.include?(cause)
+            raise Errors.of(cause || code, :connect, text) if
+              remaining.zero? || REFUSED.include?(cause)
             raise Errors.of(code, :topics) unless Errors.retriable?(code)
           end
         end
@@ -47,49 +48,32 @@ module Godwit
         # @param properties [Hash{String => String}]
         # @return [Boolean] false: another process was first
         def create(name, partitions, replication, properties)
-          text = ::FFI::MemoryPointer.new(256)
-          topic = Functions.NewTopic_new(name, partitions, replication, text, 256)
-          raise invalid(name, text) if topic.null?
+          topic = make(:NewTopic, name, partitions, replication)
           properties.each { |key, value| Functions.NewTopic_set_config(topic, key, value) }
-          results = lambda do |event|
-            result = Functions.event_CreateTopics_result(event)
-            Request.list(:CreateTopics_result_topics, result)
-          end
-          change(:create, name, results, &send_one(:CreateTopics, topic)) != ALREADY_THERE
+          change(:create, :CreateTopics, name, topic) != ALREADY_THERE
         ensure
-          Functions.NewTopic_destroy(topic) unless topic.nil? || topic.null?
+          Functions.NewTopic_destroy(topic) if topic
         end
 
         # @param partitions [Integer] that the topic has then
         def grow(name, partitions)
-          text = ::FFI::MemoryPointer.new(256)
-          more = Functions.NewPartitions_new(name, partitions, text, 256)
-          raise invalid(name, text) if more.null?
-          results = lambda do |event|
-            result = Functions.event_CreatePartitions_result(event)
-            Request.list(:CreatePartitions_result_topics, result)
-          end
-          change(:grow, name, results, &send_one(:CreatePartitions, more))
-          nil
+          more = make(:NewPartitions, name, partitions)
+          change(:grow, :CreatePartitions, name, more)
         ensure
-          Functions.NewPartitions_destroy(more) unless more.nil? || more.null?
+          Functions.NewPartitions_destroy(more) if more
         end
 
         # @param names [Array<String>]
-        # @return [Hash{String => Hash{String => String}}] properties of topics; none of those that
-        #   this user may not see
+        # @return [Hash{String => Hash{String => String}}] properties of the topics that this user
+        #   may see
         def properties(names)
           return {} if names.empty?
           resources = names.map { |name| Functions.ConfigResource_new(TOPIC, name) }
-          read = lambda do |event|
-            result = Functions.event_DescribeConfigs_result(event)
-            Request.list(:DescribeConfigs_result_resources, result).filter_map { |one|
-              next unless Functions.ConfigResource_error(one).zero?
+          array = Request.array(resources)
+          @request.call(:properties, :DescribeConfigs, :resources, *array) do |found|
+            found.select { |one| Functions.ConfigResource_error(one).zero? }.to_h do |one|
               [Functions.ConfigResource_name(one).force_encoding(Encoding::UTF_8), entries(one)]
-            }.to_h
-          end
-          @request.call(:properties, read) do |native, options, queue|
-            Functions.DescribeConfigs(native, Request.array(resources), names.size, options, queue)
+            end
           end
         ensure
           resources&.each { |one| Functions.ConfigResource_destroy(one) }
@@ -102,14 +86,7 @@ module Godwit
             Errors.check(Functions.ConfigResource_add_incremental_config(resource, key, SET, value),
               :change)
           end
-          read = lambda do |event|
-            result = Functions.event_IncrementalAlterConfigs_result(event)
-            one = Request.list(:IncrementalAlterConfigs_result_resources, result).first
-            [Functions.ConfigResource_error(one), Functions.ConfigResource_error_string(one)]
-          end
-          code, text = @request.call(:change, read, resource: name,
-            &send_one(:IncrementalAlterConfigs, resource))
-          raise Errors.of(code, :change, text, resource: name) unless code.zero?
+          change(:change, :IncrementalAlterConfigs, name, resource, :resources, :ConfigResource)
         ensure
           Functions.ConfigResource_destroy(resource) if resource
         end
@@ -137,21 +114,37 @@ module Godwit
 
         private
 
-        def invalid(name, text)
-          Godwit::Errors.of(ArgumentValueError, :topic, "#{name}: #{text.read_string}")
+        # @param type [Symbol] :NewTopic or :NewPartitions
+        # @return [FFI::Pointer] of an object, which the caller destroys
+        # @raise [ArgumentValueError] with librdkafka's reason
+        def make(type, name, *numbers)
+          text = ::FFI::MemoryPointer.new(256)
+          pointer = Functions.__send__(:"#{type}_new", name, *numbers, text, 256)
+          return pointer unless pointer.null?
+          raise Godwit::Errors.of(ArgumentValueError, :topic, "#{name}: #{text.read_string}")
         end
 
-        # @return [Array(Integer, Hash)] an error's code, and partitions by topic
-        def metadata(left)
-          place = ::FFI::MemoryPointer.new(:pointer)
-          code = @handle.wait(:metadata, @handle.pointer, 1, nil, place,
-            ([left, Handle::SLICE].min * 1000).ceil)
+        # @return [Array(Integer, Hash)] an error's code; partitions of topics without an error
+        def metadata(seconds)
+          found = ::FFI::MemoryPointer.new(:pointer)
+          code = @handle.wait(:metadata, @handle.pointer, 1, nil, found,
+            ([seconds, Handle::SLICE].min * 1000).ceil)
           return [code, nil] unless code.zero?
-          found = place.read_pointer
           begin
-            [0, Metadata.topics(found)]
+            [0, partitions_of(Functions::Metadata.new(found.read_pointer))]
           ensure
-            Functions.metadata_destroy(found)
+            Functions.metadata_destroy(found.read_pointer)
+          end
+        end
+
+        # @return [Hash{String => Integer}]
+        def partitions_of(metadata)
+          topics = Array.new(metadata[:topics]) do |index|
+            type = Functions::MetadataTopic
+            type.new(metadata[:topic_list] + index * type.size)
+          end
+          topics.select { |topic| topic[:error].zero? }.to_h do |topic|
+            [topic[:name].read_string.force_encoding(Encoding::UTF_8), topic[:partitions]]
           end
         end
 
@@ -164,37 +157,22 @@ module Godwit
           offsets_of(name, wanted).sort_by(&:partition).map(&:offset)
         end
 
-        # A leader that has just changed is asked again.
         def offsets_of(name, wanted)
-          start = Timeout.now
-          begin
-            found = ask_offsets(name, wanted)
-            code = found.map { |one| problem_of(one) }.find { |one| !one.zero? } or return found
-            raise Errors.of(code, :offsets, nil, resource: name)
-          rescue BrokerError => error
-            raise unless error.retriable? && Timeout.left(@timeout, start) > 0
-            sleep AGAIN
-            retry
-          end
-        end
-
-        # While brokers start, librdkafka gives partitions without an answer no error.
-        def problem_of(entry)
-          (entry.error.zero? && entry.offset == INVALID) ? Errors::TIMED_OUT : entry.error
-        end
-
-        def ask_offsets(name, wanted)
-          read = lambda do |event|
-            result = Functions.event_ListOffsets_result(event)
-            Request.list(:ListOffsets_result_infos, result).map do |info|
-              PartitionList.entry(Functions.ListOffsetsResultInfo_topic_partition(info))
-            end
-          end
           PartitionList.with(wanted) do |list|
-            @request.call(:offsets, read, resource: name, **COMMITTED) do |native, options, queue|
-              Functions.ListOffsets(native, list, options, queue)
+            @request.call(:offsets, :ListOffsets, :infos, list, resource: name,
+              **COMMITTED) do |infos|
+              infos.map { |one| known(name, Functions.ListOffsetsResultInfo_topic_partition(one)) }
             end
           end
+        end
+
+        # While brokers start, librdkafka gives partitions without an offset no error.
+        # @raise [Error] the request is sent again if the error is retriable, as of a new leader
+        def known(name, pointer)
+          entry = PartitionList.entry(pointer)
+          missing = entry.error.zero? && entry.offset == INVALID
+          code = missing ? NO_LEADER : entry.error
+          code.zero? ? entry : raise(Errors.of(code, :offsets, nil, resource: name))
         end
 
         def entries(resource)
@@ -203,20 +181,15 @@ module Godwit
           end
         end
 
-        # @return [Proc] that sends an Array of one
-        def send_one(function, object)
-          lambda do |native, options, queue|
-            Functions.__send__(function, native, Request.array([object]), 1, options, queue)
-          end
-        end
-
+        # @param object [FFI::Pointer] of the function
+        # @param results [Symbol] (see Request#send)
+        # @param type [Symbol] of each result
         # @return [Integer] 0, or ALREADY_THERE
-        def change(operation, name, results, &send)
-          read = lambda do |event|
-            one = results.call(event).first
-            [Functions.topic_result_error(one), Functions.topic_result_error_string(one)]
+        def change(operation, function, name, object, results = :topics, type = :topic_result)
+          code, text = @request.call(operation, function, results, *Request.array([object]),
+            resource: name) do |(one)|
+            [:error, :error_string].map { |fact| Functions.__send__(:"#{type}_#{fact}", one) }
           end
-          code, text = @request.call(operation, read, resource: name, &send)
           return code if code.zero? || code == ALREADY_THERE
           raise Errors.of(code, operation, text, resource: name)
         end

@@ -19,88 +19,64 @@ module Godwit
 
         # @return [Array<String>] names of all groups
         def names
-          read = lambda do |event|
-            result = Functions.event_ListConsumerGroups_result(event)
-            Request.list(:ListConsumerGroups_result_valid, result).map do |one|
-              utf8(Functions.ConsumerGroupListing_group_id(one))
-            end
-          end
-          @request.call(:groups, read) do |native, options, queue|
-            Functions.ListConsumerGroups(native, options, queue)
+          @request.call(:groups, :ListConsumerGroups, :valid) do |found|
+            found.map { |one| utf8(Functions.ConsumerGroupListing_group_id(one)) }
           end
         end
 
         # @param names [Array<String>]
-        # @return [Hash{String => Array<Member>}] of those groups that can be seen
+        # @return [Hash{String => Array<Member>}] of those groups that this user may see
         def members(names)
           return {} if names.empty?
           texts = names.map { |name| ::FFI::MemoryPointer.from_string(name) }
-          read = lambda do |event|
-            result = Functions.event_DescribeConsumerGroups_result(event)
-            Request.list(:DescribeConsumerGroups_result_groups, result).filter_map { |one|
-              next unless Functions.ConsumerGroupDescription_error(one).null?
+          array = Request.array(texts)
+          @request.call(:members, :DescribeConsumerGroups, :groups, *array) do |found|
+            found.select { |one| Functions.ConsumerGroupDescription_error(one).null? }.to_h do |one|
               [utf8(Functions.ConsumerGroupDescription_group_id(one)), members_of(one)]
-            }.to_h
-          end
-          @request.call(:members, read) do |native, options, queue|
-            Functions.DescribeConsumerGroups(native, Request.array(texts), names.size, options,
-              queue)
+            end
           end
         end
 
         # @param wanted [Array<PartitionList::Entry>, nil] nil: all partitions with a commit
         # @return [Array<PartitionList::Entry>] with the committed offset and text; an offset below
         #   0: there is none
-        def committed(group, wanted = nil) = ask(:call, group, wanted)
+        def committed(group, wanted = nil)
+          offsets(:call, :ListConsumerGroupOffsets, group, wanted)
+        end
 
-        # Asks for the positions behind open transactions, which may take until these have ended.
+        # Requests the positions behind open transactions: the answer may wait for their ends.
         # @return [Answer] of {#committed}'s value
-        def ask_committed(group, wanted) = ask(:send, group, wanted, **STABLE)
+        def request_committed(group, wanted)
+          offsets(:send, :ListConsumerGroupOffsets, group, wanted, **STABLE)
+        end
 
         # Sets offsets of a group that has no members.
         # @param entries [Array<PartitionList::Entry>]
         def set(group, entries)
           return if entries.empty?
-          read = lambda do |event|
-            result = Functions.event_AlterConsumerGroupOffsets_result(event)
-            partitions(:AlterConsumerGroupOffsets_result_groups, result, group)
-          end
-          found = PartitionList.with(entries) do |list|
-            wish = Functions.AlterConsumerGroupOffsets_new(group, list)
-            @request.call(:set, read, resource: group) do |native, options, queue|
-              Functions.AlterConsumerGroupOffsets(native, Request.array([wish]), 1, options, queue)
-            end
-          ensure
-            Functions.AlterConsumerGroupOffsets_destroy(wish) if wish
-          end
+          found = offsets(:call, :AlterConsumerGroupOffsets, group, entries)
           wrong = found.find { |one| !one.error.zero? }
           raise Errors.of(wrong.error, :set, nil, resource: group) if wrong
         end
 
         private
 
-        def ask(how, group, wanted, **options)
-          read = lambda do |event|
-            result = Functions.event_ListConsumerGroupOffsets_result(event)
-            partitions(:ListConsumerGroupOffsets_result_groups, result, group)
-          end
-          list = wanted ? PartitionList.method(:with) : ->(_, &block) { block.call(nil) }
-          list.call(wanted) do |pointer|
-            wish = Functions.ListConsumerGroupOffsets_new(group, pointer)
-            @request.public_send(how, :positions, read, resource: group,
-              **options) do |native, with, queue|
-              Functions.ListConsumerGroupOffsets(native, Request.array([wish]), 1, with, queue)
-            end
+        # @param how [Symbol] :call or :send
+        # @param function [Symbol] that reads or sets the offsets of a group
+        def offsets(how, function, group, wanted, **options)
+          PartitionList.with(wanted) do |list|
+            wish = Functions.__send__(:"#{function}_new", group, list)
+            @request.public_send(how, :positions, function, :groups, *Request.array([wish]),
+              resource: group, **options) { |(one)| partitions(one, group) }
           ensure
-            Functions.ListConsumerGroupOffsets_destroy(wish) if wish
+            Functions.__send__(:"#{function}_destroy", wish) if wish
           end
         end
 
         def utf8(text) = text.dup.force_encoding(Encoding::UTF_8)
 
         # @raise [Error] of the group
-        def partitions(function, result, group)
-          one = Request.list(function, result).first
+        def partitions(one, group)
           error = Functions.group_result_error(one)
           unless error.null?
             raise Errors.of(Functions.error_code(error), :positions,

@@ -29,7 +29,7 @@ module Godwit
 
         # @param group [String, nil] nil: all
         # @return [Array<Position>] by group, topic and partition
-        def positions(group, topic)
+        def positions(group = nil, topic = nil)
           names = group ? [group] : @groups.names.sort
           known = topic ? {topic.name => topic} : @topics.all
           members = @groups.members(names)
@@ -43,7 +43,7 @@ module Godwit
         end
 
         # @raise [TopicError] when the group has never read the topic
-        def set(group, topic, offsets, paused)
+        def set(group, topic, offsets: nil, paused: nil)
           if positions(group, topic).empty?
             raise TopicError, "group #{group.inspect} has never read topic " \
               "#{topic.name.inspect}: `godwit-work groups` lists the groups"
@@ -92,7 +92,8 @@ module Godwit
 
         def mark(member) = CLIENT.match(member.client)&.[](2) || member.id
 
-        # A member that drains a partition has it, though the group has taken it away already.
+        # A member that still handles records of a partition counts as its owner, though the group
+        # has revoked the partition.
         def of(group, topic, entries, owners, living)
           found = entries.to_h { |one| [one.partition, one] }
           paused = @state["pause", group, topic.name] ? 1 : 0
@@ -105,18 +106,18 @@ module Godwit
           end
         end
 
-        # A group with members refuses it; these do it themselves.
+        # A group with members refuses other offsets: its members read a fact, and seek themselves.
         def seek(group, topic, offsets)
           wanted = offsets.each_with_index.filter_map do |offset, number|
             PartitionList::Entry.new(topic.name, number, offset) if offset
           end
           @groups.set(group, wanted)
-          # Else the next member follows an older one.
+          # The next member must not follow an older seek.
           @state.write("seek", group, topic.name, nil) if @state["seek", group, topic.name]
         rescue LostError
-          places = wanted.to_h { |one| [one.partition.to_s, one.offset] }
+          offsets = wanted.to_h { |one| [one.partition.to_s, one.offset] }
           @state.write("seek", group, topic.name,
-            {"id" => SecureRandom.hex(6), "offsets" => places})
+            {"id" => SecureRandom.hex(6), "offsets" => offsets})
         end
       end
     end

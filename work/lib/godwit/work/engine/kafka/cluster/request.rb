@@ -10,15 +10,15 @@ module Godwit
         private_constant :AGAIN
 
         class << self
-          # Pointers to an Array in C.
           # @param pointers [Array<FFI::Pointer>]
+          # @return [Array(FFI::Pointer, Integer)] an Array in C and its size: arguments
           def array(pointers)
-            ::FFI::MemoryPointer.new(:pointer, pointers.size).write_array_of_pointer(pointers)
+            array = ::FFI::MemoryPointer.new(:pointer, pointers.size)
+            [array.write_array_of_pointer(pointers), pointers.size]
           end
 
-          # Calls a function whose last parameter takes the size of the Array that it returns.
+          # Calls a function whose last parameter gets the size of the Array that it returns.
           # @param name [Symbol] of {Functions}
-          # @param arguments [Array] without that parameter
           # @return [Array<FFI::Pointer>]
           def list(name, *arguments)
             count = ::FFI::MemoryPointer.new(:size_t)
@@ -35,12 +35,13 @@ module Godwit
         end
 
         # Sends a request, and waits for its answer. A broker that has just started may refuse it:
-        # then it is sent again.
+        # then this sends it again.
         # @param (see #send)
-        def call(*arguments, **options, &send)
+        # @yield (see #send)
+        def call(*arguments, **options, &read)
           start = Timeout.now
           begin
-            self.send(*arguments, **options, &send).wait(@timeout + Handle::SLICE)
+            send(*arguments, **options, &read).wait(@timeout + Handle::SLICE)
           rescue BrokerError => error
             raise if !error.retriable? || error.code == Errors::TIMED_OUT ||
               Timeout.left(@timeout, start).zero?
@@ -50,15 +51,23 @@ module Godwit
         end
 
         # @param operation [Symbol] for errors
-        # @param read [#call] gets the event of the answer, and gives the value
+        # @param function [Symbol] of {Functions}, such as :CreateTopics
+        # @param results [Symbol] what the answer has an Array of, such as :topics
+        # @param arguments [Array] of the function, between the handle and the options
         # @param resource [String, nil] for errors
         # @param options [Hash{Symbol => Integer}] names of `AdminOptions_set_…`, and values
-        # @yieldparam native [FFI::Pointer] the handle
-        # @yieldparam queue [FFI::Pointer] for the answer; the block sends
-        def send(operation, read, resource: nil, **options)
+        # @yieldparam results [Array<FFI::Pointer>] the Array of the answer
+        # @yieldreturn [Object] the value
+        # @return [Answer]
+        def send(operation, function, results, *arguments, resource: nil, **options)
           queue = Functions.queue_new(@handle.pointer)
-          answer = Answer.new(@handle, queue, operation, resource) { |event| read.call(event) }
-          with_options(options) { |native| yield @handle.pointer, native, queue }
+          answer = Answer.new(@handle, queue, operation, resource) do |event|
+            result = Functions.__send__(:"event_#{function}_result", event)
+            yield Request.list(:"#{function}_result_#{results}", result)
+          end
+          with_options(options) do |native|
+            Functions.__send__(function, @handle.pointer, *arguments, native, queue)
+          end
           answer
         rescue
           answer&.close

@@ -46,7 +46,7 @@ module Godwit
 
         # Reads what has come, without waiting.
         def poll
-          @lock.synchronize { nil while @fetch && take > 0 }
+          @lock.synchronize { nil while @fetch && drain > 0 }
         end
 
         # @param kind [String] such as "topic"
@@ -108,11 +108,11 @@ module Godwit
           start = progress = Timeout.now
           while @position < finish
             begin_reading
-            next progress = Timeout.now if take > 0
-            if (left = Timeout.left(@settings.timeout, start)).zero?
+            next progress = Timeout.now if drain > 0
+            if (remaining = Timeout.left(@settings.timeout, start)).zero?
               raise Errors.of(Errors::TIMED_OUT, :read, @handle.cause, resource: TOPIC)
             end
-            next @fetch.wait([left, Handle::SLICE].min) if Timeout.left(PATIENCE, progress) > 0
+            next @fetch.wait([remaining, Handle::SLICE].min) if Timeout.left(PATIENCE, progress) > 0
             begin_again
             progress = Timeout.now
           end
@@ -125,8 +125,8 @@ module Godwit
         end
 
         # @return [Integer] blocks
-        def take
-          @fetch.take(READ).count { |one| add(one) }
+        def drain
+          @fetch.drain(READ).count { |one| add(one) }
         end
 
         # @param one [Block, Failure]
@@ -143,14 +143,14 @@ module Godwit
           block.count.times do |index|
             key = JSON.parse(keys[index].to_s)
             value = block.values[index]&.then { |text| JSON.parse(text) }
-            take_in(key, value) if value.nil? || value["version"] == VERSION
+            apply(key, value) if value.nil? || value["version"] == VERSION
           rescue JSON::ParserError
             nil # a record of another program
           end
           @position = block.finish
         end
 
-        def take_in(key, value)
+        def apply(key, value)
           @found ? @found = with(@found, key, value) : store(key, value)
         end
 

@@ -10,7 +10,7 @@ module Godwit
       # @private
       class Topics
         INTERNAL = /\A(__|_godwit\.)/
-        BEHIND = 10_000 # ids of a topic, which are unique in an engine; 0 stands for all
+        BEHIND = 10_000 # ids of each topic: an id is unique in an engine; 0 stands for all
         KNOWN = 60 # seconds for which a process believes that a topic's properties are the same
         TIME = "retention.ms"
         BYTES = "retention.bytes"
@@ -120,7 +120,7 @@ module Godwit
         end
 
         REPLICATION = "replication.factor"
-        SEEN = 0.01 # seconds between two looks for a change
+        SEEN = 0.01 # seconds between two checks for a change
         private_constant :REPLICATION, :SEEN
 
         class << self

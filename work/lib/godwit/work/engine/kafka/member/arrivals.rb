@@ -36,7 +36,7 @@ module Godwit
         # @raise [Error] the next call tries it again; also when that has taken very long
         def positions(list)
           @since ||= Timeout.now
-          found = ask(list)
+          found = committed(list)
           known = found ? read(found) { yield } : []
           forget if found
           known.any? ? @since = nil : check_time(list)
@@ -52,7 +52,7 @@ module Godwit
             nil, 0, nil)
         end
 
-        # Forgets what it has asked for.
+        # Ends the request for positions.
         def close
           forget
           @since = nil
@@ -73,12 +73,12 @@ module Godwit
           found.select { |one| one.error.zero? }.map { |entry| position(topic, entry) }
         end
 
-        # @return [Array<PartitionList::Entry>, nil]
-        def ask(list)
-          @answer ||= @engine.groups.ask_committed(@group, list.map { |one|
+        # @return [Array<PartitionList::Entry>, nil] nil: the brokers have not answered yet
+        def committed(list)
+          @answer ||= @engine.groups.request_committed(@group, list.map { |one|
             PartitionList::Entry.new(one.topic, one.partition)
           })
-          @answer.take
+          @answer.receive
         end
 
         # @raise [BrokerError] each 30 s
@@ -108,7 +108,7 @@ module Godwit
           again = one.crashes >= Assignment::CRASHES
           same = again || one.crashed_at == one.watermark
           one.crashed_at = one.watermark unless again
-          unread = one.watermark < @engine.end_of(one.topic, one.partition)
+          unread = one.watermark < @engine.cluster.finish(one.topic.name, one.partition)
           one.crashes = same ? one.crashes + 1 : 1
           one.crashes = 0 unless unread
         end

@@ -9,7 +9,7 @@ module Godwit
       # **Threads**: the coordinator of a Runner alone.
       # @private
       class Claim
-        RECORDS = 10_000 # that a look takes at most
+        RECORDS = 10_000 # of a drain, at most
         SEEK = 500 # milliseconds
         NONE = Block.encode([]).freeze
         private_constant :RECORDS, :SEEK, :NONE
@@ -26,7 +26,7 @@ module Godwit
           @draining = false
           @stopped_at = nil # the offset that is not there, until librdkafka reads elsewhere
           topic = position.topic
-          forget_place
+          forget_position
           @queue = Functions.queue_get_partition(handle.pointer, topic.name, position.partition)
           # Before librdkafka assigns it: no record may come to the queue of the consumer.
           Functions.queue_forward(@queue, nil)
@@ -46,7 +46,7 @@ module Godwit
         # Goes on at another offset.
         def move(position)
           @stopped_at ? restart(position.watermark) : read_from(position.watermark)
-          forget_place
+          forget_position
           @position = position
           @blocks.clear
           @stopped_at = nil
@@ -57,10 +57,10 @@ module Godwit
         # @return [Integer, nil] the log's start, if it is before: the topic was made again, or its
         #   brokers have lost records
         def go_on
-          first = @engine.first_of(@position.topic, @position.partition)
+          first = @engine.cluster.first(@position.topic.name, @position.partition)
           return first if first < @stopped_at
           restart(first)
-          forget_place
+          forget_position
           @behind_gap = first > @stopped_at
           @stopped_at = nil
         end
@@ -71,8 +71,8 @@ module Godwit
         # @return [Array<Block>]
         def fetch(offset, bytes)
           @blocks.shift while @blocks.any? && @blocks.first.finish <= offset
-          left = bytes - @blocks.sum(&:bytesize)
-          take(left, offset) if left > 0
+          remaining = bytes - @blocks.sum(&:bytesize)
+          drain(remaining, offset) if remaining > 0
           @blocks.dup
         end
 
@@ -83,9 +83,9 @@ module Godwit
 
         private
 
-        # An error raises after the blocks that came with it are kept.
-        def take(bytes, offset)
-          take_again(offset) if @draining
+        # Stores the blocks before it raises an error that came with them.
+        def drain(bytes, offset)
+          drain_again(offset) if @draining
           @draining = true
           blocks, failures = Native.drain(@queue.address, RECORDS, bytes)
             .partition { |one| one.is_a?(Block) }
@@ -100,10 +100,10 @@ module Godwit
           raise others.first.to_error(:fetch) if others.any?
         end
 
-        # An exception, such as one of Thread#raise, has ended a drain: what it took is lost.
-        def take_again(offset)
+        # An exception, such as one of Thread#raise, has ended a drain: its records are lost.
+        def drain_again(offset)
           read_from(@blocks.last&.finish || offset)
-          forget_place
+          forget_position
           @draining = false
         end
 
@@ -115,9 +115,9 @@ module Godwit
           @behind_gap = false
         end
 
-        # librdkafka may keep the position of an earlier place until records come. Of an error it
-        # counts the offset, too.
-        def forget_place
+        # librdkafka may report an earlier position until records come. It also counts the offset of
+        # an error.
+        def forget_position
           @before = passed
           @failed = -1
         end

@@ -12,9 +12,11 @@ module Godwit
       # @private
       class Membership
         ASSIGN = -175
+        REBALANCE = 0x10 # an event
+        ALL = [0].pack("V").freeze # for the pipe: the runner checks all partitions
         FENCED = [82, 111].freeze # FENCED_INSTANCE_ID, UNRELEASED_INSTANCE_ID
         CLOSE = 5 # seconds for leaving the group
-        private_constant :ASSIGN, :FENCED, :CLOSE
+        private_constant :ASSIGN, :REBALANCE, :ALL, :FENCED, :CLOSE
 
         # @param starts [Hash{Integer => Integer}] where the group begins in partitions without a
         #   commit
@@ -27,14 +29,10 @@ module Godwit
           @owner = SecureRandom.hex(6)
           @mark = engine.settings.static_mark(topic.name) || @owner
           @arrivals = Arrivals.new(engine, group, @mark, @owner, starts)
-          @moves = Moves.new(engine, @arrivals)
           @claims = {}
           @arriving, @unmarked, @ready = [], [], []
           @lock = Mutex.new
-          # A group keeps the first client of a static member: so it has no process.
-          pid = (@mark == @owner) ? Process.pid : 0
-          @handle, @queue = Subscription.open(engine.settings, group, topic,
-            "godwit #{pid} #{@mark} #{topic.name}", wake_up)
+          subscribe
           @commits = Commits.new(@handle, group, wake_up)
         end
 
@@ -51,11 +49,11 @@ module Godwit
           assign
           go_back if @leaving.nil? # no rebalance waits for an answer
           commit_marks
-          @moves.seek(@group, @topic, @claims.values) { |position| replace(position) }
+          seek
           claims, @ready = @ready, []
           kept = @claims.transform_values { |one| one.position.generation }
           surplus = @leaving.to_a.map(&:partition) & kept.keys
-          Share.new(claims, surplus, kept, @engine.paused?(@group, @topic) ? kept.keys : [])
+          Share.new(claims, surplus, kept, paused? ? kept.keys : [])
         end
 
         # @return [Array<Block>]
@@ -106,7 +104,7 @@ module Godwit
           commit([@claims[position.partition].position], noted: {position.partition => offset})
         end
 
-        # Leaves the group. A runner and {KafkaEngine#close} may call it at the same time.
+        # Leaves the group. A runner and {KafkaEngine#close} may call this at the same time.
         def close = @lock.synchronize { leave unless @handle.closed? }
 
         # @yieldparam metadata [FFI::Pointer] of the group, for a transaction
@@ -126,6 +124,26 @@ module Godwit
 
         private
 
+        # Joins the group. A group shows the first client of a static member, also after a restart
+        # of its process: so that client's name has no process.
+        def subscribe
+          client = "godwit #{(@mark == @owner) ? Process.pid : 0} #{@mark} #{@topic.name}"
+          settings = @engine.settings.consumer(@group, @topic.partitions, client, @topic.name)
+          @handle = Handle.new(Handle::CONSUMER, settings) do |conf|
+            Functions.conf_set_events(conf, REBALANCE | Handle::ERROR)
+          end
+          Functions.poll_set_consumer(@handle.pointer)
+          @queue = Functions.queue_get_consumer(@handle.pointer)
+          Functions.queue_io_event_enable(@queue, @wake_up.writer.fileno, ALL, ALL.bytesize)
+          PartitionList.with([PartitionList::Entry.new(@topic.name)]) do |list|
+            code = Functions.subscribe(@handle.pointer, list)
+            raise Errors.of(code, :join, nil, resource: @group) unless code.zero?
+          end
+        rescue
+          @handle&.close
+          raise
+        end
+
         def give_away(positions)
           positions.each { |one| @claims.delete(one.partition)&.close }
           finish_revocation
@@ -134,7 +152,7 @@ module Godwit
         def own?(one) = @claims[one.partition]&.position&.generation == one.generation
 
         def serve(event)
-          return error(event) unless Functions.event_type(event) == Subscription::REBALANCE
+          return error(event) unless Functions.event_type(event) == REBALANCE
           list = PartitionList.read(Functions.event_topic_partition_list(event))
           @arrivals.close
           return arrive(list) if Functions.event_error(event) == ASSIGN
@@ -153,7 +171,7 @@ module Godwit
           @unanswered = true
         end
 
-        # Such as a broker that is away: {#share} raises it once, and goes on at the next call.
+        # Stores an error, as of a broker that is away: {#share} raises it once.
         def error(event)
           code = Functions.event_error(event)
           return @problem = fenced if FENCED.include?(@handle.fatal&.first)
@@ -161,7 +179,7 @@ module Godwit
             resource: @group, fatal: Functions.event_error_is_fatal(event) == 1)
         end
 
-        # To join again would end the other process.
+        # @return [ClosedError] no LostError: a runner that joined again would end the other process
         def fenced
           ClosedError.new("another process is in group #{@group.inspect} with the same " \
             "instance: give each process an instance: of its own")
@@ -208,13 +226,36 @@ module Godwit
           [@unmarked, @ready].each { |all| all.reject! { |one| one.partition == partition } }
         end
 
-        def go_back = @moves.back(@claims.values) { |position| @unmarked << position }
-
-        # The Runner gets the newest position of a partition.
-        def replace(position)
-          @ready.reject! { |one| one.partition == position.partition }
-          @ready << position
+        # Partitions whose offset is not in the log go on at its start.
+        def go_back
+          @claims.each_value.select(&:stopped_at).each do |claim|
+            first = claim.go_on
+            @unmarked << move(claim, first) if first
+          end
         end
+
+        # Partitions go on where an operator has sent the group. The Runner gets the newest
+        # position.
+        def seek
+          seek = @engine.state["seek", @group, @topic.name] or return
+          @claims.each_value do |claim|
+            offset = seek["offsets"][claim.position.partition.to_s]
+            next if offset.nil? || claim.seek == seek["id"] || claim.stopped_at
+            position = move(claim, offset)
+            claim.seek = seek["id"]
+            @ready.reject! { |one| one.partition == position.partition }
+            @ready << position
+          end
+        end
+
+        # @return [Position]
+        def move(claim, offset)
+          claim.move(@arrivals.moved(claim.position, offset))
+          claim.position.dup
+        end
+
+        # @return [Boolean] whether an operator has paused the topic in this group
+        def paused? = !@engine.state["pause", @group, @topic.name].nil?
 
         # @return [Work::Topic] it may have grown
         def refresh(arriving)
@@ -244,9 +285,9 @@ module Godwit
           begin_reading([]) if @unanswered # librdkafka waits for this answer, and the next
           unassign(@leaving) if @leaving
           start = Timeout.now
-          return left = true if @handle.fatal # the group has put it out
+          return departed = true if @handle.fatal # the group has removed it
           Errors.check(Functions.consumer_close_queue(@handle.pointer, @queue), :leave)
-          until (left = Functions.consumer_closed(@handle.pointer) == 1)
+          until (departed = Functions.consumer_closed(@handle.pointer) == 1)
             @handle.event(@queue, 0.01) { |event| serve_end(event) || true }
             break if @wake_up.abandoned? || Timeout.left(CLOSE, start).zero?
           end
@@ -254,7 +295,7 @@ module Godwit
           @claims.each_value(&:close)
           @claims.clear
           Functions.queue_destroy(@queue)
-          left ? @handle.close : @handle.forget
+          departed ? @handle.close : @handle.forget
         end
 
         def commit_end
@@ -264,7 +305,7 @@ module Godwit
         end
 
         def serve_end(event)
-          return unless Functions.event_type(event) == Subscription::REBALANCE
+          return unless Functions.event_type(event) == REBALANCE
           list = PartitionList.read(Functions.event_topic_partition_list(event))
           return begin_reading([]) if Functions.event_error(event) == ASSIGN
           unassign(list.select { |one| @claims.key?(one.partition) })

@@ -12,9 +12,9 @@ module Godwit
       # @private
       class Outputs
         ATTEMPTS = 3 # of a transaction that was aborted
-        START = 2 # seconds that the look for transactions waits for the brokers
-        ABORT = 5 # seconds that an abort waits for the brokers; the next producer aborts, too
-        AGAIN = 0.05 # seconds before the same step, or a transaction that the group refuses
+        START = 2 # seconds for which `start` waits for the brokers
+        ABORT = 5 # seconds for which an abort waits for the brokers; the next producer aborts, too
+        AGAIN = 0.05 # seconds before the same step again, or a transaction that the group refused
         # A step of the transaction failed. `facts` are librdkafka's; nil: a record was not written.
         class Failure < StandardError
           attr_reader :facts
@@ -116,20 +116,15 @@ module Godwit
         def transaction(batches, commits)
           one = producer
           begin_transaction(one)
-          places = append(one, batches)
+          written = append(one, batches)
           commits.each { |member, entries| send_offsets(one, member, entries) }
           step(one, :commit_transaction, limit: nil)
-          places
+          written
         end
 
         def begin_transaction(one)
           facts = Errors.read(Functions.begin_transaction(one.handle.pointer)) or return
-          raise failure(:begin_transaction, facts)
-        end
-
-        def failure(name, facts)
-          Failure.new(Errors.of(facts.code, name, facts.text, retriable: facts.retriable,
-            fatal: facts.fatal), facts)
+          raise Failure.new(facts.to_error(:begin_transaction), facts)
         end
 
         def append(one, batches)
@@ -154,7 +149,7 @@ module Godwit
             pointer = one.handle.wait(name, one.handle.pointer, *arguments,
               (Handle::SHORT * 1000).to_i)
             facts = Errors.read(pointer) or return
-            raise failure(name, facts) if !facts.retriable || @abandoned ||
+            raise Failure.new(facts.to_error(name), facts) if !facts.retriable || @abandoned ||
               Timeout.left(limit, start) == 0
             sleep AGAIN
           end

@@ -9,7 +9,12 @@ module Godwit
       # @private
       module Errors
         # What an rd_kafka_error_t says. `abortable`: the transaction must be aborted.
-        Facts = Struct.new(:code, :name, :text, :retriable, :fatal, :abortable)
+        Facts = Struct.new(:code, :name, :text, :retriable, :fatal, :abortable) do
+          # @return [Error, UnsupportedError] to raise
+          def to_error(operation)
+            Errors.of(code, operation, text, retriable: retriable, fatal: fatal)
+          end
+        end
         # Names of librdkafka's errors, the class that they become, and the fix.
         Row = Struct.new(:names, :klass, :fix)
 
@@ -102,17 +107,9 @@ module Godwit
           end
 
           # @param pointer [FFI::Pointer] an rd_kafka_error_t, which this destroys, or NULL
-          # @return [Error, UnsupportedError, nil] nil for NULL
-          def take(pointer, operation, resource: nil)
-            facts = read(pointer) or return
-            of(facts.code, operation, facts.text, resource: resource, retriable: facts.retriable,
-              fatal: facts.fatal)
-          end
-
-          # @param pointer [FFI::Pointer] an rd_kafka_error_t, which this destroys, or NULL
           # @raise [Error] unless it is NULL
           def check(pointer, operation)
-            error = take(pointer, operation) and raise error
+            facts = read(pointer) and raise facts.to_error(operation)
           end
 
           # @return [Boolean] whether the same call may succeed later

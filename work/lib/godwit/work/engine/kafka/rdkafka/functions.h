@@ -1,6 +1,5 @@
 /* The functions of librdkafka that Ruby calls, as rdkafka.h declares them; see functions.rb. */
 
-const char *rd_kafka_version_str(void);
 const char *rd_kafka_err2str(rd_kafka_resp_err_t);
 const char *rd_kafka_err2name(rd_kafka_resp_err_t);
 rd_kafka_resp_err_t rd_kafka_error_code(const rd_kafka_error_t *);
@@ -37,7 +36,6 @@ void rd_kafka_queue_destroy(rd_kafka_queue_t *);
 rd_kafka_queue_t *rd_kafka_queue_get_main(rd_kafka_t *);
 rd_kafka_queue_t *rd_kafka_queue_get_consumer(rd_kafka_t *);
 rd_kafka_queue_t *rd_kafka_queue_get_partition(rd_kafka_t *, const char *, int32_t);
-rd_kafka_queue_t *rd_kafka_queue_get_background(rd_kafka_t *);
 void rd_kafka_queue_forward(rd_kafka_queue_t *, rd_kafka_queue_t *);
 void rd_kafka_queue_io_event_enable(rd_kafka_queue_t *, int, const void *, size_t);
 rd_kafka_event_t *rd_kafka_queue_poll(rd_kafka_queue_t *, int);
@@ -49,7 +47,6 @@ rd_kafka_topic_partition_list_t *rd_kafka_event_topic_partition_list(rd_kafka_ev
 void rd_kafka_event_destroy(rd_kafka_event_t *);
 rd_kafka_resp_err_t rd_kafka_poll_set_consumer(rd_kafka_t *);
 rd_kafka_resp_err_t rd_kafka_subscribe(rd_kafka_t *, const rd_kafka_topic_partition_list_t *);
-rd_kafka_resp_err_t rd_kafka_assign(rd_kafka_t *, const rd_kafka_topic_partition_list_t *);
 rd_kafka_error_t *rd_kafka_incremental_assign(rd_kafka_t *,
     const rd_kafka_topic_partition_list_t *);
 rd_kafka_error_t *rd_kafka_incremental_unassign(rd_kafka_t *,
@@ -61,8 +58,6 @@ rd_kafka_resp_err_t rd_kafka_commit_queue(rd_kafka_t *, const rd_kafka_topic_par
     rd_kafka_queue_t *,
     void (*)(rd_kafka_t *, rd_kafka_resp_err_t, rd_kafka_topic_partition_list_t *, void *),
     void *);
-char *rd_kafka_memberid(const rd_kafka_t *);
-void rd_kafka_mem_free(rd_kafka_t *, void *);
 rd_kafka_error_t *rd_kafka_consumer_close_queue(rd_kafka_t *, rd_kafka_queue_t *);
 int rd_kafka_consumer_closed(rd_kafka_t *);
 rd_kafka_consumer_group_metadata_t *rd_kafka_consumer_group_metadata(rd_kafka_t *);
@@ -76,8 +71,6 @@ rd_kafka_error_t *rd_kafka_abort_transaction(rd_kafka_t *, int);
 rd_kafka_AdminOptions_t *rd_kafka_AdminOptions_new(rd_kafka_t *, rd_kafka_admin_op_t);
 void rd_kafka_AdminOptions_destroy(rd_kafka_AdminOptions_t *);
 rd_kafka_resp_err_t rd_kafka_AdminOptions_set_request_timeout(rd_kafka_AdminOptions_t *, int,
-    char *, size_t);
-rd_kafka_resp_err_t rd_kafka_AdminOptions_set_operation_timeout(rd_kafka_AdminOptions_t *, int,
     char *, size_t);
 rd_kafka_error_t *rd_kafka_AdminOptions_set_isolation_level(rd_kafka_AdminOptions_t *,
     rd_kafka_IsolationLevel_t);
@@ -111,7 +104,6 @@ const rd_kafka_ConfigEntry_t **rd_kafka_ConfigResource_configs(
     const rd_kafka_ConfigResource_t *, size_t *);
 const char *rd_kafka_ConfigEntry_name(const rd_kafka_ConfigEntry_t *);
 const char *rd_kafka_ConfigEntry_value(const rd_kafka_ConfigEntry_t *);
-int rd_kafka_ConfigEntry_is_default(const rd_kafka_ConfigEntry_t *);
 void rd_kafka_DescribeConfigs(rd_kafka_t *, rd_kafka_ConfigResource_t **, size_t,
     const rd_kafka_AdminOptions_t *, rd_kafka_queue_t *);
 const rd_kafka_DescribeConfigs_result_t *rd_kafka_event_DescribeConfigs_result(
@@ -138,8 +130,6 @@ void rd_kafka_ListConsumerGroups(rd_kafka_t *, const rd_kafka_AdminOptions_t *,
 const rd_kafka_ListConsumerGroups_result_t *rd_kafka_event_ListConsumerGroups_result(
     rd_kafka_event_t *);
 const rd_kafka_ConsumerGroupListing_t **rd_kafka_ListConsumerGroups_result_valid(
-    const rd_kafka_ListConsumerGroups_result_t *, size_t *);
-const rd_kafka_error_t **rd_kafka_ListConsumerGroups_result_errors(
     const rd_kafka_ListConsumerGroups_result_t *, size_t *);
 const char *rd_kafka_ConsumerGroupListing_group_id(const rd_kafka_ConsumerGroupListing_t *);
 void rd_kafka_DescribeConsumerGroups(rd_kafka_t *, const char **, size_t,

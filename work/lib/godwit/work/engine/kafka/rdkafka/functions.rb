@@ -32,6 +32,16 @@ module Godwit
             :metadata_size, :size_t, :opaque, :pointer, :error, :int, :private, :pointer
         end
 
+        # The topics of a cluster: `struct rd_kafka_metadata`.
+        class Metadata < ::FFI::Struct
+          layout :brokers, :int, :broker_list, :pointer, :topics, :int, :topic_list, :pointer
+        end
+
+        # A topic in {Metadata}.
+        class MetadataTopic < ::FFI::Struct
+          layout :name, :pointer, :partitions, :int, :partition_list, :pointer, :error, :int
+        end
+
         # A list of partitions.
         class Partitions < ::FFI::Struct
           layout :count, :int, :size, :int, :elements, :pointer

@@ -30,7 +30,7 @@ module Godwit
           @forks = ForkDetector::COUNT[0]
           @calls = 0
           @lock = Mutex.new
-          @left = ConditionVariable.new
+          @ended = ConditionVariable.new
           @pointer = make(kind, conf)
         end
 
@@ -65,16 +65,16 @@ module Godwit
           begin
             Functions.__send__(name, *arguments)
           ensure
-            @lock.synchronize { @left.broadcast if (@calls -= 1).zero? }
+            @lock.synchronize { @ended.broadcast if (@calls -= 1).zero? }
           end
         end
 
-        # Ends its threads. What waits to be sent is lost.
+        # Ends its threads. Records that wait to be sent are lost.
         def close
           return if @forks != ForkDetector::COUNT[0]
           pointer = @lock.synchronize do
             found, @pointer = @pointer, nil
-            @left.wait(@lock) while @calls > 0
+            @ended.wait(@lock) while @calls > 0
             found
           end
           Functions.destroy_flags(pointer, NO_CLOSE) if pointer
@@ -94,8 +94,8 @@ module Godwit
           Functions.queue_destroy(queue) if queue
         end
 
-        # Leaves its threads to the end of the process: while a consumer cannot leave its group,
-        # librdkafka's `destroy` waits for ever.
+        # Does not end its threads: while a consumer cannot leave its group, librdkafka's `destroy`
+        # waits for ever.
         def forget = @lock.synchronize { @pointer = nil }
 
         # @yieldparam queue [FFI::Pointer] until the block ends
@@ -113,9 +113,9 @@ module Godwit
         def event(queue, seconds)
           start = Timeout.now
           loop do
-            left = Timeout.left(seconds, start)
-            event = wait(:queue_poll, queue, ([left, SLICE].min * 1000).ceil)
-            return event.null? ? nil : yield(event) if left.zero? || !event.null?
+            remaining = Timeout.left(seconds, start)
+            event = wait(:queue_poll, queue, ([remaining, SLICE].min * 1000).ceil)
+            return event.null? ? nil : yield(event) if remaining.zero? || !event.null?
           ensure
             Functions.event_destroy(event) unless event.nil? || event.null?
           end

@@ -3,7 +3,7 @@
 module Godwit
   module Work
     module Kafka
-      # Finds librdkafka: the first one of some places that loads and is new enough.
+      # Finds librdkafka: the first file of several sources that loads and is new enough.
       # @private
       module Library
         OLDEST = "2.3.0" # has ListOffsets
@@ -21,9 +21,9 @@ module Godwit
 
         class << self
           # @return [Found] the path or the name for the loader, and the version
-          # @raise [LoadError] with each place and why it is none
+          # @raise [LoadError] with each source, and why none of its files will do
           def find
-            @found ||= search(places)
+            @found ||= search(sources)
           end
 
           # @param what [String] needs it
@@ -35,16 +35,16 @@ module Godwit
               "the file: GODWIT_LIBRDKAFKA=/path/to/librdkafka.so.1")
           end
 
-          # @param places [Array<Array(String, Array<String>)>] where each is, and files there
-          def search(places)
+          # @param sources [Array<Array(String, Array<String>)>] names and files
+          def search(sources)
             load_ffi
-            reasons = places.map do |place, files|
+            reasons = sources.map do |source, files|
               problems = files.map do |file|
-                found = look(file)
+                found = check(file)
                 return found if found.is_a?(Found)
                 found
               end
-              "  #{place}: #{problems.empty? ? "not there" : problems.join("; ")}"
+              "  #{source}: #{problems.empty? ? "not there" : problems.join("; ")}"
             end
             raise ::LoadError, ["librdkafka #{OLDEST} or newer is not there: #{FIX}", *reasons]
               .join("\n")
@@ -52,7 +52,7 @@ module Godwit
 
           private
 
-          def places
+          def sources
             wanted = ENV["GODWIT_LIBRDKAFKA"].to_s
             [
               ["GODWIT_LIBRDKAFKA", wanted.empty? ? [] : [wanted]],
@@ -75,8 +75,8 @@ module Godwit
               "brings it with librdkafka (#{error.message})"
           end
 
-          # @return [Found, String] or why it is none
-          def look(file)
+          # @return [Found, String] or why the file is not librdkafka
+          def check(file)
             library = ::FFI::DynamicLibrary.open(file, FLAGS)
             function = library.find_function("rd_kafka_version_str") or
               return "#{file} is another library"

@@ -12,10 +12,11 @@ module Godwit
         private_constant :UNASSIGNED
 
         class << self
-          # @param entries [Array<Entry>]
-          # @yieldparam list [FFI::Pointer] until the block ends
+          # @param entries [Array<Entry>, nil] nil: all partitions, for which the list is NULL
+          # @yieldparam list [FFI::Pointer, nil] until the block ends
           # @return [Object] the block's value
           def with(entries)
+            return yield nil unless entries
             list = Functions.topic_partition_list_new(entries.size)
             entries.each { |entry| add(list, entry) }
             yield list

@@ -12,39 +12,32 @@ module Godwit
         SOCKET = 10_000 # ms
         HEARTBEAT = 1_000 # ms
         READER = "_godwit.reader"
-        FETCH_WAIT = 10 # ms
+        FETCH_WAIT = 10 # ms for which a broker waits for records
         private_constant :FETCH_WAIT, :QUEUED, :QUEUED_EACH, :SOCKET, :HEARTBEAT, :READER
-
-        # @return [String, nil] of a transactional producer
-        attr_reader :id
-        # @return [String, nil] of a static member
-        attr_reader :instance
 
         # @param timeout [Numeric] seconds
         # @param user [Hash{String => String}] the user's properties
-        def initialize(url, sasl, timeout, user, id: nil, group: nil, partitions: 1,
-          client: nil, instance: nil, fetch_wait: FETCH_WAIT)
+        # @param handle [Hash{Symbol => Object}] `id:` of a transactional producer; `group:`,
+        #   `partitions:`, `client:` and `instance:` of a member; `fetch_wait:` of a reader, in ms
+        def initialize(url, sasl, timeout, user, **handle)
           @url = url
           @sasl = sasl
           @timeout = timeout
           @properties = user
-          @id = id
-          @group = group
-          @partitions = partitions
-          @client = client
-          @instance = instance
-          @fetch_wait = fetch_wait
+          @handle = handle
         end
 
+        def id = @handle[:id]
+        def instance = @handle[:instance]
         def brokers = @url.brokers
         def protocol = "#{"sasl_" if @sasl}#{@url.tls? ? "ssl" : "plaintext"}"
         def mechanism = @sasl
         def user = @url.user
         def secret = @url.secret
-        def client = @client || "godwit #{Process.pid}"
-        def fetch_wait = (@fetch_wait unless @group) # ms that a broker waits for records
-        def group = @group || READER
-        def queued_kbytes = (QUEUED / @partitions).clamp(QUEUED_EACH)
+        def client = @handle[:client] || "godwit #{Process.pid}"
+        def fetch_wait = (@handle.fetch(:fetch_wait, FETCH_WAIT) unless @handle[:group])
+        def group = @handle[:group] || READER
+        def queued_kbytes = (QUEUED / @handle.fetch(:partitions, 1)).clamp(QUEUED_EACH)
         def heartbeat = [HEARTBEAT, number("session.timeout.ms") / 3].min.clamp(1..)
 
         # A transaction's time-out is the limit of both, and librdkafka refuses more.
@@ -53,7 +46,7 @@ module Godwit
 
         private
 
-        def transaction = @id && number("transaction.timeout.ms")
+        def transaction = id && number("transaction.timeout.ms")
 
         # @return [Integer] the user's, or Work's; librdkafka refuses what is none
         def number(name)
