@@ -87,8 +87,8 @@ module Godwit
         give_up "libzmq or its header zmq.h was not found." unless on_paths?
       end
 
-      # g++ links, and nothing but glibc is left to load. The drafts are called by name. Not every
-      # Ruby has a libruby.so.
+      # g++ links the extension, which then loads glibc alone. It calls the drafts by name. It is not
+      # linked with libruby.so, which not every Ruby has.
       # standard:disable Style/GlobalVars
       def use_static(folder)
         $INCFLAGS << " -I#{folder}/include"

@@ -41,8 +41,8 @@ module Godwit
       # @return [Boolean] false when time is up
       def self.wait(waiter, events, deadline)
         return Wait.call(waiter, events, -1) if deadline < 0
-        left = (deadline == 0) ? 0 : (deadline - now * 1000).ceil
-        left > 0 && Wait.call(waiter, events, left)
+        remaining = (deadline == 0) ? 0 : (deadline - now * 1000).ceil
+        remaining > 0 && Wait.call(waiter, events, remaining)
       end
 
       # The primitives of a Socket that may wait (lib/godwit/backend/contract.rb).
@@ -227,9 +227,9 @@ module Godwit
 
         def _remove(object)
           members = opened(:remove)
-          kept = members.reject { |member| member.object.equal?(object) }
-          return false if kept.size == members.size
-          @members = kept
+          remaining = members.reject { |member| member.object.equal?(object) }
+          return false if remaining.size == members.size
+          @members = remaining
           true
         end
 
@@ -243,14 +243,14 @@ module Godwit
               "wait for ever: register something, or give a timeout")
           end
           deadline = MRuby.deadline(milliseconds)
-          while (ready = look(0)).empty?
+          while (ready = ready_members(0)).empty?
             return unless MRuby.wait(self, nil, deadline)
           end
           ready
         end
 
         # Waits until a member is ready.
-        def _poll(_events, milliseconds) = !look(milliseconds).empty?
+        def _poll(_events, milliseconds) = !ready_members(milliseconds).empty?
 
         private
 
@@ -284,7 +284,7 @@ module Godwit
         end
 
         # @return [Array] object, bits, object, bits…
-        def look(milliseconds)
+        def ready_members(milliseconds)
           members = opened(:wait)
           sources = []
           ready = []

@@ -8,7 +8,7 @@
 extern "C" {
 #endif
 
-/* Adds Godwit to a VM that does not have it. After an error mrb->exc holds it. mrb_close closes
+/* Adds Godwit to a VM that does not have it. After an error it is in mrb->exc. mrb_close closes
  * what the VM has open, and waits for its messages to be sent, at most its linger and a second. */
 void godwit_mruby_open(mrb_state *mrb);
 

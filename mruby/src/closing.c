@@ -6,7 +6,7 @@ void gw_socket_drop_frames(gw_socket_t *socket) {
     gw_buffered_clear(&socket->buffered, socket->type);
     zmq_msg_close(&socket->first);
     zmq_msg_init(&socket->first);
-    socket->holding = false;
+    socket->stored = false;
 }
 
 /* The collector may call it: zmq_close hands the socket to libzmq's own reaper. */

@@ -60,7 +60,7 @@ static mrb_value context_open(mrb_state *mrb, mrb_value self) {
     return self;
 }
 
-/* The default context of the process. The slot retains it, and does not keep it open. */
+/* The default context of the process. The slot retains it, but does not count as an open user. */
 static gw_context_t *default_context;
 static atomic_flag default_lock = ATOMIC_FLAG_INIT;
 

@@ -35,7 +35,7 @@ typedef struct gw_socket {
     mrb_int receive_timeout, send_timeout; /* ms; libzmq never gets a blocking call */
     unsigned generation;
     int type, fd;
-    bool holding;   /* `first` and `rest` are a message that the VM has not got yet */
+    bool stored;    /* `first` and `rest` are a message that the VM has not received yet */
     bool attached;  /* it has or had an endpoint: its high-water marks are fixed */
     bool drained;   /* the last call found no message: libzmq's mailbox was empty then */
     bool sent;      /* it has sent a message */

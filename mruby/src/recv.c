@@ -3,7 +3,7 @@
 #include "gem.h"
 #include <mruby/error.h>
 
-enum { KEPT = 1024 }; /* bytes of a received frame that may stay in memory */
+enum { RETAINED = 1024 }; /* bytes of a received frame that may stay in memory */
 
 static int recv_frame(gw_socket_t *socket, zmq_msg_t *frame) {
     return GW_UNLIKELY(socket->buffered.indirect)
@@ -29,10 +29,10 @@ static int recv_rest(gw_socket_t *socket) {
 
 /* Returns an errno. */
 static int recv_whole(gw_socket_t *socket) {
-    if (GW_UNLIKELY(socket->holding)) return 0;
+    if (GW_UNLIKELY(socket->stored)) return 0;
     int error = recv_frame(socket, &socket->first);
     if (GW_LIKELY(!error) && zmq_msg_more(&socket->first)) error = recv_rest(socket);
-    socket->holding = !error;
+    socket->stored = !error;
     socket->drained = error == EAGAIN;
     return error;
 }
@@ -59,8 +59,8 @@ static mrb_value recv_value(mrb_state *mrb, gw_socket_t *socket) {
 /* The VM has the message. */
 static void recv_done(gw_socket_t *socket) {
     gw_frames_clear(&socket->rest);
-    socket->holding = false;
-    if (GW_LIKELY(zmq_msg_size(&socket->first) <= KEPT)) return;
+    socket->stored = false;
+    if (GW_LIKELY(zmq_msg_size(&socket->first) <= RETAINED)) return;
     zmq_msg_close(&socket->first);
     zmq_msg_init(&socket->first);
 }

@@ -36,7 +36,7 @@ int gw_socket_events(gw_socket_t *socket) {
     int events = gw_zmq_events(socket->zmq);
     if (GW_UNLIKELY(socket->buffered.indirect) && events >= 0)
         events = gw_buffered_events(&socket->buffered, socket->zmq, socket->type, events);
-    return socket->holding && events >= 0 ? events | ZMQ_POLLIN : events;
+    return socket->stored && events >= 0 ? events | ZMQ_POLLIN : events;
 }
 
 /* Makes the libzmq socket of `type` in socket->context; returns an errno. */

@@ -93,6 +93,7 @@ class PatternsTest < Godwit::TestCase
   end
 
   test "a ZAP authenticator's metadata of a client are properties of the client's messages" do
+    not_on :ffi, "a frame has libzmq's own properties alone"
     zap = open_socket(:REP).bind("inproc://zeromq.zap.01")
     # RFC 27: name and value, each behind its size.
     world = [5, "Hello", 5, "World"].pack("CA*NA*")

@@ -102,6 +102,15 @@ class FFIWaitsTest < Godwit::TestCase
     end
   end
 
+  test "waits end in time when no descriptor is left for the epoll that remembers edges" do
+    pull = open_socket(:PULL).bind(endpoint_for(:tcp))
+    none_left = ->(_) { raise Godwit::Backend::FFI::Failed, Errno::EMFILE::Errno }
+    Godwit::Backend::FFI::LibC.stub(:edges_of, none_left) do
+      threads = Array.new(2) { in_thread { pull.recv(timeout: 0.01, exception: false) } }
+      assert_equal [nil, nil], threads.map { |thread| ended(thread) }
+    end
+  end
+
   test "a wait that returns early with nothing ends no wait" do
     pull, push = connected_pair(:PULL, :PUSH)
     watching_waits(early: 100) do

@@ -22,14 +22,14 @@ require "io/wait"
 
 module Godwit
   module Backend
-    # libzmq through the gem ffi, for JRuby. No call into libzmq waits; each is made with its
-    # socket's lock held (Lock), each wait without it (Waiter).
+    # The backend that calls libzmq through the gem ffi, for JRuby. No call of libzmq waits. The
+    # calling thread holds the socket's lock (Lock), and releases it to wait (Waiter).
     # @private
     module FFI
       NAME = :ffi
       STATIC_LIBZMQ = false # it is the system's
 
-      # zmq.h's names stand here as in C.
+      # The constants of zmq.h have the same names here.
       Header.constants.each { |name| const_set(name, Header.const_get(name)) }
       READABLE = POLLIN
       WRITABLE = POLLOUT
@@ -38,13 +38,14 @@ module Godwit
       EHOSTUNREACH = Errno::EHOSTUNREACH::Errno
       ENOTSUP = Errno::EOPNOTSUPP::Errno
 
-      # A try that would have blocked.
+      # The result of a try that would have blocked.
       AGAIN = Object.new.freeze
 
-      # @return [SocketHandle, FrameHandle, nil] of a Socket or a Frame
+      # @return [SocketHandle, nil] of a Socket
       def self.handle_of(object) = object.instance_variable_get(:@handle)
 
-      # Ruby copies finalizers and handles. The copy loses both before it is refused.
+      # Refuses `dup` and `clone`. Ruby has copied the finalizer and the handle, so the copy loses
+      # both first.
       module NoCopy
         private
 
@@ -63,7 +64,6 @@ require_relative "ffi/libc"
 require_relative "../fork_detector"
 require_relative "ffi/failures"
 require_relative "ffi/lock"
-require_relative "ffi/collector"
 require_relative "ffi/clock"
 require_relative "ffi/waiter"
 require_relative "ffi/process_end"
@@ -87,7 +87,7 @@ require_relative "ffi/proxy/handle"
 require_relative "ffi/proxy"
 
 module Godwit
-  # The classes of the public API begin with their primitives, as with the extension.
+  # Makes the classes of the public API with their primitives, as the extension does.
   {
     Context: Backend::FFI::ContextPrimitives, Socket: Backend::FFI::SocketPrimitives,
     Frame: Backend::FFI::FramePrimitives, Tracker: Backend::FFI::TrackerPrimitives,

@@ -2,200 +2,103 @@
 
 module Godwit
   module Backend::FFI
-    # The zmq_msg_t of a Frame. Only `release` frees its memory: the pointer's own finalizer could
-    # run before the Frame's.
-    class FrameHandle
-      attr_reader :message, :encoding, :more
-
-      # @param message [::FFI::MemoryPointer] that the handle owns from now on
-      def initialize(message, encoding)
-        @message = message
-        @message.autorelease = false
-        @encoding = encoding
-        @more = Zmq.zmq_msg_more(message) == 1
-        @readers = 0
-        @live = true
-        @lock = Lock.new("frame")
-        Collector.made(@bytes = size)
-      end
-
-      def live? = @live
-
-      def sendable? = @live && @readers.zero?
-
-      def size = Zmq.zmq_msg_size(@message)
-
-      def bytes(start = 0, count = size)
-        count.zero? ? "".b : (Zmq.zmq_msg_data(@message) + start).read_bytes(count)
-      end
-
-      # Runs the block with the lock held, so that no other thread sends or closes the frame.
-      # @raise [Failed]
-      def reading
-        @lock.synchronize do
-          raise Failed, GoneError unless @live
-          yield self
-        end
-      end
-
-      # Runs the block while no thread can send or close the frame.
-      def retain
-        reading { @readers += 1 }
-        begin
-          yield
-        ensure
-          @lock.synchronize { @readers -= 1 }
-        end
-      end
-
-      # @return [::FFI::MemoryPointer] another message with the same bytes
-      # @raise [Failed]
-      def share
-        reading do
-          Zmq.new_message.tap do |copy|
-            raise Failed, ::FFI.errno if Zmq.zmq_msg_copy(copy, @message) != 0
-          end
-        end
-      end
-
-      # Lends its message to the block, which sends it. When a send fails, libzmq does not change
-      # the message.
-      # @yieldreturn [Integer] an errno, or 0
-      def lend
-        reading do
-          raise Failed, Errno::EBUSY::Errno if @readers > 0
-          yield(@message).tap { |error| release if error.zero? }
-        end
-      end
-
-      # Releases the frame after a send of its copy.
-      def sent = @lock.synchronize { release if @readers.zero? }
-
-      # @raise [Failed] while a block reads it
-      def close
-        @lock.synchronize do
-          raise Failed, Errno::EBUSY::Errno if @live && @readers > 0
-          release
-        end
-      end
-
-      # The lock is held, or the Frame was collected and has no other user.
-      def release
-        return unless @live
-        @live = false
-        Collector.gone(@bytes)
-        Zmq.zmq_msg_close(@message)
-        @message.free
-      end
-
-      # @param message [::FFI::MemoryPointer] that the Frame owns from now on
-      # @return [Frame]
-      def self.frame(message, encoding)
-        Frame.allocate.tap { |frame| frame.adopt(new(message, encoding)) }
-      end
-
-      # The proc must not refer to the Frame, which would never be collected.
-      def self.finalizer(handle) = proc { handle.release }
-    end
-
-    # The primitives of a frame.
+    # The primitives of a frame. A frame has its own copy of libzmq's message, in a String.
     module FramePrimitives
       include Failures
 
-      # @private
-      def adopt(handle)
-        @handle = handle
-        ObjectSpace.define_finalizer(self, FrameHandle.finalizer(handle))
+      # libzmq lists no names, so these alone are read. "__fd" is for the layer for ffi-rzmq.
+      PROPERTIES = %w[Peer-Address Socket-Type User-Id Routing-Id Identity __fd].freeze
+      private_constant :PROPERTIES
+
+      # @param message [::FFI::MemoryPointer] a zmq_msg_t
+      # @return [Hash{String => String}]
+      def self.properties(message)
+        PROPERTIES.to_h { |name| [name, Zmq.zmq_msg_gets(message, name)] }.compact
       end
 
       # @private
-      def reading(operation, &block)
-        with_error_translation(operation) do
-          raise Failed, GoneError unless @handle
-          @handle.reading(&block)
-        end
+      # @return [self]
+      def adopt(bytes, encoding, more, properties)
+        @bytes = bytes.b.freeze
+        @encoding = encoding
+        @more = more
+        @properties = properties
+        self
+      end
+
+      # @private
+      # @return [String] frozen
+      # @raise [GoneError]
+      def bytes_for(operation) = @bytes || raise_failed(GoneError, operation)
+
+      # @private
+      # A frozen frame is not gone after a send: it may be sent again.
+      def sent
+        @bytes = nil unless frozen?
       end
 
       private
 
       # The FFI backend ignores the threshold, since it copies every String.
       def _open(data, _threshold)
-        raise "this frame is made already" if @handle
-        with_error_translation(:new) do
-          adopt(FrameHandle.new(Zmq.message_of(data), data.encoding))
-        end
-        Collector.collect_if_needed
+        raise "this frame is made already" if @encoding
+        adopt(data, data.encoding, false, {})
       end
 
       def initialize_copy(original)
-        ObjectSpace.undefine_finalizer(self) # Ruby copies it, and the original needs its message
-        @handle = nil
-        with_error_translation(:dup) do
-          other = Backend::FFI.handle_of(original) or raise Failed, GoneError
-          adopt(FrameHandle.new(other.share, other.encoding))
-        end
-        self
+        super
+        bytes_for(:dup)
       end
 
-      def _size = reading(:size, &:size)
+      def _size = bytes_for(:size).bytesize
 
       def _slice(start, length)
-        reading(:byteslice) do |handle|
-          if start.negative? || length.negative? || start + length > handle.size
-            raise RangeError, "outside of the frame"
-          end
-          handle.bytes(start, length)
+        bytes = bytes_for(:byteslice)
+        if start.negative? || length.negative? || start + length > bytes.bytesize
+          raise RangeError, "outside of the frame"
         end
+        bytes.byteslice(start, length)
       end
 
-      def _string = reading(:to_s) { |handle| handle.bytes.force_encoding(handle.encoding) }
+      def _string = bytes_for(:to_s).dup.force_encoding(@encoding)
 
       def _byte(index)
-        reading(:getbyte) do |handle|
-          raise RangeError, "outside of the frame" if index.negative? || index >= handle.size
-          Zmq.zmq_msg_data(handle.message).get_uint8(index)
-        end
+        bytes = bytes_for(:getbyte)
+        raise RangeError, "outside of the frame" if index.negative?
+        bytes.getbyte(index) or raise RangeError, "outside of the frame"
       end
 
-      # Yields a copy. As with the extension, the frame cannot be sent or closed meanwhile.
-      def _in_place
-        with_error_translation(:read) do
-          raise Failed, GoneError unless @handle
-          @handle.retain { yield @handle.bytes }
-        end
-      end
+      def _in_place = yield bytes_for(:read)
 
       def _compare(other)
-        others = other.is_a?(Frame) ? other.reading(:compare, &:bytes) : other.b
-        reading(:compare, &:bytes) <=> others
+        others = other.is_a?(Frame) ? other.bytes_for(:compare) : other.b
+        bytes_for(:compare) <=> others
       end
 
-      def _hash = reading(:hash, &:bytes).hash
+      def _hash = bytes_for(:hash).hash
 
-      def _more? = reading(:more?, &:more)
+      def _more? = bytes_for(:more?) && @more
 
-      def _gone? = !@handle&.live?
+      def _gone? = @bytes.nil?
 
       def _property(name)
-        reading(:property) do |handle|
-          Zmq.zmq_msg_gets(handle.message, name)&.force_encoding(Encoding::UTF_8)
-        end
+        bytes_for(:property)
+        @properties[name]&.dup&.force_encoding(Encoding::UTF_8)
       end
 
       # Only messages of draft types have a routing id or a group.
-      def _routing_id = reading(:routing_id) { nil }
+      def _routing_id = bytes_for(:routing_id) && nil
 
-      def _group = reading(:group) { nil }
+      def _group = bytes_for(:group) && nil
 
-      def _encoding = reading(:encoding, &:encoding)
+      def _encoding = bytes_for(:encoding) && @encoding
 
       def _close
-        return unless @handle&.live?
+        return unless @bytes
         if frozen?
           raise FrozenError.new("can't modify frozen #{self.class}: #{inspect}", receiver: self)
         end
-        with_error_translation(:close) { @handle.close }
-        nil
+        @bytes = nil
       end
     end
 

@@ -53,15 +53,6 @@ module Godwit
         def new_message
           ::FFI::MemoryPointer.new(MESSAGE_SIZE).tap { |message| zmq_msg_init(message) }
         end
-
-        # @return [::FFI::MemoryPointer] a zmq_msg_t with these bytes
-        # @raise [Failed]
-        def message_of(string)
-          message = ::FFI::MemoryPointer.new(MESSAGE_SIZE)
-          raise Failed, ::FFI.errno if zmq_msg_init_size(message, string.bytesize) != 0
-          zmq_msg_data(message).put_bytes(0, string) unless string.empty?
-          message
-        end
       end
 
       PATH = locate
@@ -80,15 +71,12 @@ module Godwit
           zmq_bind: %i[pointer string], zmq_connect: %i[pointer string],
           zmq_unbind: %i[pointer string], zmq_disconnect: %i[pointer string],
           zmq_send: %i[pointer buffer_in size_t int], zmq_msg_init: %i[pointer],
-          zmq_msg_init_size: %i[pointer size_t], zmq_msg_close: %i[pointer],
-          zmq_msg_copy: %i[pointer pointer], zmq_msg_more: %i[pointer],
-          zmq_msg_send: %i[pointer pointer int], zmq_msg_recv: %i[pointer pointer int],
-          zmq_socket_monitor: %i[pointer string int]
+          zmq_msg_close: %i[pointer], zmq_msg_more: %i[pointer],
+          zmq_msg_recv: %i[pointer pointer int], zmq_socket_monitor: %i[pointer string int]
         }.each { |name, arguments| attach_function name, arguments, :int }
         attach_function :zmq_ctx_new, [], :pointer
         attach_function :zmq_socket, %i[pointer int], :pointer
         attach_function :zmq_msg_data, %i[pointer], :pointer
-        attach_function :zmq_msg_size, %i[pointer], :size_t
         attach_function :zmq_msg_gets, %i[pointer string], :string
         # The same functions with addresses, since a number crosses faster than a pointer.
         attach_function :send_string, :zmq_send, %i[ulong buffer_in size_t int], :int

@@ -282,9 +282,7 @@ module Godwit
 
       # @return [Frame, Array<Frame>, nil] nil when time is up
       def _recv_frame(timeout)
-        receive(:recv_frame, timeout) { |receiver| receiver.try(true) }.tap do
-          Collector.collect_if_needed
-        end
+        receive(:recv_frame, timeout) { |receiver| receiver.try(true) }
       end
 
       def _recv_many(most, timeout)
@@ -292,9 +290,7 @@ module Godwit
       end
 
       def _recv_frames(most, timeout)
-        receive(:recv_frames, timeout) { |receiver| receiver.try_many(most, true) }.tap do
-          Collector.collect_if_needed
-        end
+        receive(:recv_frames, timeout) { |receiver| receiver.try_many(most, true) }
       end
 
       # @return [Integer, Array<String>, nil] bytes; the frames when the message has several; nil

@@ -64,10 +64,11 @@ module Godwit
       def use(in_proxy: false)
         @lock.synchronize do
           check(in_proxy: in_proxy)
+          waited_on = !@waiting.empty? # a waiter that the block adds has seen all edges
           begin
             yield
           ensure
-            @waiting.wake if !@waiting.empty? && @raw.edge_passed?
+            @waiting.wake if waited_on && @raw.edge_passed?
           end
         end
       end
@@ -90,12 +91,6 @@ module Godwit
       # edge.
       def settle_turn
         @waiting.wake if @takes_turns
-      end
-
-      # @param socket [Socket] that waits
-      # @return [Float, nil] when the wait is to be reported again
-      def report_slow(socket, deadline)
-        @slow_wait.report(socket, deadline).tap { disturb }
       end
 
       # Marks the socket as closing and wakes its waiters. The last waiter to depart releases the

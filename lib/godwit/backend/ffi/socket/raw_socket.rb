@@ -65,11 +65,6 @@ module Godwit
         -[repeated { Zmq.zmq_send(@pointer, bytes, bytes.bytesize, flags | DONTWAIT) }, 0].min
       end
 
-      # @return [Integer] an errno, or 0
-      def send_message(message, flags)
-        -[repeated { Zmq.zmq_msg_send(message, @pointer, flags | DONTWAIT) }, 0].min
-      end
-
       # Ends a cut message with empty frames.
       def push_rest(remaining)
         remaining.downto(1) { |more| send_bytes("", (more > 1) ? SNDMORE : 0) }

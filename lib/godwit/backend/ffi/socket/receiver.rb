@@ -45,7 +45,7 @@ module Godwit
         return unless locked && @handle.calm? && @waiters.empty? && !@refuses
         @torn = true
         size = Zmq.receive(@incoming_address, @address, DONTWAIT)
-        message = message_of(size) if size >= 0
+        message = message_of(size, false) if size >= 0
         @torn = false
         message
       ensure
@@ -55,34 +55,30 @@ module Godwit
         end
       end
 
+      # @param frames [Boolean] true for Frames, false for Strings
       # @return [Object] a String or Frame, an Array of them, or AGAIN
       # @raise [Failed]
       def try(frames)
-        message = next_message(frames)
-        @handle.settle_turn unless AGAIN.equal?(message)
-        message
+        size = @raw.receive(@incoming)
+        return AGAIN if size == -EAGAIN
+        raise Failed, -size if size < 0
+        message_of(size, frames).tap { @handle.settle_turn }
       end
 
       # @return [Array] up to `wanted` messages, or frames of whole messages; or AGAIN
       # @raise [Failed] only if no message was received
       def try_many(wanted, frames)
-        first = try(frames)
-        return AGAIN if AGAIN.equal?(first)
-        batch = (frames && first.is_a?(Array)) ? first : [first]
+        message = try(frames)
+        return AGAIN if AGAIN.equal?(message)
+        batch = (frames && message.is_a?(Array)) ? message : [message]
         wanted = [wanted, BATCH].min
         bytes = 0
         while batch.size < wanted && bytes < BATCH_BYTES
-          if frames
-            message = next_message(true)
-            break if AGAIN.equal?(message)
-            message.is_a?(Array) ? batch.concat(message) : batch << message
-            bytes += @bytes
-          else
-            size = Zmq.receive(@incoming_address, @address, DONTWAIT)
-            break if size < 0 # an error waits for the next call
-            bytes += size
-            batch << message_of(size)
-          end
+          size = Zmq.receive(@incoming_address, @address, DONTWAIT)
+          break if size < 0 # an error waits for the next call
+          bytes += size
+          message = message_of(size, frames)
+          (frames && message.is_a?(Array)) ? batch.concat(message) : batch << message
         end
         @handle.settle_turn
         batch
@@ -103,54 +99,37 @@ module Godwit
         nil
       end
 
-      def next_message(frames)
-        first = next_frame(frames)
-        (AGAIN.equal?(first) || !@more) ? first : with_rest(first, frames)
+      # @param size [Integer] bytes of the frame in @incoming
+      # @return [String, Frame, Array] the whole message
+      def message_of(size, frames)
+        if @binary && !frames && size > 0 && size <= RETAINED && Zmq.more(@incoming_address) == 0
+          return Zmq.bytes(Zmq.data(@incoming_address), size)
+        end
+        first = frame_of(size, frames)
+        @more ? with_rest(first, frames) : first
       end
 
       # libzmq has the last frame before it delivers the first.
       def with_rest(first, frames)
         all = [first]
         while @more
-          frame = next_frame(frames)
-          raise Failed, EAGAIN if AGAIN.equal?(frame)
-          all << frame
+          size = @raw.receive(@incoming)
+          raise Failed, -size if size < 0
+          all << frame_of(size, frames)
         end
         all
       end
 
-      # @param frames [Boolean] true for a Frame, false for a String
-      def next_frame(frames)
-        message = frames ? Zmq.new_message : @incoming
-        @bytes = @raw.receive(message)
-        if @bytes < 0
-          raise Failed, -@bytes unless @bytes == -EAGAIN
-          return AGAIN
-        end
-        return copy(@bytes) unless frames
-        FrameHandle.frame(message, @encoding).tap do |frame|
-          @more = Backend::FFI.handle_of(frame).more
-        end
-      end
-
-      # @param size [Integer] bytes of the frame in @incoming
-      # @return [String, Array<String>] the whole message
-      def message_of(size)
-        if @binary && size > 0 && size <= RETAINED && Zmq.more(@incoming_address) == 0
-          return Zmq.bytes(Zmq.data(@incoming_address), size)
-        end
-        string = copy(size)
-        @more ? with_rest(string, false) : string
-      end
-
-      # @return [String] the frame in @incoming
-      def copy(size)
+      # @return [String, Frame] the frame in @incoming
+      def frame_of(size, frames)
         @more = Zmq.more(@incoming_address) == 1
+        properties = FramePrimitives.properties(@incoming) if frames
         string = size.zero? ? "".b : Zmq.bytes(Zmq.data(@incoming_address), size)
         if size > RETAINED
           Zmq.zmq_msg_close(@incoming)
           Zmq.zmq_msg_init(@incoming)
         end
+        return Frame.allocate.adopt(string, @encoding, @more, properties) if frames
         @binary ? string : string.force_encoding(@encoding)
       end
     end

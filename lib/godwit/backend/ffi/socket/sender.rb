@@ -68,7 +68,8 @@ module Godwit
       def check(message)
         return if message.is_a?(String) && !@named
         frames = message.is_a?(Array) ? message : [message]
-        frames.each { |frame| frame.is_a?(Frame) && check_frame(frame) }
+        gone = frames.find { |one| one.is_a?(Frame) && one.gone? }
+        raise Failed.new(GoneError, object: gone) if gone
         return if fits?(frames) && frames.all? { |one| one.is_a?(String) || one.is_a?(Frame) }
         raise Failed.new(:message, message)
       end
@@ -133,24 +134,18 @@ module Godwit
         frames.size == 1 || (!frames.empty? && !@single)
       end
 
-      def check_frame(frame)
-        handle = Backend::FFI.handle_of(frame)
-        return if frame.frozen? ? handle&.live? : handle&.sendable?
-        raise Failed.new(handle&.live? ? Errno::EBUSY::Errno : GoneError, object: frame)
-      end
-
       def try_frames(message)
         return @raw.send_bytes(message, 0) if message.is_a?(String)
         frames = message.is_a?(Array) ? message : [message]
-        single = frames.first if frames.size == 1
-        return send_whole(frames) if !single.is_a?(Frame) || single.frozen?
-        Backend::FFI.handle_of(single).lend { |message| @raw.send_message(message, 0) }
+        error = send_whole(frames.map { |one| one.is_a?(Frame) ? one.bytes_for(:send) : one })
+        frames.each { |one| one.sent if one.is_a?(Frame) } if error.zero?
+        error
       end
 
+      # @param frames [Array<String>]
       def send_whole(frames)
         loop do
           error, tried = send_frames(frames)
-          frames.each { |frame| sent(frame) } if error.zero?
           return error if error != EAGAIN || tried == 1
           @cut = @type == REQ
           return EAGAIN if @cut
@@ -158,26 +153,14 @@ module Godwit
         end
       end
 
-      # A frozen frame is not released: it may be sent again.
-      def sent(frame)
-        Backend::FFI.handle_of(frame).sent if frame.is_a?(Frame) && !frame.frozen?
-      end
-
-      # Sends copies of the frames, which share their bytes: a message that is cut is sent again.
       # @return [Array(Integer, Integer)] an errno or 0, and how many frames were tried
       def send_frames(frames)
-        copies = []
-        frames.each { |one| copies << (one.is_a?(Frame) ? Backend::FFI.handle_of(one).share : one) }
         error = tried = 0
         while error.zero? && tried < frames.size
-          copy = copies[tried]
-          flags = (tried + 1 < frames.size) ? SNDMORE : 0
-          error = copy.is_a?(String) ? @raw.send_bytes(copy, flags) : @raw.send_message(copy, flags)
+          error = @raw.send_bytes(frames[tried], (tried + 1 < frames.size) ? SNDMORE : 0)
           tried += 1
         end
         [error, tried]
-      ensure
-        copies.each { |copy| Zmq.zmq_msg_close(copy) unless copy.is_a?(String) }
       end
     end
   end

@@ -44,32 +44,34 @@ module Godwit
       # @raise [Failed]
       def attempt(deadline, events, socket: nil, in_proxy: false)
         slow_at = @handle.slow_wait.begin(deadline) if socket
-        again = true
-        while again
+        outcome = AGAIN
+        last = false
+        while AGAIN.equal?(outcome) && !last
+          last = Clock.passed?(deadline)
           waiter = wanted = nil
           begin
             outcome = @handle.use(in_proxy: in_proxy) do
               tried = yield
-              if AGAIN.equal?(tried) && deadline != 0
+              if AGAIN.equal?(tried) && !last
                 wanted = [@descriptor.call, POLLIN]
                 waiter = Waiter.claim(events)
                 add(waiter)
               end
               tried
             end
-            return outcome unless waiter
-            again = waiter.pause(wanted, [deadline, slow_at].compact.min) ||
-              !Clock.passed?(deadline)
+            waiter&.pause(wanted, [deadline, slow_at].compact.min)
           ensure
             if waiter
               remove(waiter)
               waiter.release
             end
           end
-          slow_at = @handle.report_slow(socket, deadline) if again && Clock.passed?(slow_at)
+          next unless waiter && Clock.passed?(slow_at) && !Clock.passed?(deadline)
+          slow_at = @handle.slow_wait.report(socket, deadline)
+          @handle.disturb
         end
-        @handle.slow_wait.fruitless
-        AGAIN
+        @handle.slow_wait.fruitless if AGAIN.equal?(outcome)
+        outcome
       end
     end
   end
