@@ -103,6 +103,16 @@ class AuthSocketsTest < Godwit::TestCase
     assert_equal ["b", true], [socket.zap_domain, socket.zap_enforce_domain?]
   end
 
+  def test_inproc_has_no_security
+    socket = open_socket(:REP, auth: "b")
+    %i[bind connect].each do |operation|
+      says = /auth: needs a handshake.*tcp:/
+      assert_named(Godwit::EndpointError, says, operation: operation) do
+        socket.public_send(operation, "inproc://somewhere")
+      end
+    end
+  end
+
   # A peer over ws that names no mechanism sends its messages without a handshake.
   def test_ws_is_refused
     skip "this libzmq has no ws" unless Godwit.has?(:ws)
@@ -110,19 +120,6 @@ class AuthSocketsTest < Godwit::TestCase
       assert_named(Godwit::EndpointError, /auth: needs a handshake, which ws does not enforce/) do
         open_socket(:PULL, auth: "b", **options).bind("ws://127.0.0.1:*")
       end
-    end
-  end
-
-  def test_inproc_has_no_security
-    socket = open_socket(:REP, auth: "b")
-    %i[bind connect].each do |operation|
-      error = assert_named(Godwit::EndpointError, /auth: needs a handshake.*tcp:/) do
-        socket.public_send(operation, "inproc://somewhere")
-      end
-      assert_equal operation, error.operation
-    end
-    assert_raises(Godwit::EndpointError) do
-      Godwit::REP.bind("inproc://somewhere", auth: "b", context: context)
     end
   end
 

@@ -80,26 +80,4 @@ class ContextTest < Godwit::TestCase
     push.close
     assert_equal "last", take(pull, 2).last
   end
-
-  test "close while other threads make sockets in the context" do
-    Godwit::TestSupport::Length.of(5, long: 20).times do
-      doomed = own(Godwit::Context.new(linger: 0))
-      started = Queue.new
-      makers = Array.new(3) do
-        in_thread do
-          started << true
-          loop do
-            doomed.socket(:SUB).close
-          rescue Godwit::TooManySocketsError
-            Thread.pass # libzmq gives a closed socket's place back some time later
-          end
-        rescue Godwit::ClosedError, Godwit::ContextTerminatedError
-          :refused
-        end
-      end
-      makers.size.times { started.pop }
-      doomed.close
-      assert_equal [:refused] * 3, makers.map(&:value)
-    end
-  end
 end

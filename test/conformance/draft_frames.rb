@@ -94,16 +94,4 @@ module DraftFrames
     writing = open_poller.register(client, :writable)
     assert_equal [client], writing.wait(5).map(&:object)
   end
-
-  test "a poller beside blocked receivers of a thread-safe socket loses no wake-up" do
-    server, client, _id = server_and_client(:tcp)
-    poller = open_poller(server)
-    got = Queue.new
-    receivers =
-      Array.new(3) { in_thread { 20.times { got << server.recv_from(timeout: 10).last } } }
-    polls = in_thread { poller.wait(0.005) until got.size >= 60 }
-    60.times { |number| client.send(number.to_s) }
-    [*receivers, polls].each(&:join)
-    assert_equal 60, got.size
-  end
 end

@@ -19,22 +19,9 @@ module DraftScenarios
     assert_equal %w[x y z], take(client, 3)
   end
 
-  test "a SERVER distinguishes its CLIENTs" do
-    server = open_socket(:SERVER).bind(endpoint_for(:tcp))
-    clients = Array.new(3) { |i| open_socket(:CLIENT).connect(server.last_endpoint) << i.to_s }
-    3.times do
-      server
-        .recv_from(timeout: 5)
-        .then { |id, message| server.send("for #{message}", routing_id: id) }
-    end
-    assert_equal ["for 0", "for 1", "for 2"], clients.map { |client| client.recv(timeout: 5) }
-  end
-
   each_transport("RADIO and DISH go by groups") do |transport|
     radio, dish = radio_and_dish(transport, "weather", "sport")
-    radio
-      .send("rain", group: "weather")
-      .send("lost", group: "politics")
+    radio.send("rain", group: "weather").send("lost", group: "politics")
       .send("goal", group: "sport")
     assert_equal [%w[weather rain], %w[sport goal]],
       Array.new(2) { dish.recv_with_group(timeout: 5) }
@@ -112,18 +99,9 @@ module DraftScenarios
   end
 
   each_transport("hello and goodbye of a SERVER") do |transport|
-    server, client =
-      connected_pair(
-        :SERVER,
-        :CLIENT,
-        transport: transport,
-        bind_options: {
-          hello_message: "welcome", disconnect_message: "gone"
-        },
-        connect_options: {
-          hello_message: "here I am"
-        }
-      )
+    server, client = connected_pair(:SERVER, :CLIENT, transport: transport,
+      bind_options: {hello_message: "welcome", disconnect_message: "gone"},
+      connect_options: {hello_message: "here I am"})
     assert_equal "welcome", client.recv(timeout: 5)
     id, greeting = server.recv_from(timeout: 5)
     assert_equal "here I am", greeting
@@ -135,47 +113,11 @@ module DraftScenarios
   end
 
   test "a ROUTER reports the peers that connect and disconnect" do
-    router, dealer =
-      connected_pair(
-        :ROUTER,
-        :DEALER,
-        bind_options: {
-          router_notify: %i[connect disconnect]
-        },
-        connect_options: {
-          routing_id: "d"
-        }
-      )
+    router, dealer = connected_pair(:ROUTER, :DEALER,
+      bind_options: {router_notify: %i[connect disconnect]}, connect_options: {routing_id: "d"})
     assert_equal ["d", ""], router.recv(timeout: 5)
     dealer.close
     assert_equal ["d", ""], router.recv(timeout: 5)
-  end
-
-  test "the I/O threads' names begin with a String" do
-    named = own(Godwit::Context.new(thread_name_prefix: "heron"))
-    own(Godwit::PAIR.bind("tcp://127.0.0.1:*", context: named))
-    eventually { thread_names.any? { |name| name.start_with?("heron") } }
-    assert_equal false, named.closed?
-  end
-
-  def thread_names
-    Dir["/proc/self/task/*/comm"].filter_map do |file|
-      File.read(file)
-    rescue Errno::ENOENT, Errno::ESRCH
-      nil # it has just ended
-    end
-  end
-
-  test "DGRAM sends to and receives from addresses" do
-    one, other = Array.new(2) { open_socket(:DGRAM).bind("udp://127.0.0.1:#{udp_port}") }
-    address = other.last_endpoint.delete_prefix("udp://")
-    from, body = eventually do
-      one << [address, "ping"]
-      other.recv(timeout: 0.05, exception: false)
-    end
-    assert_equal [one.last_endpoint.delete_prefix("udp://"), "ping"], [from, body]
-    other << [from, "pong"]
-    assert_equal [address, "pong"], one.recv(timeout: 5)
   end
 
   test "format: with a routing id, a group or an address beside the value" do

@@ -28,33 +28,8 @@ module DraftWaits
     end
   end
 
-  test "a waiting receiver gets messages repeatedly" do
-    server, client, id = server_and_client
-    echo =
-      in_thread do
-        50.times do
-          server.recv_from.then { |from, message| server.send(message, routing_id: from) }
-        end
-      end
-    50.times do |i|
-      client << i.to_s
-      assert_equal i.to_s, client.recv(timeout: 5)
-    end
-    echo.join
-    assert_operator id, :>, 0
-  end
-
   test "a sender waits for room, and resumes when there is some" do
-    server, client, id =
-      server_and_client(
-        :inproc,
-        bind_options: {
-          send_hwm: 1, recv_hwm: 1
-        },
-        connect_options: {
-          send_hwm: 1, recv_hwm: 1
-        }
-      )
+    server, client, id = server_and_client(:inproc, send_hwm: 1, recv_hwm: 1)
     {client => [{}, -> { server.recv(timeout: 5) }],
      server => [{routing_id: id},
        -> { client.recv(timeout: 5) }]}.each do |sender, (address, receive)|
@@ -68,31 +43,9 @@ module DraftWaits
     end
   end
 
-  # On JRuby libzmq itself would hang in it, if the two shared no lock (libzmq#3048).
-  test "senders and receivers of a full CHANNEL wake one another" do
-    a, b = connected_pair(:CHANNEL, :CHANNEL, transport: :inproc, send_hwm: 1, recv_hwm: 1)
-    both = [[a, b], [b, a]].flat_map do |from, to|
-      [
-        in_thread { 1000.times { |i| from.send(i.to_s, timeout: 10) } },
-        in_thread { Array.new(1000) { to.recv(timeout: 10) } }
-      ]
-    end
-    assert_equal [Array.new(1000, &:to_s)] * 2, both.map(&:value).values_at(1, 3)
-  end
-
   test "a RADIO that drops nothing waits for its DISH" do
-    radio, dish =
-      connected_pair(
-        :RADIO,
-        :DISH,
-        transport: :inproc,
-        bind_options: {
-          xpub_no_drop: true, send_hwm: 1
-        },
-        connect_options: {
-          recv_hwm: 1
-        }
-      )
+    radio, dish = connected_pair(:RADIO, :DISH, transport: :inproc,
+      bind_options: {xpub_no_drop: true, send_hwm: 1}, connect_options: {recv_hwm: 1})
     dish.join("a")
     tune(radio, dish, "a")
     count = 0
@@ -133,25 +86,17 @@ module DraftWaits
 
   %i[CLIENT SERVER DISH GATHER PEER CHANNEL DGRAM].each do |type|
     test "a #{type} that waits ends by kill, close and shutdown" do
-      endings = {
-        kill: ->(_, thread) { thread.kill }, close: ->(socket, _) { socket.close },
-        shutdown: ->(socket, _) { socket.context.shutdown }
-      }
-      endings.each do |how, ending|
+      {
+        nil => ->(_, thread) { thread.kill }, Godwit::ClosedError => ->(socket, _) { socket.close },
+        Godwit::ContextTerminatedError => ->(socket, _) { socket.context.shutdown }
+      }.each do |error, ending|
         socket = own(Godwit.const_get(type).new(context: own(Godwit::Context.new)))
         threads = Array.new(2) { in_thread { socket.recv } }
         until_waiting(socket, 2)
         threads.each { |thread| ending.call(socket, thread) }
-        outcomes =
-          threads.map do |thread|
-            ended(thread).class
-          rescue
-            $!.class
-          end # standard:disable Style/RescueModifier
-        expected = {
-          kill: NilClass, close: Godwit::ClosedError, shutdown: Godwit::ContextTerminatedError
-        }.fetch(how)
-        assert_equal [expected] * 2, outcomes, how.to_s
+        threads.each do |thread|
+          error ? assert_raises(error) { ended(thread) } : assert_nil(ended(thread))
+        end
       end
     end
   end
@@ -189,50 +134,5 @@ module DraftWaits
       Array.new(got.size) { got.pop }.sort
     server.close
     servers.each { |thread| assert_raises(Godwit::ClosedError) { thread.value } }
-  end
-
-  test "fibers share sockets" do
-    a, b = connected_pair(:CHANNEL, :CHANNEL)
-    got = []
-    Godwit::TestSupport::TinyScheduler.thread do
-      3.times { Fiber.schedule { 100.times { got << a.recv(timeout: 5) } } }
-      Fiber.schedule { 300.times { |i| b << i.to_s } }
-      Fiber.schedule { assert_raises(Godwit::TimeoutError) { b.recv(timeout: 0.01) } }
-    end.join
-    assert_equal Array.new(300, &:to_s).sort, got.sort
-  end
-
-  test "in a child process inherited sockets say so" do
-    result = assert_child run_child(<<~RUBY)
-      require "godwit"
-      server = Godwit::SERVER.bind("tcp://127.0.0.1:*")
-      client = Godwit::CLIENT.connect(server.last_endpoint) << "a"
-      id, = server.recv_from(timeout: 5)
-      child = fork do
-        [
-          -> { client.recv }, -> { server.recv_from }, -> { server.send("x", routing_id: id) },
-          -> { client.close }
-        ].each do |call|
-          call.call
-        rescue Godwit::ForkedError
-          print "forked "
-        end
-        inner = Godwit::SERVER.bind("inproc://x")
-        Godwit::CLIENT.connect("inproc://x") << "fresh"
-        print inner.recv(timeout: 5)
-      end
-      Process.wait(child)
-      server.send("still here", routing_id: id)
-      print " ", client.recv(timeout: 5)
-    RUBY
-    assert_equal "forked forked forked forked fresh still here", result.stdout
-  end
-
-  test "unclosed sockets are garbage-collected" do
-    leaks_allowed!
-    200.times { Godwit::CLIENT.new(context: context) }
-    GC.start
-    assert_equal "x",
-      connected_pair(:CHANNEL, :CHANNEL).then { |a, b| (a << "x") && b.recv(timeout: 5) }
   end
 end

@@ -66,10 +66,6 @@ class EvenApiTest < Godwit::TestCase
     end
   end
 
-  test "an encoding is no option of a context, and is refused by name" do
-    assert_named(Godwit::OptionError, /:encoding/) { Godwit::Context.new(encoding: "UTF-8") }
-  end
-
   test "values beyond all raise Godwit's errors" do
     pull = open_socket(:PULL)
     recursive = []

@@ -251,23 +251,4 @@ class FormatsTest < Godwit::TestCase
     assert_nil pull.recv_multipart(timeout: 0, exception: false)
     assert_nil pull.recv_string(timeout: 0, exception: false)
   end
-
-  test "unknown keywords and surplus arguments are refused as without a format" do
-    push, pull = pair(:PUSH, :PULL)
-    [-> { push.send(1, 2) }, -> { push.send(1, hurry: 1) }, -> { pull.recv(1) },
-      -> { pull.recv(hurry: 1) }, -> { pull.recv_many(1, 2) }].each do |call|
-      assert_raises(ArgumentError, &call)
-    end
-    assert_raises(TypeError) { push.send_many(5) }
-  end
-
-  test "each without a block gives an Enumerator, and each ends when the socket closes" do
-    push, pull = pair(:PUSH, :PULL)
-    push << {n: 1} << {n: 2}
-    assert_equal [1, 2], pull.each.lazy.map { |value| value[:n] }.first(2)
-    reading = in_thread { pull.each { flunk } }
-    until_waiting(pull)
-    pull.close
-    assert_same pull, reading.value
-  end
 end

@@ -48,13 +48,6 @@ class FramesTest < Godwit::TestCase
     assert_named(Godwit::ArgumentValueError, /max takes 1 frame or more/) { pull.recv_frames(0) }
   end
 
-  test "recv_frames ends with a whole message, also above max" do
-    pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
-    push.send_many([%w[a b c], %w[d e f]])
-    assert_equal %w[a b c], pull.recv_frames(1, timeout: 5).map(&:to_s)
-    assert_equal %w[d e f], pull.recv_frames(2, timeout: 5).map(&:to_s)
-  end
-
   each_transport("frames are sent as they are, alone and among Strings, and are gone " \
     "then") do |transport|
     pull, push = connected_pair(:PULL, :PUSH, transport: transport)
@@ -85,14 +78,6 @@ class FramesTest < Godwit::TestCase
       forward.send(pull.recv_message(timeout: 5))
       assert_equal message, last.recv(timeout: 5)
     end
-  end
-
-  test "the same frame twice in a message" do
-    pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
-    frame = Godwit::Frame.new("x" * 1000)
-    push.send([frame, "-", frame])
-    assert_equal ["x" * 1000, "-", "x" * 1000], pull.recv(timeout: 5)
-    assert_predicate frame, :gone?
   end
 
   test "the same frame twice in a batch: the second is refused, the first was sent" do
@@ -263,34 +248,5 @@ class FramesTest < Godwit::TestCase
     assert_raises(Godwit::ClosedError) { pull.recv_message }
     assert_raises(Godwit::ClosedError) { push.send_frame("x", more: true) }
     assert_raises(Godwit::ClosedError) { push.send_frame("x") }
-  end
-
-  test "types that only send or receive refuse frames too" do
-    push, pull = open_socket(:PUSH), open_socket(:PULL)
-    %i[recv_frame recv_frames recv_message].each do |name|
-      assert_raises(Godwit::UnsupportedError) { push.public_send(name) }
-    end
-    assert_raises(Godwit::UnsupportedError) { pull.send_frame("a") }
-    assert_raises(Godwit::UnsupportedError) { open_socket(:PUB).recv_frame }
-  end
-
-  test "a ROUTER's reply by wrap and unwrap" do
-    router, req = connected_pair(:ROUTER, :REQ)
-    req.send("question")
-    message = router.recv_message(timeout: 5)
-    client = message.unwrap
-    assert_equal ["question"], message.to_a
-    router.send(message.push("answer").wrap(client))
-    assert_equal %w[question answer], req.recv(timeout: 5)
-  end
-
-  test "subscriptions and STREAM in frames" do
-    xpub = open_socket(:XPUB).bind(endpoint_for(:inproc))
-    sub = open_socket(:SUB, subscribe: "a").connect(xpub.last_endpoint)
-    assert_equal "\x01a".b, xpub.recv_frame(timeout: 5).to_s
-    xpub.send([Godwit::Frame.new("a"), Godwit::Frame.new("body")])
-    topic, body = sub.recv_message(timeout: 5).frames
-    assert topic.start_with?("a")
-    assert_equal "body", body.to_s
   end
 end

@@ -230,18 +230,6 @@ class LoopEndingsTest < Godwit::TestCase
     end
   end
 
-  test "sockets that another thread closes are reported one by one to on_error" do
-    pulls = Array.new(3) { open_socket(:PULL).bind(endpoint_for(:tcp)) }
-    loop = open_loop
-    loop.on_error { |error, source| @log << [error.class, source] }
-    pulls.each { |pull| loop.readable(pull) { flunk } }
-    running = in_thread { loop.run }
-    until_waiting(loop)
-    pulls.each(&:close)
-    assert_equal :empty, running.value
-    assert_equal pulls.to_h { |pull| [[Godwit::ClosedError, pull], 1] }, @log.tally
-  end
-
   test "a context is shut down: each of its sockets is reported, the others stay" do
     home = own(Godwit::Context.new(linger: 0))
     pulls = Array.new(2) { own(Godwit::PULL.bind(endpoint_for(:tcp), context: home)) }
@@ -259,20 +247,6 @@ class LoopEndingsTest < Godwit::TestCase
     assert_equal :empty, running.value
     assert_equal pulls.map { |one| [Godwit::ContextTerminatedError, one] }.tally.merge("x" => 1),
       @log.tally
-  end
-
-  test "a socket that a proxy uses is not called for, and returns later" do
-    front, feed = connected_pair(:PULL, :PUSH)
-    drain, back = connected_pair(:PULL, :PUSH)
-    loop = open_loop
-    loop.readable(front) { |socket| @log << socket.recv && loop.stop }
-    proxy = Godwit::Proxy.new(front, back).start
-    feed.send("through the proxy")
-    loop.after(0.03) { @log << drain.recv(timeout: 5) && proxy.stop.wait && feed.send("again") }
-    assert_equal :stopped, loop.run
-    assert_equal ["through the proxy", "again"], @log
-  ensure
-    proxy&.close
   end
 
   # ---- close ----

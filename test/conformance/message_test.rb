@@ -62,13 +62,6 @@ class MessageTest < Godwit::TestCase
     assert_equal ["a", "b" * 1000, "c"], two.to_a
   end
 
-  test "equal messages" do
-    assert_equal build("a", "b"), build("a", "b")
-    refute_equal build("a", "b"), build("ab")
-    refute_equal build("a"), ["a"]
-    assert_equal 1, {build("a") => 1}[build("a")]
-  end
-
   test "the wire of CZMQ's zmsg_encode" do
     assert_equal "\x01a\x00".b, build("a", "").encode
     assert_equal ["\xFE".b + "x" * 254, "\xFF\x00\x00\x00\xFF".b + "x" * 255],
@@ -118,13 +111,5 @@ class MessageTest < Godwit::TestCase
     assert_predicate gone, :gone?
     assert_named(Godwit::GoneError, /gone/) { push.send(gone) }
     assert_match(/1 bytes "a", gone/, gone.inspect)
-  end
-
-  test "frames put into an Array are a message, too" do
-    pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
-    one = build("a", "b")
-    push.send(one.frames)
-    assert_equal %w[a b], pull.recv(timeout: 5)
-    assert_predicate one, :gone?
   end
 end

@@ -78,28 +78,6 @@ class MonitorFormsTest < Godwit::TestCase
     assert_empty reported
   end
 
-  test "a killed callback gets no more events" do
-    pull = open_socket(:PULL)
-    reported = Queue.new
-    thread = pull.on_event { |event| reported << event.name }
-    pull.bind(endpoint_for(:tcp))
-    assert_equal :listening, reported.pop
-    thread.kill.join
-    pull.bind(endpoint_for(:tcp))
-    assert_equal pull.endpoints.last, pull.last_endpoint
-    assert_empty reported
-  end
-
-  test "several threads and fibers share a monitor, each event goes to one of them" do
-    pull, monitor = monitored(:PULL, :listening)
-    threads = Array.new(3) { in_thread { monitor.map(&:endpoint) } }
-    until_waiting(monitor, 3)
-    20.times { pull.bind(endpoint_for(:tcp)) }
-    endpoints = pull.endpoints
-    pull.close
-    assert_equal endpoints.sort, threads.flat_map(&:value).sort
-  end
-
   # ---- the end ----
 
   test "after the socket's close remaining events are returned, then the monitor is closed" do
@@ -128,23 +106,6 @@ class MonitorFormsTest < Godwit::TestCase
       :closed
     end
     assert_equal %i[closed closed monitor_stopped], ends.sort
-  end
-
-  test "shutting the context down ends each monitor, and other calls raise" do
-    home = own(Godwit::Context.new)
-    pull = own(Godwit::PULL.new(context: home))
-    monitor = pull.monitor
-    each, waiting = in_thread { monitor.each { nil } }, in_thread { monitor.next_event }
-    until_waiting(monitor, 2)
-    home.shutdown
-    assert_same monitor, each.value
-    assert_named(Godwit::ContextTerminatedError, /next_event/) { waiting.value }
-    assert_named(Godwit::ContextTerminatedError, /next_event/) { monitor.next_event }
-    assert_raises(Godwit::ContextTerminatedError) do
-      pull.monitor(:connected) && pull.bind(endpoint_for(:tcp))
-    end
-    pull.close
-    assert_named(Godwit::ClosedError, /next_event/) { monitor.next_event }
   end
 
   test "closing it leaves the socket and others alone" do

@@ -32,23 +32,6 @@ class MonitorTest < Godwit::TestCase
     assert_nil reported.last.error
   end
 
-  test "a peer that is gone, and connects again" do
-    pull = open_socket(:PULL).bind("tcp://#{own_host}:*")
-    push, monitor = monitored(:PUSH, reconnect_interval: 0.01)
-    push.connect(endpoint = pull.last_endpoint)
-    assert_flows(push, pull)
-    pull.close
-    until_event(monitor, :disconnected)
-    until_event(monitor, :connect_retried)
-    again = eventually do
-      open_socket(:PULL).bind(endpoint)
-    rescue Godwit::AddressInUseError
-      nil
-    end
-    until_event(monitor, :handshake_succeeded)
-    assert_flows(push, again)
-  end
-
   test "no socket is bound there" do
     push, monitor = monitored(:PUSH, reconnect_interval: 0.02)
     push.connect("tcp://127.0.0.1:#{free_port}")
@@ -58,16 +41,6 @@ class MonitorTest < Godwit::TestCase
     assert_kind_of Errno::EINPROGRESS, reported.first.error
     assert_includes 0.02..0.04, reported.last.interval
     assert_match(/next try comes in 0\.0\d+ s/, reported.last.to_s)
-  end
-
-  test "a host that does not resolve is tried repeatedly, and no other event is reported" do
-    push, monitor = monitored(:PUSH, reconnect_interval: 0.01)
-    # Too long a part for any name: no name server is asked, which might take its time.
-    endpoint = "tcp://#{"x" * 64}.invalid:5555"
-    push.connect(endpoint)
-    reported = Array.new(2) { monitor.next_event(timeout: 20) }
-    assert_equal %i[connect_retried connect_retried], reported.map(&:name)
-    assert_equal endpoint, reported.first.endpoint
   end
 
   test "a failed bind raises its own error and is reported, and a later bind works" do
@@ -90,44 +63,6 @@ class MonitorTest < Godwit::TestCase
     assert_equal pull.last_endpoint, until_event(monitor, :listening).last.endpoint
   end
 
-  test "unbind and disconnect" do
-    pull, ours = monitored(:PULL)
-    pull.bind(endpoint_for(:tcp))
-    endpoint = pull.last_endpoint
-    push = open_socket(:PUSH).connect(endpoint)
-    until_event(ours, :handshake_succeeded)
-    push.disconnect(endpoint)
-    gone = eventually do
-      push.events # libzmq does its part of the farewell in the socket's next call
-      event = ours.recv_nonblock(exception: false)
-      event unless event == :wait_readable
-    end
-    assert_equal :disconnected, gone.name
-    pull.unbind(endpoint)
-    reported = until_event(ours, :closed)
-    assert_equal [[:closed, endpoint]], reported.map { |event| [event.name, event.endpoint] }
-  end
-
-  test "a message above the receiver's limit ends the connection, and is lost" do
-    pull, monitor = monitored(:PULL, max_message_size: 100)
-    pull.bind(endpoint_for(:tcp))
-    push = open_socket(:PUSH, reconnect_interval: 0.01).connect(pull.last_endpoint)
-    push.send("x" * 101)
-    reported = until_event(monitor, :disconnected).map(&:name)
-    assert_equal %i[listening accepted handshake_succeeded disconnected], reported
-    until_event(monitor, :handshake_succeeded)
-    assert_flows(push, pull)
-  end
-
-  test "libzmq reports no events of inproc" do
-    pull, monitor = monitored(:PULL)
-    pull.bind(endpoint_for(:inproc))
-    push = open_socket(:PUSH).connect(pull.last_endpoint)
-    assert_flows(push, pull)
-    push.close
-    assert_nil monitor.next_event(timeout: 0.05, exception: false)
-  end
-
   test "only the requested events" do
     pull = open_socket(:PULL)
     all = own_monitor(pull.monitor)
@@ -140,13 +75,6 @@ class MonitorTest < Godwit::TestCase
     assert_equal :accepted, same.next_event(timeout: 5).name
     assert_equal :wait_readable, same.recv_nonblock(exception: false)
     assert_equal :wait_readable, some.recv_nonblock(exception: false)
-  end
-
-  test "it listens from its making on" do
-    pull = open_socket(:PULL).bind(endpoint_for(:tcp))
-    monitor = own_monitor(pull.monitor)
-    open_socket(:PUSH).connect(pull.last_endpoint)
-    assert_equal :accepted, monitor.next_event(timeout: 5).name
   end
 
   test "waiting for an event, or not" do
@@ -259,25 +187,5 @@ class MonitorTest < Godwit::TestCase
     assert_flows(*connected_pair(:DEALER, :DEALER))
     own_monitor(push.monitor)
     assert_same push, push.wait_connected(timeout: 30)
-  end
-
-  test "messages flow as ever beside it" do
-    pull, monitor = monitored(:PULL)
-    pull.bind(endpoint_for(:tcp))
-    reading = in_thread { monitor.map(&:name) }
-    push = open_socket(:PUSH).connect(pull.last_endpoint)
-    1000.times { |number| push << number.to_s }
-    assert_equal Array.new(1000, &:to_s), take(pull, 1000)
-    pull.close
-    assert_equal %i[listening accepted handshake_succeeded monitor_stopped], reading.value
-  end
-
-  test "a PUB's subscriptions and a Monitor do not mind each other" do
-    pub, monitor = monitored(:PUB)
-    pub.bind(endpoint_for(:tcp))
-    sub = open_socket(:SUB, subscribe: "").connect(pub.last_endpoint)
-    pub.wait_connected(timeout: 5)
-    assert_flows(pub, sub)
-    until_event(monitor, :handshake_succeeded)
   end
 end

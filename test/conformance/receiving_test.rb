@@ -65,28 +65,6 @@ class ReceivingTest < Godwit::TestCase
     assert_equal ["first"], waiting.value
   end
 
-  each_transport("each yields until the socket closes") do |transport|
-    pull, push = pair(transport)
-    seen = Queue.new
-    reader = in_thread { pull.each { |message| seen << message } }
-    push << "a" << %w[b c]
-    assert_equal ["a", %w[b c]], [seen.pop, seen.pop]
-    until_waiting(pull)
-    pull.close
-    assert_same pull, reader.value
-  end
-
-  test "each ends when the context is shut down, and when it is closed" do
-    %i[shutdown close].each do |how|
-      other = own(Godwit::Context.new)
-      pull = own(Godwit::PULL.bind(endpoint_for(:inproc), context: other))
-      reader = in_thread { pull.each { flunk } }
-      until_waiting(pull)
-      other.public_send(how)
-      assert_same pull, reader.value
-    end
-  end
-
   test "each gives an Enumerator without a block, ignores recv_timeout, and yields nothing once " \
     "closed" do
     pull, push = pair(bind_options: {recv_timeout: 0.001})

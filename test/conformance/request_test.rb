@@ -13,14 +13,6 @@ class RequestTest < Godwit::TestCase
   # Answers as a REP would.
   def answer(server, request, reply) = server << [*request[0..-2], reply]
 
-  each_transport("request sends, and gives the reply") do |transport|
-    rep, req = connected_pair(:REP, :REQ, transport: transport)
-    in_thread { rep.serve { |message| message.is_a?(Array) ? message.reverse : "#{message}!" } }
-    assert_equal "hello!", req.request("hello")
-    assert_equal %w[c b a], req.request(%w[a b c], timeout: 5)
-    assert_equal "again!", req.request("again", retries: 3)
-  end
-
   test "a request of frames is retried like a request of Strings" do
     frame = ->(bytes) { Godwit::Frame.new(bytes) }
     {"hello" => frame.call("hello"), %w[a b] => [frame.call("a"), "b"],
@@ -38,18 +30,6 @@ class RequestTest < Godwit::TestCase
       assert(message.is_a?(Array) ? message.first.gone? : message.gone?)
       assert_raises(Godwit::GoneError) { req.request(message, timeout: 5, retries: 1) }
     end
-  end
-
-  each_transport("after a time-out the REQ is usable, and drops the late reply") do |transport|
-    router = server(transport)
-    req = client(router)
-    first = ask_without_reply(req, router, "first")
-    waiting = in_thread { req.request("second", timeout: 5) }
-    second = eventually { (message = router.recv(timeout: 5)).last == "second" && message }
-    assert_equal "first", first.last
-    answer(router, first, "late")
-    answer(router, second, "in time")
-    assert_equal "in time", waiting.value
   end
 
   each_transport("each retry asks again, then TimeoutError") do |transport|
@@ -84,15 +64,6 @@ class RequestTest < Godwit::TestCase
     serving = in_thread { router.each { |request| answer(router, request, "better late") } }
     assert_equal "better late", waiting.value
     assert_predicate serving, :alive?
-  end
-
-  test "a retry finds a server that is back" do
-    port = free_port
-    req = open_socket(:REQ, reconnect_interval: 0.01).connect("tcp://127.0.0.1:#{port}")
-    assert_raises(Godwit::TimeoutError) { req.request("anybody?", timeout: 0.02, retries: 1) }
-    rep = open_socket(:REP).bind("tcp://127.0.0.1:#{port}")
-    in_thread { rep.serve { "here" } }
-    assert_equal "here", req.request("anybody?", timeout: 0.5, retries: 20)
   end
 
   each_transport("relaxed and correlated it stays the same socket and drops the late reply " \
@@ -162,20 +133,6 @@ class RequestTest < Godwit::TestCase
     end
   end
 
-  test "a thread that is killed while it waits leaves the REQ usable" do
-    router = server
-    req = client(router)
-    waiting = in_thread { req.request("first") }
-    first = router.recv(timeout: 5)
-    until_waiting(req)
-    waiting.kill.join
-    again = in_thread { req.request("second", timeout: 5) }
-    second = router.recv(timeout: 5)
-    answer(router, first, "late")
-    answer(router, second, "in time")
-    assert_equal "in time", again.value
-  end
-
   test "bad arguments are refused before anything is sent" do
     rep, req = connected_pair(:REP, :REQ, transport: :inproc)
     [-1, 1.5, "3", nil].each do |retries|
@@ -189,15 +146,6 @@ class RequestTest < Godwit::TestCase
     refute_predicate rep, :readable?
     in_thread { rep.serve(&:itself) }
     assert_equal "x", req.request("x", timeout: 5)
-  end
-
-  test "request on a REQ that waits for a reply raises, with the fix" do
-    rep, req = connected_pair(:REP, :REQ, transport: :inproc)
-    req << "by hand"
-    assert_named(Godwit::StateError, /receive the reply first/) { req.request("x", timeout: 1) }
-    assert_equal "by hand", rep.recv(timeout: 5)
-    rep << "reply"
-    assert_equal "reply", req.recv(timeout: 5)
   end
 
   test "in a trap handler request says that it cannot wait for its turn" do
@@ -225,15 +173,14 @@ class RequestTest < Godwit::TestCase
     )
   end
 
-  # Tries each number of free descriptors: some suffice for the wait, and not for a new socket.
+  # A few descriptors suffice for the wait, and not for a new socket.
   test "with no descriptor left to recreate the socket the time-out is still the error; the next " \
     "request reports the cause, then works" do
     not_on :jruby, "Java itself fails where no descriptor is left"
-    result = assert_child run_child(<<~RUBY, deadline: 20)
+    result = assert_child run_child(<<~RUBY, deadline: 90)
       require "godwit"
-      require "socket"
       # A process each, as the limit holds for ever.
-      (0..12).each do |left|
+      [1, 2, 3, 12].each do |left|
         Process.wait(fork do
           rep = Godwit::ROUTER.bind("tcp://127.0.0.1:*")
           req = Godwit::REQ.connect(rep.last_endpoint)
@@ -262,7 +209,7 @@ class RequestTest < Godwit::TestCase
       end
     RUBY
     outcomes = result.stdout.lines.map { |line| line.split(" ", 3).map(&:chomp) }
-    assert_equal 13, outcomes.size
+    assert_equal 4, outcomes.size
     outcomes.each { |outcome| assert_equal "WORKS ON", outcome.last }
     assert_includes outcomes.map { |outcome| outcome.first(2) },
       %w[Godwit::TimeoutError Godwit::TooManySocketsError]

@@ -32,16 +32,20 @@ class RoutingNamesTest < Godwit::TestCase
       "immediate: true.*take another ROUTER")
 
   %i[ROUTER STREAM].each do |type|
-    test "a #{type} refuses a name twice: of a live peer, of a leaving peer, when set and when " \
-      "connected" do
-      start =
-        "peer = Godwit::#{type}.bind('tcp://127.0.0.1:*')\none = " \
-        "Godwit::#{type}.connect(peer.last_endpoint, connect_routing_id: 'x')"
-      live, gone, unused = outcomes("#{start}\none.connect_routing_id = 'x'",
-        "#{start}\none.disconnect(peer.last_endpoint)\none.connect_routing_id = " \
-        "'x'\none.connect(peer.last_endpoint)",
-        "#{start}\none.connect_routing_id = 'y'\none.connect_routing_id = " \
-        "'z'\none.connect(peer.last_endpoint)")
+    test "a #{type} refuses a name twice: of a live peer, of a leaving peer" do
+      start = <<~RUBY
+        peer = Godwit::#{type}.bind("tcp://127.0.0.1:*")
+        one = Godwit::#{type}.connect(peer.last_endpoint, connect_routing_id: "x")
+      RUBY
+      live, gone, unused = outcomes("#{start}one.connect_routing_id = 'x'", <<~GONE, <<~UNUSED)
+        #{start}one.disconnect(peer.last_endpoint)
+        one.connect_routing_id = "x"
+        one.connect(peer.last_endpoint)
+      GONE
+        #{start}one.connect_routing_id = "y"
+        one.connect_routing_id = "z"
+        one.connect(peer.last_endpoint)
+      UNUSED
       assert_match ONCE, live
       assert_match ONCE, gone
       assert_equal "nothing raised\n", unused

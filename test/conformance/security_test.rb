@@ -71,4 +71,20 @@ class CurveSecurityTest < Godwit::TestCase
     b.send_nonblock("x", exception: false)
     assert_nil a.recv(timeout: 0.2, exception: false)
   end
+
+  test "malformed keys are refused with the right format, and are never shown" do
+    secret = @client.secret_key
+    ["", "Swordfish", secret[0..38], secret + "x", secret.tr("^\"", "\""), "ä" * 20,
+      "#" * 40, nil, 5, :key, [secret]].each do |key|
+      calls = [
+        -> { Godwit::Curve.public_key(key) }, -> { Godwit::Curve::Keypair.new(secret_key: key) }
+      ]
+      calls << -> { Godwit::Curve::Keypair.new(public_key: key, secret_key: secret) } if key
+      calls.each do |call|
+        error = assert_named(Godwit::CurveKeyError, /40 characters of Z85 or of 32 bytes/, &call)
+        assert_kind_of ArgumentError, error
+        refute_match(/Swordfish|#{Regexp.escape(secret[1, 9])}/, error.message)
+      end
+    end
+  end
 end

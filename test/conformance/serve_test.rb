@@ -16,44 +16,12 @@ class ServeTest < Godwit::TestCase
     assert_operator message, :===, text
   end
 
-  each_transport("serve replies with the block's result") do |transport|
-    rep, req = connected_pair(:REP, :REQ, transport: transport)
-    in_thread do
-      rep.serve { |message| message.is_a?(Array) ? message.map(&:upcase) : [message, ""] }
-    end
-    assert_equal ["a", ""], req.request("a", timeout: 5)
-    assert_equal %w[A B], req.request(%w[a b], timeout: 5)
-  end
-
-  test "serve on a closed socket gives it back at once" do
-    rep = open_socket(:REP)
-    rep.close
-    assert_same rep, rep.serve { flunk }
-  end
-
-  test "the socket may be closed by the block" do
-    rep, req = connected_pair(:REP, :REQ, transport: :inproc)
-    serving = in_thread { rep.serve { rep.close } }
-    req << "stop"
-    assert_same rep, serving.value
-  end
-
   test "a block that raises is warned of, the client gets the error, and serving continues" do
     rep, req = connected_pair(:REP, :REQ)
     in_thread { rep.serve { |message| (message == "bad") ? raise(KeyError, "no") : "fine" } }
     _, warning = capture_io { assert_remote("KeyError", "no") { req.request("bad", timeout: 5) } }
     assert_match(/serve raised.*no/m, warning)
     assert_equal "fine", req.request("good", timeout: 5)
-  end
-
-  test "on_error makes the reply, from the error and the message" do
-    rep, req = connected_pair(:REP, :REQ)
-    in_thread do
-      rep.serve(on_error: ->(error, message) { ["error", error.message, message] }) do
-        raise "no good"
-      end
-    end
-    2.times { assert_equal ["error", "no good", "x"], req.request("x", timeout: 5) }
   end
 
   test "an on_error that raises does not end it either" do
@@ -143,10 +111,6 @@ class ServeTest < Godwit::TestCase
     end
     dealer << "x"
     assert_equal "no good", dealer.recv(timeout: 5)
-  end
-
-  test "serve wants a block" do
-    assert_match(/block/, assert_raises(ArgumentError) { open_socket(:REP).serve }.message)
   end
 
   test "throw, break, and exceptions that are no StandardError pass through serve at once" do

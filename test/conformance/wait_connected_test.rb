@@ -6,47 +6,45 @@ require_relative "assertions"
 class WaitConnectedTest < Godwit::TestCase
   include Conformance::Assertions
 
-  # The type that counts, and its peer's type; the first five count without an option.
-  COUNTING = [%i[PUSH PULL], %i[PULL PUSH], %i[SUB PUB], %i[XPUB XSUB], %i[XSUB XPUB]].freeze
-  OPTIONAL = [
-    %i[REQ REP], %i[REP REQ], %i[DEALER ROUTER], %i[ROUTER DEALER], %i[PAIR PAIR], %i[STREAM STREAM]
-  ].freeze
+  # The type that counts, and its peer's type; the others count with an option.
+  COUNTING = {PUSH: :PULL, PULL: :PUSH, SUB: :PUB, XPUB: :XSUB, XSUB: :XPUB}.freeze
+  OPTIONAL = {
+    REQ: :REP, REP: :REQ, DEALER: :ROUTER, ROUTER: :DEALER, PAIR: :PAIR, STREAM: :STREAM
+  }.freeze
 
-  def options_for(type) = OPTIONAL.to_h.key?(type) ? {count_peers: true} : {}
+  {**COUNTING, **OPTIONAL}.each do |type, peer|
+    options = OPTIONAL.key?(type) ? {count_peers: true} : {}
 
-  (COUNTING + OPTIONAL).each do |type, peer|
-    each_transport("#{type} waits for a peer, bound or connected", only: (type == :STREAM) ? %i[
-      tcp
-    ] : %i[tcp ipc]) do |transport|
-      bound = open_socket(type, **options_for(type)).bind(endpoint_for(transport))
+    test "#{type} waits for a peer, bound or connected, and counts" do
+      bound = open_socket(type, **options).bind(endpoint_for(:tcp))
       waiting = in_thread { bound.wait_connected(timeout: 5) }
       until_waiting(bound)
       open_socket(peer).connect(bound.last_endpoint)
       assert_same bound, waiting.value
 
-      other = open_socket(peer).bind(endpoint_for(transport))
-      connected = open_socket(type, **options_for(type)).connect(other.last_endpoint)
+      other = open_socket(peer).bind(endpoint_for(:tcp))
+      connected = open_socket(type, **options).connect(other.last_endpoint)
       assert_same connected, connected.wait_connected(timeout: 5)
-    end
+      next if type == :PAIR
 
-    next if type == :PAIR
-
-    test "#{type} counts" do
-      bound = open_socket(type, **options_for(type)).bind(endpoint_for(:tcp))
-      2.times { open_socket(peer).connect(bound.last_endpoint) }
+      open_socket(peer).connect(bound.last_endpoint)
       bound.wait_connected(count: 2, timeout: 5)
       error = assert_named(Godwit::TimeoutError,
         /2 of 3 peers are connected/, operation: :wait_connected) do
         bound.wait_connected(count: 3, timeout: 0.05)
       end
       assert_equal bound.last_endpoint, error.endpoint
-      open_socket(peer).connect(bound.last_endpoint)
-      assert_same bound, bound.wait_connected(count: 3, timeout: 5)
     end
   end
 
+  test "over ipc peers count too" do
+    push = open_socket(:PUSH).bind(endpoint_for(:ipc))
+    open_socket(:PULL).connect(push.last_endpoint)
+    assert_same push, push.wait_connected(timeout: 5)
+  end
+
   each_transport("after it nothing that a PUB sends is lost") do |transport|
-    20.times do |round|
+    5.times do |round|
       pub = open_socket(:PUB).bind(endpoint_for(transport))
       sub = open_socket(:SUB, subscribe: "").connect(pub.last_endpoint)
       pub.wait_connected(timeout: 5).send("first of #{round}")
@@ -132,18 +130,6 @@ class WaitConnectedTest < Godwit::TestCase
     assert_equal 3, counted(push, 4)
   end
 
-  each_transport("after it a PUSH shares from the first message on", only: %i[tcp
-    ipc]) do |transport|
-    10.times do
-      push = open_socket(:PUSH).bind(endpoint_for(transport))
-      pulls = Array.new(2) { open_socket(:PULL).connect(push.last_endpoint) }
-      push.wait_connected(count: 2, timeout: 5)
-      push << "1" << "2"
-      assert_equal %w[1 2], pulls.map { |pull| pull.recv(timeout: 5) }.sort
-      [push, *pulls].each(&:close)
-    end
-  end
-
   test "libzmq reports no inproc peers: there wait_connected raises instead of waiting for ever" do
     push, pull = connected_pair(:PUSH, :PULL, transport: :inproc)
     [push, pull].each do |socket|
@@ -174,7 +160,8 @@ class WaitConnectedTest < Godwit::TestCase
   test "a count is a number of 1 or more, a timeout seconds" do
     push = open_socket(:PUSH).bind(endpoint_for(:tcp))
     [0, -1, 1.5, "1", nil].each do |count|
-      assert_raises(ArgumentError, count.inspect) { push.wait_connected(count: count) }
+      says = /wait_connected: count: takes a number of peers, 1 or more: got #{count.inspect}/
+      assert_named(Godwit::ArgumentValueError, says) { push.wait_connected(count: count) }
     end
     assert_raises(ArgumentError) { push.wait_connected(timeout: -1) }
     assert_raises(TypeError) { push.wait_connected(timeout: "1") }

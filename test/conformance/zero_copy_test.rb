@@ -81,18 +81,6 @@ class ZeroCopyTest < Godwit::TestCase
     end
   end
 
-  test "a frame of a large frozen String" do
-    not_on :ffi, "every String is copied when it is sent, so its tracker is done at once"
-    pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
-    frame = Godwit::Frame.new(large)
-    tracker = push.send([frame, "x"], track: true)
-    refute_predicate tracker, :done?
-    message = pull.recv_message(timeout: 5)
-    assert_equal large, message.first.to_s
-    message.close
-    assert_predicate tracker, :done?
-  end
-
   test "a received frame uses no String of the caller: its tracker is done at once" do
     pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
     push.send(+"l" * LARGE)
@@ -120,13 +108,5 @@ class ZeroCopyTest < Godwit::TestCase
     assert_raises(Godwit::ArgumentValueError) { tracker.wait(-1) }
     assert_raises(Godwit::ArgumentTypeError) { tracker.wait("1") }
     assert_raises(Godwit::UnsupportedError) { tracker.dup }
-  end
-
-  test "the same String in many messages" do
-    pull, push = connected_pair(:PULL, :PUSH, recv_hwm: 0, send_hwm: 0)
-    data = large
-    trackers = Array.new(20) { push.send(data, track: true) }
-    20.times { assert_equal data, pull.recv(timeout: 5) }
-    assert(trackers.all? { |tracker| tracker.wait(5) })
   end
 end

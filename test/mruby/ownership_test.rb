@@ -97,52 +97,6 @@ class MRubyOwnershipTest < MRubyCase
     RUBY
   end
 
-  test "close twice, use after close, allocate, dup and a second initialize" do
-    assert_host(<<~'RUBY')
-      socket = Godwit::PULL.bind("inproc://states")
-      raised(Godwit::UnsupportedError) { socket.dup }
-      raised(Godwit::UnsupportedError) { socket.clone }
-      raised(Godwit::StateError) { socket.__send__(:initialize) }
-      poller = Godwit::Poller.new(socket)
-      raised(Godwit::UnsupportedError) { poller.dup }
-      raised(Godwit::StateError) { poller.__send__(:initialize) }
-      context = Godwit::Context.new
-      raised(Godwit::UnsupportedError) { context.dup }
-      raised(Godwit::StateError) { context.__send__(:initialize) }
-      [socket, poller, context].each { |one| 2.times { one.close } }
-      check(socket.closed? && poller.closed? && context.closed?, "open")
-
-      allocated = lambda do |klass|
-        klass.respond_to?(:allocate) ? klass.allocate : raise("#{klass} has no allocate")
-      end
-      [socket, allocated.call(Godwit::PULL)].each do |one|
-        raised(Godwit::ClosedError) { one.recv }
-        same(:recv_many, raised(Godwit::ClosedError) { one.recv_many }.operation)
-        raised(Godwit::ClosedError) { one.readable? }
-        raised(Godwit::ClosedError) { one.wait_readable(0) }
-        raised(Godwit::ClosedError) { one.bind("inproc://states") }
-        raised(Godwit::ClosedError) { one.connect("inproc://states") }
-        raised(Godwit::ClosedError) { one.recv_hwm }
-        raised(Godwit::ClosedError) { one.recv_hwm = 3 }
-        raised(Godwit::ClosedError) { one.zmq_fd }
-        check(one.inspect.include?("closed"), one.inspect)
-        one.close
-      end
-      push = allocated.call(Godwit::PUSH)
-      raised(Godwit::ClosedError) { push << "x" }
-      raised(Godwit::ClosedError) { push.send("x") }
-      same(:send_many, raised(Godwit::ClosedError) { push.send_many(["x"]) }.operation)
-      [poller, allocated.call(Godwit::Poller)].each do |one|
-        raised(Godwit::ClosedError) { one.wait(0) }
-        raised(Godwit::ClosedError) { one.register(Godwit::PULL.new) }
-      end
-      [context, allocated.call(Godwit::Context)].each do |one|
-        raised(Godwit::ClosedError) { one.io_threads }
-        raised(Godwit::ClosedError) { Godwit::PULL.new(context: one) }
-      end
-    RUBY
-  end
-
   test "a forked child cannot use its parent's sockets, and has its own" do
     assert_host(<<~RUBY)
       pull = Godwit::PULL.bind("tcp://127.0.0.1:*")

@@ -180,7 +180,7 @@ module Godwit
       ),
       Stage.new(
         "mruby",
-        "the mrbgem: scenarios, interoperability, allocation failures, valgrind, memory",
+        "the mrbgem: scenarios, allocation failures, valgrind, memory",
         files: "test/mruby/**/*_test.rb", prepare: MRUBY, missing: MRubyBuild.method(:missing)
       ),
       Stage.new(

@@ -24,21 +24,15 @@ class SignaturesTest < Godwit::TestCase
   Dir["#{ROOT}/{lib/godwit,work/lib/godwit/work}/cli/*.rb"].sort.each { |file| require file }
 
   test "rbs finds no fault in sig" do
-    output, status =
-      Open3.capture2e(
-        RbConfig.ruby, "-S", "rbs", "-r", "logger", *SIG.flat_map { |path| ["-I", path] },
-        "validate"
-      )
+    output, status = Open3.capture2e(RbConfig.ruby, "-S", "rbs", "-r", "logger",
+      *SIG.flat_map { |path| ["-I", path] }, "validate")
     assert status.success?, output
   end
 
   test "every public method has a type" do
     untyped = public_modules.flat_map do |mod|
-      [[mod, instance_types(mod)],
-        [mod.singleton_class, singleton_types(mod)]].flat_map do |owner, types|
-        public_methods_of(owner)
-          .reject { |name| types.include?(name) }
-          .map { |name| "#{owner}##{name}" }
+      owners_of(mod).flat_map do |owner, types|
+        (public_methods_of(owner) - types.keys).map { |name| "#{owner}##{name}" }
       end
     end
     assert_equal [], untyped
@@ -46,17 +40,10 @@ class SignaturesTest < Godwit::TestCase
 
   test "every type is of a method that there is" do
     assert_equal [], each_type.filter_map { |mod, owner, name, _|
+      next if name == :initialize
       # An inherited `new` has its own type where the class's initialize does.
-      if name == :initialize ||
-          (
-            name == :new &&
-              (
-                owner.instance_method(:new).owner == Class ||
-                  mod.private_method_defined?(:initialize, false)
-              )
-          )
-        next
-      end
+      next if name == :new && (owner.instance_method(:new).owner == Class ||
+        mod.private_method_defined?(:initialize, false))
       next if public_methods_of(owner).include?(name)
       # module_function: private here
       next if owner == mod && public_methods_of(mod.singleton_class).include?(name)
@@ -69,18 +56,13 @@ class SignaturesTest < Godwit::TestCase
     wrong = each_type.filter_map do |_, owner, name, type|
       next unless owner.method_defined?(name, false) || owner.private_method_defined?(name, false)
       parameters = real(owner, name).parameters
-      # "..." or C
-      if parameters.any? { |kind, *| kind == :rest } && parameters.none? { |kind, *| kind == :key }
-        next
-      end
+      kinds = parameters.map(&:first)
+      next if kinds.include?(:rest) && !kinds.include?(:key) # "..." or C
       compared += 1
       known = parameters.filter_map { |kind, keyword| keyword if %i[key keyreq].include?(kind) }
-      typed =
-        type
-          .method_types
-          .flat_map { |one| one.type.required_keywords.keys + one.type.optional_keywords.keys }
-          .uniq
-      too_many = (parameters.any? { |kind, *| kind == :keyrest }) ? [] : typed - known
+      typed = type.method_types.map(&:type)
+        .flat_map { |one| one.required_keywords.keys + one.optional_keywords.keys }.uniq
+      too_many = kinds.include?(:keyrest) ? [] : typed - known
       if [known - typed, too_many].any?(&:any?)
         "#{owner}##{name}: #{known} in Ruby, #{typed} in sig"
       end
@@ -93,18 +75,11 @@ class SignaturesTest < Godwit::TestCase
     assert_equal [], public_modules.map(&:name) - declared.map(&:name)
     assert_equal [], declared.map(&:name) - public_modules.map(&:name)
     wrong = declared.reject do |mod|
-      typed =
-        builder
-          .ancestor_builder
-          .instance_ancestors(type_name(mod))
-          .ancestors
-          .map { |one| Object.const_get(one.name.to_s) }
-          .uniq
-      real =
-        mod
-          .ancestors
-          .select { |one| declared.include?(one) || !one.name.start_with?("Godwit") }
-          .reject { |one| outside?(one) }
+      typed = builder.ancestor_builder.instance_ancestors(type_name(mod)).ancestors
+        .map { |one| Object.const_get(one.name.to_s) }.uniq
+      real = mod.ancestors
+        .select { |one| declared.include?(one) || !one.name.start_with?("Godwit") }
+        .reject { |one| outside?(one) }
       # In order, except modules: types may be in several files.
       typed.grep(Class) == real.grep(Class) && typed.sort_by(&:name) == real.sort_by(&:name)
     end
@@ -112,10 +87,8 @@ class SignaturesTest < Godwit::TestCase
   end
 
   test "every public constant has a type, and each value fits it" do
-    check =
-      RBS::Test::TypeCheck.new(
-        self_class: Object, builder: builder, sample_size: nil, unchecked_classes: []
-      )
+    check = RBS::Test::TypeCheck.new(self_class: Object, builder: builder, sample_size: nil,
+      unchecked_classes: [])
     real =
       public_modules.flat_map { |mod| public_constants_of(mod).map { |name| "#{mod}::#{name}" } }
     typed =
@@ -154,22 +127,18 @@ class SignaturesTest < Godwit::TestCase
   end
 
   def declared
-    @declared ||=
-      environment
-        .class_decls
-        .keys
-        .map(&:to_s)
-        .grep(/\A::Godwit/)
-        .map { |name| Object.const_get(name) }
+    @declared ||= environment.class_decls.keys.map(&:to_s).grep(/\A::Godwit/)
+      .map { |name| Object.const_get(name) }
   end
 
   def each_type
     declared.flat_map do |mod|
-      [[mod, instance_types(mod)],
-        [mod.singleton_class, singleton_types(mod)]].flat_map do |owner, types|
-        types.map { |name, type| [mod, owner, name, type] }
-      end
+      owners_of(mod).flat_map { |owner, types| types.map { |name, type| [mod, owner, name, type] } }
     end
+  end
+
+  def owners_of(mod)
+    {mod => instance_types(mod), mod.singleton_class => singleton_types(mod)}
   end
 
   # ---- the library ----
@@ -177,9 +146,7 @@ class SignaturesTest < Godwit::TestCase
   def public_modules = @public_modules ||= [Godwit, *inner(Godwit)]
 
   def inner(mod)
-    public_names(mod)
-      .map { |name| mod.const_get(name) }
-      .grep(Module)
+    public_names(mod).map { |name| mod.const_get(name) }.grep(Module)
       .flat_map { |one| [one, *inner(one)] }
   end
 
@@ -189,8 +156,7 @@ class SignaturesTest < Godwit::TestCase
 
   # Methods unknown to YARD are the tests' own, or made at run time.
   def public_names(mod)
-    mod
-      .constants(false)
+    mod.constants(false)
       .select { |name| (object = documented("#{mod}::#{name}")) && !hidden?(object) }
   end
 
