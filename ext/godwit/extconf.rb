@@ -87,7 +87,7 @@ module Godwit
         give_up "libzmq or its header zmq.h was not found." unless on_paths?
       end
 
-      # g++ links the extension, which then loads glibc alone. It calls the drafts by name. It is not
+      # g++ links the extension, which then loads glibc alone. It calls drafts by name. It is not
       # linked with libruby.so, which not every Ruby has.
       # standard:disable Style/GlobalVars
       def use_static(folder)
