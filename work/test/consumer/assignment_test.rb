@@ -26,24 +26,13 @@ class WorkAssignmentTest < Godwit::WorkCase
     assignment.feed(Work.const_get(:Source).new(topic, nil, 0, offset, block))
   end
 
-  test "it takes no more records while 64 MiB are unfinished, and goes on when they are finished" do
-    64.times { |offset|
-      assert_predicate assignment, :hungry?
-      feed(offset, ["x" * (1 << 20)])
-    }
-    refute_predicate assignment, :hungry?
-    lane, messages = assignment.dequeue(64, 1).first
-    assignment.finish(messages)
-    assignment.give_back(lane, [])
-    assert_predicate assignment, :hungry?
-    assert assignment.idle?
-  end
-
-  test "the bytes of a block count until all of its records are finished" do
-    values = ["x" * (1 << 19)] * 2
+  # Values, keys and headers count.
+  test "it takes no more records while 64 MiB of blocks have unfinished records" do
+    values = ["x" * (1 << 18)] * 2
+    headers = [[["h", "x" * (1 << 18)]]] * 2
     64.times do |index|
       assert_predicate assignment, :hungry?
-      feed(2 * index, values, ["slow", "fast"])
+      feed(2 * index, values, ["slow", "fast"], headers)
       lanes = assignment.dequeue(2, 2)
       lanes.each { |lane, messages| end_lane(lane, messages) if messages[0].key == "fast" }
       @slow = [*@slow, *lanes.select { |_, messages| messages[0].key == "slow" }]
@@ -51,11 +40,6 @@ class WorkAssignmentTest < Godwit::WorkCase
     refute_predicate assignment, :hungry?
     end_lane(*@slow[0])
     assert_predicate assignment, :hungry?
-  end
-
-  test "keys and headers count as values do" do
-    feed(0, ["x"], ["k"], [[["h", "x" * (64 << 20)]]])
-    refute_predicate assignment, :hungry?
   end
 
   def end_lane(lane, messages)

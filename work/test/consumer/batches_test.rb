@@ -56,17 +56,6 @@ class WorkBatchesTest < Godwit::WorkCase
     assert_nil batch.current
   end
 
-  test "consume gets a batch; its end finishes all records" do
-    declare
-    batches = Thread::Queue.new
-    produce(*"a".."e")
-    run_consumers(consumer(:consume) { |batch| batches << [batch.size, batch.map(&:value)] })
-    found = []
-    found.concat(batches.pop[1]) until found.size == 5
-    assert_equal [*"a".."e"], found
-    finished(5)
-  end
-
   test "consume that raises: the current record fails, the ones before it are finished" do
     declare
     seen = Thread::Queue.new
@@ -111,21 +100,5 @@ class WorkBatchesTest < Godwit::WorkCase
     assert_equal 1, alone["d"]
     assert_equal 3, alone["b"]
     assert_equal ["b"], dead.map(&:value)
-  end
-
-  test "done finishes one record of a batch" do
-    declare
-    failures = 0
-    seen = Thread::Queue.new
-    produce("a", "b")
-    run_consumers(consumer(:consume) { |batch|
-      batch.to_a.each do |message|
-        seen << message.value
-        done(message)
-        raise "no" if message.value == "a" && (failures += 1) == 1
-      end
-    })
-    finished(2)
-    assert_equal %w[a b], Array.new(seen.size) { seen.pop }.sort
   end
 end

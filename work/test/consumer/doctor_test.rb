@@ -130,14 +130,6 @@ class WorkDoctorTest < Godwit::WorkCase
     end
   end
 
-  each_engine "a damage that SQLite meets is a finding" do
-    not_on :kafka, "the brokers check their own files"
-    rows = ->(*) { raise Work::CorruptError, "it is malformed" }
-    engine.file.database.stub(:rows, rows) do
-      assert_equal %i[damaged], found(check: true).map(&:kind).uniq
-    end
-  end
-
   test "a damaged file" do
     not_on :kafka, "the brokers check their own files"
     topic(partitions: 2)

@@ -100,14 +100,6 @@ class WorkHooksTest < Godwit::WorkCase
     assert_equal "later", log.pop
   end
 
-  test "lost, when an operator takes the partitions away" do
-    not_on :kafka, "there is no evict: the session's time-out gives a member's partitions to others"
-    run_consumer(consumer(assigned: nil, lost: nil, revoked: nil))
-    assert_equal [:assigned, [0, 1]], log.pop
-    client.evict(engine.members.map(&:id).first)
-    assert_equal [[:lost, [0, 1]], [:assigned, [0, 1]]], all(2)
-  end
-
   test "lost, when an operator seeks" do
     run_consumer(consumer(assigned: nil, lost: nil, revoked: nil))
     assert_equal [:assigned, [0, 1]], log.pop

@@ -76,17 +76,6 @@ class WorkOddProgramsTest < Godwit::WorkCase
     assert_match(/no topic "aut"; did you mean "out"/, errors(one)[0])
   end
 
-  test "a listener that raises no StandardError, or exits, is reported, and changes nothing" do
-    errors = [NotImplementedError, SystemExit]
-    one = work(retries: 1) { |_| raise "no" }
-    one.client.on(:failed) { raise errors.shift || "listener" }
-    one.produce("t", "a")
-    _, err = capture_io { one.drain }
-    assert_match(/a listener of failed raised: .*NotImplementedError/, err)
-    assert_match(/a listener of failed raised: .*SystemExit/, err)
-    assert_equal [1, 1], [one.committed(@klass), one.values("t.dead").size]
-  end
-
   test "the db of a transaction that has ended takes no statement" do
     kept = []
     one = work(retries: 0) do |message|

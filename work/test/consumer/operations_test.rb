@@ -89,15 +89,6 @@ class WorkOperationsTest < Godwit::WorkCase
     assert_equal [false, false], client.groups.map(&:paused)
   end
 
-  test "evict takes a member's partitions away; a living one joins again" do
-    not_on :kafka, "there is no evict: the session's time-out gives a member's partitions to others"
-    consume
-    member = engine.members.map(&:id).first
-    assert client.evict(member)
-    refute client.evict(member)
-    eventually { engine.members.map(&:id).any? { |id| id > member } }
-  end
-
   test "what an engine lacks is an error, which says so" do
     engine.stub(:lacks, %i[evict transaction]) do
       assert_match(/evict: not on this log/,
@@ -193,23 +184,5 @@ class WorkOperationsTest < Godwit::WorkCase
       assert_match(/takes an Integer, 0 or more: got/, error.message)
     end
     assert_raises(Godwit::ArgumentValueError) { client.seek("g", "t", to: "yesterday") }
-  end
-
-  test "parallel by: a lambda that raises fails its record" do
-    client.topic("t", partitions: 2, format: :text)
-    seen = Thread::Queue.new
-    klass = Class.new(Godwit::Work::Consumer) do
-      topic "t", format: :text
-      group "g"
-      retries 0
-      parallel by: ->(message) { Integer(message.value) }
-      define_method(:perform) { |message| seen << message.value }
-    end
-    produce("1", "x", "2")
-    start_runner(klass)
-    finished
-    assert_equal %w[1 2], Array.new(2) { seen.pop }.sort
-    assert_match(/invalid value for Integer/, client.each("t.dead").first.headers
-      .to_h["godwit-error"])
   end
 end

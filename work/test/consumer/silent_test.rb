@@ -140,15 +140,17 @@ class WorkSilentTest < Godwit::WorkCase
     member = engine.join("g", engine.topics["t"], wake_up.path, [0])
     engine.rebalance(member)
     silence(wake_up, member, 12)
-    env = {"GODWIT_WORK_URL" => "sqlite:#{path}"}
-    command = [*GODWIT_WORK, "lag"]
-    child = start_command(command, env: env).finish
-    assert_equal 0, child.status.exitstatus
+    ENV["GODWIT_WORK_URL"] = "sqlite:#{path}"
+    text, json = [[], ["--json"]].map { |options|
+      capture_io { assert_equal 0, Godwit::Work::CLI.run(["lag", *options]) }.first
+    }
     assert_match(/^process #{Process.pid} on .* has not reported for 1\d s: .*evict #{member.id}`/,
-      child.stdout)
-    row = JSON.parse(start_command([*command, "--json"], env: env).finish.stdout)
+      text)
+    row = JSON.parse(json)
     assert_equal [Process.pid, ::Socket.gethostname], row.values_at("process", "host")
     assert_operator row["silent"], :>=, 12
+  ensure
+    ENV.delete("GODWIT_WORK_URL")
   end
 
   test "a stopped process loses its partitions, and learns it when it goes on" do

@@ -125,19 +125,6 @@ class WorkTestingTest < Godwit::WorkCase
     assert_equal %w[a b b], seen
   end
 
-  test "the stored state stays small, also behind many records" do
-    one = work { |message| raise "no" unless message.value == "good" }
-    records = [["x", "k"]] + Array.new(17_000) { ["good", "k2"] }
-    topic = one.client.engine.topics["t"]
-    partition = topic.partition_of("k")
-    assert_equal partition, topic.partition_of("k2")
-    others = (0..).lazy.map(&:to_s).select { |key| topic.partition_of(key) == partition }
-    one.client.produce_many("t", records + others.first(2_000).map { |key| ["x", key] })
-    one.drain
-    states = one.client.engine.positions("g", topic).map { |position| position.state.to_s.bytesize }
-    assert_includes 2_900..3_000, states.max
-  end
-
   test "a backoff from 0 seconds grows from a second on" do
     attempts = []
     klass = Class.new(Godwit::Work::Consumer) do

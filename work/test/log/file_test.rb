@@ -51,20 +51,6 @@ class WorkFileTest < Godwit::WorkCase
     assert_equal [["ok"]], integrity
   end
 
-  test "a killed process loses nothing that was acknowledged" do
-    child = start_child(<<~RUBY, [path])
-      #{CONNECTED}
-      $stdout.sync = true
-      (0..).each { |index| puts Godwit::Work.produce("t", index, key: "k").offset }
-    RUBY
-    result = child.wait_for(/^200$/).signal(:KILL).finish
-    last = result.stdout.scan(/^\d+$/).last.to_i
-    values = client.each("t").map(&:value)
-    assert_equal (0...values.size).to_a, values
-    assert_operator values.size, :>, last
-    assert_equal [["ok"]], integrity
-  end
-
   test "a forked child goes on, whatever its parent was doing" do
     child = start_child(<<~RUBY, [path])
       #{CONNECTED}
@@ -177,21 +163,10 @@ class WorkFileTest < Godwit::WorkCase
 
   test "checkpoints keep the WAL small" do
     client.topic("t", partitions: 1, format: :raw)
-    60.times { client.produce_many("t", [["x" * 500_000]]) }
+    40.times { client.produce_many("t", [["x" * 500_000]]) }
     assert_operator File.size("#{path}-wal"), :<, 12 << 20
-    assert_operator File.size(path), :>, 20 << 20
-    assert_equal 60, client.each("t").count
-  end
-
-  test "a reader in the middle of a block does not keep the WAL from being reused" do
-    client.topic("t", partitions: 1, format: :raw)
-    client.produce_many("t", [["a"], ["b"]])
-    reader = own(sqlite)
-    Work::Client.new(reader).each("t") do
-      60.times { client.produce_many("t", [["x" * 500_000]]) }
-      break
-    end
-    assert_operator File.size("#{path}-wal"), :<, 12 << 20
+    assert_operator File.size(path), :>, 10 << 20
+    assert_equal 40, client.each("t").count
   end
 
   test "a full disk: the error says so, nothing is half written, and later calls succeed" do
@@ -301,17 +276,6 @@ class WorkFileTest < Godwit::WorkCase
         sqlite
       end
     end
-  end
-
-  test "a damaged block: the error names its place, and the others can be read" do
-    client.topic("t", partitions: 1, format: :raw)
-    3.times { |index| client.produce("t", "value #{index}") }
-    raw.execute("UPDATE godwit_blocks SET bytes = CAST('x' || substr(bytes, 2) AS BLOB) " \
-      "WHERE id = (SELECT id + 1 FROM godwit_blocks ORDER BY id LIMIT 1)")
-    assert_refused(Work::CorruptError, /topic t, partition 0, offset 1: a block/) do
-      client.each("t").to_a
-    end
-    assert_equal ["value 2"], client.each("t", from: 2).map(&:raw)
   end
 
   test "an error of a statement names the fix" do

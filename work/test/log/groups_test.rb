@@ -217,41 +217,6 @@ class WorkGroupsTest < Godwit::WorkCase
     engine.append(Array.new(topic.partitions) { |partition| [topic, partition, block, 2] })
   end
 
-  each_engine "random steps of several members, beside a model" do
-    not_on :kafka, "the brokers share the partitions, and no member"
-    random = Random.new(Minitest.seed)
-    numbers = topic(partitions: 7)
-    owners = {} # partition => member id
-    alive, held = [], Hash.new { |all, id| all[id] = [] }
-    Godwit::TestSupport::Length.of(1_000, long: 10_000).times do
-      member = alive.sample(random: random)
-      case random.rand(12)
-      when 0 then alive << join(topic: numbers) if alive.size < 5
-      when 1
-        next unless member
-        engine.leave(alive.delete(member).id)
-        owners.delete_if { |_, id| id == member.id }
-      when 2
-        next if alive.size < 2
-        dead = alive.delete(member)
-        taker = alive.sample(random: random)
-        owners.delete_if { |_, id| id == dead.id }
-        take(taker, [dead.id], owners, held)
-        held.delete(dead.id)&.each { |one| lost { engine.commit([one]) } }
-      when 3..7 then take(member, [], owners, held) if member
-      else
-        position = member && held[member.id].sample(random: random) or next
-        position.watermark += random.rand(3)
-        engine.commit([position])
-      end
-      found = engine.positions("g", numbers).select(&:member)
-        .to_h { |one| [one.partition, one.member] }
-      assert_equal owners, found
-    end
-    counts = settle(alive)
-    assert_operator counts.max.to_i - counts.min.to_i, :<=, 1
-  end
-
   # A member claims its share, or gives up what is too much.
   def take(member, dead, owners, held)
     share = engine.rebalance(member, dead) or return
