@@ -99,10 +99,12 @@ class PoolTest < Godwit::TestCase
         end
       end
     end
+    assert_raises(Godwit::ArgumentTypeError) { pool.with(timeout: "1") { flunk } }
+    assert_raises(Godwit::UnsupportedError) { pool.dup }
+    return if ENV["GODWIT_TEST_TYPES"] # its checks take the place of initialize
+
     assert_named(Godwit::ArgumentValueError, /takes no sise:; did you mean size:/) do
       Godwit::Pool.new(sise: 1) { flunk }
     end
-    assert_raises(Godwit::ArgumentTypeError) { pool.with(timeout: "1") { flunk } }
-    assert_raises(Godwit::UnsupportedError) { pool.dup }
   end
 end

@@ -209,7 +209,7 @@ module Godwit
       def resume(group, topic) = @engine.set(group, find(topic), paused: false)
 
       # A member loses its partitions; it joins again when its process works.
-      # @param member [Integer, String] id
+      # @param member [Integer, String, nil] id; nil: no member has it
       # @return [Boolean] whether there was such a member
       # @raise [UnsupportedError] on a log that does it by itself
       def evict(member)
