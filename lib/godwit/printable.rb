@@ -24,6 +24,9 @@ module Godwit
         text
       end
 
+      # @return [String] such as "12,345"
+      def number(number) = number.to_s.gsub(/(?<=\d)(?=(\d{3})+\z)/, ",")
+
       # @param text [String] JSON
       # @return [String] JSON without characters that control a terminal
       def json(text) = text.gsub(UNSAFE_IN_JSON) { |one| format('\u%04x', one.ord) }

@@ -198,7 +198,7 @@ class CLILogServeTest < Godwit::TestCase
         written.each_with_index.find { |line, index| !line.end_with?(": text #{index + 1}\n") }
       assert_nil wrong, "of #{written.size}"
       assert_includes result.stdout.force_encoding("UTF-8"),
-        "received #{Godwit::Logger::Summary.number(written.size)} · lost 0 · 1 writer"
+        "received #{Godwit.const_get(:Printable).number(written.size)} · lost 0 · 1 writer"
       File.delete(file)
     end
   end

@@ -48,7 +48,7 @@ class LoggerSummaryTest < Godwit::TestCase
 
   test "numbers and durations" do
     assert_equal %w[0 999 1,000 12,345 1,234,567],
-      [0, 999, 1000, 12_345, 1_234_567].map { |number| Summary.number(number) }
+      [0, 999, 1000, 12_345, 1_234_567].map { |number| Godwit.const_get(:Printable).number(number) }
     assert_equal ["0.0 µs", "1.5 µs", "12 µs", "1.2 ms", "250 ms", "3.0 s"],
       [1, 1_500, 12_000, 1_200_000, 250_000_000, 3 * SECOND].map { |ns|
         Summary.duration(ns)

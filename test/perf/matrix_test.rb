@@ -94,15 +94,15 @@ class PerfMatrixTest < Godwit::TestCase
 
   test "a run without commands ends; the echo is open only during a run" do
     agent = Perf.const_get(:Agent).new(HERE, {context: context}, nil)
-    assert_nil agent.time_left
+    assert_nil agent.remaining_time
     agent.answer("do" => "begin", "run" => "mine")
     echo = agent.instance_variable_get(:@echo) # libzmq frees its port a moment after its close
     refute_predicate echo, :closed?
-    assert_operator agent.time_left, :>, 60, "a row may take as long"
+    assert_operator agent.remaining_time, :>, 60, "a row may take as long"
     later = Godwit.const_get(:Timeout).now + 1_000
-    Godwit.const_get(:Timeout).stub(:now, later) { assert_equal 0, agent.time_left }
+    Godwit.const_get(:Timeout).stub(:now, later) { assert_equal 0, agent.remaining_time }
     agent.close
-    assert_nil agent.time_left
+    assert_nil agent.remaining_time
     assert_predicate echo, :closed?
   end
 
@@ -113,11 +113,11 @@ class PerfMatrixTest < Godwit::TestCase
     agent.answer("do" => "measure", "run" => "mine", "endpoint" => silent.last_endpoint,
       "size" => 1, "count" => 1, "timeout" => 1_000)
     silent.recv # the measurement waits for the reply
-    assert_includes 1..60, agent.time_left
+    assert_includes 1..60, agent.remaining_time
     assert_equal false, agent.answer("do" => "measured", "run" => "mine")["ended"]
     agent.expire
     assert_match(/took more than 60 s/, agent.answer("do" => "measured", "run" => "mine")["error"])
-    assert_operator agent.time_left, :>, 60, "the run goes on"
+    assert_operator agent.remaining_time, :>, 60, "the run goes on"
   ensure
     agent.close
   end

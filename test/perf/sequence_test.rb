@@ -12,7 +12,7 @@ class PerfSequenceTest < Godwit::TestCase
   def check(numbers, size: 3, sent: (numbers.max || -1) + 1)
     sequence = Sequence.new(size)
     check = SequenceCheck.new(sequence)
-    numbers.each { |number| check.take(sequence.messages[number & sequence.mask]) }
+    numbers.each { |number| check.count(sequence.messages[number & sequence.mask]) }
     check.finish(sent)
     [check.received, check.lost, check.duplicated, check.out_of_order]
   end
@@ -65,9 +65,9 @@ class PerfSequenceTest < Godwit::TestCase
   test "a message of another sender is foreign" do
     sequence = Sequence.new(3)
     check = SequenceCheck.new(sequence)
-    check.take("no")
-    check.take(%w[a b])
-    check.take(sequence.messages[0])
+    check.count("no")
+    check.count(%w[a b])
+    check.count(sequence.messages[0])
     assert_equal [1, 2], [check.received, check.foreign]
   end
 end

@@ -9,8 +9,8 @@ module Godwit
       summary "Publishes a beacon on the local network, or listens to those of others."
       usage "beacon publish|listen PORT [options]"
 
-      # What both have in common.
-      class Part < Command
+      # What both subcommands have in common.
+      class Subcommand < Command
         private
 
         def define(parser)
@@ -40,7 +40,7 @@ module Godwit
       end
 
       # `godwit beacon publish`.
-      class Publish < Part
+      class Publish < Subcommand
         summary "Broadcasts a short text each second."
         usage "beacon publish PORT --payload TEXT [options]"
 
@@ -67,7 +67,7 @@ module Godwit
       end
 
       # `godwit beacon listen`.
-      class Listen < Part
+      class Listen < Subcommand
         summary "Prints the beacons that come, with their senders' addresses."
         usage "beacon listen PORT [options]"
         notes <<~TEXT
@@ -101,7 +101,7 @@ module Godwit
       end
 
       # In the order of the help.
-      PARTS = {"publish" => :Publish, "listen" => :Listen}.freeze
+      SUBCOMMANDS = {"publish" => :Publish, "listen" => :Listen}.freeze
     end
   end
 end

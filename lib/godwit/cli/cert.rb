@@ -53,7 +53,7 @@ module Godwit
       end
 
       # In the order in which the help lists them.
-      PARTS = {"show" => :Show}.freeze
+      SUBCOMMANDS = {"show" => :Show}.freeze
     end
   end
 end

@@ -6,7 +6,7 @@ require_relative "sockets/types"
 module Godwit
   module CLI
     # `godwit check ENDPOINT --type TYPE`: whether a peer is there, and if not, why.
-    class Check < Family::Part
+    class Check < Family::Subcommand
       summary "Says whether a peer is there for a socket of a type, and if not, why."
       usage "check ENDPOINT --type TYPE [options]"
       notes <<~TEXT
@@ -15,12 +15,10 @@ module Godwit
       TEXT
 
       TIMEOUT = 5 # seconds
-      LOOK = 0.02 # seconds
+      POLL_INTERVAL = 0.02 # seconds
       # Seconds in which a peer that has ended the handshake may still tell its type.
-      TELL = 0.5
-      # Reasons that may pass within the time.
-      PASSING = %i[no_answer].freeze
-      private_constant :TIMEOUT, :LOOK, :TELL, :PASSING
+      TYPE_TIMEOUT = 0.5
+      private_constant :TIMEOUT, :POLL_INTERVAL, :TYPE_TIMEOUT
 
       private
 
@@ -32,46 +30,43 @@ module Godwit
       end
 
       def call(arguments)
-        place = foreign_endpoint(arguments)
+        endpoint = foreign_endpoint(arguments)
         no_arguments(arguments.drop(1))
         raise UsageError, "check needs --type TYPE, such as --type req" unless options[:type]
         require "godwit"
-        security = Godwit::Endpoint.with_ipv6([place], client_security)
+        security = client_security(endpoint)
         Godwit.const_get(options[:type].upcase).new(linger: 0, **security) do |socket|
           diagnosis = Diagnosis.new(socket)
           start = Timeout.now
-          socket.connect(place)
-          answer(diagnosis, place, start)
+          socket.connect(endpoint)
+          report(diagnosis, endpoint, start)
         ensure
           diagnosis.close
         end
       end
 
       # @return [Integer] exit status
-      def answer(diagnosis, place, start)
+      def report(diagnosis, endpoint, start)
         time = options.fetch(:timeout, TIMEOUT)
-        late = start + time
         failed = found = nil
         loop do
           diagnosis.update
-          return say(:ok, there(place, start)) if diagnosis.connected?
+          if diagnosis.connected?
+            return say(:ok, "a peer is there at #{endpoint}: a #{options[:type].upcase} " \
+              "connected in #{((Timeout.now - start) * 1000).round} ms")
+          end
           found = diagnosis.finding
-          failed ||= Timeout.now if diagnosis.failed_link && !PASSING.include?(found&.reason)
+          failed ||= Timeout.now if diagnosis.failed_link && found&.reason != :no_answer
           return say(:failed, found.text) if failed && found && settled?(found, failed)
-          break if Timeout.now >= late
-          sleep(LOOK)
+          break if Timeout.now >= start + time
+          sleep(POLL_INTERVAL)
         end
-        say(:timed_out, found&.text || "no answer from #{place} in #{time} s")
+        say(:timed_out, found&.text || "no answer from #{endpoint} in #{time} s")
       end
 
-      # What a peer says of itself comes a little later than the end of the handshake.
+      # A peer's type arrives a little later than the end of the handshake.
       def settled?(found, failed)
-        !%i[types handshake].include?(found.reason) || Timeout.now - failed > TELL
-      end
-
-      def there(place, start)
-        "a peer is there at #{place}: a #{options[:type].upcase} connected in " \
-          "#{((Timeout.now - start) * 1000).round} ms"
+        !%i[types handshake].include?(found.reason) || Timeout.now - failed > TYPE_TIMEOUT
       end
 
       def say(status, text)

@@ -63,20 +63,20 @@ module Godwit
         "#{parser}#{"\n#{notes.chomp}\n" if notes}"
       end
 
-      # What it is, for the help, the manual pages and the shells' completions.
+      # The help, the manual pages and the shells' completions use the next three methods.
       # @return [Array<OptionParser::Switch>] its options
       def switches = parser.switches
 
-      # @return [Hash{String => Class}] its parts by name, as in `godwit log tail`
-      def parts = {}
+      # @return [Hash{String => Class}] its subcommands by name, as in `godwit log tail`
+      def subcommands = {}
 
       # @return [Array<String>] the words that its first argument may be, if there are few
-      def first_words = parts.keys
+      def first_words = subcommands.keys
 
       # What `godwit help COMMAND` prints.
-      # @param words [Array<String>] that follow the command's name; the first may name a part
+      # @param words [Array<String>] that follow the command's name; the first may name a subcommand
       # @return [String]
-      # @raise [UsageError] for a part that it does not have
+      # @raise [UsageError] for a subcommand that it does not have
       def help_for(words)
         no_arguments(words)
         help_text
@@ -89,7 +89,7 @@ module Godwit
 
       def program = self.class.program
 
-      # A subclass adds its options here. `options` keeps the value that a block returns.
+      # A subclass adds its options here. `options` gets the value that a block returns.
       def define(parser)
       end
 
@@ -129,7 +129,6 @@ module Godwit
         seconds_option(parser, "--timeout", "ends after this time, with status #{EXIT[:timed_out]}")
       end
 
-      # @param words [Array<String>] that the option takes
       def choice_option(parser, spec, words, *text)
         parser.on(spec, ExactParser::Choice.new(words), *text) do |given|
           words.find { |word| word.casecmp?(given) } or
@@ -160,7 +159,6 @@ module Godwit
       end
 
       # @param what [String] that the arguments lack, such as "endpoint"
-      # @return [UsageError]
       def missing(what) = UsageError.new("which #{what}? type #{self.class.command_line}")
 
       def no_arguments(arguments)

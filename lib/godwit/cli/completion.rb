@@ -14,7 +14,7 @@ module Godwit
         fish: `godwit completion fish > ~/.config/fish/completions/godwit.fish`
       TEXT
 
-      SHELLS = %w[bash zsh fish].freeze # what it takes
+      SHELLS = %w[bash zsh fish].freeze
       private_constant :SHELLS
 
       # (see Command#first_words)
@@ -35,18 +35,18 @@ module Godwit
         <<~BASH
           _godwit() {
             local current=${COMP_WORDS[COMP_CWORD]} words=
-            local previous=${COMP_WORDS[COMP_CWORD - 1]} place=
-            ((COMP_CWORD > 1)) && place=${COMP_WORDS[1]}
+            local previous=${COMP_WORDS[COMP_CWORD - 1]} path=
+            ((COMP_CWORD > 1)) && path=${COMP_WORDS[1]}
             if ((COMP_CWORD > 2)); then
-              case $place/${COMP_WORDS[2]} in
-              #{part_paths.join(" | ")}) place+=/${COMP_WORDS[2]} ;;
+              case $path/${COMP_WORDS[2]} in
+              #{subcommand_paths.join(" | ")}) path+=/${COMP_WORDS[2]} ;;
               esac
             fi
             COMPREPLY=()
-            case "$place $previous" in
+            case "$path $previous" in
           #{values("compopt -o default; return") { |words| "words=#{words.join(" ").inspect}" }}
             *)
-              case $place in
+              case $path in
           #{names { |words| "words=#{words.join(" ").inspect}" }}
               esac
               ;;
@@ -60,17 +60,17 @@ module Godwit
       def zsh
         <<~ZSH
           _godwit() {
-            local place= previous=${words[CURRENT - 1]}
-            ((CURRENT > 2)) && place=${words[2]}
+            local path= previous=${words[CURRENT - 1]}
+            ((CURRENT > 2)) && path=${words[2]}
             if ((CURRENT > 3)); then
-              case $place/${words[3]} in
-              #{part_paths.join(" | ")}) place+=/${words[3]} ;;
+              case $path/${words[3]} in
+              #{subcommand_paths.join(" | ")}) path+=/${words[3]} ;;
               esac
             fi
-            case "$place $previous" in
+            case "$path $previous" in
           #{values("_files") { |words| "compadd -- #{words.join(" ")}" }}
             *)
-              case $place in
+              case $path in
           #{names { |words| "compadd -- #{words.join(" ")}" }}
               esac
               ;;
@@ -81,10 +81,10 @@ module Godwit
       end
 
       # @return [Array<String>] such as "log/tail"
-      def part_paths = @entries.filter_map { |entry| entry.path if entry.words.size > 1 }
+      def subcommand_paths = @entries.filter_map { |entry| entry.path if entry.words.size > 1 }
 
-      # Branches for the values of options: files, the only values, or nothing.
-      # @yieldreturn [String] that offers these words
+      # Branches of a `case` for the values of options: files, the only values, or nothing.
+      # @yieldreturn [String] the statement that offers these words
       def values(files)
         @entries.flat_map do |entry|
           entry.options.select(&:value).group_by { |one| [one.file?, one.choices] }
@@ -97,8 +97,8 @@ module Godwit
 
       def offer(words) = words.empty? ? ":" : yield(words)
 
-      # Branches for what may follow a command.
-      # @yieldreturn [String] that offers these words
+      # Branches of a `case` for the words that may follow a command.
+      # @yieldreturn [String] the statement that offers these words
       def names
         branches = @entries.map do |entry|
           words = entry.command.first_words + entry.options.flat_map(&:names)
@@ -113,7 +113,7 @@ module Godwit
             set -l words (commandline -opc)
             set -l path "$words[2]"
             switch "$words[2]/$words[3]"
-              case #{part_paths.join(" ")}
+              case #{subcommand_paths.join(" ")}
                 set path "$words[2]/$words[3]"
             end
             test "$path" = "$argv[1]"
@@ -127,7 +127,7 @@ module Godwit
         names = CLI::COMMANDS.keys.map { |name| fish_word("", name, CLI.command(name).summary) }
         names + @entries.flat_map do |entry|
           entry.command.first_words.map do |word|
-            fish_word(entry.path, word, entry.command.parts[word]&.summary)
+            fish_word(entry.path, word, entry.command.subcommands[word]&.summary)
           end
         end
       end

@@ -4,21 +4,20 @@ require "optparse"
 
 module Godwit
   module CLI
-    # Takes each option by its whole name, and wraps its text. OptionParser completes `-z` to
+    # Accepts each option by its whole name alone, and wraps its text. OptionParser completes `-z` to
     # `--zmq`, and Ruby 3.1's `require_exact` refuses `--size=1`.
     # @private
     class ExactParser < OptionParser
       WIDTH = 63 # characters of a line of an option's text, so that its line has 100
       private_constant :WIDTH
 
-      # The words that an option takes; `match` is for OptionParser.
+      # The words that an option accepts. OptionParser calls `match`.
       Choice = Struct.new(:words) do
         def match(text) = text
       end
 
-      # (see OptionParser#define)
-      def define(*parts, &block)
-        texts, others = parts.partition { |part| part.is_a?(String) && !part.start_with?("-") }
+      def define(*arguments, &block)
+        texts, others = arguments.partition { |one| one.is_a?(String) && !one.start_with?("-") }
         switch = super(*others, &block)
         switch.desc.replace(texts.join(" ").scan(/\S.{0,#{WIDTH - 1}}(?=\s|\z)|\S+/o))
         switch

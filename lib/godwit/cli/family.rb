@@ -31,17 +31,17 @@ module Godwit
       # @return [String] an endpoint of another process
       # @raise [UsageError] when it has no transport, and for inproc
       def foreign(text)
-        place = expand(text)
-        return place unless place.start_with?("inproc:")
+        endpoint = expand(text)
+        return endpoint unless endpoint.start_with?("inproc:")
         raise UsageError, "inproc:// connects threads of one process: use tcp:// or ipc://"
       end
     end
 
-    # A command whose first argument names the part that does the work, as in `godwit log tail`. A
-    # subclass has PARTS: name to class name, in the order of the help.
+    # A command whose first argument names a subcommand, which does the work: `godwit log tail`. A
+    # subclass has SUBCOMMANDS: name to class name, in the order of the help.
     class Family < Command
-      # A part: a command that takes an endpoint and CURVE keys.
-      class Part < Command
+      # A command that accepts an endpoint and CURVE keys.
+      class Subcommand < Command
         # (see Command#run)
         def run(arguments, io: $stdout)
           super
@@ -57,17 +57,23 @@ module Godwit
 
         def keys = @keys ||= Keys.new(options)
         def define_keys(parser, **which) = Keys.define(parser, **which)
-        def server_security(context = nil) = keys.server(context)
-        def client_security = keys.client
+
+        # @return [Hash] the options of a socket that binds these endpoints
+        def server_security(*endpoints, context: nil)
+          Godwit::Endpoint.with_ipv6(endpoints, keys.server(context))
+        end
+
+        # @return [Hash] the options of a socket that connects to these endpoints
+        def client_security(*endpoints) = Godwit::Endpoint.with_ipv6(endpoints, keys.client)
 
         def define_quiet(parser)
           parser.on("--quiet", "prints no lines about absent peers")
         end
 
-        # Says while the library's own socket has no peer that it waits.
+        # Prints during the block that the library's own socket waits while it has no peer.
         def telling(type, endpoint, &block)
-          security = Godwit::Endpoint.with_ipv6([endpoint], client_security)
-          PeerNotice.beside(type, endpoint, quiet: options[:quiet], **security, &block)
+          PeerNotice.beside(type, endpoint, quiet: options[:quiet], **client_security(endpoint),
+            &block)
         end
 
         def endpoint_option(parser, name, *text)
@@ -76,7 +82,6 @@ module Godwit
 
         def endpoint(arguments) = Endpoint.expand(arguments.first || raise(missing("endpoint")))
 
-        # @return [String] an endpoint of another process
         def foreign_endpoint(arguments)
           Endpoint.foreign(arguments.first || raise(missing("endpoint")))
         end
@@ -89,33 +94,33 @@ module Godwit
           io.puts help_for(rest)
           return EXIT[:ok]
         end
-        part = part(name)
-        part ? part.run(rest, io: io) : super
+        subcommand = subcommand(name)
+        subcommand ? subcommand.run(rest, io: io) : super
       end
 
-      # (see Command#parts)
-      def parts = self.class::PARTS.transform_values { |name| self.class.const_get(name) }
+      # (see Command#subcommands)
+      def subcommands = self.class::SUBCOMMANDS.transform_values { |name| self.class.const_get(name) }
 
       # (see Command#help_text)
       def help_text
-        command = "#{self.class.command_line[/\S+ \S+/]} #{parts.keys.first}"
+        command = "#{self.class.command_line[/\S+ \S+/]} #{subcommands.keys.first}"
         "#{super}\n`#{command} --help` and so on list the options.\n"
       end
 
       # (see Command#help_for)
       def help_for(words)
         return super if words.empty?
-        part = part(words.first) or call(words)
-        part.help_for(words.drop(1))
+        subcommand = subcommand(words.first) or call(words)
+        subcommand.help_for(words.drop(1))
       end
 
       private
 
-      # @return [Command, nil] a part by its name
-      def part(name) = parts[name]&.new
+      # @return [Command, nil]
+      def subcommand(name) = subcommands[name]&.new
 
       # @return [Array<Class>] what the help shows
-      def listed = parts.values
+      def listed = subcommands.values
 
       def define(parser)
         listed.each { |one| parser.separator("  #{one.command_line}\n      #{one.summary}") }
@@ -123,9 +128,9 @@ module Godwit
       end
 
       def call(arguments)
-        usages = parts.each_value.map { |part| "`#{part.command_line}`" }.join(", ")
+        usages = subcommands.each_value.map { |one| "`#{one.command_line}`" }.join(", ")
         first = arguments.first
-        given = ", not #{first.inspect}#{CLI.nearest(first, parts.keys)}" if first
+        given = ", not #{first.inspect}#{CLI.nearest(first, subcommands.keys)}" if first
         raise UsageError, "type #{usages}#{given}"
       end
     end

@@ -2,10 +2,10 @@
 
 module Godwit
   module CLI
-    # `godwit help [COMMAND [PART]]`: lists the commands, or explains one.
+    # `godwit help [COMMAND [SUBCOMMAND]]`: lists the commands, or explains one.
     class Help < Command
       summary "Lists the commands, or explains one."
-      usage "help [--man] [COMMAND [PART]]"
+      usage "help [--man] [COMMAND [SUBCOMMAND]]"
 
       MANUALS = File.expand_path("../../../man/man1", __dir__)
       private_constant :MANUALS
@@ -26,7 +26,7 @@ module Godwit
         EXIT[:ok]
       end
 
-      # RubyGems gives man no folder. A page has all parts of its command.
+      # RubyGems gives man no folder. A page has all subcommands of its command.
       def manual(name)
         program.command(name) if name
         page = File.join(MANUALS, "#{[program::PROGRAM, *name].join("-")}.1")

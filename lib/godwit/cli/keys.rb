@@ -6,7 +6,7 @@ module Godwit
     # file, since every user of the machine can read a command line.
     # @private
     class Keys
-      # A key by itself on a line, or `public-key = "…"` as CZMQ's certificates have it.
+      # A line with a key alone, or with `public-key = "…"` as in CZMQ's certificates.
       FORM = /^\s*(?:(?<name>public|secret)-key\s*=\s*)?"?(?<key>[!-~]{40})"?\s*$/
       DOMAIN = "godwit" # of a server with `--clients`
       private_constant :FORM, :DOMAIN
@@ -111,7 +111,7 @@ module Godwit
           operation: :curve)
       end
 
-      # @return [Hash{String, nil => String}] by "public" and "secret"; nil: without a name
+      # @return [Hash{String, nil => String}] keys by "public" and "secret", or nil without a name
       def keys_of(text)
         found = text.lines.filter_map { |line| FORM.match(line) }
         keys = found.reverse.to_h { |match| [match[:name], match[:key]] }

@@ -9,8 +9,8 @@ module Godwit
       summary "Receives records of many processes, forwards them, shows them."
       usage "log serve|tail|stats|send [options]"
 
-      # What the four have in common.
-      class Part < Family::Part
+      # What the four subcommands have in common.
+      class Subcommand < Family::Subcommand
         ANSWER_TIMEOUT = 5 # seconds that an answer of `log serve` may take
         private_constant :ANSWER_TIMEOUT
 
@@ -21,11 +21,10 @@ module Godwit
           endpoint(arguments)
         end
 
-        # Asks a `log serve`.
+        # Connects to the control endpoint of a `log serve`.
         # @raise [TimeoutError] after --timeout; else StateError, after {ANSWER_TIMEOUT} seconds
-        def ask(endpoint, seconds)
-          security = Godwit::Endpoint.with_ipv6([endpoint], client_security)
-          control = Logger::Control.new(endpoint, timeout: seconds, **security)
+        def with_control(endpoint, seconds)
+          control = Logger::Control.new(endpoint, timeout: seconds, **client_security(endpoint))
           yield control
         rescue TimeoutError => late
           error = (seconds == options[:timeout]) ? TimeoutError : StateError
@@ -36,7 +35,7 @@ module Godwit
           control&.close
         end
 
-        # @return [String, nil] the endpoint one port further; nil where it has none
+        # @return [String, nil] the endpoint with the next port; nil: the endpoint has no port
         def next_port(endpoint)
           start, port = endpoint.match(%r{\A((?:tcp|wss?)://.*:)(\d+)\z})&.captures
           "#{start}#{Integer(port, 10) + 1}" if port && Integer(port, 10).between?(1, 65_534)
@@ -49,10 +48,9 @@ module Godwit
           end
         end
 
-        # @return [Integer, nil] nil: that is no size of 1 or more
+        # @return [Integer, nil] nil: the text is no size of 1 or more
         def bytes(text) = units(text, BINARY)&.nonzero?
 
-        # Prints with escaped control characters.
         def print_foreign(message)
           frames = Array(message).map { |frame| frame.byteslice(0, 200).dump }
           warn "godwit: no record: #{frames.join(" ")}"
@@ -60,8 +58,8 @@ module Godwit
       end
 
       # In the order of the help.
-      PARTS = {"serve" => :Serve, "tail" => :Tail, "stats" => :Stats, "send" => :Send}.freeze
-      PARTS.each_key { |name| require_relative "log/#{name}" }
+      SUBCOMMANDS = {"serve" => :Serve, "tail" => :Tail, "stats" => :Stats, "send" => :Send}.freeze
+      SUBCOMMANDS.each_key { |name| require_relative "log/#{name}" }
     end
   end
 end

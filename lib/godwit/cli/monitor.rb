@@ -6,7 +6,7 @@ require_relative "sockets/types"
 module Godwit
   module CLI
     # `godwit monitor ENDPOINT`: the events of a socket's connections, as they happen.
-    class Monitor < Family::Part
+    class Monitor < Family::Subcommand
       summary "Connects to an endpoint, or binds it, and prints each event of its connections."
       usage "monitor ENDPOINT [--type TYPE] [--bind] [options]"
       notes <<~TEXT
@@ -31,14 +31,14 @@ module Godwit
       end
 
       def call(arguments)
-        place = foreign_endpoint(arguments)
+        endpoint = foreign_endpoint(arguments)
         no_arguments(arguments.drop(1))
         require "godwit"
-        security = options[:bind] ? server_security : client_security
-        socket = Godwit.const_get(options.fetch(:type, TYPE).upcase).new(linger: 0, recv_hwm: 1,
-          **Godwit::Endpoint.with_ipv6([place], security))
+        security = options[:bind] ? server_security(endpoint) : client_security(endpoint)
+        socket = Godwit.const_get(options.fetch(:type, TYPE).upcase)
+          .new(linger: 0, recv_hwm: 1, **security)
         monitor = socket.monitor
-        options[:bind] ? socket.bind(place) : socket.connect(place)
+        options[:bind] ? socket.bind(endpoint) : socket.connect(endpoint)
         follow(monitor)
       ensure
         socket&.close
@@ -47,8 +47,8 @@ module Godwit
       def follow(monitor)
         start = Timeout.now
         1.step(options[:count]) do
-          left = Timeout.left(options[:timeout], start)
-          event = monitor.next_event(timeout: left, exception: false)
+          remaining = Timeout.left(options[:timeout], start)
+          event = monitor.next_event(timeout: remaining, exception: false)
           return EXIT[:timed_out] unless event
           io.puts options[:json] ? json(event) : line(event)
           io.flush

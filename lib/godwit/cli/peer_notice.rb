@@ -2,27 +2,24 @@
 
 module Godwit
   module CLI
-    # Tells on standard error, when a socket has had no peer for two seconds, that it waits and why,
-    # and later that a peer is there. Its thread ends with the socket.
+    # Prints on standard error, when a socket has had no peer for two seconds, that it waits and
+    # why, and later that a peer is there. Its thread ends with the socket.
     # @private
     class PeerNotice
       DELAY = 2 # seconds
-      LOOK = 0.25 # seconds; a Diagnosis also acts while no event comes
+      POLL_INTERVAL = 0.25 # seconds; a Diagnosis also acts while no event comes
       AFTER = 0.3 # seconds that the second socket may connect later than the library's
       EVENTS = %i[
         accepted connected disconnected handshake_succeeded handshake_failed_no_detail
         handshake_failed_protocol handshake_failed_auth
       ].freeze
-      # Reasons that pass when the peer starts; all others need the user, and have their whole text.
+      # Reasons that pass when the peer starts. The notice has the whole text of all others.
       PASSING = %i[refused no_answer no_address no_peer].freeze
-      private_constant :DELAY, :LOOK, :AFTER, :EVENTS, :PASSING
+      private_constant :DELAY, :POLL_INTERVAL, :AFTER, :EVENTS, :PASSING
 
-      # Tells about an endpoint to which the library connects a socket of its own: a second socket
-      # connects, too, until the peer is there.
-      # @param type [Class] of a socket that the peer accepts, and that takes no message
-      # @param options [Hash] socket options
-      # @yield while it watches
-      # @return [Object] the block's value
+      # During the block the library connects a socket of its own to the endpoint. So a second
+      # socket connects, too, until the peer is there.
+      # @param type [Class] of a socket that the peer accepts, and that receives no message
       def self.beside(type, endpoint, quiet: false, **options)
         return yield if quiet
         type.new(linger: 0, **options) do |socket|
@@ -36,11 +33,10 @@ module Godwit
         end
       end
 
-      # @return [Boolean] whether it has said that the socket waits, and not yet the end of it
+      # @return [Boolean] whether the last line was that the socket waits
       def told? = @told
 
       # @param socket [Socket] that has no endpoint yet
-      # @param quiet [Boolean] whether it prints nothing
       def initialize(socket, quiet: false)
         @socket = socket
         @quiet = quiet
@@ -63,9 +59,9 @@ module Godwit
 
       def watch
         loop do
-          event = @monitor.next_event(timeout: @due && LOOK, exception: false)
+          event = @monitor.next_event(timeout: @due && POLL_INTERVAL, exception: false)
           @diagnosis.update
-          # The peer of an event may be gone already.
+          # The peer of an event may have departed already.
           came = (event&.name == :handshake_succeeded) ? 1 : 0
           count([@diagnosis.peers.to_i, came].max)
         end
@@ -89,7 +85,7 @@ module Godwit
 
       def tell_connected
         @due = nil
-        say("connected to #{places}") if @told
+        say("connected to #{endpoints}") if @told
         @told = false
       end
 
@@ -99,10 +95,10 @@ module Godwit
         found = @diagnosis.finding
         @diagnosis.end_probes
         reason = found && (PASSING.include?(found.reason) ? " (#{found.cause})" : ": #{found.text}")
-        say("waiting for #{found&.endpoint || places}#{reason}")
+        say("waiting for #{found&.endpoint || endpoints}#{reason}")
       end
 
-      def places = @socket.endpoints.join(", ")
+      def endpoints = @socket.endpoints.join(", ")
 
       def say(text)
         warn "godwit: #{Printable.text(text)}" unless @quiet

@@ -9,8 +9,8 @@ module Godwit
       summary "Measures the latency, the throughput and the open-loop load of a link."
       usage "perf serve|lat|thr|load|matrix [ENDPOINT] [options]"
 
-      # What all parts have in common.
-      class Part < Family::Part
+      # What all subcommands have in common.
+      class Subcommand < Family::Subcommand
         # (see Command#run)
         def run(arguments, io: $stdout)
           super
@@ -61,16 +61,16 @@ module Godwit
       end
 
       # In the order of the help.
-      PARTS = {"serve" => :Serve, "lat" => :Lat, "thr" => :Thr, "load" => :Load,
-               "matrix" => :Matrix}.freeze
+      SUBCOMMANDS = {"serve" => :Serve, "lat" => :Lat, "thr" => :Thr, "load" => :Load,
+                     "matrix" => :Matrix}.freeze
       require_relative "perf/measure"
-      PARTS.each_key { |name| require_relative "perf/#{name}" }
+      SUBCOMMANDS.each_key { |name| require_relative "perf/#{name}" }
       require_relative "perf/tool"
 
       private
 
       # libzmq's tools are one class and one line of the help.
-      def part(name) = Tool::TOOLS.key?(name) ? Tool.new(name) : super
+      def subcommand(name) = Tool::TOOLS.key?(name) ? Tool.new(name) : super
       def listed = [*super, Tool]
     end
   end

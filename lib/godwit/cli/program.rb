@@ -7,7 +7,7 @@ module Godwit
     # and in COMMANDS the commands, each with the name of its class. Each command is a file in the
     # module's folder, loaded on demand; FILES has the files with other names.
     module Program
-      # Other words for two commands.
+      # Options that users know from other programs, and the commands that they mean.
       FLAGS = {"--help" => "help", "-h" => "help", "--version" => "version", "-V" => "version"}
         .freeze
       private_constant :FLAGS
@@ -61,7 +61,7 @@ module Godwit
         library?(error, :TimeoutError) ? EXIT[:timed_out] : EXIT[:failed]
       end
 
-      # Not every command loads the library and with it these classes.
+      # A command may not have loaded the library, and with it these classes.
       def library?(error, *names)
         defined?(Godwit::Error) && names.any? { |name| error.is_a?(Godwit.const_get(name)) }
       end
@@ -72,13 +72,12 @@ module Godwit
       end
 
       def where_to_look(arguments)
-        command, part = arguments
+        command, subcommand = arguments
         program = self::PROGRAM
         unless self::COMMANDS.key?(command)
           return "`#{program} help` lists the commands, `#{program} COMMAND --help` their options."
         end
-        family = command(command)
-        words = [command, *(part if family.const_defined?(:PARTS) && family::PARTS.key?(part))]
+        words = [command, *(subcommand if command(command).new.subcommands.key?(subcommand))]
         "`#{program} #{words.join(" ")} --help` lists its options."
       end
 
@@ -87,7 +86,7 @@ module Godwit
         warn lines.map { |line| Printable.line(line) }.join("\n")
       end
 
-      # Else Ruby fails to write its buffer at exit. `$stdout.reopen` itself would flush the buffer.
+      # Otherwise Ruby writes its buffer at exit and fails. `$stdout.reopen` would flush the buffer.
       def drop_output = IO.for_fd(1, "w", autoclose: false).reopen(File::NULL, "w")
     end
   end

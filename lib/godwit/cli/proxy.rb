@@ -10,8 +10,8 @@ module Godwit
       summary "Moves messages between two endpoints, to which clients and workers connect."
       usage "proxy queue|forwarder|streamer FRONT BACK [options]"
 
-      # The three differ in the types of their sockets.
-      class Part < Family::Part
+      # The three subcommands differ in the types of their sockets.
+      class Subcommand < Family::Subcommand
         notes <<~TEXT
           It binds both endpoints. An empty host is 127.0.0.1: to serve the network type
           tcp://*:5555. Ctrl-C and SIGTERM end it, with the counts as its last line.
@@ -48,8 +48,7 @@ module Godwit
           raise missing("endpoints") unless back
           no_arguments(arguments.drop(2))
           require "godwit"
-          places = [front, back, *options[:capture]]
-          settings = Godwit::Endpoint.with_ipv6(places, server_security)
+          settings = server_security(front, back, *options[:capture])
           capture = PUB.bind(options[:capture], **settings) if options[:capture]
           Godwit::Proxy.public_send(self.class.pattern, front, back, capture: capture,
             **settings) { |proxy| serve(proxy) }
@@ -61,7 +60,8 @@ module Godwit
         def serve(proxy)
           Signals.queued("INT", "TERM") do |events|
             watcher = Thread.new { wait(proxy, events) }
-            timer = Thread.new { ask(events, options[:stats]) } if options[:stats]
+            interval = options[:stats]
+            timer = Thread.new { loop { sleep(interval) && events << :stats } } if interval
             sides = [proxy.frontend, proxy.backend, *proxy.capture]
             warn "godwit: #{self.class.pattern} #{sides.map(&:last_endpoint).join(" ")}"
             while (event = events.pop) == :stats
@@ -76,14 +76,7 @@ module Godwit
           end
         end
 
-        def ask(events, seconds)
-          loop do
-            sleep(seconds)
-            events << :stats
-          end
-        end
-
-        # It ends by itself only after an error.
+        # The proxy ends by itself only after an error.
         def wait(proxy, events)
           proxy.wait
           events << StateError.new("the proxy has ended", operation: :proxy)
@@ -100,17 +93,17 @@ module Godwit
           [*sides, *copies, "dropped #{number(statistics.dropped)}"].join(" · ")
         end
 
-        def number(count) = count.to_s.gsub(/(?<=\d)(?=(?:\d{3})+\z)/, ",")
+        def number(count) = Printable.number(count)
       end
 
       {
         queue: "Shares the requests of clients (REQ, DEALER) among workers (REP, ROUTER).",
         forwarder: "Hands the messages of publishers (PUB) to subscribers (SUB).",
         streamer: "Hands the messages of pushers (PUSH) to pullers (PULL)."
-      }.each { |pattern, text| const_set(pattern.capitalize, Part.for(pattern, text)) }
+      }.each { |pattern, text| const_set(pattern.capitalize, Subcommand.for(pattern, text)) }
 
       # In the order of the help.
-      PARTS = {"queue" => :Queue, "forwarder" => :Forwarder, "streamer" => :Streamer}.freeze
+      SUBCOMMANDS = {"queue" => :Queue, "forwarder" => :Forwarder, "streamer" => :Streamer}.freeze
     end
   end
 end

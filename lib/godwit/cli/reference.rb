@@ -2,13 +2,12 @@
 
 module Godwit
   module CLI
-    # All commands and their parts, from their own tables, for completions and manual pages.
+    # All commands and subcommands, from their own tables, for completions and manual pages.
     # @private
     module Reference
       # A command, and the words that name it, such as ["log", "tail"].
       Entry = Struct.new(:words, :command) do
         def path = words.join("/")
-        # @return [Array<Option>] --help included
         def options = command.switches.map { |switch| Option.new(switch) }
       end
 
@@ -24,12 +23,11 @@ module Godwit
         def file? = !value.nil? && value.match?(/FILE|DIR/)
       end
 
-      # @return [Array<Entry>]
       def self.entries
         CLI::COMMANDS.keys.flat_map do |name|
           command = CLI.command(name).new
           [Entry.new([name], command),
-            *command.parts.map { |part, type| Entry.new([name, part], type.new) }]
+            *command.subcommands.map { |subcommand, type| Entry.new([name, subcommand], type.new) }]
         end
       end
     end

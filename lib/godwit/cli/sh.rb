@@ -9,8 +9,8 @@ module Godwit
       summary "Sends the rows of a command to another machine, where `sh pull` prints them."
       usage "sh push|pull ENDPOINT [options]"
 
-      # What push and pull have in common.
-      class Part < Family::Part
+      # What both subcommands have in common.
+      class Subcommand < Family::Subcommand
         ESCAPES = {"n" => "\n", "r" => "\r", "t" => "\t", "0" => "\0", "\\" => "\\"}.freeze
         private_constant :ESCAPES
 
@@ -31,8 +31,8 @@ module Godwit
         end
 
         # The side that binds is CURVE's server.
-        def open_socket(type, hwm, bind)
-          security = bind ? server_security : client_security
+        def open_socket(type, hwm, endpoint, bind)
+          security = bind ? server_security(endpoint) : client_security(endpoint)
           socket = type.new(**{hwm => options[:hwm]}.compact, **security)
           PeerNotice.new(socket) unless bind || options[:quiet]
           socket
@@ -40,16 +40,15 @@ module Godwit
 
         # Prints the endpoint if the system chose the port.
         def attach(socket, endpoint, bind)
-          socket.ipv6 = true if Godwit::Endpoint.ipv6?(endpoint)
           bind ? socket.bind(endpoint) : socket.connect(endpoint)
           warn "godwit: #{socket.last_endpoint}" if endpoint.end_with?("*")
         end
       end
 
-      PARTS = {"push" => :Push, "pull" => :Pull}.freeze # in the order of the help
+      SUBCOMMANDS = {"push" => :Push, "pull" => :Pull}.freeze # in the order of the help
 
       # `godwit sh push`: sends the rows of a command to those that pull.
-      class Push < Part
+      class Push < Subcommand
         summary "Runs a command, and sends its rows to those that pull."
         usage "sh push ENDPOINT [options] -- COMMAND [ARGUMENT…]"
         notes <<~TEXT
@@ -94,7 +93,7 @@ module Godwit
           require "godwit"
           stream = rows(command)
           bind = !options[:connect]
-          socket = open_socket(PUSH, :send_hwm, bind)
+          socket = open_socket(PUSH, :send_hwm, target, bind)
           options[:keep] ? keep(socket, target, bind, stream) : push(socket, target, bind, stream)
         ensure
           socket&.close
@@ -128,7 +127,7 @@ module Godwit
           ended(status)
         end
 
-        # Also waits for those that --pulls asks for.
+        # Also waits for as many pullers as --pulls says.
         def attach(socket, target, bind)
           super
           return unless options[:pulls]
@@ -145,7 +144,7 @@ module Godwit
       end
 
       # `godwit sh pull`: the rows of a command that runs elsewhere.
-      class Pull < Part
+      class Pull < Subcommand
         summary "Prints the rows that a `sh push` sends, and ends as its command did."
         usage "sh pull ENDPOINT [options]"
         notes <<~TEXT
@@ -172,7 +171,7 @@ module Godwit
           @count = options[:count]
           bind = options[:bind] || target.match?(%r{\A\w+://\*:})
           require "godwit"
-          socket = open_socket(PULL, :recv_hwm, bind)
+          socket = open_socket(PULL, :recv_hwm, target, bind)
           options[:keep] ? keep(socket, target, bind) : pull(socket, target, bind)
         ensure
           socket&.close

@@ -2,14 +2,13 @@
 
 module Godwit
   module CLI
-    # Signals of a command that serves until one ends it.
+    # Signals of a command that serves until a signal ends it.
     # @private
     module Signals
       module_function
 
       # @param names [Array<String>] of signals, such as "INT"
-      # @yieldparam queue [Thread::Queue] that gets the names of those that come
-      # @return [Object] the block's value
+      # @yieldparam queue [Thread::Queue] that gets the name of each signal that comes
       def queued(*names)
         queue = Thread::Queue.new # a trap handler may push to it
         before = names.to_h { |name| [name, trap(name) { queue << name }] }
@@ -19,8 +18,7 @@ module Godwit
         queue&.close
       end
 
-      # @param name [String] of the signal that ended the command
-      # @return [Integer] exit status
+      # @return [Integer] exit status of a command that this signal ended
       def status(name) = (name == "INT") ? EXIT[:interrupted] : EXIT[:ok]
     end
   end

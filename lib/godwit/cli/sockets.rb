@@ -11,20 +11,17 @@ require_relative "sockets/session"
 module Godwit
   module CLI
     # `godwit req`, `rep`, `pub` and so on: a socket in the shell. {TYPES} has the commands, {ONLY}
-    # the types that take an option.
+    # the types that accept an option.
     module Sockets
-      # A command; a subclass for each type says which.
-      class Command < Family::Part
+      # The command of a socket type. {.for} makes a subclass for each type.
+      class Command < Family::Subcommand
         SHORT_LINGER = 0.2 # seconds that unsent messages may delay the end after a signal
         EXIT_LINGER = -800 # the same for a closed socket, in ms; the exit adds a second
         private_constant :SHORT_LINGER, :EXIT_LINGER
 
         class << self
-          # @return [Type]
           attr_reader :type
 
-          # @param type [Type]
-          # @return [Class] the command of the type
           def for(type)
             Class.new(self) do
               @type = type
@@ -109,9 +106,9 @@ module Godwit
           end
         end
 
-        def only(option) = (yield if type.takes?(option))
+        def only(option) = (yield if type.accepts?(option))
 
-        # Says of an option of other types which types take it.
+        # The error for an option of other types names those types.
         def parse(arguments)
           super
         rescue OptionParser::InvalidOption => error
@@ -123,9 +120,9 @@ module Godwit
 
         def endpoint(option, text)
           require "godwit"
-          place = Endpoint.foreign(text)
-          Godwit::Endpoint.check(place, option.delete_prefix("--").to_sym)
-          place
+          Endpoint.foreign(text).tap do |endpoint|
+            Godwit::Endpoint.check(endpoint, option.delete_prefix("--").to_sym)
+          end
         rescue UsageError, Godwit::Error => error
           raise UsageError, "#{option}: #{CLI.words_of(error)}"
         end
@@ -145,7 +142,7 @@ module Godwit
           socket ? close(socket) : context&.close
         end
 
-        # After an orderly end all is closed already.
+        # After an orderly end the socket is closed already.
         def close(socket)
           socket.linger = SHORT_LINGER unless socket.closed?
           socket.close
@@ -173,7 +170,7 @@ module Godwit
           raise UsageError, "--file: #{error.message}"
         end
 
-        # It is sent again and again where messages sent are counted, or sent at a pace.
+        # --data is sent again and again where --count counts messages sent, or at a pace.
         def data(form)
           again = type.name == :rep || pause || (options[:count] && type.work != :converse)
           Input.new(form, texts: options[:data], again: again)
@@ -191,18 +188,17 @@ module Godwit
 
         # A socket is CURVE's server or client on all its endpoints.
         def security(context)
+          endpoints = [*options[:bind], *options[:connect]]
           server = options[:bind] && !(options[:connect] && options[:server_key])
-          server ? server_security(context) : client_security
+          server ? server_security(*endpoints, context: context) : client_security(*endpoints)
         end
 
         def attach(socket)
-          places = options.values_at(:bind, :connect).flatten.compact
-          socket.ipv6 = true if places.any? { |place| Godwit::Endpoint.ipv6?(place) }
-          options[:bind]&.each do |place|
-            socket.bind(place)
-            warn "godwit: #{socket.last_endpoint}" if place.end_with?("*")
+          options[:bind]&.each do |endpoint|
+            socket.bind(endpoint)
+            warn "godwit: #{socket.last_endpoint}" if endpoint.end_with?("*")
           end
-          options[:connect]&.each { |place| socket.connect(place) }
+          options[:connect]&.each { |endpoint| socket.connect(endpoint) }
         end
 
         # @return [Boolean] whether the user learns that there is no peer

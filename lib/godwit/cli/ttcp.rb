@@ -10,7 +10,7 @@ module Godwit
 
       require_relative "ttcp/report"
 
-      ALIGN = 16_384 # C ttcp's default
+      ALIGN = 16_384 # bytes, C ttcp's default
       PORTS = 1..65_535
       MOST = 0x7fff_ffff # C's int
       # Keywords of the library by option, for both directions and for each.
@@ -120,7 +120,7 @@ module Godwit
         stream
       end
 
-      # @return [Integer] status
+      # @return [Integer] exit status
       def measure(measurement, host)
         status = EXIT[:ok]
         begin
@@ -160,7 +160,7 @@ module Godwit
         EXIT[:failed]
       end
 
-      # The operation, as C ttcp names it, the cause and the peer.
+      # @return [String] the operation as C ttcp names it, the cause and the peer
       def words(error)
         own = error.is_a?(TimeoutError) || error.is_a?(StateError)
         "#{error.operation}: #{own ? error.message : Errors.words(error.errno)} (#{error.endpoint})"

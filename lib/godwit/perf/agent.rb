@@ -2,9 +2,9 @@
 
 module Godwit
   module Perf
-    # What a {Server} with `agent: true` does for {Perf.matrix}: during a run it echoes on a port of
-    # its own, and measures the way to other agents, one at a time. It does one run at a time. A run
-    # without commands for LEASE seconds ends.
+    # The agent of a {Server}, for {Perf.matrix}. During a run it echoes on a port of its own, and
+    # measures the links to other agents, one at a time. It does one run at a time. A run without
+    # commands for LEASE seconds ends.
     # @private
     class Agent
       LEASE = 150 # seconds
@@ -12,7 +12,7 @@ module Godwit
       DOMAIN = "godwit-perf-run" # where the client key of the run may connect
       COMMANDS = {"begin" => :begin_run, "measure" => :measure, "measured" => :measured,
                   "end" => :end_run}.freeze
-      # What the answer has of a {Latency}, beside its histogram.
+      # The fields of a {Latency} that the answer has, beside its histogram.
       FIGURES = %i[seconds connect_seconds warmup timeouts].freeze
       private_constant :LEASE, :DOMAIN
 
@@ -40,7 +40,7 @@ module Godwit
       end
 
       # @return [Numeric, nil] seconds until {#expire} is due; nil: no run
-      def time_left = @run && [[@until, *@row_until].min - Timeout.now, 0].max
+      def remaining_time = @run && [[@until, *@row_until].min - Timeout.now, 0].max
 
       # Ends the row or the run whose time is over.
       def expire

@@ -4,8 +4,8 @@ require "socket"
 
 module Godwit
   module Perf
-    # Names the way to a host: "localhost", the speed of the interface such as "1Gig Ethernet", or
-    # "Virtual" for an interface without a speed.
+    # Names the connection to a host: "localhost", the speed of the interface such as "1Gig
+    # Ethernet", or "Virtual" for an interface without a speed.
     # @private
     module Connection
       INTERFACES = "/sys/class/net"
@@ -14,14 +14,14 @@ module Godwit
 
       module_function
 
-      # @param endpoint [String] tcp
+      # @param endpoint [String] with tcp
       def to(endpoint)
         local, remote = addresses(*endpoint.match(%r{\Atcp://\[?(.+?)\]?:(\d+)\z}).captures)
         return "localhost" if local == remote || remote.match?(LOOPBACK)
         speed(interface(local))
       end
 
-      # The kernel chooses the way; nothing is sent.
+      # The kernel chooses the route of a UDP socket's connect, which sends nothing.
       def addresses(host, port)
         Addrinfo.udp(host, port).connect do |socket|
           [socket.local_address.ip_address, socket.remote_address.ip_address]

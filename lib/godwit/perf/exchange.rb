@@ -15,11 +15,7 @@ module Godwit
       module_function
 
       # Binds a REP that returns each request.
-      # @param size [Integer] bytes of a message
-      # @param count [Integer] round trips
       # @param frames [Boolean] whether messages are Frames, which Ruby does not copy
-      # @param options [Hash] socket options
-      # @raise [SizeError] when a message has another size
       def echo(endpoint, size, count, frames: false, **options)
         with(:REP, :bind, endpoint, options) do |rep|
           count.times { rep.send(checked(frames ? rep.recv_frame : rep.recv, size)) }
@@ -28,9 +24,7 @@ module Godwit
       end
 
       # Connects a REQ and sends each reply again.
-      # @param (see echo)
-      # @return [Float] seconds, connecting included
-      # @raise (see echo)
+      # @return [Float] seconds, with the time for connecting
       def round_trips(endpoint, size, count, frames: false, **options)
         with(:REQ, :connect, endpoint, options) do |req|
           message = ("3" * size).freeze
@@ -44,12 +38,7 @@ module Godwit
         end
       end
 
-      # Binds a PULL.
-      # @param size [Integer] bytes of a message
-      # @param count [Integer] messages
-      # @param options [Hash] socket options
       # @return [Float] seconds from the first message to the last
-      # @raise (see echo)
       def receive(endpoint, size, count, **options)
         with(:PULL, :bind, endpoint, options) do |pull|
           checked(pull.recv, size)
@@ -57,10 +46,6 @@ module Godwit
         end
       end
 
-      # Connects a PUSH.
-      # @param size [Integer] bytes of a message
-      # @param count [Integer] messages
-      # @param options [Hash] socket options
       def push(endpoint, size, count, **options)
         with(:PUSH, :connect, endpoint, options) do |push|
           message = ("\0" * size).freeze
@@ -69,7 +54,7 @@ module Godwit
         nil
       end
 
-      # Both ends in this process: a thread has the other one.
+      # Runs both ends in this process, the partner on a thread.
       # @param measured [Symbol] :round_trips or :receive
       # @param partner [Symbol] :echo or :push
       # @return [Float] seconds
@@ -89,7 +74,7 @@ module Godwit
         nil # the measurement has ended with an exception
       end
 
-      # Linger has no limit, unless an exception ends the exchange.
+      # The linger has no limit, unless an exception ends the exchange.
       def with(type, method, endpoint, options, &block)
         unless options[:context]
           return Context.new do |own|

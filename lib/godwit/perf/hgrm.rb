@@ -25,7 +25,7 @@ module Godwit
         "#{lines.join("\n")}\n"
       end
 
-      # One line for each level of {levels} that the next bucket reaches.
+      # @return [Array<String>] a line for each level of percentiles that a bucket reaches
       def rows(histogram)
         seen = 0
         level = 0.0

@@ -15,7 +15,7 @@ module Godwit
     #
     # @see http://hdrhistogram.org HdrHistogram
     class Histogram
-      # Buckets double their width each; a bucket has 1,024 sub-buckets, the first one 2,048.
+      # Each bucket has 1,024 sub-buckets, the first one 2,048.
       BITS = 11
       HALF = 1 << (BITS - 1)
       # The longest duration in nanoseconds; a longer one counts as this.
@@ -185,7 +185,7 @@ module Godwit
         (number.is_a?(Integer) && range.cover?(number)) ? number : no_histogram
       end
 
-      # @return [Boolean] whether the sum and the bounds fit to the counts
+      # @return [Boolean] whether the sum and the bounds fit the counts
       def whole?
         index(@min) == @counts.index(&:positive?) && index(@max) == @counts.rindex(&:positive?) &&
           @sum.between?(@count * @min, @count * @max)
@@ -193,7 +193,7 @@ module Godwit
 
       def no_histogram = raise(ArgumentError, "this is no histogram")
 
-      # 99.9 as a Float is not 999/10.
+      # The Float 99.9 is not exactly 999/10.
       def exact(percent) = Rational(percent.to_s)
 
       def index(nanoseconds)

@@ -64,7 +64,6 @@ module Godwit
       private
 
       # @return [Integer] round trips
-      # @raise [TimeoutError] when the server gives no answer
       def warm_up
         histogram = Histogram.new
         count = @count && Link::WARM_UP_MESSAGES
@@ -76,10 +75,10 @@ module Godwit
       # @param count [Integer, nil] round trips; nil: as many as fit into the time
       # @return [Float] seconds
       def measure(histogram, time, count, &no_reply)
-        left = count || Float::INFINITY
+        remaining = count || Float::INFINITY
         start = before = now
         finish = count ? Float::INFINITY : start + time * 1e9
-        while left > 0 && before < finish
+        while remaining > 0 && before < finish
           if (after = round_trip(&no_reply))
             histogram.record_ns(after - before)
           else
@@ -87,7 +86,7 @@ module Godwit
             break if @lost
           end
           before = now # recording is no part of the next round trip
-          left -= 1
+          remaining -= 1
         end
         (before - start) / 1e9
       end

@@ -10,12 +10,11 @@ module Godwit
     class Link
       WARM_UP = 1 # seconds
       WARM_UP_MESSAGES = 1_000 # with a count
-      ASK_AGAIN = 0.05 # seconds
+      POLL_INTERVAL = 0.05 # seconds
       SILENCE = 30 # seconds
       ERROR = 300 # the most characters of a server's error
-      private_constant :ASK_AGAIN, :ERROR
+      private_constant :POLL_INTERVAL, :ERROR
 
-      # @param endpoint [String] of a server
       # @param timeout [Numeric] seconds
       # @param options [Hash] socket options
       def initialize(endpoint, timeout, options)
@@ -27,11 +26,8 @@ module Godwit
       # @return [Numeric] seconds, without the fraction of a whole number
       def self.shown(seconds) = (seconds % 1).zero? ? seconds.to_i : seconds
 
-      attr_reader :endpoint
-      # @return [Numeric] seconds
-      attr_reader :timeout
+      attr_reader :endpoint, :timeout
 
-      # @param timeout [Numeric] seconds
       # @param options [Hash] socket options besides those of the link
       # @return [Array(Socket, Float)] a connected socket, and the seconds that the connection took
       def connect(type, endpoint = @endpoint, timeout: @timeout, **options)
@@ -53,14 +49,13 @@ module Godwit
       end
 
       # @param result [Latency, Load, nil] what was measured before
-      # @param more [String] words for the end of the message
+      # @param more [String] the end of the message
       def lost(result, more = "")
         ServerLostError.new("#{no_answer.message}: the server or its connection ended during " \
           "the measurement#{more}", result: result, endpoint: @endpoint)
       end
 
-      # @param timeout [Numeric] seconds
-      # @return [Boolean] whether a server that owes replies still takes connections
+      # @return [Boolean] whether a server that owes replies still accepts connections
       def alive?(timeout)
         connect(DEALER, timeout: timeout).first.close
         true
@@ -69,17 +64,16 @@ module Godwit
       end
 
       # @return [Numeric] seconds without progress after which a measurement ends, although the
-      #   server takes connections or answers
+      #   server accepts connections or answers
       def patience = SILENCE + @timeout
 
-      # A send that blocks for so long leaves the rest of the time-out to the server's answer.
-      # @return [Float] seconds
+      # A send may block for so many seconds. The server's answer has the rest of the time-out.
       def send_timeout = @timeout / 2.0
 
       # @param values [Hash] of a command
-      # @param timeout [Numeric] seconds to wait for the answer
       # @return [Hash] the server's answer
-      # @raise [TimeoutError, AnswerError, StateError] the last one for an error of the server
+      # @raise [StateError] for an error of the server
+      # @raise [TimeoutError, AnswerError]
       def command(values, timeout: @timeout)
         @control ||= connect(REQ).first
         answer = Server.values(@control.send(Server.command(values)).recv(timeout: timeout))
@@ -94,9 +88,8 @@ module Godwit
         raise no_answer(error), cause: nil
       end
 
-      # Asks for what the server measures, until the measurement has ended. The server's answer
-      # waits for nothing, since the server has one thread for all clients.
-      # @param standstill [Standstill] the limit
+      # Repeats a request to the server until the measurement has ended. The server answers each
+      # request at once, since it has one thread for all clients.
       # @yieldreturn [Hash] the server's answer
       # @return [Hash] the server's last answer
       def result(standstill)
@@ -104,13 +97,11 @@ module Godwit
           answer = yield
           return answer unless answer["ended"] == false
           standstill.check(answer["taken"])
-          sleep ASK_AGAIN
+          sleep POLL_INTERVAL
         end
       end
 
-      # @param answer [Hash] of the server
-      # @param names [Array<Symbol>]
-      # @return [Hash{Symbol => Numeric}] these figures of the answer
+      # @return [Hash{Symbol => Numeric}] the figures with these names in the server's answer
       # @raise [AnswerError] unless the seconds are more than 0, and the others counts
       def figures(answer, names)
         figures = names.to_h { |name| [name, answer[name.to_s]] }
@@ -132,25 +123,25 @@ module Godwit
       end
     end
 
-    # The limit of a wait for a server that answers, but whose measurement does not end: so many
+    # Limits the wait for a server that answers, but whose measurement does not end: to so many
     # seconds without progress.
     # @private
     class Standstill
-      # @param most [Integer] messages that the server can have taken; 0: nothing is progress
+      # @param most [Integer] messages that the server can have received; 0: nothing is progress
       def initialize(link, seconds, most = 0)
         @link = link
         @seconds = seconds
         @most = most
-        @taken = 0
+        @received = 0
         @since = Timeout.now
       end
 
-      # @param taken [Object] messages that the server has taken, as it says
+      # @param received [Object] messages that the server has received, by its own answer
       # @raise [TimeoutError] when the limit has passed
-      def check(taken)
-        taken = taken.is_a?(Integer) ? [taken, @most].min : 0
-        if taken > @taken
-          @taken = taken
+      def check(received)
+        received = received.is_a?(Integer) ? [received, @most].min : 0
+        if received > @received
+          @received = received
           @since = Timeout.now
         end
         return if Timeout.now - @since < @seconds

@@ -48,7 +48,7 @@ module Godwit
     end
 
     # An open loop: one thread sends messages when they are due, whether earlier ones have replies
-    # or not; another thread takes the replies.
+    # or not. Another thread receives the replies.
     # @private
     class LoadMeasurement
       BATCH = 256
@@ -69,7 +69,7 @@ module Godwit
         connected = connect
         measure(@warmup)
         raise @link.no_answer if @intended.count.zero?
-        connect if @left.positive? # A late reply would count as one of the measurement.
+        connect if @remaining.positive? # a late reply would count as one of the measurement
         collections = GC.count
         alive = true
         measure(@count) { alive = @link.alive?(@link.timeout - @link.send_timeout) }
@@ -77,7 +77,7 @@ module Godwit
           achieved_rate: achieved_rate, seconds: @seconds, connect_seconds: connected,
           warmup: @warmup, sent: @count, intended: @intended.freeze, actual: @actual.freeze,
           timeouts: @count - @intended.count, gc: GC.count - collections).freeze
-        (alive || @left.zero?) ? found : raise(@link.lost(found))
+        (alive || @remaining.zero?) ? found : raise(@link.lost(found))
       ensure
         @dealer&.close
       end
@@ -87,7 +87,7 @@ module Godwit
       # @return [Float] seconds
       def connect
         @dealer&.close
-        # A high-water mark would close the loop.
+        # With a high-water mark the sender would wait for replies.
         @dealer, seconds = @link.connect(DEALER, send_hwm: 0, recv_hwm: 0)
         seconds
       end
@@ -104,7 +104,7 @@ module Godwit
       def measure(count)
         @intended, @actual = Histogram.new, Histogram.new
         @waiting = Hash.new { |waiting, number| waiting[number] = [] }
-        @left = count
+        @remaining = count
         start = now
         @end = start + due(count)
         @seconds = (@end - start) / NANOSECONDS.to_f
@@ -129,7 +129,7 @@ module Godwit
 
       def receive_all
         last = @end + (@link.timeout * NANOSECONDS).round
-        while @left.positive? && (wait = last - now).positive?
+        while @remaining.positive? && (wait = last - now).positive?
           replies = @dealer.recv_many(BATCH, timeout: wait.fdiv(NANOSECONDS), exception: false)
           came = now
           replies&.each { |_, body| count_reply(body, came) }
@@ -141,7 +141,7 @@ module Godwit
         raise AnswerError, "#{@link.endpoint} is no echo: another message came" unless number
         intended, actual = @lock.synchronize { @waiting[number].shift }
         return unless intended
-        @left -= 1
+        @remaining -= 1
         @last = came
         @intended.record_ns(came - intended)
         @actual.record_ns(came - actual)

@@ -45,7 +45,7 @@ module Godwit
       def summary = "#{source} to #{dest} #{size} B: #{error || trips(histogram)}"
     end
 
-    # Asks each agent for the latency to each agent, one after the other.
+    # Has each agent measure the latency to each agent, one after the other.
     # @private
     class MatrixMeasurement
       def initialize(hosts, size, count, timeout, options)
@@ -59,8 +59,6 @@ module Godwit
         @client = Curve.keypair if options[:curve]
       end
 
-      # @yieldparam row [MatrixRow] as soon as it is measured
-      # @return [Array<MatrixRow>]
       def run(&block)
         @rows = []
         @report = block
@@ -72,7 +70,7 @@ module Godwit
         names.product(names) { |source, dest| measure(source, dest) }
         @rows.freeze
       ensure
-        @links&.each { |name, link| leave(name, link) }
+        @links&.each { |name, link| end_run(name, link) }
       end
 
       private
@@ -98,13 +96,13 @@ module Godwit
       def measure(source, dest)
         @ports.each_key { |name| begin_run(name) }
         return unless @ports.key?(source) && @ports.key?(dest)
-        found = ask(source, dest)
+        found = latency(source, dest)
         report(source: source, dest: dest, **found) if found
       end
 
       # @return [Hash, nil] what the source measured, or the error of this pair; nil: the source
       #   failed
-      def ask(source, dest)
+      def latency(source, dest)
         command(source, "measure", "endpoint" => echo(dest), "size" => @size, "count" => @count,
           "timeout" => @timeout, **keys)
         link = @links[source]
@@ -144,7 +142,7 @@ module Godwit
         @report&.call(row)
       end
 
-      def leave(name, link)
+      def end_run(name, link)
         command(name, "end") if @begun[name]
       rescue Error
         nil # the run's lease ends there

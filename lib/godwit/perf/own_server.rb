@@ -30,7 +30,7 @@ module Godwit
         reap(pid) if pid
       end
 
-      # With trap("CHLD", "IGNORE") it has no status.
+      # With trap("CHLD", "IGNORE") the child has no status.
       def reap(pid)
         Process.wait(pid)
       rescue Errno::ECHILD

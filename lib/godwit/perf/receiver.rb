@@ -14,12 +14,9 @@ module Godwit
       FINISH = "finish"
       SILENCE = Link::SILENCE # seconds without a message after which a receiver ends
 
-      # @param endpoint [String] to bind
-      # @param size [Integer] bytes of a message
-      # @param options [Hash] socket options
       def initialize(endpoint, size, options)
         @sequence = Sequence.new(size)
-        @taken = 0
+        @received = 0
         @pull = PULL.bind(endpoint, recv_hwm: @sequence.hwm, **options)
         @thread = Worker.new { run }
         @thread.name = "godwit perf receiver"
@@ -27,7 +24,7 @@ module Godwit
       end
 
       # @return [Integer] messages until now, with those of the warm-up and the marks
-      attr_reader :taken
+      attr_reader :received
 
       def last_endpoint = @pull.last_endpoint
       def ended? = !@thread.alive?
@@ -48,8 +45,8 @@ module Godwit
       def run
         until @finished
           batch = @pull.recv_many(BATCH, timeout: SILENCE, exception: false) or break
-          @taken += batch.size
-          @check ? batch.each { |message| take(message) } : skip(batch)
+          @received += batch.size
+          @check ? batch.each { |message| count(message) } : skip(batch)
         end
       rescue ClosedError, ContextTerminatedError
         nil
@@ -62,7 +59,7 @@ module Godwit
         while (message = batch.shift)
           next unless message.is_a?(Array)
           start if Server.values(message)&.fetch("mark", nil) == START
-          batch.each { |one| take(one) } if @check
+          batch.each { |one| count(one) } if @check
           break if @check
         end
       end
@@ -72,10 +69,10 @@ module Godwit
         @check = SequenceCheck.new(@sequence)
       end
 
-      def take(message)
-        return @check.take(message) if message.is_a?(String)
+      def count(message)
+        return @check.count(message) if message.is_a?(String)
         values = Server.values(message)
-        return @check.take(message) unless values && values["mark"] == FINISH &&
+        return @check.count(message) unless values && values["mark"] == FINISH &&
           values["sent"].is_a?(Integer)
         @check.finish(values["sent"])
         @finished = now

@@ -3,8 +3,8 @@
 module Godwit
   module Perf
     # Numbered messages of one size. A message begins with its number, modulo the number of
-    # different messages. The sender and the receiver make the same Strings once, so that numbering
-    # and checking cost one comparison a message.
+    # different messages. The sender and the receiver each make the Strings once, so that a check
+    # costs one comparison a message.
     # @private
     class Sequence
       MAX_BITS = 16 # of the number of different messages
@@ -54,7 +54,7 @@ module Godwit
     # Counts messages of a {Sequence}: received, lost, duplicated and out of order.
     # @private
     class SequenceCheck
-      MAX_MISSING = 100_000 # numbers that are remembered; a later one of the others is a duplicate
+      MAX_MISSING = 100_000 # numbers that are remembered; any other late number is a duplicate
       COUNTS = %i[received lost duplicated out_of_order foreign].freeze
 
       def initialize(sequence)
@@ -65,27 +65,18 @@ module Godwit
         @missing = {}
       end
 
-      # @return [Integer] messages that came, each once
-      attr_reader :received
-      # @return [Integer] numbers that did not come
-      attr_reader :lost
-      # @return [Integer] messages that came again
-      attr_reader :duplicated
-      # @return [Integer] messages that came after a later one
-      attr_reader :out_of_order
-      # @return [Integer] messages of another size or content
-      attr_reader :foreign
+      # @return [Integer] see {Throughput}
+      attr_reader :received, :lost, :duplicated, :out_of_order, :foreign
 
-      def take(message)
+      def count(message)
         if @messages[@next & @mask] == message
           @next += 1
           @received += 1
         else
-          take_unexpected(message)
+          count_unexpected(message)
         end
       end
 
-      # @return [Hash{String => Integer}]
       def to_h = COUNTS.to_h { |name| [name.to_s, public_send(name)] }
 
       # @param sent [Integer] messages that the sender sent
@@ -98,20 +89,20 @@ module Godwit
       private
 
       # A number up to half of the different ones ahead follows a gap. Any other number is behind.
-      def take_unexpected(message)
+      def count_unexpected(message)
         number = @sequence.number(message) or return @foreign += 1
         ahead = (number - @next) & @mask
-        (ahead <= @mask / 2) ? take_after_gap(ahead) : take_late(@next - (@mask + 1 - ahead))
+        (ahead <= @mask / 2) ? count_after_gap(ahead) : count_late(@next - (@mask + 1 - ahead))
       end
 
-      def take_after_gap(ahead)
+      def count_after_gap(ahead)
         ahead.times { |index| @missing[@next + index] = true if @missing.size < MAX_MISSING }
         @lost += ahead
         @received += 1
         @next += ahead + 1
       end
 
-      def take_late(number)
+      def count_late(number)
         return @duplicated += 1 unless @missing.delete(number)
         @out_of_order += 1
         @received += 1

@@ -6,7 +6,7 @@ require "securerandom"
 module Godwit
   module Perf
     # The other side of a measurement: a REP that echoes each message, and receives what
-    # {Perf.throughput} sends. With `agent: true` it measures the way to other agents for
+    # {Perf.throughput} sends. With `agent: true` it measures the links to other agents for
     # {Perf.matrix}.
     #
     #   server = Godwit::Perf::Server.new("tcp://127.0.0.1:*")
@@ -24,7 +24,7 @@ module Godwit
       private_constant :COMMAND, :MAX_RECEIVERS, :SEND_HWM
 
       # @private
-      # @return [Array<String>] the two frames of a command, or of an answer
+      # @return [Array<String>] the frames of a command or of an answer
       def self.command(values) = [COMMAND, JSON.generate(values)]
 
       # @private
@@ -40,7 +40,7 @@ module Godwit
 
       # Binds the endpoint.
       # @param endpoint [String] such as "tcp://127.0.0.1:*"
-      # @param agent [Boolean] whether clients may let it measure the way to other agents
+      # @param agent [Boolean] whether clients may let it measure the links to other agents
       # @param authenticator [Auth, nil] the Auth of the context, for an agent with `auth:`
       # @param options [Hash] socket options, as {Socket#initialize} (`curve:`, `auth:`…)
       # @raise [ArgumentValueError] for an agent with `auth:` but without `authenticator:`
@@ -62,7 +62,7 @@ module Godwit
       # @return [nil]
       def run
         loop do
-          message = @rep.recv(timeout: @agent&.time_left, exception: false)
+          message = @rep.recv(timeout: @agent&.remaining_time, exception: false)
           next @agent.expire unless message
           values = Server.values(message) if message.is_a?(Array)
           @rep.send(values ? Server.command(answer(values)) : message)
@@ -119,7 +119,7 @@ module Godwit
       # The answer waits for nothing: the client asks again until the receiver has ended.
       def result(id)
         receiver = @receivers[id] or return {"error" => "there is no such measurement"}
-        return {"ended" => false, "taken" => receiver.taken} unless receiver.ended?
+        return {"ended" => false, "taken" => receiver.received} unless receiver.ended?
         @receivers.delete(id)
         receiver.result
       end

@@ -50,7 +50,7 @@ module Godwit
     # Sends numbered messages to a {Receiver} of the server.
     # @private
     class ThroughputMeasurement
-      BATCH = 256 # messages between two looks at the clock
+      BATCH = 256 # messages between two readings of the clock
       private_constant :BATCH
 
       def initialize(link, size, time, count, batch, zero_copy)
@@ -67,7 +67,7 @@ module Godwit
         receiver = @link.command({"do" => "receive", "size" => @size})
         @id = receiver["id"]
         @sequence = Sequence.new(@size)
-        @push, connected = @link.connect(PUSH, place(receiver["endpoint"]),
+        @push, connected = @link.connect(PUSH, reachable(receiver["endpoint"]),
           send_timeout: @link.send_timeout, send_hwm: @sequence.hwm, **copying)
         warmup = send_messages(Link::WARM_UP, @count && Link::WARM_UP_MESSAGES)
         collections = GC.count
@@ -85,8 +85,9 @@ module Godwit
 
       def copying = @zero_copy ? {copy_threshold: 0} : {}
 
-      # The server names its own interface, which may be a wildcard.
-      def place(endpoint)
+      # The server names the interface that it is bound to, which may be a wildcard.
+      # @return [String] the receiver's endpoint at the address of the server
+      def reachable(endpoint)
         own = @link.endpoint
         unless own.start_with?("tcp:")
           scheme = own[/\A\w+:/]
@@ -113,7 +114,7 @@ module Godwit
         raise @link.lost(nil, ", and its figures with it"), cause: nil
       end
 
-      # The server's receiver ends after so many seconds, too.
+      # The server's receiver ends after as many seconds without a message.
       def standstill = Standstill.new(@link, @link.patience, @begun)
 
       # A slow link may take longer than the time-out: a server that answers still receives.

@@ -4,7 +4,7 @@ module Godwit
   module CLI
     class Log
       # `godwit log send`: records from a shell.
-      class Send < Part
+      class Send < Subcommand
         summary "Sends a record, or each line of standard input as one."
         usage "log send ENDPOINT [options] [MESSAGE…]"
         notes <<~TEXT
@@ -41,7 +41,7 @@ module Godwit
           log = Logger.new(target, level: 0,
             progname: options[:prog] || ENV["USER"] || "shell", linger: @timeout, overflow: :block,
             block_timeout: @timeout, **options.slice(:host, :durable),
-            **Godwit::Endpoint.with_ipv6([target], client_security))
+            **client_security(target))
           telling(options[:durable] ? DEALER : PUSH, target) do
             log.tagged(*options[:tag]) { write(log, arguments.drop(1)) }
             log.close # which prints what could not be sent

@@ -6,7 +6,7 @@ module Godwit
   module CLI
     class Log
       # `godwit log serve`: receives records, writes them to a file, forwards them to `log tail`.
-      class Serve < Part
+      class Serve < Subcommand
         summary "Receives records, writes them to a file, forwards them to `log tail`."
         usage "log serve --in ENDPOINT [--out ENDPOINT] [--file FILE] [options]"
         notes <<~TEXT
@@ -66,12 +66,12 @@ module Godwit
           no_arguments(arguments)
           check_options
           require "godwit"
-          Service.new(options[:verbose]).run { |signals| build(server_security, signals) }
+          endpoints = [*options[:in], *options.values_at(:out, :durable_in).compact, *control]
+          security = server_security(*endpoints)
+          Service.new(options[:verbose]).run { |signals| build(security, signals) }
         end
 
         def build(security, signals)
-          endpoints = [*options[:in], *options.values_at(:out, :durable_in).compact, *control]
-          security = Godwit::Endpoint.with_ipv6(endpoints, security)
           file = open_file(signals) if options[:file]
           bounds = options.slice(:last, :in_bytes, :out_bytes, :answer_bytes)
           bounds[:max_message_size] = options[:max_frame] if options[:max_frame]
@@ -129,7 +129,7 @@ module Godwit
         PIPE_BUF = 4096 # bytes that a pipe takes whole or not at all
 
         # @param form [:json, nil] nil: the lines of a file
-        # @yield when the reader of the output has closed it
+        # @yield when the reader of the output has closed the pipe
         def initialize(io, form = nil, &closed)
           require_relative "../../logger"
           @io = io
@@ -140,7 +140,7 @@ module Godwit
         end
 
         attr_reader :written
-        # @return [Float] seconds at the end; a blocked pipe must not delay the process's exit
+        # Seconds at the end. A blocked pipe must not delay the process's exit.
         def close_timeout = 0.4
         def path = "standard output"
 
@@ -166,7 +166,7 @@ module Godwit
 
         private
 
-        # Escaped for a terminal. A record that cannot be formatted must not hold up the others.
+        # A terminal gets escaped text. A record that cannot be formatted does not delay the others.
         def line(record)
           text = (@form == :json) ? "#{record.to_json}\n" : record.to_s
           (@terminal ? Logger::View.escape(text.scrub, lines: true) : text).b

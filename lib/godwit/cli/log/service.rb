@@ -71,7 +71,7 @@ module Godwit
           counts = %i[lost writers foreign].to_h { |name| [name, statistics[name.to_s]] }
           received = statistics["records"] + statistics["plain"]
           line = Logger::Summary.new.line(received: received, **counts)
-          more = " · #{Logger::Summary.number(failed)} not written" if failed.to_i.positive?
+          more = " · #{Printable.number(failed)} not written" if failed.to_i.positive?
           warn "#{line}#{more}"
           error.nil?
         end
@@ -91,7 +91,7 @@ module Godwit
           end
         end
 
-        # systemd's Type=notify.
+        # Reports the state to systemd, for units with Type=notify.
         def notify(state)
           path = ENV["NOTIFY_SOCKET"].to_s
           return if path.empty?

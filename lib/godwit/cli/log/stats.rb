@@ -4,7 +4,7 @@ module Godwit
   module CLI
     class Log
       # `godwit log stats`: what a `log serve` has received.
-      class Stats < Part
+      class Stats < Subcommand
         summary "Shows what `log serve` received, from which writers, and how many were lost."
         usage "log stats ENDPOINT [options]"
         notes <<~TEXT
@@ -29,7 +29,9 @@ module Godwit
           target = only_endpoint(arguments)
           require "godwit"
           telling(DEALER, target) do
-            ask(target, options.fetch(:timeout, ANSWER_TIMEOUT)) { |control| repeat(control) }
+            with_control(target, options.fetch(:timeout, ANSWER_TIMEOUT)) do |control|
+              repeat(control)
+            end
           end
           EXIT[:ok]
         end
@@ -62,7 +64,7 @@ module Godwit
             *writer.values_at("lag", "idle").map { |seconds| duration(seconds) }]
         end
 
-        # Names to the left, numbers to the right.
+        # Aligns names to the left and numbers to the right.
         def print_table(rows)
           widths = rows.transpose.map { |cells| cells.map(&:size).max }
           rows.each do |cells|
@@ -89,7 +91,7 @@ module Godwit
             ("the last error: #{Logger::View.escape(error)}" if error)].compact
         end
 
-        def number(count) = Logger::Summary.number(count)
+        def number(count) = Printable.number(count)
         def duration(seconds) = Logger::Summary.duration([seconds, 0].max * 1e9)
       end
     end

@@ -4,7 +4,7 @@ module Godwit
   module CLI
     class Log
       # `godwit log tail`: shows records as they come.
-      class Tail < Part
+      class Tail < Subcommand
         summary "Shows the chosen records as they come."
         usage "log tail ENDPOINT [options]"
         notes <<~TEXT
@@ -103,12 +103,10 @@ module Godwit
 
         def reader_at(source)
           if options[:bind]
-            security = Godwit::Endpoint.with_ipv6([source], server_security)
-            Logger::Reader.new(source, **options.slice(:state), **security)
+            Logger::Reader.new(source, **options.slice(:state), **server_security(source))
           else
             choice = options.slice(*CHOICES, :queue_bytes)
-            security = Godwit::Endpoint.with_ipv6([source], client_security)
-            Logger::Reader.subscribe(source, **choice, **security)
+            Logger::Reader.subscribe(source, **choice, **client_security(source))
           end
         end
 
@@ -116,9 +114,9 @@ module Godwit
           control = options[:control] || next_port(source) or
             raise UsageError, "--last needs --control ENDPOINT where #{source} has no port"
           seconds = [ANSWER_TIMEOUT, options[:timeout]].compact.min
-          ask(control, seconds) do |asked|
+          with_control(control, seconds) do |broadcaster|
             reader.wait_connected(timeout: seconds) # no record is missed after this
-            asked.last(options[:last], **options.slice(*CHOICES))
+            broadcaster.last(options[:last], **options.slice(*CHOICES))
           end
         end
 
@@ -137,14 +135,14 @@ module Godwit
           @filter = filter
           @view = view
           @io = io
-          @left = count
+          @remaining = count
           @finish = timeout && Timeout.now + timeout
           @stats_at = Timeout.now + 1 if stats
           @summary = Logger::Summary.new(host: ::Socket.gethostname)
           @shown = {}
         end
 
-        # @param records [Array<Logger::Record>] shown first; they are skipped if they come again
+        # @param records [Array<Logger::Record>] shown first, and skipped if they come again
         def run(records)
           records.each { |record| show(record) }
           records.each { |record| @shown[record.writer] = record.seq unless record.plain? }
@@ -159,7 +157,7 @@ module Godwit
 
         private
 
-        def done? = @left&.zero?
+        def done? = @remaining&.zero?
         def late? = @finish && Timeout.now >= @finish
 
         # The output is flushed before the process waits.
@@ -190,7 +188,7 @@ module Godwit
         def show(record)
           return if done? || !@filter.fits?(record)
           @io.write(@view.line(record))
-          @left -= 1 if @left
+          @remaining -= 1 if @remaining
         end
 
         def print_summary

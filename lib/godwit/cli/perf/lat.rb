@@ -17,7 +17,7 @@ module Godwit
             Report.number("GC", :gc)]
         end
 
-        def measure(place, **settings) = Godwit::Perf.latency(place, **settings)
+        def measure(endpoint, **settings) = Godwit::Perf.latency(endpoint, **settings)
         def rows(found) = found.tap { warn_of_timeouts(found) }
       end
     end

@@ -33,14 +33,14 @@ module Godwit
           parser.on("--rate N", "messages a second; k is 1,000") { |text| count(text, "--rate") }
         end
 
-        def check_options(place)
+        def check_options(endpoint)
           super
           raise UsageError, "perf load needs --rate N" unless options[:rate]
         end
 
         def settings = {**super, rate: options[:rate]}
 
-        def measure(place, **settings) = Godwit::Perf.load(place, **settings)
+        def measure(endpoint, **settings) = Godwit::Perf.load(endpoint, **settings)
 
         # @return [Array<Row>]
         def rows(found)

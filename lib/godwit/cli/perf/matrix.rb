@@ -4,7 +4,7 @@ module Godwit
   module CLI
     class Perf
       # `godwit perf matrix`: the latencies between all pairs of a group of hosts.
-      class Matrix < Part
+      class Matrix < Subcommand
         summary "Measures round trips between all pairs of hosts, by their agents."
         usage "perf matrix NAME=ENDPOINT... [options]"
         notes <<~TEXT
@@ -57,18 +57,18 @@ module Godwit
         def hosts(arguments)
           raise missing("hosts") if arguments.empty?
           arguments.each_with_object({}) do |text, hosts|
-            name, found, place = text.partition("=")
+            name, found, endpoint = text.partition("=")
             wrong(text, "a host is NAME=ENDPOINT, such as web1=tcp://10.0.0.1:7900") if
               name.empty? || found.empty?
             wrong(name, "two hosts have one name") if hosts.key?(name)
-            hosts[name] = tcp(place)
+            hosts[name] = tcp(endpoint)
           end
         end
 
-        def tcp(place)
-          expanded = Endpoint.expand(place)
+        def tcp(endpoint)
+          expanded = Endpoint.expand(endpoint)
           return expanded if Godwit::Endpoint.port(expanded)
-          wrong(place, "an agent's endpoint is tcp://HOST:PORT")
+          wrong(endpoint, "an agent's endpoint is tcp://HOST:PORT")
         end
 
         def check_labels(names)
@@ -101,7 +101,7 @@ module Godwit
           io.puts line(row.source, row.dest || "-", row.failed? ? [row.error] : cells(values))
         end
 
-        # @return [Hash{String => Proc}] what JSON and CSV print of a row
+        # @return [Hash{String => Proc}] the values of a row in JSON and CSV
         def columns
           @columns ||= {
             **%i[source dest].to_h { |name| [name.to_s, name.to_proc] },

@@ -5,8 +5,8 @@ require_relative "report"
 module Godwit
   module CLI
     class Perf
-      # A part that measures and prints a row for each size.
-      class Measure < Part
+      # A subcommand that measures and prints a row for each size.
+      class Measure < Subcommand
         notes <<~TEXT
           Without ENDPOINT it starts a server of its own on loopback. In sizes k is 1,024 and M
           1,024 * 1,024; in counts and rates k is 1,000 and M 1,000,000. Latencies are round-trip
@@ -36,7 +36,7 @@ module Godwit
           define_quiet(parser)
         end
 
-        # "" is a list of one empty text.
+        # The list "" has one text, which is empty.
         def list(text, &block) = text.empty? ? [yield(text)] : text.split(",", -1).map(&block)
 
         # A subclass adds its own options.
@@ -66,22 +66,22 @@ module Godwit
 
         def call(arguments)
           no_arguments(arguments.drop(1))
-          place = arguments.empty? ? nil : endpoint(arguments)
-          check_options(place)
+          endpoint = arguments.empty? ? nil : endpoint(arguments)
+          check_options(endpoint)
           File.open(options[:hgrm], "a").close if options[:hgrm] # a bad path fails now
-          report = reporter
-          if place
-            telling(DEALER, place) { measure_sizes(place, report) }
+          report = Report.new(io, columns, options) { |row| header(row) }
+          if endpoint
+            telling(DEALER, endpoint) { measure_sizes(endpoint, report) }
           else
-            measure_sizes(place, report)
+            measure_sizes(nil, report)
           end
           report.finish
           EXIT[:ok]
         end
 
-        # A server that dies leaves the figures until then.
-        def measure_sizes(place, report)
-          sizes.each { |size| report.row(rows(measure(place, size: size, **settings))) }
+        # When the server dies, the report has the figures until then.
+        def measure_sizes(endpoint, report)
+          sizes.each { |size| report.row(rows(measure(endpoint, size: size, **settings))) }
         rescue Godwit::Perf::ServerLostError => error
           if error.result
             report.row(rows(error.result))
@@ -90,11 +90,11 @@ module Godwit
           raise
         end
 
-        def check_options(place)
+        def check_options(endpoint)
           one_of(:time, :count)
           one_of(:json, :csv, :plot)
           raise UsageError, "--hgrm takes one --size" if options[:hgrm] && sizes.size > 1
-          return if place || !(options[:keys] || options[:server_key])
+          return if endpoint || !(options[:keys] || options[:server_key])
           raise UsageError, "--keys and --server-key need ENDPOINT"
         end
 
@@ -102,11 +102,7 @@ module Godwit
         def sizes = options.fetch(:size, [Godwit::Perf::SIZE])
         def settings = {**options.slice(:time, :count, :timeout), **client_security}
 
-        def reporter
-          Report.new(io, columns, options) { |row| header(row) }
-        end
-
-        # @return [String] what the figures are, and of which machine
+        # @return [String] the versions and the machine to which the figures belong
         def machine
           system = Etc.uname
           # On JRuby :release is "unknown", and :version has the release.

@@ -18,8 +18,7 @@ module Godwit
           @title = title
         end
 
-        # @param io [IO] where it will be printed
-        # @return [Array<String>]
+        # @param io [IO] that will print the lines
         def lines(io)
           return ["#{@title}: no samples"] if @histogram.count.zero?
           blocks = utf8?(io) ? BLOCKS : ASCII
@@ -41,13 +40,13 @@ module Godwit
           encoding == Encoding::UTF_8 && locale.to_s.match?(/utf-?8/i)
         end
 
-        # @param part [Float] of the block that is filled
-        def block(blocks, part)
-          return " " if part <= 0
-          blocks[[(part * blocks.size).ceil, blocks.size].min - 1]
+        # @param share [Float] of the block that is filled
+        def block(blocks, share)
+          return " " if share <= 0
+          blocks[[(share * blocks.size).ceil, blocks.size].min - 1]
         end
 
-        # As many nines as the samples allow.
+        # The axis goes to 99.9… %, with as many nines as the samples allow.
         def nines = [Math.log10(@histogram.count).floor, 1].max
 
         def values

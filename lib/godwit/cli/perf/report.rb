@@ -11,15 +11,14 @@ module Godwit
       # @private
       class Report
         # A column: its title, the key of JSON and CSV, its kind (:size, :text, :number, :latency),
-        # and a block that takes its value from a row.
+        # and a Proc that gives its value of a row.
         Column = Struct.new(:title, :key, :kind, :digits, :value)
         WIDTH = 9
-        UNITS = {1 => "s", 1e-3 => "ms", 0 => "us"}.freeze # from so many seconds on
+        UNITS = {1 => "s", 1e-3 => "ms", 0 => "us"}.freeze # the least seconds shown in a unit
         FACTORS = {"s" => 1, "ms" => 1e3, "us" => 1e6}.freeze
         private_constant :Column, :WIDTH, :UNITS, :FACTORS
 
         class << self
-          # Columns of the parts.
           def size = Column.new("size", "size", :size, nil, :size.to_proc)
           def text(title, key) = Column.new(title, key.to_s, :text, nil, key.to_proc)
 
@@ -36,9 +35,9 @@ module Godwit
           end
 
           # @return [String] such as "1,234.5"
-          def digits(number, places = 0)
-            whole, rest = format("%.#{places}f", number).split(".")
-            [whole.gsub(/(?<=\d)(?=(\d{3})+\z)/, ","), *rest].join(".")
+          def digits(number, decimals = 0)
+            whole, rest = format("%.#{decimals}f", number).split(".")
+            [Printable.number(whole), *rest].join(".")
           end
 
           # @return [String] such as "42.6 us"
@@ -56,7 +55,6 @@ module Godwit
             histogram.percentile(percent) if histogram.enough_for?(percent)
           end
 
-          # @return [String] a line
           def csv(cells) = cells.map { |cell| quoted(cell.to_s) }.join(",")
 
           private
@@ -64,10 +62,9 @@ module Godwit
           def quoted(text) = text.match?(/[",\n]/) ? "\"#{text.gsub("\"", "\"\"")}\"" : text
         end
 
-        # @param columns [Array<Column>]
         # @param options [Hash] of the command
         # @yieldparam row [Object] the first result
-        # @yieldreturn [String] what stands above the table
+        # @yieldreturn [String] the line above the table
         def initialize(io, columns, options, &header)
           @io = io
           @columns = columns
@@ -76,7 +73,6 @@ module Godwit
           @rows = []
         end
 
-        # Prints the rows of a result.
         def row(results)
           (results.is_a?(Array) ? results : [results]).each do |result|
             print_head(result) if @rows.empty?
@@ -86,7 +82,7 @@ module Godwit
           @io.flush
         end
 
-        # Writes the histogram, and draws.
+        # Writes the histogram, and draws the plots.
         def finish
           File.write(@options[:hgrm], @rows.first.histogram.hgrm) if @options[:hgrm]
           return unless @options[:plot]

@@ -6,7 +6,7 @@ module Godwit
   module CLI
     class Perf
       # `godwit perf serve`: the other side of a measurement.
-      class Serve < Part
+      class Serve < Subcommand
         summary "The other side of lat, thr, load and matrix."
         usage "perf serve ENDPOINT [options]"
         notes <<~TEXT
@@ -28,19 +28,19 @@ module Godwit
 
         def call(arguments)
           no_arguments(arguments.drop(1))
-          place = endpoint(arguments)
-          check_access(place)
+          endpoint = endpoint(arguments)
+          check_access(endpoint)
           require "godwit/perf"
-          serve(Godwit::Perf::Server.new(place, **server_security, **agent))
+          serve(Godwit::Perf::Server.new(endpoint, **server_security, **agent))
         end
 
-        # After server_security, which makes the Auth.
+        # server_security makes the Auth, so its call comes first.
         def agent = options[:agent] ? {agent: true, authenticator: keys.auth} : {}
 
-        def check_access(place)
-          return if place.match?(LOOPBACK) || options[:insecure]
+        def check_access(endpoint)
+          return if endpoint.match?(LOOPBACK) || options[:insecure]
           return if options[:keys] && options[:clients]
-          raise UsageError, "#{place} is open to the network: give --keys FILE with " \
+          raise UsageError, "#{endpoint} is open to the network: give --keys FILE with " \
             "--clients DIR, or --insecure"
         end
 

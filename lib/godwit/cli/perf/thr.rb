@@ -27,7 +27,7 @@ module Godwit
         def latencies? = false
         def settings = {**super, **options.slice(:batch, :zero_copy)}
 
-        def measure(place, **settings) = Godwit::Perf.throughput(place, **settings)
+        def measure(endpoint, **settings) = Godwit::Perf.throughput(endpoint, **settings)
 
         def rows(found)
           return found if found.foreign.zero?

@@ -5,7 +5,7 @@ module Godwit
     class Perf
       # libzmq's perf tools, such as `godwit perf local_lat`, with their arguments, usage lines and
       # standard output, and ffi-rzmq's examples `local_lat_zerocopy` and `remote_lat_zerocopy`.
-      class Tool < Part
+      class Tool < Subcommand
         summary "libzmq's perf tools: the same arguments, the same output."
         usage "perf local_lat|remote_lat|local_thr|remote_thr|inproc_lat|inproc_thr ARGUMENTS"
         notes <<~TEXT
@@ -14,7 +14,7 @@ module Godwit
           both ends use CURVE, with the test keys in libzmq's sources.
         TEXT
 
-        # Its arguments; the exchange that it runs, or both ends of one; what it prints.
+        # A tool: its arguments; the exchange that it runs, or both ends of one; what it prints.
         Form = Struct.new(:arguments, :exchange, :output, :options) do
           def inproc? = exchange.is_a?(Array)
           def words = arguments.split
@@ -45,7 +45,6 @@ module Godwit
         PLAIN = {"" => 1}.freeze
         MOST = 0x7fff_ffff # C's int
 
-        # Name to Form.
         TOOLS = {
           "local_lat" => Form.new("<bind-to> #{LAT}", :echo),
           "remote_lat" => Form.new("<connect-to> #{LAT}", :round_trips, LATENCY),
@@ -104,7 +103,7 @@ module Godwit
           EXIT[:ok]
         end
 
-        # C's programs read the digits of "1k" alone.
+        # The C programs read the digits of "1k" alone.
         def number(text, name, least)
           found = units(text, PLAIN)
           return found if found&.between?(least, MOST)

@@ -3,10 +3,8 @@
 module Godwit
   module CLI
     module Sockets
-      # The Ruby of `--eval`: a function from a message's frames to frames.
+      # The Ruby code of `--eval`, in which m has a message's frames. Its value is the new frames.
       class Evaluator
-        # @param code [String] in which m holds the frames
-        # @raise [UsageError] when it is no Ruby
         def initialize(code)
           require "json"
           text = "lambda { |m|\n#{code}\n}"
@@ -17,9 +15,7 @@ module Godwit
           raise UsageError, "--eval is no Ruby: #{error.message.lines.first.chomp}"
         end
 
-        # @param frames [Array<String>]
         # @return [Array<String>, nil] nil: this message is skipped
-        # @raise [InputError] when the Ruby raises
         def call(frames)
           value = @function.call(frames.map { |frame| utf8(frame) })
           return if value.nil?

@@ -5,12 +5,11 @@ require_relative "../../printable"
 module Godwit
   module CLI
     module Sockets
-      # How messages are written as text. A form has a terminator, which ends each message of the
-      # input; `decode` makes an Array of frames from a message's text, `encode` the text of frames.
+      # How messages are written as text. A form's terminator ends each message of the input.
+      # `decode` makes an Array of frames from a message's text, `encode` the text of frames.
       module Forms
         # A line a message, a tab between frames. In a terminal control characters are escaped.
         class Text
-          # @return [String] that ends each message
           attr_reader :terminator
 
           # @param terminal [Boolean] whether a terminal shows the output
@@ -20,12 +19,7 @@ module Godwit
             @ending = terminal ? "\n" : terminator
           end
 
-          # @param text [String]
-          # @return [Array<String>]
           def decode(text) = text.empty? ? [text] : text.split("\t", -1)
-
-          # @param frames [Array<String>]
-          # @return [String]
           def encode(frames) = frames.map { |frame| shown(frame) }.join("\t") << @ending
 
           private
@@ -40,13 +34,11 @@ module Godwit
 
         # A NUL ends each message, as with `find -print0`.
         class Null < Text
-          # @param terminal [Boolean]
           def initialize(terminal) = super(terminal, "\0")
         end
 
         # Frames in hexadecimal digits, a tab between them.
         class Hex < Text
-          # (see Text#decode)
           def decode(text)
             super.map do |frame|
               digits = frame.delete(" ")
@@ -67,11 +59,8 @@ module Godwit
             require "json"
           end
 
-          # @return [String] that ends each message
           def terminator = "\n"
 
-          # @param text [String]
-          # @return [Array<String>]
           def decode(text)
             frames = JSON.parse(text)
             return frames.map { |frame| bytes(frame) } if frames.is_a?(Array) && frames.any?
@@ -80,8 +69,6 @@ module Godwit
             raise InputError, "this is no JSON: #{text.byteslice(0, 80).scrub}"
           end
 
-          # @param frames [Array<String>]
-          # @return [String]
           def encode(frames)
             Printable.json(JSON.generate(frames.map { |frame| value(frame) })) << "\n"
           end
@@ -103,13 +90,11 @@ module Godwit
           end
         end
 
-        # Form by option; without any of them a message is a line.
+        # The form of each option. Without such an option a message is a line.
         BY_OPTION = {json: JSONArray, null: Null, hex: Hex}.freeze
         private_constant :BY_OPTION
 
         # @param options [Hash] of the command
-        # @param terminal [Boolean] whether a terminal shows the output
-        # @return [Text, JSONArray]
         def self.of(options, terminal)
           BY_OPTION.fetch((BY_OPTION.keys & options.keys).first, Text).new(terminal)
         end

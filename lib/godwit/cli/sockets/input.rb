@@ -6,7 +6,6 @@ module Godwit
       # The messages that a command sends, as Arrays of frames: those of `--data`, or those that a
       # stream contains.
       class Input
-        # @param form [Forms::Text, Forms::JSONArray]
         # @param texts [Array<String>, nil] of `--data`
         # @param stream [IO, nil] read when there are no texts
         # @param again [Boolean] whether the texts are repeated
@@ -20,7 +19,6 @@ module Godwit
         end
 
         # @return [Array<String>, nil] nil at the end
-        # @raise [InputError] for text that is no message
         def next
           return @messages.next if @messages
           ending = @form.terminator
@@ -32,10 +30,10 @@ module Godwit
 
         private
 
-        def decode(text, place)
+        def decode(text, origin)
           @form.decode(text)
         rescue InputError => error
-          raise error.class, "#{place}: #{error.message}"
+          raise error.class, "#{origin}: #{error.message}"
         end
       end
     end

@@ -7,17 +7,14 @@ module Godwit
     module Sockets
       # Prints messages, each batch in one write.
       class Output
-        # @param io [IO]
-        # @param form [Forms::Text, Forms::JSONArray]
         def initialize(io, form)
           @io = io
           @form = form
-          # A buffer that a blocked pipe does not take would delay the process's exit.
+          # Ruby's buffer would delay the process's exit while a pipe is blocked.
           io.sync = true
           io.binmode
         end
 
-        # @param messages [Array<Array<String>>]
         def print(messages)
           @io.write(messages.map { |frames| @form.encode(frames).b }.join) if messages.any?
         end

@@ -17,11 +17,8 @@ module Godwit
         class Stop < StandardError; end
         private_constant :Stop
 
-        # @param type [Type]
-        # @param socket [Socket] alone in its context
-        # @param notice [PeerNotice] of the socket
-        # @param input [Input, nil] nil: it sends nothing of its own
-        # @param output [Output]
+        # @param socket [Socket] the only one of its context
+        # @param input [Input, nil] nil: the session sends no messages of its own
         # @param settings [Hash] evaluate, echo, count, timeout, pause, wait_peers
         def initialize(type, socket, notice, input, output, settings)
           @type = type
@@ -29,7 +26,7 @@ module Godwit
           @notice = notice
           @input = input
           @output = output
-          @evaluate, @echo, @left, @timeout, @pause, @peers =
+          @evaluate, @echo, @remaining, @timeout, @pause, @peers =
             settings.values_at(:evaluate, :echo, :count, :timeout, :pause, :wait_peers)
         end
 
@@ -67,7 +64,7 @@ module Godwit
           end
         end
 
-        # A thread takes a Stop only here.
+        # Only within this block does a Stop interrupt a thread.
         def waiting(&block) = Thread.handle_interrupt(Stop => :on_blocking, &block)
 
         def finish(outcome, workers)
@@ -77,7 +74,7 @@ module Godwit
           {"INT" => EXIT[:interrupted], :timed_out => EXIT[:timed_out], :done => EXIT[:ok]}[outcome]
         end
 
-        # A thread that a full pipe or the user's Ruby holds ends with the process.
+        # A thread that a full pipe or the user's Ruby code blocks ends with the process.
         def stop(workers)
           @end = Timeout.now + GRACE
           @stopping = true
@@ -85,7 +82,8 @@ module Godwit
           workers.each { |worker| worker.join([@end - Timeout.now, 0].max) }
         end
 
-        # Sends what libzmq still holds. The other end of a socket that also receives may have left.
+        # Waits until libzmq has sent all messages. The peer of a socket that also receives may have
+        # departed, so that wait has a limit.
         def flush
           @socket.close
           closing = Worker.new { @socket.context.close }
@@ -94,7 +92,7 @@ module Godwit
 
         def send_all
           send_input { |frames| (found = evaluated(frames)) && deliver(found) }
-          # libzmq tells nothing of a peer that is absent once the socket is closed.
+          # After the socket's close libzmq does not report that a peer is absent.
           waiting { @notice.wait(1) } if @type.name == :push
         end
 
@@ -142,12 +140,12 @@ module Godwit
           end
         end
 
-        # The messages that are there; waits for one. After a signal it takes what is left.
+        # Yields the messages that are there, after a wait for one. After a signal it does not wait.
         def each_batch(size = BATCH)
           until done?
-            most = [size, @left].compact.min
+            most = [size, @remaining].compact.min
             begin
-              batch = @stopping ? remaining(most) : waiting { @socket.recv_many(most) }
+              batch = @stopping ? received(most) : waiting { @socket.recv_many(most) }
             rescue Stop
               retry
             end
@@ -156,7 +154,7 @@ module Godwit
           end
         end
 
-        def remaining(most)
+        def received(most)
           @socket.recv_many(most, timeout: 0, exception: false) if Timeout.now < @end
         end
 
@@ -192,8 +190,8 @@ module Godwit
         end
 
         def evaluated(frames) = @evaluate ? @evaluate.call(frames) : frames
-        def count(number) = @left && @left -= number
-        def done? = @left&.<=(0)
+        def count(number) = @remaining && @remaining -= number
+        def done? = @remaining&.<=(0)
       end
     end
   end

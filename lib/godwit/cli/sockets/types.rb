@@ -7,10 +7,9 @@ module Godwit
       # {Session}); what --count counts; its summary.
       Type = Struct.new(:name, :work, :counts, :summary) do
         # @param option [Symbol] such as :echo
-        # @return [Boolean] whether the option makes sense
-        def takes?(option) = !ONLY.key?(option) || ONLY[option].include?(name)
+        def accepts?(option) = !ONLY.key?(option) || ONLY[option].include?(name)
         # @return [Boolean] whether it has an input
-        def sends? = takes?(:data)
+        def sends? = accepts?(:data)
         # @return [Boolean] whether it waits for a peer before it sends, also when it binds
         def sends_first? = %i[send_all request_all].include?(work)
       end
@@ -32,14 +31,14 @@ module Godwit
       ].to_h { |type| [type.name.to_s, type.freeze] }.freeze
 
       senders = %i[req rep pub push pair dealer router]
-      # The options that only some types take; all types take the other options.
+      # The options that only some types accept. All types accept the other options.
       ONLY = {
         subscribe: %i[sub], data: senders, file: senders, interval: senders - %i[rep],
         rate: senders - %i[rep], echo: %i[rep pair dealer router],
         wait_peers: senders - %i[rep], identity: %i[req rep dealer router]
       }.freeze
 
-      # Their short forms.
+      # The short forms of the options in {ONLY}.
       SHORT = {"-s" => :subscribe, "-D" => :data, "-F" => :file}.freeze
     end
   end

@@ -5,7 +5,7 @@ module Godwit
     class Ttcp
       # The lines of C ttcp.
       class Report
-        # The rates of -f: name and bytes.
+        # The units of -f: name and bytes.
         RATES = {
           "k" => ["Kbit", 1 << 7], "m" => ["Mbit", 1 << 17], "g" => ["Gbit", 1 << 27],
           "K" => ["KB", 1 << 10], "M" => ["MB", 1 << 20], "G" => ["GB", 1 << 30]
@@ -15,14 +15,12 @@ module Godwit
 
         # @param tag [String] "ttcp-t" or "ttcp-r"
         # @param rate [String] of {RATES}
-        # @param verbose [Boolean]
         def initialize(tag, rate, verbose)
           @tag = tag
           @unit, @divisor = RATES.fetch(rate)
           @verbose = verbose
         end
 
-        # @param result [TTCP::Result]
         # @return [Array<String>] lines
         def summary(result)
           [bytes(result, result.seconds, "real seconds", "/sec +++"),
@@ -55,7 +53,7 @@ module Godwit
             used.involuntary_switches)
         end
 
-        # Cut, not rounded.
+        # Cuts the seconds, as C ttcp does, and does not round them.
         def tenths(seconds) = format("%d.%d", *(seconds * 10).to_i.divmod(10))
 
         def clock(seconds)

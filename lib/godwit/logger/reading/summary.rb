@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../../logger"
+require_relative "../../printable"
 require_relative "../wire/record"
 
 module Godwit
@@ -16,8 +17,6 @@ module Godwit
       UNITS = [[1_000_000_000, "s"], [1_000_000, "ms"], [1_000, "µs"]].freeze
 
       class << self
-        def number(number) = number.to_s.gsub(/(?<=\d)(?=(\d{3})+\z)/, ",")
-
         def duration(nanoseconds)
           size, unit = UNITS.find { |scale, _| nanoseconds >= scale } || UNITS.last
           amount = nanoseconds.fdiv(size)
@@ -46,10 +45,10 @@ module Godwit
       # @param foreign [Integer] shown unless 0
       def line(received:, lost:, writers:, foreign: 0)
         lag = percentile(0.99)
-        ["received #{Summary.number(received)}", "lost #{Summary.number(lost)}",
-          "#{Summary.number(writers)} #{(writers == 1) ? "writer" : "writers"}",
-          ("#{Summary.number(foreign)} foreign" if foreign.positive?),
-          ("#{Summary.number(rate)}/s" if rate),
+        ["received #{Printable.number(received)}", "lost #{Printable.number(lost)}",
+          "#{Printable.number(writers)} #{(writers == 1) ? "writer" : "writers"}",
+          ("#{Printable.number(foreign)} foreign" if foreign.positive?),
+          ("#{Printable.number(rate)}/s" if rate),
           ("lag p99 #{Summary.duration(lag)}" if lag)].compact.join(" · ")
       end
 
