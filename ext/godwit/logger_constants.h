@@ -19,5 +19,9 @@ enum {
 #define GW_LOG_LABELS {"DEBUG", "INFO", "WARN", "ERROR", "FATAL", "ANY"}
 /* the first frame of a batch of records */
 #define GW_LOG_BATCH_MARK "godwit-log-batch"
+/* counters of a broadcaster in the order of Statistics#totals; those of each level follow */
+#define GW_LOG_TOTALS {"messages", "bytes", "records", "plain", "foreign", "lost", "late", "writers", "forgotten", "kept"}
+/* values of a writer in the order of Statistics#writers; the counts of each level follow */
+#define GW_LOG_WRITER {"writer", "prog", "host", "first", "last", "received", "lost", "late", "bytes", "lag", "longest_lag", "idle"}
 
 #endif

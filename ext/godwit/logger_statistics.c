@@ -298,19 +298,19 @@ static VALUE statistics_writers(VALUE self, VALUE wanted) {
     return writers;
 }
 
-/* totals => [messages, bytes, records, plain, foreign, lost, late, writers, forgotten, stored,
- * messages of each level] */
+/* totals => the counters of GW_LOG_TOTALS, and the messages of each level */
 static VALUE statistics_totals(VALUE self) {
+    enum { COUNT = sizeof (const char *[])GW_LOG_TOTALS / sizeof (const char *) };
     statistics_t *statistics = statistics_get(self, "totals");
     pthread_mutex_lock(&statistics->mutex);
-    uint64_t numbers[10 + GW_LOG_LEVELS] = {statistics->messages, statistics->bytes,
+    uint64_t numbers[COUNT + GW_LOG_LEVELS] = {statistics->messages, statistics->bytes,
             statistics->table.records, statistics->plain, statistics->foreign,
             statistics->table.lost, statistics->table.late, statistics->table.count,
             statistics->table.forgotten, statistics->stored};
-    memcpy(numbers + 10, statistics->levels, sizeof statistics->levels);
+    memcpy(numbers + COUNT, statistics->levels, sizeof statistics->levels);
     pthread_mutex_unlock(&statistics->mutex);
-    VALUE totals = rb_ary_new_capa(10 + GW_LOG_LEVELS);
-    for (int i = 0; i < 10 + GW_LOG_LEVELS; i++) rb_ary_push(totals, ULL2NUM(numbers[i]));
+    VALUE totals = rb_ary_new_capa(COUNT + GW_LOG_LEVELS);
+    for (int i = 0; i < COUNT + GW_LOG_LEVELS; i++) rb_ary_push(totals, ULL2NUM(numbers[i]));
     return totals;
 }
 

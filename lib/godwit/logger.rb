@@ -1,16 +1,25 @@
 # frozen_string_literal: true
 
-require "logger"
+%w[fileutils forwardable io/wait json logger securerandom set socket zlib].each { |name| require name }
+require "java" if RUBY_ENGINE == "jruby"
 require_relative "../godwit"
+require_relative "generated/logger_constants"
 
 module Godwit
   class Logger < ::Logger; end # the files below must not autoload this one
 end
 
-require_relative "generated/logger_constants"
-require_relative "logger/writing/settings"
-require_relative "logger/writing/handle"
-require_relative "logger/local_level"
+# The files of a program that logs. A trap handler may log, but cannot load a file.
+%w[
+  folder local_level native warnings exit formatter
+  wire/levels wire/lines wire/topic wire/text wire/error_text wire/packing wire/header wire/entry
+  wire/durable_wire
+  writing/settings writing/stream writing/sequence_counter writing/bounded_queue
+  writing/push_transport writing/base_writer
+  durable/lock durable/segmented_log durable/disk_queue durable/spool_transport
+  durable/send_window durable/durable_sender durable/durable_sequence durable/backlog durable/writer
+  writing/sender writing/handle
+].each { |name| require_relative "logger/#{name}" }
 
 module Godwit
   # Ruby's Logger, whose records go over ZeroMQ to a reader.
@@ -42,13 +51,20 @@ module Godwit
     autoload :Reader, "godwit/logger/reading/reader"
     autoload :Filter, "godwit/logger/reading/filter"
     autoload :View, "godwit/logger/reading/view"
-    autoload :Native, "godwit/logger/native"
-    autoload :BoundedQueue, "godwit/logger/writing/bounded_queue" # it loads Native
     autoload :Summary, "godwit/logger/reading/summary"
-    autoload :Broadcaster, "godwit/logger/serving/broadcaster"
     autoload :Control, "godwit/logger/reading/control"
-    autoload :Sink, "godwit/logger/serving/sink"
+    autoload :Broadcaster, "godwit/logger/serving/broadcaster"
+    autoload :ControlServer, "godwit/logger/serving/control_server"
+    autoload :DurableInput, "godwit/logger/serving/durable_input"
+    autoload :Journal, "godwit/logger/durable/journal"
+    autoload :Publisher, "godwit/logger/serving/publisher"
     autoload :Receiver, "godwit/logger/serving/receiver"
+    autoload :RecordInput, "godwit/logger/serving/record_input"
+    autoload :Rotation, "godwit/logger/serving/rotation"
+    autoload :ServingThread, "godwit/logger/serving/serving_thread"
+    autoload :Sink, "godwit/logger/serving/sink"
+    private_constant :ControlServer, :DurableInput, :Journal, :Publisher, :RecordInput, :Rotation,
+      :ServingThread
 
     # Integers: records `queued`, `sent` (handed to libzmq, with those of an earlier process's
     # spool), `dropped` (by overflow, or after the close) and `spooled` (on disk). `last_error`: an

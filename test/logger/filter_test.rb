@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../test_helper"
-require "godwit/logger/reading/filter"
+require "godwit/logger"
 
 # Godwit::Logger::Filter: which records.
 class LoggerFilterTest < Godwit::TestCase

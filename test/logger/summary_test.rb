@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../test_helper"
-require "godwit/logger/reading/summary"
+require "godwit/logger"
 
 # Godwit::Logger::Summary: a reader's last words.
 class LoggerSummaryTest < Godwit::TestCase

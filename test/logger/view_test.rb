@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../test_helper"
-require "godwit/logger/reading/view"
+require "godwit/logger"
 require "time"
 
 # Godwit::Logger::View: records as people see them.

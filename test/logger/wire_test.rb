@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../test_helper"
-require "godwit/logger/wire/record"
+require "godwit/logger"
 
 # docs/log-wire.md and the library say the same: the page's test vectors.
 class LoggerWireTest < Godwit::TestCase

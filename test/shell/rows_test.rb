@@ -18,10 +18,10 @@ class RowsTest < ShellCase
     rows = []
     pieces.each do |piece|
       writer.write(piece)
-      nil until source.read(-1) { |row| rows << row } == Shell::Source::WAIT
+      nil until source.read(-1) { |row| rows << row } == Godwit::ShellConstants::ROWS_WAIT
     end
     writer.close
-    nil until source.read(-1) { |row| rows << row } == Shell::Source::ENDED
+    nil until source.read(-1) { |row| rows << row } == Godwit::ShellConstants::ROWS_ENDED
     rows
   ensure
     writer.close

@@ -30,5 +30,9 @@ module Godwit
     GAPS = 8
     # digits of a record's number
     DIGITS = 19
+    # counters of a broadcaster in the order of Statistics#totals; those of each level follow
+    TOTALS = %w[messages bytes records plain foreign lost late writers forgotten kept].freeze
+    # values of a writer in the order of Statistics#writers; the counts of each level follow
+    WRITER = %w[writer prog host first last received lost late bytes lag longest_lag idle].freeze
   end
 end

@@ -1,7 +1,5 @@
 # frozen_string_literal: true
 
-require "logger"
-
 module Godwit
   class Logger < ::Logger
     # Files and folders: what survives a power cut, and checks.

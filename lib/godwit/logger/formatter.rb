@@ -1,7 +1,5 @@
 # frozen_string_literal: true
 
-require_relative "wire/text"
-
 module Godwit
   class Logger < ::Logger
     # The default formatter of a logger with an endpoint. Its line is that of Ruby's formatter. Over

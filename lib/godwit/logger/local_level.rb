@@ -1,7 +1,5 @@
 # frozen_string_literal: true
 
-require "logger"
-
 module Godwit
   class Logger < ::Logger
     # A logger's level in one thread and fiber, with the methods of ActiveSupport's loggers. While

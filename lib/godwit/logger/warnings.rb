@@ -1,9 +1,5 @@
 # frozen_string_literal: true
 
-require "io/wait"
-require_relative "../worker"
-require_relative "wire/text"
-
 module Godwit
   class Logger < ::Logger
     # A logger's own messages on $stderr, at most once in {PERIOD} seconds.

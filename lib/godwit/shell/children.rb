@@ -2,7 +2,7 @@
 
 module Godwit
   module Shell
-    # {Native}'s system calls, through the gem ffi.
+    # System calls through the gem ffi. The extension has the same methods.
     # @private
     module Children
       extend ::FFI::Library

@@ -5,7 +5,7 @@ module Godwit
     # The time limits of one run: `timeout:`, `idle:`, `drain:`.
     # @private
     class Clock
-      # @return [Integer] of the whole run, ms on the monotonic clock; -1: none
+      # @return [Integer] the end of `timeout:`, ms on the monotonic clock; -1: none
       attr_reader :deadline
       attr_reader :timed_out
 
@@ -27,7 +27,7 @@ module Godwit
         @idle_start = Timeout.now if @idle
       end
 
-      # @return [Hash{Symbol => Float}] seconds that a wait for the taker of a row may take
+      # @return [Hash{Symbol => Float}] the most seconds of a wait for the receiver of a row
       def limits
         {timeout: @timeout && [@timeout - Timeout.now, 0].max, idle: @idle}.compact
       end
@@ -36,21 +36,21 @@ module Godwit
       def expire(name) = @timed_out = name
 
       def over?(sources, ended:)
-        @waits_for = nil
+        @first_end = nil
         return false unless @timeout || @idle || ended
         now = Timeout.now
         ends = {}
         ends[:timeout] = @timeout if @timeout
         ends[:idle] = idle_since(sources, now) + @idle if @idle
         ends[:drain] = silent_since(sources, now) + @drain if @drain && ended
-        name, @waits_for = ends.min_by(&:last)
-        return false unless @waits_for && now >= @waits_for
+        name, @first_end = ends.min_by(&:last)
+        return false unless @first_end && now >= @first_end
         (name == :drain) ? @truncated = true : @timed_out = name
         true
       end
 
       # @return [Float, nil] seconds until the first limit
-      def left = @waits_for && [@waits_for - Timeout.now, 0].max
+      def remaining = @first_end && [@first_end - Timeout.now, 0].max
 
       private
 
@@ -61,7 +61,7 @@ module Godwit
         @idle_start
       end
 
-      # The end of the processes counts as output.
+      # The drain time begins at the end of the processes, and again with each output.
       def silent_since(sources, now)
         bytes = sources.sum(&:bytes)
         @silent = now if bytes != @bytes || !@draining

@@ -13,12 +13,13 @@ module Godwit
         @socket = socket
       end
 
-      # @param own [Numeric, nil] seconds for all these rows; UNSET: the socket's `send_timeout`
+      # @param own [Numeric, nil] seconds for all these rows; UNSET: the socket's `send_timeout` for
+      #   each row
       def send(rows, own)
         @messages = rows.map { |row| row.is_a?(Array) ? [row[0].name, row[1]] : row }
         start = Timeout.now
         until @messages.empty?
-          # At once what the socket takes; then one row, for which it has to wait.
+          # The first try sends the rows that the socket accepts at once, the next waits for one row.
           next if attempt(@messages, 0).nil?
           name, seconds = limits(own, start).min_by(&:last)
           error = attempt(name ? @messages.first(1) : @messages, seconds)

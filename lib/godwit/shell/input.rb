@@ -2,7 +2,7 @@
 
 module Godwit
   module Shell
-    # An `input:` that Ruby reads for the command.
+    # The object of an `input:` that Ruby reads for the command.
     # @private
     class Input
       PIECE = 65_536
@@ -44,7 +44,7 @@ module Godwit
         end
       end
 
-      # Ruby gives no bytes of an IO while it holds characters that it has converted.
+      # While an IO has converted characters in its buffer, `readpartial` raises IOError.
       def piece_of_io(io)
         io.readpartial(PIECE)
       rescue EOFError
@@ -53,8 +53,8 @@ module Godwit
         io.getc&.encode(io.external_encoding)
       end
 
-      # `read` waits for the whole piece: too long for a connection or a pipe that stays open.
-      # Other classes may have a `read` of their own beside an inherited `readpartial`.
+      # `read` waits for the whole piece, too long for a connection or a pipe that stays open. So
+      # classes known to have a useful `readpartial` use that.
       def piece_of_object
         return @object.read(PIECE) unless connection? || @object.equal?(ARGF)
         @object.readpartial(PIECE)

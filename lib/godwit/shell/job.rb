@@ -2,29 +2,27 @@
 
 module Godwit
   module Shell
-    # One run of a plan: reads as its caller asks for rows, and waits for all pipes and processes at
+    # One run of a plan: reads when its caller wants rows, and waits for all pipes and processes at
     # once. When a job is collected, a finalizer ends its processes.
     # @private
     class Job
-      # After so many reads or rows without a wait, other fibers run and the processes are checked.
+      # After so many reads or rows without a wait, other fibers run and the job polls its processes.
       YIELD_EVERY = 16
       ROWS = 2_000
-
       # Seconds between two checks for a stopped child, which no descriptor reports.
       STOPPED_POLL_INTERVAL = 0.5
-
       # Signals of a terminal or the system that end a program. A command gets the signal that ended
       # its caller.
       FORWARDED = %w[INT TERM HUP QUIT].to_h { |name| [Signal.list[name], name.to_sym] }.freeze
 
       attr_reader :status
-      # @return [Integer] rows that were read, and that a socket has not taken
+      # @return [Integer] rows that were read and not sent to a socket
       attr_writer :undelivered
 
       def initialize(plan, reuse: plan.reuse)
         @plan = plan
         @clock = Clock.new(plan)
-        @reads_since_yield = @looked = @undelivered = 0
+        @reads_since_yield = @counted_rows = @undelivered = 0
         @terminal = !plan.foreground && Job.terminal?
         @processes = Processes.new(plan.grace)
         launch = Launch.new(plan, @processes)
@@ -58,7 +56,7 @@ module Godwit
         turn(&block) until over?
       end
 
-      # Yields the rows that are there, after waiting for one if need be; none at the end.
+      # Yields the rows that are there, after a wait for the first. At the end it yields none.
       def advance(&block)
         @clock.resume
         rows = 0
@@ -73,7 +71,7 @@ module Godwit
       # @return [Hash{Symbol => Float}] see {Clock#limits}
       def limits = @clock.limits
 
-      # Ends the rows: the socket that takes them was blocked beyond a limit.
+      # Ends the rows, since the socket that gets them was blocked beyond a limit.
       def expire(name)
         @clock.expire(name)
         @over = true
@@ -87,7 +85,6 @@ module Godwit
           .map { |child| "#{File.basename(child.words.first)}[#{child.pid}]" }.join("|")
       end
 
-      # Sends a signal to all that was started.
       def signal(name) = @processes.signal(name)
 
       # Ends the run, from any thread: a thread that waits for rows finds them at an end.
@@ -97,13 +94,13 @@ module Godwit
       end
 
       # Closes the pipes, ends and reaps the processes.
-      # @param pending [Integer] rows that were read and not handed out
+      # @param pending [Integer] rows that were read and not given to the caller
       def finish(pending: 0)
         return @status if @status
         Thread.handle_interrupt(Object => :never) do
           first = forwarded
           @stdin_writer&.kill
-          # First the poller: a waiting thread must not look at pipes that are closed.
+          # The poller closes first, so that no waiting thread polls a closed pipe.
           @poller.close unless @processes.forked?
           @all.each(&:close)
           @processes.stop(first)
@@ -119,7 +116,7 @@ module Godwit
 
       private
 
-      # The constructor failed.
+      # Closes what a constructor that failed has opened.
       def abandon(launch)
         [launch&.out, launch&.err, launch&.input, *@exits&.keys&.grep(IO)].compact.each(&:close)
         @stdin_writer&.finish
@@ -129,21 +126,21 @@ module Godwit
 
       def over? = @over || @closed
 
-      # Reads each pipe at most once. Waits if there was nothing.
+      # Reads each pipe at most once. Waits if no pipe had data.
       def turn(&block)
         refuse_child if @processes.forked?
         busy = false
         @sources.delete_if do |source|
-          answer = source.read(@clock.deadline, &block)
-          raise too_long if answer == Source::TOO_LONG
-          busy = true if answer == Source::MORE
-          answer == Source::ENDED && close_source(source)
+          result = source.read(@clock.deadline, &block)
+          raise too_long if result == ShellConstants::ROWS_TOO_LONG
+          busy = true if result == ShellConstants::ROWS_MORE
+          result == ShellConstants::ROWS_ENDED && close_source(source)
         end
         return if over?
         raise @stdin_writer.error if @stdin_writer&.error
         return @over = true if @sources.empty? && @exits.empty?
         return @over = true if @clock.over?(@sources, ended: @exits.empty?)
-        return wait(@clock.left) unless busy
+        return wait(@clock.remaining) unless busy
         return if (@reads_since_yield += 1) % YIELD_EVERY != 0 && few?
         let_others_run
         wait(0)
@@ -156,8 +153,8 @@ module Godwit
 
       def few?
         rows = @all.sum(&:rows)
-        return true if rows - @looked < ROWS
-        @looked = rows
+        return true if rows - @counted_rows < ROWS
+        @counted_rows = rows
         false
       end
 
@@ -172,7 +169,7 @@ module Godwit
         true
       end
 
-      # Another thread's close of the pipes is no error.
+      # Ignores the errors that another thread's {#close} of the pipes causes.
       def unless_closed
         yield
       rescue ClosedError, IOError, Errno::EBADF
@@ -239,7 +236,7 @@ module Godwit
         end
       end
 
-      # @return [Symbol] the first signal for the command: the one that ends the caller
+      # @return [Symbol] the first signal for the command: the signal that ends the caller, or TERM
       def forwarded
         cause = $! # standard:disable Style/SpecialGlobalVars -- English is one more library
         (cause.is_a?(SignalException) && FORWARDED[cause.signo]) || :TERM

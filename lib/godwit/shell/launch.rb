@@ -9,10 +9,9 @@ module Godwit
       NO_DESCRIPTOR = "this process has no file descriptor left: close some, or raise ulimit -n"
       private_constant :NO_DESCRIPTOR
 
-      # @return [IO, nil] to read from; nil where the plan wants none
-      attr_reader :out, :err
-      attr_reader :input
-      # @return [Input, nil] what goes into `input`
+      # @return [IO, nil] this process's end of the pipe; nil: the plan needs none
+      attr_reader :out, :err, :input
+      # @return [Input, nil] the content of `input`
       attr_reader :content
 
       def initialize(plan, processes)
@@ -45,7 +44,7 @@ module Godwit
       end
 
       def spawn(words, **streams)
-        pid = starting(words) { Process.spawn(*command(words), **@plan.place, **streams) }
+        pid = starting(words) { Process.spawn(*command(words), **@plan.spawn_options, **streams) }
         @processes.add(Child.new(pid, words, group: !@plan.foreground))
       end
 
@@ -56,7 +55,7 @@ module Godwit
         end
         words = @plan.commands.first
         # PTY.spawn makes a session of its own.
-        options = @plan.place.except(:pgroup, :close_others)
+        options = @plan.spawn_options.except(:pgroup, :close_others)
         @out, terminal, pid = starting(words) { PTY.spawn(*command(words), **options) }
         @processes.add(Child.new(pid, words))
         return terminal.close if @plan.input.nil?
@@ -92,12 +91,12 @@ module Godwit
 
       # Ruby's own error may name the program instead of the folder, and JRuby raises none.
       def check_folder
-        place = @plan.chdir or return
-        stat = File.stat(place)
+        folder = @plan.chdir or return
+        stat = File.stat(folder)
         raise SystemCallError.new(nil, Errno::ENOTDIR::Errno) unless stat.directory?
         raise SystemCallError.new(nil, Errno::EACCES::Errno) unless stat.executable?
       rescue SystemCallError => error
-        raise Errors.build(error.errno, @plan.operation, place,
+        raise Errors.build(error.errno, @plan.operation, folder,
           "chdir: takes a folder that this user may enter"), cause: nil
       end
 
@@ -133,7 +132,7 @@ module Godwit
         end
       end
 
-      # @return [IO, nil] nil for an object that Ruby itself reads, such as a FIFO, which may wait
+      # @return [IO, nil] nil: Ruby reads the object, such as a FIFO, whose open may wait
       def opened(option, given)
         if Redirection.file?(given)
           return if option == :input && File.pipe?(given)
@@ -148,7 +147,7 @@ module Godwit
         io
       end
 
-      # @return [IO] the child's, closed in this process once it has started
+      # Remembers the child's end of a pipe, which this process closes once the child has started.
       def child_end(io)
         @child_ends << io
         io

@@ -17,10 +17,11 @@ module Godwit
       }.freeze
       STREAMS = %i[inherit merge discard tail rows].freeze
 
-      # @return [Array<Array<String>>] of each stage, with its program
+      # @return [Array<Array<String>>] program and arguments of each stage
       attr_reader :commands
       # @return [Symbol] the public method, for error messages
       attr_reader :operation
+      # @return [Boolean] whether the output goes to this process's stdout
       attr_reader :outward
 
       def initialize(operation, commands, options, outward: false)
@@ -34,7 +35,11 @@ module Godwit
         check(commands.any?,
           "the commands", "one Array for each, with program and arguments", commands)
         @commands = commands.map { |command| words(command).freeze }.freeze
-        check_places
+        check_environment
+        check_statuses
+        check_folder
+        check_terminal if pty
+        check_streams
         check_framing
         %i[timeout idle grace drain].each { |name| check_seconds(name, optional: name != :grace) }
         %i[timeout idle drain].each do |name|
@@ -52,7 +57,7 @@ module Godwit
       # @return [String] as a user would type it
       def name = @commands.map { |words| Plan.shown(words, shell) }.join(" | ")
 
-      def place
+      def spawn_options
         {
           pgroup: (true unless foreground), close_others: true,
           unsetenv_others: @options[:unsetenv_others] && true, chdir: chdir,
@@ -65,8 +70,6 @@ module Godwit
         %i[tail rows].include?(err) || Redirection.piped?(err)
       end
 
-      # @param count [Object] of rows
-      # @raise [ArgumentValueError]
       def self.check_count(operation, count)
         return if count.nil?
         Errors.check_positive(operation, "count:", "a number of rows, 1 or more, or nil", count)
@@ -134,18 +137,14 @@ module Godwit
 
       def check_environment
         check_type(env.nil? || env.is_a?(Hash), "env:", "a Hash of Strings", env)
+        wrong = env&.any? { |key, text| key.to_s.match?(/[=\0]|\A\z/) || text.to_s.include?("\0") }
+        check(!wrong, "env:", "names without \"=\" and NUL, values without NUL", env)
       end
 
-      def check_places
-        check_environment
+      def check_statuses
         check(ok.any? && ok.all? { |one| number?(one, 0..255) },
           "ok:", "exit statuses, each 0 to 255", ok)
         check(umask.nil? || number?(umask, 0..0o777), "umask:", "a number from 0 to 0777", umask)
-        wrong = env&.any? { |key, text| key.to_s.match?(/[=\0]|\A\z/) || text.to_s.include?("\0") }
-        check(!wrong, "env:", "names without \"=\" and NUL, values without NUL", env)
-        check_folder
-        check_terminal if pty
-        check_streams
       end
 
       def check_folder

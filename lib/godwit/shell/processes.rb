@@ -11,8 +11,8 @@ module Godwit
     # another process's. A Processes outlives the Stream that was collected.
     # @private
     class Processes
-      # Seconds for the kernel to end killed processes; a thread goes on waiting after them.
-      KILLED = 5
+      # Seconds for the kernel to end killed processes. After them a thread goes on waiting.
+      KILL_TIMEOUT = 5
 
       attr_reader :children
 
@@ -24,12 +24,12 @@ module Godwit
         @lock = Mutex.new
       end
 
-      # @return [Boolean] whether this process is a fork of the one that started them
+      # @return [Boolean] whether this process is a fork of the process that started them
       def forked? = @owner != Process.pid
       def add(child) = @lock.synchronize { @children << child }
       def exited? = @lock.synchronize { @children.all?(&:exited?) }
       def settled? = @lock.synchronize { @children.all?(&:settled?) }
-      # @return [Child, nil] one that the system stopped since it lacks the terminal
+      # @return [Child, nil] a child that the system stopped since it lacks the terminal
       def wanting_terminal = @lock.synchronize { @children.find(&:wants_terminal?) }
 
       # Sends a signal to all groups.
@@ -48,7 +48,7 @@ module Godwit
           end
           @lock.synchronize { @children.each(&:reap) }
         ensure
-          settled? ? Reaper.forget(self) : Reaper.take(self)
+          settled? ? Reaper.forget(self) : Reaper.stop_later(self)
         end
       end
 
@@ -56,8 +56,8 @@ module Godwit
 
       # @return [Hash{Symbol => Numeric}] each signal, and the seconds to wait after it
       def signals(first)
-        return {TERM: @grace, KILL: KILLED} if first == :TERM
-        {first => @grace / 2.0, :TERM => @grace / 2.0, :KILL => KILLED}
+        return {TERM: @grace, KILL: KILL_TIMEOUT} if first == :TERM
+        {first => @grace / 2.0, :TERM => @grace / 2.0, :KILL => KILL_TIMEOUT}
       end
 
       def ended_within?(seconds)
@@ -65,9 +65,9 @@ module Godwit
         loop do
           pids = living
           return true if pids.empty?
-          left = finish - Timeout.now
-          return false if left <= 0
-          Pidfd.wait(pids, left)
+          remaining = finish - Timeout.now
+          return false if remaining <= 0
+          Pidfd.wait(pids, remaining)
         end
       end
 
@@ -82,16 +82,16 @@ module Godwit
       end
     end
 
-    # One started process, the leader of a process group unless it is in the foreground. Its number
-    # stays its own until {#reap}. Used under the lock of {Processes}.
+    # A started process, the leader of a process group unless it is in the foreground. No other
+    # process gets its number before {#reap}. All calls need the lock of {Processes}.
     # @private
     class Child
       attr_reader :pid, :words
-      # @return [Process::Status, nil] nil before {#reap}, and when other code took it
+      # @return [Process::Status, nil] nil before {#reap}, and when other code reaped the process
       attr_reader :status
 
       # Signals that stop a process which uses a terminal that it does not have.
-      TERMINAL = %w[TTIN TTOU].map { |name| Signal.list.fetch(name) }.freeze
+      TERMINAL_STOPS = %w[TTIN TTOU].map { |name| Signal.list.fetch(name) }.freeze
 
       def initialize(pid, words, group: true)
         @pid = pid
@@ -102,7 +102,7 @@ module Godwit
       # @return [Boolean] whether it has ended, or is no longer our child
       def exited?
         return true if @settled || @ended
-        case Native.exited?(@pid)
+        case Children.exited?(@pid)
         when true then @ended = true
         when nil then @settled = true
         else false
@@ -112,11 +112,10 @@ module Godwit
       # @return [Boolean] whether its number may be another process's by now
       def settled? = @settled
 
-      # @return [Boolean] whether the system stopped it since it lacks the terminal
       def wants_terminal?
         return false if @settled || !Members.stopped?(@pid)
         _, status = Unscheduled.call { Process.wait2(@pid, Process::WNOHANG | Process::WUNTRACED) }
-        return TERMINAL.include?(status&.stopsig) if status.nil? || status.stopped?
+        return TERMINAL_STOPS.include?(status&.stopsig) if status.nil? || status.stopped?
         @settled = true # it has ended meanwhile
         @status = status
         false
@@ -124,7 +123,7 @@ module Godwit
         false
       end
 
-      # Sends a signal to the whole group, unless the number may be another's.
+      # Sends a signal to the whole group, unless another process may have the number.
       def signal(name)
         return if exited? && @settled
         Process.kill(name, @group ? -@pid : @pid)
@@ -132,7 +131,7 @@ module Godwit
         nil # no process is left, or only those that changed their user
       end
 
-      # Takes its status if it has exited.
+      # Stores the status of a process that has ended.
       def reap
         return if !exited? || @settled
         _, @status = Unscheduled.call { Process.wait2(@pid, Process::WNOHANG) }
@@ -149,10 +148,10 @@ module Godwit
       @lock = Mutex.new
 
       class << self
-        # @return [Array<Processes>] those of this process that are not settled
+        # @return [Array<Processes>] of this process, and not settled
         def running = @lock.synchronize { @running.keys }.reject(&:forked?)
 
-        # Sends a signal to all of them.
+        # Sends a signal to all running commands.
         # @raise [ThreadError] in a trap handler
         def signal(number)
           running.each { |processes| processes.signal(number) }
@@ -171,8 +170,9 @@ module Godwit
 
         def forget(processes) = @lock.synchronize { @running.delete(processes) }
 
-        # Stops them on a thread. Finalizers call this: it takes no lock and does not wait.
-        def take(processes, open = [])
+        # Stops the processes on a thread. Finalizers may call this: it needs no lock, and does not
+        # wait.
+        def stop_later(processes, open = [])
           Thread.new do
             Thread.current.name = "godwit shell reaper"
             # The thread inherits a mask that may put off kills.
@@ -190,18 +190,18 @@ module Godwit
           proc do
             unless processes.forked?
               stdin_writer&.kill
-              take(processes, open)
+              stop_later(processes, open)
             end
           end
         end
 
         private
 
-        # Commands that later at_exit blocks start register this again.
+        # A command that a later at_exit block starts registers this method again.
         def stop_all
           return unless @at_exit == Process.pid
           @at_exit = nil
-          running.filter_map { |processes| take(processes) }.each(&:join)
+          running.filter_map { |processes| stop_later(processes) }.each(&:join)
         end
       end
     end

@@ -33,7 +33,7 @@ module Godwit
       def initialize(socket)
         Push.check_socket(:pull, :PULL, socket)
         @socket = socket
-        @foreign = @came = @gone = 0
+        @foreign = @came = @departed = 0
         @ends = []
         @ids = {}
         @wake, @waker = IO.pipe
@@ -68,7 +68,7 @@ module Godwit
         @until = timeout && Timeout.now + timeout
         poller = Poller.new(@socket, @wake)
         until @over
-          rows = take(most, poller)
+          rows = receive(most, poller)
           yield rows unless rows.empty?
         end
         self
@@ -107,21 +107,21 @@ module Godwit
       private
 
       def record_change(change)
-        change.positive? ? @came += 1 : @gone += 1
+        change.positive? ? @came += 1 : @departed += 1
         @waker.write_nonblock(".") if change.negative?
       rescue IO::WaitWritable, IOError, Errno::EPIPE
         nil # the pipe is full, or closed
       end
 
-      # The rows that are there; waits when there are none. libzmq hands over the rows of a peer
-      # that left before it reports that the peer has left.
-      def take(most, poller)
-        gone = @gone
-        here = @came - gone
+      # Receives the rows that are there, or waits. libzmq gives all rows of a departed peer before it
+      # reports that the peer has departed.
+      def receive(most, poller)
+        departed = @departed
+        connected = @came - departed
         messages = @socket.recv_many(most, timeout: 0, exception: false)
         return rows_of(messages) if messages
-        if @ends.size >= here && (gone.positive? || !@ends.empty?)
-          @broken = gone.positive?
+        if @ends.size >= connected && (departed.positive? || !@ends.empty?)
+          @broken = departed.positive?
           @over = true
           return []
         end
@@ -130,9 +130,9 @@ module Godwit
       end
 
       def wait(poller)
-        left = @until && [@until - Timeout.now, 0].max
-        raise TimeoutError, "pull: time is up" if left&.zero?
-        poller.wait(left).each do |event|
+        remaining = @until && [@until - Timeout.now, 0].max
+        raise TimeoutError, "pull: time is up" if remaining&.zero?
+        poller.wait(remaining).each do |event|
           @wake.read_nonblock(64, exception: false) if event.object == @wake
         end
       end

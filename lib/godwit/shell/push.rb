@@ -5,8 +5,8 @@ require_relative "../peer_counter"
 
 module Godwit
   module Shell
-    # Counts a socket's peers on a thread of its own, from libzmq's monitor, until the socket
-    # closes. (The socket's own count ends with its first message.)
+    # Counts a socket's peers on a thread, by libzmq's monitor, until the socket closes. The socket
+    # itself counts them only until its first message.
     # @private
     class Peers
       # @param socket [Socket] that has no endpoint yet
@@ -35,8 +35,8 @@ module Godwit
         @changed.call(change) unless change.zero?
       end
 
-      # The counter may count an unidentified connection's end as a peer's: the last peer has left
-      # only when no connection is open.
+      # The counter may mistake the end of another connection for that of a peer. So the last peer
+      # has departed only when no connection is open.
       def known = [@counter.established, (@came && @counter.open > 0) ? 1 : 0].max
     end
 
@@ -58,13 +58,13 @@ module Godwit
       # The first frame of the last message.
       END_OF_ROWS = "end"
 
-      LEAVING = 1 # minimum time in seconds for peers to receive the end message
+      END_TIMEOUT = 1 # seconds, at least, in which peers may receive the end
       # Seconds after which the Push sends the end to the peers again: first, and at most.
       AGAIN = [0.1, 5].freeze
-      private_constant :LEAVING, :AGAIN
+      private_constant :END_TIMEOUT, :AGAIN
 
       # @return [Boolean] whether all peers had left before the end
-      def left? = @left && !@ending
+      def left? = @departed && !@ending
 
       # @param socket [Socket] a PUSH that is neither bound nor connected yet; this lowers its
       #   linger to {Context::BRIEF_LINGER}, and {#run} closes it
@@ -126,7 +126,7 @@ module Godwit
         @until = timeout && Timeout.now + timeout
         @stream = stream
         status = send_rows(count)
-        send_end(status) unless @left
+        send_end(status) unless @departed
         status
       ensure
         @socket.close
@@ -137,35 +137,35 @@ module Godwit
       def send_rows(count)
         delivery = nil
         started = lambda do |job|
-          raise ClosedError, "push: all peers have left" if @left
+          raise ClosedError, "push: all peers have left" if @departed
           delivery = Delivery.new(job, @socket)
         end
-        @stream.batches(started: started, count: count) { |rows| delivery.send(rows, left) }
+        @stream.batches(started: started, count: count) { |rows| delivery.send(rows, remaining) }
       rescue ClosedError
-        raise unless @left
+        raise unless @departed
         @stream.status
       end
 
-      def left = @until && [@until - Timeout.now, 0].max
+      def remaining = @until && [@until - Timeout.now, 0].max
 
       def record_change(change)
-        leaves = @lock.synchronize do
+        departed = @lock.synchronize do
           @peers += change
-          @left = true if @peers.zero?
+          @departed = true if @peers.zero?
           @ends_due = @peers if @ending
           @changed.broadcast
-          @left
+          @departed
         end
-        return unless leaves
+        return unless departed
         @socket.close
         @stream&.close
       end
 
       # libzmq chooses the peer for a message: one peer may get two ends and another none, and a
-      # message to a leaving peer is lost. So the Push sends the end to all peers again when one
-      # comes or leaves, and from time to time.
+      # message to a peer that disconnects is lost. So the Push repeats the end for all peers when a
+      # peer connects or departs, and from time to time.
       def send_end(status)
-        @until = [@until, Timeout.now + LEAVING].max if @until
+        @until = [@until, Timeout.now + END_TIMEOUT].max if @until
         id = Process.pid.to_s(36) + object_id.to_s(36)
         message = [END_OF_ROWS, JSON.generate(id: id, **facts(status))]
         @pause = AGAIN.first
@@ -174,12 +174,12 @@ module Godwit
           schedule_end
         end
         while end_due?
-          # libzmq looks for new peers at once here, but only every few milliseconds while it sends.
+          # libzmq accepts new peers here at once, but only every few milliseconds in `send`.
           @socket.events
-          @socket.send(message, timeout: left)
+          @socket.send(message, timeout: remaining)
         end
       rescue ClosedError
-        raise unless @left
+        raise unless @departed
       end
 
       def facts(status)
@@ -193,13 +193,13 @@ module Godwit
       # @return [Boolean] false when all have left
       def end_due?
         @lock.synchronize do
-          until @left || @ends_due.positive?
-            raise time_up if left&.zero?
+          until @departed || @ends_due.positive?
+            raise time_up if remaining&.zero?
             @changed.wait(@lock, [[@until, @again].compact.min - Timeout.now, 0].max)
             schedule_end if Timeout.now >= @again
           end
           @ends_due -= 1
-          !@left
+          !@departed
         end
       end
 

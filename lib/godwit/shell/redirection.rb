@@ -2,14 +2,14 @@
 
 module Godwit
   module Shell
-    # What an object given as `input:` or `err:` is: an IO whose descriptor the command gets, a file
-    # to open for it, or an object that Ruby reads or writes by the object's own methods.
+    # Tells what an object given as `input:` or `err:` is: an IO whose descriptor the command gets, a
+    # file to open for the command, or an object whose own methods read or write.
     # @private
     module Redirection
       module_function
 
-      # @return [IO, nil] nil for an object that merely has `to_io`, such as a GzipReader: the bytes
-      #   of its descriptor are not those that its methods give
+      # @return [IO, nil] nil for another object with `to_io`, such as a GzipReader: its methods give
+      #   other bytes than its descriptor
       def io(object)
         return object if object.is_a?(IO)
         object.to_io if defined?(::Tempfile) && object.is_a?(::Tempfile)
@@ -48,11 +48,11 @@ module Godwit
           "#{option}: takes a file that this user may #{can}"), cause: nil
       end
 
-      # Writes what Ruby holds of an IO: the command's output comes after it.
+      # Writes Ruby's buffer of an IO, so that the command's output comes after it.
       def flush(io) = interruptible { io.flush }
 
-      # Moves the descriptor of a file to the place up to which the program has read.
-      # @return [Boolean] false when Ruby has read ahead, and cannot put that back (of a pipe)
+      # Moves the descriptor of a file to the offset up to which the program has read.
+      # @return [Boolean] false when Ruby has read ahead, and cannot undo that (of a pipe)
       def settle(io)
         return true unless read_ahead?(io)
         io.pos # raises for a pipe, of which Ruby 3.4's seek drops what it has read ahead
@@ -62,7 +62,7 @@ module Godwit
         false
       end
 
-      # sysseek refuses an IO of which Ruby holds bytes or characters.
+      # sysseek refuses an IO with bytes or characters in Ruby's buffer.
       def read_ahead?(io)
         io.sysseek(0, IO::SEEK_CUR)
         false

@@ -45,8 +45,8 @@ module Godwit
           end
           return row unless row == WAIT
           return MORE if read_once
-          what = fill
-          return what unless what == MORE
+          result = fill
+          return result unless result == MORE
           read_once = true
         end
       end
@@ -60,14 +60,14 @@ module Godwit
         Process.clock_gettime(Process::CLOCK_MONOTONIC, :millisecond) >= deadline
       end
 
-      # @return [Integer, String] WAIT when more has to be read, ENDED, TOO_LONG, or a row
+      # @return [Integer, String] a row; WAIT: more has to be read; ENDED; TOO_LONG
       def next_row
         return chunk unless @separator
         loop do
           found = @buffer.index(@separator, @scanned)
           known = found || @buffer.bytesize
-          part = (found || @over) ? 0 : @separator.bytesize - 1
-          @scanned = [known - part, @start].max
+          overlap = (found || @over) ? 0 : @separator.bytesize - 1
+          @scanned = [known - overlap, @start].max
           if @dropping
             @start = @scanned = found ? known + @separator.bytesize : @scanned
             @dropping = !found && !@over
@@ -75,7 +75,7 @@ module Godwit
             return @over ? ENDED : WAIT
           end
           carriage = carriage_before(known, found)
-          return too_long if known - @start - part - carriage > @limit
+          return too_long if known - @start - overlap - carriage > @limit
           return row_until(known, carriage, known + @separator.bytesize) if found
           return WAIT unless @over
           return (known > @start) ? row_until(known, 0, known) : ENDED
@@ -104,11 +104,11 @@ module Godwit
       end
 
       def chunk
-        left = @buffer.bytesize - @start
-        return @over ? ENDED : WAIT if left.zero?
-        size = @over ? left : whole(@start, left)
+        remaining = @buffer.bytesize - @start
+        return @over ? ENDED : WAIT if remaining.zero?
+        size = @over ? remaining : whole(@start, remaining)
         size = whole(@start, @limit) if size > @limit
-        return WAIT if size == left && !@over && beginning_only?(left)
+        return WAIT if size == remaining && !@over && beginning_only?(remaining)
         @start += size
         @buffer.byteslice(@start - size, size)
       end
@@ -119,16 +119,17 @@ module Godwit
         (1..[3, size].min).each do |back|
           byte = @buffer.getbyte(from + size - back)
           next if byte & 0xc0 == 0x80
-          return (wanted(byte) > back && size > back) ? size - back : size
+          return (needed(byte) > back && size > back) ? size - back : size
         end
         size
       end
 
-      def beginning_only?(left)
-        @encoding == Encoding::UTF_8 && left <= 3 && wanted(@buffer.getbyte(@start)) > left
+      def beginning_only?(size)
+        @encoding == Encoding::UTF_8 && size <= 3 && needed(@buffer.getbyte(@start)) > size
       end
 
-      def wanted(byte)
+      # @return [Integer] bytes of the character that begins with this byte
+      def needed(byte)
         return 1 if byte < 0xc0
         return 2 if byte < 0xe0
         (byte < 0xf0) ? 3 : 4

@@ -5,32 +5,27 @@ module Godwit
     # One pipe of a command, its rows, and the block that gets them.
     # @private
     class Source
-      # The values of Rows#read.
-      MORE = ShellConstants::ROWS_MORE
-      WAIT = ShellConstants::ROWS_WAIT
-      ENDED = ShellConstants::ROWS_ENDED
-      LATE = ShellConstants::ROWS_LATE
-      TOO_LONG = ShellConstants::ROWS_TOO_LONG
-
       attr_reader :io
-      def yields? = @taker.nil?
+      # @return [Boolean] whether the caller of {#read} gets the rows
+      def yields? = @receiver.nil?
 
       # @param kind [Symbol, nil] yields [kind, row] instead of row
-      # @param taker [Proc, nil] gets each row instead of the caller
+      # @param receiver [Proc, nil] gets each row instead of the caller of {#read}
       def initialize(
-        io, plan, kind: nil, sep: plan.sep, encoding: plan.encoding, reuse: plan.reuse, &taker
+        io, plan, kind: nil, sep: plan.sep, encoding: plan.encoding, reuse: plan.reuse, &receiver
       )
         @io = io
         @kind = kind
-        @taker = taker
-        @rows = Native::Rows.new
+        @receiver = receiver
+        @rows = Rows.new
         @rows.open(io, (sep == :chunk) ? nil : sep.b, plan.limit, Plan::LONGER.fetch(plan.long),
           plan.chomp, encoding, reuse)
       end
 
-      # @param deadline [Integer] ms on the monotonic clock, -1: none
+      # @param deadline [Integer] ms on the monotonic clock; -1: none
+      # @return [Integer] ROWS_MORE and so on, of {ShellConstants}
       def read(deadline, &block)
-        return @rows.read(deadline, &@taker) if @taker
+        return @rows.read(deadline, &@receiver) if @receiver
         return @rows.read(deadline, &block) unless @kind
         @rows.read(deadline) { |row| block.call([@kind, row]) }
       end
@@ -44,8 +39,8 @@ module Godwit
       end
     end
 
-    # The last bytes of a stream, in two buffers: when the newer one is full, the older one is freed
-    # at once and not by the garbage collector.
+    # The last bytes of a stream, in two buffers. When the newer one is full, the older one becomes
+    # empty at once, without the garbage collector.
     # @private
     class Tail
       MAX = 65_536

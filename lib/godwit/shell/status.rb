@@ -40,8 +40,8 @@ module Godwit
         new(command: plan.name, process: process, stages: stages, ok: plan.ok, **facts)
       end
 
-      # As with a shell's pipefail, the last stage that failed. A stage that ended by SIGPIPE did
-      # not fail, unless it is the last. Without a failed one it is nil if any is unknown.
+      # Finds the last stage that failed, as a shell's pipefail. A stage that ended by SIGPIPE did
+      # not fail, unless it is the last. Without a failed stage it is nil if any status is unknown.
       def self.decisive(statuses, ok)
         *upstream, last = statuses
         upstream.reject! { |status| status&.termsig == Signal.list["PIPE"] }

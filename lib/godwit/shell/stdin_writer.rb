@@ -7,7 +7,7 @@ module Godwit
     class StdinWriter
       END_OF_INPUT = "\x04" # typed at a terminal
 
-      # @return [Exception, nil] that the input's own `each` or `read` raised
+      # @return [Exception, nil] the exception of the input's own `each` or `read`
       attr_reader :error
 
       def initialize(input, pipe, processes, terminal: false)
@@ -22,7 +22,7 @@ module Godwit
 
       def kill = @thread.kill
 
-      # Ends the thread, unless the input goes on for over a second.
+      # Ends the thread. Waits at most a second for an input that goes on.
       def finish
         @thread.kill
         @thread.join(1) unless @thread == Thread.current

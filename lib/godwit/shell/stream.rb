@@ -111,7 +111,7 @@ module Godwit
       # Stops the command that {#next} started; the next `next` starts it again.
       # @return [self]
       def rewind
-        @turn.synchronize { drop_cursor }
+        @turn.synchronize { end_cursor }
         self
       end
 
@@ -155,7 +155,7 @@ module Godwit
       alias_method :to_s, :inspect
 
       # @private
-      # @param started [#call, nil] called once the command runs, with its job
+      # @param started [#call, nil] is called with the job once the command runs
       # @yieldparam rows [Array] as {#each_batch}
       def batches(started: nil, count: nil)
         job = nil
@@ -220,13 +220,13 @@ module Godwit
           end
         end
       rescue ThreadError => error
-        raise unless error.message.include?("trap context") # where Ruby allows no lock
+        raise unless error.message.include?("trap context") # Ruby allows no lock there
         raise Errors.build(StateError, @plan.operation, nil,
           "a trap handler cannot run commands: have it wake a thread that does"), cause: nil
       end
 
-      # Ends a job. An `ensure` calls this first, without even an `if`, so that no interrupt comes
-      # before the mask; so the job may be nil.
+      # Ends a job. An `ensure` calls this first, without an `if`, so that no interrupt comes before
+      # the mask. So the job may be nil.
       def done(job, **options, &end_it)
         Thread.handle_interrupt(Object => :never) { finish(job, **options, &end_it) if job }
       end
@@ -248,7 +248,7 @@ module Godwit
         return true unless @pending.empty? || @cursor.closed?
         raise @end = ending(done(@cursor))
       rescue RowTooLongError, SystemCallError
-        drop_cursor
+        end_cursor
         raise
       end
 
@@ -259,7 +259,7 @@ module Godwit
         stop
       end
 
-      def drop_cursor
+      def end_cursor
         Thread.handle_interrupt(Object => :never) do
           done(@cursor, pending: @pending.size)
         ensure

@@ -36,7 +36,7 @@ module Godwit
       def lives?(pid) = ![nil, "Z", "X"].include?(state(pid))
       def stopped?(pid) = state(pid) == "T"
 
-      # @return [String, nil] as proc(5) has it; nil without such a process, or without /proc
+      # @return [String, nil] the letter of proc(5); nil without such a process, or without /proc
       def state(pid)
         Unscheduled.call { File.binread("/proc/#{pid}/stat") }[/\) (\w)/n, 1]
       rescue SystemCallError
@@ -47,15 +47,12 @@ module Godwit
     # A descriptor that is readable once a process has ended.
     # @private
     module Pidfd
-      POLL_INTERVAL = 0.02 # polling interval in seconds where pidfd is unavailable
+      POLL_INTERVAL = 0.02 # seconds, where the kernel has no pidfd
 
       module_function
 
       # @return [IO, nil] nil where the kernel has none
-      def of(pid)
-        number = Native.pidfd(pid)
-        number && IO.for_fd(number, "r")
-      end
+      def of(pid) = Children.pidfd(pid)&.then { |number| IO.for_fd(number, "r") }
 
       # Waits until one of the processes ends, or time is up. Only the wait takes interrupts: Ruby
       # leaves a descriptor open when an interrupt comes while it closes an IO.

@@ -6,9 +6,9 @@ module Godwit
     # receiver `bind`, `open`, which waits for the sender, and `read`. `close` ends both.
     # @private
     class Link
-      # The peer has left, or was silent.
+      # The peer has departed, or was silent.
       class Ended < StandardError
-        # @return [Exception] for the user
+        # @return [Exception] the error of the result
         attr_reader :error
         # @return [Numeric] seconds of silence
         attr_reader :silence
@@ -21,10 +21,9 @@ module Godwit
       end
 
       MIN_LENGTH = 1 # bytes of a buffer
-      # How the network reports that the peer left.
-      LEFT = [Errno::EPIPE, Errno::ECONNRESET, Errno::ECONNREFUSED, Errno::ETIMEDOUT].freeze
+      # The errors of the network for a peer that has departed.
+      DEPARTED = [Errno::EPIPE, Errno::ECONNRESET, Errno::ECONNREFUSED, Errno::ETIMEDOUT].freeze
 
-      # @param length [Integer] bytes of a buffer
       # @param host [String, nil] of the receiver; nil for the receiver itself
       # @param settings [Hash] see {Transmitter#initialize}, {Receiver#initialize}
       def initialize(length:, port:, host: nil, **settings)
@@ -35,8 +34,7 @@ module Godwit
         @calls = 0
       end
 
-      # @return [Integer] reads or writes
-      attr_reader :calls
+      attr_reader :calls # reads and writes
 
       def begin = nil
       def finish = nil
@@ -45,7 +43,7 @@ module Godwit
       private
 
       # @return [String] the peer, for errors
-      def place
+      def peer
         return "port #{@port}" unless @host
         @host.include?(":") ? "[#{@host}]:#{@port}" : "#{@host}:#{@port}"
       end
@@ -53,7 +51,7 @@ module Godwit
       # @return [SystemCallError] with the operation, which C ttcp names, and the peer
       def failure(operation, error)
         number = error.is_a?(Class) ? error::Errno : error.errno
-        Errors.build(number, operation, place)
+        Errors.build(number, operation, peer)
       end
 
       def named(operation)
@@ -62,7 +60,7 @@ module Godwit
         raise failure(operation, error), cause: nil
       end
 
-      def left(error) = raise(Ended.new(failure(:IO, error)), cause: nil)
+      def departed(error) = raise(Ended.new(failure(:IO, error)), cause: nil)
 
       # Tries each address of the host.
       def connect(type)
@@ -79,7 +77,7 @@ module Godwit
         end
       end
 
-      # An address of IPv6 takes IPv4 as well.
+      # A socket at the IPv6 address receives IPv4 as well.
       def any_address
         yield "::"
       rescue Errno::EAFNOSUPPORT, Errno::EADDRNOTAVAIL

@@ -2,7 +2,7 @@
 
 module Godwit
   module TTCP
-    # What {Transmitter} and {Receiver} have in common: a clock, counts, and a result at any time. A
+    # The base of {Transmitter} and {Receiver}: a clock, counts, and a result at any time. A
     # measurement runs once.
     class Measurement
       # @return [Integer] bytes of a buffer
@@ -48,8 +48,6 @@ module Godwit
 
       private
 
-      # @param operation [Symbol] for errors
-      # @param length [Integer] bytes of a buffer
       def check(operation, port, length, socket_buffer)
         Errors.check_bytes(operation, "length:", length)
         Errors.check_bytes(operation, "socket_buffer:", socket_buffer) if socket_buffer
@@ -57,7 +55,6 @@ module Godwit
         raise Errors.bad_value(operation, "port:", "a port, 1 to 65535", port)
       end
 
-      # @return [Class] of the link
       def link_class(operation, udp, zmq, stream)
         if udp && (zmq || stream)
           raise Errors.of(ArgumentValueError, operation,

@@ -4,7 +4,7 @@ require "io/nonblock"
 
 module Godwit
   module TTCP
-    # The bytes as they are; the end of the connection is the end of the data.
+    # Sends the bytes as they are. The end of the connection is the end of the data.
     # @private
     class TCPLink < Link
       def bind
@@ -14,25 +14,24 @@ module Godwit
 
       def open
         @socket = @host ? connected : accepted
-        # A read or write of Ruby is then one of the system, as in C.
+        # Each read and write of Ruby is then one system call, as in C.
         @socket.nonblock = false unless RUBY_ENGINE == "jruby"
         @socket.sync = true
       end
 
-      # @return [Integer] bytes
       def write(data)
         @calls += 1
         @socket.write(data)
-      rescue *LEFT => error
-        left(error)
+      rescue *DEPARTED => error
+        departed(error)
       end
 
-      # At once, since the receiver's clock runs until then.
+      # Closes at once: the receiver's clock runs until then.
       def finish = @socket.close
 
       # @return [String, nil] the buffer with data; nil at the end
       def read(buffer)
-        @settings[:full_blocks] ? read_block(buffer) : read_part(buffer, @length)
+        @settings[:full_blocks] ? read_block(buffer) : read_piece(buffer, @length)
       end
 
       private
@@ -44,24 +43,24 @@ module Godwit
         end
       end
 
-      # One sender alone: the next is refused.
+      # Accepts one sender. The system refuses the next one.
       def accepted = named(:accept) { @server.accept }.tap { @server.close }
 
-      def read_part(buffer, length)
+      def read_piece(buffer, length)
         @calls += 1
         @socket.readpartial(length, buffer)
       rescue EOFError
         nil
-      rescue *LEFT => error
-        left(error)
+      rescue *DEPARTED => error
+        departed(error)
       end
 
       # The last block may be shorter.
       def read_block(buffer)
-        part = @part ||= String.new(capacity: @length, encoding: Encoding::BINARY)
+        piece = @piece ||= String.new(capacity: @length, encoding: Encoding::BINARY)
         buffer.clear
-        while buffer.bytesize < @length && read_part(part, @length - buffer.bytesize)
-          buffer << part
+        while buffer.bytesize < @length && read_piece(piece, @length - buffer.bytesize)
+          buffer << piece
         end
         buffer unless buffer.empty?
       end

@@ -26,22 +26,21 @@ module Godwit
 
       def begin = write(MARK)
 
-      # The receiver may have left after the first of them.
+      # The receiver may have departed after the first end mark.
       def finish
         ENDS.times { write(MARK) }
       rescue Ended
         nil
       end
 
-      # @return [Integer] bytes
       def write(data)
         @calls += 1
         @socket.send(data, 0)
       rescue Errno::ENOBUFS
         sleep(FULL)
         retry
-      rescue *LEFT => error
-        left(error)
+      rescue *DEPARTED => error
+        departed(error)
       rescue SystemCallError => error
         raise failure(:IO, error), cause: nil
       end
@@ -76,7 +75,7 @@ module Godwit
       def silent
         seconds = @settings[:silence]
         error = TimeoutError.new("no datagram in #{seconds} s: the sender left, or its end is lost",
-          operation: :IO, endpoint: place)
+          operation: :IO, endpoint: peer)
         raise Ended.new(error, seconds)
       end
     end

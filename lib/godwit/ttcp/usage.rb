@@ -41,7 +41,7 @@ module Godwit
 
       private
 
-      # The fields that follow the program's name, which may have spaces.
+      # The fields that this reads follow the program's name, which may have spaces.
       def faults
         fields = read("/proc/self/stat").rpartition(")").last.split
         {minor_faults: fields[7].to_i, major_faults: fields[9].to_i}

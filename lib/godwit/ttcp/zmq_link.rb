@@ -10,11 +10,11 @@ module Godwit
       GREETING = "godwit ttcp"
       ACCEPTED = "accepted"
       REFUSED = "refused"
-      STILL = "still receiving" # asks libzmq whether the sender is connected
+      STILL = "still receiving" # fails when the sender is no longer connected
       FINISH = ""
       DONE = "done"
-      LOOK = 0.5 # seconds of silence after which an end asks whether the other one left
-      private_constant :GREETING, :ACCEPTED, :REFUSED, :STILL, :FINISH, :DONE, :LOOK
+      POLL_INTERVAL = 0.5 # seconds of silence after which an end checks that the other is there
+      private_constant :GREETING, :ACCEPTED, :REFUSED, :STILL, :FINISH, :DONE, :POLL_INTERVAL
 
       def initialize(debug: false, full_blocks: false, nodelay: false, **settings)
         if debug || full_blocks
@@ -34,18 +34,17 @@ module Godwit
       # A receiver waits for the first sender.
       def open = @host ? join : accept
 
-      # @return [Integer] bytes
       def write(data)
         @calls += 1
         @socket.send(data)
         data.bytesize
       rescue ClosedError
-        left(Errno::ECONNRESET)
+        departed(Errno::ECONNRESET)
       end
 
       def finish
         @calls += 1
-        left(Errno::ECONNRESET) unless ask(FINISH, nil) == DONE
+        departed(Errno::ECONNRESET) unless request(FINISH, nil) == DONE
       end
 
       # @return [String, nil] the buffer with data; nil at the end
@@ -62,12 +61,12 @@ module Godwit
 
       def join
         @socket = DEALER.new(linger: 0, ipv6: true, **buffer_size(:send_buffer_size))
-        @socket.on_event(:disconnected) { leave }
-        @socket.connect("tcp://#{place}")
-        case ask([GREETING, "#{::Socket.gethostname}, process #{Process.pid}"], @settings[:timeout])
-        when ACCEPTED then left(Errno::ECONNRESET) if @gone
+        @socket.on_event(:disconnected) { disconnected }
+        @socket.connect("tcp://#{peer}")
+        case request([GREETING, "#{::Socket.gethostname}, process #{Process.pid}"], @settings[:timeout])
+        when ACCEPTED then departed(Errno::ECONNRESET) if @gone
         when REFUSED then raise StateError.new("the receiver already has a sender",
-          operation: :connect, endpoint: place)
+          operation: :connect, endpoint: peer)
         when nil then raise no_answer
         end
       end
@@ -76,34 +75,34 @@ module Godwit
         return failure(:connect, Errno::ECONNRESET) if @gone
         found = @socket.finding(:recv)
         TimeoutError.new("no answer in #{@settings[:timeout]} s#{": #{found.text}" if found}",
-          operation: :connect, endpoint: place, reason: found&.reason, why: found&.text)
+          operation: :connect, endpoint: peer, reason: found&.reason, why: found&.text)
       end
 
-      # The receiver's answer comes before the event of its close: it is read after the event, too.
-      # @param limit [Numeric, nil] seconds
-      # @return [String, nil] nil: the receiver left, or time is up
-      def ask(message, limit)
-        @asking = true
+      # The receiver's answer comes before the event of its close. So the answer is also read after
+      # the event.
+      # @return [String, nil] nil: the receiver has departed, or the limit (seconds) has passed
+      def request(message, limit)
+        @requesting = true
         sent = nil
         start = Timeout.now
         loop do
           gone = @gone
-          left = [LOOK, *Timeout.left(limit, start)].min
-          sent ||= @socket.send(message, timeout: left, exception: false)
-          answer = @socket.recv(timeout: (gone || !sent) ? 0 : left, exception: false)
+          remaining = [POLL_INTERVAL, *Timeout.left(limit, start)].min
+          sent ||= @socket.send(message, timeout: remaining, exception: false)
+          answer = @socket.recv(timeout: (gone || !sent) ? 0 : remaining, exception: false)
           next if answer == STILL
-          return answer if answer || gone || left.zero?
+          return answer if answer || gone || remaining.zero?
         end
       rescue ClosedError
         nil
       ensure
-        @asking = false
+        @requesting = false
       end
 
-      # A send that waits ends. `ask` looks at @gone by itself.
-      def leave
+      # Ends a send that waits. `request` checks @gone by itself.
+      def disconnected
         @gone = true
-        @socket.close unless @asking
+        @socket.close unless @requesting
       end
 
       def accept
@@ -114,16 +113,17 @@ module Godwit
         end
       end
 
-      # @return [String] what came from the first sender
+      # @return [String] the next message of the first sender
       def next_data
         loop do
-          id, *frames = @socket.recv(timeout: LOOK, exception: false)
+          id, *frames = @socket.recv(timeout: POLL_INTERVAL, exception: false)
           if id == @sender
             return (frames.size == 1) ? frames.first : frames.join
           elsif id
             refuse(id, *frames)
           elsif !answer(@sender, STILL)
-            raise ended(failure(:IO, Errno::ECONNRESET))
+            # The silence since the last buffer does not count.
+            raise Ended.new(failure(:IO, Errno::ECONNRESET), @came ? Timeout.now - @came : 0)
           end
         end
       end
@@ -133,16 +133,13 @@ module Godwit
         answer(id, REFUSED)
       end
 
-      # @return [Boolean] whether the sender is connected; one that does not read gets no answer
+      # @return [Boolean] whether the sender is connected. A sender that does not read gets no answer
       def answer(id, text)
         @socket.send_nonblock([id, text], exception: false)
         true
       rescue UnreachableError
         false
       end
-
-      # The silence since the last buffer does not count.
-      def ended(error) = Ended.new(error, @came ? Timeout.now - @came : 0)
 
       def buffer_size(name) = {name => @settings[:socket_buffer]}.compact
     end

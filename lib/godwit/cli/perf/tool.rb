@@ -45,6 +45,7 @@ module Godwit
         PLAIN = {"" => 1}.freeze
         MOST = 0x7fff_ffff # C's int
 
+        # The form of each tool.
         TOOLS = {
           "local_lat" => Form.new("<bind-to> #{LAT}", :echo),
           "remote_lat" => Form.new("<connect-to> #{LAT}", :round_trips, LATENCY),

@@ -1,11 +1,5 @@
 # frozen_string_literal: true
 
-require "fileutils"
-require "forwardable"
-require "securerandom"
-require_relative "segmented_log"
-require_relative "lock"
-
 module Godwit
   class Logger < ::Logger
     # The records of one writer on the disk, in order, until the receiver or libzmq has them: a

@@ -1,8 +1,5 @@
 # frozen_string_literal: true
 
-require_relative "../../worker"
-require_relative "send_window"
-
 module Godwit
   class Logger < ::Logger
     # The thread that sends the records of queues to a receiver, over one DEALER, and receives its

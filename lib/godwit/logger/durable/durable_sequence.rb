@@ -1,9 +1,5 @@
 # frozen_string_literal: true
 
-require_relative "../wire/header"
-require_relative "../wire/packing"
-require_relative "../writing/sequence_counter"
-
 module Godwit
   class Logger < ::Logger
     # A {SequenceCounter} whose numbers continue after a restart. Its caller holds a lock.

@@ -1,7 +1,5 @@
 # frozen_string_literal: true
 
-require_relative "../serving/sink"
-
 module Godwit
   class Logger < ::Logger
     # Wraps a {Sink} and records, in app.log.journal beside app.log, the size of the file and the

@@ -1,9 +1,5 @@
 # frozen_string_literal: true
 
-require "logger"
-require "zlib"
-require_relative "../folder"
-
 module Godwit
   class Logger < ::Logger
     # Records in numbered files of a folder, until they are released: append at the end, read from

@@ -1,7 +1,5 @@
 # frozen_string_literal: true
 
-require_relative "../wire/durable_wire"
-
 module Godwit
   class Logger < ::Logger
     # Sends the records of a {DiskQueue} in the receiver's protocol: which message is next, and what

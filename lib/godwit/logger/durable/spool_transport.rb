@@ -1,9 +1,5 @@
 # frozen_string_literal: true
 
-require "forwardable"
-require_relative "../writing/push_transport"
-require_relative "disk_queue"
-
 module Godwit
   class Logger < ::Logger
     # A {PushTransport} that stores in a {DiskQueue} what the socket does not accept, and sends

@@ -1,13 +1,5 @@
 # frozen_string_literal: true
 
-require_relative "../writing/base_writer"
-require_relative "../wire/entry"
-require_relative "../exit"
-require_relative "backlog"
-require_relative "durable_sender"
-require_relative "durable_sequence"
-require_relative "disk_queue"
-
 module Godwit
   class Logger < ::Logger
     # The piece of a durable logger that belongs to one process, in the place of a {BoundedQueue}:

@@ -1,8 +1,5 @@
 # frozen_string_literal: true
 
-require_relative "../wire/packing"
-require_relative "../wire/record"
-
 module Godwit
   class Logger < ::Logger
     class Reader

@@ -1,10 +1,5 @@
 # frozen_string_literal: true
 
-require "json"
-require_relative "../../logger"
-require_relative "../wire/record"
-require_relative "../reading/filter"
-
 module Godwit
   class Logger < ::Logger
     # Asks a {Broadcaster} at its `control:` endpoint.

@@ -1,9 +1,5 @@
 # frozen_string_literal: true
 
-require_relative "../../logger"
-require_relative "../wire/record"
-require_relative "view"
-
 module Godwit
   class Logger < ::Logger
     # Chooses records by level, program, host and tag, and by patterns in what a {View} shows of

@@ -1,9 +1,5 @@
 # frozen_string_literal: true
 
-require_relative "../../logger"
-require_relative "../wire/record"
-require_relative "filter"
-
 module Godwit
   class Logger < ::Logger
     # Reads records: from the writers themselves, which connect to it, or from a {Broadcaster}.
@@ -219,8 +215,5 @@ module Godwit
   end
 end
 
-# They stand within the class.
-require_relative "writers"
-require_relative "state"
-require_relative "fair_queues"
-require_relative "arrivals"
+# The files of the classes within Reader.
+%w[writer_statistics writers state fair_queues arrivals].each { |name| require_relative name }

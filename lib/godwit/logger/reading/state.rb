@@ -1,10 +1,5 @@
 # frozen_string_literal: true
 
-require "json"
-require_relative "writers"
-require_relative "../folder"
-require_relative "view"
-
 module Godwit
   class Logger < ::Logger
     class Reader

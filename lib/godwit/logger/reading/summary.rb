@@ -1,9 +1,5 @@
 # frozen_string_literal: true
 
-require_relative "../../logger"
-require_relative "../../printable"
-require_relative "../wire/record"
-
 module Godwit
   class Logger < ::Logger
     # A reader's summary: `received 120,000 · lost 0 · 4 writers · 48,311/s · lag p99 1.2 ms`. Its

@@ -1,10 +1,5 @@
 # frozen_string_literal: true
 
-require "json"
-require_relative "../../logger"
-require_relative "../../printable"
-require_relative "../wire/record"
-
 module Godwit
   class Logger < ::Logger
     # Shows records to people, as `godwit log tail` does.

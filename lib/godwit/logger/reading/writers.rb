@@ -1,8 +1,5 @@
 # frozen_string_literal: true
 
-require_relative "../wire/record"
-require_relative "writer_statistics"
-
 module Godwit
   class Logger < ::Logger
     class Reader

@@ -1,14 +1,5 @@
 # frozen_string_literal: true
 
-require_relative "../../logger"
-require_relative "../wire/record"
-require_relative "../reading/filter"
-require_relative "control_server"
-require_relative "durable_input"
-require_relative "publisher"
-require_relative "record_input"
-require_relative "serving_thread"
-
 module Godwit
   class Logger < ::Logger
     # Passes records of many writers to many readers ({Reader.subscribe}), like `godwit log serve`.
@@ -36,7 +27,7 @@ module Godwit
 
       HWM = 10_000 # default of `send_hwm:`, in messages for each reader
       MAX_FRAME = 256 << 10 # bytes of one frame; {Logger} cuts a text longer than a quarter
-      HELD_BYTES = 64 << 20 # default of `in_bytes:`, `out_bytes:` and `answer_bytes:`
+      WAITING_BYTES = 64 << 20 # default of `in_bytes:`, `out_bytes:` and `answer_bytes:`
       LEAST_HWM = 64 # messages of a writer; a smaller mark makes the writer slow
       MAX_WRITERS = 10_000 # with statistics; beyond, the longest idle one is forgotten
       MAX_LAST = 1_000_000 # records that may be remembered
@@ -44,11 +35,8 @@ module Godwit
       LINGER = 0.3 # seconds that a blocked reader may delay the process's end
       DRAIN = 0.3 # seconds for {#close} to pass on received messages
       QUIET = 0.01 # seconds between two readings of the counters
-      # The numbers of Statistics#totals and of a writer, in order; those of each level follow.
-      TOTALS = %w[messages bytes records plain foreign lost late writers forgotten kept].freeze
-      WRITER = %w[writer prog host first last received lost late bytes lag longest_lag idle].freeze
-      private_constant :HWM, :MAX_FRAME, :HELD_BYTES, :LEAST_HWM, :MAX_WRITERS, :MAX_LAST,
-        :MAX_BYTES, :LINGER, :DRAIN, :QUIET, :TOTALS, :WRITER
+      private_constant :HWM, :MAX_FRAME, :WAITING_BYTES, :LEAST_HWM, :MAX_WRITERS, :MAX_LAST,
+        :MAX_BYTES, :LINGER, :DRAIN, :QUIET
 
       class << self
         # Makes a broadcaster that does not run yet. With a block: yields it, closes it afterwards,
@@ -88,13 +76,15 @@ module Godwit
       # @raise [ArgumentValueError, ArgumentTypeError] when an argument is not allowed
       # @raise [Error] as {Socket.bind}; nothing stays open then
       def initialize(input, output = nil, control: nil, durable: nil, last: 1000,
-        last_bytes: 4 << 20, in_bytes: HELD_BYTES, out_bytes: HELD_BYTES, answer_bytes: HELD_BYTES,
+        last_bytes: 4 << 20, in_bytes: WAITING_BYTES, out_bytes: WAITING_BYTES, answer_bytes: WAITING_BYTES,
         sink: nil, on_foreign: nil, context: nil, **options)
-        check(last, last_bytes, sink, on_foreign)
+        check_range("last:", last, MAX_LAST, "a number, 0 to 1,000,000")
+        check_range("last_bytes:", last_bytes, MAX_BYTES, "bytes, 0 to 1 GiB")
+        check_sink(sink, durable)
+        Errors.check_callable(:broadcaster, "on_foreign:", on_foreign)
         {in_bytes: in_bytes, out_bytes: out_bytes, answer_bytes: answer_bytes}.each do |name, bytes|
           Errors.check_bytes(:broadcaster, "#{name}:", bytes)
         end
-        check_durable(sink) if durable
         frame = options[:max_message_size] || MAX_FRAME
         @options = {context: context, recv_hwm: [in_bytes / frame, LEAST_HWM].max, send_hwm: HWM,
                     linger: LINGER, max_message_size: frame, **options}
@@ -171,7 +161,7 @@ module Godwit
         check_count(:statistics, "writers:", writers)
         {"version" => VERSION, "uptime" => (Timeout.now - @began).round(3), "input" => input,
          "output" => output, "control" => control, "running" => running?,
-         **named(TOTALS, @passed.totals), "sent" => sent, "skipped" => skipped,
+         **named(LoggerConstants::TOTALS, @passed.totals), "sent" => sent, "skipped" => skipped,
          "unanswered" => @control&.dropped || 0, "sink" => written,
          "accounts" => @passed.writers([writers, MAX_WRITERS].min).map { |one| writer(one) }}
       end
@@ -246,28 +236,21 @@ module Godwit
 
       private
 
-      def check(last, bytes, sink, on_foreign)
-        unless last.is_a?(Integer) && last.between?(0, MAX_LAST)
-          raise Errors.bad_value(:broadcaster, "last:", "a number, 0 to 1,000,000", last)
-        end
-        unless bytes.is_a?(Integer) && bytes.between?(0, MAX_BYTES)
-          raise Errors.bad_value(:broadcaster, "last_bytes:", "bytes, 0 to 1 GiB", bytes)
-        end
-        unless sink.nil? || sink.respond_to?(:write)
-          raise Errors.bad_type(:broadcaster, "sink:", "an object with write, or nil", sink)
-        end
-        return if on_foreign.nil? || on_foreign.respond_to?(:call)
-        raise Errors.bad_type(:broadcaster, "on_foreign:", "a callable object, or nil", on_foreign)
-      end
-
-      def check_durable(sink)
-        return if sink.is_a?(Sink)
-        raise Errors.bad_type(:broadcaster, "sink: with durable:", "a Logger::Sink", sink)
+      def check_range(name, number, most, allowed, operation = :broadcaster)
+        return if number.is_a?(Integer) && number.between?(0, most)
+        raise Errors.bad_value(operation, name, allowed, number)
       end
 
       def check_count(operation, name, count)
-        return if count.is_a?(Integer) && !count.negative?
-        raise Errors.bad_value(operation, name, "a number, 0 or more", count)
+        check_range(name, count, Float::INFINITY, "a number, 0 or more", operation)
+      end
+
+      def check_sink(sink, durable)
+        if durable && !sink.is_a?(Sink)
+          raise Errors.bad_type(:broadcaster, "sink: with durable:", "a Logger::Sink", sink)
+        end
+        return if sink.nil? || sink.respond_to?(:write)
+        raise Errors.bad_type(:broadcaster, "sink:", "an object with write, or nil", sink)
       end
 
       def bind(type, endpoints, **options)
@@ -297,7 +280,7 @@ module Godwit
         @thread = ServingThread.new("godwit log serve", [@records, *@durable])
       end
 
-      # A Proxy, or a ServingThread, which has the same methods.
+      # @return [Proxy, ServingThread] both have the same methods
       def mover = @proxy || @thread
 
       def begin_control
@@ -351,9 +334,9 @@ module Godwit
         {**names.zip(values).to_h, "levels" => levels}
       end
 
-      # With seconds instead of nanoseconds (lags) and milliseconds (idle).
+      # Converts nanoseconds (lags) and milliseconds (idle) to seconds.
       def writer(values)
-        report = named(WRITER, values)
+        report = named(LoggerConstants::WRITER, values)
         %w[prog host].each { |name| report[name] = Topic.unescape(report[name]) }
         %w[lag longest_lag].each { |name| report[name] /= 1e9 }
         report["idle"] /= 1e3

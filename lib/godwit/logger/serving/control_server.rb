@@ -1,7 +1,5 @@
 # frozen_string_literal: true
 
-require "json"
-
 module Godwit
   class Logger < ::Logger
     # Answers the questions of {Control}, which documents the wire format, on its own thread.

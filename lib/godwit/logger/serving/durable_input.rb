@@ -1,12 +1,5 @@
 # frozen_string_literal: true
 
-require_relative "../warnings"
-require_relative "../wire/record"
-require_relative "../wire/packing"
-require_relative "../durable/journal"
-require_relative "../durable/segmented_log"
-require_relative "../durable/send_window"
-
 module Godwit
   class Logger < ::Logger
     # Receives the messages of durable writers ({Wire}), writes their records through a journal, and

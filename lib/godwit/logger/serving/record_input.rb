@@ -1,9 +1,5 @@
 # frozen_string_literal: true
 
-require_relative "../warnings"
-require_relative "../wire/packing"
-require_relative "../wire/record"
-
 module Godwit
   class Logger < ::Logger
     # Receives the messages of writers, writes their records to a sink, and then publishes them.

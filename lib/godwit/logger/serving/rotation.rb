@@ -1,8 +1,5 @@
 # frozen_string_literal: true
 
-require "logger"
-require "zlib"
-
 module Godwit
   class Logger < ::Logger
     # Renames, deletes and compresses the old files of a {Sink}. Names are those of Ruby's Logger:

@@ -1,7 +1,5 @@
 # frozen_string_literal: true
 
-require_relative "../../worker"
-
 module Godwit
   class Logger < ::Logger
     # The thread of a {Broadcaster} with a file, and of a {Receiver}. It waits for its inputs. An

@@ -1,11 +1,5 @@
 # frozen_string_literal: true
 
-require_relative "../warnings"
-require_relative "../folder"
-require_relative "../wire/lines"
-require_relative "../wire/record"
-require_relative "rotation"
-
 module Godwit
   class Logger < ::Logger
     # Appends records to a file in the format of Ruby's Logger, as `godwit log serve --file` does.

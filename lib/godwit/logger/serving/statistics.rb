@@ -1,17 +1,13 @@
 # frozen_string_literal: true
 
-require_relative "../reading/reader"
-require_relative "../wire/packing"
-
 module Godwit
   class Logger < ::Logger
-    # What a broadcaster remembers of the records that pass through its proxy.
-    # ext/godwit/logger_statistics.c does the same.
+    # What a broadcaster remembers of the records that it publishes. ext/godwit/logger_statistics.c
+    # does the same.
     class Statistics
       # A writer's counts, its bytes, lags (ns), and records of each level.
       Writer = Struct.new(:counts, :bytes, :lag, :longest_lag, :levels)
       NAME = LoggerConstants::NAME_BYTES # bytes of a program or host; a longer one is cut
-      TOTALS = %i[messages bytes records plain foreign lost late].freeze
       MAX_NUMBER = 10**LoggerConstants::DIGITS # limit of seq and tseq in C
       MAX_TIME = (1 << 63) - 1 # limit of t_ns in C
 
@@ -21,9 +17,9 @@ module Godwit
         @most_bytes = bytes
         @most_writers = writers
         @writers = {} # ordered by last record
-        @kept = []
-        @kept_bytes = @forgotten = 0
-        @totals = TOTALS.to_h { |name| [name, 0] }
+        @stored = []
+        @stored_bytes = 0
+        @totals = LoggerConstants::TOTALS.to_h { |name| [name.to_sym, 0] }
         @levels = [0] * LoggerConstants::LEVELS
         @memory = Topic.memory
         @pid = Process.pid
@@ -31,7 +27,7 @@ module Godwit
         self
       end
 
-      # Called by the proxy with the frames of each message.
+      # The proxy calls this with the frames of each message.
       # @param header [Header, nil] nil unless they are a record
       def record(frames, header = Record.parse(frames, @memory)&.header)
         guarded(:record) { count_message(frames, header, frames.sum(&:bytesize)) }
@@ -39,10 +35,10 @@ module Godwit
       end
 
       def split(frames) = Packing.split(frames)
-      def messages(most) = guarded(:last) { @kept.last(most).map(&:dup) }
+      def messages(most) = guarded(:last) { @stored.last(most).map(&:dup) }
 
-      # @return [Array<Array>] of the latest writers, the newest first: id, prog, host, first,
-      #   last, received, lost, late, bytes, lag, longest lag (ns), idle (ms), records of each level
+      # @return [Array<Array>] the values of {LoggerConstants::WRITER} and the records of each level,
+      #   of the latest writers, the newest first; lags in ns, idle in ms
       def writers(most)
         now = milliseconds
         guarded(:writers) { @writers.each_value.to_a.last(most).reverse }.map do |one|
@@ -53,10 +49,11 @@ module Godwit
         end
       end
 
-      # @return [Array<Integer>] messages, bytes, records, plain, foreign, lost, late, writers,
-      #   forgotten, kept, and of each level
+      # @return [Array<Integer>] the counters of {LoggerConstants::TOTALS}, and those of each level
       def totals
-        guarded(:totals) { [*@totals.values, @writers.size, @forgotten, @kept.size, *@levels] }
+        guarded(:totals) do
+          @totals.update(writers: @writers.size, kept: @stored.size).values + @levels
+        end
       end
 
       private
@@ -83,7 +80,7 @@ module Godwit
           return @totals[:foreign] += 1
         end
         @levels[level] += 1
-        retain(frames, bytes)
+        store(frames, bytes)
       end
 
       def within_bounds?(header)
@@ -115,7 +112,7 @@ module Godwit
       def begin_writer(id, seq, topic)
         if @writers.size >= @most_writers
           @writers.shift
-          @forgotten += 1
+          @totals[:forgotten] += 1
         end
         _, prog, host = topic.split(".", 3)
         prog, host = [prog, host.delete_suffix(".")].map { |name| name.b.byteslice(0, NAME) }
@@ -123,12 +120,12 @@ module Godwit
         Writer.new(counts, 0, 0, 0, [0] * LoggerConstants::LEVELS)
       end
 
-      def retain(frames, bytes)
+      def store(frames, bytes)
         return if @most.zero? || bytes > @most_bytes / 4
-        @kept << frames
-        @kept_bytes += bytes
-        while @kept.size > @most || @kept_bytes > @most_bytes
-          @kept_bytes -= @kept.shift.sum(&:bytesize)
+        @stored << frames
+        @stored_bytes += bytes
+        while @stored.size > @most || @stored_bytes > @most_bytes
+          @stored_bytes -= @stored.shift.sum(&:bytesize)
         end
       end
     end

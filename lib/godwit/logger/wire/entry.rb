@@ -1,9 +1,5 @@
 # frozen_string_literal: true
 
-require_relative "../formatter"
-require_relative "lines"
-require_relative "text"
-
 module Godwit
   class Logger < ::Logger
     # What a {Logger} puts into its queue for one record. Its tags, payload and error are nil or a

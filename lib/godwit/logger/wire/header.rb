@@ -1,8 +1,5 @@
 # frozen_string_literal: true
 
-require "json"
-require_relative "packing"
-
 module Godwit
   class Logger < ::Logger
     # A record's header: one JSON object in UTF-8. The class alone knows its layout, and an instance

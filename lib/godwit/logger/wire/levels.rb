@@ -1,7 +1,5 @@
 # frozen_string_literal: true
 
-require "logger"
-
 module Godwit
   class Logger < ::Logger
     # Names and numbers of the levels, as in Ruby's Logger. On the wire a level is the label of

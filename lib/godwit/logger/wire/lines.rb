@@ -1,7 +1,5 @@
 # frozen_string_literal: true
 
-require_relative "levels"
-
 module Godwit
   class Logger < ::Logger
     # The line of Ruby's Logger: of {Record#to_s}, of a {Sink}'s file, of `wire: :plain`, of the old

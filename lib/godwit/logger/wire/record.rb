@@ -1,11 +1,5 @@
 # frozen_string_literal: true
 
-require "json"
-require_relative "../../logger"
-require_relative "header"
-require_relative "topic"
-require_relative "lines"
-
 module Godwit
   class Logger < ::Logger
     # One record, as a reader gets it: three frames, or one line of a plain writer (Ruby's Logger

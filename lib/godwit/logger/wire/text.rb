@@ -1,9 +1,5 @@
 # frozen_string_literal: true
 
-require "json"
-require "set"
-require "java" if RUBY_ENGINE == "jruby"
-
 module Godwit
   class Logger < ::Logger
     # Makes text and JSON of the objects that a program logs. No method raises: the result says what
@@ -248,5 +244,3 @@ module Godwit
     private_constant :Text
   end
 end
-
-require_relative "error_text"

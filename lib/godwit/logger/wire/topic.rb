@@ -1,8 +1,5 @@
 # frozen_string_literal: true
 
-require_relative "levels"
-require_relative "lines"
-
 module Godwit
   class Logger < ::Logger
     # The first frame of a record, `ERROR.billing.web1.`: level, program and host. Each ends with a

@@ -1,9 +1,5 @@
 # frozen_string_literal: true
 
-require_relative "../warnings"
-require_relative "sender"
-require_relative "../durable/writer"
-
 module Godwit
   class Logger < ::Logger
     # What a logger and its clones share: the {Sender} or {DurableWriter} of the current process. A

@@ -1,7 +1,5 @@
 # frozen_string_literal: true
 
-require_relative "../wire/packing"
-
 module Godwit
   class Logger < ::Logger
     # Sends records to a PUSH socket, several in one message when several wait. {SpoolTransport} has

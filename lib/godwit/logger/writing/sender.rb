@@ -1,12 +1,5 @@
 # frozen_string_literal: true
 
-require_relative "../../worker"
-require_relative "base_writer"
-require_relative "../wire/entry"
-require_relative "../exit"
-require_relative "sequence_counter"
-require_relative "../durable/spool_transport"
-
 module Godwit
   class Logger < ::Logger
     # The thread of one process that takes entries from the queue, encodes them and hands them to
@@ -140,7 +133,7 @@ module Godwit
 
       def encode_all(batch)
         batch.each do |entry|
-          (FlushMark === entry) ? @flush_marks << entry : @pending << encode(entry)
+          (BoundedQueue::FlushMark === entry) ? @flush_marks << entry : @pending << encode(entry)
         rescue => error # costs this record only
           @lost += 1
           record_error(error)

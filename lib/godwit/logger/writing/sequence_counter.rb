@@ -1,8 +1,5 @@
 # frozen_string_literal: true
 
-require "securerandom"
-require_relative "stream"
-
 module Godwit
   class Logger < ::Logger
     # A writer's id, the numbers of its records, and the records that will never be sent: the gaps

@@ -1,9 +1,5 @@
 # frozen_string_literal: true
 
-require "socket"
-require_relative "../folder"
-require_relative "../wire/text"
-
 module Godwit
   class Logger < ::Logger
     # The options of a logger with an endpoint, checked once. Clones and forked children share them.

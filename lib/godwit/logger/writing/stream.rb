@@ -1,9 +1,5 @@
 # frozen_string_literal: true
 
-require_relative "../wire/header"
-require_relative "../wire/text"
-require_relative "../wire/topic"
-
 module Godwit
   class Logger < ::Logger
     # What all records of one writer, level and program name have in common, and their count.
