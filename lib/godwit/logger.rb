@@ -1,6 +1,8 @@
 # frozen_string_literal: true
 
-%w[fileutils forwardable io/wait json logger securerandom set socket zlib].each { |name| require name }
+%w[fileutils forwardable io/wait json logger securerandom set socket zlib].each do |name|
+  require name
+end
 require "java" if RUBY_ENGINE == "jruby"
 require_relative "../godwit"
 require_relative "generated/logger_constants"

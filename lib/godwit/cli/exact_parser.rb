@@ -4,7 +4,7 @@ require "optparse"
 
 module Godwit
   module CLI
-    # Accepts each option by its whole name alone, and wraps its text. OptionParser completes `-z` to
+    # Accepts an option by its whole name alone, and wraps its text. OptionParser completes `-z` to
     # `--zmq`, and Ruby 3.1's `require_exact` refuses `--size=1`.
     # @private
     class ExactParser < OptionParser

@@ -99,7 +99,9 @@ module Godwit
       end
 
       # (see Command#subcommands)
-      def subcommands = self.class::SUBCOMMANDS.transform_values { |name| self.class.const_get(name) }
+      def subcommands
+        self.class::SUBCOMMANDS.transform_values { |name| self.class.const_get(name) }
+      end
 
       # (see Command#help_text)
       def help_text

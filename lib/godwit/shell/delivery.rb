@@ -19,7 +19,7 @@ module Godwit
         @messages = rows.map { |row| row.is_a?(Array) ? [row[0].name, row[1]] : row }
         start = Timeout.now
         until @messages.empty?
-          # The first try sends the rows that the socket accepts at once, the next waits for one row.
+          # One try sends the rows that the socket accepts at once, the next waits for one row.
           next if attempt(@messages, 0).nil?
           name, seconds = limits(own, start).min_by(&:last)
           error = attempt(name ? @messages.first(1) : @messages, seconds)

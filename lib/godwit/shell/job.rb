@@ -6,7 +6,7 @@ module Godwit
     # once. When a job is collected, a finalizer ends its processes.
     # @private
     class Job
-      # After so many reads or rows without a wait, other fibers run and the job polls its processes.
+      # After so many reads or rows without a wait, other fibers run and the job polls processes.
       YIELD_EVERY = 16
       ROWS = 2_000
       # Seconds between two checks for a stopped child, which no descriptor reports.

@@ -113,8 +113,8 @@ module Godwit
         nil # the pipe is full, or closed
       end
 
-      # Receives the rows that are there, or waits. libzmq gives all rows of a departed peer before it
-      # reports that the peer has departed.
+      # Receives the rows that are there, or waits. libzmq gives all rows of a departed peer before
+      # it reports that the peer has departed.
       def receive(most, poller)
         departed = @departed
         connected = @came - departed

@@ -2,14 +2,14 @@
 
 module Godwit
   module Shell
-    # Tells what an object given as `input:` or `err:` is: an IO whose descriptor the command gets, a
-    # file to open for the command, or an object whose own methods read or write.
+    # Tells what an object given as `input:` or `err:` is: an IO whose descriptor the command gets,
+    # a file to open for the command, or an object whose own methods read or write.
     # @private
     module Redirection
       module_function
 
-      # @return [IO, nil] nil for another object with `to_io`, such as a GzipReader: its methods give
-      #   other bytes than its descriptor
+      # @return [IO, nil] nil for another object with `to_io`, such as a GzipReader: its methods
+      #   give other bytes than its descriptor
       def io(object)
         return object if object.is_a?(IO)
         object.to_io if defined?(::Tempfile) && object.is_a?(::Tempfile)

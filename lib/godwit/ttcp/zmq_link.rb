@@ -63,7 +63,8 @@ module Godwit
         @socket = DEALER.new(linger: 0, ipv6: true, **buffer_size(:send_buffer_size))
         @socket.on_event(:disconnected) { disconnected }
         @socket.connect("tcp://#{peer}")
-        case request([GREETING, "#{::Socket.gethostname}, process #{Process.pid}"], @settings[:timeout])
+        name = "#{::Socket.gethostname}, process #{Process.pid}"
+        case request([GREETING, name], @settings[:timeout])
         when ACCEPTED then departed(Errno::ECONNRESET) if @gone
         when REFUSED then raise StateError.new("the receiver already has a sender",
           operation: :connect, endpoint: peer)
@@ -133,7 +134,7 @@ module Godwit
         answer(id, REFUSED)
       end
 
-      # @return [Boolean] whether the sender is connected. A sender that does not read gets no answer
+      # @return [Boolean] whether the sender is connected
       def answer(id, text)
         @socket.send_nonblock([id, text], exception: false)
         true

@@ -27,7 +27,7 @@ module Godwit
 
       HWM = 10_000 # default of `send_hwm:`, in messages for each reader
       MAX_FRAME = 256 << 10 # bytes of one frame; {Logger} cuts a text longer than a quarter
-      WAITING_BYTES = 64 << 20 # default of `in_bytes:`, `out_bytes:` and `answer_bytes:`
+      MAX_QUEUED = 64 << 20 # default of `in_bytes:`, `out_bytes:` and `answer_bytes:`
       LEAST_HWM = 64 # messages of a writer; a smaller mark makes the writer slow
       MAX_WRITERS = 10_000 # with statistics; beyond, the longest idle one is forgotten
       MAX_LAST = 1_000_000 # records that may be remembered
@@ -35,7 +35,7 @@ module Godwit
       LINGER = 0.3 # seconds that a blocked reader may delay the process's end
       DRAIN = 0.3 # seconds for {#close} to pass on received messages
       QUIET = 0.01 # seconds between two readings of the counters
-      private_constant :HWM, :MAX_FRAME, :WAITING_BYTES, :LEAST_HWM, :MAX_WRITERS, :MAX_LAST,
+      private_constant :HWM, :MAX_FRAME, :MAX_QUEUED, :LEAST_HWM, :MAX_WRITERS, :MAX_LAST,
         :MAX_BYTES, :LINGER, :DRAIN, :QUIET
 
       class << self
@@ -76,7 +76,7 @@ module Godwit
       # @raise [ArgumentValueError, ArgumentTypeError] when an argument is not allowed
       # @raise [Error] as {Socket.bind}; nothing stays open then
       def initialize(input, output = nil, control: nil, durable: nil, last: 1000,
-        last_bytes: 4 << 20, in_bytes: WAITING_BYTES, out_bytes: WAITING_BYTES, answer_bytes: WAITING_BYTES,
+        last_bytes: 4 << 20, in_bytes: MAX_QUEUED, out_bytes: MAX_QUEUED, answer_bytes: MAX_QUEUED,
         sink: nil, on_foreign: nil, context: nil, **options)
         check_range("last:", last, MAX_LAST, "a number, 0 to 1,000,000")
         check_range("last_bytes:", last_bytes, MAX_BYTES, "bytes, 0 to 1 GiB")

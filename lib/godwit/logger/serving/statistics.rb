@@ -37,8 +37,8 @@ module Godwit
       def split(frames) = Packing.split(frames)
       def messages(most) = guarded(:last) { @stored.last(most).map(&:dup) }
 
-      # @return [Array<Array>] the values of {LoggerConstants::WRITER} and the records of each level,
-      #   of the latest writers, the newest first; lags in ns, idle in ms
+      # @return [Array<Array>] the values of {LoggerConstants::WRITER} and the records of each
+      #   level, of the latest writers, the newest first; lags in ns, idle in ms
       def writers(most)
         now = milliseconds
         guarded(:writers) { @writers.each_value.to_a.last(most).reverse }.map do |one|
