@@ -1,62 +1,16 @@
 # frozen_string_literal: true
 
-require_relative "godwit/version"
-require_relative "godwit/runtime"
-require_relative "godwit/printable"
-require_relative "godwit/generated/header"
-require_relative "godwit/generated/constants"
-require_relative "godwit/errors"
-require_relative "godwit/generated/errors"
-require_relative "godwit/error_hints"
-require_relative "godwit/formats"
-require_relative "godwit/error_reply"
-require_relative "godwit/options"
-require_relative "godwit/options/values"
-require_relative "godwit/generated/options"
-require_relative "godwit/options/accessors"
-require_relative "godwit/options/wire"
-require_relative "godwit/constructors"
-require_relative "godwit/timeout"
-require_relative "godwit/backend"
-require_relative "godwit/library"
-require_relative "godwit/endpoint"
-require_relative "godwit/weak_set"
-require_relative "godwit/registry"
-require_relative "godwit/worker"
-require_relative "godwit/curve"
-require_relative "godwit/z85"
-require_relative "godwit/context"
-require_relative "godwit/frame"
-require_relative "godwit/message"
-require_relative "godwit/tracker"
-require_relative "godwit/monitor"
-require_relative "godwit/socket/endpoints"
-require_relative "godwit/socket/settings"
-require_relative "godwit/socket/messages"
-require_relative "godwit/socket/request"
-require_relative "godwit/socket/serve"
-require_relative "godwit/socket/authentication"
-require_relative "godwit/socket/drafts"
-require_relative "godwit/socket/counts"
-require_relative "godwit/socket/encodings"
-require_relative "godwit/socket/formatted"
-require_relative "godwit/socket/frames"
-require_relative "godwit/socket/monitoring"
-require_relative "godwit/socket/peers"
-require_relative "godwit/diagnosis"
-require_relative "godwit/warnings"
-require_relative "godwit/socket/time_outs"
-require_relative "godwit/socket/unknown_methods"
-require_relative "godwit/compat/suggestion"
-require_relative "godwit/socket/hooks"
-require_relative "godwit/socket"
-require_relative "godwit/socket_types"
-require_relative "godwit/draft_types"
-require_relative "godwit/poller"
-require_relative "godwit/proxy"
-require_relative "godwit/timers"
-require_relative "godwit/loop"
-require_relative "godwit/forking"
+# In this order: each file needs those before it.
+%w[
+  version runtime printable generated/header generated/constants errors generated/errors
+  error_hints formats error_reply options options/values generated/options options/accessors
+  options/wire constructors timeout backend library endpoint weak_set registry worker curve z85
+  context frame message tracker monitor socket/endpoints socket/settings socket/messages
+  socket/request socket/serve socket/authentication socket/drafts socket/counts socket/encodings
+  socket/formatted socket/frames socket/monitoring socket/peers diagnosis warnings
+  socket/time_outs socket/unknown_methods compat/suggestion socket/hooks socket socket_types
+  draft_types poller proxy timers loop forking
+].each { |file| require_relative "godwit/#{file}" }
 
 # Native ZeroMQ for Ruby: sockets that carry whole messages between threads, processes and machines.
 # @see https://zguide.zeromq.org The ZeroMQ Guide

@@ -95,7 +95,7 @@ module Generate
     lines = values.map do |name, (value, means)|
       text = literal(value)
       text += ".freeze" if value.is_a?(Array)
-      "    # #{means}\n    #{name} = #{text}\n"
+      "    #{name} = #{text} # #{means}\n"
     end
     <<~RUBY
       # frozen_string_literal: true

@@ -21,7 +21,7 @@ enum {
     GW_YIELD_EVERY = 128, /* messages that a fiber moves before it lets other fibers run */
     GW_BATCH = 1024, /* messages that send_many and recv_many move in one native call */
     GW_BATCH_BYTES = 67108864, /* bytes after which recv_many receives no further message */
-    GW_SLOW_WAIT = 200, /* ms after which a wait is slow */
+    GW_SLOW_WAIT = 200, /* ms after which a wait is slow and its reason is diagnosed */
     GW_SUBSCRIPTIONS_EVERY = 10, /* ms between two reads of a PUB's subscriptions */
     GW_MONITOR_EVERY = 10, /* ms between two reads of a monitor while its socket moves messages */
     GW_IO_POLL_INTERVAL = 500, /* ms between two checks of a waiting poller for IOs that another thread has closed */
@@ -32,7 +32,7 @@ enum {
     GW_SOCKET_SLOTS = 3, /* libzmq sockets for one of the user's; libzmq makes two internal ones and frees closed ones late */
     GW_MAX_SOCKET_SLOTS = 65535, /* the largest ZMQ_MAX_SOCKETS that libzmq accepts */
     GW_CLOSE_GRACE = 1000, /* ms that close and exit wait beyond linger; a name server can hold zmq_ctx_term */
-    GW_PROXY_BURST = 1000, /* messages that a proxy moves in one direction before the other has its turn, as zmq_proxy does */
+    GW_PROXY_BURST = 1000, /* messages that a proxy moves in one direction before it serves the other, as zmq_proxy does */
     GW_UDP_BYTES = 8192, /* bytes of a message over udp; libzmq copies larger ones beyond its buffer */
     GW_UDP_GROUP_BYTES = 127, /* bytes of a RADIO's group over udp; libzmq reads a larger length as a negative number and aborts */
 };

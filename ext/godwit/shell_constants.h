@@ -5,14 +5,14 @@
 /* Numbers and words that the Ruby code has too, as Godwit::ShellConstants. */
 enum {
     GW_PIPE_BYTES = 65536, /* bytes that a pipe holds */
-    GW_ROWS_MORE = 0, /* Rows#read: more may be there to read */
-    GW_ROWS_WAIT = 1, /* Rows#read: nothing is there to read */
-    GW_ROWS_ENDED = 2, /* Rows#read: the stream has ended */
-    GW_ROWS_LATE = 3, /* Rows#read: the deadline has passed */
-    GW_ROWS_TOO_LONG = 4, /* Rows#read: a row is longer than the limit */
-    GW_LONG_RAISES = 0, /* a row above the limit raises */
-    GW_LONG_IS_SPLIT = 1, /* a row above the limit becomes several */
-    GW_LONG_IS_CUT = 2, /* a row above the limit loses its end */
+    GW_ROWS_MORE = 0, /* a result of Rows#read: more bytes may be readable */
+    GW_ROWS_WAIT = 1, /* a result of Rows#read: no byte is readable now */
+    GW_ROWS_ENDED = 2, /* a result of Rows#read: the stream has ended */
+    GW_ROWS_LATE = 3, /* a result of Rows#read: the deadline has passed */
+    GW_ROWS_TOO_LONG = 4, /* a result of Rows#read: a row is longer than the limit */
+    GW_LONG_RAISES = 0, /* the option `long:`: a row above the limit raises an error */
+    GW_LONG_IS_SPLIT = 1, /* the option `long:`: a row above the limit becomes several rows */
+    GW_LONG_IS_CUT = 2, /* the option `long:`: a row above the limit loses its end */
 };
 
 #endif

@@ -50,18 +50,13 @@ module Godwit
     # @raise [ThreadError] when the Auth's thread cannot start
     def initialize(context: nil, timeout: TIMEOUT, workers: WORKERS)
       check_ractor
-      unless context.nil? || context.is_a?(Context)
-        raise Errors.bad_type(
-          :auth, "context:", "a Godwit::Context, or nil for the process's own", context
-        )
-      end
       unless timeout.is_a?(Numeric) && timeout.real? && timeout.positive? && timeout.to_f.finite?
         raise Errors.bad_value(:auth, "timeout:", "seconds, more than 0", timeout)
       end
       unless workers.is_a?(Integer) && workers.positive?
         raise Errors.bad_value(:auth, "workers:", "a number of threads, 1 or more", workers)
       end
-      @context = context || Godwit.context
+      @context = Context.of(context, :auth)
       @handler = Handler.new(@context, timeout, workers, self.class.name)
     end
 
@@ -192,13 +187,10 @@ module Godwit
     end
     alias_method :to_s, :inspect
 
-    # `dup` and `clone` raise: a copy would share the thread.
     # @private
     def initialize_copy(_original)
-      raise Errors.build(
-        UnsupportedError, :dup, nil,
-        "an Auth cannot be copied: share this one, any thread may use it"
-      )
+      raise Errors.build(UnsupportedError, :dup, nil,
+        "an Auth cannot be copied: share this one, any thread may use it")
     end
 
     # @private
@@ -235,8 +227,7 @@ module Godwit
     end
 
     def check_domain(operation, domain)
-      return if domain.nil? || (domain.is_a?(String) && domain.bytesize.between?(1, 255) &&
-        !domain.include?("\0"))
+      return if domain.nil? || (domain.is_a?(String) && Socket::Authentication.domain?(domain))
       raise Errors.bad_value(
         operation, "domain:", "1 to 255 bytes without NUL, or nil for all domains without a rule",
         domain

@@ -121,8 +121,8 @@ module Godwit
     def save(dir, replace: false)
       files = {}
       # The secret file comes first: without it the public file is useless.
-      files[place(dir, SECRET)] = [text(secret: true), Files::SECRET_MODE] if secret?
-      files[place(dir, PUBLIC)] = [text, Files::PUBLIC_MODE]
+      files[file(dir, SECRET)] = [text(secret: true), Files::SECRET_MODE] if secret?
+      files[file(dir, PUBLIC)] = [text, Files::PUBLIC_MODE]
       Files.write(files, replace: replace).reverse
     end
 
@@ -132,7 +132,7 @@ module Godwit
     # @return [String] the path
     # @raise [CertError, ArgumentValueError] as {#save}
     def save_public(dir, replace: false)
-      Files.write({place(dir, PUBLIC) => [text, Files::PUBLIC_MODE]}, replace: replace).first
+      Files.write({file(dir, PUBLIC) => [text, Files::PUBLIC_MODE]}, replace: replace).first
     end
 
     # @private
@@ -142,8 +142,8 @@ module Godwit
       advice = secret ? "DO NOT PROVIDE THIS FILE TO OTHER USERS" : "This file may be given away"
       keys = {"public-key" => public_key}
       keys["secret-key"] = keypair.secret_key if secret
-      head = "#   ZeroMQ CURVE #{kind} Certificate, written by Godwit\n#   #{advice}\n\n"
-      head + ZPL.dump({"metadata" => metadata, "curve" => keys})
+      header = "#   ZeroMQ CURVE #{kind} Certificate, written by Godwit\n#   #{advice}\n\n"
+      header + ZPL.dump({"metadata" => metadata, "curve" => keys})
     rescue ArgumentValueError
       raise
     rescue ::ArgumentError => error
@@ -203,7 +203,7 @@ module Godwit
       )
     end
 
-    def place(dir, ending)
+    def file(dir, ending)
       if name.nil? || name.include?("/") || name.start_with?(".")
         raise Errors.bad_value(
           :save, "the certificate's name", "the start of a file name", name
@@ -214,7 +214,7 @@ module Godwit
   end
 end
 
-# These files reopen the class, so it must be defined before.
+# These files need the class above.
 require_relative "cert/zpl"
 require_relative "cert/files"
 require_relative "cert/parser"

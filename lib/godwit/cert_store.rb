@@ -110,5 +110,5 @@ module Godwit
   end
 end
 
-# This file reopens the class, so it must be defined before.
+# This file needs the class above.
 require_relative "cert_store/index"

@@ -2,10 +2,10 @@
 
 module Godwit
   # Extends classes whose `new` takes keywords: refuses an unknown keyword and names the nearest.
-  # Names of options pass where `initialize` hands keywords on; {Options} checks those.
+  # If `initialize` takes `**`, the names of options pass, and {Options} checks them.
   # @private
   module Keywords
-    # Without its value each of these would be left out in silence, and with it the protection.
+    # Keywords whose nil would silently turn a protection off.
     SECURITY = %i[
       auth curve keys plain plain_password plain_username public_key server_key
     ].freeze
@@ -41,11 +41,10 @@ module Godwit
   end
   private_constant :Keywords
 
-  # The block form of a constructor, such as `Godwit::PULL.bind(endpoint) { |pull| … }`. A class
-  # that uses it answers {#forked?}.
+  # The block form of a constructor, such as `Godwit::PULL.bind(endpoint) { |pull| … }`.
   # @private
   module AutoClose
-    # Yields the object, then closes it. A child forked in the block leaves it to its parent.
+    # Yields the object, then closes it. A child that was forked in the block closes nothing.
     # @return [Object] the block's value; without a block the object, still open
     def self.with(object)
       return object unless block_given?

@@ -28,6 +28,14 @@ module Godwit
       # @return [Context] or the block's value
       def new(**options, &block) = AutoClose.with(super, &block)
 
+      # @private
+      # @return [Context] the given one; nil: the process's own
+      def of(context, operation)
+        return context || default if context.nil? || context.is_a?(Context)
+        allowed = "a Godwit::Context, or nil for the process's own"
+        raise Errors.bad_type(operation, "context:", allowed, context)
+      end
+
       # The process's default context. Made at the first call, and again in a forked child or after
       # it was closed.
       # @return [Context]

@@ -1,13 +1,9 @@
 # frozen_string_literal: true
 
 require_relative "peer_counter"
-require_relative "diagnosis/finding"
-require_relative "diagnosis/words"
-require_relative "diagnosis/link"
-require_relative "diagnosis/open_connections"
-require_relative "diagnosis/peek"
-require_relative "diagnosis/probe"
-require_relative "diagnosis/refusals"
+%w[finding words link open_connections peek probe refusals].each do |file|
+  require_relative "diagnosis/#{file}"
+end
 
 module Godwit
   # Finds out why nothing comes or goes on a socket. It folds the events of libzmq's monitor into

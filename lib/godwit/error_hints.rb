@@ -6,11 +6,13 @@ module Godwit
   module ErrorHints
     RECEIVE_ONLY = %i[SUB PULL GATHER DISH].freeze
     IPV6 = "an IPv6 address needs the option ipv6: true, on the socket or on its Context"
-    # They refuse no message of several frames but for the option conflate.
+    # Types that accept messages of several frames, except with the option `conflate`.
     CONFLATING = %i[DEALER PUB PUSH].freeze
-    # libzmq drops a message of theirs that is a routing id alone.
+    # Types whose messages begin with a routing id; libzmq drops a message without a further frame.
     NAMED = %i[ROUTER STREAM].freeze
     SEND_ONLY = %i[PUB PUSH SCATTER RADIO].freeze
+    MEMORY_VIEW = "a memory view of the frame is open, or another thread reads it: let that end " \
+      "first, or send a dup"
     FIXED_MARK =
       "a high-water mark is fixed by the first bind or connect: give it to the constructor, " \
         "such as PUSH.connect(endpoint, send_hwm: 10)"
@@ -18,7 +20,7 @@ module Godwit
     # @return [String, nil] the fix; nil: the table's
     def self.for(what, operation, object, endpoint)
       return FIXED_MARK if what == StateError && operation == :set
-      return memory_view if what == Errno::EBUSY::Errno && frame?(object)
+      return MEMORY_VIEW if what == Errno::EBUSY::Errno && frame?(object)
       if what == Errno::EMSGSIZE::Errno
         return "over udp a message has at most #{Constants::UDP_BYTES} bytes, a RADIO's " \
           "group and one more byte included"
@@ -45,7 +47,7 @@ module Godwit
           return Errors.of(MessageError, operation, "a message has at least one frame: give a " \
             "String, or an Array of Strings that is not empty")
         end
-        index = message.index { |part| !part.is_a?(String) && !frame?(part) }
+        index = message.index { |one| !one.is_a?(String) && !frame?(one) }
         return misfit(message.size, operation, socket.type) unless index
         wrong = message[index]
         what = "an Array with #{name(wrong)} at #{index}"
@@ -124,11 +126,6 @@ module Godwit
       "eth0, or nil for any"
     end
 
-    def self.memory_view
-      "a memory view of the frame is open, or another thread reads it: let that end first, or " \
-      "send a dup"
-    end
-
     def self.direction(operation, socket)
       type = socket.type
       name = operation.to_s
@@ -169,7 +166,7 @@ module Godwit
       behind(count, finding)
     end
 
-    # Of a wait that was none of the socket's.
+    # The hint for a time-out of another object's wait for the socket's peers.
     # @return [String, Diagnosis::Finding]
     def self.nothing_came(socket, text) = behind(text, socket.finding_now)
 

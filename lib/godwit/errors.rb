@@ -149,8 +149,8 @@ module Godwit
     def self.without_credentials(text)
       return text unless text.include?("@")
       first, *rest = text.split("://", -1)
-      rest.each_with_index do |part, index|
-        names, at, address = part.partition("@")
+      rest.each_with_index do |piece, index|
+        names, at, address = piece.partition("@")
         name, colon, _password = names.partition(":")
         secret = !at.empty? && !name.empty? && !colon.empty? && !names.include?("/")
         rest[index] = "***@#{address}" if secret
@@ -211,7 +211,7 @@ module Godwit
     # @return [String] what the C library calls the errno
     def self.words(errno) = errno ? Runtime.strerror(errno) : "Failed"
 
-    # A constant for each errno, since a Ractor may read a constant but not a Hash of ours.
+    # Makes a constant for each errno: all Ractors can read constants, but no Hash that changes.
     # @return [Class] the errno's class with {SystemError} in it
     def self.system_class(errno, rule)
       base = Runtime.errno_class(errno)

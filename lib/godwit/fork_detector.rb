@@ -7,11 +7,11 @@ module Godwit
   module ForkDetector
     COUNT = [0] # standard:disable Style/MutableConstant -- read without a method call
     OF_PARENT = WeakSet.new # IOs that a child closes
-    # Objects that begin anew in a child. The child calls their `forget_parent`.
+    # Objects whose `forget_parent` a forked child calls.
     PER_PROCESS = WeakSet.new
     BLOCKS = [] # standard:disable Style/MutableConstant -- those of Godwit.after_fork
 
-    # Counts in the child.
+    # Prepended to Process, so that the child counts the fork.
     module Hook
       # Ruby calls this for each fork.
       def _fork = super.tap { |pid| ForkDetector.count if pid.zero? }

@@ -1,10 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "formats/custom"
-require_relative "formats/json"
-require_relative "formats/msgpack"
-require_relative "formats/raw"
-require_relative "formats/text"
+%w[custom json msgpack raw text].each { |file| require_relative "formats/#{file}" }
 
 module Godwit
   # How values become bytes, for `format:` of sockets and of the topics of godwit-work. A format has

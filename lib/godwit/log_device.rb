@@ -14,12 +14,10 @@ module Godwit
   # **Threads, fibers, trap handlers, fork, exit**: as {Logger}. (Ruby's Logger itself takes a lock,
   # so it cannot be used in a trap handler.)
   class LogDevice
-    Entry = Logger.const_get(:Entry)
-    Handle = Logger.const_get(:Handle)
-    Levels = Logger.const_get(:Levels)
-    Lines = Logger.const_get(:Lines)
-    Text = Logger.const_get(:Text)
-    private_constant :Entry, :Handle, :Levels, :Lines, :Text
+    %i[Entry Handle Levels Lines Text].each do |name|
+      const_set(name, Logger.const_get(name))
+      private_constant name
+    end
 
     # @param endpoint [String] such as "tcp://loghost:7000"
     # @param progname [String, nil] for lines that name no program

@@ -38,7 +38,7 @@ module Godwit
   # {ForkedError}; after {#close} these methods raise {ClosedError}.
   # @see https://zeromq.org/get-started/?language=c&library=czmq CZMQ's zloop
   class Loop
-    # More timers wait for the next turn, so that sockets come in between.
+    # The most timers that one turn fires, so that sockets are served in between.
     TIMERS_PER_TURN = 256
     NOTHING = [].freeze
     private_constant :TIMERS_PER_TURN, :NOTHING
@@ -321,8 +321,8 @@ module Godwit
       NOTHING
     end
 
-    # Removes one that is closed, or whose context has ended, and reports it. The next turn finds
-    # the next one.
+    # Removes a socket or IO that is closed, or whose context has ended, and reports it. If there
+    # are several, each turn removes one.
     def sweep(error)
       object = @watches.drop_ended(error) or raise error
       what = "has lost its context"
@@ -343,7 +343,7 @@ module Godwit
       call_for(object, :writable) if event.writable? && !@stopping
     end
 
-    # An earlier callback of this turn may have removed it, or closed it; the next wait reports
+    # An earlier callback of this turn may have removed or closed the object; the next wait reports
     # that.
     def call_for(object, event)
       watch = @watches[object] or return @watches.disown(object)
@@ -372,7 +372,7 @@ module Godwit
       moment = @timers.now
       TIMERS_PER_TURN.times do
         break if @stopping
-        timer = @timers.take(moment) or break
+        timer = @timers.next_due(moment) or break
         call(timer.callback, timer)
       end
     end

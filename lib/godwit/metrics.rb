@@ -6,10 +6,10 @@ module Godwit
   # Collects what {Godwit.metrics} shows. Sockets of one type and the same endpoints are one series,
   # in which the counts of closed sockets stay.
   class Metrics
-    # Most series of closed sockets; those of further ones have the endpoint {OTHERS}.
+    # The most series of closed sockets. Further ones share the series of the endpoint {OTHERS}.
     MOST_CLOSED = 1_000
     OTHERS = "others"
-    # Closed sockets that wait for the next text.
+    # The most closed sockets whose counts wait for the next text.
     MOST_WAITING = 1_000
     COUNTERS = %i[sent sent_bytes received received_bytes].freeze
 
@@ -38,14 +38,14 @@ module Godwit
       end
     end
 
-    # Keeps the counts of a closed socket.
+    # Stores the counts of a closed socket.
     def closed(socket)
       return if @seen.include?(socket) || socket.forked?
       @seen.add(socket)
       @waiting << [labels(socket), socket.stats.to_a.first(COUNTERS.size)]
       return if @waiting.size < MOST_WAITING || !@lock.try_lock
       begin
-        take_closed
+        count_closed
       ensure
         @lock.unlock
       end
@@ -75,13 +75,13 @@ module Godwit
       rescue Error
         next # the backend does not count
       end
-      take_closed
+      count_closed
       @closed.each do |labels, counts|
         COUNTERS.zip(counts) { |name, count| text.add(name, labels, count) }
       end
     end
 
-    def take_closed
+    def count_closed
       until @waiting.empty?
         labels, counts = @waiting.pop(true)
         full = @closed.size >= MOST_CLOSED && !@closed.key?(labels)
@@ -89,7 +89,7 @@ module Godwit
         @closed[labels] = @closed[labels].zip(counts).map(&:sum)
       end
     rescue ThreadError
-      nil # another thread took the last
+      nil # another thread dequeued the last one
     end
 
     def add_proxy(text, proxy)

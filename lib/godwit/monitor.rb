@@ -40,7 +40,8 @@ module Godwit
       unless socket.is_a?(Socket)
         raise Errors.bad_type(:monitor, "the socket", "a Godwit::Socket", socket)
       end
-      unless limit_allowed?(limit)
+      allowed = limit.nil? || (limit.is_a?(Integer) && limit.between?(1, MAX))
+      unless allowed
         raise Errors.bad_value(:monitor, "limit:",
           "a number of events, 1 or more, or nil for no limit", limit)
       end
@@ -61,9 +62,9 @@ module Godwit
     # @raise [ClosedError] when it, or the socket, was closed and no event is left
     # @raise [ContextTerminatedError, ForkedError]
     def next_event(timeout: nil, exception: true)
-      event = take(Timeout.milliseconds(timeout))
+      event = dequeue(Timeout.milliseconds(timeout))
       return event if event || !exception
-      raise Errors.build(TimeoutError, :next_event, places, "nothing happened")
+      raise Errors.build(TimeoutError, :next_event, endpoints, "nothing happened")
     end
     alias_method :recv, :next_event
 
@@ -73,9 +74,9 @@ module Godwit
     # @raise [EAGAINWaitReadable] (an IO::WaitReadable) when there is none
     # @raise [ClosedError, ContextTerminatedError, ForkedError]
     def recv_nonblock(exception: true)
-      take(0) || begin
+      dequeue(0) || begin
         return :wait_readable unless exception
-        raise Errors.build(EAGAINWaitReadable, :recv_nonblock, places,
+        raise Errors.build(EAGAINWaitReadable, :recv_nonblock, endpoints,
           "nothing has happened; next_event waits")
       end
     end
@@ -86,7 +87,7 @@ module Godwit
     # @return [self] or, without a block, an Enumerator
     def each
       return to_enum(:each) unless block_given?
-      while (event = take_or_end)
+      while (event = dequeue_or_end)
         yield event
       end
       self
@@ -120,29 +121,27 @@ module Godwit
 
     private
 
-    def limit_allowed?(limit) = limit.nil? || (limit.is_a?(Integer) && limit.between?(1, MAX))
-
-    def take(milliseconds)
+    def dequeue(milliseconds)
       bit, values, local, remote = _next(milliseconds)
       return unless bit
       return Event.new(bit, values, local) unless remote
-      Event.new(bit, values, place(local, remote), local, remote)
+      Event.new(bit, values, endpoint(local, remote), local, remote)
     end
 
     # @return [Event, nil] nil at the end
-    def take_or_end
-      take(-1)
+    def dequeue_or_end
+      dequeue(-1)
     rescue ClosedError, ContextTerminatedError
       nil
     end
 
-    # libzmq's first version of events names one end of the connection, the second both ends. This
-    # chooses the end that the first version would name.
-    def place(local, remote)
+    # libzmq's first version of events names one end of the connection, the second both ends.
+    # @return [String] the end that the first version would name
+    def endpoint(local, remote)
       return local if remote.empty?
       (local.empty? || @socket.endpoints.none?(local)) ? remote : local
     end
 
-    def places = @socket.endpoints.empty? ? nil : @socket.endpoints.join(", ")
+    def endpoints = @socket.endpoints.empty? ? nil : @socket.endpoints.join(", ")
   end
 end

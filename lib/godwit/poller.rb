@@ -154,7 +154,7 @@ module Godwit
     # Waits until a registered socket or IO is ready. Idle sockets cost nothing. Bytes that an IO or
     # an OpenSSL::SSL::SSLSocket has read ahead make it readable; the bytes that another object over
     # an IO keeps do not: read from it until it has none.
-    # @param timeout [Integer, Float, nil] seconds; 0 looks and does not wait; nil: for ever
+    # @param timeout [Integer, Float, nil] seconds; 0: does not wait; nil: for ever
     # @yieldparam event [Event] with a block: each event
     # @return [Array<Event>] in no order; empty when time is up
     # @raise [PollerError] when nothing is registered and there is no timeout, or when too many
@@ -219,7 +219,7 @@ module Godwit
 
     private
 
-    # Keeps the objects whose `pending` tells of bytes that their descriptor no longer has. Makes a
+    # Notes the objects whose `pending` reports bytes that their descriptor no longer has. Makes a
     # new Array, since another thread may read the old one.
     def note_ahead(thing, bits)
       ahead = bits.anybits?(Event::READABLE) && thing.respond_to?(:pending)

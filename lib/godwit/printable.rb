@@ -7,9 +7,9 @@ module Godwit
     # Shown as escape sequences: C0 except tab and newline, DEL, C1, line and direction marks.
     UNSAFE =
       /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/
-    LINE = 300 # characters, so that a terminal shows the end, which has the fix or the place
-    LINE_END = 100 # of the end of a longer line
-    # What JSON leaves of {UNSAFE}: it escapes C0 itself.
+    LINE = 300 # characters: a terminal shows them all, also the fix at the end
+    LINE_END = 100 # characters of a longer line's end
+    # The characters of {UNSAFE} that JSON does not escape itself.
     UNSAFE_IN_JSON = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/
 
     class << self

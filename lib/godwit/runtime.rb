@@ -12,12 +12,13 @@ module Godwit
     class << self
       # @return [Float] seconds on the monotonic clock
       def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
-      # Takes interrupts only in a wait.
+      # Lets interrupts arrive only in a wait.
       def defer_interrupts(&block) = Thread.handle_interrupt(Object => :on_blocking, &block)
       # @return [Object] it, deeply frozen
       def shareable(object) = defined?(Ractor) ? Ractor.make_shareable(object) : object.freeze
 
-      # Any Ractor may call methods of source text; a block's belong to the Ractor that made it.
+      # Makes methods from source text, which any Ractor may call. A method from a block belongs to
+      # the Ractor that made it.
       def define_accessors(mod, readers, writers)
         readers = readers.map { |name| "def #{name} = get(:#{name});" }
         writers = writers.map { |name| "def #{name}=(value); set(:#{name}, value); end;" }
@@ -93,7 +94,7 @@ module Godwit
 
       private
 
-      # @return [Array<String>] of the UNIX sockets with this path
+      # @return [Array<String>] the inodes of the UNIX sockets with this path
       def inodes(path)
         File.foreach("/proc/net/unix", mode: "rb").filter_map do |line|
           fields = line.chomp.split(" ", 8)
@@ -101,7 +102,7 @@ module Godwit
         end
       end
 
-      # @return [Array<String>] of the sockets of this process
+      # @return [Array<String>] the inodes of the sockets of this process
       def own_inodes
         Dir.children("/proc/self/fd").filter_map do |number|
           File.readlink("/proc/self/fd/#{number}")[/\Asocket:\[(\d+)\]/, 1]

@@ -29,8 +29,9 @@ module Godwit
 
     # With these, `[*socket]` and `Array(socket)` would wait until it is closed.
     undef_method :to_a, :entries
+    UNSET = Timeout::UNSET
+    private_constant :UNSET
     include Options::SocketAccessors
-    include RoutingNames
     include Endpoints
     include Settings
     include Messages
@@ -123,17 +124,13 @@ module Godwit
     # @raise [ClosedError] when the context is closed
     def initialize(
       context: nil, encoding: nil, subscribe: nil, curve: nil, server_key: nil, plain: nil,
-      auth: nil, count_peers: nil, format: nil, copy_threshold: Timeout::UNSET, **options
+      auth: nil, count_peers: nil, format: nil, copy_threshold: UNSET, **options
     )
       raise Errors.open_already(:new, "socket", "#{self.class}.new") if @context
-      unless context.nil? || context.is_a?(Context)
-        raise Errors.bad_type(:new, "context:", "a Godwit::Context, or nil for the process's own",
-          context)
-      end
-      @context = context || Godwit.context
+      @context = Context.of(context, :new)
       @endpoints = []
       @settings = {}
-      start_names
+      @names = RoutingNames.new(type)
       Socket.check_type(self.class)
       options = options.merge(Security.options(curve, server_key, plain))
       options = Authentication.options(type, @context.socket_options, auth, options)
@@ -192,7 +189,7 @@ module Godwit
     # {ClosedError}. A second call does nothing.
     # @return [nil]
     def close
-      @parts = nil
+      @unfinished = nil
       _end_diagnosis if @diagnosis
       _close
       Hooks.close(self)

@@ -100,7 +100,7 @@ module Godwit
     def fire
       moment = now
       count = 0
-      while (timer = take(moment))
+      while (timer = next_due(moment))
         timer.call
         count += 1
       end
@@ -118,9 +118,9 @@ module Godwit
       deadline = timeout && now + timeout
       locked do
         until (first = @heap.first) && first.deadline <= now
-          left = [first&.deadline, deadline].compact.min&.-(now)
-          break unless left&.positive?
-          @changed.wait(@lock, [left, LONGEST].min)
+          remaining = [first&.deadline, deadline].compact.min&.-(now)
+          break unless remaining&.positive?
+          @changed.wait(@lock, [remaining, LONGEST].min)
         end
       end
       fire
@@ -160,7 +160,7 @@ module Godwit
 
     # @private
     # @return [Timer, nil] the next that is due; it is set for its next round, or has ended
-    def take(moment)
+    def next_due(moment)
       @lock.synchronize do
         timer = @heap.first
         next unless timer && timer.deadline <= moment
@@ -179,7 +179,7 @@ module Godwit
 
     # @private
     # The block is called, in any thread, when the time until the next timer may be shorter, or no
-    # timer is left.
+    # timer remains.
     def on_change(&block)
       @on_change = block
     end
@@ -210,7 +210,7 @@ module Godwit
       found
     end
 
-    # Wakes {#wait} and the loop if the block says so. No interrupt comes between the two.
+    # Wakes {#wait} and the loop if the block returns true. No interrupt comes in between.
     def change(&block)
       Thread.handle_interrupt(Object => :never) do
         next unless locked(&block)

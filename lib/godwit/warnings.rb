@@ -7,8 +7,8 @@ module Godwit
     # @return [Boolean] whether a process that ends with unsent messages says so on standard error
     attr_reader :warn_unsent
 
-    # Turns that line off or on, for the whole process. Any thread may call it. The FFI backend
-    # prints no such line.
+    # Turns the line about unsent messages off or on, for the whole process. Any thread may call it.
+    # The FFI backend prints no such line.
     # @param wanted [Boolean] default: true
     # @return [Boolean]
     def warn_unsent=(wanted)

@@ -29,7 +29,6 @@ module ClassRules
     "Godwit::Socket::Messages" => SOCKET,
     "Godwit::Socket::Monitoring" => SOCKET,
     "Godwit::Socket::Peers" => SOCKET,
-    "Godwit::Socket::RoutingNames" => SOCKET,
     "Godwit::Socket::Settings" => SOCKET,
     "Godwit::Work::Batch::Methods" => "Enumerable's methods, by the batch's Array",
     "ffi_rzmq::ZMQ::Socket::Options" => OTHER_GEM,

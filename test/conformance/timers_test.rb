@@ -301,7 +301,7 @@ class TimersTest < Godwit::TestCase
     {
       "making" => -> { chosen.each { @timers.after(random.rand(1000.0)) {} } },
       "cancelling" => -> { chosen.each(&:cancel) }, "resetting" => -> { chosen.each(&:reset) },
-      "firing" => -> { chosen.each_index { |index| @timers.take(2000.0 + index) } }
+      "firing" => -> { chosen.each_index { |index| @timers.next_due(2000.0 + index) } }
     }.each do |name, change|
       assert_operator comparisons(&change), :<, chosen.size * most, name
     end

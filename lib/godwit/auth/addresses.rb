@@ -7,7 +7,7 @@ module Godwit
     # The addresses and user ids of `allow` or `deny` for one domain. Frozen.
     class Addresses
       FORM = %r{\A[\h.:]+(?:/\d{1,3})?\z}
-      # The bits before an IPv4 address in IPv6, and what they are.
+      # An IPv4 address within IPv6 follows 96 bits, of which the last 16 are ones.
       MAPPED_BITS = 96
       MAPPED = 0xffff
       MAX_UID = 0xffffffff

@@ -15,7 +15,6 @@ module Godwit
       GROUP_READ = 0o037
       OWNER_ONLY = 0o077
       BOM = "\uFEFF".b.freeze # some editors write this byte order mark
-      private_constant :GROUP_READ, :OWNER_ONLY, :BOM
 
       module_function
 
@@ -38,7 +37,7 @@ module Godwit
           [text, stat]
         end
       rescue SystemCallError => error
-        raise failure(path, words(error))
+        raise failure(path, Runtime.strerror(error.errno))
       end
 
       # The rule is PostgreSQL's: only the owner may read a secret file, or a group if root owns it.
@@ -87,9 +86,6 @@ module Godwit
         path.dup.force_encoding(Encoding::UTF_8).scrub("?").gsub(/[[:cntrl:]]/, "?")
       end
 
-      # @return [String] the system's message, without the path
-      def words(error) = SystemCallError.new(nil, error.errno).message
-
       def temporary(path)
         folder, name = File.split(path)
         File.join(folder, ".#{name}.#{SecureRandom.hex(6)}")
@@ -105,7 +101,7 @@ module Godwit
       rescue SystemCallError => error
         folder = File.dirname(path)
         hint = File.directory?(folder) ? "" : " (make the directory first: mkdir #{shell(folder)})"
-        raise failure(path, "#{words(error)}#{hint}"), cause: nil
+        raise failure(path, "#{Runtime.strerror(error.errno)}#{hint}"), cause: nil
       end
 
       def publish(path, unfinished, replace)
@@ -115,7 +111,7 @@ module Godwit
           path, "this file exists: remove it first (in Ruby, replace: true overwrites it)"
         ), cause: nil
       rescue SystemCallError => error
-        raise failure(path, words(error)), cause: nil
+        raise failure(path, Runtime.strerror(error.errno)), cause: nil
       end
 
       def remove(path)

@@ -15,7 +15,6 @@ module Godwit
       CONTROL = /[\u0000-\u0008\u000A-\u001F\u007F-\u009F]/
       # The writer refuses a value with a control character.
       PRINTABLE = /\A[^\u0000-\u001F\u007F-\u009F]*\z/
-      private_constant :INDENT, :CONTROL
 
       # The text is no ZPL. `line` is the number of the first wrong line.
       # @private

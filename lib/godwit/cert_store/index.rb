@@ -16,7 +16,6 @@ module Godwit
       LASTING = [
         Errno::EACCES, Errno::EPERM, Errno::ELOOP, Errno::ENAMETOOLONG, Errno::ENXIO, Errno::ENODEV
       ].freeze
-      private_constant :Entry, :RACY, :TRIES, :LASTING
 
       # @raise [CertError] when the directory cannot be read
       def initialize(dir)
@@ -36,7 +35,7 @@ module Godwit
         @entries = files.to_h { |file| [file, scanned(file, @entries[file])] }.compact
         rebuild
       rescue SystemCallError => error
-        failure = Cert::Files.failure(@dir, Cert::Files.words(error))
+        failure = Cert::Files.failure(@dir, Runtime.strerror(error.errno))
         @unread = [failure.message]
         raise failure, cause: nil
       end
@@ -113,9 +112,9 @@ module Godwit
       rescue Errno::ENOENT, Errno::ENOTDIR
         nil
       rescue *LASTING => error
-        Entry.new(nil, nil, Cert::Files.failure(path, Cert::Files.words(error)).message, path)
+        Entry.new(nil, nil, Cert::Files.failure(path, Runtime.strerror(error.errno)).message, path)
       rescue SystemCallError => error
-        raise Cert::Files.failure(path, Cert::Files.words(error)), cause: nil
+        raise Cert::Files.failure(path, Runtime.strerror(error.errno)), cause: nil
       end
 
       def read(path, stat)

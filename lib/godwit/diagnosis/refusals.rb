@@ -45,15 +45,14 @@ module Godwit
         when :disconnected
           address = @clients.delete(event.fd)
           warn_of(@failed.shift, address) if @failed.any?
-        when :handshake_failed_no_detail then warn_of(event, nil) if no_auth?(event)
+        when :handshake_failed_no_detail
+          # No authenticator runs: then libzmq does not close the connection.
+          warn_of(event, nil) if event.value == Errno::EFAULT::Errno
         else @failed << event
         end
       end
 
       private
-
-      # libzmq does not close the connection then.
-      def no_auth?(event) = event.value == Errno::EFAULT::Errno
 
       # A libzmq without drafts does not tell the peer's address. The kernel tells it while the
       # connection is open.

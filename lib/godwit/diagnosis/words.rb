@@ -15,7 +15,7 @@ module Godwit
       SAME = "give both sides the same security: curve: and server_key:, or plain:, or none"
       CORRECT = "correct it, and connect a new socket, since libzmq does not try again"
       SUBSCRIBERS = %i[SUB XSUB].freeze
-      # What libzmq calls the types that are others inside (ADR 2).
+      # libzmq's name of a type that Godwit gives to another of its types (ADR 2).
       GODWIT_S = {ROUTER: ", or a REP of Godwit", XPUB: ", or a PUB of Godwit"}.freeze
 
       module_function
@@ -42,11 +42,11 @@ module Godwit
           "#{socket.send_hwm}): the peer has to read faster")
       end
 
-      # @param ago [Float, nil] seconds since the last peer left
+      # @param ago [Float, nil] seconds since the last peer departed
       def no_peer(ago)
-        left = " since the last one left, #{ago.round(1)} s ago" if ago
+        since = " since the last one left, #{ago.round(1)} s ago" if ago
         Finding.new(:no_peer, nil, "no peer",
-          "the socket has no peer#{left}; one side must bind, the other must connect")
+          "the socket has no peer#{since}; one side must bind, the other must connect")
       end
 
       # @param link [Link] whose connection failed
@@ -57,7 +57,8 @@ module Godwit
         when :refused then refused(endpoint)
         when :no_address then no_address(endpoint)
         when :no_answer then no_answer(endpoint)
-        when :types then link.bound? ? left(socket, endpoint) : types(socket, endpoint, peek&.type)
+        when :types
+          link.bound? ? departed(socket, endpoint) : types(socket, endpoint, peek&.type)
         when :handshake_failed_auth then denied(endpoint, link.event.status, link.bound?)
         when :handshake_failed_protocol then protocol(socket, link, peek)
         else closed(socket, link)
@@ -88,8 +89,8 @@ module Godwit
         Finding.new(:types, endpoint, "socket types do not fit", "#{cause}: #{talks(socket)}")
       end
 
-      # A peer that left a bound socket; its type is unknown.
-      def left(socket, endpoint)
+      # The finding for a peer that departed from a bound socket; its type is unknown.
+      def departed(socket, endpoint)
         Finding.new(:types, endpoint, "socket types do not fit",
           "a peer connected to #{endpoint}, and the handshake ended; maybe its type does not " \
             "fit: #{talks(socket)}")
@@ -134,7 +135,7 @@ module Godwit
         handshake(:security, endpoint, why, SAME)
       end
 
-      # A handshake in which the peer closed the connection.
+      # The finding for a handshake in which the peer closed the connection.
       def closed(socket, link)
         endpoint = link.endpoint
         if link.bound? && link.event.value == Errno::EFAULT::Errno
@@ -159,7 +160,7 @@ module Godwit
         "a Godwit::Auth must run in this context" unless socket.zap_domain.to_s.empty?
       end
 
-      # A peer that accepted the connection, and no more.
+      # The finding for a peer that accepted the connection and did not answer.
       def pending(socket, endpoint, bound)
         if bound
           handshake(:handshake, endpoint, "a connected peer does not end it",

@@ -6,39 +6,22 @@ module Godwit
   # Numbers and words that the C extension has too, as GW_ and the name.
   # @private
   module Constants
-    # messages that a fiber moves before it lets other fibers run
-    YIELD_EVERY = 128
-    # messages that send_many and recv_many move in one native call
-    BATCH = 1024
-    # bytes after which recv_many receives no further message
-    BATCH_BYTES = 67_108_864
-    # ms after which a wait is slow
-    SLOW_WAIT = 200
-    # ms between two reads of a PUB's subscriptions
-    SUBSCRIPTIONS_EVERY = 10
-    # ms between two reads of a monitor while its socket moves messages
-    MONITOR_EVERY = 10
-    # ms between two checks of a waiting poller for IOs that another thread has closed
-    IO_POLL_INTERVAL = 500
-    # events that a poller reads in one call of epoll_wait
-    EPOLL_EVENTS = 64
-    # s that a fiber without a deadline waits before it checks again (ADR 7)
-    LONGEST_FIBER_WAIT = 86_400
-    # descriptors that must be free for libzmq to look up an address
-    LOOKUP_DESCRIPTORS = 4
-    # the option max_sockets of a new context
-    MAX_SOCKETS = 1023
-    # libzmq sockets for one of the user's; libzmq makes two internal ones and frees closed ones late
-    SOCKET_SLOTS = 3
-    # the largest ZMQ_MAX_SOCKETS that libzmq accepts
-    MAX_SOCKET_SLOTS = 65_535
-    # ms that close and exit wait beyond linger; a name server can hold zmq_ctx_term
-    CLOSE_GRACE = 1000
-    # messages that a proxy moves in one direction before the other has its turn, as zmq_proxy does
-    PROXY_BURST = 1000
-    # bytes of a message over udp; libzmq copies larger ones beyond its buffer
-    UDP_BYTES = 8192
-    # bytes of a RADIO's group over udp; libzmq reads a larger length as a negative number and aborts
-    UDP_GROUP_BYTES = 127
+    YIELD_EVERY = 128 # messages that a fiber moves before it lets other fibers run
+    BATCH = 1024 # messages that send_many and recv_many move in one native call
+    BATCH_BYTES = 67_108_864 # bytes after which recv_many receives no further message
+    SLOW_WAIT = 200 # ms after which a wait is slow and its reason is diagnosed
+    SUBSCRIPTIONS_EVERY = 10 # ms between two reads of a PUB's subscriptions
+    MONITOR_EVERY = 10 # ms between two reads of a monitor while its socket moves messages
+    IO_POLL_INTERVAL = 500 # ms between two checks of a waiting poller for IOs that another thread has closed
+    EPOLL_EVENTS = 64 # events that a poller reads in one call of epoll_wait
+    LONGEST_FIBER_WAIT = 86_400 # s that a fiber without a deadline waits before it checks again (ADR 7)
+    LOOKUP_DESCRIPTORS = 4 # descriptors that must be free for libzmq to look up an address
+    MAX_SOCKETS = 1023 # the option max_sockets of a new context
+    SOCKET_SLOTS = 3 # libzmq sockets for one of the user's; libzmq makes two internal ones and frees closed ones late
+    MAX_SOCKET_SLOTS = 65_535 # the largest ZMQ_MAX_SOCKETS that libzmq accepts
+    CLOSE_GRACE = 1000 # ms that close and exit wait beyond linger; a name server can hold zmq_ctx_term
+    PROXY_BURST = 1000 # messages that a proxy moves in one direction before it serves the other, as zmq_proxy does
+    UDP_BYTES = 8192 # bytes of a message over udp; libzmq copies larger ones beyond its buffer
+    UDP_GROUP_BYTES = 127 # bytes of a RADIO's group over udp; libzmq reads a larger length as a negative number and aborts
   end
 end

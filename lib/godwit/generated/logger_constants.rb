@@ -6,33 +6,19 @@ module Godwit
   # Numbers and words that the C extension has too, as GW_ and the name.
   # @private
   module LoggerConstants
-    # labels of the log levels in the order of their numbers
-    LABELS = %w[DEBUG INFO WARN ERROR FATAL ANY].freeze
-    # log levels
-    LEVELS = 6
-    # bytes of a writer's id; a header has two hexadecimal digits for each
-    ID_BYTES = 16
-    # bytes before a packed record in a batch; they hold its size
-    SIZE_BYTES = 4
-    # bytes at the start of a packed record; they hold the sizes of topic and header
-    PACKED_HEAD_BYTES = 6
-    # bytes of a queued log entry besides its texts: a Struct of eight, slots and slack of four Strings
-    ENTRY_BYTES = 448
-    # the first frame of a batch of records
-    BATCH_MARK = "godwit-log-batch"
-    # frames of a record: topic, header, text
-    FRAMES = 3
-    # levels of nesting in a record's header; as JSON.parse
-    NESTING = 100
-    # bytes of a program or host in statistics; longer ones are cut
-    NAME_BYTES = 63
-    # ranges of missing numbers that statistics remember of a writer
-    GAPS = 8
-    # digits of a record's number
-    DIGITS = 19
-    # counters of a broadcaster in the order of Statistics#totals; those of each level follow
-    TOTALS = %w[messages bytes records plain foreign lost late writers forgotten kept].freeze
-    # values of a writer in the order of Statistics#writers; the counts of each level follow
-    WRITER = %w[writer prog host first last received lost late bytes lag longest_lag idle].freeze
+    LABELS = %w[DEBUG INFO WARN ERROR FATAL ANY].freeze # labels of the log levels in the order of their numbers
+    LEVELS = 6 # log levels
+    ID_BYTES = 16 # bytes of a writer's id; a header has two hexadecimal digits for each
+    SIZE_BYTES = 4 # bytes before a packed record in a batch; they hold its size
+    PACKED_HEAD_BYTES = 6 # bytes at the start of a packed record; they hold the sizes of topic and header
+    ENTRY_BYTES = 448 # bytes of a queued log entry besides its texts: a Struct of eight, slots and slack of four Strings
+    BATCH_MARK = "godwit-log-batch" # the first frame of a batch of records
+    FRAMES = 3 # frames of a record: topic, header, text
+    NESTING = 100 # levels of nesting in a record's header; as JSON.parse
+    NAME_BYTES = 63 # bytes of a program or host in statistics; longer ones are cut
+    GAPS = 8 # ranges of missing numbers that statistics remember of a writer
+    DIGITS = 19 # digits of a record's number
+    TOTALS = %w[messages bytes records plain foreign lost late writers forgotten kept].freeze # counters of a broadcaster in the order of Statistics#totals; those of each level follow
+    WRITER = %w[writer prog host first last received lost late bytes lag longest_lag idle].freeze # values of a writer in the order of Statistics#writers; the counts of each level follow
   end
 end

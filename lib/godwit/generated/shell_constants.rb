@@ -6,23 +6,14 @@ module Godwit
   # Numbers and words that the C extension has too, as GW_ and the name.
   # @private
   module ShellConstants
-    # bytes that a pipe holds
-    PIPE_BYTES = 65_536
-    # Rows#read: more may be there to read
-    ROWS_MORE = 0
-    # Rows#read: nothing is there to read
-    ROWS_WAIT = 1
-    # Rows#read: the stream has ended
-    ROWS_ENDED = 2
-    # Rows#read: the deadline has passed
-    ROWS_LATE = 3
-    # Rows#read: a row is longer than the limit
-    ROWS_TOO_LONG = 4
-    # a row above the limit raises
-    LONG_RAISES = 0
-    # a row above the limit becomes several
-    LONG_IS_SPLIT = 1
-    # a row above the limit loses its end
-    LONG_IS_CUT = 2
+    PIPE_BYTES = 65_536 # bytes that a pipe holds
+    ROWS_MORE = 0 # a result of Rows#read: more bytes may be readable
+    ROWS_WAIT = 1 # a result of Rows#read: no byte is readable now
+    ROWS_ENDED = 2 # a result of Rows#read: the stream has ended
+    ROWS_LATE = 3 # a result of Rows#read: the deadline has passed
+    ROWS_TOO_LONG = 4 # a result of Rows#read: a row is longer than the limit
+    LONG_RAISES = 0 # the option `long:`: a row above the limit raises an error
+    LONG_IS_SPLIT = 1 # the option `long:`: a row above the limit becomes several rows
+    LONG_IS_CUT = 2 # the option `long:`: a row above the limit loses its end
   end
 end

@@ -13,7 +13,6 @@ module Godwit
       }.freeze
       # An Integer of mruby is smaller.
       MAX_UINT64 = "18446744073709551615"
-      private_constant :INT_MAX, :INT64_MAX, :MAX, :MAX_UINT64
 
       # @raise [OptionError] when the option does not take the value
       def self.encode(option, value)
@@ -79,8 +78,8 @@ module Godwit
         value if (value <=> min) != -1 && (value <=> max(option)) != 1
       end
 
-      # Rounds to libzmq's unit and step, but a positive value never to 0. The last two bits of a
-      # Float are 0 in mruby: 0.0015 * 1000 is less than 1.5, but not by a part in 1e14.
+      # Rounds to libzmq's unit and step, but a positive value never to 0. In mruby the last two
+      # bits of a Float are 0, so 0.0015 * 1000 is less than 1.5; 1 + 1e-14 corrects that.
       def self.encode_duration(option, value)
         return unless Timeout.number?(value) && value.finite?
         return unless value.between?(0, MAX.fetch(:duration))
@@ -112,7 +111,7 @@ module Godwit
           !value.include?("\n")
       end
 
-      # A NUL follows a String of four bytes, which libzmq would take for an int.
+      # Appends a NUL to a String of four bytes, which libzmq would read as an int.
       def self.encode_prefix(option, value)
         return unless value.bytesize.between?(option.min, option.max) && !value.b.include?("\0")
         # Only zmq_ctx_set_ext takes Strings; only a libzmq with drafts has it.

@@ -10,9 +10,8 @@ module Godwit
       KIND_OF = {
         int64: :int64, uint64: :uint64, bytes: :bytes, key: :bytes, id32: :bytes, text: :string
       }.freeze
-      private_constant :KIND_OF
 
-      # @return [Integer] bytes of the longest value; 0: unknown, or the kind says it
+      # @return [Integer] bytes of the longest value; 0: the kind has one size, or none is read
       def self.max(option)
         return 0 unless option.readable?
         case option.type

@@ -29,7 +29,7 @@ module Godwit
         start = Timeout.now
         lock do
           until @closed
-            left = Timeout.left(seconds, start)
+            remaining = Timeout.left(seconds, start)
             if @lent < @size
               # CRuby takes no interrupt in these three lines: a kill loses no slot.
               @lent += 1
@@ -37,8 +37,8 @@ module Godwit
               loan.socket = @idle.pop
               return true
             end
-            return false if left&.zero?
-            @returned.wait(@lock, left)
+            return false if remaining&.zero?
+            @returned.wait(@lock, remaining)
           end
         end
         raise Errors.of(ClosedError, :with, "the pool is closed: Godwit::Pool.new makes another")
@@ -69,17 +69,11 @@ module Godwit
 
       private
 
-      def lock
-        @lock.lock
+      def lock(&block)
+        @lock.synchronize(&block)
       rescue ThreadError
         raise Errors.of(UnsupportedError, :pool, "a trap handler cannot wait for the pool's " \
           "lock: start a Thread there")
-      else
-        begin
-          yield
-        ensure
-          @lock.unlock
-        end
       end
     end
     private_constant :Slots

@@ -2,13 +2,13 @@
 
 module Godwit
   class Socket
-    # What `auth:` does to a socket, and what a user id is worth on it.
+    # Applies `auth:` to a socket, and decides whether its frames have user ids.
     # @private
     module Authentication
-      HANDSHAKE_TIMEOUT = 10 # seconds; a client without an answer comes again after it
+      HANDSHAKE_TIMEOUT = 10 # seconds, after which a client without an answer tries again
       # Options that make a socket a client, which asks no authenticator.
       CLIENT = %i[curve_server_key plain_username plain_password].freeze
-      # Options that turn GSSAPI on: without a handler libzmq lets its peers in.
+      # Options that turn GSSAPI on. libzmq accepts its peers if there is no handler.
       GSSAPI = %i[
         gssapi_server gssapi_principal gssapi_service_principal gssapi_plaintext
         gssapi_principal_name_type gssapi_service_principal_name_type
@@ -22,7 +22,6 @@ module Godwit
       INSECURE = %w[inproc udp pgm epgm norm ws wss].freeze
       # Types that speak to peers without a handshake.
       RAW = %i[STREAM DGRAM].freeze
-      private_constant :HANDSHAKE_TIMEOUT, :RAW
 
       module_function
 
@@ -46,9 +45,10 @@ module Godwit
       def check_domain(domain)
         wanted = "a domain of 1 to 255 bytes without NUL, such as \"billing\""
         raise Errors.bad_type(:new, "auth:", wanted, domain) unless domain.is_a?(String)
-        return if domain.bytesize.between?(1, 255) && !domain.include?("\0")
-        raise Errors.bad_value(:new, "auth:", wanted, domain)
+        raise Errors.bad_value(:new, "auth:", wanted, domain) unless domain?(domain)
       end
+
+      def domain?(text) = text.bytesize.between?(1, 255) && !text.include?("\0")
 
       def check_together(type, given, defaults)
         refuse("is not for a #{type}, whose peers make no handshake") if RAW.include?(type)
@@ -121,7 +121,7 @@ module Godwit
         end
       end
 
-      # For a socket with `auth:`, which nothing may take back.
+      # For a socket with `auth:`: its security options stay as they are.
       # @private
       module Fixed
         def store(option, raw, value)

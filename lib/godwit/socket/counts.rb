@@ -20,7 +20,7 @@ module Godwit
     Stats = Struct.new(:sent, :sent_bytes, :received, :received_bytes, :peers, :last_activity,
       keyword_init: true)
 
-    # Counts messages.
+    # The counts of a socket's messages.
     module Counts
       # The messages that went through the methods of this socket since it was made. Those that a
       # {Proxy} moves are in its {Proxy#statistics}. A socket itself drops no message.

@@ -7,13 +7,10 @@ module Godwit
     module Drafts
       # Most bytes of a group's name; over udp {UDP_GROUP_LIMIT}.
       GROUP_LIMIT = 255
-      # libzmq's receiver crashes at a longer one.
+      # Most bytes of a group's name over udp: libzmq's receiver crashes at a longer one.
       UDP_GROUP_LIMIT = Constants::UDP_GROUP_BYTES
       # Most bytes of a message over udp; of a {RADIO} with the group's name and one more byte.
       UDP_LIMIT = Constants::UDP_BYTES
-
-      UNSET = Timeout::UNSET
-      private_constant :UNSET
 
       module_function
 
@@ -43,7 +40,7 @@ module Godwit
         # @see http://api.zeromq.org/4-3:zmq-join zmq_join(3)
         def join(*groups) = change(:join, groups, true) { |known, name| known + [name.dup.freeze] }
 
-        # Takes back {#join}.
+        # Undoes {#join}.
         # @param groups [Array<String>]
         # @return [self]
         # @raise [GroupError] when it is not in that group
@@ -79,7 +76,7 @@ module Godwit
         end
       end
 
-      # Sends with an address beside the message.
+      # Sends a message to a group or to one peer.
       module Addressed
         private
 

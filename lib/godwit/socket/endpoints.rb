@@ -42,7 +42,7 @@ module Godwit
         endpoints.each do |endpoint|
           endpoint = check_endpoint(endpoint, :connect)
           _exclusive(:connect) do
-            give_name { _connect(endpoint) }
+            @names.give { _connect(endpoint) }
             record_endpoint(:connect, endpoint)
           end
         end
@@ -94,7 +94,7 @@ module Godwit
         _exclusive(:bind) do
           check_given_descriptor(endpoint)
           resolved = _bind(endpoint).freeze
-          peers_name_themselves
+          @names.chosen_by_peers
           record_endpoint(:bind, endpoint, resolved)
         end
       end
@@ -117,7 +117,8 @@ module Godwit
         endpoint.dup.freeze
       end
 
-      # libzmq would try for ever to resolve the address as a name. A SOCKS proxy does connect.
+      # Without the option libzmq would try for ever to resolve the address as a name. A SOCKS proxy
+      # connects without it.
       def check_family(endpoint)
         return if !Endpoint.ipv6?(endpoint) || ipv6 || socks_proxy
         raise Errors.build(InterfaceError, :connect, endpoint, ErrorHints::IPV6)
@@ -153,7 +154,8 @@ module Godwit
         raise Errors.build(AddressInUseError, :bind, endpoint, "no port of #{ports} is free")
       end
 
-      # `how` matters: libzmq would unbind a connection and disconnect a bind.
+      # Checks that the endpoint was bound, or connected: libzmq would unbind a connection, and
+      # disconnect a bind.
       def detach(how, operation, endpoint)
         Endpoint.check(endpoint, operation)
         _exclusive(operation) { detach_one(how, operation, endpoint) }
@@ -189,21 +191,29 @@ module Godwit
     # libzmq does not tell. So each name is given once, and a ROUTER gives none once its peers may
     # have chosen their own.
     # @private
-    module RoutingNames
-      private
+    class RoutingNames
+      attr_writer :next
 
-      def start_names
-        @names_given = {}
-        @next_name = nil
-        @peers_name_themselves = false
+      # @param type [Symbol] of the socket
+      def initialize(type)
+        @router = type == :ROUTER
+        @given = {}
+        @next = nil
+        @chosen_by_peers = false
       end
 
-      def check_name(name)
+      # Notes that peers may have chosen routing ids of their own.
+      def chosen_by_peers
+        @chosen_by_peers = true
+      end
+
+      # @raise [OptionError] when no peer can get the name
+      def check(name)
         problem =
-          if @names_given[name]
+          if @given[name]
             "takes each name once in a socket's life, and #{name.inspect} was given before: " \
               "take another, or a new socket"
-          elsif @peers_name_themselves && type == :ROUTER
+          elsif @chosen_by_peers && @router
             "is for a ROUTER before any bind, any connect without a name and immediate: true: " \
               "its peers may have given themselves #{name.inspect}, and libzmq allows no two of " \
               "one name: take another ROUTER for it"
@@ -211,23 +221,14 @@ module Godwit
         raise Options.fetch(:connect_routing_id).error(problem) if problem
       end
 
-      def record_name(option, raw)
-        @next_name = raw if option.name == :connect_routing_id
-        peers_name_themselves if option.name == :immediate && raw == 1
-      end
-
-      def peers_name_themselves
-        @peers_name_themselves = true
-      end
-
       # Yields to connect; libzmq gives the name to the peer there.
-      def give_name
-        name = @next_name
-        check_name(name) if name
+      def give
+        name = @next
+        check(name) if name
         yield
-        return peers_name_themselves unless name
-        @names_given[name] = true
-        @next_name = nil
+        return chosen_by_peers unless name
+        @given[name] = true
+        @next = nil
       end
     end
   end

@@ -2,19 +2,15 @@
 
 module Godwit
   class Socket
-    # Extends a socket that has a `format:`, and no other. A message is a value: its frame is what
-    # the format makes of it. Types with frames before it (routing ids, a topic) have an Array, and
-    # the value is its last element. {Frame} and {Message} are sent as they are, and the calls that
-    # name frames (recv_multipart, recv_string, recv_message…) do not decode.
+    # Extends only sockets with a `format:`. A message is a value, whose frame the format makes.
+    # Types with frames before the value (routing ids, a topic) have an Array, whose last element is
+    # the value. Frames and Messages are sent unchanged; calls that name frames do not decode.
     # @private
     module Formatted
-      # The types with frames before the value, and whose messages are no values in one direction:
-      # an XPUB receives subscriptions, which an XSUB sends.
+      # Types with frames before the value. In one direction two types have no values: an XPUB
+      # receives subscriptions, and an XSUB sends them.
       BEFORE = %i[ROUTER PUB SUB XPUB XSUB DGRAM].freeze
       WITHOUT = {XPUB: :recv, XSUB: :send}.freeze
-      UNSET = Timeout::UNSET
-      private_constant :UNSET
-
       # {Drafts::Routed#recv_from} gives the value beside the sender's number.
       module From
         def recv_from(**options) = beside(super, :recv_from)
@@ -126,7 +122,7 @@ module Godwit
         received && [received[0], decode(received[1], operation)]
       end
 
-      # @return [Object] the value; frames that do not decode stay
+      # @return [Object] the value; the message itself if it does not decode
       def value_of(message)
         decode(message, :serve)
       rescue FormatError

@@ -8,11 +8,10 @@ module Godwit
     # a message per fiber until the last, and {#recv_frame} hands out the rest of a message only to
     # the fiber that began to read it.
     module Frames
-      UNSET = Timeout::UNSET
-      # One fiber's frames on one socket: those that it buffers to send, and the rest of the message
-      # that it reads.
-      Parts = Struct.new(:fiber, :held, :rest)
-      private_constant :UNSET, :Parts
+      # The unfinished messages of one fiber on one socket: the frames that it buffers to send, and
+      # the remaining frames of the message that it reads.
+      Unfinished = Struct.new(:fiber, :outgoing, :incoming)
+      private_constant :Unfinished
 
       # Receives the next frame of the message that this fiber has begun to read, else the first of
       # a new message.
@@ -22,12 +21,12 @@ module Godwit
       #   frames follow, which only this fiber can receive
       # @raise [Error] as {Messages#recv}
       def recv_frame(timeout: UNSET, exception: true)
-        mine = parts
-        return next_of(mine) if mine&.rest && !closed?
+        mine = unfinished
+        return next_incoming(mine) if mine&.incoming && !closed?
         frame = _recv_frame(Timeout.milliseconds(timeout)) or
           return timed_out(:recv_frame, exception)
         return frame unless frame.is_a?(Array)
-        (mine || new_parts).rest = frame
+        (mine || new_unfinished).incoming = frame
         frame.shift
       end
 
@@ -88,11 +87,11 @@ module Godwit
         unless data.is_a?(String) || data.is_a?(Frame)
           raise ErrorHints.bad_message([data], :send_frame)
         end
-        return hold(data) if more
-        mine = parts
-        _send(mine&.held ? [*mine.held, data] : data, Timeout.milliseconds(timeout), nil) or
+        return buffer(data) if more
+        mine = unfinished
+        _send(mine&.outgoing ? [*mine.outgoing, data] : data, Timeout.milliseconds(timeout), nil) or
           return timed_out(:send_frame, exception)
-        mine&.held = nil
+        mine&.outgoing = nil
         self
       end
 
@@ -100,8 +99,8 @@ module Godwit
       # {#recv_frame} reads.
       # @return [self]
       def discard_frames
-        mine = parts
-        mine.held = mine.rest = nil if mine
+        mine = unfinished
+        mine.outgoing = mine.incoming = nil if mine
         self
       end
 
@@ -118,10 +117,6 @@ module Godwit
       end
 
       # @private
-      # @return [Frame, Array<Frame>, nil] nil when time is up
-      def recv_frames_within(milliseconds) = _recv_frame(milliseconds)
-
-      # @private
       # @return [Integer, nil] the value of `copy_threshold:`
       def self.check(_socket, bytes)
         Frame.threshold(:new, UNSET.equal?(bytes) ? Frame::COPY_THRESHOLD : bytes)
@@ -134,34 +129,35 @@ module Godwit
 
       private
 
-      def parts
+      def unfinished
         fiber = Thread.current[:godwit_fiber] or return
-        @parts && @parts[fiber.__id__]
+        @unfinished && @unfinished[fiber.__id__]
       end
 
       # Thread#[] belongs to the fiber. This also drops the entries of fibers that have ended.
-      def new_parts
+      def new_unfinished
         fiber = Thread.current[:godwit_fiber] ||= Object.new
         # Not a WeakRef, which a Ractor cannot use.
-        mine = Parts.new(ObjectSpace::WeakMap.new.tap { |weak| weak[:fiber] = fiber })
+        mine = Unfinished.new(ObjectSpace::WeakMap.new.tap { |weak| weak[:fiber] = fiber })
         _exclusive(:frames) do
-          _record(:@parts) do |known|
+          _record(:@unfinished) do |known|
             {**known.to_h.select { |_, one| one.fiber.key?(:fiber) }, fiber.__id__ => mine}
           end
         end
         mine
       end
 
-      def next_of(mine)
-        frame = mine.rest.shift
-        mine.rest = nil if mine.rest.empty?
+      def next_incoming(mine)
+        frame = mine.incoming.shift
+        mine.incoming = nil if mine.incoming.empty?
         frame
       end
 
-      def hold(data)
+      def buffer(data)
         raise Errors.build(ClosedError, :send_frame, endpoints.first) if closed?
         raise Errors.build(GoneError, :send_frame) if data.is_a?(Frame) && data.gone?
-        ((parts || new_parts).held ||= []) << (data.is_a?(String) ? data.dup.freeze : data)
+        data = data.dup.freeze if data.is_a?(String)
+        ((unfinished || new_unfinished).outgoing ||= []) << data
         self
       end
     end

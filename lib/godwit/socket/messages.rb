@@ -11,9 +11,6 @@ module Godwit
     #
     # Any thread or fiber may call these methods; see {Socket} on kills and interrupts.
     module Messages
-      UNSET = Timeout::UNSET
-      private_constant :UNSET
-
       READABLE = Header::POLLIN
       WRITABLE = Header::POLLOUT
       private_constant :READABLE, :WRITABLE
@@ -176,21 +173,10 @@ module Godwit
       # @private
       # Sends the messages from an index on until one would wait longer than the time.
       def send_from(messages, index, milliseconds) = _send_many(messages, index, milliseconds)
-      # @private
-      # @return [Integer, nil] the bits that are ready; nil when time is up
-      def wait_for(events, milliseconds) = _wait(events, milliseconds)
-      # @private
-      # As {#send}, with milliseconds; nil: the socket's own time-out.
-      # @return [Object, nil] nil when time is up
-      def send_within(message, milliseconds) = _send(message, milliseconds, nil)
-      # @private
-      # As {#recv}, with milliseconds; nil: the socket's own time-out.
-      # @return [String, Array<String>, nil] nil when time is up
-      def recv_within(milliseconds) = _recv(milliseconds)
 
       private
 
-      # The socket's type never becomes ready.
+      # Raises, since a socket of this type never becomes ready.
       def refuse_to_wait(operation)
         _wait(READABLE | WRITABLE, 0) # a closed socket raises ClosedError instead
         raise Errors.build(UnsupportedError, operation, endpoints.first,
@@ -204,8 +190,8 @@ module Godwit
         Timeout.milliseconds(timeout) # refuses a value that is no duration
         start = Timeout.now unless UNSET.equal?(timeout)
         while sent < size
-          left = start ? Timeout.left(timeout, start) : timeout
-          count = yield sent, Timeout.milliseconds(left)
+          remaining = start ? Timeout.left(timeout, start) : timeout
+          count = yield sent, Timeout.milliseconds(remaining)
           raise timeout_error(:send_many) if count.zero?
           sent += count
         end

@@ -55,27 +55,27 @@ module Godwit
       def try_often(message, limit, retries)
         recreate if @recreate_first
         tries = 0
-        kept = again(message) if retries.positive? && !spent?(message)
+        spare = copy_of(message) if retries.positive? && !spent?(message)
         begin
           exchange(message, limit)
         rescue TimeoutError => error
           raise error if (tries += 1) > retries || @recreate_first
-          message = again(kept) if spent?(message)
+          message = copy_of(spare) if spent?(message)
           retry
         end
       end
 
-      def again(message)
-        return message.map { |part| again(part) } if message.is_a?(Array)
+      def copy_of(message)
+        return message.map { |frame| copy_of(frame) } if message.is_a?(Array)
         message.respond_to?(:gone?) ? message.dup : message
       end
 
       def spent?(message)
-        return message.any? { |part| spent?(part) } if message.is_a?(Array)
+        return message.any? { |frame| spent?(frame) } if message.is_a?(Array)
         message.respond_to?(:gone?) && message.gone?
       end
 
-      # Only the waits take interrupts, not the replacement of the socket.
+      # Interrupts arrive only in the waits, not during the replacement of the socket.
       def exchange(message, limit)
         Runtime.defer_interrupts do
           start = Timeout.now
@@ -87,15 +87,15 @@ module Godwit
             reconnect if error.is_a?(TimeoutError)
             raise error
           end
-          left = Timeout.milliseconds(Timeout.left(limit, start))
-          reply = _recv(left) or raise timeout_error(:recv)
+          remaining = Timeout.milliseconds(Timeout.left(limit, start))
+          reply = _recv(remaining) or raise timeout_error(:recv)
         ensure
           drop_reply if begun && reply.nil? && !closed?
         end
       end
 
-      # Also after an interrupt, so that the next request gets no late reply. An error here must not
-      # replace the first error; the next request recreates the socket first, and raises it.
+      # Recreates the socket, so that the next request gets no late reply. An error must not replace
+      # the exchange's own: the next request recreates the socket again, and raises the error.
       def drop_reply
         recreate
       rescue Error
@@ -104,8 +104,8 @@ module Godwit
 
       def recreate
         @recreate_first = true
-        unless matches_replies?
-          # Relaxed alone would take a late reply for the next.
+        unless %i[relaxed correlate].all? { |name| @settings[Options.fetch(name).id] == 1 }
+          # With `relaxed` alone a late reply would count for the next request.
           _recreate || %i[relaxed correlate].each { |name| set(name, true) }
         end
         @recreate_first = false
@@ -113,16 +113,12 @@ module Godwit
         nil # the caller's next call raises it
       end
 
-      # Without a connection libzmq takes no message, and after a refusal with status 400 it makes
-      # no new one. An error here must not replace the TimeoutError.
+      # Connects anew after the time-out of a send: after a refusal with status 400 libzmq does not
+      # connect again by itself. An error must not replace the TimeoutError.
       def reconnect
         _recreate
       rescue Error
         @recreate_first = true
-      end
-
-      def matches_replies?
-        %i[relaxed correlate].all? { |name| @settings[Options.fetch(name).id] == 1 }
       end
 
       # Replaces libzmq's socket, unless it is bound: its peers would lose it. The extension calls

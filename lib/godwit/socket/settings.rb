@@ -13,7 +13,7 @@ module Godwit
         self
       end
 
-      # Takes back {#subscribe}: a topic that was subscribed to twice has to be taken back twice.
+      # Undoes {#subscribe}: a topic with two subscriptions needs two calls.
       # @param topics [Array<String>]
       # @return [self]
       def unsubscribe(*topics)
@@ -42,12 +42,9 @@ module Godwit
       # @private
       # @return [Boolean] whether a SUB has subscribed to a topic
       def subscribed? = !@topics.nil? && !@topics.empty?
-      # @private
-      # @return [Integer, String] its value as libzmq gives it
-      def raw_option(id) = _get_option(id)
 
       # @private
-      # Gives another socket this one's values of these options, where it has any.
+      # Copies the values of these options, as far as they were set, to another socket.
       def share_options(socket, names)
         names.each do |name|
           option = Options.fetch(name)
@@ -60,9 +57,10 @@ module Godwit
       # @param raw [Integer, String] its value for libzmq
       def store(option, raw, value)
         _exclusive(:set) do
-          check_name(raw) if option.name == :connect_routing_id
+          @names.check(raw) if option.name == :connect_routing_id
           option.hand_over(value) { _set_option(option.id, raw) }
-          record_name(option, raw)
+          @names.next = raw if option.name == :connect_routing_id
+          @names.chosen_by_peers if option.name == :immediate && raw == 1
           record_topic(option.name, raw)
           # REQ#request sets them again when it recreates the socket.
           _record(:@settings) { |settings| settings.merge(option.id => raw) }
@@ -71,8 +69,8 @@ module Godwit
 
       private
 
-      # Checks all options before libzmq makes a socket: a closed socket's place in the context
-      # becomes free only some time later.
+      # Checks all options before libzmq makes a socket: the context frees the slot of a closed
+      # socket only some time later.
       def starting_options(options, topics)
         defaults =
           @context.socket_options.to_h.select { |name, _| Options.fetch(name).for_type?(type) }
@@ -121,7 +119,7 @@ module Godwit
         both.merge(curve_server_key: Curve.z85(server_key))
       end
 
-      # The constant Cert would autoload, which no Ractor but the main one may.
+      # The constant Cert would be autoloaded, which only the main Ractor can do.
       def self.cert?(object) = object.respond_to?(:keypair)
 
       def self.pair(keys)

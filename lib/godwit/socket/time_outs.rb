@@ -19,7 +19,7 @@ module Godwit
       end
 
       # @private
-      # As {#finding}, from what is known at this moment: the socket itself has not waited.
+      # As {#finding}, for a wait of another object: a new diagnosis asks the kernel once.
       def finding_now
         diagnosis = Diagnosis.new(self, probes: false)
         diagnosis.finding
@@ -40,7 +40,7 @@ module Godwit
         (@diagnosis ||= Diagnosis.new(self)).update
         true
       rescue Error
-        false # no descriptor is left, or the socket was closed
+        false # no descriptor is free, or the socket was closed
       end
 
       def _end_diagnosis

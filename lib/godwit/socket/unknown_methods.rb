@@ -8,8 +8,8 @@ module Godwit
     module UnknownMethods
       # Methods that other parts of Godwit call: never a suggestion.
       INTERNAL = %i[
-        binds? bound_to? finding finding_now forked? raw_option recv_frames_within recv_within
-        send_from send_within share_options store subscribed? topics_count wait_for
+        binds? bound_to? finding finding_now forked? send_from share_options store subscribed?
+        topics_count
       ].freeze
 
       FORMAT = "give the socket format: :json; send then takes a value, and recv gives it"
@@ -30,21 +30,20 @@ module Godwit
         request: "only a REQ has it. A DEALER sends [\"\", question], and receives [\"\", answer]",
         serve: "only a REP and a ROUTER have it. Others receive with each { |message| … }"
       })
-      private_constant :FORMAT, :FRAMES, :RECEIVE
 
       private
 
       def method_missing(name, *arguments)
         hint = HINTS[name] || guess(name)
         text = ["undefined method `#{name}' for a #{self.class}", *hint].join(": ")
-        # Without the receiver, whose methods of {INTERNAL} Ruby would suggest; and with the
+        # The error has no receiver, or Ruby would suggest its methods of {INTERNAL}. It has the
         # caller's line, which Ruby shows.
         error = NoMethodError.new(text, name, arguments)
         error.set_backtrace(caller)
         raise error
       end
 
-      # Else Ruby would call {#method_missing} to ask for `to_ary` and the like.
+      # Without this method Ruby would call {#method_missing} for `to_ary` and the like.
       def respond_to_missing?(_name, _all) = false
 
       def guess(name)
@@ -54,7 +53,7 @@ module Godwit
       end
     end
 
-    # The checks that the extension makes in its versions of these methods.
+    # Counts the arguments, as the extension's versions of these methods do.
     # @private
     module CountedArguments
       def send(message, *more, **options)

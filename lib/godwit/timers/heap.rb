@@ -42,7 +42,7 @@ module Godwit
         true
       end
 
-      # The block changes the item's deadline.
+      # Calls the block, which changes the item's deadline.
       def update(item)
         change do
           yield

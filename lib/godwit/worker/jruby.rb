@@ -3,10 +3,10 @@
 require "jruby"
 
 module Godwit
-  # JRuby's own Thread#join looks for interrupts every 0.2 s, and its exit joins all threads of
+  # JRuby's own Thread#join checks for interrupts every 0.2 s, and its exit joins all threads of
   # Ruby.
   class JRubyThread < Thread
-    # The end of a thread, to wait for.
+    # The end of a thread, for which other threads can wait.
     class Ending
       POLL_INTERVAL = 1 # second: a thread that is killed before it has begun runs no ensure
 
@@ -38,7 +38,7 @@ module Godwit
       end
     end
 
-    # A thread of Java's.
+    # A thread of Java, for which the process's exit does not wait.
     class Detached
       def initialize
         @ending = ending = Ending.new

@@ -8,7 +8,7 @@ module ZMQ
     EXIT_LINGER = 5000
     # Seconds that {#terminate} waits for other threads to close their sockets.
     PATIENCE = 5
-    # Seconds between two looks at those sockets.
+    # Seconds between two checks of those sockets.
     POLL_INTERVAL = 0.01
     private_constant :POLL_INTERVAL
 
@@ -59,7 +59,8 @@ module ZMQ
 
     # @private -- and so are the methods below
     def open_sockets
-      Socket::LIVE.to_a.select { |socket| socket.godwit && socket.context.equal?(self) }
+      sockets = Godwit::Compat::FFIRzmq::SOCKETS.to_a
+      sockets.select { |socket| socket.godwit && socket.context.equal?(self) }
     end
 
     # @return [Godwit::Context, nil] nil once it is terminated

@@ -5,6 +5,8 @@ module Godwit
     # The parts of ffi-rzmq's layer that are no part of `ZMQ` and `LibZMQ`.
     # @private
     module FFIRzmq
+      SOCKETS = WeakSet.new # all that are in use
+
       # Each thread has its last errno, as in libc.
       module Failures
         LAST = :godwit_ffi_rzmq_errno

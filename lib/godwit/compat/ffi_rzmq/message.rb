@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 module ZMQ
-  # One part of a message. A received part stays in libzmq's memory until its bytes are asked for
+  # One frame of a message. A received frame stays in libzmq's memory until its bytes are asked for
   # ({#copy_out_string}, {#data}), and is sent on without a copy. The garbage collector frees it;
   # {#close} frees it at once.
   class Message
@@ -106,7 +106,7 @@ module ZMQ
       end
     end
 
-    # @return [Boolean] whether it was received with more parts to follow
+    # @return [Boolean] whether it was received with more frames to follow
     def more? = @more
     # libzmq has no property that can be set.
     def set(_property, _value) = Failures.set_errno(EINVAL)

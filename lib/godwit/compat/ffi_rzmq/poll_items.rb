@@ -60,7 +60,7 @@ module ZMQ
     end
 
     # @private
-    # @return [Boolean] whether the socket holds parts of a partly received message
+    # @return [Boolean] whether the socket holds frames of a partly received message
     def rest? = @target && @events.anybits?(POLLIN) && @target.rest?
 
     def inspect

@@ -7,16 +7,13 @@ require_relative "socket/sending"
 module ZMQ
   # A socket: calls return 0 or more, or -1 and an errno ({Util.errno}).
   #
-  # **Threads**: one thread at a time uses a socket, as in ffi-rzmq, since the parts of a message
+  # **Threads**: one thread at a time uses a socket, as in ffi-rzmq, since the frames of a message
   # that was begun belong to the socket. Calls that wait end on `Thread#kill`, `Thread#raise`,
   # `Timeout`, Ctrl-C, {#close} and {Context#terminate}.
   class Socket
     include Options
     include Receiving
     include Sending
-
-    # @private
-    LIVE = Godwit::Compat::LiveSockets.new(self)
 
     # @return [Handle, nil] stands in for libzmq's socket; nil once it is closed
     attr_reader :socket
@@ -41,12 +38,12 @@ module ZMQ
       @receiver_class = opts[:receiver_class] || Message
       @name = SocketTypeNameMap[type]
       refused(EINVAL, "there is no socket type #{type.inspect}") unless @name
-      @held = [] # parts sent with SNDMORE
-      @rest = [] # parts received and not yet read
+      @held = [] # frames sent with SNDMORE
+      @rest = [] # frames received and not yet read
       @turn = {"REQ" => :send, "REP" => :receive}[@name]
       take_over(Godwit.const_get(@name).new(context: home))
       use
-      LIVE.add(self)
+      Godwit::Compat::FFIRzmq::SOCKETS.add(self)
     rescue Godwit::Error => error
       refused(errno_of(error), error.message)
     end
@@ -73,7 +70,7 @@ module ZMQ
     # @return [Godwit::Socket, nil] nil once it is closed
     attr_reader :godwit
     attr_reader :context
-    # @return [Boolean] whether it holds parts of a partly received message
+    # @return [Boolean] whether it holds frames of a partly received message
     def rest? = !@rest.empty?
     # @return [Boolean] whether it is open, and another living thread used it last
     def used_elsewhere? = !@godwit.nil? && !@user.equal?(Thread.current) && @user.alive?

@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require "godwit"
-require_relative "../live_sockets"
 require_relative "failures"
 
 # ffi-rzmq loads the gem ffi, so programs name FFI without a require. Here that loads it.
@@ -26,13 +25,6 @@ module ZMQ
   def self.path(*parts) = File.join(PATH, *parts.flatten)
 end
 
-require_relative "constants"
-require_relative "lib_zmq"
-require_relative "pointers"
-require_relative "util"
-require_relative "context"
-require_relative "message"
-require_relative "socket"
-require_relative "poll_items"
-require_relative "poller"
-require_relative "device"
+%w[
+  constants lib_zmq pointers util context message socket poll_items poller device
+].each { |file| require_relative file }

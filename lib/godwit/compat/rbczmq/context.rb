@@ -25,14 +25,14 @@ module ZMQ
       # @private -- and so are the methods below
       attr_reader :live
 
-      def register(context, place)
+      def register(context, caller)
         Interrupts.locked(@lock) do
           first = @live[Process.pid]
           if first
             raise Error, "single ZMQ context per process allowed: the first was made at " \
-              "#{first.place}"
+              "#{first.maker}"
           end
-          context._open("#{place&.path}:#{place&.lineno}")
+          context._open("#{caller&.path}:#{caller&.lineno}")
           @live = {Process.pid => context} # drops the parent process's
         end
         context
@@ -45,7 +45,7 @@ module ZMQ
     end
 
     # @private
-    attr_reader :place, :lingering
+    attr_reader :maker, :lingering
 
     # Has an effect before the first socket is made.
     def iothreads=(count)
@@ -107,8 +107,8 @@ module ZMQ
       @lock.synchronize { @monitors.delete(endpoint) if @monitors[endpoint] == owner }
     end
 
-    def _open(place)
-      @place = place
+    def _open(maker)
+      @maker = maker # file and line of the script's call
       @pid = Process.pid
       @destroyed = false
       @lingering = nil

@@ -16,7 +16,6 @@ module Godwit
           "REP sockets allows only an alternating sequence of receive and subsequent send calls. " \
           "Please assert that you're not sending / receiving out of band data when using the " \
           "REQ / REP socket pairs."
-        private_constant :FOLDER, :MISUSE, :REP_OUT_OF_TURN
 
         module_function
 
@@ -49,7 +48,7 @@ module Godwit
           klass.equal?(SystemCallError) ? klass.new(message, number) : klass.new(message)
         end
 
-        # Keeps the errno for ZMQ.errno.
+        # Stores the errno for ZMQ.errno.
         def remember(error)
           self.errno = error.is_a?(TimeoutError) ? Errno::EAGAIN::Errno : error.errno
           nil
@@ -92,8 +91,8 @@ module Godwit
 
         # @return [String] file and line of the script's call
         def location
-          place = caller_locations.find { |one| !one.absolute_path.to_s.start_with?(FOLDER) }
-          place ? "#{place.path}:#{place.lineno}" : "?"
+          line = caller_locations.find { |one| !one.absolute_path.to_s.start_with?(FOLDER) }
+          line ? "#{line.path}:#{line.lineno}" : "?"
         end
       end
 

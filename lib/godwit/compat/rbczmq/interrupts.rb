@@ -5,6 +5,8 @@ module Godwit
     # The parts of rbczmq's layer that are no part of rbczmq's API.
     # @private
     module Rbczmq
+      SOCKETS = WeakSet.new # all that are in use
+
       # In rbczmq a handled signal ends waits: recv returns nil, Poller#poll -1, Loop#start 0. Ruby
       # does not report that a trap block has run. So this module wraps `trap`: the script's handler
       # runs as before, and afterwards the main thread's wait ends.

@@ -100,9 +100,9 @@ module ZMQ
       alive!
       pollable = thing.is_a?(Pollitem) ? thing.pollable : thing
       items = @items[pollable] or return
-      left = thing.is_a?(Pollitem) ? items.reject { |item| item.equal?(thing) } : []
-      unwatch(pollable, wanted(items) & ~wanted(left))
-      left.empty? ? @items.delete(pollable) : @items[pollable] = left
+      others = thing.is_a?(Pollitem) ? items.reject { |item| item.equal?(thing) } : []
+      unwatch(pollable, wanted(items) & ~wanted(others))
+      others.empty? ? @items.delete(pollable) : @items[pollable] = others
       nil
     end
 
@@ -213,7 +213,7 @@ module ZMQ
       end
     end
 
-    # The frames behind the first, of which libzmq reports nothing: the socket holds them.
+    # Serves the further frames of a message: the socket holds them, so libzmq does not report them.
     def serve_rest(item)
       invoke(item, :readable) while !@ending && item.rest? && registered?(item)
     end

@@ -1,14 +1,13 @@
 # frozen_string_literal: true
 
 module ZMQ
-  # A list of frames, sent and received as one. Frames belong to it until they are taken out. It is
-  # gone once it was sent or destroyed.
+  # A list of frames, sent and received as one. A frame belongs to the message until it is removed.
+  # A message is gone once it was sent or destroyed.
   class Message
     include Comparable
 
     GONE = "Cannot modify a message that is gone."
-    LONG = 0xff
-    private_constant :GONE, :LONG
+    private_constant :GONE
 
     class << self
       # @return [Message, nil] nil for any other String
@@ -19,10 +18,11 @@ module ZMQ
       end
 
       # @private
-      def of(parts)
+      def of(frames)
         message = new
-        last = parts.size - 1
-        parts.each_with_index { |part, index| message.add(Frame.of(part, index < last)) }
+        frames.each_with_index do |bytes, index|
+          message.add(Frame.of(bytes, index + 1 < frames.size))
+        end
         message
       end
     end
@@ -51,13 +51,13 @@ module ZMQ
     def pushstr(string) = insert(0) { Frame.new(Arguments.string(string)) }
     # Adds a String at the end.
     def addstr(string) = insert(-1) { Frame.new(Arguments.string(string)) }
-    # Takes the first frame out; it belongs to the caller then.
+    # Removes the first frame, which then belongs to the caller.
     def pop = change { free(@frames.shift) }
-    # Takes the first frame out.
+    # Removes the first frame.
     # @return [String, nil] its bytes up to the first NUL
     def popstr = pop&.data&.slice(/\A[^\0]*/n)
 
-    # Takes this very frame out.
+    # Removes this very frame.
     def remove(frame)
       change do
         Arguments.type(frame, Frame)
@@ -72,7 +72,7 @@ module ZMQ
       nil
     end
 
-    # Takes the first frame out, and an empty one behind it.
+    # Removes the first frame, and an empty one behind it.
     def unwrap
       frame = pop
       pop if frame && @frames.first&.size&.zero?
@@ -97,12 +97,7 @@ module ZMQ
     end
 
     # @return [String, nil] all frames in one String, for {.decode}
-    def encode
-      @frames&.each_with_object(+"".b) do |frame, data|
-        size = frame.size
-        data << ((size < LONG) ? [size].pack("C") : [LONG, size].pack("CN")) << frame.bytes
-      end
-    end
+    def encode = @frames && Godwit::Message.new(*bytes_to_send).encode
 
     # Prints the frames on the standard error output.
     def print

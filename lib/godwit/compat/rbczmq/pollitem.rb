@@ -78,10 +78,12 @@ module ZMQ
 
     private
 
-    # Leaves out the event that an end of a pipe is not open for. If none is left, Godwit says why.
+    # @return [Integer] without the event that an end of a pipe is not open for. If none remains,
+    #   Godwit's poller refuses the pipe
     def events_of_io
-      left = @events & OPEN_FOR.fetch(@pollable.fcntl(Fcntl::F_GETFL) & Fcntl::O_ACCMODE, @events)
-      left.zero? ? @events : left
+      mode = @pollable.fcntl(Fcntl::F_GETFL) & Fcntl::O_ACCMODE
+      open_for = @events & OPEN_FOR.fetch(mode, @events)
+      open_for.zero? ? @events : open_for
     rescue SystemCallError, IOError, NotImplementedError
       @events
     end
@@ -101,7 +103,7 @@ module ZMQ
     end
   end
 
-  # A Loop calls a Pollitem's handler. Subclasses say what to do.
+  # A Loop calls a Pollitem's handler, a subclass of this class.
   class Handler
     attr_reader :pollitem
 

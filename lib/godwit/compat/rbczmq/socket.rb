@@ -12,8 +12,7 @@ module ZMQ
     DISCONNECTED = 8
 
     LINGER = 17
-    LIVE = Godwit::Compat::LiveSockets.new(self)
-    private_constant :LINGER, :LIVE
+    private_constant :LINGER
 
     class << self
       # These methods raise in sockets of this class.
@@ -42,14 +41,16 @@ module ZMQ
         socket = allocate
         klass = CompatSocket::CLASSES.fetch(self::TYPE)
         socket._open(context, klass.new(context: godwit, count_peers: false, **klass::STARTS_WITH))
-        LIVE.add(socket)
+        Godwit::Compat::Rbczmq::SOCKETS.add(socket)
         socket.__send__(:initialize) # Ruby makes it private
         socket
       end
 
       # Sets the linger of all open sockets of a context.
       def linger_all(context, milliseconds)
-        LIVE.to_a.each { |socket| socket._linger(context, milliseconds) }
+        Godwit::Compat::Rbczmq::SOCKETS.to_a.each do |socket|
+          socket._linger(context, milliseconds)
+        end
       end
     end
     private_class_method :new
@@ -115,7 +116,7 @@ module ZMQ
 
     # @private -- and so are the methods below
     attr_reader :godwit
-    # @return [Boolean] whether frames of a partly received message are left
+    # @return [Boolean] whether frames of a partly received message remain
     def rest? = !@rest.empty?
 
     def alive!
@@ -137,7 +138,7 @@ module ZMQ
       @thread = Thread.current
       @state = PENDING
       @endpoints = [] # as the script sees them
-      @places = [] # as libzmq names them
+      @resolved = [] # as libzmq names them
       @given = [] # as the script gave them
       @closed = @verbose = false
       @owner = @sender = @held = nil

@@ -5,7 +5,6 @@ require "logger"
 require "set"
 require "socket"
 require "godwit"
-require_relative "../live_sockets"
 require_relative "interrupts"
 require_relative "failures"
 require_relative "compat_socket"
@@ -41,14 +40,6 @@ end
 
 ENV["RBXOPT"] = "-Xrbc.db" # as rbczmq sets it
 
-require_relative "context"
-require_relative "socket"
-require_relative "frame"
-require_relative "message"
-require_relative "pollitem"
-require_relative "poller"
-require_relative "monitor"
-require_relative "logger"
-require_relative "loop"
-require_relative "beacon"
-require_relative "functions"
+%w[
+  context socket frame message pollitem poller monitor logger loop beacon functions
+].each { |file| require_relative file }

@@ -91,11 +91,11 @@ module ZMQ
         case option.name
         when :recv_more then rest?
         when :events
-          bits = @godwit.wait_for(POLLIN | POLLOUT, 0) || 0
+          bits = @godwit.__send__(:_wait, POLLIN | POLLOUT, 0) || 0
           rest? ? bits | POLLIN : bits
         when :zmq_fd then @godwit.zmq_fd
         else
-          raw = @godwit.raw_option(option.id)
+          raw = @godwit.__send__(:_get_option, option.id)
           case option.type
           when :text then "#{raw}\0".b # ffi-rzmq returns libzmq's NUL too
           when :key then Godwit::Z85.encode(raw)

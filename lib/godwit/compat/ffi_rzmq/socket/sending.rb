@@ -2,36 +2,36 @@
 
 module ZMQ
   class Socket
-    # Sends. Each call returns the number of bytes of the last part, or -1. Each call takes the flag
-    # `DONTWAIT`, and a call that sends one part `SNDMORE`.
+    # Sends messages. Each call returns the number of bytes of the last frame, or -1. Each call
+    # accepts the flag `DONTWAIT`; a call that sends one frame also accepts `SNDMORE`.
     #
-    # The socket holds parts sent with `SNDMORE` until the last one; then all go as one message. As
-    # in libzmq, the first part waits for a peer with room, or fails. That a ROUTER has no such peer
-    # shows at the last part.
+    # The socket stores frames sent with `SNDMORE`, and sends them with the last one as one message.
+    # As in libzmq, the first frame waits for a peer with room, or fails. A ROUTER without such a
+    # peer fails at the last frame.
     module Sending
-      def send_string(string, flags = 0) = send_part(string || "", flags)
+      def send_string(string, flags = 0) = send_frame(string || "", flags)
 
       # Sends Strings as one message.
-      def send_strings(parts, flags = 0)
-        return -1 if parts.nil? || parts.empty?
-        send_parts(parts.map { |part| part || "" }, flags)
+      def send_strings(frames, flags = 0)
+        return -1 if frames.nil? || frames.empty?
+        send_frames(frames.map { |frame| frame || "" }, flags)
       end
 
       # Sends a message, which is empty afterwards. It keeps its bytes when the call fails.
       def sendmsg(message, flags = 0)
         message = Message.of(message)
         return failed(EFAULT) if message.nil? || message.closed?
-        result = send_part(message.outgoing, flags)
+        result = send_frame(message.outgoing, flags)
         message.empty if result >= 0
         result
       end
 
-      # Sends messages as the parts of one.
-      def sendmsgs(parts, flags = 0)
-        return -1 if parts.nil? || parts.empty?
-        messages = parts.map { |part| Message.of(part) }
+      # Sends messages as the frames of one.
+      def sendmsgs(frames, flags = 0)
+        return -1 if frames.nil? || frames.empty?
+        messages = frames.map { |frame| Message.of(frame) }
         return failed(EFAULT) if messages.any? { |message| message.nil? || message.closed? }
-        result = send_parts(messages.map(&:outgoing), flags)
+        result = send_frames(messages.map(&:outgoing), flags)
         messages.each(&:empty) if result >= 0
         result
       end
@@ -45,14 +45,14 @@ module ZMQ
 
       private
 
-      def send_part(part, flags)
-        return hold(part, flags) if flags.anybits?(SNDMORE)
-        transmit(@held.empty? ? part : [*@held, part], part, flags)
+      def send_frame(frame, flags)
+        return hold(frame, flags) if flags.anybits?(SNDMORE)
+        transmit(@held.empty? ? frame : [*@held, frame], frame, flags)
       end
 
-      def send_parts(parts, flags) = transmit([*@held, *parts], parts.last, flags)
+      def send_frames(frames, flags) = transmit([*@held, *frames], frames.last, flags)
 
-      # @param last [String, Godwit::Frame] the last part, whose size is read before the send: a
+      # @param last [String, Godwit::Frame] the last frame, whose size is read before the send: a
       #   sent frame is gone
       def transmit(message, last, flags)
         godwit = @godwit
@@ -61,8 +61,8 @@ module ZMQ
         @user = Thread.current
         # The program must read the rest of the last message first.
         return failed(EFSM) if @turn && !@rest.empty?
-        # On EAGAIN the held parts stay, and the program can send the last part again.
-        return failed(EAGAIN) unless godwit.send_within(message, timeout_of(flags))
+        # On EAGAIN the held frames stay, and the program can send the last frame again.
+        return failed(EAGAIN) unless godwit.__send__(:_send, message, timeout_of(flags), nil)
         @held = [] unless @held.empty?
         @turn &&= :receive
         size
@@ -71,14 +71,14 @@ module ZMQ
         record(error)
       end
 
-      def hold(part, flags)
+      def hold(frame, flags)
         godwit = @godwit
         return failed(ENOTSOCK) unless godwit
-        return failed(EINVAL) unless part.is_a?(String) || part.is_a?(Godwit::Frame)
+        return failed(EINVAL) unless frame.is_a?(String) || frame.is_a?(Godwit::Frame)
         refusal = refusal_of(godwit, flags) if @held.empty?
         return failed(refusal) if refusal
-        size = part.bytesize
-        @held << (part.is_a?(String) ? part.dup.freeze : part)
+        size = frame.bytesize
+        @held << (frame.is_a?(String) ? frame.dup.freeze : frame)
         size
       rescue Godwit::Error => error
         record(error)
@@ -87,8 +87,8 @@ module ZMQ
       def refusal_of(godwit, flags)
         return ENOTSUP if Godwit::ErrorHints::RECEIVE_ONLY.include?(godwit.type)
         return EFSM if @turn && ((@turn == :receive && !@relaxed) || rest?)
-        limit = timeout_of(flags) || godwit.raw_option(SNDTIMEO)
-        EAGAIN unless godwit.wait_for(POLLOUT, limit)
+        limit = timeout_of(flags) || godwit.__send__(:_get_option, SNDTIMEO)
+        EAGAIN unless godwit.__send__(:_wait, POLLOUT, limit)
       end
     end
   end

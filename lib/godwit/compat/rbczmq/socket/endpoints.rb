@@ -51,32 +51,32 @@ module ZMQ
     def attached(state, uri)
       @state = state
       @given << uri
-      @places << @godwit.last_endpoint
+      @resolved << @godwit.last_endpoint
       @endpoints << with_port(uri)
       choose_path
     end
 
     # Replaces a wildcard by the port that the system chose.
     def with_port(uri)
-      port = Godwit::Endpoint.port(@places.last) if uri.match?(%r{\Atcp://.*:[*0]\z})
+      port = Godwit::Endpoint.port(@resolved.last) if uri.match?(%r{\Atcp://.*:[*0]\z})
       port ? "#{uri.delete_suffix("*").delete_suffix("0")}#{port}" : uri
     end
 
     def detach(uri)
       usable!
       Arguments.type(uri, String)
-      index = @endpoints.rindex(uri) || @places.rindex(uri) || @given.rindex(uri)
-      place = index ? @places[index] : uri
-      translated { yield place }
+      index = @endpoints.rindex(uri) || @resolved.rindex(uri) || @given.rindex(uri)
+      endpoint = index ? @resolved[index] : uri
+      translated { yield endpoint }
       trace { "left \"#{uri}\"" }
-      forget(place)
+      forget(endpoint)
       true
     end
 
     # Godwit ends all connections to one endpoint at once.
-    def forget(place)
-      @places.each_index.select { |index| @places[index] == place }.reverse_each do |index|
-        [@places, @endpoints, @given].each { |list| list.delete_at(index) }
+    def forget(endpoint)
+      @resolved.each_index.select { |index| @resolved[index] == endpoint }.reverse_each do |index|
+        [@resolved, @endpoints, @given].each { |list| list.delete_at(index) }
       end
       @state = DISCONNECTED if @endpoints.empty?
       choose_path

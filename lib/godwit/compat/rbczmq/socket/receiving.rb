@@ -12,25 +12,25 @@ module ZMQ
       first = @godwit._recv_on_owner_thread(@owner, @rest)
       return first if first
       return first_of(await) if first == false
-      take(true)
+      receive(true)
     rescue Godwit::Error => error # of the fast path
       alive!
       failed(error)
     end
 
     # Receives a frame if one has come.
-    def recv_nonblock = take(false)
+    def recv_nonblock = receive(false)
     # As {#recv}.
-    def recv_frame = frame_of(take(true))
+    def recv_frame = frame_of(receive(true))
     # As {#recv_nonblock}.
-    def recv_frame_nonblock = frame_of(take(false))
+    def recv_frame_nonblock = frame_of(receive(false))
 
     # Receives the frames up to the end of a message.
     def recv_message
-      first = take(true) or return
-      parts = [first, *@rest]
+      first = receive(true) or return
+      frames = [first, *@rest]
       @rest.clear
-      Message.of(parts)
+      Message.of(frames)
     end
 
     # @return [Boolean] whether the frame received last has more of its message behind it
@@ -52,7 +52,7 @@ module ZMQ
 
     private
 
-    def take(wait)
+    def receive(wait)
       usable!("receive")
       return @rest.shift unless @rest.empty?
       message = @godwit._recv(0)

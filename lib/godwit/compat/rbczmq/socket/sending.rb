@@ -3,7 +3,7 @@
 module ZMQ
   class Socket
     SEND_TIMEOUT = 28
-    # These types wait for a peer with room before the first part. The others drop, or know the
+    # These types wait for a peer with room before the first frame. The others drop, or know the
     # receiver only from the whole message.
     WAITING = [PUSH, DEALER, PAIR].freeze
     private_constant :SEND_TIMEOUT, :WAITING
@@ -12,7 +12,7 @@ module ZMQ
     # @return [Boolean] false when sndtimeo has passed
     def send(string)
       return true if @godwit._send_on_owner_thread(@sender, string)
-      send_part(string, false)
+      send_string(string, false)
     rescue Godwit::Error => error
       Failures.fail_with(error, self)
     end
@@ -20,7 +20,7 @@ module ZMQ
     # Sends a frame, with more of its message to follow. The socket holds it back until {#send}, so
     # that messages go whole.
     def sendm(string)
-      send_part(string, true)
+      send_string(string, true)
     rescue Godwit::Error => error
       Failures.fail_with(error, self)
     end
@@ -46,9 +46,9 @@ module ZMQ
     # @return [nil] also when the send fails
     def send_message(message)
       usable!("send")
-      parts = Arguments.type(message, Message).bytes_to_send
-      trace { "send_message of #{parts.size} frames" }
-      message.gone! if parts.empty? || deliver(@held ? [*@held, *parts] : parts, true)
+      frames = Arguments.type(message, Message).bytes_to_send
+      trace { "send_message of #{frames.size} frames" }
+      message.gone! if frames.empty? || deliver(@held ? [*@held, *frames] : frames, true)
       nil
     rescue Godwit::Error => error
       Failures.remember(error)
@@ -58,7 +58,7 @@ module ZMQ
 
     private
 
-    def send_part(string, more)
+    def send_string(string, more)
       usable!("send")
       string = Arguments.string(string)
       trace { "#{more ? "sendm" : "send"} #{string.inspect}" }
@@ -76,8 +76,8 @@ module ZMQ
       true
     end
 
-    # After an error the held parts are dropped. After a time-out they stay, and the script may send
-    # the last part again.
+    # Drops the held frames after an error. After a time-out they stay, and the script may send the
+    # last frame again.
     def deliver(message, wait)
       sent = @godwit._send(message, 0, nil)
       sent ||= wait_until(POLLOUT, send_timeout(wait)) { @godwit._send(message, 0, nil) }
@@ -102,11 +102,11 @@ module ZMQ
     # @raise [Errno::EINTR] when a signal was handled during the wait
     def wait_until(event, limit)
       finish = milliseconds + limit if limit >= 0
-      left = limit
-      while (ready = Interrupts.wait { @godwit._wait(event, left) || false })
+      remaining = limit
+      while (ready = Interrupts.wait { @godwit._wait(event, remaining) || false })
         value = yield
         return value if value
-        left = [finish - milliseconds, 0].max if finish
+        remaining = [finish - milliseconds, 0].max if finish
       end
       Failures.errno = ready.nil? ? Errno::EINTR::Errno : Errno::EAGAIN::Errno
       raise Errno::EINTR if ready.nil?
