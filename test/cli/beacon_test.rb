@@ -3,6 +3,7 @@
 require "test_helper"
 require "support/network"
 require "godwit/cli"
+require "support/forked_command"
 
 # `godwit beacon`, in a separate network.
 class CLIBeaconTest < NetworkCase
@@ -13,14 +14,15 @@ class CLIBeaconTest < NetworkCase
 
   def port = @port ||= CLIBeaconTest.next_port
 
-  COMMAND = [*GODWIT, "beacon"].freeze
-
-  def beacon(*arguments, **options) = start_command([*COMMAND, *arguments.map(&:to_s)], **options)
+  def beacon(*arguments) = run_line("beacon", *arguments)
 
   test "listen prints publish's payload, on another machine, with the address" do
-    publisher = beacon("publish", port, "--payload", "work 5555", "--interval", 0.02)
-    listener =
-      there(*COMMAND, "listen", port.to_s, "--prefix", "work", "--count", "2", "--timeout", "20")
+    publisher = Godwit::TestSupport::ForkedCommand.new(
+      *%w[beacon publish], port, *%w[--payload work\ 5555 --interval 0.02]
+    )
+    listener = there(
+      *GODWIT, *%w[beacon listen], port.to_s, *%w[--prefix work --count 2 --timeout 60]
+    )
     result = assert_child listener.finish
     assert_equal ["#{Network::HERE}\twork 5555\n" * 2, ""], [result.stdout, result.stderr]
     publisher.signal(:INT)
@@ -28,34 +30,22 @@ class CLIBeaconTest < NetworkCase
   end
 
   test "publish ends after --count" do
-    listener = beacon("listen", port, "--timeout", 20, "--count", 3)
-    ready = beacon("publish", port, "--payload", "x", "--interval", 0.01)
-    assert_equal "#{Network::HERE}\tx\n" * 3, assert_child(listener.finish).stdout
-    ready.signal(:INT).finish
-    result =
-      assert_child beacon(
-        "publish", port, "--payload", "x", "--interval", 0.01, "--count", 3
-      ).finish
-    assert_equal ["", ""], [result.stdout, result.stderr]
+    assert_equal [0, "", ""],
+      beacon("publish", port, "--payload", "x", "--interval", 0.01, "--count", 3)
   end
 
   test "--timeout ends either with 124" do
     [%w[listen], %w[publish --payload x]].each do |action, *rest|
-      result = beacon(action, port, "--timeout", 0.05, *rest).finish
-      assert_equal 124, result.status.exitstatus
-      assert_equal 1, result.stderr.lines.size
+      status, _, err = beacon(action, port, "--timeout", 0.05, *rest)
+      assert_equal [124, 1], [status, err.lines.size]
     end
   end
 
   test "a payload that is not printable is shown in quotes" do
     ["a\tb\n", "\xff\0", "gr\u00fcn \u2713"].each do |payload|
       Godwit::Beacon.new(port, interval: 0.02).publish(payload).then do |own|
-        line =
-          assert_child(beacon("listen", port, "--count", 1, "--timeout", 20).finish)
-            .stdout
-            .force_encoding("UTF-8")
-            .chomp
-        shown = line.split("\t", 2).last
+        _, out, = beacon("listen", port, "--count", 1, "--timeout", 20)
+        shown = out.force_encoding("UTF-8").chomp.split("\t", 2).last
         assert_equal payload.b, (shown.start_with?('"') ? shown.undump : shown).b
         assert_equal payload.start_with?("gr"), !shown.start_with?('"')
       ensure
@@ -66,12 +56,13 @@ class CLIBeaconTest < NetworkCase
 
   test "a payload or option that cannot be broadcast is reported" do
     # Time for its thread to try.
-    result = beacon("publish", port, "--payload", "x", "--interface", "*", "--timeout", 1).finish
-    assert_equal 124, result.status.exitstatus
-    assert_match(/\d+ could not be broadcast; the last: Network is unreachable/, result.stderr)
-    result = beacon("listen", port, "--interface", "nosuch0").finish
-    assert_equal 1, result.status.exitstatus
-    assert_includes result.stderr, "no interface \"nosuch0\" can broadcast"
+    status, _, err =
+      beacon("publish", port, "--payload", "x", "--interface", "*", "--timeout", 1)
+    assert_equal 124, status
+    assert_match(/\d+ could not be broadcast; the last: Network is unreachable/, err)
+    status, _, err = beacon("listen", port, "--interface", "nosuch0")
+    assert_equal 1, status
+    assert_includes err, "no interface \"nosuch0\" can broadcast"
   end
 
   test "a wrong command line is reported" do

@@ -3,9 +3,12 @@
 require "test_helper"
 require "godwit/cli"
 require "godwit/logger"
+require "support/forked_command"
 
 # `--keys` with certificates, and `--clients DIR`: who may connect to a command that is a server.
 class CLIClientsTest < Godwit::TestCase
+  include Godwit::TestSupport::ForkedCommands
+
   PATIENCE = 20
 
   def setup
@@ -25,8 +28,6 @@ class CLIClientsTest < Godwit::TestCase
   def clients = path("clients")
 
   def place(name) = "ipc://#{path(name)}"
-
-  def godwit(*words) = start_command([*GODWIT, *words.map(&:to_s)])
 
   def here(*words) = run_line(*words)
 
@@ -58,17 +59,17 @@ class CLIClientsTest < Godwit::TestCase
   end
 
   test "log tail --bind shows records of the clients in DIR alone" do
-    tail = godwit("log", "tail", place("in"), "--bind", "--count", 1, "--timeout", 60, *serving)
-    assert_child godwit("log", "send", place("in"), *as("anna"), "hello").finish
+    tail = start("log", "tail", place("in"), "--bind", "--count", 1, "--timeout", 60, *serving)
+    eventually { File.socket?(path("in")) }
     assert_equal 1,
-      godwit("log", "send", place("in"), *as("stranger"), "--timeout", 0.5, "x").finish.status
-        .exitstatus
+      here("log", "send", place("in"), *as("stranger"), "--timeout", 0.5, "x").first
+    assert_equal 0, here("log", "send", place("in"), *as("anna"), "hello").first
     assert_includes assert_child(tail.finish).stdout, "hello"
   end
 
   test "log serve protects every side, and --durable-in too" do
     File.write(path("server"), @server.keypair.secret_key, perm: 0o600)
-    serve = godwit(
+    serve = start(
       "log", "serve", "--in", place("in"), "--out", place("out"), "--control", place("control"),
       "--durable-in", place("durable"), "--file", path("app.log"),
       "--keys", path("server"), "--clients", clients
@@ -80,32 +81,15 @@ class CLIClientsTest < Godwit::TestCase
     log = Godwit::Logger.new(place("durable"), durable: path("journal"), **known)
     log.info("durable")
     assert_equal "durable", tail.recv(timeout: PATIENCE).text
-    assert_child godwit("log", "send", place("in"), *as("anna"), "hello").finish
+    assert_equal 0, here("log", "send", place("in"), *as("anna"), "hello").first
     assert_equal "hello", tail.recv(timeout: PATIENCE).text
-    assert_child godwit("log", "stats", place("control"), *as("anna")).finish
+    assert_equal 0, here("log", "stats", place("control"), *as("anna")).first
     {in: :PUSH, out: :SUB, control: :REQ, durable: :DEALER}.each do |name, type|
       assert_stranger_refused(type, place(name))
     end
     log.close
     assert_equal 0, serve.signal(:TERM).finish.status.exitstatus
     assert_equal 2, File.readlines(path("app.log")).grep(/durable|hello/).size
-  end
-
-  test "sh push and sh pull serve the clients in DIR alone" do
-    push = godwit("sh", "push", place("rows"), *serving, "--", "echo", "hello")
-    eventually { File.socket?(path("rows")) }
-    assert_stranger_refused(:PULL, place("rows"))
-    result = assert_child(godwit("sh", "pull", place("rows"), *as("anna")).finish)
-    assert_equal "hello\n", result.stdout
-    assert_child push.finish
-
-    pull = godwit("sh", "pull", place("back"), "--bind", *serving)
-    eventually { File.socket?(path("back")) }
-    assert_stranger_refused(:PUSH, place("back"))
-    assert_child godwit(
-      "sh", "push", place("back"), "--connect", *as("anna"), "--", "echo", "back"
-    ).finish
-    assert_equal "back\n", assert_child(pull.finish).stdout
   end
 
   test "--clients is for servers with --keys" do

@@ -195,11 +195,6 @@ class CLIPerfTest < Godwit::TestCase
     end
   end
 
-  test "an address in use has status 1" do
-    taken = open_socket(:REP).bind("tcp://127.0.0.1:*").last_endpoint
-    assert_equal [1, "", "godwit: #{taken} is in use\n"], godwit("serve", taken)
-  end
-
   test "keys: the clients in a directory alone may measure" do
     skip "this libzmq has no CURVE" unless Godwit.has?(:curve)
     Dir.mkdir(path("clients"))
@@ -288,23 +283,6 @@ class CLIPerfTest < Godwit::TestCase
     assert_includes err, shown
   end
 
-  test "matrix: the agents serve the clients in a directory alone" do
-    skip "this libzmq has no CURVE" unless Godwit.has?(:curve)
-    Dir.mkdir(path("clients"))
-    %w[agents me stranger].each { |name| Godwit::Cert.new(name).save(scratch_dir) }
-    FileUtils.cp(path("me.key"), path("clients"))
-    own = ["--keys", path("agents.key_secret"), "--clients", path("clients")]
-    hosts = %w[a b].map { |name| "#{name}=#{agent(*own)}" }
-    known, unknown =
-      %w[me stranger].map do |name|
-        ["--keys", path("#{name}.key_secret"), "--server-key", path("agents.key")]
-      end
-    status, out, err = godwit("matrix", *hosts, "--count", 10, *known)
-    assert_equal [0, "", 5], [status, err, out.lines.size]
-    status, out, = godwit("matrix", *hosts, "--count", 10, "--timeout", 0.5, *unknown)
-    assert_equal [1, 2], [status, out.scan("no answer").size]
-  end
-
   test "no answer has status 1" do
     port = TCPServer.open("127.0.0.1", 0) { |listener| listener.addr[1] }
     status, out, err = godwit("lat", "tcp://:#{port}", "--timeout", 0.2)
@@ -368,17 +346,5 @@ class CLIPerfTest < Godwit::TestCase
     status, out, err = godwit("lat", rep.last_endpoint, "--count", 1)
     assert_equal [1, ""], [status, out]
     assert_match(/is no echo: it replied 101 bytes to 100$/, err)
-  end
-
-  test "a file that cannot be written is an error before the measurement" do
-    file = path("no/h")
-    assert_equal [1, ""], godwit("lat", "--count", 1, "--hgrm", file).first(2)
-    assert_equal 0, godwit("lat", server, "--count", 10, "--hgrm", path("h")).first
-    refute_empty File.read(path("h"))
-  end
-
-  test "a percentile that is given twice has one column" do
-    titles = table("lat", server, "--count", 10, "--percentiles", "50,50,0")[1]
-    assert_equal ["RTT p50", "p0", "max"], titles[2, 3]
   end
 end

@@ -8,19 +8,10 @@ require "support/forked_command"
 
 # `godwit req`, `rep`, `pub` and so on, in this process where no signal or pipe matters.
 class CLISocketsTest < Godwit::TestCase
+  include Godwit::TestSupport::ForkedCommands
+
   deadline 300
   TYPES = Godwit::CLI::SOCKETS
-
-  def teardown
-    (@commands || []).each(&:finish)
-  end
-
-  # @return [ForkedCommand] ended with the test
-  def start(*words, **options)
-    command = Godwit::TestSupport::ForkedCommand.new(*words, **options)
-    (@commands ||= []) << command
-    command
-  end
 
   def place = @place ||= endpoint_for(:ipc)
 
@@ -265,10 +256,6 @@ class CLISocketsTest < Godwit::TestCase
     3.times { push.send("x" * 100_000) }
     command.wait_for("x").ignore_output.signal(:TERM)
     assert_equal "TERM", command.status
-  end
-
-  test "the output may be closed before a thread has begun its work" do
-    assert_equal 141, start("pull", "-c", place).ignore_output(close: true).status
   end
 
   test "a command that connects says that it waits and why, and that the peer is there" do

@@ -8,7 +8,7 @@ require "godwit/perf"
 class PerfMatrixTest < Godwit::TestCase
   Perf = Godwit::Perf
   HERE = "tcp://127.0.0.1:*"
-  PATIENCE = 20 # seconds
+  PATIENCE = 60 # seconds
 
   # @return [String] its endpoint
   def agent(context: self.context, **options)
@@ -120,26 +120,6 @@ class PerfMatrixTest < Godwit::TestCase
     assert_operator agent.remaining_time, :>, 60, "the run goes on"
   ensure
     agent.close
-  end
-
-  test "a host that failed in a run is free when the run has ended" do
-    one = agent
-    rep = open_socket(:REP).bind(HERE) # between `matrix` and the agent
-    agent_side = open_socket(:REQ).connect(one)
-    silent = true
-    in_thread do
-      rep.serve do |message|
-        answer = agent_side.request(message, timeout: PATIENCE)
-        if silent && Perf::Server.values(message)["do"] == "measure"
-          silent = false
-          sleep 0.5 # longer than the time-out
-        end
-        answer
-      end
-    end
-    row = matrix({"a" => rep.last_endpoint}, timeout: 0.2).first
-    assert_match(/no answer from/, row.error)
-    eventually { matrix({"a" => one}).first.error.nil? }
   end
 
   test "a malformed answer is a row with the reason" do

@@ -19,13 +19,6 @@ class ShellBridgesTest < Godwit::TestCase
     end
   end
 
-  test "a PUB publishes rows" do
-    pub, sub = connected_pair(:PUB, :SUB, connect_options: {subscribe: "2"})
-    pub.wait_connected(timeout: 5)
-    assert_predicate Shell.rows("seq", "25").into(pub), :success?
-    assert_equal %w[2 20 21 22 23 24 25], 7.times.map { sub.recv(timeout: 5) }
-  end
-
   test "standard error's rows are marked as such" do
     pull, push = connected_pair(:PULL, :PUSH)
     Shell.rows("echo 1; echo 2 >&2", shell: true, err: :rows).into(push)
@@ -84,12 +77,6 @@ class ShellBridgesTest < Godwit::TestCase
     assert_equal :timeout, stream.status.timed_out
   end
 
-  test "rows that the socket has taken count, those in the way do not" do
-    _, push = connected_pair(:PULL, :PUSH, transport: :inproc, send_hwm: 10, recv_hwm: 10)
-    status = Shell.rows("yes", idle: 1).into(push) # longer than a slow start
-    assert_equal [:idle, 20], [status.timed_out, status.rows]
-  end
-
   test "the socket's send_timeout ends the wait, and timeout: has precedence" do
     lonely = open_socket(:PUSH, send_timeout: 0.01)
     lonely.bind(endpoint_for(:tcp))
@@ -97,20 +84,6 @@ class ShellBridgesTest < Godwit::TestCase
     assert_raises(Godwit::TimeoutError) { stream.into(lonely) }
     assert_predicate stream.status, :stopped?
     assert_equal :timeout, Shell.rows("yes", timeout: 0.05).into(lonely, timeout: nil).timed_out
-  end
-
-  test "each row has the whole send_timeout" do
-    push = open_socket(:PUSH, send_timeout: 60)
-    push.bind(endpoint_for(:tcp))
-    waits = []
-    # A socket that takes a row only after a wait.
-    push.define_singleton_method(:send_many) do |rows, timeout:|
-      super(rows, timeout: timeout) if timeout == 0 # raises: there is no peer
-      waits << [rows.size, timeout]
-      rows.size
-    end
-    assert_equal 3, Shell.rows("seq", "3").into(push).rows
-    assert_equal [[1, 60]] * 3, waits
   end
 
   test "a target that is neither socket nor logger is refused, and nothing starts" do
@@ -132,20 +105,6 @@ class ShellBridgesTest < Godwit::TestCase
     first, second = text.string.lines.sort
     assert_match(/\AINFO sh\[(\d+)\] \1\n\z/, first)
     assert_match(/\AWARN sh\[\d+\] careful\n\z/, second)
-  end
-
-  test "a logger that knows tags gets it as a tag" do
-    tags = []
-    logger = Logger.new(lines = StringIO.new)
-    logger.define_singleton_method(:tagged) do |*given, &block|
-      tags.concat(given)
-      block.call
-    end
-    stream = Shell.rows("echo", "hi")
-    stream.into(logger)
-    assert_match(/\Aecho\[\d+\]\z/, tags.uniq.join)
-    assert_match(/INFO -- : hi$/, lines.string)
-    assert_predicate stream.status, :success?
   end
 
   test "Godwit's own logger: level, text and tag reach the reader" do

@@ -41,22 +41,6 @@ class ShellPushPullTest < Godwit::TestCase
     end
   end
 
-  test "a slow pull gets its end, too" do
-    _, _, *parts = push_and_pulls(Shell.rows("seq", "400"), pulls: 3,
-      socket_options: {send_hwm: 1}) do |pull, index|
-      rows = []
-      pull.each do |row|
-        rows << row
-        while index.zero? && rows.size == 1 && !pull.instance_variable_get(:@socket).readable?
-          Thread.pass
-        end
-      end
-      [rows, pull.complete?]
-    end
-    assert_equal (1..400).to_a, parts.flat_map(&:first).map(&:to_i).sort
-    assert parts.all?(&:last)
-  end
-
   test "a pull that comes after the end gets it, too" do
     socket = open_socket(:PUSH)
     push = Shell::Push.new(socket)

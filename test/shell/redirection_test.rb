@@ -169,11 +169,6 @@ class RedirectionTest < ShellCase
     stream.close
   end
 
-  test "with foreground: the command gets the rest of this process's stdin" do
-    program = 'require "godwit"; $stdin.gets; p Godwit::Shell.rows("cat", foreground: true).to_a'
-    assert_equal "[\"b\"]\n", assert_child(run_child(program, stdin: "a\nb\n")).stdout
-  end
-
   test "chdir: takes what Process.spawn takes" do
     place = File.realpath(scratch_dir)
     Dir.open(place) do |dir|

@@ -28,18 +28,6 @@ class RowsTest < ShellCase
     source.close
   end
 
-  test "rows arrive without their separator, or with it" do
-    assert_equal ["a", "", "b"], rows_of("a\n\nb\n")
-    assert_equal ["a\n", "\n", "b\n"], rows_of("a\n\nb\n", chomp: false)
-  end
-
-  test "the last row needs no end, and no output is no row" do
-    assert_equal %w[a b], rows_of("a\nb")
-    assert_equal ["a\n", "b"], rows_of("a\nb", chomp: false)
-    assert_equal [], rows_of("")
-    assert_equal [""], rows_of("\n")
-  end
-
   test "CRLF is chomped whole, a lone CR stays" do
     assert_equal ["a", "b\rc", "", "d\r"], rows_of("a\r\nb\rc\r\n\r\nd\r")
     assert_equal ["a\r\n", "b"], rows_of("a\r\nb", chomp: false)
@@ -203,15 +191,5 @@ class RowsTest < ShellCase
       cut = rows_of_reads(*pieces, limit: limit, long: :cut, **options)
       assert_equal chomped.map { |row| row.byteslice(0, limit) }, cut, what
     end
-  end
-
-  test "a million rows, none lost" do
-    count = rounds(1_000_000, stressed: 1000)
-    sum = rows = 0
-    Shell.rows("seq", count.to_s, reuse: true) do |row|
-      sum += row.to_i
-      rows += 1
-    end
-    assert_equal [count, count * (count + 1) / 2], [rows, sum]
   end
 end

@@ -190,13 +190,6 @@ class StreamsTest < ShellCase
     assert_empty children - before
   end
 
-  test "more input than pipes hold is no deadlock" do
-    text = "x" * 999 + "\n"
-    rows = Shell.rows("cat", input: text * 3000).to_a
-    assert_equal 3000, rows.size
-    assert_equal 3000, Shell.rows("cat", input: Array.new(3000, text)).count
-  end
-
   test "unread input of a command is no error" do
     stream = Shell.rows("head", "-n1", input: "x\n" * 1_000_000)
     assert_equal ["x"], stream.to_a
@@ -272,16 +265,6 @@ class StreamsTest < ShellCase
     refute stream.status.failed?
   end
 
-  test "stderr of all stages" do
-    script = ["echo 1 >&2; echo out", "cat; echo 2 >&2"]
-    stream = Shell.pipe(*script, shell: true, err: :tail)
-    assert_equal %w[out], stream.to_a
-    assert_equal %w[1 2], stream.status.stderr_tail.split.sort
-    assert_equal %w[1 2 out], Shell.pipe(*script, shell: true, err: :merge).sort
-    assert_equal [[:err, "1"], [:err, "2"], [:out, "out"]],
-      Shell.pipe(*script, shell: true, err: :rows).sort
-  end
-
   test "environment and folder" do
     assert_equal ["1-"], sh('echo "$A-$HOME"', env: {"A" => 1, :HOME => nil}).to_a
     assert_equal ["A=1"], Shell.rows("/usr/bin/env", env: {"A" => "1"}, unsetenv_others: true).to_a
@@ -292,11 +275,6 @@ class StreamsTest < ShellCase
     words = ["a b", "$HOME", "'\"", "*", "", "ü", "-n"]
     assert_equal words, Shell.rows("printf", "%s\\0", *words, sep: "\0", encoding: "UTF-8").to_a
     assert_equal ["5 sym"], Shell.rows("echo", 5, :sym).to_a
-  end
-
-  test "a missing program is named, whatever the bytes of its name" do
-    error = assert_raises(Errno::ENOENT) { Shell.rows("n\xFF pe") { flunk } }
-    assert_includes error.message, "n? pe"
   end
 
   test "a terminal: rows at once, no CR, one output" do

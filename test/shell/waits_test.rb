@@ -29,11 +29,6 @@ class WaitsTest < ShellCase
     GC.enable
   end
 
-  test "other threads run while one waits, and rows come to each" do
-    threads = Array.new(4) { |number| in_thread { Shell.rows("seq", (number + 1).to_s).to_a.size } }
-    assert_equal [1, 2, 3, 4], threads.map(&:value)
-  end
-
   test "threads that share a stream get each row once" do
     count = rounds(5000, stressed: 50)
     stream = Shell.rows("seq", count.to_s)
@@ -47,25 +42,6 @@ class WaitsTest < ShellCase
     assert_equal (1..count).to_a, threads.flat_map(&:value).sort
     assert stream.status.success?
     assert_equal count, stream.status.rows
-  end
-
-  test "in a fiber others run while it waits, and it ends" do
-    not_on :jruby, "JRuby has no fiber scheduler"
-    order = []
-    thread = Godwit::TestSupport::TinyScheduler.thread do
-      reader, writer = IO.pipe
-      Fiber.schedule do
-        Shell.rows("cat", input: reader) { |row| order << row }
-        order << :end
-      end
-      Fiber.schedule do
-        order << :other
-        writer.puts "a"
-        writer.close
-      end
-    end
-    assert thread.join(HANG), "the fibers hang"
-    assert_equal [:other, "a", :end], order
   end
 
   test "a fiber's stop lets others run during the grace" do
@@ -86,26 +62,6 @@ class WaitsTest < ShellCase
     end
     assert thread.join(HANG), "the fibers hang"
     assert_equal [:other, :stopped], order
-  end
-
-  test "a fiber that never has to wait lets others run" do
-    not_on :jruby, "JRuby has no fiber scheduler"
-    order = []
-    many = 6000 # some hundred reads: the pipe is full again before its rows are used up
-    thread = Godwit::TestSupport::TinyScheduler.thread do
-      Fiber.schedule do
-        rows = 0
-        Shell.rows("yes", "x" * 1000, reuse: true) do
-          until_then = monotonic + 0.0001
-          nil until monotonic > until_then
-          break if order.include?(:other) || (rows += 1) > many
-        end
-        order << rows
-      end
-      Fiber.schedule { order << :other }
-    end
-    assert thread.join(HANG), "the fibers hang"
-    assert_equal :other, order.first
   end
 
   test "a fiber with many short rows lets others run" do
@@ -176,29 +132,6 @@ class WaitsTest < ShellCase
       end
     end
     assert_equal (0...30).map(&:to_s), result.value
-  end
-
-  test "a scan of /proc, and a look at a child, are nothing to a fiber scheduler" do
-    not_on :jruby, "JRuby has no fiber scheduler"
-    hooks = []
-    scheduler = Class.new(Godwit::TestSupport::TinyScheduler) do
-      %i[io_read io_wait blocking_operation_wait].each do |hook|
-        define_method(hook) do |*arguments|
-          hooks << hook
-          defined?(super) ? super(*arguments) : nil
-        end
-      end
-    end
-    in_thread do
-      Fiber.set_scheduler(scheduler.new)
-      Fiber.schedule do
-        Shell
-          .const_get(:Members)
-          .then { |members| [members.living([Process.getpgrp]), members.stopped?(Process.pid)] }
-      end
-      Fiber.scheduler.run
-    end.join
-    assert_empty hooks
   end
 
   test "a command whose rows are not read waits" do

@@ -19,11 +19,14 @@ module Godwit
 
       # @param words [Array<#to_s>] the command line
       # @param terminal [Boolean]
-      def initialize(*words, terminal: false, deadline: 30)
+      # @param merge [Boolean] whether its standard error goes into its standard output
+      # @param env [Hash{String => String}] variables of its environment
+      def initialize(*words, terminal: false, merge: false, env: {}, deadline: 90)
         ForkedCommand.prepare
         @terminal = terminal
-        begin_with(deadline, *(terminal ? open_terminal : [*IO.pipe, *IO.pipe])) do |*streams|
-          fork { run(words.map(&:to_s), *streams) }
+        ends = terminal ? open_terminal : [*IO.pipe, *IO.pipe]
+        begin_with(deadline, *ends) do |input, output, errors|
+          fork { run(words.map(&:to_s), env, input, output, merge ? output : errors) }
         end
         [@stdout, @stderr].each { |text| text.force_encoding(Encoding::BINARY) }
       end
@@ -67,7 +70,8 @@ module Godwit
         [slave, master, master, slave]
       end
 
-      def run(words, *streams)
+      def run(words, env, *streams)
+        ENV.update(env)
         [@stdin, @out, @err].uniq.each(&:close)
         [$stdin, $stdout, $stderr].zip(streams) { |own, stream| own.reopen(stream) }
         $stdout.sync = $stderr.sync = true
@@ -79,6 +83,19 @@ module Godwit
       rescue Exception => error # standard:disable Lint/RescueException
         warn error.full_message
         Process.exit!(99)
+      end
+    end
+
+    # Commands of a test, which end with it.
+    module ForkedCommands
+      # @return [ForkedCommand]
+      def start(*words, **options)
+        ForkedCommand.new(*words, **options).tap { |command| (@commands ||= []) << command }
+      end
+
+      def teardown
+        (@commands || []).reject(&:finished?).each { |command| command.signal(:TERM).finish }
+        super
       end
     end
   end
