@@ -205,17 +205,4 @@ class CertStoreTest < Godwit::TestCase
       assert_nil found["anna"]
     end
   end
-
-  def test_any_number_of_threads_may_look
-    keys = 20.times.map { |number| cert("c#{number}").public_key }
-    found = store
-    threads = 4.times.map do
-      in_thread { 200.times.count { |round| found.by_key(keys[round % 20]) } }
-    end
-    writer = in_thread { 50.times { cert_again("c19") } }
-    ended(writer)
-    threads.each { |thread| assert_operator ended(thread), :>=, 190 }
-  end
-
-  def cert_again(name) = Godwit::Cert.new(name).save_public(scratch_dir, replace: true)
 end

@@ -97,13 +97,6 @@ class CertTest < Godwit::TestCase
     assert_equal %w[anna.key anna.key_secret], Dir.children(scratch_dir).sort
   end
 
-  def test_save_public_writes_the_public_key_alone
-    cert = Godwit::Cert.new("anna")
-    assert_equal path("anna.key"), cert.save_public(scratch_dir)
-    refute_predicate Godwit::Cert.load(path("anna.key")), :secret?
-    assert_equal ["anna.key"], Dir.children(scratch_dir)
-  end
-
   def test_a_certificate_of_given_keys
     pair = Godwit::Curve.keypair
     assert_equal pair, Godwit::Cert.new("a", keypair: pair).keypair
@@ -247,12 +240,6 @@ class CertTest < Godwit::TestCase
     refused(Godwit::CertError, /chmod 600/) { Godwit::Cert.load(secret) }
     File.chmod(0o600, secret)
     assert_predicate Godwit::Cert.load(secret), :secret?
-  end
-
-  def test_a_public_file_may_be_read_by_anybody
-    file = Godwit::Cert.new("anna").save_public(scratch_dir)
-    File.chmod(0o644, file)
-    assert_equal "anna", Godwit::Cert.load(file).name
   end
 
   def test_malformed_files_are_refused_with_file_and_line_and_without_a_key

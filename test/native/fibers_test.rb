@@ -56,18 +56,6 @@ class FibersTest < Godwit::TestCase
     end
   end
 
-  test "REQ#request in many fibers, one stopped in the middle" do
-    rep, req = connected_pair(:REP, :REQ, connect_options: {linger: 0})
-    in_thread { rep.serve { |message| message.upcase } }
-    Sync do |task|
-      tasks = Array.new(10) { |number| task.async { req.request("a#{number}", timeout: 5) } }
-      tasks[0].stop
-      tasks[5].stop
-      rest = tasks.values_at(1, 2, 3, 4, 6, 7, 8, 9).map(&:wait)
-      assert_equal %w[A1 A2 A3 A4 A6 A7 A8 A9], rest
-    end
-  end
-
   {"async" => :run_async, "a plain scheduler" => :run_tiny}.each do |name, runner|
     test "a fiber that never has to wait lets others run, under #{name}" do
       pull, push = connected_pair(:PULL, :PUSH, transport: :inproc, send_hwm: 0, recv_hwm: 0)
@@ -91,33 +79,6 @@ class FibersTest < Godwit::TestCase
         spawn.call { 12.times { (sleep 0) && turns += 1 } }
       end
       assert_operator sent, :<, 2_000
-    end
-
-    test "a pipeline of fibers on one thread, under #{name}" do
-      pull, push = connected_pair(:PULL, :PUSH, send_hwm: 2, recv_hwm: 2)
-      rep, req = connected_pair(:REP, :REQ)
-      got = []
-      __send__(runner) do |spawn|
-        spawn.call { 300.times { |number| push.send(number.to_s) } }
-        spawn.call { 300.times { req.send(pull.recv) && got << req.recv } }
-        spawn.call { 300.times { rep.send(rep.recv) } }
-      end
-      assert_equal (0...300).map(&:to_s), got
-    end
-
-    test "a socket used by fibers of several threads, under #{name}" do
-      pull, push = connected_pair(:PULL, :PUSH)
-      got = Thread::Queue.new
-      3.times do
-        in_thread do
-          __send__(runner) do |spawn|
-            3.times { spawn.call { pull.each { |message| got << message } } }
-          end
-        end
-      end
-      500.times { |number| push.send(number.to_s) }
-      assert_equal 500, eventually { got.size if got.size >= 500 }
-      assert_equal (0...500).map(&:to_s).sort, Array.new(500) { got.pop }.sort
     end
 
     test "sockets opened and closed over and over, their descriptors used anew, under #{name}" do

@@ -72,37 +72,6 @@ class NativeFramesTest < Godwit::TestCase
     eventually { pinned <= before }
   end
 
-  test "Strings in place arrive unchanged, under the collector" do
-    pull, push = connected_pair(:PULL, :PUSH, recv_hwm: 2, send_hwm: 2)
-    receiver = in_thread do
-      Array.new(60) do |number|
-        pull
-          .recv_message(timeout: 20)
-          .then do |message|
-            [number, message.to_a.map { |part| [part.bytesize, part.getbyte(0), part.getbyte(-1)] }]
-          end
-      end
-    end
-    60.times do |number|
-      byte = (number + 1).chr.b
-      parts = [byte * (100_000 + number), "k", byte * 300_000].each(&:freeze)
-      push.send(parts)
-      GC.start(full_mark: number.even?)
-      GC.compact if number % 10 == 0
-    end
-    expected =
-      Array.new(60) do |number|
-        [
-          number,
-          [
-            [100_000 + number, number + 1, number + 1], [1, 107, 107],
-            [300_000, number + 1, number + 1]
-          ]
-        ]
-      end
-    assert_equal expected, receiver.value
-  end
-
   test "shared, embedded and unfrozen Strings are copied; a substring of a frozen String may go " \
     "in place" do
     push = open_socket(:PUSH, linger: 0, copy_threshold: 0).connect("tcp://127.0.0.1:1")
@@ -146,38 +115,6 @@ class NativeFramesTest < Godwit::TestCase
     assert_operator all - held, :<, 200
   ensure
     GC.enable
-  end
-
-  test "many threads send Strings in place and frames, one socket, and the trackers all end" do
-    pull, push = connected_pair(:PULL, :PUSH, recv_hwm: 10, send_hwm: 10)
-    senders = Array.new(6) do |number|
-      in_thread do
-        Array.new(30) do |round|
-          data = "#{number}.#{round}." * 20_000
-          data.freeze
-          case round % 3
-          when 0
-            push.send(data, track: true)
-          when 1
-            push.send([Godwit::Frame.new(data), "x"], track: true)
-          else
-            push
-              .send_frame(data, more: true)
-              .send(Godwit::Message.new(data), track: true)
-              .tap { push.send_frame("x") }
-          end
-        end
-      end
-    end
-    got =
-      Array.new(6 * 40) do
-        pull
-          .recv_frames(1, timeout: 20)
-          .then { |frames| frames.map { |frame| [frame.size, frame.byteslice(0, 4)] } }
-      end
-    trackers = senders.flat_map(&:value)
-    assert_equal 240, got.size
-    assert(trackers.all? { |tracker| tracker.wait(5) })
   end
 
   test "a Tracker#wait ends by Thread#kill, by Timeout, and for all waiters" do

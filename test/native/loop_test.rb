@@ -32,41 +32,6 @@ class NativeLoopTest < Godwit::TestCase
     assert_equal [:posted, :stopped], log.last(2)
   end
 
-  test "async's with_timeout and stop end a loop that waits, and it runs again" do
-    in_thread do
-      Sync do |task|
-        Godwit::Loop.new do |loop|
-          assert_raises(Async::TimeoutError) { task.with_timeout(0.02) { loop.run(forever: true) } }
-          running = task.async { loop.run(forever: true) }
-          task.sleep(0.001) until loop.running?
-          running.stop
-          running.wait
-          refute_predicate loop, :running?
-          loop.post(&:stop)
-          assert_equal :stopped, loop.run(forever: true)
-        end
-      end
-    end.join
-  end
-
-  test "a callback that waits in a fiber lets other fibers run" do
-    log = []
-    pull, push = connected_pair(:PULL, :PUSH)
-    in_thread do
-      Sync do |task|
-        running = task.async do
-          Godwit::Loop.run do |loop|
-            loop.after(0) { log << pull.recv(timeout: 5) }
-          end
-        end
-        log << :other
-        push.send("x")
-        log << running.wait
-      end
-    end.join
-    assert_equal [:other, "x", :empty], log
-  end
-
   # As Timeout and Ctrl-C do, here at each line in turn.
   test "an interrupt during a register or remove leaves a loop that can be repaired, and does " \
     "not spin" do

@@ -50,18 +50,6 @@ class MemoryTest < Godwit::TestCase
     RUBY
   end
 
-  test "2,000 sockets opened and closed leave no descriptor behind" do
-    context.max_sockets # the context is there
-    open_socket(:PULL).close
-    before = descriptors
-    20.times do
-      sockets =
-        Array.new(100) { Godwit::REQ.new(context: context, linger: 0).bind(endpoint_for(:inproc)) }
-      sockets.each(&:close)
-    end
-    assert eventually("#{descriptors - before} are left") { descriptors <= before + 2 }
-  end
-
   test "a frame that takes over another's content releases its own" do
     program = <<~RUBY
       require "godwit"

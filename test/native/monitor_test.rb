@@ -102,23 +102,6 @@ class NativeMonitorTest < Godwit::TestCase
     assert left
   end
 
-  test "readers that are killed leave nothing behind, and lose no event" do
-    pull = open_socket(:PULL)
-    monitor = pull.monitor(:listening)
-    before = descriptors
-    10.times do
-      threads = Array.new(5) { in_thread { monitor.next_event } }
-      until_waiting(monitor, 5)
-      threads.each(&:kill).each(&:join)
-    end
-    GC.start
-    assert_operator descriptors, :<=, before + 2
-    waiting = in_thread { monitor.next_event }
-    until_waiting(monitor)
-    pull.bind(endpoint_for(:tcp))
-    assert_equal pull.last_endpoint, waiting.value.endpoint
-  end
-
   # A thread that drains the queue, such as a killed reader or a bind, takes the edge that other
   # readers wait for.
   test "a drain that takes the edge of other readers wakes them" do
@@ -165,24 +148,6 @@ class NativeMonitorTest < Godwit::TestCase
       end
       abort "\#{closed_under_wait.call} sockets were" if closed_under_wait.call > 0
     RUBY
-  end
-
-  # While another thread lives the main thread waits by an IO.
-  test "a main thread's waits for events leave no descriptor to the collector" do
-    pull = open_socket(:PULL).bind(endpoint_for(:tcp))
-    monitor = pull.monitor
-    done = Queue.new
-    beside = in_thread { done.pop }
-    count = -> { Dir.children("/proc/self/fd").size }
-    monitor.next_event(timeout: 0.001, exception: false)
-    before = count.call
-    GC.disable
-    50.times { monitor.next_event(timeout: 0.001, exception: false) }
-    assert_operator count.call, :<=, before + 5
-    done << nil
-    beside.join
-  ensure
-    GC.enable
   end
 
   test "without descriptors a monitor raises, and works again when there are some" do

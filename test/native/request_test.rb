@@ -1,45 +1,10 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "timeout"
 
 # REQ#request stays usable whatever ends it, and at whatever moment.
 class RequestTest < Godwit::TestCase
   Stop = Class.new(StandardError)
-
-  test "interrupts at any moment leave a REQ usable" do
-    rep, req = connected_pair(:REP, :REQ, connect_options: {linger: 0, reconnect_interval: 0.001})
-    in_thread { rep.serve { |message| message } }
-    random = Random.new(1)
-    ended = Hash.new(0)
-    400.times do |number|
-      thread = in_thread { 50.times { req.request("x", timeout: 5) } }
-      spin(random.rand(0.002))
-      random.rand(2).zero? ? thread.kill : thread.raise(Stop)
-      begin
-        thread.join
-        ended[:well] += 1
-      rescue Stop
-        ended[:raised] += 1
-      end
-      next unless (number % 10).zero?
-      assert_equal "still #{number}", req.request("still #{number}", timeout: 10, retries: 1)
-      assert_equal 1, req.endpoints.size
-    end
-    assert_operator ended[:raised], :>, 0
-  end
-
-  # Both end at the same moment: the socket is being recreated when the interrupt arrives.
-  test "Timeout.timeout of the same length as the request's time-out" do
-    rep, req = connected_pair(:REP, :REQ, connect_options: {linger: 0, reconnect_interval: 0.001})
-    in_thread { serve_but(rep, "silence") }
-    Godwit::TestSupport::Length.of(50, long: 200).times do
-      assert_raises(Timeout::Error, Godwit::TimeoutError) do
-        Timeout.timeout(0.003) { req.request("silence", timeout: 0.003) }
-      end
-    end
-    assert_equal "speak", req.request("speak", timeout: 10, retries: 3)
-  end
 
   # Every line of Ruby in it is a moment at which it may be interrupted.
   test "an interrupt at each line of request" do

@@ -52,22 +52,6 @@ class SmallMessagesTest < Godwit::TestCase
     assert_equal (0...count).to_a, Array.new(count) { kept.recv.to_i }
   end
 
-  test "threads of several contexts share the slabs" do
-    threads = Array.new(4) do |t|
-      in_thread do
-        Godwit::Context.new do |own|
-          pull = Godwit::PULL.bind(endpoint_for(:inproc), context: own)
-          push = Godwit::PUSH.connect(pull.last_endpoint, context: own)
-          (0...rounds(5000, stressed: 100)).all? do |i|
-            push.send(format("%0100d", i * 4 + t))
-            pull.recv.to_i == i * 4 + t
-          end.tap { [push, pull].each(&:close) }
-        end
-      end
-    end
-    assert_equal [true] * 4, threads.map(&:value)
-  end
-
   private
 
   def resident = File.read("/proc/self/statm").split[1].to_i * 4096

@@ -51,13 +51,6 @@ class ZeroCopyFireTest < Godwit::TestCase
     good
   end
 
-  test "a sender exits with frames in flight" do
-    assert_equal 100, receive(<<~RUBY, least: 100)
-      push = Godwit::PUSH.connect(endpoint, send_hwm: 0)
-      100.times { |number| push.send(parts(number)) }
-    RUBY
-  end
-
   test "a sender forks with frames in flight; the child sends its own and exits" do
     assert_equal 100, receive(<<~RUBY, least: 100)
       push = Godwit::PUSH.connect(endpoint, send_hwm: 0)
@@ -142,29 +135,6 @@ class ZeroCopyFireTest < Godwit::TestCase
       threads.each(&:join)
       push.close
       released("after compaction")
-    RUBY
-  end
-
-  test "failed sends release their Strings, while other sends are in transit" do
-    assert_child(run_child(<<~RUBY, deadline: 30))
-      #{SENDER}
-      push = Godwit::PUSH.new(send_hwm: 1)
-      200.times do |number|
-        begin
-          push.send(parts(number), timeout: (number % 20 == 0) ? 0.01 : 0)
-          abort "sent to nobody"
-        rescue Godwit::TimeoutError
-        end
-        begin
-          push.send([data(number % 256), 5])
-        rescue Godwit::MessageTypeError
-        end
-      end
-      abort "\#{pins} are held" unless pins.zero?
-      frame = Godwit::Frame.new(data(1))
-      abort "a frame holds its own" unless pins == 1
-      frame.close
-      released("after the frame's close")
     RUBY
   end
 end

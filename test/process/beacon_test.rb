@@ -4,7 +4,7 @@ require "test_helper"
 require "support/network"
 require_relative "forking"
 
-# A Godwit::Beacon over fork, signals and exit; and in the gem async's fibers.
+# A Godwit::Beacon over fork, signals and exit.
 class BeaconProcessTest < NetworkCase
   include Godwit::TestSupport::Forking
 
@@ -51,16 +51,6 @@ class BeaconProcessTest < NetworkCase
         beacon.wait_sent(beacon.sent + 3, timeout: 5)
         in_child { Godwit::Beacon.new(9401) { |own| own.closed? == false } }
       end
-    RUBY
-  end
-
-  test "a child that was forked at any moment of the parent's thread" do
-    assert_done <<~RUBY
-      beacon = Godwit::Beacon.new(9402, interval: 0.001, noecho: false).subscribe.publish("x")
-      reader = Thread.new { beacon.each { } }
-      40.times { in_child { forked { beacon.recv } } }
-      beacon.close
-      reader.join(5) or abort "the reader hangs"
     RUBY
   end
 
@@ -141,33 +131,5 @@ class BeaconProcessTest < NetworkCase
     assert_equal "left open: 0\nfailed: true, left open: 0\nleft open: 0\n",
       result.stdout,
       result.stderr
-  end
-
-  test "it waits in the gem async's fibers" do
-    source = <<~RUBY
-      require "godwit"
-      require "godwit/beacon" # on Ruby 3.1 a task of async that requires anything is lost
-      require "async"
-      order = Queue.new
-      Async do |task|
-        beacon = Godwit::Beacon.new(9406, interval: 0.02, noecho: false).subscribe
-        readers = Array.new(2) { task.async { order << beacon.recv.last } }
-        timed =
-          task.async { order << beacon.wait_sent(1000, timeout: 0.05, exception: false).inspect }
-        order << "first"
-        timed.wait
-        beacon.publish("x")
-        readers.each(&:wait)
-        ended = task.async { beacon.each { } }
-        stopped = task.async { beacon.wait_sent(nil) }
-        task.yield
-        stopped.stop
-        beacon.close
-        order << (ended.wait.equal?(beacon) ? "ended" : "not ended")
-      end
-      puts Array.new(order.size) { order.pop }.join(" ")
-    RUBY
-    result = assert_child run_child(source, gems: true)
-    assert_equal "first nil x x ended\n", result.stdout, result.stderr
   end
 end

@@ -3,7 +3,7 @@
 require "test_helper"
 require_relative "forking"
 
-# A loop and signals, standard input, fork and exit.
+# A loop and signals, fork and exit.
 class LoopProcessTest < Godwit::TestCase
   include Godwit::TestSupport::Forking
 
@@ -64,16 +64,9 @@ class LoopProcessTest < Godwit::TestCase
     RUBY
   end
 
-  test "Ctrl-C ends a loop, while it waits and while it turns, and it runs again" do
+  test "Ctrl-C ends a loop while it turns, and it runs again" do
     assert_done <<~RUBY
       #{LOOP}
-      when_waiting(loop) { Process.kill(:INT, Process.pid) }
-      begin
-        loop.run
-        abort "it ended by itself"
-      rescue Interrupt
-        nil
-      end
       200.times do
         timer = loop.every(0) { Process.kill(:INT, Process.pid) if timer.fired == 5 }
         begin
@@ -90,30 +83,6 @@ class LoopProcessTest < Godwit::TestCase
       loop.run
       abort log.inspect unless log == ["x"]
     RUBY
-  end
-
-  test "standard input among sockets, to its end" do
-    child = start_child(<<~RUBY)
-      require "godwit"
-      $stdout.sync = true
-      pull = Godwit::PULL.bind("inproc://a")
-      push = Godwit::PUSH.connect("inproc://a")
-      ended = Godwit::Loop.run do |loop|
-        loop.readable($stdin) do |io|
-          line = io.gets
-          line ? push.send(line) : loop.remove(io) && loop.remove(pull)
-        end
-        loop.readable(pull) { |socket| puts "got \#{socket.recv}" }
-        puts "ready"
-      end
-      puts ended
-    RUBY
-    child.wait_for("ready").stdin.write("one\ntwo\n")
-    child.wait_for("got two").stdin.puts("three")
-    child.wait_for("got three").stdin.close
-    result = child.finish
-    refute result.timed_out, result.to_s
-    assert_equal "ready\ngot one\ngot two\ngot three\nempty\n", result.stdout.squeeze("\n")
   end
 
   test "a child that is forked in a callback cannot go on with its parent's loop, nor closes it" do

@@ -64,23 +64,4 @@ class PollerProcessTest < Godwit::TestCase
       children.each { |pid| Process.wait(pid) }
     RUBY
   end
-
-  test "a trap handler registers, sends, and closes the poller that the main thread waits on" do
-    assert_done <<~RUBY
-      #{POLLING}
-      second = pair
-      trap(:USR1) { second.last.send("x"); poller.register(second.first) }
-      when_waiting(poller) { Process.kill(:USR1, Process.pid) }
-      abort "not reported" unless poller.wait(5).map(&:object) == [second.first]
-      second.first.recv
-      trap(:USR1) { poller.close }
-      when_waiting(poller) { Process.kill(:USR1, Process.pid) }
-      begin
-        poller.wait(5)
-        abort "it waited on"
-      rescue Godwit::ClosedError
-        nil
-      end
-    RUBY
-  end
 end

@@ -33,23 +33,17 @@ class ProxyProcessTest < Godwit::TestCase
     RUBY
   end
 
-  ["exit", "exit!(0)", "raise 'enough'", "Thread.main.kill"].each do |ending|
-    test "#{ending} in mid-run ends the process at once" do
-      result = run_child(<<~RUBY)
-        #{PRELUDE}
-        $stderr.reopen(File::NULL)
-        proxy = streamer.start
-        push = Godwit::PUSH.connect("inproc://front", linger: 0)
-        pull = Godwit::PULL.connect("inproc://back", linger: 0)
-        Thread.new { loop { push.send("x") } }
-        Thread.new { loop { pull.recv } }
-        Thread.pass until proxy.statistics.backend.sent > 1000
-        puts "ready"
-        #{ending}
-      RUBY
-      refute result.timed_out, result.to_s
-      refute result.status.signaled?, result.to_s
-      assert_includes result.stdout, "ready"
-    end
+  test "an exit in the middle of a run ends the process at once" do
+    result = run_child(<<~RUBY)
+      #{PRELUDE}
+      proxy = streamer.start
+      push = Godwit::PUSH.connect("inproc://front", linger: 0)
+      pull = Godwit::PULL.connect("inproc://back", linger: 0)
+      Thread.new { loop { push.send("x") } }
+      Thread.new { loop { pull.recv } }
+      Thread.pass until proxy.statistics.backend.sent > 1000
+      exit 7
+    RUBY
+    assert_equal 7, result.status.exitstatus, result.to_s
   end
 end

@@ -14,7 +14,6 @@ class SignalsTest < Godwit::TestCase
   RUBY
   PRELUDE = RAISE + <<~RUBY
     require "godwit"
-    require "timeout"
     require "./test/support/waiting_calls"
     include Godwit::TestSupport::WaitingCalls
 
@@ -189,26 +188,6 @@ class SignalsTest < Godwit::TestCase
       done = true
       storm.join
       abort "no signal came" if caught.zero?
-    RUBY
-  end
-
-  test "Timeout.timeout over and over leaves the socket as it was" do
-    assert_done <<~RUBY
-      context = Godwit::Context.new(linger: 0)
-      pull = Godwit::PULL.bind("inproc://a", context: context)
-      push = Godwit::PUSH.connect("inproc://a", context: context)
-      before = Dir.children("/proc/self/fd").size
-      200.times do |number|
-        begin
-          Timeout.timeout(0.001) { pull.recv }
-          abort "a message?"
-        rescue Timeout::Error
-          nil
-        end
-        push.send(number.to_s)
-        abort number.to_s unless pull.recv == number.to_s
-      end
-      abort "descriptors are left" if Dir.children("/proc/self/fd").size > before + 3
     RUBY
   end
 

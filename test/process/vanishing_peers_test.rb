@@ -99,61 +99,6 @@ class VanishingPeersTest < Godwit::TestCase
     end
   end
 
-  test "ROUTER to peers that are killed" do
-    router = open_socket(:ROUTER, mandatory: true, send_hwm: 2).bind(endpoint_for(:tcp))
-    ids = Thread::Queue.new
-    stop = false
-    sent = 0
-    in_thread { router.each { |id, _here| ids << id } }
-    sender = in_thread do
-      random = Random.new(1)
-      id = nil
-      until stop
-        begin
-          id = ids.pop unless id && ids.empty?
-          break unless id
-          router.send([id, *large_message(random)], timeout: 5)
-          sent += 1
-        rescue Godwit::UnreachableError
-          id = nil
-        end
-      end
-    end
-    kill_peers("DEALER", router)
-    survivor = start_child(RECEIVER, ["DEALER", router.last_endpoint])
-    survivor.wait_for("whole")
-    stop = true
-    ids << nil
-    assert sender.join(10), "the sender hangs: #{sender.backtrace&.first}"
-    assert_operator sent, :>, 0
-    end_child(survivor)
-  end
-
-  # In one process, without a kernel between: peers that close while they receive a message.
-  test "PUSH to peers of the same process that close" do
-    push = open_socket(:PUSH, send_hwm: 2).bind(endpoint_for(:inproc))
-    stop = false
-    sender = in_thread do
-      number = 0
-      push.send([(number += 1).to_s] * 3, timeout: 10) until stop
-    end
-    seen = Hash.new(0)
-    300.times do
-      pull = open_socket(:PULL, recv_hwm: 1).connect(push.last_endpoint)
-      3.times do
-        message = pull.recv(timeout: 10)
-        assert_equal 3, message.size
-        assert_equal 1, message.uniq.size, "torn"
-        seen[message.first] += 1
-      end
-      pull.close
-    end
-    assert_equal [1], seen.values.uniq
-    stop = true
-    open_socket(:PULL).connect(push.last_endpoint) # for the sender that may wait still
-    assert sender.join(5)
-  end
-
   private
 
   # A message whose first part holds the number of its parts.

@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+# libzmq: test_shutdown_stress
+
 require_relative "stress_case"
 
 # The state that Godwit keeps of a socket, a poller and a context beside libzmq, changed by threads

@@ -58,16 +58,6 @@ class HighWaterTest < Godwit::StressCase
     end
   end
 
-  test "send_many and senders of single messages share a full PUSH" do
-    push, pull = connected_pair(:PUSH, :PULL, **LOW)
-    total = messages(4_000)
-    run_senders(push, total / 5) do |number, random|
-      batch = Array.new(5) { |n| compose(number * 5 + n, random) }
-      random.rand(2).zero? ? push.send_many(batch) : batch.each { |message| push << message }
-    end
-    assert_trickle(total / 5 * 5) { pull.recv(timeout: PATIENCE) }
-  end
-
   private
 
   # Threads and fibers that share out the numbers: all of them, or each the numbers of its group.

@@ -26,11 +26,6 @@ class PollerStressTest < Godwit::StressCase
     @pairs&.flatten&.each(&:close)
   end
 
-  test "a single thread waits" do
-    in_thread { poll(@poller) }
-    feed(messages(4_000))
-  end
-
   test "a single thread waits while others use the sockets otherwise" do
     in_thread { poll(@poller) }
     idle = open_socket(:PULL)
@@ -46,13 +41,6 @@ class PollerStressTest < Godwit::StressCase
   test "blocked receivers beside a poller that only looks" do
     in_thread { quietly { look(@poller) } }
     @pulls.each { |pull| in_thread { quietly { took(pull.recv) until @stop } } }
-    feed(messages(3_000))
-  end
-
-  test "two pollers on the same sockets, of which one only polls" do
-    other = open_poller(*@pulls)
-    in_thread { quietly { look(other) } }
-    in_thread { poll(@poller) }
     feed(messages(3_000))
   end
 

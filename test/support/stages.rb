@@ -188,7 +188,7 @@ module Godwit
         files: "test/compat/rbczmq/**/*_test.rb"
       ),
       Stage.new(
-        "auth", "Godwit::Auth, certificates and key files, hostile input, load",
+        "auth", "Godwit::Auth, certificates and key files, hostile input",
         files: "test/auth/**/*_test.rb"
       ),
       Stage.new(
