@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "fiddle"
 require_relative "counting"
 require_relative "shim/shim"
 
