@@ -154,6 +154,21 @@ class AuthBlocksTest < Godwit::TestCase
     assert_empty numbers
   end
 
+  def test_a_slow_on_decision_holds_up_one_worker_at_most
+    held = Thread::Queue.new
+    auth(workers: 2).plain { |name, _, _| name }
+    auth.on_decision { held.pop }
+    10.times { |number| assert_equal [200, "u#{number}"], asked("u#{number}") }
+    assert_operator auth.handler.worker_count, :<=, 2
+    held.close
+  end
+
+  def test_an_error_that_has_no_message_costs_no_answer
+    broken = Class.new(StandardError) { def message = raise("no message") }
+    auth.plain { raise broken }
+    warnings { 3.times { assert_equal LATER, asked("anna") } }
+  end
+
   def test_what_a_decision_says
     auth.plain(users: {"anna\e[31m" => "Swordfish"})
     zap_plain("anna\e[31m", "Swordfish", domain: "billing", address: "10.0.0.1")

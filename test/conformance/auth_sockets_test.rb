@@ -94,6 +94,14 @@ class AuthSocketsTest < Godwit::TestCase
     assert_nil open_socket(:REP).zap_domain
   end
 
+  # A default would make the socket a client, which asks nobody.
+  def test_what_the_context_sets_counts_too
+    other = own(Godwit::Context.new(socket_options: {plain_username: "a", plain_password: "b"}))
+    assert_named(Godwit::ArgumentValueError, /make the socket a client/) do
+      Godwit::REP.new(context: other, auth: "b")
+    end
+  end
+
   def test_nothing_takes_it_back
     socket = open_socket(:ROUTER, auth: "b")
     {zap_domain: "c", zap_enforce_domain: false, plain_username: "a", plain_password: "b",
@@ -144,6 +152,14 @@ class AuthSocketsTest < Godwit::TestCase
     assert_nil pull.recv_frame(timeout: PATIENCE).user_id
   end
 
+  def test_a_socket_that_stops_to_enforce_gives_no_user_id
+    pull = open_socket(:PULL, zap_domain: "b", zap_enforce_domain: true)
+    pull.zap_enforce_domain = false
+    pull.bind(endpoint_for(:tcp))
+    send_raw(forge(pull.port, Socket_Type: "PUSH", User_Id: "admin"), "trust me")
+    assert_nil pull.recv_frames(timeout: PATIENCE)[0].user_id
+  end
+
   # Nobody asks an authenticator about the server that a client reaches.
   def test_a_client_gets_no_user_id
     listener = own(TCPServer.new("127.0.0.1", 0))
@@ -181,6 +197,28 @@ class AuthSocketsTest < Godwit::TestCase
     assert_nil Godwit::Frame.new("x").user_id
     assert_nil Godwit::Message.new("x").user_id
     assert_nil Godwit::Message.new.user_id
+  end
+
+  def test_a_message_keeps_its_user_id_without_its_address
+    router = granted(:ROUTER)
+    open_socket(:DEALER, plain: %w[anna x]).connect(router.last_endpoint) << ["", "hello"]
+    message = router.recv_message(timeout: PATIENCE)
+    assert_equal "anna", message.user_id
+    address = message.unwrap
+    assert_equal [["hello"], "anna"], [message.to_a, message.user_id]
+    message.wrap(address.to_s)
+    assert_equal "anna", message.user_id
+  end
+
+  def test_on_error_of_serve_gets_the_message
+    rep = open_socket(:REP).bind(endpoint_for(:inproc))
+    req = open_socket(:REQ).connect(rep.last_endpoint)
+    in_thread do
+      rep.serve(messages: true, on_error: ->(error, message) { [error.message, *message.to_a] }) do
+        raise "no"
+      end
+    end
+    assert_equal %w[no hello], req.request("hello", timeout: PATIENCE)
   end
 
   def test_serve_yields_messages

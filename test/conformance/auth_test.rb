@@ -201,6 +201,15 @@ class AuthTest < Godwit::TestCase
     held << nil
   end
 
+  test "the context's shutdown ends its Auth" do
+    other = own(Godwit::Context.new)
+    other_auth = Godwit::Auth.new(context: other)
+    other.shutdown
+    ended(other_auth.handler.threads.first)
+    assert_predicate other_auth, :closed?
+    assert_nil other_auth.close
+  end
+
   test "its close leaves no thread" do
     before = live_threads.size
     auth.curve { |key, _| key }
