@@ -2,13 +2,32 @@
 
 require "work_helper"
 
-# Consumers and producers that are killed or stopped at random: afterwards the accounts balance
-# exactly.
+# Consumers and producers that are killed or stopped at random, and consumers that kill themselves
+# before or after a statement that writes: afterwards the accounts balance exactly.
 class WorkKillsTest < Godwit::WorkCase
   deadline 300
   Work = Godwit::Work
   SECONDS = Godwit::TestSupport::Length.of(4, long: 60)
   PROCESSES = 3
+  # The process kills itself before or after its n-th statement that writes; n is the third argument.
+  KILLS_ITSELF = <<~'RUBY'
+    module KillsItself
+      READS = /\A\s*(?:SELECT|PRAGMA (?!wal_checkpoint))/i
+      LEFT = [ARGV[2].to_i]
+
+      def step
+        KillsItself.count(sql)
+        super
+      end
+
+      def reset! = super.tap { KillsItself.count(sql) }
+
+      def self.count(sql)
+        Process.kill(:KILL, Process.pid) if !READS.match?(sql) && (LEFT[0] -= 1).zero?
+      end
+    end
+    SQLite3::Statement.prepend(KillsItself)
+  RUBY
   # Pays each record's cents once: an odd number by an output, an even one by a transaction, which
   # Kafka has not. It notes each run, and the process of the run.
   CONSUMES = <<~RUBY
@@ -27,6 +46,7 @@ class WorkKillsTest < Godwit::WorkCase
         transaction { |db| db.execute("UPDATE accounts SET cents = cents + ?", cents) }
       end
     end
+    #{KILLS_ITSELF unless KafkaLog::ON}
     runner = Godwit::Work::Runner.new([Payments], workers: 3)
     Signal.trap(:TERM) { Thread.new { runner.stop } }
     puts "ready"
@@ -54,16 +74,26 @@ class WorkKillsTest < Godwit::WorkCase
 
   def acknowledged = File.join(scratch_dir, "acknowledged")
 
-  def start(program, notes) = start_child(program, [url, notes], deadline: 280)
+  def start(program, notes, *more) = start_child(program, [url, notes, *more], deadline: 280)
   def produce = @producer = start(PRODUCES, acknowledged)
   def consume = @consumers << start(CONSUMES, notes)
 
   def positions = client.engine.positions("payments", client.engine.topics["payments"])
   def done = positions.sum(&:watermark)
 
+  def look = @looks << [finished, File.size(notes)]
+
+  # Starts one more consumer, which kills itself at this statement.
+  def kill_at_statement(number)
+    look
+    child = start(CONSUMES, notes, number)
+    assert_equal 9, child.finish.status.termsig, child.finish.to_s
+    @killed << child.pid.to_s
+  end
+
   # Kills processes at the same time, and starts others.
   def kill(*consumers, producer: nil)
-    @looks << [finished, File.size(notes)]
+    look
     children = [*consumers, *producer]
     children.each { |child| child.signal(:KILL) }
     children.each(&:finish)
@@ -130,13 +160,15 @@ class WorkKillsTest < Godwit::WorkCase
     while monotonic < finish || @killed.empty?
       before = done
       eventually { done > before + random.rand(50) }
-      case random.rand(6)
+      case random.rand(KafkaLog::ON ? 4 : 6)
       when 0 then kill(producer: @producer)
       when 1 then kill(*@consumers, producer: @producer)
       when 2 then stop(@consumers.sample(random: random))
-      else kill(@consumers.sample(random: random))
+      when 3 then kill(@consumers.sample(random: random))
+      else kill_at_statement(random.rand(1..100))
       end
     end
+    kill_at_statement(random.rand(1..100)) unless KafkaLog::ON
     @producer.signal(:KILL).finish
     sent = client.each("payments").to_h do |message|
       ["#{message.partition}/#{message.offset}", message.value[:cents]]

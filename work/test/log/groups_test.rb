@@ -150,6 +150,15 @@ class WorkGroupsTest < Godwit::WorkCase
     eventually { values(numbers, 0) == %w[out] }
   end
 
+  each_engine "a commit whose outputs cannot be written moves no position" do
+    not_on :kafka, "librdkafka aborts the transaction: kafka/failures/transactions_test.rb"
+    numbers = topic(partitions: 1)
+    claim = claims(join, 1)[0]
+    claim.watermark = 5
+    assert_raises(IndexError) { engine.commit([claim]) { [[numbers, 9, block("out"), 1]] } }
+    assert_equal 0, engine.positions("g", numbers)[0].watermark
+  end
+
   each_engine "a commit of an older generation fails, with its outputs" do
     not_on :kafka, "a group gives a partition that was released to another member"
     numbers = topic(partitions: 2)
