@@ -31,7 +31,7 @@ class WorkKafkaGroupsTest < Godwit::WorkCase
 
   def crashes_after(member)
     crash(member)
-    claims(member = join, 2).map(&:crashes).tap { @last = member }
+    (@claims = claims(@last = join, 2)).map(&:crashes)
   end
 
   test "a commit of a partition that another member has fails, with its outputs" do
@@ -62,18 +62,17 @@ class WorkKafkaGroupsTest < Godwit::WorkCase
     assert_empty values(numbers, 0)
   end
 
-  test "the partitions of a dead member are free after its session, and its ends are counted" do
+  test "the ends of processes that had records to handle are counted, and isolate partitions" do
+    claims(dead = join, 2)
+    assert_equal [0, 0], crashes_after(dead)
     unread
-    dead = join
-    engine.note(claims(dead, 2)[0], 3)
-    crash(dead)
-    alive = join
-    found = claims(alive, 2)
-    assert_equal [[0, 3, 1], [1, nil, 1]],
-      found.map { |one| [one.partition, one.noted, one.crashes] }
-    found[0].watermark = 1
-    engine.commit([found[0]])
-    assert_equal [1, 2], crashes_after(alive)
+    engine.note(@claims[0], 3)
+    assert_equal [1, 1], crashes_after(@last)
+    assert_equal [3, nil], @claims.map(&:noted)
+    @claims[0].watermark = 1
+    engine.commit([@claims[0]])
+    assert_equal [1, 2], crashes_after(@last)
+    assert_equal [:isolated], client.doctor.findings.map(&:kind)
     engine.leave(@last.id)
     assert_equal [1, 2], positions.map(&:crashes), "a clean end"
   end
@@ -99,33 +98,25 @@ class WorkKafkaGroupsTest < Godwit::WorkCase
     assert_equal [[0, 2]], found.map { |block| [block.offset, block.finish] }
   end
 
-  test "the end of a process that had no record to handle does not count" do
-    claims(@last = join, 2)
-    2.times { assert_equal [0, 0], crashes_after(@last) }
+  test "doctor: the storage, paused groups, stuck handlers, no members" do
     unread
-    assert_equal [1, 1], crashes_after(@last)
-  end
-
-  test "doctor: the storage, paused groups, isolated partitions, stuck handlers, no members" do
-    unread
-    claims(@last = join, 2)
+    claims(member = join, 2)
     assert_empty client.doctor(check: true).findings
     assert_equal [%i[brokers librdkafka topics rights], 1],
       [client.doctor.storage.keys, client.doctor.storage[:topics]]
     assert_includes client.doctor.storage[:rights], "produce: Write on the topic"
-    2.times { crashes_after(@last) }
     client.pause("g", "numbers")
     since = (Time.now.to_r * 1000).to_i - 500_000
-    engine.report(@last, JSON.generate([
+    engine.report(member, JSON.generate([
       {topic: "numbers", partition: 1, offset: 7, since: since, backtrace: %w[here]}
     ]))
-    assert_equal %i[isolated isolated paused stuck], client.doctor.findings.map(&:kind).sort
+    assert_equal %i[paused stuck], client.doctor.findings.map(&:kind).sort
     stuck = client.doctor.findings.find { |one| one.kind == :stuck }
     assert_match(/process #{Process.pid}, .* topic numbers, 1\/7, for 5\d\d s/, stuck.text)
-    engine.report(@last, nil)
-    engine.leave(@last.id)
+    engine.report(member, nil)
+    engine.leave(member.id)
     client.resume("g", "numbers")
-    assert_equal %i[isolated isolated no_member], client.doctor.findings.map(&:kind).sort
+    assert_equal [:no_member], client.doctor.findings.map(&:kind)
   end
 
   test "a runner may leave while the log is closed" do

@@ -7,7 +7,7 @@ require "support/broker"
 class SecureBroker
   SECRET = "s3cr:et/@%"
   # Listeners, in the order of their ports.
-  LISTENERS = %w[PLAINTEXT CONTROLLER SSL SASL_SSL SASL_PLAINTEXT].freeze
+  LISTENERS = %w[PLAINTEXT CONTROLLER SSL SASL_SSL].freeze
   DAY = 86_400
 
   # @return [SecureBroker] of this process
@@ -54,7 +54,6 @@ class SecureBroker
       ssl.keystore.location=#{@keys}
       sasl.enabled.mechanisms=PLAIN
       listener.name.sasl_ssl.plain.sasl.jaas.config=#{plain}
-      listener.name.sasl_plaintext.plain.sasl.jaas.config=#{plain}
     PROPERTIES
   end
 
