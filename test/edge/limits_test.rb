@@ -184,7 +184,6 @@ class EdgeLimitsTest < EdgeCase
       assert_child(result)
       assert_equal before, server.workers
       lines = server.log.lines.grep(/without a wait/)
-      puts "#{lines.size} lines of the log" if ENV["GODWIT_TEST_VERBOSE"]
       assert_operator lines.grep(/app0.rb:\d/).size, :>=, lines.size * 0.9
     end
 

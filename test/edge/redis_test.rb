@@ -245,21 +245,4 @@ class EdgeRedisTest < EdgeCase
   ensure
     store&.thaw_process
   end
-
-  test "answers: 502 without a connection, 504 without a reply" do
-    store = redis
-    server = edge(<<~RUBY, env: {"REDIS_URL" => store.url})
-      store = Edge::Redis.new(timeout: 0.1)
-      run ->(env) { [200, {}, [store.get("x").to_s]] }
-    RUBY
-    assert_equal "200", server.get("/").code
-    store.freeze_process
-    answer = server.get("/")
-    assert_equal ["504", %({"error":"timeout"})], [answer.code, answer.body]
-    store.kill
-    eventually { server.get("/").code == "502" }
-    assert_equal %({"error":"bad_gateway"}), server.get("/").body
-    store.start
-    eventually { server.get("/").code == "200" }
-  end
 end

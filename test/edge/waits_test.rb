@@ -143,35 +143,6 @@ class EdgeWaitsTest < EdgeCase
     refute_match(/\[error\]/, server.log)
   end
 
-  test "when a client leaves, ensure blocks run, and nginx logs 499" do
-    server = edge(STEPS + <<~RUBY)
-      step("leave") do
-        LOG << "waits"
-        begin
-          sleep
-        rescue Exception => error
-          LOG << error.class.to_s
-          raise error
-        ensure
-          sleep 0.01
-          LOG << "after"
-        end
-      end
-      step("join") do
-        Edge.join(-> { sleep }, -> { begin; LOG << "waits"; sleep; ensure; LOG << "in"; end })
-      ensure
-        LOG << "out"
-      end
-    RUBY
-    server.begin("/leave").tap { eventually { server.get("/log").body.include?("waits") } }.close
-    eventually { server.get("/log").body == %(["waits", "Edge::Cancelled", "after"]) }
-    server.begin("/join").tap { eventually { server.get("/log").body.scan("waits").size == 2 } }
-      .close
-    eventually { server.get("/log").body.end_with?(%("waits", "in", "out"])) }
-    eventually { (["499 /leave", "499 /join"] - server.accesses).empty? }
-    refute_match(/\[error\]/, server.log)
-  end
-
   # The reply and the departure come in one turn of the loop: the next wait is cancelled.
   test "a client that leaves while its reply comes cancels the next wait" do
     store = redis
@@ -201,29 +172,6 @@ class EdgeWaitsTest < EdgeCase
       Process.kill(:CONT, server.workers.first)
       eventually { server.get("/log").body.scan("ended").size == index + 1 }
     end
-  end
-
-  test "a request without an answer gets 504, and its wait raises TimeoutError" do
-    server = edge(STEPS + <<~RUBY, server: "godwit_timeout 60ms;")
-      step("rescued") do
-        sleep
-      rescue Edge::TimeoutError => error
-        LOG << error.message
-        "too late"
-      end
-      step("again") do
-        2.times do
-          sleep
-        rescue Edge::TimeoutError
-          LOG << "again"
-        end
-      end
-    RUBY
-    answer = server.get("/rescued")
-    assert_equal ["504", %({"error":"timeout"})], [answer.code, answer.body]
-    assert_match(/godwit_timeout/, server.get("/log").body)
-    assert_equal "504", server.get("/again").code
-    assert_equal "hello", server.get("/hello").body.delete('"')
   end
 
   test "late values reach no other wait" do
@@ -308,8 +256,6 @@ class EdgeWaitsTest < EdgeCase
       end
       WAITS.each do |name, wait|
         step("text_#{name}") { "a #{Text.new(wait)}" }
-        step("hash_#{name}") { Hash.new { wait.call }[name] }
-        step("fetched_#{name}") { Hash.new { wait.call }.send(:[], name) }
       end
       step("state") do
         left = [Edge::SocketWatch::OPEN.size, ZMQ.instance_variable_get(:@waiting).size,
@@ -320,9 +266,6 @@ class EdgeWaitsTest < EdgeCase
     %w[redis zmq sleep recv join].each do |name|
       text = server.get("/text_#{name}").body
       assert_match(/Edge::WaitError: cannot wait in to_s, which a C/, text)
-      hash = server.get("/hash_#{name}").body
-      assert_match(/Edge::WaitError: cannot wait in a block called by \[\], which a C/, hash)
-      assert_equal hash, server.get("/fetched_#{name}").body
     end
     assert_equal "[[0, 0, 0], 0, nil]", server.get("/state").body
   end

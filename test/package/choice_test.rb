@@ -7,7 +7,6 @@ require_relative "../../rakelib/support/jruby"
 class ChoiceTest < PackageCase
   ROOTS = Godwit::TestSupport::Debians::WITH_BUNDLER
   TOOLS = %w[gem bundle].freeze
-  JAVA_GEM = "#{NAME}-java"
 
   # Runs `gem` or `bundle` for each of some Rubies and systems, in a process each.
   FAKE = <<~RUBY
@@ -100,21 +99,6 @@ class ChoiceTest < PackageCase
       write_gemfile(folder, old ? "" : ", force_ruby_platform: true")
       assert_choices({"own" => NAME}, root, "bundle",
         env: old ? {"BUNDLE_FORCE_RUBY_PLATFORM" => "true"} : {})
-    end
-  end
-
-  # So the gem is for x86_64-linux, and there is none for musl beside it.
-  test "on glibc, RubyGems 3.3.15 prefers a gem for musl to that for x86_64-linux or -gnu" do
-    plain, gnu, musl = ["", "-gnu", "-musl"].map { |libc| NativeGem::PLATFORM + libc }
-    stubs = {"one" => [plain, musl], "two" => [gnu, musl]}
-    index(*stubs.flat_map { |name, platforms|
-      platforms.map { |platform| Godwit::GemIndex.stub(scratch_dir, name, platform) }
-    })
-    root = ROOTS.fetch("bookworm")
-    in_root(root) do
-      assert_equal "3.3.15\n", run_inside(root, "gem", "--version")
-      said = run_inside(root, "gem", *words("gem")[0, 2], *stubs.keys, *words("gem").last(3))
-      assert_equal stubs.keys.map { |name| "#{name}-1.0-#{musl}" }, said.scan(/^  (.*)$/).flatten
     end
   end
 

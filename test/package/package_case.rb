@@ -28,7 +28,7 @@ class PackageCase < Godwit::TestCase
 
   # The three gems, and the newest logger.
   # @return [Godwit::GemIndex]
-  def index(*stubs)
+  def index
     built = {nil => NAME, "java" => "#{NAME}-java"}.map do |platform, name|
       path = "#{scratch_dir}/#{name}.gem"
       command = [RbConfig.ruby, "-S", "gem", "build", "godwit.gemspec", "--output", path]
@@ -37,7 +37,7 @@ class PackageCase < Godwit::TestCase
       path
     end
     logger = Gem.loaded_specs.fetch("logger").cache_file
-    @index = Godwit::GemIndex.new([NativeGem.path, *built, logger, *stubs])
+    @index = Godwit::GemIndex.new([NativeGem.path, *built, logger])
   end
 
   # Gives the block the folder {INSIDE} of a Debian.

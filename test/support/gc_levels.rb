@@ -8,7 +8,6 @@ module Godwit
     # tests; `--full` compacts whenever it collects, too. GODWIT_TEST_GC chooses more:
     #
     # * normal:  the above
-    # * compact: compacts after each test
     # * shuffle: moves every object before each test
     # * stress: collects the young at each object made, within the tests of the classes that say
     #   `under_gc_stress`; no others run. Finds missing marks and write barriers in C
@@ -22,7 +21,7 @@ module Godwit
     # Where a level slows the tests down, their deadlines and the harness's are SLOWNESS times as
     # long.
     module GCLevels
-      LEVELS = %w[normal compact shuffle stress stress-all stress-full none valgrind].freeze
+      LEVELS = %w[normal shuffle stress stress-all stress-full none valgrind].freeze
       LEVEL = ENV.fetch("GODWIT_TEST_GC", "normal")
       abort "GODWIT_TEST_GC=#{LEVEL}: there are #{LEVELS.join(", ")}" unless LEVELS.include?(LEVEL)
       # 0x01: no major collections
@@ -50,10 +49,6 @@ module Godwit
 
         def after_body
           GC.stress = false if stress?
-        end
-
-        def after_test
-          GC.compact if LEVEL == "compact" && compaction?
         end
 
         def compaction?

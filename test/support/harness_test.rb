@@ -48,10 +48,6 @@ class HarnessTest < Godwit::TestCase
     RUBY
   end
 
-  test "a socket left open" do
-    assert_fails(/left open: #<Godwit::REQ/, "$left = Godwit::REQ.new; assert true")
-  end
-
   test "a context left open" do
     assert_fails(/left open: #<Godwit::Context/, "$left = Godwit::Context.new; assert true")
   end
@@ -160,9 +156,7 @@ class HarnessTest < Godwit::TestCase
     assert_equal 1, @report["passed"], @child.to_s
   end
 
-  %w[compact shuffle].each do |level|
-    test("the level #{level} works") do
-      assert_passes "assert context", env: {"GODWIT_TEST_GC" => level}
-    end
+  test "the level shuffle works" do
+    assert_passes "assert context", env: {"GODWIT_TEST_GC" => "shuffle"}
   end
 end

@@ -204,27 +204,12 @@ module Godwit
           "#{@name} is not done after #{DEADLINE} s. Asking for a thread dump, then " \
           "killing it."
         @out.puts "Test: #{running}"
-        describe_processes
         Process.kill(:QUIT, @pid)
         patience = monotonic + 3
         copy(reader, log, 0.1) until @ended || monotonic > patience
       end
 
       def running = File.exist?(@now.to_s) ? File.read(@now) : "unknown"
-
-      # The kernel's view of a process that does not answer: where its threads wait.
-      def describe_processes
-        family.each do |pid|
-          @out.puts "process #{pid}: #{File.read("/proc/#{pid}/cmdline").tr("\0", " ")[0, 120]}"
-          Dir["/proc/#{pid}/task/*"].each do |task|
-            name, place = %w[comm wchan].map { |file| File.read("#{task}/#{file}").strip }
-            state = File.read("#{task}/status")[/^State:\s*(.*)/, 1]
-            @out.puts "  thread #{File.basename(task)} #{name}: #{place} (#{state})"
-          end
-        rescue SystemCallError
-          next # it has ended
-        end
-      end
 
       # The stage's process and all its descendants, also those in other groups.
       # @return [Array<Integer>]

@@ -96,7 +96,6 @@ module Godwit
     def after_teardown
       super
       problems = clean_up
-      TestSupport::GCLevels.after_test
       flunk problems.join("\n") if problems.any?
       flunk "asserted nothing" if assertions.zero? && failures.empty?
     end

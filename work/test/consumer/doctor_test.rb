@@ -3,7 +3,7 @@
 require_relative "../log/engines"
 require "socket"
 
-# Client#doctor, on both engines.
+# Client#doctor.
 class WorkDoctorTest < Godwit::WorkCase
   extend Engines
   include Engines::Tools
@@ -57,7 +57,7 @@ class WorkDoctorTest < Godwit::WorkCase
     assert_equal %i[no_member], found.map(&:kind)
   end
 
-  each_engine "paused groups, isolated partitions, and records that retention keeps" do
+  test "paused groups, isolated partitions, and records that retention keeps" do
     not_on :kafka, "the brokers delete old records, whether they are read or not"
     topic(partitions: 2, retain: 100)
     produce(1)
@@ -85,7 +85,7 @@ class WorkDoctorTest < Godwit::WorkCase
     end
   end
 
-  each_engine "stuck handlers" do
+  test "stuck handlers" do
     not_on :kafka, "a member of another process than this one takes no part"
     topic(partitions: 2)
     living do |place|
@@ -103,7 +103,7 @@ class WorkDoctorTest < Godwit::WorkCase
     end
   end
 
-  each_engine "check reads all blocks: each damaged one is a finding" do
+  test "check reads all blocks: each damaged one is a finding" do
     not_on :kafka, "the brokers check their own files"
     own = topic(partitions: 2)
     well, damaged = stored("1"), stored("1", "2").tap { |bytes| bytes.setbyte(-1, 0) }
@@ -118,7 +118,7 @@ class WorkDoctorTest < Godwit::WorkCase
       found(check: true)[0].text)
   end
 
-  each_engine "check ends, whatever a row says of its records" do
+  test "check ends, whatever a row says of its records" do
     not_on :kafka, "the brokers check their own files"
     own = topic(partitions: 2)
     engine.append([[own, 0, block("1"), 1]] * 2)

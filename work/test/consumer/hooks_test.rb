@@ -5,7 +5,6 @@ require "godwit/work/testing"
 
 # The hooks of a consumer class: assigned, revoked, lost, idle and stopping.
 class WorkHooksTest < Godwit::WorkCase
-  extend Engines
   include Engines::Tools
 
   def engine = @engine ||= own(shared)

@@ -5,7 +5,6 @@ require "timeout"
 
 # Lag, seek, pause, resume, evict and requeue.
 class WorkOperationsTest < Godwit::WorkCase
-  extend Engines
   include Engines::Tools
 
   def engine = @engine ||= own(shared)

@@ -5,7 +5,6 @@ require "godwit/work/testing"
 
 # pause and resume, which a consumer calls.
 class WorkPauseTest < Godwit::WorkCase
-  extend Engines
   include Engines::Tools
 
   def engine = @engine ||= own(shared)

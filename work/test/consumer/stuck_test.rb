@@ -5,7 +5,6 @@ require "json"
 
 # Handlers that run for longer than `stuck_after`.
 class WorkStuckTest < Godwit::WorkCase
-  extend Engines
   include Engines::Tools
 
   def engine = @engine ||= own(shared)

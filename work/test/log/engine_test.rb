@@ -2,12 +2,11 @@
 
 require_relative "engines"
 
-# What both engines promise: see Godwit::Work::Contract.
+# What each engine promises: see Godwit::Work::Contract.
 class WorkEngineTest < Godwit::WorkCase
-  extend Engines
   include Engines::Tools
 
-  each_engine "a topic stays as it was created" do
+  test "a topic stays as it was created" do
     assert_nil engine.topics["numbers"]
     assert_empty engine.topics
     created = topic(partitions: 3, format: "raw", retain: 60)
@@ -20,7 +19,7 @@ class WorkEngineTest < Godwit::WorkCase
     assert_predicate created, :frozen?
   end
 
-  each_engine "offsets go up by the records of each block, for each partition by itself" do
+  test "offsets go up by the records of each block, for each partition by itself" do
     numbers, other = topic, topic("other")
     assert_equal [0, 0], engine.bounds(numbers)[1]
     places = engine.append([[numbers, 1, block("a", "b"), 2], [numbers, 1, block("c"), 1],
@@ -33,7 +32,7 @@ class WorkEngineTest < Godwit::WorkCase
       [values(numbers, 1), values(numbers, 2), values(other, 1)]
   end
 
-  each_engine "reading begins with the record at the offset, and ends with the partition" do
+  test "reading begins with the record at the offset, and ends with the partition" do
     numbers = topic
     engine.append(Array.new(5) { |index| [numbers, 0, block("#{index}a", "#{index}b"), 2] })
     assert_equal %w[1b 2a 2b 3a 3b 4a 4b], values(numbers, 0, 3)
@@ -41,7 +40,7 @@ class WorkEngineTest < Godwit::WorkCase
     assert_empty engine.read(numbers, 1, 0, 1 << 20)
   end
 
-  each_engine "reading begins with the block that holds the offset, and ends after enough bytes" do
+  test "reading begins with the block that holds the offset, and ends after enough bytes" do
     not_on :kafka, "a block holds the records that librdkafka has fetched, and not those of a call"
     numbers = topic
     engine.append(Array.new(5) { |index| [numbers, 0, block("#{index}a", "#{index}b"), 2] })
@@ -50,7 +49,7 @@ class WorkEngineTest < Godwit::WorkCase
     assert_equal [8], engine.read(numbers, 0, 10, 1).map(&:offset), "the last block"
   end
 
-  each_engine "a member's block says that records before it are lost" do
+  test "a member's block says that records before it are lost" do
     not_on :kafka, "only the oldest records of a partition can be lost"
     numbers = topic
     engine.append(Array.new(4) { |index| [numbers, 0, block("#{index}a", "#{index}b"), 2] })
@@ -68,7 +67,7 @@ class WorkEngineTest < Godwit::WorkCase
     assert_equal [[2, true], [6, true]], gaps.call(0)
   end
 
-  each_engine "the offset at a time is that of the first record at or after it, else the end" do
+  test "the offset at a time is that of the first record at or after it, else the end" do
     not_on :kafka, "the time of a record is that of its producer, and no clock of a test"
     numbers = topic
     time = engine.now
@@ -82,7 +81,7 @@ class WorkEngineTest < Godwit::WorkCase
     assert_equal [[0, 4], %w[a b c d]], [engine.bounds(numbers)[0], values(numbers, 0)]
   end
 
-  each_engine "the version changes when something was written" do
+  test "the version changes when something was written" do
     not_on :kafka, "the version changes four times a second: no broker tells of all records"
     numbers = topic
     before = engine.version
@@ -91,7 +90,7 @@ class WorkEngineTest < Godwit::WorkCase
     refute_equal before, engine.version
   end
 
-  each_engine "threads that append at once get offsets of their own" do
+  test "threads that append at once get offsets of their own" do
     numbers = topic
     found = Array.new(8) do |thread|
       in_thread do
@@ -108,7 +107,7 @@ class WorkEngineTest < Godwit::WorkCase
     end
   end
 
-  each_engine "a closed engine says so" do
+  test "a closed engine says so" do
     numbers = topic
     refute_predicate engine, :closed?
     assert_nil engine.close
@@ -128,7 +127,7 @@ class WorkEngineTest < Godwit::WorkCase
     assert_match(/lacks topics, save_topic, append, fetch, bounds/, error.message)
   end
 
-  each_engine "a topic grows: each group reads the new partitions from their beginning" do
+  test "a topic grows: each group reads the new partitions from their beginning" do
     numbers = topic(partitions: 2)
     member = engine.join("g", numbers, place, [0, 0])
     assert_equal [0, 1], claims(member, 2).map(&:partition)

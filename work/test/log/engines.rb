@@ -2,11 +2,12 @@
 
 require "work_helper"
 
-# Runs the tests of a class on each engine: a file, and the memory of the process; or on Kafka.
+# Engines for tests: a file, or Kafka. The memory of the process is an SQLite engine, too, which
+# knows its members by other means: tests of members run on it as well.
 module Engines
   KINDS = KafkaLog::ON ? %w[kafka].freeze : %w[sqlite memory].freeze
 
-  # Defines a test once for each engine; `engine` is its engine.
+  # Defines a test once for each of these engines.
   def each_engine(sentence, &body)
     KINDS.each do |kind|
       test("#{sentence}, #{kind}") do

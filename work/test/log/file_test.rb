@@ -4,7 +4,6 @@ require_relative "engines"
 
 # The log in a file: several processes, forks, kills, and files that cannot be used.
 class WorkFileTest < Godwit::WorkCase
-  extend Engines
   include Engines::Tools
 
   def setup
@@ -284,21 +283,6 @@ class WorkFileTest < Godwit::WorkCase
     assert_refused(Work::DatabaseError, /no such table: .*restore it from a backup/) do
       client.groups
     end
-  end
-
-  test "a damaged file" do
-    client.topic("t", partitions: 1, format: :raw)
-    50.times { client.produce("t", "x" * 10_000) }
-    engine.close
-    File.open(path, "r+b") do |file|
-      (2..20).each { |page| file.pwrite("\xff" * 16_384, page * 16_384) }
-    end
-    before = File.binread(path)
-    assert_refused(Work::CorruptError, /#{path}: .*the file is damaged: restore it/) do
-      other = own(sqlite)
-      Work::Client.new(other).each("t").to_a
-    end
-    assert_equal before, File.binread(path)
   end
 
   test "a thread that is killed while it produces leaves no transaction open" do

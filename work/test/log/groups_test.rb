@@ -2,9 +2,8 @@
 
 require_relative "engines"
 
-# Members of groups, on both engines.
+# Members of groups.
 class WorkGroupsTest < Godwit::WorkCase
-  extend Engines
   include Engines::Tools
 
   def join(group = "g", topic: self.topic, start: 0)
@@ -58,7 +57,7 @@ class WorkGroupsTest < Godwit::WorkCase
     assert_match(/no longer of this member/, assert_raises(Godwit::Work::LostError, &block).message)
   end
 
-  each_engine "members share the partitions, and only those move that must" do
+  test "members share the partitions, and only those move that must" do
     topic(partitions: 8)
     members = [join]
     assert_equal [8], settle(members)
@@ -71,17 +70,6 @@ class WorkGroupsTest < Godwit::WorkCase
     engine.leave(members.shift.id)
     assert_equal [4, 4], settle(members).sort
     assert_equal 8, members.flat_map { |one| owned(one).map(&:partition) }.uniq.size
-  end
-
-  each_engine "a rebalance looks at nothing until somebody has written" do
-    not_on :kafka, "the brokers tell each member of a change: a look costs no request"
-    topic(partitions: 2)
-    member = join
-    assert_equal 2, engine.rebalance(member).claims.size
-    assert_nil engine.rebalance(member)
-    join
-    assert_equal [1], engine.rebalance(member).surplus
-    assert_nil engine.rebalance(member)
   end
 
   test "a rebalance sees what another process has written, and notes each hour that it lives" do
@@ -121,7 +109,7 @@ class WorkGroupsTest < Godwit::WorkCase
     assert_includes engine.members.map(&:id), gone.id
   end
 
-  each_engine "groups and topics are independent" do
+  test "groups and topics are independent" do
     topic(partitions: 3)
     other = topic("other", partitions: 2)
     members = [join, join("h"), join(topic: other, start: 7)]
@@ -138,7 +126,7 @@ class WorkGroupsTest < Godwit::WorkCase
     assert_equal engine.positions("g", other), engine.positions[3, 2]
   end
 
-  each_engine "a commit keeps the watermark and the state, and writes outputs with them" do
+  test "a commit keeps the watermark and the state, and writes outputs with them" do
     numbers = topic(partitions: 1)
     claim = claims(join, 1)[0]
     claim.watermark = 5
@@ -150,7 +138,7 @@ class WorkGroupsTest < Godwit::WorkCase
     eventually { values(numbers, 0) == %w[out] }
   end
 
-  each_engine "a commit whose outputs cannot be written moves no position" do
+  test "a commit whose outputs cannot be written moves no position" do
     not_on :kafka, "librdkafka aborts the transaction: kafka/failures/transactions_test.rb"
     numbers = topic(partitions: 1)
     claim = claims(join, 1)[0]
@@ -159,7 +147,7 @@ class WorkGroupsTest < Godwit::WorkCase
     assert_equal 0, engine.positions("g", numbers)[0].watermark
   end
 
-  each_engine "a commit of an older generation fails, with its outputs" do
+  test "a commit of an older generation fails, with its outputs" do
     not_on :kafka, "a group gives a partition that was released to another member"
     numbers = topic(partitions: 2)
     old = join
@@ -179,7 +167,7 @@ class WorkGroupsTest < Godwit::WorkCase
     assert_equal [4, 0], engine.positions("g", numbers).map(&:watermark)
   end
 
-  each_engine "the partitions of a dead member are free at once, and its ends are counted" do
+  test "the partitions of a dead member are free at once, and its ends are counted" do
     not_on :kafka, "the session's time-out evicts, and no member"
     numbers = topic(partitions: 2)
     unread(numbers)
@@ -203,7 +191,7 @@ class WorkGroupsTest < Godwit::WorkCase
     assert_equal [1, 2], engine.positions("g", numbers).map(&:crashes), "a clean end"
   end
 
-  each_engine "the end of a process that had no record to handle does not count" do
+  test "the end of a process that had no record to handle does not count" do
     not_on :kafka, "the session's time-out evicts, and no member"
     numbers = topic(partitions: 2)
     3.times do

@@ -2,9 +2,8 @@
 
 require_relative "engines"
 
-# Retention, on both engines.
+# Retention.
 class WorkRetentionTest < Godwit::WorkCase
-  extend Engines
   include Engines::Tools
 
   def setup
@@ -40,7 +39,7 @@ class WorkRetentionTest < Godwit::WorkCase
     texts.each { |text| engine.append([[topic, 0, block(text), 1]]) }
   end
 
-  each_engine "old blocks are deleted, the last one of a partition never" do
+  test "old blocks are deleted, the last one of a partition never" do
     short, forever = topic("short", retain: 100), topic("forever")
     [short, forever].each { |one| append(one, "a", "b", "c") }
     retain(99)
@@ -52,7 +51,7 @@ class WorkRetentionTest < Godwit::WorkCase
     assert_equal [3], engine.append([[topic("short"), 0, block("e"), 1]]).map { |at, _| at - 1 }
   end
 
-  each_engine "records that a group has not read are kept, and counted" do
+  test "records that a group has not read are kept, and counted" do
     numbers = topic(retain: 100)
     append(numbers, *"a".."e")
     position = engine.rebalance(engine.join("g", numbers, "/place", [0] * 4)).claims[0]
@@ -69,7 +68,7 @@ class WorkRetentionTest < Godwit::WorkCase
     engine.read(topic, partition, 0, 1 << 30).map(&:bytesize)
   end
 
-  each_engine "the oldest blocks above a limit of bytes are deleted" do
+  test "the oldest blocks above a limit of bytes are deleted" do
     size = stored("x" * 1_000).bytesize
     numbers = topic(retain_bytes: 5 * size)
     append(numbers, *["x" * 1_000] * 3)
@@ -84,7 +83,7 @@ class WorkRetentionTest < Godwit::WorkCase
     assert_equal [[5, 7], [0, 3]], engine.bounds(numbers).first(2)
   end
 
-  each_engine "a limit of bytes keeps what a group has not read, and the last block" do
+  test "a limit of bytes keeps what a group has not read, and the last block" do
     numbers = topic(retain_bytes: 1)
     append(numbers, *"a".."e")
     position = engine.rebalance(engine.join("g", numbers, "/place", [0] * 4)).claims[0]
@@ -97,7 +96,7 @@ class WorkRetentionTest < Godwit::WorkCase
     assert_equal [4, 5], engine.bounds(numbers)[0]
   end
 
-  each_engine "bytes are counted in slices, once, and also when the limits change" do
+  test "bytes are counted in slices, once, and also when the limits change" do
     numbers = topic(retain: 1_000)
     append(numbers, *["x"] * 1_100)
     size = sizes(numbers)[0]
@@ -123,7 +122,7 @@ class WorkRetentionTest < Godwit::WorkCase
     assert_equal 10, sizes(numbers).size
   end
 
-  each_engine "many blocks are deleted in slices" do
+  test "many blocks are deleted in slices" do
     numbers = topic(retain: 1)
     append(numbers, *Array.new(500, &:to_s))
     slice
@@ -132,7 +131,7 @@ class WorkRetentionTest < Godwit::WorkCase
     assert_equal [499, 500], engine.bounds(numbers)[0]
   end
 
-  each_engine "a slice ends also between partitions with few old blocks, and large blocks" do
+  test "a slice ends also between partitions with few old blocks, and large blocks" do
     numbers = topic(retain: 1)
     3.times { |part| 3.times { engine.append([[numbers, part, block("a"), 1]]) } }
     slice

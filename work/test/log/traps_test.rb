@@ -5,7 +5,6 @@ require_relative "engines"
 # SQLite's traps. Others are in file_test.rb: the
 # settings, forks, full disks, files that cannot be used; in wake_up_test.rb: FIFOs.
 class WorkTrapsTest < Godwit::WorkCase
-  extend Engines
   include Engines::Tools
 
   def setup
