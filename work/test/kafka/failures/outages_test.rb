@@ -21,13 +21,6 @@ class WorkKafkaOutagesTest < Godwit::KafkaFailureCase
     stop_consuming
   end
 
-  test "the broker is killed by kill -9, and started again" do
-    work
-    broker.kill
-    broker.start
-    goes_on
-  end
-
   test "the broker is away for a while" do
     work
     broker.kill
