@@ -42,7 +42,8 @@ module Godwit
         endpoints.each do |endpoint|
           endpoint = check_endpoint(endpoint, :connect)
           _exclusive(:connect) do
-            @names.give { _connect(endpoint) }
+            # A socket that was merely allocated has no names; _connect raises ClosedError.
+            @names ? @names.give { _connect(endpoint) } : _connect(endpoint)
             record_endpoint(:connect, endpoint)
           end
         end
