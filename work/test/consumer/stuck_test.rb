@@ -41,7 +41,7 @@ class WorkStuckTest < Godwit::WorkCase
   test "a look at a worker whose first run has not yet begun" do
     stuck = Godwit::Work.const_get(:StuckHandlers).new(engine, client.events) { {} }
     stuck.watch.handler = Struct.new(:running).new
-    assert_empty stuck.send(:look)
+    assert_empty stuck.send(:check_all)
   end
 
   test "an event and a report, once for each run, and with the backtrace" do
@@ -112,9 +112,9 @@ class WorkStuckTest < Godwit::WorkCase
       watched.handler = handler
       look = lambda do |seconds, message|
         handler.running = [offset.new(message)] if message
-        stuck.send(:look)
+        stuck.send(:check_all)
         clock.advance(seconds)
-        stuck.send(:look)
+        stuck.send(:check_all)
       end
       2.times { |index| look.call(299, index) }
       assert_empty found

@@ -59,9 +59,9 @@ module Godwit
       # @return [Boolean]
       def empty? = @messages.empty?
 
-      # @param place [Integer, Range, Array<Integer>] as an Array takes it
+      # @param index [Array<Integer, Range>] as an Array takes it
       # @return [Message, Array<Message>, nil]
-      def [](*place) = @messages[*place]
+      def [](*index) = @messages[*index]
 
       # @param count [Array<Integer>] none: the last one
       # @return [Message, Array<Message>, nil]

@@ -18,7 +18,7 @@ module Godwit
       ]
         .to_h { |name| [name, name.capitalize.to_sym] }.freeze
 
-      # All files have their command's name.
+      # Files whose name is not their command's.
       FILES = {}.freeze
 
       # What `tail --from` and `seek --to` take.
@@ -52,9 +52,10 @@ module Godwit
           raise Godwit::CLI::UsageError, "#{option} #{text(text)}: #{WHERE.join(" ")}"
         end
 
-        # @param names [Array<String>] of the arguments, for the message
-        # @return [Array<String>] as many arguments
-        def take(arguments, *names)
+        # Accepts as many arguments as there are names.
+        # @param names [Array<String>] for the message
+        # @return [Array<String>] the arguments
+        def accept(arguments, *names)
           no_arguments(arguments.drop(names.size))
           name = names[arguments.size] or return arguments
           raise missing(name)

@@ -32,6 +32,8 @@ module Godwit
       # @private
       Settings = Struct.new(:topic, :topic_settings, :group, :start_from, :retries, :backoff,
         :parallel, :dead_letter, :stuck_after, keyword_init: true)
+      BACKOFF = (1..300) # seconds
+      private_constant :BACKOFF
 
       class << self
         # @private
@@ -63,7 +65,7 @@ module Godwit
         # @return [Settings]
         def settings
           @settings ||= Settings.new(topic_settings: {}, start_from: :earliest, retries: 5,
-            backoff: 1..300, parallel: :partition, stuck_after: 300)
+            backoff: BACKOFF, parallel: :partition, stuck_after: 300)
         end
 
         # The topic whose records it handles. It is created at first use.
@@ -105,11 +107,11 @@ module Godwit
 
         # How often a record that failed runs again.
         # @param count [Integer] 0 or more; default 5
-        # @param backoff [Range<Numeric>] seconds before the first and at most before a later retry;
-        #   each waits twice as long as the one before, with jitter
+        # @param backoff [Range<Numeric>] seconds before the first and at most before a later retry,
+        #   default 1..300; each waits twice as long as the one before, with jitter
         # @return [nil]
         # @raise [ArgumentValueError]
-        def retries(count, backoff: 1..300)
+        def retries(count, backoff: BACKOFF)
           unless count.is_a?(Integer) && count >= 0
             raise Godwit::Errors.bad_value(:retries, "count", "0 or more", count)
           end

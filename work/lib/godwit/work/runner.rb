@@ -61,7 +61,7 @@ module Godwit
         finish if began
       end
 
-      # Lets running handlers finish, then ends {#run}. From any thread.
+      # Lets running handlers finish, then ends {#run}. Any thread may call it.
       # @return [nil]
       def stop
         @ending = true
@@ -79,7 +79,7 @@ module Godwit
       # @return [Boolean] whether it has joined its groups
       def started? = @workers.started?
 
-      # Claims no new records: those that run now finish. From any thread.
+      # Begins no more records: those that run now finish. Any thread may call it.
       # @return [nil]
       def quiet
         @workers.quiet
@@ -105,7 +105,7 @@ module Godwit
           evict_after)
       end
 
-      # The workers and members of a run belong to it alone.
+      # A runner runs once: its workers and members cannot be used again.
       def begin_once
         @lock.synchronize do
           return @began = true unless @began
@@ -114,8 +114,9 @@ module Godwit
           "another with Godwit::Work::Runner.new")
       end
 
-      # The coordinator may wait for a handler that hangs in its transaction. It exists before stop:
-      # Ruby's exit waits for a thread that another one starts meanwhile.
+      # Starts a thread that ends all waits when the time for the end is over: the coordinator may
+      # wait for a handler that hangs in a transaction. It starts before {#stop}, since Ruby's exit
+      # waits for a thread that begins later.
       def limit
         Worker.new do
           @stopping.pop
@@ -126,8 +127,9 @@ module Godwit
         end
       end
 
-      # Others believe that a process has ended that they cannot wake.
-      # @return [String] of the FIFO, which is made again when something has deleted it
+      # Makes the FIFO again when something has deleted it: other processes would take this one for
+      # dead.
+      # @return [String] the path of the FIFO
       def path
         if @wake_up.lost?
           watched = @loop.remove(@wake_up.io)
@@ -142,7 +144,7 @@ module Godwit
         watch
         @loop.every(TICK) { tick }
         @loop.every(RETAIN) { retain }
-        # Without its log it would go on for ever, and keep its partitions.
+        # Without its log the runner would never end, and keep its partitions.
         @loop.on_error do |error|
           error.is_a?(ClosedError) ? raise(error) : @coordinator.report(error)
         end
@@ -174,7 +176,7 @@ module Godwit
         end
       end
 
-      # Once for all workers that ended a chunk meanwhile.
+      # One call in the loop serves all workers that end a chunk meanwhile.
       def after_chunk
         return if @posted || @ending
         @posted = true

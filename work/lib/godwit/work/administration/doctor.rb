@@ -4,10 +4,10 @@ require "json"
 
 module Godwit
   module Work
-    # Looks for what keeps records from being handled: see {Client#doctor}.
+    # Finds what keeps records from being handled: see {Client#doctor}.
     # @private
     class Doctor
-      # @param check [Boolean] whether to look for damage
+      # @param check [Boolean] whether to check for damage
       def initialize(client, check)
         @client = client
         @engine = client.engine
@@ -18,13 +18,13 @@ module Godwit
       def diagnose
         storage, damage = @engine.storage(@check)
         damage.each { |text| damaged(text) }
-        look
+        check_groups
         Administration::Diagnosis.new(storage: storage.freeze, findings: @findings.freeze).freeze
       end
 
       private
 
-      def look
+      def check_groups
         members = @engine.members
         members.each { |one| member(one) }
         isolated = @engine.positions.select { |one| one.crashes >= Assignment::CRASHES }
@@ -60,9 +60,9 @@ module Godwit
 
       def stuck(facts, topic:, partition:, offset:, since:, backtrace:)
         seconds = ((Time.now.to_r * 1000).to_i - since) / 1000
-        place = [partition, *offset].join("/")
+        where = [partition, *offset].join("/")
         add(:stuck, "process #{facts[:process]}, member #{facts[:member]} of group " \
-          "#{facts[:group]}, has run a handler of topic #{topic}, #{place}, for #{seconds} s: " \
+          "#{facts[:group]}, has run a handler of topic #{topic}, #{where}, for #{seconds} s: " \
           "see where it is; if it hangs, end the process",
           facts.merge(partition: partition, offset: offset, seconds: seconds,
             backtrace: backtrace))

@@ -10,9 +10,8 @@ module Godwit
     # @private
     class LogCopy
       READ = 1 << 20 # bytes at a time
-      # Of a topic.
+      # The records of a topic, and those of them that were there before the copy.
       Count = Struct.new(:topic, :records, :before, keyword_init: true)
-      private_constant :READ
 
       # @param from [Object] an engine, see Contract
       # @param to [Object] an engine
@@ -41,7 +40,7 @@ module Godwit
 
       private
 
-      # Of both logs: a group that runs there would begin at offset 0.
+      # Checks both logs: a group that runs there would begin at offset 0.
       def check_members
         groups = @from.positions.map(&:group).uniq
         one = @from.members.find(&:alive) ||
@@ -129,8 +128,8 @@ module Godwit
 
       # The last record there must be the one before this log's next one.
       def check_last(topic, there, number, offset)
-        places = [[@from, topic, offset], [@to, there, offset - @starts[topic.name][number]]]
-        last = places.map do |engine, one, at|
+        both = [[@from, topic, offset], [@to, there, offset - @starts[topic.name][number]]]
+        last = both.map do |engine, one, at|
           block = engine.read(one, number, at, 1).find { |found| found.finish > at }
           record(block, at - block.offset) if block && block.offset <= at
         end

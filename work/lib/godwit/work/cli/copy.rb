@@ -17,8 +17,8 @@ module Godwit
         private
 
         def call(arguments)
-          urls = take([*arguments, *(ENV["GODWIT_WORK_URL"] if arguments.size == 1)], "log to copy",
-            "log to copy to")
+          given = [*arguments, *(ENV["GODWIT_WORK_URL"] if arguments.size == 1)]
+          urls = accept(given, "log to copy", "log to copy to")
           require "godwit/work"
           check(*urls)
           from, to = urls.map { |url| Connection.open(url, create: false) }

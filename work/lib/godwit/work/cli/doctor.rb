@@ -19,7 +19,7 @@ module Godwit
         end
 
         def call(arguments)
-          take(arguments)
+          accept(arguments)
           found = client.doctor(check: !!options[:check])
           options[:json] ? json(found) : print_text(found)
           Godwit::CLI::EXIT[found.findings.empty? ? :ok : :failed]

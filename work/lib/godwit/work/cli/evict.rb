@@ -11,7 +11,7 @@ module Godwit
         private
 
         def call(arguments)
-          member, = take(arguments, "member")
+          member, = accept(arguments, "member")
           found = client.members.find { |one| one.member.to_s == member }
           return Godwit::CLI::EXIT[:ok] if client.evict(found&.member)
           raise Godwit::CLI::UsageError, "no member #{text(member)}: `godwit-work groups " \

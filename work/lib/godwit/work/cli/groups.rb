@@ -18,7 +18,7 @@ module Godwit
         end
 
         def rows(arguments)
-          take(arguments)
+          accept(arguments)
           return client.members.map(&:to_h) if options[:members]
           client.groups.map { |one| options[:json] ? one.to_h : one.to_h.except(:silent) }
         end

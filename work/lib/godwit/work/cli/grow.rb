@@ -11,7 +11,7 @@ module Godwit
         private
 
         def call(arguments)
-          topic, count = take(arguments, "topic", "number of partitions")
+          topic, count = accept(arguments, "topic", "number of partitions")
           partitions = Integer(count, 10, exception: false) or
             raise Godwit::CLI::UsageError, "#{count.inspect} is no number of partitions"
           client.grow(topic, partitions)

@@ -14,7 +14,7 @@ module Godwit
         private
 
         def rows(arguments)
-          take(arguments)
+          accept(arguments)
           @members = client.engine.members.to_h { |one| [one.id, one] }
           @ends = client.end_offsets
           client.engine.positions.map { |one| row(one) }

@@ -11,7 +11,7 @@ module Godwit
         private
 
         def call(arguments)
-          client.public_send(action, *take(arguments, "group", "topic"))
+          client.public_send(action, *accept(arguments, "group", "topic"))
           Godwit::CLI::EXIT[:ok]
         end
 

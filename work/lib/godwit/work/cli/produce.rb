@@ -22,7 +22,7 @@ module Godwit
         end
 
         def call(arguments)
-          topic, = take(arguments, "topic")
+          topic, = accept(arguments, "topic")
           log = client
           log.produce_lines(topic, [], nil, 0) # is there such a topic? there may be no line
           $stdin.each_line(chomp: true).each_slice(LINES).with_index do |lines, index|

@@ -15,7 +15,7 @@ module Godwit
         end
 
         def call(arguments)
-          topic, = take(arguments, "topic of dead letters")
+          topic, = accept(arguments, "topic of dead letters")
           place = options[:offset].to_s.match(%r{\A(\d+)/(\d+)\z}) or
             raise Godwit::CLI::UsageError, "--offset is PARTITION/OFFSET, such as 3/17"
           client.requeue(topic, Integer(place[1], 10), Integer(place[2], 10))

@@ -16,7 +16,7 @@ module Godwit
         end
 
         def call(arguments)
-          group, topic = take(arguments, "group", "topic")
+          group, topic = accept(arguments, "group", "topic")
           raise Godwit::CLI::UsageError, "seek needs --to WHERE" unless options[:to]
           client.seek(group, topic, **options.slice(:to, :partition))
           Godwit::CLI::EXIT[:ok]

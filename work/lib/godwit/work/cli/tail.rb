@@ -16,7 +16,7 @@ module Godwit
         end
 
         def call(arguments)
-          topic, = take(arguments, "topic")
+          topic, = accept(arguments, "topic")
           client.each(topic, from: options.fetch(:from, -10), live: options[:follow]) do |message|
             io.puts message.raw.to_s
             io.flush

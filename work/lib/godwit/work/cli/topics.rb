@@ -13,7 +13,7 @@ module Godwit
         private
 
         def rows(arguments)
-          take(arguments)
+          accept(arguments)
           client.topics.map do |topic|
             {topic: topic.name, partitions: topic.partitions, format: topic.format,
              records: client.engine.bounds(topic).sum { |first, finish| finish - first }}

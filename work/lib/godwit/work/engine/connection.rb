@@ -15,7 +15,6 @@ module Godwit
       SETTINGS = "GODWIT_WORK_SETTINGS"
       JSON_OBJECT = "a JSON object of keywords of connect, such as {\"sasl\": " \
         "\"SCRAM-SHA-512\", \"kafka\": {\"ssl.ca.location\": \"ca.pem\"}}"
-      private_constant :HOW, :CREATE, :URLS, :SETTINGS, :JSON_OBJECT
 
       class << self
         # @param create [Boolean] see {Work.connect}

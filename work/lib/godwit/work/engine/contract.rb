@@ -46,7 +46,6 @@ module Godwit
         fork: "a child process of the program connects anew",
         transaction: "SQL needs a log in an SQLite file: connect to a sqlite: URL, or use produce"
       }.freeze
-      private_constant :NEEDS
 
       # @raise [NotImplementedError] for missing primitives
       def self.check(engine)

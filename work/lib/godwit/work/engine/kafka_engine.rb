@@ -16,7 +16,6 @@ module Godwit
       CONNECT = 8 # seconds for the first answer
       COMMIT_EVERY = 0.1 # seconds: a commit takes a request
       QUARTER = 4 # a second has so many versions
-      private_constant :LACKS, :CONNECT, :COMMIT_EVERY, :QUARTER
 
       def initialize(settings)
         Kafka::Native.open(Kafka::Library.find.path)

@@ -12,10 +12,10 @@ module Godwit
       # @return [Boolean] whether its process lives and does not report
       def silent? = alive && silent >= SilentProcesses::AFTER
 
-      # @return [Hash{Symbol => Object}] what names it
+      # @return [Hash{Symbol => Object}] its names
       def facts = {group: group, topic: topic, member: id, process: pid, host: host}
 
-      # @return [String] the same in words
+      # @return [String] its names in words
       def name = "process #{pid}#{host && " on #{host}"}, member #{id} of group #{group},"
 
       # @return [String] a command

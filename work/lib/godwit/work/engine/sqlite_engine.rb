@@ -11,11 +11,9 @@ module Godwit
       extend Forwardable
 
       LACKS = %i[copy].freeze
-      private_constant :LACKS
 
       # The objects of one process for the log.
       Opened = Struct.new(:file, :processes, :topics, :records, :groups, :operations, :retention)
-      private_constant :Opened
 
       # @param path [String] of the file, which it creates
       # @param durability [Symbol] see {SqliteFile}

@@ -19,7 +19,6 @@ module Godwit
       REPORT = 1 # seconds between two reports
       # A read of the FIFO must not set its access time.
       OPEN = File::RDWR | File::NONBLOCK | (File.const_defined?(:NOATIME) ? File::NOATIME : 0)
-      private_constant :ENDED, :MOST, :ATOMIC, :ALL, :REPORT, :OPEN
 
       # The FIFOs that a writer keeps open.
       #

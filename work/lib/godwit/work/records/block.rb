@@ -2,19 +2,18 @@
 
 module Godwit
   module Work
-    # Records of a partition, one behind the other, as bytes: the count, the lengths, then all
-    # values, all keys, all headers. A reader takes a record out of the middle without decoding the
-    # others. A length of -1 stands for nil. Each engine adds what it needs.
+    # Consecutive records of a partition, as bytes: the count, the lengths, then all values, all
+    # keys, all headers. A length of -1 stands for nil. A reader gets a record from the middle
+    # without decoding the others. Each engine adds what it needs.
     # @private
     class Block
       KEYS = 1 # flag: the records have keys
       HEADERS = 2 # flag: the records have headers
       HEAD = "VC" # count, flags
-      LENGTHS = 5 # where the lengths begin
+      LENGTHS = 5 # index at which the lengths begin
       NONE = -1
-      private_constant :KEYS, :HEADERS, :HEAD, :LENGTHS, :NONE
 
-      # The values, the keys or the headers: their lengths, and where each begins.
+      # The values, the keys or the headers of a block.
       class Column
         # @param bytes [String] of the block
         # @param lengths [Array<Integer>]
@@ -23,8 +22,8 @@ module Godwit
           @lengths = lengths
         end
 
-        # @param at [Integer] where the bytes of the column begin
-        # @return [Integer] where they end
+        # @param at [Integer] index at which the bytes of the column begin
+        # @return [Integer] index behind them
         def begin(at)
           @begin = at
           at + @lengths.sum + @lengths.count(NONE)
@@ -32,23 +31,22 @@ module Godwit
 
         # @return [String, nil] binary; nil for a length of NONE
         def [](index)
-          @places ||= places
-          @bytes.byteslice(@places[index], @lengths[index])
+          @starts ||= starts
+          @bytes.byteslice(@starts[index], @lengths[index])
         end
 
         private
 
-        # Made at the first use: many readers need no keys.
-        def places
+        # The first use computes it: many readers need no keys.
+        def starts
           at = @begin
           @lengths.map do |length|
-            place = at
+            start = at
             at += length if length > 0
-            place
+            start
           end
         end
       end
-      private_constant :Column
 
       class << self
         # @param values [Array<String, nil>]
@@ -86,7 +84,7 @@ module Godwit
 
       # @param offset [Integer] of the first record
       # @param time [Integer] of the records, in milliseconds since 1970
-      # @param at [Integer] where {encode}'s bytes begin
+      # @param at [Integer] index at which {encode}'s bytes begin
       def initialize(bytes, offset, time, at = 0)
         @bytes = bytes
         @offset = offset
@@ -140,7 +138,7 @@ module Godwit
 
       private
 
-      # @return [Array(Column, Integer)] and where the next lengths begin
+      # @return [Array(Column, Integer)] and the index of the next lengths
       def column(at)
         [Column.new(@bytes, @bytes.unpack("l<#{@count}", offset: at)), at + 4 * @count]
       end

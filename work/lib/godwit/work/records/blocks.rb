@@ -6,8 +6,8 @@ module Godwit
     # records or bytes.
     # @private
     class Blocks
-      # The records of one block, and their receipts.
-      class Part
+      # Collects the records of one block, and gives their receipts.
+      class Builder
         def initialize(partition)
           @partition = partition
           @values = []
@@ -34,8 +34,8 @@ module Godwit
 
         # @param offset [Integer, Array<Integer>] of the first record, or of each
         # @param time [Integer, Array<Integer>] of all records, or of each, in milliseconds
-        def place(offset, time)
-          return @places = offset.zip(time) if offset.is_a?(Array)
+        def written(offset, time)
+          return @written = offset.zip(time) if offset.is_a?(Array)
           @next = offset - 1
           @time = time_at(time)
         end
@@ -54,15 +54,14 @@ module Godwit
 
         # @return [Integer] the offset of the next record, whose time is from then on @time
         def advance
-          return @next += 1 unless @places
-          offset, time = @places.shift
+          return @next += 1 unless @written
+          offset, time = @written.shift
           @time = time_at(time)
           offset
         end
 
         def time_at(time) = Time.at(time / 1000, time % 1000, :millisecond)
       end
-      private_constant :Part
 
       # @param format [Object] see Format
       # @param any [Integer] the partition of records without a key
@@ -71,7 +70,7 @@ module Godwit
         @format = format
         @open = {}
         @all = []
-        @order = [] # the Part of each record
+        @order = [] # the Builder of each record
         @bytes = 0
         @any = any
       end
@@ -95,10 +94,10 @@ module Godwit
       # Adds bytes as they are.
       def put(bytes, key, headers)
         partition = (key && @topic.partition_of(key)) || @any
-        part = @open[partition] || begin_block(partition)
-        part.add(bytes, key, headers)
-        @order << part
-        @open.delete(partition) if part.size == Client::BLOCK_RECORDS
+        builder = @open[partition] || begin_block(partition)
+        builder.add(bytes, key, headers)
+        @order << builder
+        @open.delete(partition) if builder.size == Client::BLOCK_RECORDS
         @bytes += size_of(key, headers) + (bytes ? bytes.bytesize : 0)
         return if @bytes < Client::BLOCK
         @open.clear
@@ -106,26 +105,26 @@ module Godwit
       end
 
       # @return [Array<Array>] for the engine
-      def batches = @batches ||= @all.map { |part| part.batch(@topic) }
+      def batches = @batches ||= @all.map { |builder| builder.batch(@topic) }
 
       # @return [Array<Receipt>] in the order of the records; without offsets until {#written}
       def receipts
-        @receipts ||= @order.map { |part| Receipt.new(part.partition) }
+        @receipts ||= @order.map { |builder| Receipt.new(builder.partition) }
       end
 
-      # @param places [Array<Array>] offset and time of each batch, or Arrays of them
+      # @param results [Array<Array>] offset and time of each batch, or Arrays of them
       # @return [Array<Receipt>] of all records
-      def written(places)
-        @all.zip(places) { |part, place| part.place(*place) }
+      def written(results)
+        @all.zip(results) { |builder, one| builder.written(*one) }
         return @order.map(&:receipt) unless @receipts
-        @receipts.zip(@order) { |receipt, part| part.fill(receipt) }
+        @receipts.zip(@order) { |receipt, builder| builder.fill(receipt) }
         @receipts
       end
 
       private
 
       def begin_block(partition)
-        @open[partition] = Part.new(partition).tap { |part| @all << part }
+        @open[partition] = Builder.new(partition).tap { |builder| @all << builder }
       end
 
       def pairs(headers)
@@ -156,7 +155,7 @@ module Godwit
 
       def too_large(what, size, most)
         raise FormatError, "#{what} has #{size} bytes, and may have #{most}: store it elsewhere, " \
-          "and send its place"
+          "and send where it is"
       end
     end
   end

@@ -8,7 +8,6 @@ module Godwit
     module DeadLetter
       TEXT = 8_192 # bytes of a header
       FOR = "godwit-for-group"
-      private_constant :TEXT, :FOR
 
       module_function
 

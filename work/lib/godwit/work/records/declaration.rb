@@ -38,7 +38,6 @@ module Godwit
       private_class_method :limit?
 
       NAME = Module.instance_method(:name) # a class may have a method of its own
-      private_constant :NAME
 
       # @return [Boolean] whether the constant of its name was removed, or set to another class
       def replaced?(klass)

@@ -12,7 +12,6 @@ module Godwit
       WORD = 0xffffffff
       SEED = 0x9747b28c
       FACTOR = 0x5bd1e995
-      private_constant :POSITIVE, :WORD, :SEED, :FACTOR
 
       module_function
 

@@ -10,7 +10,6 @@ module Godwit
     class Topics
       KNOWN = 1 # seconds for which a process believes that the topics are the same
       STICKY = 0.01 # seconds for which records without a key go to one partition
-      private_constant :KNOWN, :STICKY
 
       # @param engine [Object] see Contract
       def initialize(engine)

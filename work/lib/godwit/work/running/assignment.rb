@@ -16,7 +16,6 @@ module Godwit
       # So many run one at a time: at most 1,000, and fewer when 32 or more took a second.
       ISOLATED = (32..1_000)
       ISOLATED_SECONDS = 1
-      private_constant :RECORDS, :AHEAD, :BYTES, :ISOLATED, :ISOLATED_SECONDS
 
       # @param position [Position] that this process claimed
       # @param klass [Class] of consumers

@@ -99,12 +99,12 @@ module Godwit
       def write(assignments, messages = [], outputs = -> { [] }, &statements)
         found = assignments.map { |one| one.snapshot(messages) }
         blocks = found.flat_map(&:last)
-        places = @engine.commit(found.map(&:first), statements) do
+        written = @engine.commit(found.map(&:first), statements) do
           blocks += outputs.call
           blocks.flat_map(&:batches)
         end
-        blocks.each { |one| one.written(places.shift(one.batches.size)) }
-        assignments.zip(found) { |one, (_, written)| one.committed(written.size) }
+        blocks.each { |one| one.written(written.shift(one.batches.size)) }
+        assignments.zip(found) { |one, (_, outputs)| one.committed(outputs.size) }
       end
 
       def lost?(assignment)

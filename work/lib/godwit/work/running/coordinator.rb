@@ -9,7 +9,6 @@ module Godwit
     # @private
     class Coordinator
       READ = 256 << 10 # bytes that are read at a time
-      private_constant :READ
 
       # @param classes [Array<Class>] of {Consumer}
       # @param workers [Workers] or an object with its methods

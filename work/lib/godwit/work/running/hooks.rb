@@ -11,7 +11,6 @@ module Godwit
     # @private
     class Hooks
       NAMES = %i[assigned revoked lost idle stopping].freeze
-      private_constant :NAMES
 
       # @param klass [Class] of {Consumer}
       # @param thread [Boolean] false: a call runs its hook

@@ -8,16 +8,9 @@ module Godwit
     # **Threads**: one at a time.
     # @private
     class Lanes
-      # @!attribute messages
-      #   @return [Array<Message>] in order, not yet running
-      # @!attribute due
-      #   @return [Float, nil] monotonic time of a retry
-      # @!attribute busy
-      #   @return [Boolean] whether a worker has it
-      # @!attribute ready
-      #   @return [Boolean] whether it waits for a worker
+      # The messages of a key that do not run yet, in order. `due` is the monotonic time of a retry,
+      # or nil. `busy` is true while a worker has the lane, `ready` while it waits for a worker.
       Lane = Struct.new(:key, :messages, :due, :busy, :ready)
-      private_constant :Lane
 
       # @param by [Symbol, #call] see {Consumer.parallel}
       def initialize(by)

@@ -11,7 +11,6 @@ module Godwit
     class Progress
       LIMIT = 3_000 # bytes; in Base64 they fit into 4,096 characters
       FINISHED = 1
-      private_constant :FINISHED
 
       # @param watermark [Integer] offset
       # @param bytes [String, nil] of {#dump}

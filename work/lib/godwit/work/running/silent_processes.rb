@@ -3,12 +3,12 @@
 module Godwit
   module Work
     # Finds the processes that live and do not report: they are stopped, or a handler holds Ruby's
-    # lock. It counts the seconds in which its own process runs, so that processes that wake
-    # together do not evict each other.
+    # lock. It counts only seconds in which its own process runs: processes that continue together
+    # must not evict each other.
     # @private
     class SilentProcesses
       AFTER = 5 # seconds without a report
-      STEP = 1 # second that counts between two checks, at most: this process was silent, too
+      STEP = 1 # seconds that count between two checks, at most: this process may have been stopped
 
       # @param evict_after [Numeric, nil] seconds; nil: never
       def initialize(events, evict_after)

@@ -9,29 +9,20 @@ module Godwit
     # It also reports that the process works: a handler that holds Ruby's lock stops this thread.
     #
     # **Threads**: it has its own, since a handler that hangs in a transaction stops the
-    # coordinator. Workers pay nothing for a record: a run is what a handler has at two looks.
+    # coordinator. A run of a handler lasts while two checks find the same Array of messages, so a
+    # worker has no work for a record.
     # @private
     class StuckHandlers
-      TICK = 0.25 # seconds between two looks
+      TICK = 0.25 # seconds between two checks
       LINES = 100 # of a backtrace that is stored
-      private_constant :TICK, :LINES
 
-      # A worker.
-      #
-      # @!attribute handler
-      #   @return [Handler, nil] that the worker runs; it sets this
-      # @!attribute run
-      #   @return [Array<Message>, nil] what the handler had at the last look
-      # @!attribute message
-      #   @return [Message, nil] the first record of the run
-      # @!attribute since
-      #   @return [Float] monotonic time of the first look at this run
-      # @!attribute report
-      #   @return [Hash{Symbol => Object}, nil] of a run that is stuck
+      # A worker's thread; the handler that it runs, which the worker sets; and what the last check
+      # found: the messages of the run, the first of them, the monotonic time of the first check of
+      # this run, and the report of a run that is stuck.
       Watched = Struct.new(:thread, :handler, :run, :message, :since, :report)
 
       # @param engine [Object] see Contract
-      # @param report [#call] at each look: the process works
+      # @param report [#call] reports at each check that the process works
       # @yieldreturn [Hash{Class => Member}] the members of this process
       def initialize(engine, events, report = -> {}, &members)
         @report = report
@@ -48,7 +39,7 @@ module Godwit
           loop do
             sleep TICK
             @report.call
-            look
+            check_all
           end
         end
         self
@@ -63,7 +54,7 @@ module Godwit
 
       private
 
-      def look
+      def check_all
         @lock.synchronize { @watched = @watched.select { |one| one.thread.alive? } }
         @watched.each { |one| check(one, Timeout.now) }
         @members.call.each { |klass, member| store(klass, member) }
@@ -87,11 +78,11 @@ module Godwit
       def report(one, assignment, seconds)
         backtrace = one.thread.backtrace or return # it has ended
         message = one.run.first || one.message
-        place = {topic: assignment.topic.name, partition: assignment.partition}
-        one.report = {klass: assignment.klass, **place, offset: message&.offset,
+        partition = {topic: assignment.topic.name, partition: assignment.partition}
+        one.report = {klass: assignment.klass, **partition, offset: message&.offset,
                       since: ((Time.now - seconds).to_r * 1000).to_i,
                       backtrace: backtrace.first(LINES).map { |line| utf8(line) }}
-        @events.emit(:stuck, **place, message: message, seconds: seconds, backtrace: backtrace)
+        @events.emit(:stuck, **partition, message: message, seconds: seconds, backtrace: backtrace)
       end
 
       def utf8(line) = line.dup.force_encoding(Encoding::UTF_8).scrub

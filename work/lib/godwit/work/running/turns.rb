@@ -13,7 +13,6 @@ module Godwit
       LONG_AGO = -Float::INFINITY
       # A worker's lanes that it has not begun, with their records, and when it got them.
       Chunk = Struct.new(:assignment, :lanes, :since)
-      private_constant :PATIENCE, :LONG_AGO, :Chunk
 
       # @param clock [#call] monotonic seconds
       def initialize(workers, clock)

@@ -9,7 +9,6 @@ module Godwit
     class Workers
       CHUNK = 256 # records that a worker has at most
       GRAIN = 0.005 # seconds that a worker should be busy with them
-      private_constant :CHUNK, :GRAIN
 
       # @param count [Integer] of threads
       def initialize(count)

@@ -7,7 +7,6 @@ module Godwit
       # @private
       class Block < Work.const_get(:Block)
         TIME = 8 # bytes of a packed time
-        private_constant :TIME
 
         # @param offset [Integer] of the first record
         # @param times [String] int64 of each record, in milliseconds since 1970

@@ -9,7 +9,6 @@ module Godwit
       # @private
       class Fetch
         RECORDS = 10_000 # of a drain, at most
-        private_constant :RECORDS
 
         # @param handle [Handle] a consumer
         def initialize(handle, topic, partition, offset)

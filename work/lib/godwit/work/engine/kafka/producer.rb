@@ -9,7 +9,6 @@ module Godwit
       # @private
       class Producer
         ALL_DOWN = -187
-        private_constant :ALL_DOWN
 
         # @param properties [Hash{String => String}]
         # @param timeout [Numeric] seconds

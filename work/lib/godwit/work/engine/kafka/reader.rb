@@ -51,7 +51,6 @@ module Godwit
         # The offset is not in the log.
         class NotThere < StandardError
         end
-        private_constant :NotThere
 
         private
 

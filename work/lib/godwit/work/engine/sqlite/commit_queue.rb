@@ -8,7 +8,6 @@ module Godwit
     class CommitQueue
       # What one thread wants to write, and its result or error.
       Call = Struct.new(:batches, :result, :error)
-      private_constant :Call
 
       # @yieldparam batches [Array] of one or more calls
       # @yieldreturn [Array] a result for each batch

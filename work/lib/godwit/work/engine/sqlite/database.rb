@@ -15,7 +15,6 @@ module Godwit
       # The sqlite3 gem would close an inherited connection in a forked child with a warning;
       # Godwit's engine opens another there.
       SQLite3::ForkSafety.suppress_warnings!
-      private_constant :BUSY, :SYNCHRONOUS
 
       # What SQLite says => the class and the fix.
       ERRORS = {
@@ -37,7 +36,6 @@ module Godwit
           "if the file lacks a table of godwit, restore it from a backup"],
         SQLite3::IOException => [DatabaseError, "reading or writing failed: look at the disk"]
       }.freeze
-      private_constant :ERRORS
 
       # @param durability [Symbol] :process or :power
       def initialize(path, durability)

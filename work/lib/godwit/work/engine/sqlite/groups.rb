@@ -9,7 +9,6 @@ module Godwit
     class Groups
       SEEN_EVERY = 3_600_000 # milliseconds between two notes that a group is alive
       BITS = Records::OFFSET_BITS
-      private_constant :SEEN_EVERY, :BITS
 
       GROUP = "SELECT id FROM godwit_groups WHERE name = ?"
       POSITIONS = <<~SQL
@@ -48,8 +47,6 @@ module Godwit
             ELSE 0 END
         WHERE member = ?
       SQL
-      private_constant :GROUP, :POSITIONS, :READ, :OWNED, :CLAIM, :RELEASE,
-        :COMMIT, :CRASH
 
       # @param clock [#call] milliseconds since 1970
       def initialize(file, processes, topics, records, clock)

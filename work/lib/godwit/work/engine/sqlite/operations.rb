@@ -14,7 +14,6 @@ module Godwit
       SEEK = "UPDATE godwit_positions SET watermark = ?, state = NULL, member = NULL, noted = " \
         "NULL, generation = generation + 1, crashes = 0 WHERE group_id = ? AND partition = ?"
       PAUSE = "UPDATE godwit_positions SET paused = ? WHERE group_id = ? AND partition = ?"
-      private_constant :AT_ONCE, :MEMBERS, :SEEK, :PAUSE
 
       def initialize(file, processes, topics, records)
         @file = file

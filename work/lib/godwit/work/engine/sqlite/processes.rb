@@ -9,7 +9,6 @@ module Godwit
       KNOWN = 0.25 # seconds for which a process believes that the members are the same
       FIFOS = "SELECT DISTINCT place FROM godwit_members"
       MEMBERS = "SELECT id, place FROM godwit_members"
-      private_constant :KNOWN, :FIFOS, :MEMBERS
 
       def initialize(file)
         @file = file

@@ -23,7 +23,6 @@ module Godwit
       SQL
       SINCE = "SELECT id FROM godwit_blocks WHERE id BETWEEN ?1 AND ?2 AND time >= ?3 " \
         "ORDER BY id LIMIT 1"
-      private_constant :LARGEST, :LAST, :APPEND, :READ, :SINCE
 
       # @param clock [#call] milliseconds since 1970
       def initialize(file, processes, clock)

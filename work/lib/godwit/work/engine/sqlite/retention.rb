@@ -45,8 +45,6 @@ module Godwit
             max((SELECT counted + 1 FROM godwit_partitions WHERE id = ?1), ?2) AND ?3
           ORDER BY id LIMIT #{COUNTED})
       SQL
-      private_constant :SEEN, :SLICE, :BLOCKS, :BYTES_AT_ONCE, :COUNTED, :ABOUT, :Partition,
-        :Slice, :FIRST_BLOCKS, :NEXT, :LAST_BLOCK, :DELETE, :UNREAD, :BYTES, :COUNT
 
       # @param clock [#call] milliseconds since 1970
       def initialize(file, topics, records, clock)

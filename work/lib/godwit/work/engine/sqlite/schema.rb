@@ -37,7 +37,6 @@ module Godwit
         "INSERT INTO godwit_meta VALUES ('schema', #{VERSION})"
       ].freeze
       META = "SELECT 1 FROM sqlite_master WHERE name = 'godwit_meta'"
-      private_constant :TABLES, :META
 
       module_function
 

@@ -11,7 +11,6 @@ module Godwit
       # Bytes that this process writes between two checkpoints, about.
       CHECKPOINT = 4 << 20
       COMMIT = 8 << 10 # bytes of a commit beside its blocks: a page or two
-      private_constant :CHECKPOINT, :COMMIT
 
       # @param path [String] absolute, or Database::MEMORY
       # @param durability [Symbol] :process: records survive the end of the process; :power: an

@@ -10,7 +10,6 @@ module Godwit
       VERSION = 1
       HEAD = "CV" # version, CRC-32 of the bytes behind it
       BODY = 5 # index of these bytes
-      private_constant :VERSION, :HEAD, :BODY
 
       # @param bytes [String] of {Block.encode}
       # @return [String] for the file

@@ -9,7 +9,6 @@ module Godwit
         SELECT name, format, partitioner, retain, retain_bytes, group_concat(p.id)
         FROM godwit_topics t JOIN godwit_partitions p ON p.topic = t.id GROUP BY t.id ORDER BY name
       SQL
-      private_constant :TOPICS
 
       def initialize(file, processes)
         @file = file

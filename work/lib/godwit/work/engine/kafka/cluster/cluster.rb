@@ -17,8 +17,6 @@ module Godwit
         ALREADY_THERE = 36
         REFUSED = [-169, -181].freeze # authentication, TLS: no attempt will succeed
         NO_LEADER = 5 # the error of a partition whose leader is not known yet
-        private_constant :TOPIC, :SET, :EARLIEST, :LATEST, :INVALID, :COMMITTED, :ALREADY_THERE,
-          :REFUSED, :NO_LEADER
 
         # @param timeout [Numeric] seconds
         # @yieldreturn [Array(Integer, String), nil] code and text of the last error of a connection

@@ -12,7 +12,6 @@ module Godwit
       class Operator
         # How {Settings#consumer} names a client: the process, the mark of its member, the topic.
         CLIENT = /\Agodwit (\d+) (\h+) (.+)\z/
-        private_constant :CLIENT
 
         def initialize(groups, topics, state)
           @groups = groups

@@ -7,7 +7,6 @@ module Godwit
       # @private
       class Request
         AGAIN = 0.02 # seconds
-        private_constant :AGAIN
 
         class << self
           # @param pointers [Array<FFI::Pointer>]

@@ -19,7 +19,6 @@ module Godwit
         PROPERTIES = {"cleanup.policy" => "compact"}.freeze
         AGAIN = 0.02 # seconds
         PATIENCE = 5 # seconds without a record, though there are more
-        private_constant :VERSION, :READ, :WAIT, :PROPERTIES, :AGAIN, :PATIENCE
 
         # @yieldparam block [String] of a {Block}, to write it
         def initialize(settings, cluster, &write)

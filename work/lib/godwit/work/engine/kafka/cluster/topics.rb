@@ -14,7 +14,6 @@ module Godwit
         KNOWN = 60 # seconds for which a process believes that a topic's properties are the same
         TIME = "retention.ms"
         BYTES = "retention.bytes"
-        private_constant :INTERNAL, :BEHIND, :KNOWN, :TIME, :BYTES
 
         def initialize(cluster, state, settings)
           @cluster = cluster
@@ -121,7 +120,6 @@ module Godwit
 
         REPLICATION = "replication.factor"
         SEEN = 0.01 # seconds between two checks for a change
-        private_constant :REPLICATION, :SEEN
 
         class << self
           # @return [Hash{String => String}] a topic of a broker's default takes less than 1 MiB

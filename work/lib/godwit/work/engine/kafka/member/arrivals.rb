@@ -10,7 +10,6 @@ module Godwit
       # @private
       class Arrivals
         PATIENCE = 30 # seconds: by default a transaction whose process died ends sooner
-        private_constant :PATIENCE
 
         # @param mark [String] of the member
         # @param owner [String] of the member in this process

@@ -12,7 +12,6 @@ module Godwit
         RECORDS = 10_000 # of a drain, at most
         SEEK = 500 # milliseconds
         NONE = Block.encode([]).freeze
-        private_constant :RECORDS, :SEEK, :NONE
 
         # @param pipe [IO] gets the partition's id when there are records
         # @param seek [String, nil] the id of the operator's seek that the position follows

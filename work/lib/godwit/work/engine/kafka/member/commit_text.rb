@@ -33,7 +33,6 @@ module Godwit
       class CommitText
         # A version, the owner, three numbers, the id of a seek, Base64.
         FORM = %r{\Agodwit1 (-|\h+) (\d+) (-|\d+) (-|\d+) (-|\h+) (-|[A-Za-z0-9+/=]+)\z}
-        private_constant :FORM
       end
     end
   end

@@ -24,7 +24,6 @@ module Godwit
             @error = error
           end
         end
-        private_constant :REFUSED, :AGAIN, :WAIT, :PATIENCE, :Refused
 
         # @param wake_up [WakeUp] of the runner, which may end a wait
         def initialize(handle, group, wake_up)

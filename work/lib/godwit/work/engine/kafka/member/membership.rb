@@ -16,7 +16,6 @@ module Godwit
         ALL = [0].pack("V").freeze # for the pipe: the runner checks all partitions
         FENCED = [82, 111].freeze # FENCED_INSTANCE_ID, UNRELEASED_INSTANCE_ID
         CLOSE = 5 # seconds for leaving the group
-        private_constant :ASSIGN, :REBALANCE, :ALL, :FENCED, :CLOSE
 
         # @param starts [Hash{Integer => Integer}] where the group begins in partitions without a
         #   commit

@@ -48,7 +48,6 @@ module Godwit
         REFUSED = %w[
           ILLEGAL_GENERATION UNKNOWN_MEMBER_ID STALE_MEMBER_EPOCH FENCED_INSTANCE_ID
         ].freeze
-        private_constant :ATTEMPTS, :START, :ABORT, :AGAIN, :Failure, :REFUSED
 
         def initialize(settings)
           @settings = settings

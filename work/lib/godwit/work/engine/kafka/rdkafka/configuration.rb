@@ -10,7 +10,6 @@ module Godwit
       module Configuration
         OK = 0
         TEXT = 512 # bytes of librdkafka's reason
-        private_constant :OK, :TEXT
 
         class << self
           # @param properties [Hash{String => String}] of {Settings}

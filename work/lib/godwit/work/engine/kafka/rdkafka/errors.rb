@@ -84,7 +84,6 @@ module Godwit
         ].freeze
         FATAL = %w[_FATAL].freeze
         TIMED_OUT = -185 # librdkafka's code
-        private_constant :RIGHT, :LOST, :TABLE, :RETRIABLE, :FATAL
 
         class << self
           # @param code [Integer] an rd_kafka_resp_err_t

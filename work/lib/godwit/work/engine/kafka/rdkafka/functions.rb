@@ -24,7 +24,6 @@ module Godwit
         CALLBACK = /\(\*\)\([^)]*\)/
         NUMBERS = {"void" => :void, "size_t" => :size_t, "int" => :int, "int32_t" => :int32,
                    "int64_t" => :int64}.freeze
-        private_constant :WAITING, :FORM, :CALLBACK, :NUMBERS
 
         # A partition in a list: the head of its struct.
         class Partition < ::FFI::Struct

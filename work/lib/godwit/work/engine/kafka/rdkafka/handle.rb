@@ -17,7 +17,6 @@ module Godwit
         SLICE = 0.5 # seconds that a call of librdkafka waits, at most
         SHORT = 0.1 # the same for calls that the end of a runner interrupts
         TEXT = 512 # bytes of an error's text
-        private_constant :TEXT
 
         # @param kind [Integer] PRODUCER or CONSUMER
         # @param properties [Hash{String => String}]

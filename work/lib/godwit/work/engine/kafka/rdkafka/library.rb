@@ -14,7 +14,6 @@ module Godwit
         SYSTEM = %w[librdkafka.so.1 librdkafka.1.dylib].freeze
         FIX = "type gem install karafka-rdkafka, or name the file: " \
           "GODWIT_LIBRDKAFKA=/path/to/librdkafka.so.1"
-        private_constant :OLDEST, :FLAGS, :ENDINGS, :SYSTEM, :FIX
 
         # What was found.
         Found = Struct.new(:path, :version)

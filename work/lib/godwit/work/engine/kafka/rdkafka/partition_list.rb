@@ -9,7 +9,6 @@ module Godwit
         # An offset, or an error's code, of a partition. `metadata` is the text of a commit.
         Entry = Struct.new(:topic, :partition, :offset, :metadata, :error)
         UNASSIGNED = -1 # a topic without a partition, in a subscription
-        private_constant :UNASSIGNED
 
         class << self
           # @param entries [Array<Entry>, nil] nil: all partitions, for which the list is NULL

@@ -52,7 +52,6 @@ module Godwit
 
         # Values that no message and no `inspect` shows.
         SECRET = /password|passphrase|secret|[._]key\z|\.key\.|\.pem\z|oauthbearer\.config/
-        private_constant :SECRET
 
         @rows = []
 
@@ -173,7 +172,6 @@ module Godwit
 
         TABLE = @rows.freeze
         BY_NAME = TABLE.to_h { |row| [row.name, row] }.freeze
-        private_constant :BY_NAME
       end
     end
   end

@@ -18,7 +18,6 @@ module Godwit
           partition.assignment.strategy session.timeout.ms heartbeat.interval.ms
         ].freeze
         INSTANCE = /\A[\w.-]{1,100}\z/ # what Kafka allows, with room for a topic
-        private_constant :MECHANISMS, :TIMEOUTS, :PROTOCOLS, :CLASSIC, :INSTANCE
 
         attr_reader :url
         # @return [Numeric] seconds that a call waits for the brokers

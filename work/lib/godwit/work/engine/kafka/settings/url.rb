@@ -19,7 +19,6 @@ module Godwit
         OTHER = %r{\Asqlite:[^@]*\z|\A[^:@]*\z}n
         ALLOWED = "\"kafka://HOST:PORT,HOST:PORT\" or \"kafka+ssl://USER:SECRET@HOST:PORT\""
         EXTRA = "it has no path, query or fragment; in a user or secret / is %2F, ? %3F, # %23"
-        private_constant :PORT, :SCHEME, :NAME, :IP6, :HOST, :SHOWN, :OTHER, :ALLOWED, :EXTRA
 
         class << self
           # @return [Boolean] whether it means Kafka, well or badly

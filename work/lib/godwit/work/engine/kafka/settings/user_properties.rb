@@ -8,7 +8,6 @@ module Godwit
       module UserProperties
         NAME = /\A[\w.]+\z/
         RETAIN = /\Aretention\./
-        private_constant :NAME, :RETAIN
 
         class << self
           # @param operation [Symbol] for errors

@@ -13,7 +13,6 @@ module Godwit
         HEARTBEAT = 1_000 # ms
         READER = "_godwit.reader"
         FETCH_WAIT = 10 # ms for which a broker waits for records
-        private_constant :FETCH_WAIT, :QUEUED, :QUEUED_EACH, :SOCKET, :HEARTBEAT, :READER
 
         # @param timeout [Numeric] seconds
         # @param user [Hash{String => String}] the user's properties
