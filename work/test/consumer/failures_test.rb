@@ -187,17 +187,6 @@ class WorkFailuresTest < Godwit::WorkCase
     Work.const_get(:StoredBlock).stub(:seal, ->(bytes) { bytes }) { client.engine.append(batches) }
   end
 
-  test "a damaged block stops its partition alone" do
-    not_on :kafka, "the brokers and librdkafka check records: Work has no damaged blocks"
-    topic = declare
-    problems = events(:error)
-    write([topic, 0, DAMAGED, 1], [topic, 1, stored("good"), 1])
-    seen = Thread::Queue.new
-    run_consumers(consumer { |message| seen << message.value })
-    assert_equal "good", seen.pop
-    eventually { problems.any? { |event| event[:error].message.include?("partition 0, offset 0") } }
-  end
-
   test "seek passes a damaged block, in its partition alone; the records before it are handled" do
     not_on :kafka, "the brokers and librdkafka check records: Work has no damaged blocks"
     topic = declare

@@ -68,14 +68,6 @@ class WorkOddProgramsTest < Godwit::WorkCase
     assert_empty one.events
   end
 
-  test "produce in a transaction to an unknown topic names the nearest one" do
-    one = work { |_| transaction { |_| produce("aut", "a") } }
-    one.client.topic("out", format: :text)
-    one.produce("t", "a")
-    one.drain
-    assert_match(/no topic "aut"; did you mean "out"/, errors(one)[0])
-  end
-
   test "the db of a transaction that has ended takes no statement" do
     kept = []
     one = work(retries: 0) do |message|

@@ -108,24 +108,6 @@ class WorkRunnerTest < Godwit::WorkCase
     assert_raises(Godwit::ArgumentValueError) { late.start_from(:middle) }
   end
 
-  test "a member that was taken for dead joins again" do
-    not_on :kafka, "there is no evict: the session's time-out gives a member's partitions to others"
-    declare
-    lost = events(:lost)
-    seen = Thread::Queue.new
-    run_consumers(consumer { |message| seen << message.value })
-    eventually { client.engine.positions("g", client.engine.topics["t"]).count(&:member) == 2 }
-    taken = client.engine.members.map(&:id).first
-    other = client.engine.join("g", client.engine.topics["t"], "/nowhere", [0, 0])
-    client.engine.rebalance(other, [taken])
-    client.engine.leave(other.id)
-    eventually { client.engine.members.map(&:id).any? { |id| id > other.id } }
-    produce("a")
-    assert_equal "a", seen.pop
-    finished(1)
-    assert_equal [0, 1], lost.map { |event| event[:partition] }.sort
-  end
-
   test "a runner runs once" do
     declare
     seen = Thread::Queue.new

@@ -84,18 +84,6 @@ class WorkStuckTest < Godwit::WorkCase
     finished(1)
   end
 
-  test "a handler that hangs in its transaction" do
-    not_on :kafka, "transaction is SQL on the SQLite file of the log"
-    stuck = events(:stuck)
-    gate = hang
-    consume { |_| transaction { gate.pop } }
-    produce("a")
-    assert_match(/stuck_test.rb/, stuck.pop[:backtrace].find { |line| line.include?("stuck_test") })
-    gate << true
-    finished(1)
-    eventually { reports.empty? }
-  end
-
   test "a run is one call of the handler" do
     klass = Class.new(Godwit::Work::Consumer)
     assert_equal 300, klass.settings.stuck_after

@@ -66,6 +66,7 @@ class WorkWakeUpTest < Godwit::WorkCase
     targets.wake([])
     assert WakeUp.alive?(one.path)
     refute WakeUp.alive?(closed.path)
+    refute WakeUp.alive?(File.join(scratch_dir, "missing"))
     assert WakeUp.alive?(File.join(scratch_dir, "no", "folder")), "it knows nothing"
     assert last.io.wait_readable(5)
   end
@@ -80,21 +81,6 @@ class WorkWakeUpTest < Godwit::WorkCase
       puts all.count { |one| wake_up.alive?(one.path) }
     RUBY
     assert_equal "31\n", assert_child(result).stdout
-  end
-
-  test "a FIFO without a reader is of a dead process" do
-    child = start_child(<<~RUBY, [scratch_dir])
-      require "godwit/work"
-      one = Godwit::Work.const_get(:WakeUp).new(ARGV[0])
-      puts one.path, "ready"
-      $stdout.flush
-      sleep
-    RUBY
-    place = child.wait_for(/^ready$/).stdout.lines.first.chomp
-    assert WakeUp.alive?(place)
-    child.signal(:KILL).finish
-    refute WakeUp.alive?(place)
-    refute WakeUp.alive?(File.join(scratch_dir, "missing"))
   end
 
   # @return [Integer] of this process
