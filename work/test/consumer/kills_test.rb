@@ -9,7 +9,8 @@ class WorkKillsTest < Godwit::WorkCase
   Work = Godwit::Work
   SECONDS = Godwit::TestSupport::Length.of(4, long: 60)
   PROCESSES = 3
-  # The process kills itself before or after its n-th statement that writes; n is the third argument.
+  # The process kills itself before or after its n-th statement that writes: n is the third
+  # argument.
   KILLS_ITSELF = <<~'RUBY'
     module KillsItself
       READS = /\A\s*(?:SELECT|PRAGMA (?!wal_checkpoint))/i
