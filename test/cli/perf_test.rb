@@ -347,4 +347,16 @@ class CLIPerfTest < Godwit::TestCase
     assert_equal [1, ""], [status, out]
     assert_match(/is no echo: it replied 101 bytes to 100$/, err)
   end
+
+  test "a percentile that is given twice has one column" do
+    titles = table("lat", server, "--count", 10, "--percentiles", "50,50,0")[1]
+    assert_equal ["RTT p50", "p0", "max"], titles[2, 3]
+  end
+
+  test "a file that cannot be written is an error before the measurement" do
+    file = path("no/h")
+    assert_equal [1, ""], godwit("lat", "--count", 1, "--hgrm", file).first(2)
+    assert_equal 0, godwit("lat", server, "--count", 10, "--hgrm", path("h")).first
+    refute_empty File.read(path("h"))
+  end
 end

@@ -13,7 +13,7 @@ class CLITtcpTest < Godwit::TestCase
   HERE = "127.0.0.1"
   TAG = /ttcp-[rt]: /
   COUNTS = /\d+maxrss \d+\+\d+pf \d+\+\d+csw/
-  BYTES = 100_000_000
+  BYTES = 20_000_000
   PATIENCE = 20 # seconds
   SUMMARY = /\A(?:#{TAG}buflen=.*\n)?
     #{TAG}(?<bytes>\d+)\ bytes\ in\ \d+\.\d\d\ real\ seconds\ =\ \d+\.\d\d\ KB\/sec\ \+\+\+\n
@@ -171,7 +171,7 @@ class CLITtcpTest < Godwit::TestCase
     end
   end
 
-  test "without -s 100 MB arrive as they were, with nc at either end and with itself" do
+  test "without -s 20 MB arrive as they were, with nc at either end and with itself" do
     input = File.join(scratch_dir, "input")
     output = File.join(scratch_dir, "output")
     File.open("/dev/urandom", "rb") { |random| IO.copy_stream(random, input, BYTES) }
@@ -312,5 +312,31 @@ class CLITtcpTest < Godwit::TestCase
     wrong = start_command([*GODWIT[0...-1], link, "-l", "0"]).finish
     assert_equal 1, wrong.status.exitstatus # as C ttcp's
     assert_includes wrong.stderr, "-l 0"
+  end
+
+  test "standard input or output that fails has status 1" do
+    TCPServer.open(HERE, @port.to_i) do
+      sent = in_shell("-t -p #{@port} #{HERE} < /").finish
+      assert_equal 1, sent.status.exitstatus
+      assert_match(/^ttcp-t: Is a directory - <STDIN>$/, sent.stderr)
+    end
+    received = in_shell("-r -p #{@port} 2>&1 >/dev/full").wait_for(/buflen/)
+    TCPSocket.open(HERE, @port) { |peer| peer.write("data") }
+    result = received.finish
+    assert_equal 1, result.status.exitstatus
+    assert_match(/^ttcp-r: No space left on device - <STDOUT>$/, result.stdout)
+  end
+
+  test "the silence before a sender leaves does not count" do
+    link = Godwit::TTCP.const_get(:ZMQLink).new(length: 10, port: @port.to_i)
+    link.bind
+    first = dealer.send("data")
+    link.open
+    link.read(buffer = +"")
+    first.close
+    ended = assert_raises(Godwit::TTCP.const_get(:Link)::Ended) { link.read(buffer) }
+    assert_operator ended.silence, :>=, 0.5, "the receiver's last look for data"
+  ensure
+    link.close
   end
 end

@@ -158,13 +158,6 @@ class LoggerDropInTest < Godwit::TestCase
     assert_equal "x", pull.recv(timeout: 5).last
   end
 
-  test "inproc, in a context that is given" do
-    pull = open_socket(:PULL).bind("inproc://logs")
-    log = logger("inproc://logs", context: context)
-    log.info("x")
-    assert_equal "x", pull.recv(timeout: 5).last
-  end
-
   test "curve" do
     server = Godwit::Curve.keypair
     pull = open_socket(:PULL, curve: server).bind("tcp://127.0.0.1:*")
@@ -254,5 +247,25 @@ class LoggerDropInTest < Godwit::TestCase
     assert_predicate device, :closed?
     assert_equal 5, device.stats.sent
     assert_includes device.inspect, "(closed)"
+  end
+
+  test "an odd program name" do
+    bad = Object.new
+    def bad.to_s = raise("no")
+    log = logger
+    [:sym, 1, bad, "\xFF", "a b"].each { |name| log.info(name) { "x" } }
+    assert_equal ["sym", "1", "Object", "\u{FFFD}", "a b"], records(5).map(&:prog)
+  end
+
+  test "levels, names and blocks as Ruby's" do
+    log = logger(level: :warn, progname: "main")
+    log.info("no")
+    log.warn("other") { "text" }
+    log.add(7, "odd level")
+    log.level = "ERROR"
+    log.warn("no")
+    log.error("yes")
+    assert_equal [%w[WARN other text], ["ANY", "main", "odd level"], %w[ERROR main yes]],
+      records(3).map { |one| [one.label, one.prog, one.text] }
   end
 end

@@ -85,14 +85,4 @@ class LoggerFilterTest < Godwit::TestCase
     assert_operator filter, :===, record
     assert_equal [/a/], Filter.new(grep: /a/).grep
   end
-
-  test "many threads may use a filter" do
-    filter = Filter.new(level: "error+", grep: /7/)
-    one, other = record("7"), record("8")
-    threads =
-      Array.new(4) do
-        in_thread { Array.new(200) { [filter.fits?(one), filter.fits?(other)] }.uniq }
-      end
-    assert_equal [[[true, false]]] * 4, threads.map(&:value)
-  end
 end

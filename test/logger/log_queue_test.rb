@@ -140,4 +140,19 @@ class LoggerLogQueueTest < Godwit::TestCase
     10_000.times { |number| full.append(entry(number)) }
     assert_operator ObjectSpace.memsize_of(full), :>, 160_000
   end
+
+  test "a killed sender has no successor while no thread can start: the next record starts one" do
+    pull = open_socket(:PULL).bind("tcp://127.0.0.1:*")
+    log = own(Godwit::Logger.new(pull.last_endpoint, wire: :plain))
+    2.times { log.info("before") && pull.recv(timeout: 5) }
+    writer = log.instance_variable_get(:@handle).current
+    refused = 0
+    writer.define_singleton_method(:spawn) do
+      ((refused += 1) == 1) ? raise(ThreadError, "can't create Thread") : super()
+    end
+    assert_raises(ThreadError) { writer.instance_variable_get(:@thread).kill.join }
+    log.info("after")
+    assert_match(/after\z/, pull.recv(timeout: 5))
+    assert_equal 2, refused
+  end
 end

@@ -205,4 +205,24 @@ class PerfMatrixTest < Godwit::TestCase
     assert_refused(/server_key: is nil/) { matrix(one, curve: keys, server_key: nil) }
     assert_raises(Godwit::OptionError) { matrix(one, sever_key: "x") }
   end
+
+  test "a host that failed in a run is free when the run has ended" do
+    one = agent
+    rep = open_socket(:REP).bind(HERE) # between `matrix` and the agent
+    agent_side = open_socket(:REQ).connect(one)
+    silent = true
+    in_thread do
+      rep.serve do |message|
+        answer = agent_side.request(message, timeout: PATIENCE)
+        if silent && Perf::Server.values(message)["do"] == "measure"
+          silent = false
+          sleep 0.5 # longer than the time-out
+        end
+        answer
+      end
+    end
+    row = matrix({"a" => rep.last_endpoint}, timeout: 0.2).first
+    assert_match(/no answer from/, row.error)
+    eventually { matrix({"a" => one}).first.error.nil? }
+  end
 end

@@ -422,4 +422,42 @@ class PerfMeasureTest < Godwit::TestCase
     assert_match(/\(closed\)/, server.inspect)
     eventually { live_threads.none? { |one| one.name.to_s.start_with?("godwit perf") } }
   end
+
+  test "late replies of the warm-up do not count in the measurement" do
+    replies, endpoint = router
+    in_thread do
+      first = Array.new(1_000) { replies.recv }
+      first.take(5).each { |message| replies.send(message) }
+      second = replies.recv
+      first.drop(5).each { |message| replies.send(message) }
+      replies.send(second)
+    end
+    found = load(endpoint, rate: 10_000, count: 100, timeout: 2)
+    assert_equal [1, 99], [found.intended.count, found.timeouts]
+  end
+
+  test "a send and the question after its time-out share the time-out" do
+    pull, endpoint = receiver { {"ended" => true} }
+    link = Perf.const_get(:Link).new(endpoint, PATIENCE, {context: context})
+    link.define_singleton_method(:send_timeout) { 0.5 }
+    waits = []
+    link.define_singleton_method(:command) do |values, **options|
+      waits << options[:timeout]
+      super(values, **options)
+    end
+    assert_raises(Godwit::StateError) do
+      Perf.const_get(:ThroughputMeasurement).new(link, 256 << 10, nil, 1, nil, false).run
+    end
+    assert_equal [nil, PATIENCE - 0.5], waits
+    refute_predicate pull, :closed?
+    assert_equal 2.5, Perf.const_get(:Link).new(endpoint, 5, {}).send_timeout
+  end
+
+  test "large messages wait in short queues" do
+    assert_operator throughput(server, size: 8 << 20, time: 0.1).received, :>, 0
+    sequence = Perf.const_get(:Sequence)
+    assert_equal [1_000, 1_000, 64, 1], [0, 1, 1 << 20, 64 << 20].map { |size|
+      sequence.allocate.tap { |one| one.instance_variable_set(:@size, size) }.hwm
+    }
+  end
 end

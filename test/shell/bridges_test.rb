@@ -142,4 +142,24 @@ class ShellBridgesTest < Godwit::TestCase
     assert_predicate status, :success?
     refute_predicate pull, :closed?
   end
+
+  test "each row has the whole send_timeout" do
+    push = open_socket(:PUSH, send_timeout: 60)
+    push.bind(endpoint_for(:tcp))
+    waits = []
+    # A socket that takes a row only after a wait.
+    push.define_singleton_method(:send_many) do |rows, timeout:|
+      super(rows, timeout: timeout) if timeout == 0 # raises: there is no peer
+      waits << [rows.size, timeout]
+      rows.size
+    end
+    assert_equal 3, Shell.rows("seq", "3").into(push).rows
+    assert_equal [[1, 60]] * 3, waits
+  end
+
+  test "rows that the socket has taken count, those in the way do not" do
+    _, push = connected_pair(:PULL, :PUSH, transport: :inproc, send_hwm: 10, recv_hwm: 10)
+    status = Shell.rows("yes", idle: 1).into(push) # longer than a slow start
+    assert_equal [:idle, 20], [status.timed_out, status.rows]
+  end
 end

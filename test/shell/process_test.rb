@@ -281,4 +281,14 @@ class ProcessTest < ShellCase
     RUBY
     assert_equal "well\n", result.stdout
   end
+
+  test "a stream made in the parent runs in the child" do
+    not_on :jruby, "JRuby cannot fork"
+    result = assert_child run_child(PRELUDE + <<~RUBY)
+      stream = Godwit::Shell.rows("seq", "3")
+      stream.to_a
+      Process.wait(fork { p stream.to_a })
+    RUBY
+    assert_equal "[\"1\", \"2\", \"3\"]\n", result.stdout
+  end
 end

@@ -265,6 +265,22 @@ class ShellPushPullTest < Godwit::TestCase
     assert_equal ["1000"], rows
   end
 
+  test "a slow pull gets its end, too" do
+    _, _, *parts = push_and_pulls(Shell.rows("seq", "400"), pulls: 3,
+      socket_options: {send_hwm: 1}) do |pull, index|
+      rows = []
+      pull.each do |row|
+        rows << row
+        while index.zero? && rows.size == 1 && !pull.instance_variable_get(:@socket).readable?
+          Thread.pass
+        end
+      end
+      [rows, pull.complete?]
+    end
+    assert_equal (1..400).to_a, parts.flat_map(&:first).map(&:to_i).sort
+    assert parts.all?(&:last)
+  end
+
   private
 
   # The peer has gone when this returns. libzmq reports the end before it removes the connection's

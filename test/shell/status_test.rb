@@ -205,4 +205,14 @@ class StatusTest < ShellCase
       expected ? assert_equal(expected, decisive.exitstatus) : assert_nil(decisive)
     end
   end
+
+  test "times that never end are none" do
+    [Float::INFINITY, 1e30, 10**40].each do |forever|
+      assert_equal ["1"],
+        Shell.rows(
+          "echo", "1", timeout: forever, idle: forever, drain: forever, grace: forever
+        ).to_a
+      assert_equal "y", Shell.rows("yes", timeout: forever, grace: forever).first
+    end
+  end
 end

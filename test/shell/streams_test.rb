@@ -314,4 +314,19 @@ class StreamsTest < ShellCase
       child.finish.stdout
     )
   end
+
+  test "stderr of all stages" do
+    script = ["echo 1 >&2; echo out", "cat; echo 2 >&2"]
+    stream = Shell.pipe(*script, shell: true, err: :tail)
+    assert_equal %w[out], stream.to_a
+    assert_equal %w[1 2], stream.status.stderr_tail.split.sort
+    assert_equal %w[1 2 out], Shell.pipe(*script, shell: true, err: :merge).sort
+    assert_equal [[:err, "1"], [:err, "2"], [:out, "out"]],
+      Shell.pipe(*script, shell: true, err: :rows).sort
+  end
+
+  test "a missing program is named, whatever the bytes of its name" do
+    error = assert_raises(Errno::ENOENT) { Shell.rows("n\xFF pe") { flunk } }
+    assert_includes error.message, "n? pe"
+  end
 end

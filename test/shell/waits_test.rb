@@ -147,4 +147,27 @@ class WaitsTest < ShellCase
     assert_operator File.size(path), :<, 1 << 20 # the capacity of a pipe
     stream.close
   end
+
+  test "a scan of /proc, and a look at a child, are nothing to a fiber scheduler" do
+    not_on :jruby, "JRuby has no fiber scheduler"
+    hooks = []
+    scheduler = Class.new(Godwit::TestSupport::TinyScheduler) do
+      %i[io_read io_wait blocking_operation_wait].each do |hook|
+        define_method(hook) do |*arguments|
+          hooks << hook
+          defined?(super) ? super(*arguments) : nil
+        end
+      end
+    end
+    in_thread do
+      Fiber.set_scheduler(scheduler.new)
+      Fiber.schedule do
+        Shell
+          .const_get(:Members)
+          .then { |members| [members.living([Process.getpgrp]), members.stopped?(Process.pid)] }
+      end
+      Fiber.scheduler.run
+    end.join
+    assert_empty hooks
+  end
 end
