@@ -3,7 +3,7 @@
 require_relative "printable"
 require_relative "version"
 require_relative "cli/program"
-require_relative "cli/command"
+require_relative "cli/family"
 
 module Godwit
   # The command `godwit`.

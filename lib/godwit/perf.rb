@@ -191,4 +191,4 @@ module Godwit
   end
 end
 
-require_relative "perf/link"
+%w[one_line link sequence].each { |name| require_relative "perf/#{name}" }

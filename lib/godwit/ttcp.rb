@@ -2,7 +2,6 @@
 
 require "socket"
 require_relative "../godwit"
-require_relative "printable"
 
 module Godwit
   # C ttcp in Ruby: sends data to another host over TCP, UDP or ZeroMQ, and measures the

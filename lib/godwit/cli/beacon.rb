@@ -1,7 +1,5 @@
 # frozen_string_literal: true
 
-require_relative "family"
-
 module Godwit
   module CLI
     # `godwit beacon publish|listen PORT`: discovery in the wire format of CZMQ's zbeacon.

@@ -9,7 +9,6 @@ module Godwit
       # A line with a key alone, or with `public-key = "…"` as in CZMQ's certificates.
       FORM = /^\s*(?:(?<name>public|secret)-key\s*=\s*)?"?(?<key>[!-~]{40})"?\s*$/
       DOMAIN = "godwit" # of a server with `--clients`
-      private_constant :FORM, :DOMAIN
 
       class << self
         # @param server [Boolean] whether the command is always the server

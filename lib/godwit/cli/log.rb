@@ -1,7 +1,5 @@
 # frozen_string_literal: true
 
-require_relative "family"
-
 module Godwit
   module CLI
     # `godwit log serve|tail|stats|send`: records of many processes in one place.

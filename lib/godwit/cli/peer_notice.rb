@@ -15,7 +15,6 @@ module Godwit
       ].freeze
       # Reasons that pass when the peer starts. The notice has the whole text of all others.
       PASSING = %i[refused no_answer no_address no_peer].freeze
-      private_constant :DELAY, :POLL_INTERVAL, :AFTER, :EVENTS, :PASSING
 
       # During the block the library connects a socket of its own to the endpoint. So a second
       # socket connects, too, until the peer is there.

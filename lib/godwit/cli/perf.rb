@@ -1,7 +1,5 @@
 # frozen_string_literal: true
 
-require_relative "family"
-
 module Godwit
   module CLI
     # `godwit perf`: measures a link.

@@ -1,7 +1,5 @@
 # frozen_string_literal: true
 
-require_relative "family"
-
 module Godwit
   module CLI
     # `godwit sh push|pull`: the rows of a command on one machine are another machine's input.

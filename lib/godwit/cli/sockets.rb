@@ -1,6 +1,5 @@
 # frozen_string_literal: true
 
-require_relative "family"
 require_relative "sockets/types"
 require_relative "sockets/forms"
 require_relative "sockets/input"

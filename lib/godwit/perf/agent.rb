@@ -14,7 +14,6 @@ module Godwit
                   "end" => :end_run}.freeze
       # The fields of a {Latency} that the answer has, beside its histogram.
       FIGURES = %i[seconds connect_seconds warmup timeouts].freeze
-      private_constant :LEASE, :DOMAIN
 
       # @param endpoint [String] of the echo, with a wildcard port
       # @param options [Hash] socket options of the server

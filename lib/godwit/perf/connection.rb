@@ -10,7 +10,6 @@ module Godwit
     module Connection
       INTERFACES = "/sys/class/net"
       LOOPBACK = /\A(?:127\.|::1\z)/
-      private_constant :INTERFACES, :LOOPBACK
 
       module_function
 

@@ -10,7 +10,6 @@ module Godwit
       class SizeError < AnswerError; end
 
       INPROC = "inproc://godwit-perf"
-      private_constant :INPROC
 
       module_function
 

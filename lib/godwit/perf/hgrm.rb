@@ -9,7 +9,6 @@ module Godwit
       TICKS = 5 # lines for each half of the distance to 100 %
       MICROSECONDS = 1e3 # nanoseconds in one
       TITLES = "       Value     Percentile TotalCount 1/(1-Percentile)"
-      private_constant :TICKS, :MICROSECONDS, :TITLES
 
       module_function
 

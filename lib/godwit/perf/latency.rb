@@ -1,7 +1,5 @@
 # frozen_string_literal: true
 
-require_relative "link"
-
 module Godwit
   module Perf
     # What {Perf.latency} measured. Frozen.

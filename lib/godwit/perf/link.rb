@@ -1,8 +1,5 @@
 # frozen_string_literal: true
 
-require_relative "one_line"
-require_relative "../printable"
-
 module Godwit
   module Perf
     # The client's side of a link: connects sockets and gives commands to the {Server}.
@@ -13,7 +10,6 @@ module Godwit
       POLL_INTERVAL = 0.05 # seconds
       SILENCE = 30 # seconds
       ERROR = 300 # the most characters of a server's error
-      private_constant :POLL_INTERVAL, :ERROR
 
       # @param timeout [Numeric] seconds
       # @param options [Hash] socket options

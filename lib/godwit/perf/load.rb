@@ -1,8 +1,5 @@
 # frozen_string_literal: true
 
-require_relative "link"
-require_relative "sequence"
-
 module Godwit
   module Perf
     # What {Perf.load} measured. Frozen.
@@ -53,7 +50,6 @@ module Godwit
     class LoadMeasurement
       BATCH = 256
       NANOSECONDS = 1_000_000_000
-      private_constant :BATCH, :NANOSECONDS
 
       def initialize(link, size, rate, time, count)
         @link = link

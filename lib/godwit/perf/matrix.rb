@@ -1,8 +1,6 @@
 # frozen_string_literal: true
 
 require "securerandom"
-require_relative "agent"
-require_relative "one_line"
 
 module Godwit
   module Perf

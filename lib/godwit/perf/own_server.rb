@@ -7,7 +7,6 @@ module Godwit
     # @private
     module OwnServer
       ENDPOINT = "tcp://127.0.0.1:*"
-      private_constant :ENDPOINT
 
       module_function
 

@@ -1,8 +1,5 @@
 # frozen_string_literal: true
 
-require_relative "link"
-require_relative "sequence"
-
 module Godwit
   module Perf
     # The receiving end of a throughput measurement: a PULL and its thread. The sender marks where

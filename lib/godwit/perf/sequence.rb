@@ -12,7 +12,6 @@ module Godwit
       NUMBER_BYTES = 8
       QUEUED = 64 << 20 # bytes that wait at one end
       MESSAGES = 1_000 # libzmq's high-water mark
-      private_constant :MAX_BITS, :BYTES, :NUMBER_BYTES, :QUEUED, :MESSAGES
 
       # @param size [Integer] bytes of a message; messages of 0 bytes have no number
       def initialize(size)

@@ -1,8 +1,5 @@
 # frozen_string_literal: true
 
-require_relative "link"
-require_relative "sequence"
-
 module Godwit
   module Perf
     # What {Perf.throughput} measured at the receiver. Frozen.
@@ -51,7 +48,6 @@ module Godwit
     # @private
     class ThroughputMeasurement
       BATCH = 256 # messages between two readings of the clock
-      private_constant :BATCH
 
       def initialize(link, size, time, count, batch, zero_copy)
         @link = link

@@ -7,7 +7,6 @@ module Godwit
     # @private
     class Launch
       NO_DESCRIPTOR = "this process has no file descriptor left: close some, or raise ulimit -n"
-      private_constant :NO_DESCRIPTOR
 
       # @return [IO, nil] this process's end of the pipe; nil: the plan needs none
       attr_reader :out, :err, :input

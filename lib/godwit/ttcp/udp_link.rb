@@ -11,7 +11,6 @@ module Godwit
       ENDS = 5
       MIN_LENGTH = MARK.bytesize + 1
       FULL = 0.018 # seconds that C ttcp waits when the network's queue is full
-      private_constant :MARK, :ENDS, :FULL
 
       def bind
         @socket = any_address { |any| bound(any) }

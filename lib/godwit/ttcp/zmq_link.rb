@@ -14,7 +14,6 @@ module Godwit
       FINISH = ""
       DONE = "done"
       POLL_INTERVAL = 0.5 # seconds of silence after which an end checks that the other is there
-      private_constant :GREETING, :ACCEPTED, :REFUSED, :STILL, :FINISH, :DONE, :POLL_INTERVAL
 
       def initialize(debug: false, full_blocks: false, nodelay: false, **settings)
         if debug || full_blocks

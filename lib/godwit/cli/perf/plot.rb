@@ -11,7 +11,6 @@ module Godwit
         STEPS = 10 # columns in which the distance to 100 % falls to a tenth
         BLOCKS = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"].freeze
         ASCII = [" ", ".", ".", ":", ":", "|", "|", "#"].freeze
-        private_constant :HEIGHT, :STEPS, :BLOCKS, :ASCII
 
         def initialize(histogram, title)
           @histogram = histogram

@@ -16,7 +16,6 @@ module Godwit
         WIDTH = 9
         UNITS = {1 => "s", 1e-3 => "ms", 0 => "us"}.freeze # the least seconds shown in a unit
         FACTORS = {"s" => 1, "ms" => 1e3, "us" => 1e6}.freeze
-        private_constant :Column, :WIDTH, :UNITS, :FACTORS
 
         class << self
           def size = Column.new("size", "size", :size, nil, :size.to_proc)

@@ -92,7 +92,6 @@ module Godwit
 
         # The form of each option. Without such an option a message is a line.
         BY_OPTION = {json: JSONArray, null: Null, hex: Hex}.freeze
-        private_constant :BY_OPTION
 
         # @param options [Hash] of the command
         def self.of(options, terminal)

@@ -11,11 +11,9 @@ module Godwit
         GRACE = 0.5 # seconds that a signal leaves for printing what was received
         LINGER = 5 # seconds that the last messages may take where messages are also received
         BATCH = 256 # messages
-        private_constant :GRACE, :LINGER, :BATCH
 
         # Ends the waits of a thread.
         class Stop < StandardError; end
-        private_constant :Stop
 
         # @param socket [Socket] the only one of its context
         # @param input [Input, nil] nil: the session sends no messages of its own

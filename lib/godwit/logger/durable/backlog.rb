@@ -17,7 +17,7 @@ module Godwit
         @added = 0
       end
 
-      # A record was stored.
+      # Counts a stored record.
       def add(seq, released)
         @added += 1
         run = @runs.last
@@ -29,7 +29,7 @@ module Godwit
       # @return [Integer] records of this process that are acknowledged
       def acknowledged(released) = @added - own(released)
 
-      # @return [Integer] records that wait
+      # @return [Integer] records that are not acknowledged
       def waiting(released)
         own(released) + (@earlier_last - released).clamp(0, @earlier)
       end

@@ -34,7 +34,7 @@ module Godwit
 
       def alive? = @thread&.alive?
 
-      # Callers, also in a trap handler: there is something to send.
+      # Wakes the thread to send. Any thread may call it, also in a trap handler.
       def wake(always: false)
         return unless @idle || always
         @idle = false

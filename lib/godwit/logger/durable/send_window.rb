@@ -22,7 +22,7 @@ module Godwit
       # @return [Boolean] whether the receiver has answered on this connection
       def established? = @state == :established
 
-      # The connection is new, or something was lost.
+      # Begins with HELLO, on a new connection or after a loss.
       def begin_anew
         @state = :new
         @flying = []
@@ -59,7 +59,7 @@ module Godwit
         true
       end
 
-      # The queue has another id.
+      # Reads the new id of the queue.
       def renamed
         @key = [@queue.id].pack("H*")
         begin_anew

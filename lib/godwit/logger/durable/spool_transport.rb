@@ -21,7 +21,6 @@ module Godwit
       Ready = Struct.new(:seq, :record)
       # libzmq has the queue's records up to a seq, as so many messages in all.
       InFlight = Struct.new(:queue, :seq, :messages)
-      private_constant :Ready, :InFlight
 
       def initialize(settings, warnings)
         @push = PushTransport.new(settings)

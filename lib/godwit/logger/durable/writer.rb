@@ -43,9 +43,9 @@ module Godwit
       # Readers get a report of the records that the other writer lost.
       def inherit(other) = @sequence.inherit(other.gone)
 
-      # Callers.
-      # @return [Boolean, Symbol, nil] whether it is stored; :closed: nothing was done; nil: a trap
-      #   handler's record, which the sender stores in a moment
+      # Stores an entry; any thread may call it.
+      # @return [Boolean, Symbol, nil] whether it is stored; :closed: the writer has not accepted it;
+      #   nil: a trap handler's record, which the sender stores in a moment
       def push(entry)
         # A kill after the record is stored must not skip the sender's wake-up.
         Thread.handle_interrupt(Object => :never) do
@@ -77,7 +77,7 @@ module Godwit
         pending.zero? && @trapped.empty? # a trap handler cannot wait
       end
 
-      # Takes no more. Needs no lock.
+      # The writer starts no sender any more. Needs no lock.
       def stop = @closing = true
 
       # The sender calls this in each turn. It stores the records of trap handlers.
@@ -88,7 +88,7 @@ module Godwit
         nil
       end
 
-      # The sender: records were acknowledged.
+      # The sender calls this when records were acknowledged.
       def progress
         @lock.synchronize { @freed.broadcast } if @waiting.positive?
       end
@@ -149,8 +149,8 @@ module Godwit
         @disk.bytes < @most
       end
 
-      # Needs the lock. A waiting caller counts itself before it looks, since the sender signals
-      # only while a caller waits.
+      # Needs the lock. A waiting caller counts itself before it checks the condition, since the
+      # sender signals only while a caller waits.
       def wait_until(finish)
         @waiting += 1
         wait(finish) until yield || @closing || (finish && Timeout.now >= finish)
@@ -184,7 +184,7 @@ module Godwit
         @sequence.seq
       end
 
-      # A trap handler.
+      # Queues the record of a trap handler.
       def enqueue(entry)
         return @sequence.drop(entry.stream) if @trapped.size >= MAX_QUEUED
         @trapped << entry
@@ -212,8 +212,8 @@ module Godwit
         @warnings.kept(rest, @disk.folder) if @incomplete
       end
 
-      # From here on nothing is stored, and another process may have the folder. Callers that wait
-      # go on.
+      # After this call the writer stores nothing, and another process may have the folder. Waiting
+      # callers return.
       def close_disk
         @lock.synchronize do
           @disk_closed = true

@@ -81,7 +81,7 @@ module Godwit
         !@thread.join([@deadline + patience - Timeout.now, 0].max).nil?
       end
 
-      # The thread has ended, or hangs.
+      # Closes the pipe, once the thread has ended or when it hangs.
       def close = [@wakeup_reader, @wakeup].each(&:close)
 
       private

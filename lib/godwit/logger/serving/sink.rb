@@ -114,7 +114,7 @@ module Godwit
       # @return [String]
       def inspect = "#<#{self.class.name} #{@path}#{" (closed)" if closed?}>"
 
-      # Called from the block of {#write}.
+      # The block of {#write} calls this.
       # @private
       # @return [FileEnd]
       def file_end

@@ -9,7 +9,6 @@ module Godwit
       PREFORMATTED = :line
       BYTES = LoggerConstants::ENTRY_BYTES # of memory besides its texts
       AS_IT_IS = ->(_level, _time, _prog, text) { text }
-      private_constant :AS_IT_IS
 
       class << self
         # An error that another thread raises into this one must reach the program. So this rescues

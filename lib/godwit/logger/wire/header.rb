@@ -17,7 +17,6 @@ module Godwit
       START =
         /\A\{"v":1,"writer":"(\h{32})","seq":(#{COUNT}),"tseq":(#{COUNT}),"t_ns":(#{TIME}),
           (?:"mono_ns":(#{TIME}),"level":\d+,"pid":(\d+),)?/x
-      private_constant :COUNT, :TIME
       # What all records of a writer, level and program have in common: their topic, and the fields
       # before and behind the number of the thread.
       Common = Struct.new(:topic, :before_thread, :after_thread)

@@ -15,7 +15,6 @@ module Godwit
       FORM = /\A([DIWEFA]), \[([^\]]*) #(\d+)\] +([A-Z]+) -- (.*?): (.*)\z/m
       # A line in pieces. time: as it stands there; pid: a String.
       Parsed = Struct.new(:letter, :time, :pid, :label, :prog, :text)
-      private_constant :BILLION, :STARTS, :PREFIXES, :FORM
 
       class << self
         # @param line [String] without its end

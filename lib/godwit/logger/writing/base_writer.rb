@@ -2,7 +2,7 @@
 
 module Godwit
   class Logger < ::Logger
-    # What {Sender} and {DurableWriter} have in common: their process, and how they end.
+    # The base of {Sender} and {DurableWriter}: their process, and how they end.
     class BaseWriter
       def initialize(settings, warnings)
         @settings = settings
@@ -15,7 +15,7 @@ module Godwit
         @last_error = nil
       end
 
-      attr_reader :queue, :sequence # the queue takes entries
+      attr_reader :queue, :sequence
       def plain? = @plain
       def own? = @pid == Process.pid
       def at_work? = own? && !@closing
@@ -25,7 +25,7 @@ module Godwit
       def open = nil
       # Takes over the counts of a writer that had to end.
       def inherit(_writer) = nil
-      # A record came after the close.
+      # Counts a record that came after the close.
       def count_late = @sequence.late
       # @return [Boolean] false while another thread closes the writer, or after an interrupted
       #   close

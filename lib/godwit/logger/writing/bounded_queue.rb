@@ -14,8 +14,8 @@ module Godwit
       # Entries after which a caller yields to the sender. With Ruby's own time slices tens of
       # thousands pile up, grow old and go through the collector: 11 us a record instead of 7.
       PASS_EVERY = 256
-      # Seconds that a caller gives the sender, and how often: it waits again if the socket took
-      # something and other callers used the room, or while the first connection is being made.
+      # Seconds that a caller yields to the sender, and how often: it waits again if the socket has
+      # accepted records and other callers used the space, or before the first connection.
       YIELD = 0.05
       YIELDS = 10
       # Seconds of such waits without success until the socket counts as unresponsive. A reader that
@@ -35,16 +35,16 @@ module Godwit
 
       def empty? = size.zero?
 
-      # Callers.
-      # @return [true, Symbol] :closed: nothing was done. true also for a record that was dropped
-      #   and counted
+      # Adds an entry; any thread may call it.
+      # @return [true, Symbol] true also for a record that was dropped and counted; :closed: the
+      #   queue has not accepted the entry
       def push(entry)
         return overflow(entry) if full?
         append(entry) || :closed
       end
 
-      # Callers: wait until the sender has sent all earlier entries.
-      # @return [Boolean] false: not sent, or not in time
+      # Waits until the sender has sent all earlier entries.
+      # @return [Boolean] false: some were not sent, or not in time
       def flush(seconds)
         mark = FlushMark.new
         @lock.synchronize do
@@ -60,7 +60,7 @@ module Godwit
         wake
       end
 
-      # The sender: waits for an entry, and takes those that are there.
+      # The sender waits for an entry, and dequeues those that are there.
       # @return [Array<Entry, FlushMark>, nil] nil: closed, and empty
       def take(most)
         super
@@ -68,7 +68,7 @@ module Godwit
         wake if @waiters.positive? && below_low_water?
       end
 
-      # The sender: the socket took something.
+      # The sender calls this when the socket has accepted records.
       def progress
         @steps += 1
         @stalled = @unresponsive = self.stalled = false
@@ -91,11 +91,11 @@ module Godwit
 
       # Empties a closed queue that has no sender.
       def clear
-        left = 0
+        records = 0
         while (entry = shift)
-          (FlushMark === entry) ? answer(entry, false) : left += 1
+          (FlushMark === entry) ? answer(entry, false) : records += 1
         end
-        left
+        records
       end
 
       private
@@ -124,7 +124,7 @@ module Godwit
           before = @steps
           return false if unresponsive?
           return true if wait_for_space(YIELD, patient: false)
-          next unless @steps == before # the socket took nothing
+          next unless @steps == before # the socket accepted nothing
           now = Timeout.now
           from = (@waited_from ||= now - YIELD)
           @unresponsive = true if @stalled && now > @unresponsive_from && now - from > LONGEST_WAIT
@@ -142,15 +142,15 @@ module Godwit
         false # a trap handler
       end
 
-      # Needs the lock. A waiting caller counts itself before it looks, since the sender wakes
-      # callers only while some wait.
+      # Needs the lock. A waiting caller counts itself before it checks the condition, since the
+      # sender wakes callers only while some wait.
       def wait_until(seconds)
         finish = seconds && Timeout.now + seconds
         @waiters += 1
         until yield
-          left = finish && finish - Timeout.now
-          return if left && left <= 0
-          @changed.wait(@lock, left)
+          remaining = finish && finish - Timeout.now
+          return if remaining && remaining <= 0
+          @changed.wait(@lock, remaining)
         end
         true
       ensure

@@ -37,7 +37,7 @@ module Godwit
         ObjectSpace.define_finalizer(self, Handle.finalizer(@held))
         Registry.add(self)
         return unless settings.bind? || settings.durable
-        # So that an address or a folder in use raises at once.
+        # An address or a folder in use raises now, and not at the first record.
         current.open
         current.start
       end
@@ -52,8 +52,8 @@ module Godwit
         sender.alive? ? sender : recreate(sender)
       end
 
-      # The sender is closed. Waits for a {#reopen} in another thread.
-      # @return [Boolean] whether another sender has taken its place
+      # Waits for a {#reopen} in another thread, if the sender is closed.
+      # @return [Boolean] whether there is another sender now
       def replaced?
         return true unless sender.closed?
         return false unless @reopening.locked? && !@reopening.owned?
@@ -62,7 +62,7 @@ module Godwit
         false # a trap handler
       end
 
-      # A record came after the close.
+      # Counts a record that came after the close.
       def count_late
         current.count_late
         @warnings.call("it is closed: records are dropped")
@@ -97,8 +97,7 @@ module Godwit
 
       private
 
-      # The sender's thread has not started, was killed or is the parent process's, or the process
-      # was about to end.
+      # Starts a thread when the sender's has not started, was killed, or is the parent process's.
       def recreate(sender)
         return sender if @closed || Exit.past?
         if !sender.own? || sender.closed?

@@ -11,7 +11,6 @@ module Godwit
       # Messages that libzmq writes at once: 8 KiB, and a message has 100 bytes or more.
       WRITTEN_AT_ONCE = 100
       EVENTS = 100 # of the socket's monitor, unread until the reason is asked for
-      private_constant :BATCH_BYTES, :WRITTEN_AT_ONCE, :EVENTS
 
       def initialize(settings)
         @settings = settings

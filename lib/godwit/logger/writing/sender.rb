@@ -8,7 +8,7 @@ module Godwit
       BATCH = 256
       # Seconds after the start in which a socket without a reader does not count as unresponsive.
       GRACE = (RUBY_ENGINE == "jruby") ? 1.0 : 0.25
-      # Seconds between two looks for new records, while older ones on the disk wait for the socket.
+      # Seconds between two polls for new records, while older ones on the disk wait for the socket.
       POLL_INTERVAL = 0.05
       REPORT_EVERY = 1.0 # seconds between two records that report drops
 
@@ -58,7 +58,7 @@ module Godwit
         queued.zero? # a trap handler
       end
 
-      # Takes no more. Needs no lock.
+      # Ends the queue: it accepts no more entries. Needs no lock.
       def stop
         @closing = true
         @queue.close
@@ -67,8 +67,8 @@ module Godwit
       private
 
       def queued = @queue.size + unsent
-      # Records that were taken from the queue and have not gone. A report of drops, which is
-      # always the last, does not count.
+      # @return [Integer] records that were dequeued and not sent, without a report of drops, which
+      #   is always the last
       def unsent = [@pending.size - @gone - (@noticed ? 1 : 0), 0].max
 
       def spawn
@@ -79,7 +79,7 @@ module Godwit
         end
       end
 
-      # A killed thread has a successor, unless the process ends.
+      # A new thread replaces a killed one, unless the process ends.
       def work
         run
         over = true

@@ -45,15 +45,15 @@ module Godwit
         end
       end
 
-      # A record has a number, and could not be stored.
+      # Counts a record that has a number and could not be stored.
       def fail(stream)
         remember(stream)
         @failed += 1
       end
 
-      # @param records [Integer] stored by an earlier writer, and lost
+      # @param records [Integer] that an earlier writer stored, and that are lost
       def inherit(records) = @failed += records
-      # A record came after the close.
+      # Counts a record that came after the close.
       def late = @late += 1
       # @return [Integer] all records that will never be sent
       def dropped = missing + @late

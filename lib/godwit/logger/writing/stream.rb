@@ -17,11 +17,11 @@ module Godwit
 
       attr_reader :common, :label, :prog, :pid, :tseq
       def topic = @common.topic
-      # Goes on after this number.
+      # The next record has the number after this one.
       def resume(tseq) = @tseq = @sent = tseq
-      # Callers, without a lock: CRuby switches threads in no addition.
+      # Any thread may call it without a lock: CRuby switches threads in no addition.
       def drop = @dropped += 1
-      # The thread that encodes.
+      # Only the thread that encodes calls this.
       def next_tseq = @tseq = (@sent += 1) + @dropped
     end
     private_constant :Stream
