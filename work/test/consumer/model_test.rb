@@ -47,9 +47,9 @@ class WorkModelTest < Godwit::WorkCase
       super
     end
 
-    def forget(assignment)
-      @model.free(assignment.partition) if
-        @model.claims[assignment.partition] == claim_of(assignment)
+    def moved(assignment, what)
+      ended = what != :assigned && @model.claims[assignment.partition] == claim_of(assignment)
+      @model.free(assignment.partition) if ended
       super
     end
   end
