@@ -109,8 +109,10 @@ module Godwit
       @probes.select!(&:finding)
     end
 
+    # Gives no finding any more: the socket may be closed.
     def close
-      end_probes
+      @probes.each(&:close)
+      @probes.clear
       @monitor&.close
       @monitor = nil
     rescue ForkedError

@@ -155,7 +155,7 @@ class ShellPushPullTest < Godwit::TestCase
       batches = []
       pull.each_batch(10) do |rows|
         # The rest is taken after its end.
-        eventually { pull.instance_variable_get(:@gone) == 1 } if batches.empty?
+        eventually { pull.instance_variable_get(:@departed) == 1 } if batches.empty?
         batches << rows
       end
       [batches.flatten, pull.complete?, pull.exitstatus]
