@@ -309,7 +309,7 @@ class PerfMeasureTest < Godwit::TestCase
       _, endpoint = receiver { {"ended" => false, "taken" => 5} }
       error = with_clock(Godwit::TestSupport::ManualClock.new(tick: 10.0)) do
         measures = in_thread do
-          impatient_throughput(endpoint, size: size, count: 20)
+          impatient_throughput(endpoint, size: size, count: 20, patience: 20)
         rescue => error
           error
         end
