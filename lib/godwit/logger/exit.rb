@@ -15,7 +15,8 @@ module Godwit
       @over = {} # process => true
 
       class << self
-        # A writer has started. Needs no lock, as a trap handler may log the first record.
+        # Registers a writer that has started. This method needs no lock, as a trap handler may log
+        # the first record.
         def watch(writer)
           forget_others if @writers.size > 32
           @writers << writer
@@ -55,7 +56,7 @@ module Godwit
           fresh, begun = writers.partition(&:at_work?)
           fresh.each(&:stop)
           fresh.each { |writer| @incomplete ? writer.close(now, AGAIN) : writer.close(now) }
-          # Another thread closes these, or an interrupt cut that short after their linger.
+          # Another thread closes these writers, or an interrupt cut their close short after linger.
           begun.each { |writer| writer.close(now, AGAIN) }
           @incomplete ||= writers.any?(&:incomplete?)
           @last ||= Timeout.now + AGAIN_FOR if @incomplete

@@ -12,14 +12,14 @@ module Godwit
       DEPTH = 10 # levels of nested Arrays of tags that are flattened
       private_constant :DEPTH
 
-      # Without tags.
+      # The new formatter has no tags.
       def initialize
         super
         @tags = [].freeze
         @key = :"godwit_logger_tags_#{object_id}"
       end
 
-      # Has tags for the block.
+      # Adds tags during the block.
       # @param tags [Array<Object>] nil and what is empty is left out
       # @yieldparam formatter [Formatter] this one
       # @return [Object] what the block gives

@@ -8,7 +8,7 @@ module Godwit
     #
     # **Clones** of a logger share it.
     module LocalLevel
-      # Of a logger and its clones.
+      # The local levels of a logger and its clones.
       class Store
         def initialize
           @key = :"godwit_logger_level_#{object_id}"
@@ -39,7 +39,7 @@ module Godwit
       # @raise [ArgumentError] "Invalid log level: :loud"
       def silence(severity = ::Logger::ERROR) = log_at(severity) { yield self }
 
-      # Has another level during the block, in this fiber.
+      # Sets another level during the block, in this fiber.
       # @param level [Integer, Symbol, nil] as {#local_level=} takes it
       # @return [Object] the block's value
       # @raise [ArgumentError] "Invalid log level: :loud"

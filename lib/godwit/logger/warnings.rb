@@ -21,7 +21,7 @@ module Godwit
         @last = now
         said = lines(text)
         @held = 0
-        # One write, for which a trap handler takes no lock.
+        # All lines go in one write, for which a trap handler takes no lock.
         write(said.map { |line| shortened(line, MAX_BYTES / said.size) }.join)
       rescue
         nil # $stderr is closed
@@ -43,7 +43,7 @@ module Godwit
         @held += 1
       end
 
-      # Held lines of another text are no part of this one's count.
+      # The new line does not count the held lines of another text: these get a line of their own.
       def lines(text)
         return [line(text, @held)] if @held.zero? || text == @held_text
         [line(@held_text, @held - 1), line(text, 0)]
@@ -59,7 +59,7 @@ module Godwit
         "#{line.byteslice(0, bytes - 4).scrub("")}...\n"
       end
 
-      # A write to a pipe without a reader would block the program.
+      # A write to a full pipe that nobody reads would block the program.
       if RUBY_ENGINE == "jruby"
         # Java cannot tell whether a write would block, so a thread writes, and may hang.
         def writable?(_seconds) = @writing.nil? || !@writing.join(0).nil?
@@ -75,7 +75,7 @@ module Godwit
           @writing.join(WRITE_TIMEOUT)
         end
       else
-        # In a blocking fiber, since a scheduler may not know how to wait for a file.
+        # The wait runs in a blocking fiber, since a scheduler may not know how to wait for a file.
         def writable?(seconds)
           stderr = $stderr
           !stderr.is_a?(::IO) ||

@@ -12,7 +12,8 @@ module Godwit
       FORM = /\A\h{32}\z/
 
       class << self
-        # Opens the folder itself. In a forked child, whose parent has the folder, opens one within.
+        # Opens the queue in the folder itself. A forked child, whose parent has the folder, opens a
+        # queue in a subfolder.
         # @raise [BusyError] when another process uses it
         def open(folder, **options, &block)
           make(folder, options[:fsync])
@@ -27,8 +28,8 @@ module Godwit
           raise Errors.build(error.errno, :open, folder)
         end
 
-        # Makes a folder within. It gets its name once it is locked, so that no process takes it
-        # over.
+        # Makes a queue in a new subfolder. The subfolder gets its name once it is locked, so that
+        # no other process takes it over.
         def within(folder, **options, &block)
           id = SecureRandom.hex(16)
           inner = File.join(folder, id)
@@ -44,7 +45,7 @@ module Godwit
           new(inner, lock, id: id, inner: true, **options, &block)
         end
 
-        # Takes over the folders within that ended processes left, and removes the empty ones.
+        # Takes over the subfolders that ended processes left, and removes the empty ones.
         def leftovers(folder)
           begun = Dir.glob("*#{BEGUN}", base: folder).map { |name| File.join(folder, name) }
           old = Time.now - 60
@@ -114,7 +115,7 @@ module Godwit
       # @return [SegmentedLog::Chunk, nil] the next entries that were not sent; nil: there are none
       def peek(most) = @next ||= @segments.read(@cursor ||= @segments.after(@sent), most)
 
-      # Up to this seq, of the entries that {peek} gave, all have been sent.
+      # Notes that all entries that {peek} gave have been sent, up to this seq.
       def sent_to(seq)
         @sent = seq
         return unless @next && seq >= @next.last
@@ -122,13 +123,14 @@ module Godwit
         @next = nil
       end
 
-      # The entries after this seq are to be sent, maybe again.
+      # Marks the entries after this seq as not sent: {peek} gives them again.
       def rewind(seq)
         @sent = seq
         @next = @cursor = nil
       end
 
-      # Gives it a new id, for records that the receiver cannot tell from others of the old id.
+      # Gives the queue a new id, for records that the receiver cannot tell from others of the old
+      # id.
       def rename = @id = write_id(SecureRandom.hex(16))
 
       def close
@@ -137,7 +139,7 @@ module Godwit
         (@inner && empty?) ? remove : @lock.release
       end
 
-      # Removes the folder with all that is in it.
+      # Removes the folder and all files in it.
       def remove
         @segments.close
         FileUtils.rm_r(@folder)

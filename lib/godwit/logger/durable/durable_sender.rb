@@ -34,7 +34,7 @@ module Godwit
 
       def alive? = @thread&.alive?
 
-      # Wakes the thread to send. Any thread may call it, also in a trap handler.
+      # Wakes the thread to send. Any thread may call this method, also in a trap handler.
       def wake(always: false)
         return unless @idle || always
         @idle = false
@@ -57,7 +57,8 @@ module Godwit
 
       def open
         context = @settings.shared_context || (@own_context = Context.new)
-        # Immediate: without a peer, records wait on the disk and not in libzmq.
+        # The socket is `immediate: true`: without a peer, records wait on the disk and not in
+        # libzmq.
         @socket = DEALER.new(context: context, immediate: true, linger: Context::BRIEF_LINGER,
           **@settings.options)
         @socket.on_event(*EVENTS) { |event| @events << event and wake(always: true) }

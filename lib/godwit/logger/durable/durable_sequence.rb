@@ -6,7 +6,8 @@ module Godwit
     class DurableSequence < SequenceCounter
       MAX_TOPICS = 1_000 # topics whose counts a checkpoint keeps
 
-      # In a topic's place: the number of entries before the checkpoint, ever, in the folder.
+      # This key stands in a topic's place. Its value is the number of all entries that were ever in
+      # the folder before the checkpoint.
       ENTRIES = ""
 
       class << self
@@ -53,7 +54,7 @@ module Godwit
 
       private
 
-      # The id stays: with too many topics it forgets only their counts.
+      # The writer keeps its id: with too many topics only their counts are forgotten.
       def begin_as(writer, seq)
         return super unless @writer
         @known = {}

@@ -52,8 +52,8 @@ module Godwit
         self
       end
 
-      # Once it returns, the records may be acknowledged. If it raises, {#last} tells how far it
-      # got.
+      # Writes records of durable writers. Once this method returns, the records may be
+      # acknowledged. If it raises, {#last} tells which records are in the file.
       # @param entries [Array<Entry>] new ones, in each writer's order
       def write_durable(entries)
         @lock.synchronize do
@@ -74,7 +74,7 @@ module Godwit
 
       # Closes the sink too.
       def close = @sink.close
-      # Another process may have the journal from now on.
+      # Closes the journal, so that another process may have it from now on.
       def release = @lock.synchronize { @file = @file&.close }
       def closed? = @file.nil?
 
@@ -126,7 +126,7 @@ module Godwit
         path = find(file_end.inode) or return 0
         size = File.size(path)
         return 0 if size <= file_end.size
-        # With another checksum it is a new file with an old inode.
+        # A file whose end has another checksum is a new file with an old inode.
         return 0 unless same_end?(path, file_end)
         File.truncate(path, file_end.size)
         size - file_end.size
@@ -167,7 +167,8 @@ module Godwit
         @bytes.nil? ? raise : false
       end
 
-      # Entries after a torn one could not be read. So it is removed, or else the journal rewritten.
+      # Appends an entry. Entries after a torn one could not be read: so a torn entry is removed, or
+      # else the journal is rewritten.
       def put(file, bytes, before)
         Append.write(file, bytes, fsync: @sink.fsync) do
           @bytes = nil unless Append.truncate(file, before)

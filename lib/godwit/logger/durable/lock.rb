@@ -78,7 +78,8 @@ module Godwit
       def release
         return unless own?
         HELD.delete(self)
-        # Closing is not enough: a child that another thread just forks has a copy until its exec.
+        # Closing the file would not unlock it: a child that another thread just forks has a copy of
+        # the descriptor until its exec.
         @file.flock(File::LOCK_UN)
         @file.close
       end

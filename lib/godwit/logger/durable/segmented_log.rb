@@ -144,7 +144,7 @@ module Godwit
         end
       end
 
-      # For a forked child too: without the lock, which another thread may have held.
+      # Closes the files without the lock, since in a forked child another thread may have held it.
       def close_files
         [@file, @reader, @released_file].each { |file| file&.close }
         @file = @reader = @released_file = nil
@@ -157,7 +157,8 @@ module Godwit
         @segments = Dir.children(@folder).grep(FILE).sort.map do |name|
           Segment.new(name.to_i(16), File.join(@folder, name), 0, 0, 0)
         end
-        # Only the last file may be torn, even in its checkpoint. Then the file before it has one.
+        # Only the last file may be torn, even in its checkpoint. Then the file before it has a
+        # checkpoint.
         full = [@segments.size - 1, 0].max
         full -= 1 while full.positive? && !checkpoint_of(@segments[full])
         @segments.each_with_index do |segment, index|
@@ -220,7 +221,7 @@ module Godwit
         nil # without it the writer sends some records twice
       end
 
-      # A trap handler cannot lock a mutex: it reads without.
+      # Runs the block with the lock. A trap handler cannot lock a mutex: it reads without the lock.
       def look(&block)
         @lock.synchronize(&block)
       rescue ThreadError
@@ -257,7 +258,8 @@ module Godwit
 
       def put(bytes, segment)
         Append.write(@file, bytes, fsync: @fsync) do
-          # A reader stops at a torn entry: unless it can be truncated, the next needs a new file.
+          # A reader stops at a torn entry. If the entry cannot be truncated, the next entry needs a
+          # new file.
           @file = @file.close unless Append.truncate(@file, segment.size)
         end
         segment.size += bytes.bytesize

@@ -22,7 +22,7 @@ module Godwit
       # @return [Boolean] whether the receiver has answered on this connection
       def established? = @state == :established
 
-      # Begins with HELLO, on a new connection or after a loss.
+      # Begins with a HELLO, on a new connection or after a loss.
       def begin_anew
         @state = :new
         @flying = []
@@ -75,7 +75,7 @@ module Godwit
 
       private
 
-      # Whether no answer is due.
+      # Whether the receiver owes no answer.
       def idle? = @state == :new || (established? && @flying.empty?)
       def hello = [Wire::HELLO, @key, Wire.number(@queue.released), Wire.number(Wire::VERSION)]
 

@@ -125,7 +125,7 @@ module Godwit
       # @return [DiskQueue, nil] the first that libzmq does not have to its end
       def first = @queues.find { |queue| queue.unsent.positive? }
 
-      # In the form of a durable logger's records: a folder may have those of both.
+      # Packs a record in the form of a durable logger's records: a folder may have records of both.
       def pack(record) = record.is_a?(::String) ? record : record.first.b
 
       def unpack(bytes)
@@ -133,7 +133,7 @@ module Godwit
         header&.start_with?("{") ? bytes : [bytes]
       end
 
-      # Sends what goes without waiting, at most {CHUNK}.
+      # Sends records that go without waiting, at most {CHUNK} bytes.
       def replay
         forget_deleted
         fetch if @ready.empty?
@@ -162,7 +162,8 @@ module Godwit
         count = queue.unsent
         @ready = [] if queue.equal?(first)
         @warnings.gone(count, queue.folder)
-        # In this order, and without I/O in between, since other threads read the counts.
+        # The queue goes and its records count as lost without I/O in between, since other threads
+        # read the counts.
         remove(queue) { @lost += count }
       end
 

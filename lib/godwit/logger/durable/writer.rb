@@ -77,7 +77,7 @@ module Godwit
         pending.zero? && @trapped.empty? # a trap handler cannot wait
       end
 
-      # The writer starts no sender any more. Needs no lock.
+      # Lets the writer start no sender any more. Needs no lock.
       def stop = @closing = true
 
       # The sender calls this in each turn. It stores the records of trap handlers.
@@ -88,7 +88,7 @@ module Godwit
         nil
       end
 
-      # The sender calls this when records were acknowledged.
+      # Wakes waiting callers. The sender calls this method when records were acknowledged.
       def progress
         @lock.synchronize { @freed.broadcast } if @waiting.positive?
       end
@@ -130,7 +130,7 @@ module Godwit
 
       def pending = [@backlog.waiting(@disk.released) - @gone, 0].max
 
-      # Needs the lock.
+      # Stores an entry, or drops it when there is no space. The caller holds the lock.
       def take(entry)
         return :closed if @disk_closed
         has_room = wait_for_space
@@ -140,7 +140,7 @@ module Godwit
         false
       end
 
-      # Needs the lock.
+      # Waits for space in the folder. The caller holds the lock.
       def wait_for_space
         return true if @disk.bytes < @most
         return false unless @settings.overflow == :block
@@ -149,8 +149,8 @@ module Godwit
         @disk.bytes < @most
       end
 
-      # Needs the lock. A waiting caller counts itself before it checks the condition, since the
-      # sender signals only while a caller waits.
+      # The caller holds the lock. A waiting caller counts itself before it checks the condition,
+      # since the sender signals only while a caller waits.
       def wait_until(finish)
         @waiting += 1
         wait(finish) until yield || @closing || (finish && Timeout.now >= finish)
@@ -164,7 +164,7 @@ module Godwit
         end
       end
 
-      # Needs the lock.
+      # Stores an entry on the disk. The caller holds the lock.
       def store(entry)
         @sequence.report(Timeout.now) { |report| append(report) } if @sequence.unreported?
         @backlog.add(append(entry), @disk.released)

@@ -10,7 +10,7 @@ module Godwit
         BATCH = 256
         BACKLOG = 32 * BATCH
         OVERHEAD = 384 # estimated bytes of a record besides its frames
-        # A record, or a message that is none, with its size; the queue has the sum of the sizes.
+        # A record or a foreign message that waits, and its size. A queue has the sum of the sizes.
         Waiting = Struct.new(:found, :bytes)
         Queue = Struct.new(:waiting, :bytes)
 
@@ -51,7 +51,7 @@ module Godwit
           @bytes += size
         end
 
-        # The first of each queue, then the next of each.
+        # Removes the first record of each queue, then the next of each.
         def dequeue(count)
           batch = []
           while batch.size < count && (writer, queue = @queues.shift)

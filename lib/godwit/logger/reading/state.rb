@@ -42,7 +42,7 @@ module Godwit
           @due = Timeout.now + PERIOD
           writers = writers.to_h { |one| [one.writer, one.to_h.slice("first", *FIELDS)] }
           temporary = "#{@path}.#{Process.pid}.new"
-          # View.json accepts writer ids that are no UTF-8.
+          # View.json accepts writer ids that are not UTF-8.
           File.write(temporary, View.json({"v" => 1, "writers" => writers}))
           File.rename(temporary, @path)
           @error = nil

@@ -61,7 +61,7 @@ module Godwit
       private
 
       def clock(id) = Process.clock_gettime(id, :nanosecond)
-      # 0 for a negative lag, of wall clocks that disagree.
+      # A negative lag, of wall clocks that disagree, is in bucket 0.
       def bucket(lag) = (lag > 1) ? (Math.log2(lag) * STEPS).ceil : 0
     end
   end

@@ -10,7 +10,7 @@ module Godwit
       HWM = 256 # queued messages of each writer, which sends up to 256 KiB at once
       MAX_BYTES = 4 << 20 # bytes after which a batch is written
 
-      # Options of its socket, a ROUTER.
+      # Options of the input's socket, a ROUTER.
       OPTIONS = {
         max_message_size: MAX_FRAME, recv_hwm: HWM, linger: Context::BRIEF_LINGER
       }.freeze
@@ -28,7 +28,7 @@ module Godwit
 
       attr_reader :socket, :written, :again, :foreign, :error
 
-      # It survives each error: writers send unacknowledged records again.
+      # Receives messages. The input survives each error: writers send unacknowledged records again.
       # @return [Boolean] whether a message was there
       def receive
         messages = @socket.recv_many(MESSAGES, timeout: 0, exception: false) or return false

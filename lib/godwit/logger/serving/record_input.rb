@@ -44,7 +44,7 @@ module Godwit
         warn_of(error, " at its end", always: true)
       end
 
-      # The sink hangs: its records are lost.
+      # Counts the records of a sink that hangs as lost.
       def give_up
         records = @batch_size - (sink_written - @written_before.to_i)
         @failed += records

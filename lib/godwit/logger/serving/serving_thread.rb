@@ -33,7 +33,8 @@ module Godwit
         self
       end
 
-      # As {#start}, and waits for the end. An interrupt of the caller stops the thread.
+      # Starts the thread as {#start} does, and waits for its end. An interrupt of the caller stops
+      # the thread.
       # @raise [Error] that ended it
       def run
         Thread.handle_interrupt(Object => :never) do
@@ -48,7 +49,7 @@ module Godwit
         raise @error if @error
       end
 
-      # The thread ends after the current batch.
+      # Lets the thread end after the current batch.
       def stop
         check(:stop)
         @stopping = true
@@ -89,7 +90,7 @@ module Godwit
       def sockets = @inputs.map(&:socket)
       def ending?(error) = error.is_a?(ClosedError) || error.is_a?(ContextTerminatedError)
 
-      # A forked child has the parent's pipe.
+      # Raises in a forked child, whose pipe is the parent's.
       def check(operation)
         raise Errors.build(ForkedError, operation) if @pid != Process.pid
       end

@@ -114,7 +114,7 @@ module Godwit
       # @return [String]
       def inspect = "#<#{self.class.name} #{@path}#{" (closed)" if closed?}>"
 
-      # The block of {#write} calls this.
+      # The block of {#write} calls this method.
       # @private
       # @return [FileEnd]
       def file_end

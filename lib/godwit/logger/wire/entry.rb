@@ -11,8 +11,8 @@ module Godwit
       AS_IT_IS = ->(_level, _time, _prog, text) { text }
 
       class << self
-        # An error that another thread raises into this one must reach the program. So this rescues
-        # errors only around the program's own methods.
+        # Logs a message. An error that another thread raises into this one must reach the program,
+        # so the method rescues errors only around the program's own methods.
         # @param tagger [Formatter, nil] has the tags where the formatter is another and has none
         def log(handle, level, prog, message, payload, formatter, tagger)
           sender = handle.sender
@@ -71,7 +71,7 @@ module Godwit
           entry
         end
 
-        # A Hash in the message's place is data too, unless there are others.
+        # A Hash in the message's place is the payload too, unless the call has a payload.
         # @return [Array] error field and payload
         def data(message, error, payload)
           return [error, payload] if payload
@@ -95,8 +95,8 @@ module Godwit
           [Text.of(message), field]
         end
 
-        # Tags go beside the text, so this bypasses the method of ActiveSupport's TaggedLogging that
-        # puts them into it. Our own formatter's plain line needs them in the text.
+        # Tags go beside the text. So this method bypasses the one of ActiveSupport's TaggedLogging
+        # that puts tags into the text. The plain line of our own formatter needs tags in the text.
         def own_call(formatter, plain)
           return formatter unless formatter.respond_to?(:current_tags)
           return formatter if plain && !formatter.instance_of?(Formatter)

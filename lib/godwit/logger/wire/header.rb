@@ -8,8 +8,9 @@ module Godwit
     #
     # ext/godwit/logger_header.c makes {start}, {pack} and {payload} faster.
     class Header < Struct.new(:writer, :seq, :tseq, :t_ns, :mono_ns, :pid)
-      # In the order in which Godwit writes them, without nil and empty values. v: 1; writer: 32
-      # hexadecimal digits; t_ns, mono_ns: nanoseconds; error: an object.
+      # The keys are in the order in which Godwit writes them; nil and empty values are left out. v
+      # is 1, writer has 32 hexadecimal digits, t_ns and mono_ns are nanoseconds, error is an
+      # object.
       KEYS = %w[v writer seq tseq t_ns mono_ns level pid thread host prog tags payload error].freeze
       COUNT = "[1-9]\\d{0,18}"
       TIME = "\\d{1,19}"

@@ -6,7 +6,7 @@ module Godwit
     # Ruby's lines: `ANY` for unknown, and for a number that Ruby does not know.
     module Levels
       LABELS = LoggerConstants::LABELS # number to label
-      # Label or name, in lower case, to number.
+      # The number of each label and name, in lower case.
       NUMBERS = {**LABELS.map(&:downcase).each_with_index.to_h, "unknown" => 5}.freeze
 
       module_function

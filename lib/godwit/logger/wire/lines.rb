@@ -7,13 +7,13 @@ module Godwit
     # threads may call it.
     class Lines
       BILLION = 1_000_000_000
-      # What stands before the time, and behind the process id.
+      # The texts before the time, and behind the process id, for each label.
       STARTS = Levels::LABELS.to_h do |label|
         [label, ["#{label[0]}, [", "] #{label.rjust(5)} -- "]]
       end.freeze
       PREFIXES = STARTS.values.map(&:first).freeze
       FORM = /\A([DIWEFA]), \[([^\]]*) #(\d+)\] +([A-Z]+) -- (.*?): (.*)\z/m
-      # A line in pieces. time: as it stands there; pid: a String.
+      # The pieces of a line. `time` is as it stands in the line; `pid` is a String.
       Parsed = Struct.new(:letter, :time, :pid, :label, :prog, :text)
 
       class << self

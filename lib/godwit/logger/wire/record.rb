@@ -153,7 +153,7 @@ module Godwit
 
       private
 
-      # Those of a plain line are known once it is parsed.
+      # The level, program and host. Those of a plain line are known once the line is parsed.
       def names
         @names ||= begin
           level = line ? Lines.level(@frames.first) : 5

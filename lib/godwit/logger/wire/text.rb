@@ -10,11 +10,11 @@ module Godwit
       MAX_CAUSES = 10 # causes of an error
       MAX_LINES = 200 # lines of its backtrace
       MAX_LINE = 256 # bytes of such a line in an error that is too long
-      # JSON's generator writes these by itself.
+      # JSON's generator writes objects of these classes by itself.
       SIMPLE = [::String, ::Symbol, ::Integer, ::Float, ::NilClass, ::TrueClass, ::FalseClass]
         .to_h { |kind| [kind, true] }.compare_by_identity.freeze
       DEPTH = 10 # levels of Hashes and Arrays that are looked through
-      # What a program's own methods may raise, except what ends the program.
+      # The errors that a program's own methods may raise, except those that end the program.
       FAULTS = [StandardError, ScriptError, SystemStackError, SecurityError, NoMemoryError,
         *(::Java::JavaLang::StackOverflowError if RUBY_ENGINE == "jruby")].freeze
 
@@ -32,7 +32,7 @@ module Godwit
       def cut(text, most = MAX_BYTES)
         return text if text.bytesize <= most
         size = most
-        # Not in the middle of a character.
+        # A text is not cut in the middle of a character.
         size -= 1 while size > most - 4 && (text.getbyte(size) & 0xC0) == 0x80
         "#{utf8(text.byteslice(0, size))}...(cut #{text.bytesize - size} bytes)"
       end
@@ -199,8 +199,8 @@ module Godwit
 
       def json_text(text) = JSON.generate(utf8(text))
 
-      # An object's own to_json may give anything, which would break the whole header. So JSON with
-      # such objects is parsed.
+      # An object's own to_json may give anything, which would break the whole header. So the JSON
+      # of a value with such objects is parsed as a check.
       def sound_json(value)
         return utf8(JSON.generate(value)) if simple?(value)
         utf8(JSON.generate(in_json(value))).tap { |json| JSON.parse(json) }

@@ -21,7 +21,7 @@ module Godwit
       def at_work? = own? && !@closing
       # @return [Boolean] whether linger ended before all records were sent or acknowledged
       def incomplete? = @incomplete
-      # Opens what may fail at once, such as an address in use.
+      # Opens whatever may fail at once, such as an address in use.
       def open = nil
       # Takes over the counts of a writer that had to end.
       def inherit(_writer) = nil
@@ -65,7 +65,7 @@ module Godwit
       # Runs the block unless another thread has the lock. A trap handler may do this too.
       def first_with(lock)
         mine = false
-        # An interrupt between the two must not leave the lock locked.
+        # An interrupt between the lock and the block must not leave the lock locked.
         Thread.handle_interrupt(Object => :never) { mine = lock.try_lock }
         yield if mine
         mine

@@ -60,7 +60,7 @@ module Godwit
         wake
       end
 
-      # The sender waits for an entry, and dequeues those that are there.
+      # The sender waits here for an entry, and dequeues all entries that are there.
       # @return [Array<Entry, FlushMark>, nil] nil: closed, and empty
       def take(most)
         super
@@ -68,7 +68,7 @@ module Godwit
         wake if @waiters.positive? && below_low_water?
       end
 
-      # The sender calls this when the socket has accepted records.
+      # Wakes waiting callers. The sender calls this method when the socket has accepted records.
       def progress
         @steps += 1
         @stalled = @unresponsive = self.stalled = false
@@ -142,8 +142,8 @@ module Godwit
         false # a trap handler
       end
 
-      # Needs the lock. A waiting caller counts itself before it checks the condition, since the
-      # sender wakes callers only while some wait.
+      # The caller holds the lock. A waiting caller counts itself before it checks the condition,
+      # since the sender wakes callers only while some wait.
       def wait_until(seconds)
         finish = seconds && Timeout.now + seconds
         @waiters += 1

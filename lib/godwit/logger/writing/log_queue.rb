@@ -73,7 +73,7 @@ module Godwit
         def count(bytes) = @counting.synchronize { @bytes += bytes }
         def count_nothing = @counting.synchronize { @bytes = 0 if @queue.empty? }
       else
-        # CRuby switches threads in neither.
+        # CRuby switches threads in neither of these two methods.
         def count(bytes) = @bytes += bytes
         def count_nothing = @bytes = 0
       end

@@ -68,7 +68,7 @@ module Godwit
         @sent += index - from if index
       end
 
-      # Waits until some may go. Interrupts end the wait.
+      # Waits until the socket may accept a message. Interrupts end the wait.
       def wait(seconds = nil)
         return true unless @socket # the next try opens one
         return @large.first.first.wait(seconds) if @crowded
@@ -112,7 +112,7 @@ module Godwit
 
       private
 
-      # The reader is there.
+      # Ends the diagnosis, since the reader is there.
       def diagnosed
         @diagnosis&.close
         @diagnosis = nil

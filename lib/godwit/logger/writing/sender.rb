@@ -125,7 +125,7 @@ module Godwit
         record_error(error)
         false
       ensure
-        # After a kill the successor answers.
+        # After a kill the thread's successor answers.
         until @flush_marks.empty? || @gone < @pending.size
           @queue.answer(@flush_marks.shift, true)
         end

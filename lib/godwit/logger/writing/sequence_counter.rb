@@ -26,7 +26,7 @@ module Godwit
       attr_reader :before_seq # the start of each header
 
       def stream(level, prog)
-        # The program's object need not be fit to be a Hash key.
+        # The program's object may be unfit as a key of a Hash.
         prog = Text.name(prog) unless ::String === prog || NilClass === prog
         @streams[level]&.[](prog) || new_stream(level, prog)
       end
@@ -36,7 +36,7 @@ module Godwit
         @seq = (@sent += 1) + @dropped
       end
 
-      # The full queue refused or removed a record.
+      # Counts a record that the full queue refused or removed.
       def drop(stream)
         remember(stream)
         exclusively do

@@ -8,7 +8,7 @@ module Godwit
       WIRES = %i[records plain].freeze
       QUEUE = 100_000
       QUEUE_BYTES = 16 << 20
-      # libzmq would refuse these only when the first record is on its way.
+      # libzmq would refuse these transports only when the first record is on its way.
       NOT_FOR_PUSH = %w[udp: pgm: epgm: norm:].freeze
       # Bytes of a frame from which on libzmq gets it in place, and the writer counts its bytes.
       LARGE = 8_192
@@ -96,7 +96,7 @@ module Godwit
         bad("fsync: without durable:", text, @fsync) if @fsync
       end
 
-      # A socket would refuse them only when the first record is sent.
+      # A socket would refuse the options only when the first record is sent.
       def check_options(options)
         check_family(options)
         options.each { |name, value| Options.fetch(name).encode(value, :PUSH) }

@@ -17,11 +17,12 @@ module Godwit
 
       attr_reader :common, :label, :prog, :pid, :tseq
       def topic = @common.topic
-      # The next record has the number after this one.
+      # Continues the count: the next record has the number after this one.
       def resume(tseq) = @tseq = @sent = tseq
-      # Any thread may call it without a lock: CRuby switches threads in no addition.
+      # Counts a drop. Any thread may call this without a lock: CRuby switches threads in no
+      # addition.
       def drop = @dropped += 1
-      # Only the thread that encodes calls this.
+      # Gives the next number. Only the thread that encodes calls this.
       def next_tseq = @tseq = (@sent += 1) + @dropped
     end
     private_constant :Stream
