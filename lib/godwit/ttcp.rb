@@ -24,11 +24,11 @@ module Godwit
     autoload :ZMQLink, "godwit/ttcp/zmq_link"
     private_constant :Link, :TCPLink, :UDPLink, :ZMQLink
 
-    # C ttcp's port.
+    # The default port of C ttcp.
     PORT = 5001
-    # C ttcp's bytes of a buffer.
+    # The default size of a buffer of C ttcp, in bytes.
     LENGTH = 8192
-    # C ttcp's buffers of a run.
+    # The default number of buffers that C ttcp sends in a run.
     COUNT = 2048
     # Seconds without a datagram that end a run over UDP.
     SILENCE = 5

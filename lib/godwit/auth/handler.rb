@@ -133,7 +133,8 @@ module Godwit
         finish
       end
 
-      # An error costs one request. The text of the error may contain a password.
+      # An error costs one request. The warning has only the error's class, since its text may
+      # contain a password.
       def serve(message)
         expire
         answer_message(message) if message

@@ -14,7 +14,7 @@ module Godwit
   # **Threads**: any number may use it. **Fork**: a child may go on using a file; on Kafka it must
   # {connect} anew.
   module Work
-    # Of both gems.
+    # The version of Work, which is that of the gem godwit.
     VERSION = Godwit::VERSION
 
     # Loads each constant at its first use, from the file that has its name.

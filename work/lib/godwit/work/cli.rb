@@ -11,7 +11,8 @@ module Godwit
       # The name of the executable.
       PROGRAM = "godwit-work"
 
-      # Command to class name, in the order of `godwit-work help`. The file has the command's name.
+      # The class name of each command, in the order of `godwit-work help`. The file has the
+      # command's name.
       COMMANDS = %w[
         run topics groups lag dead doctor tail produce seek pause resume evict requeue grow copy
         version help
@@ -21,7 +22,7 @@ module Godwit
       # Files whose name is not their command's.
       FILES = {}.freeze
 
-      # What `tail --from` and `seek --to` take.
+      # The values that `tail --from` and `seek --to` take.
       WHERE = ["an offset (a negative one counts from the end of each partition),",
         "earliest, latest, or a time such as 2026-11-20T10:00"].freeze
       private_constant :WHERE

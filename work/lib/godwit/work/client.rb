@@ -21,7 +21,7 @@ module Godwit
       POLL = 0.25 # seconds between two checks for new records
       # What `produce` gets instead of a value when the caller forgot the braces.
       NO_VALUE = Object.new.freeze
-      UNCHANGED = Object.new.freeze # what `topic` gets instead of limits that are not given
+      UNCHANGED = Object.new.freeze # the default of `retain:`: the limits stay
       private_constant :READ, :POLL, :NO_VALUE, :UNCHANGED
 
       # @private
@@ -158,7 +158,7 @@ module Godwit
         end
       end
 
-      # The group goes on elsewhere: records run again, or never.
+      # Lets the group go on elsewhere: records run again, or never.
       # @param group [String]
       # @param topic [String]
       # @param to [Integer, Time, Symbol] as {#each}'s `from:`; in a partition that has fewer
@@ -169,7 +169,8 @@ module Godwit
       def seek(group, topic, to:, partition: nil)
         topic = find(topic)
         check_index(:seek, "partition:", partition, topic.partitions) if partition
-        # Behind the end, the group would miss the records that come there.
+        # An offset behind the end is limited to it: the group would miss the records that come
+        # there.
         ends = end_offsets[topic]
         offsets = starts(topic, to).map.with_index do |offset, number|
           [offset, ends[number]].min if [nil, number].include?(partition)
@@ -195,7 +196,7 @@ module Godwit
         @topics.save(Topic.new(**found.to_h, partitions: partitions))
       end
 
-      # No record of the topic runs in this group, until {#resume}; also after restarts.
+      # Lets no record of the topic run in this group until {#resume}, also after restarts.
       # @param group [String]
       # @param topic [String]
       # @return [nil]
@@ -208,7 +209,7 @@ module Godwit
       # @raise [TopicError]
       def resume(group, topic) = @engine.set(group, find(topic), paused: false)
 
-      # A member loses its partitions; it joins again when its process works.
+      # Takes the partitions from a member, which joins again when its process works.
       # @param member [Integer, String, nil] id; nil: no member has it
       # @return [Boolean] whether there was such a member
       # @raise [UnsupportedError] on a log that does it by itself
@@ -270,7 +271,7 @@ module Godwit
       # @raise (see #produce)
       def encode(topic, value = NO_VALUE, key: nil, headers: nil, **value_without_braces)
         check_braces(topic, value, value_without_braces)
-        # Encoded now: the caller may change its Strings afterwards.
+        # The record is encoded now: the caller may change its Strings afterwards.
         @topics.blocks(find(topic)).add(value, key, headers).tap(&:batches)
       end
 
@@ -379,7 +380,7 @@ module Godwit
         raise Godwit::Errors.bad_value(operation, name, "an Integer, 0 #{most}", given)
       end
 
-      # Up to the end that each partition has when it begins.
+      # Reads up to the ends that the partitions have at the call.
       def read_all(topic, positions, &block)
         ends = end_offsets[topic]
         positions.each_index do |number|

@@ -68,7 +68,7 @@ module Godwit
             backoff: BACKOFF, parallel: :partition, stuck_after: 300)
         end
 
-        # The topic whose records it handles. It is created at first use.
+        # The topic whose records the class handles. The topic is created at first use.
         # @param name [String]
         # @param settings [Hash] as {Client#topic}
         # @return [nil]
@@ -78,7 +78,8 @@ module Godwit
           nil
         end
 
-        # The group, whose members share the records. Default: derived from the class's name.
+        # The group, whose members share the records. By default its name is derived from the
+        # class's name.
         # @param name [String]
         # @return [nil]
         # @raise [ArgumentValueError]
@@ -125,7 +126,8 @@ module Godwit
           nil
         end
 
-        # What one worker at a time handles: a partition, the default, or a key.
+        # The records that one worker at a time handles: those of a partition, the default, or of a
+        # key.
         # @param by [Symbol, #call] :key, :partition, or a lambda that takes a message and gives its
         #   key
         # @return [nil]
@@ -147,8 +149,8 @@ module Godwit
           nil
         end
 
-        # A handler that runs for longer is reported, with its backtrace: by the event `stuck` and
-        # by `godwit-work doctor`. It goes on, and keeps its partition.
+        # The time after which a running handler is reported, with its backtrace: by the event
+        # `stuck` and by `godwit-work doctor`. The handler goes on, and keeps its partition.
         # @param seconds [Numeric, nil] more than 0, exact to half a second; default 300; nil: never
         # @return [nil]
         # @raise [ArgumentValueError]

@@ -6,10 +6,10 @@ module Godwit
   module Work
     # What happened in this process, for the listeners of {Work.on}.
     class Events
-      # What `on` takes.
+      # The names of events, which `on` takes.
       NAMES = %i[failed dead moved lost skipped stuck silent evicted retention_held error].freeze
 
-      # One of them.
+      # An event.
       #
       # @!attribute name
       #   @return [Symbol]
@@ -50,8 +50,8 @@ module Godwit
       # @return [Boolean] whether there is a listener of this event
       def listener?(name) = @listeners.key?(name)
 
-      # A listener that raises, or exits, changes nothing. An `error` without a listener is a
-      # warning.
+      # Calls the listeners of an event. A listener that raises, or exits, changes nothing. An
+      # `error` without a listener is a warning.
       # @private
       def emit(name, **values)
         return warn_of(values[:error]) if name == :error && !listener?(name)
@@ -65,7 +65,8 @@ module Godwit
 
       private
 
-      # A full disk would fail each commit, ten times a second.
+      # Warns of an error, but not of each one: a full disk would fail each commit, ten times a
+      # second.
       def warn_of(error)
         now = Timeout.now
         recent = @warned.select { |_, at| at > now - REPEAT }

@@ -165,7 +165,7 @@ module Godwit
         commit_soon
       end
 
-      # Every 100 ms while there is work: an idle process has no timer for it.
+      # Commits every 100 ms while there is work: an idle process has no timer for commits.
       def commit_soon
         return if @committing || @ending || @coordinator.settled?
         @committing = true
@@ -176,7 +176,7 @@ module Godwit
         end
       end
 
-      # One call in the loop serves all workers that end a chunk meanwhile.
+      # Calls the coordinator once for all workers that end a chunk meanwhile.
       def after_chunk
         return if @posted || @ending
         @posted = true
@@ -210,7 +210,8 @@ module Godwit
         @wake_up&.close
       end
 
-      # Commits while it waits: a second signal or a kill may end the process.
+      # Waits for the workers. Commits during the wait, since a second signal or a kill may end the
+      # process.
       def drain(start)
         while (thread = @workers.alive)
           remaining = Timeout.left(@drain, start)

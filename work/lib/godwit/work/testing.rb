@@ -16,13 +16,13 @@ module Godwit
       MOST = 1 << 20 # records at a time
       CURRENT = :godwit_work_testing # of a thread: the client of the application that it runs
 
-      # In a handler or a hook the process's log is the application's own.
+      # Makes the process's log the application's own in a handler or a hook.
       module Current
         # @return [Client]
         def client = Thread.current.thread_variable_get(CURRENT) || super
       end
 
-      # Stands for {Workers}: {#drain} runs what is there.
+      # Stands in for {Workers} without threads: {#drain} runs the records that are there.
       module Inline
         class << self
           def wake(_lanes = 0) = nil
@@ -69,14 +69,14 @@ module Godwit
         inside { run_all }
       end
 
-      # The process ends as by kill -9, and another begins: what was not committed runs again.
+      # Ends the process as kill -9 does, and begins another: what was not committed runs again.
       # @return [nil]
       def crash!
         @engine.dead.concat(@coordinator.members.each_value.map(&:id))
         inside { start }
       end
 
-      # All partitions move to other members, after a commit.
+      # Moves all partitions to other members, after a commit.
       # @return [nil]
       def rebalance!
         inside do
@@ -88,14 +88,14 @@ module Godwit
         end
       end
 
-      # The process stops as by TERM, and another begins.
+      # Stops the process as TERM does, and begins another.
       # @return [nil]
       def restart!
         inside { @coordinator.hooks.each_value { |hooks| hooks.call(:stopping) } }
         rebalance!
       end
 
-      # The records of the last {#drain} run again, as after a kill before its commit.
+      # Runs the records of the last {#drain} again, as after a kill before its commit.
       # @return [nil]
       def duplicate!
         before = @before or return

@@ -10,7 +10,7 @@ module Godwit
     # @private
     class LogCopy
       READ = 1 << 20 # bytes at a time
-      # The records of a topic, and those of them that were there before the copy.
+      # The number of a topic's records, and of those that were there before the copy.
       Count = Struct.new(:topic, :records, :before, keyword_init: true)
 
       # @param from [Object] an engine, see Contract
@@ -40,7 +40,7 @@ module Godwit
 
       private
 
-      # Checks both logs: a group that runs there would begin at offset 0.
+      # Checks that no consumer runs in either log: a running group would begin at offset 0.
       def check_members
         groups = @from.positions.map(&:group).uniq
         one = @from.members.find(&:alive) ||
@@ -50,7 +50,8 @@ module Godwit
           "group #{one.group.inspect}: stop the consumers, and copy again")
       end
 
-      # Kafka knows no groups that need old records, and would delete them.
+      # Checks that no group needs records older than their topic's `retain`: Kafka does not know
+      # such groups, and would delete the records.
       def check_old
         now = Process.clock_gettime(Process::CLOCK_REALTIME, :millisecond)
         one = @from.positions.find do |position|
@@ -126,7 +127,7 @@ module Godwit
         [block.values[index], block.keys&.[](index), block.headers(index), block.time(index)]
       end
 
-      # The last record there must be the one before this log's next one.
+      # Checks that the other log's last record is the one before this log's next record.
       def check_last(topic, there, number, offset)
         both = [[@from, topic, offset], [@to, there, offset - @starts[topic.name][number]]]
         last = both.map do |engine, one, at|
@@ -158,7 +159,7 @@ module Godwit
         found.size
       end
 
-      # A group that has run there must not go back.
+      # Refuses to set back a group that has run in the other log.
       def check_behind(restored)
         known = @to.positions.to_h { |one| [[one.reader, one.partition], one.watermark] }
         one = restored.find { |new| known.fetch([new.reader, new.partition], 0) > new.watermark }

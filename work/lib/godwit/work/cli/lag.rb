@@ -27,7 +27,8 @@ module Godwit
            member: position.member, **process(@members[position.member])}
         end
 
-        # The table has them in words.
+        # Gives the process of a member in JSON. The table has a line of text for each silent
+        # process.
         def process(member)
           return {} unless options[:json]
           {process: nil, host: nil, **(member&.facts || {}).slice(:process, :host),

@@ -73,7 +73,8 @@ module Godwit
           end
         end
 
-        # Each line is one write, so that processes may share the file.
+        # Appends the moves of partitions to a file. Each line is one write, so that processes may
+        # share the file.
         def log_moves(path)
           require "time"
           file = File.open(path, "a")
@@ -98,14 +99,14 @@ module Godwit
             "#{error.backtrace&.first}"
         end
 
-        # On a terminal it prints a line a second.
+        # Prints a status line each second, if the output is a terminal.
         def watch(runner, classes, &running)
           return yield unless io.tty?
           groups = classes.map { |klass| [klass.group_name, klass.settings.topic] }
           StatusLine.new(runner, Work.client, groups, io).during(&running)
         end
 
-        # The first INT or TERM stops, the second ends the process.
+        # Stops the runner at the first INT or TERM. The second one ends the process.
         def obey(runner, signals)
           while (name = signals.pop)
             next runner.quiet if name == "TSTP"

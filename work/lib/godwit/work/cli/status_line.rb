@@ -23,7 +23,7 @@ module Godwit
           @before = [Timeout.now, 0, 0]
         end
 
-        # Prints it until the block ends.
+        # Prints the line each second until the block ends.
         # @return [Object] the block's value
         def during
           printing = Thread.new { loop { sleep(SECOND).then { print_line } } }

@@ -81,7 +81,7 @@ module Godwit
           SqliteEngine.new(path, durability: durability)
         end
 
-        # Other processes have other working directories.
+        # Makes the path absolute, since other processes have other working directories.
         def expand(path, url)
           File.expand_path(path)
         rescue ::ArgumentError # ~name of no user, or ~ without HOME

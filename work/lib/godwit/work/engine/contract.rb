@@ -39,7 +39,7 @@ module Godwit
         listen join rebalance commit commit_every release leave note report
         members positions set restore storage retain held
       ].freeze
-      # What not each engine can do, and the way around it.
+      # The features that some engines lack, and the way around each.
       NEEDS = {
         copy: "godwit-work copies to Kafka alone: name a kafka: URL as the second one",
         evict: "the log gives the partitions of a process that is gone to others by itself",

@@ -65,7 +65,7 @@ module Godwit
 
       def bounds(topic, since = 0) = @cluster.bounds(topic.name, topic.partitions, since)
 
-      # It changes with each wake-up, and four times a second.
+      # The version changes with each wake-up, and four times a second.
       def version = [@wakes, (Timeout.now * QUARTER).floor]
       def lacks = LACKS
       def commit_every = COMMIT_EVERY
@@ -129,7 +129,7 @@ module Godwit
           topics: topics.size, rights: Kafka::Rights.lines}, []]
       end
 
-      # The brokers delete old records.
+      # Deletes nothing: the brokers delete old records.
       def retain = [false, {}]
       def held = {}
 
@@ -157,7 +157,8 @@ module Godwit
 
       def make_producer = Kafka::Producer.new(settings.producer, settings.timeout)
 
-      # After a fatal error a producer writes no more; its handle serves other requests.
+      # Replaces a producer that had a fatal error and writes no more; its handle serves other
+      # requests.
       def replace(one)
         @lock.synchronize do
           next if @closed || !@writer.equal?(one) || !one.ended?
@@ -181,7 +182,7 @@ module Godwit
         []
       end
 
-      # A new group commits its start at once, if it has no members.
+      # Commits the start of a new group at once, if the group has no members.
       # @return [Hash{Integer => Integer}] for partitions without a commit
       def first_positions(group, topic, starts)
         wanted = Array.new(topic.partitions) do |number|

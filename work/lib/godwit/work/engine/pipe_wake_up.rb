@@ -24,7 +24,7 @@ module Godwit
 
       def lost? = false
 
-      # A process need not report to itself.
+      # Does nothing: a process need not report to itself.
       def report = nil
 
       def close = [@io, @writer].each(&:close).then { nil }

@@ -19,7 +19,7 @@ module Godwit
       # @param durability [Symbol] see {SqliteFile}
       # @param clock [#call] milliseconds since 1970
       def initialize(path, durability: :process, clock: nil)
-        # Other processes have other working directories.
+        # The path is absolute, since other processes have other working directories.
         @path = (path == Database::MEMORY) ? path : File.expand_path(path)
         @durability = durability
         @clock = clock || -> { Process.clock_gettime(Process::CLOCK_REALTIME, :millisecond) }

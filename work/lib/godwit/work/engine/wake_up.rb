@@ -36,7 +36,7 @@ module Godwit
         # @return [Boolean] whether no process is to wake
         def empty? = @fifos.empty?
 
-        # Writes to all of them.
+        # Writes to all FIFOs.
         # @param partitions [Array<Integer>] ids of those that have new records; none: check all
         def wake(partitions)
           text = WakeUp.text(partitions)
@@ -102,10 +102,10 @@ module Godwit
         FileUtils.mkdir_p(folder)
         @path = File.join(folder, name)
         File.mkfifo(@path, 0o600)
-        # Its own writing end keeps the FIFO from ending when a writer closes.
+        # The process's own writing end keeps the FIFO from ending when a writer closes.
         @io = File.open(@path, OPEN)
         report
-        # A forked child must close it: a dead parent would seem to live.
+        # A forked child must close the FIFO: a dead parent would seem to live.
         ForkDetector::OF_PARENT.add(@io)
       rescue Errno::ENOSPC
         raise FullError, "#{folder}: #{Database::FULL}"
@@ -121,7 +121,8 @@ module Godwit
       # @return [Boolean] whether something has deleted it
       def lost? = !File.exist?(@path)
 
-      # Reports that this process works, once a second at most. A transaction would wake the others.
+      # Reports that this process works, once a second at most. A transaction would wake the other
+      # processes.
       def report
         now = Timeout.now
         return if @reported && now < @reported + REPORT
@@ -131,7 +132,8 @@ module Godwit
         nil
       end
 
-      # Ends the waits of the runner's calls of the engine, when its time for its end is over.
+      # Ends the waits of the runner's calls of the engine, when the runner's time for its end is
+      # over.
       def abandon = nil
 
       # Drains the FIFO.

@@ -37,7 +37,8 @@ module Godwit
 
         private
 
-        # The first use computes it: many readers need no keys.
+        # The indexes at which the entries begin. The first use computes them: many readers need no
+        # keys.
         def starts
           at = @begin
           @lengths.map do |length|
@@ -67,7 +68,7 @@ module Godwit
 
         def lengths(column) = column.map { |bytes| bytes ? bytes.bytesize : NONE }.pack("l<*")
 
-        # Ruby does not join Strings of several encodings.
+        # Joins Strings as binary ones if Ruby refuses to join their encodings.
         def joined(column)
           column.join.force_encoding(Encoding::BINARY)
         rescue EncodingError

@@ -91,7 +91,7 @@ module Godwit
       def size = @order.size
       def empty? = @order.empty?
 
-      # Adds bytes as they are.
+      # Adds bytes without encoding them.
       def put(bytes, key, headers)
         partition = (key && @topic.partition_of(key)) || @any
         builder = @open[partition] || begin_block(partition)

@@ -25,14 +25,15 @@ module Godwit
         client.events.emit(:dead, message: message, error: error, attempts: attempts, topic: topic)
       end
 
-      # Only the group that failed handles the record again.
+      # The headers of a requeued record: only the group that failed handles it again.
       # @param headers [Array<Array>] of a dead letter
       # @return [Array<Array>] of the record that returns
       def returned(headers)
         [*others(headers), [FOR, headers.to_h["godwit-group"]]]
       end
 
-      # A handler may forward the headers of a record that was requeued: its outputs are for all.
+      # The headers without the group that a requeued record is for: a handler may forward them, and
+      # its outputs are for all groups.
       # @param headers [Array<Array>] of a caller
       # @return [Array<Array>]
       def for_all(headers) = headers.reject { |name, _| name == FOR }

@@ -9,11 +9,12 @@ module Godwit
       RECORDS = 10_000
       AHEAD = 2_000 # records that wait for a worker: more would only take memory
       BYTES = 64 << 20
-      # Unclean ends of a process at one watermark, after which records run one at a time; one more
-      # makes the noted record a dead letter.
+      # The unclean ends of a process at one watermark after which records run one at a time. One
+      # more end makes the noted record a dead letter.
       CRASHES = 2
-      # The record that ended the process may be any of those that ran or were not committed then.
-      # So many run one at a time: at most 1,000, and fewer when 32 or more took a second.
+      # The number of records that run one at a time, since each of those that ran or were not
+      # committed may have ended the process: at most 1,000, and fewer when 32 or more took a
+      # second.
       ISOLATED = (32..1_000)
       ISOLATED_SECONDS = 1
 
@@ -158,7 +159,7 @@ module Godwit
         end
       end
 
-      # Another member has the partition.
+      # Forgets the partition, which another member has now.
       def lose
         @lost = true
         stop
@@ -166,10 +167,11 @@ module Godwit
 
       def lost? = @lost
 
-      # No further record runs from now on.
+      # Lets no further record run from now on.
       def stop = @lock.synchronize { @stopped = @halted = true }
 
-      # Each reason has its own pause: records run when the last one has ended.
+      # Pauses or resumes for one reason. Each reason has its own pause: records run when the last
+      # pause has ended.
       # @param reason [Symbol] :operator, :consumer, :hook or :quiet
       # @param paused [Boolean, Float] a Float: until this monotonic time
       def pause(reason, paused = true)
@@ -184,7 +186,8 @@ module Godwit
       # @param seconds [Float] for which the handler of a record that runs alone took
       def ran_alone(seconds) = @alone_seconds += seconds
 
-      # The next commit removes the note of the record that ran alone, even if it changed nothing.
+      # Lets the next commit remove the note of the record that ran alone, even if that record
+      # changed nothing.
       def remove_note = @lock.synchronize { @changes += 1 unless changed? }
 
       # @return [Boolean] whether there is something to commit
@@ -205,7 +208,7 @@ module Godwit
         end
       end
 
-      # The last snapshot was committed.
+      # Notes that the last snapshot was committed.
       # @param outputs [Integer] of it
       def committed(outputs)
         @lock.synchronize do
@@ -238,8 +241,8 @@ module Godwit
         messages
       end
 
-      # The progress is full: only a record that is in it already, or holds the watermark, may run,
-      # since its end makes the progress smaller.
+      # Gives a record while the progress is full. Only a record that is in the progress already, or
+      # holds the watermark, may run, since its end makes the progress smaller.
       def dequeue_stored
         return [] if @running > 0
         @lanes.dequeue_first do |message|

@@ -7,7 +7,7 @@ module Godwit
     # **Threads**: the coordinator commits, and each worker whose handler has a transaction.
     # @private
     class Committer
-      # What `transaction` of a handler gets: the connection that commits the record.
+      # The object that the block of `transaction` gets: the connection that commits the record.
       class Statements
         def initialize(database)
           @database = database
@@ -44,7 +44,7 @@ module Godwit
         @lock = Mutex.new
       end
 
-      # Commits what has changed; what fails is tried again at the next commit.
+      # Commits what has changed. The next commit tries again what failed.
       # @param assignments [Array<Assignment>]
       # @return [Array<Assignment>] those that this process has lost
       def commit(assignments)
@@ -75,7 +75,7 @@ module Godwit
             "the db of the outer one, and name its records: transaction(*messages)")
         end
         result = nil
-        # An exception of another thread must not come between the commit and its note here.
+        # An exception of another thread must not come between the commit and its note below.
         Thread.handle_interrupt(NEVER) do
           @lock.synchronize do
             write([assignment], messages, outputs) do |database|

@@ -87,14 +87,14 @@ module Godwit
         end
       end
 
-      # Commits if the last commit is long ago enough, or a record that ran alone has ended.
+      # Commits if the last commit was long enough ago, or a record that ran alone has ended.
       def settle
         return unless @clock.call >= @commit_at || @workers.ran_alone
         commit
         @commit_at = @clock.call + @engine.commit_every
       end
 
-      # After the commit of a record that ran alone others may run.
+      # Commits all assignments. After the commit of a record that ran alone others may run.
       def commit
         alone = @workers.ran_alone
         alone&.remove_note
@@ -129,10 +129,10 @@ module Godwit
         end
       end
 
-      # No further record runs, until the process ends.
+      # Lets no further record run until the process ends.
       def stop = @assignments.each(&:stop)
 
-      # No further record runs, also in partitions that are claimed later.
+      # Lets no further record run, also in partitions that are claimed later.
       def quiet
         @quiet = true
         @assignments.each { |one| one.pause(:quiet) }
@@ -209,13 +209,14 @@ module Godwit
 
       def of(klass) = @assignments.select { |one| one.klass == klass }
 
-      # An operator may have moved the group elsewhere.
+      # Drops the assignments of a group that an operator has moved elsewhere.
       # @param generations [Hash{Integer => Integer}] by partition
       def drop_moved(klass, generations)
         lose(of(klass).reject { |one| generations[one.partition] == one.position.generation })
       end
 
-      # No record runs before the hook `assigned` has ended.
+      # Makes assignments of claimed partitions. Their records run after the hook `assigned` has
+      # ended.
       # @param positions [Array<Position>] that this process claimed
       def claimed(klass, positions)
         return if positions.empty?
@@ -255,7 +256,7 @@ module Godwit
         report(error)
       end
 
-      # A damaged block stops no other partition.
+      # Reads records of a partition. A damaged block stops no other partition.
       def read(assignment, version)
         sources = @client.fetch(assignment.position, assignment.fetched, READ)
           .select { |source| source.finish > assignment.fetched }
@@ -270,7 +271,7 @@ module Godwit
         report(error)
       end
 
-      # Retention has deleted records that the group has not read.
+      # Tells that retention has deleted records that the group has not read.
       def skipped(assignment, source)
         @events.emit(:skipped, topic: assignment.topic.name, partition: assignment.partition,
           from: assignment.fetched, to: source.offset)
@@ -283,7 +284,7 @@ module Godwit
           partition: one.partition, offset: position.watermark)
       end
 
-      # Other members have these partitions: what their handlers still do here has no effect.
+      # Drops partitions that other members have: what their handlers still do here has no effect.
       def lose(assignments)
         @assignments -= assignments
         assignments.each do |one|

@@ -8,7 +8,7 @@ module Godwit
     # assignment what came of each.
     # @private
     class Handler
-      # A handler ended its thread, or left it by `throw`.
+      # The error of a handler that ended its thread, or left it by `throw`.
       class Ended < StandardError; end
 
       # @param clock [#call] monotonic seconds
@@ -109,7 +109,8 @@ module Godwit
           "before the end of transaction, or before done")
       end
 
-      # A handler ended its thread. The end of the process is no failure of the record.
+      # Fails the record whose handler ended its thread, unless the process ends: that end is no
+      # failure of the record.
       # @return [Float, nil] when the first of the rest is due again
       def abandon(messages)
         messages.shift if @unfinished.empty? # it is finished
@@ -178,7 +179,7 @@ module Godwit
         end
       end
 
-      # A constructor that raises fails the record, too.
+      # Makes the consumer. A constructor that raises fails the record, too.
       def consumer
         @consumer ||= @assignment.klass.new.tap { |one| one.invocation = self }
       end
@@ -196,7 +197,8 @@ module Godwit
         exit!(0) if forks != ForkDetector::COUNT[0]
       end
 
-      # Removes the outputs of records from @outputs, and those of no record with the last ones.
+      # Removes the outputs of these records from @outputs. Outputs of no record go with the last
+      # records.
       # @return [Array<Blocks>]
       def remove_outputs(records)
         return @outputs if @outputs.empty?
@@ -217,7 +219,8 @@ module Godwit
         bury(message, error, attempts)
       end
 
-      # Exponential, with jitter of a tenth. After a first retry at once it begins with a second.
+      # The delay grows exponentially, with a jitter of a tenth. After a first retry at once it
+      # begins with a second.
       def delay(attempts)
         least, most = @settings.backoff.begin, @settings.backoff.end
         grown = (least.zero? && attempts > 1) ? 2**(attempts - 2) : least * 2**(attempts - 1)

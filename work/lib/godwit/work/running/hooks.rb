@@ -48,7 +48,7 @@ module Godwit
         @calls.close
         start = Timeout.now
         ended = nil
-        # A hook that ends its thread leaves the rest to another one.
+        # A hook that ends its thread leaves the remaining hooks to another thread.
         until (thread = @thread).equal?(ended)
           ended = thread.join(Timeout.left(seconds, start)) or break
         end

@@ -2,8 +2,8 @@
 
 module Godwit
   module Work
-    # The records of a partition that wait for a worker. Those of a lane run one after the other: a
-    # lane is the partition, or a key.
+    # The records of a partition that wait for a worker. A lane is the partition, or a key: the
+    # records of a lane run one after the other.
     #
     # **Threads**: one at a time.
     # @private
@@ -101,7 +101,8 @@ module Godwit
         [lane, lane.messages.shift(most)]
       end
 
-      # A record whose lambda raises, or gives a key without a hash, fails when it runs.
+      # Finds the lane of a record. If the lambda raises, or gives a key without a hash, the record
+      # fails when it runs.
       def lane_of(message)
         key = (@by == :key) ? message.key : @by.call(message)
         @lanes[key] || lane(key)

@@ -16,7 +16,7 @@ module Godwit
       # @param bytes [String, nil] of {#dump}
       def initialize(watermark, bytes = nil)
         @watermark = watermark
-        # A byte for each offset from the watermark on.
+        # The window has a byte for each offset from the watermark on.
         @window = String.new(encoding: Encoding::BINARY)
         @ranges = 0 # of finished records in the window
         @attempts = {}

@@ -3,8 +3,8 @@
 module Godwit
   module Work
     # Finds the processes that live and do not report: they are stopped, or a handler holds Ruby's
-    # lock. It counts only seconds in which its own process runs: processes that continue together
-    # must not evict each other.
+    # lock. Only seconds in which this process runs count: processes that continue together must not
+    # evict each other.
     # @private
     class SilentProcesses
       AFTER = 5 # seconds without a report

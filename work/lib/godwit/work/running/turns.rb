@@ -31,7 +31,7 @@ module Godwit
 
       def delete(chunk) = @chunks = @chunks.reject { |one| one.equal?(chunk) }
 
-      # The record that ran alone is committed: others may run.
+      # Lets others run, since the record that ran alone is committed.
       def finish = @alone = nil
 
       # @return [Boolean] whether a worker has lanes that it has not begun

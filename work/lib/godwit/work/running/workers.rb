@@ -38,10 +38,10 @@ module Godwit
       # @return [Thread, nil] one that has not ended
       def alive = @threads&.find(&:alive?)
 
-      # No worker begins another chunk.
+      # Lets no worker begin another chunk.
       def stop = @ending = true
 
-      # No worker begins another chunk, but all go on waiting.
+      # Lets no worker begin another chunk; the workers go on waiting.
       def quiet = @quiet = true
       def kill = @threads&.each(&:kill)
 
@@ -61,7 +61,7 @@ module Godwit
       # @return [Assignment, nil] whose record ran alone, and has ended
       def ran_alone = @turns.alone&.then { |one| one if one.idle? }
 
-      # The record that ran alone is committed.
+      # Lets others run, since the record that ran alone is committed.
       def finish_alone
         @lock.synchronize { @turns.finish }
         wake

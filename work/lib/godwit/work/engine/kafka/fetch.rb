@@ -25,7 +25,7 @@ module Godwit
           raise Errors.of(code, :read, nil, resource: topic)
         end
 
-        # Does not wait.
+        # Gives what has come, without waiting.
         # @param bytes [Integer] about how much
         # @return [Array<Block, Failure>]
         def drain(bytes) = Native.drain(@queue.address, RECORDS, bytes)

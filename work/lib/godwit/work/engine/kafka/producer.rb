@@ -41,10 +41,10 @@ module Godwit
         # @return [Boolean] whether a fatal error has ended it
         def ended? = !@handle.fatal.nil?
 
-        # Calls that wait return at once: what they wrote may be lost.
+        # Lets the waiting calls return at once: the records that they wrote may be lost.
         def abandon = @deliveries.abandon
 
-        # The cause comes before "all brokers are down", which names none.
+        # Leaves out "all brokers are down", which names no cause.
         # @return [Array(Integer, String), nil] code and text of the last error of the connections
         def problem
           found = @deliveries.errors.reject { |code, _| code == ALL_DOWN }

@@ -48,7 +48,7 @@ module Godwit
           nil
         end
 
-        # The offset is not in the log.
+        # The error of an offset that is not in the log.
         class NotThere < StandardError
         end
 

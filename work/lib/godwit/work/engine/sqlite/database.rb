@@ -16,7 +16,7 @@ module Godwit
       # Godwit's engine opens another there.
       SQLite3::ForkSafety.suppress_warnings!
 
-      # What SQLite says => the class and the fix.
+      # The class and the fix of each error that SQLite raises.
       ERRORS = {
         SQLite3::BusyException => [LockedError, "another process wrote for more than " \
           "#{BUSY / 1000} s: end it, or make its transactions shorter"],
@@ -52,8 +52,8 @@ module Godwit
       # @return [Array<Array>] rows
       def rows(sql, *values, &more) = translated { run(sql, values, &more) }
 
-      # For statements of users: each parameter needs a value. It keeps none of them: there are as
-      # many as values when a program writes these into the SQL.
+      # Runs a user's statement, in which each parameter needs a value. The statement is not kept: a
+      # program that writes values into the SQL makes as many statements.
       # @return [Array<Array>] rows
       def checked_rows(sql, *values)
         translated do
@@ -123,7 +123,8 @@ module Godwit
         pragma("temp_store=MEMORY")
       end
 
-      # Two processes that create a file at once: SQLite lets the second one fail without a wait.
+      # Turns the WAL on, and tries again: of two processes that create a file at once, SQLite lets
+      # the second one fail without a wait.
       def wal
         deadline = Timeout.now + BUSY / 1000.0
         begin
@@ -137,7 +138,8 @@ module Godwit
 
       def pragma(text) = @database.execute("PRAGMA #{text}")
 
-      # A statement is reset at once: an unfinished one would keep the WAL from being reused.
+      # Runs a statement, and resets it at once: an unfinished one would keep the WAL from being
+      # reused.
       def run(sql, values, &more)
         statement = @statements[sql] ||= @database.prepare(sql)
         steps(statement, values, &more)

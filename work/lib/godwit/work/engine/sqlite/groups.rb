@@ -208,8 +208,8 @@ module Godwit
           "topic FROM godwit_partitions WHERE id = ?) ORDER BY id", group, topic.ids.first).flatten
       end
 
-      # Shares differ by at most one. The members with the most partitions have the larger ones, so
-      # that no partition moves without need.
+      # Computes this member's share. Shares differ by at most one. The members with the most
+      # partitions have the larger shares, so that no partition moves without need.
       def share(positions, members, id)
         counts = positions.map { |row| row[1] }.tally
         least, more = positions.size.divmod(members.size)

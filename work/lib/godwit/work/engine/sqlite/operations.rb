@@ -34,7 +34,7 @@ module Godwit
       # @param check [Boolean] whether to check for damage, which reads the whole file
       # @return [Array(Hash{Symbol => Object}, Array<String>)] facts about the file; its damages
       def storage(check)
-        # By `stat`: to close a descriptor of the file would drop SQLite's locks.
+        # The size comes from `stat`: closing a descriptor of the file would drop SQLite's locks.
         path = @file.path
         bytes, wal_bytes = [path, "#{path}-wal"].map { |one| File.size?(one).to_i }
         [{path: path, bytes: bytes, wal_bytes: wal_bytes, sqlite: SQLite3::SQLITE_LOADED_VERSION},

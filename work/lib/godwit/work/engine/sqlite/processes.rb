@@ -48,7 +48,8 @@ module Godwit
         end
       end
 
-      # A process has a member for each class: one check serves all.
+      # Finds the members whose processes have ended. A process has a member for each class: one
+      # check serves all of them.
       # @param member [Member] of this process
       # @return [Hash{Integer => String}] the members of other processes that have ended, and the
       #   names of their FIFOs

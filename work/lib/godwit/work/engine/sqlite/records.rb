@@ -6,16 +6,16 @@ module Godwit
     # the offset of its first record: so the blocks of a partition lie together, in order.
     # @private
     class Records
-      # Enough for a year of 500,000 records a second in one partition.
+      # Bits of an offset. They suffice for a year of 500,000 records a second in one partition.
       OFFSET_BITS = 44
       LARGEST = (1 << OFFSET_BITS) - 1 # offset
 
-      # ?1 is the partition's least id, ?2 its largest.
+      # Finds the end of a partition: ?1 is its least id, ?2 its largest.
       LAST = "SELECT id + count FROM godwit_blocks WHERE id BETWEEN ?1 AND ?2 " \
         "ORDER BY id DESC LIMIT 1"
       APPEND = "INSERT INTO godwit_blocks (id, count, time, bytes) " \
         "VALUES (coalesce((#{LAST}), ?1), ?3, ?4, ?5)"
-      # From the block that holds ?3 on, which may begin before it.
+      # Reads blocks from the one that holds ?3 on, which may begin before it.
       READ = <<~SQL
         SELECT id, time, bytes, count FROM godwit_blocks WHERE id BETWEEN coalesce((SELECT id
           FROM godwit_blocks WHERE id BETWEEN ?1 AND ?3 ORDER BY id DESC LIMIT 1), ?1) AND ?2
@@ -116,7 +116,8 @@ module Godwit
 
       private
 
-      # One statement alone is a transaction by itself. CommitQueue masks interrupts.
+      # Writes batches. One statement alone is a transaction by itself. CommitQueue masks
+      # interrupts.
       def write(batches)
         @file.check
         @file.exclusive do

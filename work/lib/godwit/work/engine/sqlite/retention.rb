@@ -21,14 +21,14 @@ module Godwit
       # Limits the time of a transaction, from its first change on: a search of many partitions that
       # have no old blocks does not count.
       class Slice
-        # Ends the transaction after a change, when its time is over.
+        # Ends the transaction after a change when the slice is over.
         def check
           now = Timeout.now
           throw :over, true if now > (@finish ||= now + SLICE)
         end
       end
 
-      # The first blocks; the last row is of a block that stays.
+      # Reads the first blocks; the last row is of a block that stays.
       FIRST_BLOCKS = "SELECT id, count, time, length(bytes) FROM godwit_blocks " \
         "WHERE id BETWEEN ? AND ? ORDER BY id LIMIT #{BLOCKS + 1}"
       NEXT = "SELECT id, time FROM godwit_blocks WHERE id BETWEEN ? AND ? ORDER BY id LIMIT 1"
@@ -54,7 +54,7 @@ module Godwit
         @clock = clock
       end
 
-      # Deletes for about 10 ms.
+      # Deletes old records for about 10 ms.
       # @return [Array(Boolean, Hash{String => Integer})] whether there is more to delete; by topic
       #   the old records that it keeps, since a group has not read them
       def retain

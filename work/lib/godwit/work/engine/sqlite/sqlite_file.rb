@@ -62,7 +62,8 @@ module Godwit
         end
       end
 
-      # The caller masks interrupts, and does not use the connection yet.
+      # Runs the block with the lock. The caller masks interrupts, and does not use the connection
+      # yet.
       def exclusive(&block) = @lock.synchronize(&block)
 
       # Copies the WAL into the file, which a process that writes seldom would not do otherwise.

@@ -164,7 +164,8 @@ module Godwit
           end
         end
 
-        # While brokers start, librdkafka gives partitions without an offset no error.
+        # Gives an entry with an offset. While brokers start, librdkafka gives no error for a
+        # partition without an offset: such an entry counts as one without a leader.
         # @raise [Error] the request is sent again if the error is retriable, as of a new leader
         def known(name, pointer)
           entry = PartitionList.entry(pointer)

@@ -33,8 +33,8 @@ module Godwit
           @timeout = timeout
         end
 
-        # Sends a request, and waits for its answer. A broker that has just started may refuse it:
-        # then this sends it again.
+        # Sends a request, and waits for its answer. A broker that has just started may refuse the
+        # request: then this method sends it again.
         # @param (see #send)
         # @yield (see #send)
         def call(*arguments, **options, &read)

@@ -6,7 +6,7 @@ module Godwit
       # The rights that a user needs in a cluster with an authorizer.
       # @private
       module Rights
-        # The operation, and its rights. Read and Write include Describe.
+        # The rights that each operation needs. Read and Write include Describe.
         TABLE = {
           "any call" => "Read on the topic `_godwit.state`, once it is there",
           "`topic`: declare" => "Write on `_godwit.state`; Create on the topic, and on " \

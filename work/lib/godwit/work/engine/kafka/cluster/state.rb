@@ -43,7 +43,7 @@ module Godwit
           self
         end
 
-        # Reads what has come, without waiting.
+        # Reads the facts that have come, without waiting.
         def poll
           @lock.synchronize { nil while @fetch && drain > 0 }
         end
@@ -70,7 +70,8 @@ module Godwit
 
         def create = @cluster.create(TOPIC, 1, -1, PROPERTIES)
 
-        # The topic may have been deleted: librdkafka knows the new one a little later.
+        # Writes a block. The topic may have been deleted: librdkafka knows the new topic a little
+        # later.
         def write_block(block)
           start = Timeout.now
           begin
@@ -84,13 +85,14 @@ module Godwit
           end
         end
 
-        # The topic was made again.
+        # Forgets all facts, since the topic was made again.
         def forget
           begin_again
           @facts = {}
         end
 
-        # A handle may wait for a topic for ever that was made again: a new one reads.
+        # Closes the handle, so that a new one reads the topic: after the topic was made again, the
+        # old handle may wait for ever.
         def begin_again
           stop
           @position = 0

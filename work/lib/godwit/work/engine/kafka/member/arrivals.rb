@@ -102,7 +102,7 @@ module Godwit
           one
         end
 
-        # Its owner has ended without a release: see Groups::CRASH.
+        # Counts a crash: the partition's owner has ended without a release (see Groups::CRASH).
         def crashed(one)
           again = one.crashes >= Assignment::CRASHES
           same = again || one.crashed_at == one.watermark

@@ -27,7 +27,8 @@ module Godwit
           topic = position.topic
           forget_position
           @queue = Functions.queue_get_partition(handle.pointer, topic.name, position.partition)
-          # Before librdkafka assigns it: no record may come to the queue of the consumer.
+          # This call comes before librdkafka assigns the partition: no record may come to the queue
+          # of the consumer.
           Functions.queue_forward(@queue, nil)
           id = [topic.ids[position.partition]].pack("V")
           Functions.queue_io_event_enable(@queue, pipe.fileno, id, id.bytesize)
@@ -42,7 +43,7 @@ module Godwit
         # @return [Integer, nil] the offset that is not there: librdkafka has stopped reading
         attr_reader :stopped_at
 
-        # Goes on at another offset.
+        # Continues at another offset.
         def move(position)
           @stopped_at ? restart(position.watermark) : read_from(position.watermark)
           forget_position
@@ -51,8 +52,8 @@ module Godwit
           @stopped_at = nil
         end
 
-        # Goes on at the log's start, if that is not before the offset that is not there. Not during
-        # a rebalance, of which librdkafka would take it for a part.
+        # Continues at the log's start, unless the start is before the missing offset. No rebalance
+        # may be under way: librdkafka would take this call for a part of it.
         # @return [Integer, nil] the log's start, if it is before: the topic was made again, or its
         #   brokers have lost records
         def go_on
@@ -64,7 +65,7 @@ module Godwit
           @stopped_at = nil
         end
 
-        # Gives the blocks that the reader has not passed, also again.
+        # Gives the blocks that the reader has not passed; a block may come again.
         # @param offset [Integer] of the next record to read
         # @param bytes [Integer] about how much
         # @return [Array<Block>]
@@ -99,14 +100,16 @@ module Godwit
           raise others.first.to_error(:fetch) if others.any?
         end
 
-        # An exception, such as one of Thread#raise, has ended a drain: its records are lost.
+        # Reads again after an exception, such as one of Thread#raise, ended a drain: its records
+        # are lost.
         def drain_again(offset)
           read_from(@blocks.last&.finish || offset)
           forget_position
           @draining = false
         end
 
-        # librdkafka gives no control records. A block without records leads the reader past them.
+        # Adds a block without records, which leads the reader past control records: librdkafka
+        # gives none of them.
         def pass(offset)
           reached = passed
           return if reached <= offset || reached == @before || offset <= @failed
@@ -114,8 +117,8 @@ module Godwit
           @behind_gap = false
         end
 
-        # librdkafka may report an earlier position until records come. It also counts the offset of
-        # an error.
+        # Notes the present position as old: librdkafka may report an earlier position until records
+        # come. It also counts the offset of an error.
         def forget_position
           @before = passed
           @failed = -1
@@ -137,7 +140,7 @@ module Godwit
           end
         end
 
-        # After an error librdkafka refuses to seek.
+        # Assigns the partition again, since librdkafka refuses to seek after an error.
         def restart(offset)
           with(offset) do |list|
             Errors.check(Functions.incremental_unassign(@handle.pointer, list), :fetch)

@@ -31,7 +31,7 @@ module Godwit
       end
 
       class CommitText
-        # A version, the owner, three numbers, the id of a seek, Base64.
+        # The form of a text: a version, the owner, three numbers, the id of a seek, Base64.
         FORM = %r{\Agodwit1 (-|\h+) (\d+) (-|\d+) (-|\d+) (-|\h+) (-|[A-Za-z0-9+/=]+)\z}
       end
     end

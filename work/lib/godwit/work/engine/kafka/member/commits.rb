@@ -9,7 +9,8 @@ module Godwit
       # **Threads**: any.
       # @private
       class Commits
-        # ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID, REBALANCE_IN_PROGRESS, STALE_MEMBER_EPOCH
+        # The codes of ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID, REBALANCE_IN_PROGRESS and
+        # STALE_MEMBER_EPOCH.
         REFUSED = [22, 25, 27, 113].freeze
         AGAIN = 0.02 # seconds between two attempts
         WAIT = 5 # seconds for the brokers

@@ -39,7 +39,7 @@ module Godwit
         # @return [String] names it in {Position#member}; of a static member after a restart, too
         attr_reader :mark
 
-        # Serves the group's events.
+        # Serves the group's events, and gives this member's {Share}.
         def share
           nil while @handle.event(@queue, 0) { |event| serve(event) || true }
           problem, @problem = @problem, nil
@@ -84,8 +84,8 @@ module Godwit
           end
         end
 
-        # Gives partitions up after their last commit. The group has those of a revocation when it
-        # has all of them.
+        # Gives partitions up after their last commit. The group gets the partitions of a revocation
+        # once the last of them is given up.
         # @param positions [Array<Position>]
         # @raise [BrokerError] if it is retriable, the member has them still
         def release(positions)
@@ -114,7 +114,7 @@ module Godwit
           Functions.consumer_group_metadata_destroy(metadata) if metadata
         end
 
-        # The commit of these positions is done.
+        # Stores the positions that a commit has written.
         def committed(positions)
           positions.each { |one| @claims[one.partition]&.position = one.dup }
         end
@@ -159,12 +159,13 @@ module Godwit
           @arriving.reject! { |one| names.include?(one.partition) }
           @leaving = list.select { |one| @claims.key?(one.partition) }
           lost = Functions.assignment_lost(@handle.pointer) == 1
-          # The Runner does not know those that have no mark yet, so it cannot release them.
+          # The Runner does not know partitions without a mark yet, so it cannot release them.
           (lost ? names : names & @unmarked.map(&:partition)).each { |one| drop(one) }
           finish_revocation
         end
 
-        # The group need not wait until their positions are known.
+        # Notes partitions that the group has given. The answer does not wait until their positions
+        # are known.
         def arrive(list)
           @arriving += list
           @unanswered = true
@@ -184,7 +185,7 @@ module Godwit
             "instance: give each process an instance: of its own")
         end
 
-        # The group waits until all partitions of a revocation are given up.
+        # Answers a revocation once all its partitions are given up: the group waits for that.
         def finish_revocation
           return if @leaving.nil? || @leaving.any? { |one| @claims.key?(one.partition) }
           unassign(@leaving)
@@ -197,8 +198,8 @@ module Godwit
           end
         end
 
-        # Reads the partitions whose positions are known. What fails, and what is behind an open
-        # transaction, is tried again at the next call.
+        # Begins to read the partitions whose positions are known. The next call tries the others
+        # again: those that failed, and those behind an open transaction.
         def assign
           begin_reading([]) if @unanswered
           @unanswered = false
@@ -211,7 +212,7 @@ module Godwit
           @unmarked.concat(positions)
         end
 
-        # Commits the owner of this process. Only then the Runner gets the partitions.
+        # Commits this process as the owner. Only then the Runner gets the partitions.
         def commit_marks
           return if @unmarked.empty?
           commit(@unmarked)
@@ -219,13 +220,13 @@ module Godwit
           @unmarked = []
         end
 
-        # The Runner does not get a partition that has been taken away meanwhile.
+        # Removes a partition that was taken away before the Runner got it.
         def drop(partition)
           @claims.delete(partition)&.close
           [@unmarked, @ready].each { |all| all.reject! { |one| one.partition == partition } }
         end
 
-        # Partitions whose offset is not in the log go on at its start.
+        # Sends partitions whose offset is not in the log to its start.
         def go_back
           @claims.each_value.select(&:stopped_at).each do |claim|
             first = claim.go_on
@@ -233,7 +234,7 @@ module Godwit
           end
         end
 
-        # Partitions go on where an operator has sent the group. The Runner gets the newest
+        # Sends partitions to where an operator has set the group. The Runner gets the newest
         # position.
         def seek
           seek = @engine.state["seek", @group, @topic.name] or return

@@ -44,7 +44,8 @@ module Godwit
           # @return [Boolean] whether the producer cannot go on
           def fatal? = facts ? facts.fatal : @error.fatal?
         end
-        # The other codes of LostError tell that the coordinator has ended a transaction.
+        # The group's refusals. The other codes of LostError tell that the coordinator has ended a
+        # transaction.
         REFUSED = %w[
           ILLEGAL_GENERATION UNKNOWN_MEMBER_ID STALE_MEMBER_EPOCH FENCED_INSTANCE_ID
         ].freeze
@@ -54,14 +55,14 @@ module Godwit
           @abandoned = false
         end
 
-        # The runner's time is over: no call waits any more.
+        # Ends all waits, since the runner's time is over.
         def abandon
           @abandoned = true
           @producer&.abandon
         end
 
         # Finds out whether the brokers have transactions. Other errors, such as a missing right,
-        # are for the first outputs: a group may have none.
+        # are ignored here, since a group may have no outputs; the first outputs raise them.
         def start
           producer(START)
           nil
@@ -154,7 +155,7 @@ module Godwit
           end
         end
 
-        # Aborts the transaction. Without that, the next producer does it.
+        # Aborts the transaction. If that fails, the next producer aborts it.
         def undo(failure)
           return close if failure.fatal? || @producer.nil?
           step(@producer, :abort_transaction, limit: ABORT)

@@ -14,7 +14,7 @@ module Godwit
         extend ::FFI::Library
 
         PROTOTYPES = File.join(__dir__, "functions.h")
-        # Those that may wait for a broker or a thread of librdkafka.
+        # The functions that may wait for a broker or a thread of librdkafka.
         WAITING = %i[
           destroy_flags consume_stop metadata queue_poll seek_partitions init_transactions
           send_offsets_to_transaction commit_transaction abort_transaction
@@ -65,7 +65,7 @@ module Godwit
               blocking: WAITING.include?(name)
           end
 
-          # Enumerations are Integers.
+          # The type for FFI. Enumerations are Integers.
           # @param text [String] a type in C
           # @return [Symbol] for the gem ffi
           def type_of(text)

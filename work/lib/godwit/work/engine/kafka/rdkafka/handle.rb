@@ -68,7 +68,7 @@ module Godwit
           end
         end
 
-        # Ends its threads. Records that wait to be sent are lost.
+        # Ends the client's threads. Records that wait to be sent are lost.
         def close
           return if @forks != ForkDetector::COUNT[0]
           pointer = @lock.synchronize do
@@ -93,8 +93,8 @@ module Godwit
           Functions.queue_destroy(queue) if queue
         end
 
-        # Does not end its threads: while a consumer cannot leave its group, librdkafka's `destroy`
-        # waits for ever.
+        # Forgets the client without an end of its threads: while a consumer cannot leave its group,
+        # librdkafka's `destroy` waits for ever.
         def forget = @lock.synchronize { @pointer = nil }
 
         # @yieldparam queue [FFI::Pointer] until the block ends

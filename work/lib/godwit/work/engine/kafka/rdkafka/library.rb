@@ -7,15 +7,15 @@ module Godwit
       # @private
       module Library
         OLDEST = "2.3.0" # has ListOffsets
-        # RTLD_NODELETE, since its threads may run longer than Ruby's objects; RTLD_NOW; and
-        # not RTLD_GLOBAL, since another library of the process may have the same names.
+        # RTLD_NODELETE and RTLD_NOW: the library's threads may run longer than Ruby's objects.
+        # RTLD_GLOBAL is not set, since another library of the process may have the same names.
         FLAGS = 0x1000 | 0x2
         ENDINGS = "so,dylib"
         SYSTEM = %w[librdkafka.so.1 librdkafka.1.dylib].freeze
         FIX = "type gem install karafka-rdkafka, or name the file: " \
           "GODWIT_LIBRDKAFKA=/path/to/librdkafka.so.1"
 
-        # What was found.
+        # The library that was found.
         Found = Struct.new(:path, :version)
 
         class << self

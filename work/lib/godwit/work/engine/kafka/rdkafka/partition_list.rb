@@ -48,7 +48,7 @@ module Godwit
             one = Functions::Partition.new(pointer)
             one[:offset] = entry.offset if entry.offset
             return unless entry.metadata
-            # librdkafka frees it with the list.
+            # librdkafka frees the copy with the list.
             copy = Functions.mem_malloc(nil, entry.metadata.bytesize)
             one[:metadata] = copy.put_bytes(0, entry.metadata)
             one.pointer.put(:size_t, one.offset_of(:metadata_size), entry.metadata.bytesize)

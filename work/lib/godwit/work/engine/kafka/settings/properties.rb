@@ -6,7 +6,7 @@ module Godwit
       # The properties of librdkafka that Work sets: the only place that names them.
       # @private
       module Properties
-        # One of them.
+        # A property that Work sets.
         # @!attribute value
         #   @return [String, Integer, Boolean, Symbol, nil] a Symbol names a method of {Values};
         #     nil: Work leaves librdkafka's default, but a user may not change it
@@ -33,8 +33,8 @@ module Godwit
           "queue.buffering.max.ms" => "linger.ms", "auto.commit.enable" => "enable.auto.commit"
         }.freeze
 
-        # Those that only one type of handle knows: it warns about the other's. Of the other names
-        # in the table, `kinds` tells.
+        # Properties that only one type of handle knows: librdkafka warns about those of the other
+        # type. For properties in the table, `kinds` tells the types.
         ONLY_PRODUCERS = %w[
           batch.num.messages batch.size compression.codec compression.level compression.type
           enable.gapless.guarantee message.send.max.retries msg_order_cmp produce.offset.report
@@ -50,7 +50,7 @@ module Godwit
           offset.store.path offset.store.sync.interval.ms share.acknowledgement.mode
         ].freeze
 
-        # Values that no message and no `inspect` shows.
+        # Names of properties whose values no message and no `inspect` shows.
         SECRET = /password|passphrase|secret|[._]key\z|\.key\.|\.pem\z|oauthbearer\.config/
 
         @rows = []
@@ -79,7 +79,7 @@ module Godwit
           end
         end
 
-        # The brokers, and who we are.
+        # The properties of the brokers and of this client.
         fixed "bootstrap.servers", :brokers, KINDS, "name the brokers in the URL",
           "The URL names the brokers."
         fixed "security.protocol", :protocol, KINDS,
@@ -94,7 +94,7 @@ module Godwit
         fixed "client.id", :client, KINDS, "Work names the process, its member and the topic",
           "The brokers' logs and `godwit-work doctor` name the process of a member."
 
-        # Connections.
+        # The properties of connections.
         default "socket.connection.setup.timeout.ms", 5_000, KINDS,
           "A host or a TLS handshake that does not answer is an error before 10 s have passed."
         default "reconnect.backoff.ms", 50, KINDS,
@@ -118,7 +118,7 @@ module Godwit
         fixed "log.queue", nil, KINDS, "set `debug`, which prints on the standard error",
           "Work does not read such a queue."
 
-        # Producing.
+        # The properties of producers.
         fixed "enable.idempotence", true, PRODUCERS, "it is always true",
           "A retry neither repeats nor reorders records."
         fixed "acks", "all", PRODUCERS, "it is always all",
@@ -136,7 +136,7 @@ module Godwit
         default "transaction.timeout.ms", 10_000, %i[transactional],
           "Readers and the next owner wait so long for a transaction whose process died."
 
-        # Consuming.
+        # The properties of consumers.
         fixed "group.id", :group, CONSUMERS, "use the consumer's `group`",
           "The consumer names its group; a reader is in none, but librdkafka wants a name."
         fixed "isolation.level", "read_committed", CONSUMERS, "it is always read_committed",

@@ -10,7 +10,7 @@ module Godwit
 
         def inspect = SHOWN
 
-        # For `pp`.
+        # Prints the placeholder, for `pp`.
         def pretty_print(printer) = printer.text(SHOWN)
 
         # @param text [String] a message

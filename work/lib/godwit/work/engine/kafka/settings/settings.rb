@@ -13,7 +13,7 @@ module Godwit
         MECHANISMS = %w[PLAIN SCRAM-SHA-256 SCRAM-SHA-512].freeze
         TIMEOUTS = 0.001..2_000_000
         PROTOCOLS = %w[classic consumer].freeze
-        # What the brokers decide in the protocol of KIP-848.
+        # Properties that the brokers decide in the protocol of KIP-848.
         CLASSIC = %w[
           partition.assignment.strategy session.timeout.ms heartbeat.interval.ms
         ].freeze
@@ -72,7 +72,7 @@ module Godwit
         # @param wait [Hash] `fetch_wait:`, milliseconds that a broker waits for records
         def reader(**wait) = properties(:reader, **wait)
 
-        # Has librdkafka look at all of them, which needs no broker.
+        # Lets librdkafka check the properties of all kinds, which needs no broker.
         # @return [Settings] self
         # @raise [ArgumentValueError] with librdkafka's reason
         # @raise [LoadError] when there is no librdkafka
@@ -140,7 +140,8 @@ module Godwit
             "in the URL: kafka#{"+ssl" if url.tls?}://USER:SECRET@#{url.brokers}")
         end
 
-        # PLAIN sends the secret as it is, so without TLS the caller must ask for it.
+        # The mechanism for a user without `sasl:`. PLAIN sends the secret as it is, so without TLS
+        # the caller must ask for it.
         def default_mechanism
           return unless url.user
           return "PLAIN" if url.tls?
