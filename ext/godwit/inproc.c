@@ -58,7 +58,8 @@ static void inproc_drain(void *zmq) {
     zmq_msg_close(&message);
 }
 
-/* Ends a connection whose name is not bound. `zmq` is its libzmq socket; NULL: closed. */
+/* Ends a connection whose name is not bound. `zmq` is the libzmq socket that connected; NULL: it is
+ * closed. */
 static void inproc_end_early(gw_context_t *context, early_t *early, void *zmq) {
     if (!inproc_closer(context) || inproc_touch(context->closer, early->alias) != 0) return;
     if (zmq) zmq_disconnect(zmq, early->alias);

@@ -190,7 +190,7 @@ static size_t pin_tracker_size(const void *pointer) { return pointer ? sizeof(gw
 
 static const rb_data_type_t tracker_type = {
         .wrap_struct_name = "Godwit::Tracker",
-        /* It needs no mark and no compact, since it has no VALUE. */
+        /* The type needs neither mark nor compact, since a tracker has no VALUE. */
         .function = {.dfree = pin_tracker_free, .dsize = pin_tracker_size},
         .flags = RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_FROZEN_SHAREABLE,
 };

@@ -6,7 +6,7 @@
 
 /* ---- proxy_loop.c: moves messages without the GVL ---- */
 
-/* What a proxy calls for each message that it has received, without the GVL. */
+/* The functions that a proxy calls for each message that it has received, without the GVL. */
 typedef struct gw_observer {
     /* NULL: the observer is not open */
     void (*observe)(struct gw_observer *observer, zmq_msg_t *frames, int count, size_t bytes);

@@ -273,7 +273,7 @@ static VALUE rows_pidfd(VALUE self, VALUE pid) {
     return Qnil;
 }
 
-/* By id, so that YARD does not list these methods: the backend is private. */
+/* The methods are defined by id, so that YARD does not list them: the backend is private. */
 void gw_init_rows(VALUE native) {
     VALUE class = rb_define_class_id_under(native, rb_intern("Rows"), rb_cObject);
     rb_define_alloc_func(class, rows_alloc);
