@@ -43,8 +43,8 @@ static VALUE connected_count_peers(VALUE self) {
     return Qnil;
 }
 
-/* _wait_peers(count, timeout in ms) => how many peers there are, fewer than `count` when time is
- * up; nil when they are not counted */
+/* _wait_peers(count, timeout in ms) => the number of peers, less than `count` when time is up; nil
+ * when the socket does not count its peers */
 static VALUE connected_wait_peers(VALUE self, VALUE count, VALUE timeout) {
     gw_call_t call = gw_call(self, "wait_connected", 0);
     gw_call_set_deadline(&call, gw_milliseconds(timeout, GW_FOREVER));

@@ -1,4 +1,4 @@
-/* Layer 0: what needs no VM. The extension and mruby's gem (mruby/) compile these files: how
+/* Layer 0: the files that need no VM. The extension and mruby's gem (mruby/) compile them: how
  * libzmq's threads are scheduled, contexts, memory of small messages, connections over inproc, and
  * the frames that a socket buffers. This file does not include ruby.h. */
 #ifndef GODWIT_CORE_H
@@ -51,7 +51,8 @@ static inline int64_t gw_milliseconds_now(void) {
     return gw_nanoseconds(CLOCK_MONOTONIC_COARSE) / 1000000;
 }
 
-/* Makes an eventfd readable. Async-signal-safe. A write fails only if it is readable already. */
+/* Makes an eventfd readable. The function is async-signal-safe. A write fails only if the eventfd
+ * is readable already. */
 static inline void gw_event_signal(int fd) {
     uint64_t one = 1;
     ssize_t written = write(fd, &one, sizeof one);
@@ -66,7 +67,7 @@ static inline bool gw_event_clear(int fd) {
 
 extern atomic_uint gw_generation; /* incremented in every forked child */
 
-/* Whether an object of that generation belongs to the parent process. */
+/* Returns whether an object of that generation belongs to the parent process. */
 static inline bool gw_forked(unsigned generation) {
     return generation != atomic_load_explicit(&gw_generation, memory_order_relaxed);
 }
@@ -90,8 +91,8 @@ typedef struct gw_link {
     struct gw_link *prev, *next;
 } gw_link_t;
 
-/* A libzmq context. The last of `refs` frees its memory. The last of `opens`, which are the open
- * objects of the VMs and the open sockets, starts its reaper. */
+/* A libzmq context. The last of `refs` frees its memory. `opens` counts the open objects of the VMs
+ * and the open sockets; the last of them starts the reaper. */
 typedef struct gw_context {
     void *zmq; /* owned; the reaper terminates it after the last close */
     atomic_int refs;
@@ -137,7 +138,7 @@ static inline int gw_zmq_send(void *zmq, zmq_msg_t *message, int flags) {
     return 0;
 }
 
-/* A new socket with this linger in ms; NULL with errno set. */
+/* Returns a new socket with this linger in ms; NULL with errno set. */
 void *gw_zmq_open(gw_context_t *context, int type, int linger);
 int gw_zmq_get(void *zmq, int option, void *value, size_t *size);      /* gives an errno */
 int gw_zmq_set(void *zmq, int option, const void *value, size_t size); /* likewise */
@@ -170,7 +171,7 @@ int gw_buffered_events(
         gw_buffered_t *buffered, void *zmq, int type, int events); /* the user's, of libzmq's */
 int gw_buffered_read_ahead(gw_buffered_t *buffered, void *zmq, int type); /* before a disconnect */
 
-/* How to go on after a frame that libzmq has refused (law 3, ADR 3). */
+/* The ways to go on after a frame that libzmq has refused (law 3, ADR 3). */
 typedef enum {
     GW_NOT_CUT,     /* no frame was sent, or the error is not EAGAIN: the send fails */
     GW_CUT_BEGINS,  /* begin again from the first frame */
@@ -194,7 +195,7 @@ typedef struct {
 } gw_inproc_end_t;
 
 const char *gw_inproc_name(const char *endpoint); /* the user's name of libzmq's endpoint */
-/* These three accept any endpoint. `connect` is the function of libzmq. */
+/* These three functions accept any endpoint. `connect` is the function of libzmq. */
 int gw_endpoint_bind(gw_inproc_end_t end, const char *endpoint);
 int64_t gw_endpoint_connect(
         gw_inproc_end_t end, const char *endpoint, int64_t (*connect)(void *, const char *));

@@ -30,7 +30,8 @@ const char *gw_draft_group(zmq_msg_t *message) {
 static void *draft_symbols_library(void) { return (void *)(uintptr_t)zmq_version; }
 #else
 #define DRAFT_SYMBOLS_FIND(name) dlsym(library, #name)
-/* The libzmq that this extension is linked with; the process may have others. It stays loaded. */
+/* Returns the libzmq that this extension is linked with; the process may have others. The library
+ * stays loaded. */
 static void *draft_symbols_library(void) {
     Dl_info info;
     if (!dladdr((void *)(uintptr_t)zmq_version, &info) || !info.dli_fname) return NULL;

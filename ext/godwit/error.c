@@ -1,4 +1,4 @@
-/* The one place that raises. The classes, their messages and hints are Ruby's (api/errors.yml,
+/* The one place that raises. Ruby defines the classes, their messages and hints (api/errors.yml,
  * lib/godwit/errors.rb). Every function needs the GVL. */
 #include "process.h"
 
@@ -7,7 +7,7 @@ VALUE gw_mGodwit;
 static VALUE errors, hints; /* Godwit::Errors, Godwit::ErrorHints */
 static ID id_build, id_endpoints, id_join, id_for;
 
-/* A socket knows its endpoints; other objects have none. */
+/* Returns the endpoints of a socket; other objects have none. */
 static VALUE error_endpoint_of(VALUE self, VALUE endpoint) {
     if (!NIL_P(endpoint) || !rb_respond_to(self, id_endpoints)) return endpoint;
     VALUE all = rb_funcall(self, id_endpoints, 0);

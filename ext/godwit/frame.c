@@ -1,6 +1,6 @@
-/* Godwit::Frame: one zmq_msg_t, read in place (law 6). A frame never changes; it is gone when it is
- * sent or closed. Several Ractors may read a frozen frame at once, without a lock, so a send shares
- * its bytes, and only its collection releases it. The GVL guards the other frames. */
+/* Godwit::Frame: one zmq_msg_t, read in place (law 6). A frame never changes; a send or a close
+ * ends it. Several Ractors may read a frozen frame at once, without a lock, so a send shares its
+ * bytes, and only its collection ends it. The GVL guards the other frames. */
 #include "frame.h"
 #include <ruby/memory_view.h>
 
@@ -39,7 +39,7 @@ static size_t frame_size(const void *pointer) {
 
 static const rb_data_type_t frame_type = {
         .wrap_struct_name = "Godwit::Frame",
-        /* It needs no dmark and no dcompact, since a pin marks the String. */
+        /* The type needs no dmark and no dcompact, since a pin marks the String. */
         .function = {.dfree = frame_free, .dsize = frame_size},
         .flags =
                 RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED | RUBY_TYPED_FROZEN_SHAREABLE,
@@ -80,7 +80,7 @@ bool gw_is_frame(VALUE object) {
             RTYPEDDATA_TYPE(object) == &frame_type;
 }
 
-/* A new frame, which adopts the message. */
+/* Returns a new frame, which adopts the message. */
 VALUE gw_frame_adopt(zmq_msg_t *message, rb_encoding *encoding) {
     gw_frame_t *frame;
     VALUE self = TypedData_Make_Struct(frame_class, gw_frame_t, &frame_type, frame);

@@ -59,7 +59,7 @@ void gw_frames_free(gw_frames_t *frames) {
     *frames = (gw_frames_t){0};
 }
 
-/* Moves the next frame that was read ahead, else the next of libzmq's; returns an errno. */
+/* Moves the next frame that was read ahead, or else libzmq's next frame; returns an errno. */
 static int frames_next(gw_buffered_t *buffered, void *zmq, zmq_msg_t *message) {
     gw_frames_t *ahead = &buffered->ahead;
     if (ahead->first == ahead->last) return gw_zmq_receive(zmq, message);

@@ -1,5 +1,5 @@
-/* The extension's entry point, and functions without an object: version, features, keys. They need
- * the GVL. */
+/* The extension's entry point, and functions without an object: version, features, keys. All
+ * functions need the GVL. */
 #include "proxy.h"
 #include <linux/tcp.h>
 #include <netinet/in.h>
@@ -27,9 +27,9 @@ static VALUE godwit_curve_keypair(VALUE self, VALUE given) {
     return rb_ary_new_from_args(2, rb_usascii_str_new(public_key, 40), given);
 }
 
-/* connection(descriptor) => [own address, the peer's, struct tcp_info or nil], as bytes; nil: it is
- * no connected socket. libzmq may close the descriptor meanwhile, for which Ruby's Socket would
- * abort the process. */
+/* connection(descriptor) => [own address, the peer's, struct tcp_info or nil], as bytes; nil: the
+ * descriptor is no connected socket. libzmq may close the descriptor meanwhile, for which Ruby's
+ * Socket would abort the process. */
 static VALUE godwit_connection(VALUE self, VALUE descriptor) {
     int fd = NUM2INT(descriptor);
     struct sockaddr_storage own, peer;

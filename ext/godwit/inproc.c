@@ -1,6 +1,6 @@
-/* Connections over inproc to names that are not bound yet: libzmq may abort when they are bound. So
- * each connection gets its own endpoint, which Godwit binds for a moment to complete or to end the
- * connection. The context's lock guards them; gw_ functions lock it, the others need it locked. */
+/* Connections over inproc to names that are not bound yet: libzmq may abort when such a name is
+ * bound. So each one gets its own endpoint, which Godwit binds for a moment to complete or to end
+ * it. The context's lock guards them; gw_ functions lock it, the others need it locked. */
 #include "core.h"
 #include <fcntl.h>
 #include <stdio.h>
@@ -38,8 +38,8 @@ static int inproc_touch(void *zmq, const char *endpoint) {
     return rc;
 }
 
-/* Whether the user's name is free: 0, or -1 with errno EADDRINUSE or another. libzmq aborts when a
- * client comes while the ZAP name has another type than an authenticator's. */
+/* Returns 0 if the user's name is free, else -1 with errno EADDRINUSE or another. libzmq aborts
+ * when a client comes while the ZAP name has another type than an authenticator's. */
 static int inproc_touch_name(gw_context_t *context, const char *name) {
     if (strcmp(name, ZAP) != 0) return inproc_touch(context->closer, name);
     void *router = gw_zmq_open(context, ZMQ_ROUTER, 0);
@@ -86,9 +86,9 @@ static void inproc_sweep(gw_context_t *context) {
     }
 }
 
-/* Whether a socket that binds may accept the connection. libzmq aborts where a PAIR refuses a
- * second connection or another type, and where an XPUB has a welcome message for a closed socket.
- */
+/* Returns whether a socket that binds may accept the connection. libzmq aborts where a PAIR refuses
+ * a second connection or another type, and where an XPUB has a welcome message for a closed
+ * socket. */
 static bool inproc_accepts(int type, const early_t *early, int joined) {
     if (type == GW_CHANNEL) return joined == 0;
     if (type == ZMQ_PAIR || early->type == ZMQ_PAIR) return joined == 0 && type == early->type;
@@ -131,8 +131,8 @@ static int inproc_bind(gw_inproc_end_t end, const char *endpoint) {
     return rc;
 }
 
-/* libzmq closes the descriptor of use_fd itself, and aborts when a descriptor is bound twice. So it
- * gets a duplicate. */
+/* Binds a duplicate of the given descriptor: libzmq closes the descriptor of use_fd itself, and
+ * aborts when a descriptor is bound twice. */
 static int inproc_bind_given(void *zmq, const char *endpoint, int given) {
     int copy = fcntl(given, F_DUPFD_CLOEXEC, 0);
     if (copy < 0) return -1;
@@ -233,7 +233,7 @@ int gw_endpoint_disconnect(gw_inproc_end_t end, gw_buffered_t *buffered, const c
                                : zmq_disconnect(end.zmq, endpoint);
 }
 
-/* Before zmq_close(end.zmq): connections with unsent messages stay for the linger in ms. */
+/* Runs before zmq_close(end.zmq): connections with unsent messages stay for the linger in ms. */
 void gw_inproc_close(gw_inproc_end_t end, int linger) {
     gw_context_t *context = end.context;
     gw_spin_lock(&context->lock);
@@ -253,7 +253,8 @@ void gw_inproc_close(gw_inproc_end_t end, int linger) {
     gw_spin_unlock(&context->lock);
 }
 
-/* zmq_ctx_term would make a socket for each connection, and abort without a descriptor. */
+/* Ends the early connections: zmq_ctx_term would make a socket for each connection, and abort
+ * without a descriptor. */
 void gw_inproc_terminate(gw_context_t *context) {
     while (context->early) {
         if (!context->early->joined) inproc_end_early(context, context->early, NULL);

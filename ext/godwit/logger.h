@@ -1,4 +1,5 @@
-/* What the logger's files share: the layouts of records and entries, and their functions. */
+/* Declarations that the logger's files share: the layouts of records and entries, and their
+ * functions. */
 #ifndef GODWIT_LOGGER_H
 #define GODWIT_LOGGER_H
 #include "logger_constants.h"
@@ -13,7 +14,7 @@ typedef struct {
     size_t size;
 } gw_bytes_t;
 
-/* What identifies a record: its writer, numbers, level, program and host. */
+/* The identity of a record: its writer, numbers, level, program and host. */
 typedef struct {
     unsigned char id[GW_LOG_ID_BYTES];
     uint64_t seq, tseq, t_ns;
@@ -73,18 +74,19 @@ typedef struct {
     uint64_t records, lost, late, forgotten;
 } gw_writers_t;
 
-/* Whether the text is a JSON object. Calls back with the raw text of each key and value, also of a
- * text that turns out to be no object. */
+/* Returns whether the text is a JSON object. Calls back with the raw text of each key and value,
+ * also of a text that turns out to be no object. */
 bool gw_json_members(const char *data, size_t size, gw_json_member_t *found, void *argument);
-/* How many records the two frames hold; 0: no batch. */
+/* Returns the number of records that the two frames hold; 0: they are no batch. */
 int gw_packing_count(const char *mark, size_t mark_size, const char *data, size_t size);
 /* Reads the record at the offset, and advances the offset. */
 bool gw_packing_next(const char *data, size_t size, size_t *offset, gw_packed_t *record);
-/* Needs the GVL. */
+/* Returns the record as a packed String. Needs the GVL. */
 VALUE gw_packing_record(gw_bytes_t topic, const gw_bytes_t *header, int pieces, gw_bytes_t text);
 VALUE gw_payload(VALUE self, VALUE hash);
 bool gw_identity_parse(gw_bytes_t topic, gw_bytes_t header, gw_identity_t *identity);
-/* The identity of a Header; false: its values are beyond those of an identity. Needs the GVL. */
+/* Reads the identity of a Header. Returns false if its values are beyond those of an identity.
+ * Needs the GVL. */
 bool gw_identity_of(gw_bytes_t topic, VALUE header, gw_identity_t *identity);
 int gw_line_level(gw_bytes_t line);
 void gw_writers_free(gw_writers_t *table);

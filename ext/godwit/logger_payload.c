@@ -47,7 +47,8 @@ static bool payload_put_text(field_t *field, VALUE text) {
     return payload_put(field, plain, end - plain) && payload_put_byte(field, '"');
 }
 
-/* Objects of other classes may have a to_json of their own. */
+/* Returns whether the value is a String of Ruby's own class: other objects may have a to_json of
+ * their own. */
 static bool payload_own_string(VALUE value) {
     return RB_TYPE_P(value, T_STRING) && RBASIC_CLASS(value) == rb_cString;
 }

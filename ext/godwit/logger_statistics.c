@@ -40,7 +40,7 @@ static size_t statistics_size(const void *pointer) {
             statistics->most * sizeof(slot_t) + statistics->arena_size;
 }
 
-/* No mark, no compact: it holds no VALUE. */
+/* The type needs no mark and no compact, since it has no VALUE. */
 static const rb_data_type_t statistics_type = {
         .wrap_struct_name = "Godwit::Logger::Native::Statistics",
         .function = {.dfree = statistics_free, .dsize = statistics_size},
@@ -104,7 +104,8 @@ static void statistics_store(
     statistics->end += size;
 }
 
-/* `frames` has the first GW_LOG_FRAMES of `count`. `identity` is NULL unless they are a record. */
+/* `frames` has the first GW_LOG_FRAMES of `count` frames. `identity` is NULL unless the frames are
+ * a record. */
 static void statistics_record(statistics_t *statistics, const gw_identity_t *identity,
         const gw_bytes_t *frames, int count, size_t bytes) {
     pthread_mutex_lock(&statistics->mutex);
@@ -135,7 +136,7 @@ static void statistics_observe(
     statistics_record(statistics, record ? &identity : NULL, frames, count, bytes);
 }
 
-/* How many records the proxy makes of a batch. */
+/* Returns the number of records that the proxy makes of a batch. */
 static int statistics_count(const zmq_msg_t *frames, int count) {
     if (count != 2) return 0;
     return gw_packing_count(zmq_msg_data((zmq_msg_t *)&frames[0]), zmq_msg_size(&frames[0]),
@@ -197,7 +198,7 @@ static VALUE statistics_open(VALUE self, VALUE most, VALUE bytes, VALUE writers)
 }
 
 /* record(frames) parses the frames as the proxy's loop does. record(frames, Header or nil) is for
- * frames that Ruby has parsed; nil: they are no record. */
+ * frames that Ruby has parsed; nil: the frames are no record. */
 static VALUE statistics_record_frames(int argc, VALUE *argv, VALUE self) {
     statistics_t *statistics = statistics_get(self, "record");
     gw_bytes_t frames[GW_LOG_FRAMES];

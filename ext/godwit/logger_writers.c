@@ -47,7 +47,7 @@ static void writers_link_newest(gw_writers_t *table, uint32_t index) {
     table->newest = index;
 }
 
-/* Grows both arrays or none. */
+/* Enlarges both arrays or none. */
 static bool writers_grow(gw_writers_t *table) {
     uint32_t capacity = table->capacity ? 2 * table->capacity : FIRST_WRITERS;
     uint32_t *buckets = malloc(2 * (size_t)capacity * sizeof *buckets);
@@ -85,7 +85,7 @@ static uint8_t writers_copy_name(char *to, gw_bytes_t from) {
     return size;
 }
 
-/* The writer of this record, now the newest. NULL: no memory. */
+/* Returns the writer of this record, which is now the newest. NULL: no memory. */
 static gw_writer_t *writers_find(gw_writers_t *table, const gw_identity_t *identity) {
     uint32_t index = table->capacity ? *writers_bucket(table, identity->id) : GW_NO_WRITER;
     while (index != GW_NO_WRITER &&
@@ -139,7 +139,7 @@ static bool writers_fill_gap(gw_writer_t *writer, uint64_t number) {
     } else {
         uint64_t first = gap->first;
         gap->first = number + 1;
-        /* Without room for another gap its first half is forgotten. */
+        /* Without room for another gap, the first half of this gap is forgotten. */
         if (number == first || writer->gap_count == GW_LOG_GAPS) return true;
         memmove(gap + 1, gap, (writer->gap_count - at) * sizeof *gap);
         *gap = (gw_gap_t){first, number - 1};

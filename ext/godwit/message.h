@@ -4,8 +4,8 @@
 
 #include "frame.h"
 
-/* The fast path: the socket, if it may move a message at once and no other work is due. NULL sends
- * the caller to the slow path, also for a form after `last`. */
+/* Returns the socket if it may move a message at once and no other work is due: the fast path. NULL
+ * sends the caller to the slow path, also for a form after `last`. */
 static inline gw_socket_t *gw_fast_socket(VALUE self, gw_form_t last) {
     if (RB_UNLIKELY(!RB_TYPE_P(self, T_DATA) || !RTYPEDDATA_P(self))) return NULL;
     if (RB_UNLIKELY(RTYPEDDATA_TYPE(self) != &gw_socket_type)) return NULL;
@@ -19,7 +19,7 @@ static inline gw_socket_t *gw_fast_socket(VALUE self, gw_form_t last) {
     return socket;
 }
 
-/* Every send and receive begins here: other fibers run, the count of peers ends, and so does the
+/* Begins every send and receive: other fibers run, the count of peers ends, and so does the
  * diagnosis of a slow wait, unless that wait timed out. */
 static inline void gw_begin(gw_call_t *call) {
     gw_yield_fiber(call);
@@ -36,7 +36,7 @@ static inline void gw_set_deadline(gw_call_t *call, VALUE timeout, int64_t other
 extern bool gw_counts_stamps; /* whether each message is stamped with the time */
 void gw_counts_stamp(gw_socket_t *socket);
 
-/* These two count one whole message. */
+/* These two functions count one whole message. */
 static inline void gw_count_sent(gw_socket_t *socket, size_t bytes) {
     socket->counts.sent++;
     socket->counts.sent_bytes += bytes;

@@ -191,7 +191,8 @@ int gw_monitor_listen(gw_socket_t *socket, uint64_t events) {
     return 0;
 }
 
-/* libzmq stops before the PAIR is closed: it would wait forever for a PAIR that is gone. */
+/* Ends libzmq's monitor before the PAIR is closed: libzmq would wait forever for a PAIR that is
+ * gone. */
 static void monitor_events_finish(gw_socket_t *socket) {
     int error;
     zmq_socket_monitor(socket->zmq, NULL, 0);
@@ -205,7 +206,8 @@ static void monitor_events_discard(gw_socket_t *socket) {
     free(monitor);
 }
 
-/* libzmq's monitor ends with the last listener. Neither that nor zmq_close of the PAIR waits. */
+/* Ends libzmq's monitor with the last listener. Neither that end nor zmq_close of the PAIR
+ * waits. */
 static void monitor_events_end_unused(gw_socket_t *socket) {
     struct gw_monitor *monitor = socket->monitor;
     if (!monitor || monitor->ended || monitor->listeners || socket->peers ||
@@ -216,7 +218,7 @@ static void monitor_events_end_unused(gw_socket_t *socket) {
     monitor_events_discard(socket);
 }
 
-/* Runs before the first bind or connect: the count would miss an earlier connection. */
+/* Starts the count before the first bind or connect: the count would miss an earlier connection. */
 int gw_monitor_count_peers(gw_socket_t *socket, const char *endpoint) {
     if (gw_inproc(endpoint)) return 0; /* libzmq's monitor reports no peers over inproc */
     if (!socket->counting || socket->peers || socket->publisher) return 0;

@@ -68,7 +68,8 @@ static void native_context_forget(gw_context_t *context) {
     gw_event_signal(context->done_fd);
 }
 
-/* The reaper, a thread of its own: linger or a name server can delay zmq_ctx_term. */
+/* Terminates the context on the reaper, a thread of its own: linger or a name server can delay
+ * zmq_ctx_term. */
 static void *native_context_terminate(void *argument) {
     gw_context_t *context = argument;
     gw_inproc_terminate(context);

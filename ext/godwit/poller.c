@@ -138,7 +138,7 @@ static void poller_raise_closed(VALUE object, const char *operation) {
             object);
 }
 
-/* The IO's descriptor for these events; raises if the IO was not opened for them. */
+/* Returns the IO's descriptor for these events; raises if the IO was not opened for them. */
 static int poller_descriptor_for(VALUE object, VALUE io, int events, const char *operation) {
     VALUE writer = rb_io_get_write_io(io);
     if (writer != io && events == (READABLE | WRITABLE)) {
@@ -170,7 +170,7 @@ static void poller_raise_attach(int error, VALUE self, VALUE object, const char 
             object);
 }
 
-/* _register(object, its IO or nil, events) => true; false: it is registered already */
+/* _register(object, its IO or nil, events) => true; false: the object is registered already */
 static VALUE poller_register(VALUE self, VALUE object, VALUE io, VALUE events) {
     gw_poller_t *poller = poller_opened(self, "register");
     int wanted = NUM2INT(events);
@@ -203,7 +203,7 @@ static VALUE poller_register(VALUE self, VALUE object, VALUE io, VALUE events) {
     return Qtrue;
 }
 
-/* _modify(object, events) => true; false: it is not registered */
+/* _modify(object, events) => true; false: the object is not registered */
 static VALUE poller_modify(VALUE self, VALUE object, VALUE events) {
     gw_poller_t *poller = poller_opened(self, "modify");
     int wanted = NUM2INT(events);
@@ -225,7 +225,7 @@ static VALUE poller_modify(VALUE self, VALUE object, VALUE events) {
     return Qtrue;
 }
 
-/* _remove(object) => true; false: it is not registered */
+/* _remove(object) => true; false: the object is not registered */
 static VALUE poller_remove(VALUE self, VALUE object) {
     gw_poller_t *poller = poller_opened(self, "remove");
     gw_watch_t *watch = poller_find(poller, object);
@@ -278,7 +278,8 @@ static bool poller_buffered(VALUE io) {
     return file && rb_io_read_pending(file);
 }
 
-/* As IO.select: the end of a stream is readable, and so are bytes in Ruby's own buffer. */
+/* Polls an IO as IO.select does: the end of a stream is readable, and so are bytes in Ruby's own
+ * buffer. */
 static int poller_poll_io(gw_watch_t *watch) {
     bool reads = watch->events & READABLE, writes = watch->events & WRITABLE;
     int ready = 0, fd = poller_descriptor(writes ? rb_io_get_write_io(watch->io) : watch->io);
@@ -311,7 +312,8 @@ static VALUE poller_poll_due(VALUE self, gw_poller_t *poller) {
     return ready;
 }
 
-/* Makes due what no descriptor reports: a closed IO, and bytes that ungetbyte put back. */
+/* Makes the IOs due that no descriptor reports: closed ones, and those with bytes that ungetbyte
+ * put back. */
 static void poller_check_ios(gw_poller_t *poller) {
     for (long i = 0, remaining = poller->ios; remaining > 0; i++) {
         gw_watch_t *watch = poller->watches[i];
@@ -323,7 +325,7 @@ static void poller_check_ios(gw_poller_t *poller) {
     }
 }
 
-/* The close of an IO wakes no waiting thread, so the thread checks the IOs every
+/* Waits in slices: the close of an IO wakes no waiting thread, so the thread checks the IOs every
  * GW_IO_POLL_INTERVAL ms. False: time is up. */
 static bool poller_wait_slice(gw_call_t *call, gw_poller_t *poller) {
     gw_call_t slice = *call;

@@ -1,5 +1,5 @@
-/* The process: the counter of its forks, what a forked child resets, and its free descriptors. The
- * caller needs no lock. */
+/* The process: the counter of its forks, the state that a forked child resets, and its free
+ * descriptors. The caller needs no lock. */
 #include "core.h"
 #include <pthread.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@ static void process_in_forked_child(void) {
 }
 
 /* libzmq aborts the process when it finds no descriptor for its threads or to resolve an address.
- * So Godwit opens that many first, and closes them. */
+ * So Godwit opens that many descriptors first, and closes them. */
 int gw_descriptors(int needed) {
     int *fds = malloc(needed * sizeof *fds), count = 0, error = 0;
     if (!fds) return ENOMEM;

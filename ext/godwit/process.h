@@ -20,11 +20,12 @@ NORETURN(void gw_raise_named(const char *class, const char *operation, VALUE sel
 #define gw_raise_closed(operation, self) gw_raise_named("ClosedError", operation, self)
 #define gw_raise_forked(operation, self) gw_raise_named("ForkedError", operation, self)
 #define gw_raise_busy(operation, self) gw_raise_named("BusyError", operation, self)
-/* For a message of the wrong type, without a frame, or of a form that the socket does not send. */
+/* Raises for a message of the wrong type, without a frame, or of a form that the socket does not
+ * send. */
 NORETURN(void gw_raise_message(VALUE message, const char *operation, VALUE self));
-/* For more positional arguments than the method accepts. */
+/* Raises for more positional arguments than the method accepts. */
 NORETURN(void gw_raise_arguments(int argc, const VALUE *argv, const char *operation));
-/* The format is rb_sprintf's; its text says what happened and what to do. */
+/* Raises with a text that says what happened and what to do. The format is rb_sprintf's. */
 NORETURN(void gw_raise_detail(const char *class, const char *operation, const char *format, ...));
 int64_t gw_milliseconds(VALUE timeout, int64_t otherwise); /* nil: `otherwise` */
 void gw_init_error(void);

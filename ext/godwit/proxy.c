@@ -105,7 +105,8 @@ static VALUE proxy_open(VALUE self, VALUE front, VALUE back, VALUE capture) {
 /* The struct of an observer begins with a gw_observer_t. */
 const rb_data_type_t gw_observer_type = {.wrap_struct_name = "Godwit observer"};
 
-/* _observe(observer): the proxy reports each message to it from now on; raises while it runs */
+/* _observe(observer): the proxy reports each message to the observer from now on; raises while the
+ * proxy runs */
 static VALUE proxy_observe(VALUE self, VALUE observer) {
     gw_proxy_t *proxy = proxy_get(self, "proxy");
     gw_observer_t *observing = rb_check_typeddata(observer, &gw_observer_type);
@@ -117,8 +118,8 @@ static VALUE proxy_observe(VALUE self, VALUE observer) {
     return self;
 }
 
-/* _bound(bytes of large frames in the back end's queues): the proxy drops a message beyond that;
- * raises while it runs */
+/* _bound(bytes of large frames in the back end's queues): the proxy drops a message beyond that
+ * number; raises while the proxy runs */
 static VALUE proxy_bound(VALUE self, VALUE bytes) {
     gw_proxy_t *proxy = proxy_get(self, "proxy");
     size_t most = NUM2SIZET(bytes);
@@ -140,7 +141,8 @@ static VALUE proxy_acquire(VALUE self) {
     for (int i = 0; i < GW_SIDES; i++) {
         if (NIL_P(proxy->sockets[i])) continue;
         gw_socket_t *socket = gw_socket_open(proxy->sockets[i], "proxy");
-        /* A waiting thread calls libzmq when it wakes. */
+        /* A waiting thread calls libzmq when it wakes, so the proxy refuses a socket with
+         * waiters. */
         if (socket->queue.first) gw_raise_busy("proxy", proxy->sockets[i]);
     }
     for (int i = 0; i < GW_SIDES; i++) {

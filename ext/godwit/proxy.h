@@ -10,10 +10,11 @@
 typedef struct gw_observer {
     /* NULL: the observer is not open */
     void (*observe)(struct gw_observer *observer, zmq_msg_t *frames, int count, size_t bytes);
-    /* How many messages the proxy makes of this one; 0: the message is no batch. */
+    /* Returns the number of messages that the proxy makes of this one; 0: the message is no
+     * batch. */
     int (*count)(const zmq_msg_t *frames, int count);
-    /* Makes the next of them of the last frame, from the offset on; returns the number of its
-     * frames; 0: no memory. */
+    /* Makes the next message of the batch from the offset on. Returns the number of its frames; 0:
+     * no memory. */
     int (*next)(const zmq_msg_t *batch, size_t *offset, zmq_msg_t *frames);
     unsigned generation;
 } gw_observer_t;

@@ -32,7 +32,7 @@ static int proxy_loop_send_copy(gw_socket_t *to, zmq_msg_t *frame, int flags) {
 
 /* Sends all frames or none; returns an errno. If a peer vanishes in mid-message, the message starts
  * again from its first frame, as in send.c (ADR 3). So all frames but the last are sent as copies;
- * with `copies` the last too. */
+ * with `copies` the last frame too. */
 static int proxy_loop_send_whole(gw_socket_t *to, zmq_msg_t *frames, int count, bool copies) {
     for (;;) {
         int error = 0, i;
@@ -86,7 +86,7 @@ static int proxy_loop_receive(gw_proxy_t *proxy, gw_direction_t *direction) {
             return ENOMEM;
         int error = gw_receive_frame(from, &direction->frames[direction->count]);
         if (error) {
-            /* In mid-message the context terminates. */
+            /* An error in mid-message means that the context terminates. */
             proxy_loop_drop_frames(direction);
             return error;
         }
@@ -183,8 +183,8 @@ static int proxy_loop_pass(gw_proxy_t *proxy, gw_direction_t *direction) {
     return error;
 }
 
-/* One direction's turn; returns an errno. It receives no message that libzmq cannot send, so that
- * high-water marks stop the senders. */
+/* Runs the turn of one direction; returns an errno. The turn receives no message that libzmq cannot
+ * send, so that high-water marks stop the senders. */
 static int proxy_loop_turn(
         gw_proxy_t *proxy, gw_direction_t *direction, const int *events, bool *progress) {
     int error;
@@ -248,9 +248,9 @@ static void proxy_loop_sleep(gw_proxy_t *proxy) {
     if (ready > 0 && fds[GW_SIDES].revents) gw_event_clear(proxy->control.wake_fd);
 }
 
-/* The loop may sleep if its last call on each socket read the events and found none. A send comes
- * after that, and may consume the edge of a new event; so with an unsent message the loop sleeps
- * only after a turn in which no edge passed. */
+/* Runs the loop. It may sleep if its last call on each socket read the events and found none. A
+ * send comes after that call, and may consume the edge of a new event. So with an unsent message
+ * the loop sleeps only after a turn in which no edge passed. */
 void *gw_proxy_run(void *argument) {
     gw_proxy_t *proxy = argument;
     for (;;) {

@@ -1,4 +1,5 @@
-/* Receiving: always with ZMQ_DONTWAIT and the GVL, whole messages only (laws 1 and 3). */
+/* The functions that receive: always with ZMQ_DONTWAIT and the GVL, whole messages only (laws 1 and
+ * 3). */
 #include "message.h"
 
 enum { LARGE = 16 * 1024 }; /* bytes of a String that malloc alone has room for */
@@ -181,7 +182,7 @@ static VALUE recv_into(VALUE self, VALUE buffer, VALUE timeout) {
     zmq_msg_init(&message);
     int error;
     for (;;) {
-        /* Before the receive: raises if the buffer is frozen, unshares its memory. */
+        /* This call before the receive raises if the buffer is frozen, and unshares its memory. */
         rb_str_modify(buffer);
         error = gw_receive_frame(call.socket, &message);
         if (error != EAGAIN) break;

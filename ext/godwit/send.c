@@ -1,4 +1,5 @@
-/* Sending: always with ZMQ_DONTWAIT and the GVL, whole messages only (laws 1 and 3). */
+/* The functions that send: always with ZMQ_DONTWAIT and the GVL, whole messages only (laws 1 and
+ * 3). */
 #include "message.h"
 
 static VALUE message_class;
@@ -87,7 +88,7 @@ static int send_repair_request(gw_socket_t *socket) {
     return 0;
 }
 
-/* Recreates the REQ, as REQ#request does, if that loses no message. */
+/* Recreates the REQ, as REQ#request does, if the recreation loses no message. */
 static void send_recreate(VALUE self, gw_socket_t *socket) {
     long remaining = socket->cut_remaining;
     if (RTEST(rb_funcall(self, rb_intern("_recreate"), 0))) return;
@@ -144,7 +145,7 @@ static int send_try_frames(gw_socket_t *socket, VALUE message, gw_tracker_t *tra
     return EAGAIN;
 }
 
-/* Returns whether the socket can send a message of so many frames. */
+/* Returns whether the socket can send a message of this number of frames. */
 static bool send_fits(const gw_socket_t *socket, long frames) {
     switch (socket->form) {
     case GW_FORM_ANY: return true;
@@ -196,7 +197,7 @@ static inline VALUE send_frames_of(VALUE message) {
     return rb_ivar_get(message, id_frames);
 }
 
-/* A copy that other threads cannot change during a wait. */
+/* Returns a copy that other threads cannot change during a wait. */
 static VALUE send_snapshot(VALUE message) {
     if (RB_TYPE_P(message, T_STRING)) return rb_str_new_frozen(message);
     if (!RB_TYPE_P(message, T_ARRAY)) return message;
@@ -221,7 +222,8 @@ static bool send_try(gw_call_t *call, VALUE message) {
     return false;
 }
 
-/* Before a wait: a send does not always empty libzmq's mailbox; a read of ZMQ_EVENTS does. */
+/* Tries again before a wait: a send does not always empty libzmq's mailbox, but a read of
+ * ZMQ_EVENTS does. */
 static bool send_drain_and_retry(gw_call_t *call, VALUE message) {
     if (gw_socket_events(call->socket) < 0) gw_raise(errno, call->operation, call->self, Qnil);
     return send_try(call, message);
@@ -283,8 +285,8 @@ static VALUE send_rest_of_batch(VALUE argument) {
     return Qnil;
 }
 
-/* _send_many(messages, first, timeout) => how many were sent, from `first` on; 0 when time is up.
- * It raises only if this call has sent none. */
+/* _send_many(messages, first, timeout) => the number of messages sent, from `first` on; 0 when time
+ * is up. Raises only if this call has sent none. */
 static VALUE send_many(VALUE self, VALUE messages, VALUE first, VALUE timeout) {
     gw_call_t call = gw_call(self, "send_many", 0);
     gw_set_deadline(&call, timeout, call.socket->send_timeout);

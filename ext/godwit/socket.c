@@ -15,7 +15,8 @@ static void socket_compact(void *pointer) {
     gw_wait_queue_compact(&socket->monitor_waiters);
 }
 
-/* The collector may call zmq_close: it only hands the socket to libzmq's own reaper. */
+/* Frees a socket. The collector may call zmq_close, which only hands the socket to libzmq's own
+ * reaper. */
 static void socket_free(void *pointer) {
     gw_socket_t *socket = pointer;
     gw_wait_queue_free(&socket->queue);
@@ -94,7 +95,7 @@ void gw_stop_diagnosis(gw_call_t *call) {
     call->socket = gw_socket_open(call->self, call->operation);
 }
 
-/* Another fiber may close the socket meanwhile. */
+/* Lets other fibers run. Another fiber may close the socket meanwhile. */
 void gw_yield_fiber(gw_call_t *call) {
     gw_socket_t *socket = call->socket;
     if (RB_UNLIKELY(socket->monitor != NULL) && socket->calls_since_yield + 1 >= GW_YIELD_EVERY)
@@ -182,7 +183,7 @@ static VALUE socket_forked_p(VALUE self) {
 }
 
 /* Replaces the libzmq socket with a new one, without linger; the caller sets options and endpoints.
- * The waiters retry on the new one. */
+ * The waiters try again on the new socket. */
 static VALUE socket_reopen(VALUE self) {
     gw_socket_t *socket = gw_socket_open(self, "reopen");
     gw_unsent_forget(socket);
@@ -205,7 +206,7 @@ static VALUE socket_reopen(VALUE self) {
     return self;
 }
 
-/* _wait(events, timeout in ms) => those of the events that are true, or nil when time is up */
+/* _wait(events, timeout in ms) => the events among them that are true, or nil when time is up */
 static VALUE socket_wait(VALUE self, VALUE events, VALUE timeout) {
     gw_call_t call = gw_call(self, "wait", gw_milliseconds(timeout, GW_FOREVER));
     int wanted = NUM2INT(events);

@@ -11,7 +11,7 @@
 int gw_settle(gw_socket_t *socket, int error); /* after a call that gave it; returns it */
 void gw_settle_message(gw_socket_t *socket);   /* after a whole message */
 
-/* Returns an errno. */
+/* Receives one frame. Returns an errno. */
 static inline int gw_receive_frame(gw_socket_t *socket, zmq_msg_t *message) {
     int error = RB_UNLIKELY(socket->buffered.indirect)
             ? gw_buffered_receive(&socket->buffered, socket->zmq, socket->type, message)
@@ -22,7 +22,7 @@ static inline int gw_receive_frame(gw_socket_t *socket, zmq_msg_t *message) {
     return 0;
 }
 
-/* Returns an errno. After an error the caller still owns the message. */
+/* Sends one frame. Returns an errno. After an error the caller still owns the message. */
 static inline int gw_send_frame(gw_socket_t *socket, zmq_msg_t *message, int flags) {
     int error = RB_UNLIKELY(socket->buffered.indirect)
             ? gw_buffered_send(&socket->buffered, socket->zmq, socket->type, message, flags)
@@ -37,7 +37,7 @@ int gw_socket_events(gw_socket_t *socket); /* those that the user sees; -1 with 
 int gw_socket_get(gw_socket_t *socket, int option, void *value, size_t *size); /* gives an errno */
 int gw_socket_set(gw_socket_t *socket, int option, const void *value, size_t size); /* likewise */
 void gw_send_rest(gw_socket_t *socket, long count); /* the rest of a message that libzmq drops */
-/* Runs the body, which moves messages and does not wait; settles once at its end. */
+/* Runs the body, which moves messages and does not wait. Settles once at the body's end. */
 VALUE gw_batch(gw_socket_t *socket, VALUE (*body)(VALUE), VALUE argument);
 
 /* ---- draft_open.c: descriptor and message form ---- */
@@ -54,7 +54,7 @@ void gw_init_unsent(VALUE native);
 
 /* ---- closing.c ---- */
 
-/* The socket for inproc.c; `zmq` is its libzmq socket, or the one before a reopen. */
+/* Returns the socket for inproc.c; `zmq` is its libzmq socket, or the one before a reopen. */
 static inline gw_inproc_end_t gw_inproc_end(const gw_socket_t *socket, void *zmq) {
     return (gw_inproc_end_t){socket->context, socket, zmq, socket->type};
 }

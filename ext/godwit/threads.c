@@ -1,5 +1,6 @@
-/* How a context's threads are scheduled. libzmq aborts the process when the system refuses, so a
- * thread of Godwit's tries it first, in the order of libzmq's thread.cpp. Needs no lock. */
+/* The scheduling of a context's threads. libzmq aborts the process when the system refuses a value,
+ * so a thread of Godwit's tries the values first, in the order of libzmq's thread.cpp. Needs no
+ * lock. */
 #include "core.h"
 #include <pthread.h>
 

@@ -1,5 +1,5 @@
-/* Every libzmq call that can consume an edge of ZMQ_FD (law 2): frames, events, options. Each wakes
- * the waiters that it may concern; see socket.h for the lock. */
+/* Every libzmq call that can consume an edge of ZMQ_FD (law 2): frames, events, options. Each call
+ * wakes the waiters that it may concern; see socket.h for the lock. */
 #include "socket.h"
 
 /* Wakes the waiters if the last call consumed an edge. Pollers watch the descriptor themselves. No
@@ -56,7 +56,7 @@ int gw_socket_set(gw_socket_t *socket, int option, const void *value, size_t siz
 }
 
 int gw_socket_events(gw_socket_t *socket) {
-    /* This comes before libzmq empties its mailbox, since a later signal must stay. */
+    /* The signal is cleared before libzmq empties its mailbox, since a later signal must stay. */
     if (RB_UNLIKELY(socket->poller != NULL)) gw_clear_signal(socket);
     int events = gw_zmq_events(socket->zmq);
     if (RB_UNLIKELY(socket->buffered.indirect) && events >= 0)

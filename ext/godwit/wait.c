@@ -52,7 +52,7 @@ static void *wait_poll_both(void *argument) {
     return NULL;
 }
 
-/* As Ruby's own blocking calls, it checks interrupts before and after the wait. Only here an
+/* Checks interrupts before and after the wait, as Ruby's own blocking calls do. Only here an
  * interrupt is raised that Thread.handle_interrupt(… => :on_blocking) has deferred. */
 static VALUE wait_without_gvl(VALUE argument) {
     poll_t *poll = (poll_t *)argument;
@@ -122,7 +122,7 @@ static void wait_after_fork(void) {
     close(fd);
 }
 
-/* Returns an errno. */
+/* Makes the IO that a fiber waits for. Returns an errno. */
 static int wait_make_io(gw_waiter_t *waiter, int fd) {
     struct epoll_event event = {.events = EPOLLIN};
     int epoll_fd = epoll_create1(EPOLL_CLOEXEC);
@@ -183,13 +183,14 @@ static bool wait_passed(gw_deadline_t deadline) {
     return deadline != GW_FOREVER && (deadline == 0 || wait_now() >= deadline);
 }
 
-/* Waits of this thread without a fiber scheduler: several while a trap handler waits too. */
+/* The number of waits of this thread without a fiber scheduler: several while a trap handler waits
+ * too. */
 static _Thread_local int waits_of_thread;
 
 bool gw_wait_interrupted(void) { return waits_of_thread > 0; }
 
-/* Waits until `fd` is readable or the waiter is woken; NULL for a queue: nothing wakes it. Returns
- * the state of rb_protect. */
+/* Waits until `fd` is readable or the waiter is woken. A queue of NULL: no call wakes the waiter.
+ * Returns the state of rb_protect. */
 static int wait_in_queue(
         gw_wait_queue_t *queue, gw_call_t *call, short events, int fd, bool reuse, bool *again) {
     gw_waiter_t *waiter = gw_waiter_claim(queue, reuse);
@@ -216,7 +217,8 @@ static int wait_in_queue(
     return state;
 }
 
-/* When the wait has to end for a diagnosis; GW_FOREVER: not before its deadline. */
+/* Returns the time at which the wait has to end for a diagnosis; GW_FOREVER: not before its
+ * deadline. */
 static gw_deadline_t wait_next_diagnosis(gw_call_t *call) {
     if (call->deadline == GW_FOREVER && call->diagnoses && !call->socket->diagnosed &&
             !call->diagnose_at)
@@ -242,8 +244,9 @@ static void wait_check_socket(gw_call_t *call) {
     if (socket->state != GW_OPEN) gw_raise_closed(call->operation, call->self);
 }
 
-/* The caller has just got EAGAIN from libzmq with its mailbox drained: by a failed receive, or by
- * ZMQ_EVENTS after a failed send. No other thread has run since. Returns true for another try. */
+/* Waits. The caller has just got EAGAIN from libzmq with its mailbox drained: by a failed receive,
+ * or by ZMQ_EVENTS after a failed send. No other thread has run since. Returns true for another
+ * try. */
 bool gw_wait_on(gw_call_t *call, short events, int fd) {
     gw_socket_t *socket = call->socket;
     bool again, messages = fd == socket->fd;

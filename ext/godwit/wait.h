@@ -34,7 +34,7 @@ typedef struct gw_wait_queue {
     void (*emptied)(struct gw_wait_queue *queue); /* after the last waiter has departed */
 } gw_wait_queue_t;
 
-/* What the methods that send and receive have counted; a proxy has counters of its own. */
+/* The counts of the methods that send and receive; a proxy has counters of its own. */
 typedef struct {
     uint64_t sent, sent_bytes, received, received_bytes;
     time_t last; /* of the last message, see counts.c; 0: unknown */
@@ -43,7 +43,7 @@ typedef struct {
 /* Bits of a proxy's control. */
 enum { GW_PROXY_STOP = 1, GW_PROXY_PAUSE = 2, GW_PROXY_CLOSED = 4, GW_PROXY_INTERRUPTED = 8 };
 
-/* How other threads control a proxy's loop. */
+/* The means by which other threads control a proxy's loop. */
 typedef struct {
     atomic_int bits;
     int wake_fd; /* owned eventfd, which wakes the loop */

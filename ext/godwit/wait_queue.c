@@ -1,5 +1,5 @@
-/* Wait queues: the waiters of a socket, a monitor or a poller, and how they are woken. All
- * functions but gw_waiter_signal need the GVL. */
+/* Wait queues: the waiters of a socket, a monitor or a poller, and the functions that wake them.
+ * All functions but gw_waiter_signal need the GVL. */
 #include "wait.h"
 #include <ruby/io.h>
 #include <sys/epoll.h>
@@ -21,7 +21,7 @@ void gw_waiter_remove(gw_wait_queue_t *queue, gw_waiter_t *waiter) {
     waiter->prev = waiter->next = NULL;
 }
 
-/* Ruby may call this function from a signal handler, without the GVL. */
+/* Wakes the waiter. Ruby may call this function from a signal handler, without the GVL. */
 void gw_waiter_signal(void *argument) {
     gw_waiter_t *waiter = argument;
     waiter->signalled = true;
@@ -92,8 +92,8 @@ void gw_wait_queue_close_spares(gw_wait_queue_t *queue) {
     }
 }
 
-/* The object of the queue is being collected. A waiter in it belongs to a fiber that is collected
- * too; the fiber's guard frees the waiter. */
+/* Frees the queue of an object that is being collected. A waiter in it belongs to a fiber that is
+ * collected too; the fiber's guard frees the waiter. */
 void gw_wait_queue_free(gw_wait_queue_t *queue) {
     gw_wait_queue_free_spares(queue);
     for (gw_waiter_t *waiter = queue->first; waiter; waiter = waiter->next) waiter->queue = NULL;
@@ -134,7 +134,7 @@ void gw_watch_touch(gw_watch_t *watch) {
     gw_wait_queue_wake(&poller->queue);
 }
 
-/* Also touches the socket in its pollers: a change may cause no edge. */
+/* Wakes all waiters, and touches the socket in its pollers: a change may cause no edge. */
 void gw_wake_all(gw_socket_t *socket) {
     gw_wait_queue_wake(&socket->queue);
     for (gw_watch_t *watch = socket->watches; watch; watch = watch->next) gw_watch_touch(watch);
@@ -142,9 +142,9 @@ void gw_wake_all(gw_socket_t *socket) {
 
 void gw_wake_monitor_waiters(gw_socket_t *socket) { gw_wait_queue_wake(&socket->monitor_waiters); }
 
-/* Whether ZMQ_FD was written or read since the last call, even if its counter is 0 again. An edge-
- * triggered epoll remembers each edge and reports it, since the descriptor is always writable.
- * Without a descriptor for the epoll the answer is true. */
+/* Returns whether ZMQ_FD was written or read since the last call, even if its counter is 0 again.
+ * An edge-triggered epoll remembers each edge and reports it, since the descriptor is always
+ * writable. Without a descriptor for the epoll the answer is true. */
 bool gw_edge_passed(gw_socket_t *socket) {
     struct epoll_event event = {.events = EPOLLIN | EPOLLOUT | EPOLLET};
     if (socket->edge_fd < 0) {

@@ -34,8 +34,9 @@ void gw_watches_collect(gw_poller_t *poller) {
     } while (count == GW_EPOLL_EVENTS);
 }
 
-/* Edge-triggered, and for a ZMQ_FD for reading and writing: since an eventfd is always writable,
- * the epoll reports each edge, also one that another call has consumed. Returns an errno. */
+/* Attaches the descriptor edge-triggered, a ZMQ_FD for reading and writing: since an eventfd is
+ * always writable, the epoll reports each edge, also one that another call has consumed. Returns an
+ * errno. */
 int gw_watch_attach(gw_watch_t *watch, int fd) {
     struct epoll_event event = {.events = EPOLLET, .data.u64 = watch->serial};
     if (watch->socket || watch->events & ZMQ_POLLIN) event.events |= EPOLLIN | EPOLLRDHUP;
@@ -43,12 +44,13 @@ int gw_watch_attach(gw_watch_t *watch, int fd) {
     if (epoll_ctl(watch->poller->epoll_fd, fd == watch->fd ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd,
                 &event) == 0)
         watch->fd = fd;
-    /* EPERM: a plain file, which is always ready and due. */
+    /* EPERM means a plain file, which is always ready and due. */
     else if (errno != EPERM || watch->socket) return errno;
     return 0;
 }
 
-/* A close does not remove a descriptor from an epoll while a forked child has it open. */
+/* Removes the watch from the epoll: a close does not remove a descriptor while a forked child has
+ * it open. */
 void gw_watch_detach(gw_watch_t *watch) {
     if (watch->fd >= 0) epoll_ctl(watch->poller->epoll_fd, EPOLL_CTL_DEL, watch->fd, NULL);
     watch->fd = -1;
@@ -58,7 +60,7 @@ void gw_watches_detach(gw_socket_t *socket) {
     for (gw_watch_t *watch = socket->watches; watch; watch = watch->next) gw_watch_detach(watch);
 }
 
-/* The poller reports an error when it polls the socket. */
+/* Attaches the socket's watches. The poller reports an error when it polls the socket. */
 void gw_watches_attach(gw_socket_t *socket) {
     for (gw_watch_t *watch = socket->watches; watch; watch = watch->next) {
         gw_watch_detach(watch);
