@@ -14,9 +14,10 @@ module Godwit
         gssapi_principal_name_type gssapi_service_principal_name_type
       ].freeze
       DOMAIN = %i[zap_domain zap_enforce_domain].freeze
-      # A socket's user ids are the authenticator's as long as none of these changes.
+      # Options that decide about a socket's user ids: these are the authenticator's as long as none
+      # of the options changes.
       DECISIVE = [*CLIENT, *GSSAPI, *DOMAIN, :router_raw].freeze
-      # Options that `auth:` fixes besides: without them the server has no mechanism.
+      # Options that `auth:` fixes too: without the last four the server has no mechanism.
       FIXED = [*DECISIVE, :curve_server, :plain_server, :curve_public_key, :curve_secret_key].freeze
       # Transports without a handshake. Over ws a peer that names no mechanism gets in without one.
       INSECURE = %w[inproc udp pgm epgm norm ws wss].freeze
@@ -81,7 +82,7 @@ module Godwit
         raise Errors.of(ArgumentValueError, :new, "auth: #{why}")
       end
 
-      # Called once the socket has its options.
+      # Runs once the socket has its options.
       # @param domain [String, nil] of `auth:`
       # @param settings [Array<Array>] option, raw value and value of each
       def apply(socket, domain, settings)
@@ -98,7 +99,8 @@ module Godwit
           GSSAPI.none? { |name| values.key?(name) }
       end
 
-      # For a socket whose peers libzmq asks the authenticator about: its frames have user ids.
+      # Trusts the user ids of received frames: libzmq asks the authenticator about the peers of
+      # this socket.
       # @private
       module UserIds
         def store(option, raw, value)
@@ -121,7 +123,7 @@ module Godwit
         end
       end
 
-      # For a socket with `auth:`: its security options stay as they are.
+      # Keeps the security options of a socket with `auth:` as they are.
       # @private
       module Fixed
         def store(option, raw, value)

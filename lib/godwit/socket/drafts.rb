@@ -9,7 +9,8 @@ module Godwit
       GROUP_LIMIT = 255
       # Most bytes of a group's name over udp: libzmq's receiver crashes at a longer one.
       UDP_GROUP_LIMIT = Constants::UDP_GROUP_BYTES
-      # Most bytes of a message over udp; of a {RADIO} with the group's name and one more byte.
+      # Most bytes of a message over udp. For a {RADIO} the group's name and one more byte count
+      # too.
       UDP_LIMIT = Constants::UDP_BYTES
 
       module_function
@@ -29,10 +30,10 @@ module Godwit
           "routing_id: takes the number of a peer, as recv_from gives it: got #{Errors.shown(id)}")
       end
 
-      # {DISH}: the groups that it receives.
+      # The groups that a {DISH} receives.
       module Groups
-        # Receives messages to these groups from now on. A RADIO drops messages until it has heard
-        # of it.
+        # Receives messages to these groups from now on. A RADIO drops messages to a group until it
+        # has heard of the group.
         # @param groups [Array<String>] each of at most 255 bytes without NUL; "" is a group too
         # @return [self]
         # @raise [GroupError] when it is in that group already, or for a name that is too long
@@ -53,7 +54,7 @@ module Godwit
         # @return [Array<String>] the groups that it has joined, in order
         def groups = @groups.dup
 
-        # {Messages#recv}, with the message's group.
+        # Receives as {Messages#recv} does, and gives the message's group too.
         # @param (see Messages#recv)
         # @return [Array(String, String)] group and message; nil when time is up and `exception:
         #   false`
@@ -111,7 +112,7 @@ module Godwit
         end
       end
 
-      # {RADIO}: each message goes to a group.
+      # The messages of a {RADIO}: each goes to a group.
       module Grouped
         include Addressed
 
@@ -149,7 +150,7 @@ module Godwit
         end
       end
 
-      # {SERVER} and {PEER}: a number beside each message names the peer.
+      # The messages of {SERVER} and {PEER}: a number beside each message names the peer.
       module Routed
         include Addressed
 
@@ -185,7 +186,8 @@ module Godwit
           send_many_to(messages, Drafts.routing_id(routing_id, :send_many), timeout)
         end
 
-        # {Messages#recv}, with the number of its sender for `send(reply, routing_id: number)`.
+        # Receives as {Messages#recv} does, and gives the number of the sender, for `send(reply,
+        # routing_id: number)`.
         # @param (see Messages#recv)
         # @return [Array(Integer, String)] routing id and message; nil when time is up and
         #   `exception: false`
@@ -195,7 +197,7 @@ module Godwit
         end
       end
 
-      # {PEER}: knows a peer's number before its first message.
+      # Connects a {PEER} so that it knows a peer's number before the first message.
       module Connecting
         # Connects, as {Endpoints#connect}, and gives the number of the peer there, so that this
         # side can send first.
@@ -218,7 +220,7 @@ module Godwit
         end
       end
 
-      # {DGRAM}: a message has two frames, address and body.
+      # The messages of a {DGRAM}: each has two frames, address and body.
       module Datagrams
         ADDRESS = /\A\d{1,3}(?:\.\d{1,3}){3}:\d{1,5}\z/
         private_constant :ADDRESS

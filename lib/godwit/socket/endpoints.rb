@@ -50,7 +50,7 @@ module Godwit
         self
       end
 
-      # Stops listening there; connected peers lose their connection.
+      # Stops listening at an endpoint; connected peers lose their connection.
       # @param endpoint [String] as given to {#bind}, or as {#endpoints} shows it
       # @return [self]
       # @raise [NoEndpointError] when it is not bound there
@@ -118,8 +118,8 @@ module Godwit
         endpoint.dup.freeze
       end
 
-      # Without the option libzmq would try for ever to resolve the address as a name. A SOCKS proxy
-      # connects without it.
+      # Refuses IPv6 addresses without the option: libzmq would try for ever to resolve the address
+      # as a name. A SOCKS proxy connects without the option.
       def check_family(endpoint)
         return if !Endpoint.ipv6?(endpoint) || ipv6 || socks_proxy
         raise Errors.build(InterfaceError, :connect, endpoint, ErrorHints::IPV6)
@@ -222,7 +222,7 @@ module Godwit
         raise Options.fetch(:connect_routing_id).error(problem) if problem
       end
 
-      # Yields to connect; libzmq gives the name to the peer there.
+      # Yields a new name to the block, which connects; libzmq gives the name to the peer there.
       def give
         name = @next
         check(name) if name

@@ -11,12 +11,12 @@ module Godwit
       # receives subscriptions, and an XSUB sends them.
       BEFORE = %i[ROUTER PUB SUB XPUB XSUB DGRAM].freeze
       WITHOUT = {XPUB: :recv, XSUB: :send}.freeze
-      # {Drafts::Routed#recv_from} gives the value beside the sender's number.
+      # Lets {Drafts::Routed#recv_from} give the value beside the sender's number.
       module From
         def recv_from(**options) = beside(super, :recv_from)
       end
 
-      # {Drafts::Groups#recv_with_group} gives the value beside the group.
+      # Lets {Drafts::Groups#recv_with_group} give the value beside the group.
       module WithGroup
         def recv_with_group(**options) = beside(super, :recv_with_group)
       end
@@ -54,7 +54,7 @@ module Godwit
         raise
       end
 
-      # Without keywords `super` takes the fast path.
+      # A call of `super` without keywords takes the fast path.
       def recv(*surplus, timeout: UNSET, exception: true)
         message = (surplus.empty? && UNSET.equal?(timeout) && exception) ? super() : super
         message.nil? ? nil : decode(message, :recv)

@@ -45,8 +45,8 @@ module Godwit
           timed_out(:recv_frames, exception)
       end
 
-      # Receives a message of one frame into a String of the caller's. Allocates nothing when that
-      # is large enough.
+      # Receives a message of one frame into a String of the caller's. The call allocates nothing
+      # when the String is large enough.
       # @param buffer [String] its content is replaced
       # @param timeout [Integer, Float, nil] seconds
       # @param exception [Boolean] false: nil instead of a TimeoutError
@@ -134,10 +134,11 @@ module Godwit
         @unfinished && @unfinished[fiber.__id__]
       end
 
-      # Thread#[] belongs to the fiber. This also drops the entries of fibers that have ended.
+      # Makes the entry of this fiber, to which Thread#[] belongs, and drops the entries of fibers
+      # that have ended.
       def new_unfinished
         fiber = Thread.current[:godwit_fiber] ||= Object.new
-        # Not a WeakRef, which a Ractor cannot use.
+        # A Ractor cannot use a WeakRef.
         mine = Unfinished.new(ObjectSpace::WeakMap.new.tap { |weak| weak[:fiber] = fiber })
         _exclusive(:frames) do
           _record(:@unfinished) do |known|

@@ -40,7 +40,7 @@ module Godwit
         track ? tracker.sent : self
       end
 
-      # {#send}, for chains: `socket << "a" << ["b", "c"]`.
+      # Sends as {#send} does, for chains: `socket << "a" << ["b", "c"]`.
       # @param message [String, Frame, Array<String, Frame>, Message]
       # @return [self]
       def <<(message) = send(message)
@@ -85,7 +85,7 @@ module Godwit
         _recv(Timeout.milliseconds(timeout)) || timed_out(:recv, exception)
       end
 
-      # {#recv}, always as an Array of frames.
+      # Receives as {#recv} does, but always gives an Array of frames.
       # @param (see #recv)
       # @return [Array<String>] or nil when time is up and `exception: false`
       # @raise [Error] as {#recv}
@@ -94,7 +94,7 @@ module Godwit
         message.is_a?(String) ? [message] : message
       end
 
-      # {#recv}, for messages of one frame.
+      # Receives as {#recv} does, but only messages of one frame.
       # @param (see #recv)
       # @return [String] or nil when time is up and `exception: false`
       # @raise [MultipartError] when it has several frames; the error's `frames` are the message
@@ -139,7 +139,7 @@ module Godwit
         self
       end
 
-      # Tells whether it can send or receive without waiting.
+      # Tells whether the socket can send or receive without waiting.
       # @return [Array<Symbol>] of :readable and :writable
       # @see http://api.zeromq.org/4-3:zmq-getsockopt ZMQ_EVENTS in zmq_getsockopt(3)
       def events

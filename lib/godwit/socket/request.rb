@@ -113,16 +113,16 @@ module Godwit
         nil # the caller's next call raises it
       end
 
-      # Connects anew after the time-out of a send: after a refusal with status 400 libzmq does not
-      # connect again by itself. An error must not replace the TimeoutError.
+      # Connects again after the time-out of a send: after a refusal with status 400 libzmq does not
+      # connect by itself. An error must not replace the TimeoutError.
       def reconnect
         _recreate
       rescue Error
         @recreate_first = true
       end
 
-      # Replaces libzmq's socket, unless it is bound: its peers would lose it. The extension calls
-      # this too, when a peer vanished in the middle of a message.
+      # Replaces libzmq's socket, unless it is bound: its peers would lose it. The extension also
+      # calls this method, when a peer vanished in the middle of a message.
       def _recreate
         _exclusive(:request) do
           next false if binds?

@@ -89,7 +89,7 @@ module Godwit
         send_encoded([*address, ErrorReply.dump(error)])
       end
 
-      # As `send`, of a message that `format:` has encoded already.
+      # Sends as `send` does, but a message that `format:` has encoded already.
       def send_encoded(message)
         _send(message, nil, nil) or raise timeout_error(:send)
       end
@@ -106,7 +106,7 @@ module Godwit
         send_error(again, address) if waits?(address) && !closed?
       end
 
-      # A REQ waits for a reply.
+      # Tells whether the peer is a REQ, which waits for a reply.
       def waits?(address) = address.nil? || address.size == 2
     end
   end

@@ -62,7 +62,7 @@ module Godwit
           @names.next = raw if option.name == :connect_routing_id
           @names.chosen_by_peers if option.name == :immediate && raw == 1
           record_topic(option.name, raw)
-          # REQ#request sets them again when it recreates the socket.
+          # The setting is recorded: REQ#request sets it again when it recreates the socket.
           _record(:@settings) { |settings| settings.merge(option.id => raw) }
         end
       end
@@ -119,7 +119,8 @@ module Godwit
         both.merge(curve_server_key: Curve.z85(server_key))
       end
 
-      # The constant Cert would be autoloaded, which only the main Ractor can do.
+      # Tells by its methods whether an object is a Cert: only the main Ractor can autoload that
+      # constant.
       def self.cert?(object) = object.respond_to?(:keypair)
 
       def self.pair(keys)

@@ -18,8 +18,8 @@ module Godwit
         diagnosis&.end_probes
       end
 
-      # @private
-      # As {#finding}, for a wait of another object: a new diagnosis asks the kernel once.
+      # Finds the reason as {#finding} does, for a wait of another object: a new diagnosis asks the
+      # kernel once.
       def finding_now
         diagnosis = Diagnosis.new(self, probes: false)
         diagnosis.finding

@@ -6,7 +6,7 @@ module Godwit
     # arguments. It costs nothing until such a call.
     # @private
     module UnknownMethods
-      # Methods that other parts of Godwit call: never a suggestion.
+      # Methods that other parts of Godwit call: the error never suggests them.
       INTERNAL = %i[
         binds? bound_to? finding finding_now forked? send_from share_options store subscribed?
         topics_count
@@ -15,7 +15,7 @@ module Godwit
       FORMAT = "give the socket format: :json; send then takes a value, and recv gives it"
       FRAMES = "an Array of Strings is a message of several frames: send([\"a\", \"b\"])"
       RECEIVE = "recv(timeout: 5) gives the next message"
-      # Names of other libraries, and of other types of socket.
+      # The names of methods in other libraries, and of other types of socket.
       HINTS = Runtime.shareable({
         send_string: "a String is a message of one frame: send(string)",
         send_multipart: FRAMES, send_strings: FRAMES, sendmsgs: FRAMES, publish: FRAMES,
