@@ -29,7 +29,8 @@ module Godwit
         Native
       end
     Contract.check(IMPLEMENTATION)
-    # Its versions of `send`, `<<` and `recv`; nil: a socket has those of {Socket::Messages}.
+    # The backend's versions of `send`, `<<` and `recv`; nil: a socket has those of
+    # {Socket::Messages}.
     TAKEOVER = (IMPLEMENTATION::Takeover unless ENV["GODWIT_NO_TAKEOVER"])
   end
 

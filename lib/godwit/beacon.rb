@@ -38,7 +38,8 @@ module Godwit
     class << self
       undef_method :allocate # initialize must run
 
-      # Opens one. With a block: yields it, closes it afterwards, and returns the block's value.
+      # Opens a Beacon. With a block: yields it, closes it afterwards, and returns the block's
+      # value.
       # @param port [Integer] see {#initialize}
       # @param options [Hash] see {#initialize}
       # @return [Beacon] or the block's value

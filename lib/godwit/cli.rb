@@ -13,7 +13,7 @@ module Godwit
     # Exit statuses; `godwit help` prints them.
     EXIT = {ok: 0, failed: 1, usage: 2, timed_out: 124, interrupted: 130, output_closed: 141}.freeze
 
-    # What each status means to the user.
+    # The meaning of each status to the user.
     EXIT_MEANINGS = {ok: "done", failed: "the operation failed; standard error has the reason",
                      usage: "the command line was wrong", timed_out: "the time of --timeout was up",
                      interrupted: "stopped by Ctrl-C",
@@ -25,7 +25,7 @@ module Godwit
     # The socket types, which have one file.
     SOCKETS = %w[req rep pub sub push pull pair dealer router].freeze
 
-    # Command to class name, in the order of `godwit help`.
+    # The class name of each command, in the order of `godwit help`.
     COMMANDS = [
       *SOCKETS, "proxy", "monitor", "check", "log", "sh", "perf", "ttcp", "beacon", "keygen",
       "cert", "completion", "version", "help"
@@ -36,10 +36,10 @@ module Godwit
 
     extend Program
 
-    # The command line is wrong: the message goes to standard error, the status is 2.
+    # The error of a wrong command line: the message goes to standard error, the status is 2.
     class UsageError < StandardError; end
 
-    # What the command reads is wrong: the message goes to standard error, the status is 1.
+    # The error of wrong input: the message goes to standard error, the status is 1.
     class InputError < StandardError; end
 
     class << self

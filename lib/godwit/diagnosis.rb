@@ -22,12 +22,12 @@ module Godwit
   #
   # **Threads**: any may call it. In a forked child it does nothing.
   class Diagnosis
-    # Seconds without an event, of a socket without a connection, after which it probes; longer
-    # if libzmq may pause longer between two attempts.
+    # Seconds without an event after which a diagnosis probes for a socket without a connection. The
+    # time is longer if libzmq may pause longer between two attempts.
     PATIENCE = 0.08
     # Transports of which libzmq's monitor reports no connection.
     QUIET = /\A(inproc|udp|e?pgm|norm):/
-    # Endpoints that it probes at most, and how often each.
+    # The most endpoints that a diagnosis probes, and the most probes of each.
     PROBES = 3
     TRIES = 3
     # The fraction of the process's descriptors that a diagnosis leaves free, since libzmq aborts

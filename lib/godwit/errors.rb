@@ -49,7 +49,7 @@ module Godwit
     def retriable? = self.class::RETRIABLE
     # @return [String] the message, without the "words - " that an Errno class puts before it
     def to_s = @text || super
-    # For pattern matching.
+    # The class and the message, for pattern matching.
     # @return [Array] class, message
     def deconstruct = [self.class, message]
 
@@ -62,7 +62,7 @@ module Godwit
       }
     end
 
-    # Ruby calls this for `raise error, "other message"`.
+    # Ruby calls this method for `raise error, "other message"`.
     # @param message [String] at most one
     # @return [Exception] self, or a copy with another message
     def exception(*message)

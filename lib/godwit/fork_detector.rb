@@ -13,7 +13,7 @@ module Godwit
 
     # Prepended to Process, so that the child counts the fork.
     module Hook
-      # Ruby calls this for each fork.
+      # Ruby calls this method for each fork.
       def _fork = super.tap { |pid| ForkDetector.count if pid.zero? }
 
       # Ruby forks here without `_fork`.

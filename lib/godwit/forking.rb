@@ -2,11 +2,11 @@
 
 require_relative "fork_detector"
 
-# What a program does about `fork` ({file:docs/forks.md}).
+# The methods with which a program prepares for `fork` ({file:docs/forks.md}).
 module Godwit
   # Runs the block in each child that this process forks from now on, before `fork` returns there,
-  # and in the children of those. Blocks run in the order in which they were given. A block that
-  # raises is reported on $stderr; the next one runs.
+  # and in the children of these children. Blocks run in the order in which they were given. A block
+  # that raises is reported on $stderr; the next one runs.
   #
   # The block runs after `fork`, `IO.popen("-")` and `Process.daemon`, not after `spawn` and
   # `system`, and not when a C library forks by itself. JRuby has no fork.

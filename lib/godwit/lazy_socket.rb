@@ -75,7 +75,8 @@ module Godwit
       raise Errors.no_copy("lazy socket", "share this one, or make another with Godwit.socket")
     end
 
-    # Those that programs call most. {#method_missing} has all others, and takes longer.
+    # The methods that programs call most. {#method_missing} has all other methods, and takes
+    # longer.
     %i[
       send send_many send_nonblock recv recv_many recv_multipart recv_nonblock recv_string each
       request serve

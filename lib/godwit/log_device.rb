@@ -38,7 +38,7 @@ module Godwit
       line.bytesize
     end
 
-    # {#write}.
+    # Writes a line as {#write} does.
     # @param line [String]
     # @return [self]
     def <<(line)
@@ -52,7 +52,7 @@ module Godwit
     # @raise [ArgumentTypeError, ArgumentValueError] for what is no duration
     def flush(timeout: nil) = @handle.flush(timeout)
 
-    # As {Logger#close}.
+    # Closes the device as {Logger#close} closes a logger.
     # @return [nil]
     def close
       @handle.close
@@ -62,7 +62,7 @@ module Godwit
     # @return [Boolean]
     def closed? = @handle.closed?
 
-    # As {Logger#reopen}, with the same endpoint.
+    # Opens the device again as {Logger#reopen} does, with the same endpoint.
     # @return [self]
     def reopen
       @handle.reopen

@@ -271,7 +271,8 @@ module Godwit
 
     protected
 
-    # A foreign formatter cannot keep them, so the default one, which then does not format, does.
+    # Adds tags. A foreign formatter cannot keep tags, so the default formatter keeps them, and then
+    # does not format.
     def add_tags(tags)
       own = @formatter.instance_of?(Formatter)
       holder = own ? @formatter : @default_formatter

@@ -149,7 +149,8 @@ module Godwit
       @timers.every(seconds, times: times, &block)
     end
 
-    # Runs the block in the loop's next turn, in the loop's thread. From any thread or `trap` block.
+    # Runs the block in the loop's next turn, in the loop's thread. Any thread or `trap` block may
+    # call this method.
     # @yieldparam loop [Loop]
     # @return [self]
     # @raise [ArgumentValueError] without a block
@@ -195,8 +196,8 @@ module Godwit
       end
     end
 
-    # Ends {#run} after the callback that runs now. From any thread, callback or `trap` block. If
-    # the loop does not run, the next {#run} returns at once.
+    # Ends {#run} after the callback that runs now. Any thread, callback or `trap` block may call
+    # this method. If the loop does not run, the next {#run} returns at once.
     # @return [self]
     def stop
       return self if @closed
@@ -213,8 +214,8 @@ module Godwit
     # @return [Boolean] whether nothing is registered, no timer is set, and nothing is posted
     def empty? = @watches.empty? && @timers.empty? && @posted.empty?
 
-    # Closes the loop, not what is registered in it. One that runs ends as by {#stop}. A second call
-    # does nothing.
+    # Closes the loop, but not the sockets and IOs that are registered in it. A running loop ends as
+    # by {#stop}. A second call does nothing.
     # @return [nil]
     def close
       return if @closed
@@ -250,7 +251,7 @@ module Godwit
 
     private
 
-    # Tests wait for it: how many threads and fibers wait for the loop's next event.
+    # The number of threads and fibers that wait for the loop's next event; tests wait for it.
     def _waiters = @watches.waiters
 
     def usable(operation)
@@ -289,7 +290,7 @@ module Godwit
     # A killed thread runs no `ensure` of its waiting fibers, so its claim ends with the thread.
     def claimed? = !@token.nil? && @runner.alive?
 
-    # Also ends the effect of {Loop#stop}.
+    # Ends the claim of a run, and the effect of {Loop#stop}.
     def release(token)
       without_interrupts do
         next unless @token.equal?(token)

@@ -70,7 +70,7 @@ module Godwit
     LONG = 0xff
     private_constant :LONG
 
-    # Adds at the end.
+    # Adds parts at the end.
     # @param parts [Array<Frame, String>]
     # @return [self]
     # @raise [MessageTypeError]
@@ -80,7 +80,7 @@ module Godwit
     end
     alias_method :append, :push
 
-    # {#push} of one part.
+    # Adds one part at the end.
     # @param part [Frame, String]
     # @return [self]
     def <<(part) = push(part)
@@ -88,7 +88,7 @@ module Godwit
     # @return [Frame, nil] the last frame, which it removes
     def pop = @frames.pop
 
-    # Adds at the start, in this order.
+    # Adds parts at the start, in this order.
     # @param parts [Array<Frame, String>]
     # @return [self]
     # @raise [MessageTypeError]
@@ -180,7 +180,7 @@ module Godwit
     alias_method :eql?, :==
     # @return [Integer]
     def hash = @frames.hash
-    # For pattern matching: `in [address, "", body]`.
+    # The frames, for pattern matching: `in [address, "", body]`.
     # @return [Array<String>] as {#to_a}
     def deconstruct = to_a
     # @param _keys [Array<Symbol>, nil]

@@ -182,7 +182,7 @@ module Godwit
         warn_once([:rule, error.class]) { "a rule raised #{without_secret(error, request)}" }
       end
 
-      # Has a worker call the block of the rule.
+      # Lets a worker call the block of the rule.
       def enqueue(request, rule)
         @lock.synchronize { @pending[request] = rule }
         refused = @workers.add(request) or return
@@ -223,7 +223,8 @@ module Godwit
             "#{subject} raised #{without_secret(error, request)}"
           end
         else
-          # On another thread: the end of the process also ends this one, and needs no warning.
+          # The notice runs on another thread: the end of the process also ends this one, and needs
+          # no warning.
           @workers.add_notice(-> { warn_once([mechanism, nil]) { "#{subject} ended its thread" } })
         end
       end

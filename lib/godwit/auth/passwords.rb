@@ -25,7 +25,7 @@ module Godwit
         freeze
       end
 
-      # Takes as long for an unknown name as for a wrong password.
+      # Compares a password. An unknown name takes as long as a wrong password.
       def match?(name, password)
         known = @words[name.b]
         given = words((password.bytesize > LONGEST) ? "" : password)

@@ -2,9 +2,9 @@
 
 module Godwit
   class Auth
-    # The requests that wait for a worker, and how many of each address run. Each address in turn
-    # has one request served. While one worker alone is free, the queue serves only addresses of
-    # which no request runs. The caller, {Workers}, holds the lock.
+    # The requests that wait for a worker, and the number of running requests of each address. Each
+    # address in turn has one request served. While one worker alone is free, the queue serves only
+    # addresses of which no request runs. The caller, {Workers}, holds the lock.
     class RequestQueue
       MAX = 10_000 # requests of all addresses together
       MAX_PER_ADDRESS = 1_000

@@ -121,7 +121,7 @@ module Godwit
         @noticing = @notices.shift
       end
 
-      # Several jobs may have waited for the end of this one.
+      # Notes the end of a job. Several jobs may have waited for that end.
       def ended(job)
         @lock.synchronize do
           if @noticing.equal?(job)

@@ -75,7 +75,8 @@ module Godwit
       # @return [true, nil] nil when time is up
       def wait_sent(count, seconds) = await(seconds) { count && @sent >= count }
 
-      # Takes no lock, since a trap block and the garbage collector may call it.
+      # Stops the thread. The method takes no lock, since a trap block and the garbage collector may
+      # call it.
       def stop
         return if forked? # the parent process uses the same pipe
         without_interrupts { @stopping = true }
@@ -159,7 +160,8 @@ module Godwit
         BATCH.times { break unless receive }
       end
 
-      # Runs with the lock held, so that nothing is sent once `silence` has returned.
+      # Sends the payload if it is due. The caller holds the lock, so that nothing is sent once
+      # `silence` has returned.
       # @return [Float, nil] seconds until the next broadcast
       def send_what_is_due
         return unless @payload

@@ -38,7 +38,8 @@ module Godwit
           flags.anybits?(::Socket::IFF_BROADCAST) || (RUBY_ENGINE == "jruby" && !one.broadaddr.nil?)
         end
 
-        # The system may not report it. A network of one or two addresses has none.
+        # The broadcast address, which the system may not report. A network of one or two addresses
+        # has none.
         def broadcast_of(one, address)
           return unless one.netmask&.ipv4?
           own, mask = [address, one.netmask.ip_address].map do |text|

@@ -7,7 +7,7 @@ module Godwit
     # time uses them.
     # @private
     class UdpSockets
-      # One byte more than a payload has, to recognise longer datagrams.
+      # The bytes to receive: one more than a payload may have, to recognise longer datagrams.
       MAX = MAX_BYTES + 1
 
       def initialize(port, wanted)
@@ -30,7 +30,7 @@ module Godwit
         [from.last, payload] unless payload == :wait_readable || payload.nil?
       end
 
-      # After a failure: the interface may have another address now.
+      # Makes new sockets after a failure: the interface may have another address now.
       def recreate
         fresh = Interface.choose(@wanted)
         return if fresh == @interface
@@ -46,7 +46,7 @@ module Godwit
 
       private
 
-      # With "*" the receiver sends too.
+      # Gives the socket that sends. With "*" the receiver sends too.
       def sender(interface)
         sender = interface.address.empty? ? @receiver : socket_at(interface.address)
         @target = ::Socket.sockaddr_in(@port, interface.broadcast).freeze

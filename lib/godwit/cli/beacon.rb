@@ -98,7 +98,7 @@ module Godwit
         end
       end
 
-      # In the order of the help.
+      # The subcommands, in the order of the help.
       SUBCOMMANDS = {"publish" => :Publish, "listen" => :Listen}.freeze
     end
   end

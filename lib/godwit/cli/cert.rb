@@ -50,7 +50,7 @@ module Godwit
         def shown(text) = Godwit::Cert.printable(text)
       end
 
-      # In the order in which the help lists them.
+      # The subcommands, in the order in which the help lists them.
       SUBCOMMANDS = {"show" => :Show}.freeze
     end
   end

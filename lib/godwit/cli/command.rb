@@ -33,7 +33,8 @@ module Godwit
         # @return [String] what a user types: the executable's name and {.usage}
         def command_line = "#{program::PROGRAM} #{usage}"
 
-        # What the help says behind the options; an argument sets it, and subclasses inherit it.
+        # The text that the help shows behind the options; an argument sets it, and subclasses
+        # inherit it.
         # @param text [String, nil]
         # @return [String, nil]
         def notes(text = @notes)
@@ -73,7 +74,7 @@ module Godwit
       # @return [Array<String>] the words that its first argument may be, if there are few
       def first_words = subcommands.keys
 
-      # What `godwit help COMMAND` prints.
+      # The text that `godwit help COMMAND` prints.
       # @param words [Array<String>] that follow the command's name; the first may name a subcommand
       # @return [String]
       # @raise [UsageError] for a subcommand that it does not have
@@ -111,7 +112,7 @@ module Godwit
         rest
       end
 
-      # An option that may be repeated: its values become an Array.
+      # Adds an option that may be repeated: its values become an Array.
       def list_option(parser, spec, *text)
         name = spec[/[a-z]+/].to_sym
         parser.on(spec, *text) { |value| [*options[name], block_given? ? yield(value) : value] }

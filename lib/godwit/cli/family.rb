@@ -70,7 +70,7 @@ module Godwit
           parser.on("--quiet", "prints no lines about absent peers")
         end
 
-        # Prints during the block that the library's own socket waits while it has no peer.
+        # Prints during the block that the library's own socket waits while that socket has no peer.
         def telling(type, endpoint, &block)
           PeerNotice.beside(type, endpoint, quiet: options[:quiet], **client_security(endpoint),
             &block)

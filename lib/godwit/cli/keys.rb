@@ -62,7 +62,8 @@ module Godwit
           raise UsageError, "--keys needs --server-key KEY" if @options[:keys]
           return {}
         end
-        # Without --keys, a new key pair, for servers that admit all clients with their public key.
+        # Without --keys a client gets a new key pair, for servers that admit all clients with their
+        # public key.
         {curve: @options[:keys] ? pair : Curve.keypair, server_key: public_key(server_key)}
       end
 
@@ -90,14 +91,14 @@ module Godwit
         end
       end
 
-      # A file that cannot be read, or holds no key, is a wrong value.
+      # The value of an option. A file that cannot be read, or holds no key, is a wrong value.
       def value_for(option)
         yield
       rescue SystemCallError, Godwit::Error => error
         raise UsageError, "#{option}: #{CLI.words_of(error)}"
       end
 
-      # A file without names may hold either key.
+      # The key in a file. A file without names may hold either key.
       def key_in(path, name)
         keys = nil
         Godwit::Cert::Files.read(path) do |text|

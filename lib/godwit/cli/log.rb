@@ -55,7 +55,7 @@ module Godwit
         end
       end
 
-      # In the order of the help.
+      # The subcommands, in the order of the help.
       SUBCOMMANDS = {"serve" => :Serve, "tail" => :Tail, "stats" => :Stats, "send" => :Send}.freeze
       SUBCOMMANDS.each_key { |name| require_relative "log/#{name}" }
     end

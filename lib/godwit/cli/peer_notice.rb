@@ -49,7 +49,7 @@ module Godwit
         @thread = Thread.new { watch }
       end
 
-      # Waits until there have been so many peers at once, or the socket is closed.
+      # Waits until there have been this many peers at once, or the socket is closed.
       def wait(count)
         @lock.synchronize { @changed.wait(@lock) until @ended || @most >= count }
       end

@@ -58,7 +58,7 @@ module Godwit
         end
       end
 
-      # In the order of the help.
+      # The subcommands, in the order of the help.
       SUBCOMMANDS = {"serve" => :Serve, "lat" => :Lat, "thr" => :Thr, "load" => :Load,
                      "matrix" => :Matrix}.freeze
       require_relative "perf/measure"

@@ -2,10 +2,10 @@
 
 module Godwit
   module CLI
-    # What an executable does: finds the command's class, runs it, and turns errors into an exit
-    # status. The module that extends itself with this one has the executable's name in PROGRAM,
-    # and in COMMANDS the commands, each with the name of its class. Each command is a file in the
-    # module's folder, loaded on demand; FILES has the files with other names.
+    # The work of an executable: it finds the command's class, runs it, and turns errors into an
+    # exit status. The module that extends itself with this one has the executable's name in
+    # PROGRAM, and in COMMANDS the commands, each with the name of its class. Each command is a file
+    # in the module's folder, loaded on demand; FILES has the files with other names.
     module Program
       # Options that users know from other programs, and the commands that they mean.
       FLAGS = {"--help" => "help", "-h" => "help", "--version" => "version", "-V" => "version"}
@@ -86,7 +86,8 @@ module Godwit
         warn lines.map { |line| Printable.line(line) }.join("\n")
       end
 
-      # Otherwise Ruby writes its buffer at exit and fails. `$stdout.reopen` would flush the buffer.
+      # Drops the output. Otherwise Ruby writes its buffer at exit and fails. `$stdout.reopen` would
+      # flush the buffer.
       def drop_output = IO.for_fd(1, "w", autoclose: false).reopen(File::NULL, "w")
     end
   end

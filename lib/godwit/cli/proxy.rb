@@ -9,7 +9,7 @@ module Godwit
       summary "Moves messages between two endpoints, to which clients and workers connect."
       usage "proxy queue|forwarder|streamer FRONT BACK [options]"
 
-      # The three subcommands differ in the types of their sockets.
+      # The base of the three subcommands, which differ in the types of their sockets.
       class Subcommand < Family::Subcommand
         notes <<~TEXT
           It binds both endpoints. An empty host is 127.0.0.1: to serve the network type
@@ -101,7 +101,7 @@ module Godwit
         streamer: "Hands the messages of pushers (PUSH) to pullers (PULL)."
       }.each { |pattern, text| const_set(pattern.capitalize, Subcommand.for(pattern, text)) }
 
-      # In the order of the help.
+      # The subcommands, in the order of the help.
       SUBCOMMANDS = {"queue" => :Queue, "forwarder" => :Forwarder, "streamer" => :Streamer}.freeze
     end
   end

@@ -45,7 +45,7 @@ module Godwit
 
       SUBCOMMANDS = {"push" => :Push, "pull" => :Pull}.freeze # in the order of the help
 
-      # `godwit sh push`: sends the rows of a command to those that pull.
+      # `godwit sh push`: sends the rows of a command to all processes that pull.
       class Push < Subcommand
         summary "Runs a command, and sends its rows to those that pull."
         usage "sh push ENDPOINT [options] -- COMMAND [ARGUMENT…]"
@@ -97,7 +97,7 @@ module Godwit
           socket&.close
         end
 
-        # A wrong argument of Shell.rows comes from the command line.
+        # Makes the rows. A wrong argument of Shell.rows comes from the command line.
         def rows(command)
           command = [command.join(" ")] if options[:shell]
           input = $stdin unless $stdin.closed? || $stdin.tty?
@@ -115,7 +115,8 @@ module Godwit
           push.left? ? EXIT[:output_closed] : ended(status)
         end
 
-        # With a brief linger while the command runs: an interrupt does not wait for slow pullers.
+        # Sends the rows with a brief linger while the command runs: an interrupt does not wait for
+        # slow pullers.
         def keep(socket, target, bind, stream)
           socket.linger = Godwit::Context::BRIEF_LINGER
           attach(socket, target, bind)
@@ -125,7 +126,7 @@ module Godwit
           ended(status)
         end
 
-        # Also waits for as many pullers as --pulls says.
+        # Attaches the socket, and waits for the number of pullers that --pulls says.
         def attach(socket, target, bind)
           super
           return unless options[:pulls]

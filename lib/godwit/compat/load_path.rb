@@ -11,7 +11,7 @@ module Godwit
       FOLDERS = File.expand_path("load_path", __dir__)
 
       class << self
-        # A second call does nothing.
+        # Adds the folder of a layer. A second call does nothing.
         # @param constant [String] a constant that tells whether such a gem is loaded
         # @raise [LoadError] when the other layer or such a gem is loaded
         def add(layer, constant)

@@ -2,7 +2,7 @@
 
 module Godwit
   module Compat
-    # Ruby asks it what the constant of a NameError may mean: `ZMQ` is that of other gems.
+    # Ruby asks this class what the constant of a NameError may mean: `ZMQ` is that of other gems.
     # @private
     class Suggestion
       LAYERS = Runtime.shareable(

@@ -6,7 +6,7 @@ module Godwit
     # It ends before the handshake does, so the peer never sends it a message.
     class Peek
       NAME = "peek"
-      # ZMTP 3.1, NULL, a client: RFC 37.
+      # The greeting of a client with ZMTP 3.1 and NULL (RFC 37).
       GREETING = [0xff, *[0] * 8, 0x7f, 3, 1, "NULL", 0].pack("C10CCa20Cx31").freeze
       # A server of another mechanism would close the connection before its own greeting is out.
       START = GREETING.byteslice(0, 12).freeze

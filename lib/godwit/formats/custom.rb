@@ -2,7 +2,7 @@
 
 module Godwit
   module Formats
-    # An object of the program. No retry mends what it cannot do, whatever it raises.
+    # A format that is an object of the program. A retry does not help, whatever the object raises.
     class Custom
       def initialize(object)
         @object = object

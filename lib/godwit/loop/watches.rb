@@ -51,7 +51,7 @@ module Godwit
         end
       end
 
-      # Removes it, unless it was removed and registered again.
+      # Removes an object, unless it was removed and registered again.
       def drop(object, watch)
         locked(:run) do
           next unless @watches[object].equal?(watch)
@@ -69,7 +69,7 @@ module Godwit
         object
       end
 
-      # Removes it from the poller, also after an interrupt in the middle of a registration.
+      # Removes an object from the poller, also after an interrupt in the middle of a registration.
       def disown(object)
         @poller.remove(object)
         nil

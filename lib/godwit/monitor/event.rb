@@ -194,7 +194,7 @@ module Godwit
       # @return [String]
       def inspect = "#<#{self.class} #{name} #{endpoint.inspect} #{values.join(", ")}>"
 
-      # For pattern matching.
+      # The facts of the event by name, for pattern matching.
       # @param keys [Array<Symbol>, nil] nil: all
       # @return [Hash{Symbol => Object}]
       def deconstruct_keys(keys)

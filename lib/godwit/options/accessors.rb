@@ -8,7 +8,7 @@ module Godwit
     module SocketAccessors
     end
 
-    # The same for the context options.
+    # The same methods for the context options.
     module ContextAccessors
     end
 

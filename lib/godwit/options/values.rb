@@ -11,7 +11,7 @@ module Godwit
         int: INT_MAX, duration: INT_MAX, prefix: INT_MAX, id32: 0xffff_ffff, int64: INT64_MAX,
         uint64: Runtime::MAX_UINT64
       }.freeze
-      # An Integer of mruby is smaller.
+      # The number is a String, since an Integer of mruby is smaller.
       MAX_UINT64 = "18446744073709551615"
 
       # @raise [OptionError] when the option does not take the value

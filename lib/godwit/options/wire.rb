@@ -6,7 +6,7 @@ module Godwit
     # @private
     module Wire
       KINDS = %i[int int64 uint64 bytes string].freeze
-      # The other types are :int.
+      # The kinds of some types of options. The other types are :int.
       KIND_OF = {
         int64: :int64, uint64: :uint64, bytes: :bytes, key: :bytes, id32: :bytes, text: :string
       }.freeze
@@ -23,7 +23,7 @@ module Godwit
         end
       end
 
-      # By an option's number: the index of its kind in KINDS, and {max}.
+      # The index of an option's kind in KINDS, and its {max}, by the option's number.
       TABLE = Runtime.shareable(
         SOCKET.each_value.to_h do |option|
           [option.id, [KINDS.index(KIND_OF.fetch(option.type, :int)), max(option)]]

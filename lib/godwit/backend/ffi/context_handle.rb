@@ -88,7 +88,7 @@ module Godwit
         end
       end
 
-      # Closes its sockets too, without a wait.
+      # Closes the context's sockets too, without a wait.
       def close
         sockets = @lock.synchronize do
           @closed = true
@@ -99,8 +99,8 @@ module Godwit
         remove(self)
       end
 
-      # Closes the context after its Context was collected. Sockets refer to their Context, so there
-      # are none.
+      # Closes the context after its Context was collected. The context has no sockets then, since
+      # sockets refer to their Context.
       def collected
         close if own?
       end
@@ -118,7 +118,7 @@ module Godwit
         @terminator = Worker.detached do
           Thread.current.name = "godwit zmq_ctx_term"
           Thread.current.report_on_exception = false
-          # The thread that makes it may defer kills.
+          # The thread that makes the new one may defer kills.
           Thread.handle_interrupt(Object => :immediate) do
             @all_closed.pop
             nil while Zmq.zmq_ctx_term(@zmq) != 0 && ::FFI.errno == EINTR

@@ -6,7 +6,8 @@ module Godwit
     module FramePrimitives
       include Failures
 
-      # libzmq lists no names, so these alone are read. "__fd" is for the layer for ffi-rzmq.
+      # The properties that are read, since libzmq lists no names. "__fd" is for the layer for
+      # ffi-rzmq.
       PROPERTIES = %w[Peer-Address Socket-Type User-Id Routing-Id Identity __fd].freeze
       private_constant :PROPERTIES
 

@@ -168,7 +168,8 @@ module Godwit
         raise Failed.new(error.what, error.detail, object: error.object || member.object)
       end
 
-      # As IO.select: the end of a stream is readable, and so are bytes in Ruby's own buffer.
+      # Polls an IO as IO.select does: the end of a stream is readable, and so are bytes in Ruby's
+      # own buffer.
       def poll_io(member)
         io = open_io(member)
         wanted = member.events

@@ -266,7 +266,7 @@ module Godwit
 
       def frames_of(message) = message.is_a?(Message) ? message.frames : message
 
-      # A copy that other threads cannot change during a wait.
+      # Makes a copy that other threads cannot change during a wait.
       def snapshot(message)
         case message
         when String then message.dup.freeze

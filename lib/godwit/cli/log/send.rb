@@ -15,7 +15,8 @@ module Godwit
         LEVELS = %w[debug info warn error fatal unknown].freeze # what --level takes
         # Values of --payload that are no text.
         LITERAL = /\A(?:-?(?:0|[1-9]\d*)(?:\.\d+)?|true|false|null)\z/
-        # Bytes; a longer line is sent as several records, so that it does not fill the memory.
+        # The most bytes of a record. A longer line is sent as several records, so that it does not
+        # fill the memory.
         LONGEST_LINE = 1 << 20
         private_constant :LITERAL, :LONGEST_LINE
 

@@ -140,7 +140,7 @@ module Godwit
         end
 
         attr_reader :written
-        # Seconds at the end. A blocked pipe must not delay the process's exit.
+        # Seconds that the end may take. A blocked pipe must not delay the process's exit.
         def close_timeout = 0.4
         def path = "standard output"
 

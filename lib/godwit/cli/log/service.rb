@@ -5,8 +5,8 @@ require_relative "../signals"
 module Godwit
   module CLI
     class Log
-      # Runs a broadcaster and its file as a process: prints its endpoints, handles signals, and
-      # writes what was received before it ends.
+      # Runs a broadcaster and its file as a process: prints the endpoints, handles signals, and
+      # writes the received records before the end.
       # @private
       class Service
         def initialize(verbose)

@@ -127,7 +127,7 @@ module Godwit
         end
       end
 
-      # Shows what a reader receives, until a count or a time is reached.
+      # Shows the records that a reader receives, until a count or a time is reached.
       # @private
       class Follow
         def initialize(reader, filter, view, io, count: nil, timeout: nil, stats: false)

@@ -36,5 +36,5 @@ module Godwit
   end
 end
 
-# Outside of all modules, so that the user's Ruby sees no constants of Godwit::CLI.
+# The block is outside of all modules, so that the user's Ruby sees no constants of Godwit::CLI.
 Godwit::CLI::Sockets::Evaluator::CLEAN = -> { Object.new.instance_eval { binding } }

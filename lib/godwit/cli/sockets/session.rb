@@ -12,7 +12,7 @@ module Godwit
         LINGER = 5 # seconds that the last messages may take where messages are also received
         BATCH = 256 # messages
 
-        # Ends the waits of a thread.
+        # An error that ends the waits of a thread.
         class Stop < StandardError; end
 
         # @param socket [Socket] the only one of its context

@@ -14,7 +14,7 @@ module Godwit
         def sends_first? = %i[send_all request_all].include?(work)
       end
 
-      # In the order of the help.
+      # The types, in the order of the help.
       TYPES = [
         Type.new(:req, :request_all, "exchanges", "Sends requests, and prints their replies."),
         Type.new(:rep, :reply_all, "exchanges", "Answers requests, and prints them."),

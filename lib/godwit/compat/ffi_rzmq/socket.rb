@@ -74,7 +74,7 @@ module ZMQ
     def rest? = !@rest.empty?
     # @return [Boolean] whether it is open, and another living thread used it last
     def used_elsewhere? = !@godwit.nil? && !@user.equal?(Thread.current) && @user.alive?
-    # Remembers the thread that uses it.
+    # Remembers the thread that uses the socket.
     def use = @user = Thread.current
 
     def monitor=(monitor)

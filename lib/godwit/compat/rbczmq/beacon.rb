@@ -49,7 +49,7 @@ module ZMQ
       nil
     end
 
-    # Does not receive its own broadcasts.
+    # Excludes the beacon's own broadcasts from now on.
     def noecho
       with_error_translation { @godwit.noecho = true }
       nil
@@ -125,7 +125,7 @@ module ZMQ
         @forwarder = Pipe.forward(beacon, @pair)
       end
 
-      # From any thread, once the beacon is closed.
+      # Ends the pipe. Any thread may call this method, once the beacon is closed.
       def destroy
         @destroyed = true
         @pair.close
@@ -133,7 +133,8 @@ module ZMQ
         @socket.godwit.close
       end
 
-      # The calls of a Context that its sockets use. No linger overrides the socket's.
+      # The sockets of a context call this method and the next ones. No linger overrides the
+      # socket's.
       def lingering = nil
       def destroyed? = @destroyed
       def reserve_monitor(_endpoint, _owner) = true

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 module ZMQ
-  # A process has one. It stays until it is destroyed.
+  # The context of a process, which has one. It stays until it is destroyed.
   class Context
     @live = {}
     @lock = Mutex.new
@@ -38,7 +38,7 @@ module ZMQ
         context
       end
 
-      # Takes no lock, since a trap handler may destroy a context.
+      # Forgets a context. The method takes no lock, since a trap handler may destroy a context.
       def forget(context)
         @live = {} if @live[Process.pid].equal?(context)
       end
@@ -47,7 +47,7 @@ module ZMQ
     # @private
     attr_reader :maker, :lingering
 
-    # Has an effect before the first socket is made.
+    # Sets the number of I/O threads, with an effect only before the first socket is made.
     def iothreads=(count)
       alive!
       Arguments.type(count, Integer)

@@ -2,7 +2,7 @@
 
 module ZMQ
   # One frame of a message. It is gone once it was sent or destroyed. A frame in a Message belongs
-  # to that.
+  # to the Message.
   class Frame
     include Comparable
 

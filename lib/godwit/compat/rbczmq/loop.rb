@@ -29,7 +29,7 @@ module ZMQ
       nil
     end
 
-    # Called with what the callback raised.
+    # The timer calls this method with the exception that the callback raised.
     def on_error(exception)
       raise exception
     end

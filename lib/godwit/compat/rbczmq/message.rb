@@ -27,7 +27,7 @@ module ZMQ
       end
     end
 
-    # An empty message.
+    # Makes an empty message.
     def initialize
       @frames = []
       @cursor = nil

@@ -148,7 +148,8 @@ module Godwit
         end.compare_by_identity
       end
 
-      # Receives no message that libzmq cannot send, so that high-water marks stop the senders.
+      # Serves one direction. The turn receives no message that libzmq cannot send, so that
+      # high-water marks stop the senders.
       def take_turn(direction, events)
         if direction.unsent?
           @progress = true if done?(direction.pass)

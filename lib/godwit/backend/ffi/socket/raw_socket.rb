@@ -29,7 +29,7 @@ module Godwit
         Zmq.zmq_close(@pointer) if @pointer && !made
       end
 
-      # Makes libzmq empty the socket's mailbox too.
+      # The events of the socket. This call makes libzmq empty the socket's mailbox too.
       # @return [Integer] libzmq's bits
       # @raise [Failed]
       def events = get(EVENTS)

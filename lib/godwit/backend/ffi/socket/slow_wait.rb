@@ -2,8 +2,8 @@
 
 module Godwit
   module Backend::FFI
-    # When a slow wait of a socket is diagnosed (Socket#_diagnose). The first call after a wait that
-    # got its message ends the diagnosis (Socket#_end_diagnosis).
+    # Decides when a slow wait of a socket is diagnosed (Socket#_diagnose). The first call after a
+    # wait that got its message ends the diagnosis (Socket#_end_diagnosis).
     class SlowWait
       SLOW = Constants::SLOW_WAIT / 1000.0
       private_constant :SLOW

@@ -14,7 +14,7 @@ module ZMQ
       multicast_hops: 25, sndbuf: 11, rcvbuf: 12, backlog: 19, reconnect_ivl: 18,
       reconnect_ivl_max: 21, rcvtimeo: 27, sndtimeo: 28
     }.freeze
-    # Their default was 0; in libzmq 4.2 it became -1.
+    # Options whose default was 0, and is -1 from libzmq 4.2 on.
     BUFFERS = %i[sndbuf rcvbuf].freeze
     # Boolean options that are only set.
     FLAGS = {

@@ -20,9 +20,9 @@ module ZMQ
 
     # Receives a frame if one has come.
     def recv_nonblock = receive(false)
-    # As {#recv}.
+    # Receives as {#recv} does, and gives a Frame.
     def recv_frame = frame_of(receive(true))
-    # As {#recv_nonblock}.
+    # Receives as {#recv_nonblock} does, and gives a Frame.
     def recv_frame_nonblock = frame_of(receive(false))
 
     # Receives the frames up to the end of a message.
