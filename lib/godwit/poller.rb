@@ -114,7 +114,7 @@ module Godwit
       raise unregistered(:modify, thing, "register it first")
     end
 
-    # Removes a socket or IO, also a closed one. Remove an IO before closing it: a waiting thread
+    # Removes a socket or IO, also a closed one. Remove an IO before you close it: a waiting thread
     # notices another thread's close only within half a second.
     # @param thing [Socket, IO, #to_io] that is registered
     # @return [self]
@@ -247,7 +247,7 @@ module Godwit
       !thing.instance_variable_get(:@rbuffer).to_s.empty?
     end
 
-    # Allocates nothing but the events, since each wait calls it.
+    # Makes the events. The method allocates nothing else, since each wait calls it.
     def events_of(ready)
       events = []
       index = 0

@@ -4,7 +4,8 @@ module Godwit
   # Makes the text of another process safe to print: it can neither control a terminal nor look like
   # another line.
   module Printable
-    # Shown as escape sequences: C0 except tab and newline, DEL, C1, line and direction marks.
+    # The characters that are shown as escape sequences: C0 except tab and newline, DEL, C1, line
+    # and direction marks.
     UNSAFE =
       /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/
     LINE = 300 # characters: a terminal shows them all, also the fix at the end

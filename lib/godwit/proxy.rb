@@ -114,7 +114,8 @@ module Godwit
       statistics
     end
 
-    # Runs in the background. It ends without an error when a socket or the context is closed.
+    # Runs the proxy in the background. It ends without an error when a socket or the context is
+    # closed.
     # @return [self] once the sockets belong to it
     # @raise [Error] as {#run}
     def start = launch(Object.new)
@@ -124,7 +125,7 @@ module Godwit
     def stop = control(:stop)
     alias_method :terminate, :stop
 
-    # Waits until it has ended and its sockets are the caller's again.
+    # Waits until the proxy has ended and its sockets are the caller's again.
     # @param timeout [Integer, Float, nil] seconds
     # @return [self, nil] nil when time is up
     # @raise [Error] that ended it, unless its sockets or their context were closed
@@ -149,8 +150,8 @@ module Godwit
     # @return [Boolean] whether {#pause} was called last
     def paused? = _paused?
 
-    # Counts what it moved, in all its runs. While it runs, the numbers may be of slightly different
-    # moments.
+    # Counts the messages that the proxy moved, in all its runs. While it runs, the numbers may be
+    # of slightly different moments.
     # @return [Statistics]
     def statistics
       counters = _counters
@@ -158,8 +159,8 @@ module Godwit
       Statistics.new(*sides, counters.last).freeze
     end
 
-    # Stops it, waits for its end, and closes the sockets that {Patterns#queue} and the others made.
-    # A second call does nothing.
+    # Stops the proxy, waits for its end, and closes the sockets that {Patterns#queue} and the
+    # others made. A second call does nothing.
     # @return [nil]
     def close
       stop

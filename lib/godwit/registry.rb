@@ -15,7 +15,7 @@ module Godwit
         OBJECTS.add(object) if Runtime.main_ractor?
       end
 
-      # A socket was closed: its counts stay.
+      # Keeps the counts of a socket that was closed.
       def closed(socket)
         @metrics&.closed(socket) if Runtime.main_ractor?
       end

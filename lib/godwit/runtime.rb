@@ -6,7 +6,7 @@ module Godwit
   module Runtime
     # The largest value of an unsigned option of 64 bits.
     MAX_UINT64 = 2**64 - 1
-    # Mutex#synchronize raises it in a trap handler.
+    # Mutex#synchronize raises this error in a trap handler.
     LockError = ThreadError
 
     class << self

@@ -6,7 +6,7 @@ require_relative "logger"
 
 # The module of the gem semantic_logger, which docs/logging.md uses.
 module SemanticLogger
-  # Where the gem looks for its appenders.
+  # The gem looks for its appenders in this module.
   module Appender
     # Sends what semantic_logger logs as records of a {::Godwit::Logger}. semantic_logger finds it
     # by its name:
@@ -43,10 +43,10 @@ module SemanticLogger
       # @param log [SemanticLogger::Log]
       # @return [Boolean]
       def log(log) = @records.tagged(*log.tags) { add(log) }
-      # Waits until all has been handed to libzmq.
+      # Waits until all records have been handed to libzmq.
       # @return [Boolean]
       def flush = @records.flush
-      # Sends what is queued, for linger seconds at most.
+      # Sends the queued records, for linger seconds at most.
       # @return [nil]
       def close = @records.close
       # @return [::Godwit::Logger::Stats]
@@ -59,7 +59,7 @@ module SemanticLogger
         @records.add(LEVELS.fetch(log.level), text, application || log.name, payload(log))
       end
 
-      # An error alone has no message.
+      # The text of a record. An error alone has no message.
       def text(log)
         return log.message.to_s unless log.message.nil? && log.exception
         TEXT.title(log.exception)

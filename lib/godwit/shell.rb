@@ -102,8 +102,8 @@ module Godwit
       status
     end
 
-    # Runs a command to its end, and gives all that it wrote. The command's failure is no error
-    # here: see the status.
+    # Runs a command to its end, and gives all its output. The command's failure is no error here:
+    # see the status.
     # @param command [Array<String>] as {rows}
     # @param options [Hash] as {rows}, without those on rows and stderr: `err:`, `sep:`, `chomp:`,
     #   `limit:`, `long:`, `reuse:`, `pty:`
@@ -124,9 +124,9 @@ module Godwit
       [texts[:out], texts[:err], status]
     end
 
-    # The rows of the last of several commands. Each reads the output of the one before it, without
-    # a shell. It ends when all have ended. `status.stages` has the status of each; the status of
-    # the whole is that of the last command that failed (SIGPIPE is no failure).
+    # The rows of the last of several commands. Each command reads the output of the one before it,
+    # without a shell. The rows end when all commands have ended. `status.stages` has the status of
+    # each; the status of the whole is that of the last command that failed (SIGPIPE is no failure).
     # @param commands [Array<Array<String>>] each with its arguments; Strings with `shell: true`
     # @param options [Hash] as {rows}, without `pty:`
     # @yieldparam row [String]

@@ -27,7 +27,7 @@ module Godwit
     include AutoClose
     include Enumerable
 
-    # With these, `[*socket]` and `Array(socket)` would wait until it is closed.
+    # With these methods, `[*socket]` and `Array(socket)` would wait until the socket is closed.
     undef_method :to_a, :entries
     UNSET = Timeout::UNSET
     private_constant :UNSET
@@ -185,8 +185,8 @@ module Godwit
     #   in the C extension a {REP} is its ROUTER.
     def pointer = _pointer
 
-    # Closes it at once; libzmq goes on sending its messages for linger. Threads that wait on it get
-    # {ClosedError}. A second call does nothing.
+    # Closes the socket at once; libzmq goes on sending its messages for linger. Threads that wait
+    # on it get {ClosedError}. A second call does nothing.
     # @return [nil]
     def close
       @unfinished = nil

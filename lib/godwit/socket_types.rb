@@ -1,13 +1,13 @@
 # frozen_string_literal: true
 
 module Godwit
-  # Exclusive pair of two sockets, in both directions; mostly between two threads.
+  # One of an exclusive pair of sockets, which send in both directions; mostly between two threads.
   class PAIR < Socket; end
-  # Publishes to all subscribers. At a subscriber's high-water mark (`send_hwm`) it drops the
-  # messages for that subscriber; with `xpub_no_drop: true` it waits. Inside it is libzmq's XPUB,
+  # Publishes to all subscribers. At a subscriber's high-water mark (`send_hwm`) the PUB drops the
+  # messages for that subscriber; with `xpub_no_drop: true` it waits. A PUB is libzmq's XPUB inside,
   # which counts subscriptions.
   class PUB < Socket; end
-  # Receives messages that begin with one of its topics.
+  # Receives the messages that begin with one of the socket's topics.
   class SUB < Socket; end
 
   # Sends a request and receives its reply, in turn.

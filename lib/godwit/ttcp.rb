@@ -34,10 +34,10 @@ module Godwit
     SILENCE = 5
     # Seconds to wait for a connection of ZeroMQ.
     TIMEOUT = 5
-    # Seconds; C ttcp takes shorter times for this one.
+    # The shortest duration in seconds: C ttcp takes shorter times for this one.
     SHORTEST = 0.001
 
-    # What one end measured. Frozen.
+    # The measurement of one end. Frozen.
     #
     # @!attribute bytes
     #   @return [Integer] of data, sent or received

@@ -15,7 +15,7 @@ module Godwit
       super
     end
 
-    # A thread that may be in a call which cannot be ended. Exit does not wait for it.
+    # Makes a thread that may be in a call which cannot be ended. Exit does not wait for the thread.
     # @return [#join]
     def self.detached(&block)
       (RUBY_ENGINE == "jruby") ? JRubyThread::Detached.new(&block) : new(&block)

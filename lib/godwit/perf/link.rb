@@ -63,7 +63,7 @@ module Godwit
       #   server accepts connections or answers
       def patience = SILENCE + @timeout
 
-      # A send may block for so many seconds. The server's answer has the rest of the time-out.
+      # Seconds for which a send may block. The server's answer has the rest of the time-out.
       def send_timeout = @timeout / 2.0
 
       # @param values [Hash] of a command
@@ -119,8 +119,8 @@ module Godwit
       end
     end
 
-    # Limits the wait for a server that answers, but whose measurement does not end: to so many
-    # seconds without progress.
+    # Limits the wait for a server that answers, but whose measurement does not end: to this number
+    # of seconds without progress.
     # @private
     class Standstill
       # @param most [Integer] messages that the server can have received; 0: nothing is progress

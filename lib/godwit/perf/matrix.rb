@@ -43,7 +43,7 @@ module Godwit
       def summary = "#{source} to #{dest} #{size} B: #{error || trips(histogram)}"
     end
 
-    # Has each agent measure the latency to each agent, one after the other.
+    # Lets each agent measure the latency to each agent, one after the other.
     # @private
     class MatrixMeasurement
       def initialize(hosts, size, count, timeout, options)

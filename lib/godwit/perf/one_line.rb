@@ -2,7 +2,8 @@
 
 module Godwit
   module Perf
-    # `inspect`, and so `p` and irb, of a result: its class has `summary`.
+    # Makes the `inspect` of a result, and so its text in `p` and irb: the result's class has
+    # `summary`.
     # @private
     module OneLine
       def inspect = "#<#{self.class} #{summary}>"

@@ -87,7 +87,8 @@ module Godwit
 
       private
 
-      # A number up to half of the different ones ahead follows a gap. Any other number is behind.
+      # Counts an unexpected message. A number up to half of the different ones ahead follows a gap.
+      # Any other number is behind.
       def count_unexpected(message)
         number = @sequence.number(message) or return @foreign += 1
         ahead = (number - @next) & @mask

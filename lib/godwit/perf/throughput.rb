@@ -110,7 +110,8 @@ module Godwit
         raise @link.lost(nil, ", and its figures with it"), cause: nil
       end
 
-      # The server's receiver ends after as many seconds without a message.
+      # The limit of the wait for a result. The server's receiver ends after the same seconds
+      # without a message.
       def standstill = Standstill.new(@link, @link.patience, @begun)
 
       # A slow link may take longer than the time-out: a server that answers still receives.

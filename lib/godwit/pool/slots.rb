@@ -4,8 +4,8 @@ module Godwit
   class Pool
     # The sockets of a pool in one process.
     class Slots
-      # What one block has borrowed. `lent`: it holds a slot; `socket`: nil until it has one;
-      # `whole`: the block ran to its end.
+      # The state of one block that borrows. `lent`: it holds a slot; `socket`: nil until it has
+      # one; `whole`: the block ran to its end.
       Loan = Struct.new(:lent, :socket, :whole)
 
       def initialize(size, closed: false)

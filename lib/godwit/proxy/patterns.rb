@@ -8,8 +8,8 @@ module Godwit
     # With a block: starts the proxy, yields it, closes it afterwards, and gives the block's value.
     # Without a block it does not run yet.
     module Patterns
-      # A ROUTER for clients (REQ, DEALER), a DEALER for workers (REP, ROUTER): the workers share
-      # the requests, and each reply goes to its client.
+      # Makes a proxy from a ROUTER, for clients (REQ, DEALER), to a DEALER, for workers (REP,
+      # ROUTER). The workers share the requests, and each reply goes to its client.
       # @param frontend [String, Array<String>, Socket] endpoints to bind, or a socket
       # @param backend [String, Array<String>, Socket]
       # @param capture [String, Array<String>, Socket, nil] gets the copies; endpoints are for a PUB
@@ -22,7 +22,7 @@ module Godwit
         build([ROUTER, frontend], [DEALER, backend], capture, context, options, &block)
       end
 
-      # An XSUB for publishers, an XPUB for subscribers.
+      # Makes a proxy from an XSUB, for publishers, to an XPUB, for subscribers.
       # @param (see #queue)
       # @yieldparam proxy [Proxy]
       # @return [Proxy] or the block's value

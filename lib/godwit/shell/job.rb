@@ -6,7 +6,8 @@ module Godwit
     # once. When a job is collected, a finalizer ends its processes.
     # @private
     class Job
-      # After so many reads or rows without a wait, other fibers run and the job polls processes.
+      # The number of reads or rows without a wait after which other fibers run and the job polls
+      # processes.
       YIELD_EVERY = 16
       ROWS = 2_000
       # Seconds between two checks for a stopped child, which no descriptor reports.
@@ -51,7 +52,7 @@ module Godwit
         false
       end
 
-      # Yields rows until all is read and all have exited.
+      # Yields rows until all is read and all processes have exited.
       def each(&block)
         turn(&block) until over?
       end
@@ -71,7 +72,7 @@ module Godwit
       # @return [Hash{Symbol => Float}] see {Clock#limits}
       def limits = @clock.limits
 
-      # Ends the rows, since the socket that gets them was blocked beyond a limit.
+      # Ends the rows, since the socket that gets the rows was blocked beyond a limit.
       def expire(name)
         @clock.expire(name)
         @over = true

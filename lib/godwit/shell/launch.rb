@@ -53,7 +53,7 @@ module Godwit
             "JRuby gives a child no terminal: leave pty: out")
         end
         words = @plan.commands.first
-        # PTY.spawn makes a session of its own.
+        # PTY.spawn makes a session for the command.
         options = @plan.spawn_options.except(:pgroup, :close_others)
         @out, terminal, pid = starting(words) { PTY.spawn(*command(words), **options) }
         @processes.add(Child.new(pid, words))

@@ -2,10 +2,9 @@
 
 module Godwit
   module Shell
-    # When a command is killed: {Processes#stop} sends TERM to its process group, and KILL after
-    # `grace:`. {Job#finish} calls it when the block is left, at the command's end, at a time-out
-    # and at `close`; {Reaper} calls it at the exit of the process and for a Stream that was
-    # collected.
+    # Ends commands: {Processes#stop} sends TERM to a process group, and KILL after `grace:`.
+    # {Job#finish} calls it when the block is left, at the command's end, at a time-out and at
+    # `close`; {Reaper} calls it at the exit of the process and for a Stream that was collected.
     #
     # The leaders are reaped after the last signal: no signal reaches a number that has become
     # another process's. A Processes outlives the Stream that was collected.

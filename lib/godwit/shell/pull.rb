@@ -53,7 +53,7 @@ module Godwit
         each_batch(timeout: timeout) { |rows| rows.each(&block) }
       end
 
-      # As {#each}, many rows at a time: all that are there.
+      # Yields as {#each} does, but many rows at a time: all that are there.
       # @param most [Integer] rows, 1 or more
       # @param timeout [Integer, Float, nil] seconds for all of it
       # @yieldparam rows [Array<String, Array(Symbol, String)>] one or more

@@ -2,8 +2,8 @@
 
 module Godwit
   module Shell
-    # Tells what an object given as `input:` or `err:` is: an IO whose descriptor the command gets,
-    # a file to open for the command, or an object whose own methods read or write.
+    # Tells the kind of an object given as `input:` or `err:`: an IO whose descriptor the command
+    # gets, a file to open for the command, or an object whose own methods read or write.
     # @private
     module Redirection
       module_function
@@ -72,7 +72,7 @@ module Godwit
         false # neither a file, nor read ahead
       end
 
-      # Opening a FIFO may wait, and so may writing.
+      # Lets interrupts end the call: opening a FIFO may wait, and so may writing.
       def interruptible(&call) = Thread.handle_interrupt(Object => :on_blocking, &call)
     end
   end

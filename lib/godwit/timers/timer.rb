@@ -2,8 +2,8 @@
 
 module Godwit
   class Timers
-    # Made by {Timers#after}, {Timers#every}, {Loop#after} and {Loop#every}. Any thread may call any
-    # of its methods; its callback runs where the timers are fired.
+    # A timer, made by {Timers#after}, {Timers#every}, {Loop#after} and {Loop#every}. Any thread may
+    # call any of its methods; its callback runs where the timers are fired.
     class Timer
       # @return [Integer, Float] seconds before it fires, and between one firing and the next
       attr_reader :interval
@@ -26,15 +26,15 @@ module Godwit
         @cancelled = false
       end
 
-      # Stops it: it does not fire any more, not even in the current round of callbacks. A second
-      # call does nothing.
+      # Stops the timer: it does not fire any more, not even in the current round of callbacks. A
+      # second call does nothing.
       # @return [self]
       def cancel
         @timers.disarm(self)
         self
       end
 
-      # Starts it again, from now and with all its {#times}, also after it has ended or was
+      # Starts the timer again, from now and with all its {#times}, also after it has ended or was
       # cancelled.
       # @return [self]
       def reset
@@ -42,7 +42,7 @@ module Godwit
         self
       end
 
-      # Changes the interval and starts it again.
+      # Changes the interval and starts the timer again.
       # @param seconds [Integer, Float] at least 0
       # @raise [ArgumentTypeError, ArgumentValueError] when it is no duration
       def interval=(seconds)

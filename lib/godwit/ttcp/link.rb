@@ -6,7 +6,7 @@ module Godwit
     # receiver `bind`, `open`, which waits for the sender, and `read`. `close` ends both.
     # @private
     class Link
-      # The peer has departed, or was silent.
+      # The error of a peer that has departed or was silent.
       class Ended < StandardError
         # @return [Exception] the error of the result
         attr_reader :error

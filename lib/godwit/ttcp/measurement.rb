@@ -30,7 +30,7 @@ module Godwit
         close
       end
 
-      # What it measured so far, such as after an Interrupt.
+      # The measurement so far, such as after an Interrupt.
       # @return [Result] frozen
       def result
         usage = @after || Usage.now
@@ -38,7 +38,7 @@ module Godwit
           usage: usage - (@before || usage), buffer_address: address, error: @error).freeze
       end
 
-      # Closes its sockets. `run` does so at its end.
+      # Closes the sockets of the measurement. `run` does so at its end.
       # @return [nil]
       def close
         @closed = true

@@ -26,7 +26,7 @@ module Godwit
         departed(error)
       end
 
-      # Closes at once: the receiver's clock runs until then.
+      # Closes the connection at once: the receiver's clock runs until then.
       def finish = @socket.close
 
       # @return [String, nil] the buffer with data; nil at the end
@@ -55,7 +55,7 @@ module Godwit
         departed(error)
       end
 
-      # The last block may be shorter.
+      # Reads a block. The last one may be shorter.
       def read_block(buffer)
         piece = @piece ||= String.new(capacity: @length, encoding: Encoding::BINARY)
         buffer.clear

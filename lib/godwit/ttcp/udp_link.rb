@@ -17,7 +17,7 @@ module Godwit
         set_options(@socket, :RCVBUF)
       end
 
-      # A receiver waits for the first datagram.
+      # Connects the link of a sender. A receiver waits for the first datagram.
       def open
         return @socket.wait_readable unless @host
         @socket = connect(:DGRAM) { |socket| set_options(socket, :SNDBUF) }

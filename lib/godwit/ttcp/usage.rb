@@ -2,8 +2,8 @@
 
 module Godwit
   module TTCP
-    # What the process used, as `getrusage` counts it. Frozen. The memory, the page faults and the
-    # switches come from Linux's /proc; elsewhere they are 0.
+    # The resources that the process used, as `getrusage` counts them. Frozen. The memory, the page
+    # faults and the switches come from Linux's /proc; elsewhere they are 0.
     #
     # @!attribute user
     #   @return [Float] seconds of the processor in the program
@@ -41,7 +41,7 @@ module Godwit
 
       private
 
-      # The fields that this reads follow the program's name, which may have spaces.
+      # The page faults. Their fields follow the program's name, which may have spaces.
       def faults
         fields = read("/proc/self/stat").rpartition(")").last.split
         {minor_faults: fields[7].to_i, major_faults: fields[9].to_i}

@@ -30,7 +30,7 @@ module Godwit
         raise failure(:bind, error), cause: nil
       end
 
-      # A receiver waits for the first sender.
+      # Begins the transfer. A receiver waits for the first sender.
       def open = @host ? join : accept
 
       def write(data)
