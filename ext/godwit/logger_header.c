@@ -109,7 +109,8 @@ static void header_see_member(
     }
 }
 
-/* Another program may write the four members in another order, with blanks between them. */
+/* Parses a header that Godwit did not write: another program may write the four members in another
+ * order, with blanks between them. */
 static bool header_parse_any(gw_bytes_t header, gw_identity_t *identity) {
     members_t members = {.identity = identity};
     return gw_json_members(header.data, header.size, header_see_member, &members) && members.id &&

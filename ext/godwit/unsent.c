@@ -86,7 +86,8 @@ void gw_unsent_attached(gw_socket_t *socket, const char *endpoint) {
     sprintf(names + before, "%s%s", before ? ", " : "", endpoint);
 }
 
-/* A process that gets no processor time may check only after the end of the linger. */
+/* Returns whether the socket remains shortly before the end of its linger. A process that gets no
+ * processor time may check only after the end. */
 static bool unsent_remains(const lingering_t *one, int64_t now) {
     return one->until - BEFORE_END <= now && (one->late || unsent_lingers(one, EPOLL_CTL_MOD));
 }

@@ -6,7 +6,8 @@ module Godwit
   #
   # **Threads and Ractors**: any may call it.
   module ErrorReply
-    # The first bytes. No UTF-8 text, so no JSON either, and no MessagePack begins with 0xC1.
+    # The first bytes of the frame. No UTF-8 text, and so no JSON, begins with 0xC1, and no
+    # MessagePack either.
     MARK = "\xC1godwit/error\n".b.freeze
     # Most bytes of a message; the rest is cut off.
     LIMIT = 4096

@@ -37,8 +37,8 @@ module Godwit
         monitor.close unless monitor.socket.forked?
       end
 
-      # The event of a failed handshake names no connection; its end follows, which does. A client
-      # that closed the connection was not refused.
+      # The event of a failed handshake names no connection. The event of the connection's end
+      # follows, and names it. A client that closed the connection was not refused.
       def record(event)
         case event.name
         when :accepted then @clients[event.fd] = address_of(event)

@@ -6,7 +6,7 @@ module Godwit
     # {Proxy#close} closes them. Either side may be the caller's socket instead, which stays open.
     #
     # With a block: starts the proxy, yields it, closes it afterwards, and gives the block's value.
-    # Without a block it does not run yet.
+    # Without a block the proxy does not run yet.
     module Patterns
       # Makes a proxy from a ROUTER, for clients (REQ, DEALER), to a DEALER, for workers (REP,
       # ROUTER). The workers share the requests, and each reply goes to its client.

@@ -15,7 +15,7 @@ module ZMQ
     end
   end
 
-  # This libzmq, or Godwit's layer, lacks the function.
+  # The error of a function that this libzmq, or Godwit's layer, lacks.
   class NotSupportedError < ZeroMQError; end
 
   # A context failed, or a socket could not be made in one.

@@ -53,7 +53,7 @@ module Godwit
           inners = Dir.children(folder).grep(FORM).map { |name| File.join(folder, name) }
           inners.sort_by { |inner| File.lstat(inner).mtime }.filter_map { |inner| take_over(inner) }
         rescue SystemCallError => error
-          # Another process removed a folder within, or the whole folder was deleted.
+          # Another process removed a subfolder, or the whole folder was deleted.
           (error.is_a?(Errno::ENOENT) && File.directory?(folder)) ? retry : []
         end
 

@@ -19,7 +19,8 @@ module Godwit
 
       # A record of the first queue that comes next, as {PushTransport#deliver} accepts it.
       Ready = Struct.new(:seq, :record)
-      # libzmq has the queue's records up to a seq, as so many messages in all.
+      # The records of a queue that libzmq got, up to `seq`, and the number of all messages that
+      # libzmq had got by then.
       InFlight = Struct.new(:queue, :seq, :messages)
 
       def initialize(settings, warnings)
@@ -45,7 +46,7 @@ module Godwit
 
       def_delegators :@push, :sent, :held, :finding
 
-      # As {PushTransport#deliver}; records on the disk count as gone.
+      # Delivers as {PushTransport#deliver} does; records on the disk count as gone.
       def deliver(messages, from)
         @push.open
         replay

@@ -60,7 +60,8 @@ module Godwit
 
         private
 
-        # Needs the lock, so that each writer's records are counted in order.
+        # Takes the next record. The caller holds the lock, so that each writer's records are
+        # counted in order.
         def dequeue
           while (found = @pending.shift)
             @arrived.signal if @waiting.positive? && @pending.any?

@@ -120,7 +120,7 @@ module Godwit
         self
       end
 
-      # As {#run}, on a thread of its own.
+      # Runs as {#run} does, on a thread of its own.
       # @return [self]
       # @raise [Error] as {#run}
       def start

@@ -124,7 +124,8 @@ module Godwit
         warnings = Warnings.new(settings.endpoint)
         former = current
         fresh = new_sender(settings, warnings) unless settings.bind? || settings.durable
-        # Before the close: a sender that another thread starts now goes to the new endpoint.
+        # The settings change before the close: a sender that another thread starts now goes to the
+        # new endpoint.
         @settings, @warnings = settings, warnings
         @held[0] = fresh if fresh
         former.close

@@ -53,7 +53,7 @@ module Godwit
         @mutex.unlock if locked
       end
 
-      # Each send calls this first. A PUB drains its subscriptions now and then.
+      # Each send calls this method first. A PUB drains its subscriptions now and then.
       def begin
         @handle.begin
         return unless @publisher

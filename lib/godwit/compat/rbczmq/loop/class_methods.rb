@@ -27,7 +27,7 @@ module ZMQ
         register_for(POLLIN, pollable, handler, args)
       end
 
-      # As {register_readable}.
+      # Registers a handler as {register_readable} does, but for writing.
       def register_writable(pollable, handler = DefaultHandler, *args)
         register_for(POLLOUT, pollable, handler, args)
       end

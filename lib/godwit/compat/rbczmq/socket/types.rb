@@ -14,7 +14,7 @@ module ZMQ
     [Sub, Pull].each { |klass| klass.include(DownstreamSocket) }
     [Req, Rep].each { |klass| klass.unsupported_api(:sendm) }
 
-    # Takes inproc endpoints only.
+    # A PAIR, which takes inproc endpoints only.
     class Pair
       def bind(uri) = super(inproc(uri))
       def connect(uri) = super(inproc(uri))

@@ -168,7 +168,8 @@ module Godwit
           "of topic #{one.topic.name.inspect} there than here: its positions stay as they are")
       end
 
-      # A state counts from its watermark on.
+      # Makes a group's position for the other log. The position's state counts from the watermark
+      # on.
       def position(one, topic)
         progress = Progress.new(one.watermark, one.state)
         start = @starts[topic.name][one.partition]

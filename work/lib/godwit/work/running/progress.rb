@@ -98,7 +98,8 @@ module Godwit
         @attempts = @attempts.dup
       end
 
-      # At least the whole window is finished, or retention has deleted very many records.
+      # Moves the watermark, when at least the whole window is finished, or retention has deleted
+      # very many records.
       def drop(count)
         @watermark += count
         @window.clear
