@@ -27,6 +27,21 @@ class FFIWaitsTest < Godwit::TestCase
     end
   end
 
+  test "threads that waited and ended hold no descriptor" do
+    pull = open_socket(:PULL).bind(endpoint_for(:tcp))
+    made = 0
+    libc = Godwit::Backend::FFI::LibC
+    real = libc.method(:event_io)
+    libc.stub(:event_io, -> { real.call.tap { made += 1 } }) do
+      5.times do
+        thread = in_thread { pull.wait_readable }
+        until_waiting(pull)
+        thread.kill.join
+      end
+    end
+    assert_operator made, :<=, 1
+  end
+
   {
     "recv" => ->(pull, seconds) { pull.recv(timeout: seconds, exception: false) },
     "wait_readable" => ->(pull, seconds) { pull.wait_readable(seconds) },

@@ -246,6 +246,13 @@ class ProcessTest < ShellCase
     not_on :jruby, "Java itself fails where no descriptor is left"
     result = assert_child run_child(PRELUDE + <<~'RUBY')
       sh("echo").to_a
+      out, into = IO.pipe
+      poller = Godwit::Poller.new(out)
+      thread = Thread.new { poller.wait } # its eventfd stays for the next wait
+      await { poller.__send__(:_waiters) == 1 }
+      into << "x"
+      thread.join
+      poller.close
       Process.setrlimit(:NOFILE, 64)
       hold = []
       begin

@@ -223,6 +223,7 @@ class ShellPushPullTest < Godwit::TestCase
   end
 
   test "both in fibers of one thread" do
+    not_on :ffi, "a wait there holds its thread"
     not_on :jruby, "JRuby has no fiber scheduler"
     socket = open_socket(:PUSH)
     push = Shell::Push.new(socket)

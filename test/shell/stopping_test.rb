@@ -58,10 +58,17 @@ class StoppingTest < ShellCase
     }
   }.freeze
 
-  # Ruby's own thread for time-outs stays, once started.
+  # Ruby's own thread for time-outs stays, once started. The eventfd of a wait stays for the next.
   def setup
     super
     Timeout.timeout(1) { nil }
+    out, into = pipe
+    poller = Godwit::Poller.new(out)
+    thread = in_thread { poller.wait }
+    until_waiting(poller)
+    into << "x"
+    thread.join
+    poller.close
     GC.start
   end
 

@@ -5,32 +5,39 @@ require "jruby" if RUBY_ENGINE == "jruby"
 module Godwit
   module Backend::FFI
     # A waiting thread, and the eventfd that wakes it. Every wait for messages or events is here.
-    # A thread uses its waiter again for its next wait.
+    # A wait uses the waiter of an earlier wait again, of whichever thread: many short-lived threads
+    # need few descriptors.
     class Waiter
       # Seconds of JRuby's first poll. No interrupt ends that poll; a poll that an interrupt can end
       # costs ten times as much.
       FIRST = 0.02
       POLLFD = 8 # bytes
-      KEY = :godwit_waiter
-      private_constant :FIRST, :POLLFD, :KEY
+      FREE = Thread::Queue.new
+      private_constant :FIRST, :POLLFD, :FREE
 
       # @return [Integer] what the thread waits for: READABLE, WRITABLE, or 0 for peers
       attr_accessor :events
       # @return [Boolean] whether the thread waits in a Poller
       attr_accessor :polls
 
-      # A wait in a trap handler has a new waiter, since it interrupts another wait of its thread.
-      # @return [Waiter] of this thread, to be released after the wait
+      # @return [Waiter] of this wait alone, to be released after it
       # @raise [Failed] without a free descriptor
       def self.claim(events, polls: false)
-        thread = Thread.current
-        waiter = thread.thread_variable_get(KEY)
-        thread.thread_variable_set(KEY, nil) if waiter
-        waiter = new if waiter.nil? || waiter.forked?
+        waiter = free || new
         waiter.events = events
         waiter.polls = polls
         waiter
       end
+
+      # @return [Waiter, nil]
+      def self.free
+        waiter = FREE.pop(true)
+        waiter = FREE.pop(true) while waiter.forked?
+        waiter
+      rescue ThreadError
+        nil # none is free
+      end
+      private_class_method :free
 
       def initialize
         @wake = LibC.event_io
@@ -56,12 +63,12 @@ module Godwit
         poll(Clock.remaining(deadline)) || @signalled
       end
 
-      # Stores the waiter for the thread's next wait. It must be in no wait queue.
+      # Stores the waiter for another wait. It must be in no wait queue.
       def release
         # On JRuby a late interrupt may have written to the eventfd too.
         LibC.drain(@wake) if @signalled || (@polled_for && @polled.get_int16(POLLFD - 2) != 0)
         @signalled = false
-        Thread.current.thread_variable_set(KEY, self)
+        FREE << self
       end
 
       private
