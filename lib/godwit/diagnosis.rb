@@ -109,7 +109,7 @@ module Godwit
       @probes.select!(&:finding)
     end
 
-    # Gives no finding any more: the socket may be closed.
+    # Ends the diagnosis. The socket may be closed, so the probes' findings are not read any more.
     def close
       @probes.each(&:close)
       @probes.clear

@@ -8,7 +8,10 @@ module Godwit
       @objects = ObjectSpace::WeakMap.new
     end
 
-    def add(object) = @objects[key(object)] = object
+    # Ruby 3.1's WeakMap counts a key as often as it is set (see {#key}).
+    def add(object)
+      @objects[key(object)] = object unless include?(object)
+    end
 
     def include?(object) = @objects.key?(key(object))
 

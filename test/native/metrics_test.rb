@@ -103,6 +103,19 @@ class MetricsTest < Godwit::TestCase
     assert_equal "1\n", result.stdout
   end
 
+  test "a compaction survives an object that was added to a WeakSet again and again" do
+    skip "this Ruby cannot compact" unless GC.respond_to?(:verify_compaction_references)
+    result = assert_child(run_child(<<~RUBY))
+      require "godwit"
+      set = Godwit.const_get(:WeakSet).new
+      objects = Array.new(40) { Object.new }
+      objects.each_with_index { |object, index| (index + 1).times { set.add(object) } }
+      GC.verify_compaction_references(toward: :empty)
+      p set.to_a.size, objects.all? { |object| set.include?(object) }
+    RUBY
+    assert_equal %w[40 true], result.stdout.split
+  end
+
   test "a forked child begins anew; a socket closed by its context, or in a trap handler, stays" do
     result = assert_child(run_child(<<~RUBY))
       require "godwit"
