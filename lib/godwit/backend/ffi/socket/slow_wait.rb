@@ -25,7 +25,7 @@ module Godwit
         deadline && Clock.now + SLOW / 2
       end
 
-      # Records that the last wait timed out.
+      # Records that the last diagnosed wait timed out.
       def fruitless
         @fruitless = true
       end

@@ -70,7 +70,7 @@ module Godwit
           slow_at = @handle.slow_wait.report(socket, deadline)
           @handle.disturb
         end
-        @handle.slow_wait.fruitless if AGAIN.equal?(outcome)
+        @handle.slow_wait.fruitless if slow_at && AGAIN.equal?(outcome)
         outcome
       end
     end
