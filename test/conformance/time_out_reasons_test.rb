@@ -179,7 +179,7 @@ class TimeOutReasonsTest < Godwit::TestCase
   end
 
   # In a child process, where nothing else opens or closes descriptors.
-  test "a wait of less than 0.2 s opens nothing; the first call after a message closes the rest; so do polls" do
+  test "a short wait opens nothing; polls, or the first call after a message, close the rest" do
     assert_done <<~RUBY
       context = Godwit::Context.new
       pull = context.socket(:PULL)
