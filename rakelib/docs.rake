@@ -33,10 +33,13 @@ task docs: "docs:manuals" do
   %i[warn error].each do |level|
     YARD::Logger.instance.define_singleton_method(level) { |message| warnings << message }
   end
-  # A private constant is private without a tag, and its methods with it.
+  # A private constant is private without a tag, and all that it contains.
+  hide = lambda do |one|
+    one.docstring.add_tag(YARD::Tags::Tag.new(:private, ""))
+    one.children.grep(YARD::CodeObjects::NamespaceObject).each(&hide)
+  end
   YARD::Parser::SourceParser.after_parse_list do
-    hidden = YARD::Registry.all(:class, :module).select { |one| one.visibility == :private }
-    hidden.each { |one| one.docstring.add_tag(YARD::Tags::Tag.new(:private, "")) }
+    YARD::Registry.all(:class, :module).select { |one| one.visibility == :private }.each(&hide)
   end
   YARD::CLI::Yardoc.run("--quiet", "--no-progress", "--no-cache")
 
