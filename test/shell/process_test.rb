@@ -12,6 +12,16 @@ class ProcessTest < ShellCase
     def sh(script, grace: 60, **options, &block)
       Godwit::Shell.rows(script, shell: true, grace: grace, **options, &block)
     end
+    # The eventfd of a wait stays for the next wait.
+    def wait_once
+      out, into = IO.pipe
+      poller = Godwit::Poller.new(out)
+      thread = Thread.new { poller.wait }
+      await { poller.__send__(:_waiters) == 1 }
+      into << "x"
+      thread.join
+      [poller, out, into].each(&:close)
+    end
     def alive(group)
       Dir
         .children("/proc")
@@ -52,6 +62,7 @@ class ProcessTest < ShellCase
       not_on :jruby, "the moment of a Java collection is unpredictable"
       result = assert_child run_child(PRELUDE + <<~RUBY)
         sh("echo").to_a
+        wait_once
         GC.start
         before = [descriptors, Thread.list.size]
         GC.disable # else it may be gone before it is looked for
@@ -246,13 +257,7 @@ class ProcessTest < ShellCase
     not_on :jruby, "Java itself fails where no descriptor is left"
     result = assert_child run_child(PRELUDE + <<~'RUBY')
       sh("echo").to_a
-      out, into = IO.pipe
-      poller = Godwit::Poller.new(out)
-      thread = Thread.new { poller.wait } # its eventfd stays for the next wait
-      await { poller.__send__(:_waiters) == 1 }
-      into << "x"
-      thread.join
-      poller.close
+      wait_once
       Process.setrlimit(:NOFILE, 64)
       hold = []
       begin
