@@ -384,6 +384,7 @@ class WorkClientTest < Godwit::WorkCase
   test "the client of the process" do
     not_on :kafka, "a URL of a file: create: and durability: are its settings"
     before = ENV.delete("GODWIT_WORK_URL")
+    Godwit::Work.instance_variable_set(:@client, nil) # of a test before
     assert_refused(Godwit::StateError, /"sqlite:work.db", or type export GODWIT_WORK_URL/) do
       Godwit::Work.client
     end
