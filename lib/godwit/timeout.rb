@@ -44,7 +44,11 @@ module Godwit
     end
 
     # @return [Float, nil] the rest of `seconds` since `start`, at least 0
-    def self.left(seconds, start) = seconds && [seconds - (now - start), 0].max
+    def self.remaining(seconds, start) = seconds && [seconds - (now - start), 0].max
+
+    # @return [Float, nil] seconds until a time of this clock, at least 0
+    def self.until(time) = time && [time - now, 0].max
+
     # Takes pending interrupts that are masked until a wait. JRuby takes none in sleep(0).
     def self.take_interrupts = Kernel.sleep(1e-9)
   end

@@ -98,6 +98,9 @@ module Godwit
 
         def finished? = !@result.nil?
 
+        # Whether the process has ended; its output may wait to be read.
+        def ended? = File.read("/proc/#{@pid}/stat")[/\) (\S)/, 1] == "Z"
+
         private
 
         def close_input = @stdin.close

@@ -32,6 +32,13 @@ module Godwit
       *RUBY, *GEMS[false], "-W", *FOLDERS.map { |folder| "-I#{folder}" }, "work/exe/godwit-work"
     ].freeze
 
+    # Closes the client of the process.
+    def teardown
+      Work.instance_variable_get(:@client)&.close
+      Work.instance_variable_set(:@client, nil)
+      super
+    end
+
     def child_folders = FOLDERS
 
     # First line of a test whose subject is not the engine: on Kafka it takes long.

@@ -145,7 +145,7 @@ module Godwit
       end
 
       # @return [Float, nil] seconds until the next deadline of a pending request
-      def next_timeout = next_pending&.then { |request| Timeout.left(request.deadline, 0) }
+      def next_timeout = next_pending&.then { |request| Timeout.until(request.deadline) }
 
       def next_pending = @lock.synchronize { @pending.first&.first }
 

@@ -171,7 +171,7 @@ module Godwit
           @due += @interval
           @due = now + @interval if @due < now # the thread was late by more than an interval
         end
-        [@due - Timeout.now, 0].max
+        Timeout.until(@due)
       end
 
       def broadcast

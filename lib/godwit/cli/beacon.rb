@@ -85,7 +85,7 @@ module Godwit
             start = Timeout.now
             beacon.subscribe(options.fetch(:prefix, ""))
             1.step(options[:count]) do
-              address, payload = beacon.recv(timeout: Timeout.left(options[:timeout], start))
+              address, payload = beacon.recv(timeout: Timeout.remaining(options[:timeout], start))
               io.puts "#{address}\t#{shown(payload)}"
               io.flush
             end

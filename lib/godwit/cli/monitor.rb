@@ -46,7 +46,7 @@ module Godwit
       def follow(monitor)
         start = Timeout.now
         1.step(options[:count]) do
-          remaining = Timeout.left(options[:timeout], start)
+          remaining = Timeout.remaining(options[:timeout], start)
           event = monitor.next_event(timeout: remaining, exception: false)
           return EXIT[:timed_out] unless event
           io.puts options[:json] ? json(event) : line(event)

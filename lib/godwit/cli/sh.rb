@@ -192,7 +192,7 @@ module Godwit
           attach(socket, target, bind)
           start = Timeout.now
           until done?
-            messages = socket.recv_many(256, timeout: Timeout.left(options[:timeout], start))
+            messages = socket.recv_many(256, timeout: Timeout.remaining(options[:timeout], start))
             print(messages.filter_map { |message| Shell::Pull.row(message) })
           end
           EXIT[:ok]

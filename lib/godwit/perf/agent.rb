@@ -39,7 +39,7 @@ module Godwit
       end
 
       # @return [Numeric, nil] seconds until {#expire} is due; nil: no run
-      def remaining_time = @run && [[@until, *@row_until].min - Timeout.now, 0].max
+      def remaining_time = @run && Timeout.until([@until, *@row_until].min)
 
       # Ends the row or the run whose time is over.
       def expire

@@ -29,7 +29,7 @@ module Godwit
         start = Timeout.now
         lock do
           until @closed
-            remaining = Timeout.left(seconds, start)
+            remaining = Timeout.remaining(seconds, start)
             if @lent < @size
               # CRuby takes no interrupt in these three lines: a kill loses no slot.
               @lent += 1

@@ -29,7 +29,7 @@ module Godwit
 
       # @return [Hash{Symbol => Float}] the most seconds of a wait for the receiver of a row
       def limits
-        {timeout: @timeout && [@timeout - Timeout.now, 0].max, idle: @idle}.compact
+        {timeout: Timeout.until(@timeout), idle: @idle}.compact
       end
 
       # @param name [Symbol] the limit that has passed during such a wait
@@ -50,7 +50,7 @@ module Godwit
       end
 
       # @return [Float, nil] seconds until the first limit
-      def remaining = @first_end && [@first_end - Timeout.now, 0].max
+      def remaining = Timeout.until(@first_end)
 
       private
 

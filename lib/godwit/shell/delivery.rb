@@ -35,7 +35,7 @@ module Godwit
 
       def limits(own, start)
         per_row = Timeout::UNSET.equal?(own)
-        own = per_row ? @socket.send_timeout : Timeout.left(own, start)
+        own = per_row ? @socket.send_timeout : Timeout.remaining(own, start)
         {own: own, **@job.limits}.compact
       end
 

@@ -130,7 +130,7 @@ module Godwit
       end
 
       def wait(poller)
-        remaining = @until && [@until - Timeout.now, 0].max
+        remaining = Timeout.until(@until)
         raise TimeoutError, "pull: time is up" if remaining&.zero?
         poller.wait(remaining).each do |event|
           @wake.read_nonblock(64, exception: false) if event.object == @wake

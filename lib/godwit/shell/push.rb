@@ -146,7 +146,7 @@ module Godwit
         @stream.status
       end
 
-      def remaining = @until && [@until - Timeout.now, 0].max
+      def remaining = Timeout.until(@until)
 
       def record_change(change)
         departed = @lock.synchronize do
@@ -195,7 +195,7 @@ module Godwit
         @lock.synchronize do
           until @departed || @ends_due.positive?
             raise time_up if remaining&.zero?
-            @changed.wait(@lock, [[@until, @again].compact.min - Timeout.now, 0].max)
+            @changed.wait(@lock, Timeout.until([@until, @again].compact.min))
             schedule_end if Timeout.now >= @again
           end
           @ends_due -= 1

@@ -190,7 +190,7 @@ module Godwit
         Timeout.milliseconds(timeout) # refuses a value that is no duration
         start = Timeout.now unless UNSET.equal?(timeout)
         while sent < size
-          remaining = start ? Timeout.left(timeout, start) : timeout
+          remaining = start ? Timeout.remaining(timeout, start) : timeout
           count = yield sent, Timeout.milliseconds(remaining)
           raise timeout_error(:send_many) if count.zero?
           sent += count

@@ -87,7 +87,7 @@ module Godwit
             reconnect if error.is_a?(TimeoutError)
             raise error
           end
-          remaining = Timeout.milliseconds(Timeout.left(limit, start))
+          remaining = Timeout.milliseconds(Timeout.remaining(limit, start))
           reply = _recv(remaining) or raise timeout_error(:recv)
         ensure
           drop_reply if begun && reply.nil? && !closed?

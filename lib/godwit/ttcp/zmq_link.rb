@@ -87,7 +87,7 @@ module Godwit
         start = Timeout.now
         loop do
           gone = @gone
-          remaining = [POLL_INTERVAL, *Timeout.left(limit, start)].min
+          remaining = [POLL_INTERVAL, *Timeout.remaining(limit, start)].min
           sent ||= @socket.send(message, timeout: remaining, exception: false)
           answer = @socket.recv(timeout: (gone || !sent) ? 0 : remaining, exception: false)
           next if answer == STILL

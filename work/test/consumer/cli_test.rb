@@ -28,12 +28,6 @@ class WorkCommandsTest < Godwit::WorkCase
     KafkaLog.clean if KafkaLog::ON
   end
 
-  def teardown
-    Godwit::Work.instance_variable_get(:@client)&.close # that of the last command
-    Godwit::Work.instance_variable_set(:@client, nil)
-    super
-  end
-
   # @return [Godwit::Work::Client]
   def connected = Godwit::Work::Client.new(Godwit::Work.const_get(:Connection).open(url))
 

@@ -367,7 +367,6 @@ class WorkClientTest < Godwit::WorkCase
   end
 
   test "a listener of the process stays through connect" do
-    before = Godwit::Work.instance_variable_get(:@client)
     seen = []
     Godwit::Work.on(:skipped) { |event| seen << event[:topic] }
     %w[a b].each do |topic|
@@ -376,15 +375,12 @@ class WorkClientTest < Godwit::WorkCase
     end
     assert_equal %w[a b], seen
   ensure
-    Godwit::Work.instance_variable_get(:@client)&.close
-    Godwit::Work.instance_variable_set(:@client, before)
     Godwit::Work.instance_variable_set(:@events, Godwit::Work::Events.new)
   end
 
   test "the client of the process" do
     not_on :kafka, "a URL of a file: create: and durability: are its settings"
     before = ENV.delete("GODWIT_WORK_URL")
-    Godwit::Work.instance_variable_set(:@client, nil) # of a test before
     assert_refused(Godwit::StateError, /"sqlite:work.db", or type export GODWIT_WORK_URL/) do
       Godwit::Work.client
     end
@@ -417,8 +413,6 @@ class WorkClientTest < Godwit::WorkCase
     end
   ensure
     ENV["HOME"] = home if home
-    Godwit::Work.instance_variable_get(:@client)&.close
-    Godwit::Work.instance_variable_set(:@client, nil)
     ENV["GODWIT_WORK_URL"] = before
   end
 end

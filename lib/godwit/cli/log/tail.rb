@@ -177,7 +177,7 @@ module Godwit
         end
 
         def next_timeout
-          [@finish, @stats_at].compact.min&.then { |time| [time - Timeout.now, 0].max }
+          Timeout.until([@finish, @stats_at].compact.min)
         end
 
         def shown?(record)

@@ -77,7 +77,7 @@ module Godwit
           @end = Timeout.now + GRACE
           @stopping = true
           workers.each { |worker| worker.raise(Stop) }
-          workers.each { |worker| worker.join([@end - Timeout.now, 0].max) }
+          workers.each { |worker| worker.join(Timeout.until(@end)) }
         end
 
         # Waits until libzmq has sent all messages. The peer of a socket that also receives may have
@@ -162,7 +162,7 @@ module Godwit
           due = Timeout.now
           until done?
             frames = waiting { @input.next } or break
-            waiting { sleep([due - Timeout.now, 0].max) } if @pause
+            waiting { sleep(Timeout.until(due)) } if @pause
             due += @pause if @pause
             count(1) if yield(frames)
           end

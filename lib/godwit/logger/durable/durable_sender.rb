@@ -191,7 +191,7 @@ module Godwit
         end
         answer_due = @asked + ANSWER_TIMEOUT if @asked && !@answered
         times = [*@windows.map(&:due), @until, @reconnect_at, answer_due]
-        seconds = times.compact.min&.then { |time| [time - Timeout.now, 0].max }
+        seconds = Timeout.until(times.compact.min)
         Thread.handle_interrupt(Object => :immediate) { @poller.wait(seconds) }
         @wakeup_reader.read_nonblock(64, exception: false)
       end

@@ -75,9 +75,9 @@ module Godwit
       # @return [Boolean, Integer] whether all went; an Integer: records kept on the disk
       def close(seconds)
         finish = Timeout.now + seconds
-        replay_soon([finish - Timeout.now, 0].max) while backlog? && Timeout.now < finish
+        replay_soon(Timeout.until(finish)) while backlog? && Timeout.now < finish
         forget_deleted
-        all = @push.close([finish - Timeout.now, 0].max)
+        all = @push.close(Timeout.until(finish))
         release(all: @push.emptied)
         @kept = @queues.sum { |queue| queue.last - queue.released }
         @queues.each(&:close)

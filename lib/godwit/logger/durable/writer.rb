@@ -160,7 +160,7 @@ module Godwit
 
       def wait(finish)
         Thread.handle_interrupt(Object => :immediate) do
-          @freed.wait(@lock, finish && [finish - Timeout.now, 0].max)
+          @freed.wait(@lock, Timeout.until(finish))
         end
       end
 
@@ -192,7 +192,7 @@ module Godwit
       end
 
       def finish(deadline)
-        @sender&.stop([deadline - Timeout.now, 0].max)
+        @sender&.stop(Timeout.until(deadline))
         Thread.handle_interrupt(Object => :never) do
           @finished = true
           conclude

@@ -129,7 +129,7 @@ module Godwit
 
         # @return [Boolean] false: time is up
         def await(role, finish)
-          remaining = finish && [finish - Timeout.now, 0].max
+          remaining = Timeout.until(finish)
           if role == :follows
             @lock.synchronize { @arrived.wait(@lock, remaining) if @led && @pending.empty? }
           else

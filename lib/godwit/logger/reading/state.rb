@@ -35,7 +35,7 @@ module Godwit
         end
 
         # @return [Float] seconds until {save} is due
-        def due_in = [@due - Timeout.now, 0].max
+        def due_in = Timeout.until(@due)
 
         # A failed write does not end the reading: $stderr gets one warning until a write succeeds.
         def save(writers)

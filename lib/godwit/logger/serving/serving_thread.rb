@@ -79,7 +79,7 @@ module Godwit
         @deadline = Timeout.now + seconds
         @thread.join(seconds + patience) if @thread && @stopping
         running? ? wake : start
-        !@thread.join([@deadline + patience - Timeout.now, 0].max).nil?
+        !@thread.join(Timeout.until(@deadline + patience)).nil?
       end
 
       # Closes the pipe, once the thread has ended or when it hangs.

@@ -180,7 +180,7 @@ module Godwit
       end
 
       def finish(deadline)
-        each_thread { |thread| thread.join([deadline - Timeout.now, 0].max) }
+        each_thread { |thread| thread.join(Timeout.until(deadline)) }
         each_thread { |thread| thread.kill.join }
         @finished = @incomplete = true # until the rest is counted
         left = unsent + @queue.clear
@@ -188,7 +188,7 @@ module Godwit
         @incomplete = left.positive?
         forget_pending
         @flush_marks.each { |mark| @queue.answer(mark, false) }
-        all = @transport.close(left.zero? ? [deadline - Timeout.now, 0].max : 0)
+        all = @transport.close(left.zero? ? Timeout.until(deadline) : 0)
         report_rest(all)
       end
 

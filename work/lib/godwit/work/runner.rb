@@ -203,7 +203,7 @@ module Godwit
         @coordinator.stop
         @workers.wake
         drain(start)
-        @coordinator.leave { Timeout.left(@drain, start) } if @coordinator.members
+        @coordinator.leave { Timeout.remaining(@drain, start) } if @coordinator.members
       ensure
         [@workers, *@coordinator.hooks&.values, *@stuck, *@limit].each(&:kill)
         @loop&.close
@@ -214,7 +214,7 @@ module Godwit
       # process.
       def drain(start)
         while (thread = @workers.alive)
-          remaining = Timeout.left(@drain, start)
+          remaining = Timeout.remaining(@drain, start)
           break if remaining&.zero?
           @coordinator.commit unless thread.join([COMMIT, *remaining].min)
         end

@@ -50,7 +50,7 @@ module Godwit
         ended = nil
         # A hook that ends its thread leaves the remaining hooks to another thread.
         until (thread = @thread).equal?(ended)
-          ended = thread.join(Timeout.left(seconds, start)) or break
+          ended = thread.join(Timeout.remaining(seconds, start)) or break
         end
       end
 

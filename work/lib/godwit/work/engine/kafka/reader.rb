@@ -71,7 +71,7 @@ module Godwit
             found, failures = @fetch.drain(bytes).partition { |one| one.is_a?(Block) }
             failures.each { |one| check(one) }
             return [found, failures.any?] if found.any? || failures.any?
-            remaining = Timeout.left(@settings.timeout, start)
+            remaining = Timeout.remaining(@settings.timeout, start)
             raise Errors.of(Errors::TIMED_OUT, :read, handle.cause) if remaining.zero?
             @fetch.wait([remaining, Handle::SLICE].min)
           end

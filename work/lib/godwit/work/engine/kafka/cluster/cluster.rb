@@ -33,7 +33,7 @@ module Godwit
         def topics(limit = @timeout)
           start = Timeout.now
           loop do
-            remaining = Timeout.left(limit, start)
+            remaining = Timeout.remaining(limit, start)
             code, found = metadata(remaining)
             return found if code.zero?
             cause, text = @problem.call

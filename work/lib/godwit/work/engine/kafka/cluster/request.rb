@@ -43,7 +43,7 @@ module Godwit
             send(*arguments, **options, &read).wait(@timeout + Handle::SLICE)
           rescue BrokerError => error
             raise if !error.retriable? || error.code == Errors::TIMED_OUT ||
-              Timeout.left(@timeout, start).zero?
+              Timeout.remaining(@timeout, start).zero?
             sleep AGAIN
             retry
           end

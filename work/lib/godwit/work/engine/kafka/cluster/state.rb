@@ -78,7 +78,7 @@ module Godwit
             @write.call(block)
           rescue TopicError, BrokerError => error
             gone = error.is_a?(TopicError) || error.name == "_DESTROY"
-            raise if !gone || Timeout.left(@settings.timeout, start).zero?
+            raise if !gone || Timeout.remaining(@settings.timeout, start).zero?
             create
             sleep AGAIN
             retry
@@ -110,10 +110,12 @@ module Godwit
           while @position < finish
             begin_reading
             next progress = Timeout.now if drain > 0
-            if (remaining = Timeout.left(@settings.timeout, start)).zero?
+            if (remaining = Timeout.remaining(@settings.timeout, start)).zero?
               raise Errors.of(Errors::TIMED_OUT, :read, @handle.cause, resource: TOPIC)
             end
-            next @fetch.wait([remaining, Handle::SLICE].min) if Timeout.left(PATIENCE, progress) > 0
+            if Timeout.remaining(PATIENCE, progress) > 0
+              next @fetch.wait([remaining, Handle::SLICE].min)
+            end
             begin_again
             progress = Timeout.now
           end

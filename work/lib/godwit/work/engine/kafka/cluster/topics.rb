@@ -106,7 +106,7 @@ module Godwit
             found = all[topic.name]
             return found if found && found.partitions >= least && found.format && leaders?(found)
             raise Errors.of(Errors::TIMED_OUT, :topic, nil, resource: topic.name) if
-              Timeout.left(@settings.timeout, start).zero?
+              Timeout.remaining(@settings.timeout, start).zero?
             sleep SEEN
           end
         end

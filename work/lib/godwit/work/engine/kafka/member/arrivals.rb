@@ -82,7 +82,7 @@ module Godwit
 
         # @raise [BrokerError] each 30 s
         def check_time(list)
-          return if Timeout.left(PATIENCE, @since) > 0
+          return if Timeout.remaining(PATIENCE, @since) > 0
           @since = nil
           names = list.map(&:partition).sort.join(", ")
           raise BrokerError.new("claim: for #{PATIENCE} s the brokers have kept back the " \

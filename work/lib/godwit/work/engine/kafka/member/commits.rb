@@ -54,7 +54,7 @@ module Godwit
         # @raise [Error] unless the same commit may succeed soon
         def refused(error, start)
           known = Functions.assignment_lost(@handle.pointer) == 1
-          return if !known && !@wake_up.abandoned? && Timeout.left(PATIENCE, start) > 0
+          return if !known && !@wake_up.abandoned? && Timeout.remaining(PATIENCE, start) > 0
           @lost = error if error.is_a?(LostError) && !known
           raise error
         end
@@ -75,7 +75,7 @@ module Godwit
         def await(queue)
           start = Timeout.now
           until @handle.event(queue, Handle::SHORT) { |event| check(event) }
-            next unless @wake_up.abandoned? || Timeout.left(WAIT, start).zero?
+            next unless @wake_up.abandoned? || Timeout.remaining(WAIT, start).zero?
             raise Errors.of(Errors::TIMED_OUT, :commit, nil, resource: @group)
           end
         end

@@ -289,7 +289,7 @@ module Godwit
           Errors.check(Functions.consumer_close_queue(@handle.pointer, @queue), :leave)
           until (departed = Functions.consumer_closed(@handle.pointer) == 1)
             @handle.event(@queue, 0.01) { |event| serve_end(event) || true }
-            break if @wake_up.abandoned? || Timeout.left(CLOSE, start).zero?
+            break if @wake_up.abandoned? || Timeout.remaining(CLOSE, start).zero?
           end
         ensure
           @claims.each_value(&:close)

@@ -150,7 +150,7 @@ module Godwit
               (Handle::SHORT * 1000).to_i)
             facts = Errors.read(pointer) or return
             raise Failure.new(facts.to_error(name), facts) if !facts.retriable || @abandoned ||
-              Timeout.left(limit, start) == 0
+              Timeout.remaining(limit, start) == 0
             sleep AGAIN
           end
         end

@@ -112,7 +112,7 @@ module Godwit
         def event(queue, seconds)
           start = Timeout.now
           loop do
-            remaining = Timeout.left(seconds, start)
+            remaining = Timeout.remaining(seconds, start)
             event = wait(:queue_poll, queue, ([remaining, SLICE].min * 1000).ceil)
             return event.null? ? nil : yield(event) if remaining.zero? || !event.null?
           ensure
