@@ -70,6 +70,30 @@ VALUE gw_packing_record(gw_bytes_t topic, const gw_bytes_t *pieces, int count, g
     return packed;
 }
 
+/* join(records, from, most) => [batch of at most so many bytes, but at least one record; how many
+ * records it has]; stops at an entry that is no String */
+static VALUE packing_join(VALUE self, VALUE records, VALUE from, VALUE most) {
+    long first = NUM2LONG(from), last = first;
+    size_t bytes = 0, limit = NUM2SIZET(most);
+    Check_Type(records, T_ARRAY);
+    for (; last < RARRAY_LEN(records); last++) {
+        VALUE record = RARRAY_AREF(records, last);
+        if (!RB_TYPE_P(record, T_STRING)) break;
+        size_t size = SIZE + RSTRING_LEN(record);
+        if (last > first && bytes + size > limit) break;
+        bytes += size;
+    }
+    VALUE batch = rb_str_new(NULL, bytes);
+    char *to = RSTRING_PTR(batch);
+    for (long i = first; i < last; i++) {
+        VALUE record = RARRAY_AREF(records, i);
+        packing_put_size(to, RSTRING_LEN(record));
+        memcpy(to + SIZE, RSTRING_PTR(record), RSTRING_LEN(record));
+        to += SIZE + RSTRING_LEN(record);
+    }
+    return rb_assoc_new(batch, LONG2NUM(last - first));
+}
+
 /* split(message) => its records, each an Array of three frames; nil: no batch. Equal topics in a
  * row share one String. */
 static VALUE packing_split(VALUE self, VALUE message) {
@@ -98,5 +122,6 @@ static VALUE packing_split(VALUE self, VALUE message) {
 
 void gw_init_packing(VALUE native) {
     VALUE module = rb_define_module_id_under(native, rb_intern("Packing"));
+    rb_define_method_id(module, rb_intern("join"), packing_join, 3);
     rb_define_method_id(module, rb_intern("split"), packing_split, 1);
 }

@@ -3,7 +3,7 @@
 module Godwit
   class Logger < ::Logger
     # Packs a record into one String, and several such Strings into one message.
-    # {split} is also in ext/godwit/logger_packing.c.
+    # ext/godwit/logger_packing.c does the same as {join} and {split}.
     module Packing
       BATCH = LoggerConstants::BATCH_MARK.b.freeze # the first frame of a batch
       SIZE = LoggerConstants::SIZE_BYTES
