@@ -13,7 +13,6 @@ module Godwit
     # The platform gem has an extension for each of its Rubies, such as 3.1/godwit_ext.so.
     PACKAGED = Dir[File.expand_path("[0-9]*.[0-9]*/godwit_ext.so", __dir__)].sort.freeze
 
-    # @raise [LoadError] for another name in GODWIT_BACKEND
     def self.choose(wanted = ENV["GODWIT_BACKEND"], engine = RUBY_ENGINE)
       return WITHOUT_EXTENSION.include?(engine) ? "ffi" : "native" if wanted.nil? || wanted.empty?
       return wanted if CHOICES.include?(wanted)

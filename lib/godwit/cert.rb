@@ -72,7 +72,6 @@ module Godwit
     end
 
     # @private
-    # @return [String]
     def self.path(path, operation)
       text = path.respond_to?(:to_path) ? path.to_path : path
       return text if text.is_a?(String) && !text.include?("\0") && !text.empty?
@@ -81,8 +80,6 @@ module Godwit
 
     # @private
     # @param folder [String] whose name may have bytes of any encoding
-    # @param file [String]
-    # @return [String]
     def self.join(folder, file)
       encoding = (folder.ascii_only? ? file : folder).encoding
       File.join(folder.b, file.b).force_encoding(encoding)

@@ -31,7 +31,6 @@ module Godwit
       end
     end
 
-    # @param options [Hash{Symbol, String => Object}] keywords that a program gave
     # @raise [ArgumentValueError] for a keyword of {SECURITY} with nil
     def self.refuse_nil(operation, options)
       name = SECURITY.find { |one| options.fetch(one, true).nil? } or return

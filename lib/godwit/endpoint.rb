@@ -69,7 +69,6 @@ module Godwit
       !text.empty? && text.each_char.all? { |one| characters.include?(one) }
     end
 
-    # @return [Array<String>] transports that the running libzmq has
     def self.transports = TRANSPORTS.select { |name| supported?(name) }
 
     # zmq_has does not know all transports; libzmq refuses the others at bind or connect.
@@ -142,7 +141,6 @@ module Godwit
     end
 
     # Sets the option for an IPv6 address, for the commands and measurements.
-    # @return [Hash] socket options
     def self.with_ipv6(endpoints, options)
       return options if endpoints.none? { |endpoint| ipv6?(endpoint) }
       {ipv6: true, **options}

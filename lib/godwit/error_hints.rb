@@ -167,7 +167,6 @@ module Godwit
     end
 
     # The hint for a time-out of another object's wait for the socket's peers.
-    # @return [String, Diagnosis::Finding]
     def self.nothing_came(socket, text) = behind(text, socket.finding_now)
 
     def self.behind(text, finding)

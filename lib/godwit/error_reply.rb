@@ -27,14 +27,12 @@ module Godwit
       def load(frame) = (error(frame) if mark?(frame))
 
       # @private
-      # @param frame [String, Frame]
       def mark?(frame)
         frame.getbyte(0) == 0xC1 && frame.byteslice(0, MARK.bytesize).b == MARK
       end
 
       # @private
       # @param frame [String] that begins with {MARK}
-      # @return [RemoteError]
       def error(frame, operation = nil, endpoint = nil)
         rest = Runtime.text(frame.byteslice(MARK.bytesize, frame.bytesize))
         name, message = Runtime.utf8(rest).split("\n", 2)

@@ -176,7 +176,6 @@ module Godwit
       of(ArgumentTypeError, operation, "#{argument} takes #{allowed}: got #{shown(value)}")
     end
 
-    # @raise [ArgumentValueError] unless the value is an Integer, 1 or more
     def self.check_positive(operation, argument, allowed, value)
       return if value.is_a?(Integer) && value.positive?
       raise bad_value(operation, argument, allowed, value)
@@ -186,13 +185,11 @@ module Godwit
       check_positive(operation, name, "bytes, 1 or more", value)
     end
 
-    # @raise [ArgumentTypeError] unless the value has `call`, or is nil
     def self.check_callable(operation, argument, value)
       return if value.nil? || value.respond_to?(:call)
       raise bad_type(operation, argument, "what can be called, or nil", value)
     end
 
-    # @return [StateError] for an `initialize` that was called twice
     def self.open_already(operation, what, maker)
       build(StateError, operation, nil, "this #{what} is open already; #{maker} makes another")
     end
@@ -208,7 +205,6 @@ module Godwit
       "#{(text.size > 60) ? "#{text[0, 57]}..." : text} (#{value.class})"
     end
 
-    # @return [String] what the C library calls the errno
     def self.words(errno) = errno ? Runtime.strerror(errno) : "Failed"
 
     # Makes a constant for each errno: all Ractors can read constants, but no Hash that changes.

@@ -177,7 +177,6 @@ module Godwit
 
     # Stores the user id of the authenticator; a socket that enforces a ZAP domain calls it.
     # @private
-    # @return [self]
     def trust_user_id
       id = _property("User-Id")
       @user_id = id.freeze unless id.nil? || id.empty?

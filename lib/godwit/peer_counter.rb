@@ -28,7 +28,6 @@ module Godwit
       @open = @established = @successes = @failures = @failing = @doubtful = 0
     end
 
-    # @param descriptor [Integer, nil] of the connection that was opened or closed
     def record(name, descriptor)
       case KINDS[name]
       when :opened then opened(descriptor)

@@ -151,8 +151,6 @@ module Godwit
 
     # @private
     # @param block [Proc] of a {LazySocket} or a {Pool}
-    # @return [Socket]
-    # @raise [ArgumentTypeError] when the block gives none
     def self.opened_by(block, operation, name)
       socket = block.call
       return socket if socket.is_a?(Socket)

@@ -64,7 +64,6 @@ module Godwit
         [MODULE, CONTEXT_CLASS, DRAFT_SOCKET, *CLASSES.values].sum(&:size)
       end
 
-      # @raise [LoadError] when the backend lacks a primitive
       def self.check(backend)
         missing = MODULE.reject { |name| backend.respond_to?(name) }
         CONTEXT_CLASS.each do |name|

@@ -41,7 +41,6 @@ module Godwit
       # The result of a try that would have blocked.
       AGAIN = Object.new.freeze
 
-      # @return [SocketHandle, nil] of a Socket
       def self.handle_of(object) = object.instance_variable_get(:@handle)
 
       # Refuses `dup` and `clone`. Ruby has copied the finalizer and the handle, so the copy loses

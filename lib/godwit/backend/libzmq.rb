@@ -13,11 +13,9 @@ module Godwit
 
       module_function
 
-      # @param names [Array<String>] what was looked for
       # @param messages [Array<String>] what the loader said to each; words about absent files
       #   appear in the error only when there are no others
       # @param instead [String] how to choose another libzmq
-      # @return [LoadError]
       def not_found(names, where, messages, instead)
         telling = messages.grep_v(ABSENT).uniq
         what = telling.empty? ? "was not found" : "could not be loaded"
@@ -28,7 +26,6 @@ module Godwit
           "  the loader said: #{telling.join("\n                   ")}")
       end
 
-      # @raise [LoadError] when this libzmq is too old
       def check_version(version, path, instead)
         return if (version <=> OLDEST) >= 0
         raise LoadError, "Godwit needs libzmq 4.3 or newer: #{path} is #{version.join(".")}\n" \

@@ -11,7 +11,6 @@ module Godwit
       module_function
 
       # Loads the extension and checks its libzmq.
-      # @raise [LoadError] with what the loader said, and what to do about it
       def load_extension
         begin
           require packaged || "godwit/godwit_ext"

@@ -18,7 +18,6 @@ module Godwit
 
       module_function
 
-      # @param limit [Integer] bytes
       # @param pipe [Boolean] whether a pipe or a device, such as /dev/stdin, is read too
       # @yieldparam text [String] binary; the block returns whether the text is a secret
       # @return [Array(String, File::Stat)] the content, binary, and the facts of the open file
@@ -41,7 +40,6 @@ module Godwit
       end
 
       # The rule is PostgreSQL's: only the owner may read a secret file, or a group if root owns it.
-      # @raise [CertError] with the command that mends it
       def check_secret(path, stat)
         return if stat.pipe? || stat.chardev?
         root = stat.uid.zero?
@@ -57,7 +55,6 @@ module Godwit
       # Writes the files, each completely or not at all. All contents are on disk before the first
       # file gets its name, so that a full disk replaces none of a pair.
       # @param files [Hash{String => Array(String, Integer)}] path => content and mode, in order
-      # @return [Array<String>] the paths
       # @raise [CertError] when a file exists and `replace` is false, or the system refuses; the
       #   files of this call are removed then, unless they replaced others
       def write(files, replace: false)

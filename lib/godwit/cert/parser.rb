@@ -7,7 +7,6 @@ module Godwit
     module Parser
       module_function
 
-      # @return [Array(Cert, File::Stat)]
       def load(path)
         sections = nil
         text, stat = Files.read(path, pipe: false) do |bytes|
@@ -17,7 +16,6 @@ module Godwit
         [certificate(sections, path, text), stat]
       end
 
-      # @return [String] the file's name without its ending
       def stem(path)
         base = File.basename(path).b.sub(/\.key(?:_secret)?\z/n, "")
         base.force_encoding(Encoding::UTF_8)

@@ -19,7 +19,6 @@ module Godwit
       # The text is no ZPL. `line` is the number of the first wrong line.
       # @private
       class SyntaxError < StandardError
-        # @return [Integer] from 1
         attr_reader :line
 
         def initialize(message, line)
@@ -30,7 +29,6 @@ module Godwit
 
       module_function
 
-      # @param text [String] of a file
       # @return [Hash{String => Hash{String => String}}] properties of each section. Properties of a
       #   lower level have the path of their names, such as "a/b"
       # @raise [SyntaxError] whose message shows nothing of the text
@@ -54,7 +52,6 @@ module Godwit
         sections
       end
 
-      # @raise [ArgumentError] when a name or a value cannot be written; the message shows the name
       def dump(sections)
         sections.map { |section, properties|
           lines = properties.map { |name, value|
@@ -64,15 +61,12 @@ module Godwit
         }.join
       end
 
-      # @param name [String] of a property
-      # @return [String] the same
       def checked_name(name)
         return name if name.is_a?(String) && name.ascii_only? && name.match?(NAME)
         raise ::ArgumentError, "a property's name has letters, digits, \".\", \"_\" and \"-\": " \
           "got #{Errors.shown(name)}"
       end
 
-      # @return [String] the value in quotes
       def quote(name, value)
         problem = unwritable(value)
         raise ::ArgumentError, "the value of #{name} #{problem}" if problem

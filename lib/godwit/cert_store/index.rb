@@ -17,7 +17,6 @@ module Godwit
         Errno::EACCES, Errno::EPERM, Errno::ELOOP, Errno::ENAMETOOLONG, Errno::ENXIO, Errno::ENODEV
       ].freeze
 
-      # @raise [CertError] when the directory cannot be read
       def initialize(dir)
         @dir = dir
         @entries = {}
@@ -28,7 +27,6 @@ module Godwit
 
       # Reads the directory, and each file in it that has changed. A file that cannot be read now
       # keeps its entry.
-      # @raise [CertError] when the directory cannot be read
       def scan
         files = Dir.children(@dir).select { |file| file.b.end_with?(Cert::PUBLIC) }.sort
         @unread = []
@@ -47,12 +45,8 @@ module Godwit
       end
 
       # @param key [String] 32 bytes, binary
-      # @return [Cert, nil] confirmed
-      # @raise [CertError] when its file cannot be read now
       def keyed(key) = confirmed { @keys[key] }
 
-      # @return [Cert, nil] confirmed
-      # @raise [CertError] when its file cannot be read now
       def named(name) = confirmed { @names[name] }
 
       # @return [Array<Cert>] as they were at the last {#scan}, each key once

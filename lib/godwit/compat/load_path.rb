@@ -12,7 +12,6 @@ module Godwit
 
       class << self
         # Adds the folder of a layer. A second call does nothing.
-        # @param constant [String] a constant that tells whether such a gem is loaded
         # @raise [LoadError] when the other layer or such a gem is loaded
         def add(layer, constant)
           refuse_other_layer(layer)

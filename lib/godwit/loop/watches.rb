@@ -30,7 +30,6 @@ module Godwit
       def wake = watch_wakeup(:writable)
       def silence = watch_wakeup(:readable)
 
-      # @param turn [Integer] of the loop
       def add(thing, event, block, turn)
         locked(event) do
           watch = @watches[thing]
@@ -41,7 +40,6 @@ module Godwit
       end
 
       # @param events [Array<Symbol>] none: all
-      # @return [Boolean] whether it was registered for one of them
       def remove(thing, events)
         locked(:remove) do
           watch = @watches[thing] or next false
@@ -60,7 +58,6 @@ module Godwit
         end
       end
 
-      # @param error [ClosedError, ContextTerminatedError] of the wait
       # @return [Socket, IO, #to_io, nil] one that has ended so, which it removes
       def drop_ended(error)
         ended = error.is_a?(ClosedError) ? :closed? : :terminated?

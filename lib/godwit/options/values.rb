@@ -14,7 +14,6 @@ module Godwit
       # The number is a String, since an Integer of mruby is smaller.
       MAX_UINT64 = "18446744073709551615"
 
-      # @raise [OptionError] when the option does not take the value
       def self.encode(option, value)
         if value.nil?
           raise option.refusal(value) if option.none.nil? || option.none_reads
@@ -68,7 +67,6 @@ module Godwit
         (option.none.nil? || option.none_reads) ? words : "#{words}, or nil (#{option.none_means})"
       end
 
-      # @return [Integer] the largest value in libzmq
       def self.max(option) = ((option.type == :prefix) ? nil : option.max) || MAX.fetch(option.type)
 
       # The operators of mruby 3.1 compare Integers from 2**62 on wrongly; `<=>` does not.
@@ -103,7 +101,6 @@ module Godwit
         bytes
       end
 
-      # @param format [Symbol] of api/options.yml
       def self.fits?(format, bytes)
         return bytes.getbyte(0) != 0 if format == :routing_id
         name, value = bytes.split(":", 2)

@@ -49,7 +49,6 @@ module Godwit
         true
       end
 
-      # @return [Float, nil] seconds until the first limit
       def remaining = Timeout.until(@first_end)
 
       private

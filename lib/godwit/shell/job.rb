@@ -69,7 +69,6 @@ module Godwit
         end
       end
 
-      # @return [Hash{Symbol => Float}] see {Clock#limits}
       def limits = @clock.limits
 
       # Ends the rows, since the socket that gets the rows was blocked beyond a limit.

@@ -54,7 +54,6 @@ module Godwit
       end
 
       def encoding = @encoding ||= found_encoding
-      # @return [String] as a user would type it
       def name = @commands.map { |words| Plan.shown(words, shell) }.join(" | ")
 
       def spawn_options

@@ -15,7 +15,6 @@ module Godwit
 
       attr_reader :children
 
-      # @param grace [Numeric] seconds between TERM and KILL
       def initialize(grace)
         @grace = grace
         @children = []
@@ -23,7 +22,6 @@ module Godwit
         @lock = Mutex.new
       end
 
-      # @return [Boolean] whether this process is a fork of the process that started them
       def forked? = @owner != Process.pid
       def add(child) = @lock.synchronize { @children << child }
       def exited? = @lock.synchronize { @children.all?(&:exited?) }
@@ -147,7 +145,6 @@ module Godwit
       @lock = Mutex.new
 
       class << self
-        # @return [Array<Processes>] of this process, and not settled
         def running = @lock.synchronize { @running.keys }.reject(&:forked?)
 
         # Sends a signal to all running commands.

@@ -34,8 +34,6 @@ module Godwit
         object.respond_to?(:call) || !(object.is_a?(Symbol) || io(object) || file?(object))
       end
 
-      # @param option [Symbol] `:input` or `:err`
-      # @raise [SystemCallError] naming the path
       def open(operation, option, path)
         mode = (option == :input) ? "rb" : "wb"
         file = interruptible { File.open(path, mode) }

@@ -26,12 +26,8 @@ module Godwit
 
       module_function
 
-      # @param type [Symbol] of the socket
       # @param defaults [Hash] options that the context gives to its sockets
-      # @param domain [String, nil] of `auth:`
-      # @param options [Hash{Symbol => Object}] all others
       # @return [Hash{Symbol => Object}] options, with those that `auth:` stands for
-      # @raise [ArgumentValueError, ArgumentTypeError] when they do not go together
       def options(type, defaults, domain, options)
         return options if domain.nil?
         check_domain(domain)
@@ -83,7 +79,6 @@ module Godwit
       end
 
       # Runs once the socket has its options.
-      # @param domain [String, nil] of `auth:`
       # @param settings [Array<Array>] option, raw value and value of each
       def apply(socket, domain, settings)
         return unless domain || enforced?(socket.type, settings)

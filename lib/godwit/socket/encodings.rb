@@ -14,7 +14,6 @@ module Godwit
       end
 
       # @private
-      # @return [Encoding, nil] the value of `encoding:`
       def self.check(_socket, encoding) = encoding && find(encoding)
 
       # @private
@@ -23,8 +22,6 @@ module Godwit
       end
 
       # @private
-      # @return [Encoding]
-      # @raise [ArgumentValueError, ArgumentTypeError] when it is unknown
       def self.find(encoding)
         Encoding.find(encoding) || raise(::ArgumentError)
       rescue ::ArgumentError

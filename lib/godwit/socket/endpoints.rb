@@ -73,7 +73,6 @@ module Godwit
       end
 
       # @private
-      # @return [Boolean] whether it is bound to any endpoint
       def binds? = !@endpoints.nil? && @endpoints.any? { |how, *| how == :bind }
 
       # @return [String, nil] the endpoint last bound or connected, wildcards replaced
@@ -195,7 +194,6 @@ module Godwit
     class RoutingNames
       attr_writer :next
 
-      # @param type [Symbol] of the socket
       def initialize(type)
         @router = type == :ROUTER
         @given = {}
@@ -208,7 +206,6 @@ module Godwit
         @chosen_by_peers = true
       end
 
-      # @raise [OptionError] when no peer can get the name
       def check(name)
         problem =
           if @given[name]

@@ -22,9 +22,7 @@ module Godwit
       end
       BESIDE = {SERVER: [From], PEER: [From], DISH: [WithGroup]}.freeze
 
-      # @param format [Symbol, Object, nil] the value of `format:`
       # @return [Object, nil] with `dump` and `load`
-      # @raise [ArgumentValueError]
       def self.check(socket, format)
         return if format.nil?
         return Formats.find(format, :new).last unless socket.type == :STREAM
@@ -32,7 +30,6 @@ module Godwit
           "are no messages")
       end
 
-      # @param socket [Socket] gets the format
       def self.start(socket, format)
         return unless format
         type = socket.type
@@ -129,8 +126,6 @@ module Godwit
         message
       end
 
-      # @return [String, Frame, Array, Message] the message of a value
-      # @raise [FormatError, MessageTypeError]
       def encode(value, operation)
         return value if value.is_a?(Message) || @without == :send
         return dump(value, operation) unless @before
@@ -156,8 +151,6 @@ module Godwit
         raise failure(operation, error.message), cause: error.cause
       end
 
-      # @return [Object] the value of a message
-      # @raise [FormatError]
       # @raise [RemoteError] a REQ: the reply is an error
       def decode(message, operation)
         return message if @without == :recv

@@ -117,7 +117,6 @@ module Godwit
       end
 
       # @private
-      # @return [Integer, nil] the value of `copy_threshold:`
       def self.check(_socket, bytes)
         Frame.threshold(:new, UNSET.equal?(bytes) ? Frame::COPY_THRESHOLD : bytes)
       end

@@ -22,7 +22,6 @@ module Godwit
         encoding: Encodings, copy_threshold: Frames, count_peers: Peers, format: Formatted
       }.freeze
 
-      # @param values [Hash{Symbol => Object}] by keyword
       # @return [Array<Array(Module, Object)>] what {.start} takes
       def self.check(socket, values)
         values.map { |name, value| [KEYWORDS[name], KEYWORDS[name].check(socket, value)] }

@@ -39,7 +39,6 @@ module Godwit
       end
 
       # @private
-      # @return [Boolean, nil] the value of `count_peers:`
       def self.check(_socket, wanted) = wanted
 
       # @private

@@ -69,7 +69,6 @@ module Godwit
         send(unmarked(value, address))
       end
 
-      # @return [Object] the message
       # @raise [MessageError] when the client would take it for an error
       def unmarked(message, address)
         frame = message

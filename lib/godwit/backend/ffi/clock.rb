@@ -17,7 +17,6 @@ module Godwit
 
       def passed?(deadline) = !deadline.nil? && (deadline.zero? || now >= deadline)
 
-      # @return [Numeric, nil] seconds
       def remaining(deadline) = deadline && [deadline - now, 0].max
     end
   end

@@ -41,8 +41,6 @@ module Godwit
       end
 
       # libzmq starts its threads with its first socket.
-      # @return [::FFI::Pointer] to a new socket of libzmq
-      # @raise [Failed]
       def make_socket(type)
         LibC.check_descriptors(@started ? 2 : 4 + 2 * [io_threads, 1].max)
         socket = Zmq.zmq_socket(@zmq, type)
@@ -51,7 +49,6 @@ module Godwit
         socket
       end
 
-      # @raise [Failed] when the context has too many sockets
       def add(socket)
         use do
           raise Failed, Errno::EMFILE::Errno if @open.size > @max_sockets
@@ -59,7 +56,6 @@ module Godwit
         end
       end
 
-      # @param closed [SocketHandle, ContextHandle] a socket, or this context itself
       def remove(closed)
         @lock.synchronize do
           @open.delete(closed)
@@ -79,8 +75,6 @@ module Godwit
       end
 
       # Runs the block while no thread can close the context.
-      # @yieldparam zmq [::FFI::Pointer] libzmq's context
-      # @raise [Failed]
       def use
         @lock.synchronize do
           raise Failed, ClosedError if @closed
@@ -106,7 +100,6 @@ module Godwit
       end
 
       # Waits until libzmq has terminated the context.
-      # @param seconds [Numeric, nil] nil: for ever
       def join(seconds) = @terminator&.join(seconds)
 
       private

@@ -7,7 +7,6 @@ module Godwit
     class Failed < StandardError
       attr_reader :what, :detail, :object
 
-      # @param name [String] of the locked object
       def self.in_handler(name)
         new(BusyError, "a trap handler interrupted a call on this #{name}: start a Thread there")
       end

@@ -11,14 +11,11 @@ module Godwit
       PROPERTIES = %w[Peer-Address Socket-Type User-Id Routing-Id Identity __fd].freeze
       private_constant :PROPERTIES
 
-      # @param message [::FFI::MemoryPointer] a zmq_msg_t
-      # @return [Hash{String => String}]
       def self.properties(message)
         PROPERTIES.to_h { |name| [name, Zmq.zmq_msg_gets(message, name)] }.compact
       end
 
       # @private
-      # @return [self]
       def adopt(bytes, encoding, more, properties)
         @bytes = bytes.b.freeze
         @encoding = encoding
@@ -28,8 +25,6 @@ module Godwit
       end
 
       # @private
-      # @return [String] frozen
-      # @raise [GoneError]
       def bytes_for(operation) = @bytes || raise_failed(GoneError, operation)
 
       # @private

@@ -32,14 +32,12 @@ module Godwit
 
       class << self
         # @return [IO] over a new eventfd, which it closes
-        # @raise [Failed]
         def event_io = io_of(eventfd(0, CLOEXEC | NONBLOCK))
 
         # Makes an eventfd unreadable.
         def drain(io) = eventfd_read(io.fileno, ::FFI::MemoryPointer.new(8))
 
         # @return [IO] over a new epoll that remembers each read and write of a descriptor
-        # @raise [Failed]
         def edges_of(fd)
           io_of(epoll_create1(CLOEXEC)).tap do |epoll|
             code = epoll_ctl(epoll.fileno, EPOLL_CTL_ADD, fd, [EDGES, 0].pack(EVENT))
@@ -52,18 +50,14 @@ module Godwit
           epoll_wait(epoll.fileno, ::FFI::MemoryPointer.new(16), 1, 0) != 0
         end
 
-        # @param seconds [Numeric, nil] nil: for ever
-        # @return [Integer]
         def poll_milliseconds(seconds) = seconds ? ([seconds, LONGEST].min * 1000).ceil : -1
 
-        # @return [Integer] poll's bits of one descriptor, without a wait
         def poll_now(fd, events)
           entry = ::FFI::MemoryPointer.new(8).put_bytes(0, [fd, events, 0].pack("iss"))
           poll(entry, 1, 0)
           entry.get_int16(6)
         end
 
-        # @return [Integer] the descriptor's flags, those of <fcntl.h>
         def flags(fd)
           fcntl(fd, Fcntl::F_GETFL).tap { |flags| raise Failed, ::FFI.errno if flags < 0 }
         end
@@ -78,7 +72,6 @@ module Godwit
 
         # Opens as many descriptors as libzmq needs, and closes them: without a free descriptor
         # libzmq would abort the process.
-        # @raise [Failed] when the process cannot open so many
         def check_descriptors(needed)
           fds = []
           needed.times do
@@ -93,7 +86,6 @@ module Godwit
         private
 
         # @yieldparam room [FFI::MemoryPointer] for what the call writes; then a pointer to its size
-        # @return [String, nil] what the call wrote; nil when it failed
         def bytes
           room = ::FFI::MemoryPointer.new(256)
           size = ::FFI::MemoryPointer.new(:uint).write_uint(room.size)

@@ -18,8 +18,6 @@ module Godwit
       MEMORY = ::FFI::Pointer.new(1)
 
       class << self
-        # @return [String] path or name of the libzmq to load
-        # @raise [LoadError] when there is none
         def locate(wanted = ENV["GODWIT_LIBZMQ"].to_s)
           names = NAMES + NAMES.map { |name| File.join(FOLDER, name) }
           names = [wanted] unless wanted.empty?
@@ -37,7 +35,6 @@ module Godwit
           raise Backend::Libzmq.not_found(names, where, messages, INSTEAD)
         end
 
-        # @param code [Integer] that a function of libzmq returned
         # @return [Integer] the code, or for -1 the errno as a negative number
         def result(code) = (code < 0) ? -::FFI.errno : code
 
@@ -49,7 +46,6 @@ module Godwit
 
         def bytes(address, size) = MEMORY.get_bytes(address - 1, size)
 
-        # @return [::FFI::MemoryPointer] an empty zmq_msg_t
         def new_message
           ::FFI::MemoryPointer.new(MESSAGE_SIZE).tap { |message| zmq_msg_init(message) }
         end

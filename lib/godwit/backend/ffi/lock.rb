@@ -9,7 +9,6 @@ module Godwit
 
       attr_reader :mutex
 
-      # @param name [String] of the object, for the error
       def initialize(name)
         @name = name
         @mutex = Mutex.new

@@ -6,7 +6,6 @@ module Godwit
     class MonitorQueue
       attr_reader :dropped
 
-      # @param handle [SocketHandle]
       def initialize(handle, wanted, limit)
         @handle = handle
         @wanted = wanted

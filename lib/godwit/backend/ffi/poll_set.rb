@@ -17,7 +17,6 @@ module Godwit
       POLLOUT_BIT = 4 # of <poll.h>; WRITABLE is zmq.h's
       private_constant :Member, :INTERVAL, :READABLE_BITS, :WRITABLE_BITS, :ERROR_BITS, :POLLOUT_BIT
 
-      # @return [Array<Waiter>]
       attr_reader :waiters
 
       def initialize
@@ -34,7 +33,6 @@ module Godwit
       def forked? = @generation != ForkDetector::COUNT[0]
 
       # @return [Boolean] false when the object is registered already
-      # @raise [Failed]
       def add(object, io, events)
         check_socket(object) unless io
         check_io(object, io, events) if io
@@ -46,8 +44,6 @@ module Godwit
         end
       end
 
-      # @return [Boolean] false when the object is not registered
-      # @raise [Failed]
       def modify(object, events)
         member = locked { @members[object] } or return false
         check_io(object, open_io(member), events) if member.io
@@ -57,12 +53,8 @@ module Godwit
         end
       end
 
-      # @return [Boolean] false when the object is not registered
-      # @raise [Failed]
       def remove(object) = locked { @members.delete(object) ? changed : false }
 
-      # @return [Array] object, events, object, events…
-      # @raise [Failed]
       def members
         locked { @members.each_value.flat_map { |member| [member.object, member.events] } }
       end
@@ -75,8 +67,6 @@ module Godwit
         end
       end
 
-      # @return [Array] object, events, object, events…; empty when time is up
-      # @raise [Failed]
       def wait(deadline)
         if deadline.nil? && locked { @members.empty? }
           raise Failed.new(PollerError, "nothing is registered, so this would wait for ever: " \
@@ -95,7 +85,6 @@ module Godwit
 
       private
 
-      # @raise [Failed]
       def locked
         @lock.synchronize do
           raise Failed, ClosedError if @closed
@@ -104,7 +93,6 @@ module Godwit
         end
       end
 
-      # @return [true]
       def changed
         @changes += 1
         @waiters.each(&:wake)
@@ -154,7 +142,6 @@ module Godwit
       end
 
       # @return [Integer] those of the member's events that are true, without a wait
-      # @raise [Failed]
       def poll(member) = member.io ? poll_io(member) : poll_socket(member)
 
       def poll_socket(member)
@@ -188,7 +175,6 @@ module Godwit
         (events.anybits?(READABLE) ? POLLIN : 0) | (events.anybits?(WRITABLE) ? POLLOUT_BIT : 0)
       end
 
-      # @raise [Failed]
       def open_io(member)
         raise closed(member.object) if member.io.closed?
         member.io
@@ -199,14 +185,12 @@ module Godwit
           "#{object.inspect} was closed while it was registered: remove it from the poller")
       end
 
-      # @raise [Failed]
       def check_socket(object)
         socket = Backend::FFI.handle_of(object)
         raise Failed.new(ClosedError, object: object) if socket.nil? || socket.closed?
         socket.use {} # raises in a forked process, and while a proxy uses the socket
       end
 
-      # @raise [Failed] when the IO was not opened for these events
       def check_io(object, io, events)
         name = object.inspect
         if io.closed?
@@ -221,7 +205,6 @@ module Godwit
           "descriptor for it, which the FFI backend cannot see")
       end
 
-      # @raise [Failed] when another IO over the descriptor is registered
       def check_descriptor(object, io)
         return if @members.each_value.none? do |other|
           other.io && !other.io.closed? && other.io.fileno == io.fileno

@@ -29,23 +29,18 @@ module Godwit
 
       def _forked? = !@handle.nil? && @handle.forked?
 
-      # @return [Boolean] false when it is registered already
       def _register(object, io, events)
         with_error_translation(:register) { poll_set.add(object, io, events) }
       end
 
-      # @return [Boolean] false when it is not registered
       def _modify(object, events)
         with_error_translation(:modify) { poll_set.modify(object, events) }
       end
 
-      # @return [Boolean] false when it is not registered
       def _remove(object) = with_error_translation(:remove) { poll_set.remove(object) }
 
-      # @return [Array] object, events, object, events…
       def _members(operation) = with_error_translation(operation) { poll_set.members }
 
-      # @return [Array] object, events, object, events…; empty when time is up
       def _wait(timeout) = with_error_translation(:wait) { poll_set.wait(Clock.deadline(timeout)) }
     end
   end

@@ -28,8 +28,6 @@ module Godwit
         self
       end
 
-      # @param observer [#record] gets the frames of each message that the proxy passes on
-      # @raise [BusyError] while the proxy runs
       def _observe(observer)
         with_error_translation(:proxy) do
           raise Failed, BusyError if handle!.running?
@@ -41,7 +39,6 @@ module Godwit
       # This limit has no effect: high-water marks alone bound libzmq's queues (docs/runtimes.md).
       def _bound(_bytes) = self
 
-      # @return [Boolean] false when the proxy runs already
       def _acquire = with_error_translation(:proxy) { handle!.acquire }
 
       def _release

@@ -79,7 +79,6 @@ module Godwit
 
       # ---- endpoints ----
 
-      # @return [String] the endpoint that was bound, wildcards replaced
       def _bind(endpoint)
         attach(:bind, endpoint) do |handle|
           if Zmq.zmq_bind(handle.raw.pointer, endpoint) < 0
@@ -223,7 +222,6 @@ module Godwit
       end
 
       # Ends the diagnosis of an earlier wait.
-      # @return [SocketHandle] of an open socket
       def handle_for_call
         handle!.tap do |handle|
           handle.check
@@ -275,12 +273,10 @@ module Godwit
         end
       end
 
-      # @return [String, Array<String>, nil] nil when time is up
       def _recv(timeout)
         receive(:recv, timeout) { |receiver| receiver.try(false) }
       end
 
-      # @return [Frame, Array<Frame>, nil] nil when time is up
       def _recv_frame(timeout)
         receive(:recv_frame, timeout) { |receiver| receiver.try(true) }
       end
@@ -321,7 +317,6 @@ module Godwit
         outcome unless AGAIN.equal?(outcome)
       end
 
-      # @return [Integer, nil] those of `events` that the socket has; nil when time is up
       def _wait(events, timeout)
         outcome = with_error_translation(:wait) do
           handle = handle!

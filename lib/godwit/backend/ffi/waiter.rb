@@ -21,7 +21,6 @@ module Godwit
       attr_accessor :polls
 
       # @return [Waiter] of this wait alone, to be released after it
-      # @raise [Failed] without a free descriptor
       def self.claim(events, polls: false)
         waiter = free || new
         waiter.events = events
@@ -29,7 +28,6 @@ module Godwit
         waiter
       end
 
-      # @return [Waiter, nil]
       def self.free
         waiter = FREE.pop(true)
         waiter = FREE.pop(true) while waiter.forked?
@@ -56,7 +54,6 @@ module Godwit
 
       # Waits until a descriptor is ready, `wake` is called, or time is up. No lock is held.
       # @param wanted [Array<Integer>] descriptors, each with poll's bits
-      # @return [Boolean] whether there is reason to try again
       def pause(wanted, deadline)
         Timeout.take_interrupts if Thread.current.pending_interrupt? # no call of FFI raises them
         prepare(wanted) unless wanted == @polled_for

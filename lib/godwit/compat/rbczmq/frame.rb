@@ -89,7 +89,6 @@ module ZMQ
       @data
     end
 
-    # @return [String] the bytes to send
     # @raise [Error] when the frame is gone, or belongs to a message
     def bytes_to_send
       raise Error, GONE if gone? || @message

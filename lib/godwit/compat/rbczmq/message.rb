@@ -114,7 +114,6 @@ module ZMQ
 
     def inspect = "#<#{self.class}#{gone? ? " gone" : " #{@frames.map(&:size)}"}>"
     # @private -- and so are the methods below
-    # @return [Array<String>] the bytes to send
     def bytes_to_send = to_a.map(&:bytes)
 
     def gone!

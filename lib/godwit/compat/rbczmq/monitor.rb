@@ -20,7 +20,6 @@ module ZMQ
 
     class << self
       # @private -- and so are the methods below
-      # @return [Array<Symbol>] names of the events in a mask
       def names(mask) = EVENTS.select.with_index { |_, bit| mask.anybits?(1 << bit) }
 
       # Hands events to the handler until the socket is closed. libzmq's monitor ends before the

@@ -8,7 +8,6 @@ module Godwit
       attr_reader :from, :to
 
       # @param live [Boolean] whether `from` can receive and `to` can send
-      # @param proxy [ProxyHandle] that counts the messages
       def initialize(from, to, capture, live, proxy)
         @from = from
         @to = to
@@ -23,12 +22,10 @@ module Godwit
 
       def live? = @live
 
-      # @return [Boolean] whether a received message was not sent yet
       def unsent? = !@message.nil?
 
       # Receives one whole message, or dequeues the next one of a batch.
       # @return [Integer] an errno, or 0
-      # @raise [Failed]
       def receive
         @captured = @observed = false
         return store(@split.shift) if remaining?

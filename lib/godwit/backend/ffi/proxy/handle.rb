@@ -14,7 +14,6 @@ module Godwit
       attr_writer :observer
 
       # @param sockets [Array<SocketHandle, nil>] front end, back end, capture
-      # @raise [Failed]
       def initialize(sockets)
         front, back, @capture = @order = sockets
         @generation = ForkDetector::COUNT[0]
@@ -50,7 +49,6 @@ module Godwit
 
       # Acquires all sockets or none.
       # @return [Boolean] false when the proxy runs already
-      # @raise [Failed]
       def acquire
         return false if @running
         acquired = []
@@ -86,7 +84,6 @@ module Godwit
       def wake = LibC.eventfd_write(@wake.fileno, 1)
 
       # Runs until the proxy is stopped, or interrupted between two turns.
-      # @raise [Failed] when a socket fails or was closed
       def run
         waiter = Waiter.claim(READABLE)
         until Thread.handle_interrupt(Lock::NEVER) { turn } == :over

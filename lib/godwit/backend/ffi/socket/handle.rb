@@ -15,8 +15,6 @@ module Godwit
       # @return [Boolean] whether it has or had an endpoint: then its high-water marks are fixed
       attr_accessor :attached
 
-      # @param conflate [Boolean] whether the socket conflates
-      # @raise [Failed]
       def initialize(context, type, conflate)
         @context = context
         # A PUB is an XPUB inside (ADR 2); libzmq conflates no XPUB.
@@ -49,7 +47,6 @@ module Godwit
 
       def in_proxy? = @state == :in_proxy
 
-      # @raise [Failed] when the socket may not be used
       def check(in_proxy: false)
         raise Failed, ClosedError if closed?
         raise Failed, ForkedError if forked?
@@ -60,7 +57,6 @@ module Godwit
       # Every call of libzmq on the socket is in such a block: the call may consume the edge of
       # ZMQ_FD that a waiter needs (law 2).
       # @param in_proxy [Boolean] whether the block may run while a proxy uses the socket
-      # @raise [Failed]
       def use(in_proxy: false)
         @lock.synchronize do
           check(in_proxy: in_proxy)
@@ -124,7 +120,6 @@ module Godwit
       end
 
       # Replaces libzmq's socket with a new one, without linger. The waiters retry on the new one.
-      # @raise [Failed]
       def reopen
         before = @raw
         @monitor.stop_counting
@@ -138,7 +133,6 @@ module Godwit
 
       # From here on only the proxy's loop calls libzmq on the socket. So no thread may wait on it,
       # except in a Poller, which makes no such call.
-      # @raise [Failed]
       def acquire(proxy)
         use do
           raise Failed, BusyError unless @waiting.waiters.all?(&:polls)

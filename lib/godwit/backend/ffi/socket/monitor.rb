@@ -19,7 +19,6 @@ module Godwit
       # @return [Waiting] the threads that wait for events
       attr_reader :waiting
 
-      # @param handle [SocketHandle]
       def initialize(handle)
         @handle = handle
         @waiting = Waiting.new(handle) { @pair.fd }
@@ -36,8 +35,6 @@ module Godwit
       # @return [Boolean] whether the next bind or connect begins the count
       def counts? = @counts
 
-      # @param listener [MonitorQueue]
-      # @raise [Failed]
       def add(listener)
         start
         @listeners << listener
@@ -50,7 +47,6 @@ module Godwit
       end
 
       # Runs before the first bind or connect: the count would miss an earlier connection.
-      # @raise [Failed]
       def start_counting
         return if !@counts || @peers || @handle.publisher?
         @counts = false # a socket counts once
@@ -67,7 +63,6 @@ module Godwit
       end
 
       # @return [Integer, nil] peers now; nil: the monitor does not count them
-      # @raise [Failed]
       def count
         return unless @peers
         # A bound SUB subscribes at its new peer when libzmq next runs on this thread: now.
@@ -77,7 +72,6 @@ module Godwit
 
       # Reads all events in the PAIR.
       # @return [Boolean] whether there was an event
-      # @raise [Failed]
       def drain
         return false if @pair.nil? || @ended
         came = true # also when an error is raised
@@ -119,7 +113,6 @@ module Godwit
 
       # Observes the new socket of a recreated REQ; its monitors do not end. The new socket has no
       # endpoint yet, so no event is missed.
-      # @param before [RawSocket] that was observed before
       def move(before)
         return unless @pair
         pair = @pair
@@ -152,8 +145,6 @@ module Godwit
       end
 
       # libzmq would wait at a full PAIR. So the PAIR has no limit, which is set before it connects.
-      # @return [RawSocket]
-      # @raise [Failed]
       def connect
         pair = RawSocket.new(@handle.context, PAIR)
         endpoint = "inproc://godwit.ffi.monitor.#{pair.address}"

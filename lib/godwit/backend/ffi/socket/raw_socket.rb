@@ -9,15 +9,11 @@ module Godwit
       BUFFER = 1024 # bytes, for the longest text
       private_constant :EVENTS, :FD, :FORMATS, :BUFFER
 
-      # @return [::FFI::Pointer] to libzmq's socket
       attr_reader :pointer
       # @return [Integer] the pointer as a number, which FFI passes faster
       attr_reader :address
-      # @return [Integer] libzmq's ZMQ_FD
       attr_reader :fd
 
-      # @param context [ContextHandle]
-      # @raise [Failed]
       def initialize(context, type)
         @pointer = context.make_socket(type)
         @address = @pointer.address
@@ -30,11 +26,8 @@ module Godwit
       end
 
       # The events of the socket. This call makes libzmq empty the socket's mailbox too.
-      # @return [Integer] libzmq's bits
-      # @raise [Failed]
       def events = get(EVENTS)
 
-      # @raise [Failed]
       def get(id)
         kind, max = wire(id)
         format = FORMATS[kind]
@@ -48,7 +41,6 @@ module Godwit
         (kind == :string) ? raw.delete_suffix("\0") : raw
       end
 
-      # @raise [Failed]
       def set(id, value)
         format = FORMATS[wire(id).first]
         raw = format ? [value].pack(format) : value
@@ -56,7 +48,6 @@ module Godwit
         raise Failed, ::FFI.errno if code != 0
       end
 
-      # @param message [::FFI::MemoryPointer] a zmq_msg_t for one frame
       # @return [Integer] bytes of the frame, or the errno as a negative number
       def receive(message) = repeated { Zmq.zmq_msg_recv(message, @pointer, DONTWAIT) }
 
@@ -90,7 +81,6 @@ module Godwit
       private
 
       # Calls libzmq again when a signal ended the call.
-      # @return [Integer] libzmq's result, or the errno as a negative number
       def repeated
         code = -EINTR
         code = Zmq.result(yield) while code == -EINTR

@@ -13,7 +13,6 @@ module Godwit
       attr_accessor :timeout # ms, of the socket's option
       attr_reader :encoding
 
-      # @param handle [SocketHandle]
       def initialize(handle)
         @handle = handle
         @mutex = handle.lock.mutex
@@ -26,7 +25,6 @@ module Godwit
         self.encoding = Encoding::BINARY
       end
 
-      # @param raw [RawSocket] from which the receiver receives from now on
       def attach(raw)
         @raw = raw
         @address = raw.address
@@ -56,8 +54,6 @@ module Godwit
       end
 
       # @param frames [Boolean] true for Frames, false for Strings
-      # @return [Object] a String or Frame, an Array of them, or AGAIN
-      # @raise [Failed]
       def try(frames)
         size = @raw.receive(@incoming)
         return AGAIN if size == -EAGAIN
@@ -99,8 +95,6 @@ module Godwit
         nil
       end
 
-      # @param size [Integer] bytes of the frame in @incoming
-      # @return [String, Frame, Array] the whole message
       def message_of(size, frames)
         if @binary && !frames && size > 0 && size <= RETAINED && Zmq.more(@incoming_address) == 0
           return Zmq.bytes(Zmq.data(@incoming_address), size)
@@ -120,7 +114,6 @@ module Godwit
         all
       end
 
-      # @return [String, Frame] the frame in @incoming
       def frame_of(size, frames)
         @more = Zmq.more(@incoming_address) == 1
         properties = FramePrimitives.properties(@incoming) if frames

@@ -15,7 +15,6 @@ module Godwit
       # @return [Integer] live subscriptions of a PUB
       attr_reader :subscriptions
 
-      # @param handle [SocketHandle]
       def initialize(handle)
         @handle = handle
         @mutex = handle.lock.mutex
@@ -29,7 +28,6 @@ module Godwit
         @incoming = Zmq.new_message if @type == XPUB
       end
 
-      # @param raw [RawSocket] to which the sender sends from now on
       def attach(raw)
         @raw = raw
         @address = raw.address
@@ -64,7 +62,6 @@ module Godwit
       end
 
       # Runs before each try, since another thread may have sent or closed a frame of the message.
-      # @raise [Failed] when the message cannot be sent
       def check(message)
         return if message.is_a?(String) && !@named
         frames = message.is_a?(Array) ? message : [message]
@@ -113,8 +110,6 @@ module Godwit
         -size
       end
 
-      # @return [Integer] peers of a PUB
-      # @raise [Failed]
       def count_subscriptions
         error = drain_subscriptions
         raise Failed, error unless error == EAGAIN
@@ -142,7 +137,6 @@ module Godwit
         error
       end
 
-      # @param frames [Array<String>]
       def send_whole(frames)
         loop do
           error, tried = send_frames(frames)

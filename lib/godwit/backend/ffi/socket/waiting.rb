@@ -8,7 +8,6 @@ module Godwit
       # @return [Array<Waiter>] always the same Array
       attr_reader :waiters
 
-      # @param handle [SocketHandle]
       # @yieldreturn [Integer] the descriptor. The block runs before each wait
       def initialize(handle, &descriptor)
         @handle = handle
@@ -40,8 +39,6 @@ module Godwit
       # @param events [Integer] that the thread waits for; 0: peers
       # @param socket [Socket, nil] that diagnoses a slow wait
       # @param in_proxy [Boolean] whether the thread may wait while a proxy uses the socket
-      # @return [Object] what the block gave; AGAIN: time is up
-      # @raise [Failed]
       def attempt(deadline, events, socket: nil, in_proxy: false)
         slow_at = @handle.slow_wait.begin(deadline) if socket
         outcome = AGAIN

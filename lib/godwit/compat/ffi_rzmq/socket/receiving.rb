@@ -61,7 +61,6 @@ module ZMQ
 
       private
 
-      # @return [String, Godwit::Frame, nil] nil on failure
       def next_frame(primitive, flags)
         return @rest.shift unless @rest.empty?
         message = receive(primitive, flags)
@@ -70,7 +69,6 @@ module ZMQ
         @rest.shift
       end
 
-      # @return [Array<String, Godwit::Frame>, nil] nil on failure
       def all_frames(primitive, flags)
         return @rest.shift(@rest.size) unless @rest.empty?
         message = receive(primitive, flags) or return
