@@ -39,52 +39,32 @@ class RbczmqLoadPathTest < Godwit::TestCase
     RUBY
   end
 
-  test "where another ZMQ is loaded, the layer raises" do
-    assert_match(/another gem has defined module ZMQ already/, output(<<~RUBY))
-      module ZMQ; end
-      begin
-        require "godwit/compat/rbczmq"
-      rescue LoadError => error
-        puts error.message
-      end
-    RUBY
-  end
+  # What the program has loaded before, what it requires then, and the error.
+  REFUSED = {
+    "module ZMQ; end" =>
+      ["godwit/compat/rbczmq", /another gem has defined module ZMQ already/],
+    'require "godwit/compat/rbczmq"' =>
+      ["godwit/compat/ffi_rzmq", /compat.rbczmq is loaded: ffi_rzmq defines module ZMQ too/],
+    'require "godwit/compat/ffi_rzmq"' =>
+      ["godwit/compat/rbczmq", /compat.ffi_rzmq is loaded: rbczmq defines module ZMQ too/],
+    'require "godwit/compat/rbczmq"
+     $LOAD_PATH.push(File.expand_path("lib/godwit/compat/load_path/ffi_rzmq"))' =>
+      ["zmq", /ffi_rzmq is loaded: rbczmq defines module ZMQ too/],
+    'require "godwit/compat/rbczmq"
+     eval("module ZMQ; class Context; end; end", nil, "/gems/ffi-rzmq/context.rb")' =>
+      ["rbczmq", /another gem has defined module ZMQ already/]
+  }.freeze
 
-  test "a process has one layer, whatever the order" do
-    [%w[rbczmq ffi_rzmq], %w[ffi_rzmq rbczmq]].each do |first, second|
-      assert_match(/godwit\/compat\/#{first} is loaded: #{second} defines module ZMQ too/,
-        output(<<~RUBY))
-          require "godwit/compat/#{first}"
-          begin
-            require "godwit/compat/#{second}"
-          rescue LoadError => error
-            puts error.message
-          end
-        RUBY
+  test "a process has one ZMQ: another gem's or layer's is refused, whatever the order" do
+    REFUSED.each do |before, (feature, error)|
+      assert_match error, output(<<~RUBY), before
+        #{before}
+        begin
+          require "#{feature}"
+        rescue LoadError => error
+          puts error.message
+        end
+      RUBY
     end
-  end
-
-  test "another layer on the load path is refused when ZMQ loads" do
-    assert_match(/ffi_rzmq is loaded: rbczmq defines module ZMQ too/, output(<<~RUBY))
-      require "godwit/compat/rbczmq"
-      $LOAD_PATH.push(File.expand_path("lib/godwit/compat/load_path/ffi_rzmq"))
-      begin
-        require "zmq"
-      rescue LoadError => error
-        puts error.message
-      end
-    RUBY
-  end
-
-  test "another gem's ZMQ that was loaded after the layer is not mixed with ours" do
-    assert_match(/another gem has defined module ZMQ already/, output(<<~RUBY))
-      require "godwit/compat/rbczmq"
-      eval("module ZMQ; class Context; end; end", nil, "/gems/ffi-rzmq/context.rb")
-      begin
-        require "rbczmq"
-      rescue LoadError => error
-        puts error.message
-      end
-    RUBY
   end
 end

@@ -21,6 +21,9 @@ module Godwit
       [bound, ctx.connect(connector, endpoint.start_with?("tcp") ? bound.last_endpoint : endpoint)]
     end
 
+    # @return [Array<String>] the bytes of a message's frames
+    def data(message) = message.to_a.map(&:data)
+
     # The block's standard output.
     def printed
       old = $stdout
@@ -31,19 +34,29 @@ module Godwit
       $stdout = old
     end
 
-    # An error of libzmq is also printed on the standard output.
-    def assert_refused(errno, &block)
-      error = nil
-      out = printed { error = assert_raises(errno, &block) }
-      assert_equal errno, error.class
-      assert_match(%r{\ASys error location: \S*test/compat/rbczmq/\S+:\d+\n\z}, out)
-      error
+    # Each call, or the block, raises the error. A failure names the call's line.
+    # @return [Exception] the last error
+    def assert_raise(error, *calls, &block)
+      [*calls, *block].map { |call| assert_raises(error, call.inspect, &call) }.last
     end
 
-    def assert_misuse(words, &block)
-      error = assert_raises(ZMQ::Error, &block)
-      assert_match words, error.message
-      error
+    # An error of libzmq is also printed on the standard output.
+    def assert_refused(errno, *calls, &block)
+      [*calls, *block].map { |call|
+        error = nil
+        out = printed { error = assert_raises(errno, call.inspect, &call) }
+        assert_equal errno, error.class
+        assert_match(%r{\ASys error location: \S*test/compat/rbczmq/\S+:\d+\n\z}, out)
+        error
+      }.last
+    end
+
+    def assert_misuse(words, *calls, &block)
+      [*calls, *block].map { |call|
+        error = assert_raises(ZMQ::Error, call.inspect, &call)
+        assert_match words, error.message, call.inspect
+        error
+      }.last
     end
 
     # Runs the block in another thread.

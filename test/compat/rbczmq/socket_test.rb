@@ -3,50 +3,67 @@
 require_relative "rbczmq_case"
 
 class RbczmqSocketTest < Godwit::RbczmqCase
-  under_gc_stress
-
-  GONE = /ZMQ::Socket instance \w* has been destroyed by the ZMQ framework/
+  # Methods that only the socket's thread may call, until it is closed, and their arguments.
+  OWNERS = {
+    :close => [], :bind => ["inproc://x"], :connect => ["inproc://x"],
+    :real_bind => ["inproc://x"], :real_connect => ["inproc://x"], :unbind => ["inproc://x"],
+    :disconnect => ["inproc://x"], :send => ["x"], :send_frame => [ZMQ.Frame("x")],
+    :send_message => [ZMQ.Message("x")], :recv => [], :recv_nonblock => [], :recv_frame => [],
+    :recv_frame_nonblock => [], :recv_message => [], :poll => [0], :rcvhwm= => [1],
+    :linger= => [1], :ipv4only= => [true], :identity= => ["x"], :monitor => ["inproc://y"]
+  }.freeze
+  # Those that other threads may call, too.
+  OTHERS = {
+    :state => [], :endpoints => [], :endpoint => [], :last_endpoint => [], :fd => [], :to_i => [],
+    :to_s => [], :events => [], :readable? => [], :writable? => [], :rcvmore? => [],
+    :rcvhwm => [], :linger => [], :ipv4only? => [], :subscribe => [""], :unsubscribe => [""],
+    :verbose= => [true]
+  }.freeze
 
   test "classes, types and names" do
     {PUB: "Pub", SUB: "Sub", PUSH: "Push", PULL: "Pull", PAIR: "Pair", REQ: "Req", REP: "Rep",
      ROUTER: "Router", DEALER: "Dealer",
      STREAM: "Stream", XPUB: "XPub", XSUB: "XSub"}.each do |type, klass|
       socket = ctx.socket(type)
-      assert_instance_of ZMQ::Socket.const_get(klass), socket
       assert_kind_of ZMQ::Socket, socket
-      assert_equal ZMQ.const_get(type), socket.type
-      assert_equal type.to_s, socket.type_str
-      assert_equal "#{type} socket", socket.to_s
-      assert_equal !%i[PUB PUSH].include?(type), socket.poll_readable?
-      assert_equal !%i[SUB PULL].include?(type), socket.poll_writable?
+      assert_equal [
+        ZMQ::Socket.const_get(klass), ZMQ.const_get(type), type.to_s, "#{type} socket",
+        !%i[PUB PUSH].include?(type), !%i[SUB PULL].include?(type)
+      ],
+        [
+          socket.class, socket.type, socket.type_str, socket.to_s, socket.poll_readable?,
+          socket.poll_writable?
+        ]
     end
-    assert_includes ZMQ::Socket::Pub, ZMQ::UpstreamSocket
-    assert_includes ZMQ::Socket::Push, ZMQ::UpstreamSocket
-    assert_includes ZMQ::Socket::Sub, ZMQ::DownstreamSocket
-    assert_includes ZMQ::Socket::Pull, ZMQ::DownstreamSocket
+    {Pub: :UpstreamSocket, Push: :UpstreamSocket, Sub: :DownstreamSocket,
+     Pull: :DownstreamSocket}.each do |klass, mixin|
+      assert_includes ZMQ::Socket.const_get(klass), ZMQ.const_get(mixin)
+    end
   end
 
   test "sockets come from a context only" do
-    assert_raises(NoMethodError) { ZMQ::Socket.new }
-    assert_raises(NoMethodError) { ZMQ::Socket::Rep.new }
+    assert_raise NoMethodError, -> { ZMQ::Socket.new }, -> { ZMQ::Socket::Rep.new }
   end
 
-  test "states" do
+  test "states and to_s" do
     assert_equal [1, 2, 4, 8],
       [ZMQ::Socket::PENDING, ZMQ::Socket::BOUND, ZMQ::Socket::CONNECTED, ZMQ::Socket::DISCONNECTED]
     rep = ctx.socket(:REP)
-    assert_equal ZMQ::Socket::PENDING, rep.state
-    rep.bind(endpoint = spot)
-    assert_equal ZMQ::Socket::BOUND, rep.state
     req = ctx.socket(:REQ)
-    req.connect(endpoint)
-    assert_equal ZMQ::Socket::CONNECTED, req.state
+    assert_equal ZMQ::Socket::PENDING, rep.state
+    endpoints = Array.new(2) do
+      endpoint = "tcp://127.0.0.1:#{rep.bind("tcp://127.0.0.1:*")}"
+      req.connect(endpoint)
+      endpoint
+    end
+    assert_equal [ZMQ::Socket::BOUND, ZMQ::Socket::CONNECTED], [rep.state, req.state]
+    assert_equal "REP socket bound to #{endpoints.join(", ")}", rep.to_s
+    assert_equal "REQ socket connected to #{endpoints.join(", ")}", req.to_s
   end
 
   test "fd" do
     rep = ctx.socket(:REP)
-    assert_equal(-1, rep.fd)
-    assert_equal(-1, rep.to_i)
+    assert_equal [-1, -1], [rep.fd, rep.to_i]
     rep.bind(endpoint = "tcp://127.0.0.1:*")
     assert_operator rep.fd, :>, 2
     assert_equal rep.fd, rep.to_i
@@ -54,51 +71,21 @@ class RbczmqSocketTest < Godwit::RbczmqCase
     assert_equal(-1, rep.fd)
   end
 
-  test "to_s" do
-    rep = ctx.socket(:REP)
-    port = rep.bind("tcp://127.0.0.1:*")
-    req = ctx.socket(:REQ)
-    req.connect("tcp://127.0.0.1:#{port}")
-    assert_equal "REP socket bound to tcp://127.0.0.1:#{port}", rep.to_s
-    assert_equal "REQ socket connected to tcp://127.0.0.1:#{port}", req.to_s
-    other = rep.bind("tcp://127.0.0.1:*")
-    req.connect("tcp://127.0.0.1:#{other}")
-    assert_equal "REP socket bound to tcp://127.0.0.1:#{port}, tcp://127.0.0.1:#{other}", rep.to_s
-    assert_equal "REQ socket connected to tcp://127.0.0.1:#{port}, tcp://127.0.0.1:#{other}",
-      req.to_s
-  end
-
   test "after close no method works" do
     rep = ctx.bind(:REP, spot)
     assert_nil rep.close
-    frame = ZMQ::Frame("x")
-    calls = {
-      :close => [], :bind => ["inproc://x"], :connect => ["inproc://x"],
-      :real_bind => ["inproc://x"], :real_connect => ["inproc://x"], :unbind => ["inproc://x"],
-      :disconnect => ["inproc://x"], :send => ["x"], :send_frame => [frame],
-      :send_message => [ZMQ.Message("x")], :recv => [], :recv_nonblock => [], :recv_frame => [],
-      :recv_frame_nonblock => [], :recv_message => [], :poll => [0], :state => [], :endpoints => [],
-      :endpoint => [], :last_endpoint => [], :fd => [], :to_i => [], :to_s => [], :events => [],
-      :readable? => [], :writable? => [], :rcvmore? => [], :rcvhwm => [], :rcvhwm= => [1],
-      :linger => [], :linger= => [1], :ipv4only? => [], :ipv4only= => [true], :identity= => ["x"],
-      :subscribe => [""], :unsubscribe => [""], :verbose= => [true], :monitor => ["inproc://y"]
-    }
-    calls.each { |method, arguments| assert_misuse(GONE) { rep.__send__(method, *arguments) } }
-    refute frame.gone?
+    OWNERS.merge(OTHERS).each do |method, arguments|
+      assert_misuse(/ZMQ::Socket instance \w* has been destroyed by the ZMQ framework/) do
+        rep.__send__(method, *arguments)
+      end
+    end
+    refute OWNERS[:send_frame].first.gone?
     assert_match(/closed/, rep.inspect)
   end
 
   test "another thread may not use it" do
     rep, req = pair(:REP, :REQ)
-    calls = {
-      :close => [], :bind => ["inproc://x"], :connect => ["inproc://x"],
-      :real_bind => ["inproc://x"], :real_connect => ["inproc://x"], :unbind => ["inproc://x"],
-      :disconnect => ["inproc://x"], :send => ["x"], :send_frame => [ZMQ.Frame("x")],
-      :send_message => [ZMQ.Message("x")], :recv => [], :recv_nonblock => [], :recv_frame => [],
-      :recv_frame_nonblock => [], :recv_message => [], :poll => [0], :rcvhwm= => [1],
-      :linger= => [1], :ipv4only= => [true], :identity= => ["x"], :monitor => ["inproc://y"]
-    }
-    calls.each do |method, arguments|
+    OWNERS.each do |method, arguments|
       assert_misuse(/\ACross thread violation for REQ socket/) do
         elsewhere { req.__send__(method, *arguments) }
       end
@@ -153,9 +140,9 @@ class RbczmqSocketTest < Godwit::RbczmqCase
   end
 
   test "methods that a type does not have" do
-    {PUB: %i[recv recv_nonblock recv_frame recv_frame_nonblock recv_message],
-     PUSH: %i[recv recv_nonblock recv_frame recv_frame_nonblock recv_message],
-     SUB: %i[send sendm send_frame send_message], PULL: %i[send sendm send_frame send_message],
+    receive = %i[recv recv_nonblock recv_frame recv_frame_nonblock recv_message]
+    send = %i[send sendm send_frame send_message]
+    {PUB: receive, PUSH: receive, SUB: send, PULL: send,
      REQ: %i[sendm], REP: %i[sendm]}.each do |type, methods|
       socket = ctx.socket(type)
       methods.each do |method|
@@ -168,8 +155,8 @@ class RbczmqSocketTest < Godwit::RbczmqCase
 
   test "PAIR is for inproc" do
     pair = ctx.socket(:PAIR)
-    assert_misuse(/inproc/) { pair.bind("tcp://127.0.0.1:*") }
-    assert_misuse(/inproc/) { pair.connect("tcp://127.0.0.1:5555") }
+    assert_misuse(/inproc/, -> { pair.bind("tcp://127.0.0.1:*") },
+      -> { pair.connect("tcp://127.0.0.1:5555") })
     assert_equal ZMQ::Socket::PENDING, pair.state
     assert_equal 0, pair.bind(spot)
   end
