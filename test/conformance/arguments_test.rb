@@ -16,11 +16,15 @@ class ArgumentsTest < Godwit::TestCase
     assert_named(TYPE, /on_error: takes what can be called, or nil: got 5/, operation: :serve) do
       rep.serve(on_error: 5) { flunk }
     end
-    assert_named(VALUE, /no socket type 5/) { Godwit::Socket.class_of(5) }
-    assert_named(TYPE, /socket_options: takes a Hash of options: got 5/) do
-      Godwit::Context.new(socket_options: 5)
-    end
-    assert_named(TYPE, /a String: got 5/) { Godwit::Z85.encode(5) }
+    assert_mistakes(
+      -> { Godwit::Socket.class_of(5) } => [VALUE, /no socket type 5/],
+      -> { Godwit::Context.new(socket_options: 5) } =>
+        [TYPE, /socket_options: takes a Hash of options: got 5/],
+      -> { Godwit::Context.new(socket_options: {recv_hwm: "many"}) } =>
+        [Godwit::OptionError, /recv_hwm/],
+      -> { Godwit::Context.new(linger: -1) } => [Godwit::OptionError, /linger/],
+      -> { Godwit::Z85.encode(5) } => [TYPE, /a String: got 5/]
+    )
     assert_equal [ArgumentError, TypeError], [VALUE.superclass, TYPE.superclass]
   end
 
@@ -52,7 +56,6 @@ class ArgumentsTest < Godwit::TestCase
   test "an allocated object is closed, and its methods raise" do
     assert_equal "#<Godwit::Context closed>", Godwit::Context.allocate.inspect
     assert_equal "#<Godwit::PULL (closed)>", Godwit::PULL.allocate.inspect
-    assert_named(Godwit::ClosedError, /Closed/) { Godwit::PULL.allocate.bind("inproc://x") }
     assert_equal [true, false], [Godwit::Context.allocate.closed?, Godwit::Context.allocate.usable?]
     assert_equal "#<Godwit::Tracker of no send>", Godwit::Tracker.allocate.inspect
     assert_named(Godwit::StateError, /track: true/) { Godwit::Tracker.allocate.wait(0) }
@@ -62,7 +65,6 @@ class ArgumentsTest < Godwit::TestCase
     return if ENV["GODWIT_TEST_TYPES"] # its checks want what initialize sets
     socket = Godwit::PULL.allocate
     assert_equal [nil, nil, []], [socket.last_endpoint, socket.port, socket.endpoints]
-    assert_raises(Godwit::ClosedError) { socket.linger }
     assert_raises(Godwit::ClosedError) { Godwit::Context.allocate.socket(:PULL) }
   end
 

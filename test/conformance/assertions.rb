@@ -12,12 +12,20 @@ module Conformance
     # @param says [Regexp] the text that its message must hold
     # @return [Exception]
     def assert_named(klass, says, operation: nil)
-      error = assert_raises(klass) { yield }
+      error = assert_raises(klass, says.inspect) { yield }
       assert_instance_of klass, error
       assert_kind_of Godwit::Error, error
       assert_match says, error.message
       assert_equal operation, error.operation if operation
       error
+    end
+
+    # Asserts that each call raises its error, as {#assert_named} does.
+    # @param mistakes [Hash{Proc => Array}] call => class, says, and the operation or nil
+    def assert_mistakes(mistakes)
+      mistakes.each do |call, (klass, says, operation)|
+        assert_named(klass, says, operation: operation, &call)
+      end
     end
 
     # Like {#assert_named}, for errors without a named class: a subclass of their Errno class.

@@ -121,22 +121,16 @@ class AuthRulesTest < Godwit::TestCase
     auth.curve(keys: {"general" => general.public_key})
     auth.curve(keys: {"own" => own.public_key}, domain: "billing")
     auth.plain(users: {"anna" => "general"}).plain(users: {"anna" => "own"}, domain: "billing")
-    assert_equal [[200, "general"], NO], [zap_curve(general), zap_curve(own)]
-    assert_equal [[200, "general"], NO],
-      [zap_curve(general, domain: "other"), zap_curve(own, domain: "other")]
-    assert_equal [NO, [200, "own"]],
-      [zap_curve(general, domain: "billing"), zap_curve(own, domain: "billing")]
+    curve = ->(domain) { [general, own].map { |pair| zap_curve(pair, domain: domain) } }
+    denied = ->(domain) { %w[1 2].map { |n| zap(address: "10.0.0.#{n}", domain: domain) } }
+    ["", "other"].each { |domain| assert_equal [[200, "general"], NO], curve.call(domain) }
+    assert_equal [NO, [200, "own"]], curve.call("billing")
     assert_equal [NO, [200, "anna"]],
       %w[general own].map { |password| zap_plain("anna", password, domain: "billing") }
     auth.deny("10.0.0.1").deny("10.0.0.2", domain: "billing")
-    assert_equal [NO, OK], %w[1 2].map { |last| zap(address: "10.0.0.#{last}") }
-    assert_equal [OK, NO],
-      %w[1 2].map { |last| zap(address: "10.0.0.#{last}", domain: "billing") }
+    assert_equal [[NO, OK], [OK, NO]], [denied.call(""), denied.call("billing")]
     auth.reset(domain: "billing")
-    assert_equal [[200, "general"], NO],
-      [zap_curve(general, domain: "billing"), zap_curve(own, domain: "billing")]
-    assert_equal [NO, OK],
-      %w[1 2].map { |last| zap(address: "10.0.0.#{last}", domain: "billing") }
+    assert_equal [[[200, "general"], NO], [NO, OK]], [curve.call("billing"), denied.call("billing")]
     auth.reset
     assert_equal [LATER, OK], [zap_curve(general), zap(address: "10.0.0.1")]
   end
@@ -210,33 +204,34 @@ class AuthRulesTest < Godwit::TestCase
     pair = keypair
     auth.curve(keys: {"anna" => pair.public_key}).plain(users: {"anna" => "secret"})
     auth.allow("127.0.0.1")
+    value, cert = Godwit::ArgumentValueError, Godwit::CertError
     ["10.0.0.0/33", "x", "10.0.0.0/", "::1/129", 5, "::1%lo", "10.0.0.0/255.0.0.0",
       "::ffff:10.0.0.0/8"].each do |address|
-      assert_named(Godwit::ArgumentValueError, /allow: an address/) { auth.allow(address) }
-      assert_named(Godwit::ArgumentValueError, /deny: an address/) { auth.deny("::1", address) }
+      assert_named(value, /allow: an address/) { auth.allow(address) }
+      assert_named(value, /deny: an address/) { auth.deny("::1", address) }
     end
     ["1000", -1, 1 << 32, [1, "x"]].each do |uid|
-      assert_named(Godwit::ArgumentValueError, /uid:/) { auth.allow(uid: uid) }
+      assert_named(value, /uid:/) { auth.allow(uid: uid) }
     end
-    assert_named(Godwit::ArgumentValueError, /give an IP address/) { auth.allow }
     ["", "a\0", "a" * 256, :billing].each do |domain|
       [-> { auth.allow("::1", domain: domain) }, -> { auth.curve(keys: :any, domain: domain) },
         -> { auth.plain(users: {}, domain: domain) }, -> { auth.reset(domain: domain) }]
-        .each { |call| assert_named(Godwit::ArgumentValueError, /domain:/, &call) }
+        .each { |call| assert_named(value, /domain:/, &call) }
     end
-    assert_named(Godwit::CurveKeyError, /40 characters/) { auth.curve(keys: {"x" => "short"}) }
-    assert_named(Godwit::ArgumentTypeError, /keys:/) { auth.curve(keys: [pair.public_key]) }
-    ["", "a\0b", "a" * 256, :anna, "\xff"].each do |id|
-      assert_named(Godwit::ArgumentValueError, /user id/) do
-        auth.curve(keys: {id => pair.public_key})
-      end
-      next if id == :anna
-      assert_named(Godwit::ArgumentValueError, /name/) { auth.plain(users: {id => "secret"}) }
+    ["", "a\0b", "a" * 256, "\xff"].each do |id|
+      assert_named(value, /user id/) { auth.curve(keys: {id => pair.public_key}) }
+      assert_named(value, /name/) { auth.plain(users: {id => "secret"}) }
     end
-    assert_named(Godwit::ArgumentValueError, /give dir:, keys: or a block/) { auth.curve }
-    assert_named(Godwit::ArgumentValueError, /give users:, file: or a block/) { auth.plain }
-    assert_named(Godwit::CertError, /No such file/) { auth.curve(dir: "#{scratch_dir}/none") }
-    assert_named(Godwit::CertError, /No such file/) { auth.plain(file: "#{scratch_dir}/none") }
+    assert_mistakes(
+      -> { auth.allow } => [value, /give an IP address/],
+      -> { auth.curve } => [value, /give dir:, keys: or a block/],
+      -> { auth.plain } => [value, /give users:, file: or a block/],
+      -> { auth.curve(keys: {anna: pair.public_key}) } => [value, /user id/],
+      -> { auth.curve(keys: {"x" => "short"}) } => [Godwit::CurveKeyError, /40 characters/],
+      -> { auth.curve(keys: [pair.public_key]) } => [Godwit::ArgumentTypeError, /keys:/],
+      -> { auth.curve(dir: "#{scratch_dir}/none") } => [cert, /No such file/],
+      -> { auth.plain(file: "#{scratch_dir}/none") } => [cert, /No such file/]
+    )
     [{"anna" => "Swordfish" * 50}, {"anna" => ""}, {"anna" => 5}, {anna: "Swordfish"},
       ["Swordfish"]].each do |users|
       error = assert_raises(ArgumentError, TypeError) { auth.plain(users: users) }
@@ -255,28 +250,24 @@ class AuthRulesTest < Godwit::TestCase
     Godwit::Cert.new("anna", metadata: {"email" => "other"}).save_public(other)
     Godwit::Cert.new("otto", metadata: {"email" => "o@b"}).save_public(other)
     assert_nil auth.cert("anna")
+    email = ->(*of, **domain) { auth.cert(*of, **domain)&.metadata&.fetch("email") }
     auth.curve(dir: other, domain: "other")
-    assert_equal "other", auth.cert("anna").metadata["email"]
+    assert_equal "other", email.call("anna")
     auth.curve(dir: scratch_dir)
-    assert_equal "a@b", auth.cert("anna").metadata["email"]
-    assert_equal "o@b", auth.cert("otto").metadata["email"]
-    assert_equal "other", auth.cert("anna", domain: "other").metadata["email"]
-    assert_equal "a@b", auth.cert("anna", domain: "third").metadata["email"]
-    assert_nil auth.cert("otto", domain: "third")
-    assert_nil auth.cert("nobody")
-    assert_nil auth.cert(nil)
+    assert_equal ["a@b", "o@b", nil, nil], ["anna", "otto", "nobody", nil].map(&email)
+    assert_equal ["other", "a@b", nil],
+      [email.call("anna", domain: "other"), email.call("anna", domain: "third"),
+        email.call("otto", domain: "third")]
   end
 
   def test_what_new_takes
     assert_named(Godwit::ArgumentTypeError, /context:/) { Godwit::Auth.new(context: 5) }
-    [0, -1, "5", nil, Float::INFINITY].each do |seconds|
-      assert_named(Godwit::ArgumentValueError, /timeout:/) do
-        Godwit::Auth.new(context: context, timeout: seconds)
-      end
-    end
-    [0, -1, 1.5, nil].each do |number|
-      assert_named(Godwit::ArgumentValueError, /workers:/) do
-        Godwit::Auth.new(context: context, workers: number)
+    {timeout: [0, -1, "5", nil, Float::INFINITY], workers: [0, -1, 1.5, nil]}
+      .each do |name, values|
+      values.each do |bad|
+        assert_named(Godwit::ArgumentValueError, /#{name}:/) do
+          Godwit::Auth.new(:context => context, name => bad)
+        end
       end
     end
     assert_named(Godwit::UnsupportedError, /cannot be copied/) { auth.dup }

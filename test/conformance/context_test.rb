@@ -8,15 +8,6 @@ require_relative "assertions"
 class ContextTest < Godwit::TestCase
   include Conformance::Assertions
 
-  test "an unknown or illegal option is refused and named, and no socket stays open" do
-    assert_named(Godwit::OptionError, /io_threads/) { Godwit::Context.new(io_treads: 1) }
-    assert_named(Godwit::OptionError, /io_threads.*Integer/) { Godwit::Context.new(io_threads: -1) }
-    assert_named(Godwit::OptionError, /linger/) { Godwit::Context.new(linger: -1) }
-    assert_named(Godwit::OptionError, /recv_hwm/) do
-      Godwit::Context.new(socket_options: {recv_hwm: "many"})
-    end
-  end
-
   test "socket_options are the defaults of its sockets, where they apply; the socket's own " \
     "options win" do
     own(one = Godwit::Context.new(socket_options: {

@@ -7,16 +7,6 @@ require_relative "assertions"
 class EvenApiTest < Godwit::TestCase
   include Conformance::Assertions
 
-  test "a socket is Enumerable" do
-    pull, push = connected_pair(:PULL, :PUSH)
-    push.send_many(%w[a bb ccc d])
-    assert_kind_of Enumerable, pull
-    assert_equal %w[a bb], pull.first(2)
-    assert_equal %w[CCC], pull.lazy.map(&:upcase).first(1)
-    assert_equal "d", pull.find { |message| message == "d" }
-    assert_equal [[pull], [pull]], [[*pull], Array(pull)]
-  end
-
   test "messages, records and errors match patterns" do
     message = Godwit::Message.new("address", "", "body")
     case message

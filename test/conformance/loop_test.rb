@@ -263,22 +263,20 @@ class LoopTest < Godwit::TestCase
      run: -> { Godwit::Loop.run }}.each do |operation, call|
       assert_named(Godwit::ArgumentValueError, /block/, operation: operation, &call)
     end
-    assert_named(Godwit::ArgumentTypeError, /sockets, IOs/) { loop.readable("x") {} }
-    assert_named(Godwit::UnsupportedError, /a PUSH is never readable/) { loop.readable(push) {} }
-    assert_named(Godwit::UnsupportedError, /not open for writing/) { loop.writable(out) {} }
     loop.writable(pub) {}
-    assert_named(Godwit::UnsupportedError, /a PUB is never readable/, operation: :readable) do
-      loop.readable(pub) {}
-    end
     loop.readable(pull) {}
-    assert_named(
-      Godwit::PollerError, /has such a callback already: remove it first/, operation: :readable
-    ) { loop.readable(pull) {} }
-    assert_named(Godwit::ArgumentValueError, /:readable, :writable/, operation: :remove) do
-      loop.remove(pull, :eatable)
-    end
-    assert_named(Godwit::ArgumentValueError, /at least 0/, operation: :after) { loop.after(-1) {} }
-    assert_named(Godwit::UnsupportedError, /copied/) { loop.dup }
+    unsupported, value = Godwit::UnsupportedError, Godwit::ArgumentValueError
+    assert_mistakes(
+      -> { loop.readable("x") {} } => [Godwit::ArgumentTypeError, /sockets, IOs/],
+      -> { loop.readable(push) {} } => [unsupported, /a PUSH is never readable/],
+      -> { loop.writable(out) {} } => [unsupported, /not open for writing/],
+      -> { loop.readable(pub) {} } => [unsupported, /a PUB is never readable/, :readable],
+      -> { loop.readable(pull) {} } =>
+        [Godwit::PollerError, /has such a callback already: remove it first/, :readable],
+      -> { loop.remove(pull, :eatable) } => [value, /:readable, :writable/, :remove],
+      -> { loop.after(-1) {} } => [value, /at least 0/, :after],
+      -> { loop.dup } => [unsupported, /copied/]
+    )
     loop.writable(into) {}
     assert_equal [true, true, false, true],
       [pub, pull, push, into].map { |one| loop.registered?(one) }

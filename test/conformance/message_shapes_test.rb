@@ -9,15 +9,6 @@ require_relative "assertions"
 class MessageShapesTest < Godwit::TestCase
   include Conformance::Assertions
 
-  test "a sent message is left unchanged" do
-    pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
-    string, list = +"grüße", [+"a", "b"]
-    push << string << list << list.freeze
-    assert_equal ["grüße", Encoding::UTF_8, false], [string, string.encoding, string.frozen?]
-    refute list.first.frozen?
-    assert_equal ["grüße".b, %w[a b], %w[a b]], take(pull, 3)
-  end
-
   test "Strings of all kinds: frozen, shared, of subclasses; Arrays of subclasses" do
     pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
     long = "0123456789" * 20
@@ -28,8 +19,11 @@ class MessageShapesTest < Godwit::TestCase
       assert_equal [String, Encoding::BINARY, false],
         [received.class, received.encoding, received.frozen?]
     end
-    push << Class.new(Array).new(%w[a b])
+    list = [+"a", "b"]
+    push << Class.new(Array).new(list) << list << list.freeze
     assert_instance_of Array, pull.recv(timeout: 5)
+    refute list.first.frozen?
+    assert_equal [%w[a b], %w[a b]], take(pull, 2)
   end
 
   each_transport("a message larger than all buffers, to a peer that connects late") do |transport|

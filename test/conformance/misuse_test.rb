@@ -42,17 +42,13 @@ class MisuseTest < Godwit::TestCase
     end
     batch = assert_raises(Godwit::UnreachableError) { router.send_many([["nobody", "x"]]) }
     assert_equal 0, batch.sent
-    other = open_socket(:DEALER, routing_id: "other").connect(router.last_endpoint)
-    other << "here"
-    assert_equal ["other", "here"], router.recv(timeout: 5)
-    router << ["other", "welcome"]
-    assert_equal "welcome", other.recv(timeout: 5)
   end
 
   test "a PLAIN server that enforces a domain needs a domain" do
     rep = open_socket(:REP, plain_server: true, zap_enforce_domain: true)
-    assert_named(Godwit::OptionError, /zap_domain: "name"/) { rep.bind("tcp://127.0.0.1:*") }
-    assert_named(Godwit::OptionError, /zap_domain: "name"/) { rep.connect("tcp://127.0.0.1:5555") }
+    says = /zap_domain: "name"/
+    assert_named(Godwit::OptionError, says) { rep.bind("tcp://127.0.0.1:*") }
+    assert_named(Godwit::OptionError, says) { rep.connect("tcp://127.0.0.1:5555") }
     rep.zap_domain = "global"
     rep.bind("tcp://127.0.0.1:*")
   end

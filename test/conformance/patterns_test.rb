@@ -22,15 +22,6 @@ class PatternsTest < Godwit::TestCase
     assert_same push, push.wait_writable(5)
   end
 
-  test "a PUSH without a peer waits, and sends when a peer connects" do
-    push = open_socket(:PUSH).bind(endpoint_for(:tcp))
-    sender = in_thread { push.send("hello") }
-    until_waiting(push)
-    pull = open_socket(:PULL).connect(push.last_endpoint)
-    assert_equal "hello", pull.recv(timeout: 5)
-    assert_same push, sender.value
-  end
-
   each_transport("a PUB without subscribers drops, and never waits") do |transport|
     pub = open_socket(:PUB, send_hwm: 1).bind(endpoint_for(transport))
     1_000.times { assert_same pub, pub.send("x" * 100, timeout: 0) }

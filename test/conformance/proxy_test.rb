@@ -5,9 +5,12 @@
 
 require "test_helper"
 require "support/tiny_scheduler"
+require_relative "assertions"
 
 # The messages that a proxy forwards, its control, and the uses that it refuses.
 class ProxyTest < Godwit::TestCase
+  include Conformance::Assertions
+
   # A proxy between two bound sockets of the test's context, stopped at its end.
   def proxy(front, back, capture: nil, transport: :inproc, **options)
     sockets =
@@ -134,18 +137,13 @@ class ProxyTest < Godwit::TestCase
     "before" do
     streamer = proxy(:PULL, :PUSH).start
     front = streamer.frontend
-    uses = [
+    [
       -> { front.recv }, -> { front.recv_nonblock }, -> { front.recv_many },
       -> { front.bind("inproc://other") }, -> { front.linger }, -> { front.linger = 1 },
       -> { front.events }, -> { front.zmq_fd }, -> { front.wait_readable(0) },
       -> { streamer.backend.send("x") }, -> { streamer.backend << "x" },
       -> { Godwit::Proxy.new(front, streamer.backend) }
-    ]
-    uses.each do |use|
-      error = assert_raises(Godwit::BusyError, &use)
-      assert_kind_of Errno::EBUSY, error
-      assert_match(/stop the proxy first/, error.message)
-    end
+    ].each { |use| assert_named(Godwit::BusyError, /stop the proxy first/, &use) }
     refute_predicate front, :closed?
     assert_match(/PULL bound to/, front.inspect)
     assert_equal 1, front.endpoints.size
@@ -181,15 +179,12 @@ class ProxyTest < Godwit::TestCase
       refute_predicate streamer, :running?
       streamer.start
     end
-  end
-
-  test "run gives the statistics when it is stopped" do
-    streamer = proxy(:PULL, :PUSH)
+    stopped(streamer)
     thread = in_thread { streamer.run }
-    peer(:PUSH, streamer.frontend).send("abc")
-    assert_equal "abc", peer(:PULL, streamer.backend).recv(timeout: 5)
+    push.send("abc")
+    assert_equal "abc", pull.recv(timeout: 5)
     streamer.terminate
-    assert_equal 3, thread.value.backend.sent_bytes
+    assert_equal 33, thread.value.backend.sent_bytes # of all runs
   end
 
   test "run lets other fibers run, and ends in a fiber" do
@@ -251,21 +246,23 @@ class ProxyTest < Godwit::TestCase
   end
 
   test "impossible combinations are refused, and the message names possible ones" do
-    push, pull, sub = open_socket(:PUSH), open_socket(:PULL), open_socket(:SUB)
-    {
-      [open_socket(:REP), open_socket(:DEALER)] => /take a ROUTER/,
-      [open_socket(:ROUTER), open_socket(:REQ)] => /take a DEALER/,
-      [pull, sub] => /backend/, [push, push] => /backend/
-    }.each do |sides, words|
-      assert_match words,
-        assert_raises(Godwit::ArgumentValueError) { Godwit::Proxy.new(*sides) }.message
-    end
-    assert_raises(Godwit::ArgumentTypeError) { Godwit::Proxy.new(pull, "push") }
-    assert_raises(Godwit::ArgumentTypeError) { Godwit::Proxy.new(pull, push, capture: 1) }
-    assert_raises(Godwit::ArgumentValueError) { Godwit::Proxy.new(pull, push, capture: sub) }
-    assert_raises(Godwit::ArgumentValueError) { Godwit::Proxy.new(pull, push, capture: push) }
-    assert_raises(Godwit::ArgumentTypeError) { Godwit::Proxy.new(pull, push).wait("x") }
-    assert_raises(Godwit::UnsupportedError) { Godwit::Proxy.new(pull, push).dup }
+    push, pull, sub, rep, dealer, router, req =
+      %i[PUSH PULL SUB REP DEALER ROUTER REQ].map { |type| open_socket(type) }
+    make = Godwit::Proxy.method(:new)
+    value, type = Godwit::ArgumentValueError, Godwit::ArgumentTypeError
+    assert_mistakes(
+      -> { make.call(rep, dealer) } => [value, /take a ROUTER/],
+      -> { make.call(router, req) } => [value, /take a DEALER/],
+      -> { make.call(req, req) } => [value, //],
+      -> { make.call(pull, sub) } => [value, /backend/],
+      -> { make.call(push, push) } => [value, /backend/],
+      -> { make.call(pull, "push") } => [type, //],
+      -> { make.call(pull, push, capture: 1) } => [type, //],
+      -> { make.call(pull, push, capture: sub) } => [value, //],
+      -> { make.call(pull, push, capture: push) } => [value, //],
+      -> { make.call(pull, push).wait("x") } => [type, //],
+      -> { make.call(pull, push).dup } => [Godwit::UnsupportedError, //]
+    )
   end
 
   test "a reply to a peer that is gone does not end a queue whose ROUTER is mandatory" do
@@ -292,6 +289,5 @@ class ProxyTest < Godwit::TestCase
     proxy.close
     req.send("mine again")
     assert_equal "mine again", rep.recv(timeout: 5)
-    assert_raises(Godwit::ArgumentValueError) { Godwit::Proxy.new(req, req) }
   end
 end

@@ -57,14 +57,6 @@ class ReceivingTest < Godwit::TestCase
     assert_equal "0123456789" * 10, original
   end
 
-  each_transport("recv_many waits for the first message only") do |transport|
-    pull, push = pair(transport)
-    waiting = in_thread { pull.recv_many(10) }
-    until_waiting(pull)
-    push << "first"
-    assert_equal ["first"], waiting.value
-  end
-
   test "each gives an Enumerator without a block, ignores recv_timeout, and yields nothing once " \
     "closed" do
     pull, push = pair(bind_options: {recv_timeout: 0.001})
@@ -77,18 +69,6 @@ class ReceivingTest < Godwit::TestCase
     assert_equal "late", reader.value
     pull.close
     assert_same pull, pull.each { flunk }
-  end
-
-  each_transport("wait_readable ends when a message is there, and takes none") do |transport|
-    pull, push = pair(transport)
-    assert_nil pull.wait_readable(0)
-    assert_nil pull.wait_readable(0.02)
-    waiting = in_thread { pull.wait_readable }
-    until_waiting(pull)
-    push << "x"
-    assert_same pull, waiting.value
-    assert_same pull, pull.wait_readable(0)
-    assert_equal "x", pull.recv(timeout: 0)
   end
 
   # libzmq signals a message once. The call that takes the signal has to wake the others.

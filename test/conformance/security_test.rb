@@ -63,15 +63,6 @@ class CurveSecurityTest < Godwit::TestCase
     assert_equal :curve, client.mechanism
   end
 
-  test "curve: without server_key: makes a server; two servers do not meet" do
-    assert_predicate open_socket(:REP, curve: @server), :curve_server?
-    refute_predicate open_socket(:REP, curve: @server, server_key: @client.public_key),
-      :curve_server?
-    a, b = connected_pair(:DEALER, :DEALER, curve: @server)
-    b.send_nonblock("x", exception: false)
-    assert_nil a.recv(timeout: 0.2, exception: false)
-  end
-
   test "malformed keys are refused with the right format, and are never shown" do
     secret = @client.secret_key
     ["", "Swordfish", secret[0..38], secret + "x", secret.tr("^\"", "\""), "ä" * 20,
