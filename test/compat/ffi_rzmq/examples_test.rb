@@ -19,32 +19,26 @@ class FFIRzmqExamplesTest < FFIRzmqCase
     end
   end
 
-  each_pair "latency, with Strings" do |local, remote|
-    local, remote = both("lat", local, remote, 100, 50)
-    assert_equal "sent 50 messages back\n", local.stdout
-    assert_match(
-      /\Amessage size: 100 \[B\]\nround trips: 50\nmean latency: \d+\.\d+ \[us\]\n\z/, remote.stdout
-    )
-  end
-
-  each_pair "latency, without copies" do |local, remote|
-    local, remote = both("lat_zerocopy", local, remote, 100_000, 50)
-    assert_equal "sent 50 messages back\n", local.stdout
-    assert_match(
+  # The programs, the size and number of messages, and what the two ends print.
+  MEASUREMENTS = {
+    "latency, with Strings" => ["lat", 100, 50, /\Asent 50 messages back\n\z/,
+      /\Amessage size: 100 \[B\]\nround trips: 50\nmean latency: \d+\.\d+ \[us\]\n\z/],
+    "latency, without copies" => ["lat_zerocopy", 100_000, 50, /\Asent 50 messages back\n\z/,
       /\Amessage\ size:\ 100000\ \[B\]\nround\ trips:\ 50\nits\ number:\ 4711\n
-        mean\ latency:\ \d+\.\d+\ \[us\]\n\z/x,
-      remote.stdout
-    )
-  end
-
-  each_pair "throughput" do |local, remote|
-    local, remote = both("thr", local, remote, 100, 5000)
-    assert_match(
+        mean\ latency:\ \d+\.\d+\ \[us\]\n\z/x],
+    "throughput" => ["thr", 100, 5000,
       %r{\Amessage\ size:\ 100\ \[B\]\nmessage\ count:\ 5000\n
         mean\ throughput:\ \d+\ \[msg/s\]\nmean\ throughput:\ \d+\.\d+\ \[Mb/s\]\n\z}x,
-      local.stdout
-    )
-    assert_equal "sent 5000 messages\n", remote.stdout
+      /\Asent 5000 messages\n\z/]
+  }.freeze
+
+  MEASUREMENTS.each do |sentence, (name, *numbers, local_output, remote_output)|
+    each_pair sentence do |local, remote|
+      local = start("local_#{name}", [endpoint, *numbers], on: local)
+      remote = start("remote_#{name}", [endpoint, *numbers], on: remote)
+      assert_match local_output, assert_child(local.finish).stdout
+      assert_match remote_output, assert_child(remote.finish).stdout
+    end
   end
 
   each_pair "publish and subscribe, until Ctrl-C" do |local, remote|
@@ -55,19 +49,17 @@ class FFIRzmqExamplesTest < FFIRzmqCase
     assert_equal "no more weather\n", assert_child(result).stdout
   end
 
-  [:gem, *RUNTIMES.keys].each do |runtime|
-    test "a poll of two sockets on #{runtime}" do
-      skip NO_JRUBY if NO_JRUBY && runtime == :jruby
-      assert_equal "asked 50 times, heard 50 news, the last answer was: answer to question 49\n",
-        assert_child(start("poll", [50], on: runtime).finish).stdout
+  {"poll" => [[50],
+    "asked 50 times, heard 50 news, the last answer was: answer to question 49\n"],
+   "queue" => [[4, 3, 30], "120 right answers; 3 workers heard of the end\n"]}
+    .each do |name, (args, output)|
+      [:gem, *RUNTIMES.keys].each do |runtime|
+        test "#{name} on #{runtime}" do
+          skip NO_JRUBY if NO_JRUBY && runtime == :jruby
+          assert_equal output, assert_child(start(name, args, on: runtime).finish).stdout
+        end
+      end
     end
-
-    test "a queue of clients and workers on #{runtime}" do
-      skip NO_JRUBY if NO_JRUBY && runtime == :jruby
-      assert_equal "120 right answers; 3 workers heard of the end\n",
-        assert_child(start("queue", [4, 3, 30], on: runtime).finish).stdout
-    end
-  end
 
   private
 
@@ -80,14 +72,5 @@ class FFIRzmqExamplesTest < FFIRzmqCase
   def endpoint
     @endpoint ||=
       TCPServer.open(own_host, 0) { |server| "tcp://#{server.addr[3]}:#{server.addr[1]}" }
-  end
-
-  # @return [Array<Result>] of both ends
-  def both(name, local, remote, *numbers)
-    ends = [
-      start("local_#{name}", [endpoint, *numbers], on: local),
-      start("remote_#{name}", [endpoint, *numbers], on: remote)
-    ]
-    ends.map { |child| assert_child(child.finish) }
   end
 end

@@ -1,16 +1,11 @@
 # frozen_string_literal: true
 
-require "timeout"
-require "support/endings"
 require_relative "ffi_rzmq_case"
 require "godwit/compat/ffi_rzmq"
 require "ffi-rzmq"
 
-# Kill, raise, Timeout, Ctrl-C, close and terminate end every waiting call. Each ending is tested on
-# each kind of wait, and each call with one ending, which the seed chooses.
+# What ends each waiting call, and what the call gives then.
 class FFIRzmqWaitsTest < FFIRzmqCase
-  extend Godwit::TestSupport::Endings
-
   CALLS = {
     "recv_string" => [:PULL, ->(socket) { socket.recv_string(+"") }],
     "recv_strings" => [:PULL, ->(socket) { socket.recv_strings([]) }],
@@ -31,92 +26,37 @@ class FFIRzmqWaitsTest < FFIRzmqCase
     "Device.new" => [:PULL, ->(socket) { ZMQ::Device.new(socket, @back) && -1 }]
   }.freeze
 
-  KINDS = %w[recv_string send_string poll Device.new].freeze
+  # What ends a call that waits, and what the call gives.
+  ENDINGS = {
+    "its socket closes" => [->(_, socket) { socket.close }, [-1, ZMQ::ENOTSOCK]],
+    "its context is terminated" => [->(*) { @old.terminate }, [-1, ZMQ::ETERM]],
+    "an exception comes" => [->(thread, _) { thread.raise(Interrupt) }, Interrupt]
+  }.freeze
   # The object that the call makes and waits on.
   WAITED_ON = {"poll" => Godwit::Poller, "Device.new" => Godwit::Proxy}.freeze
-
-  ending "ends on Thread#kill" do |name|
-    _, thread = waiting(name)
-    ended(thread.kill)
-  end
-
-  ending "ends on Timeout" do |name|
-    socket, call = prepare(name)
-    assert_raises(Timeout::Error) { Timeout.timeout(0.01) { instance_exec(socket, &call) } }
-  end
-
-  ending "ends when the socket is closed" do |name|
-    socket, thread = waiting(name)
-    socket.close
-    assert_equal [-1, ZMQ::ENOTSOCK], ended(thread)
-  end
-
-  ending "ends when the context is terminated" do |name|
-    _, thread = waiting(name)
-    assert_equal 0, @old.terminate
-    assert_equal [-1, ZMQ::ETERM], ended(thread)
-  end
-
-  ending "ends on Ctrl-C" do |name|
-    not_on :jruby, "it raises no Interrupt on Ctrl-C"
-    made = WAITED_ON.key?(name) ? "next_made(#{WAITED_ON[name]})" : "Queue.new << socket.godwit"
-    child = start_old(<<~RUBY, on: Godwit::BACKEND)
-      require "./test/support/child_prelude"
-      require "ffi-rzmq"
-      @context = ZMQ::Context.new
-      @back = @context.socket(ZMQ::PUSH)
-      call = #{source_of(name)}
-      socket = @context.socket(ZMQ::#{CALLS.fetch(name).first})
-      socket.bind("tcp://127.0.0.1:*")
-      made = #{made}
-      Thread.new { until_waiting(made.pop) && puts("ready") }
-      begin
-        call.call(socket)
-        abort "it returned"
-      rescue Interrupt
-        puts "interrupted", socket.close, @context.terminate
-      end
-    RUBY
-    child.wait_for(/^ready$/).signal(:INT)
-    assert_equal "ready\ninterrupted\n0\n0\n", assert_child(child.finish).stdout
-  end
-
-  test_endings(CALLS.keys)
 
   def teardown
     @old&.terminate
     super
   end
 
-  test "other threads run while one thread waits" do
-    socket, thread = waiting("recv_string")
-    push = @old.socket(ZMQ::PUSH)
-    push.connect(socket.godwit.last_endpoint)
-    push.send_string("here")
-    assert_equal 4, thread.value.first
-  end
-
-  private
-
-  def source_of(name)
-    File.read(__FILE__)[/^    #{Regexp.escape(name.inspect)} => \[\s*:\w+,\s+(->.*?)\s*\],?$/m, 1]
-  end
-
-  def prepare(name)
-    type, call = CALLS.fetch(name)
-    @old = ZMQ::Context.new
-    @back = @old.socket(ZMQ::PUSH)
-    socket = @old.socket(ZMQ.const_get(type))
-    assert_equal 0, socket.bind("tcp://127.0.0.1:*")
-    [socket, call]
-  end
-
-  # @return [Array(ZMQ::Socket, Thread)] whose value will be the call's result and errno
-  def waiting(name)
-    socket, call = prepare(name)
-    made = next_made(WAITED_ON.fetch(name)) if WAITED_ON.key?(name)
-    thread = in_thread { [instance_exec(socket, &call), ZMQ::Util.errno] }
-    until_waiting(made ? made.pop : socket.godwit)
-    [socket, thread]
+  CALLS.each do |name, (type, call)|
+    ENDINGS.each do |sentence, (ending, result)|
+      test "#{name} ends when #{sentence}" do
+        @old = ZMQ::Context.new
+        @back = @old.socket(ZMQ::PUSH)
+        socket = @old.socket(ZMQ.const_get(type))
+        assert_equal 0, socket.bind("tcp://127.0.0.1:*")
+        made = next_made(WAITED_ON.fetch(name)) if WAITED_ON.key?(name)
+        thread = in_thread do
+          [instance_exec(socket, &call), ZMQ::Util.errno]
+        rescue Interrupt => error
+          error.class
+        end
+        until_waiting(made ? made.pop : socket.godwit)
+        instance_exec(thread, socket, &ending)
+        assert_equal result, ended(thread)
+      end
+    end
   end
 end

@@ -25,11 +25,6 @@ show "is a",
   ZMQ::ZeroMQError.superclass,
   ZMQ::NotSupportedError.superclass,
   ZMQ::MessageError.new("zmq_msg_init", -1, ZMQ::ENOMEM, "x").enomem?
-thread = Thread.new do
-  socket.recv_string(+"", ZMQ::DONTWAIT)
-  ZMQ::Util.errno == ZMQ::EAGAIN
-end
-show "another thread", thread.value
 begin
   ZMQ::Device.new(socket, nil)
 rescue ArgumentError => error
