@@ -37,7 +37,6 @@ module Godwit
 
     # @param probes [Boolean] whether it may connect a second socket
     # @param limit [Integer] unread events that it keeps at most
-    # @raise [Error] as {Monitor#initialize}
     def initialize(socket, probes: true, limit: LIMIT)
       @socket = socket
       @probing = probes
@@ -85,7 +84,6 @@ module Godwit
       missed ? heard + missed : (heard if heard.positive?)
     end
 
-    # @return [Boolean] whether it has a peer
     def connected? = peers.to_i.positive?
 
     # What is known now, of the events that {#update} has read.
@@ -100,7 +98,6 @@ module Godwit
         (Words.no_peer(last_loss) if @monitor && count && @socket.binds?)
     end
 
-    # @return [Link, nil] the link whose failure is the latest
     def failed_link = @links.each_value.select(&:failure).max_by(&:failed_at)
 
     # Closes the probes' sockets. Their findings stay, and a later wait may probe again.

@@ -12,8 +12,6 @@ module Godwit
       MAPPED = 0xffff
       MAX_UID = 0xffffffff
 
-      # @param addresses [Array<String>] IP addresses and CIDR ranges
-      # @raise [ArgumentValueError]
       def self.make(operation, addresses, uid)
         uids = uid.is_a?(Array) ? uid : [uid].compact
         if addresses.empty? && uids.empty?
@@ -67,7 +65,6 @@ module Godwit
         freeze
       end
 
-      # @return [Addresses] of both
       def +(other) = Addresses.new(@ranges + other.ranges, @uids.keys + other.uids.keys)
 
       # The system's user id decides about an ipc peer, the address about all others.

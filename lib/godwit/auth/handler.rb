@@ -28,10 +28,7 @@ module Godwit
         def release(handler) = @lock.synchronize { @serving.delete(handler) }
       end
 
-      # @param timeout [Numeric] seconds
       # @param name [String] the first word of its warnings
-      # @raise [AddressInUseError] when the context has a handler
-      # @raise [ThreadError] when the handler's thread cannot start
       def initialize(context, timeout, workers, name)
         @context = context
         @timeout = timeout
@@ -51,11 +48,8 @@ module Godwit
       end
 
       attr_reader :rules
-      # @return [#call, nil]
       attr_accessor :on_decision
 
-      # @yieldparam rules [Rules] the present rules
-      # @yieldreturn [Rules] the new rules
       def change
         check_process
         @lock.synchronize { @rules = yield(@rules) }
@@ -75,7 +69,6 @@ module Godwit
 
       def forked? = @pid != Process.pid
 
-      # @raise [ForkedError]
       def check_process
         return unless forked?
         raise Errors.build(
@@ -144,7 +137,6 @@ module Godwit
         warn_once([:serve, error.class]) { "a request failed: #{error.class}" }
       end
 
-      # @return [Float, nil] seconds until the next deadline of a pending request
       def next_timeout = next_pending&.then { |request| Timeout.until(request.deadline) }
 
       def next_pending = @lock.synchronize { @pending.first&.first }
@@ -260,8 +252,6 @@ module Godwit
 
       # Warns at most once a second for each class of warning: any client may cause one. Ignores
       # errors of the application's $stderr and Warning.warn.
-      # @param category [Object] the class of the warning
-      # @yieldreturn [String]
       def warn_once(category)
         warn "#{@name}: #{yield}" if due?(category)
       rescue

@@ -10,7 +10,6 @@ module Godwit
     # domain. Frozen.
     class Mechanism
       class << self
-        # @param credentials [Array<String>] of a request
         # @return [String, nil] what is wrong with them
         def problem(credentials)
           return if credentials.size == self::CREDENTIALS
@@ -24,7 +23,6 @@ module Godwit
         def secret(_credentials) = nil
 
         # A client that connects between `Auth.new` and the program's rule has to try again.
-        # @param starting [Boolean] whether the program may be adding its first rules
         # @return [Decision] about a client for whose domain there is no rule
         def without_rule(request, starting)
           return Decision.later(request, "there is no rule for #{self::NAME} yet") if starting
@@ -32,7 +30,6 @@ module Godwit
         end
       end
 
-      # @param block [Proc, nil] of {Auth#curve} or {Auth#plain}
       def initialize(block)
         @block = block
         freeze
@@ -41,8 +38,6 @@ module Godwit
       # Calls the block. The error does not quote the id: the block may have returned a piece of the
       # password.
       # @param request [Request] about which `decide` returned nil
-      # @return [Decision]
-      # @raise [ArgumentValueError] when the value is no user id
       def ask(request, credentials)
         id = @block.call(*arguments(credentials), request)
         return Decision.refuse(request, "the block knows no such client") if id.nil?

@@ -14,7 +14,6 @@ module Godwit
         read
       end
 
-      # @raise [CertError]
       def match?(name, password)
         read unless unchanged?
         @passwords.match?(name, password)

@@ -50,8 +50,6 @@ module Godwit
       attr_reader :deadline
 
       # @private
-      # @param frames [Array<String>] that a ROUTER received
-      # @param deadline [Float]
       def initialize(frames, deadline)
         @peer, _, _, id, domain, address, _, mechanism, *credentials = frames
         @id = (id && id.bytesize <= LONGEST_ADDRESS) ? id : ""
@@ -76,12 +74,10 @@ module Godwit
 
       # The credentials stay within the request, since a user's block gets it.
       # @private
-      # @param rule [Mechanism]
       # @return [Decision, nil] nil: the rule's block decides
       def decide(rule) = rule.decide(self, @credentials)
 
       # @private
-      # @return [Decision] of the rule's block
       def ask(rule) = rule.ask(self, @credentials)
 
       # @private
@@ -104,7 +100,6 @@ module Godwit
       end
 
       # @private
-      # @param decision [Decision]
       # @return [Array<String>] the reply for libzmq. The reply has no metadata: a peer could forge
       #   each name that its certificate lacks
       def reply(decision)
@@ -130,7 +125,6 @@ module Godwit
         known.problem(credentials)
       end
 
-      # @return [String] UTF-8, frozen
       def text(frame, most = LONGEST_ADDRESS)
         text = frame.to_s.byteslice(0, most).force_encoding(Encoding::UTF_8)
         (text.valid_encoding? ? text : text.scrub("?")).freeze

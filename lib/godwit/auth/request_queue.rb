@@ -15,10 +15,8 @@ module Godwit
         @size = 0
       end
 
-      # @return [Integer] requests that wait
       attr_reader :size
 
-      # @return [Integer] requests that run
       def running = @running.each_value.sum
 
       # @return [Symbol, nil] why the queue refuses the request: :full or :crowded
@@ -31,7 +29,6 @@ module Godwit
         nil
       end
 
-      # @param free [Integer] workers
       # @return [Request, nil] the next one, which runs from now on
       def dequeue(free)
         origin, list = @waiting.find { |one, _| free > 1 || !@running.key?(one) } if free.positive?

@@ -13,26 +13,22 @@ module Godwit
         freeze
       end
 
-      # @param domain [String, nil] nil: no domain
       # @return [Object, nil] the rule of exactly this domain
       def at(kind, domain) = of(kind)[domain&.b]
 
       # @return [Array<Object>] the rules of a kind, first the rule without domain
       def all(kind) = of(kind).sort_by { |domain, _| domain.to_s }.map(&:last)
 
-      # @return [Rules] these rules and this rule
       def with(kind, domain, rule)
         Rules.new(@kinds.merge(kind => of(kind).merge(domain&.b&.freeze => rule).freeze))
       end
 
-      # @return [Rules] these rules without the rules of a domain
       def without(domain)
         Rules.new(
           @kinds.transform_values { |known| known.reject { |name, _| name == domain&.b }.freeze }
         )
       end
 
-      # @param starting [Boolean] whether the program may be adding its first rules
       # @return [Decision, Mechanism] the rule whose block decides
       def decide(request, starting)
         deny, allow = find(:deny, request), find(:allow, request)

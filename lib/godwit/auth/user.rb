@@ -18,7 +18,6 @@ module Godwit
         false
       end
 
-      # @return [String] the id's bytes in UTF-8
       def utf8(id)
         return id.dup.force_encoding(Encoding::UTF_8) if id.encoding == Encoding::BINARY
         id.encode(Encoding::UTF_8)

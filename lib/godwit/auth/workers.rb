@@ -10,7 +10,6 @@ module Godwit
     class Workers
       MAX_NOTICES = 10_000 # that wait
 
-      # @param most [Integer] threads
       # @param run [#call] gets each {Request} whose turn it is
       # @param dropped [#call] is called after a notice was dropped
       def initialize(most, run, dropped)

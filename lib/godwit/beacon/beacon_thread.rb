@@ -43,7 +43,6 @@ module Godwit
       def interface = @sockets.interface
       def forked? = @pid != Process.pid
       def closed? = @stopping || @closed
-      # @return [Proc] which does not refer to the Beacon
       def finalizer = proc { stop }
 
       def publish(payload)
@@ -70,9 +69,7 @@ module Godwit
         change { @noecho = value }
       end
 
-      # @return [Array(String, String), nil] nil when time is up
       def take(seconds) = await(seconds) { @queue.shift }
-      # @return [true, nil] nil when time is up
       def wait_sent(count, seconds) = await(seconds) { count && @sent >= count }
 
       # Stops the thread. The method takes no lock, since a trap block and the garbage collector may

@@ -33,9 +33,7 @@ module Godwit
         raise Errors.bad_value(:beacon, "interval", "#{SHORTEST} seconds or more", value)
       end
 
-      # @return [String] a frozen copy, binary
       def payload(value) = bytes(:publish, "the payload", "1 to #{MAX_BYTES} bytes", 1, value)
-      # @return [String] a frozen copy, binary
       def prefix(value) = bytes(:subscribe, "the prefix", "up to #{MAX_BYTES} bytes", 0, value)
 
       def bytes(operation, name, allowed, least, value)

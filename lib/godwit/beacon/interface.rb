@@ -11,7 +11,6 @@ module Godwit
         #   first
         # @return [Interface] `address` is the one to send from ("" with "*"), `broadcast` the one
         #   to send to
-        # @raise [InterfaceError] which names those that can broadcast
         def choose(wanted)
           return new("*", "", "255.255.255.255").freeze if wanted == "*"
           found = able.find { |one| wanted.nil? || one.name == wanted || one.address == wanted }

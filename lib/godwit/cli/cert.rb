@@ -25,7 +25,6 @@ module Godwit
           problems.empty? ? EXIT[:ok] : EXIT[:failed]
         end
 
-        # @return [Array<String>] problems
         def file(path)
           show(Godwit::Cert.load(path))
           []

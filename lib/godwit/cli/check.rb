@@ -44,7 +44,6 @@ module Godwit
         end
       end
 
-      # @return [Integer] exit status
       def report(diagnosis, endpoint, start)
         time = options.fetch(:timeout, TIMEOUT)
         failed = found = nil

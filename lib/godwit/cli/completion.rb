@@ -98,7 +98,6 @@ module Godwit
       def offer(words) = words.empty? ? ":" : yield(words)
 
       # Branches of a `case` for the words that may follow a command.
-      # @yieldreturn [String] the statement that offers these words
       def names
         branches = @entries.map do |entry|
           words = entry.command.first_words + entry.options.flat_map(&:names)

@@ -58,12 +58,10 @@ module Godwit
         def keys = @keys ||= Keys.new(options)
         def define_keys(parser, **which) = Keys.define(parser, **which)
 
-        # @return [Hash] the options of a socket that binds these endpoints
         def server_security(*endpoints, context: nil)
           Godwit::Endpoint.with_ipv6(endpoints, keys.server(context))
         end
 
-        # @return [Hash] the options of a socket that connects to these endpoints
         def client_security(*endpoints) = Godwit::Endpoint.with_ipv6(endpoints, keys.client)
 
         def define_quiet(parser)
@@ -118,10 +116,8 @@ module Godwit
 
       private
 
-      # @return [Command, nil]
       def subcommand(name) = subcommands[name]&.new
 
-      # @return [Array<Class>] what the help shows
       def listed = subcommands.values
 
       def define(parser)

@@ -50,7 +50,6 @@ module Godwit
         names.map { |one| "  #{one.ljust(width)}  #{program.command(one).summary}" }.join("\n")
       end
 
-      # @return [Array<String>] paragraphs about all commands
       def notes
         ["Endpoints: tcp://HOST:PORT, ipc://PATH, ipc://@NAME, inproc://NAME…\n" \
           "An empty host is 127.0.0.1: tcp://:5555."]

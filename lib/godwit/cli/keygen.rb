@@ -24,7 +24,6 @@ module Godwit
       # A replaced byte would give two names one file, so {Cert} refuses bytes that are not UTF-8.
       def utf8(argument) = argument.dup.force_encoding(Encoding::UTF_8)
 
-      # @return [Array(String, String)] name and value
       def metadata(given)
         key, equals, value = utf8(given).partition("=")
         raise UsageError, "--meta takes KEY=VALUE: got #{given.inspect}" if equals.empty?

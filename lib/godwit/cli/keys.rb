@@ -37,7 +37,6 @@ module Godwit
         end
       end
 
-      # @param options [Hash] of the command
       def initialize(options)
         @options = options
       end
@@ -45,7 +44,6 @@ module Godwit
       # @return [Auth, nil] of `--clients`, once {#server} was called
       attr_reader :auth
 
-      # @param context [Context, nil] of the socket; nil: the default
       # @return [Hash] socket options; {} without --keys
       def server(context = nil)
         raise UsageError, "--server-key is only for a CURVE client" if @options[:server_key]
@@ -71,7 +69,6 @@ module Godwit
 
       private
 
-      # @return [String] the domain
       def authenticate(context)
         @auth = Godwit::Auth.new(context: context)
         value_for("--clients") { @auth.curve(dir: @options[:clients], domain: DOMAIN) }

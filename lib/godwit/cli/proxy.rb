@@ -55,7 +55,6 @@ module Godwit
           capture&.close
         end
 
-        # @return [Integer] exit status
         def serve(proxy)
           Signals.queued("INT", "TERM") do |events|
             watcher = Thread.new { wait(proxy, events) }

@@ -13,7 +13,6 @@ module Godwit
 
       # An option, as a shell and a manual page need it.
       Option = Struct.new(:switch) do
-        # @return [Array<String>] such as ["-b", "--bind"]
         def names = switch.short + switch.long
         # @return [String, nil] such as "FILE"; nil: it takes no value
         def value = switch.arg&.strip

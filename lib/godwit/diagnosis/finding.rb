@@ -6,7 +6,6 @@ module Godwit
     # and a `text` that ends with the fix. `endpoint` is the endpoint that it concerns; nil: all of
     # the socket's.
     Finding = Struct.new(:reason, :endpoint, :cause, :text) do
-      # @return [String] the text
       def to_s = text
     end
   end

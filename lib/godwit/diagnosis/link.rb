@@ -13,7 +13,6 @@ module Godwit
       # @return [Symbol, nil] :refused, :no_address, :no_answer, :types, or an event of a failed
       #   handshake; nil: none is known
       attr_reader :failure
-      # @return [Monitor::Event, nil] of the failure
       attr_reader :event
       # @return [Float, nil] when it failed; since when it is connected; when its peer left
       attr_reader :failed_at, :since, :lost

@@ -14,7 +14,6 @@ module Godwit
 
       module_function
 
-      # @param links [Array<Array(String, Boolean)>] endpoint, and whether it is bound
       # @param mechanism [Symbol] of the socket: with each, a handshake has more bytes
       # @param known [Hash{Integer => Object}] descriptors that do not count
       # @return [Array<Boolean>, nil] for each connection of these whether its handshake is done,
@@ -26,7 +25,6 @@ module Godwit
           &.map { |_, _, bytes| bytes.nil? || bytes > HANDSHAKE_BYTES.fetch(mechanism, 0) }
       end
 
-      # @return [Boolean] whether the host of a tcp endpoint is an IP address
       def literal?(endpoint) = !address_of(host_of(endpoint)).nil?
 
       # @return [String, nil] the address at the other end of a descriptor; nil: it is closed
@@ -73,7 +71,6 @@ module Godwit
         nil
       end
 
-      # @return [Array<Array(Addrinfo, Addrinfo, Integer)>, nil] own address, the peer's, and bytes
       def all(known)
         return if RUBY_ENGINE == "jruby"
         Dir.children(FOLDER).filter_map { |name| facts(name.to_i) unless known.key?(name.to_i) }

@@ -14,8 +14,6 @@ module Godwit
       MECHANISM = (12...32) # its offsets in the greeting
       COMMAND = 4 # the flag of a frame that is a command
 
-      # @param socket [Socket] the one that gets no answer
-      # @param endpoint [String] of tcp
       def initialize(socket, endpoint)
         @bytes = "".b
         @stream = STREAM.new(context: socket.context, linger: Context::BRIEF_LINGER)
@@ -51,7 +49,6 @@ module Godwit
         @bytes[MECHANISM].delete("\0") if zmtp? && @bytes.size >= GREETING.bytesize
       end
 
-      # @return [Symbol, nil] such as :SUB
       def type
         name, properties = command
         return unless name == "READY"

@@ -12,13 +12,11 @@ module Godwit
       PERIOD = 60 # seconds
       ADDRESSES = 1000 # that it remembers
 
-      # @return [Boolean] whether the socket is a server that may refuse clients
       def self.guards?(socket)
         return false unless socket.binds?
         socket.plain_server || socket.curve_server || !socket.zap_domain.to_s.empty?
       end
 
-      # @raise [Error] as {Monitor#initialize}
       def self.start(socket)
         monitor = Monitor.new(socket, *EVENTS)
         Worker.new { new(socket).listen(monitor) }.name = "godwit refusals"

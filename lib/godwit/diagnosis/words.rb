@@ -20,8 +20,6 @@ module Godwit
 
       module_function
 
-      # @param count [Integer] connections
-      # @param sends [Boolean] whether the socket waits to send
       # @param since [Float, nil] seconds since the first was made; nil: before the diagnosis began
       # @param heard [Float] seconds of the diagnosis
       def connected(socket, count, sends, since, heard)
@@ -49,7 +47,6 @@ module Godwit
           "the socket has no peer#{since}; one side must bind, the other must connect")
       end
 
-      # @param link [Link] whose connection failed
       # @param peek [Peek, nil] what the peer says of itself
       def failure(socket, link, peek)
         endpoint = link.endpoint
@@ -127,7 +124,6 @@ module Godwit
         end
       end
 
-      # @param other [String, nil] the peer's mechanism
       def mechanism(socket, endpoint, bound, other)
         mine = socket.mechanism.to_s.upcase
         why = "this side uses #{mine}, and #{bound ? "a client" : "the server"} " \

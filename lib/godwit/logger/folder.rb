@@ -6,8 +6,6 @@ module Godwit
     module Folder
       module_function
 
-      # @param path [String, Pathname, #to_path]
-      # @return [String] frozen
       def checked_path(path, operation, argument, wanted = "the path of a file")
         path = path.to_path if path.respond_to?(:to_path)
         raise Errors.bad_type(operation, argument, wanted, path) unless path.is_a?(::String)
@@ -38,7 +36,6 @@ module Godwit
     module Append
       class << self
         # @yieldparam done [Integer] bytes that are in the file, which the block has to remove
-        # @raise [SystemCallError] after the block, unless that raises another
         def write(file, bytes, fsync:)
           done = 0
           size = bytes.bytesize
@@ -49,7 +46,6 @@ module Godwit
           raise
         end
 
-        # @return [Boolean] false: the torn bytes are still there
         def truncate(file, size)
           file.truncate(size)
           true

@@ -16,7 +16,6 @@ module Godwit
       FIGURES = %i[seconds connect_seconds warmup timeouts].freeze
 
       # @param endpoint [String] of the echo, with a wildcard port
-      # @param options [Hash] socket options of the server
       # @param authenticator [Auth, nil] for servers with `auth:`
       def initialize(endpoint, options, authenticator)
         @endpoint = endpoint
@@ -24,8 +23,6 @@ module Godwit
         @authenticator = authenticator
       end
 
-      # @param values [Hash] of a command in COMMANDS
-      # @return [Hash] the answer
       def answer(values)
         run = values["run"]
         if @run && @run != run

@@ -13,7 +13,6 @@ module Godwit
 
       module_function
 
-      # @param endpoint [String] with tcp
       def to(endpoint)
         local, remote = addresses(*endpoint.match(%r{\Atcp://\[?(.+?)\]?:(\d+)\z}).captures)
         return "localhost" if local == remote || remote.match?(LOOPBACK)

@@ -54,9 +54,6 @@ module Godwit
       end
 
       # Runs both ends in this process, the partner on a thread.
-      # @param measured [Symbol] :round_trips or :receive
-      # @param partner [Symbol] :echo or :push
-      # @return [Float] seconds
       def inproc(measured, partner, size, count)
         Context.new do |context|
           thread = Worker.new { run_partner(partner, size, count, context) }

@@ -24,7 +24,6 @@ module Godwit
         "#{lines.join("\n")}\n"
       end
 
-      # @return [Array<String>] a line for each level of percentiles that a bucket reaches
       def rows(histogram)
         seen = 0
         level = 0.0

@@ -61,7 +61,6 @@ module Godwit
 
       private
 
-      # @return [Integer] round trips
       def warm_up
         histogram = Histogram.new
         count = @count && Link::WARM_UP_MESSAGES
@@ -69,9 +68,7 @@ module Godwit
         histogram.count
       end
 
-      # @param time [Numeric, nil] seconds
       # @param count [Integer, nil] round trips; nil: as many as fit into the time
-      # @return [Float] seconds
       def measure(histogram, time, count, &no_reply)
         remaining = count || Float::INFINITY
         start = before = now

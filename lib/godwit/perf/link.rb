@@ -11,8 +11,6 @@ module Godwit
       SILENCE = 30 # seconds
       ERROR = 300 # the most characters of a server's error
 
-      # @param timeout [Numeric] seconds
-      # @param options [Hash] socket options
       def initialize(endpoint, timeout, options)
         @endpoint = endpoint
         @timeout = timeout
@@ -24,8 +22,6 @@ module Godwit
 
       attr_reader :endpoint, :timeout
 
-      # @param options [Hash] socket options besides those of the link
-      # @return [Array(Socket, Float)] a connected socket, and the seconds that the connection took
       def connect(type, endpoint = @endpoint, timeout: @timeout, **options)
         start = Timeout.now
         socket = type.connect(endpoint, linger: 0, count_peers: true, **@options, **options)
@@ -37,15 +33,12 @@ module Godwit
         socket&.close unless connected
       end
 
-      # @param late [TimeoutError, nil] of the socket
       def no_answer(late = nil)
         why = ": #{late.why}" if late&.why
         TimeoutError.new("no answer from #{@endpoint} in #{Link.shown(@timeout)} s#{why}",
           endpoint: @endpoint, reason: late&.reason, why: late&.why)
       end
 
-      # @param result [Latency, Load, nil] what was measured before
-      # @param more [String] the end of the message
       def lost(result, more = "")
         ServerLostError.new("#{no_answer.message}: the server or its connection ended during " \
           "the measurement#{more}", result: result, endpoint: @endpoint)
@@ -66,8 +59,6 @@ module Godwit
       # Seconds for which a send may block. The server's answer has the rest of the time-out.
       def send_timeout = @timeout / 2.0
 
-      # @param values [Hash] of a command
-      # @return [Hash] the server's answer
       # @raise [StateError] for an error of the server
       # @raise [TimeoutError, AnswerError]
       def command(values, timeout: @timeout)
@@ -86,8 +77,6 @@ module Godwit
 
       # Repeats a request to the server until the measurement has ended. The server answers each
       # request at once, since it has one thread for all clients.
-      # @yieldreturn [Hash] the server's answer
-      # @return [Hash] the server's last answer
       def result(standstill)
         loop do
           answer = yield
@@ -97,7 +86,6 @@ module Godwit
         end
       end
 
-      # @return [Hash{Symbol => Numeric}] the figures with these names in the server's answer
       # @raise [AnswerError] unless the seconds are more than 0, and the others counts
       def figures(answer, names)
         figures = names.to_h { |name| [name, answer[name.to_s]] }
@@ -132,8 +120,6 @@ module Godwit
         @since = Timeout.now
       end
 
-      # @param received [Object] messages that the server has received, by its own answer
-      # @raise [TimeoutError] when the limit has passed
       def check(received)
         received = received.is_a?(Integer) ? [received, @most].min : 0
         if received > @received

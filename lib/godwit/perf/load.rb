@@ -80,7 +80,6 @@ module Godwit
 
       private
 
-      # @return [Float] seconds
       def connect
         @dealer&.close
         # With a high-water mark the sender would wait for replies.

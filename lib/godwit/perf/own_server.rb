@@ -10,7 +10,6 @@ module Godwit
 
       module_function
 
-      # @return [Object] the block's value
       def run(&block) = Process.respond_to?(:fork) ? in_child(&block) : in_thread(&block)
 
       def in_child

@@ -31,7 +31,6 @@ module Godwit
         @thread.join
       end
 
-      # @return [Hash{String => Object}] once the receiver has ended
       def result
         return {"error" => "the measurement did not end: #{SILENCE} s of silence"} unless @finished
         {"seconds" => (@finished - @started) / 1e9, **@check.to_h}

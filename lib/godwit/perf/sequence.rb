@@ -23,7 +23,6 @@ module Godwit
 
       # @return [Array<String>] frozen; a power of two of them
       attr_reader :messages
-      # @return [Integer] the number of different messages less one
       attr_reader :mask
 
       # @return [Integer, nil] the number of a message, modulo; nil: it is none of these messages
@@ -64,7 +63,6 @@ module Godwit
         @missing = {}
       end
 
-      # @return [Integer] see {Throughput}
       attr_reader :received, :lost, :duplicated, :out_of_order, :foreign
 
       def count(message)
@@ -78,7 +76,6 @@ module Godwit
 
       def to_h = COUNTS.to_h { |name| [name.to_s, public_send(name)] }
 
-      # @param sent [Integer] messages that the sender sent
       def finish(sent)
         gap = sent - @next
         @lost += gap if gap.positive?

@@ -82,7 +82,6 @@ module Godwit
       def copying = @zero_copy ? {copy_threshold: 0} : {}
 
       # The server names the interface that it is bound to, which may be a wildcard.
-      # @return [String] the receiver's endpoint at the address of the server
       def reachable(endpoint)
         own = @link.endpoint
         unless own.start_with?("tcp:")
@@ -128,7 +127,6 @@ module Godwit
         end
       end
 
-      # @return [Integer] messages
       def send_messages(time, count)
         finish = Timeout.now + time unless count
         sent = 0

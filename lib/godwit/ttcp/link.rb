@@ -8,7 +8,6 @@ module Godwit
     class Link
       # The error of a peer that has departed or was silent.
       class Ended < StandardError
-        # @return [Exception] the error of the result
         attr_reader :error
         # @return [Numeric] seconds of silence
         attr_reader :silence
@@ -42,7 +41,6 @@ module Godwit
 
       private
 
-      # @return [String] the peer, for errors
       def peer
         return "port #{@port}" unless @host
         @host.include?(":") ? "[#{@host}]:#{@port}" : "#{@host}:#{@port}"

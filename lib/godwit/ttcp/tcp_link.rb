@@ -29,7 +29,6 @@ module Godwit
       # Closes the connection at once: the receiver's clock runs until then.
       def finish = @socket.close
 
-      # @return [String, nil] the buffer with data; nil at the end
       def read(buffer)
         @settings[:full_blocks] ? read_block(buffer) : read_piece(buffer, @length)
       end

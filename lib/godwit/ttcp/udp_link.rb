@@ -44,7 +44,6 @@ module Godwit
         raise failure(:IO, error), cause: nil
       end
 
-      # @return [String, nil] the buffer with data; nil at the end
       def read(buffer)
         loop do
           datagram(buffer)

@@ -46,7 +46,6 @@ module Godwit
         departed(Errno::ECONNRESET) unless request(FINISH, nil) == DONE
       end
 
-      # @return [String, nil] the buffer with data; nil at the end
       def read(buffer)
         data = next_data
         @calls += 1
@@ -113,7 +112,6 @@ module Godwit
         end
       end
 
-      # @return [String] the next message of the first sender
       def next_data
         loop do
           id, *frames = @socket.recv(timeout: POLL_INTERVAL, exception: false)

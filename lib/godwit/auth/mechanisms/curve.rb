@@ -17,7 +17,6 @@ module Godwit
       def self.key(credentials) = credentials.first
 
       # The lookup uses the key's 32 bytes: the conversion to Z85 takes longer than the lookup.
-      # @raise [ArgumentValueError, ArgumentTypeError, CurveKeyError, CertError]
       def initialize(dir, keys, block)
         unless dir || keys || block
           raise Errors.of(ArgumentValueError, :curve, "give dir:, keys: or a block")
@@ -43,7 +42,6 @@ module Godwit
 
       private
 
-      # @return [Array<String>] what the block gets before the request
       def arguments(credentials) = credentials.map { |key| Z85.encode(key) }
 
       def by_key(keys)

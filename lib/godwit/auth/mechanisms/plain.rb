@@ -19,7 +19,6 @@ module Godwit
 
       def self.secret(credentials) = credentials.last
 
-      # @raise [ArgumentValueError, ArgumentTypeError, CertError]
       def initialize(users, file, block)
         unless users || file || block
           raise Errors.of(ArgumentValueError, :plain, "give users:, file: or a block")
@@ -44,7 +43,6 @@ module Godwit
 
       private
 
-      # @return [Array<String>] what the block gets before the request
       def arguments(credentials)
         name, password = credentials
         [User.utf8(name), password.dup.force_encoding(Encoding::UTF_8)]

@@ -128,7 +128,6 @@ module Godwit
       class Output
         PIPE_BUF = 4096 # bytes that a pipe takes whole or not at all
 
-        # @param form [:json, nil] nil: the lines of a file
         # @yield when the reader of the output has closed the pipe
         def initialize(io, form = nil, &closed)
           require_relative "../../logger"

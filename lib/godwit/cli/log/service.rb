@@ -15,7 +15,6 @@ module Godwit
 
         # @yieldparam signals [Thread::Queue] an error in it ends the process
         # @yieldreturn [Array] the broadcaster, and its sink or nil
-        # @return [Integer] exit status
         def run(&build)
           Signals.queued("INT", "TERM", "HUP") do |signals|
             @signals = signals

@@ -42,7 +42,6 @@ module Godwit
 
         def measure(endpoint, **settings) = Godwit::Perf.load(endpoint, **settings)
 
-        # @return [Array<Row>]
         def rows(found)
           unless found.achieved?
             warn "godwit: the link carried #{Report.digits(found.achieved_rate)} of " \

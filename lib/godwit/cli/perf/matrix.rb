@@ -101,7 +101,6 @@ module Godwit
           io.puts line(row.source, row.dest || "-", row.failed? ? [row.error] : cells(values))
         end
 
-        # @return [Hash{String => Proc}] the values of a row in JSON and CSV
         def columns
           @columns ||= {
             **%i[source dest].to_h { |name| [name.to_s, name.to_proc] },

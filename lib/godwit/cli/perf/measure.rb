@@ -56,7 +56,6 @@ module Godwit
           parser.on("--plot", "draws the latencies by percentile")
         end
 
-        # @return [Boolean] whether the results have histograms
         def latencies? = true
 
         def percent(text)

@@ -17,7 +17,6 @@ module Godwit
           @title = title
         end
 
-        # @param io [IO] that will print the lines
         def lines(io)
           return ["#{@title}: no samples"] if @histogram.count.zero?
           blocks = utf8?(io) ? BLOCKS : ASCII

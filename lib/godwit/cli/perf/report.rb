@@ -61,8 +61,6 @@ module Godwit
           def quoted(text) = text.match?(/[",\n]/) ? "\"#{text.gsub("\"", "\"\"")}\"" : text
         end
 
-        # @param options [Hash] of the command
-        # @yieldparam row [Object] the first result
         # @yieldreturn [String] the line above the table
         def initialize(io, columns, options, &header)
           @io = io

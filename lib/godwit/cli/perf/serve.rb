@@ -44,7 +44,6 @@ module Godwit
             "--clients DIR, or --insecure"
         end
 
-        # @return [Integer] exit status
         def serve(server)
           Signals.queued("INT", "TERM") do |signals|
             ending = Thread.new { signals.pop.tap { server.close } }

@@ -111,7 +111,6 @@ module Godwit
           wrong(text, "#{name} is a number without a unit, #{least} to #{MOST}")
         end
 
-        # @return [Float, nil] seconds
         def exchange(arguments, size, count, curve)
           exchanges = Godwit::Perf::Exchange
           return exchanges.inproc(*@form.exchange, size, count) if @form.inproc?
@@ -119,7 +118,6 @@ module Godwit
             **@form.options.to_h, **curve_options(curve))
         end
 
-        # @return [Hash] socket options
         def curve_options(text)
           return {} if text.nil? || text == "0"
           wrong(text, "<enable_curve> is 1 or 0") unless text == "1"

@@ -8,8 +8,7 @@ module Godwit
     # {#add} needs the writer's lock. The other methods change nothing, so a trap handler may call
     # them.
     class Backlog
-      # @param last [Integer] seq of the last record that earlier processes left
-      # @param count [Integer] how many they left
+      # Earlier processes left `count` records; the last of them has this seq.
       def initialize(last, count)
         @earlier_last = last
         @earlier = count
@@ -25,11 +24,9 @@ module Godwit
         @runs = @runs.drop_while { |_, last| last <= released } << [seq, seq]
       end
 
-      # @param released [Integer] the seq up to which all is acknowledged
-      # @return [Integer] records of this process that are acknowledged
+      # Records of this process that are acknowledged, if all up to the seq `released` is.
       def acknowledged(released) = @added - own(released)
 
-      # @return [Integer] records that are not acknowledged
       def waiting(released)
         own(released) + (@earlier_last - released).clamp(0, @earlier)
       end

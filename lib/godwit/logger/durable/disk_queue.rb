@@ -14,7 +14,6 @@ module Godwit
       class << self
         # Opens the queue in the folder itself. A forked child, whose parent has the folder, opens a
         # queue in a subfolder.
-        # @raise [BusyError] when another process uses it
         def open(folder, **options, &block)
           make(folder, options[:fsync])
           folder = File.realpath(folder)
@@ -109,7 +108,6 @@ module Godwit
 
       # @return [Integer] records that have not been sent, if all numbers are in use
       def unsent = [last - @sent, 0].max
-      # @return [Boolean] whether the folder is gone
       def deleted? = !File.exist?(File.join(@folder, Lock::NAME))
 
       # @return [SegmentedLog::Chunk, nil] the next entries that were not sent; nil: there are none

@@ -10,7 +10,6 @@ module Godwit
       HELD = [] # standard:disable Style/MutableConstant -- a register
 
       # A daemon takes the locks over from its parent, which ends at once.
-      # @private
       module Daemon
         def daemon(...)
           Lock.hand_over(File::LOCK_UN)

@@ -43,7 +43,6 @@ module Godwit
           offset
         end
 
-        # @return [Array(Integer, Integer), nil] seq, and the offset after it
         def whole_entry(bytes, offset)
           return if offset + HEAD_BYTES > bytes.bytesize
           length, crc, seq = bytes.unpack(HEAD, offset: offset)
@@ -53,7 +52,6 @@ module Godwit
         end
       end
 
-      # @param segment_bytes [Integer] size at which a new file begins
       # @yield [seq, record] the last checkpoint as seq 0, then the entries after it
       def initialize(folder, segment_bytes: 4 << 20, fsync: false, checkpoint: -> { "" }, &block)
         @folder = folder
@@ -69,7 +67,6 @@ module Godwit
 
       attr_reader :cut # bytes that were no whole entries, torn by a crash or corrupted by the disk
       def released = look { @released }
-      # @return [Integer] the last seq known to be appended
       def last = look { last_one }
       def bytes = look { @total }
       def empty? = look { last_one <= @released }
@@ -84,8 +81,7 @@ module Godwit
         end
       end
 
-      # @return [Array(String, Integer)] the first file's checkpoint, or nil, and the number of its
-      #   entries that are released
+      # Gives the first file's checkpoint, or nil, and how many of its entries are released.
       def released_in_first
         segment, released = @lock.synchronize { [@segments.first&.dup, @released] }
         count = 0
@@ -121,7 +117,6 @@ module Godwit
         Cursor.new(segment.number, offset)
       end
 
-      # @return [Chunk, nil] the entries from the cursor on; nil: there are none
       def read(cursor, most)
         loop do
           segment, newest = @lock.synchronize do
@@ -279,7 +274,6 @@ module Godwit
         nil # the next start tries again
       end
 
-      # @return [Chunk, nil]
       def slice(segment, offset, most)
         return if offset >= segment.size
         bytes = pread(segment, [most, segment.size - offset].min, offset)

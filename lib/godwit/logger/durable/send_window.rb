@@ -48,8 +48,7 @@ module Godwit
       # @return [Float, nil] when to call {#peek} again if nothing happens
       def due = idle? ? nil : @deadline
 
-      # @param last [Integer] the receiver's file has all up to this
-      # @return [Boolean] false: it has records under this id that this store never sent
+      # Returns false when the receiver has records under this id that this store never sent.
       def establish(last)
         return true unless @state == :hello_sent
         return false if last > @highest

@@ -71,7 +71,6 @@ module Godwit
       #   tell; after {#close} those that are kept
       def spooled = @kept || @queues.sum(&:unsent)
 
-      # @param seconds [Numeric] in which what libzmq holds, and what is on the disk, may still go
       # @return [Boolean, Integer] whether all went; an Integer: records kept on the disk
       def close(seconds)
         finish = Timeout.now + seconds

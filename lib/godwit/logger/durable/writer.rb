@@ -111,7 +111,6 @@ module Godwit
         @backlog = Backlog.new(@disk.last, left_by_earlier)
       end
 
-      # @return [Integer] records in the folder that were not acknowledged
       def left_by_earlier
         most = @disk.last - @disk.released
         return 0 unless most.positive?
@@ -176,7 +175,6 @@ module Godwit
         false
       end
 
-      # @return [Integer] its seq
       def append(entry)
         record = entry.pack(@sequence)
         @disk.append(SegmentedLog.entry(@sequence.seq, record), @sequence.seq)

@@ -15,9 +15,6 @@ module Godwit
 
         attr_reader :waiting # threads that wait
 
-        # @param filter [Filter, nil] nil: for all records
-        # @param queues [FairQueues, nil]
-        # @param state [State, nil]
         def initialize(socket, writers, filter: nil, queues: nil, state: nil)
           @socket = socket
           @writers = writers
@@ -34,7 +31,6 @@ module Godwit
           @fetched = Timeout.now
         end
 
-        # @param finish [Float, nil]
         # @return [Record, Array<String>, nil] an Array is foreign; nil: time is up
         def next(finish)
           loop do
@@ -106,7 +102,6 @@ module Godwit
           @queues ? @queues.batch(@size) { |count| receive(count) } : receive(@size)
         end
 
-        # @return [Array<Record, Array<String>>, nil] of at most `count` messages
         def receive(count)
           messages = @socket.recv_many(count, timeout: 0, exception: false) or return
           messages.each_with_object([]) do |message, found|
@@ -127,7 +122,6 @@ module Godwit
           end
         end
 
-        # @return [Boolean] false: time is up
         def await(role, finish)
           remaining = Timeout.until(finish)
           if role == :follows

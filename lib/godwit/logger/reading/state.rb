@@ -34,7 +34,6 @@ module Godwit
           raise Errors.bad_value(:reader, "state:", "a file that a reader wrote, or none", @path)
         end
 
-        # @return [Float] seconds until {save} is due
         def due_in = Timeout.until(@due)
 
         # A failed write does not end the reading: $stderr gets one warning until a write succeeds.

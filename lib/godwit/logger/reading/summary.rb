@@ -20,7 +20,6 @@ module Godwit
         end
       end
 
-      # @param host [String] this machine's name, as its writers send it
       def initialize(host: nil)
         @host = host
         @lags = Hash.new(0)
@@ -38,7 +37,6 @@ module Godwit
       end
       alias_method :<<, :add
 
-      # @param foreign [Integer] shown unless 0
       def line(received:, lost:, writers:, foreign: 0)
         lag = percentile(0.99)
         ["received #{Printable.number(received)}", "lost #{Printable.number(lost)}",

@@ -14,7 +14,6 @@ module Godwit
         # Seconds since 1970, for the next records.
         attr_accessor :time
 
-        # @param topics [Boolean] whether only some topics come
         # @param known [Array<WriterStatistics>, nil] then other writers begin with seq 1
         def initialize(topics: false, known: nil, most: MAX)
           @by_topic = topics
@@ -26,7 +25,6 @@ module Godwit
           @time = 0.0
         end
 
-        # @param found [Record, Object] what is no record is a foreign message
         def count(found)
           if !found.is_a?(Record)
             @foreign += 1

@@ -9,8 +9,7 @@ module Godwit
       WRITERS = 1 << 20 # bytes of an answer with the statistics of a thousand writers
       QUESTIONS = 100 # queued questions of one client
 
-      # @param bytes [Integer] that may wait for a client that does not read its answers
-      # @param longest [Integer] bytes of records that an answer may have
+      # So many bytes of answers may wait for a client. An answer's records have at most `longest`.
       def self.options(bytes, longest)
         {max_message_size: LONGEST, recv_hwm: QUESTIONS,
          send_hwm: [bytes / (longest + WRITERS), 1].max, mandatory: true}

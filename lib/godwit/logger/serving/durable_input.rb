@@ -15,7 +15,6 @@ module Godwit
         max_message_size: MAX_FRAME, recv_hwm: HWM, linger: Context::BRIEF_LINGER
       }.freeze
 
-      # @param journal [Journal]
       # @yieldparam records [Array<Record>] that are in the file now
       def initialize(socket, journal, &publish)
         @socket = socket
@@ -29,7 +28,6 @@ module Godwit
       attr_reader :socket, :written, :again, :foreign, :error
 
       # Receives messages. The input survives each error: writers send unacknowledged records again.
-      # @return [Boolean] whether a message was there
       def receive
         messages = @socket.recv_many(MESSAGES, timeout: 0, exception: false) or return false
         messages.each { |message| handle(message) }

@@ -7,7 +7,6 @@ module Godwit
       LARGE = 4_096 # bytes of a frame, as for a proxy: smaller frames do not count in out_bytes:
 
       # @param socket [PUB] without an endpoint it gets no message
-      # @param statistics [Native::Statistics]
       # @param most [Integer] bytes of large frames that may wait for all readers together
       def initialize(socket, statistics, most)
         @socket = socket
@@ -21,11 +20,9 @@ module Godwit
 
       attr_reader :sent, :skipped
 
-      # @param frames [Array<String>]
       # @param record [Record, nil] nil when they are neither a record nor a line
       def count(frames, record) = @statistics.record(frames, record&.header)
 
-      # @param messages [Array<Array<String>>]
       def publish(messages)
         return @sent += messages.size unless @bound
         small = []

@@ -8,8 +8,6 @@ module Godwit
       RECORDS = 256 # from so many on, a batch is written
       CLOSE_TIMEOUT = 3 # seconds that the end waits for a sink without a method `close_timeout`
 
-      # @param sink [#write, nil]
-      # @param on_foreign [#call, nil]
       def initialize(socket, sink, on_foreign, publisher)
         @socket = socket
         @sink = sink
@@ -22,7 +20,6 @@ module Godwit
 
       attr_reader :socket, :sink, :written, :failed, :error
 
-      # @return [Boolean] whether a message was there
       def receive
         messages = []
         records = []

@@ -19,8 +19,6 @@ module Godwit
         @wakeup_reader, @wakeup = IO.pipe
       end
 
-      # @return [self]
-      # @raise [StateError] when it runs already
       def start
         check(:start)
         @starting.synchronize do
@@ -35,7 +33,6 @@ module Godwit
 
       # Starts the thread as {#start} does, and waits for its end. An interrupt of the caller stops
       # the thread.
-      # @raise [Error] that ended it
       def run
         Thread.handle_interrupt(Object => :never) do
           start
@@ -56,8 +53,6 @@ module Godwit
         wake
       end
 
-      # @return [self, nil] nil when time is up
-      # @raise [Error] that ended it, unless its sockets or their context were closed
       def wait(timeout = nil)
         Timeout.milliseconds(timeout) # refuses a value that is no duration
         check(:wait)
@@ -67,12 +62,10 @@ module Godwit
         self
       end
 
-      # @return [Boolean] whether it runs, in this process
       def running? = @pid == Process.pid && !@thread.nil? && @thread.alive?
 
       # Serves what has arrived, starting the thread if need be, and ends.
       # @param seconds [Numeric] in which it receives; the last batch may take longer
-      # @param patience [Numeric] seconds for the last batch
       # @return [Boolean] whether it ended in time
       def finish(seconds, patience)
         check(:close)

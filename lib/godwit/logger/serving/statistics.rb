@@ -49,7 +49,6 @@ module Godwit
         end
       end
 
-      # @return [Array<Integer>] the counters of {LoggerConstants::TOTALS}, and those of each level
       def totals
         guarded(:totals) do
           @totals.update(writers: @writers.size, kept: @stored.size).values + @levels

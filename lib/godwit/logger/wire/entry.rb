@@ -23,8 +23,8 @@ module Godwit
           log(handle, level, prog, message, payload, formatter, tagger)
         end
 
-        # @return [Entry] of this moment, still without a text. ext/godwit/logger_queue.c does the
-        #   same
+        # Makes an Entry of this moment, still without a text. ext/godwit/logger_queue.c does the
+        # same.
         def now(stream, thread)
           new(stream, Process.clock_gettime(Process::CLOCK_REALTIME, :nanosecond),
             Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond), thread)
@@ -72,7 +72,6 @@ module Godwit
         end
 
         # A Hash in the message's place is the payload too, unless the call has a payload.
-        # @return [Array] error field and payload
         def data(message, error, payload)
           return [error, payload] if payload
           exception, rest = Text.split_error(message)
@@ -146,7 +145,6 @@ module Godwit
           Text.utf8(text))
       end
 
-      # @return [Integer] bytes of memory, about
       def bytes
         BYTES + text.bytesize + (tags&.bytesize || 0) + (payload&.bytesize || 0) +
           (error&.size || 0)

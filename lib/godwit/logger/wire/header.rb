@@ -23,7 +23,6 @@ module Godwit
       Common = Struct.new(:topic, :before_thread, :after_thread)
 
       class << self
-        # @param header [String]
         # @return [Header, nil] nil: the header does not begin as Godwit writes it
         def start(header)
           writer, *numbers = START.match(header)&.captures
@@ -40,18 +39,14 @@ module Godwit
         end
 
         # @param data [Hash] as {parse} gives it, with the keys in any order
-        # @return [Header, nil] nil: required fields are missing
         def of(data)
           writer, *numbers = data.values_at("writer", "seq", "tseq", "t_ns")
           numbered = numbers.all?(Integer) && numbers.first(2).all?(&:positive?)
           new(writer, *numbers) if numbered && writer.is_a?(String)
         end
 
-        # @return [String] the header up to its seq
         def before_seq(writer) = "{\"v\":1,\"writer\":\"#{writer}\",\"seq\":"
 
-        # @param prog [String, nil] as host in UTF-8
-        # @return [Common]
         def common(topic, level, pid, host, prog)
           prog = ",\"prog\":#{JSON.generate(prog)}" if prog
           Common.new(topic, ",\"level\":#{level},\"pid\":#{pid},\"thread\":",
@@ -59,8 +54,6 @@ module Godwit
         end
 
         # @param before [String] {before_seq} of the writer
-        # @param text [String] of the entry, in UTF-8
-        # @return [String] the packed record
         def pack(before, seq, tseq, common, entry, text)
           header = "#{before}#{seq},\"tseq\":#{tseq},\"t_ns\":#{entry.t_ns}," \
             "\"mono_ns\":#{entry.mono_ns}#{common.before_thread}#{entry.thread}" \

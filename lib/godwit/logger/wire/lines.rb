@@ -18,15 +18,12 @@ module Godwit
 
       class << self
         # @param line [String] without its end
-        # @return [Parsed, nil] nil: it has not the form of Ruby's Logger
         def parse(line)
           match = FORM.match(line)
           Parsed.new(*match.captures) if match
         end
 
-        # @return [Integer] the level by the beginning of a line; 5 for any other
         def level(line) = PREFIXES.index { |prefix| line.start_with?(prefix) } || 5
-        # @return [String] the beginning of the lines of a level
         def prefix(level) = PREFIXES.fetch(level)
 
         # @param most [Integer] bytes of one write; one line may be longer
@@ -42,14 +39,11 @@ module Godwit
         end
       end
 
-      # @return [String] the line of a record, with its end
       def call(record)
         return record.to_s unless record.is_a?(Record) && !record.plain?
         build(record.label, record.t_ns, record.pid || 0, record.prog, record.text_with_error, "\n")
       end
 
-      # @param ending [String, nil] of the line
-      # @return [String]
       def build(label, t_ns, pid, prog, text, ending = nil)
         second, rest = t_ns.divmod(BILLION)
         before, after = STARTS.fetch(label)

@@ -126,7 +126,6 @@ module Godwit
         ",\"#{key}\":#{json}"
       end
 
-      # @return [String] as {field}
       def payload_field(payload) = Header.payload(payload) || field("payload", payload)
 
       # @return [String] as {field}; messages and backtraces that are too long are cut

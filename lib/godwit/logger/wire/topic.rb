@@ -18,7 +18,6 @@ module Godwit
         "#{Levels.label(level)}.#{escape(prog.to_s)}.#{escape(host)}.".b
       end
 
-      # @return [Names, nil] frozen; nil for another form
       def parse(topic)
         label, prog, host = FORM.match(topic)&.captures
         return unless label
@@ -26,7 +25,6 @@ module Godwit
         Names.new(*names, Levels::LABELS.index(label)).freeze
       end
 
-      # @return [Hash] a cache of {parse}
       def memory(most = 1000)
         Hash.new do |known, topic|
           known.clear if known.size >= most
