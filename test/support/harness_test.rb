@@ -5,7 +5,7 @@ require "test_helper"
 # The harness must detect each fault that it claims to: each case is a test class in a child process
 # that commits one fault.
 class HarnessTest < Godwit::TestCase
-  def outcome(body, prelude: "", deadline: 20, env: {})
+  def outcome(body, prelude: "", env: {})
     report = "#{scratch_dir}/report.json"
     source = <<~RUBY
       require "test_helper"
@@ -19,17 +19,8 @@ class HarnessTest < Godwit::TestCase
     env = {
       "GODWIT_TEST_REPORT" => report, "GODWIT_TEST_NOW" => nil, "GODWIT_TEST_GC" => nil, **PAGES
     }.merge(env)
-    @child =
-      start_command(
-        [*TESTS, "-e", source], deadline: deadline, env: env
-      ).finish
+    @child = start_command([*TESTS, "-e", source], deadline: 20, env: env).finish
     @report = File.exist?(report) ? JSON.parse(File.read(report)) : {}
-  end
-
-  def assert_fails(text, body, **options)
-    outcome(body, **options)
-    assert_equal 1, @report["failed"], @child.to_s
-    assert_match text, @child.stdout + @child.stderr
   end
 
   def assert_passes(body, **options)
@@ -48,30 +39,42 @@ class HarnessTest < Godwit::TestCase
     RUBY
   end
 
-  test "a context left open" do
-    assert_fails(/left open: #<Godwit::Context/, "$left = Godwit::Context.new; assert true")
-  end
-
-  test "a context that does not end in time" do
-    assert_fails(/a context did not end within 0.1 s/, <<~RUBY)
+  # name => [words of the failure, the test]
+  FAULTS = {
+    "a context left open" =>
+      [/left open: #<Godwit::Context/, "$left = Godwit::Context.new; assert true"],
+    "a context that does not end in time" => [/a context did not end within 0.1 s/, <<~RUBY],
       Godwit::TestSupport::Sockets.context_deadline = 0.1
       own(Struct.new(:x) { def close = Queue.new.pop }.new)
       assert true
     RUBY
+    "a thread that does not end" =>
+      [/a thread did not end within/, "in_thread { Queue.new.pop }; assert true"],
+    "a thread that raised, and was not joined" => [/a thread raised.*oh no/m,
+      "t = in_thread { raise 'oh no' }; eventually { !t.alive? }; assert true"],
+    "a child process left running" =>
+      [/left a child process running/, "start_child('sleep'); assert true"],
+    "a test that asserts nothing" => [/asserted nothing/, "1 + 1"],
+    "an awaited condition that never comes true" =>
+      [/did not come true within 0.1 s/, "eventually(deadline: 0.1) { false }"]
+  }.freeze
+
+  test "each fault fails its test, with its own words" do
+    tests = FAULTS.map { |name, (_, body)| "test #{name.dump} do\n#{body}\nend" }
+    outcome("assert true", prelude: "def join_threads(_) = super(0.1)\n#{tests.join("\n")}")
+    assert_equal [1, FAULTS.size], @report.values_at("passed", "failed"), @child.to_s
+    failures = @report["failures"].to_h { |failure| failure.values_at("name", "text") }
+    FAULTS.each do |name, (words, _)|
+      assert_match words, failures["Case#test_#{name.tr(" ", "_")}"].to_s, name
+    end
   end
 
-  test "a thread that does not end" do
-    assert_fails(
-      /a thread did not end within/, "in_thread { Queue.new.pop }; assert true",
-      prelude: "def join_threads(_) = super(0.1)"
-    )
-  end
-
-  test "a thread that raised, and was not joined" do
-    assert_fails(
-      /a thread raised.*oh no/m,
-      "t = in_thread { raise 'oh no' }; eventually { !t.alive? }; assert true"
-    )
+  {"two tests of one name" => ["test_it", /Case#test_it is defined twice/],
+   "a misspelt test" => ["tets_that", /would never run/]}.each do |name, (method, text)|
+    test name do
+      outcome("assert true", prelude: "def #{method} = assert(true)")
+      assert_match text, @child.stderr
+    end
   end
 
   test "a test past its deadline ends the process and says where" do
@@ -84,20 +87,17 @@ class HarnessTest < Godwit::TestCase
         end
       end)
     RUBY
-    assert_equal 124, @child.status.exitstatus, @child.to_s
+    assert_equal [124, 1], [@child.status.exitstatus, @report["failed"]], @child.to_s
     assert_match(/Case#test_it went past its deadline/, @child.stderr)
     assert_match(/in `stuck'/, @child.stderr) # Minitest's own threads are in `pop'
-    assert_equal 1, @report["failed"]
   end
 
   test "a missing wait is reported; a waiter is found, also on an object that a method creates" do
     queue = Thread::Queue.new
-    assert_match(
-      /fewer than 1 wait/,
-      assert_raises(Godwit::TestSupport::Waiters::NeverCame) do
-        until_waiting(queue, deadline: 0.01)
-      end.message
-    )
+    error = assert_raises(Godwit::TestSupport::Waiters::NeverCame) do
+      until_waiting(queue, deadline: 0.01)
+    end
+    assert_match(/fewer than 1 wait/, error.message)
     made = next_made(Thread::Queue)
     thread = in_thread { Thread::Queue.new.pop }
     ended(when_waiting(made.pop) { thread.kill })
@@ -113,50 +113,22 @@ class HarnessTest < Godwit::TestCase
     assert_in_delta monotonic, Godwit::Timeout.now, HANG
   end
 
-  test "a child process left running" do
-    assert_fails(/left a child process running/, "start_child('sleep'); assert true")
-  end
-
   test "a child past its deadline is asked where it is, then killed" do
-    assert_passes <<~RUBY
-      child =
-        start_child("def stuck\nputs 'said'\nsleep\nend\nstuck", deadline: 20).wait_for("said")
-      # Not from its start on, which takes as long as the machine likes.
-      child.instance_variable_set(:@deadline, monotonic + 0.1)
-      result = child.finish
-      assert result.timed_out
-      refute result.success?
-      assert_includes result.stdout, "said"
-      assert_match(/stuck/, result.stderr)
-    RUBY
+    child = start_child("def stuck\nputs 'said'\nsleep\nend\nstuck", deadline: 20).wait_for("said")
+    # Not from its start on, which takes as long as the machine likes.
+    child.instance_variable_set(:@deadline, monotonic + 0.1)
+    result = child.finish
+    assert result.timed_out
+    refute result.success?
+    assert_includes result.stdout, "said"
+    assert_match(/stuck/, result.stderr)
   end
 
-  test "a test that asserts nothing" do
-    assert_fails(/asserted nothing/, "1 + 1")
-  end
-
-  test "an awaited condition that never comes true" do
-    assert_fails(/did not come true within 0.1 s/, "eventually(deadline: 0.1) { false }")
-  end
-
-  test "two tests of one name" do
-    outcome("assert true", prelude: "def test_it = assert(true)")
-    assert_match(/Case#test_it is defined twice/, @child.stderr)
-  end
-
-  test "a misspelt test" do
-    outcome("assert true", prelude: "def tets_that = assert(true)")
-    assert_match(/would never run/, @child.stderr)
-  end
-
-  test "under GC.stress only the classes that say so run" do
-    outcome("assert true", env: {"GODWIT_TEST_GC" => "stress"})
+  test "under GC.stress only the classes that say so run; the level shuffle works" do
+    stress = {"GODWIT_TEST_GC" => "stress"}
+    outcome("assert true", env: stress)
     assert_equal 0, @report["passed"]
-    outcome("assert GC.stress", prelude: "under_gc_stress", env: {"GODWIT_TEST_GC" => "stress"})
-    assert_equal 1, @report["passed"], @child.to_s
-  end
-
-  test "the level shuffle works" do
+    assert_passes "assert GC.stress", prelude: "under_gc_stress", env: stress
     assert_passes "assert context", env: {"GODWIT_TEST_GC" => "shuffle"}
   end
 end

@@ -11,40 +11,34 @@ class ValgrindFindingsTest < Godwit::TestCase
   EXTENSION = %w[/x/godwit_ext.so gw_frame_take].freeze
   LIBZMQ = %w[/x/libzmq.so.5.2.4 ???].freeze
 
-  test "a bad read with the extension or libzmq in any stack is ours, another is not" do
-    freed = [%w[/x/vgpreload_memcheck-amd64-linux.so free], EXTENSION]
-    assert finding("InvalidRead", [UNNAMED], freed).ours?
-    assert finding("SyscallParam", [%w[/x/libc.so.6 send], LIBZMQ]).ours?
-    assert finding("UninitCondition", [EXTENSION]).ours?
-    refute finding("InvalidRead", [UNNAMED], [MALLOC, UNNAMED]).ours?
-  end
+  FREE = %w[/x/vgpreload_memcheck-amd64-linux.so free].freeze
+  NEW = %w[/x/vgpreload_memcheck-amd64-linux.so new].freeze
+  XMALLOC = %w[/x/libruby-3.3.so.3.3 ruby_xmalloc2].freeze
+  LEAK = "Leak_DefinitelyLost"
 
-  test "a finding in the stack of a fiber is not ours, in a freed block it is" do
-    stack = [UNNAMED, EXTENSION]
-    refute finding(
-      "InvalidRead", stack, address: "Address 0x87b2ec0 is in a rw- anonymous segment"
-    ).ours?
-    assert finding(
-      "InvalidRead", stack, address: "Address 0x87b2ec0 is 8 bytes inside a block of size 48 free'd"
-    ).ours?
-  end
+  # [kind, stacks, address]: a bad read with the extension or libzmq in any stack, in the stack of a
+  # fiber only if it is in a freed block; a leak of what the extension or libzmq allocated.
+  OURS = [
+    ["InvalidRead", [[UNNAMED], [FREE, EXTENSION]]],
+    ["SyscallParam", [[%w[/x/libc.so.6 send], LIBZMQ]]],
+    ["UninitCondition", [[EXTENSION]]],
+    ["InvalidRead", [[UNNAMED, EXTENSION]], "Address 0x8 is 8 bytes inside a block of size 48 free'd"],
+    *[[MALLOC, EXTENSION], [MALLOC, LIBZMQ, EXTENSION], [NEW, LIBZMQ], [CALLOC, UNNAMED, EXTENSION],
+      [MALLOC, XMALLOC, EXTENSION]].map { |stack| [LEAK, [stack]] }
+  ].freeze
+  # Others: Ruby's own objects, and the collector's.
+  NOT_OURS = [
+    ["InvalidRead", [[UNNAMED], [MALLOC, UNNAMED]]],
+    ["InvalidRead", [[UNNAMED, EXTENSION]], "Address 0x8 is in a rw- anonymous segment"],
+    ["Leak_PossiblyLost", [[MALLOC, EXTENSION]]],
+    *[[MALLOC, UNNAMED, UNNAMED, EXTENSION], [CALLOC, UNNAMED, UNNAMED, UNNAMED, EXTENSION],
+      [MALLOC, XMALLOC, %w[/x/libruby-3.3.so.3.3 rb_str_new], EXTENSION]]
+      .map { |stack| [LEAK, [stack]] }
+  ].freeze
 
-  test "a leak is ours if the extension or libzmq allocated it, also by ALLOC" do
-    assert leak(MALLOC, EXTENSION).ours?
-    assert leak(MALLOC, LIBZMQ, EXTENSION).ours?
-    assert leak(%w[/x/vgpreload_memcheck-amd64-linux.so new], LIBZMQ).ours?
-    assert leak(CALLOC, UNNAMED, EXTENSION).ours?
-    assert leak(MALLOC, %w[/x/libruby-3.3.so.3.3 ruby_xmalloc2], EXTENSION).ours?
-  end
-
-  test "a leak of Ruby's own objects, or of the collector, is not ours" do
-    refute leak(MALLOC, UNNAMED, UNNAMED, EXTENSION).ours?
-    refute leak(
-      MALLOC, %w[/x/libruby-3.3.so.3.3 ruby_xmalloc2], %w[/x/libruby-3.3.so.3.3 rb_str_new],
-      EXTENSION
-    ).ours?
-    refute leak(CALLOC, UNNAMED, UNNAMED, UNNAMED, EXTENSION).ours?
-    refute finding("Leak_PossiblyLost", [MALLOC, EXTENSION]).ours?
+  test "the findings that are ours, and others" do
+    OURS.each { |row| assert finding(*row).ours?, row.inspect }
+    NOT_OURS.each { |row| refute finding(*row).ours?, row.inspect }
   end
 
   test "nothing of the extension is suppressed" do
@@ -58,9 +52,7 @@ class ValgrindFindingsTest < Godwit::TestCase
 
   private
 
-  def leak(*frames) = finding("Leak_DefinitelyLost", frames)
-
-  def finding(kind, *stacks, address: nil)
+  def finding(kind, stacks, address = nil)
     stacks = stacks.map { |stack| stack.map { |object, function| [object, function, "place"] } }
     Godwit::TestSupport::Valgrind::Finding.new(kind, "what", stacks, address)
   end
