@@ -76,25 +76,23 @@ class ContextsTest < Godwit::TestCase
 
   # The number of its descriptor is used again at once: a thread that still sleeps on it would get
   # another object's events.
-  test "no socket is closed before its last waiter has left" do
-    assert_child(run_child(<<~RUBY, deadline: 20, env: Godwit::TestSupport::Shim.windows))
-      require "godwit"
-      require "fiddle"
-      closed_under_wait =
-        Fiddle::Function.new(
-          Fiddle::Handle::DEFAULT["windows_closed_under_wait"], [], Fiddle::TYPE_LONG
-        )
-      30.times do |number|
-        pull = Godwit::PULL.bind("inproc://\#{number}")
-        waiters = Array.new(10) { Thread.new { pull.recv rescue $!.class } }
-        until_waiting(pull, 10)
-        pull.close
-        unless waiters.map(&:value).uniq == [Godwit::ClosedError]
-          abort "a waiter got another object's event"
+  {"socket" => "pull.recv", "PAIR of a Monitor" => "pull.monitor(:connected).next_event"}
+    .each do |what, wait|
+    test "no #{what} is closed before its last waiter has left" do
+      assert_child(run_child(<<~RUBY, deadline: 30, env: Godwit::TestSupport::Shim.windows))
+        #{Godwit::TestSupport::Shim::PRELUDE}
+        30.times do |number|
+          pull = Godwit::PULL.bind("inproc://\#{number}")
+          waiters = Array.new(10) { Thread.new { #{wait} rescue $!.class } }
+          until_waiting(pull, 10)
+          pull.close
+          unless waiters.map(&:value).uniq == [Godwit::ClosedError]
+            abort "a waiter got another object's event"
+          end
         end
-      end
-      abort "\#{closed_under_wait.call} sockets were" if closed_under_wait.call > 0
-    RUBY
+        abort "\#{Windows.closed_under_wait} were" if Windows.closed_under_wait > 0
+      RUBY
+    end
   end
 
   {

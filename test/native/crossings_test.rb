@@ -34,47 +34,40 @@ class CrossingsTest < Godwit::TestCase
     assert_equal 1000, got.size
   end
 
-  SHIM = <<~RUBY
-    require "godwit"
-    require "fiddle"
-    LOOKS, SENDS =
-      %w[windows_looks windows_sends].map do |name|
-        Fiddle::Function.new(Fiddle::Handle::DEFAULT[name], [], Fiddle::TYPE_LONG)
-      end
+  PRELUDE = <<~RUBY
+    #{Godwit::TestSupport::Shim::PRELUDE}
     context = Godwit::Context.new(linger: 0)
   RUBY
 
   # Reading ZMQ_EVENTS, or looking for edges, after each message would cost more than the messages
   # themselves (law 2).
   test "without waiters, no message costs a look at the socket" do
-    assert_child(run_child(<<~RUBY, env: Godwit::TestSupport::Shim.windows))
-      #{SHIM}
+    assert_done(<<~RUBY, env: Godwit::TestSupport::Shim.windows)
       pull = Godwit::PULL.bind("inproc://a", context: context, recv_hwm: 0)
       push = Godwit::PUSH.connect("inproc://a", context: context, send_hwm: 0)
-      before = LOOKS.call
+      before = Windows.looks
       1000.times { push.send("x").send(%w[y z]) << "x" }
       push.send_many(["x"] * 1000)
       2000.times { pull.recv }
       1000.times { pull.recv_nonblock }
       abort "messages are missing" unless pull.recv_many(1000).size == 1000
       pull.recv_nonblock(exception: false)
-      abort "looked \#{LOOKS.call - before} times" if LOOKS.call > before
+      abort "looked \#{Windows.looks - before} times" if Windows.looks > before
       pull.events
-      abort "looks are not counted" unless LOOKS.call > before
+      abort "looks are not counted" unless Windows.looks > before
     RUBY
   end
 
   # libzmq processes its commands once in a millisecond when it only sends: a waiter has to make
   # libzmq process them, or it loops, since the descriptor stays readable.
   test "a sender that waits for room tries few times for each message" do
-    assert_child(run_child(<<~RUBY, deadline: 25, env: Godwit::TestSupport::Shim.windows))
-      #{SHIM}
+    assert_done(<<~RUBY, deadline: 25, env: Godwit::TestSupport::Shim.windows)
       pull = Godwit::PULL.bind("inproc://a", context: context, recv_hwm: 1)
       push = Godwit::PUSH.connect("inproc://a", context: context, send_hwm: 1)
       receiver = Thread.new { 2000.times { pull.recv } }
-      before = SENDS.call
+      before = Windows.sends
       2000.times { push.send("x") }
-      tries = SENDS.call - before
+      tries = Windows.sends - before
       receiver.join
       abort "\#{tries} tries for 2,000 messages" if tries > 2000 * 8
       abort "tries are not counted" if tries < 2000

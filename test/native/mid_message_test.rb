@@ -10,10 +10,7 @@ class MidMessageTest < Godwit::TestCase
   SHAPES = [%w[1 end], %w[1 mid end], %w[1 2 3 4 5], ["", ""], ["big" * 10_000, "", "end"]].freeze
 
   PRELUDE = <<~RUBY
-    require "godwit"
-    require "fiddle"
-    MID_MESSAGE =
-      Fiddle::Function.new(Fiddle::Handle::DEFAULT["windows_mid_message"], [], Fiddle::TYPE_LONG)
+    #{Godwit::TestSupport::Shim::PRELUDE}
 
     # Yields a bound socket that waits in the middle of a cut message, and the message's parts.
     def cut(type, peer, parts, prime, **options)
@@ -29,9 +26,9 @@ class MidMessageTest < Godwit::TestCase
         # libzmq will not look at its commands in the next millisecond
         2.times { prime.call(socket, first) }
         first.close
-        before = MID_MESSAGE.call
+        before = Windows.mid_message
         sent = socket.send_nonblock(parts, exception: false)
-        if sent == :wait_writable && MID_MESSAGE.call > before
+        if sent == :wait_writable && Windows.mid_message > before
           yield socket, context
           return context.close
         end
@@ -96,9 +93,9 @@ class MidMessageTest < Godwit::TestCase
         first = Godwit::DEALER.connect("inproc://cut", context: context)
         2.times { prime.call(socket, first) }
         first.close
-        before = MID_MESSAGE.call
+        before = Windows.mid_message
         3.times { |number| socket.send(["\#{number}", "b", "c"]) }
-        hits += MID_MESSAGE.call - before
+        hits += Windows.mid_message - before
         got = []
         while (message = other.recv(timeout: 0.02, exception: false))
           got << message

@@ -97,9 +97,7 @@ class NativePollerTest < Godwit::TestCase
   # Looks are reads of ZMQ_EVENTS and looks at an epoll.
   test "a wait asks nothing of a socket that is idle, and allocates nothing for it" do
     result = run_child(<<~RUBY, deadline: 25, env: Shim.windows)
-      require "godwit"
-      require "fiddle"
-      looks = Fiddle::Function.new(Fiddle::Handle::DEFAULT["windows_looks"], [], Fiddle::TYPE_LONG)
+      #{Shim::PRELUDE}
       Process.setrlimit(:NOFILE, Process.getrlimit(:NOFILE).last)
       context = Godwit::Context.new(max_sockets: 2000)
       seen = [10, 1000].map do |count|
@@ -111,9 +109,9 @@ class NativePollerTest < Godwit::TestCase
           Array.new(3) do
             GC.start
             GC.disable
-            before = [looks.call, GC.stat(:total_allocated_objects)]
+            before = [Windows.looks, GC.stat(:total_allocated_objects)]
             work.call
-            after = [looks.call, GC.stat(:total_allocated_objects)]
+            after = [Windows.looks, GC.stat(:total_allocated_objects)]
             GC.enable
             after.zip(before).map { |one, other| one - other }
           end.last

@@ -57,10 +57,7 @@ class NativeProxyTest < Godwit::TestCase
       "and once" do
       env = Godwit::TestSupport::Shim.windows(parts: 20_000)
       assert_child(run_child(<<~RUBY, env: env, deadline: 28))
-        require "godwit"
-        require "fiddle"
-        function = Fiddle::Handle::DEFAULT["windows_mid_message"]
-        MID_MESSAGE = Fiddle::Function.new(function, [], Fiddle::TYPE_LONG)
+        #{Godwit::TestSupport::Shim::PRELUDE}
         # libzmq mostly drops the rest of a longer one to a PUSH without a word.
         parts = #{(type == :PUSH) ? %w[1 end] : %w[1 2 3 end]}
         now = -> { Process.clock_gettime(Process::CLOCK_MONOTONIC) }
@@ -74,12 +71,12 @@ class NativeProxyTest < Godwit::TestCase
           proxy = Godwit::Proxy.new(front, back).start
           push.send("prime")
           first.recv(timeout: 5)
-          before = MID_MESSAGE.call
+          before = Windows.mid_message
           push.send(parts)
           first.close
           finish = now.call + 0.2
-          Thread.pass until MID_MESSAGE.call > before || now.call > finish
-          if (cut = MID_MESSAGE.call > before)
+          Thread.pass until Windows.mid_message > before || now.call > finish
+          if (cut = Windows.mid_message > before)
             message = nil
             until message # a PAIR ignores peers that come before the last one has left
               other = Godwit::#{peer}.connect("inproc://cut", context: context)

@@ -51,11 +51,7 @@ class ForkMomentsTest < Godwit::TestCase
   # The handler runs where the wait looks for interrupts before it begins.
   test "a fork in a trap handler just before the main thread would wait" do
     assert_done(<<~RUBY, env: Godwit::TestSupport::Shim.windows)
-      require "fiddle"
-      signal_at_next_receive =
-        Fiddle::Function.new(
-          Fiddle::Handle::DEFAULT["windows_signal"], [Fiddle::TYPE_INT], Fiddle::TYPE_VOID
-        )
+      require "./test/native/shim/windows"
       [true, false].each do |alone|
         pull, push = pair
         other = Thread.new { sleep } unless alone
@@ -66,7 +62,7 @@ class ForkMomentsTest < Godwit::TestCase
           status = Process.wait2(pid).last
           push.send("x") # after the child's end: it would wake that too
         end
-        signal_at_next_receive.call(Signal.list["USR1"])
+        Windows.signal("USR1")
         begin
           pull.recv
           Process.pid == parent or exit!(4)

@@ -29,6 +29,12 @@ module Godwit
         end
       end
 
+      # The start of a child's program that calls the shim's functions.
+      PRELUDE = <<~RUBY
+        require "godwit"
+        require "./test/native/shim/windows"
+      RUBY
+
       # @return [Hash] environment of a child with moments of that length
       def self.windows(**microseconds)
         {"LD_PRELOAD" => path, "GODWIT_LIBZMQ" => path}.merge(
