@@ -10,16 +10,29 @@ class LostWakeupTest < Godwit::TestCase
   ROUNDS = 300
 
   # On two cores the waiter often sees the edge before it is swallowed, and so saves the other.
-  ONE_CORE = 'system("taskset", "-cp", "0", Process.pid.to_s, out: File::NULL)'
+  PRELUDE = <<~RUBY
+    require "godwit"
+    system("taskset", "-cp", "0", Process.pid.to_s, out: File::NULL)
+    context = Godwit::Context.new(linger: 0)
+    def dealer(context, **options)
+      Godwit::DEALER.bind("tcp://127.0.0.1:*", context: context, send_hwm: 1, **options)
+    end
+  RUBY
+
+  # @return [Array<String>] the endpoints that the child prints
+  def start_rounds(program, **windows)
+    source = "#{PRELUDE}\n#{program}\nputs 'done'\nexit!(0)"
+    @child = start_child(source, [ROUNDS], env: Shim.windows(**windows))
+    @child.wait_for("\n").stdout.split
+  end
+
+  def assert_rounds = assert_includes(assert_child(@child.finish).stdout, "done")
 
   # Settling the others reads ZMQ_EVENTS, and with it swallows the edge that the caller itself is
   # about to wait for.
   test "a receiver beside a blocked sender notices a message that comes as it settles the sender" do
-    child = start_child(<<~RUBY, [ROUNDS], env: Shim.windows(events: 200))
-      require "godwit"
-      #{ONE_CORE}
-      context = Godwit::Context.new(linger: 0)
-      dealer = Godwit::DEALER.bind("tcp://127.0.0.1:*", context: context, send_hwm: 1, recv_hwm: 1)
+    endpoint, turns = start_rounds(<<~RUBY, events: 200)
+      dealer = dealer(context, recv_hwm: 1)
       turn = Godwit::PUSH.bind("tcp://127.0.0.1:*", context: context)
       puts [dealer, turn].map(&:last_endpoint).join(" ")
       dealer.recv
@@ -30,22 +43,16 @@ class LostWakeupTest < Godwit::TestCase
         dealer.recv(timeout: HANG, exception: false) or
           abort "message \#{number} lies there: \#{dealer.events}"
       end
-      puts "done"
-      exit!(0)
     RUBY
-    endpoints = child.wait_for("\n").stdout.split
-    peer = open_socket(:DEALER, recv_hwm: 1, recv_buffer_size: 2048).connect(endpoints.first)
-    turn = open_socket(:PULL).connect(endpoints.last)
+    peer = open_socket(:DEALER, recv_hwm: 1, recv_buffer_size: 2048).connect(endpoint)
+    turn = open_socket(:PULL).connect(turns)
     in_thread { peer.send("here") && turn.each { peer.send("x") } }
-    assert_includes assert_child(child.finish).stdout, "done"
+    assert_rounds
   end
 
   test "a sender beside a waiting receiver notices room that comes as it settles the receiver" do
-    child = start_child(<<~RUBY, [ROUNDS], env: Shim.windows(any: 300))
-      require "godwit"
-      #{ONE_CORE}
-      context = Godwit::Context.new(linger: 0)
-      dealer = Godwit::DEALER.bind("tcp://127.0.0.1:*", context: context, send_hwm: 1)
+    endpoint, = start_rounds(<<~RUBY, any: 300)
+      dealer = dealer(context)
       puts dealer.last_endpoint
       dealer.recv
       receiver = Thread.new { dealer.recv }
@@ -54,13 +61,11 @@ class LostWakeupTest < Godwit::TestCase
         dealer.send("y" * 2_000, timeout: HANG, exception: false) or
           abort "no room for message \#{number}? \#{dealer.events}"
       end
-      puts "done"
-      exit!(0)
     RUBY
-    peer = open_socket(:DEALER, recv_hwm: 1).connect(child.wait_for("\n").stdout.strip)
+    peer = open_socket(:DEALER, recv_hwm: 1).connect(endpoint)
     peer.send("here")
     in_thread { ROUNDS.times { peer.recv } }
-    assert_includes assert_child(child.finish).stdout, "done"
+    assert_rounds
   end
 
   # Two fibers wait to send to two peers. The woken fiber's send fails, and by that swallows the
@@ -68,9 +73,7 @@ class LostWakeupTest < Godwit::TestCase
   test "a ROUTER's sender whose retry fails passes on the edge that it swallowed" do
     router, peers = full_router(3)
     sent = []
-    in_thread do
-      scheduler = Godwit::TestSupport::TinyScheduler.new
-      Fiber.set_scheduler(scheduler)
+    Godwit::TestSupport::TinyScheduler.thread do |scheduler|
       fibers =
         Array.new(2) do |n|
           Fiber.schedule do
@@ -100,44 +103,22 @@ class LostWakeupTest < Godwit::TestCase
     dealer, peer = connected_pair(:DEALER, :DEALER, transport: :inproc, send_hwm: 1, recv_hwm: 1)
     nil until dealer.send_nonblock("x", exception: false) == :wait_writable
     peer.send(["x"] * 250)
-    waiting = in_thread do
-      scheduler = Godwit::TestSupport::TinyScheduler.new
-      Fiber.set_scheduler(scheduler)
-      error = nil
-      Fiber.schedule do
-        dealer.send("x", timeout: HANG)
-      rescue => error
-        nil
-      end
-      dealer.events # the edge of the message
-      turn_for_a_while(scheduler) # the sender has looked, and waits again
+    error = beside_fiber(dealer, -> { dealer.send("x", timeout: HANG) }) do
       context.shutdown
       assert_raises(Godwit::ContextTerminatedError) { dealer.recv }
-      scheduler.run
-      error
     end
-    assert_kind_of Godwit::ContextTerminatedError, waiting.value
+    assert_kind_of Godwit::ContextTerminatedError, error
   end
 
   test "a shutdown that a count of peers sees reaches the other waiters" do
     {PUB: {}, PULL: {count: 2}}.each do |type, options|
       home = own(Godwit::Context.new(linger: 0))
       socket = own(Godwit.const_get(type).bind(endpoint_for(:tcp), context: home))
-      waiting = in_thread do
-        scheduler = Godwit::TestSupport::TinyScheduler.new
-        Fiber.set_scheduler(scheduler)
-        error = nil
-        Fiber.schedule do
-          socket.wait_connected(timeout: HANG, **options)
-        rescue => error
-          nil
-        end
+      error = beside_fiber(socket, -> { socket.wait_connected(timeout: HANG, **options) }) do
         home.shutdown
         assert_raises(Godwit::ContextTerminatedError) { socket.wait_connected(**options) }
-        scheduler.run
-        error
       end
-      assert_kind_of Godwit::ContextTerminatedError, waiting.value, type.to_s
+      assert_kind_of Godwit::ContextTerminatedError, error, type.to_s
     end
   end
 
@@ -163,8 +144,11 @@ class LostWakeupTest < Godwit::TestCase
     req.send("first")
     assert_equal "first", rep.recv
     open_socket(:REQ).connect(rep.last_endpoint).send("second")
-    assert_woken(rep, :wait_readable) { rep.send("reply") }
-    assert_woken(req, :wait_writable) { assert_equal "reply", req.recv(timeout: 5) }
+    assert_same rep, beside_fiber(rep, -> { rep.wait_readable(3) }) { rep.send("reply") }
+    woken = beside_fiber(req, -> { req.wait_writable(3) }) do
+      assert_equal "reply", req.recv(timeout: 5)
+    end
+    assert_same req, woken
   end
 
   # A waiter that was woken, and killed before it could look, passes its wake-up to the next.
@@ -199,20 +183,18 @@ class LostWakeupTest < Godwit::TestCase
     thread
   end
 
-  # A fiber waits, with all edges consumed; the block must wake it.
-  def assert_woken(socket, wait)
-    woken = in_thread do
-      scheduler = Godwit::TestSupport::TinyScheduler.new
-      Fiber.set_scheduler(scheduler)
+  # Runs the block while a fiber waits in the call, with all edges consumed.
+  # @return [Object] what the call gives, or its error
+  def beside_fiber(socket, call)
+    Godwit::TestSupport::TinyScheduler.thread do |scheduler|
       got = nil
-      Fiber.schedule { got = socket.public_send(wait, 3) }
+      Fiber.schedule { got = call.call rescue $! } # standard:disable Style/RescueModifier
       socket.events # wakes the waiter, for edges that no call has read yet
-      turn_for_a_while(scheduler) # it has looked, and waits again
+      turn_for_a_while(scheduler) # it has checked, and waits again
       yield
       scheduler.run
       got
-    end
-    assert_same socket, woken.value, wait
+    end.value
   end
 
   # Not a fixed number of turns: on a busy machine the first may do all the work, and the next would
