@@ -56,29 +56,14 @@ class RactorsTest < Godwit::TestCase
       errors = Ractor.new do
         pull = Godwit::PULL.bind("tcp://127.0.0.1:*")
         [
-          -> { pull.recv(timeout: 0.01) },
-          -> { pull.recv_nonblock },
-          -> { pull.send("x") },
-          -> { pull.bind("nonsense") },
-          -> { pull.bind("tcp://127.0.0.1:99999") },
-          -> { pull.set(:recv_hwmm, 1) },
-          -> { pull.recv_hwm = -5 },
-          -> { Godwit::PUSH.new.send(5) },
-          -> { Godwit::PUSH.new.send([]) },
-          -> { pull.wait_readable("x") },
-          -> { Godwit::REQ.new.recv },
-          -> do
-            Godwit::SCATTER.new unless Godwit.has?(:draft)
-            raise Godwit::UnsupportedError
-          end,
-          -> { Godwit::Frame.new(5) },
-          -> { Godwit::Message.decode("ab") },
-          -> { Godwit::Frame.new("x").tap(&:close).size },
-          -> do
-            pull.close
-            pull.recv
-          end,
-          -> { Godwit::Socket.class_of(:NONE) }
+          -> { pull.recv(timeout: 0.01) }, -> { pull.recv_nonblock }, -> { pull.send("x") },
+          -> { pull.bind("nonsense") }, -> { pull.bind("tcp://127.0.0.1:99999") },
+          -> { pull.set(:recv_hwmm, 1) }, -> { pull.recv_hwm = -5 },
+          -> { Godwit::PUSH.new.send(5) }, -> { Godwit::PUSH.new.send([]) },
+          -> { pull.wait_readable("x") }, -> { Godwit::REQ.new.recv }, -> { Godwit::Frame.new(5) },
+          -> { Godwit::Message.decode("ab") }, -> { Godwit::Frame.new("x").tap(&:close).size },
+          -> { Godwit.has?(:draft) ? raise(Godwit::UnsupportedError) : Godwit::SCATTER.new },
+          -> { pull.close || pull.recv }, -> { Godwit::Socket.class_of(:NONE) }
         ].map do |call|
           call.call
           nil
@@ -87,11 +72,8 @@ class RactorsTest < Godwit::TestCase
         end
       end.take
       check("errors \#{errors}", errors.all? { |error| error && error[1] })
-      check(
-        "classes",
-        %w[Godwit::TimeoutError Godwit::EAGAINWaitReadable Godwit::UnsupportedError] ==
-          errors.first(3).map(&:first)
-      )
+      classes = %w[Godwit::TimeoutError Godwit::EAGAINWaitReadable Godwit::UnsupportedError]
+      check("classes", classes == errors.first(3).map(&:first))
       stopper = Godwit::REQ.connect(endpoint)
       check("stop", stopper.request("stop", timeout: 5) == "bye")
       check("served", server.take)
@@ -101,34 +83,25 @@ class RactorsTest < Godwit::TestCase
   test "PUB and SUB, wait_connected, keys, frames, trackers, each within Ractors" do
     assert_done <<~RUBY
       pub = Godwit::PUB.bind("tcp://127.0.0.1:*")
-      subs = Array.new(2) do |number|
-        Ractor.new(pub.last_endpoint, number) do |endpoint, number|
-          sub = Godwit::SUB.connect(endpoint, subscribe: number.to_s)
-          got = []
-          sub.each { |message| (message[1] == "end") ? break : got << message }
-          got
+      subs = %w[0 1].map do |topic|
+        Ractor.new(pub.last_endpoint, topic) do |endpoint, topic|
+          sub = Godwit::SUB.connect(endpoint, subscribe: topic)
+          sub.take_while { |message| message[1] != "end" }
         end
       end
       pub.wait_connected(count: 2, timeout: 5)
-      2.times { |number| 3.times { |round| pub.send([number.to_s, round.to_s]) } }
-      2.times { |number| pub.send([number.to_s, "end"]) }
-      subs.each_with_index do |sub, number|
-        check("topics", Array.new(3) { |round| [number.to_s, round.to_s] } == sub.take)
-      end
+      %w[0 1].product(%w[a b end]) { |message| pub.send(message) }
+      subs.zip(%w[0 1]) { |sub, topic| check("topics", [[topic, "a"], [topic, "b"]] == sub.take) }
       done = Ractor.new do
         keys = Godwit::Curve.keypair
         pull = Godwit::PULL.bind("tcp://127.0.0.1:*", curve: keys)
-        push =
-          Godwit::PUSH.connect(
-            pull.last_endpoint, curve: Godwit::Curve.keypair, server_key: keys.public_key
-          )
+        push = Godwit::PUSH.connect(pull.last_endpoint, curve: Godwit::Curve.keypair,
+          server_key: keys.public_key)
         tracker = push.send(("x" * 100_000).freeze, track: true)
         frame = pull.recv_frame(timeout: 5)
         push.send_frame("a", more: true).send_frame("b")
-        [
-          frame.size, frame.property("Peer-Address"), tracker.wait(5),
-          pull.recv_frames(2, timeout: 5).map(&:to_s)
-        ]
+        [frame.size, frame.property("Peer-Address"), tracker.wait(5),
+          pull.recv_frames(2, timeout: 5).map(&:to_s)]
       end.take
       check("done \#{done}", [100_000, "127.0.0.1", true, %w[a b]] == done)
     RUBY
@@ -152,17 +125,13 @@ class RactorsTest < Godwit::TestCase
             frames.each { |frame| push.send(frame) }
             push.send(message)
           end
-          [
-            frames.map(&:size), frames.map { |frame| frame.unpack1("a1") }, frames.none?(&:gone?),
-            message.to_a.map(&:size)
-          ]
+          [frames.map(&:size), frames.map { |frame| frame.unpack1("a1") }, frames.none?(&:gone?),
+            message.to_a.map(&:size)]
         end
       end
       sizes = Array.new(3 * 200 * 4) { pull.recv_frames(1, timeout: 10).map(&:size) }.tally
-      check(
-        "sizes \#{sizes}",
-        { [100] => 600, [100_000] => 600, [5000] => 600, [5000, 1] => 600 } == sizes
-      )
+      check("sizes \#{sizes}",
+        {[100] => 600, [100_000] => 600, [5000] => 600, [5000, 1] => 600} == sizes)
       workers.each do |worker|
         check("read", [[100, 100_000, 5000], %w[m p r], true, [5000, 1]] == worker.take)
       end
@@ -175,12 +144,10 @@ class RactorsTest < Godwit::TestCase
       workers = Array.new(3) do |number|
         Ractor.new(pull.last_endpoint, number) do |endpoint, number|
           push = Godwit::PUSH.connect(endpoint)
-          trackers =
-            Array.new(100) do |round|
-              push
-                .send((number.to_s * (70_000 + round)).freeze, track: true)
-                .tap { GC.start(full_mark: false) if round % 10 == 0 }
-            end
+          trackers = Array.new(100) do |round|
+            GC.start(full_mark: false) if round % 10 == 9
+            push.send((number.to_s * (70_000 + round)).freeze, track: true)
+          end
           trackers.all? { |tracker| tracker.wait(10) }
         end
       end
@@ -229,31 +196,25 @@ class RactorsTest < Godwit::TestCase
       rescue Godwit::UnsupportedError => error
         check(error.message, error.message.include?("Ractor"))
       end
-      check(
-        "move",
-        (
-          begin
-            Ractor.new { Ractor.receive }.send(push, move: true)
-            false
-          rescue Ractor::Error, TypeError
-            true
-          end
-        )
-      )
+      begin
+        Ractor.new { Ractor.receive }.send(push, move: true)
+        abort "a socket moved"
+      rescue Ractor::Error, TypeError
+        nil
+      end
     RUBY
   end
 
   test "Ractors that end with their sockets open, and are collected, leave nothing behind" do
     assert_done <<~RUBY
-      descriptors = -> { Dir.children("/proc/self/fd").size }
       Godwit.context.max_sockets
       Godwit::PUSH.new.close
       Ractor.new { Godwit::PULL.bind("inproc://x") && nil }.take
-      before = descriptors.call
+      before = descriptors
       20.times do |number|
         Ractor.new(number) { |number| Godwit::PULL.bind("inproc://\#{number}") && nil }.take
       end
-      await { GC.start || descriptors.call <= before + 4 }
+      await { GC.start || descriptors <= before + 4 }
     RUBY
   end
 end
