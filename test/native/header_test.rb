@@ -35,17 +35,4 @@ class HeaderTest < Godwit::TestCase
     refute_predicate status, :success?
     breaks.each_key { |warnings| assert_match warnings, said }
   end
-
-  test "the library has them" do
-    constants, errors, = Generate.tables
-    Generate
-      .header_constants(constants, errors)
-      .each { |name, number| assert_equal number, Godwit::Header.const_get(name), name }
-    constants["shared"].each do |name, (value)|
-      assert_equal value, Godwit::Constants.const_get(name), name
-    end
-    assert_equal constants["types"].merge(constants["draft_types"]),
-      Godwit::SOCKET_TYPES.transform_keys(&:to_s)
-    Godwit::SOCKET_TYPES.each { |name, number| assert_equal number, Godwit::Header.const_get(name) }
-  end
 end

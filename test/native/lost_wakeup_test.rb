@@ -97,31 +97,6 @@ class LostWakeupTest < Godwit::TestCase
     assert_equal [1, 0], sent
   end
 
-  # 100 frames make libzmq look at its commands in the middle of a message; the shutdown that it
-  # finds there, others wait for.
-  test "a shutdown that is seen in mid-message reaches all waiters" do
-    dealer, peer = connected_pair(:DEALER, :DEALER, transport: :inproc, send_hwm: 1, recv_hwm: 1)
-    nil until dealer.send_nonblock("x", exception: false) == :wait_writable
-    peer.send(["x"] * 250)
-    error = beside_fiber(dealer, -> { dealer.send("x", timeout: HANG) }) do
-      context.shutdown
-      assert_raises(Godwit::ContextTerminatedError) { dealer.recv }
-    end
-    assert_kind_of Godwit::ContextTerminatedError, error
-  end
-
-  test "a shutdown that a count of peers sees reaches the other waiters" do
-    {PUB: {}, PULL: {count: 2}}.each do |type, options|
-      home = own(Godwit::Context.new(linger: 0))
-      socket = own(Godwit.const_get(type).bind(endpoint_for(:tcp), context: home))
-      error = beside_fiber(socket, -> { socket.wait_connected(timeout: HANG, **options) }) do
-        home.shutdown
-        assert_raises(Godwit::ContextTerminatedError) { socket.wait_connected(**options) }
-      end
-      assert_kind_of Godwit::ContextTerminatedError, error, type.to_s
-    end
-  end
-
   # Calls that make room at once, without a command in libzmq's mailbox.
   test "a sender notices a connect by another thread, and an option that makes it sendable" do
     pull = open_socket(:PULL).bind(endpoint_for(:inproc))

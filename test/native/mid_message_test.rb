@@ -18,10 +18,8 @@ class MidMessageTest < Godwit::TestCase
       limit = Process.clock_gettime(Process::CLOCK_MONOTONIC) + 15
       until Process.clock_gettime(Process::CLOCK_MONOTONIC) > limit
         context = Godwit::Context.new(linger: 0)
-        socket =
-          Godwit.const_get(type).bind(
-            "inproc://cut", "tcp://127.0.0.1:*", context: context, **options
-          )
+        socket = Godwit.const_get(type).bind("inproc://cut", "tcp://127.0.0.1:*", context: context,
+          **options)
         first = Godwit.const_get(peer).connect("inproc://cut", context: context)
         # libzmq will not look at its commands in the next millisecond
         2.times { prime.call(socket, first) }
@@ -37,10 +35,19 @@ class MidMessageTest < Godwit::TestCase
       abort "never cut in mid-message"
     end
 
-    def answer(peer)
-      message = peer.recv(timeout: HANG)
-      peer.send(peer.type == :REP ? "reply" : [*message[0..message.index("")], "reply"])
-      message
+    # Cuts a request; then the block serves the next one.
+    def cut_request(parts, type, options, &serve)
+      prime = lambda do |socket, first|
+        socket.send("prime") && first.recv(timeout: HANG) && first.send("reply") && socket.recv
+      end
+      cut(:REQ, :REP, parts, prime, **options) do |socket, context|
+        peer = Godwit.const_get(type).connect(socket.endpoints.last, context: context,
+          reconnect_interval: 0.01)
+        server = Thread.new { serve.call(peer) }
+        check("the next reply", "reply", socket.request(%w[next 2], timeout: 0.5, retries: 40))
+        peer.close
+        server.join
+      end
     end
 
     def check(what, expected, got)
@@ -79,19 +86,13 @@ class MidMessageTest < Godwit::TestCase
   # A peer that lives on gets the message at once.
   test "DEALER continues with another peer" do
     assert_child(run_shimmed(<<~RUBY))
-      other = nil
-      prime = lambda do |socket, first|
-        other ||= Godwit::DEALER.connect("inproc://cut", context: socket.context)
-        2.times { socket.send("prime") }
-        [other, first].each(&:recv)
-      end
       hits = 0
       20.times do
-        other = nil
         context = Godwit::Context.new(linger: 0)
         socket = Godwit::DEALER.bind("inproc://cut", context: context)
-        first = Godwit::DEALER.connect("inproc://cut", context: context)
-        2.times { prime.call(socket, first) }
+        first, other =
+          Array.new(2) { Godwit::DEALER.connect("inproc://cut", context: context) }
+        2.times { 2.times { socket.send("prime") } && [other, first].each(&:recv) }
         first.close
         before = Windows.mid_message
         3.times { |number| socket.send(["\#{number}", "b", "c"]) }
@@ -113,18 +114,12 @@ class MidMessageTest < Godwit::TestCase
   [{}, {relaxed: true}, {correlate: true}, {relaxed: true, correlate: true}].each do |options|
     test "REQ #{options.keys.join(" ")} stays usable with a REP" do
       assert_child(run_shimmed(<<~RUBY))
-        prime = ->(socket, first) { socket.send("prime") && answer(first) && socket.recv }
         #{SHAPES}.each do |parts|
-          cut(:REQ, :REP, parts, prime, **#{options}) do |socket, context|
-            endpoint = socket.endpoints.last
-            peer = Godwit::REP.connect(endpoint, context: context, reconnect_interval: 0.01)
-            got = []
-            server = Thread.new { peer.serve { |message| got << message; "reply" } }
-            check("the next reply", "reply", socket.request(%w[next 2], timeout: 0.5, retries: 40))
-            check("torn", [], got - [parts, %w[next 2]])
-            peer.close
-            server.join
+          got = []
+          cut_request(parts, :REP, #{options}) do |peer|
+            peer.serve { |message| got << message; "reply" }
           end
+          check("torn", [], got - [parts, %w[next 2]])
         end
       RUBY
     end
@@ -135,29 +130,21 @@ class MidMessageTest < Godwit::TestCase
   {{} => [], {correlate: true} => [[4]]}.each do |options, id|
     test "REQ #{options.keys.join(" ")} shows a ROUTER nothing but whole requests" do
       assert_child(run_shimmed(<<~RUBY))
-        prime = ->(socket, first) { socket.send("prime") && answer(first) && socket.recv }
         [%w[1 end], ["", ""]].each do |parts|
-          cut(:REQ, :REP, parts, prime, **#{options}) do |socket, context|
-            endpoint = socket.endpoints.last
-            peer = Godwit::ROUTER.connect(endpoint, context: context, reconnect_interval: 0.01)
-            got = []
-            server = Thread.new do
-              peer.each do |message|
-                got << message.drop(1)
-                peer.send([*message[0..message.index("")], "reply"]) if message.size > 2
-              end
+          got = []
+          cut_request(parts, :ROUTER, #{options}) do |peer|
+            peer.each do |message|
+              got << message.drop(1)
+              peer.send([*message[0..message.index("")], "reply"]) if message.size > 2
             end
-            check("the next reply", "reply", socket.request(%w[next 2], timeout: 0.5, retries: 40))
-            got.delete([""]) if #{id.any?}
-            shapes = got.map do |message|
-              [*message[0...-3].map { |part| [part.bytesize] }, *message.last(3)]
-            end.uniq
-            # A slow machine tries again: request tells the replies apart.
-            shapes.delete([[4], "", "next", "2"]) if #{id.empty?} && shapes.size > 1
-            check("requests", [[*#{id}, "", "next", "2"]], shapes)
-            peer.close
-            server.join
           end
+          got.delete([""]) if #{id.any?}
+          shapes = got.map do |message|
+            [*message[0...-3].map { |part| [part.bytesize] }, *message.last(3)]
+          end.uniq
+          # A slow machine tries again: request tells the replies apart.
+          shapes.delete([[4], "", "next", "2"]) if #{id.empty?} && shapes.size > 1
+          check("requests", [[*#{id}, "", "next", "2"]], shapes)
         end
       RUBY
     end
@@ -170,10 +157,9 @@ class MidMessageTest < Godwit::TestCase
       20.times do
         context = Godwit::Context.new(linger: 0)
         router = Godwit::ROUTER.bind("inproc://cut", context: context, mandatory: true)
-        one, two =
-          %w[one two].map do |id|
-            Godwit::DEALER.connect("inproc://cut", context: context, routing_id: id)
-          end
+        one, two = %w[one two].map do |id|
+          Godwit::DEALER.connect("inproc://cut", context: context, routing_id: id)
+        end
         [one, two].each { |peer| peer.send("here") && router.recv }
         router.send(%w[one prime])
         one.close
