@@ -5,51 +5,37 @@ require "native/shim/shim"
 
 # How a process ends: it neither hangs nor loses what linger allows (law 7).
 class ExitTest < Godwit::TestCase
-  test "unsent messages are delivered when the peer connects within linger" do
-    endpoint = endpoint_for(:ipc) # another process could take a free port by then
-    child = start_child(<<~RUBY, [endpoint])
-      require "godwit"
-      push = Godwit::PUSH.connect(ARGV[0], reconnect_interval: 0.01)
-      100.times { |number| push.send(number.to_s) }
-      puts "sent"
-      exit 7
-    RUBY
-    child.wait_for("sent")
-    pull = open_socket(:PULL).bind(endpoint)
-    100.times { |number| assert_equal number.to_s, pull.recv(timeout: 10) }
-    result = child.finish
-    refute result.timed_out, result.to_s
-    assert_equal 7, result.status.exitstatus
+  # name => [the program before its 100 messages, after them, its exit status]
+  {
+    "unsent messages are delivered when the peer connects within linger" => ["", "exit 7", 7],
+    "threads that wait on other sockets cause no loss, and nothing is printed about them" =>
+      [<<~RUBY, "", 0]
+        pulls = Array.new(3) { |number| Godwit::PULL.bind("inproc://\#{number}") }
+        pulls.each { |pull| Thread.new { pull.recv } }
+        pulls.each { |pull| until_waiting(pull) }
+      RUBY
+  }.each do |name, (before, after, status)|
+    test name do
+      endpoint = endpoint_for(:ipc) # another process could take a free port by then
+      child = start_child(<<~RUBY, [endpoint])
+        require "godwit"
+        push = Godwit::PUSH.connect(ARGV[0], reconnect_interval: 0.01)
+        #{before}
+        100.times { |number| push.send(number.to_s) }
+        at_exit { puts "ending" }
+        #{after}
+      RUBY
+      child.wait_for("ending")
+      assert_waits_on(child)
+      pull = open_socket(:PULL).bind(endpoint)
+      100.times { |number| assert_equal number.to_s, pull.recv(timeout: 10) }
+      result = child.finish
+      assert_equal [status, ""], [result.status.exitstatus, result.stderr], result.to_s
+    end
   end
 
-  test "threads that wait on other sockets cause no loss, and nothing is printed about them" do
-    endpoint = endpoint_for(:ipc) # another process could take a free port by then
-    child = start_child(<<~RUBY, [endpoint])
-      require "godwit"
-      push = Godwit::PUSH.connect(ARGV[0], reconnect_interval: 0.01)
-      pulls = Array.new(3) { |number| Godwit::PULL.bind("inproc://\#{number}") }
-      pulls.each { |pull| Thread.new { pull.recv } }
-      pulls.each { |pull| until_waiting(pull) }
-      100.times { |number| push.send(number.to_s) }
-      at_exit { puts "ending" }
-    RUBY
-    child.wait_for("ending")
-    assert_waits_on(child)
-    pull = open_socket(:PULL).bind(endpoint)
-    100.times { |number| assert_equal number.to_s, pull.recv(timeout: 10) }
-    result = child.finish
-    assert_equal [0, ""], [result.status.exitstatus, result.stderr], result.to_s
-  end
-
-  test "linger of 0 waits for no peer" do
+  test "the longest linger of contexts and closed sockets delays the end, and 0 waits for no peer" do
     assert_ends(unsent("linger: 0, context: Godwit::Context.new(linger: 1000)"))
-  end
-
-  test "a missing peer delays the end for linger" do
-    assert_ends(unsent("linger: 1"), after: 1)
-  end
-
-  test "the longest linger of several contexts and closed sockets counts" do
     assert_ends(<<~RUBY, after: 1)
       3.times do |number|
         context = Godwit::Context.new(linger: 0.5 + number * 0.25)
@@ -87,16 +73,12 @@ class ExitTest < Godwit::TestCase
   end
 
   {
-    "exit" => ["exit 3", 3],
-    "exit in a thread" => ["Thread.new { exit 3 }.join", 3],
-    "abort" => ["abort", 1],
-    "an exception" => ["raise 'oh'", 1],
-    "the end of the program" => ["", 0],
-    "exit!" => ["exit! 3", 3],
+    "exit" => ["exit 3", 3], "exit in a thread" => ["Thread.new { exit 3 }.join", 3],
+    "abort" => ["abort", 1], "an exception" => ["raise 'oh'", 1],
+    "the end of the program" => ["", 0], "exit!" => ["exit! 3", 3],
     "exit in an at_exit block" => ["at_exit { exit 3 }", 3],
-    "SystemExit in the middle of at_exit blocks" => [
-      "at_exit { pull.close }\nat_exit { raise 'oh' }", 1
-],
+    "SystemExit in the middle of at_exit blocks" =>
+      ["at_exit { pull.close }\nat_exit { raise 'oh' }", 1],
     "SIGTERM" => ["Process.kill(:TERM, Process.pid); sleep", (143 if RUBY_ENGINE == "jruby")],
     "SIGKILL" => ["Process.kill(:KILL, Process.pid); sleep", nil]
   }.each do |how, (source, status)|
@@ -187,17 +169,7 @@ class ExitTest < Godwit::TestCase
           %i[REQ REP PUB SUB PUSH PULL].map { |type| context.socket(type) }
         end
       sockets.each { |socket| socket.bind("tcp://127.0.0.1:*") }
-      define_finalizer = ->(object) { ObjectSpace.define_finalizer(object, proc { GC.start }) }
-      sockets.each(&define_finalizer)
-      contexts
-        .first(2)
-        .each do |context|
-          begin
-            define_finalizer.call(context.dup)
-          rescue StandardError
-            nil
-          end
-        end
+      sockets.each { |object| ObjectSpace.define_finalizer(object, proc { GC.start }) }
       GC.stress = (Godwit::BACKEND == :native) ? true : 0x01
       sockets.first(3).each(&:close)
       contexts.first.shutdown
