@@ -8,30 +8,24 @@ require_relative "forking"
 class BeaconProcessTest < NetworkCase
   include Godwit::TestSupport::Forking
 
+  FORKED_CALLS = [
+    "publish('y')", "silence", "subscribe", "unsubscribe", "recv", "recv(timeout: 0)",
+    "recv_nonblock", "each {}", "wait_sent(1)", "interval", "interval = 1", "noecho?",
+    "noecho = true", "hostname", "interface", "port", "sent", "failed", "last_error", "dropped",
+    "close", "closed?"
+  ].freeze
+
   test "in a child every call raises ForkedError, GC leaves the beacon alone, and the parent's " \
     "keeps running" do
     assert_done <<~RUBY
       beacon = Godwit::Beacon.new(9400, interval: 0.01, noecho: false).subscribe.publish("x")
       beacon.recv(timeout: 5)
       in_child do
-        calls = [
-          -> { beacon.publish("y") }, -> { beacon.silence }, -> { beacon.subscribe },
-          -> { beacon.unsubscribe }, -> { beacon.recv }, -> { beacon.recv(timeout: 0) },
-          -> { beacon.recv_nonblock }, -> { beacon.each {} }, -> { beacon.wait_sent(1) },
-          -> { beacon.interval }, -> { beacon.interval = 1 }, -> { beacon.noecho? },
-          -> { beacon.noecho = true }, -> { beacon.hostname }, -> { beacon.interface },
-          -> { beacon.port }, -> { beacon.sent }, -> { beacon.failed }, -> { beacon.last_error },
-          -> { beacon.dropped }, -> { beacon.close }, -> { beacon.closed? }
-        ]
-        calls.each_with_index do |call, index|
-          forked { call.call }
-        rescue => error
-          raise "call \#{index}: \#{error.full_message}"
-        end
+        #{FORKED_CALLS.map { |call| "forked { beacon.#{call} }" }.join("\n")}
         raise beacon.inspect unless beacon.inspect.end_with?("(opened before fork)>")
         # The parent's are received.
         Godwit::Beacon.new(9400, noecho: false) { |own| own.subscribe("x").recv(timeout: 5) }
-        beacon = calls = nil
+        beacon = nil
         3.times { GC.start }
         true
       end
@@ -54,35 +48,33 @@ class BeaconProcessTest < NetworkCase
     RUBY
   end
 
-  test "Ctrl-C ends a wait, and the process" do
-    source = <<~RUBY
-      require "godwit"
+  # name => [what the program does with its beacon, the signal, what it prints]
+  {
+    "Ctrl-C ends a wait, and the process" => [<<~RUBY, :INT, "ready\ninterrupted\n"],
+      when_waiting(count_waiters(beacon.instance_variable_get(:@thread), :@changed)) do
+        puts "ready"
+      end
       begin
-        beacon = Godwit::Beacon.new(9403).subscribe("y")
-        when_waiting(count_waiters(beacon.instance_variable_get(:@thread), :@changed)) do
-          puts "ready"
-        end
-        beacon.recv
+        beacon.unsubscribe.subscribe("y").recv
       rescue Interrupt
         puts "interrupted"
       end
     RUBY
-    result = assert_child run_child(source, signal: :INT)
-    assert_equal "ready\ninterrupted\n", result.stdout
-    assert_empty result.stderr
-  end
-
-  test "a trap block may close it under its reader" do
-    source = <<~RUBY
-      require "godwit"
-      beacon = Godwit::Beacon.new(9404, interval: 0.001, noecho: false).subscribe.publish("x")
+    "a trap block may close it under its reader" => [<<~RUBY, :TERM, "ready\ntrue\n"]
       trap(:TERM) { beacon.close }
       puts "ready"
-      $stdout.flush
       beacon.each { }
       puts beacon.closed?
     RUBY
-    assert_equal "ready\ntrue\n", assert_child(run_child(source, signal: :TERM)).stdout
+  }.each do |name, (source, signal, printed)|
+    test name do
+      result = assert_child run_child(<<~RUBY, signal: signal)
+        require "godwit"
+        beacon = Godwit::Beacon.new(9403, interval: 0.001, noecho: false).subscribe.publish("x")
+        #{source}
+      RUBY
+      assert_equal [printed, ""], [result.stdout, result.stderr]
+    end
   end
 
   test "a process with open beacons ends at once, by itself and by exit!" do

@@ -34,7 +34,7 @@ class ExitTest < Godwit::TestCase
     end
   end
 
-  test "the longest linger of contexts and closed sockets delays the end, and 0 waits for no peer" do
+  test "the longest linger delays the end, also of a closed socket; 0 waits for no peer" do
     assert_ends(unsent("linger: 0, context: Godwit::Context.new(linger: 1000)"))
     assert_ends(<<~RUBY, after: 1)
       3.times do |number|

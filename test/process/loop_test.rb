@@ -64,27 +64,6 @@ class LoopProcessTest < Godwit::TestCase
     RUBY
   end
 
-  test "Ctrl-C ends a loop while it turns, and it runs again" do
-    assert_done <<~RUBY
-      #{LOOP}
-      200.times do
-        timer = loop.every(0) { Process.kill(:INT, Process.pid) if timer.fired == 5 }
-        begin
-          loop.run
-          abort "it ended by itself"
-        rescue Interrupt
-          timer.cancel
-        end
-      end
-      abort "a timer is left" unless loop.inspect.include?("0 timers")
-      push.send("x")
-      loop.after(5) { abort "nothing came" }
-      loop.every(0.001) { loop.stop unless log.empty? }
-      loop.run
-      abort log.inspect unless log == ["x"]
-    RUBY
-  end
-
   test "a child that is forked in a callback cannot go on with its parent's loop, nor closes it" do
     assert_done <<~RUBY
       #{LOOP}

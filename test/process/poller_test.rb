@@ -7,20 +7,6 @@ require_relative "forking"
 class PollerProcessTest < Godwit::TestCase
   include Godwit::TestSupport::Forking
 
-  POLLING = <<~RUBY
-    pull, push = pair
-    out, into = IO.pipe
-    poller = Godwit::Poller.new(pull, out)
-
-    def assert_ready(poller, pull, push)
-      push.send("x")
-      abort "the poller was disturbed" unless poller.wait(5).map(&:object) == [pull]
-      pull.recv
-      abort "too much" unless poller.wait(0).empty?
-      true
-    end
-  RUBY
-
   # A child holds the descriptors: closing them does not take them out of an epoll.
   test "sockets and IOs that the parent closes while a child lives are gone from its poller" do
     assert_done <<~RUBY
@@ -31,7 +17,15 @@ class PollerProcessTest < Godwit::TestCase
       }
       first = pair # libzmq's threads, each with an epoll
       libzmqs = epolls.call
-      #{POLLING}
+      pull, push = pair
+      out, into = IO.pipe
+      poller = Godwit::Poller.new(pull, out)
+      ready = lambda do |receiver, sender|
+        sender.send("x")
+        abort "the poller was disturbed" unless poller.wait(5).map(&:object) == [receiver]
+        receiver.recv
+        abort "too much" unless poller.wait(0).empty?
+      end
       ours = epolls.call - libzmqs
       abort "not one epoll: \#{ours}" unless ours.size == 1
       watched = -> { File.read("/proc/self/fdinfo/\#{ours.first}").scan(/^tfd:/).size }
@@ -40,13 +34,13 @@ class PollerProcessTest < Godwit::TestCase
       into << "x"
       out.close
       poller.remove(out)
-      assert_ready(poller, pull, push)
+      ready.call(pull, push)
       children = [child]
       kept = watched.call
       counts = Array.new(10) do
         extra = pair
         poller.register(extra.first)
-        assert_ready(poller, *extra)
+        ready.call(*extra)
         children << fork { open_gate.close; gate.read; exit!(0) }
         extra.last.send("left")
         extra.first.wait_readable(5)
@@ -59,7 +53,7 @@ class PollerProcessTest < Godwit::TestCase
       before = Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID)
       abort "what?" unless poller.wait(0.3).empty?
       abort "it spins" if Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID) - before > 0.15
-      assert_ready(poller, pull, push)
+      ready.call(pull, push)
       open_gate.close
       children.each { |pid| Process.wait(pid) }
     RUBY

@@ -6,10 +6,8 @@ require "test_helper"
 class ProxyProcessTest < Godwit::TestCase
   PRELUDE = <<~RUBY
     require "godwit"
-    def streamer(name = "", **options)
-      Godwit::Proxy.streamer(
-        "inproc://front\#{name}", "inproc://back\#{name}", linger: 0, **options
-      )
+    def streamer(&block)
+      Godwit::Proxy.streamer("inproc://front", "inproc://back", linger: 0, &block)
     end
   RUBY
 
@@ -23,26 +21,20 @@ class ProxyProcessTest < Godwit::TestCase
     RUBY
   end
 
-  test "a child that ends within the block of a constructor leaves the proxy to its parent" do
-    assert_done <<~RUBY
-      streamer do |proxy|
-        pid = fork { exit(0) }
-        Process.wait(pid)
-        abort unless $?.success? && proxy.running?
-      end
-    RUBY
-  end
-
-  test "an exit in the middle of a run ends the process at once" do
+  test "a child that ends within the block of a constructor leaves the proxy to its parent; an " \
+    "exit while messages pass ends the process" do
     result = run_child(<<~RUBY)
       #{PRELUDE}
-      proxy = streamer.start
-      push = Godwit::PUSH.connect("inproc://front", linger: 0)
-      pull = Godwit::PULL.connect("inproc://back", linger: 0)
-      Thread.new { loop { push.send("x") } }
-      Thread.new { loop { pull.recv } }
-      Thread.pass until proxy.statistics.backend.sent > 1000
-      exit 7
+      streamer do |proxy|
+        Process.wait(fork { exit(0) })
+        abort unless $?.success? && proxy.running?
+        push = Godwit::PUSH.connect("inproc://front", linger: 0)
+        pull = Godwit::PULL.connect("inproc://back", linger: 0)
+        Thread.new { loop { push.send("x") } }
+        Thread.new { loop { pull.recv } }
+        Thread.pass until proxy.statistics.backend.sent > 1000
+        exit 7
+      end
     RUBY
     assert_equal 7, result.status.exitstatus, result.to_s
   end
