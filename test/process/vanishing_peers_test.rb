@@ -31,14 +31,10 @@ class VanishingPeersTest < Godwit::TestCase
         socket.close
         socket = connect.call
       end
-      message = message.is_a?(Array) ? message : [message]
-      count = message.first.to_i
-      whole =
-        count == message.size &&
-          message
-            .drop(1)
-            .each_with_index
-            .all? { |part, index| part.getbyte(0) == index && part.getbyte(-1) == index }
+      count, *parts = message = Array(message)
+      whole = count.to_i == parts.size + 1 && parts.each_with_index.all? do |part, index|
+        part.getbyte(0) == index && part.getbyte(-1) == index
+      end
       puts whole ? "whole" : "torn: \#{message.map { |part| part[0, 10] }}"
       socket.send("reply") if type == "REP"
     end
@@ -47,26 +43,10 @@ class VanishingPeersTest < Godwit::TestCase
   TYPES.each do |type, peer|
     test "#{type} to peers that are killed" do
       socket = open_socket(type, send_hwm: 2).bind(endpoint_for(:tcp))
-      stop = false
-      sent = 0
-      sender = in_thread do
-        random = Random.new(1)
-        until stop
-          socket.send(large_message(random), timeout: 10)
-          sent += 1
-        end
+      assert_survives(socket, peer) do |random|
+        socket.send(large_message(random), timeout: 10)
+        true
       end
-      kill_peers(peer, socket)
-      # With no peer left the sender waits; it is not stuck: the next peer gets on with it.
-      before = sent
-      survivor = start_child(RECEIVER, [peer, socket.last_endpoint])
-      eventually("the sender hangs") { sent > before + 2 }
-      # Before the stop: the sender may be done with its last message, which went to a killed
-      # receiver.
-      survivor.wait_for("whole")
-      stop = true
-      assert sender.join(10), "the sender hangs: #{sender.backtrace&.first}"
-      end_child(survivor)
     end
   end
 
@@ -74,28 +54,13 @@ class VanishingPeersTest < Godwit::TestCase
     test "REQ #{options.keys.join(" ")} to servers that are killed" do
       not_on :ffi, "a bound REQ whose request was cut raises StateError"
       req = open_socket(:REQ, **options).bind(endpoint_for(:tcp))
-      stop = false
-      replies = 0
-      random = Random.new(1)
-      client = in_thread do
-        patience = 0.1
-        until stop
-          begin
-            replies += 1 if req.request(large_message(random), timeout: patience) == "reply"
-            patience = 0.1
-          rescue Godwit::TimeoutError
-            # The server died with the request, or is slow.
-            patience = [patience * 2, 3].min
-          end
-        end
+      patience = 0.1
+      assert_survives(req, "REP") do |random|
+        reply = req.request(large_message(random), timeout: patience, exception: false)
+        # Without a reply the server died with the request, or is slow.
+        patience = reply ? 0.1 : [patience * 2, 3].min
+        reply == "reply"
       end
-      kill_peers("REP", req)
-      survivor = start_child(RECEIVER, ["REP", req.last_endpoint])
-      before = replies
-      eventually("the REQ is not usable any more") { replies > before + 2 }
-      stop = true
-      assert client.join(5), "the client hangs: #{client.backtrace&.first}"
-      end_child(survivor)
     end
   end
 
@@ -108,15 +73,31 @@ class VanishingPeersTest < Godwit::TestCase
     [(count + 1).to_s, *@parts.first(count)]
   end
 
-  # Kills each at some moment after its first message.
-  def kill_peers(type, socket)
-    random = Random.new(2)
+  # Peers of this type are killed, each at some moment after its first message, while a thread calls
+  # the block, which says whether a message went. The next peer gets on with it.
+  def assert_survives(socket, peer)
+    stop = false
+    sent = 0
+    sender = in_thread do
+      random = Random.new(1)
+      (sent += 1 if yield random) until stop
+    end
+    moments = Random.new(2)
     KILLS.times do
-      child = start_child(RECEIVER, [type, socket.last_endpoint])
+      child = start_child(RECEIVER, [peer, socket.last_endpoint])
       child.wait_for("whole")
-      sleep(random.rand(0.03)) # any moment will do
+      sleep(moments.rand(0.03)) # any moment will do
       end_child(child)
     end
+    before = sent
+    survivor = start_child(RECEIVER, [peer, socket.last_endpoint])
+    eventually("the sender hangs") { sent > before + 2 }
+    # Before the stop: the sender may be done with its last message, which went to a killed
+    # receiver.
+    survivor.wait_for("whole")
+    stop = true
+    assert sender.join(10), "the sender hangs: #{sender.backtrace&.first}"
+    end_child(survivor)
   end
 
   def end_child(child)
