@@ -33,17 +33,17 @@ class NameServerTest < Godwit::TestCase
     assert_equal ["done\n", ""], [result.stdout, result.stderr], result.to_s
   end
 
-  test "in a context of its own it holds no other connection" do
-    assert_in_silence("silent(context: Godwit::Context.new)\nother\narrived")
-  end
-
-  test "on an I/O thread of its own it holds no other connection" do
-    assert_in_silence(<<~RUBY)
-      context = Godwit::Context.new(io_threads: 2)
-      silent(context: context, affinity: 0b10)
-      other(context: context, affinity: 0b01)
-      arrived
-    RUBY
+  {"in a context" => ["context: Godwit::Context.new", ""],
+   "on an I/O thread" => ["context: C, affinity: 0b10", "context: C, affinity: 0b01"]}
+    .each do |where, (silent, other)|
+    test "#{where} of its own it holds no other connection" do
+      assert_in_silence(<<~RUBY)
+        C = Godwit::Context.new(io_threads: 2)
+        silent(#{silent})
+        other(#{other})
+        arrived
+      RUBY
+    end
   end
 
   test "in the default context it holds the others, until the name server answers" do

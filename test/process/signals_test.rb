@@ -94,30 +94,21 @@ class SignalsTest < Godwit::TestCase
 
   test "Ctrl-C reaches the main thread while others wait" do
     assert_done <<~RUBY
-      context = Godwit::Context.new(linger: 0)
-      pull = Godwit::PULL.bind("tcp://127.0.0.1:*", context: context)
-      push = Godwit::PUSH.connect(pull.last_endpoint, context: context)
+      pull = Godwit::PULL.bind("inproc://others")
+      push = Godwit::PUSH.connect("inproc://others")
       waiters = Array.new(4) { Thread.new { pull.recv } }
       until_waiting(pull, 4)
       go = Thread::Queue.new
       # Sent here itself, it would raise in kill.
       2.times { Thread.new { go.pop && Process.kill(:INT, Process.pid) } }
-      begin
+      [-> { sleep }, -> { loop {} }].each do |idle|
         go << true
-        sleep
+        idle.call
       rescue Interrupt
         nil
       end
       4.times { |number| push.send(number.to_s) }
       abort "the waiters were disturbed" unless waiters.map(&:value).sort == %w[0 1 2 3]
-      waiter = Thread.new { pull.recv }
-      until_waiting(pull)
-      begin
-        go << true
-        loop {}
-      rescue Interrupt
-        waiter.kill.join
-      end
     RUBY
   end
 
@@ -171,9 +162,8 @@ class SignalsTest < Godwit::TestCase
   # A signal whose handler does nothing must not shorten or end a wait, however often it arrives.
   test "a storm of signals neither ends a wait nor loses a message" do
     assert_done <<~RUBY
-      context = Godwit::Context.new(linger: 0)
-      pull = Godwit::PULL.bind("tcp://127.0.0.1:*", context: context)
-      push = Godwit::PUSH.connect(pull.last_endpoint, context: context)
+      pull = Godwit::PULL.bind("tcp://127.0.0.1:*")
+      push = Godwit::PUSH.connect(pull.last_endpoint)
       caught = 0
       trap(:USR1) { caught += 1 }
       done = false
