@@ -145,8 +145,9 @@ module Godwit
       stage("smoke jruby", "a few sockets on JRuby", on: :jruby, files: SMOKE, transport: :any),
       stage("package parts", "the check of the platform gem, and the Debians, do what they shall",
         files: "package/parts/*"),
-      stage("no takeover", "what sends and receives, with Ruby's send, << and recv instead of the " \
-        "extension's", files: "conformance/{plain,sending,receiving,timeouts}", transport: :any,
+      stage("no takeover",
+        "what sends and receives, with Ruby's send, << and recv instead of the extension's",
+        files: "conformance/{plain,sending,receiving,timeouts}", transport: :any,
         env: NO_GC.merge("GODWIT_NO_TAKEOVER" => "1")),
       stage("smoke ffi", "a few sockets on the FFI backend", on: :ffi, files: SMOKE,
         transport: :any),
@@ -267,8 +268,8 @@ module Godwit
         changes: "#{FFI_BACKEND} #{TIMED}"),
       # Without files that measure the start and the end of Ruby, or the processor's time, which is
       # Java's.
-      stage("timing jruby", "the same of waits, on JRuby", on: :jruby, files: "timing/{beacon,waits}",
-        alone: true, changes: "#{ON_JRUBY} #{TIMED}"),
+      stage("timing jruby", "the same of waits, on JRuby", on: :jruby,
+        files: "timing/{beacon,waits}", alone: true, changes: "#{ON_JRUBY} #{TIMED}"),
       stage("bench", "the benchmarks run (no numbers)", rake: "bench", env: {"BENCH_QUICK" => "1"},
         alone: true, changes: "bench/**")
     ].freeze
