@@ -1,13 +1,11 @@
 # frozen_string_literal: true
 
-require "test_helper"
 require "tmpdir"
-require_relative "assertions"
+require_relative "case"
 require_relative "authenticated"
 
 # Blocks of rules: what they may return, and what becomes of the client when they misbehave.
-class AuthBlocksTest < Godwit::TestCase
-  include Conformance::Assertions
+class AuthBlocksTest < Conformance::Case
   include Conformance::Authenticated
 
   LATER = [300, ""].freeze

@@ -1,12 +1,10 @@
 # frozen_string_literal: true
 
-require "test_helper"
-require_relative "assertions"
+require_relative "case"
 require_relative "authenticated"
 
 # How the clients of one address share the workers with the clients of other addresses.
-class AuthQueueTest < Godwit::TestCase
-  include Conformance::Assertions
+class AuthQueueTest < Conformance::Case
   include Conformance::Authenticated
 
   MOST = Godwit::Auth.const_get(:RequestQueue)::MAX_PER_ADDRESS

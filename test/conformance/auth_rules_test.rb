@@ -1,12 +1,10 @@
 # frozen_string_literal: true
 
-require "test_helper"
-require_relative "assertions"
+require_relative "case"
 require_relative "authenticated"
 
 # Which rule decides, and what rule methods refuse. The test asks as libzmq does (RFC 27).
-class AuthRulesTest < Godwit::TestCase
-  include Conformance::Assertions
+class AuthRulesTest < Conformance::Case
   include Conformance::Authenticated
 
   OK = [200, ""].freeze

@@ -1,13 +1,11 @@
 # frozen_string_literal: true
 
-require "test_helper"
 require "socket"
-require_relative "assertions"
+require_relative "case"
 require_relative "authenticated"
 
 # `auth:` on a socket, and whose word a user id is.
-class AuthSocketsTest < Godwit::TestCase
-  include Conformance::Assertions
+class AuthSocketsTest < Conformance::Case
   include Conformance::Authenticated
 
   # A peer of ZMTP 3.0 that says of itself what it likes.

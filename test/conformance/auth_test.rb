@@ -2,13 +2,11 @@
 
 # libzmq: test_security_no_zap_handler, test_security_null
 
-require "test_helper"
-require_relative "assertions"
+require_relative "case"
 require_relative "authenticated"
 
 # An Auth between real servers and clients: who gets in, and what its end does.
-class AuthTest < Godwit::TestCase
-  include Conformance::Assertions
+class AuthTest < Conformance::Case
   include Conformance::Authenticated
 
   NETWORK = %i[tcp ipc].freeze # libzmq does no security over inproc

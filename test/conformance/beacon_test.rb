@@ -136,19 +136,6 @@ class BeaconTest < NetworkCase
     assert_raises(Godwit::ArgumentValueError) { beacon.recv(timeout: -1) }
   end
 
-  test "each yields address and payload until it is closed, and is Enumerable" do
-    beacon = open_beacon.subscribe
-    received = Queue.new
-    readers = readers_of(beacon)
-    thread = in_thread { beacon.each { |address, payload| received << [address, payload] } }
-    shout("x")
-    assert_equal [HERE, "x"], received.pop
-    until_waiting(readers)
-    beacon.close
-    assert_same beacon, thread.value
-    assert_kind_of Enumerator, beacon.each
-  end
-
   test "after close every call raises, and the port is free" do
     beacon = open_beacon.publish("x").subscribe
     refute_predicate beacon, :closed?

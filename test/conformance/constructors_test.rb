@@ -2,12 +2,9 @@
 
 # libzmq: test_socket_null
 
-require "test_helper"
-require_relative "assertions"
+require_relative "case"
 
-class ConstructorsTest < Godwit::TestCase
-  include Conformance::Assertions
-
+class ConstructorsTest < Conformance::Case
   # The default context belongs to the process: the harness sees sockets that these tests leave
   # open.
   %i[REQ REP DEALER ROUTER PUB SUB XPUB XSUB PUSH PULL PAIR STREAM].each do |type|

@@ -2,12 +2,9 @@
 
 # libzmq: test_ctx_destroy, test_ctx_options
 
-require "test_helper"
-require_relative "assertions"
+require_relative "case"
 
-class ContextTest < Godwit::TestCase
-  include Conformance::Assertions
-
+class ContextTest < Conformance::Case
   test "socket_options are the defaults of its sockets, where they apply; the socket's own " \
     "options win" do
     own(one = Godwit::Context.new(socket_options: {

@@ -59,19 +59,6 @@ module DraftFrames
     end
   end
 
-  test "messages of several frames are refused frame by frame too" do
-    client = open_socket(:CLIENT)
-    assert_named(Godwit::MessageError, /one frame/) { client.send([Godwit::Frame.new("a"), "b"]) }
-    assert_named(Godwit::MessageError, /one frame/) { client.send(Godwit::Message.new("a", "b")) }
-    assert_named(Godwit::MessageError, /one frame/) do
-      client.send_frame("a", more: true).send_frame("b")
-    end
-    assert_named(Godwit::RoutingIdError, /routing_id/) do
-      open_socket(:SERVER).send(Godwit::Frame.new("a"))
-    end
-    assert_named(Godwit::GroupError, /group/) { open_socket(:RADIO).send(Godwit::Message.new("a")) }
-  end
-
   test "a poller waits for thread-safe types beside others" do
     server, client, id = server_and_client(:tcp)
     pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)

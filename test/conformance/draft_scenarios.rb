@@ -149,67 +149,70 @@ module DraftScenarios
 
   test "messages of several frames are refused before libzmq sees them" do
     server, client, id = server_and_client
-    refused = {
-      client => [:CLIENT, {}], server => [:SERVER, {routing_id: id}],
-      open_socket(:RADIO) => [:RADIO, {group: "a"}], open_socket(:SCATTER) => [:SCATTER, {}],
-      open_socket(:CHANNEL) => [:CHANNEL, {}]
-    }
-    refused.each do |socket, (type, address)|
-      assert_named(
-        Godwit::MessageError, /a #{type}'s message has one frame: got 2/, operation: :send
-      ) { socket.send(%w[a b], **address) }
-      assert_named(Godwit::MessageError, /one frame/, operation: :send_many) do
-        socket.send_many([%w[a b]], **address)
-      end
-      assert_named(Godwit::MessageError, /not empty/, operation: :send) do
-        socket.send([], **address)
-      end
-      assert_named(Godwit::MessageTypeError, /got Symbol/, operation: :send) do
-        socket.send(:a, **address)
-      end
+    {
+      client => {}, server => {routing_id: id}, open_socket(:RADIO) => {group: "a"},
+      open_socket(:SCATTER) => {}, open_socket(:CHANNEL) => {}
+    }.each do |socket, address|
+      several, type = Godwit::MessageError, Godwit::MessageTypeError
+      says = /a #{socket.type}'s message has one frame: got 2/
+      assert_mistakes(
+        -> { socket.send(%w[a b], **address) } => [several, says, :send],
+        -> { socket.send_many([%w[a b]], **address) } => [several, /one frame/, :send_many],
+        -> { socket.send([], **address) } => [several, /not empty/, :send],
+        -> { socket.send(:a, **address) } => [type, /got Symbol/, :send]
+      )
     end
+    assert_mistakes(
+      -> { client.send([Godwit::Frame.new("a"), "b"]) } => [Godwit::MessageError, /one frame/],
+      -> { client.send(Godwit::Message.new("a", "b")) } => [Godwit::MessageError, /one frame/],
+      -> { open_socket(:CLIENT).send_frame("a", more: true).send_frame("b") } =>
+        [Godwit::MessageError, /one frame/]
+    )
     assert_flows(client, server)
   end
 
-  test "a send without a routing id raises an error that names the fix" do
+  test "a send without a routing id or a group raises an error that names the fix" do
     server, _, id = server_and_client
     [-> { server << "x" }, -> { server.send("x") }, -> { server.send_many(["x"]) },
-      -> { server.send_nonblock("x") }].each do |call|
+      -> { server.send_nonblock("x") }, -> { server.send(Godwit::Frame.new("a")) }].each do |call|
       assert_named(Godwit::RoutingIdError, /send\(message, routing_id: number\)/, &call)
     end
     [nil, 0, -1, 1 << 32, "1"].each do |bad|
       assert_named(Godwit::RoutingIdError, /number of a peer/) { server.send("x", routing_id: bad) }
     end
-    assert_named(Godwit::UnreachableError, /has gone, or never was/, operation: :send) do
-      server.send("x", routing_id: (id == 7) ? 8 : 7)
-    end
-    assert_named(Godwit::RoutingIdError, /connect_peer/) { open_socket(:PEER) << "x" }
-    assert_named(Godwit::GroupError, /group: "name"/) { open_socket(:RADIO) << "x" }
+    radio = open_socket(:RADIO)
+    assert_mistakes(
+      -> { server.send("x", routing_id: (id == 7) ? 8 : 7) } =>
+        [Godwit::UnreachableError, /has gone, or never was/, :send],
+      -> { open_socket(:PEER) << "x" } => [Godwit::RoutingIdError, /connect_peer/],
+      -> { radio << "x" } => [Godwit::GroupError, /group: "name"/],
+      -> { radio.send(Godwit::Message.new("a")) } => [Godwit::GroupError, /group/]
+    )
   end
 
   test "groups that cannot be" do
     dish = open_socket(:DISH, join: %w[a b])
-    assert_named(Godwit::GroupError, /join a group once/, operation: :join) { dish.join("a") }
-    assert_named(Godwit::GroupError, /groups lists them/, operation: :leave) { dish.leave("c") }
-    assert_named(Godwit::GroupError, /255 bytes/) { dish.join("x" * 256) }
-    assert_named(Godwit::GroupError, /NUL/) { dish.join("x\0y") }
-    assert_named(Godwit::ArgumentTypeError, /a String/) { dish.join(:a) }
-    assert_named(Godwit::GroupError, /255 bytes/) do
-      open_socket(:RADIO).send("x", group: "x" * 256)
-    end
+    group = Godwit::GroupError
+    assert_mistakes(
+      -> { dish.join("a") } => [group, /join a group once/, :join],
+      -> { dish.leave("c") } => [group, /groups lists them/, :leave],
+      -> { dish.join("x" * 256) } => [group, /255 bytes/],
+      -> { dish.join("x\0y") } => [group, /NUL/],
+      -> { dish.join(:a) } => [Godwit::ArgumentTypeError, /a String/],
+      -> { open_socket(:RADIO).send("x", group: "x" * 256) } => [group, /255 bytes/],
+      -> { Godwit::DISH.new(context: context, join: %w[a a]) } => [group, /join a group once/]
+    )
     assert_equal %w[a b], dish.groups
     dish.join("x" * 255).close
     assert_named(Godwit::ClosedError, /./, operation: :join) { dish.join("d") }
-    assert_named(Godwit::GroupError, /join a group once/) do
-      Godwit::DISH.new(context: context, join: %w[a a])
-    end
   end
 
   test "connect_peer wants a peer at once" do
-    assert_named(Godwit::OptionError, /immediate: false/) do
-      open_socket(:PEER, immediate: true).connect_peer("tcp://127.0.0.1:9")
-    end
-    assert_named(Godwit::EndpointError, /transport:/) { open_socket(:PEER).connect_peer("nowhere") }
+    assert_mistakes(
+      -> { open_socket(:PEER, immediate: true).connect_peer("tcp://127.0.0.1:9") } =>
+        [Godwit::OptionError, /immediate: false/],
+      -> { open_socket(:PEER).connect_peer("nowhere") } => [Godwit::EndpointError, /transport:/]
+    )
   end
 
   test "datagrams that cannot be" do

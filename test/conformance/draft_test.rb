@@ -4,14 +4,11 @@
 # libzmq: test_scatter_gather, test_thread_safe, test_hello_msg, test_disconnect_msg
 # libzmq: test_router_notify
 
-require "test_helper"
-require_relative "assertions"
+require_relative "case"
 
 # The draft types work on a libzmq with drafts, and raise on a libzmq without. bin/test runs this
 # file on both.
-class DraftTest < Godwit::TestCase
-  include Conformance::Assertions
-
+class DraftTest < Conformance::Case
   TYPES = %i[CLIENT SERVER RADIO DISH SCATTER GATHER PEER CHANNEL DGRAM].freeze
 
   test "the stage for drafts has a libzmq with drafts" do

@@ -1,11 +1,8 @@
 # frozen_string_literal: true
 
-require "test_helper"
-require_relative "assertions"
+require_relative "case"
 
-class EncodingsTest < Godwit::TestCase
-  include Conformance::Assertions
-
+class EncodingsTest < Conformance::Case
   def pair(**options) = connected_pair(:PULL, :PUSH, transport: :inproc, bind_options: options)
 
   test "any encoding is sent byte for byte, and received as binary" do

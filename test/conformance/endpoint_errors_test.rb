@@ -2,15 +2,12 @@
 
 # libzmq: test_connect_resolve
 
-require "test_helper"
 require "uri"
-require_relative "assertions"
+require_relative "case"
 
 # Endpoints that the system refuses, beside plain/endpoints.rb: each error has the fix, and the
 # socket is unchanged.
-class EndpointErrorsTest < Godwit::TestCase
-  include Conformance::Assertions
-
+class EndpointErrorsTest < Conformance::Case
   # A pair with a message in transit: it must still arrive after the block has used either socket.
   def unharmed
     pull, push = connected_pair(:PULL, :PUSH)

@@ -3,13 +3,10 @@
 # libzmq: test_abstract_ipc, test_bind_src_address, test_ipc_wildcard, test_term_endpoint
 # libzmq: test_unbind_wildcard
 
-require "test_helper"
-require_relative "assertions"
+require_relative "case"
 
 # Endpoints that mruby's scenarios (plain/endpoints.rb) do not have.
-class EndpointsTest < Godwit::TestCase
-  include Conformance::Assertions
-
+class EndpointsTest < Conformance::Case
   def assert_joined(bound, connected)
     assert_flows(connected, bound, "up")
     assert_flows(bound, connected, "down")

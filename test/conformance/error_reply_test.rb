@@ -1,11 +1,8 @@
 # frozen_string_literal: true
 
-require "test_helper"
-require_relative "assertions"
+require_relative "case"
 
-class ErrorReplyTest < Godwit::TestCase
-  include Conformance::Assertions
-
+class ErrorReplyTest < Conformance::Case
   Reply = Godwit::ErrorReply
   PAGE = File.read(File.expand_path("../../docs/error-replies.md", __dir__))
 

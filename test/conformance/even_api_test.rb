@@ -1,12 +1,9 @@
 # frozen_string_literal: true
 
-require "test_helper"
-require_relative "assertions"
+require_relative "case"
 
 # Rules for all classes: Enumerable, pattern matching, unknown keywords, bad values.
-class EvenApiTest < Godwit::TestCase
-  include Conformance::Assertions
-
+class EvenApiTest < Conformance::Case
   test "messages, records and errors match patterns" do
     message = Godwit::Message.new("address", "", "body")
     case message

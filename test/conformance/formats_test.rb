@@ -1,11 +1,8 @@
 # frozen_string_literal: true
 
-require "test_helper"
-require_relative "assertions"
+require_relative "case"
 
-class FormatsTest < Godwit::TestCase
-  include Conformance::Assertions
-
+class FormatsTest < Conformance::Case
   FormatError = Godwit::FormatError
   JSON_VALUES = [{a: [1, {b: nil}]}, [1, 2], [], "grün", "", 5, 1.5, true, false, nil].freeze
 

@@ -2,14 +2,11 @@
 
 # libzmq: test_use_fd
 
-require "test_helper"
-require_relative "assertions"
+require_relative "case"
 
 # `use_fd`, an already listening socket: libzmq would end the process on a bad descriptor, so a
 # child process tries them.
-class GivenDescriptorTest < Godwit::TestCase
-  include Conformance::Assertions
-
+class GivenDescriptorTest < Conformance::Case
   def setup
     super
     not_on :ffi, "it has no use_fd"

@@ -1,12 +1,9 @@
 # frozen_string_literal: true
 
-require "test_helper"
-require_relative "assertions"
+require_relative "case"
 
 # Godwit.socket without a fork. test/process/after_fork_test.rb forks.
-class LazySocketTest < Godwit::TestCase
-  include Conformance::Assertions
-
+class LazySocketTest < Conformance::Case
   def lazy(type = :PUSH)
     own(Godwit.socket do
       @opened = @opened.to_i + 1

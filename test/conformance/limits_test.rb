@@ -2,13 +2,10 @@
 
 # libzmq: test_many_sockets, test_system
 
-require "test_helper"
-require_relative "assertions"
+require_relative "case"
 
 # Too many sockets, too many descriptors: an error, never an abort.
-class LimitsTest < Godwit::TestCase
-  include Conformance::Assertions
-
+class LimitsTest < Conformance::Case
   LIMIT = (RUBY_ENGINE == "jruby") ? 200 : 40 # descriptors; Java has many open itself
 
   test "max_sockets: counts the user's sockets, not sockets that Godwit opens internally" do

@@ -1,13 +1,10 @@
 # frozen_string_literal: true
 
 require "set"
-require "test_helper"
-require_relative "assertions"
+require_relative "case"
 
 # How a Godwit::Loop ends, the effect of errors, and objects that close while it runs.
-class LoopEndingsTest < Godwit::TestCase
-  include Conformance::Assertions
-
+class LoopEndingsTest < Conformance::Case
   def setup
     super
     @log = []

@@ -1,15 +1,12 @@
 # frozen_string_literal: true
 
 require "timeout"
-require "test_helper"
 require "support/tiny_scheduler"
-require_relative "assertions"
+require_relative "case"
 
 # Godwit::Loop: registration, when callbacks are called, and how a loop ends. Closing:
 # loop_endings_test.rb.
-class LoopTest < Godwit::TestCase
-  include Conformance::Assertions
-
+class LoopTest < Conformance::Case
   def setup
     super
     @log = []

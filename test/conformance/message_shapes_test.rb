@@ -2,13 +2,10 @@
 
 # libzmq: test_bind_after_connect_tcp, test_inproc_connect
 
-require "test_helper"
-require_relative "assertions"
+require_relative "case"
 
 # The Strings that are sent and received, beside plain/shapes.rb.
-class MessageShapesTest < Godwit::TestCase
-  include Conformance::Assertions
-
+class MessageShapesTest < Conformance::Case
   test "Strings of all kinds: frozen, shared, of subclasses; Arrays of subclasses" do
     pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
     long = "0123456789" * 20

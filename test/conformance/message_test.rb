@@ -1,11 +1,8 @@
 # frozen_string_literal: true
 
-require "test_helper"
-require_relative "assertions"
+require_relative "case"
 
-class MessageTest < Godwit::TestCase
-  include Conformance::Assertions
-
+class MessageTest < Conformance::Case
   under_gc_stress
 
   def build(*parts) = Godwit::Message.new(*parts)

@@ -2,13 +2,10 @@
 
 # libzmq: test_router_mandatory
 
-require "test_helper"
-require_relative "assertions"
+require_relative "case"
 
 # Sockets used wrongly, beside plain/misuse.rb.
-class MisuseTest < Godwit::TestCase
-  include Conformance::Assertions
-
+class MisuseTest < Conformance::Case
   under_gc_stress
 
   test "send_many on a REQ: the first message goes, the second is out of turn" do
@@ -28,7 +25,9 @@ class MisuseTest < Godwit::TestCase
     assert_named(Godwit::UnsupportedError, /a PUSH only sends/) { push.each { flunk } }
     socket = open_socket(:DEALER).tap(&:close)
     [-> { socket.recv_into(+"") }, -> { socket.encoding }, -> { socket.encoding = "UTF-8" },
-      -> { socket.wait_connected }].each { |call| assert_raises(Godwit::ClosedError, &call) }
+      -> { socket.wait_connected }, -> { socket.recv_frame }, -> { socket.recv_frames },
+      -> { socket.recv_message }, -> { socket.send_frame("x", more: true) },
+      -> { socket.send_frame("x") }].each { |call| assert_raises(Godwit::ClosedError, &call) }
   end
 
   each_transport("a mandatory ROUTER to a peer that has gone") do |transport|

@@ -1,12 +1,10 @@
 # frozen_string_literal: true
 
-require "test_helper"
-require_relative "assertions"
+require_relative "case"
 require_relative "monitored"
 
 # The forms in which a Monitor is read, its end, and the events themselves.
-class MonitorFormsTest < Godwit::TestCase
-  include Conformance::Assertions
+class MonitorFormsTest < Conformance::Case
   include Conformance::Monitored
 
   under_gc_stress
@@ -203,8 +201,7 @@ end
 
 if Godwit.has?(:draft)
   # The additions of libzmq's second version of events.
-  class MonitorDraftsTest < Godwit::TestCase
-    include Conformance::Assertions
+  class MonitorDraftsTest < Conformance::Case
     include Conformance::Monitored
 
     test "both ends of a connection are named, the endpoint as without drafts" do

@@ -2,14 +2,12 @@
 
 # libzmq: test_security_zap, test_stream_timeout
 
-require "test_helper"
 require "socket"
-require_relative "assertions"
+require_relative "case"
 require_relative "monitored"
 
 # Failed handshakes, as a Monitor reports them.
-class MonitorHandshakesTest < Godwit::TestCase
-  include Conformance::Assertions
+class MonitorHandshakesTest < Conformance::Case
   include Conformance::Monitored
 
   test "a client with a wrong server key" do
@@ -79,11 +77,11 @@ class MonitorHandshakesTest < Godwit::TestCase
   PLAIN = "\xff\0\0\0\0\0\0\0\x01\x7f\x03\0PLAIN".b.ljust(64, "\0").freeze
 
   {
-    "an unknown command" => [{}, NULL + "\x04\x06\x05OTHER", :zmtp_unexpected_command],
-    "another mechanism" => [{}, PLAIN + "\x04\x0d\x05HELLO\x03abc\x02de", :zmtp_mechanism_mismatch]
-  }.each do |what, (options, bytes, name)|
+    "an unknown command" => [NULL + "\x04\x06\x05OTHER", :zmtp_unexpected_command],
+    "another mechanism" => [PLAIN + "\x04\x0d\x05HELLO\x03abc\x02de", :zmtp_mechanism_mismatch]
+  }.each do |what, (bytes, name)|
     test "a stranger that sends #{what}" do
-      server, monitor = monitored(:PULL, **options)
+      server, monitor = monitored(:PULL)
       server.bind(endpoint_for(:tcp))
       stranger(server).write(bytes)
       event = until_event(monitor, :handshake_failed_protocol).last
@@ -112,11 +110,6 @@ class MonitorHandshakesTest < Godwit::TestCase
   end
 
   def stranger(server)
-    TCPSocket.new("127.0.0.1", server.port).tap { |peer| (@strangers ||= []) << peer }
-  end
-
-  def teardown
-    @strangers&.each(&:close)
-    super
+    own(TCPSocket.new("127.0.0.1", server.port))
   end
 end

@@ -2,14 +2,12 @@
 
 # libzmq: test_monitor
 
-require "test_helper"
-require_relative "assertions"
+require_relative "case"
 require_relative "monitored"
 
 # Each event of libzmq that can be caused on this machine, and the methods that report it. Failed
 # handshakes: monitor_handshakes_test.rb.
-class MonitorTest < Godwit::TestCase
-  include Conformance::Assertions
+class MonitorTest < Conformance::Case
   include Conformance::Monitored
 
   each_transport("both sides report a connection's start and end", only: %i[tcp ipc
@@ -111,21 +109,22 @@ class MonitorTest < Godwit::TestCase
 
   test "arguments that are not allowed" do
     pull = open_socket(:PULL)
-    assert_named(Godwit::ArgumentValueError, /:connected, .*got :conected/, operation: :monitor) do
-      pull.monitor(:conected)
-    end
-    [0, -1, 1.5, "1", 1 << 62].each do |limit|
-      assert_named(Godwit::ArgumentValueError, /limit:/) { pull.monitor(limit: limit) }
-    end
-    assert_named(Godwit::ArgumentTypeError, /Godwit::Socket/) { Godwit::Monitor.new(:socket) }
     monitor = own_monitor(pull.monitor)
-    assert_named(Godwit::StateError, /makes another/) { monitor.send(:initialize, pull) }
-    assert_named(Godwit::ArgumentValueError, /timeout/) { monitor.next_event(timeout: -1) }
-    assert_named(Godwit::ArgumentTypeError, /timeout/) { monitor.next_event(timeout: "1") }
-    assert_named(Godwit::UnsupportedError, /makes another/) { monitor.dup }
-    assert_named(Godwit::ArgumentValueError, /block/, operation: :on_event) { pull.on_event }
-    assert_named(Godwit::ArgumentTypeError, /on_error:/) { pull.on_event(on_error: 1) { flunk } }
-    assert_raises(Godwit::ClosedError) { Godwit::Monitor.allocate.next_event }
+    value, type = Godwit::ArgumentValueError, Godwit::ArgumentTypeError
+    [0, -1, 1.5, "1", 1 << 62].each do |limit|
+      assert_named(value, /limit:/) { pull.monitor(limit: limit) }
+    end
+    assert_mistakes(
+      -> { pull.monitor(:conected) } => [value, /:connected, .*got :conected/, :monitor],
+      -> { Godwit::Monitor.new(:socket) } => [type, /Godwit::Socket/],
+      -> { monitor.send(:initialize, pull) } => [Godwit::StateError, /makes another/],
+      -> { monitor.next_event(timeout: -1) } => [value, /timeout/],
+      -> { monitor.next_event(timeout: "1") } => [type, /timeout/],
+      -> { monitor.dup } => [Godwit::UnsupportedError, /makes another/],
+      -> { pull.on_event } => [value, /block/, :on_event],
+      -> { pull.on_event(on_error: 1) { flunk } } => [type, /on_error:/],
+      -> { Godwit::Monitor.allocate.next_event } => [Godwit::ClosedError, //]
+    )
     assert_predicate Godwit::Monitor.allocate, :closed?
   end
 

@@ -3,15 +3,12 @@
 # libzmq: test_hwm, test_hwm_pubsub, test_metadata, test_pub_invert_matching
 # libzmq: test_sockopt_hwm, test_stream, test_stream_disconnect, test_xpub_nodrop
 
-require "test_helper"
 require "socket"
-require_relative "assertions"
+require_relative "case"
 
 # What plain/patterns.rb cannot show: senders that wait in a thread, and what Godwit itself adds to
 # a type. A PUB is an XPUB inside.
-class PatternsTest < Godwit::TestCase
-  include Conformance::Assertions
-
+class PatternsTest < Conformance::Case
   each_transport("at the high-water mark a PUSH waits, and nothing is lost") do |transport|
     pull, push = connected_pair(:PULL, :PUSH, transport: transport, send_hwm: 5, recv_hwm: 5)
     count = 500 # of 64 KiB: more than the system buffers

@@ -3,13 +3,11 @@
 # libzmq: test_poller, test_zmq_poll_fd
 
 require "set"
-require "test_helper"
 require "support/tls"
-require_relative "assertions"
+require_relative "case"
 
-class PollerTest < Godwit::TestCase
+class PollerTest < Conformance::Case
   include Godwit::TestSupport::TLS
-  include Conformance::Assertions
 
   test "a PUSH is writable once there is a peer, until it is full, and then again" do
     push = open_socket(:PUSH, send_hwm: 1).bind(endpoint_for(:inproc))

@@ -1,12 +1,9 @@
 # frozen_string_literal: true
 
-require "test_helper"
-require_relative "assertions"
+require_relative "case"
 
 # Godwit::Pool: how its sockets are lent, kept and replaced. test/process/after_fork_test.rb forks.
-class PoolTest < Godwit::TestCase
-  include Conformance::Assertions
-
+class PoolTest < Conformance::Case
   def pool(type = :PUSH, **options)
     own(Godwit::Pool.new(**options) { open_socket(type) })
   end

@@ -3,14 +3,11 @@
 # libzmq: test_proxy, test_proxy_hwm, test_proxy_single_socket, test_proxy_terminate
 # libzmq: test_reqrep_device
 
-require "test_helper"
 require "support/tiny_scheduler"
-require_relative "assertions"
+require_relative "case"
 
 # The messages that a proxy forwards, its control, and the uses that it refuses.
-class ProxyTest < Godwit::TestCase
-  include Conformance::Assertions
-
+class ProxyTest < Conformance::Case
   # A proxy between two bound sockets of the test's context, stopped at its end.
   def proxy(front, back, capture: nil, transport: :inproc, **options)
     sockets =

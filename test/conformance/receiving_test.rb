@@ -1,14 +1,11 @@
 # frozen_string_literal: true
 
-require "test_helper"
 require "support/tiny_scheduler"
-require_relative "assertions"
+require_relative "case"
 
 # recv's relatives: recv_multipart, recv_string, recv_into, recv_many, recv_nonblock, each, events,
 # waits.
-class ReceivingTest < Godwit::TestCase
-  include Conformance::Assertions
-
+class ReceivingTest < Conformance::Case
   under_gc_stress
 
   def pair(transport = :inproc, **options)

@@ -2,14 +2,11 @@
 
 # libzmq: test_connect_rid
 
-require "test_helper"
-require_relative "assertions"
+require_relative "case"
 
 # Names given by connect_routing_id: libzmq ends the process at a second use of a name, so these run
 # in child processes.
-class RoutingNamesTest < Godwit::TestCase
-  include Conformance::Assertions
-
+class RoutingNamesTest < Conformance::Case
   # @return [Array<String>] the output of a child for each program: the message of its last line's
   #   error
   def outcomes(*programs)

@@ -2,12 +2,9 @@
 
 # libzmq: test_security_curve
 
-require "test_helper"
-require_relative "assertions"
+require_relative "case"
 
-class CurveSecurityTest < Godwit::TestCase
-  include Conformance::Assertions
-
+class CurveSecurityTest < Conformance::Case
   NETWORK = %i[tcp ipc].freeze # libzmq does no security over inproc
 
   def setup

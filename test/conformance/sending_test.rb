@@ -1,12 +1,9 @@
 # frozen_string_literal: true
 
-require "test_helper"
-require_relative "assertions"
+require_relative "case"
 
 # send's relatives: <<, send_nonblock, send_many, wait_writable.
-class SendingTest < Godwit::TestCase
-  include Conformance::Assertions
-
+class SendingTest < Conformance::Case
   under_gc_stress
 
   def pair(transport = :inproc, **options)

@@ -1,11 +1,8 @@
 # frozen_string_literal: true
 
-require "test_helper"
-require_relative "assertions"
+require_relative "case"
 
-class ServeTest < Godwit::TestCase
-  include Conformance::Assertions
-
+class ServeTest < Conformance::Case
   # The client's error has the server's class and message.
   def assert_remote(name, message, &block)
     error = assert_named(Godwit::RemoteError, /\Arequest .*replied with an error: /,

@@ -1,14 +1,11 @@
 # frozen_string_literal: true
 
-require "test_helper"
 require "socket"
 require "support/ports"
-require_relative "assertions"
+require_relative "case"
 
 # What a TimeoutError says: one table of situations, all at once, since each is a wait.
-class TimeOutReasonsTest < Godwit::TestCase
-  include Conformance::Assertions
-
+class TimeOutReasonsTest < Conformance::Case
   # The waits of the table begin anew until the reason is known, which a busy machine delays.
   WAIT = 0.6
   private_constant :WAIT

@@ -2,13 +2,10 @@
 
 # libzmq: test_timeo
 
-require "test_helper"
-require_relative "assertions"
+require_relative "case"
 
 # The time of each call that waits, beside plain/waits.rb.
-class TimeoutsTest < Godwit::TestCase
-  include Conformance::Assertions
-
+class TimeoutsTest < Conformance::Case
   CALLS = {
     recv: ->(socket, **o) { socket.recv(**o) },
     recv_multipart: ->(socket, **o) { socket.recv_multipart(**o) },

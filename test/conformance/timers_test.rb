@@ -2,14 +2,11 @@
 
 # libzmq: test_timers
 
-require "test_helper"
 require "support/tiny_scheduler"
-require_relative "assertions"
+require_relative "case"
 
 # Godwit::Timers. Most of it on a clock that the test sets, so that no time passes.
-class TimersTest < Godwit::TestCase
-  include Conformance::Assertions
-
+class TimersTest < Conformance::Case
   def setup
     super
     @now = 1000.0

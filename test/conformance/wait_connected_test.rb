@@ -1,11 +1,8 @@
 # frozen_string_literal: true
 
-require "test_helper"
-require_relative "assertions"
+require_relative "case"
 
-class WaitConnectedTest < Godwit::TestCase
-  include Conformance::Assertions
-
+class WaitConnectedTest < Conformance::Case
   # The type that counts, and its peer's type; the others count with an option.
   COUNTING = {PUSH: :PULL, PULL: :PUSH, SUB: :PUB, XPUB: :XSUB, XSUB: :XPUB}.freeze
   OPTIONAL = {

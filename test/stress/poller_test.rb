@@ -10,8 +10,6 @@ class PollerStressTest < Godwit::StressCase
 
   def setup
     super
-    @taken = Thread::Queue.new
-    @stop = false
     @pairs =
       Array.new(SOCKETS) do |number|
         connected_pair(:PULL, :PUSH, transport: TRANSPORTS[number % TRANSPORTS.size])
@@ -107,26 +105,5 @@ class PollerStressTest < Godwit::StressCase
   # A message that was received is handed over before a kill is taken.
   def polling_thread(timeout = nil)
     in_thread { Thread.handle_interrupt(MASK) { poll(@poller, timeout) } }
-  end
-
-  def took(message)
-    @taken << message if message.is_a?(String)
-  end
-
-  def meddler
-    in_thread do
-      quietly do
-        until @stop
-          yield
-          Thread.pass
-        end
-      end
-    end
-  end
-
-  def quietly
-    yield
-  rescue Godwit::ClosedError
-    raise unless @stop
   end
 end

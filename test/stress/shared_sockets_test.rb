@@ -21,7 +21,6 @@ class SharedSocketsTest < Godwit::StressCase
     @logs = []
     @lock = Mutex.new # guards @logs, for Rubies without a GVL
     @seeds = Thread::Queue.new((1..100_000).map { |n| SEED + n })
-    @stop = false
     roles = [
       Role.new("send", :send_one), Role.new("receive", :receive_one), Role.new("echo", :echo_one),
       Role.new("echo", :echo_one)

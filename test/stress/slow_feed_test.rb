@@ -37,13 +37,6 @@ class SlowFeedTest < Godwit::StressCase
     replacer.join # only this thread knows at which thread it has just raised
   end
 
-  def setup
-    super
-    @taken = Thread::Queue.new
-    @stop = false
-    @threads = []
-  end
-
   def teardown
     @stop = true
     [@pull, @push].each { |socket| socket&.close }
@@ -52,33 +45,25 @@ class SlowFeedTest < Godwit::StressCase
   # Sends `count` messages, one by one.
   def feed(count, transport)
     @pull, @push = connected_pair(:PULL, :PUSH, transport: transport)
-    @threads.concat(Array.new(THREADS) { waiter })
+    @waiters = Array.new(THREADS) { waiter }
     in_fibers(FIBERS) { wait_in_fiber }
     yield if block_given?
     count.times do |number|
       @push.send(number.to_s)
-      assert_taken(number)
+      assert_equal number.to_s, @taken.pop
     end
-  end
-
-  def assert_taken(number)
-    assert_equal number.to_s, @taken.pop
-  end
-
-  def took(message)
-    @taken << message if message && message != :wait_readable
   end
 
   def replace_one(random)
     Thread.pass
     index = random.rand(THREADS)
-    thread = @threads[index]
+    thread = @waiters[index]
     random.rand(2).zero? ? thread.kill : thread.raise(Retry)
     thread.join
   rescue Retry
     nil # it was raised before the waiter had begun
   ensure
-    @threads[index] = waiter(random.rand(2).zero? ? random.rand(0.003) : nil)
+    @waiters[index] = waiter(random.rand(2).zero? ? random.rand(0.003) : nil)
   end
 
   def waiter(timeout = nil)
@@ -90,19 +75,6 @@ class SlowFeedTest < Godwit::StressCase
   end
 
   def wait_in_fiber(timeout = nil)
-    took(@pull.recv(timeout: timeout, exception: false)) until @stop
-  rescue Godwit::ClosedError
-    raise unless @stop
-  end
-
-  def meddler
-    in_thread do
-      until @stop
-        yield
-        Thread.pass
-      end
-    rescue Godwit::ClosedError
-      raise unless @stop
-    end
+    quietly { took(@pull.recv(timeout: timeout, exception: false)) until @stop }
   end
 end

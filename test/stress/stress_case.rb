@@ -26,7 +26,8 @@ module Godwit
 
     def setup
       @random = Random.new(SEED)
-      @workers = []
+      @taken = Thread::Queue.new # messages that workers received
+      @stop = false
     end
 
     # @return [Integer] a share of the messages of the whole
@@ -37,6 +38,29 @@ module Godwit
     def in_fibers(count, &work)
       return count.times { |number| in_thread { work.call(number) } } unless defined?(Async)
       in_thread { Async { |task| count.times { |number| task.async { work.call(number) } } } }
+    end
+
+    # Repeats the block in a thread, to the end of the test.
+    def meddler
+      in_thread do
+        quietly do
+          until @stop
+            yield
+            Thread.pass
+          end
+        end
+      end
+    end
+
+    def quietly
+      yield
+    rescue Godwit::ClosedError
+      raise unless @stop
+    end
+
+    # @param message [Object] a message, or what a call gave for none
+    def took(message)
+      @taken << message if message.is_a?(String)
     end
 
     def failed(message) = flunk("#{message} (GODWIT_STRESS_SEED=#{SEED})")

@@ -73,20 +73,17 @@ end
 Plain.scenario "a poller names each mistake" do
   pull = open_socket(:PULL)
   poller = open_poller(pull)
-  shown = "#<Godwit::PULL> (Godwit::PULL)"
-  failed = "Not possible with this poller"
-  first = "is not registered: register it first"
-  refused(Godwit::PollerError, "register: #{failed} (#{shown} is registered already: modify " \
-    "changes its events)") { poller.register(pull) }
+  failed = ->(operation, why, &call) do
+    refused(Godwit::PollerError, "#{operation}: Not possible with this poller " \
+      "(#<Godwit::PULL> (Godwit::PULL) is #{why})", &call)
+  end
+  failed.call(:register, "registered already: modify changes its events") { poller.register(pull) }
   poller.remove(pull)
-  refused(Godwit::PollerError, "remove: #{failed} (#{shown} is not registered: it was " \
-    "removed already, or never there)") { poller.remove(pull) }
-  refused(Godwit::PollerError, "modify: #{failed} (#{shown} #{first})") do
-    poller.modify(pull, :readable)
+  failed.call(:remove, "not registered: it was removed already, or never there") do
+    poller.remove(pull)
   end
-  refused(Godwit::PollerError, "events: #{failed} (#{shown} #{first})") do
-    poller.events(pull)
-  end
+  failed.call(:modify, "not registered: register it first") { poller.modify(pull, :readable) }
+  failed.call(:events, "not registered: register it first") { poller.events(pull) }
   refused(Godwit::UnsupportedError, "register: Operation not supported (a PULL is never " \
     "writable: register(it, :readable))") { poller.register(pull, :writable) }
   refused(Godwit::ArgumentValueError, "register: events takes :readable, :writable or both: got " \

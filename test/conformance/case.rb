@@ -1,0 +1,11 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require_relative "assertions"
+
+module Conformance
+  # A test of the public API, with the short forms of what it asserts.
+  class Case < Godwit::TestCase
+    include Assertions
+  end
+end
