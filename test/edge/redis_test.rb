@@ -5,65 +5,44 @@ require_relative "support/edge_connection"
 
 # Edge::Redis, with a redis-server and with servers that answer as a test says.
 class EdgeRedisTest < EdgeCase
-  # An app that evaluates its request's body: `redis` is a connection to $REDIS_URL.
-  EVALUATES = <<~'RUBY'
-    LOG = []
-    def redis = $redis ||= Edge::Redis.new(timeout: 60)
-    # What a test says of a URL: the reply to PING, or the error.
-    def ping(url)
-      Edge::Redis.new(url, timeout: 5).call("PING")
-    rescue StandardError => error
-      "#{error.class}: #{error.message}"
-    end
-    run ->(env) {
-      source = env["rack.input"].read
-      value =
-        begin
-          eval(source)
-        rescue Edge::Error, TypeError, ArgumentError, NoMethodError => error
-          "#{error.class}: #{error.message}"
-        end
-      [200, {}, [value.inspect]]
-    }
-  RUBY
+  # `redis` is a connection to $REDIS_URL.
+  APP = "def redis = $redis ||= Edge::Redis.new(timeout: 60)\n"
 
   test "URLs: AUTH, SELECT, unix sockets, percent-encoding" do
     store = redis
-    server = edge(EVALUATES)
-    ask = ->(url) { server.post("/", "ping(#{url.inspect})").body }
+    evaluate
+    ping = ->(url) { ask("Edge::Redis.new(#{url.inspect}, timeout: 5).call('PING')") }
     store.call("ACL", "SETUSER", "an@user", "on", ">p:a%s/ö", "~*", "+@all")
     store.call("CONFIG", "SET", "requirepass", "secret")
     place = "127.0.0.1:#{store.port}"
-    assert_match(/CommandError: NOAUTH/, ask.call("redis://#{place}"))
     [
       "redis://:secret@#{place}", "redis://:secret@localhost:#{store.port}/15",
       "redis://default:secret@#{place}/", "redis://an%40user:p%3Aa%25s%2F%C3%B6@#{place}/3",
       "unix://:secret@#{store.socket}?db=15", "unix://:secret@#{store.socket.gsub("r", "%72")}"
-    ].each { |url| assert_equal %("PONG"), ask.call(url), url }
-    wrong = ask.call("redis://:wrong@#{place}")
-    assert_match(/ConnectionError: Redis at #{place}: WRONGPASS/, wrong)
-    assert_match(/Redis at #{place}: WRONGPASS/, server.log)
-    assert_match(/ConnectionError: .*out of range/, ask.call("redis://:secret@#{place}/16"))
-    assert_match(/ConnectionError: Redis at #{store.socket}: /,
-      ask.call("unix://:wrong@#{store.socket}"))
+    ].each { |url| assert_equal "PONG", ping.call(url), url }
+    {
+      "redis://#{place}" => "CommandError: NOAUTH",
+      "redis://:wrong@#{place}" => "ConnectionError: Redis at #{place}: WRONGPASS",
+      "redis://:secret@#{place}/16" => "ConnectionError: Redis at #{place}: ERR DB index is out of",
+      "unix://:wrong@#{store.socket}" => "ConnectionError: Redis at #{store.socket}: "
+    }.each { |url, error| assert_operator ping.call(url), :start_with?, "Edge::#{error}", url }
+    assert_includes @server.log, "Redis at #{place}: WRONGPASS"
     {
       "http://x" => "begins with", "rediss://x" => "TLS", "redis://" => "no host",
       "redis://x:0" => "port", "redis://x:1a" => "port", "redis://x/a" => "database",
       "redis://a@x" => "password", "unix://x" => "no path", "unix:///x?a=1" => "db=NUMBER",
       "redis://:%zz@x" => "%", "redis://:%@x" => "%"
     }.each do |url, why|
-      answer = ask.call(url)
-      assert_match(/ArgumentError: the URL of Redis .*#{Regexp.escape(why)}/, answer, url)
+      assert_match(/ArgumentError: the URL of Redis .*#{Regexp.escape(why)}/, ping.call(url), url)
     end
-    refute_match(/secret/, server.post("/", "Edge::Redis.new('redis://:secret@#{place}')").body)
-    database = server.post("/", "r = Edge::Redis.new('redis://:secret@#{place}/7'); r.set(:a, 1);" \
-      "Edge::Redis.new('unix://:secret@#{store.socket}?db=7').get('a')").body
-    assert_equal %("1"), database
+    refute_includes ask("Edge::Redis.new('redis://:secret@#{place}').inspect"), "secret"
+    assert_equal "1", ask("Edge::Redis.new('redis://:secret@#{place}/7').set(:a, 1);" \
+      "Edge::Redis.new('unix://:secret@#{store.socket}?db=7').get('a')")
   end
 
   test "replies, commands as methods, and commands of many words" do
     store = redis
-    server = edge(EVALUATES, env: {"REDIS_URL" => store.url})
+    evaluate(APP, env: {"REDIS_URL" => store.url})
     {
       "redis['a'] = 'x'; redis['a']" => "x", "redis['none']" => nil, "redis.call(:INCR, 'n')" => 1,
       "redis.set('f', 1.5)" => "OK", "redis.call('GET', 'f')" => "1.5",
@@ -78,34 +57,32 @@ class EdgeRedisTest < EdgeCase
       "redis.getrange('a', 0, -1)" => "x",
       "redis.respond_to?(:getrange)" => true, "redis.respond_to?(:to_str)" => false,
       "{redis => 1}[redis]" => 1
-    }.each do |source, value|
-      assert_equal value.inspect, server.post("/", source).body, source
-    end
-    assert_match(/CommandError: ERR unknown command/, server.post("/", "redis.no_command(1)").body)
-    assert_match(/CommandError: WRONGTYPE/, server.post("/", "redis.incr('l')").body)
-    assert_match(/NoMethodError/, server.post("/", "redis.get?('l')").body)
-    ["redis.call", "redis.call(nil)", "redis.call", "redis.call(1)", "redis.get(nil)",
-      "redis.get(['a'])", "redis.get(Object.new)"].each do |source|
-      assert_match(/(Type|Argument)Error: /, server.post("/", source).body, source)
+    }.each { |source, value| assert_equal [value], [ask(source)], source }
+    {
+      "redis.no_command(1)" => /CommandError: ERR unknown command/,
+      "redis.incr('l')" => /CommandError: WRONGTYPE/, "redis.get?('l')" => /NoMethodError/
+    }.each { |source, error| assert_match error, ask(source) }
+    ["redis.call", "redis.call(nil)", "redis.call(1)", "redis.get(nil)", "redis.get(['a'])",
+      "redis.get(Object.new)"].each do |source|
+      assert_match(/(Type|Argument)Error: /, ask(source), source)
     end
   end
 
   test "commands that would change or block the connection are refused" do
     store = redis
-    server = edge(EVALUATES, env: {"REDIS_URL" => store.url})
-    changing = %w[
-      SUBSCRIBE PSUBSCRIBE SSUBSCRIBE UNSUBSCRIBE MONITOR MULTI EXEC DISCARD WATCH UNWATCH SELECT
-      HELLO RESET AUTH QUIT
-    ]
-    blocking = %w[
-      BLPOP BRPOP BRPOPLPUSH BLMOVE BLMPOP BZPOPMIN BZPOPMAX BZMPOP WAIT WAITAOF
-    ]
-    [[changing, "change"], [blocking, "block"]].each do |names, why|
-      names.each do |name|
-        [name, name.downcase, name.capitalize].each do |word|
-          answer = server.post("/", "2.times { redis.call('PING') }; redis.call('#{word}', 'x', 1)")
-          assert_match(/CommandError: #{name} is refused: it would #{why}/, answer.body)
-        end
+    evaluate(APP, env: {"REDIS_URL" => store.url})
+    {
+      "change" => %w[
+        SUBSCRIBE PSUBSCRIBE SSUBSCRIBE UNSUBSCRIBE MONITOR MULTI EXEC DISCARD WATCH UNWATCH SELECT
+        HELLO RESET AUTH QUIT
+      ],
+      "block" => %w[
+        BLPOP BRPOP BRPOPLPUSH BLMOVE BLMPOP BZPOPMIN BZPOPMAX BZMPOP WAIT WAITAOF
+      ]
+    }.each do |why, names|
+      names.flat_map { |name| [name, name.downcase, name.capitalize] }.each do |word|
+        assert_match(/CommandError: #{word.upcase} is refused: it would #{why}/,
+          ask("2.times { redis.call('PING') }; redis.call('#{word}', 'x', 1)"))
       end
     end
     {
@@ -117,44 +94,41 @@ class EdgeRedisTest < EdgeCase
         "XREADGROUP is refused: BLOCK",
       "redis.subscribe('x')" => "SUBSCRIBE is refused", "redis.exec" => "EXEC is refused",
       "redis.wait(1, 0)" => "WAIT is refused", "redis.select(1)" => "SELECT is refused"
-    }.each { |source, text| assert_includes server.post("/", source).body, text }
-    assert_equal "nil", server.post("/", "redis.xread('STREAMS', 'block', '0')").body
-    assert_equal "nil", server.post("/", "redis.client('getname')").body
+    }.each { |source, text| assert_includes ask(source), text }
+    assert_equal [nil, nil], ask("[redis.xread('STREAMS', 'block', '0'), redis.client('getname')]")
   end
 
   test "ten commands of ten fibers leave in one write" do
     listener = TCPServer.new("127.0.0.1", 0)
-    server = edge(EVALUATES, env: {"REDIS_URL" => "redis://127.0.0.1:#{listener.addr[1]}"})
+    evaluate(APP, env: {"REDIS_URL" => "redis://127.0.0.1:#{listener.addr[1]}"})
     store = nil
+    read = Thread::Queue.new
     in_thread do
       store = listener.accept
       loop do
         text = store.readpartial(65_536)
-        LOG.call(text)
+        read << text
         store.write("+OK\r\n" * text.scan("GET").size)
       end
     rescue IOError # EOFError, too
       nil
     end
-    source = "Edge.join(*(0...10).map { |i| -> { redis.call(:GET, i) } })"
     wanted = (0...10).map { |i| "*2\r\n$3\r\nGET\r\n$1\r\n#{i}\r\n" }.join
     2.times do
-      assert_equal (["OK"] * 10).inspect, server.post("/", source).body
-      assert_equal wanted, READ.pop # once while connecting, once connected
-      assert_empty READ
+      assert_equal ["OK"] * 10, ask("Edge.join(*(0...10).map { |i| -> { redis.call(:GET, i) } })")
+      assert_equal wanted, read.pop # once while connecting, once connected
+      assert_empty read
     end
   ensure
     store&.close
     listener&.close
   end
-  READ = Thread::Queue.new
-  LOG = ->(text) { READ << text }
 
   test "commands wait while connecting, and fail at once between two tries" do
     port = Godwit::TestSupport::Ports.free
-    server = edge(EVALUATES, env: {"REDIS_URL" => "redis://127.0.0.1:#{port}"})
+    evaluate(APP, env: {"REDIS_URL" => "redis://127.0.0.1:#{port}"})
     # Many commands between two tries of which the last is 2 s after its predecessor.
-    answers = server.post("/", <<~RUBY).body
+    assert_equal ["Redis at 127.0.0.1:#{port}: Connection refused", 200], ask(<<~RUBY)
       begin
         redis.get("x")
       rescue Edge::ConnectionError => error
@@ -164,10 +138,9 @@ class EdgeRedisTest < EdgeCase
       end
       [LOG.uniq.first, LOG.size]
     RUBY
-    assert_equal %(["Redis at 127.0.0.1:#{port}: Connection refused", 200]), answers
     # A server that accepts, and answers later: the commands wait for AUTH's answer.
     listener = TCPServer.new("127.0.0.1", port)
-    waiting = EdgeConnection.new(server.port)
+    waiting = EdgeConnection.new(@server.port)
     store = nil
     eventually do
       store ||= listener.accept_nonblock(exception: false)
@@ -199,8 +172,7 @@ class EdgeRedisTest < EdgeCase
     rescue IOError
       nil
     end
-    edge(EVALUATES.sub("LOG = []", "LOG = [Edge::Redis.new(\"redis://:x@127.0.0.1:" \
-      "#{listener.addr[1]}\")]"))
+    evaluate("Edge::Redis.new('redis://:x@127.0.0.1:#{listener.addr[1]}')\n")
     count = Godwit::TestSupport::Length.of(4, long: 10)
     stamps = Array.new(count) { times.pop }
     pauses = stamps.each_cons(2).map { |one, other| other - one }
@@ -213,35 +185,20 @@ class EdgeRedisTest < EdgeCase
 
   test "a command that times out closes its connection" do
     store = redis
-    server = edge(EVALUATES, env: {"REDIS_URL" => store.url})
-    first = server.post("/", "$quick = Edge::Redis.new(timeout: 0.1); $quick.call('INCR', 'n')")
-    assert_equal "1", first.body
+    evaluate(env: {"REDIS_URL" => store.url})
+    assert_equal 1, ask("$quick = Edge::Redis.new(timeout: 0.1); $quick.call('INCR', 'n')")
     store.freeze_process
-    late = EdgeConnection.new(server.port).ask("/", body: "$quick.call('INCR', 'n')")
-    answer = late.answer.body
-    assert_match(/Edge::TimeoutError: Redis at 127.0.0.1:#{store.port}: no answer in time/, answer)
+    late = ask("$quick.call('INCR', 'n')")
+    assert_match(/Edge::TimeoutError: Redis at 127.0.0.1:#{store.port}: no answer in time/, late)
     store.thaw_process
     value = nil
-    eventually { (value = server.post("/", "$quick.call('GET', 'n')").body) !~ /Error/ }
-    assert_equal %("2"), value # not the late reply to INCR, which is 2
+    eventually { (value = ask("$quick.call('GET', 'n')")) !~ /Error/ }
+    assert_equal "2", value # not the late reply to INCR, which is 2
     # The commands behind it do not wait for their own time.
-    server.post("/", "$slow = Edge::Redis.new(timeout: 0.2); $slow.call('PING')")
+    ask("$slow = Edge::Redis.new(timeout: 0.2); $slow.call('PING')")
     store.freeze_process
-    both = server.post("/", <<~RUBY).body
-      works = [0, 0.1].map do |pause|
-        -> {
-          sleep pause
-          begin
-            $slow.get("x")
-          rescue Edge::Error => error
-            error.class.to_s
-          end
-        }
-      end
-      Edge.join(*works)
-    RUBY
-    assert_equal %(["Edge::TimeoutError", "Edge::ConnectionError"]), both
-    late.close
+    both = ask("Edge.join(*[0, 0.1].map { |s| -> { sleep s; outcome { $slow.get('x') } } })")
+    assert_equal %w[Edge::TimeoutError Edge::ConnectionError], both.map { |one| one[/\A[\w:]*\w/] }
   ensure
     store&.thaw_process
   end

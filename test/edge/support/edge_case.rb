@@ -16,6 +16,17 @@ require_relative "stream_client"
 class EdgeCase < Godwit::TestCase
   MISSING = EdgeBuild.missing
 
+  # An app that evaluates a request's body. Its answer is the JSON of the value, or of the error.
+  EVALUATES = <<~'RUBY'
+    LOG = []
+    def outcome
+      yield
+    rescue => error
+      "#{error.class}: #{error.message}"
+    end
+    run ->(env) { [200, {}, [JSON.generate(outcome { eval(env["rack.input"].read) })]] }
+  RUBY
+
   extend Godwit::TestSupport::SharedOwner
 
   # @return [String] path of the module
@@ -48,6 +59,12 @@ class EdgeCase < Godwit::TestCase
     servers << one
     one.start
   end
+
+  # Starts {EVALUATES}, after more code.
+  def evaluate(code = "", **options) = @server = edge(code + EVALUATES, **options)
+
+  # @return [Object] the value of code that {EVALUATES} evaluates
+  def ask(code, headers = {}) = JSON.parse(@server.post("/", code, headers).body)
 
   # (see #edge)
   # @return [EdgeServer] the same for all tests of the class: a start costs 0.1 s of the processor
