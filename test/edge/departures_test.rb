@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require_relative "support/edge_case"
-require_relative "support/edge_connection"
 
 # Clients that leave at each kind of wait: `ensure` runs each time, and nothing is left.
 class EdgeDeparturesTest < EdgeCase
@@ -57,13 +56,13 @@ class EdgeDeparturesTest < EdgeCase
       "SILENT" => @silent.addr[1], "BACK_END" => back.endpoint,
       "NOWHERE" => "tcp://127.0.0.1:#{Godwit::TestSupport::Ports.free}"
     }.map { |name, value| "#{name} = #{value.inspect}\n" }.join
-    @server = edge(constants + APP, server: "keepalive_requests 100000;")
-    @control = EdgeConnection.new(@server.port)
-    @connections = Array.new(2) { @silent.accept }
+    edge(constants + APP, server: "keepalive_requests 100000;")
+    @control = connection
+    @accepted = Array.new(2) { @silent.accept }
   end
 
   def teardown
-    [@control, @silent, *@connections].compact.each(&:close)
+    [@silent, *@accepted].compact.each(&:close)
     super
   end
 
@@ -99,8 +98,8 @@ class EdgeDeparturesTest < EdgeCase
 
   # The commands to Redis end first, since nothing answers them, and connections are made again.
   def settled_rss
-    @connections.each(&:close)
-    @connections = Array.new(2) { @silent.accept }
+    @accepted.each(&:close)
+    @accepted = Array.new(2) { @silent.accept }
     @control.get("/gc")
     @server.rss
   end
@@ -108,7 +107,7 @@ class EdgeDeparturesTest < EdgeCase
   def leave(path, count, at_once: 50)
     began = counts.fetch(path, [0]).first
     (count / at_once).times do
-      clients = Array.new(at_once) { @server.begin(path) }
+      clients = Array.new(at_once) { connection(path) }
       began += at_once
       eventually { counts.fetch(path, [0]).first == began }
       clients.each(&:close)

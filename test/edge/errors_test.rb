@@ -58,7 +58,7 @@ class EdgeErrorsTest < EdgeCase
 
   test "each error has its answer, and the log its class, message, file:line and request id" do
     app = format(APP, Godwit::TestSupport::Ports.free)
-    @server = edge(app, server: <<~NGINX)
+    edge(app, server: <<~NGINX)
       add_header X-Id $request_id always;
       location /late { godwit_timeout 50ms; godwit_app #{scratch_dir}/edge-0/app0.rb; }
     NGINX

@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require_relative "support/edge_case"
-require_relative "support/edge_connection"
 
 # Redis and the ZeroMQ back end fail under load. Each request has a number, which its answer must
 # have too.
@@ -90,19 +89,17 @@ class EdgeFaultsTest < EdgeCase
   end
 
   def client(server, index)
-    connection = EdgeConnection.new(server.port)
+    one = connection
     (0..).each do |count|
       break if @ends
       path = %w[/redis /zmq /both][(index + count) % 3]
       number = "#{index}.#{count}"
-      answer = connection.get("#{path}?#{number}")
+      answer = one.get("#{path}?#{number}")
       right = (answer.status == 200) ? answer.body == number : [502, 503, 504].include?(answer.status)
       @wrong << [number, answer] unless right
       @seen[path] = answer.status
       @total += 1
     end
-  ensure
-    connection&.close
   end
 
   def fail_and_return(path, failure, back)

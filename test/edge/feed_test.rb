@@ -67,8 +67,8 @@ class EdgeFeedTest < EdgeCase
 
   test "100 streams of one Feed get each message in its order; requests and joins read, too" do
     start
-    streams = Array.new(100) { stream_client("/all").tap(&:head) }
-    two = stream_client("/two").tap(&:head)
+    streams = Array.new(100) { connection("/all").tap(&:head) }
+    two = connection("/two").tap(&:head)
     first = in_thread { @server.get("/first").body }
     eventually { said.values_at("/all", "/two", "/first") == [100, 1, 1] }
     @pub.send(["a", "frames"])
@@ -91,8 +91,8 @@ class EdgeFeedTest < EdgeCase
   test "a reader that is 1,000 messages behind is dropped, and others lose nothing" do
     port = Godwit::TestSupport::Ports.free
     start(server: "listen 127.0.0.1:#{port} sndbuf=128k;")
-    stopped = Array.new(2) { stream_client("/all", port: port).tap(&:head) }
-    good = stream_client("/all").tap(&:head)
+    stopped = Array.new(2) { connection("/all", port: port).tap(&:head) }
+    good = connection("/all").tap(&:head)
     eventually { said["/all"] == 3 }
     got = 0
     until said["Edge::BusyError"] == 2
@@ -107,10 +107,10 @@ class EdgeFeedTest < EdgeCase
     text = "Edge::BusyError: a reader of #{@endpoint} is 1000 messages behind and is dropped"
     assert_equal %w[1 2], lines.map { |line| line[/#{text}, (\d) so far \(#{@server.path}/, 1] }
     stopped.each do |one|
-      assert_raises(StreamClient::Cut) { ended(in_thread { one.rest }) }
+      assert_raises(EdgeConnection::Cut) { ended(in_thread { one.rest }) }
     end
 
-    slow = stream_client("/slow").tap(&:head) # is dropped while it waits for something else
+    slow = connection("/slow").tap(&:head) # is dropped while it waits for something else
     eventually { said["/slow"] == 1 }
     25.times { @pub << "a" }
     first = in_thread { @server.get("/first").body }
@@ -130,7 +130,7 @@ class EdgeFeedTest < EdgeCase
   private
 
   def start(**options)
-    @server = edge("ENDPOINT = #{@endpoint.inspect}\n#{APP}", **options)
+    edge("ENDPOINT = #{@endpoint.inspect}\n#{APP}", **options)
     @pub.wait_connected(count: 2)
   end
 

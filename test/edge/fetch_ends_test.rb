@@ -1,10 +1,9 @@
 # frozen_string_literal: true
 
 require_relative "support/edge_case"
-require_relative "support/edge_connection"
 require_relative "support/upstream"
 
-# Requests that end while Edge.fetch waits: clients leave, godwit_timeout is over, nginx reloads.
+# Requests that end while Edge.fetch waits: clients leave, or godwit_timeout is over.
 class EdgeFetchEndsTest < EdgeCase
   deadline 120
 
@@ -17,9 +16,7 @@ class EdgeFetchEndsTest < EdgeCase
       "/mixed" => -> { Edge.join(-> { Edge.fetch("/one") }, -> { Edge.fetch("/text") }) },
       "/streams" => -> { Edge.stream("text/plain") { |out| out << "text"; sleep } },
       "/streamed" => -> { Edge.fetch("/streams") },
-      "/inside" => -> { Edge.stream("text/plain") { |out| out << Edge.fetch("/up/none").body } },
       "/sleep" => -> { sleep },
-      "/held" => -> { Edge.fetch("/up/held") },
       "/rescued" => -> {
         begin
           Edge.fetch("/up/none")
@@ -54,14 +51,8 @@ class EdgeFetchEndsTest < EdgeCase
 
   def setup
     super
-    @release = Queue.new
-    @upstream = Upstream.new { |request|
-      if request.target.first == "/held"
-        @release.pop
-        "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nheld"
-      end
-    }
-    @server = edge(APP, server: <<~NGINX)
+    @upstream = Upstream.new { |_| nil }
+    edge(APP, server: <<~NGINX)
       location /text { return 200 text; }
       location /up/ { proxy_pass http://127.0.0.1:#{@upstream.port}/; proxy_read_timeout 1h; }
       location /late/ { godwit_timeout 100ms; godwit_app #{scratch_dir}/edge-0/app0.rb; }
@@ -75,7 +66,7 @@ class EdgeFetchEndsTest < EdgeCase
 
   test "a client leaves: its fetches end, and their upstreams' connections close" do
     UPSTREAM.each do |path, count|
-      client = @server.begin(path)
+      client = connection(path)
       count.times { @upstream.requests.pop }
       eventually { ends(0)[path] == 1 }
       client.close
@@ -86,7 +77,7 @@ class EdgeFetchEndsTest < EdgeCase
   end
 
   test "godwit_timeout answers 504, and the client's connection goes on" do
-    client = EdgeConnection.new(@server.port)
+    client = connection
     UPSTREAM.each_key do |path|
       assert_equal [504, %({"error":"timeout"})], client.get("/late#{path}").to_a, path
       assert_equal [200, "text"], client.get("/text").to_a
@@ -96,27 +87,6 @@ class EdgeFetchEndsTest < EdgeCase
     assert_equal 504, client.get("/late/rescued").status
     assert_equal [200, "text"], client.get("/gate").to_a # although the app runs on
     eventually { @upstream.departures.size == @upstream.requests.size }
-  end
-
-  test "HUP and QUIT wait for fetches" do
-    before = @server.workers
-    client = @server.begin("/held")
-    @upstream.requests.pop
-    @server.reload
-    eventually { @server.log.scan("is ready").size == 2 }
-    @release << true
-    assert_match(/200 OK.*held\z/m, client.readpartial(10000))
-    eventually { (@server.workers & before).empty? }
-    client = @server.begin("/held")
-    stream = @server.begin("/inside")
-    2.times { @upstream.requests.pop }
-    stop = in_thread { @server.stop }
-    eventually { @server.log.include?("gracefully shutting down") }
-    @release << true
-    assert_match(/200 OK.*held\z/m, client.read)
-    assert_match(/200 OK.*\r\n\r\n0\r\n\r\n\z/m, stream.read) # a stream ends with its worker
-    assert @upstream.departures.pop
-    ended(stop)
   end
 
   private

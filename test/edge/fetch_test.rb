@@ -162,7 +162,7 @@ class EdgeFetchTest < EdgeCase
     closed = "proxy_pass http://127.0.0.1:#{Godwit::TestSupport::Ports.free}"
     upstream = "proxy_pass http://127.0.0.1:#{@upstream.port}/"
     zipped = "proxy_pass http://127.0.0.1:#{zip}; proxy_set_header Accept-Encoding gzip"
-    @server = edge({"/" => APP + EVALUATES, "/app/" => INNER}, conf: <<~OTHER, server: <<~NGINX)
+    edge({"/" => APP + EVALUATES, "/app/" => INNER}, conf: <<~OTHER, server: <<~NGINX)
       proxy_cache_path #{folder}/cache keys_zone=cache:64k;
       server {
         listen 127.0.0.1:#{zip};

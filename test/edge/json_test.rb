@@ -35,7 +35,7 @@ class EdgeJSONTest < EdgeCase
 
   def setup
     super
-    @server = shared_edge(APP, conf: "client_max_body_size 2m;")
+    shared_edge(APP, conf: "client_max_body_size 2m;")
     @http = Net::HTTP.start("127.0.0.1", @server.port, read_timeout: 60)
   end
 

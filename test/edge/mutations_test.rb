@@ -2,7 +2,6 @@
 
 require "json"
 require_relative "support/edge_case"
-require_relative "support/edge_connection"
 
 # Seeded mutations of bodies and of apps' answers: each gets an answer of the table, and the worker
 # lives on.
@@ -77,11 +76,11 @@ class EdgeMutationsTest < EdgeCase
     server = edge(ECHO, server: "keepalive_requests 100000;")
     worker = server.workers
     random = Random.new(seed = Minitest.seed || 1)
-    connection = EdgeConnection.new(server.port)
+    client = connection
     seen = Hash.new(0)
     COUNT.times do |count|
       body = mutated(BODIES[count % BODIES.size].b, random)
-      answer = connection.get("/", body: body)
+      answer = client.get("/", body: body)
       seen[answer.status] += 1
       assert_includes [200, 400], answer.status, "seed #{seed}, #{count}: #{body.inspect}"
       right =
@@ -94,8 +93,6 @@ class EdgeMutationsTest < EdgeCase
     end
     assert_equal 2, seen.size, seen.inspect
     assert_equal worker, server.workers
-  ensure
-    connection&.close
   end
 
   test "mutated answers of apps get an answer, and the worker lives on" do
@@ -103,20 +100,18 @@ class EdgeMutationsTest < EdgeCase
       server: "keepalive_requests 100000; gzip on; gzip_types *; gzip_min_length 1;")
     worker = server.workers
     first = (Minitest.seed || 1) % 100_000 * 10_000
-    connection = EdgeConnection.new(server.port)
+    client = connection
     seen = Hash.new(0)
     COUNT.times do |count|
-      answer = connection.get("/?#{first + count}")
+      answer = client.get("/?#{first + count}")
       seen[answer.status] += 1
-    rescue EdgeConnection::Closed => error
+    rescue EdgeConnection::Cut => error
       flunk "mutation #{first + count}: #{error.message}"
     end
     assert_empty seen.keys - [200, 204, 304, 500, 599]
     assert_operator seen[500], :>, COUNT / 50
     assert_operator seen[200], :>, COUNT / 50
     assert_equal worker, server.workers
-  ensure
-    connection&.close
   end
 
   private

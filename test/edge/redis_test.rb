@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require_relative "support/edge_case"
-require_relative "support/edge_connection"
 
 # Edge::Redis, with a redis-server and with servers that answer as a test says.
 class EdgeRedisTest < EdgeCase
@@ -140,7 +139,7 @@ class EdgeRedisTest < EdgeCase
     RUBY
     # A server that accepts, and answers later: the commands wait for AUTH's answer.
     listener = TCPServer.new("127.0.0.1", port)
-    waiting = EdgeConnection.new(@server.port)
+    waiting = connection
     store = nil
     eventually do
       store ||= listener.accept_nonblock(exception: false)
@@ -158,7 +157,6 @@ class EdgeRedisTest < EdgeCase
     listener.accept.close
   ensure
     listener&.close
-    waiting&.close
   end
 
   test "the pause between two tries is 50 ms, doubled up to 2 s" do

@@ -125,13 +125,9 @@ class EdgeReloadTest < EdgeCase
         taken += 1
         case env["PATH_INFO"]
         when "/sleep" then sleep(1)
+        when "/fetch" then Edge.fetch("/sleep")
         when "/redis" then store.call("EVAL", "local n = 0; for i = 1, 1e7 do n = n + i end", "0")
-        when "/peer"
-          begin
-            peer.request("x")
-          rescue Edge::ConnectionError
-            nil
-          end
+        when "/peer" then peer.request("x")
         when "/recv" then rep.recv(timeout: 1, exception: false)
         when "/body" then env["rack.input"].read
         end
@@ -139,39 +135,35 @@ class EdgeReloadTest < EdgeCase
       }
     RUBY
     old = server.workers
-    idle = TCPSocket.new("127.0.0.1", server.port)
-    idle.write("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
-    assert_equal "done", answer_in(idle)
-    begun = TCPSocket.new("127.0.0.1", server.port) # only half of its request arrives before HUP
+    idle = connection("/")
+    assert_equal "done", idle.answer.body
+    begun = connection # only half of its request arrives before HUP
     begun.write("POST /body HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\na")
-    paths = %w[/sleep /peer /recv /redis]
-    requests = paths.map { |path| server.begin(path) }
-    eventually { server.get("/taken").body == "5" }
+    paths = %w[/sleep /peer /recv /redis /fetch]
+    requests = paths.map { |path| connection(path) }
+    eventually { server.get("/taken").body == "7" } # /fetch runs the app twice
     server.write('run ->(env) { [200, {}, ["new"]] }')
     server.reload
-    assert_nil ended(in_thread { idle.read(1) }), "an idle connection stays open"
+    assert ended(in_thread { idle.closed_by_server? }), "an idle connection stays open"
     eventually { server.get("/").body == "new" }
     begun.write("b")
     # nginx waits up to 5 s for each client to close its end.
     [*requests, begun].zip([*paths, "/body"]) do |socket, path|
-      assert_equal "done", answer_in(socket), path
+      expected = (path == "/peer") ? %({"error":"bad_gateway"}) : "done"
+      assert_equal expected, ended(in_thread { socket.answer }).body, path
       socket.close
     end
     eventually("the old worker has not ended") { (server.workers & old).empty? }
     assert_equal 1, server.workers.size
-  ensure
-    [idle, begun, *requests].compact.each(&:close)
   end
 
   test "QUIT ends nginx after its last request, beside an app's file that has raised" do
     server = edge({"/" => APP % "last", "/raises/" => "raise 'again'"})
-    request = server.begin("/?0.5")
+    request = connection("/?0.5")
     eventually { server.get("/raises/").code == "503" }
     Process.kill(:QUIT, server.pid)
-    assert_equal "last ", answer_in(request)
+    assert_equal "last ", ended(in_thread { request.answer }).body
     assert_predicate server.stop, :success?
-  ensure
-    request&.close
   end
 
   test "QUIT does not wait for the reply to a command whose client has left" do
@@ -180,7 +172,7 @@ class EdgeReloadTest < EdgeCase
       REDIS = Edge::Redis.new(timeout: 600)
       run ->(env) { REDIS.get("x") }
     RUBY
-    client = server.begin("/")
+    client = connection("/")
     connection = silent.accept
     connection.readpartial(1)
     client.close
@@ -190,15 +182,5 @@ class EdgeReloadTest < EdgeCase
     assert_predicate server.stop, :success?
   ensure
     [silent, connection].compact.each(&:close)
-  end
-
-  private
-
-  # @return [String] the body of the next answer
-  def answer_in(socket)
-    ended(in_thread do
-      head = socket.gets("\r\n\r\n").to_s
-      socket.read(head[/content-length: (\d+)/i, 1].to_i)
-    end)
   end
 end

@@ -57,6 +57,7 @@ class EdgeStreamsTest < EdgeCase
         })
       },
       "wait" => ->(out) { sleep },
+      "inside" => ->(out) { Edge.fetch("/slow") },
       "fetches" => ->(out) { 3.times { out << Edge.fetch("/events").body } },
       "late" => ->(out) { sleep 0.2; out << "late" },
       "join" => ->(out) { Edge.join(-> { sleep }, -> { #{TEXTS}.times { out << "x" * #{TEXT} } }) },
@@ -107,8 +108,8 @@ class EdgeStreamsTest < EdgeCase
     "event: empty\nid: \ndata: \n\n: a comment\n\n"
 
   test "events leave as they are written, and the answer ends with the block" do
-    @server = edge(APP, conf: "gzip on; gzip_types text/event-stream;")
-    one = stream_client("/events")
+    edge(APP, conf: "gzip on; gzip_types text/event-stream;")
+    one = connection("/events")
     assert_equal EVENTS, one.rest
     assert_match(%r{\AHTTP/1\.1 200 OK\r\n}, one.head)
     ["Content-Type: text/event-stream", "Transfer-Encoding: chunked", "x-own: 1",
@@ -147,7 +148,7 @@ class EdgeStreamsTest < EdgeCase
   end
 
   test "a stream may be a part of a page, before and behind others" do
-    @server = edge({"/" => APP}, server: <<~NGINX)
+    edge({"/" => APP}, server: <<~NGINX)
       location /page/ { ssi on; alias #{scratch_dir}/; }
       location /below/ { add_before_body /late; addition_types *; godwit_app app0.rb; }
     NGINX
@@ -156,7 +157,7 @@ class EdgeStreamsTest < EdgeCase
     }.join)
     {"/page/page.html" => "late.#{POURED}.#{EVENTS}.", "/below/pour" => "late#{POURED}"}
       .each do |path, wanted|
-        one = stream_client(path)
+        one = connection(path)
         one.head
         text = ended(in_thread { one.rest })
         assert text == wanted, "#{path}: #{text.bytesize} bytes of #{wanted.bytesize}"
@@ -164,19 +165,19 @@ class EdgeStreamsTest < EdgeCase
   end
 
   test "what a stream refuses, and an error of its block" do
-    @server = edge(APP)
-    kept = stream_client("/keep")
+    edge(APP)
+    kept = connection("/keep")
     kept.head
-    wrong = JSON.parse(ended(in_thread { stream_client("/wrong").rest }))
+    wrong = JSON.parse(ended(in_thread { connection("/wrong").rest }))
     expected = {
       "text" => "TypeError", "data" => "TypeError", "name" => "ArgumentError",
       "cr" => "ArgumentError", "id" => "ArgumentError", "below C" => "Edge::WaitError",
       "a fiber" => "Edge::WaitError", "another's" => "Edge::Error", "no block" => "ArgumentError"
     }
     assert_equal expected, wrong
-    one = stream_client("/error")
+    one = connection("/error")
     assert_equal "begun", one.chunk
-    assert_raises(StreamClient::Cut) { one.chunk }
+    assert_raises(EdgeConnection::Cut) { one.chunk }
     eventually { @server.log.include?("RuntimeError: an error (") }
     assert_match(/RuntimeError: an error \(#{@server.path}:\d+.*\), request id \h{32}/, @server.log)
     assert_equal [1, 2], said.values_at("RuntimeError", "ensure")
@@ -184,16 +185,16 @@ class EdgeStreamsTest < EdgeCase
 
   test "a stream waits for its client, and gives it all texts in their order" do
     port = Godwit::TestSupport::Ports.free
-    @server = edge(APP, server: "listen 127.0.0.1:#{port} sndbuf=128k;")
-    stream_client("/same", port: port).close
+    edge(APP, server: "listen 127.0.0.1:#{port} sndbuf=128k;")
+    connection("/same", port: port).close
     eventually { said["ensure"] == 1 }
     before = @server.rss
-    Array.new(10) { stream_client("/same", port: port) }
+    Array.new(10) { connection("/same", port: port) }
     assert_stops { said["sames"] }
     assert_operator said["sames"] * 65_536 / 11, :<, MOST
     grown = (@server.rss - before) * 1024 / 10
     assert_operator grown, :<, 3 * 65_536 unless ENV["GODWIT_EDGE_PRELOAD"]
-    slow, two, large = %w[pour two large].map { |name| stream_client("/#{name}", port: port) }
+    slow, two, large = %w[pour two large].map { |name| connection("/#{name}", port: port) }
     assert_stops { said["poured"] }
     assert_operator said["poured"], :<, TEXTS
     assert_poured ended(in_thread { slow.rest })
@@ -209,7 +210,7 @@ class EdgeStreamsTest < EdgeCase
   test "a client that leaves, or takes nothing, ends its stream" do
     File.write("#{scratch_dir}/brief.rb", APP)
     port = Godwit::TestSupport::Ports.free
-    @server = edge(APP, server: "listen 127.0.0.1:#{port} sndbuf=128k;", conf: <<~NGINX)
+    edge(APP, server: "listen 127.0.0.1:#{port} sndbuf=128k;", conf: <<~NGINX)
       server {
         listen 127.0.0.1:#{brief = Godwit::TestSupport::Ports.free} sndbuf=128k;
         send_timeout 50ms;
@@ -219,7 +220,7 @@ class EdgeStreamsTest < EdgeCase
     NGINX
     ended = 0
     %w[wait pour join large].each do |name|
-      leaving = Array.new(5) { stream_client("/#{name}", port: port).tap(&:head) }
+      leaving = Array.new(5) { connection("/#{name}", port: port).tap(&:head) }
       assert_stops { said["poured"] } if name == "pour"
       leaving.each(&:close)
       eventually { said["ensure"] == ended += 5 }
@@ -227,13 +228,13 @@ class EdgeStreamsTest < EdgeCase
     end
     refute_match(/\[error\]/, @server.log)
 
-    late = stream_client("/late", port: brief) # its time counts until the headers
+    late = connection("/late", port: brief) # its time counts until the headers
     assert_equal "late", late.rest
-    assert_match(%r{\AHTTP/1\.1 504 }, stream_client("/slow", port: brief).head)
-    assert_match(%r{\AHTTP/1\.1 504 }, stream_client("/fetch?wait", port: brief).head)
+    assert_match(%r{\AHTTP/1\.1 504 }, connection("/slow", port: brief).head)
+    assert_match(%r{\AHTTP/1\.1 504 }, connection("/fetch?wait", port: brief).head)
     ended += 1
     eventually { said["Edge::Cancelled"] == ended }
-    stream_client("/pour", port: brief)
+    connection("/pour", port: brief)
     eventually { @server.log.include?("takes nothing") }
     eventually { said["Edge::Cancelled"] == ended + 1 }
   end
@@ -241,7 +242,7 @@ class EdgeStreamsTest < EdgeCase
   test "over TLS, and over HTTP/2" do
     port = Godwit::TestSupport::Ports.free
     key, certificate = write_certificate
-    @server = edge(APP, server: <<~NGINX)
+    edge(APP, server: <<~NGINX)
       listen 127.0.0.1:#{port} ssl http2;
       ssl_certificate #{certificate};
       ssl_certificate_key #{key};
@@ -262,7 +263,7 @@ class EdgeStreamsTest < EdgeCase
 
   test "a client of HTTP/2 decides how much a stream sends" do
     port = Godwit::TestSupport::Ports.free
-    @server = edge(APP, server: "listen 127.0.0.1:#{port} http2 sndbuf=128k;")
+    edge(APP, server: "listen 127.0.0.1:#{port} http2 sndbuf=128k;")
     narrow = HTTP2Client.new(port, window: 65_535)
     narrow.ask(1, "/pour")
     assert ended(in_thread { narrow.read(1, 65_535) }) == POURED[0, 65_535]
@@ -297,7 +298,7 @@ class EdgeStreamsTest < EdgeCase
 
   test "a worker that ends ends its streams, as a whole answer each" do
     small, two = Array.new(2) { Godwit::TestSupport::Ports.free }
-    @server = edge(APP, server: <<~NGINX)
+    edge(APP, server: <<~NGINX)
       listen 127.0.0.1:#{small} sndbuf=128k;
       listen 127.0.0.1:#{two} http2;
     NGINX
@@ -309,19 +310,19 @@ class EdgeStreamsTest < EdgeCase
       },
       -> { assert_predicate @server.stop, :success? }
     ].each do |ends|
-      names = %w[wait pour join clean]
-      streams = names.map { |name| stream_client("/#{name}", port: small) }
+      names = %w[wait pour join clean inside]
+      streams = names.map { |name| connection("/#{name}", port: small) }
       streams.each(&:head)
       over_two = HTTP2Client.new(two)
       over_two.ask(1, "/wait")
       assert_stops { said["poured"] }
-      eventually { said.values_at(*names).compact.sum == 5 }
+      eventually { said.values_at(*names).compact.sum == 6 }
       # nginx waits up to 5 s for a client to close its end.
       rests = streams.map { |one| in_thread { one.rest.tap { one.close } } }
       rests << in_thread { over_two.answer(1).tap { over_two.close } }
       ends.call
-      wait, pour, join, clean, framed = rests.map { |thread| ended(thread) }
-      assert_equal ["", "", ["", :whole]], [wait, clean, framed]
+      wait, pour, join, clean, inside, framed = rests.map { |thread| ended(thread) }
+      assert_equal ["", "", "", ["", :whole]], [wait, clean, inside, framed]
       assert POURED.start_with?(pour)
       assert_equal ["x", ""], [join[0], join.delete("x")]
     end

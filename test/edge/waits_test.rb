@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require_relative "support/edge_case"
-require_relative "support/edge_connection"
 
 # Waits of fibers: what gives them their values, and what ends them otherwise.
 class EdgeWaitsTest < EdgeCase
@@ -45,14 +44,13 @@ class EdgeWaitsTest < EdgeCase
 
   test "sleep waits on the loop: other requests have their answers" do
     evaluate
-    waiting = EdgeConnection.new(@server.port).ask("/", body: "LOG << 'sleeps'; sleep")
+    connection("/", body: "LOG << 'sleeps'; sleep")
     eventually { ask("LOG") == ["sleeps"] }
     assert_equal [0, 0], ask("[sleep(0), sleep(0.0004)]")
     assert_equal [1, true], ask("start = Time.now.to_f; [sleep(0.6), Time.now.to_f - start >= 0.6]")
     ["sleep(-1)", "sleep '1'"].each do |code|
       assert_match(/ArgumentError: sleep takes seconds/, ask(code))
     end
-    waiting.close
   end
 
   test "sockets of Godwit wait on the loop" do
@@ -112,7 +110,7 @@ class EdgeWaitsTest < EdgeCase
     evaluate("REDIS = Edge::Redis.new(timeout: 60)\n", env: {"REDIS_URL" => store.url})
     ["sleep", "Edge.join(-> { REDIS.call('GET', 'x') }, -> { sleep })"].each do |wait|
       store.freeze_process
-      client = EdgeConnection.new(@server.port).ask("/", body: <<~RUBY)
+      client = connection("/", body: <<~RUBY)
         LOG << "began"
         begin
           REDIS.call("GET", "x")
@@ -140,7 +138,7 @@ class EdgeWaitsTest < EdgeCase
     RUBY
     store.call("SET", "late", "wrong")
     store.freeze_process
-    client = EdgeConnection.new(@server.port).ask("/", body: <<~RUBY)
+    client = connection("/", body: <<~RUBY)
       begin
         LOG << "waits"
         REDIS.call("GET", "late")
@@ -182,7 +180,7 @@ class EdgeWaitsTest < EdgeCase
       "Enumerator.new { |y| y << REDIS.call('PING') }.to_a" => ["PONG"],
       "[Fiber.new { |x| Fiber.yield(x + 1) }.resume(1), sleep(0)]" => [2, 0]
     }.each { |code, value| assert_equal value, ask(code), code }
-    lost = Array.new(3) { EdgeConnection.new(@server.port).ask("/", body: "Fiber.yield") }
+    lost = Array.new(3) { connection("/", body: "Fiber.yield") }
     assert_equal "PONG", ask("REDIS.call('PING')") # dead and lost fibers are replaced
     lost.each(&:close)
     assert_equal "PONG", ask("REDIS.call('PING')")

@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require_relative "support/edge_case"
-require_relative "support/edge_connection"
 
 # Edge::ZMQ in front of back ends of CRuby.
 class EdgeZMQTest < EdgeCase
@@ -21,9 +20,6 @@ class EdgeZMQTest < EdgeCase
     edge("PEERS = {#{news.join(", ")}}\n#{ASKS}")
   end
 
-  # @return [Array<EdgeConnection>] one for each path
-  def ask_all(server, paths) = paths.map { |path| EdgeConnection.new(server.port).ask(path) }
-
   test "a ROUTER and a REP answer, in any order" do
     router = back_end
     rep = back_end(BackEnd::REP)
@@ -32,15 +28,14 @@ class EdgeZMQTest < EdgeCase
     assert_equal "eur", server.get("/rep?eur").body
     assert_equal %(["a", "", "b"]), server.get("/rep?a++b").body
     assert_equal %(["one", "two"]), server.get("/router?frames").body
-    held = ask_all(server, Array.new(5) { |i| "/router?hold#{i}" })
+    held = Array.new(5) { |i| connection("/router?hold#{i}") }
     router.wait_for("holds 5")
     assert_equal "other", server.get("/router?other").body # passes them
     assert_equal "release", server.get("/router?release").body
     assert_equal (0...5).map { |i| "hold#{i}" }, held.map { |one| one.answer.body }
     assert_equal %w[twice1 twice2], [1, 2].map { |i| server.get("/router?twice#{i}").body }
-    others = ask_all(server, Array.new(10) { |i| "/rep?#{i}" })
+    others = Array.new(10) { |i| connection("/rep?#{i}") }
     assert_equal (0...10).map(&:to_s), others.map { |one| one.answer.body }
-    [*held, *others].each(&:close)
   end
 
   test "late replies are dropped, and the time-out is 504" do
@@ -64,7 +59,7 @@ class EdgeZMQTest < EdgeCase
       "/slow" => "'#{endpoint}', timeout: 60, queue: 3")
     answer = server.get("/quick?x")
     assert_equal ["502", %({"error":"bad_gateway"})], [answer.code, answer.body]
-    waiting = ask_all(server, Array.new(3) { |i| "/slow?#{i}" })
+    waiting = Array.new(3) { |i| connection("/slow?#{i}") }
     answer = nil
     eventually { (answer = server.get("/slow?#{waiting.size}")).code == "503" }
     assert_equal %({"error":"busy"}), answer.body
@@ -72,7 +67,7 @@ class EdgeZMQTest < EdgeCase
     assert_match(/Edge::BusyError: 3 requests wait for tcp:/, server.log)
     waiting.shift.close # a request that has left is not sent, and its place is free
     eventually { server.accesses.any? { |line| line.start_with?("499") } }
-    waiting.concat(ask_all(server, ["/slow?3"]))
+    waiting << connection("/slow?3")
     back = back_end(<<~'RUBY', endpoint: endpoint)
       socket = Godwit::ROUTER.bind(ENDPOINT)
       puts "ready"
@@ -82,7 +77,6 @@ class EdgeZMQTest < EdgeCase
     assert_equal "last", server.get("/slow?last").body
     back.wait_for("got last")
     refute_match(/got [0x]/, back.output)
-    waiting.each(&:close)
   end
 
   test "several endpoints share the requests, and one that ends leaves them to the other" do

@@ -8,9 +8,9 @@ require "support/ports"
 require "support/shared_owner"
 require_relative "../../../rakelib/support/edge_build"
 require_relative "back_end"
+require_relative "edge_connection"
 require_relative "edge_server"
 require_relative "redis_server"
-require_relative "stream_client"
 
 # A test of the edge: nginx with our module in front of app files, on free ports of 127.0.0.1.
 class EdgeCase < Godwit::TestCase
@@ -38,7 +38,7 @@ class EdgeCase < Godwit::TestCase
 
   # No test leaves a line of level alert or worse in nginx's error log.
   def before_teardown
-    clients.each(&:close)
+    connections.each(&:close)
     servers.each(&:stop)
     [*stores, *back_ends].each(&:kill)
     bad = [*servers, *@shared].flat_map { |server| server.log.lines.grep(/\[(alert|crit|emerg)\]/) }
@@ -51,24 +51,24 @@ class EdgeCase < Godwit::TestCase
   # @param server [String] more lines of server{}
   # @param workers [Integer]
   # @param env [Hash{String => String}] such as REDIS_URL
-  # @return [EdgeServer] that accepts connections
+  # @return [EdgeServer] @server, which accepts connections
   def edge(source, **options)
     sources = source.is_a?(Hash) ? source : {"/" => source}
     one = EdgeServer.new(self, "#{scratch_dir}/edge-#{servers.size}", self.class.built, sources,
       **options)
     servers << one
-    one.start
+    @server = one.start
   end
 
   # Starts {EVALUATES}, after more code.
-  def evaluate(code = "", **options) = @server = edge(code + EVALUATES, **options)
+  def evaluate(code = "", **options) = edge(code + EVALUATES, **options)
 
   # @return [Object] the value of code that {EVALUATES} evaluates
   def ask(code, headers = {}) = JSON.parse(@server.post("/", code, headers).body)
 
   # (see #edge)
   # @return [EdgeServer] the same for all tests of the class: a start costs 0.1 s of the processor
-  def shared_edge(...) = @shared = self.class.owner.first_edge(...)
+  def shared_edge(...) = @server = @shared = self.class.owner.first_edge(...)
 
   # @private
   def first_edge(...) = servers.first || edge(...)
@@ -91,9 +91,14 @@ class EdgeCase < Godwit::TestCase
   # @return [BackEnd] that is bound
   def back_end(...) = BackEnd.new(self, ...).tap { |one| back_ends << one }
 
-  # @return [StreamClient] closed before nginx ends, which would wait for it
-  def stream_client(path, port: @server.port) =
-    StreamClient.new(port, path).tap { |one| clients << one }
+  # @param path [String, nil] of a request that leaves at once (EdgeConnection#ask)
+  # @return [EdgeConnection] closed before nginx ends, which would wait for it
+  def connection(path = nil, port: @server.port, **request)
+    EdgeConnection.new(port).tap do |one|
+      connections << one
+      one.ask(path, **request) if path
+    end
+  end
 
   # For a test whose subject is a fault of the worker.
   def expect_alerts = @alerts_expected = true
@@ -112,7 +117,7 @@ class EdgeCase < Godwit::TestCase
 
   private
 
-  def clients = @clients ||= []
+  def connections = @connections ||= []
   def servers = @servers ||= []
   def stores = @stores ||= []
   def back_ends = @back_ends ||= []

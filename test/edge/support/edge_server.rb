@@ -115,11 +115,6 @@ class EdgeServer
     end
   end
 
-  # @return [TCPSocket] with a request under way; close it to leave
-  def begin(path) = TCPSocket.new("127.0.0.1", @port).tap { |one|
-    one.write("GET #{path} HTTP/1.1\r\nHost: x\r\n\r\n")
-  }
-
   private
 
   def conf_path = "#{@folder}/nginx.conf"

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "stream_client"
+require_relative "edge_connection"
 
 # A client of HTTP/2 without TLS that decides what it reads, and when the server may send more.
 class HTTP2Client
@@ -15,7 +15,7 @@ class HTTP2Client
     @bodies = Hash.new { |all, id| all[id] = +"" }
     @ends = {}
     @socket = Socket.new(:INET, :STREAM)
-    @socket.setsockopt(:SOCKET, :RCVBUF, StreamClient::BUFFER)
+    @socket.setsockopt(:SOCKET, :RCVBUF, EdgeConnection::BUFFER)
     @socket.connect(Addrinfo.tcp("127.0.0.1", port))
     @socket.write("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
     write(SETTINGS, 0, 0, [4, window].pack("nN"))

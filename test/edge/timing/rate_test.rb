@@ -24,7 +24,7 @@ class EdgeRateTest < EdgeCase
     server = edge(APP, conf: "godwit_timeout 120s;")
     ratios = Array.new(ROUNDS) do
       alone = rate(server)
-      hanging = Array.new(100) { server.begin("/hang") }
+      hanging = Array.new(100) { connection("/hang") }
       beside = rate(server)
       hanging.each(&:close)
       beside / alone
