@@ -95,7 +95,7 @@ class EdgeFaultsTest < EdgeCase
       path = %w[/redis /zmq /both][(index + count) % 3]
       number = "#{index}.#{count}"
       answer = one.get("#{path}?#{number}")
-      right = (answer.status == 200) ? answer.body == number : [502, 503, 504].include?(answer.status)
+      right = [502, 503, 504].include?(answer.status) || answer.to_a == [200, number]
       @wrong << [number, answer] unless right
       @seen[path] = answer.status
       @total += 1
