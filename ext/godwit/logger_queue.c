@@ -1,5 +1,5 @@
 /* Godwit::Backend::Native::LogQueue: the entries between a logger's callers and its sender, counted
- * in records and bytes. All functions need the GVL. Ruby switches threads only in `_dequeue`, which
+ * in records and bytes. All functions need the GVL. Ruby switches threads only in `take`, which
  * sleeps in a Thread::Queue, and in `append` after it has added the entry. */
 #include "logger.h"
 
@@ -155,9 +155,9 @@ static VALUE queue_shift(VALUE self) {
 /* _waiters => 1 while the sender sleeps, else 0 */
 static VALUE queue_waiters(VALUE self) { return INT2FIX(queue_opened(self)->asleep); }
 
-/* _dequeue(most) => entries, at most a quarter of the bound in bytes; nil when the queue is closed
+/* take(most) => entries, at most a quarter of the bound in bytes; nil when the queue is closed
  * and empty. Sleeps until there is an entry. An interrupt that ends the sleep loses no entry. */
-static VALUE queue_dequeue(VALUE self, VALUE most) {
+static VALUE queue_take(VALUE self, VALUE most) {
     log_queue_t *queue = queue_opened(self);
     long limit = NUM2LONG(most);
     while (queue->count == 0) {
@@ -214,7 +214,7 @@ void gw_init_log_queue(VALUE native) {
     rb_define_method_id(class, rb_intern("open"), queue_open, 3);
     rb_define_method_id(class, rb_intern("append"), queue_append, 1);
     rb_define_method_id(class, rb_intern("shift"), queue_shift, 0);
-    rb_define_private_method(class, "_dequeue", queue_dequeue, 1);
+    rb_define_method_id(class, rb_intern("take"), queue_take, 1);
     rb_define_private_method(class, "_waiters", queue_waiters, 0);
     rb_define_method_id(class, rb_intern("close"), queue_close, 0);
     rb_define_method_id(class, rb_intern("closed?"), queue_closed_p, 0);

@@ -1,4 +1,4 @@
-/* Godwit::Logger::Native::Statistics: numbers for each writer and the last records of a
+/* Godwit::Backend::Native::Statistics: numbers for each writer and the last records of a
  * broadcaster's proxy. The proxy's loop writes them without the GVL, under one mutex. No thread
  * waits for the GVL while it holds the mutex, and no forked child uses it. */
 #include "logger.h"
@@ -42,7 +42,7 @@ static size_t statistics_size(const void *pointer) {
 
 /* The type needs no mark and no compact, since it has no VALUE. */
 static const rb_data_type_t statistics_type = {
-        .wrap_struct_name = "Godwit::Logger::Native::Statistics",
+        .wrap_struct_name = "Godwit::Backend::Native::Statistics",
         .function = {.dfree = statistics_free, .dsize = statistics_size},
         .parent = &gw_observer_type,
         .flags = RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED,

@@ -13,11 +13,11 @@ end
 
 # The files of a program that logs. A trap handler may log, but cannot load a file.
 %w[
-  folder local_level native warnings exit formatter
+  folder local_level warnings exit formatter
   wire/levels wire/lines wire/topic wire/text wire/error_text wire/packing wire/header wire/entry
   wire/durable_wire
-  writing/settings writing/stream writing/sequence_counter writing/bounded_queue
-  writing/push_transport writing/base_writer
+  writing/settings writing/stream writing/sequence_counter writing/log_queue
+  writing/bounded_queue writing/push_transport writing/base_writer
   durable/lock durable/segmented_log durable/disk_queue durable/spool_transport
   durable/send_window durable/durable_sender durable/durable_sequence durable/backlog durable/writer
   writing/sender writing/handle
@@ -65,8 +65,9 @@ module Godwit
     autoload :Rotation, "godwit/logger/serving/rotation"
     autoload :ServingThread, "godwit/logger/serving/serving_thread"
     autoload :Sink, "godwit/logger/serving/sink"
+    autoload :Statistics, "godwit/logger/serving/statistics"
     private_constant :ControlServer, :DurableInput, :Journal, :Publisher, :RecordInput, :Rotation,
-      :ServingThread
+      :ServingThread, :Statistics
 
     # Integers: records `queued`, `sent` (handed to libzmq, with those of an earlier process's
     # spool), `dropped` (by overflow, or after the close) and `spooled` (on disk). `last_error`: an

@@ -5,8 +5,7 @@ require "godwit/logger"
 
 # The queue between a logger's callers and its sender. The extension's and Ruby's do the same.
 class LoggerLogQueueTest < Godwit::TestCase
-  require "godwit/logger/writing/log_queue"
-  NATIVE = Godwit::Logger.const_get(:Native)::LogQueue
+  NATIVE = Godwit::Logger.const_get(:BoundedQueue).superclass
   KINDS = [NATIVE, Godwit::Logger.const_get(:LogQueue)].uniq
 
   def self.each_kind(name, &block)

@@ -8,9 +8,8 @@ require_relative "made_records"
 class LoggerStatisticsTest < Godwit::TestCase
   include MadeRecords
 
-  require "godwit/logger/serving/statistics"
   KINDS = [
-    Godwit::Logger.const_get(:Native)::Statistics, Godwit::Logger.const_get(:Statistics)
+    Godwit::Logger::Broadcaster.const_get(:STATISTICS), Godwit::Logger.const_get(:Statistics)
   ].uniq
 
   def self.each_kind(name, &block)

@@ -10,7 +10,7 @@ class StatisticsTest < Godwit::TestCase
 
   under_gc_stress
 
-  STATISTICS = Godwit::Logger.const_get(:Native)::Statistics
+  STATISTICS = Godwit::Logger::Broadcaster.const_get(:STATISTICS)
 
   def statistics(most: 100, bytes: 50_000, writers: 20) = STATISTICS.new.open(most, bytes, writers)
 

@@ -35,8 +35,10 @@ module Godwit
       LINGER = 0.3 # seconds that a blocked reader may delay the process's end
       DRAIN = 0.3 # seconds for {#close} to pass on received messages
       QUIET = 0.01 # seconds between two readings of the counters
+      # The extension's, which a proxy calls without Ruby's lock, or those in Ruby.
+      STATISTICS = (BACKEND == :native) ? Backend::Native::Statistics : Statistics
       private_constant :HWM, :MAX_FRAME, :MAX_QUEUED, :LEAST_HWM, :MAX_WRITERS, :MAX_LAST,
-        :MAX_BYTES, :LINGER, :DRAIN, :QUIET
+        :MAX_BYTES, :LINGER, :DRAIN, :QUIET, :STATISTICS
 
       class << self
         # Makes a broadcaster that does not run yet. With a block: yields it, closes it afterwards,
@@ -93,7 +95,7 @@ module Godwit
         @began = Timeout.now
         @input = bind(PULL, input)
         @output = bind(PUB, output)
-        @passed = Native::Statistics.new.open(last, last_bytes, MAX_WRITERS)
+        @passed = STATISTICS.new.open(last, last_bytes, MAX_WRITERS)
         bind_control(control, answer_bytes, last_bytes) if control
         if sink || on_foreign
           write_first(sink, on_foreign, durable, out_bytes)

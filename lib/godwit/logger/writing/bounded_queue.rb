@@ -4,7 +4,7 @@ module Godwit
   class Logger < ::Logger
     # The queue between callers and the sender, and what callers do when it is full. Callers take a
     # lock only to wait, which a trap handler cannot.
-    class BoundedQueue < Native::LogQueue
+    class BoundedQueue < ((BACKEND == :native) ? Backend::Native::LogQueue : LogQueue)
       # Stands in the queue behind the entries that a caller of {#flush} waits for.
       class FlushMark
         attr_accessor :sent # whether the sender has sent those entries; nil: it has not answered
@@ -60,10 +60,11 @@ module Godwit
         wake
       end
 
-      # The sender waits here for an entry, and dequeues all entries that are there.
+      # The sender waits here for an entry, and dequeues all entries that are there. Only the wait
+      # takes interrupts.
       # @return [Array<Entry, FlushMark>, nil] nil: closed, and empty
       def take(most)
-        super
+        Thread.handle_interrupt(Object => :on_blocking) { super }
       ensure
         wake if @waiters.positive? && below_low_water?
       end

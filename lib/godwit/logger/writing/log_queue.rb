@@ -44,7 +44,7 @@ module Godwit
       # @return [Array<Entry, FlushMark>, nil] nil: closed, and empty
       def take(most)
         count_nothing if @queue.empty? # a kill between count and push leaves a difference
-        entry = Thread.handle_interrupt(Object => :on_blocking) { @queue.pop } or return
+        entry = @queue.pop or return
         bytes = entry.bytes
         batch = [entry]
         while batch.size < most && bytes <= @most_bytes / 4 && !@queue.empty? &&
@@ -70,7 +70,11 @@ module Godwit
       def _waiters = @queue.num_waiting
 
       if RUBY_ENGINE == "jruby"
-        def count(bytes) = @counting.synchronize { @bytes += bytes }
+        # The wait for a lock takes interrupts, and must not lose the entries that {take} dequeued.
+        def count(bytes)
+          Thread.handle_interrupt(Object => :never) { @counting.synchronize { @bytes += bytes } }
+        end
+
         def count_nothing = @counting.synchronize { @bytes = 0 if @queue.empty? }
       else
         # CRuby switches threads in neither of these two methods.
