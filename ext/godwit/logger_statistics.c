@@ -197,15 +197,12 @@ static VALUE statistics_open(VALUE self, VALUE most, VALUE bytes, VALUE writers)
     return self;
 }
 
-/* record(frames) parses the frames as the proxy's loop does. record(frames, Header or nil) is for
- * frames that Ruby has parsed; nil: the frames are no record. */
-static VALUE statistics_record_frames(int argc, VALUE *argv, VALUE self) {
+/* record(frames) does what the proxy's loop does with the frames. */
+static VALUE statistics_record_frames(VALUE self, VALUE message) {
     statistics_t *statistics = statistics_get(self, "record");
     gw_bytes_t frames[GW_LOG_FRAMES];
     gw_identity_t identity;
     size_t bytes = 0;
-    rb_check_arity(argc, 1, 2);
-    VALUE message = argv[0];
     Check_Type(message, T_ARRAY);
     long count = RARRAY_LEN(message);
     for (long i = 0; i < count; i++) {
@@ -214,9 +211,7 @@ static VALUE statistics_record_frames(int argc, VALUE *argv, VALUE self) {
         bytes += RSTRING_LEN(frame);
         if (i < GW_LOG_FRAMES) frames[i] = (gw_bytes_t){RSTRING_PTR(frame), RSTRING_LEN(frame)};
     }
-    bool record = count == GW_LOG_FRAMES &&
-            (argc == 1 ? gw_identity_parse(frames[0], frames[1], &identity)
-                       : !NIL_P(argv[1]) && gw_identity_of(frames[0], argv[1], &identity));
+    bool record = count == GW_LOG_FRAMES && gw_identity_parse(frames[0], frames[1], &identity);
     statistics_record(statistics, record ? &identity : NULL, frames, (int)count, bytes);
     RB_GC_GUARD(message);
     return self;
@@ -319,7 +314,7 @@ void gw_init_statistics(VALUE native) {
     VALUE class = rb_define_class_id_under(native, rb_intern("Statistics"), rb_cObject);
     rb_define_alloc_func(class, statistics_alloc);
     rb_define_method_id(class, rb_intern("open"), statistics_open, 3);
-    rb_define_method_id(class, rb_intern("record"), statistics_record_frames, -1);
+    rb_define_method_id(class, rb_intern("record"), statistics_record_frames, 1);
     rb_define_method_id(class, rb_intern("messages"), statistics_messages, 1);
     rb_define_method_id(class, rb_intern("writers"), statistics_writers, 1);
     rb_define_method_id(class, rb_intern("totals"), statistics_totals, 0);

@@ -20,8 +20,7 @@ module Godwit
 
       attr_reader :sent, :skipped
 
-      # @param record [Record, nil] nil when they are neither a record nor a line
-      def count(frames, record) = @statistics.record(frames, record&.header)
+      def count(frames) = @statistics.record(frames)
 
       def publish(messages)
         return @sent += messages.size unless @bound
