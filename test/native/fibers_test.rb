@@ -14,27 +14,15 @@ class FibersTest < Godwit::TestCase
 
   Tiny = Godwit::TestSupport::TinyScheduler
 
-  test "task.stop ends every waiting fiber, and the socket stays usable" do
+  test "task.stop and with_timeout end every wait, and the socket stays usable" do
     pull, push = connected_pair(:PULL, :PUSH)
     Sync do |task|
-      tasks = [
-        task.async { pull.recv }, task.async { pull.each { |_| } }, task.async { pull.recv_many },
-        task.async { pull.wait_readable }
-      ]
-      tasks.each(&:stop)
-      tasks.each { |one| assert one.stopped? || one.finished? }
-      push.send("x")
-      assert_equal "x", pull.recv
-    end
-  end
-
-  test "with_timeout ends a wait, and the socket stays usable" do
-    pull, push = connected_pair(:PULL, :PUSH)
-    Sync do |task|
-      10.times do
-        assert_raises(Async::TimeoutError) { task.with_timeout(0.005) { pull.recv } }
-        assert_raises(Godwit::TimeoutError) { pull.recv(timeout: 0.005) }
-        assert_raises(Timeout::Error) { Timeout.timeout(0.005) { pull.recv } }
+      [-> { pull.recv }, -> { pull.each { |_| } }, -> { pull.recv_many }, -> { pull.wait_readable }]
+        .each do |wait|
+        stopped = task.async(&wait).tap(&:stop)
+        assert stopped.stopped? || stopped.finished?
+        assert_raises(Async::TimeoutError) { task.with_timeout(0.005, &wait) }
+        assert_raises(Timeout::Error) { Timeout.timeout(0.005) { wait.call } }
         assert_nil pull.wait_readable(0.005)
         push.send("x")
         assert_equal "x", pull.recv
@@ -57,28 +45,18 @@ class FibersTest < Godwit::TestCase
   end
 
   {"async" => :run_async, "a plain scheduler" => :run_tiny}.each do |name, runner|
-    test "a fiber that never has to wait lets others run, under #{name}" do
+    test "fibers that never have to wait let others run, under #{name}" do
       pull, push = connected_pair(:PULL, :PUSH, transport: :inproc, send_hwm: 0, recv_hwm: 0)
       2_000.times { push.send("x") }
-      turns = 0
-      received = 0
-      __send__(runner) do |spawn|
-        spawn.call { 2_000.times { pull.recv && received += 1 unless turns > 10 } }
-        spawn.call { 12.times { (sleep 0) && turns += 1 } }
+      [-> { pull.recv }, -> { push.send("x") }].each do |call|
+        calls = turns = 0
+        __send__(runner) do |spawn|
+          spawn.call { 2_000.times { call.call && calls += 1 unless turns > 10 } }
+          spawn.call { 12.times { (sleep 0) && turns += 1 } }
+        end
+        assert_operator turns, :>, 10
+        assert_operator calls, :<, 2_000, "the call kept the others out until it was done"
       end
-      assert_operator turns, :>, 10
-      assert_operator received, :<, 2_000, "the receiver kept the others out until it was done"
-    end
-
-    test "sending without a wait lets others run, under #{name}" do
-      _pull, push = connected_pair(:PULL, :PUSH, transport: :inproc, send_hwm: 0, recv_hwm: 0)
-      turns = 0
-      sent = 0
-      __send__(runner) do |spawn|
-        spawn.call { 2_000.times { push.send("x") && sent += 1 unless turns > 10 } }
-        spawn.call { 12.times { (sleep 0) && turns += 1 } }
-      end
-      assert_operator sent, :<, 2_000
     end
 
     test "sockets opened and closed over and over, their descriptors used anew, under #{name}" do
@@ -165,10 +143,8 @@ class FibersTest < Godwit::TestCase
   end
 
   def leave_fiber_behind(socket)
-    thread = Thread.new do
-      scheduler = Tiny.new
+    thread = Tiny.thread do |scheduler|
       scheduler.careless = true
-      Fiber.set_scheduler(scheduler)
       Fiber.schedule { socket.recv }
     end
     assert thread.join(5)

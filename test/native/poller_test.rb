@@ -18,26 +18,26 @@ class NativePollerTest < Godwit::TestCase
   # ---- no wake-up is lost; a fiber waits, and another call swallows its edge before its scheduler
   # looks ----
 
-  test "the poller's reads do not swallow the edge of a blocked receiver" do
-    pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
-    poller = open_poller(pull)
-    got = in_fiber(-> { pull.recv(timeout: HANG, exception: false) }) do
-      push.send("x")
-      assert_equal [pull], poller.wait(0).map(&:object)
-    end
-    assert_equal "x", got
-  end
+  WAITS = {
+    "a receiver" => ->(pull, _) { pull.recv(timeout: HANG, exception: false) },
+    "a poller" => ->(_, poller) { poller.wait(HANG).map(&:object) }
+  }.freeze
+  # Each gets another poller of the socket.
+  SWALLOWS = {
+    "a poller" => ->(_, poller) { poller.wait(0) },
+    "ZMQ_EVENTS" => ->(pull, _) { 2.times { pull.events } },
+    "an option" => ->(pull, _) { pull.recv_hwm && pull.events }
+  }.freeze
 
-  {"ZMQ_EVENTS" => :events, "an option" => :recv_hwm}.each do |name, call|
-    test "an edge that is swallowed by a look at #{name} reaches the poller that waits" do
+  WAITS.to_a.product(SWALLOWS.to_a) do |(waiter, wait), (what, swallow)|
+    test "an edge that a check of #{what} swallows reaches #{waiter} that waits" do
       pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
-      poller = open_poller(pull)
-      got = in_fiber(-> { poller.wait(HANG).map(&:object) }) do
+      poller, other = open_poller(pull), open_poller(pull)
+      got = in_fiber(-> { wait.call(pull, poller) }) do
         push.send("x")
-        pull.public_send(call)
-        pull.public_send(:events)
+        swallow.call(pull, other)
       end
-      assert_equal [pull], got
+      assert_includes ["x", [pull]], got
     end
   end
 
@@ -53,25 +53,13 @@ class NativePollerTest < Godwit::TestCase
     end
   end
 
-  test "an edge that another poller swallows reaches this poller" do
-    pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
-    poller, other = open_poller(pull), open_poller(pull)
-    got = in_fiber(-> { poller.wait(HANG).map(&:object) }) do
-      push.send("x")
-      assert_equal [pull], other.wait(0).map(&:object)
-    end
-    assert_equal [pull], got
-  end
-
   # The first to come back takes the event out of the epoll; the second finds nothing there. (Asking
   # a socket makes another.)
   test "of two waiters on one poller the second is woken too" do
-    out, into = IO.pipe
+    out, into = pipe
     poller = open_poller(out)
     woken = []
-    in_thread do
-      scheduler = Tiny.new
-      Fiber.set_scheduler(scheduler)
+    Tiny.thread do |scheduler|
       2.times { |number| Fiber.schedule { poller.wait(HANG).empty? || woken << number } }
       into << "x"
       scheduler.order = ->(ready) { ready.take(1) }
@@ -80,8 +68,6 @@ class NativePollerTest < Godwit::TestCase
       scheduler.run
     end.join(10)
     assert_equal [0, 1], woken
-  ensure
-    [out, into].each(&:close)
   end
 
   test "calls that change a socket without an edge reach the poller" do
@@ -105,15 +91,16 @@ class NativePollerTest < Godwit::TestCase
         pull = Godwit::PULL.bind("inproc://\#{count}", context: context)
         push = Godwit::PUSH.connect("inproc://\#{count}", context: context)
         poller = Godwit::Poller.new(*idle, pull)
+        counts = -> { [Windows.looks, GC.stat(:total_allocated_objects)] }
         measure = lambda do |&work|
           Array.new(3) do
             GC.start
             GC.disable
-            before = [Windows.looks, GC.stat(:total_allocated_objects)]
+            before = counts.call
             work.call
-            after = [Windows.looks, GC.stat(:total_allocated_objects)]
+            counts.call.zip(before).map { |one, other| one - other }
+          ensure
             GC.enable
-            after.zip(before).map { |one, other| one - other }
           end.last
         end
         [
@@ -174,10 +161,8 @@ class NativePollerTest < Godwit::TestCase
       require "godwit"
       require "./test/support/tiny_scheduler"
       30.times do
-        Thread.new do
-          scheduler = Godwit::TestSupport::TinyScheduler.new
+        Godwit::TestSupport::TinyScheduler.thread do |scheduler|
           scheduler.careless = true
-          Fiber.set_scheduler(scheduler)
           10.times do
             sockets = Array.new(3) { Godwit::PULL.new }
             pollers = Array.new(3) { Godwit::Poller.new(*sockets.shuffle) }
@@ -273,9 +258,7 @@ class NativePollerTest < Godwit::TestCase
 
   # Runs `wait` in a fiber that waits while the block runs; gives its value.
   def in_fiber(wait, &block)
-    in_thread do
-      scheduler = Tiny.new
-      Fiber.set_scheduler(scheduler)
+    Tiny.thread do |scheduler|
       got = nil
       Fiber.schedule { got = wait.call }
       block.call
@@ -285,10 +268,8 @@ class NativePollerTest < Godwit::TestCase
   end
 
   def leave_fiber_behind(&block)
-    thread = Thread.new do
-      scheduler = Tiny.new
+    thread = Tiny.thread do |scheduler|
       scheduler.careless = true
-      Fiber.set_scheduler(scheduler)
       Fiber.schedule(&block)
     end
     assert thread.join(5)
