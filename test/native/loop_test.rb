@@ -51,10 +51,8 @@ class NativeLoopTest < Godwit::TestCase
           loop.after(0.005) {}
           turns = loop.instance_variable_get(:@turn)
           loop.run
-          assert_operator loop.instance_variable_get(:@turn) - turns,
-            :<,
-            20,
-            "#{name}, line #{line}"
+          turns = loop.instance_variable_get(:@turn) - turns
+          assert_operator turns, :<, 20, "#{name}, line #{line}"
           cut
         end
       end
@@ -99,10 +97,9 @@ class NativeLoopTest < Godwit::TestCase
   test "an interrupt during run's end leaves a loop that runs again" do
     Godwit::Loop.new do |loop|
       lines = 0
-      trace =
-        TracePoint.new(:line) do |point|
-          Thread.current.raise(Stop) if point.method_id == :release && (lines += 1) == 2
-        end
+      trace = TracePoint.new(:line) do |point|
+        Thread.current.raise(Stop) if point.method_id == :release && (lines += 1) == 2
+      end
       assert_raises(Stop) { trace.enable { loop.run } }
       refute loop.running?
       assert_equal :empty, loop.run

@@ -70,11 +70,10 @@ class NativeMonitorTest < Godwit::TestCase
     before = descriptors
     in_thread { 20.times { pull.monitor.recv_nonblock(exception: false) } }.join
     assert_operator descriptors, :>, before
-    left = eventually("#{descriptors - before} descriptors are left") do
+    eventually("#{descriptors - before} descriptors are left") do
       GC.start
       descriptors <= before && monitors_of(pull).zero?
     end
-    assert left
     kept = pull.monitor
     churn(pull, 1)
     assert_equal :accepted, kept.next_event(timeout: 5).name
@@ -93,11 +92,10 @@ class NativeMonitorTest < Godwit::TestCase
         monitors.first.close if i.even?
       end
     end.join
-    left = eventually("#{descriptors - before} descriptors are left", deadline: 20) do
+    assert(eventually("#{descriptors - before} descriptors are left", deadline: 20) do
       GC.start
       descriptors <= before + 2
-    end
-    assert left
+    end)
   end
 
   # A thread that drains the queue, such as a killed reader or a bind, takes the edge that other

@@ -60,9 +60,7 @@ class NativeProxyTest < Godwit::TestCase
         #{Godwit::TestSupport::Shim::PRELUDE}
         # libzmq mostly drops the rest of a longer one to a PUSH without a word.
         parts = #{(type == :PUSH) ? %w[1 end] : %w[1 2 3 end]}
-        now = -> { Process.clock_gettime(Process::CLOCK_MONOTONIC) }
-        cut = false
-        20.times do
+        cut = (1..20).any? do
           context = Godwit::Context.new(linger: 0)
           front = Godwit::PULL.bind("inproc://front", context: context)
           back = Godwit::#{type}.bind("inproc://cut", context: context)
@@ -74,22 +72,20 @@ class NativeProxyTest < Godwit::TestCase
           before = Windows.mid_message
           push.send(parts)
           first.close
-          finish = now.call + 0.2
-          Thread.pass until Windows.mid_message > before || now.call > finish
-          if (cut = Windows.mid_message > before)
-            message = nil
-            until message # a PAIR ignores peers that come before the last one has left
-              other = Godwit::#{peer}.connect("inproc://cut", context: context)
-              message = other.recv(timeout: 1, exception: false)
-              other.close unless message
-            end
-            abort "torn: \#{message.inspect}" unless message == parts
-            push.send("after")
-            abort "then torn" unless other.recv(timeout: 5) == "after"
+          finish = now + 0.2
+          Thread.pass until Windows.mid_message > before || now > finish
+          next context.close unless Windows.mid_message > before
+          message = nil
+          until message # a PAIR ignores peers that come before the last one has left
+            other = Godwit::#{peer}.connect("inproc://cut", context: context)
+            message = other.recv(timeout: 1, exception: false)
+            other.close unless message
           end
+          abort "torn: \#{message.inspect}" unless message == parts
+          push.send("after")
+          abort "then torn" unless other.recv(timeout: 5) == "after"
           context.close
           proxy.wait
-          break if cut
         end
         abort "never cut in mid-message" unless cut
       RUBY
@@ -108,9 +104,7 @@ class NativeProxyTest < Godwit::TestCase
   end
 
   test "an unreferenced proxy runs on, and closing its socket releases everything" do
-    front, back =
-      open_socket(:PULL).bind(endpoint_for(:inproc)),
-      open_socket(:PUSH).bind(endpoint_for(:inproc))
+    front, back = inproc_sides
     make_and_forget(front, back)
     GC.start
     peer(:PUSH, front).send("x")
@@ -124,9 +118,7 @@ class NativeProxyTest < Godwit::TestCase
   end
 
   test "starting, stopping and dropping proxies leaves no descriptor behind" do
-    front, back =
-      open_socket(:PULL).bind(endpoint_for(:inproc)),
-      open_socket(:PUSH).bind(endpoint_for(:inproc))
+    front, back = inproc_sides
     round = -> { Godwit::Proxy.new(front, back).start.stop.wait(5) }
     round.call
     GC.start
@@ -199,10 +191,8 @@ class NativeProxyTest < Godwit::TestCase
   end
 
   def captured
-    capture =
-      own(Godwit::PUSH.new(context: own(Godwit::Context.new(linger: 0)))).bind(
-        endpoint_for(:inproc)
-      )
+    home = own(Godwit::Context.new(linger: 0))
+    capture = own(Godwit::PUSH.bind(endpoint_for(:inproc), context: home))
     proxy = streamer(capture: capture).start
     peer(:PULL, proxy.backend)
     fill(peer(:PUSH, proxy.frontend, send_hwm: 1))
@@ -238,22 +228,17 @@ class NativeProxyTest < Godwit::TestCase
   def pair(front_type, back_type, front: {}, transport: :inproc, capture: nil, **options)
     home = capture&.context || own(Godwit::Context.new(linger: 0))
     sides = {front_type => front, back_type => {}}.map do |type, more|
-      own(Godwit.const_get(type).new(context: home, **options, **more)).bind(
-        endpoint_for(transport)
-      )
+      own(Godwit.const_get(type).bind(endpoint_for(transport), context: home, **options, **more))
     end
-    own_proxy(Godwit::Proxy.new(*sides, capture: capture))
+    Godwit::Proxy.new(*sides, capture: capture).tap { |proxy| (@proxies ||= []) << proxy }
   end
 
-  def own_proxy(proxy)
-    (@proxies ||= []) << proxy
-    proxy
+  def inproc_sides
+    %i[PULL PUSH].map { |type| open_socket(type).bind(endpoint_for(:inproc)) }
   end
 
   def peer(type, socket, **options)
-    own(Godwit.const_get(type).new(context: socket.context, **options)).connect(
-      socket.last_endpoint
-    )
+    own(Godwit.const_get(type).connect(socket.last_endpoint, context: socket.context, **options))
   end
 
   def make_and_forget(front, back)
