@@ -33,49 +33,30 @@ module Plain
       value
     end
 
-    def refute(value, message = "not false") = assert(!value, message)
+    def flunk(message) = assert(false, message)
 
     def assert_equal(expected, actual, message = nil)
       assert(expected == actual,
         "#{"#{message}: " if message}expected #{expected.inspect}, got #{actual.inspect}")
     end
 
-    def refute_equal(unexpected, actual)
-      assert(unexpected != actual, "did not expect #{actual.inspect}")
-    end
+    def assert_nil(actual, message = nil) = assert_equal(nil, actual, message)
 
-    def assert_nil(actual, message = nil)
-      assert(actual.nil?, "#{"#{message}: " if message}expected nil, got #{actual.inspect}")
-    end
-
-    def assert_same(expected, actual)
-      assert(expected.equal?(actual), "expected the same object, got #{actual.inspect}")
-    end
-
-    def assert_empty(actual) = assert(actual.empty?, "expected it empty, got #{actual.inspect}")
-
-    def assert_includes(all, one)
-      assert(all.include?(one), "expected #{all.inspect} to include #{one.inspect}")
-    end
-
-    def refute_includes(all, one)
-      assert(!all.include?(one), "expected #{all.inspect} not to include #{one.inspect}")
-    end
-
-    def assert_kind_of(klass, object)
-      assert(object.is_a?(klass), "expected a #{klass}, got #{object.inspect}")
-    end
-
-    def assert_instance_of(klass, object)
-      assert(object.instance_of?(klass), "expected a #{klass}, got a #{object.class}")
-    end
-
-    def assert_predicate(object, name)
-      assert(object.__send__(name), "expected #{object.inspect} to be #{name}")
-    end
-
-    def refute_predicate(object, name)
-      assert(!object.__send__(name), "expected #{object.inspect} not to be #{name}")
+    # Each of an object and, perhaps, a value.
+    {
+      refute_equal: ->(value, object) { value != object },
+      assert_same: ->(value, object) { value.equal?(object) },
+      assert_empty: ->(object) { object.empty? },
+      assert_includes: ->(object, value) { object.include?(value) },
+      refute_includes: ->(object, value) { !object.include?(value) },
+      assert_kind_of: ->(klass, object) { object.is_a?(klass) },
+      assert_instance_of: ->(klass, object) { object.instance_of?(klass) },
+      assert_predicate: ->(object, name) { object.__send__(name) },
+      refute_predicate: ->(object, name) { !object.__send__(name) }
+    }.each do |assertion, holds|
+      define_method(assertion) do |*values|
+        assert(holds.call(*values), "#{assertion} #{values.inspect}")
+      end
     end
 
     def assert_raises(klass, message = nil)
@@ -87,8 +68,6 @@ module Plain
       end
       raise Failure, "#{"#{message}: " if message}expected #{klass}, and nothing was raised"
     end
-
-    def flunk(message = "flunked") = assert(false, message)
   end
 
   # One run of a scenario. It closes the sockets that it gave.

@@ -11,10 +11,9 @@ module Godwit
     module Children
       ROOT = File.expand_path("../..", __dir__)
       # The command that runs this Ruby; JRuby from its jars does not know it.
-      RUBY =
-        (
-          (RUBY_ENGINE == "jruby") ? ENV.fetch("GODWIT_TEST_JRUBY").split("\n") : [RbConfig.ruby]
-        ).freeze
+      RUBY = (
+        (RUBY_ENGINE == "jruby") ? ENV.fetch("GODWIT_TEST_JRUBY").split("\n") : [RbConfig.ruby]
+      ).freeze
 
       # Options of a program that needs gems, or none: RubyGems doubles its time to start, and
       # Bundler, of which it needs the folders alone, adds three times as much. JRuby has gems of

@@ -11,10 +11,9 @@ module Godwit
       THERE = "10.77.0.2"
       # Two interfaces joined by a wire: gw0 belongs to this machine, gw1 to another (see
       # NetworkCase#there).
-      WIRE =
-        "ip link set lo up && ip link add gw0 type veth peer name gw1 && ip addr add #{HERE}/24 " \
-        "brd + dev gw0 && " \
-          "ip link set gw0 up && ip link set gw1 up && exec \"$@\""
+      WIRE = "ip link set lo up && ip link add gw0 type veth peer name gw1 && " \
+        "ip addr add #{HERE}/24 brd + dev gw0 && ip link set gw0 up && ip link set gw1 up && " \
+        "exec \"$@\""
       private_constant :WIRE
 
       class << self
@@ -30,14 +29,8 @@ module Godwit
         def missing
           return @missing if defined?(@missing)
           said = IO.popen(command("true"), err: %i[child out], &:read)
-          @missing =
-            (
-              if $?.success?
-                nil
-              else
-                "no network namespace with a veth pair can be made here: #{said.lines.first&.chomp}"
-              end
-            )
+          why = "no network namespace with a veth pair can be made here: #{said.lines.first&.chomp}"
+          @missing = $?.success? ? nil : why
         rescue SystemCallError => error
           @missing = "no network namespace can be made here: #{error.message}"
         end
@@ -126,11 +119,9 @@ class NetworkCase < Godwit::TestCase
   def report_result
     skip Network.missing if Network.missing
     self.class.outcomes ||= run_inside
-    assertions, failures =
-      self
-        .class
-        .outcomes
-        .fetch(name) { flunk "it did not run inside:\n#{self.class.outcomes[:output]}" }
+    assertions, failures = self.class.outcomes.fetch(name) do
+      flunk "it did not run inside:\n#{self.class.outcomes[:output]}"
+    end
     self.assertions += assertions
     failures.each { |skipped, message| skipped ? skip(message) : flunk(message) }
   end
@@ -140,11 +131,8 @@ class NetworkCase < Godwit::TestCase
     env = {"GODWIT_TEST_NETWORK" => Network.id, RESULTS => path}
     seed = ["--seed", Minitest.seed.to_s] if Minitest.respond_to?(:seed) # not with JRuby's
     command = [*Godwit::TestSupport::Children::RUBY, "-Ilib", "-Itest", self.class.file, *seed]
-    result =
-      start_command(
-        Network.command(*command), deadline: 180,
-        env: Godwit::TestSupport::Children::PAGES.merge(env)
-      ).finish
+    env = Godwit::TestSupport::Children::PAGES.merge(env)
+    result = start_command(Network.command(*command), deadline: 180, env: env).finish
     lines = File.exist?(path) ? File.readlines(path).map { |line| JSON.parse(line) } : []
     if lines.all? { |*, failures| failures.all?(&:first) } && !result.success?
       flunk "it failed inside as a whole:\n#{result}"

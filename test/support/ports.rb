@@ -27,15 +27,11 @@ module Godwit
       end
 
       def free?(port, socket = TCPServer)
-        one =
-          (
-            if socket == TCPServer
-              TCPServer.new("127.0.0.1", port)
-            else
-              UDPSocket.new.tap { |udp| udp.bind("127.0.0.1", port) }
-            end
-          )
-        one.close
+        if socket == TCPServer
+          TCPServer.new("127.0.0.1", port).close
+        else
+          UDPSocket.new.tap { |udp| udp.bind("127.0.0.1", port) }.close
+        end
         true
       rescue Errno::EADDRINUSE
         false

@@ -42,9 +42,8 @@ module Godwit
           return true if Timeout::UNSET.equal?(value)
           # RBS looks both up again for each value, which costs more than all the rest.
           if type.is_a?(RBS::Types::Alias)
-            return (
-              super(value, @aliases[type] ||= builder.expand_alias2(type.name.absolute!, type.args))
-            )
+            type = @aliases[type] ||= builder.expand_alias2(type.name.absolute!, type.args)
+            return super
           end
           if type.is_a?(RBS::Types::ClassInstance) && type.name.to_s == "::Enumerator"
             return value.is_a?(::Enumerator)
@@ -62,11 +61,8 @@ module Godwit
         private
 
         def exempt?(error)
-          error.is_a?(RBS::Test::Errors::BlockReturnTypeError) ||
-            (
-              error.is_a?(RBS::Test::Errors::UnexpectedBlockError) &&
-                error.method_name == :initialize
-            )
+          return true if error.is_a?(RBS::Test::Errors::BlockReturnTypeError)
+          error.is_a?(RBS::Test::Errors::UnexpectedBlockError) && error.method_name == :initialize
         end
       end
 

@@ -27,6 +27,11 @@ module Godwit
         def shared? = !name.match?(/request|serve|Proxy|Loop|Reader|Stream|Runner/)
       end
 
+      # Bound sockets without a peer. To the PUSH nothing can be sent.
+      BOUND = {
+        empty: [:DEALER], full: [:PUSH], sub: [:SUB, {subscribe: ""}], rep: [:REP], pub: [:PUB],
+        pull: [:PULL]
+      }.freeze
       SOCKET_OF_READER = ->(reader) { reader.instance_variable_get(:@socket) }
       # There is none before the command runs.
       POLLER_OF_STREAM = lambda do |stream|
@@ -51,11 +56,9 @@ module Godwit
         "send" => [:full, ->(socket) { socket.send("x") }],
         "send of an Array" => [:full, ->(socket) { socket.send(%w[x y z]) }],
         "send of a Frame" => [:full, ->(socket) { socket.send(Godwit::Frame.new("x")) }],
-        "send of a Message, tracked" => [:full,
-          ->(socket) {
-            socket.send(Godwit::Message.new("x",
-              ("y" * 100_000).freeze), track: true)
-          }],
+        "send of a Message, tracked" => [:full, ->(socket) {
+          socket.send(Godwit::Message.new("x", ("y" * 100_000).freeze), track: true)
+        }],
         "send_frame" => [:full, ->(socket) { socket.send_frame("x", more: true).send_frame("y") }],
         "<<" => [:full, ->(socket) { socket << "x" }],
         "send with a timeout" => [:full, ->(socket) { socket.send("x", timeout: 60) }],
@@ -110,7 +113,7 @@ module Godwit
       # @return [Call]
       def waiting_call(name, &open)
         kind, block, made, inner = ALL.fetch(name)
-        object = __send__("waiting_#{kind}", open)
+        object = BOUND.key?(kind) ? bound(open, *BOUND[kind]) : __send__("waiting_#{kind}", open)
         Call.new(name, object, made ? made.call(object) : object, block, inner)
       end
 
@@ -122,18 +125,9 @@ module Godwit
 
       def waiting_stream(_) = Godwit::Shell.rows("sleep", "1000")
 
-      def waiting_empty(open) = open.call(:DEALER).bind("tcp://127.0.0.1:*")
-
-      def waiting_sub(open) = open.call(:SUB, subscribe: "").bind("tcp://127.0.0.1:*")
-
-      # No peer: nothing can be sent.
-      def waiting_full(open) = open.call(:PUSH).bind("tcp://127.0.0.1:*")
-
       def waiting_full_router(open)
-        router =
-          open.call(:ROUTER, mandatory: true, send_hwm: 1).bind(
-            "tcp://127.0.0.1:*", "inproc://full-router-#{unique}"
-          )
+        router = open.call(:ROUTER, mandatory: true, send_hwm: 1)
+          .bind("tcp://127.0.0.1:*", "inproc://full-router-#{rand(1 << 64)}")
         peer = open.call(:DEALER, routing_id: "peer", recv_hwm: 1).connect(router.endpoints.last)
         peer.send("here")
         router.recv
@@ -142,19 +136,15 @@ module Godwit
       end
 
       def waiting_req(open)
-        rep = open.call(:REP).bind("tcp://127.0.0.1:*") # takes the request, and is silent
+        rep = bound(open, :REP) # takes the request, and is silent
         open.call(:REQ).connect(rep.last_endpoint)
       end
 
       def waiting_lonely_req(open) = open.call(:REQ).connect("tcp://127.0.0.1:1")
 
-      def waiting_rep(open) = open.call(:REP).bind("tcp://127.0.0.1:*")
-
-      def waiting_pub(open) = open.call(:PUB).bind("tcp://127.0.0.1:*")
-
-      def waiting_pull(open) = open.call(:PULL).bind("tcp://127.0.0.1:*")
-
-      def unique = rand(1 << 64).to_s(16)
+      def bound(open, type, options = {})
+        open.call(type, **options).bind("tcp://127.0.0.1:*")
+      end
     end
   end
 end
