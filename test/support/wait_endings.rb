@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require "timeout"
-require_relative "endings"
 require_relative "tiny_scheduler"
 require_relative "waiting_calls"
 
@@ -30,29 +29,41 @@ module Godwit
       FIBERS = Godwit::BACKEND != :ffi # where a wait holds its thread
       STARTS = {"" => :in_thread, **(FIBERS ? {" in a fiber" => :fiber} : {})}.freeze
 
-      def self.included(type)
-        type.extend(Endings)
-        INTERRUPTS.to_a.product(WHILE.to_a) do |(how, interrupt), (suffix, put_off)|
+      # By sentence, a body of a test, which gets the call's name.
+      ENDINGS = {
+        **INTERRUPTS.to_a.product(WHILE.to_a).to_h do |(how, interrupt), (suffix, put_off)|
           raises = how == "Thread#raise"
-          type.ending("ends on #{how}#{suffix}") do |name|
-            interrupt(name, put_off, raises, &interrupt)
+          ["ends on #{how}#{suffix}", ->(name) { interrupt(name, put_off, raises, &interrupt) }]
+        end,
+        "ends on Timeout.timeout" => ->(name) { time_out(name) },
+        **CLOSES.to_a.product(STARTS.to_a).to_h do |(what, error), (where, start)|
+          ["ends#{where} when #{what}", ->(name) { close_under(name, what, error, start) }]
+        end
+      }
+      if FIBERS
+        ENDINGS["ends on Thread#kill in a fiber"] = ->(name) { kill_thread_of_fiber(name) }
+        ENDINGS["ends in threads and fibers when its object is closed"] =
+          ->(name) { close_under_ten(name) }
+      end
+      ENDINGS.freeze
+      CHOICE = Random.new(Integer(ARGV[ARGV.index("--seed").to_i + 1], exception: false) || 0)
+
+      # Tests the calls: a kind of wait with each ending that it can have, another call with one that
+      # the seed chooses.
+      def self.test(type, names, kinds)
+        names.each do |name|
+          sentences = possible(name)
+          sentences = [sentences.sample(random: CHOICE)] unless kinds.include?(name)
+          sentences.each do |sentence|
+            type.test("#{name} #{sentence}") { instance_exec(name, &ENDINGS.fetch(sentence)) }
           end
-        end
-        type.ending("ends on Timeout.timeout") { |name| time_out(name) }
-        CLOSES.to_a.product(STARTS.to_a) do |(what, error), (where, start)|
-          type.ending("ends#{where} when #{what}") { |name| close_under(name, what, error, start) }
-        end
-        return unless FIBERS
-        type.ending("ends on Thread#kill in a fiber") { |name| kill_thread_of_fiber(name) }
-        type.ending("ends in threads and fibers when its object is closed") do |name|
-          close_under_ten(name)
         end
       end
 
       # @return [Array<String>] the sentences of the endings that the call can have
-      def self.possible(type, name)
+      def self.possible(name)
         call = WaitingCalls::Call.new(name)
-        type.endings.keys.reject do |sentence|
+        ENDINGS.keys.reject do |sentence|
           (sentence.include?("context") && !call.context?) ||
             (sentence.include?("receiver") && !call.receiver?) ||
             (sentence.include?("threads and") && !call.shared?) ||
