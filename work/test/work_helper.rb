@@ -56,6 +56,13 @@ module Godwit
       KafkaLog.open(**settings)
     end
 
+    # @param calls [Hash{Proc => Regexp}] what the error of each says
+    def assert_refused(error, calls)
+      calls.each do |call, says|
+        assert_match says, assert_raises(error, says.inspect, &call).message
+      end
+    end
+
     # @param runtime [Symbol] also :kafka
     def not_on(runtime, reason)
       skip("not on #{runtime}: #{reason}") if runtime == :kafka && KafkaLog::ON

@@ -79,25 +79,17 @@ class WorkCommandsTest < Godwit::WorkCase
     client&.close
   end
 
-  test "run handles the records of its classes, until a signal" do
-    child = run_app
+  test "run handles records until a signal; --rebalance-log notes what comes or goes" do
+    path = File.join(scratch_dir, "rebalance.log")
+    child = godwit_work("run", app, "--rebalance-log", path).wait_for(/^runs Payments$/)
     produce("a")
     result = child.wait_for(/^handles a$/).signal(:INT).finish
     assert_equal [130, ""], [result.status.exitstatus, result.stderr]
-  end
-
-  test "run --rebalance-log adds a line for each partition that comes or goes" do
-    produce("a")
-    path = File.join(scratch_dir, "rebalance.log")
-    child = godwit_work("run", app, "--rebalance-log", path).wait_for(/^handles a$/)
-    child.signal(:TERM).finish
     lines = File.readlines(path, chomp: true)
-    moves = lines.map { |line| line.split.drop(2).first(4) }
-    assert_equal %w[assigned released].product(%w[0 1])
-      .map { |what, number| [what, "payments", "payments", number] }, moves.sort
-    form = /\A\d{4}-\d\d-\d\dT\S+Z \d+ \w+ payments payments \d at \d+\z/
-    assert_equal lines, lines.grep(form)
-    assert_equal %w[0 1], lines.grep(/ released /).map { |line| line.split.last }.sort
+    form = /\A\d{4}-\d\d-\d\dT\S+Z \d+ (\w+) payments payments (\d) at (\d+)\z/
+    moves = lines.map { |line| line.match(form)&.captures }
+    assert_equal %w[assigned released].product(%w[0 1]), moves.map { |move| move.first(2) }.sort
+    assert_equal %w[0 1], moves.select { |what, *| what == "released" }.map(&:last).sort
     result = godwit_work("run", app, "--rebalance-log", "/no/such/folder/log").finish
     assert_match(%r{No such file or directory.*/no/such/folder/log}, result.stderr)
   end
@@ -175,17 +167,11 @@ class WorkCommandsTest < Godwit::WorkCase
     assert_equal 130, follower.signal(:INT).finish.status.exitstatus
   end
 
-  test "produce without lines to an unknown topic" do
-    seldom_on_kafka
-    produce(1)
-    assert_told 2, "no topic \"paymnts\"; did you mean \"payments\"", "produce", "paymnts"
-  end
-
   test "seek --partition moves one partition" do
     produce(1, 2)
-    client = connected
+    client = own(connected)
     topic = client.engine.topics["payments"]
-    place = client.engine.listen.path
+    place = own(client.engine.listen).path
     client.engine.leave(client.engine.join("g", topic, place, [0, 0]).id)
     other = 1 - client.each("payments").first.partition
     {other => [0], 1 - other => [0, 2]}.each do |partition, watermarks|
@@ -193,8 +179,6 @@ class WorkCommandsTest < Godwit::WorkCase
       found = client.engine.positions("g", topic).map(&:watermark)
       assert_equal watermarks, found.uniq.sort
     end
-  ensure
-    client&.close
   end
 
   test "tail --from takes what seek --to takes" do
@@ -257,7 +241,10 @@ class WorkCommandsTest < Godwit::WorkCase
     assert_equal ["payments", "payments", 1, child.pid],
       member.values_at("group", "topic", "partitions", "pid")
     assert_child child.signal(:TERM).finish
+    well("grow", "payments", "3")
+    assert_match(/^payments +3 /, well("topics"))
     {
+      %w[grow payments many] => "\"many\" is no number of partitions",
       %w[seek payments payments] => "--to",
       %w[seek payments payments --to x] => "--to x: an offset",
       %w[seek payments payments --to 2026-13-01] => "or a time such as",
@@ -272,10 +259,11 @@ class WorkCommandsTest < Godwit::WorkCase
   test "evict" do
     not_on :kafka, "there is no evict: the session's time-out gives a member's partitions to others"
     child = run_app
-    member = nil
-    eventually { member = listed("groups", "--members") }
-    well("evict", member["member"].to_s)
-    eventually { listed("groups", "--members")&.fetch("member").to_i > member["member"] }
+    member = -> { listed("groups", "--members")&.fetch("member").to_i }
+    eventually { member.call > 0 }
+    before = member.call
+    well("evict", before.to_s)
+    eventually { member.call > before }
     assert_child child.signal(:TERM).finish
     {
       %w[evict 999] => "no member 999", %w[evict x] => "no member x: `godwit-work groups --members`"
@@ -322,6 +310,7 @@ class WorkCommandsTest < Godwit::WorkCase
       %w[run missing.rb] => "missing.rb: no such file",
       %w[tail] => "which topic?",
       %w[produce] => "which topic?", %w[tail paymnts] => "no topic \"paymnts\"",
+      %w[produce paymnts] => "no topic \"paymnts\"; did you mean \"payments\"",
       %w[run app.rb --workers 0] => "--workers is 1 or more"
     }.each { |words, says| assert_told 2, says, *words }
     result = godwit_work("run", app("")).finish
@@ -361,8 +350,8 @@ class WorkCommandsTest < Godwit::WorkCase
   test "the texts of records and errors control no terminal, and their lines are short" do
     seldom_on_kafka
     produce
-    client = connected
-    client.produce_many("payments", [["evil", key = "\e[31m\nforged"], ["without a message", key]])
+    key = "\e[31m\nforged"
+    own(connected).produce_many("payments", [["evil", key], ["without a message", key]])
     child = run_app(HOSTILE)
     eventually { listed("groups")&.fetch("lag") == 0 }
     errors = child.signal(:TERM).finish.stderr.dup.force_encoding("UTF-8").lines(chomp: true)
@@ -374,14 +363,5 @@ class WorkCommandsTest < Godwit::WorkCase
     assert_equal 3, rows.size
     assert_match(/ \\e\[31m\\nforged .*RuntimeError: \\e\[31m\\u202eevil$/, rows[1])
     assert_equal key, listed("dead")["key"]
-  ensure
-    client&.close
-  end
-
-  test "grow gives a topic more partitions" do
-    produce("a")
-    well("grow", "payments", "3")
-    assert_equal 3, listed("topics")["partitions"]
-    assert_told 2, "\"many\" is no number of partitions", "grow", "payments", "many"
   end
 end

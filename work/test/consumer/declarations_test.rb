@@ -1,12 +1,10 @@
 # frozen_string_literal: true
 
-require_relative "../log/engines"
+require "support/running_consumers"
 
 # What consumer classes declare, and what the runner makes of it at its start.
 class WorkDeclarationsTest < Godwit::WorkCase
-  include Engines::Tools
-
-  Work = Godwit::Work
+  include RunningConsumers
 
   # Dumps and loads Integers, backwards.
   module Backwards
@@ -14,62 +12,46 @@ class WorkDeclarationsTest < Godwit::WorkCase
     def self.load(bytes) = Integer(bytes.reverse)
   end
 
-  # @return [Class] a consumer of the topic "t" that fails at each record, or has the handler
-  def failing(handler = ->(message) { raise "no #{message.value}" }, &declarations)
+  # @return [Class] a consumer of the topic "t", whose settings are those of the topic
+  def failing(&declarations)
     Class.new(Work::Consumer) do
       topic "t"
       group "g"
       retries 0
       class_eval(&declarations) if declarations
-      define_method(:perform, &handler)
+      def perform(message) = raise("no #{message.value}")
     end
   end
 
   def runner(*classes, **options) = Work::Runner.new(classes, client: client, **options)
-  def refused(error, &block) = assert_raises(error, &block).message
 
-  # Runs the class until the records are dead letters.
-  def bury(klass, records)
-    runner = runner(klass)
-    thread = in_thread { runner.run }
+  # Runs the class until its record is a dead letter.
+  def bury(klass)
+    run_consumers(klass)
     eventually { client.topics.map(&:name).include?("t.dead") }
-    eventually { client.each("t.dead").count == records }
-  ensure
-    runner.stop
-    ended(thread)
+    eventually { dead.size == 1 }
   end
 
   test "dead letters have the format of the topic, here an object" do
     client.topic("t", format: Backwards)
     client.produce("t", 123)
-    bury(failing, 1)
-    assert_equal ["321", 123], client.each("t.dead").first.then { |one| [one.raw, one.value] }
-  end
-
-  test "a value that a format of its own cannot load is a dead letter at once" do
-    client.topic("t", format: Backwards)
-    failed = []
-    client.on(:failed) { |event| failed << event[:attempts] }
-    client.produce("t", "x")
-    bury(failing { retries 3, backoff: 1_000..1_000 }, 1)
-    assert_equal [1], failed
+    bury(failing)
+    assert_equal ["321", 123], dead.first.then { |one| [one.raw, one.value] }
   end
 
   test "a format that the process does not know is refused at the start" do
     Work::Client.new(engine).topic("t", format: Backwards)
     [failing, failing { dead_letter false }].each do |klass|
-      assert_match(/format of its own, .*Backwards: declare it here/,
-        refused(Work::TopicError) { runner(klass).run })
+      assert_refused(Work::TopicError,
+        -> { runner(klass).run } => /format of its own, .*Backwards: declare it here/)
     end
     assert_equal ["t"], client.topics.map(&:name)
   end
 
   test "a runner in memory needs no file, and a produce wakes it" do
     @kind = "memory"
-    seen = Thread::Queue.new
     client.topic("t")
-    runner = runner(failing(->(message) { seen << message.value }))
-    thread = in_thread { runner.run }
+    run_consumers(noting(partitions: nil, format: nil))
     eventually { client.groups.any? }
     client.produce("t", 1)
     assert_equal 1, seen.pop
@@ -80,60 +62,94 @@ class WorkDeclarationsTest < Godwit::WorkCase
     eventually { client.members.map(&:member) == [member.member + 1] }
     client.produce("t", 2)
     assert_equal 2, seen.pop
-    runner.stop
-    ended(thread)
+    stop_all
     assert_empty client.members
     refute_path_exists ":memory:.members"
-  end
-
-  test "a class whose dead letters go to its own topic" do
-    assert_match(/dead_letter names the class's own topic/,
-      refused(Godwit::StateError) { runner(failing { dead_letter "t" }) })
-  end
-
-  test "a class without a name needs a group" do
-    klass = failing { settings.group = nil }
-    assert_match(/has no name, and so no group: write group "name"/,
-      refused(Godwit::StateError) { runner(klass) })
-    assert_equal ["g"], [failing.group_name]
-  end
-
-  test "a group is a String" do
-    [:billing, nil, "", "\xff", "\xff".b].each do |group|
-      assert_match(/name takes a String/,
-        refused(Godwit::ArgumentValueError) { failing { group(group) } })
-    end
   end
 
   test "names of any encoding are the same names" do
     client.topic("t".b)
     client.produce("t", 1)
-    bury(failing { group "g".b }, 1)
+    bury(failing { group "g".b })
     assert_nil client.pause("g", "t")
     assert_equal [Encoding::UTF_8] * 2,
       [*client.topics.map(&:name).grep("t"), client.groups[0].group].map(&:encoding)
   end
 
-  test "workers and drain" do
-    [0, -1, nil, 1.5].each do |workers|
-      refused(Godwit::ArgumentValueError) { runner(failing, workers: workers) }
+  test "the name of a group comes from the name of its class" do
+    {"Billing::CardPayments" => "billing-card_payments", "HTTP2Calls" => "http2_calls"}
+      .each do |name, group|
+        klass = Class.new(Work::Consumer)
+        klass.define_singleton_method(:name) { name }
+        assert_equal group, klass.group_name
+      end
+  end
+
+  test "classes that cannot run name the fix" do
+    none = Class.new(Work::Consumer) { topic "t" }
+    assert_refused(Godwit::StateError, {
+      -> { runner(none) } => /handles nothing: write def perform/,
+      -> { runner(failing, failing) } => /have one topic and group/,
+      -> { failing { settings.topic = nil }.declare(client) } => /has no topic: write topic "name"/,
+      -> { runner(failing { dead_letter "t" }) } => /dead_letter names the class's own topic/,
+      -> { runner(failing { settings.group = nil }) } =>
+        /has no name, and so no group: write group "name"/
+    })
+    [[], none, [String], ["Payments"]].each do |wrong|
+      assert_raises(Godwit::ArgumentValueError, wrong.inspect) do
+        Work::Runner.new(wrong, client: client)
+      end
     end
-    [-1, "5", Complex(1, 1), Float::INFINITY].each do |drain|
-      assert_match(/drain: takes seconds, 0 or more, or nil/,
-        refused(Godwit::ArgumentValueError) { runner(failing, drain: drain) })
+  end
+
+  # Wrong arguments by method, or keyword of the runner, and what the error says of each.
+  WRONG = {
+    group: [[:billing, nil, "", "\xff", "\xff".b], /name takes a String/],
+    start_from: [[:middle, nil], /from takes :earliest/],
+    retries: [[-1, nil, 1.5], /count takes 0 or more/],
+    backoff: [[5, 5..1, ..5, 0.., 1..nil, 0..Float::INFINITY], /backoff: takes a Range of seconds/],
+    parallel: [[5, :keys], /by: takes :key, :partition or a lambda/],
+    stuck_after: [[0, -1, "x", Complex(1, 1), Float::INFINITY], /seconds takes more than 0/],
+    workers: [[0, -1, nil, 1.5], /workers: takes threads, 1 or more/],
+    drain: [[-1, "5", Complex(1, 1), Float::INFINITY], /drain: takes seconds, 0 or more, or nil/],
+    evict_after: [[0, 1, -1, "60", Float::NAN], /evict_after: takes seconds, more than 1, or nil/]
+  }.freeze
+
+  WRONG.each do |name, (values, says)|
+    test "wrong arguments: #{name}" do
+      values.each do |value|
+        error = assert_raises(Godwit::ArgumentValueError, value.inspect) { declare_as(name, value) }
+        assert_match says, error.message
+      end
     end
+  end
+
+  def declare_as(name, value)
+    case name
+    when :backoff then failing.retries(1, backoff: value)
+    when :parallel then failing.parallel(by: value)
+    when :workers, :drain, :evict_after then runner(failing, name => value)
+    else failing.public_send(name, value)
+    end
+  end
+
+  test "numbers of any class are seconds" do
+    klass = failing
+    klass.retries(1, backoff: 0.1...0.5)
+    klass.retries(1, backoff: 1/2r..3r)
+    klass.stuck_after(3/2r)
+    assert_equal [0.5..3, 1.5], klass.settings.to_h.values_at(:backoff, :stuck_after)
   end
 
   test "drain: nil waits for the running handler" do
     entered, go = Thread::Queue.new, Thread::Queue.new
-    client.topic("t")
-    client.produce("t", 1)
-    runner = runner(failing(->(_) { entered << 1 and go.pop }), drain: nil)
-    thread = in_thread { runner.run }
+    declare
+    produce("a")
+    runner = run_consumers(consumer { |_| entered << true and go.pop }, drain: nil)
     entered.pop
     runner.stop
     go << true
-    ended(thread)
-    assert_equal 1, engine.positions("g", engine.topics["t"]).sum(&:watermark)
+    stop_all
+    assert_equal 1, watermarks.sum
   end
 end

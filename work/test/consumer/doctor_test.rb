@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../log/engines"
+require "json"
 require "socket"
 
 # Client#doctor.
@@ -11,33 +12,27 @@ class WorkDoctorTest < Godwit::WorkCase
   Work = Godwit::Work
 
   def found(**options) = client.doctor(**options).findings
+  def kinds(**options) = found(**options).map(&:kind)
   def produce(*values) = client.produce_many("numbers", values.map { |value| [value, "k"] })
-  def join(place) = engine.join("g", engine.topics["numbers"], place, [0, 0])
+  def join(place = living) = engine.join("g", engine.topics["numbers"], place, [0, 0])
 
-  # A place of a process that lives, on the memory engine as well.
-  def living(&block)
-    wake_up = Work.const_get(:WakeUp).new("#{path}.members")
-    block.call(wake_up.path)
-  ensure
-    wake_up.close
-  end
+  # @return [String] the place of a process that lives, on the memory engine as well
+  def living = (@living ||= own(Work.const_get(:WakeUp).new("#{path}.members"))).path
 
   each_engine "a log that is well" do
     not_on :kafka, "the storage is brokers, and no file"
     topic(partitions: 2)
-    living do |place|
-      member = join(place)
-      produce(1)
-      engine.rebalance(member)
-      diagnosis = client.doctor(check: true)
-      assert_empty diagnosis.findings
-      assert_predicate diagnosis, :frozen?
-      *file, version = diagnosis.storage.values
-      assert_match(/\A3\.\d+\.\d+/, version)
-      assert_equal %i[path bytes wal_bytes sqlite], diagnosis.storage.keys
-      wanted = [path, File.size(path), File.size("#{path}-wal")] if @kind == "sqlite"
-      assert_equal wanted || [":memory:", 0, 0], file
-    end
+    member = join
+    produce(1)
+    engine.rebalance(member)
+    diagnosis = client.doctor(check: true)
+    assert_empty diagnosis.findings
+    assert_predicate diagnosis, :frozen?
+    *file, version = diagnosis.storage.values
+    assert_match(/\A3\.\d+\.\d+/, version)
+    assert_equal %i[path bytes wal_bytes sqlite], diagnosis.storage.keys
+    wanted = [path, File.size(path), File.size("#{path}-wal")] if @kind == "sqlite"
+    assert_equal wanted || [":memory:", 0, 0], file
   end
 
   each_engine "a member that has died, and a group without members" do
@@ -47,60 +42,56 @@ class WorkDoctorTest < Godwit::WorkCase
     produce(1, 2)
     member = join("/nowhere/123-abc")
     engine.dead << member.id if @kind == "memory"
-    assert_equal %i[dead_member no_member], found.map(&:kind)
+    dead, without = found
     assert_equal({kind: :dead_member, group: "g", topic: "numbers", member: member.id,
-      process: 123, host: nil}, found[0].to_h.except(:text))
-    assert_match(/process 123, member \d+ of group g, has died: .*start one/, found[0].text)
-    assert_equal 2, found[1].details[:lag]
-    assert_match(/2 unread records of topic numbers and no member: start/, found[1].text)
+      process: 123, host: nil}, dead.to_h.except(:text))
+    assert_match(/process 123, member \d+ of group g, has died: .*start one/, dead.text)
+    assert_equal [:no_member, 2], [without.kind, without.details[:lag]]
+    assert_match(/2 unread records of topic numbers and no member: start/, without.text)
     engine.leave(member.id)
-    assert_equal %i[no_member], found.map(&:kind)
+    assert_equal %i[no_member], kinds
   end
 
-  test "paused groups, isolated partitions, and records that retention keeps" do
+  test "paused groups, isolated partitions, and records that retention retains" do
     not_on :kafka, "the brokers delete old records, whether they are read or not"
     topic(partitions: 2, retain: 100)
     produce(1)
     produce(2)
-    living do |place|
-      [1, 2].each do
-        member = join(place)
-        engine.rebalance(member).claims.each { |one| engine.note(one, 0) }
-        engine.rebalance(join(place), [member.id])
-        engine.members.each { |one| engine.leave(one.id) }
-      end
-      engine.rebalance(join(place))
-      client.pause("g", "numbers")
-      assert_equal %i[paused isolated], found.map(&:kind)
-      assert_match(/`godwit-work resume g numbers`/, found[0].text)
-      assert_equal({group: "g", topic: "numbers", partition: 1, offset: 0, crashes: 2},
-        found[1].details)
-      engine.stub(:now, engine.now + 101_000) do
-        assert_equal({group: "g", topic: "numbers", records: 1}, found.last.details)
-        assert_equal({["numbers", "g"] => 1}, engine.held)
-        assert_match(/keeps 1 old records .*`godwit-work seek g numbers --to latest`/,
-          found.last.text)
-      end
-      engine.stub(:now, engine.now + 31 * 86_400_000) { assert_empty engine.held }
+    2.times do
+      member = join
+      engine.rebalance(member).claims.each { |one| engine.note(one, 0) }
+      engine.rebalance(join, [member.id])
+      engine.members.each { |one| engine.leave(one.id) }
     end
+    engine.rebalance(join)
+    client.pause("g", "numbers")
+    paused, isolated = found
+    assert_equal :paused, paused.kind
+    assert_match(/`godwit-work resume g numbers`/, paused.text)
+    assert_equal({kind: :isolated, group: "g", topic: "numbers", partition: 1, offset: 0,
+      crashes: 2}, isolated.to_h.except(:text))
+    engine.stub(:now, engine.now + 101_000) do
+      assert_equal({group: "g", topic: "numbers", records: 1}, found.last.details)
+      assert_match(/keeps 1 old records .*`godwit-work seek g numbers --to latest`/,
+        found.last.text)
+    end
+    engine.stub(:now, engine.now + 31 * 86_400_000) { assert_empty engine.held }
   end
 
   test "stuck handlers" do
     not_on :kafka, "a member of another process than this one takes no part"
     topic(partitions: 2)
-    living do |place|
-      member = join(place)
-      report = {topic: "numbers", partition: 1, offset: 7, since: engine.now - 500_000,
-                backtrace: %w[here there]}
-      engine.report(member, JSON.generate([report]))
-      assert_equal %i[stuck], found.map(&:kind)
-      assert_equal({group: "g", topic: "numbers", member: member.id, process: Process.pid,
-        host: ::Socket.gethostname, partition: 1, offset: 7, seconds: 500,
-        backtrace: %w[here there]}, found[0].details)
-      assert_match(/topic numbers, 1\/7, for 500 s/, found[0].text)
-      engine.report(member, nil)
-      assert_empty found
-    end
+    member = join
+    report = {topic: "numbers", partition: 1, offset: 7, since: engine.now - 500_000,
+              backtrace: %w[here there]}
+    engine.report(member, JSON.generate([report]))
+    assert_equal [{kind: :stuck, group: "g", topic: "numbers", member: member.id,
+                   process: Process.pid, host: ::Socket.gethostname, partition: 1, offset: 7,
+                   seconds: 500, backtrace: %w[here there]}],
+      found.map { |one| one.to_h.except(:text) }
+    assert_match(/topic numbers, 1\/7, for 500 s/, found[0].text)
+    engine.report(member, nil)
+    assert_empty found
   end
 
   test "check reads all blocks: each damaged one is a finding" do
@@ -112,16 +103,15 @@ class WorkDoctorTest < Godwit::WorkCase
         [[own, partition, well, 1], [own, partition, damaged, 2]]
       } + [[own, 1, well, 1]])
     end
-    assert_empty client.doctor.findings
-    assert_equal %i[damaged damaged], found(check: true).map(&:kind)
+    assert_empty found
+    assert_equal %i[damaged damaged], kinds(check: true)
     assert_match(/numbers, partition 0, offset 1: a block has a wrong CRC-32: .*--to 3`/,
       found(check: true)[0].text)
   end
 
   test "check ends, whatever a row says of its records" do
     not_on :kafka, "the brokers check their own files"
-    own = topic(partitions: 2)
-    engine.append([[own, 0, block("1"), 1]] * 2)
+    engine.append([[topic, 0, block("1"), 1]] * 2)
     [0, -5, 1 << 40].each do |count|
       engine.file.transaction do |database|
         database.rows("UPDATE godwit_blocks SET count = ?", count)

@@ -6,51 +6,48 @@ require "support/running_consumers"
 class WorkEndingsTest < Godwit::WorkCase
   include RunningConsumers
 
-  # A worker takes many keys at a time when their handlers are fast.
-  def each_its_key(count) = Array.new(count) { |index| [index.to_s, index.to_s] }
+  def setup
+    super
+    declare
+    @entered, @go = Thread::Queue.new, Thread::Queue.new
+  end
+
+  # Runs a consumer by key, whose handler is the block, on records of a thousand keys: a worker
+  # takes many keys at a time when their handlers are fast.
+  def run_a_thousand(workers, &block)
+    client.produce_many("t", Array.new(1_000) { |index| [index.to_s, index.to_s] })
+    run_consumers(consumer(by: :key, &block), workers: workers)
+  end
 
   test "a slow handler holds its key alone, also when its worker has taken more" do
-    declare
-    gate = Thread::Queue.new
-    seen = Thread::Queue.new
-    klass = consumer { |message| (message.value == "700") ? gate.pop : seen << message.value }
-    klass.parallel(by: :key)
-    client.produce_many("t", each_its_key(1_000))
-    run_consumers(klass, workers: 2)
+    seen, go = self.seen, @go
+    run_a_thousand(2) { |message| (message.value == "700") ? go.pop : seen << message.value }
     eventually { seen.size == 999 }
-    gate << true
+    go << true
     finished(1_000)
   end
 
   test "a handler that ends its thread holds no other key" do
-    declare
-    klass = consumer { |message| Thread.exit if message.value == "700" && message.attempt == 1 }
-    klass.parallel(by: :key)
-    client.produce_many("t", each_its_key(1_000))
-    run_consumers(klass, workers: 1)
+    run_a_thousand(1) { |message| Thread.exit if message.value == "700" && message.attempt == 1 }
     finished(1_000)
   end
 
   test "an interrupt as it joins, or a second class that cannot join, leaves no member" do
-    declare
     stop = Class.new(StandardError)
     interrupt = Module.new do
       define_method(:join) { |*arguments| super(*arguments).tap { Thread.current.raise(stop) } }
     end
-    klass = consumer { nil }
-    wrong = consumer(:perform, partitions: 3) { nil }
-    wrong.group("h")
-    assert_raises(Work::TopicError) { Work::Runner.new([klass, wrong], client: client).run }
-    assert_empty client.engine.members
-    client.engine.singleton_class.prepend(interrupt)
-    assert_raises(stop) { Work::Runner.new([klass], client: client).run }
-    assert_empty client.engine.members
+    classes = [consumer { nil }, consumer(partitions: 3, group: "h") { nil }]
+    assert_raises(Work::TopicError) { Work::Runner.new(classes, client: client).run }
+    assert_empty engine.members
+    engine.singleton_class.prepend(interrupt)
+    assert_raises(stop) { Work::Runner.new(classes.first(1), client: client).run }
+    assert_empty engine.members
   end
 
   test "a handler that hangs is left behind after the time to drain; its record runs again" do
-    declare
     declare("out")
-    entered, seen = Thread::Queue.new, Thread::Queue.new
+    entered = @entered
     run_consumers(consumer { |message|
       produce("out", "hung")
       entered << message.attempt
@@ -60,35 +57,14 @@ class WorkEndingsTest < Godwit::WorkCase
     assert_equal 1, entered.pop
     stop_all
     assert_equal [0, 0], watermarks
-    run_consumers(consumer { |message| seen << message.attempt })
-    assert_equal 1, seen.pop
+    run_consumers(consumer { |message| entered << message.attempt })
+    assert_equal 1, entered.pop
     finished(1)
     assert_empty values("out")
   end
 
-  test "quiet takes no new records; stop lets the running one finish" do
-    declare
-    entered, go = Thread::Queue.new, Thread::Queue.new
-    seen = Thread::Queue.new
-    runner = run_consumers(consumer { |message|
-      entered << message.value
-      go.pop
-      seen << message.value
-    }, workers: 1)
-    produce("a", "b")
-    assert_equal "a", entered.pop
-    runner.quiet
-    runner.stop
-    go << true
-    stop_all
-    assert_equal "a", seen.pop
-    assert_equal [1], watermarks.select(&:positive?)
-    assert_empty entered
-  end
-
-  test "quiet: a worker gives back the records that it has taken and not begun" do
-    declare
-    entered, go = Thread::Queue.new, Thread::Queue.new
+  test "quiet: the running record finishes; a worker gives back those that it has not begun" do
+    entered, go = @entered, @go
     runner = run_consumers(consumer { |message|
       next if message.value == "quick"
       entered << message.value
@@ -106,22 +82,19 @@ class WorkEndingsTest < Godwit::WorkCase
   end
 
   test "what ends after stop is committed while other handlers still run" do
-    declare
-    entered, go = Thread::Queue.new, Hash.new { |all, value| all[value] = Thread::Queue.new }
-    %w[a b].each { |value| go[value] }
-    klass = consumer { |message|
+    entered = @entered
+    go = %w[a b].to_h { |value| [value, Thread::Queue.new] }
+    klass = consumer(by: :key) do |message|
       entered << message.value
       go[message.value].pop
-    }
-    klass.parallel by: :key
-    %w[a b].each { |value| produce(value, key: value) }
+    end
+    go.each_key { |value| produce(value, key: value) }
     runner = run_consumers(klass, workers: 2)
     assert_equal %w[a b], Array.new(2) { entered.pop }.sort
     runner.stop
     go["b"] << true
     eventually do
-      client.engine.positions("g", client.engine.topics["t"])
-        .sum { |one| Work.const_get(:Progress).new(one.watermark, one.state).count } == 1
+      positions.sum { |one| Work.const_get(:Progress).new(one.watermark, one.state).count } == 1
     end
     go["a"] << true
     stop_all
@@ -130,25 +103,19 @@ class WorkEndingsTest < Godwit::WorkCase
 
   test "stop ends a handler that hangs in its transaction" do
     not_on :kafka, "transaction is SQL on the SQLite file of the log"
-    declare
     stuck = Thread::Queue.new
     failed = events(:failed)
-    klass = consumer { |message|
-      transaction { sleep if message.value == "hang" }
-    }
+    klass = consumer { |message| transaction { sleep if message.value == "hang" } }
     klass.stuck_after(0.01)
     client.on(:stuck) { |event| stuck << event[:message].value }
     produce("good", "hang")
     run_consumers(klass, drain: 0.05)
     assert_equal "hang", stuck.pop # the coordinator waits for its commit by then
     stop_all
-    assert_equal 1, watermarks.sum
-    assert_empty failed
-    assert_empty client.engine.members
+    assert_equal [1, [], []], [watermarks.sum, failed, engine.members]
   end
 
   test "stop starts no thread: Ruby's exit would wait until that has ended" do
-    declare
     runner = run_consumers(consumer { |_| nil })
     produce("a")
     finished(1)

@@ -1,205 +1,187 @@
 # frozen_string_literal: true
 
-require_relative "../log/engines"
-require "godwit/work/testing"
+require "support/running_consumers"
 
 # The hooks of a consumer class: assigned, revoked, lost, idle and stopping.
 class WorkHooksTest < Godwit::WorkCase
-  include Engines::Tools
+  include RunningConsumers
 
-  def engine = @engine ||= own(shared)
-  def produce(value) = client.produce("t", value, key: "k")
-  def positions = engine.positions("g", engine.topics["t"])
-
-  # @return [Thread::Queue] of the hooks' calls and the handled values
-  def log = @log ||= Thread::Queue.new
-
-  # @param hooks [Hash{Symbol => Proc, nil}] what a hook does after its note in the log
-  # @return [Class] a consumer of the topic "t" with these hooks
-  def consumer(**hooks, &handler)
-    log = self.log
-    Class.new(Godwit::Work::Consumer) do
-      topic "t", partitions: 2, format: :text
-      group "g"
-      define_method(:perform) do |message|
-        instance_exec(message, &handler) if handler
-        log << message.value
+  # @param names [Array<Symbol>] of hooks that only note their calls
+  # @param hooks [Hash{Symbol => Proc}] what a hook does after its note in {#seen}
+  # @return [Class] a consumer of the topic "t" with these hooks, which notes the handled values
+  def hooked(*names, **hooks, &handler)
+    seen = self.seen
+    noted = {**names.to_h { |name| [name, nil] }, **hooks}.to_h do |name, body|
+      noting = lambda do |consumer, arguments|
+        seen << [name, *arguments]
+        consumer.instance_exec(*arguments, &body) if body
       end
-      hooks.each do |name, body|
-        define_method(name) do |*arguments|
-          log << [name, *arguments]
-          instance_exec(*arguments, &body) if body
-        end
-      end
+      [name, proc { |*arguments| noting.call(self, arguments) }]
+    end
+    consumer(**noted) do |message|
+      instance_exec(message, &handler) if handler
+      seen << message.value
     end
   end
 
-  def run_consumer(klass, **options)
-    client.topic("t", partitions: 2, format: :text)
-    start_runner(klass, **options)
+  def run_hooked(klass, **options)
+    declare
+    run_consumers(klass, **options)
   end
-
-  def all(count) = Array.new(count) { log.pop }
 
   test "assigned, idle, stopping and revoked" do
-    run_consumer(consumer(assigned: nil, revoked: nil, lost: nil, idle: nil, stopping: nil))
-    assert_equal [[:assigned, [0, 1]], [:idle]], all(2)
+    run_hooked(hooked(:assigned, :revoked, :lost, :idle, :stopping))
+    assert_equal [[:assigned, [0, 1]], [:idle]], next_seen(2)
     2.times do
       produce("a")
-      assert_equal ["a", [:idle]], all(2)
+      assert_equal ["a", [:idle]], next_seen(2)
     end
-    stop
-    assert_equal [[:stopping], [:revoked, [0, 1]]], all(2)
-    assert_empty log
+    stop_all
+    assert_equal [[:stopping], [:revoked, [0, 1]]], next_seen(2)
+    assert_empty seen
   end
 
   test "the hooks have one instance and thread, which are not those of the records" do
-    seen = Thread::Queue.new
-    note = ->(*) { seen << [self, Thread.current] }
-    run_consumer(consumer(assigned: note, idle: note, stopping: note, &note))
+    found = Thread::Queue.new
+    note = ->(*) { found << [self, Thread.current] }
+    run_hooked(hooked(assigned: note, idle: note, stopping: note, &note))
     produce("a")
-    eventually { positions.sum(&:watermark) == 1 }
-    stop
-    places = Array.new(seen.size) { seen.pop }
-    assert_equal 2, places.map { |place| place[0].object_id }.uniq.size
-    assert_equal 2, places.map(&:last).uniq.size
+    finished(1)
+    stop_all
+    instances, threads = Array.new(found.size) { found.pop }.transpose
+    assert_equal [2, 2], [instances.map(&:object_id), threads].map { |all| all.uniq.size }
   end
 
   test "no record runs before assigned has ended" do
     go = Thread::Queue.new
-    one = log
-    run_consumer(consumer(assigned: ->(_) { go.pop.then { one << "ends" } }))
-    assert_equal [:assigned, [0, 1]], log.pop
+    seen = self.seen
+    run_hooked(hooked(assigned: ->(_) { go.pop.then { seen << "ends" } }))
+    assert_equal [:assigned, [0, 1]], seen.pop
     produce("a")
     eventually { positions.count(&:member) == 2 }
     go << true
-    assert_equal %w[ends a], all(2)
+    assert_equal %w[ends a], next_seen(2)
   end
 
   test "revoked runs after the commit, and before another member gets the partition" do
     go, at = Thread::Queue.new, Thread::Queue.new
     test = self
-    klass = consumer(assigned: nil, revoked: ->(partitions) {
-      at << test.positions.map(&:watermark)
+    klass = hooked(:assigned, revoked: ->(partitions) {
+      at << test.watermarks
       go.pop if partitions.size == 1
     })
-    run_consumer(klass)
-    log.pop
-    3.times { |index| produce(index.to_s) }
-    assert_equal %w[0 1 2], all(3)
-    run_consumer(klass)
-    name, moved = log.pop
+    run_hooked(klass)
+    seen.pop
+    produce(*"0".."2")
+    assert_equal [*"0".."2"], next_seen(3)
+    run_hooked(klass)
+    name, moved = seen.pop
     assert_equal [:revoked, 1], [name, moved.size]
     assert_equal 3, at.pop.sum
     assert_equal 1, positions.map(&:member).uniq.size
     3.times { go << true }
-    assert_equal [:assigned, moved], log.pop
+    assert_equal [:assigned, moved], seen.pop
     assert_equal 2, positions.map(&:member).uniq.size
     produce("later")
-    assert_equal "later", log.pop
+    assert_equal "later", seen.pop
   end
 
   test "lost, when an operator seeks" do
-    run_consumer(consumer(assigned: nil, lost: nil, revoked: nil))
-    assert_equal [:assigned, [0, 1]], log.pop
+    run_hooked(hooked(:assigned, :lost, :revoked))
+    assert_equal [:assigned, [0, 1]], seen.pop
     client.seek("g", "t", to: :earliest)
-    assert_equal [[:lost, [0, 1]], [:assigned, [0, 1]]], all(2)
+    assert_equal [[:lost, [0, 1]], [:assigned, [0, 1]]], next_seen(2)
   end
 
   test "commits do not wait for a hook; a hook that hangs ends with the runner" do
-    run_consumer(consumer(idle: -> { sleep }, revoked: nil), drain: 0.05)
-    assert_equal [:idle], log.pop
+    run_hooked(hooked(:revoked, idle: -> { sleep }), drain: 0.05)
+    assert_equal [:idle], seen.pop
     produce("a")
-    eventually { positions.sum(&:watermark) == 1 }
-    stop
-    assert_equal ["a"], all(1)
-    assert_empty log
+    finished(1)
+    stop_all
+    assert_equal "a", seen.pop
+    assert_empty seen
   end
 
   test "idle is called again for the records that came while it ran" do
     go = Thread::Queue.new
-    run_consumer(consumer(idle: -> { go.pop }))
-    assert_equal [:idle], log.pop
+    run_hooked(hooked(idle: -> { go.pop }))
+    assert_equal [:idle], seen.pop
     produce("a")
-    assert_equal "a", log.pop
+    assert_equal "a", seen.pop
     go << true << true
-    assert_equal [:idle], log.pop
+    assert_equal [:idle], seen.pop
   end
 
   test "a hook that raises, throws, exits or ends its thread changes nothing" do
     not_on :kafka, "there is no evict: the session's time-out gives a member's partitions to others"
-    errors = Thread::Queue.new
-    client.on(:error) { |event| errors << event[:error] }
-    run_consumer(consumer(
+    errors = events(:error)
+    run_hooked(hooked(
       assigned: ->(_) { raise "no" }, lost: ->(_) { throw :x }, idle: -> { exit },
       stopping: -> { Thread.exit }, revoked: ->(_) { produce("t", "x") }
     ))
-    assert_equal [[:assigned, [0, 1]], [:idle]], all(2)
+    assert_equal [[:assigned, [0, 1]], [:idle]], next_seen(2)
     produce("a")
-    assert_equal ["a", [:idle]], all(2)
+    assert_equal ["a", [:idle]], next_seen(2)
     client.evict(engine.members.map(&:id).first)
-    assert_equal [[:lost, [0, 1]], [:assigned, [0, 1]]], all(2)
+    assert_equal [[:lost, [0, 1]], [:assigned, [0, 1]]], next_seen(2)
     produce("b")
-    found = [log.pop] until found == ["b"]
-    stop
-    found = [log.pop] until found == [[:revoked, [0, 1]]]
-    messages = Array.new(errors.size) { errors.pop.message }
+    found = [seen.pop] until found == ["b"]
+    stop_all
+    found = [seen.pop] until found == [[:revoked, [0, 1]]]
+    messages = errors.map { |event| event[:error].message }
     ["no", "uncaught throw :x", "exit"].each { |message| assert_includes messages, message }
     assert_match(/no record is handled here: in a hook call Godwit::Work.produce/, messages.last)
   end
 
   test "a hook that ends its thread after the last call does not keep the next from running" do
     go = Thread::Queue.new
-    klass = consumer(stopping: -> { go.pop && Thread.exit }, revoked: nil)
-    hooks = Godwit::Work.const_get(:Hooks).new(klass, client.events)
+    klass = hooked(:revoked, stopping: -> { go.pop && Thread.exit })
+    hooks = Work.const_get(:Hooks).new(klass, client.events)
     hooks.call(:stopping)
     hooks.call(:revoked, [0])
     hooks.instance_variable_get(:@calls).close
     go << true
     hooks.finish(nil)
-    assert_equal [[:stopping], [:revoked, [0]]], all(log.size)
+    assert_equal [[:stopping], [:revoked, [0]]], next_seen(seen.size)
   end
 
   test "a child that a hook forks does not go on as a consumer" do
     children = Thread::Queue.new
-    run_consumer(consumer(assigned: ->(_) { (pid = fork) && children << pid }))
+    run_hooked(hooked(assigned: ->(_) { (pid = fork) && children << pid }))
     produce("a")
     _, status = Process.wait2(children.pop)
     assert_equal 0, status.exitstatus
-    assert_equal [[:assigned, [0, 1]], "a"], all(2)
+    assert_equal [[:assigned, [0, 1]], "a"], next_seen(2)
   end
 
   test "a constructor that raises is reported" do
-    errors = Thread::Queue.new
-    client.on(:error) { |event| errors << event[:error].message }
-    klass = consumer(assigned: nil)
+    errors = events(:error)
     made = 0
+    klass = hooked(:assigned)
     klass.define_method(:initialize) { raise "no" if (made += 1) == 1 }
-    run_consumer(klass)
+    run_hooked(klass)
     produce("a")
-    assert_equal ["no", "a"], [errors.pop, log.pop]
-    assert_empty log
+    finished(1)
+    assert_equal [%w[no], "a"], [errors.map { |event| event[:error].message }, seen.pop]
+    assert_empty seen
   end
 
   test "Testing calls the hooks" do
-    work = Godwit::Work::Testing.new(
-      consumer(assigned: nil, revoked: nil, lost: nil, idle: nil, stopping: nil)
-    )
-    calls = -> { all(log.size) }
-    assert_equal [[:assigned, [0, 1]]], calls.call
-    work.produce("t", "a", key: "k")
-    work.drain
-    assert_equal ["a", [:idle]], calls.call
-    work.drain
-    assert_empty calls.call
-    work.rebalance!
-    assert_equal [[:revoked, [0, 1]], [:assigned, [0, 1]]], calls.call
-    work.restart!
-    assert_equal [[:stopping], [:revoked, [0, 1]], [:assigned, [0, 1]]], calls.call
-    work.crash!
-    assert_equal [[:assigned, [0, 1]]], calls.call
-    work.client.seek("g", "t", to: :earliest)
-    work.drain
-    assert_equal [[:lost, [0, 1]], [:assigned, [0, 1]], "a", [:idle]], calls.call
+    work = Work::Testing.new(hooked(:assigned, :revoked, :lost, :idle, :stopping))
+    assigned, revoked, lost = %i[assigned revoked lost].map { |name| [name, [0, 1]] }
+    {
+      start: [assigned], produce: [], drain: ["a", [:idle]], "drain again": [],
+      rebalance!: [revoked, assigned], restart!: [[:stopping], revoked, assigned],
+      crash!: [assigned], seek: [], "drain after it": [lost, assigned, "a", [:idle]]
+    }.each do |step, calls|
+      case step
+      when :produce then work.produce("t", "a", key: "k")
+      when :seek then work.client.seek("g", "t", to: :earliest)
+      when /drain/ then work.drain
+      when /!/ then work.public_send(step)
+      end
+      assert_equal calls, next_seen(seen.size), step
+    end
   end
 end

@@ -2,7 +2,7 @@
 
 require "work_helper"
 
-# Consumers in several processes that share a file, and die.
+# Handlers that fork, or end their process.
 class WorkProcessesTest < Godwit::WorkCase
   Work = Godwit::Work
   # A process that consumes the topic "in" by key, and writes each value to "out". The second
@@ -25,8 +25,6 @@ class WorkProcessesTest < Godwit::WorkCase
     #{RUN}
   RUBY
 
-  def path = File.join(scratch_dir, "work.db")
-
   def client
     @client ||= own(Work::Client.new(shared_engine)).tap do |client|
       client.topic("in", partitions: 4, format: :text)
@@ -34,40 +32,7 @@ class WorkProcessesTest < Godwit::WorkCase
     end
   end
 
-  def consumer(*arguments) = start_child(CONSUMES, [url, *arguments]).wait_for(/^ready$/)
   def values = client.each("out").map(&:value)
-  def owners = client.engine.positions("copies", client.engine.topics["in"]).map(&:member)
-
-  def produce(range)
-    client.produce_many("in", range.map { |number| [number.to_s, "key #{number % 50}"] })
-  end
-
-  def integrity = SQLite3::Database.new(path).execute("PRAGMA integrity_check")
-
-  test "processes share the partitions; a killed one's are taken over; each record counts once" do
-    client
-    one = consumer
-    eventually { owners.compact.uniq.size == 1 && owners.none?(&:nil?) }
-    two = consumer
-    eventually { owners.compact.tally.values == [2, 2] }
-    produce(0...500)
-    one.signal(:KILL).finish
-    produce(500...1_000)
-    eventually { values.size == 1_000 }
-    assert_equal (0...1_000).map(&:to_s).sort, values.sort
-    assert_equal 1, owners.uniq.size
-    assert_child two.signal(:TERM).finish
-    assert_equal [nil] * 4, owners
-    assert_empty client.engine.members
-    three = consumer
-    produce(1_000...1_100)
-    eventually { values.size == 1_100 }
-    assert_child three.signal(:TERM).finish
-    assert_equal 1_100, values.uniq.size
-    return if KafkaLog::ON
-    assert_equal [["ok"]], integrity
-    assert_empty Dir.children("#{path}.members")
-  end
 
   test "a handler that forks: the child runs no other record and commits nothing" do
     not_on :kafka, "a forked child must connect anew: librdkafka's threads are in the parent"
@@ -113,7 +78,7 @@ class WorkProcessesTest < Godwit::WorkCase
       places << client.engine.positions("copies", client.engine.topics["in"]).sum(&:watermark)
       assert_operator places.size, :<, 24, places.inspect
     end
-    process = consumer("20").wait_for("handled 39")
+    process = start_child(CONSUMES, [url, "20"]).wait_for("handled 39")
     eventually { values.size == 39 }
     letter = nil
     eventually { letter = client.each("in.dead").first }

@@ -3,7 +3,7 @@
 require "support/running_consumers"
 require "support/wait_endings"
 
-# Every ending ends Runner#run, and leaves no thread and no member behind.
+# Every ending ends Runner#run, and leaves no thread, member or FIFO behind.
 class WorkRunnerEndsTest < Godwit::WorkCase
   include RunningConsumers
   include Godwit::TestSupport::WaitEndings
@@ -20,7 +20,7 @@ class WorkRunnerEndsTest < Godwit::WorkCase
     @before = Thread.list
     runner = Work::Runner.new([consumer { nil }], client: client, workers: 1)
     coordinator = lambda do |_|
-      runner.instance_variable_get(:@loop) if runner.started? && client.engine.members.any?
+      runner.instance_variable_get(:@loop) if runner.started? && engine.members.any?
     end
     Call.new(name, client, runner, ->(one) { one.run }, coordinator)
   end
@@ -30,7 +30,8 @@ class WorkRunnerEndsTest < Godwit::WorkCase
   # It runs once.
   def assert_waits_again(call)
     assert_raises(Godwit::StateError) { call.run }
-    assert_empty client.engine.members
+    assert_empty engine.members
+    assert_empty Dir.glob("#{path}.members/*")
     eventually { (Thread.list - @before - @threads.to_a).empty? }
   end
 end

@@ -9,13 +9,13 @@ class WorkRunnerTest < Godwit::WorkCase
 
   test "perform gets each record once, in order" do
     declare
-    seen = Thread::Queue.new
+    seen = self.seen
     produce(*"a".."e")
     run_consumers(consumer { |message| seen << message })
-    first = Array.new(5) { seen.pop }
+    first = next_seen(5)
     assert_equal [*"a".."e"], first.map(&:value)
-    assert_equal [["k", "t", 1, (0..4).to_a]],
-      [[first[0].key, first[0].topic, first[0].attempt, first.map(&:offset)]]
+    assert_equal ["k", "t", 1, (0..4).to_a],
+      [first[0].key, first[0].topic, first[0].attempt, first.map(&:offset)]
     produce("f")
     assert_equal "f", seen.pop.value
     finished(6)
@@ -32,39 +32,33 @@ class WorkRunnerTest < Godwit::WorkCase
     lock = Mutex.new
     running = Hash.new(0)
     most = 0
-    seen = Hash.new { |all, key| all[key] = [] }
-    klass = consumer { |message|
+    order = Hash.new { |all, key| all[key] = [] }
+    klass = consumer(by: ->(message) { message.key }) do |message|
       lock.synchronize { most = [most, running[message.key] += 1].max }
       Thread.pass
       lock.synchronize do
         running[message.key] -= 1
-        seen[message.key] << message.value.to_i
+        order[message.key] << message.value.to_i
       end
-    }
-    klass.parallel(by: ->(message) { message.key })
-    records = Array.new(2_000) { |index| [index.to_s, (index % 7).to_s] }
-    client.produce_many("t", records)
+    end
+    client.produce_many("t", Array.new(2_000) { |index| [index.to_s, (index % 7).to_s] })
     run_consumers(klass, workers: 8)
     finished(2_000)
     assert_equal 1, most
-    assert_equal 7, seen.size
-    seen.each_value { |own| assert_equal own.sort, own }
-    assert_equal 2_000, seen.each_value.sum(&:size)
+    assert_equal (0...2_000).group_by { |index| (index % 7).to_s }, order
   end
 
   test "a FIFO that something deletes is made again" do
     not_on :kafka, "members have no FIFO"
     declare
-    seen = Thread::Queue.new
-    run_consumers(consumer { |message| seen << message.value })
-    eventually { client.engine.members.size == 1 }
+    run_consumers(noting)
+    eventually { engine.members.size == 1 }
     FileUtils.rm_rf("#{path}.members")
-    other = Work.const_get(:SqliteEngine).new(path)
+    other = own(sqlite)
     member = other.join("g", other.topics["t"], other.listen.path, [0, 0])
     other.rebalance(member)
     other.leave(member.id)
-    other.close
-    eventually { client.engine.members.any?(&:alive) }
+    eventually { engine.members.any?(&:alive) }
     produce("a")
     assert_equal "a", seen.pop
   end
@@ -75,8 +69,8 @@ class WorkRunnerTest < Godwit::WorkCase
     commits = 0
     coordinator.define_singleton_method(:commit) { commits += 1 }
     count = -> { (commits = 0).then { 3.times { coordinator.settle } }.then { commits } }
-    client.engine.stub(:commit_every, 0) { assert_equal 3, count.call }
-    client.engine.stub(:commit_every, 1_000) do
+    engine.stub(:commit_every, 0) { assert_equal 3, count.call }
+    engine.stub(:commit_every, 1_000) do
       coordinator.settle
       assert_equal 0, count.call
       workers.stub(:ran_alone, Object.new) { coordinator.settle }
@@ -86,39 +80,38 @@ class WorkRunnerTest < Godwit::WorkCase
 
   test "several groups and classes in one process" do
     declare
-    seen = Thread::Queue.new
-    one = consumer { |message| seen << ["g", message.value] }
-    two = consumer { |message| seen << ["h", message.value] }
-    two.group "h"
-    run_consumers(one, two)
+    seen = self.seen
+    run_consumers(*%w[g h].map { |name|
+      consumer(group: name) { |message| seen << [name, message.value] }
+    })
     produce("a")
-    assert_equal [%w[g a], %w[h a]], [seen.pop, seen.pop].sort
+    assert_equal [%w[g a], %w[h a]], next_seen(2).sort
   end
 
   test "a new group begins where its class says" do
     declare
     produce("old")
-    seen = Thread::Queue.new
-    late = consumer { |message| seen << message.value }
+    late = noting
     late.start_from :latest
     run_consumers(late)
-    eventually { client.engine.positions("g", client.engine.topics["t"]).count(&:member) == 2 }
+    eventually { positions.count(&:member) == 2 }
     produce("new")
     assert_equal "new", seen.pop
-    assert_raises(Godwit::ArgumentValueError) { late.start_from(:middle) }
   end
 
   test "a runner runs once" do
     declare
-    seen = Thread::Queue.new
-    runner = run_consumers(consumer { |message| seen << message.value })
+    runner = run_consumers(noting)
     eventually { runner.started? }
-    says = /this runner runs already, or has ended: make another with Godwit::Work::Runner.new/
-    assert_match says, assert_raises(Godwit::StateError) { runner.run }.message
+    refused = lambda do
+      assert_match(/runs already, or has ended: make another with Godwit::Work::Runner.new/,
+        assert_raises(Godwit::StateError) { runner.run }.message)
+    end
+    refused.call
     produce("a")
     assert_equal "a", seen.pop
     stop_all
-    assert_match says, assert_raises(Godwit::StateError) { runner.run }.message
+    refused.call
   end
 
   # A class as a file defines it.
@@ -153,29 +146,8 @@ class WorkRunnerTest < Godwit::WorkCase
     eventually { failed.size == 3 }
     assert_operator failed.first[:error].message.lines.first.size, :<, 150
     topic = Work::Topic.new(name: "t", partitions: 2_000, ids: [*1..2_000])
-    [consumer { nil }.new, @runners.first, client, client.engine, topic].each do |one|
+    [consumer { nil }.new, @runners[0][0], client, engine, topic].each do |one|
       assert_operator one.inspect.size, :<, 200, one.class
     end
-  end
-
-  test "classes that cannot run" do
-    none = Class.new(Work::Consumer) { topic "t" }
-    nothing = consumer { nil }
-    nothing.settings.topic = nil
-    {
-      -> { Work::Runner.new([none], client: client) } => /handles nothing: write def perform/,
-      -> { Work::Runner.new([consumer { nil }, consumer { nil }], client: client) } =>
-        /have one topic and group/,
-      -> { nothing.declare(client) } => /has no topic: write topic "name"/
-    }.each { |call, says| assert_match says, assert_raises(Godwit::StateError, &call).message }
-    [*[[], none, [String], ["Payments"]].map { |wrong|
-       -> { Work::Runner.new(wrong, client: client) }
-     },
-      -> { client.produce(:t, "a") },
-      -> { Work::Runner.new([consumer { nil }], client: client, workers: 0) },
-      -> { none.retries(-1) }, -> { none.retries(1, backoff: 5) }, -> { none.parallel(by: 5) }]
-      .each { |call| assert_raises(Godwit::ArgumentValueError, &call) }
-    assert_equal "billing-card_payments", Class.new(Work::Consumer)
-      .tap { |one| one.define_singleton_method(:name) { "Billing::CardPayments" } }.group_name
   end
 end

@@ -90,35 +90,52 @@ class WorkSilentTest < Godwit::WorkCase
     assert_empty seen
   end
 
-  each_engine "doctor, groups and members name it, and the command" do
-    topic("t", partitions: 2)
-    wake_up = own(Work.const_get(:WakeUp).new("#{path}.members"))
-    member = engine.join("g", engine.topics["t"], wake_up.path, [0, 0])
+  # @return [Object] a member of this process, which has not reported for some seconds
+  def silent_member(seconds)
+    member = engine.join("g", topic("t", partitions: 2), wake_up.path, [0, 0])
     engine.rebalance(member)
     assert_empty client.doctor.findings
-    assert_equal [0, ::Socket.gethostname], client.members.first.to_h.values_at(:silent, :host)
-    silence(wake_up, member, 7)
-    finding = client.doctor.findings.first
-    assert_equal :silent, finding.kind
-    assert_equal({group: "g", topic: "t", member: member.id, process: Process.pid,
-      host: ::Socket.gethostname, seconds: 7}, finding.details)
-    assert_match(/\Aprocess #{Process.pid} on .*, member #{member.id} of group g, has not reported/,
-      finding.text)
-    assert_match(/for 7 s: .*`godwit-work evict #{member.id}`/, finding.text)
-    assert_equal 7, client.members.first.silent
-    assert_equal 1, client.groups.first.silent
+    silence(seconds, member)
+    member
   end
 
-  # The process of a member has not reported for some seconds.
-  def silence(wake_up, member, seconds)
+  def wake_up = @wake_up ||= own(Work.const_get(:WakeUp).new("#{path}.members"))
+
+  def silence(seconds, member = nil)
     return engine.silent[member.id] = engine.now - seconds * 1_000 if @kind == "memory"
     File.utime(Godwit::Timeout.now - seconds - 0.1, Time.now, wake_up.path)
   end
 
+  each_engine "doctor, groups and members name it, and the command" do
+    member = silent_member(7)
+    host = ::Socket.gethostname
+    finding = client.doctor.findings.first
+    assert_equal({kind: :silent, group: "g", topic: "t", member: member.id, process: Process.pid,
+      host: host, seconds: 7}, finding.to_h.except(:text))
+    assert_match(/\Aprocess #{Process.pid} on .*, member #{member.id} of group g, has not reported/,
+      finding.text)
+    assert_match(/for 7 s: .*`godwit-work evict #{member.id}`/, finding.text)
+    assert_equal [7, host, 1],
+      [*client.members.first.to_h.values_at(:silent, :host), client.groups.first.silent]
+  end
+
+  test "lag names it" do
+    member = silent_member(12)
+    ENV["GODWIT_WORK_URL"] = "sqlite:#{path}"
+    text, json = [[], ["--json"]].map { |options|
+      capture_io { assert_equal 0, Work::CLI.run(["lag", *options]) }.first
+    }
+    assert_match(/^process #{Process.pid} on .* has not reported for 1\d s: .*evict #{member.id}`/,
+      text)
+    row = JSON.parse(json.lines.first)
+    assert_equal [Process.pid, ::Socket.gethostname], row.values_at("process", "host")
+    assert_operator row["silent"], :>=, 12
+  ensure
+    ENV.delete("GODWIT_WORK_URL")
+  end
+
   test "neither reads nor writes of its FIFO are reports, nor a change of the clock" do
-    @kind = "sqlite"
-    wake_up = own(Work.const_get(:WakeUp).new("#{path}.members"))
-    silence(wake_up, nil, 9)
+    silence(9)
     File.write(wake_up.path, "\0\0\0\0")
     wake_up.clear
     silent = -> { Work.const_get(:WakeUp).silent(wake_up.path).floor }
@@ -131,26 +148,6 @@ class WorkSilentTest < Godwit::WorkCase
       assert_equal 6, silent.call
     end
     assert_equal 0, Work.const_get(:WakeUp).silent("/nowhere/1-2")
-  end
-
-  test "lag names it" do
-    @kind = "sqlite"
-    topic("t", partitions: 1)
-    wake_up = own(Work.const_get(:WakeUp).new("#{path}.members"))
-    member = engine.join("g", engine.topics["t"], wake_up.path, [0])
-    engine.rebalance(member)
-    silence(wake_up, member, 12)
-    ENV["GODWIT_WORK_URL"] = "sqlite:#{path}"
-    text, json = [[], ["--json"]].map { |options|
-      capture_io { assert_equal 0, Godwit::Work::CLI.run(["lag", *options]) }.first
-    }
-    assert_match(/^process #{Process.pid} on .* has not reported for 1\d s: .*evict #{member.id}`/,
-      text)
-    row = JSON.parse(json)
-    assert_equal [Process.pid, ::Socket.gethostname], row.values_at("process", "host")
-    assert_operator row["silent"], :>=, 12
-  ensure
-    ENV.delete("GODWIT_WORK_URL")
   end
 
   test "a stopped process loses its partitions, and learns it when it goes on" do
@@ -169,15 +166,5 @@ class WorkSilentTest < Godwit::WorkCase
     [frozen, other].each { |child| child.stdin.puts }
     eventually { client.members.map(&:partitions) == [1, 1] && client.groups.first.lag == 0 }
     [frozen, other].each { |child| assert_child child.signal(:TERM).finish }
-  end
-
-  test "evict_after is more than a second" do
-    [0, 1, -1, "60", Float::NAN].each do |wrong|
-      error = assert_raises(Godwit::ArgumentValueError, wrong.inspect) do
-        Work::Runner.new([Class.new(Work::Consumer) { def perform(_) = nil }], client: client,
-          evict_after: wrong)
-      end
-      assert_match(/evict_after: .*more than 1/, error.message)
-    end
   end
 end

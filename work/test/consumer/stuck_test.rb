@@ -1,63 +1,38 @@
 # frozen_string_literal: true
 
-require_relative "../log/engines"
+require "support/running_consumers"
 require "json"
 
 # Handlers that run for longer than `stuck_after`.
 class WorkStuckTest < Godwit::WorkCase
-  include Engines::Tools
+  include RunningConsumers
 
-  def engine = @engine ||= own(shared)
-  def produce(*values) = client.produce_many("t", values.map { |value| [value, "k"] })
-
+  # Runs a consumer whose handler is the block.
   # @return [Thread::Queue] of the events
-  def events(*names)
-    Thread::Queue.new.tap { |all| client.on(*names) { |event| all << event } }
-  end
-
-  def consume(handler = :perform, stuck_after: 0.01, &block)
-    client.topic("t", partitions: 2, format: :text)
-    klass = Class.new(Godwit::Work::Consumer) do
-      topic "t", format: :text
-      group "g"
-      stuck_after stuck_after
-      define_method(handler, &block)
-    end
-    @runner = Godwit::Work::Runner.new([klass], client: client, workers: 2)
-    @thread = in_thread { @runner.run }
-  end
-
-  def teardown
-    @runner&.stop
-    ended(@thread) if @thread
-    super
+  def consume(handler = :perform, &block)
+    declare
+    klass = consumer(handler, &block)
+    klass.stuck_after(0.01)
+    run_consumers(klass, workers: 2)
+    Thread::Queue.new.tap { |all| client.on(:stuck) { |event| all << event } }
   end
 
   def reports = engine.members.filter_map(&:report).flat_map { |text| JSON.parse(text) }
-  def finished(count) = eventually { client.groups.first&.lag == 0 && count == watermarks.sum }
-  def watermarks = engine.positions("g", engine.topics["t"]).map(&:watermark)
-  def hang = @hang ||= Thread::Queue.new
-
-  test "a look at a worker whose first run has not yet begun" do
-    stuck = Godwit::Work.const_get(:StuckHandlers).new(engine, client.events) { {} }
-    stuck.watch.handler = Struct.new(:running).new
-    assert_empty stuck.send(:check_all)
-  end
 
   test "an event and a report, once for each run, and with the backtrace" do
-    stuck = events(:stuck)
-    gate = hang
-    consume { |message| gate.pop unless message.value == "fast" }
+    gate = Thread::Queue.new
+    stuck = consume { |message| gate.pop unless message.value == "fast" }
     produce("a", "fast", "b")
     event = stuck.pop
-    assert_equal ["t", "a"], [event[:topic], event[:message].value]
-    assert_equal event[:message].partition, event[:partition]
+    message = event[:message]
+    assert_equal ["t", "a", message.partition],
+      [event[:topic], message.value, event[:partition]]
     assert_operator event[:seconds], :>=, 0.01
     # Ruby 3.4's pop is a line of its own.
     assert_match(/stuck_test.rb:\d+:in /, event[:backtrace].first(2).join("\n"))
     eventually { reports.size == 1 }
     report = reports.first
-    assert_equal ["t", event[:partition], event[:message].offset, event[:backtrace].first(100)],
+    assert_equal ["t", message.partition, message.offset, event[:backtrace].first(100)],
       report.values_at("topic", "partition", "offset", "backtrace")
     since = Process.clock_gettime(Process::CLOCK_REALTIME, :millisecond) - report["since"]
     assert_operator since, :>=, (event[:seconds] * 1000).floor
@@ -71,9 +46,8 @@ class WorkStuckTest < Godwit::WorkCase
   end
 
   test "a batch, also when its records are finished" do
-    stuck = events(:stuck)
-    gate = hang
-    consume(:consume) do |batch|
+    gate = Thread::Queue.new
+    stuck = consume(:consume) do |batch|
       batch.to_a.each { |message| done(message) }
       gate.pop
     end
@@ -85,45 +59,33 @@ class WorkStuckTest < Godwit::WorkCase
   end
 
   test "a run is one call of the handler" do
-    klass = Class.new(Godwit::Work::Consumer)
+    klass = Class.new(Work::Consumer)
     assert_equal 300, klass.settings.stuck_after
     handler = Struct.new(:running, :assignment).new
-    place = Struct.new(:klass, :topic, :partition)
-    offset = Struct.new(:offset)
-    handler.assignment = place.new(klass, topic("t"), 0)
-    one = Godwit::Work::Events.new
-    found = Thread::Queue.new
-    one.on(:stuck) { |event| found << event[:message].offset }
+    handler.assignment = Struct.new(:klass, :topic, :partition).new(klass, topic("t"), 0)
+    message = Struct.new(:offset)
+    log = Work::Events.new
+    found = []
+    log.on(:stuck) { |event| found << event[:message].offset }
     with_clock do |clock|
-      stuck = Godwit::Work.const_get(:StuckHandlers).new(engine, one) { {} }
+      stuck = Work.const_get(:StuckHandlers).new(engine, log) { {} }
       watched = stuck.watch
-      watched.handler = handler
-      look = lambda do |seconds, message|
-        handler.running = [offset.new(message)] if message
+      # @return [Array<Integer>] offsets that two checks find, between which time passes
+      check = lambda do |seconds, offset = nil|
+        handler.running = [message.new(offset)] if offset
         stuck.send(:check_all)
         clock.advance(seconds)
         stuck.send(:check_all)
+        found.shift(found.size)
       end
-      2.times { |index| look.call(299, index) }
-      assert_empty found
-      look.call(300, 2)
-      look.call(300, nil)
-      assert_equal [2], Array.new(found.size) { found.pop }
+      watched.handler = handler
+      assert_empty check.call(1_000), "the first run has not yet begun"
+      assert_equal [[], [], [2], []],
+        [[299, 0], [299, 1], [300, 2], [300]].map { |arguments| check.call(*arguments) }
       klass.stuck_after(nil)
-      look.call(1_000, 3)
+      assert_empty check.call(1_000, 3)
       watched.handler = nil
-      look.call(1_000, nil)
-      assert_empty found
-    end
-  end
-
-  test "wrong numbers of seconds" do
-    klass = Class.new(Godwit::Work::Consumer)
-    klass.stuck_after(1.5)
-    klass.stuck_after(3/2r)
-    assert_equal 1.5, klass.settings.stuck_after
-    [0, -1, "x", Complex(1, 1), Float::INFINITY].each do |wrong|
-      assert_raises(Godwit::ArgumentValueError) { klass.stuck_after(wrong) }
+      assert_empty check.call(1_000)
     end
   end
 end

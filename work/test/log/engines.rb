@@ -59,24 +59,6 @@ module Engines
         format: format, partitioner: :crc32, **limits))
     end
 
-    # @param classes [Array<Class>] that run until {#stop}, or the end of the test
-    # @return [Godwit::Work::Runner]
-    def start_runner(*classes, **options)
-      Godwit::Work::Runner.new(classes, client: client, **options).tap do |runner|
-        (@runners ||= []) << [runner, in_thread { runner.run }]
-      end
-    end
-
-    def stop
-      @runners&.each { |runner, thread| runner.stop.then { ended(thread) } }
-      @runners = nil
-    end
-
-    def teardown
-      stop
-      super
-    end
-
     # @return [String] a block with these values
     def block(*values) = Godwit::Work.const_get(:Block).encode(values)
 

@@ -20,15 +20,20 @@ class WorkFileTest < Godwit::WorkCase
     Godwit::Work.topic("t", partitions: 1)
   RUBY
 
-  def engine = @engine ||= own(sqlite)
-  def assert_refused(error, says, &block) = assert_match(says, assert_raises(error, &block).message)
-
   # @return [Object] SQLite's own connection to the test's file
   def raw = @raw ||= SQLite3::Database.new(path)
 
-  def integrity = raw.execute("PRAGMA integrity_check")
+  def assert_integrity = assert_equal([["ok"]], raw.execute("PRAGMA integrity_check"))
 
-  def offsets(count) = client.produce_many("t", [[1, "k"]] * count).map(&:offset)
+  # @return [String] the output of a program whose argument is the file
+  def output(program)
+    result = assert_child(start_child(program, [path]).finish)
+    assert_empty result.stderr
+    result.stdout
+  end
+
+  def declare = client.topic("t", partitions: 1, format: :raw)
+  def produced(value) = client.produce("t", value, key: "k").offset
 
   test "processes that start at once make one file, and write to it together" do
     children = Array.new(4) do |number|
@@ -43,15 +48,13 @@ class WorkFileTest < Godwit::WorkCase
     children.each { |child| child.wait_for(/^ready$/) }
     children.each { |child| child.stdin.puts("go") }
     children.each { |child| assert_child(child.finish) }
-    values = client.each("t").map(&:value)
-    assert_equal Array.new(4) { |number| Array.new(100) { |index| [number, index] } }.flatten(1),
-      values.sort
-    4.times { |number| assert_equal (0...100).to_a, values.filter_map { |n, i| i if n == number } }
-    assert_equal [["ok"]], integrity
+    assert_equal [0, 1, 2, 3].to_h { |number| [number, (0...100).map { |index| [number, index] }] },
+      client.each("t").map(&:value).group_by(&:first)
+    assert_integrity
   end
 
   test "a forked child goes on, whatever its parent was doing" do
-    child = start_child(<<~RUBY, [path])
+    assert_equal "[0, 0, 0, 0, 0]\n100\n", output(<<~RUBY)
       #{CONNECTED}
       Godwit::Work.produce("t", "parent", key: "k")
       writer = Thread.new { loop { Godwit::Work.produce("t", "thread", key: "k") } }
@@ -66,13 +69,11 @@ class WorkFileTest < Godwit::WorkCase
       Godwit::Work.produce("t", "parent", key: "k")
       p statuses, Godwit::Work.each("t").count { |message| message.value == "child" }
     RUBY
-    result = assert_child(child.finish)
-    assert_equal ["[0, 0, 0, 0, 0]\n100\n", ""], [result.stdout, result.stderr]
-    assert_equal [["ok"]], integrity
+    assert_integrity
   end
 
   test "a daemon loses nothing when another process opens and closes the file" do
-    result = assert_child(start_child(<<~RUBY, [path]).finish)
+    assert_equal "[1, 2]\n", output(<<~RUBY)
       require "godwit/work"
       read, orders = IO.pipe
       answers, write = IO.pipe
@@ -98,13 +99,12 @@ class WorkFileTest < Godwit::WorkCase
       answers.gets
       p written
     RUBY
-    assert_equal "[1, 2]\n", result.stdout
     assert_equal [0, 1, 2], client.each("t").map(&:value)
-    assert_equal [["ok"]], integrity
+    assert_integrity
   end
 
   test "a process that cannot become a daemon goes on" do
-    result = assert_child(start_child(<<~RUBY, [path]).finish)
+    assert_equal "0\n", output(<<~RUBY)
       require "godwit/work"
       module Refuse
         def daemon(*) = raise(Errno::EAGAIN)
@@ -117,11 +117,11 @@ class WorkFileTest < Godwit::WorkCase
         puts Godwit::Work.produce("t", 0).offset
       end
     RUBY
-    assert_equal "0\n", result.stdout
   end
 
   test "the memory of a log does not survive a fork" do
-    result = assert_child(start_child(<<~RUBY).finish)
+    says = "the memory of a log is in another process: make a log after the fork\n0\n"
+    assert_equal says, output(<<~RUBY)
       require "godwit/work"
       Godwit::Work.connect("sqlite::memory:")
       Godwit::Work.topic("t")
@@ -133,95 +133,82 @@ class WorkFileTest < Godwit::WorkCase
       Process.wait(pid)
       puts Godwit::Work.produce("t", 1).offset
     RUBY
-    assert_equal "the memory of a log is in another process: make a log after the fork\n0\n",
-      result.stdout
   end
 
-  test "settings of the file" do
-    client.topic("t", partitions: 1)
-    assert_equal "wal", raw.execute("PRAGMA journal_mode")[0][0]
-    own_connection = engine.file.database
+  test "settings of the file, beside an application's tables and page size" do
+    raw.execute("PRAGMA page_size=8192")
+    raw.execute("CREATE TABLE accounts (id INTEGER)")
+    declare
+    assert_equal 0, produced("a")
     {"synchronous" => 1, "wal_autocheckpoint" => 0, "secure_delete" => 0, "mmap_size" => 0}
-      .each do |name, value|
-      assert_equal value, own_connection.value("PRAGMA #{name}"), name
-    end
+      .each { |name, value| assert_equal value, engine.file.database.value("PRAGMA #{name}"), name }
     power = own(sqlite(durability: :power)).file.database
     assert_equal 2, power.value("PRAGMA synchronous")
     tables = raw.execute("SELECT name FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'").flatten
-    assert_equal tables, tables.grep(/\Agodwit_/)
-  end
-
-  test "an application's file keeps its tables and its page size" do
-    raw.execute("PRAGMA page_size=8192")
-    raw.execute("CREATE TABLE accounts (id INTEGER)")
-    client.topic("t", partitions: 1)
-    assert_equal [0], offsets(1)
-    assert_equal 8192, raw.execute("PRAGMA page_size")[0][0]
+    assert_equal %w[accounts], tables.grep_v(/\Agodwit_/)
     assert_empty raw.execute("SELECT * FROM accounts")
+    assert_equal ["wal", 8192],
+      %w[journal_mode page_size].map { |name| raw.execute("PRAGMA #{name}")[0][0] }
   end
 
   test "checkpoints keep the WAL small" do
-    client.topic("t", partitions: 1, format: :raw)
-    40.times { client.produce_many("t", [["x" * 500_000]]) }
+    declare
+    40.times { produced("x" * 500_000) }
     assert_operator File.size("#{path}-wal"), :<, 12 << 20
     assert_operator File.size(path), :>, 10 << 20
     assert_equal 40, client.each("t").count
   end
 
   test "a full disk: the error says so, nothing is half written, and later calls succeed" do
-    client.topic("t", partitions: 1, format: :raw)
-    assert_equal [0], offsets(0) + [client.produce("t", "a").offset]
+    declare
+    assert_equal 0, produced("a")
     database = engine.file.database
     database.rows("PRAGMA max_page_count=#{database.value("PRAGMA page_count")}")
     error = assert_raises(Work::FullError) { client.produce_many("t", [["x" * 1_000_000]] * 3) }
     assert_match(/#{path}: .*the disk is full: free some space/, error.message)
-    assert_predicate error, :retriable?
-    refute_predicate error, :fatal?
+    assert_equal [true, false], [error.retriable?, error.fatal?]
     database.rows("PRAGMA max_page_count=1000000")
-    assert_equal 1, client.produce("t", "b").offset
-    assert_equal [["ok"]], integrity
+    assert_equal 1, produced("b")
+    assert_integrity
   end
 
   test "a file that another program has locked" do
-    client.topic("t", partitions: 1)
-    database = engine.file.database
-    database.instance_variable_get(:@database).busy_handler_timeout = 10
+    declare
+    engine.file.database.instance_variable_get(:@database).busy_handler_timeout = 10
     raw.execute("BEGIN IMMEDIATE")
-    error = assert_raises(Work::LockedError) { client.produce("t", 1) }
+    error = assert_raises(Work::LockedError) { produced("a") }
     assert_match(/another process wrote for more than 5 s/, error.message)
     assert_predicate error, :retriable?
     raw.execute("ROLLBACK")
-    assert_equal 0, client.produce("t", 1, key: "k").offset
+    assert_equal 0, produced("a")
   end
 
   test "calls that wait in several threads share one transaction" do
-    client.topic("t", partitions: 1)
-    database = engine.file.database
+    declare
     records = engine.instance_variable_get(:@opened).records
     transactions = 0
-    database.define_singleton_method(:transaction) do |&block|
+    engine.file.database.define_singleton_method(:transaction) do |&block|
       super(&block).tap { transactions += 1 }
     end
     raw.execute("BEGIN IMMEDIATE")
-    first = in_thread { client.produce("t", 0, key: "k") }
+    first = in_thread { produced("0") }
     eventually { engine.file.instance_variable_get(:@lock).locked? }
-    others = Array.new(8) { |index| in_thread { client.produce("t", index + 1, key: "k") } }
+    others = Array.new(8) { |index| in_thread { produced(index.to_s) } }
     eventually { records.instance_variable_get(:@queue).instance_variable_get(:@waiting).size == 8 }
     raw.execute("COMMIT")
-    offsets = [first, *others].map { |thread| ended(thread).offset }
+    offsets = [first, *others].map { |thread| ended(thread) }
     assert_equal [(0..8).to_a, 1], [offsets.sort, transactions]
   end
 
   test "a process that has the file at another path sees the members, and wakes them" do
-    topic = client.topic("t", partitions: 1)
     member = own(engine.listen)
-    engine.join("g", topic, member.path, [0])
+    engine.join("g", declare, member.path, [0])
     engine.close
     there = "#{scratch_dir}-there"
     File.rename(scratch_dir, there) # as a volume that another container mounts elsewhere
     other = own(Godwit::Work.const_get(:SqliteEngine).new(File.join(there, "work.db")))
     assert_equal [true], other.members.map(&:alive)
-    Work::Client.new(other).produce("t", 1)
+    Work::Client.new(other).produce("t", "a")
     assert member.io.wait_readable(5)
   ensure
     File.rename(there, scratch_dir)
@@ -245,12 +232,12 @@ class WorkFileTest < Godwit::WorkCase
   end
 
   test "a file and a folder that this user may not write" do
-    client.topic("t", partitions: 1)
-    client.produce("t", "a")
+    declare
+    produced("a")
     engine.close
     File.chmod(0o444, path)
     File.chmod(0o555, scratch_dir)
-    child = start_child(<<~RUBY, [path])
+    output = output(<<~RUBY)
       require "godwit/work"
       Godwit::Work.connect("sqlite::memory:").topics # loads what there is
       Process::Sys.setuid(65_534) if Process.uid.zero?
@@ -262,38 +249,32 @@ class WorkFileTest < Godwit::WorkCase
       end
     RUBY
     assert_match(/\A#{path}: .*: it is read-only: let this user write the file and its folder$/m,
-      assert_child(child.finish).stdout)
+      output)
   ensure
     File.chmod(0o755, scratch_dir)
   end
 
-  test "tables of another version" do
+  test "tables of another version, or none" do
     engine
-    {2 => "update godwit-work", 0 => "use an older godwit-work"}.each do |version, fix|
+    {2 => /tables have version 2, .* knows 1: update godwit-work/,
+     0 => /tables have version 0, .* knows 1: use an older godwit-work/}.each do |version, says|
       raw.execute("UPDATE godwit_meta SET value = ?", version)
-      assert_refused(Work::CorruptError, /tables have version #{version}, .* knows 1: #{fix}/) do
-        sqlite
-      end
+      assert_refused(Work::CorruptError, -> { sqlite } => says)
     end
-  end
-
-  test "an error of a statement names the fix" do
-    client.topic("t")
     raw.execute("DROP TABLE godwit_positions")
-    assert_refused(Work::DatabaseError, /no such table: .*restore it from a backup/) do
-      client.groups
-    end
+    assert_refused(Work::DatabaseError,
+      -> { client.groups } => /no such table: .*restore it from a backup/)
   end
 
   test "a thread that is killed while it produces leaves no transaction open" do
-    client.topic("t", partitions: 1)
+    topic = declare
     20.times do
-      thread = in_thread { loop { client.produce("t", 1) } }
-      eventually { engine.bounds(engine.topics["t"])[0].last > 0 }
+      thread = in_thread { loop { produced("a") } }
+      eventually { engine.bounds(topic)[0].last > 0 }
       thread.kill
       ended(thread)
     end
-    assert_operator client.produce("t", 1).offset, :>, 0
+    assert_operator produced("a"), :>, 0
     refute_predicate engine.file.database, :transaction?
   end
 end

@@ -53,8 +53,10 @@ class WorkGroupsTest < Godwit::WorkCase
     engine.positions(member.group, member.topic).select { |one| one.member == member.id }
   end
 
-  def lost(&block)
-    assert_match(/no longer of this member/, assert_raises(Godwit::Work::LostError, &block).message)
+  # @param calls [Array<Proc>] that lack the partition
+  def assert_lost(*calls)
+    assert_refused(Godwit::Work::LostError,
+      calls.to_h { |call| [call, /no longer of this member/] })
   end
 
   test "members share the partitions, and only those move that must" do
@@ -156,8 +158,8 @@ class WorkGroupsTest < Godwit::WorkCase
     newer = engine.rebalance(old).claims.first
     assert_operator newer.generation, :>, first.generation
     first.watermark = 9
-    lost { engine.commit([second, first]) { [[numbers, 0, block("out"), 1]] } }
-    lost { engine.note(first, 3) }
+    assert_lost(-> { engine.commit([second, first]) { [[numbers, 0, block("out"), 1]] } },
+      -> { engine.note(first, 3) })
     engine.release([first])
     assert_equal newer.member, engine.positions("g", numbers)[0].member
     assert_equal [0, 0], engine.positions("g", numbers).map(&:watermark)
@@ -176,12 +178,10 @@ class WorkGroupsTest < Godwit::WorkCase
     engine.note(claims[0], 3)
     alive = join
     found = engine.rebalance(alive, [dead.id]).claims
-    assert_equal [[0, 3, 1], [1, nil, 1]],
-      found.zip(engine.positions("g", numbers)).map { |one, now|
-        [one.partition, one.noted, now.crashes]
-      }
+    assert_equal [[0, 3], [1, nil]], found.map { |one| [one.partition, one.noted] }
+    assert_equal [1, 1], engine.positions("g", numbers).map(&:crashes)
     assert_raises(Godwit::Work::LostError) { engine.rebalance(dead) }
-    lost { engine.commit(claims) }
+    assert_lost(-> { engine.commit(claims) })
     again = join
     found[0].watermark = 1
     engine.commit([found[0]])
@@ -194,41 +194,20 @@ class WorkGroupsTest < Godwit::WorkCase
   test "the end of a process that had no record to handle does not count" do
     not_on :kafka, "the session's time-out evicts, and no member"
     numbers = topic(partitions: 2)
-    3.times do
+    crashes = lambda do
       dead = join
       engine.rebalance(dead)
       engine.rebalance(join, [dead.id])
       engine.members.each { |one| engine.leave(one.id) }
+      engine.positions("g", numbers).map(&:crashes)
     end
-    assert_equal [0, 0], engine.positions("g", numbers).map(&:crashes)
+    assert_equal [[0, 0]] * 3, Array.new(3) { crashes.call }
     unread(numbers)
-    dead = join
-    engine.rebalance(dead)
-    engine.rebalance(join, [dead.id])
-    assert_equal [1, 1], engine.positions("g", numbers).map(&:crashes)
+    assert_equal [1, 1], crashes.call
   end
 
   # Two records in each partition.
   def unread(topic)
-    block = Godwit::Work.const_get(:Block).encode(%w[1 2])
-    engine.append(Array.new(topic.partitions) { |partition| [topic, partition, block, 2] })
-  end
-
-  # A member claims its share, or gives up what is too much.
-  def take(member, dead, owners, held)
-    share = engine.rebalance(member, dead) or return
-    share.claims.each do |claim|
-      refute owners.key?(claim.partition)
-      owners[claim.partition] = member.id
-      held[member.id] << claim
-    end
-    gone, held[member.id] = held[member.id].partition do |one|
-      share.surplus.include?(one.partition)
-    end
-    assert_equal share.surplus.sort, gone.map(&:partition).sort
-    gone.each do |one|
-      engine.release([one])
-      owners.delete(one.partition)
-    end
+    engine.append(Array.new(topic.partitions) { |at| [topic, at, block("1", "2"), 2] })
   end
 end

@@ -1,10 +1,10 @@
 # frozen_string_literal: true
 
-require_relative "engines"
+require "support/running_consumers"
 
 # Retention.
 class WorkRetentionTest < Godwit::WorkCase
-  include Engines::Tools
+  include RunningConsumers
 
   def setup
     super
@@ -39,29 +39,36 @@ class WorkRetentionTest < Godwit::WorkCase
     texts.each { |text| engine.append([[topic, 0, block(text), 1]]) }
   end
 
+  # @return [Array<Array(Integer, Integer)>] first and last offset of the first partitions
+  def bounds(topic, count) = engine.bounds(topic).first(count)
+
   test "old blocks are deleted, the last one of a partition never" do
     short, forever = topic("short", retain: 100), topic("forever")
     [short, forever].each { |one| append(one, "a", "b", "c") }
     retain(99)
-    assert_equal [0, 3], engine.bounds(short)[0]
+    assert_equal [[0, 3]], bounds(short, 1)
     assert_empty retain(101)
-    assert_equal [[2, 3], [0, 3]], [engine.bounds(short)[0], engine.bounds(forever)[0]]
+    assert_equal [[2, 3], [0, 3]], [*bounds(short, 1), *bounds(forever, 1)]
     append(short, "d")
-    assert_equal %w[c d], values(short, 0)
-    assert_equal [3], engine.append([[topic("short"), 0, block("e"), 1]]).map { |at, _| at - 1 }
+    assert_equal [2, 4], engine.bounds(short)[0]
+    assert_equal %w[c d], engine.read(short, 0, 2, 1 << 20).map { |one| one.values[0] }
   end
 
-  test "records that a group has not read are kept, and counted" do
-    numbers = topic(retain: 100)
-    append(numbers, *"a".."e")
-    position = engine.rebalance(engine.join("g", numbers, "/place", [0] * 4)).claims[0]
-    position.watermark = 2
-    engine.commit([position])
-    assert_equal({"numbers" => 2}, retain(101))
-    assert_equal [2, 5], engine.bounds(numbers)[0]
-    assert_empty retain(31 * DAY), "the group was not seen for 30 days"
-    assert_equal [4, 5], engine.bounds(numbers)[0]
-  end
+  {"old records" => [{retain: 100}, 101], "a limit of bytes" => [{retain_bytes: 1}, 1]}
+    .each do |what, (limit, later)|
+      test "#{what}: what a group has not read is retained, and counted; and the last block" do
+        numbers = topic(**limit)
+        append(numbers, *"a".."e")
+        position = engine.rebalance(engine.join("g", numbers, "/place", [0] * 4)).claims[0]
+        position.watermark = 2
+        engine.commit([position])
+        assert_equal({"numbers" => 2}, retain(later))
+        held = engine.stub(:now, engine.now + later * 1_000) { engine.held }
+        assert_equal [{["numbers", "g"] => 2}, [[2, 5]]], [held, bounds(numbers, 1)]
+        assert_empty retain(31 * DAY), "the group was not seen for 30 days"
+        assert_equal [[4, 5]], bounds(numbers, 1)
+      end
+    end
 
   # @return [Array<Integer>] sizes of the blocks of a partition
   def sizes(topic, partition = 0)
@@ -71,29 +78,15 @@ class WorkRetentionTest < Godwit::WorkCase
   test "the oldest blocks above a limit of bytes are deleted" do
     size = stored("x" * 1_000).bytesize
     numbers = topic(retain_bytes: 5 * size)
-    append(numbers, *["x" * 1_000] * 3)
     engine.stub(:now, engine.now + 100_000) do
       engine.append([[numbers, 1, block("y" * 1_000), 1]] * 3)
     end
-    retain(200)
-    assert_equal [[size] * 2, [size] * 3], [sizes(numbers), sizes(numbers, 1)]
-    append(numbers, *["z" * 1_000] * 4)
-    retain(200)
-    assert_equal [[size] * 2, [size] * 3], [sizes(numbers), sizes(numbers, 1)]
-    assert_equal [[5, 7], [0, 3]], engine.bounds(numbers).first(2)
-  end
-
-  test "a limit of bytes keeps what a group has not read, and the last block" do
-    numbers = topic(retain_bytes: 1)
-    append(numbers, *"a".."e")
-    position = engine.rebalance(engine.join("g", numbers, "/place", [0] * 4)).claims[0]
-    position.watermark = 2
-    engine.commit([position])
-    assert_equal({"numbers" => 2}, retain(1))
-    assert_equal({["numbers", "g"] => 2}, engine.held)
-    assert_equal [2, 5], engine.bounds(numbers)[0]
-    assert_empty retain(31 * DAY)
-    assert_equal [4, 5], engine.bounds(numbers)[0]
+    {"x" => [[1, 3], [0, 3]], "z" => [[5, 7], [0, 3]]}.each do |text, wanted|
+      append(numbers, *[text * 1_000] * (wanted[0][1] - engine.bounds(numbers)[0][1]))
+      retain(200)
+      assert_equal [[size] * 2, [size] * 3], [sizes(numbers), sizes(numbers, 1)]
+      assert_equal wanted, bounds(numbers, 2)
+    end
   end
 
   test "bytes are counted in slices, once, and also when the limits change" do
@@ -105,10 +98,7 @@ class WorkRetentionTest < Godwit::WorkCase
     assert_equal [1_000, 1_000 * size], engine.topics["numbers"].to_a.values_at(4, 5)
     client.topic("numbers")
     assert_equal 1_000 * size, engine.topics["numbers"].retain_bytes
-    clock = (1..).each
-    Godwit.const_get(:Timeout).stub(:now, -> { clock.next }) do
-      assert_equal [true, {}], engine.retain
-    end
+    slice
     assert_equal 1_100, sizes(numbers).size
     retain(0)
     assert_equal 1_000, sizes(numbers).size
@@ -122,47 +112,32 @@ class WorkRetentionTest < Godwit::WorkCase
     assert_equal 10, sizes(numbers).size
   end
 
-  test "many blocks are deleted in slices" do
+  test "many blocks are deleted in slices, which also end between partitions and large blocks" do
     numbers = topic(retain: 1)
     append(numbers, *Array.new(500, &:to_s))
     slice
     assert_operator engine.bounds(numbers)[0][0], :<, 100
     retain(2)
-    assert_equal [499, 500], engine.bounds(numbers)[0]
-  end
-
-  test "a slice ends also between partitions with few old blocks, and large blocks" do
-    numbers = topic(retain: 1)
-    3.times { |part| 3.times { engine.append([[numbers, part, block("a"), 1]]) } }
+    assert_equal [[499, 500]], bounds(numbers, 1)
+    [1, 2, 3].each { |number| 3.times { engine.append([[numbers, number, block("a"), 1]]) } }
     slice
-    assert_equal [2, 2, 0], engine.bounds(numbers).first(3).map(&:first)
+    assert_equal [2, 2, 0], engine.bounds(numbers).drop(1).map(&:first)
     retain(2)
-    6.times { engine.append([[numbers, 0, block("x" * 700_000), 1]]) }
+    append(numbers, *["x" * 700_000] * 6)
     slice
-    assert_equal [7, 9], engine.bounds(numbers)[0]
+    assert_equal [[504, 506]], bounds(numbers, 1)
   end
 
   test "a group that comes back goes on behind what was deleted" do
-    @kind = "sqlite"
-    one = client
-    one.topic("t", partitions: 1, format: :text, retain: 100)
-    3.times { |index| one.produce("t", "old #{index}") }
+    client.topic("t", partitions: 1, format: :text, retain: 100)
+    produce("old 0", "old 1", "old 2")
+    produce("old 3")
     engine.join("g", engine.topics["t"], "/nowhere", [0])
     retain(31 * DAY)
-    skipped = []
-    one.on(:skipped) { |event| skipped << event.values.slice(:from, :to) }
-    seen = Thread::Queue.new
-    klass = Class.new(Godwit::Work::Consumer) do
-      topic "t", format: :text, retain: 100
-      group "g"
-      define_method(:perform) { |message| seen << message.value }
-    end
-    runner = Godwit::Work::Runner.new([klass], client: one)
-    thread = in_thread { runner.run }
-    assert_equal "old 2", seen.pop
-    eventually { one.groups[0].lag.zero? }
-    assert_equal [{from: 0, to: 2}], skipped
-    runner.stop
-    ended(thread)
+    skipped = events(:skipped)
+    run_consumers(noting(partitions: nil))
+    assert_equal "old 3", seen.pop
+    eventually { client.groups[0].lag.zero? }
+    assert_equal [{from: 0, to: 3}], skipped.map { |event| event.values.slice(:from, :to) }
   end
 end

@@ -1,20 +1,17 @@
 # frozen_string_literal: true
 
-require_relative "engines"
+require "support/running_consumers"
 
 # SQLite's traps. Others are in file_test.rb: the
 # settings, forks, full disks, files that cannot be used; in wake_up_test.rb: FIFOs.
 class WorkTrapsTest < Godwit::WorkCase
-  include Engines::Tools
+  include RunningConsumers
 
   def setup
     super
     not_on :kafka, "it is about SQLite and its file"
   end
 
-  Work = Godwit::Work
-
-  def engine = @engine ||= own(sqlite)
   def database = engine.file.database
 
   # @return [Object] SQLite's own connection to the test's file, which waits for no lock
@@ -33,23 +30,15 @@ class WorkTrapsTest < Godwit::WorkCase
     File.readlines("/proc/locks").grep(/ #{Process.pid} \h+:\h+:#{inode} /)
   end
 
-  # @return [Class] a consumer of the topic "t"
-  def consumer(&block)
-    Class.new(Work::Consumer) do
-      topic "t", partitions: 1, format: :raw
-      group "g"
-      retries 2, backoff: 0..0
-      define_method(:perform, &block)
-    end
+  def declare(name = "t", **settings)
+    client.topic(name, partitions: 1, format: :raw, **settings)
   end
 
-  # Runs the consumer until the block is true.
-  def run_until(klass, &done)
-    runner = Work::Runner.new([klass], client: client)
-    thread = in_thread { runner.run }
+  # Runs a consumer, whose handler is the block, until `done` is true.
+  def consume(done, &block)
+    run_consumers(consumer(partitions: nil, format: nil, &block))
     eventually(&done)
-    runner.stop
-    ended(thread)
+    stop_all
   end
 
   test "no write comes between a transaction's read and its own write" do
@@ -61,18 +50,6 @@ class WorkTrapsTest < Godwit::WorkCase
     end
     write_elsewhere
     assert_equal [[2], [1]], raw.execute("SELECT id FROM others")
-  end
-
-  test "other threads run while a writer waits for another process's transaction" do
-    client.topic("t", partitions: 1)
-    raw.execute("BEGIN IMMEDIATE")
-    waiting = in_thread { client.produce("t", 1) }
-    eventually { engine.file.instance_variable_get(:@lock).locked? }
-    steps = 0
-    steps += 1 while steps < 1_000 && waiting.alive?
-    assert_equal 1_000, steps
-    raw.execute("COMMIT")
-    assert_equal 0, ended(waiting).offset
   end
 
   test "no commit comes during a checkpoint, and no connection checkpoints by itself" do
@@ -95,11 +72,11 @@ class WorkTrapsTest < Godwit::WorkCase
   end
 
   test "a checkpoint does not wait for a reader" do
-    client.topic("t", partitions: 1, format: :raw)
-    client.produce("t", "a")
+    declare
+    produce("a")
     statement = raw.prepare("SELECT id FROM godwit_blocks")
     assert statement.step
-    20.times { client.produce("t", "x" * 500_000) }
+    20.times { produce("x" * 500_000) }
     engine.file.checkpoint_now
     assert_equal 0, engine.file.instance_variable_get(:@written)
     statement.close
@@ -107,8 +84,8 @@ class WorkTrapsTest < Godwit::WorkCase
   end
 
   test "no statement is unfinished while a program's block runs: the WAL can begin anew" do
-    client.topic("t", partitions: 1, format: :raw)
-    client.produce_many("t", [["a"], ["b"]])
+    declare
+    produce("a", "b")
     reads = client.each("t") # its block runs in a Fiber
     reads.next
     client.each("t") { assert_equal 0, raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")[0][0] }
@@ -116,44 +93,44 @@ class WorkTrapsTest < Godwit::WorkCase
     statement = raw.prepare("SELECT id FROM godwit_blocks")
     assert statement.step
     another = SQLite3::Database.new(path)
-    client.produce("t", "c")
+    produce("c")
     assert_equal 1, another.execute("PRAGMA wal_checkpoint(TRUNCATE)")[0][0], "beside a reader"
     statement.close
   end
 
-  test "the version also changes when an application writes to the file by another connection" do
+  test "the version changes with each write, of this connection or another" do
     others
-    before = engine.version
-    write_elsewhere
-    refute_equal before, engine.version
+    declare
+    versions = [nil, -> { produce("a") }, method(:write_elsewhere)].map do |write|
+      write&.call
+      engine.version
+    end
+    assert_equal [versions.last, 3], [engine.version, versions.uniq.size]
   end
 
   test "a consumer on a full disk goes on when there is room, and repeats no record" do
-    client.topic("t", partitions: 1, format: :raw)
-    client.topic("out", partitions: 1, format: :raw)
-    errors = []
-    client.on(:error) { |event| errors << event[:error] }
-    seen = []
-    client.produce_many("t", Array.new(50) { |index| [index.to_s, "k"] })
+    declare
+    declare("out")
+    errors, seen = events(:error), []
+    produce(*"0".."49")
     database.rows("PRAGMA max_page_count=#{database.value("PRAGMA page_count")}")
-    one = client
-    run_until(consumer { |message|
+    all_written = lambda do
+      database.rows("PRAGMA max_page_count=1000000") if errors.any?
+      values("out").size == 50
+    end
+    consume(all_written) do |message|
       seen << message.raw
       produce("out", message.raw + " " * 20_000)
-    }) do
-      database.rows("PRAGMA max_page_count=1000000") if errors.any?
-      one.each("out").count == 50
     end
-    assert_kind_of Work::FullError, errors.first
-    assert_equal (0...50).map(&:to_s), seen
-    assert_equal seen, client.each("out").map { |message| message.raw.strip }
+    assert_kind_of Work::FullError, errors.first[:error]
+    assert_equal [[*"0".."49"]] * 2, [seen, values("out").map(&:strip)]
   end
 
   test "only SQLite opens the file: to close another descriptor of it would drop the locks" do
     calls = {
-      produce: -> { client.topic("t", partitions: 1, format: :raw) && client.produce("t", "a") },
+      produce: -> { declare && produce("a") },
       each: -> { client.each("t").to_a },
-      run: -> { run_until(consumer { nil }) { client.groups.any? { |one| one.lag.zero? } } },
+      run: -> { consume(-> { client.groups.any? { |one| one.lag.zero? } }) { nil } },
       seek: -> { client.seek("g", "t", to: :earliest) },
       retain: -> { engine.retain },
       checkpoint: -> { engine.file.checkpoint_now },
@@ -170,16 +147,16 @@ class WorkTrapsTest < Godwit::WorkCase
   end
 
   test "the clock jumps back: consumers and retention go by offsets" do
-    client.topic("t", partitions: 1, format: :raw, retain: 1_000)
+    topic = declare(retain: 1_000)
     time = engine.now
-    [0, -500_000, 10, -2_000].each_with_index do |jump, index|
-      engine.stub(:now, time + jump) { client.produce("t", index.to_s) }
+    {"0" => 0, "1" => -500_000, "2" => 10, "3" => -2_000}.each do |value, jump|
+      engine.stub(:now, time + jump) { produce(value) }
     end
     seen = []
-    run_until(consumer { |message| seen << message.raw }) { seen.size == 4 }
-    assert_equal %w[0 1 2 3], seen
+    consume(-> { seen.size == 4 }) { |message| seen << message.raw }
+    assert_equal [*"0".."3"], seen
     engine.stub(:now, time - 1_000_000) { engine.retain }
-    assert_equal [0, 4], engine.bounds(engine.topics["t"])[0]
+    assert_equal [0, 4], engine.bounds(topic)[0]
   end
 
   test "produce in a trap block names the fix, and writes nothing" do

@@ -8,7 +8,9 @@ class WorkWakeUpTest < Godwit::WorkCase
 
   def wake_up = own(WakeUp.new(File.join(scratch_dir, "members")))
 
-  def targets(*places) = WakeUp::Targets.new.tap { |all| all.update(places) }
+  def targets(*fifos) = WakeUp::Targets.new.tap { |all| all.update(fifos.map(&:path)) }
+  def assert_woken(*fifos) = fifos.each { |one| assert one.io.wait_readable(5) }
+  def refute_woken(*fifos) = fifos.each { |one| assert_nil one.io.wait_readable(0) }
 
   test "a folder that takes no FIFO" do
     File.write(folder = File.join(scratch_dir, "members"), "")
@@ -22,19 +24,19 @@ class WorkWakeUpTest < Godwit::WorkCase
 
   test "a byte wakes each reader, any number of times" do
     all = [wake_up, wake_up]
-    targets = targets(*all.map(&:path))
-    all.each { |one| assert_nil one.io.wait_readable(0) }
+    targets = targets(*all)
+    refute_woken(*all)
     3.times { targets.wake([]) }
-    all.each { |one| assert one.io.wait_readable(5) }
+    assert_woken(*all)
     all.each(&:clear)
-    all.each { |one| assert_nil one.io.wait_readable(0) }
+    refute_woken(*all)
     targets.wake([])
-    all.each { |one| assert one.io.wait_readable(5) }
+    assert_woken(*all)
   end
 
   test "a reader learns which partitions have new records, or looks at all" do
     one = wake_up
-    targets = targets(one.path)
+    targets = targets(one)
     wake = lambda { |*calls|
       calls.each { |partitions| targets.wake(partitions) }
       one.clear
@@ -49,26 +51,27 @@ class WorkWakeUpTest < Godwit::WorkCase
 
   test "a reader that is no longer a target is not woken, and its FIFO is closed" do
     one, other = wake_up, wake_up
-    targets = targets(one.path, other.path)
+    targets = targets(one, other)
     assert_equal 2, descriptors(one.path) # its own and the target's
     targets.update([other.path])
     assert_equal 1, descriptors(one.path)
     targets.wake([])
-    assert other.io.wait_readable(5)
-    assert_nil one.io.wait_readable(0)
+    assert_woken(other)
+    refute_woken(one)
   end
 
   test "a full FIFO still counts as alive, and a closed or missing one is passed over" do
     one, closed, last = wake_up, wake_up, wake_up
-    targets = targets(one.path, closed.path, File.join(scratch_dir, "missing"), last.path)
+    missing = Struct.new(:path).new(File.join(scratch_dir, "missing"))
+    targets = targets(one, closed, missing, last)
     closed.close
+    refute_path_exists closed.path
     one.io.write_nonblock("x" * 65_536)
     targets.wake([])
-    assert WakeUp.alive?(one.path)
-    refute WakeUp.alive?(closed.path)
-    refute WakeUp.alive?(File.join(scratch_dir, "missing"))
-    assert WakeUp.alive?(File.join(scratch_dir, "no", "folder")), "it knows nothing"
-    assert last.io.wait_readable(5)
+    elsewhere = File.join(scratch_dir, "no", "folder") # nothing is known of it
+    assert_equal [true, false, false, true],
+      [one.path, closed.path, missing.path, elsewhere].map { |path| WakeUp.alive?(path) }
+    assert_woken(last)
   end
 
   test "any number of FIFOs survives a compaction" do
@@ -92,32 +95,31 @@ class WorkWakeUpTest < Godwit::WorkCase
     end
   end
 
-  # @param leaves [String] Ruby that starts another process and gives its pid
-  def assert_dead_without(leaves)
-    child = start_child(<<~RUBY, [scratch_dir])
-      require "godwit/work"
-      one = Godwit::Work.const_get(:WakeUp).new(ARGV[0])
-      puts(#{leaves}, one.path, "ready")
-      $stdout.flush
-      sleep
-    RUBY
-    pid, place = child.wait_for(/^ready$/).stdout.lines(chomp: true)
-    assert WakeUp.alive?(place)
-    child.signal(:KILL)
-    eventually { !WakeUp.alive?(place) }
-    assert_equal 1, Process.kill(0, pid.to_i)
-  ensure
-    Process.kill(:KILL, pid.to_i) if pid
-    child&.finish
-  end
-
-  test "a program that a process starts does not keep it alive" do
-    assert_dead_without('spawn("sleep 60")')
-  end
-
-  test "a child does not keep its dead parent alive" do
-    assert_dead_without(<<~RUBY.chomp)
+  # Ruby that starts another process and gives its id.
+  OTHERS = {
+    "a program that a process starts" => 'spawn("sleep 60")',
+    "a child of a dead process" => <<~RUBY.chomp
       IO.pipe.then { |ready| fork { ready[1].puts "ready"; sleep 60 }.tap { ready[0].gets } }
     RUBY
+  }.freeze
+
+  OTHERS.each do |what, start|
+    test "#{what} does not keep it alive" do
+      child = start_child(<<~RUBY, [scratch_dir])
+        require "godwit/work"
+        one = Godwit::Work.const_get(:WakeUp).new(ARGV[0])
+        puts(#{start}, one.path, "ready")
+        $stdout.flush
+        sleep
+      RUBY
+      pid, place = child.wait_for(/^ready$/).stdout.lines(chomp: true)
+      assert WakeUp.alive?(place)
+      child.signal(:KILL)
+      eventually { !WakeUp.alive?(place) }
+      assert_equal 1, Process.kill(0, pid.to_i)
+    ensure
+      Process.kill(:KILL, pid.to_i) if pid
+      child&.finish
+    end
   end
 end

@@ -1,38 +1,56 @@
 # frozen_string_literal: true
 
-require "work_helper"
+require "log/engines"
+require "godwit/work/testing"
 
-# Consumers of the topic "t" that run in this process, on a file or on Kafka.
+# Consumers of the topic "t" that run in this process, on a file or on Kafka, or in memory.
 module RunningConsumers
+  include Engines::Tools
+
   Work = Godwit::Work
 
-  def path = File.join(scratch_dir, "work.db")
-
-  # @return [Godwit::Work::Client]
-  def client = @client ||= own(Work::Client.new(shared_engine))
-
+  # @param hooks [Hash{Symbol => Proc}] other methods of the class
   # @return [Class] a consumer of the topic "t" whose handler is the block
-  def consumer(handler = :perform, topic: "t", partitions: 2, &block)
+  def consumer(handler = :perform, topic: "t", partitions: 2, format: :text, group: "g",
+    retries: 2, backoff: 0..0, by: :partition, **hooks, &block)
     Class.new(Work::Consumer) do
-      topic topic, partitions: partitions, format: :text
-      group "g"
-      retries 2, backoff: 0..0
+      topic topic, partitions: partitions, format: format
+      group group
+      retries retries, backoff: backoff
+      parallel by: by
       define_method(handler, &block)
+      hooks.each { |name, body| define_method(name, &body) }
     end
   end
 
+  # @return [Class] a consumer that notes the values of its records in {#seen}
+  def noting(**options)
+    seen = self.seen
+    consumer(**options) { |message| seen << message.value }
+  end
+
+  # @return [Thread::Queue]
+  def seen = @seen ||= Thread::Queue.new
+
+  # @return [Array<Object>] the next ones in {#seen}
+  def next_seen(count) = Array.new(count) { seen.pop }
+
+  # @return [Work::Testing] with a consumer whose handler is the block
+  def in_memory(...) = Work::Testing.new(@klass = consumer(...))
+
+  # @param options [Hash] of the runner
+  # @return [Work::Runner] it runs until {#stop_all}, or the end of the test
   def run_consumers(*classes, **options)
     runner = Work::Runner.new(classes, client: client, **options)
-    (@runners ||= []) << runner
-    @threads = [*@threads, in_thread { runner.run }]
+    (@runners ||= []) << [runner, in_thread { runner.run }]
     eventually { client.topics.any? }
     runner
   end
 
   def stop_all
-    @runners&.each(&:stop)
-    @threads&.each { |thread| ended(thread) }
-    @runners = @threads = nil
+    @runners&.each { |runner, _| runner.stop }
+    @runners&.each { |_, thread| ended(thread) }
+    @runners = nil
   end
 
   def teardown
@@ -42,7 +60,8 @@ module RunningConsumers
 
   def declare(name = "t") = client.topic(name, partitions: 2, format: :text)
   def produce(*values, key: "k") = client.produce_many("t", values.map { |value| [value, key] })
-  def watermarks = client.engine.positions("g", client.engine.topics["t"]).map(&:watermark)
+  def positions = engine.positions("g", engine.topics["t"])
+  def watermarks = positions.map(&:watermark)
 
   # Outputs are there as well: Kafka answers before the end of a transaction is in all partitions.
   def finished(count)
@@ -53,7 +72,7 @@ module RunningConsumers
   def dead(name = "t.dead") = client.each(name).to_a
   def values(topic) = client.each(topic).map(&:value)
 
-  # @return [Array<Godwit::Work::Events::Event>] it fills up
+  # @return [Array<Work::Events::Event>] it fills up
   def events(*names)
     [].tap { |all| client.on(*names) { |event| all << event } }
   end
