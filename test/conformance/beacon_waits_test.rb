@@ -31,8 +31,7 @@ class BeaconWaitsTest < NetworkCase
     waiting = received_beacons(beacon)
     readers = readers_of(beacon)
     10.times do |round|
-      killed = in_thread { beacon.recv(timeout: 20) }
-      until_waiting(readers)
+      killed = waiting_on(readers) { beacon.recv(timeout: 20) }
       other = in_thread { beacon.recv(timeout: 20) }
       until_waiting(readers, 2)
       shout("first #{round}")
@@ -75,8 +74,7 @@ class BeaconWaitsTest < NetworkCase
     beacon = open_beacon
     mine = beacon_threads.last
     readers = readers_of(beacon)
-    thread = in_thread { beacon.recv }
-    until_waiting(readers)
+    thread = waiting_on(readers) { beacon.recv }
     mine.kill.join
     assert_raises(Godwit::ClosedError) { thread.value }
     assert_predicate beacon, :closed?

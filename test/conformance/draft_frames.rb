@@ -65,8 +65,7 @@ module DraftFrames
     poller = open_poller(server, client, pull)
     3.times do |round|
       assert_empty poller.wait(0)
-      waiting = in_thread { poller.wait(5).map(&:object) }
-      until_waiting(poller)
+      waiting = waiting_on(poller) { poller.wait(5).map(&:object) }
       client.send(round.to_s)
       assert_equal [server], waiting.value
       assert_equal [server], poller.wait(30).map(&:object) # it still is

@@ -36,8 +36,7 @@ module DraftWaits
       count = 0
       count += 1 while sender.send(count.to_s, timeout: 0, exception: false, **address)
       assert_operator count, :>=, 1
-      waiting = in_thread { sender.send("last", timeout: 5, **address) }
-      until_waiting(sender)
+      waiting = waiting_on(sender) { sender.send("last", timeout: 5, **address) }
       assert_equal [*Array.new(count, &:to_s), "last"], Array.new(count + 1) { receive.call }
       waiting.join
     end
@@ -50,8 +49,7 @@ module DraftWaits
     tune(radio, dish, "a")
     count = 0
     count += 1 while radio.send(count.to_s, group: "a", timeout: 0, exception: false)
-    waiting = in_thread { radio.send("last", group: "a", timeout: 5) }
-    until_waiting(radio)
+    waiting = waiting_on(radio) { radio.send("last", group: "a", timeout: 5) }
     assert_equal [*Array.new(count, &:to_s), "last"], take(dish, count + 1)
     assert_same radio, waiting.value
   end

@@ -95,8 +95,7 @@ class FramesTest < Conformance::Case
   test "a frame that another thread sends while a send waits with it is refused there" do
     lonely = open_socket(:PUSH)
     frame = Godwit::Frame.new("a")
-    waiting = in_thread { lonely.send(["first", frame]) }
-    until_waiting(lonely)
+    waiting = waiting_on(lonely) { lonely.send(["first", frame]) }
     pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
     push.send(frame)
     lonely.connect(open_socket(:PULL).bind(endpoint_for(:tcp)).last_endpoint)

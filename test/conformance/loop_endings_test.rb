@@ -194,8 +194,7 @@ class LoopEndingsTest < Conformance::Case
     out, = pipe
     loop = open_loop
     loop.readable(out) { flunk }
-    running = in_thread { loop.run }
-    until_waiting(loop)
+    running = waiting_on(loop) { loop.run }
     out.close
     assert_named(Godwit::ClosedError, /was closed while it was registered/, operation: :run) do
       running.value
@@ -212,8 +211,7 @@ class LoopEndingsTest < Conformance::Case
     [pulls.first, pull, pulls.last].each do |socket|
       loop.readable(socket) { |one| @log << one.recv && loop.remove(one) }
     end
-    running = in_thread { loop.run }
-    until_waiting(loop)
+    running = waiting_on(loop) { loop.run }
     home.shutdown
     eventually { @log.size == 2 }
     push.send("x")

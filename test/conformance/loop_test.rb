@@ -161,13 +161,11 @@ class LoopTest < Conformance::Case
       pull, = connected_pair(:PULL, :PUSH)
       loop = open_loop
       loop.readable(pull) { flunk }
-      running = __send__(start) { loop.run }
-      until_waiting(loop)
+      running = waiting_on(loop, start) { loop.run }
       assert loop.remove(pull)
       assert_equal :empty, running.value
       timer = loop.after(1000) { flunk }
-      running = __send__(start) { loop.run }
-      until_waiting(loop)
+      running = waiting_on(loop, start) { loop.run }
       timer.cancel
       assert_equal :empty, running.value
     end

@@ -88,8 +88,7 @@ class MonitorTest < Conformance::Case
       monitor.recv_nonblock
     end
     assert_equal :wait_readable, monitor.recv_nonblock(exception: false)
-    waiting = in_thread { monitor.next_event }
-    until_waiting(monitor)
+    waiting = waiting_on(monitor) { monitor.next_event }
     pull.bind(endpoint_for(:tcp))
     assert_equal :listening, waiting.value.name
     pull.bind(endpoint_for(:tcp))
@@ -137,8 +136,7 @@ class MonitorTest < Conformance::Case
     reported += until_event(monitor, :handshake_succeeded).map(&:name)
     assert_equal 2, reported.count(:connected)
     refute_includes reported, :monitor_stopped
-    waiting = in_thread { monitor.select { |event| event.name == :monitor_stopped } }
-    until_waiting(monitor)
+    waiting = waiting_on(monitor) { monitor.select { |event| event.name == :monitor_stopped } }
     assert_raises(Godwit::TimeoutError) { req.request("2", timeout: 0.2) }
     refute monitor.closed?
     req.close
@@ -166,8 +164,7 @@ class MonitorTest < Conformance::Case
     push = open_socket(:PUSH).bind(endpoint_for(:tcp))
     open_socket(:PULL).connect(push.last_endpoint)
     push.wait_connected(timeout: 5)
-    waiting = in_thread { push.wait_connected(count: 3, timeout: 5) }
-    until_waiting(push)
+    waiting = waiting_on(push) { push.wait_connected(count: 3, timeout: 5) }
     monitor = own_monitor(push.monitor)
     2.times { open_socket(:PULL).connect(push.last_endpoint) }
     assert_same push, waiting.value

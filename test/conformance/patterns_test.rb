@@ -12,8 +12,7 @@ class PatternsTest < Conformance::Case
   each_transport("at the high-water mark a PUSH waits, and nothing is lost") do |transport|
     pull, push = connected_pair(:PULL, :PUSH, transport: transport, send_hwm: 5, recv_hwm: 5)
     count = 500 # of 64 KiB: more than the system buffers
-    sender = in_thread { count.times { |i| push << [i.to_s, "x" * 65_536] } }
-    until_waiting(push)
+    sender = waiting_on(push) { count.times { |i| push << [i.to_s, "x" * 65_536] } }
     assert_equal Array.new(count, &:to_s), take(pull, count).map(&:first)
     sender.join
     assert_same push, push.wait_writable(5)

@@ -13,15 +13,13 @@ class PollerTest < Conformance::Case
     push = open_socket(:PUSH, send_hwm: 1).bind(endpoint_for(:inproc))
     poller = open_poller.register(push, :writable)
     assert_empty poller.wait(0)
-    waiting = in_thread { poller.wait(5) }
-    until_waiting(poller)
+    waiting = waiting_on(poller) { poller.wait(5) }
     pull = open_socket(:PULL, recv_hwm: 1).connect(push.last_endpoint)
     assert_equal [[push, [:writable]]], facts(waiting.value)
     nil until push.send_nonblock("x", exception: false) == :wait_writable
     assert_empty poller.wait(0)
     assert_empty poller.writable
-    waiting = in_thread { poller.wait(5) }
-    until_waiting(poller)
+    waiting = waiting_on(poller) { poller.wait(5) }
     nil until pull.recv_nonblock(exception: false) == :wait_readable
     assert_equal [[push, [:writable]]], facts(waiting.value)
     assert_equal [push], poller.writable
@@ -34,8 +32,7 @@ class PollerTest < Conformance::Case
     other.send("second")
     rep.recv
     poller = open_poller(rep)
-    waiting = in_thread { poller.wait(5) }
-    until_waiting(poller)
+    waiting = waiting_on(poller) { poller.wait(5) }
     rep.send("reply")
     assert_equal [[rep, [:readable]]], facts(waiting.value)
   end
@@ -60,8 +57,7 @@ class PollerTest < Conformance::Case
     assert_equal "x", ask_without_reply(req, silent, "x")
     silent.send("dropped")
     3.times do
-      waiting = in_thread { poller.wait(5) }
-      until_waiting(poller)
+      waiting = waiting_on(poller) { poller.wait(5) }
       req.send("y")
       assert_equal "y", silent.recv(timeout: 5)
       until_waiting(poller)
@@ -95,8 +91,7 @@ class PollerTest < Conformance::Case
     poller = open_poller.register(into, :writable)
     nil until into.write_nonblock("x" * 65_536, exception: false) == :wait_writable
     assert_empty poller.wait(0)
-    waiting = in_thread { poller.wait(5) }
-    until_waiting(poller)
+    waiting = waiting_on(poller) { poller.wait(5) }
     out.readpartial(1_000_000)
     assert_equal [[into, [:writable]]], facts(waiting.value)
     out.close
@@ -263,16 +258,14 @@ class PollerTest < Conformance::Case
       push.send("x")
       pull.wait_readable(5)
       poller = open_poller(open_socket(:PULL))
-      waiting = __send__(start) { poller.wait(5) }
-      until_waiting(poller)
+      waiting = waiting_on(poller, start) { poller.wait(5) }
       poller.register(pull)
       assert_equal [pull], waiting.value.map(&:object)
 
       poller.remove(pull)
       dealer, = connected_pair(:DEALER, :DEALER, transport: :inproc)
       poller.register(dealer, :readable)
-      waiting = __send__(start) { poller.wait(5) }
-      until_waiting(poller)
+      waiting = waiting_on(poller, start) { poller.wait(5) }
       poller.modify(dealer, :writable)
       assert_equal [dealer], waiting.value.map(&:object)
 
@@ -281,8 +274,7 @@ class PollerTest < Conformance::Case
       pull.recv
       out, into = pipe
       poller.register(out)
-      waiting = __send__(start) { poller.wait(5) }
-      until_waiting(poller)
+      waiting = waiting_on(poller, start) { poller.wait(5) }
       poller.remove(pull)
       push.send("not looked for")
       assert_same pull, pull.wait_readable(5)

@@ -52,8 +52,7 @@ class ProxyTest < Conformance::Case
     push.send("by the proxy")
     assert_equal "by the proxy", pull.recv(timeout: 5)
     assert_empty poller.wait(0)
-    waiting = in_thread { poller.wait(5).map(&:object) }
-    until_waiting(poller)
+    waiting = waiting_on(poller) { poller.wait(5).map(&:object) }
     stopped(streamer)
     push.send("by hand")
     assert_equal [streamer.frontend], waiting.value

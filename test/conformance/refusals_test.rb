@@ -75,8 +75,7 @@ class RefusalsTest < Godwit::TestCase
     push = open_socket(:PUSH)
     events = push.monitor
     push.connect(pull.last_endpoint)
-    reader = in_thread { pull.recv }
-    until_waiting(pull)
+    reader = waiting_on(pull) { pull.recv }
     nil until events.next_event(timeout: 5).name == :handshake_succeeded
     assert_raises(Godwit::TimeoutError) { events.next_event(timeout: 0.3) } # it is slow now
     assert(Thread.list.none? { |thread| thread.name == "godwit refusals" })

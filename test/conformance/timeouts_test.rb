@@ -37,8 +37,7 @@ class TimeoutsTest < Conformance::Case
       [nil, Float::INFINITY, 1e300, 10**30].each do |timeout|
         socket =
           open_socket(:DEALER, recv_timeout: 0.001, send_timeout: 0.001).bind(endpoint_for(:inproc))
-        waiting = in_thread { call.call(socket, timeout: timeout) }
-        until_waiting(socket)
+        waiting = waiting_on(socket) { call.call(socket, timeout: timeout) }
         assert_nil waiting.join(0.01)
         peer = open_socket(:DEALER).connect(socket.last_endpoint)
         peer << "x"

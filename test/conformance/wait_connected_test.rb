@@ -14,8 +14,7 @@ class WaitConnectedTest < Conformance::Case
 
     test "#{type} waits for a peer, bound or connected, and counts" do
       bound = open_socket(type, **options).bind(endpoint_for(:tcp))
-      waiting = in_thread { bound.wait_connected(timeout: 5) }
-      until_waiting(bound)
+      waiting = waiting_on(bound) { bound.wait_connected(timeout: 5) }
       open_socket(peer).connect(bound.last_endpoint)
       assert_same bound, waiting.value
 
@@ -32,12 +31,6 @@ class WaitConnectedTest < Conformance::Case
       end
       assert_equal bound.last_endpoint, error.endpoint
     end
-  end
-
-  test "over ipc peers count too" do
-    push = open_socket(:PUSH).bind(endpoint_for(:ipc))
-    open_socket(:PULL).connect(push.last_endpoint)
-    assert_same push, push.wait_connected(timeout: 5)
   end
 
   each_transport("after it nothing that a PUB sends is lost") do |transport|
@@ -59,8 +52,7 @@ class WaitConnectedTest < Conformance::Case
     pub.wait_connected(count: 3, timeout: 5)
     pub << "all hear this"
     subs.each { |sub| assert_equal "all hear this", sub.recv(timeout: 5) }
-    waiting = in_thread { pub.wait_connected(count: 4) }
-    until_waiting(pub)
+    waiting = waiting_on(pub) { pub.wait_connected(count: 4) }
     pub << "while it waits"
     open_socket(:SUB, subscribe: "").connect(pub.last_endpoint)
     assert_same pub, waiting.value
@@ -86,7 +78,7 @@ class WaitConnectedTest < Conformance::Case
   end
 
   test "a peer that leaves counts no longer" do
-    push = open_socket(:PUSH).bind(endpoint_for(:tcp))
+    push = open_socket(:PUSH).bind(endpoint_for(:ipc))
     pulls = Array.new(2) { open_socket(:PULL).connect(push.last_endpoint) }
     push.wait_connected(count: 2, timeout: 5)
     pulls.first.close
@@ -160,7 +152,6 @@ class WaitConnectedTest < Conformance::Case
       says = /wait_connected: count: takes a number of peers, 1 or more: got #{count.inspect}/
       assert_named(Godwit::ArgumentValueError, says) { push.wait_connected(count: count) }
     end
-    assert_raises(ArgumentError) { push.wait_connected(timeout: -1) }
     assert_raises(TypeError) { push.wait_connected(timeout: "1") }
   end
 
@@ -178,8 +169,7 @@ class WaitConnectedTest < Conformance::Case
     pub = open_socket(:PUB, xpub_no_drop: true, send_hwm: 1).bind(endpoint_for(transport))
     sub = open_socket(:SUB, recv_hwm: 1, subscribe: "").connect(pub.last_endpoint)
     pub.wait_connected(timeout: HANG)
-    in_thread { pub.wait_connected(count: 1000) }
-    until_waiting(pub)
+    waiting_on(pub) { pub.wait_connected(count: 1000) }
     in_thread { 300.times { |number| pub.send(number.to_s) } }
     assert_equal (0...300).map(&:to_s), Array.new(300) { sub.recv(timeout: HANG) }
   end

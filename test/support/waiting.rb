@@ -67,6 +67,13 @@ module Godwit
         thread
       end
 
+      # Runs the block in a thread, or in a fiber.
+      # @param thing what {Waiters#until_waiting} takes
+      # @return [Thread] that waits on the thing by now
+      def waiting_on(thing, start = :in_thread, &block)
+        __send__(start, &block).tap { until_waiting(thing) }
+      end
+
       # @return [Array<Thread>] all threads but JRuby's finalizer thread
       def live_threads
         Thread.list.reject { |thread| RUBY_ENGINE == "jruby" && thread.name == "Finalizer" }

@@ -3,9 +3,8 @@
 require "support/tiny_scheduler"
 require_relative "case"
 
-# recv's relatives: recv_multipart, recv_string, recv_into, recv_many, recv_nonblock, each, events,
-# waits.
-class ReceivingTest < Conformance::Case
+# What plain/ does not have of send, recv and their relatives.
+class MessagingTest < Conformance::Case
   under_gc_stress
 
   def pair(transport = :inproc, **options)
@@ -32,7 +31,6 @@ class ReceivingTest < Conformance::Case
         pull.recv_into(buffer, timeout: 5)
       end
     assert_equal [%w[a b], "mine"], [error.frames, buffer]
-    assert_flows(push, pull)
   end
 
   test "recv_into takes no message for an object that is no buffer" do
@@ -60,8 +58,7 @@ class ReceivingTest < Conformance::Case
     push.send_many(%w[1 2 3])
     assert_equal %w[1 2], pull.each.first(2)
     assert_equal "3", pull.each.lazy.map { |message| message }.first
-    reader = in_thread { pull.each.first }
-    until_waiting(pull)
+    reader = waiting_on(pull) { pull.each.first }
     push << "late"
     assert_equal "late", reader.value
     pull.close
@@ -80,5 +77,40 @@ class ReceivingTest < Conformance::Case
     end
     ended(thread)
     assert_equal "x", received
+  end
+
+  # A PUSH that has room for five messages.
+  def narrow = pair(bind_options: {recv_hwm: 2}, connect_options: {send_hwm: 3})
+
+  test "send_many sends more than one crossing takes, and waits for room in between" do
+    pull, push = narrow
+    expected = Array.new(3000, &:to_s)
+    sender = in_thread { push.send_many(expected) }
+    assert_equal expected, take(pull, 3000)
+    assert_same push, sender.value
+  end
+
+  test "send_many on a closed socket says how many went" do
+    _, push = narrow
+    sender = in_thread { push.send_many(Array.new(20, &:to_s)) }
+    eventually { push.events.empty? }
+    push.close
+    error = assert_raises(Godwit::ClosedError) { sender.value }
+    assert_equal 5, error.sent
+  end
+
+  test "a send that waits keeps the message that it was given" do
+    pull, push = narrow
+    push.send_many(Array.new(5, &:to_s))
+    message = [+"first", +"second, which is longer than what fits inline"]
+    started = Queue.new
+    sender = in_thread { (started << true) && push << message }
+    started.pop
+    until_waiting(push)
+    message.first.replace("changed")
+    message.push("one more")
+    take(pull, 5)
+    assert_equal ["first", "second, which is longer than what fits inline"], pull.recv(timeout: 5)
+    sender.join
   end
 end
