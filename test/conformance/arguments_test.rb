@@ -2,8 +2,8 @@
 
 require_relative "case"
 
-# Rules for all classes: pattern matching, unknown keywords, and invalid arguments that no other file
-# has; each error names the argument, the value and the allowed values.
+# Rules for all classes: pattern matching, unknown keywords, and invalid arguments that no other
+# file has; each error names the argument, the value and the allowed values.
 class ArgumentsTest < Conformance::Case
   VALUE = Godwit::ArgumentValueError
   TYPE = Godwit::ArgumentTypeError

@@ -87,7 +87,8 @@ class MessageTest < Conformance::Case
 
   test "it takes frames and Strings only" do
     [nil, 5, :a, ["a"]].each do |wrong|
-      [-> { build("a", wrong) }, -> { build.push(wrong) }, -> { build.unshift(wrong) }].each do |call|
+      [-> { build("a", wrong) }, -> { build.push(wrong) }, -> { build.unshift(wrong) }]
+        .each do |call|
         assert_named(Godwit::MessageTypeError, /a message has frames and Strings: got/, &call)
       end
     end
