@@ -80,7 +80,7 @@ class LoggerDurableProcessTest < Godwit::TestCase
 
   test "forked children log, each under its own id and in its own folder, which goes when all is " \
     "taken" do
-    not_on :jruby, "it cannot fork"
+    not_on :ffi, "a forked child cannot use it"
     lines = run_program(<<~'RUBY')
       log = log_to
       log.info("parent 1")
@@ -104,7 +104,7 @@ class LoggerDurableProcessTest < Godwit::TestCase
   end
 
   test "records that a killed child leaves are sent by the next user of the folder" do
-    not_on :jruby, "it cannot fork"
+    not_on :ffi, "a forked child cannot use it"
     lines = run_program(<<~'RUBY')
       log = log_to(linger: 0)
       child = fork do
@@ -127,7 +127,7 @@ class LoggerDurableProcessTest < Godwit::TestCase
   end
 
   test "a child that survives does not lock the folder for the next process" do
-    not_on :jruby, "it cannot fork"
+    not_on :ffi, "a forked child cannot use it"
     lines = run_program(<<~RUBY)
       reader, writer = IO.pipe
       parent = fork do
@@ -150,7 +150,7 @@ class LoggerDurableProcessTest < Godwit::TestCase
   end
 
   test "a daemon continues in its parent's folder, and sends what the parent could not" do
-    not_on :jruby, "it cannot fork"
+    not_on :ffi, "a forked child cannot use it"
     lines = run_program(<<~RUBY)
       fork do
         log = log_to

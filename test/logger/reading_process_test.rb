@@ -16,7 +16,7 @@ class LoggerReadingProcessTest < Godwit::TestCase
   RUBY
 
   test "in a child a reader raises, and leaves the parent's reader and its state file alone" do
-    not_on :jruby, "JRuby cannot fork"
+    not_on :ffi, "a forked child cannot use it"
     assert_done <<~RUBY
       #{WIRE}
       file = #{File.join(scratch_dir, "state").inspect}
@@ -54,7 +54,7 @@ class LoggerReadingProcessTest < Godwit::TestCase
   end
 
   test "in a child a broadcaster raises, and the parent's keeps running" do
-    not_on :jruby, "JRuby cannot fork"
+    not_on :ffi, "a forked child cannot use it"
     assert_done <<~RUBY
       #{WIRE}
       sink = Object.new

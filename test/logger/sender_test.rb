@@ -75,7 +75,7 @@ class LoggerSenderTest < Godwit::TestCase
   end
 
   test "a child of a logger that binds cannot bind: it reports this, counts, and keeps running" do
-    not_on :jruby, "JRuby cannot fork"
+    not_on :ffi, "a forked child cannot use it"
     result = assert_child(run_child(<<~RUBY))
       require "godwit"
       log = Godwit::Logger.new("ipc://#{scratch_dir}/bound", bind: true, linger: 0.1)

@@ -169,7 +169,7 @@ class LoggerSpoolTest < Godwit::TestCase
   RUBY
 
   test "forked children spool separately, and leave their records to the next process" do
-    not_on :jruby, "it cannot fork"
+    not_on :ffi, "a forked child cannot use it"
     endpoint = endpoint_for(:ipc_file)
     assert_equal "100\n3\n", assert_child(run_child(FORKED, [endpoint, folder])).stdout
     log = spooling(endpoint)

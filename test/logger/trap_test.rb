@@ -30,7 +30,7 @@ class LoggerTrapTest < Godwit::TestCase
 
   test "the first record of a process, and of a forked child, may be a handler's; it may carry " \
     "an error and tags" do
-    not_on :jruby, "JRuby cannot fork"
+    not_on :ffi, "a forked child cannot use it"
     assert_logs(<<~RUBY)
       log = Godwit::Logger.new(ENDPOINT)
       done = false

@@ -198,13 +198,13 @@ module Godwit
       *stages_of_others("compat rbczmq", "rbczmq's layer", files: "compat/rbczmq/**/*",
         changes: RBCZMQ),
       stage("compat ffi-rzmq ffi", "ffi-rzmq's layer on the FFI backend", on: :ffi,
-        files: "compat/ffi_rzmq/{differences,waits,fork}", changes: FFI_RZMQ),
+        files: "compat/ffi_rzmq/{differences,waits}", changes: FFI_RZMQ),
       stage("compat ffi-rzmq jruby", "ffi-rzmq's layer on JRuby", on: :jruby,
         files: "compat/ffi_rzmq/{differences,waits}", changes: FFI_RZMQ),
       # Without the files whose subject is not the backend: kills during a write, foreign tests and
       # programs, cost.
       stage("logger ffi", "Godwit::Logger on the FFI backend, where it matters", on: :ffi,
-        files: "logger/{broadcaster,control,drop_in,durable,durable_process,exit,fork,journal," \
+        files: "logger/{broadcaster,control,drop_in,durable,durable_process,exit,journal," \
           "log_queue,old_writers,overflow,pipeline,reader,reading_process,receiver,sender,spool," \
           "threads,trap,wire,writer}", changes: LOGGER),
       *stages_of_others("perf", "Godwit::Perf and libzmq's perf tools",
@@ -241,8 +241,8 @@ module Godwit
           "waits}"),
       stage("shell jruby", "Godwit::Shell on JRuby", on: :jruby, changes: SHELL,
         files: "shell/{bridges,rows,status,stopping,stream,streams,waits}"),
-      stage("process ffi", "exit, signals, a fork, peers that vanish, on the FFI backend",
-        on: :ffi, files: "process/{exit,fork,signals,vanishing_peers}", changes: FFI_BACKEND),
+      stage("process ffi", "exit, signals, peers that vanish, on the FFI backend",
+        on: :ffi, files: "process/{exit,signals,vanishing_peers}", changes: FFI_BACKEND),
       stage("process jruby", "exit, signals and kills on JRuby, which cannot fork", on: :jruby,
         files: "process/{exit,signals}", changes: ON_JRUBY),
       stage("stress one core", "many threads and fibers on one core", files: "stress/**/*",

@@ -58,32 +58,11 @@ module Godwit
   end
 end
 
-require_relative "ffi/library"
-require_relative "ffi/libc"
-require_relative "../fork_detector"
-require_relative "ffi/failures"
-require_relative "ffi/lock"
-require_relative "ffi/clock"
-require_relative "ffi/waiter"
-require_relative "ffi/process_end"
-require_relative "ffi/context_handle"
-require_relative "ffi/context"
-require_relative "ffi/frame"
-require_relative "ffi/socket/raw_socket"
-require_relative "ffi/socket/waiting"
-require_relative "ffi/socket/slow_wait"
-require_relative "ffi/socket/monitor"
-require_relative "ffi/socket/sender"
-require_relative "ffi/socket/receiver"
-require_relative "ffi/socket/handle"
-require_relative "ffi/socket"
-require_relative "ffi/takeover"
-require_relative "ffi/monitor"
-require_relative "ffi/poll_set"
-require_relative "ffi/poller"
-require_relative "ffi/proxy/direction"
-require_relative "ffi/proxy/handle"
-require_relative "ffi/proxy"
+%w[
+  library libc failures lock clock waiter process_end context_handle context frame
+  socket/raw_socket socket/waiting socket/slow_wait socket/monitor socket/sender socket/receiver
+  socket/handle socket takeover monitor poll_set poller proxy/direction proxy/handle proxy
+].each { |file| require_relative "ffi/#{file}" }
 
 module Godwit
   # Makes the classes of the public API with their primitives, as the extension does.

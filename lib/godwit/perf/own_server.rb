@@ -3,14 +3,14 @@
 module Godwit
   module Perf
     # A server on loopback for one measurement: a child process, so that it does not compete for
-    # this process's GVL. JRuby has no fork and no GVL: there it is a thread.
+    # this process's GVL. JRuby has no fork and no GVL: over FFI it is a thread.
     # @private
     module OwnServer
       ENDPOINT = "tcp://127.0.0.1:*"
 
       module_function
 
-      def run(&block) = Process.respond_to?(:fork) ? in_child(&block) : in_thread(&block)
+      def run(&block) = (BACKEND == :native) ? in_child(&block) : in_thread(&block)
 
       def in_child
         output, endpoint = IO.pipe

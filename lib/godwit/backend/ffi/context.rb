@@ -5,7 +5,6 @@ module Godwit
     # The primitives of the class Context: the process's default context.
     module DefaultContext
       LOCK = Lock.new("default context")
-      private_constant :LOCK
 
       private
 
@@ -24,7 +23,6 @@ module Godwit
 
       # @private
       def opened(operation)
-        raise_failed(ForkedError, operation) unless _own?
         raise_failed(ClosedError, operation) if _closed?
         @handle
       end
@@ -71,7 +69,7 @@ module Godwit
       end
 
       def _shutdown
-        return if @handle&.closed? && @handle.own?
+        return if @handle&.closed?
         handle = opened(:shutdown)
         with_error_translation(:shutdown) { handle.shutdown }
         nil
@@ -80,7 +78,6 @@ module Godwit
       # An interrupt may end the wait; libzmq terminates the context all the same.
       def _close
         return unless @handle
-        raise_failed(ForkedError, :close) unless @handle.own?
         with_error_translation(:close) { @handle.close }
         linger = @handle.longest_linger
         @handle.join((linger < 0) ? nil : linger / 1000.0 + ProcessEnd::GRACE)
@@ -89,7 +86,7 @@ module Godwit
 
       def _closed? = @handle.nil? || @handle.closed?
 
-      def _own? = @handle.nil? || @handle.own?
+      def _own? = true
 
       def _pointer = opened(:pointer).zmq.address
     end

@@ -6,8 +6,6 @@ module Godwit
     class ContextHandle
       IO_THREADS = Options.fetch(:io_threads, :context).id
       MAX_SOCKETS = Options.fetch(:max_sockets, :context).id
-      SLOTS = Constants::SOCKET_SLOTS
-      MAX_SLOTS = Constants::MAX_SOCKET_SLOTS
 
       attr_reader :zmq, :max_sockets, :longest_linger
       attr_accessor :linger # ms, the default of its sockets
@@ -16,7 +14,6 @@ module Godwit
       def initialize
         @zmq = Zmq.zmq_ctx_new
         raise Failed, ::FFI.errno if @zmq.null?
-        @generation = ForkDetector::COUNT[0]
         @lock = Lock.new("context")
         @open = {self => true}.compare_by_identity # and each open socket
         @linger = 5000
@@ -27,16 +24,13 @@ module Godwit
         ProcessEnd.add(self)
       end
 
-      def own? = @generation == ForkDetector::COUNT[0]
-
       def closed? = @closed
 
       def io_threads = Zmq.zmq_ctx_get(@zmq, IO_THREADS)
 
       def max_sockets=(count)
-        if Zmq.zmq_ctx_set(@zmq, MAX_SOCKETS, [SLOTS * count, MAX_SLOTS].min) != 0
-          raise Failed, ::FFI.errno
-        end
+        slots = [Constants::SOCKET_SLOTS * count, Constants::MAX_SOCKET_SLOTS].min
+        raise Failed, ::FFI.errno if Zmq.zmq_ctx_set(@zmq, MAX_SOCKETS, slots) != 0
         @max_sockets = count
       end
 
@@ -59,7 +53,7 @@ module Godwit
       def remove(closed)
         @lock.synchronize do
           @open.delete(closed)
-          @all_closed << true if @open.empty? && own?
+          @all_closed << true if @open.empty?
         end
       end
 
@@ -95,9 +89,7 @@ module Godwit
 
       # Closes the context after its Context was collected. The context has no sockets then, since
       # sockets refer to their Context.
-      def collected
-        close if own?
-      end
+      def collected = close
 
       # Waits until libzmq has terminated the context.
       def join(seconds) = @terminator&.join(seconds)

@@ -56,13 +56,6 @@ module Godwit
       def raise_failed(what, operation)
         with_error_translation(operation) { raise Failed, what }
       end
-
-      # @return [Boolean] whether there is something to close, in this process
-      def closes?(handle)
-        return false if handle.nil? || (_closed? && handle.forked?)
-        raise_failed(ForkedError, :close) if handle.forked?
-        true
-      end
     end
   end
 end

@@ -27,8 +27,6 @@ module Godwit
         getpeername: %i[int buffer_out buffer_inout], close: %i[int]
       }.each { |name, arguments| attach_function name, arguments, :int }
       attach_function :wait_poll, :poll, %i[pointer ulong int], :int, blocking: true
-      private_constant :EPOLL_CTL_ADD, :EDGES, :CLOEXEC, :NONBLOCK, :IPPROTO_TCP,
-        :TCP_INFO, :LONGEST, :EVENT
 
       class << self
         # @return [IO] over a new eventfd, which it closes

@@ -37,7 +37,6 @@ module Godwit
       # Ends the queue after its Monitor was closed or collected.
       def collected
         detach
-        return if @handle.forked?
         @handle.lock.synchronize do
           @events.clear
           @handle.monitor.remove(self)
@@ -89,7 +88,6 @@ module Godwit
 
       def _close
         return if !@queue || @closed
-        raise_failed(ForkedError, :close) if @handle.forked?
         @closed = true
         with_error_translation(:close) { @queue.collected }
         nil

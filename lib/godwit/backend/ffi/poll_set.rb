@@ -15,12 +15,10 @@ module Godwit
       WRITABLE_BITS = 0x2c
       ERROR_BITS = 0x28
       POLLOUT_BIT = 4 # of <poll.h>; WRITABLE is zmq.h's
-      private_constant :Member, :INTERVAL, :READABLE_BITS, :WRITABLE_BITS, :ERROR_BITS, :POLLOUT_BIT
 
       attr_reader :waiters
 
       def initialize
-        @generation = ForkDetector::COUNT[0]
         @lock = Lock.new("poller")
         @members = {}.compare_by_identity # object => Member
         @waiters = []
@@ -29,8 +27,6 @@ module Godwit
       end
 
       def closed? = @closed
-
-      def forked? = @generation != ForkDetector::COUNT[0]
 
       # @return [Boolean] false when the object is registered already
       def add(object, io, events)
@@ -88,7 +84,6 @@ module Godwit
       def locked
         @lock.synchronize do
           raise Failed, ClosedError if @closed
-          raise Failed, ForkedError if forked?
           yield
         end
       end
@@ -188,7 +183,7 @@ module Godwit
       def check_socket(object)
         socket = Backend::FFI.handle_of(object)
         raise Failed.new(ClosedError, object: object) if socket.nil? || socket.closed?
-        socket.use {} # raises in a forked process, and while a proxy uses the socket
+        socket.use {} # raises while a proxy uses the socket
       end
 
       def check_io(object, io, events)

@@ -19,7 +19,7 @@ module Godwit
       end
 
       def _close
-        @handle.close if closes?(@handle)
+        @handle&.close
         nil
       end
 
@@ -27,7 +27,7 @@ module Godwit
 
       def _waiters = @handle ? @handle.waiters.size : 0
 
-      def _forked? = !@handle.nil? && @handle.forked?
+      def _forked? = false
 
       def _register(object, io, events)
         with_error_translation(:register) { poll_set.add(object, io, events) }

@@ -13,7 +13,6 @@ module Godwit
       @contexts = []
       @collected = Thread::Queue.new
       @retained = {}.compare_by_identity
-      @generation = nil
       @over = false
 
       class << self
@@ -24,15 +23,13 @@ module Godwit
         # earlier run later and find its sockets closed.
         def add(context)
           @lock.synchronize do
-            if @generation != ForkDetector::COUNT[0] # the first context of this process
-              at_exit { wait_for_linger } unless @generation
-              @generation = ForkDetector::COUNT[0]
-              @contexts.clear
-              @collected = Thread::Queue.new
+            unless @reaper
+              @reaper = Thread.new { reap }
+              process = Process.pid
+              at_exit { wait_for_linger if process == Process.pid }
             end
             @over = false
             @contexts << context
-            @reaper = Thread.new(@collected) { |handles| reap(handles) } unless @reaper&.alive?
           end
         end
 
@@ -49,10 +46,10 @@ module Godwit
 
         private
 
-        def reap(handles)
+        def reap
           Thread.current.name = "godwit reaper"
           Thread.handle_interrupt(Object => :immediate) do
-            while (handle = handles.pop)
+            while (handle = @collected.pop)
               handle.collected
               @lock.synchronize { @retained.delete(handle) }
             end
@@ -60,7 +57,6 @@ module Godwit
         end
 
         def wait_for_linger
-          return if @generation != ForkDetector::COUNT[0]
           contexts = @lock.synchronize { @contexts.dup }
           start = Clock.now
           @over = true

@@ -6,8 +6,6 @@ module Godwit
     module SocketPrimitives
       include Failures
 
-      LOOKUP = Constants::LOOKUP_DESCRIPTORS
-      BATCH = Constants::BATCH
       NO_USE_FD = "use_fd needs Godwit's C extension, which JRuby lacks: bind an endpoint instead"
       CUT = "a peer vanished in the middle of this request, and a bound REQ cannot be recreated: " \
         "close the socket"
@@ -16,8 +14,8 @@ module Godwit
           Options.fetch(name).id
         end
       MARKS = %i[send_hwm recv_hwm].map { |name| Options.fetch(name).id }.freeze
-      private_constant :LOOKUP, :BATCH, :NO_USE_FD, :CUT, :EVENTS, :TYPE, :RECEIVE_TIMEOUT,
-        :SEND_TIMEOUT, :CONFLATE, :LAST_ENDPOINT, :USE_FD, :MARKS
+      private_constant :NO_USE_FD, :CUT, :EVENTS, :TYPE, :RECEIVE_TIMEOUT, :SEND_TIMEOUT, :CONFLATE,
+        :LAST_ENDPOINT, :USE_FD, :MARKS
 
       private
 
@@ -46,13 +44,13 @@ module Godwit
       end
 
       def _close
-        with_error_translation(:close) { @handle.close } if closes?(@handle)
+        with_error_translation(:close) { @handle&.close }
         nil
       end
 
       def _closed? = @handle.nil? || @handle.closed?
 
-      def _forked? = !@handle.nil? && @handle.forked?
+      def _forked? = false
 
       def _waiters
         return 0 unless @handle
@@ -104,7 +102,7 @@ module Godwit
       def attach(operation, endpoint)
         with_handle(operation, endpoint) do |handle|
           monitor = handle.monitor
-          LibC.check_descriptors(LOOKUP + (monitor.counts? ? 2 : 0))
+          LibC.check_descriptors(Constants::LOOKUP_DESCRIPTORS + (monitor.counts? ? 2 : 0))
           monitor.start_counting
           value = yield handle
           handle.attached = true
@@ -204,7 +202,7 @@ module Godwit
             send_waiting(handle, frames_of(messages[first]), deadline)
           sent = 1
           handle.use do
-            most = [BATCH, messages.size - first].min
+            most = [Constants::BATCH, messages.size - first].min
             while sent < most
               sent = sender.send_strings(messages, first + sent, first + most) - first
               break if sent == most

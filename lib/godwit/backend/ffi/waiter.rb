@@ -13,7 +13,6 @@ module Godwit
       FIRST = 0.02
       POLLFD = 8 # bytes
       FREE = Thread::Queue.new
-      private_constant :FIRST, :POLLFD, :FREE
 
       # @return [Integer] what the thread waits for: READABLE, WRITABLE, or 0 for peers
       attr_accessor :events
@@ -29,9 +28,7 @@ module Godwit
       end
 
       def self.free
-        waiter = FREE.pop(true)
-        waiter = FREE.pop(true) while waiter.forked?
-        waiter
+        FREE.pop(true)
       rescue ThreadError
         nil # none is free
       end
@@ -39,12 +36,9 @@ module Godwit
 
       def initialize
         @wake = LibC.event_io
-        @generation = ForkDetector::COUNT[0]
         @signalled = false
         @polled_for = nil
       end
-
-      def forked? = @generation != ForkDetector::COUNT[0]
 
       def wake
         return if @signalled
@@ -57,7 +51,7 @@ module Godwit
       def pause(wanted, deadline)
         Timeout.take_interrupts if Thread.current.pending_interrupt? # no call of FFI raises them
         prepare(wanted) unless wanted == @polled_for
-        poll(Clock.remaining(deadline)) || @signalled
+        poll(Clock.remaining(deadline))
       end
 
       # Stores the waiter for another wait. It must be in no wait queue.

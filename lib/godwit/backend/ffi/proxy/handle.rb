@@ -5,10 +5,8 @@ module Godwit
     # The loop of a proxy, which moves messages between two sockets (law 12, ADR 12). While it runs,
     # no other code calls libzmq on the sockets. Other threads set a variable and wake the loop.
     class ProxyHandle
-      BURST = Constants::PROXY_BURST
       SENDERS = [PUSH, PUB].freeze # types that cannot receive
       RECEIVERS = [PULL, SUB].freeze # types that cannot send
-      private_constant :BURST, :SENDERS, :RECEIVERS
 
       attr_accessor :paused
       attr_writer :observer
@@ -16,7 +14,6 @@ module Godwit
       # @param sockets [Array<SocketHandle, nil>] front end, back end, capture
       def initialize(sockets)
         front, back, @capture = @order = sockets
-        @generation = ForkDetector::COUNT[0]
         @wake = LibC.event_io
         @sockets = sockets.compact.uniq
         @counts = @sockets.to_h { |socket| [socket, [0, 0, 0, 0]] }.compare_by_identity
@@ -28,9 +25,7 @@ module Godwit
       # @return [Boolean] whether the loop sleeps or is about to sleep
       def asleep? = @asleep
 
-      def forked? = @generation != ForkDetector::COUNT[0]
-
-      def running? = @running && !forked?
+      def running? = @running
 
       def counters = [*@order.flat_map { |socket| @counts.fetch(socket, [0] * 4) }, @dropped]
 
@@ -65,7 +60,7 @@ module Godwit
       end
 
       def release_from_proxy
-        return if !@running || forked?
+        return unless @running
         @running = false
         @sockets.each(&:release_from_proxy)
       end
@@ -158,7 +153,7 @@ module Godwit
         return if events[direction.to].nobits?(WRITABLE) && !direction.to.equal?(direction.from)
         return if @capture && events[@capture].nobits?(WRITABLE)
         @progress = true
-        BURST.times do
+        Constants::PROXY_BURST.times do
           break if @stopping || @ended || @paused
           break unless done?(direction.receive) && done?(direction.pass)
         end

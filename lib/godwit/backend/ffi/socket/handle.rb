@@ -7,7 +7,6 @@ module Godwit
     # threads, `monitor` the events and the count of peers.
     class SocketHandle
       LINGER, XPUB_VERBOSER = %i[linger xpub_verboser].map { |name| Options.fetch(name).id }
-      private_constant :LINGER, :XPUB_VERBOSER
 
       attr_reader :context, :type, :raw, :lock, :exclusive, :state, :waiting, :slow_wait, :sender,
         :receiver, :monitor
@@ -21,7 +20,6 @@ module Godwit
         @publisher = type == PUB && !conflate
         @type = @publisher ? XPUB : type
         @takes_turns = type == REQ || type == REP
-        @generation = ForkDetector::COUNT[0]
         @lock = Lock.new("socket")
         @exclusive = Lock.new("socket")
         @waiting = Waiting.new(self) do
@@ -41,15 +39,12 @@ module Godwit
 
       def publisher? = @publisher
 
-      def forked? = @generation != ForkDetector::COUNT[0]
-
       def closed? = @state == :closing || @state == :closed
 
       def in_proxy? = @state == :in_proxy
 
       def check(in_proxy: false)
         raise Failed, ClosedError if closed?
-        raise Failed, ForkedError if forked?
         raise Failed, BusyError if @state == :in_proxy && !in_proxy
       end
 
@@ -70,7 +65,7 @@ module Godwit
       end
 
       # @return [Boolean] whether a send or receive without waiters may omit `use` and `begin`
-      def calm? = @calm && !forked?
+      def calm? = @calm
 
       # Ends the count of peers. Each send or receive calls this first; the lock is held.
       def begin
@@ -105,7 +100,6 @@ module Godwit
 
       # Releases the socket after its Socket was collected.
       def collected
-        return if forked?
         @lock.synchronize do
           next if @state == :closed
           become :closing
@@ -115,7 +109,7 @@ module Godwit
 
       # Releases a closing socket that has no waiters.
       def release_unused
-        return if @state != :closing || @proxy || forked?
+        return if @state != :closing || @proxy
         release if @waiting.empty? && @monitor.waiting.empty?
       end
 

@@ -14,7 +14,6 @@ module Godwit
       PEER_EVENTS = PeerCounter::KINDS.keys.to_h do |name|
         [Backend::FFI.const_get("EVENT_#{name.upcase}"), name]
       end.freeze
-      private_constant :INTERVAL, :ZEROS, :EVENTS, :PEER_EVENTS
 
       # @return [Waiting] the threads that wait for events
       attr_reader :waiting
@@ -158,7 +157,7 @@ module Godwit
 
       # Ends libzmq's monitor when no listener remains.
       def end_idle
-        return if @pair.nil? || @ended || @peers || @listeners.any? || @handle.forked?
+        return if @pair.nil? || @ended || @peers || @listeners.any?
         free
         @ended = false
       end

@@ -7,7 +7,6 @@ module Godwit
       EVENTS, FD = %i[events zmq_fd].map { |name| Options.fetch(name).id }
       FORMATS = {int: "i", int64: "q", uint64: "Q"}.freeze
       BUFFER = 1024 # bytes, for the longest text
-      private_constant :EVENTS, :FD, :FORMATS, :BUFFER
 
       attr_reader :pointer
       # @return [Integer] the pointer as a number, which FFI passes faster

@@ -4,11 +4,8 @@ module Godwit
   module Backend::FFI
     # Receives whole messages. The socket's lock is held.
     class SocketReceiver
-      BATCH = Constants::BATCH
-      BATCH_BYTES = Constants::BATCH_BYTES
       RETAINED = 1024 # bytes of the last message that may stay in memory
       RECEIVE_MORE = Options.fetch(:recv_more).id
-      private_constant :BATCH, :BATCH_BYTES, :RETAINED, :RECEIVE_MORE
 
       attr_accessor :timeout # ms, of the socket's option
       attr_reader :encoding
@@ -67,9 +64,9 @@ module Godwit
         message = try(frames)
         return AGAIN if AGAIN.equal?(message)
         batch = (frames && message.is_a?(Array)) ? message : [message]
-        wanted = [wanted, BATCH].min
+        wanted = [wanted, Constants::BATCH].min
         bytes = 0
-        while batch.size < wanted && bytes < BATCH_BYTES
+        while batch.size < wanted && bytes < Constants::BATCH_BYTES
           size = Zmq.receive(@incoming_address, @address, DONTWAIT)
           break if size < 0 # an error waits for the next call
           bytes += size

@@ -7,7 +7,6 @@ module Godwit
     class SocketSender
       DRAIN_EVERY = Constants::SUBSCRIPTIONS_EVERY / 1000.0
       NAMED = SOCKET_TYPES.fetch_values(:ROUTER, :STREAM).freeze
-      private_constant :DRAIN_EVERY, :NAMED
 
       attr_accessor :timeout # ms, of the socket's option
       # @return [Boolean] whether the socket conflates: its messages have one frame

@@ -6,7 +6,6 @@ module Godwit
     # wait that got its message ends the diagnosis (Socket#_end_diagnosis).
     class SlowWait
       SLOW = Constants::SLOW_WAIT / 1000.0
-      private_constant :SLOW
 
       def initialize
         @reported_endless = @observing = @fruitless = false
