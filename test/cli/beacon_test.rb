@@ -29,12 +29,9 @@ class CLIBeaconTest < NetworkCase
     assert_equal 130, publisher.finish.status.exitstatus
   end
 
-  test "publish ends after --count" do
+  test "publish ends after --count, and either after --timeout with 124" do
     assert_equal [0, "", ""],
       beacon("publish", port, "--payload", "x", "--interval", 0.01, "--count", 3)
-  end
-
-  test "--timeout ends either with 124" do
     [%w[listen], %w[publish --payload x]].each do |action, *rest|
       status, _, err = beacon(action, port, "--timeout", 0.05, *rest)
       assert_equal [124, 1], [status, err.lines.size]
@@ -66,19 +63,14 @@ class CLIBeaconTest < NetworkCase
   end
 
   test "a wrong command line is reported" do
-    {[] => "beacon publish PORT", ["shout", 9] => "not \"shout\"", ["listen"] => "which UDP port",
-     ["listen", "http"] => "\"http\" is no port",
-     ["publish", 9] => "needs --payload", ["listen", 9, "--payload", "x"] => "option: --payload",
-     ["publish", 9, "--payload", "x", "--prefix", "y"] => "option: --prefix",
-     ["listen", 9, "--count", 0] => "1 or more", ["listen", 9, "--timeout", -1] => "0 or more",
-     ["listen", 9, "x"] => "unexpected: x"}.each do |arguments, says|
-      status, out, err = run_line("beacon", *arguments)
-      assert_equal [2, ""], [status, out]
-      assert_includes err, says
-    end
-    [["publish", 99_999, "--payload", "x"], ["publish", port, "--payload", "x" * 256],
-      ["publish", port, "--payload", "x", "--interval", 0]].each do |arguments|
-      assert_equal 2, run_line("beacon", *arguments).first
-    end
+    assert_usage_errors("beacon",
+      [] => "beacon publish PORT", ["shout", 9] => "not \"shout\"", ["listen"] => "which UDP port",
+      ["listen", "http"] => "\"http\" is no port",
+      ["publish", 9] => "needs --payload", ["listen", 9, "--payload", "x"] => "option: --payload",
+      ["publish", 9, "--payload", "x", "--prefix", "y"] => "option: --prefix",
+      ["listen", 9, "--count", 0] => "1 or more", ["listen", 9, "--timeout", -1] => "0 or more",
+      ["listen", 9, "x"] => "unexpected: x", ["publish", 99_999, "--payload", "x"] => "is no port",
+      ["publish", 9, "--payload", "x" * 256] => "1 to 255 bytes",
+      ["publish", 9, "--payload", "x", "--interval", 0] => "0.001 seconds or more")
   end
 end

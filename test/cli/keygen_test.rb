@@ -10,12 +10,10 @@ class CLIKeygenTest < Godwit::TestCase
     skip "this libzmq has no CURVE" unless Godwit.has?(:curve)
   end
 
-  def godwit(*words) = run_line(*words)
-
   def path(name) = File.join(scratch_dir, name)
 
   test "keygen NAME writes both files, and prints their paths and the public key" do
-    status, out, err = godwit(
+    status, out, err = run_line(
       "keygen", "anna", "--dir", scratch_dir, "--meta", "email=a@b", "--meta", "note=a=b"
     )
     cert = Godwit::Cert.load(path("anna.key_secret"))
@@ -24,18 +22,18 @@ class CLIKeygenTest < Godwit::TestCase
     assert_equal ["anna", {"email" => "a@b", "note" => "a=b"}], [cert.name, cert.metadata]
     assert_equal cert.public_key, Godwit::Cert.load(path("anna.key")).public_key
     assert_equal 0o600, File.stat(path("anna.key_secret")).mode & 0o777
-    status, out, err = godwit("keygen", "anna", "--dir", scratch_dir)
+    status, out, err = run_line("keygen", "anna", "--dir", scratch_dir)
     assert_equal [1, ""], [status, out]
     assert_match(/anna\.key_secret: this file exists/, err)
   end
 
   test "keygen without NAME prints a secret certificate" do
-    status, out, err = godwit("keygen", "--meta", "name=anna")
+    status, out, err = run_line("keygen", "--meta", "name=anna")
     assert_equal [0, ""], [status, err]
     File.write(path("x.key_secret"), out, perm: 0o600)
     cert = Godwit::Cert.load(path("x.key_secret"))
     assert_equal ["anna", true], [cert.name, cert.secret?]
-    refute_equal out, godwit("keygen", "--meta", "name=anna")[1]
+    refute_equal out, run_line("keygen", "--meta", "name=anna")[1]
   end
 
   test "keygen writes into the working directory" do
@@ -49,7 +47,7 @@ class CLIKeygenTest < Godwit::TestCase
   end
 
   test "wrong command lines" do
-    {
+    assert_usage_errors(
       %w[keygen anna otto] => "unexpected: otto", %w[keygen --dir .] => "--dir needs a NAME",
       %w[keygen anna --meta email] => "--meta takes KEY=VALUE", %w[keygen a/b] => "file name",
       ["keygen", "anna", "--meta", "full name=x"] => "letters, digits",
@@ -57,12 +55,8 @@ class CLIKeygenTest < Godwit::TestCase
       %w[cert] => "type `godwit cert show FILE|DIR`",
       %w[cert shwo x] => 'did you mean "show"?', %w[cert show] => "which file or directory?",
       %w[cert show a b] => "unexpected: b"
-    }.each do |words, says|
-      status, out, err = godwit(*words)
-      assert_equal [2, ""], [status, out], words.join(" ")
-      assert_includes err, says
-    end
-    assert_equal 1, godwit("keygen", "anna", "--dir", path("none"))[0]
+    )
+    assert_equal 1, run_line("keygen", "anna", "--dir", path("none"))[0]
     assert_empty Dir.children(scratch_dir)
   end
 
@@ -70,60 +64,51 @@ class CLIKeygenTest < Godwit::TestCase
     cert = Godwit::Cert.new("anna", metadata: {"email" => "a@b"})
     public_file, secret_file = cert.save(scratch_dir)
     text = "anna\n    public-key = #{cert.public_key}\n    email = a@b\n"
-    assert_equal [0, text, ""], godwit("cert", "show", public_file)
-    status, out, err = godwit("cert", "show", secret_file)
+    assert_equal [0, text, ""], run_line("cert", "show", public_file)
+    status, out, err = run_line("cert", "show", secret_file)
     assert_equal [0, text.sub("anna", "anna (with its secret key)"), ""], [status, out, err]
     refute_includes out, cert.keypair.secret_key
     File.chmod(0o644, secret_file)
-    status, out, err = godwit("cert", "show", secret_file)
+    status, out, err = run_line("cert", "show", secret_file)
     assert_equal [1, ""], [status, err]
     assert_match(/\Aproblem: .*chmod 600/, out)
     assert_equal [1, "problem: #{path("none")}: No such file or directory\n", ""],
-      godwit("cert", "show", path("none"))
+      run_line("cert", "show", path("none"))
   end
 
-  test "cert show escapes characters that make one name look like another" do
-    cert = Godwit::Cert.new("an\u200Bna", metadata: {"note" => "x\u202Ey\u2028z"})
-    File.write(path("a.key"), cert.text.sub("metadata\n", "metadata\n    name = \"an\u200Bna\"\n"))
-    _, out, = godwit("cert", "show", path("a.key"))
-    out = out.dup.force_encoding("UTF-8")
-    assert_includes out, "an\\u200Bna\n"
-    assert_includes out, "note = x\\u202Ey\\u2028z\n"
+  # pyzmq writes names and values that may hold what steers a terminal.
+  test "cert show escapes control characters, and those that make one name look like another" do
+    text = Godwit::Cert.new("anna", metadata: {"note" => "x\u202Ey\u2028z"}).text
+    # @return [Array(Integer, String)] the status and the output for a file with these metadata
+    show = lambda do |metadata|
+      File.write(path("a.key"), text.sub("metadata\n", "metadata\n    #{metadata}\n"))
+      run_line("cert", "show", path("a.key")).first(2).tap { |_, out| out.force_encoding("UTF-8") }
+    end
+    out = show.call("name = \"an\u200Bna\"\n    tab = a\tb").last
+    ["an\\u200Bna\n", "note = x\\u202Ey\\u2028z\n", "tab = a\\tb"].each do |shown|
+      assert_includes out, shown
+    end
+    status, out = show.call("name = a\tb")
+    assert_equal 1, status
+    assert_match(/a name that is not/, out)
   end
 
   test "cert show lists a directory and its problems" do
     anna = Godwit::Cert.new("anna")
     anna.save(scratch_dir)
     Godwit::Cert.new("otto").save_public(scratch_dir)
-    status, out, err = godwit("cert", "show", scratch_dir)
+    status, out, err = run_line("cert", "show", scratch_dir)
     assert_equal [0, ""], [status, err]
     assert_equal ["anna", "otto", "anna (with its secret key)"],
       out.lines(chomp: true).grep_v(/\A /)
     FileUtils.cp(path("anna.key"), path("bob.key"))
     File.write(path("bad.key"), "nothing\n")
     File.chmod(0o644, path("anna.key_secret"))
-    status, out, err = godwit("cert", "show", scratch_dir)
+    status, out, err = run_line("cert", "show", scratch_dir)
     assert_equal [1, ""], [status, err]
     assert_equal 3, out.scan(/^problem: /).size, out
     ["bad.key, line 1", "bob.key: it has the same key as anna.key", "chmod 600"].each do |words|
       assert_includes out, words
     end
-  end
-
-  test "cert show of a directory reports a FIFO" do
-    File.mkfifo(path("anna.key_secret"), 0o600)
-    status, out, = ended(in_thread { godwit("cert", "show", scratch_dir) })
-    assert_equal [1, "problem: #{path("anna.key_secret")}: it is no regular file\n"], [status, out]
-  end
-
-  # pyzmq writes names and values that may hold what steers a terminal.
-  test "cert show escapes control characters" do
-    key = Godwit::Curve.keypair.public_key
-    File.write(path("a.key"), "metadata\n    name = a\tb\ncurve\n    public-key = \"#{key}\"\n")
-    status, out, = godwit("cert", "show", path("a.key"))
-    assert_equal 1, status
-    assert_match(/a name that is not/, out)
-    File.write(path("a.key"), "metadata\n    note = a\tb\ncurve\n    public-key = \"#{key}\"\n")
-    assert_includes godwit("cert", "show", path("a.key"))[1], "note = a\\tb"
   end
 end

@@ -14,12 +14,17 @@ class CLIReferenceTest < Godwit::TestCase
     entries.each do |entry|
       lines = entry.command.help_text.lines(chomp: true)
       assert_equal "usage: godwit #{entry.command.class.usage.lines.first.chomp}", lines.first
-      assert_includes lines, entry.command.class.summary
+      [entry.command.class.summary, *entry.command.class.notes].each do |text|
+        assert_includes entry.command.help_text, "\n#{text.chomp}\n"
+      end
       assert_equal [], lines.select { |line| line.size > 100 }
       help = lines.index("    -h, --help                       this text")
       assert help, entry.path
       assert_empty lines.drop(help).grep(/\A +--/)
-      assert_equal entry.command.help_text, run_line("help", *entry.words)[1]
+      lines = [["help", *entry.words], [*entry.words, "--help"]]
+      lines << [entry.words[0], "help", entry.words[1]] if entry.words.size > 1
+      assert_equal [[0, entry.command.help_text, ""]],
+        lines.map { |words| run_line(*words) }.uniq, entry.path
     end
   end
 

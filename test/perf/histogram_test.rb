@@ -60,14 +60,8 @@ class PerfHistogramTest < Godwit::TestCase
   test "an empty histogram has no percentiles" do
     empty = Histogram.new
     assert_equal [0, nil, nil, nil, nil, nil],
-      [
-        empty.count,
-        empty.percentile(50),
-        empty.min,
-        empty.max,
-        empty.mean,
-        empty.standard_deviation
-      ]
+      [empty.count, empty.percentile(50), *%i[min max mean standard_deviation]
+        .map { |name| empty.public_send(name) }]
     refute empty.enough_for?(50)
     assert_equal "#<Godwit::Perf::Histogram 0 durations>", empty.inspect
   end
@@ -148,7 +142,6 @@ class PerfHistogramTest < Godwit::TestCase
     histogram = Histogram.new.record(1).freeze
     error = assert_raises(FrozenError) { histogram.record(1) }
     assert_operator error.message.size, :<, 150
-    assert_equal 1, histogram.percentile(100)
     assert_equal 1.0, histogram.percentile(50)
   end
 end

@@ -86,26 +86,18 @@ class PerfMeasureTest < Godwit::TestCase
     nobody = "tcp://127.0.0.1:#{free_port}"
     {silent => %i[latency load], nobody => %i[latency load throughput]}.each do |endpoint, calls|
       calls.each do |call|
-        error =
-          assert_raises(Godwit::TimeoutError) do
-            Perf.public_send(
-              call,
-              endpoint,
-              count: 5,
-              timeout: 0.2,
-              context: context,
-              **((call == :load) ? {rate: 10_000} : {})
-            )
-          end
+        rate = (call == :load) ? {rate: 10_000} : {}
+        error = assert_raises(Godwit::TimeoutError) do
+          send(call, endpoint, count: 5, timeout: 0.2, **rate)
+        end
         assert_equal "no answer from #{endpoint} in 0.2 s", error.message
         refute_operator Perf::ServerLostError, :===, error
       end
     end
+    error = assert_raises(Godwit::TimeoutError) { throughput(silent, count: 5, timeout: 1) }
     assert_match(
       /\Ano answer from #{silent} in 1 s: connected to 1 peer for .*; it has sent nothing\z/,
-      assert_raises(Godwit::TimeoutError) {
-        throughput(silent, count: 5, timeout: 1)
-      }.message
+      error.message
     )
   end
 
@@ -127,17 +119,9 @@ class PerfMeasureTest < Godwit::TestCase
      {batch: 256, zero_copy: true} => [70_000]}.each do |options, sizes|
       sizes.each do |size|
         found = throughput(endpoint, size: size, count: 1_000, **options)
-        assert_equal [1_000, 1_000, 0, 0, 0, 0],
-          [
-            found.sent,
-            found.received,
-            found.lost,
-            found.duplicated,
-            found.out_of_order,
-            found.foreign
-          ],
-          "#{size} #{options}"
-        assert_equal [1_000, size], [found.warmup, found.size]
+        names = %i[sent received lost duplicated out_of_order foreign warmup size]
+        assert_equal [1_000, 1_000, 0, 0, 0, 0, 1_000, size],
+          names.map { |name| found.public_send(name) }, "#{size} #{options}"
         assert_in_delta found.rate * size / 1e6, found.megabytes, 1e-9
         assert_predicate found, :frozen?
       end
@@ -148,82 +132,24 @@ class PerfMeasureTest < Godwit::TestCase
 
   test "measurements for a time" do
     endpoint = server
-    found = [
-      latency(endpoint, time: 0.05),
-      throughput(endpoint, time: 0.05),
-      load(endpoint, rate: 1_000, time: 0.05)
-    ]
-    found.each { |one| assert_operator one.seconds, :>=, 0.05 unless one.is_a?(Perf::Throughput) }
-    assert_operator found[0].count, :>, 0
-    assert_equal found[1].sent, found[1].received
-    assert_equal [50, 0.05], [found[2].sent, found[2].seconds]
+    found = latency(endpoint, time: 0.05)
+    assert_operator found.seconds, :>=, 0.05
+    assert_operator found.count, :>, 0
+    found = throughput(endpoint, time: 0.05)
+    assert_equal found.sent, found.received
+    found = load(endpoint, rate: 1_000, time: 0.05)
+    assert_equal [50, 0.05], [found.sent, found.seconds]
   end
 
   test "load sends each message when it is due, and takes each reply" do
     found = load(echo { |message| message }, rate: 5_000, count: 1_000, size: 9)
     assert_equal [1_000, 1_000, 1_000, 0, 5_000.0, 0.2],
-      [
-        found.sent,
-        found.intended.count,
-        found.actual.count,
-        found.timeouts,
-        found.requested_rate,
-        found.seconds
-      ]
+      [found.sent, found.intended.count, found.actual.count, found.timeouts, found.requested_rate,
+        found.seconds]
     assert_operator found.intended.mean, :>=, found.actual.mean
     assert_predicate found, :frozen?
     assert_equal 20, load(server, rate: 10_000, count: 20, size: 70_000).intended.count
     assert_equal 20, Perf.load(rate: 10_000, count: 20, timeout: PATIENCE).intended.count
-  end
-
-  test "a server that is too slow achieves less than was asked for, and loses nothing" do
-    held = Thread::Queue.new
-    count = 0
-    endpoint =
-      echo do |message|
-        held.pop if (count += 1) > 1_030 # of them 1,000 are the warm-up
-        message
-      end
-    waiting = in_thread { load(endpoint, rate: 1_000, count: 100, timeout: PATIENCE) }
-    eventually { held.num_waiting == 1 }
-    sleep 0.3 # the time of the measurement, 0.1 s, is over
-    70.times { held << true }
-    found = waiting.value
-    assert_equal [100, 0, false], [found.intended.count, found.timeouts, found.achieved?]
-    assert_operator found.achieved_rate, :<=, 100 / 0.3
-  end
-
-  # @return [Array(Socket, String)] a server that this test answers for
-  def router
-    router = open_socket(:ROUTER)
-    router.bind(HERE)
-    [router, router.last_endpoint]
-  end
-
-  # An echo that closes its socket after so many messages.
-  def dying_echo(messages)
-    rep = open_socket(:REP).bind(HERE)
-    in_thread do
-      messages.times { rep.send(rep.recv) }
-      rep.close
-    end
-    rep.last_endpoint
-  end
-
-  test "a server that dies: the error has what was measured before" do
-    says = "in 1 s: the server or its connection ended during the measurement"
-    place = dying_echo(1_000)
-    error = assert_raises(Perf::ServerLostError) { latency(place, count: 100, timeout: 1) }
-    assert_equal ["no answer from #{place} #{says}", place], [error.message, error.endpoint]
-    assert_equal [0, 1, true], [error.result.count, error.result.timeouts, error.result.frozen?]
-
-    place = dying_echo(1_030)
-    error = assert_raises(Perf::ServerLostError) do
-      load(place, rate: 1_000, count: 100, timeout: 1)
-    end
-    assert_equal "no answer from #{place} #{says}", error.message
-    assert_equal [30, 70, 100],
-      [error.result.intended.count, error.result.timeouts, error.result.sent]
   end
 
   test "latency of a count ends when a server connects, but replies no more" do
@@ -305,17 +231,12 @@ class PerfMeasureTest < Godwit::TestCase
   end
 
   test "throughput ends when a server answers, but neither receives nor ends" do
-    {"still sending" => 256 << 10, "everything sent" => 1}.each do |_, size|
+    [256 << 10, 1].each do |size| # the second is sent whole
       _, endpoint = receiver { {"ended" => false, "taken" => 5} }
       error = with_clock(Godwit::TestSupport::ManualClock.new(tick: 10.0)) do
-        measures = in_thread do
-          impatient_throughput(endpoint, size: size, count: 20, patience: 20)
-        rescue => error
-          error
-        end
-        ended(measures)
+        measures = in_thread { impatient_throughput(endpoint, size: size, count: 20, patience: 20) }
+        assert_raises(Godwit::TimeoutError) { ended(measures) }
       end
-      assert_kind_of Godwit::TimeoutError, error
       assert_equal "#{endpoint} answers, but the measurement had not ended after 50 s " \
         "without a message", error.message
     end
@@ -341,18 +262,18 @@ class PerfMeasureTest < Godwit::TestCase
   end
 
   test "what is not allowed" do
-    endpoint = "tcp://127.0.0.1:9"
     {
-      -> { Perf.latency(endpoint, size: -1) } => /size: takes bytes, 0 to 67108864: got -1/,
-      -> { Perf.throughput(endpoint, size: 1 << 40) } => /size: takes bytes, 0 to 67108864/,
-      -> { Perf.latency(endpoint, count: 0) } => /count: takes a number, 1 or more: got 0/,
-      -> { Perf.latency(endpoint, time: 0) } => /time: takes seconds, more than 0: got 0/,
-      -> { Perf.throughput(endpoint, batch: 0) } => /batch: takes messages/,
-      -> { Perf.load(endpoint, rate: 0) } => /rate: takes messages a second/,
-      -> { Perf.load(endpoint, rate: Float::NAN) } => /rate: /,
-      -> { Perf.latency(endpoint, timeout: 0) } => /timeout: /
-    }.each do |call, words|
-      error = assert_raises(Godwit::ArgumentValueError, Godwit::ArgumentTypeError, &call)
+      [:latency, {size: -1}] => /size: takes bytes, 0 to 67108864: got -1/,
+      [:throughput, {size: 1 << 40}] => /size: takes bytes, 0 to 67108864/,
+      [:latency, {count: 0}] => /count: takes a number, 1 or more: got 0/,
+      [:latency, {time: 0}] => /time: takes seconds, more than 0: got 0/,
+      [:throughput, {batch: 0}] => /batch: takes messages/,
+      [:load, {rate: 0}] => /rate: takes messages a second/,
+      [:load, {rate: Float::NAN}] => /rate: /, [:latency, {timeout: 0}] => /timeout: /
+    }.each do |(call, options), words|
+      error = assert_raises(Godwit::ArgumentValueError, Godwit::ArgumentTypeError) do
+        Perf.public_send(call, "tcp://127.0.0.1:9", **options)
+      end
       assert_match words, error.message
     end
   end
@@ -374,10 +295,7 @@ class PerfMeasureTest < Godwit::TestCase
     assert_match(/busy/, command(req, do: "receive", size: 1)["error"])
     [["\0godwit-perf", "{"], ["\0godwit-perf", "[1]"], ["\0godwit-perf", "{\"do\":\"\xff\"}".b],
       ["\0godwit-perf"], %w[a b]].each do |frames|
-      assert_equal(
-        (frames.size == 1) ? frames[0] : frames,
-        req.send(frames).recv(timeout: PATIENCE)
-      )
+      assert_equal frames, [*req.send(frames).recv(timeout: PATIENCE)]
     end
   end
 
@@ -424,7 +342,7 @@ class PerfMeasureTest < Godwit::TestCase
   end
 
   test "late replies of the warm-up do not count in the measurement" do
-    replies, endpoint = router
+    replies = open_socket(:ROUTER).bind(HERE)
     in_thread do
       first = Array.new(1_000) { replies.recv }
       first.take(5).each { |message| replies.send(message) }
@@ -432,7 +350,7 @@ class PerfMeasureTest < Godwit::TestCase
       first.drop(5).each { |message| replies.send(message) }
       replies.send(second)
     end
-    found = load(endpoint, rate: 10_000, count: 100, timeout: 2)
+    found = load(replies.last_endpoint, rate: 10_000, count: 100, timeout: 2)
     assert_equal [1, 99], [found.intended.count, found.timeouts]
   end
 

@@ -18,14 +18,8 @@ class PerfSequenceTest < Godwit::TestCase
   end
 
   test "messages of each size have different numbers" do
-    {
-      0 => 1,
-      1 => 256,
-      2 => 65_536,
-      100 => 65_536,
-      1 << 20 => 32,
-      64 << 20 => 2
-    }.each do |size, count|
+    {0 => 1, 1 => 256, 2 => 65_536, 100 => 65_536, 1 << 20 => 32, 64 << 20 => 2}
+      .each do |size, count|
       sequence = Sequence.new(size)
       assert_equal [count, count, count - 1],
         [sequence.messages.size, sequence.messages.uniq.size, sequence.mask]

@@ -216,6 +216,17 @@ module Godwit
         [status, out, err]
       end
 
+      # Asserts that a command refuses each of these command lines with status 2, and says why.
+      # @param command [Array<#to_s>] the words before those of each line
+      # @param lines [Hash{Array<#to_s> => String}] a line => a piece of the error
+      def assert_usage_errors(*command, lines)
+        lines.each do |words, says|
+          status, out, err = run_line(*command, *words)
+          assert_equal [2, ""], [status, out], words.join(" ")
+          assert_includes err, says, words.join(" ")
+        end
+      end
+
       # Asserts that the child ended successfully, and shows its output if not.
       def assert_child(result)
         assert result.success?, result.to_s
