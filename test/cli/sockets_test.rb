@@ -15,14 +15,8 @@ class CLISocketsTest < Godwit::TestCase
 
   def place = @place ||= endpoint_for(:ipc)
 
-  def assert_usage(says, *words)
-    status, out, err = run_line(*words)
-    assert_equal [2, ""], [status, out], words.join(" ")
-    assert_includes err, says, words.join(" ")
-  end
-
   test "a wrong value of each option is named" do
-    {
+    wrong = {
       %w[--bind nope] => "--bind: ", %w[-b inproc://a] => "--bind: inproc", %w[-b] => "-b",
       %w[--connect tcp://h:99999] => "--connect: tcp://h:99999: Malformed",
       %w[-c tpc://:1] => "--connect: tpc", %w[--count 0] => "--count is 1 or more",
@@ -33,10 +27,9 @@ class CLISocketsTest < Godwit::TestCase
       %w[--keys /no/file] => "--keys: ", %w[-c ipc://@y --server-key ab] => "no file \"ab\"",
       %w[--clients /no] => "--clients", %w[--nope] => "--nope", %w[extra] => "unexpected: extra",
       %w[-z] => "-z", %w[--quiet=1] => "--quiet"
-    }.each do |words, says|
-      %w[push sub rep].each { |type| assert_usage(says, type, "-b", "ipc://@x", *words) }
-    end
-    {
+    }
+    %w[push sub rep].each { |type| assert_usage_errors(type, "-b", "ipc://@x", wrong) }
+    wrong = {
       %w[push --rate 0] => "--rate is 1 or more", %w[push --interval -1] => "--interval",
       %w[push --interval 1 --rate 1] => "--interval or --rate",
       %w[push --wait-peers 0] => "--wait-peers is 1 or more",
@@ -44,18 +37,19 @@ class CLISocketsTest < Godwit::TestCase
       %w[req -D a -F b] => "--data or --file", %w[rep -D a --echo] => "--data or --echo",
       %w[rep -e m --echo] => "--echo or --eval", %w[push -J -D x] => "--data: ",
       %w[push --hex -D abc] => "--data: ", ["dealer", "--identity", ""] => "--identity"
-    }.each { |words, says| assert_usage(says, *words, "-b", "ipc://@x") }
-    TYPES.each { |type| assert_usage("-b ENDPOINT to bind, or -c", type) }
+    }
+    assert_usage_errors(wrong.transform_keys { |words| [*words, "-b", "ipc://@x"] })
+    assert_usage_errors(TYPES.to_h { |type| [[type], "-b ENDPOINT to bind, or -c"] })
   end
 
   test "an option of other types is refused by name" do
-    refused = TYPES.product(
-      ["--subscribe a", "-s a", "--data a", "-D a", "--file a", "-F a", "--interval 1", "--rate 1",
-        "--echo", "--wait-peers 1", "--identity a"]
-    ).reject { |type, option| run_line("help", type)[1].match?(/#{option.split.first}\b/) }
+    options = ["--subscribe a", "-s a", "--data a", "-D a", "--file a", "-F a", "--interval 1",
+      "--rate 1", "--echo", "--wait-peers 1", "--identity a"]
+    refused = TYPES.product(options)
+      .reject { |type, option| run_line("help", type)[1].match?(/#{option.split.first}\b/) }
     assert_operator refused.size, :>, 30
     refused.each do |type, option|
-      assert_usage("not for #{type}", type, "-b", "ipc://@x", *option.split)
+      assert_usage_errors([type, "-b", "ipc://@x", *option.split] => "not for #{type}")
     end
   end
 
@@ -166,11 +160,10 @@ class CLISocketsTest < Godwit::TestCase
   end
 
   test "text that is no message ends the command with status 1, and names the message" do
-    {%w[-J] => "message 2 of the input: this is no JSON: x", %w[--hex] => "message 2 of the"}
-      .each do |form, says|
+    {"-J" => ["[\"a\"]\nx\n", "message 2 of the input: this is no JSON: x"],
+     "--hex" => ["61\nx\n", "message 2 of the"]}.each do |form, (input, says)|
       peer(:PULL)
-      first = (form == %w[-J]) ? '["a"]' : "61"
-      status, _, errors = run_with("#{first}\nx\n", "push", "-c", place, *form)
+      status, _, errors = run_with(input, "push", "-c", place, form)
       assert_equal 1, status
       assert_includes errors, says
     end
@@ -294,11 +287,9 @@ class CLISocketsTest < Godwit::TestCase
       assert_equal [status, "", 1], [found, errors, printed.lines.size], printed
       assert_includes printed, says
     end
-    assert_includes run_line("check", rep)[2], "--type TYPE"
-    [%w[check inproc://x --type req], %w[monitor inproc://x]].each do |words|
-      status, _, errors = run_line(*words)
-      assert_equal [2, true], [status, errors.include?("threads of one process")], errors
-    end
+    assert_usage_errors(["check", rep] => "--type TYPE",
+      %w[check inproc://x --type req] => "threads of one process",
+      %w[monitor inproc://x] => "threads of one process")
   end
 
   test "monitor prints events; proxy moves messages and counts them" do
@@ -319,7 +310,7 @@ class CLISocketsTest < Godwit::TestCase
       "(6 bytes) · captured 2 · dropped 0\n"
     command.wait_for(counts.b).signal(:INT)
     assert_equal [130, true], [command.status, command.stderr.b.end_with?(counts.b)]
-    assert_usage("which endpoints", "proxy", "queue", front)
-    assert_usage("--stats", "proxy", "queue", front, back, "--stats", 0)
+    assert_usage_errors("proxy", "queue",
+      [front] => "which endpoints", [front, back, "--stats", 0] => "--stats")
   end
 end

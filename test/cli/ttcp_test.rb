@@ -35,8 +35,6 @@ class CLITtcpTest < Godwit::TestCase
     start_command([*program, "-t", "-s", "-p", @port, *words, to])
   end
 
-  def ttcp(*words) = run_line("ttcp", *words)
-
   def bytes(text) = Integer(text[/(\d+) bytes in/, 1])
 
   def assert_summary(text)
@@ -85,13 +83,6 @@ class CLITtcpTest < Godwit::TestCase
     (text == "still receiving") ? reply(socket) : text
   end
 
-  # @return [Thread] of a receiver, whose value is its result; `refused` gets names
-  def receive(refused = [])
-    receiver = own(Godwit::TTCP::Receiver.new(port: @port.to_i, zmq: true,
-      on_refusal: refused.method(:<<)))
-    in_thread { receiver.run }
-  end
-
   test "ZeroMQ; a connection that does not name itself is no sender" do
     received = receiver("--zmq")
     TCPSocket.open(HERE, @port).close
@@ -120,7 +111,10 @@ class CLITtcpTest < Godwit::TestCase
   end
 
   test "ZeroMQ: the receiver fails when the first sender does, not when a second one does" do
-    receiving = receive(refused = [])
+    refused = []
+    receiver = own(Godwit::TTCP::Receiver.new(port: @port.to_i, zmq: true,
+      on_refusal: refused.method(:<<)))
+    receiving = in_thread { receiver.run }
     first = dealer("first")
     assert_equal "accepted", reply(first)
     second = dealer("second")
@@ -191,20 +185,18 @@ class CLITtcpTest < Godwit::TestCase
   end
 
   test "-f: bits and bytes, in powers of 1,024; -v prints more" do
-    {"k" => "Kbit", "m" => "Mbit", "g" => "Gbit", "K" => "KB", "M" => "MB", "G" => "GB"}
-      .each do |unit, name|
+    used = Godwit::TTCP::Usage.new(user: 1.0, system: 1.0, max_rss: 7, major_faults: 1,
+      minor_faults: 2, voluntary_switches: 3, involuntary_switches: 4)
+    result = Godwit::TTCP::Result.new(bytes: 1 << 30, seconds: 4.0, calls: 1024, usage: used)
+    {"k" => [2.0**21, "Kbit"], "m" => [2048, "Mbit"], "g" => [2, "Gbit"],
+     "K" => [262_144, "KB"], "M" => [256, "MB"], "G" => [0.25, "GB"]}.each do |unit, (rate, name)|
       report = Godwit::CLI.command("ttcp").const_get(:Report).new("ttcp-t", unit, true)
-      used = Godwit::TTCP::Usage.new(user: 1.0, system: 1.0, max_rss: 7, major_faults: 1,
-        minor_faults: 2, voluntary_switches: 3, involuntary_switches: 4)
-      result = Godwit::TTCP::Result.new(bytes: 1 << 30, seconds: 4.0, calls: 1024, usage: used)
-      rate = {"k" => 2.0**21, "m" => 2048, "g" => 2, "K" => 262_144, "M" => 256, "G" => 0.25}[unit]
       assert_equal [
         format("ttcp-t: 1073741824 bytes in 4.00 real seconds = %.2f %s/sec +++", rate, name),
         format("ttcp-t: 1073741824 bytes in 2.00 CPU seconds = %.2f %s/cpu sec", rate * 2, name),
         "ttcp-t: 1024 I/O calls, msec/call = 4.00, calls/sec = 256.00",
         "ttcp-t: 1.0user 1.0sys 0:04real 50% 0i+0d 7maxrss 1+2pf 3+4csw"
-      ],
-        report.summary(result)
+      ], report.summary(result)
     end
     received = receiver("-v")
     sent = assert_child(sender("-v", "-n", "5").finish).stdout
@@ -215,21 +207,19 @@ class CLITtcpTest < Godwit::TestCase
 
   def in_shell(words) = start_command(["sh", "-c", "exec #{COMMAND.join(" ")} #{words}"])
 
-  # A peer that reads a part.
-  def reading(peer)
-    socket = peer.accept
-    socket.read(100_000)
-    socket
-  end
-
-  test "Ctrl-C prints the summary so far" do
+  test "Ctrl-C, or a peer that leaves early, ends a sender with the summary so far" do
     TCPServer.open(HERE, @port.to_i) do |peer|
-      sent = sender("-n", "1000000000")
-      socket = reading(peer)
-      result = sent.signal(:INT).finish
-      assert_equal 130, result.status.exitstatus
-      assert_operator assert_summary(result.stdout), :>=, 8192
-      socket.close
+      {130 => /\A\z/, 1 => /\Attcp-t: IO: (?:Broken pipe|Connection reset by peer) \(\S+:\d+\)\n\z/}
+        .each do |status, says|
+        sent = sender("-n", "1000000000")
+        socket = peer.accept.tap { |one| one.read(100_000) }
+        (status == 130) ? sent.signal(:INT) : socket.close
+        result = sent.finish
+        socket.close
+        assert_equal status, result.status.exitstatus
+        assert_operator assert_summary(result.stdout), :>=, 8192
+        assert_match says, result.stderr
+      end
     end
   end
 
@@ -244,20 +234,7 @@ class CLITtcpTest < Godwit::TestCase
       peer.write("data")
       received.wait_for(/data/)
       result = received.signal(:INT).finish
-      assert_equal 130, result.status.exitstatus
-      assert_equal 4, bytes(result.stdout)
-    end
-  end
-
-  test "a peer that leaves early: the summary, and status 1" do
-    TCPServer.open(HERE, @port.to_i) do |peer|
-      sent = sender("-n", "1000000000")
-      reading(peer).close
-      result = sent.finish
-      assert_equal 1, result.status.exitstatus
-      assert_operator assert_summary(result.stdout), :>=, 8192
-      assert_includes ["Broken pipe", "Connection reset by peer"]
-        .map { |cause| "ttcp-t: IO: #{cause} (#{HERE}:#{@port})\n" }, result.stderr
+      assert_equal [130, 4], [result.status.exitstatus, bytes(result.stdout)]
     end
   end
 
@@ -279,34 +256,22 @@ class CLITtcpTest < Godwit::TestCase
   end
 
   test "no receiver, an unknown host" do
-    assert_equal [1, "ttcp-t: connect: Connection refused (#{HERE}:#{@port})\n"],
-      ttcp("-t", "-s", "-p", @port, HERE).values_at(0, 2)
-    status, _, err = ttcp("-t", "-s", "-p", @port, "nowhere.invalid")
-    assert_equal 1, status
-    assert_match(/\Attcp-t: nowhere\.invalid: /, err)
+    {HERE => /\Attcp-t: connect: Connection refused \(#{HERE}:#{@port}\)\n\z/,
+     "nowhere.invalid" => /\Attcp-t: nowhere\.invalid: /}.each do |host, says|
+      status, _, err = run_line("ttcp", "-t", "-s", "-p", @port, host)
+      assert_equal 1, status
+      assert_match says, err
+    end
   end
 
   test "wrong command lines print the usage and the offending word" do
-    {
-      [] => "no direction",
-      %w[-t -r x] => "-t and -r",
-      %w[-t] => "no host",
-      %w[-t -l 0 x] => "-l 0",
-      %w[-t -n -1 x] => "-n -1",
-      %w[-t -p 70000 x] => "-p 70000",
-      %w[-t -f x x] => "-f x",
-      %w[-r -u] => "-u without -s",
-      %w[-t -b 99999999999 x] => "-b 99999999999",
-      %w[-t -l 99999999999 x] => "-l 99999999999",
-      %w[-r -s --zmq -d] => "-d with --zmq",
-      %w[-r host] => "host",
-      %w[-q] => "-q"
-    }.each do |words, says|
-      status, out, err = ttcp(*words)
-      assert_equal [2, ""], [status, out], words.join(" ")
-      assert_match(/\Attcp: .*#{Regexp.escape(says)}/, err)
-      assert_includes err, "usage: godwit ttcp -t"
-    end
+    assert_usage_errors("ttcp",
+      [] => "ttcp: no direction", %w[-t -r x] => "ttcp: -t and -r", %w[-t] => "ttcp: -t: no host",
+      %w[-t -l 0 x] => "-l 0", %w[-t -n -1 x] => "-n -1", %w[-t -p 70000 x] => "-p 70000",
+      %w[-t -f x x] => "-f x", %w[-r -u] => "-u without -s",
+      %w[-t -b 99999999999 x] => "-b 99999999999", %w[-t -l 99999999999 x] => "-l 99999999999",
+      %w[-r -s --zmq -d] => "-d with --zmq", %w[-r host] => "ttcp: unexpected: host",
+      %w[-q] => "-q", %w[-t -r] => "usage: godwit ttcp -t")
     link = File.join(scratch_dir, "ttcp")
     File.symlink(File.expand_path("exe/godwit"), link)
     wrong = start_command([*GODWIT[0...-1], link, "-l", "0"]).finish
@@ -322,9 +287,8 @@ class CLITtcpTest < Godwit::TestCase
     end
     received = in_shell("-r -p #{@port} 2>&1 >/dev/full").wait_for(/buflen/)
     TCPSocket.open(HERE, @port) { |peer| peer.write("data") }
-    result = received.finish
-    assert_equal 1, result.status.exitstatus
-    assert_match(/^ttcp-r: No space left on device - <STDOUT>$/, result.stdout)
+    assert_equal 1, received.finish.status.exitstatus
+    assert_match(/^ttcp-r: No space left on device - <STDOUT>$/, received.stdout)
   end
 
   test "the silence before a sender leaves does not count" do

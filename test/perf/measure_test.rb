@@ -161,7 +161,8 @@ class PerfMeasureTest < Godwit::TestCase
     error = assert_raises(Perf::ServerLostError) do
       Perf.const_get(:LatencyMeasurement).new(link, 1, nil, 100).run
     end
-    assert_equal [3, 2], [error.result.count, error.result.timeouts]
+    assert_equal [3, 2, true, endpoint],
+      [error.result.count, error.result.timeouts, error.result.frozen?, error.endpoint]
     assert_equal 31, Perf.const_get(:Link).new(endpoint, 1, {}).patience
     held.close
   end
