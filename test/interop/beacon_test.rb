@@ -33,16 +33,11 @@ class InteropBeaconTest < NetworkCase
   end
 
   # A CZMQ program with a zbeacon.
-  def zbeacon(payload: "", interval: 20, prefix: "", on: :there, interface: nil)
-    command = [
-      Czmq.program("czmq_beacon"), port.to_s, Czmq.hex(payload), interval.to_s,
-      Czmq.hex(prefix)
-    ]
-    env = {"ZSYS_INTERFACE" => interface}
+  def zbeacon(payload:, on: :there, interface: nil)
+    command = [Czmq.program("czmq_beacon"), port.to_s, Czmq.hex(payload)]
+    options = {deadline: 60, env: {"ZSYS_INTERFACE" => interface}}
     Network.other_machine
-    child =
-      (on == :there) ?
-        there(*command, deadline: 60, env: env) : start_command(command, deadline: 60, env: env)
+    child = (on == :there) ? there(*command, **options) : start_command(command, **options)
     child.wait_for(/^host .*\n/)
   end
 
@@ -65,29 +60,6 @@ class InteropBeaconTest < NetworkCase
       end_well(child)
       beacon.close
     end
-  end
-
-  test "each side's prefix chooses" do
-    beacon = open_beacon(interval: 0.01).subscribe("b")
-    child = zbeacon(payload: "a1", prefix: "y")
-    beacon.publish("x1").wait_sent(5, timeout: PATIENCE)
-    assert_nil beacon.recv(timeout: 0.1, exception: false)
-    beacon.publish("y1")
-    child.wait_for(received(HERE, "y1"))
-    child.stdin.puts "publish #{Czmq.hex("b1")}"
-    assert_equal [THERE, "b1"], beacon.recv(timeout: PATIENCE)
-    refute_match(received(HERE, "x1"), end_well(child))
-  end
-
-  test "noecho as in zbeacon: a payload equal to the beacon's is dropped, from any sender" do
-    beacon = open_beacon(interval: 0.01).subscribe.publish("same")
-    child = zbeacon(payload: "same", interval: 10)
-    beacon.wait_sent(beacon.sent + 10, timeout: PATIENCE)
-    assert_nil beacon.recv(timeout: 0.1, exception: false)
-    refute_match(/^received/, child.stdout)
-    beacon.noecho = false
-    assert_equal "same", beacon.recv(timeout: PATIENCE).last
-    refute_match(/^received/, end_well(child))
   end
 
   test "both on one machine share the port" do

@@ -10,18 +10,6 @@ class InteropCase < Godwit::TestCase
 
   PATIENCE = Godwit::TestSupport::Peer::PATIENCE # seconds that a message may take
 
-  class << self
-    # Defines the test for each transport and for each side binding; the block gets the transport
-    # and :godwit or :python.
-    def each_binder(name, &body)
-      transports(%i[tcp ipc]).product(%i[godwit python]).each do |transport, binder|
-        test("#{name} over #{transport}, #{binder} binds") do
-          instance_exec(transport, binder, &body)
-        end
-      end
-    end
-  end
-
   def setup
     skip Godwit::TestSupport::Peer.missing if Godwit::TestSupport::Peer.missing
   end
@@ -57,19 +45,4 @@ class InteropCase < Godwit::TestCase
   def open_socket(type, **options)
     super(type, send_timeout: PATIENCE, recv_timeout: PATIENCE, **options)
   end
-
-  # Binds one of the sockets and connects the other.
-  # @param ours [Godwit::Socket]
-  # @param theirs [Godwit::TestSupport::Peer::Remote]
-  def join(ours, theirs, binder: :godwit, transport: :tcp)
-    endpoint = endpoint_for(transport)
-    if binder == :godwit
-      theirs.connect(ours.bind(endpoint).last_endpoint)
-    else
-      ours.connect(theirs.bind(endpoint))
-    end
-  end
-
-  # Our socket's next message as an Array of frames.
-  def received(socket) = socket.recv_multipart(timeout: PATIENCE)
 end

@@ -10,7 +10,6 @@ import zmq
 import zmq.auth
 from zmq.auth.thread import ThreadAuthenticator
 from zmq.utils import z85
-from zmq.utils.monitor import recv_monitor_message
 
 DEADLINE = 5000  # ms, for whatever waits
 
@@ -29,7 +28,6 @@ class Peer:
     def __init__(self):
         self.context = zmq.Context()
         self.sockets = []
-        self.monitors = {}
         self.authenticator = None
 
     def open(self, type, options):
@@ -72,19 +70,6 @@ class Peer:
         """Receives a message and tells who the authenticator said had sent it."""
         return self.sockets[on].recv(copy=False).get("User-Id")
 
-    def monitor(self, on):
-        self.monitors[on] = self.sockets[on].get_monitor_socket()
-
-    def event(self, on, names, timeout):
-        """Waits for one of these events; gives its name and value, or null."""
-        monitor = self.monitors[on]
-        while monitor.poll(timeout):
-            message = recv_monitor_message(monitor)
-            name = zmq.Event(message["event"]).name
-            if name in names:
-                return [name, message["value"]]
-        return None
-
     def keypair(self):
         return [key.decode() for key in zmq.curve_keypair()]
 
@@ -115,9 +100,6 @@ class Peer:
         self.__init__()
 
     def end(self):
-        for on in self.monitors:
-            if not self.sockets[on].closed:
-                self.sockets[on].disable_monitor()
         if self.authenticator:
             self.authenticator.stop()
         self.context.destroy(linger=0)

@@ -56,17 +56,6 @@ module Godwit
         # @return [String, nil] the sender's user id from the authenticator
         def user_id = ask(:user_id)
 
-        # Has pyzmq record the socket's events from now on.
-        def monitor
-          ask(:monitor)
-          self
-        end
-
-        # @return [Array(String, Integer), nil] the next of these events and its value
-        def event(*names, timeout: PATIENCE)
-          ask(:event, names: names, timeout: (timeout * 1000).to_i)
-        end
-
         def close = ask(:close)
 
         private

@@ -34,6 +34,12 @@ class ShellCase < Godwit::TestCase
     end
   end
 
+  # Asserts that the block raises this error, with such a message.
+  # @return [Exception]
+  def assert_error(klass, says, &block)
+    assert_raises(klass, &block).tap { |error| assert_match says, error.message }
+  end
+
   def living(group)
     processes.select { |_, state, _, own| own == group && !%w[Z X].include?(state) }
   end
@@ -43,11 +49,9 @@ class ShellCase < Godwit::TestCase
   # JRuby opens more files over time.
   def descriptors
     return [] if RUBY_ENGINE == "jruby"
-    Dir
-      .children("/proc/self/fd")
-      .filter_map do |fd|
-        "#{fd} #{File.readlink("/proc/self/fd/#{fd}")}" if File.symlink?("/proc/self/fd/#{fd}")
-      end
+    Dir.glob("/proc/self/fd/*").filter_map do |path|
+      "#{path} #{File.readlink(path)}" if File.symlink?(path)
+    end
   rescue Errno::ENOENT
     retry
   end

@@ -10,31 +10,25 @@ class StatusTest < ShellCase
     assert status.success?
     refute status.failed? || status.stopped? || status.timed_out? || status.unknown? ||
       status.truncated?
-    assert_equal [0, nil, 2, 5, nil, "echo a; echo bb"],
-      [
-        status.exitstatus, status.signal, status.rows, status.bytes, status.stderr_tail,
-        status.command
-      ]
+    names = %i[exitstatus signal rows bytes stderr_tail command stages frozen?]
+    assert_equal [0, nil, 2, 5, nil, "echo a; echo bb", [status], true],
+      names.map { |name| status.public_send(name) }
     assert_operator status.seconds, :>, 0
     assert_operator status.seconds, :<=, took
-    assert_equal [status], status.stages
-    assert status.frozen?
     case status
     in {success: true, exitstatus: 0, rows:} then assert_equal 2, rows
     end
   end
 
   test "an exit status, and a signal" do
-    status = sh("exit 3") { nil }
-    assert_equal [3, nil, false, true, "exit status 3"],
-      [status.exitstatus, status.signal, status.success?, status.failed?, status.to_s]
-    status = sh("kill -SEGV $$") { nil }
-    assert_equal [nil, :SEGV, false, true, "killed by SIGSEGV"],
-      [status.exitstatus, status.signal, status.success?, status.failed?, status.to_s]
-    assert_match(
-      /\A#<Godwit::Shell::Status kill -SEGV \$\$: killed by SIGSEGV, 0 rows, 0 bytes, [\d.]+ s>\z/,
-      status.inspect
-    )
+    {"exit 3" => [3, nil, false, true, "exit status 3"],
+     "kill -SEGV $$" => [nil, :SEGV, false, true, "killed by SIGSEGV"]}.each do |script, expected|
+      status = sh(script) { nil }
+      assert_equal expected,
+        %i[exitstatus signal success? failed? to_s].map { |name| status.public_send(name) }
+      assert_match(/\A#<Godwit::Shell::Status #{Regexp.escape(script)}: #{expected.last}, 0 rows, 0 bytes, [\d.]+ s>\z/,
+        status.inspect)
+    end
   end
 
   test "a command is shown in the shell's syntax" do
@@ -47,24 +41,20 @@ class StatusTest < ShellCase
   end
 
   test "run raises for a failure: command, status, last lines of stderr" do
-    error =
-      assert_raises(Godwit::CommandError) do
-        Shell.run("seq 1 20 >&2; exit 3", shell: true, err: :tail) { nil }
-      end
+    error = assert_raises(Godwit::CommandError) do
+      Shell.run("seq 1 20 >&2; exit 3", shell: true, err: :tail) { nil }
+    end
     assert_kind_of Godwit::Error, error
-    assert_equal "run seq 1 20 >&2; exit 3: exit status 3\n#{(11..20).to_a.join("\n")}",
-      error.message
-    assert_equal 3, error.status.exitstatus
-    error = assert_raises(Godwit::CommandError) { Shell.run("kill -KILL $$", shell: true) { nil } }
-    assert_equal "run kill -KILL $$: killed by SIGKILL", error.message
-    error =
-      assert_raises(Godwit::CommandError) do
-        Shell.run(
-          "printf 'gr\\374n' >&2; false", shell: true, err: :tail, encoding: "ISO-8859-1"
-        ) { nil }
-      end
+    assert_equal ["run seq 1 20 >&2; exit 3: exit status 3\n#{(11..20).to_a.join("\n")}", 3],
+      [error.message, error.status.exitstatus]
+    assert_error(Godwit::CommandError, /\Arun kill -KILL \$\$: killed by SIGKILL\z/) do
+      Shell.run("kill -KILL $$", shell: true) { nil }
+    end
+    script = "printf 'gr\\374n' >&2; false"
+    error = assert_error(Godwit::CommandError, /grün/) do
+      Shell.run(script, shell: true, err: :tail, encoding: "ISO-8859-1") { nil }
+    end
     assert error.message.valid_encoding?
-    assert_includes error.message, "grün"
   end
 
   test "run does not raise for a command that the block stopped" do
@@ -73,11 +63,11 @@ class StatusTest < ShellCase
   end
 
   test "run without a block leaves stdout where it is" do
-    result =
-      assert_child run_child(
-                     'require "godwit"; p Godwit::Shell.run("echo", "hello").rows; ' \
-                     'Godwit::Shell.run("false") rescue puts $!.message'
-                   )
+    result = assert_child(run_child(<<~RUBY))
+      require "godwit"
+      p Godwit::Shell.run("echo", "hello").rows
+      Godwit::Shell.run("false") rescue puts $!.message
+    RUBY
     assert_equal "hello\n0\nrun false: exit status 1\n", result.stdout
   end
 
@@ -85,14 +75,13 @@ class StatusTest < ShellCase
     rows = 0 # on a busy machine the time may be over before the first
     status = nil
     took = seconds { status = sh("echo a; exec sleep 1000", timeout: 0.2) { rows += 1 } }
+    names = %i[timed_out timed_out? success? failed? stopped? signal rows]
     assert_equal [:timeout, true, false, true, false, :TERM, rows],
-      [
-        status.timed_out, status.timed_out?, status.success?, status.failed?,
-        status.stopped?, status.signal, status.rows
-      ]
+      names.map { |name| status.public_send(name) }
     assert_includes 0.2..took, status.seconds
-    error = assert_raises(Godwit::CommandError) { Shell.run("sleep", "1000", timeout: 0.1) { nil } }
-    assert_equal "run sleep 1000: no end in time (timeout:)", error.message
+    assert_error(Godwit::CommandError, /\Arun sleep 1000: no end in time \(timeout:\)\z/) do
+      Shell.run("sleep", "1000", timeout: 0.1) { nil }
+    end
   end
 
   test "timeout: ends a command that always has rows, and a command that never ends a row" do
@@ -150,10 +139,8 @@ class StatusTest < ShellCase
 
   test "a grandchild that holds the pipe is waited for as long as it writes, and drain: longer" do
     rows = []
-    status =
-      sh("echo a; (for i in 1 2 3 4; do sleep 0.2; echo $i; done) &", drain: 10) do |row|
-        rows << row
-      end
+    script = "echo a; (for i in 1 2 3 4; do sleep 0.2; echo $i; done) &"
+    status = sh(script, drain: 10) { |row| rows << row }
     assert_equal [%w[a 1 2 3 4], true, false], [rows, status.success?, status.truncated?]
     status = sh("sleep 1000 & echo a", drain: 0.2) { nil }
     assert_equal [true, true, 1], [status.success?, status.truncated?, status.rows]
@@ -208,10 +195,8 @@ class StatusTest < ShellCase
 
   test "times that never end are none" do
     [Float::INFINITY, 1e30, 10**40].each do |forever|
-      assert_equal ["1"],
-        Shell.rows(
-          "echo", "1", timeout: forever, idle: forever, drain: forever, grace: forever
-        ).to_a
+      limits = %i[timeout idle drain grace].to_h { |name| [name, forever] }
+      assert_equal ["1"], Shell.rows("echo", "1", **limits).to_a
       assert_equal "y", Shell.rows("yes", timeout: forever, grace: forever).first
     end
   end

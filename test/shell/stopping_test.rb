@@ -7,17 +7,6 @@ require "timeout"
 class StoppingTest < ShellCase
   Stop = Class.new(StandardError)
 
-  def raising(script)
-    group = nil
-    assert_raises(Stop) do
-      sh(script) do |row|
-        group = row
-        raise Stop
-      end
-    end
-    group
-  end
-
   # The first time may be too short for a command to say anything.
   def in_longer_and_longer
     [0.1, 1, 5, 10].each { |time| (group = yield(time)) && (return group) }
@@ -25,37 +14,45 @@ class StoppingTest < ShellCase
   end
 
   EXITS = {
-    "break" => ->(test, script) { test.__send__(:sh, script) { |row| break row } },
-    "raise" => ->(test, script) { test.raising(script) },
-    "first" => ->(test, script) { test.__send__(:sh, script).first },
-    "lazy" => ->(test, script) { test.__send__(:sh, script).lazy.map(&:to_s).first(1).first },
-    "next and close" => ->(test, script) {
-      (stream = test.__send__(:sh,
-        script)).next.tap { stream.close }
-    },
-    "close in the block" => lambda { |test, script|
+    "break" => -> { sh(STAYS) { |row| break row } },
+    "raise" => lambda do
       group = nil
-      stream = test.__send__(:sh, script)
+      assert_raises(Stop) { sh(STAYS) { |row| (group = row) && raise(Stop) } }
+      group
+    end,
+    "first" => -> { sh(STAYS).first },
+    "lazy" => -> { sh(STAYS).lazy.map(&:to_s).first(1).first },
+    "next and close" => -> { (stream = sh(STAYS)).next.tap { stream.close } },
+    "close in the block" => lambda do
+      group = nil
+      stream = sh(STAYS)
       stream.each { |row| stream.close && group = row }
       group
-    },
-    "timeout:" => lambda { |test, script|
-      test.in_longer_and_longer do |time|
+    end,
+    "timeout:" => lambda do
+      in_longer_and_longer do |time|
         group = nil
-        status = test.__send__(:sh, script, timeout: time) { |row| group = row }
-        test.assert_equal :timeout, status.timed_out
+        status = sh(STAYS, timeout: time) { |row| group = row }
+        assert_equal :timeout, status.timed_out
         group
       end
-    },
-    "Timeout" => lambda { |test, script|
-      test.in_longer_and_longer do |time|
+    end,
+    "Timeout" => lambda do
+      in_longer_and_longer do |time|
         group = nil
-        test.assert_raises(Timeout::Error) do
-          Timeout.timeout(time) { test.__send__(:sh, script) { |row| group = row } }
-        end
+        assert_raises(Timeout::Error) { Timeout.timeout(time) { sh(STAYS) { |row| group = row } } }
         group
       end
-    }
+    end,
+    "kill of the thread that reads" => lambda do
+      group = nil
+      stream = sh(STAYS)
+      thread = in_thread { stream.each { |row| group = row } }
+      eventually { group }
+      until_reading(stream)
+      thread.kill.join
+      group
+    end
   }.freeze
 
   # Ruby's own thread for time-outs stays, once started. The eventfd of a wait stays for the next.
@@ -74,7 +71,7 @@ class StoppingTest < ShellCase
 
   EXITS.each do |name, leave|
     test "#{name}: no process, no descriptor, no thread is left" do
-      assert_nothing_left { leave.call(self, STAYS) }
+      assert_nothing_left { instance_exec(&leave) }
     end
   end
 
@@ -95,18 +92,6 @@ class StoppingTest < ShellCase
     # Some that were there may have gone.
     eventually { (left = [children - before[0], descriptors - before[1]]).all?(&:empty?) }
     assert_equal [[], []], left
-  end
-
-  test "kill of the thread that reads" do
-    assert_nothing_left do
-      group = nil
-      stream = sh(STAYS)
-      thread = in_thread { stream.each { |row| group = row } }
-      eventually { group }
-      until_reading(stream)
-      thread.kill.join
-      group
-    end
   end
 
   test "a command that ignores TERM is killed after the grace" do

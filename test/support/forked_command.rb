@@ -75,7 +75,9 @@ module Godwit
         [@stdin, @out, @err].uniq.each(&:close)
         [$stdin, $stdout, $stderr].zip(streams) { |own, stream| own.reopen(stream) }
         $stdout.sync = $stderr.sync = true
-        Process.exit!(CLI.run(words))
+        status = CLI.run(words)
+        Godwit.context.close # waits for linger, as the end of a process does
+        Process.exit!(status)
       rescue SignalException => signal
         trap(signal.signo, "SYSTEM_DEFAULT")
         Process.kill(signal.signo, Process.pid)
