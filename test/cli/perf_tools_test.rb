@@ -135,12 +135,4 @@ class CLIPerfToolsTest < Godwit::TestCase
       assert_includes err, says
     end
   end
-
-  test "help" do
-    assert_includes godwit("--help")[1], "local_lat|remote_lat"
-    status, out, = godwit("local_thr", "--help")
-    assert_equal 0, status
-    assert_includes out, "usage: godwit perf local_thr <bind-to> <message-size>"
-    assert_equal out, godwit("help", "local_thr")[1]
-  end
 end

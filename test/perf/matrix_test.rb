@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "socket"
 require "godwit/perf"
 
 # Godwit::Perf.matrix, and servers that are agents.
@@ -19,11 +18,6 @@ class PerfMatrixTest < Godwit::TestCase
 
   def matrix(hosts, count: 20, timeout: PATIENCE, **options, &block)
     Perf.matrix(hosts, count: count, timeout: timeout, context: context, **options, &block)
-  end
-
-  # @return [String] where nobody listens
-  def closed_port
-    "tcp://127.0.0.1:#{TCPServer.open("127.0.0.1", 0) { |listener| listener.addr[1] }}"
   end
 
   # @return [Hash] the answer of an agent
@@ -63,9 +57,6 @@ class PerfMatrixTest < Godwit::TestCase
     in_thread { server.run }
     row = matrix({"a" => server.last_endpoint}).first
     assert_match(/start it with --agent/, row.error)
-    rep = open_socket(:REP).bind(HERE)
-    in_thread { rep.serve { |message| message } }
-    assert_match(/is no `godwit perf serve`/, matrix({"a" => rep.last_endpoint}).first.error)
   end
 
   test "an agent does one run at a time, and echoes meanwhile" do
@@ -110,20 +101,43 @@ class PerfMatrixTest < Godwit::TestCase
     agent.close
   end
 
-  test "a malformed answer is a row with the reason" do
-    good = {"port" => 1, "connection" => "x", "seconds" => 1, "connect_seconds" => 1, "warmup" => 1,
-            "timeouts" => 0, "histogram" => Perf::Histogram.new.record(1).to_h}
-    answered = lambda do |answer|
-      rep = open_socket(:REP).bind(HERE)
-      in_thread { rep.serve { Perf::Server.command(answer) } }
-      matrix({"a" => rep.last_endpoint}).first
+  # What an agent answers to each command.
+  ANSWER = {"port" => 1, "connection" => "x", "seconds" => 1, "connect_seconds" => 1, "warmup" => 1,
+            "timeouts" => 0, "histogram" => Perf::Histogram.new.record(1).to_h}.freeze
+
+  # @yield [values] of each command
+  # @return [String] the endpoint of an agent with this answer
+  def answering(answer)
+    rep = open_socket(:REP).bind(HERE)
+    in_thread do
+      rep.serve do |message|
+        yield Perf::Server.values(message) if block_given?
+        Perf::Server.command(answer)
+      end
     end
-    assert_equal ["a", "x", nil], answered.call(good).then { |r| [r.dest, r.connection, r.error] }
+    rep.last_endpoint
+  end
+
+  test "each host measures the link to each, and its row has the figures" do
+    asked = []
+    hosts = {"a" => 1, "b" => 2}.to_h do |name, port|
+      endpoint = answering({**ANSWER, "port" => port, "connection" => "of #{name}"}) do |values|
+        asked << [name, values["endpoint"][/\d+\z/]] if values["do"] == "measure"
+      end
+      [name, endpoint]
+    end
+    rows = matrix(hosts)
+    assert_equal %w[a b].product(%w[1 2]), asked
+    assert_equal [["a", "a", "of a"], ["a", "b", "of a"], ["b", "a", "of b"], ["b", "b", "of b"]],
+      rows.map { |row| [row.source, row.dest, row.connection] }
+    assert_equal [[1, 1.0]], rows.map { |row| [row.seconds, row.histogram.max] }.uniq
+  end
+
+  test "a malformed answer is a row with the reason" do
     [{"port" => "x"}, {"port" => 99_999}, {"connection" => 5}, {"connection" => "a\nb"},
-      {"connection" => "a\u202eb"},
-      {"seconds" => nil}, {"seconds" => 0}, {"timeouts" => -5}, {"warmup" => 1.5},
-      {"histogram" => {}}].each do |wrong|
-      row = answered.call(good.merge(wrong))
+      {"connection" => "a\u202eb"}, {"seconds" => nil}, {"seconds" => 0}, {"timeouts" => -5},
+      {"warmup" => 1.5}, {"histogram" => {}}].each do |wrong|
+      row = matrix({"a" => answering(ANSWER.merge(wrong))}).first
       assert_match(/malformed answer/, row.error, wrong)
       assert_nil row.dest
     end
@@ -178,18 +192,12 @@ class PerfMatrixTest < Godwit::TestCase
   end
 
   test "wrong arguments" do
-    {
-      [{}] => /hosts/,
-      ["tcp://127.0.0.1:1"] => /hosts/,
-      [{"a" => "ipc:///tmp/x"}] => /tcp endpoints with a port/
-    }.each do |arguments, says|
-      assert_refused(says) { matrix(*arguments) }
-    end
-    assert_refused(/size:/) { matrix({"a" => HERE}, size: -1) }
-    assert_refused(/count:/) { matrix({"a" => HERE}, count: 0) }
-    assert_refused(/timeout:/) { matrix({"a" => HERE}, timeout: 0) }
+    one = {"a" => "tcp://127.0.0.1:9"}
+    {[{}, {}] => /hosts/, ["tcp://127.0.0.1:1", {}] => /hosts/,
+     [{"a" => "ipc:///tmp/x"}, {}] => /tcp endpoints with a port/, [one, {size: -1}] => /size:/,
+     [one, {count: 0}] => /count:/, [one, {timeout: 0}] => /timeout:/}
+      .each { |(hosts, options), says| assert_refused(says) { matrix(hosts, **options) } }
     keys = Godwit::Curve.keypair
-    one = {"a" => closed_port}
     assert_refused(/server_key: is nil/) { matrix(one, curve: keys, server_key: nil) }
     assert_raises(Godwit::OptionError) { matrix(one, sever_key: "x") }
   end

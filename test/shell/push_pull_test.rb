@@ -7,19 +7,26 @@ require "socket"
 class ShellPushPullTest < Godwit::TestCase
   Shell = Godwit::Shell
 
-  def push_and_pulls(stream, pulls: 1, socket_options: {}, **options)
-    socket = open_socket(:PUSH, **socket_options)
-    push = Shell::Push.new(socket)
-    socket.bind(endpoint_for(:tcp))
-    threads =
-      Array.new(pulls) { |index| in_thread { yield pull_from(socket.last_endpoint), index } }
+  # @return [Array(Push, Status, *Object)] of a bound push, and what the block gives for each pull
+  def push_and_pulls(stream, pulls: 1, **socket_options)
+    push, socket = bound(:PUSH, **socket_options)
+    threads = Array.new(pulls) { |index|
+      in_thread { yield connected(:PULL, socket.last_endpoint).first, index }
+    }
     socket.wait_connected(count: pulls, timeout: 10)
-    [push, push.run(stream, **options), *threads.map(&:value)]
+    [push, push.run(stream), *threads.map(&:value)]
   end
 
-  def pull_from(endpoint)
-    socket = open_socket(:PULL)
-    Shell::Pull.new(socket).tap { socket.connect(endpoint) }
+  # @return [Array(Push | Pull, Socket)] one of this type, that is bound
+  def bound(type, endpoint = endpoint_for(:tcp), **options)
+    socket = open_socket(type, **options)
+    [Shell.const_get(type.capitalize).new(socket).tap { socket.bind(endpoint) }, socket]
+  end
+
+  # @return [Array(Push | Pull, Socket)] one of this type, that is connected
+  def connected(type, endpoint)
+    socket = open_socket(type)
+    [Shell.const_get(type.capitalize).new(socket).tap { socket.connect(endpoint) }, socket]
   end
 
   test "a pull gets all rows, the end, and the command's status" do
@@ -31,41 +38,18 @@ class ShellPushPullTest < Godwit::TestCase
     assert_equal [{exitstatus: 3, signal: nil, timed_out: nil, rows: 10_000}], pull.ends
   end
 
-  test "several pulls share the rows, and each gets the end" do
-    4.times do
-      _, status, *parts =
-        push_and_pulls(Shell.rows("seq", "3000"), pulls: 4) { |pull| [pull.to_a, pull.complete?] }
-      assert_equal 3000, status.rows
-      assert_equal (1..3000).to_a, parts.flat_map(&:first).map(&:to_i).sort
-      assert parts.all?(&:last)
-    end
-  end
-
   test "a pull that comes after the end gets it, too" do
-    socket = open_socket(:PUSH)
-    push = Shell::Push.new(socket)
-    socket.bind(endpoint_for(:tcp))
+    push, socket = bound(:PUSH)
     first = open_socket(:PULL).connect(socket.last_endpoint)
     thread = in_thread { push.run(Shell.rows("true")) }
     assert_equal "end", first.recv(timeout: 5).first
-    assert_predicate pull_from(socket.last_endpoint).tap(&:to_a), :complete?
+    assert_predicate connected(:PULL, socket.last_endpoint).first.tap(&:to_a), :complete?
     first.close
     assert_predicate thread.value, :success?
   end
 
-  test "when all have left, the command is stopped, quiet or not" do
-    ["yes", "echo 1; exec sleep 1000"].each do |command|
-      push, status, rows = push_and_pulls(Shell.rows(command, shell: true)) { |pull| pull.first(1) }
-      assert_equal 1, rows.size
-      assert_predicate push, :left?
-      assert_predicate status, :stopped?
-    end
-  end
-
   test "rows in transit to a pull that left delay nothing" do
-    socket = open_socket(:PUSH, linger: 1000)
-    push = Shell::Push.new(socket)
-    socket.bind(endpoint_for(:tcp))
+    push, socket = bound(:PUSH, linger: 1000)
     reader = open_socket(:PULL, recv_hwm: 1).connect(socket.last_endpoint)
     thread = in_thread { push.run(Shell.rows("yes", "x" * 10_000)) }
     reader.recv(timeout: 5)
@@ -76,9 +60,7 @@ class ShellPushPullTest < Godwit::TestCase
   end
 
   test "an end that is lost because a pull leaves is sent again" do
-    socket = open_socket(:PUSH)
-    push = Shell::Push.new(socket)
-    socket.bind(endpoint_for(:tcp))
+    push, socket = bound(:PUSH)
     silent = open_socket(:PULL).connect(socket.last_endpoint)
     thread = in_thread { push.run(Shell.rows("true")) }
     assert_equal %w[end end end], 3.times.map { silent.recv(timeout: 5).first }
@@ -96,38 +78,30 @@ class ShellPushPullTest < Godwit::TestCase
 
   STRANGERS.each do |name, said|
     test "a stranger that #{name} and leaves before any peer came does not end a push" do
-      socket = open_socket(:PUSH)
-      push = Shell::Push.new(socket)
-      socket.bind("tcp://127.0.0.1:*")
+      push, socket = bound(:PUSH, "tcp://127.0.0.1:*")
       stranger_at(socket, said)
       thread = in_thread { push.run(Shell.rows("seq", "3")) }
-      pull = pull_from(socket.last_endpoint)
+      pull, = connected(:PULL, socket.last_endpoint)
       assert_equal [%w[1 2 3], true], [pull.to_a, pull.complete?]
       assert_predicate thread.value, :success?
       refute_predicate push, :left?
     end
 
     test "a stranger that #{name} and leaves does not end a pull" do
-      socket = open_socket(:PULL)
-      pull = Shell::Pull.new(socket)
-      socket.bind("tcp://127.0.0.1:*")
+      pull, socket = bound(:PULL, "tcp://127.0.0.1:*")
       thread = in_thread { pull.to_a }
       stranger_at(socket, said)
-      push_socket = open_socket(:PUSH)
-      push = Shell::Push.new(push_socket)
-      push_socket.connect(socket.last_endpoint)
+      push, = connected(:PUSH, socket.last_endpoint)
       assert_predicate push.run(Shell.rows("seq", "3")), :success?
       assert_equal [%w[1 2 3], true], [thread.value, pull.complete?]
     end
 
     test "a stranger that #{name}, comes before a peer and leaves after it came, does not end a " \
       "push" do
-      socket = open_socket(:PUSH)
-      push = Shell::Push.new(socket)
-      socket.bind("tcp://127.0.0.1:*")
+      push, socket = bound(:PUSH, "tcp://127.0.0.1:*")
       pull = nil
       stranger_at(socket, said) do
-        pull = pull_from(socket.last_endpoint)
+        pull, = connected(:PULL, socket.last_endpoint)
         socket.wait_connected(timeout: 5)
       end
       thread = in_thread { pull.to_a }
@@ -137,10 +111,10 @@ class ShellPushPullTest < Godwit::TestCase
   end
 
   test "a pull that leaves ends neither the other nor the push" do
-    push, status, first, second = push_and_pulls(Shell.rows("seq",
-      "20000"), pulls: 2) do |pull, index|
-      index.zero? ? pull.first(1) : [pull.count, pull.complete?]
-    end
+    push, status, first, second =
+      push_and_pulls(Shell.rows("seq", "20000"), pulls: 2) do |pull, index|
+        index.zero? ? pull.first(1) : [pull.count, pull.complete?]
+      end
     refute_predicate push, :left?
     assert_predicate status, :success?
     assert_equal [1, true], [first.size, second.last]
@@ -151,7 +125,7 @@ class ShellPushPullTest < Godwit::TestCase
     socket = open_socket(:PUSH, linger: 5)
     socket.bind(endpoint_for(:tcp))
     thread = in_thread do
-      pull = pull_from(socket.last_endpoint)
+      pull, = connected(:PULL, socket.last_endpoint)
       batches = []
       pull.each_batch(10) do |rows|
         # The rest is taken after its end.
@@ -167,13 +141,9 @@ class ShellPushPullTest < Godwit::TestCase
   end
 
   test "a bound pull takes the rows of several pushes, to the last push's end" do
-    socket = open_socket(:PULL)
-    pull = Shell::Pull.new(socket)
-    socket.bind(endpoint_for(:tcp))
+    pull, socket = bound(:PULL)
     pushes = [2, 0].map do |exitstatus|
-      push_socket = open_socket(:PUSH)
-      push = Shell::Push.new(push_socket)
-      push_socket.connect(socket.last_endpoint)
+      push, push_socket = connected(:PUSH, socket.last_endpoint)
       push_socket.wait_connected(timeout: 5)
       in_thread { push.run(Shell.rows("seq 500; exit #{exitstatus}", shell: true)) }
     end
@@ -187,7 +157,8 @@ class ShellPushPullTest < Godwit::TestCase
   test "a message that is no row is left out and counted" do
     socket = open_socket(:PUSH, linger: 5)
     socket.bind(endpoint_for(:tcp))
-    thread = in_thread { pull_from(socket.last_endpoint).then { |pull| [pull.to_a, pull.foreign] } }
+    pull, = connected(:PULL, socket.last_endpoint)
+    thread = in_thread { [pull.to_a, pull.foreign] }
     [
       %w[end {], ["end", "[]"], %w[end {}], %w[what is this], %w[out x], "row", %w[end 1 2]
     ].each { |message| socket.send(message, timeout: 5) }
@@ -196,24 +167,20 @@ class ShellPushPullTest < Godwit::TestCase
   end
 
   test "timeout: holds for both, without a peer" do
-    socket = open_socket(:PUSH)
-    push = Shell::Push.new(socket)
-    socket.bind(endpoint_for(:tcp))
-    pull = pull_from("tcp://127.0.0.1:1")
+    push, socket = bound(:PUSH)
+    pull, = connected(:PULL, "tcp://127.0.0.1:1")
     assert_raises(Godwit::TimeoutError) { push.run(Shell.rows("true"), timeout: 0) }
     assert_raises(Godwit::TimeoutError) { pull.each(timeout: 0.05) { nil } }
     assert_predicate socket, :closed?
   end
 
   test "Thread#kill ends either, and the command" do
-    socket = open_socket(:PUSH)
-    push = Shell::Push.new(socket)
-    socket.bind(endpoint_for(:tcp))
+    push, socket = bound(:PUSH)
     # Long rows: before it waits, a cold JRuby on a busy machine takes seconds for the 32,000 short
     # rows of the first read.
     stream = Shell.rows("yes", "x" * 1000)
     pushing = in_thread { push.run(stream) }
-    pull = pull_from("tcp://127.0.0.1:1")
+    pull, = connected(:PULL, "tcp://127.0.0.1:1")
     until_waiting(socket, 2) # one descriptor reads the socket's events
     poller = next_made(Godwit::Poller)
     pulling = in_thread { pull.each { nil } }
@@ -225,9 +192,7 @@ class ShellPushPullTest < Godwit::TestCase
   test "both in fibers of one thread" do
     not_on :ffi, "a wait there holds its thread"
     not_on :jruby, "JRuby has no fiber scheduler"
-    socket = open_socket(:PUSH)
-    push = Shell::Push.new(socket)
-    socket.bind(endpoint_for(:tcp))
+    push, socket = bound(:PUSH)
     statuses = {}
     # With each row's types compared all take as long as a hang may.
     count = ENV["GODWIT_TEST_TYPES"] ? 2000 : 20_000
@@ -236,7 +201,7 @@ class ShellPushPullTest < Godwit::TestCase
         statuses[:push] = push.run(Shell.rows("seq #{count}; exit 2", shell: true)).exitstatus
       end
       Fiber.schedule do
-        pull = pull_from(socket.last_endpoint)
+        pull, = connected(:PULL, socket.last_endpoint)
         statuses[:pull] = [pull.count, pull.exitstatus]
       end
     end
@@ -246,17 +211,14 @@ class ShellPushPullTest < Godwit::TestCase
 
   test "sockets that do not serve are refused" do
     pull, push = connected_pair(:PULL, :PUSH)
-    assert_kind_of TypeError, assert_raises(Godwit::Error) { Shell::Push.new(pull) }
-    assert_kind_of TypeError, assert_raises(Godwit::Error) { Shell::Pull.new(push) }
-    assert_raises(Godwit::StateError) { Shell::Push.new(push) }
-    assert_raises(Godwit::StateError) { Shell::Pull.new(pull) }
-    inproc = open_socket(:PUSH)
-    push = Shell::Push.new(inproc)
-    inproc.bind(endpoint_for(:inproc))
+    {[Shell::Push, pull] => TypeError, [Shell::Pull, push] => TypeError,
+     [Shell::Push, push] => Godwit::StateError, [Shell::Pull, pull] => Godwit::StateError}
+      .each do |(type, socket), error|
+      assert_kind_of error, assert_raises(Godwit::Error) { type.new(socket) }
+    end
+    push, = bound(:PUSH, endpoint_for(:inproc))
     assert_raises(Godwit::UnsupportedError) { push.run(Shell.rows("true")) }
-    inproc = open_socket(:PULL)
-    pull = Shell::Pull.new(inproc)
-    inproc.bind(endpoint_for(:inproc))
+    pull, = bound(:PULL, endpoint_for(:inproc))
     assert_raises(Godwit::UnsupportedError) { pull.to_a }
   end
 
@@ -267,8 +229,7 @@ class ShellPushPullTest < Godwit::TestCase
   end
 
   test "a slow pull gets its end, too" do
-    _, _, *parts = push_and_pulls(Shell.rows("seq", "400"), pulls: 3,
-      socket_options: {send_hwm: 1}) do |pull, index|
+    _, _, *parts = push_and_pulls(Shell.rows("seq", "400"), pulls: 3, send_hwm: 1) do |pull, index|
       rows = []
       pull.each do |row|
         rows << row
