@@ -50,10 +50,10 @@ class RedirectionTest < ShellCase
     missing = Pathname(scratch_dir) / "no" / "file"
     %i[input err].each do |option|
       {missing => Errno::ENOENT, Pathname(scratch_dir) => Errno::EISDIR}.each do |path, error|
-        raised = assert_raises(error) { Shell.rows("cat", option => path).to_a }
+        raised = assert_error(error, /\Arows #{path}: .*\(#{option}: takes a file/) do
+          Shell.rows("cat", option => path).to_a
+        end
         assert_kind_of Godwit::Error, raised
-        assert_includes raised.message, "rows #{path}: "
-        assert_includes raised.message, "(#{option}: takes a file"
       end
     end
     assert_empty children - before
@@ -116,26 +116,26 @@ class RedirectionTest < ShellCase
 
   test "objects that are none of these are refused, and nothing starts" do
     before = children
-    [Dir.new("/"), 5, Object.new].each do |wrong|
-      error = assert_raises(Godwit::ArgumentTypeError) { Shell.rows("cat", input: wrong) }
-      assert_match(/input: takes a String, an IO, a Pathname/, error.message)
-    end
-    [Dir.new("/"), 5, "errors.txt"].each do |wrong|
-      error = assert_raises(Godwit::ArgumentValueError) { Shell.rows("cat", err: wrong) }
-      assert_match(/err: takes :inherit, .* a Pathname, or what has write/, error.message)
+    [[:input, Godwit::ArgumentTypeError, [Dir.new("/"), 5, Object.new],
+      /input: takes a String, an IO, a Pathname/],
+      [:err, Godwit::ArgumentValueError, [Dir.new("/"), 5, "errors.txt"],
+        /err: takes :inherit, .* a Pathname, or what has write/],
+      [:chdir, Godwit::ArgumentTypeError, [5, :tmp, Object.new], /chdir: takes a path/]]
+      .each do |option, klass, all, says|
+      all.each { |wrong| assert_error(klass, says) { Shell.rows("cat", option => wrong) } }
     end
     assert_empty children - before
   end
 
   {
-    "a file" => ->(test) { File.open(test.file) },
-    "a file that is decoded" => ->(test) { File.open(test.file, "r:ISO-8859-1:UTF-8") },
-    "a Tempfile" => ->(_) { Tempfile.new.tap { |io| io.write("a\nb\nc\n") && io.rewind } },
-    "a pipe" => ->(test) { test.written(*IO.pipe) },
-    "a socket" => ->(test) { test.written(*UNIXSocket.pair) }
+    "a file" => -> { File.open(file) },
+    "a file that is decoded" => -> { File.open(file, "r:ISO-8859-1:UTF-8") },
+    "a Tempfile" => -> { Tempfile.new.tap { |io| io.write("a\nb\nc\n") && io.rewind } },
+    "a pipe" => -> { written(*IO.pipe) },
+    "a socket" => -> { written(*UNIXSocket.pair) }
   }.each do |name, opened|
     test "after a line of #{name} was read, the command gets the rest" do
-      io = opened.call(self)
+      io = instance_exec(&opened)
       assert_equal "a\n", io.gets
       assert_equal %w[b c], cat(io)
       assert_nil io.gets
@@ -175,10 +175,6 @@ class RedirectionTest < ShellCase
       [place, Pathname(place), dir].each do |folder|
         assert_equal [place], Shell.rows("pwd", chdir: folder).to_a
       end
-    end
-    [5, :tmp, Object.new].each do |wrong|
-      error = assert_raises(Godwit::ArgumentTypeError) { Shell.rows("pwd", chdir: wrong) }
-      assert_match(/chdir: takes a path/, error.message)
     end
   end
 

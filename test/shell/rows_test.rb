@@ -68,11 +68,8 @@ class RowsTest < ShellCase
     ["x" * 101 + "\ny\n", "x" * 101, "y\n" + "x" * 101].each do |text|
       error = assert_raises(Godwit::RowTooLongError) { rows_of(text, limit: 100) }
       assert_kind_of Godwit::Error, error
-      assert_match(
-        /\Arows\ cat:\ a\ row\ has\ more\ than\ 100\ bytes
-          \ \(raise\ limit:,\ or\ take\ long:\ :split\ or\ :cut\)\z/x,
-        error.message
-      )
+      assert_equal "rows cat: a row has more than 100 bytes (raise limit:, or take long: :split " \
+        "or :cut)", error.message
     end
   end
 
@@ -162,22 +159,15 @@ class RowsTest < ShellCase
     random = Random.new(1)
     rounds(400, stressed: 2).times do
       sep = ["\n", "\0", "ab", "aab", "\r\n"].sample(random: random)
-      text =
-        Array
-          .new(random.rand(300)) { ["a", "b", "\n", "\r", "\0", "é", "ab"].sample(random: random) }
-          .join
-          .b
+      words = ["a", "b", "\n", "\r", "\0", "é", "ab"]
+      text = Array.new(random.rand(300)) { words.sample(random: random) }.join.b
       pieces = text.scan(/.{1,#{1 + random.rand(40)}}/mn)
       options = {sep: sep, encoding: "BINARY"}
       what = [text, sep, pieces.first].inspect
       whole = text.each_line(sep.b).to_a
       assert_equal whole, rows_of_reads(*pieces, chomp: false, **options), what
       chomped = whole.map { |row|
-        if sep != "\n"
-          row.delete_suffix(sep)
-        else
-          (row.end_with?("\n") ? row.chomp : row)
-        end
+        (sep == "\n" && row.end_with?("\n")) ? row.chomp : row.delete_suffix(sep)
       }
       assert_equal chomped, rows_of_reads(*pieces, **options), what
       limit = 1 + random.rand(20)
@@ -185,9 +175,8 @@ class RowsTest < ShellCase
       assert_equal text, split.join, what
       assert(split.all? { |row| row.bytesize <= limit + sep.bytesize }, what)
       split = rows_of_reads(*pieces, limit: limit, long: :split, **options)
-      assert_equal chomped.flat_map { |row| row.empty? ? [row] : row.scan(/.{1,#{limit}}/mn) },
-        split,
-        what
+      pieces_of_rows = chomped.flat_map { |row| row.empty? ? [row] : row.scan(/.{1,#{limit}}/mn) }
+      assert_equal pieces_of_rows, split, what
       cut = rows_of_reads(*pieces, limit: limit, long: :cut, **options)
       assert_equal chomped.map { |row| row.byteslice(0, limit) }, cut, what
     end

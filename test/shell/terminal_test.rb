@@ -80,15 +80,6 @@ class TerminalTest < ShellCase
     with_program(program) { |terminal| assert_match(/"on"/, rest_of(terminal)) }
   end
 
-  test "foreground: and pty: exclude each other" do
-    assert_match(
-      /foreground: true/,
-      assert_raises(Godwit::ArgumentValueError) do
-        Shell.rows("ls", pty: true, foreground: true)
-      end.message
-    )
-  end
-
   private
 
   # In a new session, whose terminal is yielded.
