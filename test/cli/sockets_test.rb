@@ -169,6 +169,44 @@ class CLISocketsTest < Godwit::TestCase
     end
   end
 
+  # What a peer sends, and how pipes and terminals show it.
+  BYTES = ["x\e[1m", "\xff\0".b].freeze
+  SHOWN = {false => "x\e[1m\t\xff\0".b, true => 'x\e[1m' + "\t" + '\xff\x00'}.freeze
+
+  # A command's options, its peer, what is typed, what the peer receives, and whether it sends.
+  TALKS = {
+    "req" => [[], :REP, "a\tb\n", %w[a b], true], "pub" => [[], :SUB, "b\na\tb\n", %w[a b], false],
+    "pair" => [%w[--count 1], :PAIR, "a\tb\n", %w[a b], true],
+    "dealer" => [%w[--count 1 --identity me], :ROUTER, "a\tb\n", %w[me a b], true],
+    "sub" => [%w[-s x --count 1], :XPUB, "", "\1x", true], "pull" => [%w[--count 1], :PUSH],
+    "rep" => [%w[--count 1 --echo], :REQ], "router" => [%w[--count 1 --echo], :DEALER]
+  }.freeze
+
+  {"binds, with pipes" => true, "connects, with a terminal" => false}.each do |how, binds|
+    test "each command #{how}" do
+      TALKS.each do |name, (words, type, typed, received, answers)|
+        more = {SUB: {subscribe: "a"}, DEALER: {routing_id: "me"}}.fetch(type, {})
+        peer = open_socket(type, recv_timeout: 20, send_timeout: 20, **more)
+        endpoint = binds ? endpoint_for(:ipc) : peer.bind("tcp://127.0.0.1:*").last_endpoint
+        peer.connect(endpoint) if binds
+        command = start(name, *words, binds ? "-b" : "-c", endpoint, terminal: !binds)
+        if typed
+          command.write(typed)
+          assert_equal received, peer.recv, name
+        end
+        shown = SHOWN[!binds] if answers || typed.nil?
+        peer.send("no topic") if type == :XPUB
+        peer.send([*("me" if type == :ROUTER), *BYTES]) if shown
+        assert_equal BYTES, peer.recv, name if words.include?("--echo")
+        command.wait_for("\n") if shown
+        command.end_input
+        shown = "#{"me\t" if name == "router"}#{shown}\n" if shown
+        assert_equal [0, "", shown.to_s.b], [command.status, command.stderr, command.stdout], name
+        peer.close
+      end
+    end
+  end
+
   test "--data, --count, --rate, --file, --eval of senders" do
     file = "#{scratch_dir}/lines"
     File.write(file, "1\n2\n3\n4\n")

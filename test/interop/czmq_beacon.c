@@ -1,5 +1,5 @@
-/* CZMQ's side of beacon_test.rb: czmq_beacon PORT PAYLOAD, the payload in hexadecimal. Writes its host
- * name, then each beacon that it hears as address and hexadecimal. Ends with its input. */
+/* CZMQ's side of beacon_test.rb: czmq_beacon PORT PAYLOAD, the payload in hexadecimal. Writes its
+ * host name, then each beacon that it hears as address and hexadecimal. Ends with its input. */
 #include <czmq.h>
 
 enum { BEACON_MAX = 255 };

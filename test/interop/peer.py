@@ -91,9 +91,6 @@ class Peer:
         self.authenticator.start()
         self.authenticator.configure_curve(domain="*", location=location)
 
-    def close(self, on):
-        self.sockets[on].close()
-
     def reset(self):
         """For the next test: what this one opened is closed."""
         self.end()

@@ -56,8 +56,6 @@ module Godwit
         # @return [String, nil] the sender's user id from the authenticator
         def user_id = ask(:user_id)
 
-        def close = ask(:close)
-
         private
 
         def ask(what, **arguments) = @peer.ask(what, on: @number, **arguments)

@@ -10,6 +10,9 @@ class ShellBridgesTest < Godwit::TestCase
 
   def pulled(pull, count) = count.times.map { pull.recv(timeout: 5) }
 
+  # @return [Socket] a PUSH without a peer
+  def lonely(**options) = open_socket(:PUSH, **options).bind(endpoint_for(:tcp))
+
   test "each row is a message" do
     each_transport do |transport|
       pull, push = connected_pair(:PULL, :PUSH, transport: transport)
@@ -55,35 +58,30 @@ class ShellBridgesTest < Godwit::TestCase
     assert_equal [true, 3], [status.stopped?, status.rows] # and not all that were read with them
     assert_equal %w[y y y], pulled(pull, 3)
     assert_nil pull.recv(timeout: 0.05, exception: false)
-    lonely = open_socket(:PUSH)
-    lonely.bind(endpoint_for(:tcp))
     stream = Shell.rows("yes")
-    assert_raises(Godwit::TimeoutError) { stream.into(lonely, timeout: 0.01) }
+    assert_raises(Godwit::TimeoutError) { stream.into(push = lonely, timeout: 0.01) }
     assert_predicate stream.status, :stopped?
-    assert_raises(ArgumentError) { stream.into(lonely, count: 0) }
+    assert_raises(ArgumentError) { stream.into(push, count: 0) }
   end
 
   test "the limits of the command end the wait for a blocked socket" do
-    {timeout: 0.05, idle: 0.05}.each do |option, seconds|
-      lonely = open_socket(:PUSH)
-      lonely.bind(endpoint_for(:tcp))
-      status = Shell.rows("yes", option => seconds).into(lonely)
+    %i[timeout idle].each do |option|
+      status = Shell.rows("yes", option => 0.05).into(lonely)
       assert_equal [option, true, 0], [status.timed_out, status.failed?, status.rows]
     end
-    push = Shell::Push.new(lonely = open_socket(:PUSH))
-    lonely.bind(endpoint_for(:tcp))
+    push = Shell::Push.new(socket = open_socket(:PUSH))
+    socket.bind(endpoint_for(:tcp))
     stream = Shell.rows("yes", timeout: 0.05)
     assert_raises(Godwit::TimeoutError) { push.run(stream, timeout: 1) } # no peer comes for the end
     assert_equal :timeout, stream.status.timed_out
   end
 
   test "the socket's send_timeout ends the wait, and timeout: has precedence" do
-    lonely = open_socket(:PUSH, send_timeout: 0.01)
-    lonely.bind(endpoint_for(:tcp))
+    push = lonely(send_timeout: 0.01)
     stream = Shell.rows("yes", timeout: 60)
-    assert_raises(Godwit::TimeoutError) { stream.into(lonely) }
+    assert_raises(Godwit::TimeoutError) { stream.into(push) }
     assert_predicate stream.status, :stopped?
-    assert_equal :timeout, Shell.rows("yes", timeout: 0.05).into(lonely, timeout: nil).timed_out
+    assert_equal :timeout, Shell.rows("yes", timeout: 0.05).into(push, timeout: nil).timed_out
   end
 
   test "a target that is neither socket nor logger is refused, and nothing starts" do
@@ -94,17 +92,18 @@ class ShellBridgesTest < Godwit::TestCase
     refute_path_exists "#{scratch_dir}/there"
   end
 
-  test "a logger gets stdout as INFO and stderr as WARN, with the command and its pid" do
+  test "a logger gets stdout as INFO and stderr as WARN, with the command and its pid; with err: " \
+    "stdout alone" do
     text = StringIO.new
-    logger =
-      Logger.new(
-        text, formatter: ->(level, _time, name, message) { "#{level} #{name} #{message}\n" }
-      )
+    form = ->(level, _time, name, message) { "#{level} #{name} #{message}\n" }
+    logger = Logger.new(text, formatter: form)
     status = Shell.rows("echo $$; echo careful >&2; exit 4", shell: true).into(logger)
     assert_equal 4, status.exitstatus
     first, second = text.string.lines.sort
     assert_match(/\AINFO sh\[(\d+)\] \1\n\z/, first)
     assert_match(/\AWARN sh\[\d+\] careful\n\z/, second)
+    Shell.rows("echo a; echo b >&2", shell: true, err: :discard).into(logger)
+    assert_equal 3, text.string.lines.size
   end
 
   test "Godwit's own logger: level, text and tag reach the reader" do
@@ -121,12 +120,6 @@ class ShellBridgesTest < Godwit::TestCase
     reader&.close
   end
 
-  test "with the option err:, the logger gets stdout alone" do
-    logger = Logger.new(lines = StringIO.new)
-    Shell.rows("echo a; echo b >&2", shell: true, err: :discard).into(logger)
-    assert_equal 1, lines.string.lines.size
-  end
-
   test "a socket's messages are lines of a command's input" do
     pub, sub = connected_pair(:PUB, :SUB, connect_options: {subscribe: ""})
     pub.wait_connected(timeout: 5)
@@ -138,14 +131,12 @@ class ShellBridgesTest < Godwit::TestCase
 
   test "a command that ends no longer waits for the socket" do
     _, pull = connected_pair(:PUSH, :PULL)
-    status = Shell.run("true", input: pull)
-    assert_predicate status, :success?
+    assert_predicate Shell.run("true", input: pull), :success?
     refute_predicate pull, :closed?
   end
 
   test "each row has the whole send_timeout" do
-    push = open_socket(:PUSH, send_timeout: 60)
-    push.bind(endpoint_for(:tcp))
+    push = lonely(send_timeout: 60)
     waits = []
     # A socket that takes a row only after a wait.
     push.define_singleton_method(:send_many) do |rows, timeout:|

@@ -9,39 +9,36 @@ class TerminalTest < ShellCase
 
   test "foreground: gives the command the terminal" do
     not_on :jruby, "JRuby gives a child no terminal"
-    with_program(%(p Godwit::Shell.rows("#{ASKS}", foreground: true).to_a)) do |terminal|
-      terminal.write("Anna\n")
-      assert_match(/"name\?hello Anna"/, rest_of(terminal))
+    with_program(%(p Godwit::Shell.rows("#{ASKS}", foreground: true).to_a)) do |output, input|
+      input.write("Anna\n")
+      assert_match(/"name\?hello Anna"/, rest_of(output))
     end
   end
 
   test "foreground: its stdin is the process's own, and of a pipeline too" do
     not_on :jruby, "JRuby gives a child no terminal"
     program = %(p Godwit::Shell.pipe(%w[head -n 1], %w[tr a-z A-Z], foreground: true).to_a)
-    with_program(program) do |terminal|
-      terminal.write("anna\n")
-      assert_match(/\["ANNA"\]/, rest_of(terminal))
+    with_program(program) do |output, input|
+      input.write("anna\n")
+      assert_match(/\["ANNA"\]/, rest_of(output))
     end
   end
 
   test "Ctrl-C reaches the command in the foreground and the program" do
     not_on :jruby, "JRuby gives a child no terminal"
+    script = "trap 'echo caught > #{scratch_dir}/caught; exit' INT; echo up; while :; do sleep " \
+      "0.1; done"
     program = <<~RUBY
       begin
-        Godwit::Shell.rows(
-          "sh", "-c",
-          "trap 'echo caught > #{scratch_dir}/caught; exit' INT; echo up; while :; do sleep 0.1; " \
-          "done",
-          foreground: true
-        ) { |row| puts row }
+        Godwit::Shell.rows(#{script.dump}, shell: true, foreground: true) { |row| puts row }
       rescue Interrupt
         puts "interrupted"
       end
     RUBY
-    with_program(program) do |terminal|
-      read_until(terminal, "up")
-      terminal.write("\x03")
-      assert_match(/interrupted/, rest_of(terminal))
+    with_program(program) do |output, input|
+      assert_match(/^up\r?\n/, output.gets)
+      input.write("\x03")
+      assert_match(/interrupted/, rest_of(output))
     end
     assert_equal "caught\n", File.read("#{scratch_dir}/caught")
   end
@@ -58,11 +55,10 @@ class TerminalTest < ShellCase
         end
         puts "children: \#{File.read("/proc/self/task/\#{Process.pid}/children").split.size}"
       RUBY
-      with_program(program) do |terminal|
-        output = rest_of(terminal)
-        assert_match(/#{method} sh -c.*uses the terminal, and was stopped.*foreground: true/m,
-          output)
-        assert_includes output, "children: 0"
+      with_program(program) do |output|
+        said = "and was stopped since it does not have it: give it the terminal by foreground: true"
+        assert_match(/#{method} sh -c.*: it uses the terminal, #{said}\s+children: 0/,
+          rest_of(output))
       end
     end
   end
@@ -72,12 +68,14 @@ class TerminalTest < ShellCase
     program = <<~RUBY
       rows = Godwit::Shell.rows("sh", "-c", "echo $$; kill -STOP $$; echo on")
       pid = Integer(rows.next)
-      # It is looked at meanwhile.
-      Thread.new { await { File.read("/proc/\#{pid}/stat")[/\\) (\\w)/,
-        1] == "T" }; sleep 1; Process.kill(:CONT, pid) }
+      Thread.new do
+        await { File.read("/proc/\#{pid}/stat")[/\\) (\\w)/, 1] == "T" }
+        sleep 1 # it is looked at meanwhile
+        Process.kill(:CONT, pid)
+      end
       p rows.next
     RUBY
-    with_program(program) { |terminal| assert_match(/"on"/, rest_of(terminal)) }
+    with_program(program) { |output| assert_match(/"on"/, rest_of(output)) }
   end
 
   private
@@ -93,9 +91,7 @@ class TerminalTest < ShellCase
         Godwit::TestSupport::Children::NO_BUNDLER, *command,
         chdir: Godwit::TestSupport::Children::ROOT
       )
-    own(reading)
-    own(writing)
-    yield TerminalEnd.new(reading, writing)
+    yield own(reading), own(writing)
   ensure
     end_program(pid) if pid
   end
@@ -107,20 +103,10 @@ class TerminalTest < ShellCase
     nil
   end
 
-  TerminalEnd = Struct.new(:reading, :writing) do
-    def write(text) = writing.write(text)
-  end
-
-  def read_until(terminal, text)
-    seen = +""
-    seen << terminal.reading.readpartial(1000) until seen.include?(text)
-    seen
-  end
-
   # Until the program ends, as EIO says on Linux.
-  def rest_of(terminal)
+  def rest_of(output)
     seen = +""
-    loop { seen << terminal.reading.readpartial(1000) }
+    loop { seen << output.readpartial(1000) }
   rescue Errno::EIO, EOFError
     seen
   end

@@ -21,10 +21,10 @@ class WaitsTest < ShellCase
     assert eventually { groups.all? { |group| living(group).empty? } }
     # On JRuby other tests' abandoned streams may be there.
     mine = ->(processes) { processes.children.any? { |child| groups.include?(child.pid) } }
-    assert eventually {
-             Shell::Reaper.running.none?(&mine) &&
-               Thread.list.none? { |thread| thread.name == "godwit shell reaper" }
-           }
+    eventually do
+      Shell::Reaper.running.none?(&mine) &&
+        Thread.list.none? { |one| one.name == "godwit shell reaper" }
+    end
   ensure
     GC.enable
   end
@@ -82,10 +82,8 @@ class WaitsTest < ShellCase
     end
     assert thread.join(HANG), "the fibers hang"
     assert_equal 10, seen.size
-    assert_operator seen.each_cons(2).map { |before, after| after - before }.max,
-      :<=,
-      2 * 32_768,
-      "what two reads gave"
+    most = seen.each_cons(2).map { |before, after| after - before }.max
+    assert_operator most, :<=, 2 * 32_768, "what two reads gave"
   end
 
   test "under async: many commands at once, and with_timeout" do
@@ -95,28 +93,16 @@ class WaitsTest < ShellCase
     go = File.join(scratch_dir, "go")
     result = in_thread do
       Sync do |task|
-        tasks =
-          Array.new(10) do |number|
-            task.async do
-              sh(
-                "until [ -e #{go} ] || [ $((i += 1)) -gt 2000 ]; do sleep 0.01; done; " \
-                "echo #{number}"
-              ).to_a
-            end
-          end
+        script = "until [ -e #{go} ] || [ $((i += 1)) -gt 2000 ]; do sleep 0.01; done; echo "
+        tasks = Array.new(10) { |number| task.async { sh("#{script}#{number}").to_a } }
         # At once
         task.with_timeout(20) { task.sleep(0.01) until Godwit::Shell::Reaper.running.size >= 10 }
         File.write(go, "")
-        rows = tasks.flat_map(&:wait)
-        late = begin
-          task.with_timeout(0.05) { Shell.rows(*QUIET).to_a }
-        rescue Async::TimeoutError
-          :late
-        end
-        [rows, late]
+        assert_raises(Async::TimeoutError) { task.with_timeout(0.05) { Shell.rows(*QUIET).to_a } }
+        tasks.flat_map(&:wait)
       end
     end
-    assert_equal [(0...10).map(&:to_s), :late], result.value
+    assert_equal (0...10).map(&:to_s), result.value
   end
 
   test "under async no task vanishes, though commands leave others behind" do
@@ -125,22 +111,17 @@ class WaitsTest < ShellCase
     require "async"
     result = in_thread do
       Sync do |task|
-        Array
-          .new(30) do |number|
-            task.async { sh("sleep 30 & sleep 30 & echo #{number}", drain: 0).to_a }
-          end
-          .flat_map(&:wait)
+        Array.new(30) { |number|
+          task.async { sh("sleep 30 & sleep 30 & echo #{number}", drain: 0).to_a }
+        }.flat_map(&:wait)
       end
     end
     assert_equal (0...30).map(&:to_s), result.value
   end
 
   test "a command whose rows are not read waits" do
-    stream =
-      sh(
-        "i=0; while :; do i=$((i+1)); echo $i; echo $i >&3; done " \
-        "3>#{path = File.join(scratch_dir, "count")}"
-      )
+    path = File.join(scratch_dir, "count")
+    stream = sh("i=0; while :; do i=$((i+1)); echo $i; echo $i >&3; done 3>#{path}")
     assert_equal "1", stream.next
     pid = stream.instance_variable_get(:@jobs).last.tag[/\d+/]
     # It waits for room in its pipe.
@@ -163,9 +144,8 @@ class WaitsTest < ShellCase
     in_thread do
       Fiber.set_scheduler(scheduler.new)
       Fiber.schedule do
-        Shell
-          .const_get(:Members)
-          .then { |members| [members.living([Process.getpgrp]), members.stopped?(Process.pid)] }
+        members = Shell.const_get(:Members)
+        [members.living([Process.getpgrp]), members.stopped?(Process.pid)]
       end
       Fiber.scheduler.run
     end.join

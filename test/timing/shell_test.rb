@@ -25,23 +25,16 @@ class ShellTimingTest < ShellCase
 
   test "timeout: and idle: stop a command then" do
     %i[timeout idle].each do |option|
-      took =
-        median do
-          seconds do
-            assert_equal option, Shell.rows("sleep", "1000", option => 0.2) { nil }.timed_out
-          end
-        end
-      assert_operator took, :<, 0.2 + PROMISED, option
+      stop = -> { assert_equal option, Shell.rows("sleep", "1000", option => 0.2) {}.timed_out }
+      assert_operator median { seconds(&stop) }, :<, 0.2 + PROMISED, option
     end
   end
 
   test "a command that is ended at its tenth row is gone 0.1 s after it" do
     took = median do
       enough = nil
-      sh("while :; do find /usr/share; done")
-        .lazy
-        .map { |row| (enough = monotonic) && row }
-        .first(10)
+      rows = sh("while :; do find /usr/share; done").lazy
+      rows.map { |row| (enough = monotonic) && row }.first(10)
       monotonic - enough
     end
     assert_operator took, :<, PROMISED

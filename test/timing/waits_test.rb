@@ -17,28 +17,17 @@ class WaitsTimingTest < Godwit::TestCase
   LATE = 0.05
   TIMES = 21
 
-  test "a message wakes recv at once" do
+  test "an event wakes its waiter at once: a message, room, a monitor's event" do
     pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
     assert_woken(pull, -> { pull.recv }) { push.send("x") }
-  end
-
-  test "a message wakes a poller at once" do
-    pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
     poller = open_poller(pull)
     assert_woken(poller, -> { poller.wait.then { pull.recv } }) { push.send("x") }
-  end
-
-  test "room wakes a sender at once" do
+    monitor = pull.monitor(:listening)
+    assert_woken(monitor, -> { monitor.next_event }) { pull.bind(endpoint_for(:tcp)) }
     pull, push = connected_pair(:PULL, :PUSH, transport: :inproc, send_hwm: 1, recv_hwm: 1)
     fill = -> { nil until push.send_nonblock("x", exception: false) == :wait_writable }
     drain = -> { nil until pull.recv_nonblock(exception: false) == :wait_readable }
     assert_woken(push, -> { push.send("x") }, before: fill, &drain)
-  end
-
-  test "an event wakes its monitor at once" do
-    pull = open_socket(:PULL)
-    monitor = pull.monitor(:listening)
-    assert_woken(monitor, -> { monitor.next_event }) { pull.bind(endpoint_for(:tcp)) }
   end
 
   test "a posted block reaches a loop at once, and its timers are not late" do
@@ -59,10 +48,7 @@ class WaitsTimingTest < Godwit::TestCase
   # name => the wait, made in a context. All end on kill and raise, too.
   WAITS = {
     "Logger::Broadcaster#run" => lambda do |home|
-      relay =
-        own(
-          Godwit::Logger::Broadcaster.new("tcp://127.0.0.1:*", "tcp://127.0.0.1:*", context: home)
-        )
+      relay = own(Godwit::Logger::Broadcaster.new(*["tcp://127.0.0.1:*"] * 2, context: home))
       Wait.new(
         -> { relay.run }, -> { eventually { relay.running? } },
         {"stop" => -> { relay.stop }, "shutdown" => -> { home.shutdown }}

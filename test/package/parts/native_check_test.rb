@@ -63,10 +63,6 @@ class NativeCheckTest < Godwit::TestCase
     assert_fault("it loads libodd.so.1", INIT, *library("libodd.so.1", "void odd(void) {}"))
   end
 
-  test "a second exported name" do
-    assert_fault("it exports zmq_send", "#{INIT}void zmq_send(void) {}")
-  end
-
   test "a glibc that is newer than README says" do
     File.write("#{scratch_dir}/versions", "GLIBC_9.99 { newer; };")
     libc = library("libc.so.6", "void newer(void) {}",
@@ -75,14 +71,12 @@ class NativeCheckTest < Godwit::TestCase
       "#{INIT}void newer(void);static void (*volatile called)(void) = newer;", *libc)
   end
 
-  test "TEXTREL" do
-    assert_fault("it has TEXTREL", "#{INIT}__asm__(\".text\\n.quad Init_godwit_ext\");",
-      "-Wl,-z,notext")
-  end
-
-  test "a path of the build" do
-    assert_fault("it has the path /tmp/build/socket.c",
-      "#{INIT}static const char *volatile where = \"/tmp/build/socket.c\";")
+  {"a second exported name" => ["it exports zmq_send", "void zmq_send(void) {}"],
+   "TEXTREL" => ["it has TEXTREL", "__asm__(\".text\\n.quad Init_godwit_ext\");", "-Wl,-z,notext"],
+   "a path of the build" => ["it has the path /tmp/build/socket.c",
+     "static const char *volatile where = \"/tmp/build/socket.c\";"]}
+    .each do |name, (expected, source, *flags)|
+    test(name) { assert_fault(expected, INIT + source, *flags) }
   end
 
   test "a missing extension, a missing license, a license without its sentence" do
