@@ -73,54 +73,37 @@ class EdgeAppsTest < EdgeCase
     File.write("#{scratch_dir}/later.rb", "LATER = 7")
     File.write("#{scratch_dir}/broken.rb", "\n\nraise 'it is broken'")
     File.write("#{scratch_dir}/syntax.rb", "\ndef (")
-    source = <<~RUBY
+    source = <<~RUBY + EVALUATES
       first = [require("json"), require("../shared"), require("../shared.rb")]
-      run ->(env) {
-        name = env["QUERY_STRING"]
-        body = if name.empty?
-          [first, Shared.text, $loads, (hidden rescue "hidden"), Object.const_defined?(:LATER)]
-        else
-          begin
-            [require(name)]
-          rescue ScriptError, StandardError => error
-            [error.class, error.message]
-          end
-        end
-        [200, {}, [body.inspect]]
-      }
     RUBY
-    server = edge({"/one/" => source, "/two/" => source})
-    expected = [[false, true, false], "shared", 2, "hidden", false].inspect
-    assert_equal [expected] * 2, %w[/one/ /two/].map { |path| server.get(path).body }
-    assert_equal %w[[true] [false] [true]],
-      %w[/one/?../later /one/?../later /two/?../later].map { |path| server.get(path).body }
-    assert_match(/LoadError.*cannot load socket/, server.get("/one/?socket").body)
-    assert_match(/LoadError.*cannot load .\/none/, server.get("/one/?./none").body)
-    2.times { assert_match(/RuntimeError.*it is broken/, server.get("/one/?../broken").body) }
-    assert_match(/SyntaxError.*syntax.rb.*2/, server.get("/one/?../syntax").body)
+    edge({"/one/" => source, "/two/" => source})
+    %w[/one/ /two/].each do |path|
+      expected = [[false, true, false], "shared", 2, "NoMethodError", false]
+      assert_equal expected, ask(<<~RUBY, path: path), path
+        hidden_here = outcome { hidden }.split(":")[0]
+        [first, Shared.text, $loads, hidden_here, Object.const_defined?(:LATER)]
+      RUBY
+    end
+    assert_equal [true, false, true],
+      %w[/one/ /one/ /two/].map { |path| ask("require('../later')", path: path) }
+    {
+      "socket" => /LoadError.*cannot load socket/, "./none" => /LoadError.*cannot load .\/none/,
+      "../syntax" => /SyntaxError.*syntax.rb.*2/, "../broken" => /RuntimeError.*it is broken/
+    }.each do |name, error|
+      2.times { assert_match error, ask("require('#{name}')", path: "/one/") }
+    end
   end
 
   # What would block the worker, or end it.
   test "the VM has no TCPSocket, IO.popen, system, backticks or gets; File.read stays" do
-    server = edge(<<~RUBY)
-      run ->(env) {
-        code = env["rack.input"].read
-        value = begin
-          eval(code).inspect
-        rescue NameError => error
-          error.class
-        end
-        [200, {}, [value.to_s]]
-      }
-    RUBY
+    server = evaluate
     gone = [
       "TCPSocket", "UNIXSocket", "Socket", "TCPServer", "IO.popen('true')", "IO._popen('true')",
       "File.popen('true')", "open('|true')", "system('true')", "Kernel.system('true')", "`true`",
       "gets", "Kernel.gets", "readline", "readlines", "exec('true')", "fork", "exit", "exit!",
       "abort", "spawn('true')", "IO.pipe", "IO.select([])", "STDIN.gets", "$stdin.read"
     ]
-    left = gone.reject { |code| %w[NameError NoMethodError].include?(server.post("/", code).body) }
-    assert_empty left
-    assert_equal "\"run\"", server.post("/", "File.read('#{server.path}')[0, 3]").body
+    assert_empty gone.grep_v(->(code) { /\A(Name|NoMethod)Error: / === ask(code) })
+    assert_equal "LOG", ask("File.read('#{server.path}')[0, 3]")
   end
 end

@@ -12,13 +12,6 @@ class EdgeFeedTest < EdgeCase
     ALL = Edge::Feed.new(ENDPOINT)
     SOME = Edge::Feed.new(ENDPOINT, subscribe: ["a", "b"], queue: 20)
     SAID = Hash.new(0)
-    WRONG = [{queue: 1}, {queue: 2.5}, {wrong: 1}].map { |options|
-      begin
-        Edge::Feed.new(ENDPOINT, **options)
-      rescue StandardError => error
-        error.class.to_s
-      end
-    }
     class Reads
       def to_s = SOME.each { |message| message }
     end
@@ -27,6 +20,9 @@ class EdgeFeedTest < EdgeCase
     rescue StandardError => error
       error.class.to_s
     end
+    WRONG = [{queue: 1}, {queue: 2.5}, {wrong: 1}].map { |options|
+      refused { Edge::Feed.new(ENDPOINT, **options) }
+    }
     run ->(env) {
       path = env["PATH_INFO"]
       SAID[path] += 1
@@ -41,10 +37,8 @@ class EdgeFeedTest < EdgeCase
       Edge.stream("text/event-stream") { |out|
         begin
           case path
-          when "/all"
-            ALL.each { |message| out.event(message.is_a?(Array) ? message.join("|") : message) }
-          when "/slow" # reads a message, and no more
-            SOME.each { sleep }
+          when "/all" then ALL.each { |message| out.event([*message].join("|")) }
+          when "/slow" then SOME.each { sleep } # reads a message, and no more
           when "/two"
             Edge.join(-> { ALL.each { |message| out.event("all") } },
               -> { SOME.each { |message| out.event("some") } })

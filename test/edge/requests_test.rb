@@ -54,9 +54,8 @@ class EdgeRequestsTest < EdgeCase
       env = env_of(server.request(Net::HTTPGenericRequest.new(method, false, true, "/")))
       assert_equal method, env["REQUEST_METHOD"]
     end
-    old = server.raw("GET /old HTTP/1.0\r\n\r\n")
-    assert_includes old, %("SERVER_PROTOCOL":"HTTP/1.0")
-    assert_includes old, %("SERVER_NAME":"127.0.0.1")
+    old = JSON.parse(server.raw("GET /old HTTP/1.0\r\n\r\n").split("\r\n\r\n").last)
+    assert_equal %w[HTTP/1.0 127.0.0.1], old.values_at("SERVER_PROTOCOL", "SERVER_NAME")
   end
 
   test "headers have their names in CGI's form, and repeated ones are joined" do
@@ -105,11 +104,9 @@ class EdgeRequestsTest < EdgeCase
       assert_equal size.to_s, answer["x-size"]
       assert_equal body, env_of(answer)["rack.input"]
     end
-    assert_equal "413", server.post("/", "x" * (1024 * 1024 + 1)).code
-    assert_equal "413", server.request(chunked("x" * (1024 * 1024 + 1))).code
-    assert_equal %("abc" "d"), server.raw("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n" \
-      "X-Code: [env['rack.input'].read(3), env['rack.input'].read]\r\nConnection: close\r\n\r\n" \
-      "abcd")[/\[(.*)\]/, 1].sub(",", " ")
+    large = "x" * (1024 * 1024 + 1)
+    assert_equal %w[413 413],
+      [server.post("/", large), server.request(chunked(large))].map { |answer| answer.code }
   end
 
   test "rack.input has read, gets, each and rewind" do
@@ -126,15 +123,13 @@ class EdgeRequestsTest < EdgeCase
       "lines = []; input.each { |line| lines << line }; lines" => ["one\n", "two\n", "\n", "end"],
       "[input.read(2), input.gets, input.rewind, input.gets]" => ["on", "e\n", 0, "one\n"]
     }.each do |code, expected|
-      answer = server.post("/", "one\ntwo\n\nend", "X-Code" => code)
-      assert_equal expected, JSON.parse(answer.body), code
+      assert_equal expected, env_of(server.post("/", "one\ntwo\n\nend", "X-Code" => code)), code
     end
     code = "lines = 0; bytes = 0; input.each { |line| lines += 1; bytes += line.bytesize }; " \
       "[lines, bytes]"
-    assert_equal [100_000, 1_000_000],
-      JSON.parse(server.post("/", "line of 9\n" * 100_000, "X-Code" => code).body)
-    assert_equal [1, 1_000_000],
-      JSON.parse(server.post("/", "x" * 1_000_000, "X-Code" => code).body)
+    {"line of 9\n" * 100_000 => 100_000, "x" * 1_000_000 => 1}.each do |body, lines|
+      assert_equal [lines, 1_000_000], env_of(server.post("/", body, "X-Code" => code))
+    end
   end
 
   private

@@ -21,7 +21,7 @@ class EdgeCase < Godwit::TestCase
     LOG = []
     def outcome
       yield
-    rescue => error
+    rescue ScriptError, StandardError => error
       "#{error.class}: #{error.message}"
     end
     run ->(env) { [200, {}, [JSON.generate(outcome { eval(env["rack.input"].read) })]] }
@@ -64,7 +64,9 @@ class EdgeCase < Godwit::TestCase
   def evaluate(code = "", **options) = edge(code + EVALUATES, **options)
 
   # @return [Object] the value of code that {EVALUATES} evaluates
-  def ask(code, headers = {}) = JSON.parse(@server.post("/", code, headers).body)
+  def ask(code, headers = {}, path: "/")
+    JSON.parse(@server.post(path, code, headers).body)
+  end
 
   # (see #edge)
   # @return [EdgeServer] the same for all tests of the class: a start costs 0.1 s of the processor
