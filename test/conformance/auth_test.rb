@@ -68,36 +68,6 @@ class AuthTest < Conformance::Case
     assert_equal "a deny rule matches its address", decision.reason
   end
 
-  # On JRuby too: it compares with what the process says of itself.
-  test "an ipc client is known by what the kernel says" do
-    skip "no ipc here" unless Godwit.has?(:ipc)
-    heard = Thread::Queue.new
-    auth.curve { |_, request| heard << request && "who" }
-    rep = protected_server(:ipc)
-    assert_equal "who", who(anna(rep))
-    request = heard.pop
-    assert_equal [Process.uid, Process.gid, Process.pid], [request.uid, request.gid, request.pid]
-    auth.allow(uid: Process.uid + 1)
-    anna(rep).send_nonblock("x", exception: false)
-    assert_equal "no allow rule matches its address", decision_of(400).reason
-    auth.allow(uid: Process.uid)
-    assert_equal "who", who(anna(rep))
-  end
-
-  test "without auth: and zap_domain: a CURVE or PLAIN server has the rules without domain" do
-    auth.curve(keys: {"anna" => @anna.public_key}).plain(users: {"otto" => "secret"})
-    auth.curve(keys: {}, domain: "other")
-    rep = server(curve: @keys)
-    assert_equal "nobody", who(anna(rep)), "it does not enforce a domain"
-    assert_equal ["", "anna"], [decision.domain, @anna.name]
-    stranger(rep)
-    assert_equal 400, decision.status
-    assert_equal "nobody", who(client(server(plain_server: true), plain: %w[otto secret]))
-    assert_equal "otto", decision.user_id
-    assert_equal "nobody", who(client(server)), "a NULL server asks nobody"
-    assert_empty decisions
-  end
-
   test "a client that comes before the Auth is served without further action" do
     rep = protected_server(handshake_timeout: 1)
     waiting = in_thread { anna(rep).send("who am I?").recv(timeout: PATIENCE) }
@@ -107,19 +77,6 @@ class AuthTest < Conformance::Case
     assert_equal 300, decision.status
     auth.curve(keys: {"anna" => @anna.public_key})
     assert_equal "anna", ended(waiting)
-  end
-
-  test "after a 400, REQ#request comes back by itself" do
-    auth.curve(keys: {})
-    rep = protected_server
-    monitor = own(rep.monitor(:disconnected))
-    req = anna(rep)
-    monitor.next_event(timeout: PATIENCE)
-    assert_raises(Godwit::TimeoutError) { req.request("let me in", timeout: 0.05) }
-    monitor.next_event(timeout: PATIENCE)
-    assert_equal [400, 400], [decision.status, decision.status], "the new connection is refused too"
-    auth.curve(keys: {"anna" => @anna.public_key})
-    assert_equal "anna", req.request("who am I?", timeout: 0.5, retries: 2 * PATIENCE)
   end
 
   test "a second Auth in the same context raises, after the close of the first it does not" do

@@ -118,12 +118,4 @@ class ConstructorsTest < Conformance::Case
     assert_equal Array.new(500, &:to_s), take(pull, 500)
     assert_nil closing.value
   end
-
-  test "a socket's close does not wait, and its messages go on" do
-    pull = open_socket(:PULL).bind(endpoint_for(:tcp))
-    push = open_socket(:PUSH).connect(pull.last_endpoint)
-    push << "x" * 10_000_000 << "last" # more than the system buffers without a reader
-    push.close
-    assert_equal "last", take(pull, 2).last
-  end
 end

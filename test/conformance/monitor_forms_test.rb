@@ -28,22 +28,6 @@ class MonitorFormsTest < Conformance::Case
     assert_same monitor, monitor.each { flunk }
   end
 
-  test "with a block, until the socket is closed or the block breaks off" do
-    pull = open_socket(:PULL)
-    done = false
-    # again: an event before the monitor exists is not reported
-    binder = in_thread { eventually { pull.bind(endpoint_for(:tcp)) && done } }
-    assert_equal 7, pull.monitor(:listening) { break 7 }
-    done = true
-    binder.join
-    names = []
-    reading = in_thread { pull.monitor { |event| names << event.name } }
-    eventually { pull.bind(endpoint_for(:tcp)) && names.any? }
-    pull.close
-    assert_same pull, reading.value
-    assert_equal %i[listening monitor_stopped], names.uniq
-  end
-
   test "a callback runs in a thread that survives its errors and ends with the socket" do
     pull = open_socket(:PULL)
     reported, failed = Queue.new, Queue.new

@@ -14,9 +14,10 @@ Plain.each_transport "a REQ that sends twice" do |transport|
   error = refused(Godwit::StateError, "send #{state}") { req << "second" }
   assert_equal [:send, req.last_endpoint, false],
     [error.operation, error.endpoint, error.retriable?]
-  refused(Godwit::StateError, "send #{state}") { req.send("second", timeout: 1) }
-  refused(Godwit::StateError, "send #{state}") { req.send_nonblock("second") }
-  refused(Godwit::StateError, "send #{state}") { req.request("second", timeout: 1) }
+  [-> { req.send("second", timeout: 1) }, -> { req.send_nonblock("second") },
+    -> { req.request("second", timeout: 1) }].each do |call|
+    refused(Godwit::StateError, "send #{state}", &call)
+  end
   error = assert_raises(Godwit::StateError) { req.send_many(["second"]) }
   assert_equal 0, error.sent
   assert_equal "first", rep.recv(timeout: 5)

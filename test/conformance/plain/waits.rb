@@ -42,11 +42,9 @@ Plain.scenario "an invalid duration is refused, and the socket stays usable" do
     ->(t) { a.wait_writable(t) }].each do |call|
     refused(Godwit::ArgumentValueError,
       "a timeout is at least 0 seconds, or nil for none: got -1.0") { call.call(-1) }
-    refused(Godwit::ArgumentTypeError,
-      "a timeout is a number of seconds, or nil for none: got \"1\" (String)") { call.call("1") }
-    refused(Godwit::ArgumentTypeError,
-      "a timeout is a number of seconds, or nil for none: got :forever (Symbol)") do
-      call.call(:forever)
+    {"1" => "\"1\" (String)", :forever => ":forever (Symbol)"}.each do |timeout, shown|
+      refused(Godwit::ArgumentTypeError,
+        "a timeout is a number of seconds, or nil for none: got #{shown}") { call.call(timeout) }
     end
     assert_raises(Godwit::ArgumentValueError) { call.call(0.0 / 0.0) }
   end
@@ -85,6 +83,7 @@ end
 
 Plain.scenario "a send that a time-out ended is not half done" do
   push = open_socket(:PUSH).bind(endpoint_for(:tcp))
+  assert_equal :wait_writable, push.send_nonblock("too early", exception: false)
   3.times { assert_raises(Godwit::TimeoutError) { push.send(%w[never sent], timeout: 0.01) } }
   assert_flows(push, open_socket(:PULL).connect(push.last_endpoint))
 end
@@ -93,9 +92,7 @@ Plain.each_transport "recv_nonblock raises EAGAINWaitReadable, or gives a value"
   pull, push = connected_pair(:PULL, :PUSH, transport: transport)
   assert_equal :wait_readable, pull.recv_nonblock(exception: false)
   error = assert_raises(Godwit::EAGAINWaitReadable) { pull.recv_nonblock }
-  [IO::WaitReadable, Errno::EAGAIN, IO::EAGAINWaitReadable, Godwit::WouldBlock].each do |kind|
-    assert_kind_of kind, error
-  end
+  [IO::EAGAINWaitReadable, Godwit::WouldBlock].each { |kind| assert_kind_of kind, error }
   assert_equal [:recv_nonblock, true], [error.operation, error.retriable?]
   assert_includes error.message, "(wait with wait_readable, then try again)"
   push << "a" << %w[b c]
@@ -111,9 +108,7 @@ Plain.scenario "at the high-water marks send_nonblock raises EAGAINWaitWritable"
   5.times { |i| assert_same push, push.send_nonblock(i.to_s) }
   assert_equal :wait_writable, push.send_nonblock("too much", exception: false)
   error = assert_raises(Godwit::EAGAINWaitWritable) { push.send_nonblock("too much") }
-  [IO::WaitWritable, Errno::EAGAIN, IO::EAGAINWaitWritable, Godwit::WouldBlock].each do |kind|
-    assert_kind_of kind, error
-  end
+  [IO::EAGAINWaitWritable, Godwit::WouldBlock].each { |kind| assert_kind_of kind, error }
   assert_equal [:send_nonblock, true], [error.operation, error.retriable?]
   assert_nil push.wait_writable(0.01)
   refute_predicate push, :writable?
@@ -133,14 +128,6 @@ Plain.scenario "the marks of both ends of inproc add up, and 0 is no limit" do
   pull, push = connected_pair(:PULL, :PUSH, transport: :inproc, send_hwm: 0, recv_hwm: 0)
   3000.times { |i| push.send_nonblock(i.to_s) }
   assert_equal "0", pull.recv
-end
-
-Plain.scenario "a PUSH without a peer takes nothing, one that connects queues" do
-  push = open_socket(:PUSH).bind(endpoint_for(:tcp))
-  assert_equal :wait_writable, push.send_nonblock("too early", exception: false)
-  pull = open_socket(:PULL).connect(push.last_endpoint)
-  assert_same push, push.send("hello", timeout: 5)
-  assert_equal "hello", pull.recv(timeout: 5)
 end
 
 Plain.each_transport "send_many sends all, in order, of any shape" do |transport|
