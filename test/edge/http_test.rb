@@ -34,15 +34,12 @@ class EdgeHTTPTest < EdgeCase
   test "HTTP/2 over TLS" do
     skip "no curl with HTTP/2" unless curl("--version").first.match?(/^Features:.*HTTP2/)
     port = Godwit::TestSupport::Ports.free
-    key, certificate = write_certificate
     edge(APP, server: <<~NGINX)
-      listen 127.0.0.1:#{port} ssl http2;
-      ssl_certificate #{certificate};
-      ssl_certificate_key #{key};
+      #{tls(port)}
       location /fetched { return 200 "$request_uri $server_protocol $content_length"; }
     NGINX
     url = "https://localhost:#{port}/path"
-    options = ["--http2", "--cacert", certificate, "--resolve", "localhost:#{port}:127.0.0.1"]
+    options = ["--http2", "--cacert", "#{scratch_dir}/tls.pem", "--resolve", "localhost:#{port}:127.0.0.1"]
     head, status = curl(*options, "--include", "-b", "a=1; b=2", "--data-binary", "body", url)
     assert_predicate status, :success?, head
     assert_match(%r{\AHTTP/2 200}, head)

@@ -152,12 +152,11 @@ class EdgeLimitsTest < EdgeCase
   if Godwit::TestSupport::Length.long?
     test "no allocation that meets the limit ends the worker with a signal" do
       server = hoarder
-      conf = "#{server.folder}/nginx.conf"
       last = "16m"
       60.times do |round|
         before = server.workers
         memory = 8 * 1024 * 1024 + round * 31_441
-        File.write(conf, File.read(conf).sub("godwit_memory #{last};", "godwit_memory #{memory};"))
+        server.configure { |conf| conf.sub("godwit_memory #{last};", "godwit_memory #{memory};") }
         last = memory
         server.reload
         eventually { server.workers.any? && (server.workers & before).empty? }

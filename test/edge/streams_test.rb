@@ -184,17 +184,16 @@ class EdgeStreamsTest < EdgeCase
   end
 
   test "a stream waits for its client, and gives it all texts in their order" do
-    port = Godwit::TestSupport::Ports.free
-    edge(APP, server: "listen 127.0.0.1:#{port} sndbuf=128k;")
-    connection("/same", port: port).close
+    edge(APP, listen: "sndbuf=128k")
+    connection("/same").close
     eventually { said["ensure"] == 1 }
     before = @server.rss
-    Array.new(10) { connection("/same", port: port) }
+    Array.new(10) { connection("/same") }
     assert_stops { said["sames"] }
     assert_operator said["sames"] * 65_536 / 11, :<, MOST
     grown = (@server.rss - before) * 1024 / 10
     assert_operator grown, :<, 3 * 65_536 unless ENV["GODWIT_EDGE_PRELOAD"]
-    slow, two, large = %w[pour two large].map { |name| connection("/#{name}", port: port) }
+    slow, two, large = %w[pour two large].map { |name| connection("/#{name}") }
     assert_stops { said["poured"] }
     assert_operator said["poured"], :<, TEXTS
     assert_poured ended(in_thread { slow.rest })
@@ -209,8 +208,7 @@ class EdgeStreamsTest < EdgeCase
 
   test "a client that leaves, or takes nothing, ends its stream" do
     File.write("#{scratch_dir}/brief.rb", APP)
-    port = Godwit::TestSupport::Ports.free
-    edge(APP, server: "listen 127.0.0.1:#{port} sndbuf=128k;", conf: <<~NGINX)
+    edge(APP, listen: "sndbuf=128k", conf: <<~NGINX)
       server {
         listen 127.0.0.1:#{brief = Godwit::TestSupport::Ports.free} sndbuf=128k;
         send_timeout 50ms;
@@ -220,7 +218,7 @@ class EdgeStreamsTest < EdgeCase
     NGINX
     ended = 0
     %w[wait pour join large].each do |name|
-      leaving = Array.new(5) { connection("/#{name}", port: port).tap(&:head) }
+      leaving = Array.new(5) { connection("/#{name}").tap(&:head) }
       assert_stops { said["poured"] } if name == "pour"
       leaving.each(&:close)
       eventually { said["ensure"] == ended += 5 }
@@ -241,12 +239,7 @@ class EdgeStreamsTest < EdgeCase
 
   test "over TLS, and over HTTP/2" do
     port = Godwit::TestSupport::Ports.free
-    key, certificate = write_certificate
-    edge(APP, server: <<~NGINX)
-      listen 127.0.0.1:#{port} ssl http2;
-      ssl_certificate #{certificate};
-      ssl_certificate_key #{key};
-    NGINX
+    edge(APP, server: tls(port))
     %w[--http1.1 --http2].each do |version|
       curl = ->(path) { ["curl", "-sSNk", version, "https://127.0.0.1:#{port}#{path}"] }
       assert_equal EVENTS, Open3.capture2e(*curl["/events"]).first
@@ -297,11 +290,8 @@ class EdgeStreamsTest < EdgeCase
   end
 
   test "a worker that ends ends its streams, as a whole answer each" do
-    small, two = Array.new(2) { Godwit::TestSupport::Ports.free }
-    edge(APP, server: <<~NGINX)
-      listen 127.0.0.1:#{small} sndbuf=128k;
-      listen 127.0.0.1:#{two} http2;
-    NGINX
+    two = Godwit::TestSupport::Ports.free
+    edge(APP, listen: "sndbuf=128k", server: "listen 127.0.0.1:#{two} http2;")
     [
       -> {
         old = @server.workers
@@ -311,7 +301,7 @@ class EdgeStreamsTest < EdgeCase
       -> { assert_predicate @server.stop, :success? }
     ].each do |ends|
       names = %w[wait pour join clean inside]
-      streams = names.map { |name| connection("/#{name}", port: small) }
+      streams = names.map { |name| connection("/#{name}") }
       streams.each(&:head)
       over_two = HTTP2Client.new(two)
       over_two.ask(1, "/wait")

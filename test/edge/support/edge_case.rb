@@ -50,6 +50,7 @@ class EdgeCase < Godwit::TestCase
   # @param conf [String] more lines of http{}
   # @param server [String] more lines of server{}
   # @param workers [Integer]
+  # @param listen [String] parameters of the port
   # @param env [Hash{String => String}] such as REDIS_URL
   # @return [EdgeServer] @server, which accepts connections
   def edge(source, **options)
@@ -105,8 +106,8 @@ class EdgeCase < Godwit::TestCase
   # For a test whose subject is a fault of the worker.
   def expect_alerts = @alerts_expected = true
 
-  # @return [Array<String>] paths of a key and of its certificate
-  def write_certificate
+  # @return [String] lines of server{} that serve TLS and HTTP/2 at this port
+  def tls(port)
     paths = %w[key pem].map { |name| "#{scratch_dir}/tls.#{name}" }
     output, status = Open3.capture2e(
       "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
@@ -114,7 +115,8 @@ class EdgeCase < Godwit::TestCase
       "-keyout", paths[0], "-out", paths[1]
     )
     assert_predicate status, :success?, output
-    paths
+    "listen 127.0.0.1:#{port} ssl http2;\n" \
+      "ssl_certificate_key #{paths[0]};\nssl_certificate #{paths[1]};"
   end
 
   private

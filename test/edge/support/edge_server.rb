@@ -21,7 +21,8 @@ class EdgeServer
 
   attr_reader :port, :folder
 
-  def initialize(test, folder, built, sources, conf: "", server: "", workers: 1, env: {})
+  def initialize(test, folder, built, sources, conf: "", server: "", workers: 1,
+    env: {}, listen: "")
     @test = test
     @folder = folder
     @port = Godwit::TestSupport::Ports.free
@@ -32,7 +33,7 @@ class EdgeServer
       [location, "#{folder}/app#{index}.rb"]
     }
     sources.each { |location, source| write(source, location) }
-    File.write(conf_path, configuration(built, conf, server, workers))
+    File.write(conf_path, configuration(built, conf, server, listen))
   end
 
   # Changes an app's file; {#reload} reads it. A worker that starts meanwhile reads a whole file.
@@ -128,7 +129,7 @@ class EdgeServer
     @locations.each_value.all? { |path| lines.count { |line| line.include?(path) } >= @workers }
   end
 
-  def configuration(built, conf, server, workers)
+  def configuration(built, conf, server, listen)
     temporary = %w[client_body proxy fastcgi uwsgi scgi].map { |name|
       "#{name}_temp_path #{@folder}/#{name};"
     }
@@ -137,7 +138,7 @@ class EdgeServer
       load_module #{built};
       daemon off;
       #{"user root;" if Process.uid.zero?}
-      worker_processes #{workers};
+      worker_processes #{@workers};
       error_log #{log_path} info;
       pid #{pid_path};
       env REDIS_URL;
@@ -148,7 +149,7 @@ class EdgeServer
         #{temporary.join("\n  ")}
         #{conf}
         server {
-          listen 127.0.0.1:#{@port};
+          listen 127.0.0.1:#{@port} #{listen};
           #{server}
           #{locations.join("\n    ")}
         }

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Time-outs, and the end of a context while threads wait.
+# Time-outs.
 context = ZMQ::Context.new
 pull = open_socket(context, ZMQ::PULL)
 push = open_socket(context, ZMQ::PUSH)
@@ -19,27 +19,4 @@ push.connect("inproc://waits")
 rc "the parts that failed are gone", push.send_string("whole")
 rc "recv_strings", pull.recv_strings(list = [])
 show "list", list
-
-pull.setsockopt(ZMQ::RCVTIMEO, -1)
-begun = Queue.new
-waiting = Thread.new do
-  begun << true
-  code = pull.recv_string(+"")
-  [code, ZMQ::Util.errno == ZMQ::ETERM, pull.send_string("x"), pull.close]
-end
-late = Thread.new do
-  pull2 = context.socket(ZMQ::PULL)
-  poller = ZMQ::Poller.new
-  poller.register_readable(pull2)
-  begun << true
-  code = poller.poll(:blocking)
-  [
-    code, ZMQ::Util.errno == ZMQ::ETERM, pull2.recv_string(+""), ZMQ::Util.errno == ZMQ::ETERM,
-    pull2.close
-  ]
-end
-2.times { begun.pop }
-push.close
-show "terminate", context.terminate
-show "the one who waited", waiting.value
-show "the one who polled", late.value
+show "ends", push.close, pull.close, context.terminate
