@@ -39,7 +39,8 @@ class EdgeHTTPTest < EdgeCase
       location /fetched { return 200 "$request_uri $server_protocol $content_length"; }
     NGINX
     url = "https://localhost:#{port}/path"
-    options = ["--http2", "--cacert", "#{scratch_dir}/tls.pem", "--resolve", "localhost:#{port}:127.0.0.1"]
+    options = ["--http2", "--cacert", "#{scratch_dir}/tls.pem",
+      "--resolve", "localhost:#{port}:127.0.0.1"]
     head, status = curl(*options, "--include", "-b", "a=1; b=2", "--data-binary", "body", url)
     assert_predicate status, :success?, head
     assert_match(%r{\AHTTP/2 200}, head)
