@@ -185,37 +185,6 @@ class NativeFramesTest < Godwit::TestCase
     assert frames.all?(&:gone?)
   end
 
-  # In a child, whose heap is small: each object costs a whole collection.
-  test "the collector under stress, over frames, messages and trackers" do
-    assert_child(run_child(<<~RUBY, deadline: 50))
-      require "godwit"
-      def check(expected, got)
-        expected == got || abort("expected \#{expected.inspect}, got \#{got.inspect}")
-      end
-      pull = Godwit::PULL.bind("inproc://stress", copy_threshold: 100)
-      push = Godwit::PUSH.connect("inproc://stress", copy_threshold: 100)
-      data = ("d" * 1000).freeze
-      GC.stress = true
-      tracker = push.send(Godwit::Message.new("a", data, Godwit::Frame.new(data)), track: true)
-      message = pull.recv_message
-      check([1, 1000, 1000], message.map(&:size))
-      check(message.dup, Godwit::Message.decode(message.encode))
-      message.close
-      check(true, tracker.wait(HANG))
-      push.send_frame("x", more: true).send_frame(data)
-      check(["x", data], Array.new(2) { pull.recv_frame.to_s })
-      push.send_many([[data, "y"], Godwit::Frame.new("z")])
-      check([1000, 1, 1], pull.recv_frames.map(&:size))
-      begin
-        push.send(message)
-        abort "it was sent, and is gone"
-      rescue Godwit::GoneError
-        GC.stress = false
-      end
-      exit!(0)
-    RUBY
-  end
-
   private
 
   def pinned = Godwit::Tracker.__send__(:_pins).first

@@ -39,10 +39,6 @@ class NativeLoadingTest < Godwit::TestCase
     assert_match(/\nnil\n\z/, said, "a single error without a cause")
   end
 
-  test "a copy loads" do
-    assert_equal "native\n", said { |bytes| bytes }
-  end
-
   OTHER_GEMS = <<~RUBY
     require "godwit"
     [-> { ZMQ::Context }, -> { Strng }, -> { require "godwit/work" }].each do |call|
@@ -70,8 +66,8 @@ class NativeLoadingTest < Godwit::TestCase
   OWN = RUBY_VERSION[/\A\d+\.\d+/]
   FIXES = ["gem install godwit --platform ruby", "gem \"godwit\", force_ruby_platform: true"].freeze
 
-  test "the platform gem's extension for this Ruby loads" do
-    assert_equal "native\n", said(ruby: OWN) { |bytes| bytes }
+  test "a copy loads, and the platform gem's extension for this Ruby" do
+    [nil, OWN].each { |ruby| assert_equal "native\n", said(ruby: ruby) { |bytes| bytes } }
   end
 
   test "where the platform gem does not run, the error says why, and how to get the source gem" do
@@ -86,36 +82,24 @@ class NativeLoadingTest < Godwit::TestCase
       "invalid ELF header")
   end
 
-  test "without the extension there is no fallback, but advice how to get one" do
-    assert_told(
-      said { nil }, "C extension is not there (cannot load such file -- godwit/godwit_ext)",
-      "gem pristine godwit", "bin/setup"
-    )
-  end
-
-  test "without its libzmq: the error lists names, folders, and the package to install" do
-    text = said(env: {"LD_LIBRARY_PATH" => "/here"}) do |bytes|
-      bytes.gsub("libzmq.so.5", "libzmq.so.9")
-    end
-    assert_told(
-      text,
-      "libzmq was not found: looked for libzmq.so.5 in LD_LIBRARY_PATH (\"/here\"), the system's " \
-      "library folders",
-      "apt-get install libzmq5", "dnf install zeromq", "apk add libzmq", "brew install zeromq",
-      "the loader said: libzmq.so.9: cannot open shared object file"
-    )
-  end
-
-  test "a libzmq without a function that the extension calls, or another Ruby's extension: build " \
-    "it anew" do
-    assert_told(
-      said { |bytes| bytes.gsub("zmq_unbind", "zmq_unbend") }, "C extension cannot be loaded",
-      "gem pristine godwit", "undefined symbol: zmq_unbend"
-    )
-    assert_told(
-      said { |bytes| "no ELF " * bytes.size }, "C extension cannot be loaded", "bin/setup --force",
-      "invalid ELF header"
-    )
+  # name => [what becomes of the extension's bytes, words of the error]
+  {
+    "without the extension there is no fallback, but advice how to get one" =>
+      [->(_) {}, "C extension is not there (cannot load such file -- godwit/godwit_ext)",
+        "gem pristine godwit", "bin/setup"],
+    "without its libzmq the error lists names, folders, and the package to install" =>
+      [->(bytes) { bytes.gsub("libzmq.so.5", "libzmq.so.9") },
+        "libzmq was not found: looked for libzmq.so.5 in LD_LIBRARY_PATH (\"/here\"), " \
+        "the system's library folders", "apt-get install libzmq5", "dnf install zeromq",
+        "apk add libzmq", "brew install zeromq", "the loader said: libzmq.so.9: cannot open shared object file"],
+    "a libzmq without a function that the extension calls: build it anew" =>
+      [->(bytes) { bytes.gsub("zmq_unbind", "zmq_unbend") }, "C extension cannot be loaded",
+        "gem pristine godwit", "undefined symbol: zmq_unbend"],
+    "another Ruby's extension: build it anew" =>
+      [->(bytes) { "no ELF " * bytes.size }, "C extension cannot be loaded", "bin/setup --force",
+        "invalid ELF header"]
+  }.each do |name, (change, *words)|
+    test(name) { assert_told(said(env: {"LD_LIBRARY_PATH" => "/here"}, &change), *words) }
   end
 
   test "an old libzmq's error names the needed version" do
@@ -124,12 +108,7 @@ class NativeLoadingTest < Godwit::TestCase
       ["zmq_version"]
     source = names.map { |name| "int #{name}(void) { return 0; }\n" }.join
     source << "void zmq_version(int *a, int *b, int *c) { *a = 4; *b = 2; *c = 5; }\n"
-    text, status =
-      Open3.capture2e(
-        "cc", "-shared", "-fPIC", "-w", "-fno-builtin", "-x", "c", "-o",
-        "#{scratch_dir}/libzmq.so.5", "-", stdin_data: source
-      )
-    assert_predicate status, :success?, text
+    library("#{scratch_dir}/libzmq.so.5", source)
     assert_told(
       said(env: {"LD_LIBRARY_PATH" => scratch_dir}) { |bytes| bytes },
       "Godwit needs libzmq 4.3 or newer: the one that the extension found is 4.2.5",
@@ -149,20 +128,20 @@ class NativeLoadingTest < Godwit::TestCase
   def extconf(version)
     home = Dir.mktmpdir(nil, scratch_dir)
     if version
-      numbers = version.split(".")
-      File.write(
-        "#{home}/zmq.h",
-        "#define ZMQ_MAKE_VERSION(a, b, c) ((a) * 10000 + (b) * 100 + (c))\n" \
-          "#define ZMQ_VERSION ZMQ_MAKE_VERSION(#{numbers.join(", ")})\nvoid *zmq_ctx_new(void);\n"
-      )
-      text, status =
-        Open3.capture2e(
-          "cc", "-shared", "-x", "c", "-o", "#{home}/libzmq.so", "-",
-          stdin_data: "void *zmq_ctx_new(void) { return 0; }\n"
-        )
-      assert_predicate status, :success?, text
+      File.write("#{home}/zmq.h", <<~C)
+        #define ZMQ_MAKE_VERSION(a, b, c) ((a) * 10000 + (b) * 100 + (c))
+        #define ZMQ_VERSION ZMQ_MAKE_VERSION(#{version.tr(".", ",")})
+        void *zmq_ctx_new(void);
+      C
+      library("#{home}/libzmq.so", "void *zmq_ctx_new(void) { return 0; }\n")
     end
     refused("--with-libzmq-include=#{home}", "--with-libzmq-lib=#{home}", words: LIBZMQ)
+  end
+
+  def library(path, source)
+    text, status = Open3.capture2e("cc", "-shared", "-fPIC", "-w", "-fno-builtin", "-x", "c", "-o",
+      path, "-", stdin_data: source)
+    assert_predicate status, :success?, text
   end
 
   LIBZMQ = [

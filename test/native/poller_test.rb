@@ -192,36 +192,6 @@ class NativePollerTest < Godwit::TestCase
     assert pollers.all?(&:closed?)
   end
 
-  # In a child, whose heap is small.
-  test "the collector under stress, over all that a poller does" do
-    assert_child(run_child(<<~RUBY, deadline: 25))
-      require "godwit"
-      pull = Godwit::PULL.bind("inproc://stress")
-      push = Godwit::PUSH.connect("inproc://stress")
-      out, into = IO.pipe
-      GC.stress = true
-      poller = Godwit::Poller.new(pull)
-      poller.register(out)
-      waiter = Thread.new { poller.wait.map(&:object) }
-      until_waiting(poller)
-      push.send("x")
-      abort "not reported" unless waiter.value == [pull]
-      into << "y"
-      abort "not both" unless poller.wait.size == 2
-      poller.modify(out, :readable).remove(out)
-      abort poller.readable.inspect unless poller.readable == [pull, out]
-      pull.close
-      begin
-        poller.wait
-        abort "not closed"
-      rescue Godwit::ClosedError
-        poller.remove(pull)
-      end
-      GC.stress = false
-      exit!(poller.empty? ? 0 : 1)
-    RUBY
-  end
-
   # ---- fairness, limits ----
 
   test "a fiber whose waits return at once lets others run" do

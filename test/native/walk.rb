@@ -24,6 +24,8 @@ class Walk
     open open connect connect connect bind bind bind send send send send receive receive receive
     receive option option detach close topics ask poll request context_too frames monitor
   ].freeze
+  # The steps that are not of one socket.
+  ALONE = %i[open close context_too].freeze
 
   def initialize(seed, directory)
     @random = Random.new(seed)
@@ -41,7 +43,10 @@ class Walk
       step = pick(STEPS)
       @current_step = "#{number} #{step}"
       begin
-        __send__(step)
+        next __send__(step) if ALONE.include?(step)
+        one = socket
+        trace one
+        __send__(step, one)
       rescue Godwit::Error
         nil
       end
@@ -77,12 +82,9 @@ class Walk
   end
 
   def an_option
-    option =
-      pick(
-        Godwit::Options::SOCKET.values.reject do |one|
-          APART.include?(one.name) || !one.writable? || one.by_hand?
-        end
-      )
+    option = pick(Godwit::Options::SOCKET.values.reject do |one|
+      APART.include?(one.name) || !one.writable? || one.by_hand?
+    end)
     [option.name, value_for(option)]
   end
 
@@ -97,92 +99,68 @@ class Walk
     end
   end
 
-  def option
-    one = socket
+  # Each gets a socket.
+  def option(one)
     name, value = an_option
-    trace one, name, value
+    trace name, value
     @random.rand(4).zero? ? one.get(name) : one.set(name, value)
   end
 
-  def bind
-    one = socket
+  def bind(one)
     endpoint = @random.rand(6).zero? ? "ipc://#{@directory}/#{@random.rand(3)}" : pick(@endpoints)
-    trace one, endpoint
+    trace endpoint
     one.bind(endpoint)
     @zap << one if endpoint == ZAP
     @endpoints << one.last_endpoint unless @endpoints.include?(one.last_endpoint)
   end
 
-  def connect
-    one = socket
-    endpoint = pick(@endpoints)
-    trace one, endpoint
-    one.connect(endpoint)
-  end
+  def connect(one) = one.connect(pick(@endpoints).tap { |endpoint| trace endpoint })
 
-  def detach
-    one = socket
+  def detach(one)
     endpoint = pick(one.endpoints) or return
-    trace one, endpoint
+    trace endpoint
     @random.rand(2).zero? ? one.disconnect(endpoint) : one.unbind(endpoint)
   end
 
-  def send
-    one = socket
+  def send(one)
     message = pick(MESSAGES)
     message = [pick(@names ||= [""]), *message] if one.type == :ROUTER && @names
-    trace one, message.inspect[0, 60]
+    trace message.inspect[0, 60]
     @random.rand(1..5).times { one.send_nonblock(message, exception: false) }
   end
 
-  def receive
-    one = socket
-    trace one
+  def receive(one)
     message = one.recv_nonblock(exception: false)
     (@names ||= []) << message.first if message.is_a?(Array) && one.type == :ROUTER
     one.recv(timeout: BRIEFLY, exception: false)
   end
 
-  def topics
-    one = socket
+  def topics(one)
     topic = pick(WORDS)
-    trace one, topic
+    trace topic
     @random.rand(2).zero? ? one.subscribe(topic) : one.unsubscribe(topic)
   end
 
-  def ask
-    one = socket
-    trace one
-    [one.events, one.inspect, one.endpoints, one.get(:last_endpoint)]
-  end
+  def ask(one) = [one.events, one.inspect, one.endpoints, one.get(:last_endpoint)]
 
-  def poll
-    some = Array.new(3) { socket }.uniq
+  def poll(one)
+    some = [one, socket, socket].uniq.reject { |each| %i[PUB PUSH].include?(each.type) }
     trace(*some)
-    poller = Godwit::Poller.new(*some.reject { |one| %i[PUB PUSH].include?(one.type) })
-    poller.wait(BRIEFLY)
-  ensure
-    poller&.close
+    Godwit::Poller.new(*some) { |poller| poller.wait(BRIEFLY) }
   end
 
-  def request
-    one = socket
-    trace one
+  def request(one)
     one.request("question", timeout: BRIEFLY, retries: 1) if one.type == :REQ
   end
 
-  def frames
-    one = socket
-    trace one
+  def frames(one)
     unless %i[STREAM REQ REP].include?(one.type)
       one.send_frame("part", more: true, timeout: BRIEFLY)
     end
     one.recv_frame(timeout: BRIEFLY)
   end
 
-  def monitor
-    one = socket
-    trace one
+  def monitor(one)
     monitor = one.monitor
     one.connect(pick(@endpoints))
     monitor.recv(timeout: BRIEFLY)

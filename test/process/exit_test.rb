@@ -177,27 +177,6 @@ class ExitTest < Godwit::TestCase
     RUBY
   end
 
-  test "unreferenced contexts are terminated in the background" do
-    assert_child(run_child(<<~RUBY))
-      require "godwit"
-      def leave_behind
-        20.times do
-          Godwit::Context.new(linger: 0).socket(:PUSH).connect("tcp://127.0.0.1:1").send("x")
-        end
-      end
-      Godwit::Context.new(linger: 0).close # what the first one brings with it stays
-      before = Dir.children("/proc/self/fd").size
-      threads = -> { Dir.children("/proc/self/task").size }
-      threads_before = threads.call
-      leave_behind
-      left = -> { [threads.call - threads_before, Dir.children("/proc/self/fd").size - before] }
-      until left.call.then { |more, opened| more <= 3 && opened <= 10 }
-        collect_garbage
-        sleep(POLL)
-      end
-    RUBY
-  end
-
   private
 
   def unsent(options)
