@@ -91,7 +91,8 @@ class NativeLoadingTest < Godwit::TestCase
       [->(bytes) { bytes.gsub("libzmq.so.5", "libzmq.so.9") },
         "libzmq was not found: looked for libzmq.so.5 in LD_LIBRARY_PATH (\"/here\"), " \
         "the system's library folders", "apt-get install libzmq5", "dnf install zeromq",
-        "apk add libzmq", "brew install zeromq", "the loader said: libzmq.so.9: cannot open shared object file"],
+        "apk add libzmq", "brew install zeromq",
+        "the loader said: libzmq.so.9: cannot open shared object file"],
     "a libzmq without a function that the extension calls: build it anew" =>
       [->(bytes) { bytes.gsub("zmq_unbind", "zmq_unbend") }, "C extension cannot be loaded",
         "gem pristine godwit", "undefined symbol: zmq_unbend"],
