@@ -94,19 +94,14 @@ class EdgeCommandTest < EdgeCase
     wrong = app("run ->(env) {\n  [200, {}, [}\n")
     waiting = app("sleep(0.01)\nEdge.join(-> { sleep(0.01) })\n#{HELLO}")
     bytes = app('raise "no text: \xFF"')
-    {
+    assert_commands({
       waiting => [0, "", "godwit-edge: #{waiting} has run without an error\n"],
       raising => [1, /\Agodwit-edge: RuntimeError: no luck \(#{raising}:1[:)].*\n\z/, ""],
       wrong => [1, /\Agodwit-edge: .*#{wrong}:2\b.*syntax error.*\n\z/, ""],
       app("1") => [1, /\Agodwit-edge: .*ends with 1, which has no method call.*\n\z/, ""],
       bytes => [1, ->(text) { text.b.include?("-edge: RuntimeError: no text: \xFF (#{bytes}:1".b) },
         ""]
-    }.map { |file, wanted| [command(file, "--check"), wanted] }
-      .each do |child, (status, errors, output)|
-        assert_ended status, child, errors: errors
-        assert_equal output, child.stdout
-      end
-    assert_empty Dir.children(temporary)
+    }.transform_keys { |file| [file, "--check"] })
   end
 
   test "test runs a file of tests: status 0, or 1 with the file:line of what failed" do
@@ -128,7 +123,7 @@ class EdgeCommandTest < EdgeCase
       "Edge::ResponseError: a header's value has CR", "Edge::ResponseError: a body is",
       "Edge::BadRequest: ", "Edge::BusyError: no luck"
     ]
-    {
+    assert_commands({
       tests => [0, ->(text) { text.lines.zip(errors).all? { |line, one| line.include?(one) } },
         "3 tests, 0 failed\n"],
       failing => [1, "", <<~TEXT],
@@ -141,12 +136,7 @@ class EdgeCommandTest < EdgeCase
       wrong => [1, /\Agodwit-edge: SyntaxError: #{wrong}:2: syntax error.*\n\z/, ""],
       without => [1, "", /\Ax: Edge::Error: Edge.call has no app: write app .* \(#{without}:1\)\n/],
       app("1") => [1, /\Agodwit-edge: Edge::Error: .* has no test: write test.*\n\z/, ""]
-    }.map { |file, wanted| [command("test", file), wanted] }
-      .each do |child, (status, errors, output)|
-        assert_ended status, child, errors: errors
-        assert_operator output, :===, child.stdout
-      end
-    assert_empty Dir.children(temporary)
+    }.transform_keys { |file| ["test", file] })
   end
 
   test "--print-config prints lines that nginx accepts in a configuration of the user's own" do
@@ -230,6 +220,17 @@ class EdgeCommandTest < EdgeCase
   def answer(port, path)
     answer = Net::HTTP.get_response("127.0.0.1", path, port)
     "#{answer.code} #{answer.body}"
+  end
+
+  # Runs commands side by side.
+  # @param commands [Hash{Array => Array}] status, errors and output by arguments
+  def assert_commands(commands)
+    commands.map { |arguments, wanted| [command(*arguments), wanted] }
+      .each do |child, (status, errors, output)|
+        assert_ended status, child, errors: errors
+        assert_operator output, :===, child.stdout
+      end
+    assert_empty Dir.children(temporary)
   end
 
   def assert_ended(status, child, errors: "", signal: nil)

@@ -5,7 +5,7 @@ require "test_helper"
 # The differences between the compatibility layers and the gems they replace, on JRuby. Both define
 # ZMQ, so that each runs in a separate JRuby within this JVM.
 class LayersOnJRubyTest < Godwit::TestCase
-  {rbczmq: "test/compat/rbczmq/defects_test",
+  {rbczmq: "test/compat/rbczmq/monitor_test",
    ffi_rzmq: "test/compat/ffi_rzmq/differences_test"}.each do |layer, file|
     test "#{layer}'s differences" do
       not_on :native, "it is about JRuby"

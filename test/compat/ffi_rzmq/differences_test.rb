@@ -173,8 +173,13 @@ class FFIRzmqDifferencesTest < Godwit::TestCase
     poller.delete(reader.fileno)
     GC.start
     assert_equal "x", reader.read_nonblock(1) # it was not closed
-    poller.register_readable(IO.pipe.each(&:close).first)
-    assert_fails ZMQ::ENOTSOCK, -> { poller.poll(0) }
+    [IO.pipe.first, open_old(ZMQ::PAIR)].each do |closed| # fail, and can be removed
+      poller.register_readable(closed)
+      closed.close
+      assert_fails ZMQ::ENOTSOCK, -> { poller.poll(0) }
+      assert_equal true, poller.deregister(closed, ZMQ::POLLIN)
+    end
+    assert_equal 0, poller.size
   end
 
   test "a poller sees the lines that a TLS connection has read ahead" do
@@ -189,16 +194,6 @@ class FFIRzmqDifferencesTest < Godwit::TestCase
     assert_equal [0, []], [poller.poll(0), poller.readables]
   end
 
-  test "a poller that holds a closed socket fails" do
-    one, = old_pair(ZMQ::PAIR, ZMQ::PAIR)
-    poller = ZMQ::Poller.new
-    poller.register(one)
-    one.close
-    assert_fails ZMQ::ENOTSOCK, -> { poller.poll(0) }
-    assert_equal true, poller.deregister(one, ZMQ::POLLIN)
-    assert_equal 0, poller.size
-  end
-
   test "a poll without events lasts as long as its time-out" do
     poller = ZMQ::Poller.new
     poller.register_writable(open_old(ZMQ::PULL))
@@ -209,25 +204,16 @@ class FFIRzmqDifferencesTest < Godwit::TestCase
     assert_raises(Timeout::Error) { Timeout.timeout(0.03) { poller.poll } }
   end
 
-  test "a high-water mark that is set after the first bind or connect has no effect" do
-    push = open_old(ZMQ::PUSH, SNDHWM: 7)
-    assert_equal 0, push.bind("tcp://127.0.0.1:*")
-    assert_equal 0, push.setsockopt(ZMQ::SNDHWM, 8)
-    assert_equal 7, option(push, :SNDHWM)
-  end
-
-  test "options that the gem does not know" do
+  test "options that the gem does not know, and a high-water mark that comes too late" do
     router = open_old(ZMQ::ROUTER)
-    assert_equal 0, router.setsockopt(ZMQ::ROUTER_HANDOVER, 1)
-    assert_equal 0, router.setsockopt(ZMQ::HEARTBEAT_IVL, 1500)
-    assert_equal 1500, option(router, :HEARTBEAT_IVL)
-    assert_equal 0, router.setsockopt(ZMQ::TCP_ACCEPT_FILTER, "127.0.0.1/32")
-    assert_equal 0, router.setsockopt(ZMQ::IPC_FILTER_PID, Process.pid)
     keys = ZMQ::Util.curve_keypair
-    {CURVE_PUBLICKEY: keys[0], CURVE_SECRETKEY: keys[1]}.each do |name, key|
-      assert_equal 0, router.setsockopt(ZMQ.const_get(name), key)
-      assert_equal key, option(router, name)
-    end
+    {ROUTER_HANDOVER: 1, TCP_ACCEPT_FILTER: "127.0.0.1/32", IPC_FILTER_PID: Process.pid,
+     HEARTBEAT_IVL: 1500, CURVE_PUBLICKEY: keys[0], CURVE_SECRETKEY: keys[1], SNDHWM: 7}
+      .each { |name, value| assert_equal 0, router.setsockopt(ZMQ.const_get(name), value), name }
+    assert_equal 0, router.bind("tcp://127.0.0.1:*")
+    assert_equal 0, router.setsockopt(ZMQ::SNDHWM, 8)
+    assert_equal [1500, *keys, 7],
+      %i[HEARTBEAT_IVL CURVE_PUBLICKEY CURVE_SECRETKEY SNDHWM].map { |name| option(router, name) }
   end
 
   test "a value that an option does not take gives EINVAL" do

@@ -141,4 +141,17 @@ class RbczmqMessageTest < Godwit::RbczmqCase
     assert_nil other.message
     assert_match(/gone/, message.inspect)
   end
+
+  test "messages that are sent empty, popped and compared leave nothing behind" do
+    not_on :jruby, "GC.start collects nothing there"
+    rounds(2_000, stressed: 20).times do
+      message = ZMQ::Message("a" * 1000, "b\0c")
+      message.eql?(message.dup)
+      message.first.strhex
+      message.popstr
+      message.popstr
+    end
+    GC.start
+    refute_operator ObjectSpace.each_object(ZMQ::Frame).count, :>, 500
+  end
 end

@@ -106,4 +106,16 @@ class RbczmqMonitorTest < Godwit::RbczmqCase
     other = ctx.socket(:REP)
     assert eventually { other.monitor(endpoint) }
   end
+
+  test "a monitor ends when its socket closes during a wait" do
+    ctx # the FFI backend starts a thread with a process's first context
+    before = live_threads
+    5.times do
+      rep = ctx.socket(:REP)
+      assert rep.monitor(spot)
+      rep.bind("tcp://127.0.0.1:*")
+      rep.close
+    end
+    eventually { (live_threads - before).empty? }
+  end
 end

@@ -160,4 +160,12 @@ class RbczmqSocketTest < Godwit::RbczmqCase
     assert_equal ZMQ::Socket::PENDING, pair.state
     assert_equal 0, pair.bind(spot)
   end
+
+  test "unreferenced objects are collected, and the collection does not wait" do
+    endpoint = spot
+    pull = ctx.bind(:PULL, endpoint)
+    20.times { ctx.connect(:PUSH, endpoint).send("from one that is forgotten") }
+    GC.start
+    assert_equal ["from one that is forgotten"], Array.new(20) { pull.recv }.uniq
+  end
 end
