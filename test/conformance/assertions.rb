@@ -2,12 +2,15 @@
 
 require "socket"
 require "support/ports"
+require_relative "plain/support/helpers"
 
 # Short forms of what the conformance tests assert. They use the public API only, so that any
 # backend can run them.
 module Conformance
   # Errors that name the fix, messages that still flow, senders that are full.
   module Assertions
+    include Plain::Helpers
+
     # Asserts an error of exactly this class, whose message names the fix.
     # @param says [Regexp] the text that its message must hold
     # @return [Exception]
@@ -43,12 +46,6 @@ module Conformance
     # @param least [Numeric] seconds
     def assert_takes(least, &block) = assert_operator(seconds(&block), :>=, least)
 
-    # One message per socket, in turn, through connected sockets.
-    def assert_flows(sender, receiver, message = "still here")
-      sender.send(message, timeout: 5)
-      assert_equal message, receiver.recv(timeout: 5)
-    end
-
     # Repeats the request until it has reached the server, which does not answer. A request that
     # still waits for libzmq's thread at its time-out is dropped with the recreated socket: that
     # happens when the machine stalls.
@@ -71,11 +68,6 @@ module Conformance
     def assert_unserved(client, asked)
       return assert_raises(Godwit::TimeoutError) { client.recv(timeout: 0.1) } if asked
       assert_equal :wait_writable, client.send_nonblock("let me in", exception: false)
-    end
-
-    # @return [Array] the next `count` messages
-    def take(socket, count)
-      Array.new(count) { socket.recv(timeout: 5) }
     end
 
     # Fills a sender, and the system's buffers, until it takes nothing more for a while.

@@ -83,14 +83,7 @@ module Conformance
 
     def zap_curve(pair, **options) = zap(pair.raw_public_key, mechanism: "CURVE", **options)
 
-    # What the block's code warns of.
-    def warnings
-      before = $stderr
-      $stderr = StringIO.new
-      yield
-      $stderr.string
-    ensure
-      $stderr = before
-    end
+    # @return [String] what the block's code warns of
+    def warnings(&block) = capture_io(&block).last
   end
 end

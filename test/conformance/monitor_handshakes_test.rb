@@ -28,18 +28,6 @@ class MonitorHandshakesTest < Conformance::Case
     assert_equal %i[disconnected connect_retried], until_event(theirs, :connect_retried).map(&:name)
   end
 
-  test "one side with security, the other without: the client gives up" do
-    skip "this libzmq has no CURVE" unless Godwit.has?(:curve)
-    server, = monitored(:PULL, curve: Godwit::Curve.keypair)
-    server.bind(endpoint_for(:tcp))
-    client, theirs = monitored(:PUSH, linger: 0, reconnect_interval: 0.01)
-    client.connect(server.last_endpoint)
-    event = until_event(theirs, :handshake_failed_protocol).last
-    assert_equal :zmtp_mechanism_mismatch, event.protocol_error
-    assert_equal [:disconnected], until_event(theirs, :disconnected).map(&:name)
-    assert_nil theirs.next_event(timeout: 0.1, exception: false)
-  end
-
   {300 => /try again/, 400 => /refused/, 500 => /failed/}.each do |status, words|
     test "an authenticator that answers #{status}" do
       server, ours = guarded { |ask| ["1.0", ask[1], status.to_s, "", "", ""] }

@@ -30,17 +30,6 @@ class MonitorTest < Conformance::Case
     assert_nil reported.last.error
   end
 
-  test "no socket is bound there" do
-    push, monitor = monitored(:PUSH, reconnect_interval: 0.02)
-    push.connect("tcp://127.0.0.1:#{free_port}")
-    reported = until_event(monitor, :connect_retried)
-    assert_equal %i[connect_delayed closed connect_retried], reported.map(&:name)
-    assert_equal [push.last_endpoint], reported.map(&:endpoint).uniq
-    assert_kind_of Errno::EINPROGRESS, reported.first.error
-    assert_includes 0.02..0.04, reported.last.interval
-    assert_match(/next try comes in 0\.0\d+ s/, reported.last.to_s)
-  end
-
   test "a failed bind raises its own error and is reported, and a later bind works" do
     taken = open_socket(:PULL).bind(endpoint_for(:tcp)).last_endpoint
     pull, monitor = monitored(:PULL)

@@ -9,21 +9,6 @@ require_relative "case"
 # What plain/patterns.rb cannot show: senders that wait in a thread, and what Godwit itself adds to
 # a type. A PUB is an XPUB inside.
 class PatternsTest < Conformance::Case
-  each_transport("at the high-water mark a PUSH waits, and nothing is lost") do |transport|
-    pull, push = connected_pair(:PULL, :PUSH, transport: transport, send_hwm: 5, recv_hwm: 5)
-    count = 500 # of 64 KiB: more than the system buffers
-    sender = waiting_on(push) { count.times { |i| push << [i.to_s, "x" * 65_536] } }
-    assert_equal Array.new(count, &:to_s), take(pull, count).map(&:first)
-    sender.join
-    assert_same push, push.wait_writable(5)
-  end
-
-  each_transport("a PUB without subscribers drops, and never waits") do |transport|
-    pub = open_socket(:PUB, send_hwm: 1).bind(endpoint_for(transport))
-    1_000.times { assert_same pub, pub.send("x" * 100, timeout: 0) }
-    assert_equal [:writable], pub.events
-  end
-
   test "a PUB drops for a subscriber that is full, and others still get all" do
     pub = open_socket(:PUB, send_hwm: 10).bind(endpoint_for(:inproc))
     slow = open_socket(:SUB, subscribe: "", recv_hwm: 10).connect(pub.last_endpoint)

@@ -1,12 +1,9 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "support/manual_clock"
 
 # The warnings of a server that refuses clients in the handshake.
 class RefusalsTest < Godwit::TestCase
-  include Godwit::TestSupport::ManualClock::Use
-
   # Stands for $stderr: hands out each line.
   class Lines < Queue
     def write(*texts)

@@ -46,20 +46,6 @@ class WaitsEndTest < Godwit::TestCase
     eventually("#{count.call - before} descriptors are left") { count.call <= before + 5 }
   end
 
-  # The main thread is not alone here, and waits by other means.
-  test "a deadline ends the wait of a thread, also of a single thread" do
-    dealer = open_socket(:DEALER).bind(endpoint_for(:tcp))
-    thread =
-      in_thread { [dealer.recv(timeout: 0.02, exception: false), dealer.wait_readable(0.02)] }
-    assert_equal [nil, nil], ended(thread)
-    assert_child(
-      run_child(
-        'require "godwit"; exit!(Godwit::PULL.bind("tcp://127.0.0.1:*").recv(timeout: 0.02, ' \
-        "exception: false).nil?)"
-      )
-    )
-  end
-
   # On JRuby such a wait is a call of C, which looks for no interrupt.
   %i[kill raise].each do |how|
     test "short waits again and again end on a #{how} that was put off" do

@@ -16,6 +16,7 @@ module Plain
     # @return [Array] the next messages
     def take(socket, count) = Array.new(count) { socket.recv(timeout: 5) }
 
+    # One message, through connected sockets.
     def assert_flows(sender, receiver, message = "still here")
       sender.send(message, timeout: 5)
       assert_equal message, receiver.recv(timeout: 5)
