@@ -28,9 +28,8 @@ module Godwit
         Native
       end
     Contract.check(IMPLEMENTATION)
-    # The backend's versions of `send`, `<<` and `recv`; nil: a socket has those of
-    # {Socket::Messages}.
-    TAKEOVER = (IMPLEMENTATION::Takeover unless ENV["GODWIT_NO_TAKEOVER"])
+    # The backend's versions of `send`, `<<` and `recv`, before those of {Socket::Messages}.
+    TAKEOVER = IMPLEMENTATION::Takeover
   end
 
   # @return [Symbol] the running backend: `:native`, the C extension, or `:ffi`

@@ -18,7 +18,6 @@ module ClassRules
     "Godwit" => "functions of the name space, beside what they are about",
     "Godwit::Backend::FFI" => "FFI",
     "Godwit::Monitor" => "FFI includes its primitives",
-    "rbczmq::ZMQ::Loop" => OTHER_GEM,
     "rbczmq::ZMQ::Socket" => OTHER_GEM
   }.freeze
   DEPENDENT = {
@@ -30,10 +29,7 @@ module ClassRules
     "Godwit::Socket::Monitoring" => SOCKET,
     "Godwit::Socket::Peers" => SOCKET,
     "Godwit::Socket::Settings" => SOCKET,
-    "Godwit::Work::Batch::Methods" => "Enumerable's methods, by the batch's Array",
-    "ffi_rzmq::ZMQ::Socket::Options" => OTHER_GEM,
-    "ffi_rzmq::ZMQ::Socket::Receiving" => OTHER_GEM,
-    "ffi_rzmq::ZMQ::Socket::Sending" => OTHER_GEM
+    "Godwit::Work::Batch::Methods" => "Enumerable's methods, by the batch's Array"
   }.freeze
 
   # What any object, class or Exception answers, and the primitives of a backend.

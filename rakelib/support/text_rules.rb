@@ -58,7 +58,10 @@ module TextRules
 
   # @return [Array<String>]
   def contract
-    count = Godwit::Backend::Contract.size
+    contract = Godwit::Backend::Contract
+    count = [
+      contract::MODULE, contract::CONTEXT_CLASS, contract::DRAFT_SOCKET, *contract::CLASSES.values
+    ].sum(&:size)
     (count > CONTRACT_NAMES) ? ["the contract has #{count} names, at most #{CONTRACT_NAMES}"] : []
   end
 

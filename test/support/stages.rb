@@ -145,10 +145,6 @@ module Godwit
       stage("smoke jruby", "a few sockets on JRuby", on: :jruby, files: SMOKE, transport: :any),
       stage("package parts", "the check of the platform gem, and the Debians, do what they shall",
         files: "package/parts/*"),
-      stage("no takeover",
-        "what sends and receives, with Ruby's send, << and recv instead of the extension's",
-        files: "conformance/{plain,messaging,timeouts}", transport: :any,
-        env: NO_GC.merge("GODWIT_NO_TAKEOVER" => "1")),
       stage("smoke ffi", "a few sockets on the FFI backend", on: :ffi, files: SMOKE,
         transport: :any),
       # `rake package:check` checks it as well.

@@ -155,12 +155,12 @@ module Godwit
             # The extension defines some of Socket's methods itself, in a module that precedes the
             # module with the types.
             taken =
-              TAKEOVER && Socket.ancestors.drop(1).include?(mod) &&
+              Socket.ancestors.drop(1).include?(mod) &&
               TAKEOVER.public_method_defined?(method, false)
             RBS::Test::Hook.hook_instance_method(TAKEOVER, method, key: key) if taken
           end
           # A test lists the public methods.
-          [mod, *TAKEOVER].each do |one|
+          [mod, TAKEOVER].each do |one|
             one.__send__(:private, *one.public_instance_methods(false).grep(WRAPPER))
           end
         end
@@ -171,7 +171,7 @@ module Godwit
         end
       end
 
-      TAKEOVER = (Backend::IMPLEMENTATION::Takeover if defined?(Backend::IMPLEMENTATION::Takeover))
+      TAKEOVER = Backend::TAKEOVER
       start
     end
   end

@@ -56,14 +56,6 @@ module Godwit
         Poller: POLLER, Proxy: PROXY
       }.freeze
 
-      # A backend with more names would do more than libzmq does.
-      MAX_NAMES = 100
-
-      # @return [Integer]
-      def self.size
-        [MODULE, CONTEXT_CLASS, DRAFT_SOCKET, *CLASSES.values].sum(&:size)
-      end
-
       def self.check(backend)
         missing = MODULE.reject { |name| backend.respond_to?(name) }
         CONTEXT_CLASS.each do |name|

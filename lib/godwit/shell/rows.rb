@@ -6,14 +6,7 @@ module Godwit
     # never calls a fiber scheduler.
     # @private
     class Rows
-      PIPE = ShellConstants::PIPE_BYTES
-      MORE = ShellConstants::ROWS_MORE
-      WAIT = ShellConstants::ROWS_WAIT
-      ENDED = ShellConstants::ROWS_ENDED
-      LATE = ShellConstants::ROWS_LATE
-      TOO_LONG = ShellConstants::ROWS_TOO_LONG
-      RAISES = ShellConstants::LONG_RAISES
-      CUT = ShellConstants::LONG_IS_CUT
+      include ShellConstants
 
       # @return [Integer] bytes that were read, rows that were yielded
       attr_reader :bytes, :rows
@@ -35,18 +28,18 @@ module Godwit
       def read(deadline)
         read_once = false
         loop do
-          return ENDED if @closed
+          return ROWS_ENDED if @closed
           row = next_row
           if row.is_a?(String)
             @rows += 1
             yield finished(row)
-            return LATE if past?(deadline)
+            return ROWS_LATE if past?(deadline)
             next
           end
-          return row unless row == WAIT
-          return MORE if read_once
+          return row unless row == ROWS_WAIT
+          return ROWS_MORE if read_once
           result = fill
-          return result unless result == MORE
+          return result unless result == ROWS_MORE
           read_once = true
         end
       end
@@ -60,7 +53,7 @@ module Godwit
         Process.clock_gettime(Process::CLOCK_MONOTONIC, :millisecond) >= deadline
       end
 
-      # @return [Integer, String] a row; WAIT: more has to be read; ENDED; TOO_LONG
+      # @return [Integer, String] a row; ROWS_WAIT: more has to be read; ROWS_ENDED; ROWS_TOO_LONG
       def next_row
         return chunk unless @separator
         loop do
@@ -72,13 +65,13 @@ module Godwit
             @start = @scanned = found ? known + @separator.bytesize : @scanned
             @dropping = !found && !@over
             next if found
-            return @over ? ENDED : WAIT
+            return @over ? ROWS_ENDED : ROWS_WAIT
           end
           carriage = carriage_before(known, found)
           return too_long if known - @start - overlap - carriage > @limit
           return row_until(known, carriage, known + @separator.bytesize) if found
-          return WAIT unless @over
-          return (known > @start) ? row_until(known, 0, known) : ENDED
+          return ROWS_WAIT unless @over
+          return (known > @start) ? row_until(known, 0, known) : ROWS_ENDED
         end
       end
 
@@ -95,20 +88,20 @@ module Godwit
       end
 
       def too_long
-        return TOO_LONG if @longer == RAISES
+        return ROWS_TOO_LONG if @longer == LONG_RAISES
         row = @buffer.byteslice(@start, whole(@start, @limit))
         @start += row.bytesize
         @scanned = [@scanned, @start].max
-        @dropping = @longer == CUT
+        @dropping = @longer == LONG_IS_CUT
         row
       end
 
       def chunk
         remaining = @buffer.bytesize - @start
-        return @over ? ENDED : WAIT if remaining.zero?
+        return @over ? ROWS_ENDED : ROWS_WAIT if remaining.zero?
         size = @over ? remaining : whole(@start, remaining)
         size = whole(@start, @limit) if size > @limit
-        return WAIT if size == remaining && !@over && beginning_only?(remaining)
+        return ROWS_WAIT if size == remaining && !@over && beginning_only?(remaining)
         @start += size
         @buffer.byteslice(@start - size, size)
       end
@@ -143,22 +136,22 @@ module Godwit
 
       def fill
         @lock.synchronize do
-          return ENDED if @over || @closed
+          return ROWS_ENDED if @over || @closed
           @buffer = @buffer.byteslice(@start..)
           @scanned -= @start
           @start = 0
-          got = @io.read_nonblock(PIPE, exception: false)
-          return WAIT if got == :wait_readable
+          got = @io.read_nonblock(PIPE_BYTES, exception: false)
+          return ROWS_WAIT if got == :wait_readable
           if got
             @buffer << got
             @bytes += got.bytesize
           else
             @over = true
           end
-          MORE
+          ROWS_MORE
         rescue Errno::EIO # the end of a terminal
           @over = true
-          MORE
+          ROWS_MORE
         rescue SystemCallError => error
           @over = true
           raise Errors.build(error.errno, :rows)

@@ -14,7 +14,7 @@ module Godwit
       include TimeOuts
       include UnknownMethods
 
-      __send__(:include, Backend::TAKEOVER || CountedArguments) # YARD cannot follow such an include
+      __send__(:include, Backend::TAKEOVER) # YARD cannot follow such an include
 
       # Each keyword of {Socket#initialize} that belongs to a module. The module checks the value
       # before libzmq makes the socket, and starts with it once the socket has its options.

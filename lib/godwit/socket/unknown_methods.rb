@@ -52,19 +52,5 @@ module Godwit
         "did you mean #{near}?"
       end
     end
-
-    # Counts the arguments, as the extension's versions of these methods do.
-    # @private
-    module CountedArguments
-      def send(message, *more, **options)
-        raise ErrorHints.too_many(:send, [message, *more]) unless more.empty?
-        super(message, **options)
-      end
-
-      def recv(*arguments, **options)
-        raise ErrorHints.too_many(:recv, arguments) unless arguments.empty?
-        super(**options)
-      end
-    end
   end
 end

@@ -12,7 +12,7 @@ module Faults
     STAGES = [
       "conformance", "logger", "native", "cli", "work", "process", "shell", "perf", "auth",
       "compat ffi-rzmq", "compat rbczmq", "ffi", "ffi waits", "guide", "documentation", "stress",
-      "interop", "no takeover"
+      "interop"
     ].freeze
     SEED = 1 # of the order of the tests
     TOGETHER = 15 # test files that run in one process
@@ -22,7 +22,7 @@ module Faults
 
     # A test file in a stage.
     Unit = Struct.new(:stage, :file) do
-      def name = /ffi\z|waits|takeover/.match?(stage.name) ? "#{file} (#{stage.name})" : file
+      def name = /ffi\z|waits/.match?(stage.name) ? "#{file} (#{stage.name})" : file
     end
 
     # @param folder [String] absolute; it has all that this class writes

@@ -2,7 +2,6 @@
 
 # The numbers of libzmq, and this system's errnos.
 module ZMQ
-  # @private
   HAUSNUMERO = 156_384_712
 
   numbers = {
@@ -50,6 +49,5 @@ module ZMQ
   LongLongSocketOptions = ids[:long_long]
   # Options that are bytes.
   StringSocketOptions = ids[:string]
-  # All options.
   SocketOptions = ids.values.flatten.sort.freeze
 end

@@ -3,7 +3,6 @@
 module Godwit
   module Compat
     # The parts of ffi-rzmq's layer that are no part of `ZMQ` and `LibZMQ`.
-    # @private
     module FFIRzmq
       SOCKETS = WeakSet.new # all that are in use
 

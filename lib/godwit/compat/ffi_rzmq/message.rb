@@ -15,7 +15,6 @@ module ZMQ
       nil
     end
 
-    # @private
     def self.of(thing)
       return thing if thing.is_a?(Message)
       thing = thing.address if !thing.is_a?(Handle) && thing.respond_to?(:address)
@@ -59,7 +58,6 @@ module ZMQ
     def copy(source) = take_from(source) { |other| other.content.dup }
 
     # Takes the bytes of another message, which is empty afterwards.
-    # @return [Integer] 0 or -1
     def move(source)
       take_from(source) do |other|
         content = other.outgoing

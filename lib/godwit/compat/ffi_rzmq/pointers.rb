@@ -3,7 +3,6 @@
 module ZMQ
   # Stands in for ffi-rzmq's pointer to a context, a socket or a message. Functions of the gem ffi
   # take it as a pointer.
-  # @private
   class Handle
     attr_reader :owner, :address
 

@@ -7,17 +7,14 @@ module ZMQ
   class PollItem
     attr_accessor :pollable, :events
     attr_reader :target, :io
-    # @private
     attr_writer :revents
     def self.from_pollable(pollable) = new.watch(pollable)
 
-    # An item that watches nothing.
     def initialize
       @events = 0
       @revents = 0
     end
 
-    # @private
     def watch(pollable)
       @pollable = thing = pollable
       thing = thing.socket if !thing.is_a?(Socket) && thing.respond_to?(:socket)
@@ -38,7 +35,6 @@ module ZMQ
     def fd = @io&.fileno
     # @return [Boolean] as found by the last poll
     def readable? = @revents.anybits?(POLLIN)
-    # @return [Boolean] as found by the last poll
     def writable? = @revents.anybits?(POLLOUT)
 
     def closed?
@@ -46,10 +42,8 @@ module ZMQ
       @pollable.respond_to?(:closed?) ? @pollable.closed? : @io.closed?
     end
 
-    # @private
     def godwit = @target ? @target.godwit : @watched
 
-    # @private
     # @return [Integer] the events that can happen at all
     def possible
       bits = @events & (POLLIN | POLLOUT)
@@ -59,7 +53,6 @@ module ZMQ
       bits
     end
 
-    # @private
     # @return [Boolean] whether the socket holds frames of a partly received message
     def rest? = @target && @events.anybits?(POLLIN) && @target.rest?
 

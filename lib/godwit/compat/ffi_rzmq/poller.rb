@@ -5,10 +5,8 @@ module ZMQ
   class Poller
     # @return [Array<Object>] those registered that the last {#poll} found readable
     attr_reader :readables
-    # @return [Array<Object>] those registered that the last {#poll} found writable
     attr_reader :writables
 
-    # A poller that watches nothing.
     def initialize
       @items = PollItems.new
       @readables = []

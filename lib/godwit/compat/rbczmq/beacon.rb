@@ -63,7 +63,6 @@ module ZMQ
     # Receives the payloads that start with the prefix.
     # @param prefix [String, nil] nil: all
     def subscribe(prefix) = call(:subscribe, prefix.nil? ? "" : prefix)
-    # Ends {#subscribe}.
     def unsubscribe = call(:unsubscribe)
     # Receives two frames for each broadcast: the sender's address and the payload. The pipe belongs
     # to the thread of the first call.
@@ -94,7 +93,6 @@ module ZMQ
 
     # A thread copies what the beacon receives into a PAIR socket. For that socket, which belongs to
     # no script's context, the pipe stands in as the context.
-    # @private
     class Pipe
       @count = 0
       @lock = Mutex.new

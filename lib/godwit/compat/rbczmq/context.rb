@@ -44,7 +44,6 @@ module ZMQ
       end
     end
 
-    # @private
     attr_reader :maker, :lingering
 
     # Sets the number of I/O threads, with an effect only before the first socket is made.

@@ -19,24 +19,19 @@ module ZMQ
         of(data.nil? ? "" : Arguments.type(data, String).b, false)
       end
 
-      # @private
       def of(data, more) = allocate._open(data, more)
     end
 
-    # @private
     # @return [Message, nil] the message that the frame belongs to
     attr_accessor :message
     def size = @data&.bytesize
-    # @return [String, nil] a copy of the bytes
     def data = @data&.b
     alias_method :to_s, :data
     alias_method :to_str, :data
-    # @return [String, nil] the bytes as hexadecimal digits
     def strhex = @data&.unpack1("H*")&.upcase
     # @return [Boolean, nil] whether the message has more frames behind this one, which was received
     def more? = @data && @more
     def gone? = @data.nil?
-    # @return [Frame] with the same bytes, in no message
     def dup = Frame.of(bytes, @more)
     alias_method :clone, :dup
     # Compares with the String up to its first NUL.
@@ -50,20 +45,17 @@ module ZMQ
     def hash = @data.hash
 
     # Compares sizes only.
-    # @return [Integer] -1, 0, 1
     def <=>(other)
       Arguments.type(other, Frame)
       bytes.bytesize <=> other.bytes.bytesize
     end
 
-    # Replaces the bytes.
     def reset(string)
       here!
       @data = Arguments.type(string, String).b
       nil
     end
 
-    # Prints the frame on the standard error output.
     def print(prefix = nil)
       here!
       prefix = Arguments.type(prefix, String) unless prefix.nil?

@@ -45,7 +45,6 @@ module ZMQ
   def czmq_version = [2, 2, 0]
   def now = Process.clock_gettime(Process::CLOCK_REALTIME, :millisecond)
 
-  # Prints a line with the time.
   def log(line)
     Arguments.type(line, String)
     $stdout.puts "#{Time.now.strftime("%y-%m-%d %H:%M:%S")} #{line}"
@@ -57,7 +56,6 @@ module ZMQ
     Error.new(Godwit::Errors.find(number, "")&.text || SystemCallError.new(nil, number).message)
   end
 
-  # @return [Integer] errno of this thread's last failure; 0 before the first
   def errno = Failures.errno
 
   # Passes messages between two sockets until a signal is handled or the context is destroyed.

@@ -3,7 +3,6 @@
 module Godwit
   module Compat
     # The parts of rbczmq's layer that are no part of rbczmq's API.
-    # @private
     module Rbczmq
       SOCKETS = WeakSet.new # all that are in use
 

@@ -17,7 +17,6 @@ module ZMQ
         nil
       end
 
-      # @private
       def of(frames)
         message = new
         frames.each_with_index do |bytes, index|
@@ -27,14 +26,12 @@ module ZMQ
       end
     end
 
-    # Makes an empty message.
     def initialize
       @frames = []
       @cursor = nil
     end
 
     def size = @frames&.size
-    # @return [Integer, nil] bytes of all frames
     def content_size = @frames&.sum(&:size)
     def gone? = @frames.nil?
     # @return [Frame, nil] the first frame; {#next} goes on from it
@@ -43,21 +40,15 @@ module ZMQ
     #   once at the end
     def next = at(@cursor ? @cursor + 1 : 0)
     def last = at(@frames ? [@frames.size - 1, 0].max : 0)
-    # Adds a frame in front.
     def push(frame) = insert(0) { frame }
-    # Adds a frame at the end.
     def add(frame) = insert(-1) { frame }
-    # Adds a String in front.
     def pushstr(string) = insert(0) { Frame.new(Arguments.string(string)) }
-    # Adds a String at the end.
     def addstr(string) = insert(-1) { Frame.new(Arguments.string(string)) }
     # Removes the first frame, which then belongs to the caller.
     def pop = change { free(@frames.shift) }
-    # Removes the first frame.
     # @return [String, nil] its bytes up to the first NUL
     def popstr = pop&.data&.slice(/\A[^\0]*/n)
 
-    # Removes this very frame.
     def remove(frame)
       change do
         Arguments.type(frame, Frame)
@@ -90,7 +81,6 @@ module ZMQ
     alias_method :eql?, :==
     def hash = @frames.hash
 
-    # @return [Array<Frame>] its frames, which still belong to it
     def to_a
       here!
       @frames.dup
@@ -99,7 +89,6 @@ module ZMQ
     # @return [String, nil] all frames in one String, for {.decode}
     def encode = @frames && Godwit::Message.new(*bytes_to_send).encode
 
-    # Prints the frames on the standard error output.
     def print
       return if gone?
       # standard:disable Style/StderrPuts -- warn may be off

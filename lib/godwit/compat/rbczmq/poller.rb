@@ -57,7 +57,6 @@ module ZMQ
       item
     end
 
-    # @private
     # Frees Godwit's poller. The next {#poll} makes another.
     def close
       @godwit&.close

@@ -39,7 +39,6 @@ module ZMQ
       @pollable.verbose = flag if @pollable.is_a?(Socket)
     end
 
-    # Sends to the Socket or IO.
     def send(*arguments)
       case @pollable
       when BasicSocket then @pollable.send(arguments.first, 0)
@@ -48,7 +47,6 @@ module ZMQ
       end
     end
 
-    # Receives from the Socket or IO, without waiting.
     def recv
       case @pollable
       when BasicSocket then @pollable.recv_nonblock(PAGE)
@@ -114,24 +112,19 @@ module ZMQ
       @pollitem = pollitem
     end
 
-    # Called when the socket or IO is readable.
     def on_readable
       raise NotImplementedError, "ZMQ handlers are expected to implement an #on_readable contract"
     end
 
-    # Called when the socket or IO is writable.
     def on_writable
       raise NotImplementedError, "ZMQ handlers are expected to implement an #on_writable contract"
     end
 
-    # Called with what another callback raised.
     def on_error(exception)
       raise exception
     end
 
-    # Sends to the socket or IO.
     def send(*arguments) = pollitem.send(*arguments)
-    # Receives from the socket or IO, without waiting.
     def recv = pollitem.recv
   end
 

@@ -82,9 +82,7 @@ module ZMQ
     alias_method :to_i, :fd
     def type = self.class::TYPE
     def type_str = self.class::TYPE_STR
-    # @return [Boolean] whether a Loop waits for it to become readable
     def poll_readable? = true
-    # @return [Boolean] whether a Loop waits for it to become writable
     def poll_writable? = true
 
     def to_s

@@ -11,7 +11,6 @@ require_relative "compat_socket"
 
 # rbczmq's module on top of Godwit. docs/rbczmq.md says what it promises and where it differs. A
 # method whose comment names no result returns nil.
-# @private
 module ZMQ
   # The release of rbczmq whose API this is.
   VERSION = "1.8.1"

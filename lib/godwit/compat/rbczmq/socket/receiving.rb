@@ -5,7 +5,6 @@ module ZMQ
     RECEIVE_TIMEOUT = 27
     private_constant :RECEIVE_TIMEOUT
 
-    # Receives a frame.
     # @return [String, nil] nil when the call ends without one: rcvtimeo has passed, a signal was
     #   handled, the context ends, or it is not the socket's turn
     def recv
@@ -18,11 +17,8 @@ module ZMQ
       failed(error)
     end
 
-    # Receives a frame if one has come.
     def recv_nonblock = receive(false)
-    # Receives as {#recv} does, and gives a Frame.
     def recv_frame = frame_of(receive(true))
-    # Receives as {#recv_nonblock} does, and gives a Frame.
     def recv_frame_nonblock = frame_of(receive(false))
 
     # Receives the frames up to the end of a message.

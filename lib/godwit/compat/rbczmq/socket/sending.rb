@@ -93,7 +93,6 @@ module ZMQ
       @sender = @owner
     end
 
-    # @return [Integer] milliseconds, -1: without end
     def send_timeout(wait) = wait ? @godwit._get_option(SEND_TIMEOUT) : 0
 
     # Waits until the socket is ready and the block returns a value.

@@ -2,7 +2,6 @@
 
 module ZMQ
   class Socket
-    # @private
     # Class of a type, by libzmq's number.
     CLASSES = %i[Pub Sub Push Pull Pair Req Rep Router Dealer Stream XPub XSub].to_h do |name|
       klass = const_set(name, Class.new(Socket))
