@@ -67,7 +67,6 @@ typedef struct {
     gw_writer_t *writers; /* owned; `count` of them */
     uint32_t *buckets;    /* owned; a power of two, twice `capacity` */
     uint32_t count, capacity, most, newest, oldest;
-    uint64_t seed, other_seed; /* random: a sender cannot aim at one bucket */
     uint64_t records, lost, late, forgotten;
 } gw_writers_t;
 

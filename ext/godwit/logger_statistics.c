@@ -3,7 +3,6 @@
  * waits for the GVL while it holds the mutex, and no forked child uses it. */
 #include "logger.h"
 #include <pthread.h>
-#include <ruby/random.h>
 #include <stdlib.h>
 
 /* A stored message: the arena has its number of frames, their sizes and their bytes in a row. */
@@ -104,16 +103,17 @@ static void statistics_store(
     statistics->end += size;
 }
 
-/* `frames` has the first GW_LOG_FRAMES of `count` frames. `identity` is NULL unless the frames are
- * a record. */
-static void statistics_record(statistics_t *statistics, const gw_identity_t *identity,
-        const gw_bytes_t *frames, int count, size_t bytes) {
+/* `frames` has the first GW_LOG_FRAMES of `count` frames. */
+static void statistics_record(
+        statistics_t *statistics, const gw_bytes_t *frames, int count, size_t bytes) {
+    gw_identity_t identity;
+    bool record = count == GW_LOG_FRAMES && gw_identity_parse(frames[0], frames[1], &identity);
     pthread_mutex_lock(&statistics->mutex);
     statistics->messages++;
     statistics->bytes += bytes;
-    if (identity) {
-        statistics->levels[identity->level]++;
-        gw_writers_count(&statistics->table, identity, bytes);
+    if (record) {
+        statistics->levels[identity.level]++;
+        gw_writers_count(&statistics->table, &identity, bytes);
         statistics_store(statistics, frames, count, bytes);
     } else if (count == 1) {
         statistics->plain++;
@@ -129,11 +129,9 @@ static void statistics_observe(
         gw_observer_t *observer, zmq_msg_t *message, int count, size_t bytes) {
     statistics_t *statistics = (statistics_t *)observer;
     gw_bytes_t frames[GW_LOG_FRAMES];
-    gw_identity_t identity;
     for (int i = 0; i < count && i < GW_LOG_FRAMES; i++)
         frames[i] = (gw_bytes_t){zmq_msg_data(&message[i]), zmq_msg_size(&message[i])};
-    bool record = count == GW_LOG_FRAMES && gw_identity_parse(frames[0], frames[1], &identity);
-    statistics_record(statistics, record ? &identity : NULL, frames, count, bytes);
+    statistics_record(statistics, frames, count, bytes);
 }
 
 /* Returns the number of records that the proxy makes of a batch. */
@@ -159,11 +157,6 @@ static int statistics_next(const zmq_msg_t *batch, size_t *offset, zmq_msg_t *fr
 
 /* ---- primitives ---- */
 
-static uint64_t statistics_random_number(void) {
-    return (uint64_t)rb_genrand_ulong_limited(UINT32_MAX) << 32 |
-            rb_genrand_ulong_limited(UINT32_MAX);
-}
-
 /* open(messages to store, bytes for them, writers to remember) */
 static VALUE statistics_open(VALUE self, VALUE most, VALUE bytes, VALUE writers) {
     statistics_t *statistics = rb_check_typeddata(self, &statistics_type);
@@ -186,8 +179,6 @@ static VALUE statistics_open(VALUE self, VALUE most, VALUE bytes, VALUE writers)
             .most = most_writers,
             .newest = GW_NO_WRITER,
             .oldest = GW_NO_WRITER,
-            .seed = statistics_random_number(),
-            .other_seed = statistics_random_number(),
     };
     statistics->observer.generation = atomic_load(&gw_generation);
     statistics->observer.observe = statistics_observe;
@@ -201,7 +192,6 @@ static VALUE statistics_open(VALUE self, VALUE most, VALUE bytes, VALUE writers)
 static VALUE statistics_record_frames(VALUE self, VALUE message) {
     statistics_t *statistics = statistics_get(self, "record");
     gw_bytes_t frames[GW_LOG_FRAMES];
-    gw_identity_t identity;
     size_t bytes = 0;
     Check_Type(message, T_ARRAY);
     long count = RARRAY_LEN(message);
@@ -211,8 +201,7 @@ static VALUE statistics_record_frames(VALUE self, VALUE message) {
         bytes += RSTRING_LEN(frame);
         if (i < GW_LOG_FRAMES) frames[i] = (gw_bytes_t){RSTRING_PTR(frame), RSTRING_LEN(frame)};
     }
-    bool record = count == GW_LOG_FRAMES && gw_identity_parse(frames[0], frames[1], &identity);
-    statistics_record(statistics, record ? &identity : NULL, frames, (int)count, bytes);
+    statistics_record(statistics, frames, (int)count, bytes);
     RB_GC_GUARD(message);
     return self;
 }

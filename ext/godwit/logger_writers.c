@@ -1,6 +1,6 @@
 /* The writers of a broadcaster's records: a hash table, in the order of their last record, with the
  * gaps in each writer's sequence numbers. The caller holds the statistics' mutex. No
- * function touches Ruby. */
+ * function needs the GVL. */
 #include "logger.h"
 #include <stdlib.h>
 
@@ -15,19 +15,9 @@ size_t gw_writers_size(const gw_writers_t *table) {
     return table->capacity * (sizeof(gw_writer_t) + 2 * sizeof(uint32_t));
 }
 
-/* Every bit of the result depends on every bit of the number (MurmurHash3's last steps). */
-static uint64_t writers_mix(uint64_t number) {
-    number = (number ^ number >> 33) * UINT64_C(0xFF51AFD7ED558CCD);
-    number = (number ^ number >> 33) * UINT64_C(0xC4CEB9FE1A85EC53);
-    return number ^ number >> 33;
-}
-
+/* Ruby's hash function has a random seed, so that a sender cannot aim at one bucket. */
 static uint32_t *writers_bucket(gw_writers_t *table, const unsigned char *id) {
-    uint64_t half, other;
-    memcpy(&half, id, sizeof half);
-    memcpy(&other, id + sizeof half, sizeof other);
-    uint64_t hash = writers_mix(writers_mix(half ^ table->seed) ^ other ^ table->other_seed);
-    return &table->buckets[hash & (2 * (uint64_t)table->capacity - 1)];
+    return &table->buckets[rb_memhash(id, GW_LOG_ID_BYTES) & (2 * (uint64_t)table->capacity - 1)];
 }
 
 static void writers_unlink(gw_writers_t *table, uint32_t index) {

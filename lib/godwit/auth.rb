@@ -53,9 +53,7 @@ module Godwit
       unless timeout.is_a?(Numeric) && timeout.real? && timeout.positive? && timeout.to_f.finite?
         raise Errors.bad_value(:auth, "timeout:", "seconds, more than 0", timeout)
       end
-      unless workers.is_a?(Integer) && workers.positive?
-        raise Errors.bad_value(:auth, "workers:", "a number of threads, 1 or more", workers)
-      end
+      Errors.check_positive(:auth, "workers:", "a number of threads, 1 or more", workers)
       @context = Context.of(context, :auth)
       @handler = Handler.new(@context, timeout, workers, self.class.name)
     end

@@ -64,7 +64,7 @@ module Godwit
       end
       Check.port(port)
       Check.interface(interface)
-      Check.limit(limit)
+      Errors.check_positive(:beacon, "limit:", "a number of beacons, 1 or more", limit)
       wanted = interface || ENV["ZSYS_INTERFACE"]
       wanted = nil if wanted.to_s.empty?
       @thread = BeaconThread.new(port, wanted, interval: Check.interval(interval),
@@ -153,7 +153,7 @@ module Godwit
       unless count.nil? || count.is_a?(Integer)
         raise Errors.bad_type(:wait_sent, "the count", "an Integer, or nil", count)
       end
-      return self if wait(:wait_sent, timeout) { |thread, left| thread.wait_sent(count, left) }
+      return self if wait(:wait_sent, timeout) { |thread, time| thread.wait_sent(count, time) }
       return unless exception
       failure = "; the last failure: #{last_error.message}" if last_error
       raise build(TimeoutError, :wait_sent, "#{sent} were broadcast#{failure}")
@@ -206,7 +206,7 @@ module Godwit
     # @return [String]
     def inspect
       state = forked? ? "opened before fork" : ("closed" if closed?)
-      "#<#{self.class} #{place}#{" (#{state})" if state}>"
+      "#<#{self.class} #{endpoint}#{" (#{state})" if state}>"
     end
     alias_method :to_s, :inspect
 
@@ -219,7 +219,7 @@ module Godwit
     private
 
     def own_thread(operation = nil)
-      raise Errors.build(ForkedError, operation, place) if forked?
+      raise Errors.build(ForkedError, operation, endpoint) if forked?
       @thread
     end
 
@@ -228,7 +228,7 @@ module Godwit
       @thread
     end
 
-    def take(operation, timeout) = wait(operation, timeout) { |thread, left| thread.take(left) }
+    def take(operation, timeout) = wait(operation, timeout) { |thread, time| thread.take(time) }
 
     def take_until_closed
       take(:each, nil)
@@ -244,8 +244,8 @@ module Godwit
     end
 
     def closed(operation) = build(ClosedError, operation, "Beacon.new makes another")
-    def build(klass, operation, detail) = Errors.build(klass, operation, place, detail)
-    def place = "udp://#{@thread.interface.name}:#{@thread.port}"
+    def build(klass, operation, detail) = Errors.build(klass, operation, endpoint, detail)
+    def endpoint = "udp://#{@thread.interface.name}:#{@thread.port}"
   end
 end
 

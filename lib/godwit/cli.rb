@@ -54,7 +54,7 @@ module Godwit
       end
 
       # @param error [Exception] of the library
-      # @return [String] its message, without the Ruby method at its head
+      # @return [String] its message, without the Ruby method in front
       def words_of(error)
         operation = error.respond_to?(:operation) && error.operation
         operation ? error.message.sub(/\A#{Regexp.escape(operation.to_s)}:? /, "") : error.message

@@ -1,13 +1,13 @@
 # frozen_string_literal: true
 
 require_relative "peer_counter"
-%w[finding words link open_connections peek probe refusals].each do |file|
+%w[words link open_connections peek probe refusals].each do |file|
   require_relative "diagnosis/#{file}"
 end
 
 module Godwit
   # Finds out why nothing comes or goes on a socket. It folds the events of libzmq's monitor into
-  # the last {Finding} of each endpoint. Three places use it: a wait that has lasted
+  # the last {Finding} of each endpoint. Three callers use it: a wait that has lasted
   # {Constants::SLOW_WAIT} ms, `wait_connected`, and the commands that connect.
   #
   #   diagnosis = Godwit::Diagnosis.new(socket)   # before connect and bind, to miss no event
@@ -34,6 +34,13 @@ module Godwit
     # when none is free.
     FREE = 0.25
     LIMIT = 1000 # events
+
+    # Why nothing comes or goes: a `reason` for programs, and for people its `cause` in a few words
+    # and a `text` that ends with the fix. `endpoint` is the endpoint that it concerns; nil: all of
+    # the socket's.
+    Finding = Struct.new(:reason, :endpoint, :cause, :text) do
+      def to_s = text
+    end
 
     # @param probes [Boolean] whether it may connect a second socket
     # @param limit [Integer] unread events that it keeps at most

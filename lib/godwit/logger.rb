@@ -56,18 +56,8 @@ module Godwit
     autoload :Summary, "godwit/logger/reading/summary"
     autoload :Control, "godwit/logger/reading/control"
     autoload :Broadcaster, "godwit/logger/serving/broadcaster"
-    autoload :ControlServer, "godwit/logger/serving/control_server"
-    autoload :DurableInput, "godwit/logger/serving/durable_input"
-    autoload :Journal, "godwit/logger/durable/journal"
-    autoload :Publisher, "godwit/logger/serving/publisher"
     autoload :Receiver, "godwit/logger/serving/receiver"
-    autoload :RecordInput, "godwit/logger/serving/record_input"
-    autoload :Rotation, "godwit/logger/serving/rotation"
-    autoload :ServingThread, "godwit/logger/serving/serving_thread"
     autoload :Sink, "godwit/logger/serving/sink"
-    autoload :Statistics, "godwit/logger/serving/statistics"
-    private_constant :ControlServer, :DurableInput, :Journal, :Publisher, :RecordInput, :Rotation,
-      :ServingThread, :Statistics
 
     # Integers: records `queued`, `sent` (handed to libzmq, with those of an earlier process's
     # spool), `dropped` (by overflow, or after the close) and `spooled` (on disk). `last_error`: an

@@ -14,16 +14,6 @@ module Godwit
   # **Threads**: each call measures by itself. The processor's time and the other figures of
   # {Usage} are those of the whole process.
   module TTCP
-    autoload :Link, "godwit/ttcp/link"
-    autoload :Measurement, "godwit/ttcp/measurement"
-    autoload :Receiver, "godwit/ttcp/receiver"
-    autoload :TCPLink, "godwit/ttcp/tcp_link"
-    autoload :Transmitter, "godwit/ttcp/transmitter"
-    autoload :UDPLink, "godwit/ttcp/udp_link"
-    autoload :Usage, "godwit/ttcp/usage"
-    autoload :ZMQLink, "godwit/ttcp/zmq_link"
-    private_constant :Link, :TCPLink, :UDPLink, :ZMQLink
-
     # The default port of C ttcp.
     PORT = 5001
     # The default size of a buffer of C ttcp, in bytes.
@@ -74,4 +64,8 @@ module Godwit
     # @raise [SystemCallError, ArgumentValueError]
     def receive(**options) = Receiver.new(**options).run
   end
+end
+
+%w[usage link tcp_link udp_link zmq_link measurement receiver transmitter].each do |name|
+  require_relative "ttcp/#{name}"
 end

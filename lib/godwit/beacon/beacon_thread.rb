@@ -129,9 +129,9 @@ module Godwit
             return if closed?
             value = yield
             return value if value
-            left = finish && finish - Timeout.now
-            return if left && left <= 0
-            @changed.wait(@lock, left && [left, LONGEST].min)
+            remaining = finish && finish - Timeout.now
+            return if remaining && remaining <= 0
+            @changed.wait(@lock, remaining && [remaining, LONGEST].min)
           end
         end
       end

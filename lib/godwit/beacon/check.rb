@@ -19,11 +19,6 @@ module Godwit
         raise Errors.bad_type(:beacon, "interface:", allowed, value)
       end
 
-      def limit(value)
-        return if value.is_a?(Integer) && value.positive?
-        raise Errors.bad_value(:beacon, "limit:", "a number of beacons, 1 or more", value)
-      end
-
       def interval(value)
         unless value.is_a?(Numeric) && value.real?
           raise Errors.bad_type(:beacon, "interval", "a number of seconds", value)

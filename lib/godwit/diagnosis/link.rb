@@ -14,7 +14,7 @@ module Godwit
       #   handshake; nil: none is known
       attr_reader :failure
       attr_reader :event
-      # @return [Float, nil] when it failed; since when it is connected; when its peer left
+      # @return [Float, nil] when it failed; since when it is connected; when its peer departed
       attr_reader :failed_at, :since, :lost
 
       def initialize(endpoint, bound)

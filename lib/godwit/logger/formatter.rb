@@ -43,10 +43,10 @@ module Godwit
       # @param count [Integer] how many to remove from the end
       # @return [Array<Object>] the removed tags
       def pop_tags(count = 1)
-        left = current_tags.dup
-        taken = left.pop(count)
-        Thread.current[@key] = left.freeze
-        taken
+        remaining = current_tags.dup
+        removed = remaining.pop(count)
+        Thread.current[@key] = remaining.freeze
+        removed
       end
 
       # Removes all tags.

@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require "socket"
+
 module Godwit
   module Perf
     # The agent of a {Server}, for {Perf.matrix}. During a run it echoes on a port of its own, and
@@ -12,6 +14,8 @@ module Godwit
       DOMAIN = "godwit-perf-run" # where the client key of the run may connect
       COMMANDS = {"begin" => :begin_run, "measure" => :measure, "measured" => :measured,
                   "end" => :end_run}.freeze
+      INTERFACES = "/sys/class/net"
+      LOOPBACK = /\A(?:127\.|::1\z)/
       # The fields of a {Latency} that the answer has, beside its histogram.
       FIGURES = %i[seconds connect_seconds warmup timeouts].freeze
 
@@ -100,10 +104,40 @@ module Godwit
         endpoint, size, count, timeout = values.values_at("endpoint", "size", "count", "timeout")
         link = Link.new(endpoint, [timeout, ROW].min, {context: context, **security(values)})
         latency = LatencyMeasurement.new(link, size, nil, count).run
-        {"connection" => Connection.to(endpoint), "histogram" => latency.histogram.to_h,
+        {"connection" => connection(endpoint), "histogram" => latency.histogram.to_h,
          **FIGURES.to_h { |name| [name.to_s, latency[name]] }}
       rescue => error
         {"error" => error.message}
+      end
+
+      # Names the connection: "localhost", the speed of the interface such as "1Gig Ethernet", or
+      # "Virtual" for an interface without a speed.
+      def connection(endpoint)
+        local, remote = addresses(*endpoint.match(%r{\Atcp://\[?(.+?)\]?:(\d+)\z}).captures)
+        return "localhost" if local == remote || remote.match?(LOOPBACK)
+        speed(interface(local))
+      end
+
+      # The kernel chooses the route of a UDP socket's connect, which sends nothing.
+      def addresses(host, port)
+        Addrinfo.udp(host, port).connect do |socket|
+          [socket.local_address.ip_address, socket.remote_address.ip_address]
+        end
+      end
+
+      def interface(address)
+        ::Socket.getifaddrs.find do |found|
+          found.addr&.ip? && found.addr.ip_address == address
+        end&.name
+      end
+
+      def speed(interface)
+        megabits = Integer(File.read(File.join(INTERFACES, interface.to_s, "speed")))
+        return "Virtual" unless megabits.positive?
+        return "#{megabits}Mbit Ethernet" if megabits < 1_000
+        "#{format("%g", megabits / 1_000.0)}Gig Ethernet"
+      rescue SystemCallError, ArgumentError # the interface has none
+        "Virtual"
       end
 
       def security(values)

@@ -1,7 +1,5 @@
 # frozen_string_literal: true
 
-require_relative "hgrm"
-
 module Godwit
   module Perf
     # A histogram of durations, with High Dynamic Range buckets: 3 significant digits from 1 us to
@@ -25,7 +23,11 @@ module Godwit
       BUCKETS = LONGEST.bit_length - BITS + 1
       LENGTH = (BUCKETS + 1) * HALF
       NANOSECONDS = 1e9
-      private_constant :BITS, :HALF, :LONGEST, :HOUR, :LENGTH, :NANOSECONDS
+      MICROSECOND = 1e3 # nanoseconds
+      TICKS = 5 # lines of {#hgrm} for each half of the distance to 100 %
+      TITLES = "       Value     Percentile TotalCount 1/(1-Percentile)"
+      private_constant :BITS, :HALF, :LONGEST, :HOUR, :LENGTH, :NANOSECONDS, :MICROSECOND, :TICKS,
+        :TITLES
 
       # @private
       # @param values [Hash] of {#to_h}, from another process
@@ -133,8 +135,19 @@ module Godwit
         {"counts" => counts, "sum" => @sum, "min" => @min, "max" => @max}
       end
 
-      # @return [String] HdrHistogram's text format: values in microseconds by percentile
-      def hgrm = Hgrm.text(self)
+      # @return [String] HdrHistogram's text format, which its plotters read: values in microseconds
+      #   by percentile
+      # @see http://hdrhistogram.github.io/HdrHistogram/plotFiles.html
+      def hgrm
+        deviation = [mean, standard_deviation].map { |seconds| (seconds || 0) * 1e6 }
+        lines = [
+          TITLES, "", *hgrm_rows,
+          format("#[Mean    = %12.3f, StdDeviation   = %12.3f]", *deviation),
+          format("#[Max     = %12.3f, Total count    = %12d]", (max || 0) * 1e6, count),
+          format("#[Buckets = %12d, SubBuckets     = %12d]", BUCKETS, 2048)
+        ]
+        "#{lines.join("\n")}\n"
+      end
 
       # @return [self] frozen, with its counts
       def freeze
@@ -192,6 +205,30 @@ module Godwit
       end
 
       def no_histogram = raise(ArgumentError, "this is no histogram")
+
+      # Makes a line for each level of percentiles that a bucket reaches.
+      def hgrm_rows
+        return [] if count.zero?
+        seen = 0
+        level = 0.0
+        rows = each_bucket.flat_map do |_, high, number|
+          seen += number
+          found = []
+          while (seen < count) ? level <= 100.0 * seen / count : found.empty?
+            found << format("%12.3f %2.12f %10d %14.2f", [high / MICROSECOND, max * 1e6].min,
+              level / 100, seen, 100 / (100 - level))
+            level = next_level(level)
+          end
+          found
+        end
+        [*rows, format("%12.3f %2.12f %10d", max * 1e6, 1.0, count)]
+      end
+
+      # The distance to 100 % halves every {TICKS} lines.
+      def next_level(level)
+        half = 2**(Math.log2(100 / (100 - level)).floor + 1)
+        level + 100.0 / (TICKS * half)
+      end
 
       # The Float 99.9 is not exactly 999/10.
       def exact(percent) = Rational(percent.to_s)

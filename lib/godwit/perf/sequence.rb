@@ -43,8 +43,8 @@ module Godwit
       end
 
       def message(number)
-        head = [number].pack("Q>").byteslice(NUMBER_BYTES - @width, @width)
-        head.ljust(@size, "x").freeze
+        digits = [number].pack("Q>").byteslice(NUMBER_BYTES - @width, @width)
+        digits.ljust(@size, "x").freeze
       end
     end
     private_constant :Sequence

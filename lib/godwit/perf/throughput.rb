@@ -64,7 +64,8 @@ module Godwit
         @id = receiver["id"]
         @sequence = Sequence.new(@size)
         @push, connected = @link.connect(PUSH, reachable(receiver["endpoint"]),
-          send_timeout: @link.send_timeout, send_hwm: @sequence.hwm, **copying)
+          send_timeout: @link.send_timeout, send_hwm: @sequence.hwm,
+          **({copy_threshold: 0} if @zero_copy).to_h)
         warmup = send_messages(Link::WARM_UP, @count && Link::WARM_UP_MESSAGES)
         collections = GC.count
         sent = measured
@@ -78,8 +79,6 @@ module Godwit
       end
 
       private
-
-      def copying = @zero_copy ? {copy_threshold: 0} : {}
 
       # The server names the interface that it is bound to, which may be a wildcard.
       def reachable(endpoint)

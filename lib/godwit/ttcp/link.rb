@@ -4,7 +4,6 @@ module Godwit
   module TTCP
     # One end of a transfer over a protocol. A sender calls `open`, `begin`, `write`, `finish`; a
     # receiver `bind`, `open`, which waits for the sender, and `read`. `close` ends both.
-    # @private
     class Link
       # The error of a peer that has departed or was silent.
       class Ended < StandardError
@@ -93,5 +92,6 @@ module Godwit
         named(:"setsockopt #{prefix}_#{name}") { socket.setsockopt(level, name, value) }
       end
     end
+    private_constant :Link
   end
 end

@@ -5,7 +5,6 @@ require "io/nonblock"
 module Godwit
   module TTCP
     # Sends the bytes as they are. The end of the connection is the end of the data.
-    # @private
     class TCPLink < Link
       def bind
         @server = named(:bind) { any_address { |any| TCPServer.new(any, @port) } }
@@ -64,5 +63,6 @@ module Godwit
         buffer unless buffer.empty?
       end
     end
+    private_constant :TCPLink
   end
 end

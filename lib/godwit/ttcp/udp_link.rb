@@ -5,7 +5,6 @@ require "io/wait"
 module Godwit
   module TTCP
     # C ttcp's datagrams: one of 4 bytes before the data, five after it. UDP may lose any of them.
-    # @private
     class UDPLink < Link
       MARK = "ttcp" # 4 bytes; data has more
       ENDS = 5
@@ -77,5 +76,6 @@ module Godwit
         raise Ended.new(error, seconds)
       end
     end
+    private_constant :UDPLink
   end
 end

@@ -5,7 +5,6 @@ module Godwit
     # A message of one frame for each buffer, from a DEALER to a ROUTER, which binds. The sender's
     # first message names it; the receiver accepts the first sender, and refuses all others. An
     # empty message is the end of the data: the receiver answers when it has all of it.
-    # @private
     class ZMQLink < Link
       GREETING = "godwit ttcp"
       ACCEPTED = "accepted"
@@ -141,5 +140,6 @@ module Godwit
 
       def buffer_size(name) = {name => @settings[:socket_buffer]}.compact
     end
+    private_constant :ZMQLink
   end
 end

@@ -31,7 +31,8 @@ module Godwit
           end
           define_timeout(parser)
           define_measurement(parser)
-          define_output(parser)
+          define_latencies(parser) if latencies?
+          define_formats(parser)
           define_keys(parser, clients: false)
           define_quiet(parser)
         end
@@ -41,11 +42,6 @@ module Godwit
 
         # A subclass adds its own options.
         def define_measurement(parser)
-        end
-
-        def define_output(parser)
-          define_latencies(parser) if latencies?
-          define_formats(parser)
         end
 
         def define_latencies(parser)

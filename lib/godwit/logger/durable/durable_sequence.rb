@@ -13,8 +13,8 @@ module Godwit
       class << self
         # @return [String] a checkpoint of {SegmentedLog}
         def record(topics, entries)
-          parts = [[ENTRIES, entries], *topics.first(MAX_TOPICS)]
-          parts.map { |topic, tseq| [tseq, topic.bytesize].pack("Q>n") << topic.b }.join
+          pieces = [[ENTRIES, entries], *topics.first(MAX_TOPICS)]
+          pieces.map { |topic, tseq| [tseq, topic.bytesize].pack("Q>n") << topic.b }.join
         end
 
         # {SegmentedLog} yields each record of the last segment, its checkpoint as seq 0.

@@ -13,8 +13,8 @@ module Godwit
     # Any number of threads may append, one reads. A kill waits until an entry is whole. The owner
     # holds the folder's {Lock}.
     class SegmentedLog
-      HEAD = "NNQ>"
-      HEAD_BYTES = 16
+      HEADER = "NNQ>"
+      HEADER_BYTES = 16
       LONGEST = 1 << 28 # a greater length is torn bytes
       FILE = /\A\h{16}\.seg\z/
 
@@ -37,16 +37,16 @@ module Godwit
         def each_entry(bytes)
           offset = 0
           while (seq, finish = whole_entry(bytes, offset))
-            yield seq, bytes.byteslice(offset + HEAD_BYTES, finish - offset - HEAD_BYTES)
+            yield seq, bytes.byteslice(offset + HEADER_BYTES, finish - offset - HEADER_BYTES)
             offset = finish
           end
           offset
         end
 
         def whole_entry(bytes, offset)
-          return if offset + HEAD_BYTES > bytes.bytesize
-          length, crc, seq = bytes.unpack(HEAD, offset: offset)
-          finish = offset + HEAD_BYTES + length
+          return if offset + HEADER_BYTES > bytes.bytesize
+          length, crc, seq = bytes.unpack(HEADER, offset: offset)
+          finish = offset + HEADER_BYTES + length
           return if finish > bytes.bytesize
           [seq, finish] if Zlib.crc32(bytes.byteslice(offset + 8, length + 8)) == crc
         end
@@ -66,10 +66,10 @@ module Godwit
       end
 
       attr_reader :cut # bytes that were no whole entries, torn by a crash or corrupted by the disk
-      def released = look { @released }
-      def last = look { last_one }
-      def bytes = look { @total }
-      def empty? = look { last_one <= @released }
+      def released = consistent { @released }
+      def last = consistent { last_one }
+      def bytes = consistent { @total }
+      def empty? = consistent { last_one <= @released }
 
       # Appends entries with one write(2).
       # @raise [SystemCallError] none of them was appended
@@ -166,12 +166,12 @@ module Godwit
       end
 
       def checkpoint_of(segment)
-        head = File.binread(segment.path, HEAD_BYTES).to_s
-        return if head.bytesize < HEAD_BYTES || head.unpack1("N") > LONGEST
-        bytes = File.binread(segment.path, HEAD_BYTES + head.unpack1("N"))
+        header = File.binread(segment.path, HEADER_BYTES).to_s
+        return if header.bytesize < HEADER_BYTES || header.unpack1("N") > LONGEST
+        bytes = File.binread(segment.path, HEADER_BYTES + header.unpack1("N"))
         seq, finish = SegmentedLog.whole_entry(bytes, 0)
-        return unless seq&.zero? && finish >= HEAD_BYTES + 8
-        [bytes.unpack1("Q>", offset: HEAD_BYTES), bytes.byteslice(HEAD_BYTES + 8...finish)]
+        return unless seq&.zero? && finish >= HEADER_BYTES + 8
+        [bytes.unpack1("Q>", offset: HEADER_BYTES), bytes.byteslice(HEADER_BYTES + 8...finish)]
       end
 
       # @return [Boolean] whether the checkpoints suffice, without reading the file
@@ -217,7 +217,7 @@ module Godwit
       end
 
       # Runs the block with the lock. A trap handler cannot lock a mutex: it reads without the lock.
-      def look(&block)
+      def consistent(&block)
         @lock.synchronize(&block)
       rescue ThreadError
         yield
@@ -287,7 +287,7 @@ module Godwit
         cursor = Cursor.new(segment.number, offset + stop)
         return Chunk.new(bytes.byteslice(first...stop), last, cursor) if first
         return slice(segment, offset + stop, most) if stop.positive? # only the checkpoint
-        length = HEAD_BYTES + (bytes.unpack1("N") || 0) # of an entry that is larger than `most`
+        length = HEADER_BYTES + (bytes.unpack1("N") || 0) # of an entry that is larger than `most`
         larger = length > bytes.bytesize && offset + length <= segment.size
         (slice(segment, offset, length) if larger) || give_up(segment, offset)
       end

@@ -10,7 +10,7 @@ module Godwit
     class DurableWriter < BaseWriter
       BYTES = 1 << 30
       SEGMENT_BYTES = 4 << 20
-      PARTS = 8 # the folder's bytes are at least so many segments
+      SEGMENTS = 8 # the folder's bytes are at least so many segments
       MAX_QUEUED = 10_000 # records of trap handlers that wait to be stored
 
       def initialize(settings, warnings)
@@ -99,7 +99,7 @@ module Godwit
         known = {}
         entries = 0 # after the last checkpoint
         # The last segment stays, and must leave room for others.
-        size = [SEGMENT_BYTES, @most / PARTS + 1].min
+        size = [SEGMENT_BYTES, @most / SEGMENTS + 1].min
         checkpoint = -> { DurableSequence.record(@sequence.topics, @entries) }
         @disk = DiskQueue.open(@settings.durable, segment_bytes: size, fsync: @settings.fsync,
           checkpoint: checkpoint) do |seq, record|
@@ -108,10 +108,10 @@ module Godwit
         end
         @entries = (known.delete(DurableSequence::ENTRIES) || 0) + entries
         @sequence = DurableSequence.new(@settings, @disk.id, @disk.last, known)
-        @backlog = Backlog.new(@disk.last, left_by_earlier)
+        @backlog = Backlog.new(@disk.last, backlog_of_earlier)
       end
 
-      def left_by_earlier
+      def backlog_of_earlier
         most = @disk.last - @disk.released
         return 0 unless most.positive?
         checkpoint, released = @disk.released_in_first

@@ -51,9 +51,9 @@ module Godwit
       end
 
       def percentile(share)
-        left = (@lags.each_value.sum * share).ceil
-        @lags.sort.each { |bucket, count| return 2**bucket.fdiv(STEPS) if (left -= count) <= 0 }
-        nil
+        remaining = (@lags.each_value.sum * share).ceil
+        bucket, = @lags.sort.find { |_, count| (remaining -= count) <= 0 }
+        bucket && 2**bucket.fdiv(STEPS)
       end
 
       private

@@ -175,14 +175,14 @@ module Godwit
         message.scan(@highlight) do
           first, last = $~.offset(0)
           next if first == last
-          parts = message[first...last].split("\n", -1).map { |part| highlight(part) }
-          result << shown(message[at...first]) << parts.join(INDENT)
+          pieces = message[first...last].split("\n", -1).map { |piece| highlight(piece) }
+          result << shown(message[at...first]) << pieces.join(INDENT)
           at = last
         end
         result << shown(message[at..])
       end
 
-      def highlight(part) = part.empty? ? "" : paint(View.escape(part, lines: true), MATCH)
+      def highlight(piece) = piece.empty? ? "" : paint(View.escape(piece, lines: true), MATCH)
       # Indents later lines, so that they do not look like a record's beginning.
       def shown(text) = View.escape(text, lines: true).gsub("\n", INDENT)
       def paint(text, style) = @color ? "\e[#{style}m#{text}\e[0m" : text

@@ -1,5 +1,9 @@
 # frozen_string_literal: true
 
+%w[control_server durable_input publisher record_input serving_thread statistics].each do |name|
+  require_relative name
+end
+
 module Godwit
   class Logger < ::Logger
     # Passes records of many writers to many readers ({Reader.subscribe}), like `godwit log serve`.

@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "../durable/journal"
+
 module Godwit
   class Logger < ::Logger
     # Receives the messages of durable writers ({Wire}), writes their records through a journal, and

@@ -1,5 +1,8 @@
 # frozen_string_literal: true
 
+require_relative "durable_input"
+require_relative "serving_thread"
+
 module Godwit
   class Logger < ::Logger
     # Writes the records of durable writers (`Godwit::Logger.new(endpoint, durable: folder)`) into a

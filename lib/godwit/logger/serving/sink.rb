@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "rotation"
+
 module Godwit
   class Logger < ::Logger
     # Appends records to a file in the format of Ruby's Logger, as `godwit log serve --file` does.
@@ -51,7 +53,8 @@ module Godwit
         clock: Time)
         @path = Folder.checked_path(path, :sink, "path")
         period, @limit = checked_rotation(rotate)
-        keep = checked_keep(keep)
+        allowed = "a number of files, 1 or more, or nil for all"
+        Errors.check_positive(:sink, "keep:", allowed, keep) unless keep.nil?
         @format = checked_format(format)
         @fsync = fsync ? true : false
         @clock = clock
@@ -226,11 +229,6 @@ module Godwit
         return [rotate, nil] if rotate.nil? || Rotation::PERIODS.include?(rotate)
         return [nil, rotate] if rotate.is_a?(Integer) && rotate.positive?
         raise Errors.bad_value(:sink, "rotate:", ":daily, :weekly, :monthly or bytes", rotate)
-      end
-
-      def checked_keep(keep)
-        return keep if keep.nil? || (keep.is_a?(Integer) && keep.positive?)
-        raise Errors.bad_value(:sink, "keep:", "a number of files, 1 or more, or nil for all", keep)
       end
 
       def checked_format(format)

@@ -64,7 +64,7 @@ module Godwit
           text = Text.cut(text) if text.bytesize > Text::MAX_BYTES
           unless plain
             entry.tags = tags_field(formatter, tagger) if formatter
-            entry.payload = Text.payload_field(payload) if payload
+            entry.payload = Header.payload(payload) || Text.field("payload", payload) if payload
           end
           entry.error = error if error
           entry.text = text

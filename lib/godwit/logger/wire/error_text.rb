@@ -6,7 +6,7 @@ module Godwit
     # Symbols. A foreign writer may send any value for each of them.
     module ErrorText
       LONGEST = 1_000 # bytes of a message on one line
-      LONGEST_NAME = 256 # bytes of a class and of a place there
+      LONGEST_NAME = 256 # bytes of a class and of a location there
       CAUSED_BY = "caused by: "
 
       module_function
@@ -14,9 +14,9 @@ module Godwit
       # @return [String] one line: "no such key (KeyError) at app.rb:3:in `save'"
       def line(error)
         name = one_line(error, :class, LONGEST_NAME)
-        place = one_line({place: backtrace(error).first}, :place, LONGEST_NAME)
+        location = one_line({location: backtrace(error).first}, :location, LONGEST_NAME)
         [one_line(error, :message, LONGEST), ("(#{name})" unless name.empty?),
-          ("at #{place}" unless place.empty?)].compact.reject(&:empty?).join(" ")
+          ("at #{location}" unless location.empty?)].compact.reject(&:empty?).join(" ")
       end
 
       # @return [Array<String>] what follows that line: the message if it is longer, the rest of the

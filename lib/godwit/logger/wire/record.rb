@@ -110,7 +110,7 @@ module Godwit
       end
 
       # @private
-      # @return [String] the text with class, message and place of an error beside it
+      # @return [String] the text with class, message and location of an error beside it
       def text_with_error
         return text if plain? || !@frames[1].include?('"error":') || !error
         rest = ErrorText.after(text, error)

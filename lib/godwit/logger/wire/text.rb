@@ -126,8 +126,6 @@ module Godwit
         ",\"#{key}\":#{json}"
       end
 
-      def payload_field(payload) = Header.payload(payload) || field("payload", payload)
-
       # @return [String] as {field}; messages and backtraces that are too long are cut
       def error_field(exception)
         room = MAX_BYTES
@@ -174,23 +172,23 @@ module Godwit
       def json(value)
         sound_json(value)
       rescue *FAULTS # NaN, cycles, invalid UTF-8, a to_json that raises
-        json_by_parts(value)
+        json_by_pieces(value)
       end
 
-      def json_by_parts(value)
+      def json_by_pieces(value)
         case value
         when ::Hash
-          "{#{value.map { |key, part| "#{json_text(name(key))}:#{part(part)}" }.join(",")}}"
+          "{#{value.map { |key, piece| "#{json_text(name(key))}:#{piece(piece)}" }.join(",")}}"
         when ::Array
-          "[#{value.map { |part| part(part) }.join(",")}]"
+          "[#{value.map { |piece| piece(piece) }.join(",")}]"
         else
-          part(value)
+          piece(value)
         end
       rescue *FAULTS
         json_text(of(value))
       end
 
-      def part(value)
+      def piece(value)
         sound_json(value)
       rescue *FAULTS
         json_text((::String === value) ? name(value).inspect : of(value))

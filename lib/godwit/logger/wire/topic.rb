@@ -3,7 +3,7 @@
 module Godwit
   class Logger < ::Logger
     # The first frame of a record, `ERROR.billing.web1.`: level, program and host. Each ends with a
-    # dot, so that the prefix of `billing` does not match `billing2`. `.` and `%` in a part are
+    # dot, so that the prefix of `billing` does not match `billing2`. `.` and `%` in a piece are
     # written %2E and %25.
     module Topic
       ESCAPED = {"." => "%2E", "%" => "%25"}.freeze
@@ -44,11 +44,11 @@ module Godwit
         end
       end
 
-      def escape(part) = part.b.gsub(/[.%]/n, ESCAPED)
+      def escape(piece) = piece.b.gsub(/[.%]/n, ESCAPED)
 
-      def unescape(part)
-        part = part.gsub(/%2E|%25/n, PLAIN) if part.include?("%")
-        part.force_encoding(Encoding::UTF_8).scrub
+      def unescape(piece)
+        piece = piece.gsub(/%2E|%25/n, PLAIN) if piece.include?("%")
+        piece.force_encoding(Encoding::UTF_8).scrub
       end
     end
     private_constant :Topic

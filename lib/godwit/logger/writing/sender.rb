@@ -183,12 +183,12 @@ module Godwit
         each_thread { |thread| thread.join(Timeout.until(deadline)) }
         each_thread { |thread| thread.kill.join }
         @finished = @incomplete = true # until the rest is counted
-        left = unsent + @queue.clear
-        @lost += left
-        @incomplete = left.positive?
+        remaining = unsent + @queue.clear
+        @lost += remaining
+        @incomplete = remaining.positive?
         forget_pending
         @flush_marks.each { |mark| @queue.answer(mark, false) }
-        all = @transport.close(left.zero? ? Timeout.until(deadline) : 0)
+        all = @transport.close(remaining.zero? ? Timeout.until(deadline) : 0)
         report_rest(all)
       end
 

@@ -137,8 +137,8 @@ module Godwit
       end
 
       def count(name, value)
-        return value if value.is_a?(Integer) && value.positive?
-        bad(name, "an Integer, 1 or more", value)
+        Errors.check_positive(:logger, name, "an Integer, 1 or more", value)
+        value
       end
 
       def seconds(name, value, nil_allowed: false)
