@@ -69,7 +69,6 @@ static bool json_string(cursor_t *text) {
 static bool json_value(cursor_t *text, int nesting);
 
 static bool json_member(cursor_t *text, int nesting, gw_json_member_t *found, void *argument) {
-    json_blanks(text);
     const char *key = text->at;
     if (!json_string(text)) return false;
     size_t key_size = text->at - key;
@@ -81,31 +80,25 @@ static bool json_member(cursor_t *text, int nesting, gw_json_member_t *found, vo
     return true;
 }
 
-static bool json_object(cursor_t *text, int nesting, gw_json_member_t *found, void *argument) {
-    if (!json_symbol(text, '{')) return false;
-    if (json_symbol(text, '}')) return true;
-    do {
-        if (!json_member(text, nesting, found, argument)) return false;
-    } while (json_symbol(text, ','));
-    return json_symbol(text, '}');
-}
-
-static bool json_array(cursor_t *text, int nesting) {
-    if (!json_symbol(text, '[')) return false;
-    if (json_symbol(text, ']')) return true;
+/* Reads an object or an array. */
+static bool json_list(cursor_t *text, int nesting, gw_json_member_t *found, void *argument) {
+    bool object = *text->at++ == '{';
+    char close = object ? '}' : ']';
+    if (json_symbol(text, close)) return true;
     do {
         json_blanks(text);
-        if (!json_value(text, nesting)) return false;
+        if (!(object ? json_member(text, nesting, found, argument) : json_value(text, nesting)))
+            return false;
     } while (json_symbol(text, ','));
-    return json_symbol(text, ']');
+    return json_symbol(text, close);
 }
 
 static bool json_value(cursor_t *text, int nesting) {
     if (text->at == text->end) return false;
     switch (*text->at) {
     case '"': return json_string(text);
-    case '{': return nesting < GW_LOG_NESTING && json_object(text, nesting + 1, NULL, NULL);
-    case '[': return nesting < GW_LOG_NESTING && json_array(text, nesting + 1);
+    case '{':
+    case '[': return nesting < GW_LOG_NESTING && json_list(text, nesting + 1, NULL, NULL);
     case 't': return json_word(text, "true");
     case 'f': return json_word(text, "false");
     case 'n': return json_word(text, "null");
@@ -115,7 +108,9 @@ static bool json_value(cursor_t *text, int nesting) {
 
 bool gw_json_members(const char *data, size_t size, gw_json_member_t *found, void *argument) {
     cursor_t text = {data, data + size};
-    if (!json_object(&text, 1, found, argument)) return false;
+    json_blanks(&text);
+    if (text.at == text.end || *text.at != '{' || !json_list(&text, 1, found, argument))
+        return false;
     json_blanks(&text);
     return text.at == text.end;
 }

@@ -221,7 +221,6 @@ module Godwit
         end
       end
 
-      # @return [String] the full text of the error, without the password that it may quote
       def without_secret(error, request)
         text = error.full_message(highlight: false)
         request.redact(text.dup.force_encoding(Encoding::UTF_8).scrub("?"))

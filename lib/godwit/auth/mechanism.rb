@@ -37,7 +37,6 @@ module Godwit
 
       # Calls the block. The error does not quote the id: the block may have returned a piece of the
       # password.
-      # @param request [Request] about which `decide` returned nil
       def ask(request, credentials)
         id = @block.call(*arguments(credentials), request)
         return Decision.refuse(request, "the block knows no such client") if id.nil?

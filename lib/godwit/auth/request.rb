@@ -74,14 +74,12 @@ module Godwit
 
       # The credentials stay within the request, since a user's block gets it.
       # @private
-      # @return [Decision, nil] nil: the rule's block decides
       def decide(rule) = rule.decide(self, @credentials)
 
       # @private
       def ask(rule) = rule.ask(self, @credentials)
 
       # @private
-      # @return [String] the text without the client's password
       def redact(text)
         secret = MECHANISMS[mechanism].secret(@credentials)
         return text if secret.nil? || secret.empty?

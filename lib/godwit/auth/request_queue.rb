@@ -29,7 +29,6 @@ module Godwit
         nil
       end
 
-      # @return [Request, nil] the next one, which runs from now on
       def dequeue(free)
         origin, list = @waiting.find { |one, _| free > 1 || !@running.key?(one) } if free.positive?
         return unless origin
@@ -40,7 +39,6 @@ module Godwit
         list.shift
       end
 
-      # @param request [Request] one that {#dequeue} returned and that has ended
       def ended(request)
         @running.delete(request.origin) if (@running[request.origin] -= 1).zero?
       end

@@ -159,7 +159,6 @@ module Godwit
         raise UsageError, "#{option} is #{number.negative? ? "0 or more" : "at most #{MOST}"}"
       end
 
-      # @param what [String] that the arguments lack, such as "endpoint"
       def missing(what) = UsageError.new("which #{what}? type #{self.class.command_line}")
 
       def no_arguments(arguments)

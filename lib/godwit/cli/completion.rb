@@ -84,7 +84,6 @@ module Godwit
       def subcommand_paths = @entries.filter_map { |entry| entry.path if entry.words.size > 1 }
 
       # Branches of a `case` for the values of options: files, the only values, or nothing.
-      # @yieldreturn [String] the statement that offers these words
       def values(files)
         @entries.flat_map do |entry|
           entry.options.select(&:value).group_by { |one| [one.file?, one.choices] }

@@ -24,7 +24,6 @@ module Godwit
       end
       alias_method :on, :define
 
-      # @return [Array<OptionParser::Switch>] in the order of the help
       def switches = top.list.grep(OptionParser::Switch)
 
       private

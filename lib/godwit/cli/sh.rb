@@ -200,7 +200,6 @@ module Godwit
 
         def done? = @count&.zero?
 
-        # @return [Boolean] whether --count is reached
         def print(rows)
           if @count
             rows = rows.first(@count)

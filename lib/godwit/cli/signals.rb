@@ -7,7 +7,6 @@ module Godwit
     module Signals
       module_function
 
-      # @param names [Array<String>] of signals, such as "INT"
       # @yieldparam queue [Thread::Queue] that gets the name of each signal that comes
       def queued(*names)
         queue = Thread::Queue.new # a trap handler may push to it
@@ -18,7 +17,6 @@ module Godwit
         queue&.close
       end
 
-      # @return [Integer] exit status of a command that this signal ended
       def status(name) = (name == "INT") ? EXIT[:interrupted] : EXIT[:ok]
     end
   end

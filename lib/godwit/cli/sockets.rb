@@ -156,7 +156,6 @@ module Godwit
           raise UsageError, "where? type -b ENDPOINT to bind, or -c ENDPOINT to connect"
         end
 
-        # @return [Boolean] whether the value of --eval is a reply
         def answers? = %i[rep router].include?(type.name)
 
         def input(form)
@@ -209,7 +208,6 @@ module Godwit
            **options.slice(:echo, :count, :timeout)}
         end
 
-        # @return [Numeric, nil] seconds from a message to the next
         def pause = options[:interval] || options[:rate]&.then { |rate| 1.0 / rate }
       end
 

@@ -59,8 +59,6 @@ module Godwit
       # Seconds for which a send may block. The server's answer has the rest of the time-out.
       def send_timeout = @timeout / 2.0
 
-      # @raise [StateError] for an error of the server
-      # @raise [TimeoutError, AnswerError]
       def command(values, timeout: @timeout)
         @control ||= connect(REQ).first
         answer = Server.values(@control.send(Server.command(values)).recv(timeout: timeout))
@@ -86,7 +84,6 @@ module Godwit
         end
       end
 
-      # @raise [AnswerError] unless the seconds are more than 0, and the others counts
       def figures(answer, names)
         figures = names.to_h { |name| [name, answer[name.to_s]] }
         whole = figures.all? do |name, value|

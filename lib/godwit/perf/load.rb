@@ -112,7 +112,6 @@ module Godwit
         receiver&.kill
       end
 
-      # @return [Integer] nanoseconds after the start at which this message is due
       def due(number) = (number * NANOSECONDS / @rate).round
 
       def send_at(intended, number)

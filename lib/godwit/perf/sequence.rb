@@ -32,7 +32,6 @@ module Godwit
         number if number <= @mask && message == @messages[number]
       end
 
-      # @return [Integer] high-water mark that bounds the memory of large messages
       def hwm = @size.zero? ? MESSAGES : (QUEUED / @size).clamp(1, MESSAGES)
 
       private

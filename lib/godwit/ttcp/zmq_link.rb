@@ -130,7 +130,6 @@ module Godwit
         answer(id, REFUSED)
       end
 
-      # @return [Boolean] whether the sender is connected
       def answer(id, text)
         @socket.send_nonblock([id, text], exception: false)
         true

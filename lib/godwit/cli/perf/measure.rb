@@ -97,7 +97,6 @@ module Godwit
         def sizes = options.fetch(:size, [Godwit::Perf::SIZE])
         def settings = {**options.slice(:time, :count, :timeout), **client_security}
 
-        # @return [String] the versions and the machine to which the figures belong
         def machine
           system = Etc.uname
           # On JRuby :release is "unknown", and :version has the release.

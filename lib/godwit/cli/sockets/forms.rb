@@ -12,7 +12,6 @@ module Godwit
         class Text
           attr_reader :terminator
 
-          # @param terminal [Boolean] whether a terminal shows the output
           def initialize(terminal, terminator = "\n")
             @terminal = terminal
             @terminator = terminator
@@ -93,7 +92,6 @@ module Godwit
         # The form of each option. Without such an option a message is a line.
         BY_OPTION = {json: JSONArray, null: Null, hex: Hex}.freeze
 
-        # @param options [Hash] of the command
         def self.of(options, terminal)
           BY_OPTION.fetch((BY_OPTION.keys & options.keys).first, Text).new(terminal)
         end

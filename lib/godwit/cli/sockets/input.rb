@@ -6,7 +6,6 @@ module Godwit
       # The messages that a command sends, as Arrays of frames: those of `--data`, or those that a
       # stream contains.
       class Input
-        # @param texts [Array<String>, nil] of `--data`
         # @param stream [IO, nil] read when there are no texts
         # @param again [Boolean] whether the texts are repeated
         def initialize(form, texts: nil, stream: nil, again: false)

@@ -98,7 +98,6 @@ module Godwit
         begin_batch
       end
 
-      # @return [Array<Record>] that are in the file
       def write
         before = @journal.sink.written
         entries = @entries

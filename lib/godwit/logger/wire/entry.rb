@@ -64,7 +64,7 @@ module Godwit
           text = Text.cut(text) if text.bytesize > Text::MAX_BYTES
           unless plain
             entry.tags = tags_field(formatter, tagger) if formatter
-            entry.payload = Header.payload(payload) || Text.field("payload", payload) if payload
+            entry.payload = Text.payload_field(payload) if payload
           end
           entry.error = error if error
           entry.text = text
@@ -138,7 +138,6 @@ module Godwit
 
       singleton_class.prepend(Backend::Native::Entry) if BACKEND == :native
 
-      # @return [String] the packed record, with the next number of the sequence
       def pack(sequence)
         seq = sequence.next_seq # first, since it may change the writer
         Header.pack(sequence.before_seq, seq, stream.next_tseq, stream.common, self,

@@ -126,6 +126,8 @@ module Godwit
         ",\"#{key}\":#{json}"
       end
 
+      def payload_field(payload) = Header.payload(payload) || field("payload", payload)
+
       # @return [String] as {field}; messages and backtraces that are too long are cut
       def error_field(exception)
         room = MAX_BYTES

@@ -62,7 +62,6 @@ module Godwit
 
       # The sender waits here for an entry, and dequeues all entries that are there. Only the wait
       # takes interrupts.
-      # @return [Array<Entry, FlushMark>, nil] nil: closed, and empty
       def take(most)
         Thread.handle_interrupt(Object => :on_blocking) { super }
       ensure
@@ -133,7 +132,6 @@ module Godwit
         false
       end
 
-      # @return [Boolean] whether the queue has space after the wait
       def wait_for_space(seconds, patient:)
         @lock.synchronize do
           wait_until(seconds) { below_low_water? || closed? || !patient && unresponsive? }

@@ -53,7 +53,6 @@ module Godwit
       end
 
       # Waits for a {#reopen} in another thread, if the sender is closed.
-      # @return [Boolean] whether there is another sender now
       def replaced?
         return true unless sender.closed?
         return false unless @reopening.locked? && !@reopening.owned?

@@ -90,7 +90,6 @@ module Godwit
       # @return [Diagnosis::Finding, nil] after {#close}: why there was no reader
       attr_reader :finding
 
-      # @return [Boolean] whether all went, as far as can be told
       def close(seconds)
         return true unless @socket || @own_context
         @finding = @diagnosis&.update&.finding(:send)

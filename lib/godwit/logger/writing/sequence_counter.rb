@@ -55,7 +55,6 @@ module Godwit
       def inherit(records) = @failed += records
       # Counts a record that came after the close.
       def late = @late += 1
-      # @return [Integer] all records that will never be sent
       def dropped = missing + @late
       def unreported? = missing != @reported
 
