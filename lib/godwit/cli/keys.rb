@@ -4,7 +4,6 @@ module Godwit
   module CLI
     # CURVE on the command line: `--keys`, `--server-key` and `--clients`. A secret key comes from a
     # file, since every user of the machine can read a command line.
-    # @private
     class Keys
       # A line with a key alone, or with `public-key = "…"` as in CZMQ's certificates.
       FORM = /^\s*(?:(?<name>public|secret)-key\s*=\s*)?"?(?<key>[!-~]{40})"?\s*$/

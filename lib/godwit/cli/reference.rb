@@ -3,7 +3,6 @@
 module Godwit
   module CLI
     # All commands and subcommands, from their own tables, for completions and manual pages.
-    # @private
     module Reference
       # A command, and the words that name it, such as ["log", "tail"].
       Entry = Struct.new(:words, :command) do

@@ -7,7 +7,6 @@ module Godwit
     # The agent of a {Server}, for {Perf.matrix}. During a run it echoes on a port of its own, and
     # measures the links to other agents, one at a time. It does one run at a time. A run without
     # commands for LEASE seconds ends.
-    # @private
     class Agent
       LEASE = 150 # seconds
       ROW = 60 # seconds that a measurement may take

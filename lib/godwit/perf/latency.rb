@@ -35,7 +35,6 @@ module Godwit
     end
 
     # Sends a request, waits for the reply, sends the next.
-    # @private
     class LatencyMeasurement
       def initialize(link, size, time, count)
         @link = link

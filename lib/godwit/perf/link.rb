@@ -3,7 +3,6 @@
 module Godwit
   module Perf
     # The client's side of a link: connects sockets and gives commands to the {Server}.
-    # @private
     class Link
       WARM_UP = 1 # seconds
       WARM_UP_MESSAGES = 1_000 # with a count
@@ -106,7 +105,6 @@ module Godwit
 
     # Limits the wait for a server that answers, but whose measurement does not end: to this number
     # of seconds without progress.
-    # @private
     class Standstill
       # @param most [Integer] messages that the server can have received; 0: nothing is progress
       def initialize(link, seconds, most = 0)

@@ -46,7 +46,6 @@ module Godwit
 
     # An open loop: one thread sends messages when they are due, whether earlier ones have replies
     # or not. Another thread receives the replies.
-    # @private
     class LoadMeasurement
       BATCH = 256
       NANOSECONDS = 1_000_000_000

@@ -44,7 +44,6 @@ module Godwit
     end
 
     # Lets each agent measure the latency to each agent, one after the other.
-    # @private
     class MatrixMeasurement
       def initialize(hosts, size, count, timeout, options)
         @hosts = hosts

@@ -4,7 +4,6 @@ module Godwit
   module Perf
     # Makes the `inspect` of a result, and so its text in `p` and irb: the result's class has
     # `summary`.
-    # @private
     module OneLine
       def inspect = "#<#{self.class} #{summary}>"
       alias_method :to_s, :inspect

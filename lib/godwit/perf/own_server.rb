@@ -4,7 +4,6 @@ module Godwit
   module Perf
     # A server on loopback for one measurement: a child process, so that it does not compete for
     # this process's GVL. JRuby has no fork and no GVL: over FFI it is a thread.
-    # @private
     module OwnServer
       ENDPOINT = "tcp://127.0.0.1:*"
 

@@ -4,7 +4,6 @@ module Godwit
   module Perf
     # The receiving end of a throughput measurement: a PULL and its thread. The sender marks where
     # the warm-up ends, and where the measurement ends.
-    # @private
     class Receiver
       BATCH = 256
       START = "start"

@@ -5,7 +5,6 @@ module Godwit
     # Numbered messages of one size. A message begins with its number, modulo the number of
     # different messages. The sender and the receiver each make the Strings once, so that a check
     # costs one comparison a message.
-    # @private
     class Sequence
       MAX_BITS = 16 # of the number of different messages
       BYTES = 32 << 20 # of all of them, unless two messages need more
@@ -49,7 +48,6 @@ module Godwit
     private_constant :Sequence
 
     # Counts messages of a {Sequence}: received, lost, duplicated and out of order.
-    # @private
     class SequenceCheck
       MAX_MISSING = 100_000 # numbers that are remembered; any other late number is a duplicate
       COUNTS = %i[received lost duplicated out_of_order foreign].freeze

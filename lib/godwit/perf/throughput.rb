@@ -45,7 +45,6 @@ module Godwit
     end
 
     # Sends numbered messages to a {Receiver} of the server.
-    # @private
     class ThroughputMeasurement
       BATCH = 256 # messages between two readings of the clock
 

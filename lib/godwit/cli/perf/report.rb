@@ -8,7 +8,6 @@ module Godwit
   module CLI
     class Perf
       # Prints the rows of a measurement as a table, as JSON or as CSV.
-      # @private
       class Report
         # A column: its title, the key of JSON and CSV, its kind (:size, :text, :number, :latency),
         # and a Proc that gives its value of a row.
