@@ -45,26 +45,19 @@ class EdgeMutationsTest < EdgeCase
       Object.new, Parts.new("a", "b"), Parts.new("a", nil), Parts.new(1), Parts.new { raise "x" },
       Parts.new("a") { sleep 0 }, Class.new, -> { 1 }, (1..3), Exception.new("x"), Edge, Odd.new
     ]
-    class Numbers
-      def initialize(seed) = @state = (seed * 69_069 + 12_345) & 0x7fff_ffff
-      def below(limit)
-        @state = (@state * 1_103_515_245 + 12_345) & 0x7fff_ffff
-        (@state >> 8) % limit
-      end
-    end
     run ->(env) {
-      numbers = Numbers.new(env["QUERY_STRING"].to_i)
+      random = Random.new(env["QUERY_STRING"].to_i)
       answer = [200, {"content-type" => "text/plain", "x" => "y"}, ["body"]]
-      (1 + numbers.below(2)).times do
-        junk = JUNK[numbers.below(JUNK.size)]
-        case numbers.below(8)
+      (1 + random.rand(2)).times do
+        junk = JUNK[random.rand(JUNK.size)]
+        case random.rand(8)
         when 0, 1 then answer[0] = junk
         when 2, 3 then answer[1] = junk
         when 4, 5 then answer[2] = junk
         when 6 then answer[1] = {"a" => junk, junk => "b"} unless Odd === junk
         else
-          next answer = junk if numbers.below(3) == 0
-          answer = answer.first(numbers.below(5)) + [junk]
+          next answer = junk if random.rand(3) == 0
+          answer = answer.first(random.rand(5)) + [junk]
         end
         break unless answer.is_a?(Array)
       end

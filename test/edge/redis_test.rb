@@ -140,11 +140,7 @@ class EdgeRedisTest < EdgeCase
     # A server that accepts, and answers later: the commands wait for AUTH's answer.
     listener = TCPServer.new("127.0.0.1", port)
     waiting = connection
-    store = nil
-    eventually do
-      store ||= listener.accept_nonblock(exception: false)
-      store.is_a?(TCPSocket) || (store = nil)
-    end
+    store = ended(in_thread { listener.accept })
     waiting.ask("/", body: "redis.call('GET', 'x')")
     assert_equal "*2\r\n$3\r\nGET\r\n$1\r\nx\r\n", store.readpartial(100)
     store.write("$1\r\ny\r\n")
