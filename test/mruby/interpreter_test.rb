@@ -13,41 +13,30 @@ class MRubyInterpreterTest < MRubyCase
     result
   end
 
-  test "FILE and its arguments" do
+  test "FILE, -e CODE, --version" do
     result = assert_ends 0, run_mruby(file("p ARGV, $0.size > 3, Godwit::BACKEND"), "a", "-b")
     assert_equal "[\"a\", \"-b\"]\ntrue\n:mruby\n", result.stdout
-  end
-
-  test "-e CODE and its arguments" do
     assert_equal "[\"x\"]\n", assert_ends(0, run_mruby("-e", "p ARGV", "x")).stdout
-  end
-
-  test "--version" do
-    result = assert_ends 0, run_mruby("--version")
     assert_match(/\Agodwit #{Godwit::VERSION} \(mruby \d\.\d\.\d, libzmq \d\.\d\.\d\)\n\z/o,
-      result.stdout)
+      assert_ends(0, run_mruby("--version")).stdout)
   end
 
-  test "an uncaught error is 1, with file and line" do
-    result = assert_ends 1, run_mruby(file("a = 1\nGodwit::PULL.bind('tcp:/x')\n"))
-    assert_includes result.stderr, "program.rb:2"
-    assert_match(/\bbind tcp:\/x: Malformed endpoint .* \(Godwit::EndpointError\)/, result.stderr)
-    result = assert_ends 1, run_mruby("-e", "Godwit::PULL.new.recv(timeout: 0)")
-    assert_match(/: recv: Timed out .* \(Godwit::TimeoutError\)$/, result.stderr)
-    refute_includes result.stderr, "unknown error"
-    result = assert_ends 1, run_mruby("-e", "raise 'x'")
-    assert_match(/-e:1.*x \(RuntimeError\)/, result.stderr)
-  end
-
-  test "a syntax error is 1, with file and line" do
-    assert_match(/program\.rb:2/, assert_ends(1, run_mruby(file("1\n2 )\n"))).stderr)
-  end
-
-  test "wrong usage is 2" do
-    [[], ["--wrong"], ["-e"], ["/no/such/file.rb"], ["/"]].each do |arguments|
-      result = assert_ends 2, run_mruby(*arguments)
-      assert_match(/usage: mruby-godwit|cannot read/, result.stderr)
+  test "an uncaught error and a syntax error are 1, with file and line; wrong usage is 2" do
+    bind = file("a = 1\nGodwit::PULL.bind('tcp:/x')\n")
+    usage = /usage: mruby-godwit|cannot read/
+    [
+      [1, /program.rb:2.*\bbind tcp:\/x: Malformed endpoint .* \(Godwit::EndpointError\)/m, bind],
+      [1, /: recv: Timed out .* \(Godwit::TimeoutError\)$/, "-e",
+        "Godwit::PULL.new.recv(timeout: 0)"],
+      [1, /-e:1.*x \(RuntimeError\)/, "-e", "raise 'x'"],
+      [2, usage], [2, usage, "--wrong"], [2, usage, "-e"], [2, usage, "/no/such/file.rb"],
+      [2, usage, "/"]
+    ].each do |status, text, *arguments|
+      result = assert_ends status, run_mruby(*arguments)
+      assert_match text, result.stderr
+      refute_includes result.stderr, "unknown error"
     end
+    assert_match(/program\.rb:2/, assert_ends(1, run_mruby(file("1\n2 )\n"))).stderr)
   end
 
   test "its end sends what is left, also after an error and by exit" do
@@ -83,13 +72,11 @@ class MRubyInterpreterTest < MRubyCase
       "-lmruby-godwit", "-lmruby", "-lzmq", "-lm"
     ]
     assert_child start_command(command).finish
-    assert_equal "inproc://app\n", assert_child(start_command(["#{scratch_dir}/app"]).finish).stdout
+    app = ->(*code) { assert_child(start_command(["#{scratch_dir}/app", *code]).finish) }
+    assert_equal "inproc://app\n", app.call.stdout
     # The host program's own Ruby code runs before godwit_mruby_open.
-    taken = assert_child(start_command(["#{scratch_dir}/app", "Godwit = 1"]).finish)
-    assert_includes taken.stderr, "TypeError"
-    assert_equal "", taken.stdout
-    before = "module Godwit; module Wait; end; end"
-    assert_equal "inproc://app\n",
-      assert_child(start_command(["#{scratch_dir}/app", before]).finish).stdout
+    taken = app.call("Godwit = 1")
+    assert_equal ["TypeError", ""], [taken.stderr[/TypeError/], taken.stdout]
+    assert_equal "inproc://app\n", app.call("module Godwit; module Wait; end; end").stdout
   end
 end

@@ -82,34 +82,28 @@ class MRubyWaitsTest < MRubyCase
   test "each method that waits does so through Godwit::Wait.call" do
     assert_host(TASKS + <<~'RUBY')
       def name = "inproc://waits-#{@serial = @serial.to_i + 1}"
-      def silent = Godwit::PULL.bind(name)
-      def lonely(**options) = Godwit::PUSH.bind(name, **options) # no peer
+      def silent = @waiter = Godwit::PULL.bind(name)
+      def lonely = @waiter = Godwit::PUSH.bind(name) # no peer
       calls = {
-        recv: -> { silent.recv(timeout: 0.01) },
-        recv_multipart: -> { silent.recv_multipart(timeout: 0.01) },
-        recv_string: -> { silent.recv_string(timeout: 0.01) },
-        recv_many: -> { silent.recv_many(3, timeout: 0.01) },
-        each: -> { (@endless = silent).each { |message| p message } },
-        wait_readable: -> { silent.wait_readable(0.01) },
-        wait_writable: -> { lonely.wait_writable(0.01) },
-        send: -> { lonely.send("x", timeout: 0.01) },
-        shift: -> { lonely(send_timeout: 0.01) << "x" },
-        send_many: -> { lonely.send_many(%w[x y z], timeout: 0.01) },
-        request: -> { Godwit::REQ.bind(name).request("x", timeout: 0.01) },
-        serve: -> { (@endless = Godwit::REP.bind(name)).serve { |message| message } },
-        poller: -> { Godwit::Poller.new(silent).wait(0.01) }
+        recv: -> { silent.recv }, recv_multipart: -> { silent.recv_multipart },
+        recv_string: -> { silent.recv_string }, recv_many: -> { silent.recv_many(3) },
+        each: -> { silent.each { |message| p message } },
+        wait_readable: -> { silent.wait_readable }, wait_writable: -> { lonely.wait_writable },
+        send: -> { lonely.send("x") }, shift: -> { lonely << "x" },
+        send_many: -> { lonely.send_many(%w[x y z]) },
+        request: -> { (@waiter = Godwit::REQ.bind(name)).request("x") },
+        serve: -> { (@waiter = Godwit::REP.bind(name)).serve { |message| message } },
+        poller: -> { (@waiter = Godwit::Poller.new(silent)).wait }
       }
       calls.each do |name, call|
         before = Tasks.waits
         Tasks.start do
-          begin
-            call.call
-          rescue Godwit::TimeoutError
-            nil
-          end
+          call.call
+        rescue Godwit::ClosedError
+          nil
         end
         check(Tasks.waits > before, "#{name} does not wait through Godwit::Wait.call")
-        @endless&.close # ends each and serve
+        @waiter.close
         Tasks.finish
       end
     RUBY
@@ -169,15 +163,10 @@ class MRubyWaitsTest < MRubyCase
         req = Godwit::REQ.connect(rep.last_endpoint, linger: 0, **options)
         replies = []
         Tasks.start { replies << req.request("a", timeout: 30) }
-        second = nil
         Tasks.start do
-          begin
-            req.request("b", timeout: 30)
-          rescue Godwit::BusyError => error
-            second = error.message
-          end
+          second = raised(Godwit::BusyError) { req.request("b", timeout: 30) }.message
+          check(second.include?("another fiber's request is open"), second)
         end
-        check(second.include?("another fiber's request is open"), second)
         Tasks.start { rep.send("re " + rep.recv(timeout: 30)) }
         Tasks.finish
         same(["re a"], replies)
