@@ -7,30 +7,19 @@ require "test_helper"
 class FFICollectionTest < Godwit::TestCase
   PRELUDE = <<~RUBY
     require "godwit"
-
-    def resident = File.read("/proc/self/status")[/VmRSS:\\s+(\\d+)/, 1].to_i / 1024 # MiB
-
-    def collected
-      until yield
-        collect_garbage
-        Array.new(1000) { +"" } # overwrites stale references on the stack
-        sleep(POLL)
-      end
-    end
+    CONTEXT = Godwit::Context.new(linger: 0)
   RUBY
 
+  BOUND = "CONTEXT.socket(:PULL).bind('tcp://127.0.0.1:*')"
   {
-    "sockets" => "CONTEXT.socket(:PULL).bind('tcp://127.0.0.1:*')",
-    "monitors and their sockets" => "CONTEXT.socket(:PULL).bind('tcp://127.0.0.1:*').then { " \
-      "|pull| [pull, pull.monitor] }",
-    "proxies" => "Godwit::Proxy.new(CONTEXT.socket(:DEALER).bind('tcp://127.0.0.1:*'), " \
-      "CONTEXT.socket(:DEALER))",
-    "contexts" => "Godwit::Context.new(linger: " \
-      "0).socket(:PUSH).connect('tcp://127.0.0.1:1').send('x')"
+    "sockets" => BOUND,
+    "monitors and their sockets" => "#{BOUND}.then { |pull| [pull, pull.monitor] }",
+    "proxies" => "Godwit::Proxy.new(#{BOUND}, CONTEXT.socket(:PUSH))",
+    "contexts" =>
+      "Godwit::Context.new(linger: 0).socket(:PUSH).connect('tcp://127.0.0.1:1').send('x')"
   }.each do |what, source|
     test "dropped #{what} give back their descriptors" do
       assert_done <<~RUBY
-        CONTEXT = Godwit::Context.new(linger: 0)
         def make = #{source}
         make
         Thread.new { make }.join
@@ -40,23 +29,27 @@ class FFICollectionTest < Godwit::TestCase
         made = descriptors
         kept.clear
         abort "nothing to collect: \#{before}, \#{made}" unless made > before + 5
-        collected { descriptors <= before + 4 }
+        until descriptors <= before + 4
+          collect_garbage
+          Array.new(1000) { +"" } # overwrites stale references on the stack
+          sleep(POLL)
+        end
       RUBY
     end
   end
 
   test "dropped frames do not fill the memory" do
     assert_done <<~RUBY
-      CONTEXT = Godwit::Context.new(linger: 0)
-      PULL = CONTEXT.socket(:PULL).bind("inproc://a")
-      PUSH = CONTEXT.socket(:PUSH).connect("inproc://a")
-      DATA_SENT = ("x" * (1 << 20))
-      50.times { PUSH << DATA_SENT; PULL.recv_frame }
+      def resident = File.read("/proc/self/status")[/VmRSS:\\s+(\\d+)/, 1].to_i / 1024 # MiB
+      pull = CONTEXT.socket(:PULL).bind("inproc://a")
+      push = CONTEXT.socket(:PUSH).connect("inproc://a")
+      data = "x" * (1 << 20)
+      50.times { push << data; pull.recv_frame }
       before = resident
       peak = 0
       2000.times do |number|
-        PUSH << DATA_SENT
-        PULL.recv_frame
+        push << data
+        pull.recv_frame
         peak = [peak, resident].max if number % 10 == 0
       end
       puts "peak: \#{peak - before} MiB more"

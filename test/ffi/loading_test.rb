@@ -14,15 +14,8 @@ class LoadingTest < Godwit::TestCase
   RUBY
 
   def load_with(**env)
-    assert_child(
-      run_child(
-        PROGRAM,
-        gems: true,
-        env: {
-          "GODWIT_BACKEND" => "ffi", **env.transform_keys(&:to_s)
-        }
-      )
-    ).stdout
+    env = {"GODWIT_BACKEND" => "ffi", **env.transform_keys(&:to_s)}
+    assert_child(run_child(PROGRAM, gems: true, env: env)).stdout
   end
 
   test "GODWIT_BACKEND=ffi loads the FFI backend, an empty value and none the extension" do

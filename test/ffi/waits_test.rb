@@ -5,19 +5,18 @@ require "timeout"
 
 # The wait of the FFI backend sleeps until there is a reason, and continues after an early return.
 class FFIWaitsTest < Godwit::TestCase
+  LIBC = Godwit::Backend::FFI::LibC
+
   # Counts in `thread[:returns]` how often a watched thread's poll returned, and gives it nothing,
   # at once, so many times first.
   def watching_waits(early: 0, &block)
-    libc = Godwit::Backend::FFI::LibC
-    libc.stub(:wait_poll, watched(libc.method(:wait_poll), early, 0), &block)
-  end
-
-  def watched(real, early, nothing)
-    lambda do |*arguments|
+    real = LIBC.method(:wait_poll)
+    watched = lambda do |*arguments|
       count = Thread.current[:returns]
       Thread.current[:returns] = count + 1 if count
-      (count && count < early) ? nothing : real.call(*arguments)
+      (count && count < early) ? 0 : real.call(*arguments)
     end
+    LIBC.stub(:wait_poll, watched, &block)
   end
 
   def watched_thread
@@ -30,9 +29,8 @@ class FFIWaitsTest < Godwit::TestCase
   test "threads that waited and ended hold no descriptor" do
     pull = open_socket(:PULL).bind(endpoint_for(:tcp))
     made = 0
-    libc = Godwit::Backend::FFI::LibC
-    real = libc.method(:event_io)
-    libc.stub(:event_io, -> { real.call.tap { made += 1 } }) do
+    real = LIBC.method(:event_io)
+    LIBC.stub(:event_io, -> { real.call.tap { made += 1 } }) do
       5.times do
         thread = in_thread { pull.wait_readable }
         until_waiting(pull)
@@ -45,13 +43,10 @@ class FFIWaitsTest < Godwit::TestCase
   {
     "recv" => ->(pull, seconds) { pull.recv(timeout: seconds, exception: false) },
     "wait_readable" => ->(pull, seconds) { pull.wait_readable(seconds) },
-    "next_event" => ->(pull, seconds) {
-      pull.monitor(:accepted).next_event(timeout: seconds,
-        exception: false)
-    },
-    "Poller#wait" => ->(pull, seconds) {
-      Godwit::Poller.new(pull) { |poller| poller.wait(seconds) }.then { nil }
-    },
+    "next_event" =>
+      ->(pull, seconds) { pull.monitor(:accepted).next_event(timeout: seconds, exception: false) },
+    "Poller#wait" =>
+      ->(pull, seconds) { Godwit::Poller.new(pull) { |poller| poller.wait(seconds).first } },
     "recv without a deadline" => ->(pull, seconds) { Timeout.timeout(seconds) { pull.recv } }
   }.each do |name, call|
     test "#{name} wakes for a reason only" do
@@ -85,12 +80,11 @@ class FFIWaitsTest < Godwit::TestCase
   # poll(2) looks at the descriptor again before it returns. A late look misses a command that
   # another call has taken from libzmq's mailbox.
   def late_for_the_socket(&block)
-    libc = Godwit::Backend::FFI::LibC
-    real = libc.method(:wait_poll)
+    real = LIBC.method(:wait_poll)
     late = ->(polled, count, milliseconds) do
       real.call(polled, Thread.current[:late] ? 1 : count, milliseconds) # the first is its eventfd
     end
-    libc.stub(:wait_poll, late, &block)
+    LIBC.stub(:wait_poll, late, &block)
   end
 
   {
@@ -120,7 +114,7 @@ class FFIWaitsTest < Godwit::TestCase
   test "waits end in time when no descriptor is left for the epoll that remembers edges" do
     pull = open_socket(:PULL).bind(endpoint_for(:tcp))
     none_left = ->(_) { raise Godwit::Backend::FFI::Failed, Errno::EMFILE::Errno }
-    Godwit::Backend::FFI::LibC.stub(:edges_of, none_left) do
+    LIBC.stub(:edges_of, none_left) do
       threads = Array.new(2) { in_thread { pull.recv(timeout: 0.01, exception: false) } }
       assert_equal [nil, nil], threads.map { |thread| ended(thread) }
     end
