@@ -10,11 +10,10 @@ class DisconnectTest < Godwit::TestCase
     recv: ->(socket) { socket.recv_multipart(timeout: 5) },
     recv_message: ->(socket) { socket.recv_message(timeout: 5).to_a.map(&:to_s) },
     recv_many: ->(socket) { Array(socket.recv_many(1, timeout: 5).first) },
-    recv_frame: ->(socket) do
-      [socket.recv_frame(timeout: 5)].tap do |all|
-        all << socket.recv_frame(timeout: 5) while all.last.more?
-      end
-        .map(&:to_s)
+    recv_frame: lambda do |socket|
+      frames = [socket.recv_frame(timeout: 5)]
+      frames << socket.recv_frame(timeout: 5) while frames.last.more?
+      frames.map(&:to_s)
     end
   }.freeze
 
@@ -69,8 +68,8 @@ class DisconnectTest < Godwit::TestCase
 
   def connected(type, other)
     peer = open_socket(other).bind(endpoint_for(:tcp))
-    socket =
-      open_socket(type, **((type == :SUB) ? {subscribe: ""} : {})).connect(peer.last_endpoint)
+    options = (type == :SUB) ? {subscribe: ""} : {}
+    socket = open_socket(type, **options).connect(peer.last_endpoint)
     socket.send("\1") if type == :XSUB
     subscribed(peer)
     [socket, peer]

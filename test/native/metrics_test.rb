@@ -16,32 +16,29 @@ class MetricsTest < Godwit::TestCase
     end
   end
 
+  # @return [Array] the sockets of the type, their messages and bytes
+  def counts(name, type, verb)
+    metrics(name).values_at("godwit_sockets #{type}",
+      "godwit_socket_#{verb}_messages_total #{type}", "godwit_socket_#{verb}_bytes_total #{type}")
+  end
+
   test "sockets of one type and endpoint are one series, and closed ones stay in it" do
     name = endpoint_for(:inproc)
     Godwit.metrics
     pull = open_socket(:PULL).bind(name)
     pushes = Array.new(3) { open_socket(:PUSH).connect(name) << "abc" }
     3.times { pull.recv }
-    found = metrics(name)
-    assert_equal [3, 3, 9], found.values_at("godwit_sockets PUSH",
-      "godwit_socket_sent_messages_total PUSH", "godwit_socket_sent_bytes_total PUSH")
-    assert_equal [1, 3, 9], found.values_at("godwit_sockets PULL",
-      "godwit_socket_received_messages_total PULL", "godwit_socket_received_bytes_total PULL")
-    last = found.fetch("godwit_socket_last_activity_timestamp_seconds PULL")
+    assert_equal [3, 3, 9], counts(name, "PUSH", "sent")
+    assert_equal [1, 3, 9], counts(name, "PULL", "received")
+    last = metrics(name).fetch("godwit_socket_last_activity_timestamp_seconds PULL")
     assert_in_delta Time.now.to_i, last, 60
 
     pushes.shift.close
     pushes.last << "d"
-    2.times do
-      found = metrics(name)
-      assert_equal [2, 4, 10], found.values_at("godwit_sockets PUSH",
-        "godwit_socket_sent_messages_total PUSH", "godwit_socket_sent_bytes_total PUSH")
-    end
+    2.times { assert_equal [2, 4, 10], counts(name, "PUSH", "sent") }
     pushes.each(&:close).clear
     GC.start
-    found = metrics(name)
-    assert_nil found["godwit_sockets PUSH"]
-    assert_equal 4, found.fetch("godwit_socket_sent_messages_total PUSH")
+    assert_equal [nil, 4, 10], counts(name, "PUSH", "sent")
   end
 
   test "proxies, loggers, and labels with every special character" do
