@@ -76,8 +76,7 @@ class ConstructorsTest < Conformance::Case
     pub = own(one.socket(:PUB)).bind(endpoint_for(:inproc))
     sub = own(one.socket(:SUB)).connect(pub.last_endpoint)
     pub.wait_connected(timeout: 5)
-    pub << "a1"
-    assert_equal "a1", sub.recv(timeout: 5)
+    assert_flows(pub, sub, "a1")
     assert_predicate one.socket_options, :frozen?
     assert_equal 11, one.socket_options[:recv_hwm]
   end

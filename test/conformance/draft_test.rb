@@ -39,8 +39,6 @@ class DraftTest < Conformance::Case
   if Godwit.has?(:draft)
     require_relative "draft_scenarios"
     require_relative "draft_waits"
-    require_relative "draft_frames"
-    include DraftFrames
     include DraftScenarios
     include DraftWaits
   else

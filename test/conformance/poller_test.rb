@@ -58,8 +58,7 @@ class PollerTest < Conformance::Case
     silent.send("dropped")
     3.times do
       waiting = waiting_on(poller) { poller.wait(5) }
-      req.send("y")
-      assert_equal "y", silent.recv(timeout: 5)
+      assert_flows(req, silent, "y")
       until_waiting(poller)
       silent.send("late")
       assert_equal [req], waiting.value.map(&:object)

@@ -18,6 +18,12 @@ class ProxyTest < Conformance::Case
 
   def peer(type, socket, **options) = open_socket(type, **options).connect(socket.last_endpoint)
 
+  # @return [Array] a streamer, a PUSH that sends to it, and a PULL that receives from it
+  def stream(**options)
+    streamer = proxy(:PULL, :PUSH, **options)
+    [streamer, peer(:PUSH, streamer.frontend, **options), peer(:PULL, streamer.backend, **options)]
+  end
+
   def stopped(proxy) = proxy.stop.wait(5) || flunk("the proxy did not end")
 
   def teardown
@@ -45,12 +51,10 @@ class ProxyTest < Conformance::Case
   end
 
   test "a poller leaves a socket alone that a proxy has, and sees it again afterwards" do
-    streamer = proxy(:PULL, :PUSH)
-    push, pull = peer(:PUSH, streamer.frontend), peer(:PULL, streamer.backend)
+    streamer, push, pull = stream
     poller = open_poller(streamer.frontend)
     streamer.start
-    push.send("by the proxy")
-    assert_equal "by the proxy", pull.recv(timeout: 5)
+    assert_flows(push, pull)
     assert_empty poller.wait(0)
     waiting = waiting_on(poller) { poller.wait(5).map(&:object) }
     stopped(streamer)
@@ -61,26 +65,22 @@ class ProxyTest < Conformance::Case
 
   test "earlier messages, more than one round forwards, pass without another event to wake the " \
     "proxy" do
-    streamer = proxy(:PULL, :PUSH, send_hwm: 0, recv_hwm: 0).pause.start
-    push = peer(:PUSH, streamer.frontend, send_hwm: 0)
-    pull = peer(:PULL, streamer.backend, recv_hwm: 0)
+    streamer, push, pull = stream(send_hwm: 0, recv_hwm: 0)
+    streamer.pause.start
     push.send_many(Array.new(5_000, &:to_s))
     streamer.resume
-    assert_equal(Array.new(5_000, &:to_s), Array.new(5_000) { pull.recv(timeout: 5) })
+    assert_equal Array.new(5_000, &:to_s), take(pull, 5_000)
   end
 
   test "capture gets a copy of each message, in both directions" do
     capture = open_socket(:PUSH).bind(endpoint_for(:inproc))
     queue = proxy(:PAIR, :PAIR, capture: capture).start
     copies = peer(:PULL, capture)
-    left = peer(:PAIR, queue.frontend)
-    right = peer(:PAIR, queue.backend)
-    left.send(["there", "x" * 10_000])
-    assert_equal ["there", "x" * 10_000], right.recv(timeout: 5)
-    right.send("back")
-    assert_equal "back", left.recv(timeout: 5)
-    assert_equal [["there", "x" * 10_000], "back"],
-      [copies.recv(timeout: 5), copies.recv(timeout: 5)]
+    front, back = peer(:PAIR, queue.frontend), peer(:PAIR, queue.backend)
+    there = ["there", "x" * 10_000]
+    assert_flows(front, back, there)
+    assert_flows(back, front, "back")
+    assert_equal [there, "back"], take(copies, 2)
     assert_equal 2, stopped(queue).statistics.capture.sent
   end
 
@@ -93,8 +93,7 @@ class ProxyTest < Conformance::Case
     assert_operator streamer.statistics.backend.sent, :==, 0
     stopped(streamer).start # a message that it holds stays there
     copies = peer(:PULL, capture)
-    assert_equal(Array.new(100, &:to_s), Array.new(100) { pull.recv(timeout: 5) })
-    assert_equal(Array.new(100, &:to_s), Array.new(100) { copies.recv(timeout: 5) })
+    [pull, copies].each { |receiver| assert_equal Array.new(100, &:to_s), take(receiver, 100) }
   end
 
   test "a back end without room holds the senders back" do
@@ -105,15 +104,12 @@ class ProxyTest < Conformance::Case
     assert_operator sent, :<, 60
     assert_equal 0, streamer.statistics.frontend.received # it knows beforehand
     pull = peer(:PULL, streamer.backend, recv_hwm: 10)
-    assert_equal(Array.new(sent, &:to_s), Array.new(sent) { pull.recv(timeout: 5) })
+    assert_equal Array.new(sent, &:to_s), take(pull, sent)
   end
 
   test "paused, a proxy takes nothing; resumed, it forwards again" do
-    streamer = proxy(:PULL, :PUSH).pause
-    assert_predicate streamer, :paused?
-    streamer.start
-    push = peer(:PUSH, streamer.frontend)
-    pull = peer(:PULL, streamer.backend)
+    streamer, push, pull = stream
+    assert_predicate streamer.pause.start, :paused?
     push.send("a")
     assert_nil pull.recv(timeout: 0.05, exception: false)
     assert_equal 0, streamer.statistics.frontend.received
@@ -144,8 +140,7 @@ class ProxyTest < Conformance::Case
     assert_match(/PULL bound to/, front.inspect)
     assert_equal 1, front.endpoints.size
     stopped(streamer)
-    peer(:PUSH, front).send("direct")
-    assert_equal "direct", front.recv(timeout: 5)
+    assert_flows(peer(:PUSH, front), front)
   end
 
   test "a socket with a waiter is not acquired, and none of the others is then" do
@@ -162,32 +157,27 @@ class ProxyTest < Conformance::Case
   end
 
   test "it runs once at a time, and as often as wanted" do
-    streamer = proxy(:PULL, :PUSH).start
+    streamer, push, pull = stream
+    streamer.start
     assert_raises(Godwit::StateError) { streamer.start }
     assert_raises(Godwit::StateError) { streamer.run }
     assert_predicate streamer, :running?
-    push = peer(:PUSH, streamer.frontend)
-    pull = peer(:PULL, streamer.backend)
     20.times do |i|
-      push.send(i.to_s)
-      assert_equal i.to_s, pull.recv(timeout: 5)
+      assert_flows(push, pull, i.to_s)
       stopped(streamer)
       refute_predicate streamer, :running?
       streamer.start
     end
     stopped(streamer)
     thread = in_thread { streamer.run }
-    push.send("abc")
-    assert_equal "abc", pull.recv(timeout: 5)
+    assert_flows(push, pull, "abc")
     streamer.terminate
     assert_equal 33, thread.value.backend.sent_bytes # of all runs
   end
 
   test "run lets other fibers run, and ends in a fiber" do
     not_on :ffi, "a wait there holds its thread"
-    streamer = proxy(:PULL, :PUSH)
-    push = peer(:PUSH, streamer.frontend)
-    pull = peer(:PULL, streamer.backend)
+    streamer, push, pull = stream
     got = statistics = nil
     Godwit::TestSupport::TinyScheduler.thread do
       Fiber.schedule { statistics = streamer.run }
@@ -279,11 +269,9 @@ class ProxyTest < Conformance::Case
     rep, req = connected_pair(:REP, :REQ, transport: transport)
     proxy = own(Godwit::Proxy.new(rep, rep)).start
     ["one", %w[two parts], ""].each do |message|
-      req.send(message)
-      assert_equal message, req.recv(timeout: 5)
+      assert_flows(req, req, message)
     end
     proxy.close
-    req.send("mine again")
-    assert_equal "mine again", rep.recv(timeout: 5)
+    assert_flows(req, rep, "mine again")
   end
 end

@@ -21,8 +21,7 @@ Plain.each_transport "a REQ that sends twice" do |transport|
   error = assert_raises(Godwit::StateError) { req.send_many(["second"]) }
   assert_equal 0, error.sent
   assert_equal "first", rep.recv(timeout: 5)
-  rep << "reply"
-  assert_equal "reply", req.recv(timeout: 5)
+  assert_flows(rep, req, "reply")
   refute_predicate rep, :readable?
   assert_flows(req, rep)
 end
@@ -34,11 +33,9 @@ Plain.each_transport "a REQ that receives first, a REP that sends first" do |tra
   refused(Godwit::StateError, "recv #{state} (#{TURN_REQ_RECV})") { req.recv(timeout: 1) }
   refused(Godwit::StateError, "recv_many #{state} (#{TURN_REQ_RECV})") { req.recv_many }
   refused(Godwit::StateError, "send #{state} (#{TURN_REP})") { rep << "x" }
-  req << "question"
-  assert_equal "question", rep.recv(timeout: 5)
+  assert_flows(req, rep, "question")
   refused(Godwit::StateError, "recv #{state} (#{TURN_REP})") { rep.recv(timeout: 1) }
-  rep << "answer"
-  assert_equal "answer", req.recv(timeout: 5)
+  assert_flows(rep, req, "answer")
 end
 
 Plain.scenario "sending on a PULL and on a SUB" do

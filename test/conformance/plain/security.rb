@@ -8,10 +8,8 @@ Plain.scenario "CURVE: a client that knows the server's key is served" do
   [keys.public_key, keys.raw_public_key].each do |key|
     req = open_socket(:REQ, curve: mine, server_key: key).connect(rep.last_endpoint)
     large = "0123456\0" * (1 << 14)
-    req << [large, "", "tail"]
-    assert_equal [large, "", "tail"], rep.recv(timeout: 5)
-    rep << "served"
-    assert_equal "served", req.recv(timeout: 5)
+    assert_flows(req, rep, [large, "", "tail"])
+    assert_flows(rep, req, "served")
     assert_equal [:curve, :curve, false], [rep.mechanism, req.mechanism, req.curve_server?]
   end
   assert_predicate rep, :curve_server?
