@@ -200,9 +200,8 @@ module Godwit
     # The list of serving handlers belongs to the main Ractor.
     def check_ractor
       return if Runtime.main_ractor?
-      raise Errors.build(
-        UnsupportedError, :auth, nil, "an Auth lives in the main Ractor only: create it there"
-      )
+      raise Errors.build(UnsupportedError, :auth, nil,
+        "an Auth lives in the main Ractor only: create it there")
     end
 
     def add(operation, domain)
@@ -226,10 +225,8 @@ module Godwit
 
     def check_domain(operation, domain)
       return if domain.nil? || (domain.is_a?(String) && Socket::Authentication.domain?(domain))
-      raise Errors.bad_value(
-        operation, "domain:", "1 to 255 bytes without NUL, or nil for all domains without a rule",
-        domain
-      )
+      raise Errors.bad_value(operation, "domain:",
+        "1 to 255 bytes without NUL, or nil for all domains without a rule", domain)
     end
   end
 end

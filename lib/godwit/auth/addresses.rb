@@ -40,10 +40,8 @@ module Godwit
         end
         [bits, number >> ignored, ignored]
       rescue ::ArgumentError
-        raise Errors.bad_value(
-          operation, "an address", "an IP address such as \"::1\", or a range such as " \
-          "\"10.0.0.0/8\"", address
-        ), cause: nil
+        raise Errors.bad_value(operation, "an address",
+          "an IP address such as \"::1\", or a range such as \"10.0.0.0/8\"", address), cause: nil
       end
 
       # @param text [String] as libzmq writes a peer's

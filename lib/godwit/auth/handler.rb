@@ -71,9 +71,8 @@ module Godwit
 
       def check_process
         return unless forked?
-        raise Errors.build(
-          ForkedError, :auth, nil, "the parent process has this Auth: create one in this process"
-        )
+        raise Errors.build(ForkedError, :auth, nil,
+          "the parent process has this Auth: create one in this process")
       end
 
       # @return [Array<Thread>] the threads of the handler, for the tests
@@ -89,10 +88,8 @@ module Godwit
       rescue Error => error
         @socket&.close
         raise unless error.is_a?(AddressInUseError)
-        raise Errors.build(
-          AddressInUseError, :auth, ENDPOINT,
-          "this context has an authenticator: use that one, or close it first"
-        ), cause: nil
+        raise Errors.build(AddressInUseError, :auth, ENDPOINT,
+          "this context has an authenticator: use that one, or close it first"), cause: nil
       end
 
       # The next Auth needs the endpoint when this thread cannot start.

@@ -41,9 +41,8 @@ module Godwit
         id = @block.call(*arguments(credentials), request)
         return Decision.refuse(request, "the block knows no such client") if id.nil?
         return Decision.grant(request, User.utf8(id), "by the block") if User.id?(id)
-        raise Errors.bad_value(
-          :auth, "a user id from a block", "nil, or #{User::ALLOWED}", id, secret: true
-        )
+        raise Errors.bad_value(:auth, "a user id from a block", "nil, or #{User::ALLOWED}", id,
+          secret: true)
       end
     end
     private_constant :Mechanism

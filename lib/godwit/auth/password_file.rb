@@ -31,7 +31,7 @@ module Godwit
 
       def read
         text, stat = Cert::Files.read(@path, LIMIT, pipe: false) { true }
-        @passwords = Passwords.new(users(text), :plain)
+        @passwords = Passwords.new(users(text))
         @facts = facts(stat)
         @racy = Time.now - stat.ctime < RACY
       rescue ArgumentValueError => error

@@ -10,15 +10,14 @@ module Godwit
       WORDS = 64
 
       # @raise [ArgumentValueError, ArgumentTypeError] without the password in the message
-      def initialize(users, operation = :plain)
+      def initialize(users)
         unless users.is_a?(Hash) && users.all? { |pair| pair.all?(String) }
-          raise ArgumentTypeError.new(
-            "#{operation}: users: takes a Hash of names and passwords, Strings: " \
-            "got #{users.is_a?(Hash) ? "other values" : users.class}", operation: operation
-          )
+          got = users.is_a?(Hash) ? "other values" : users.class
+          raise Errors.of(ArgumentTypeError, :plain,
+            "users: takes a Hash of names and passwords, Strings: got #{got}")
         end
         @words = users.to_h { |name, password|
-          check(operation, name, password)
+          check(name, password)
           [name.b.freeze, words(password)]
         }.freeze
         @nobody = words("").freeze
@@ -39,15 +38,11 @@ module Godwit
 
       private
 
-      def check(operation, name, password)
-        unless User.id?(name)
-          raise Errors.bad_value(operation, "a name", User::ALLOWED, name)
-        end
+      def check(name, password)
+        raise Errors.bad_value(:plain, "a name", User::ALLOWED, name) unless User.id?(name)
         return if password.bytesize.between?(1, LONGEST)
-        raise ArgumentValueError.new(
-          "#{operation}: the password of #{name.inspect} takes 1 to #{LONGEST} bytes: got " \
-          "#{password.bytesize}", operation: operation
-        )
+        raise Errors.of(ArgumentValueError, :plain, "the password of #{name.inspect} takes 1 to " \
+          "#{LONGEST} bytes: got #{password.bytesize}")
       end
 
       # The first byte is the length, because zeros pad the password.

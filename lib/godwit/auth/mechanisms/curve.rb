@@ -46,9 +46,8 @@ module Godwit
 
       def by_key(keys)
         unless keys.is_a?(Hash)
-          raise Errors.bad_type(
-            :curve, "keys:", "a Hash of user ids and public keys, or :any", keys
-          )
+          raise Errors.bad_type(:curve, "keys:", "a Hash of user ids and public keys, or :any",
+            keys)
         end
         keys.each_with_object({}) do |(id, key), known|
           raise Errors.bad_value(:curve, "a user id", User::ALLOWED, id) unless User.id?(id)
