@@ -64,28 +64,16 @@ show "no context", ZMQ::Socket.create(nil, ZMQ::REQ)
 begin
   ZMQ::Socket.new(nil, ZMQ::REQ)
 rescue ZMQ::ContextError => error
-  show "no context",
-    error.class,
-    error.source,
-    error.result_code,
-    error.error_code == ZMQ::ETERM,
-    error.eterm?,
-    error.einval?
+  show "no context", error.class, error.source, error.result_code, error.error_code == ZMQ::ETERM,
+    error.eterm?, error.einval?
 end
-show "bad contexts",
-  ZMQ::Context.create(io_threads: -1),
-  ZMQ::Context.create(max_sockets: -1),
+show "bad contexts", ZMQ::Context.create(io_threads: -1), ZMQ::Context.create(max_sockets: -1),
   ZMQ::Context.create(-1)
 begin
   ZMQ::Context.new(io_threads: -1)
 rescue ZMQ::ZeroMQError => error
-  show "a bad context",
-    error.class,
-    error.source,
-    error.result_code,
-    error.error_code,
-    error.einval?,
-    error.eterm?
+  show "a bad context", error.class, error.source, error.result_code, error.error_code,
+    error.einval?, error.eterm?
 end
 small = ZMQ::Context.new(max_sockets: 1)
 first = small.socket(ZMQ::PAIR)

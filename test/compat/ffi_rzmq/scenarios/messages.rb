@@ -4,23 +4,15 @@
 context = ZMQ::Context.new
 push, pull = pair(context, ZMQ::PUSH, ZMQ::PULL)
 one = message("hello")
-show "made",
-  one.size,
-  one.copy_out_string,
-  one.copy_out_string.encoding,
-  one.data.read_string(5),
+show "made", one.size, one.copy_out_string, one.copy_out_string.encoding, one.data.read_string(5),
   one.address.null?
 rc "sendmsg", push.sendmsg(one)
 show "sent", one.size, one.copy_out_string
 got = ZMQ::Message.new
 show "empty", got.size, got.copy_out_string
 rc "recvmsg", pull.recvmsg(got)
-show "received",
-  got.size,
-  got.copy_out_string,
-  got.data.read_string(got.size),
-  got.data.get_bytes(1, 3),
-  got.get(ZMQ::MORE)
+show "received", got.size, got.copy_out_string, got.data.read_string(got.size),
+  got.data.get_bytes(1, 3), got.get(ZMQ::MORE)
 rc "sent on", push.sendmsg(got)
 rc "recvmsg", pull.recvmsg(got)
 show "received", got.copy_out_string

@@ -28,10 +28,8 @@ show "FD", socket.getsockopt(ZMQ::FD, fd = []), fd.first.is_a?(Integer)
 rc "none such", socket.getsockopt(ZMQ::SUBSCRIBE, [])
 socket.identity = "another"
 show "identity", socket.identity, (socket.identity = :third), socket.identity
-show "for ever",
-  socket.setsockopt(ZMQ::RCVTIMEO, -1),
-  socket.getsockopt(ZMQ::RCVTIMEO, value = []),
-  value
+show "for ever", socket.setsockopt(ZMQ::RCVTIMEO, -1),
+  socket.getsockopt(ZMQ::RCVTIMEO, value = []), value
 show "name", socket.name, socket.socket.null?
 show "close", socket.close
 
@@ -54,17 +52,8 @@ xpub.send_strings(%w[x2 body])
   sub.recv_strings(list = [])
   show "published", list
 end
-show "EVENTS",
-  sub.getsockopt(ZMQ::EVENTS, value = []),
-  value,
-  xpub.getsockopt(ZMQ::EVENTS, value),
-  value
-show "conflated",
-  pub.setsockopt(ZMQ::CONFLATE, 1),
-  pub.getsockopt(ZMQ::CONFLATE, value),
-  value,
-  pub.getsockopt(ZMQ::TYPE, value),
-  value,
-  pub.getsockopt(ZMQ::LINGER, value),
-  value
+show "EVENTS", sub.getsockopt(ZMQ::EVENTS, value = []), value,
+  xpub.getsockopt(ZMQ::EVENTS, value), value
+show "conflated", pub.setsockopt(ZMQ::CONFLATE, 1), pub.getsockopt(ZMQ::CONFLATE, value), value,
+  pub.getsockopt(ZMQ::TYPE, value), value, pub.getsockopt(ZMQ::LINGER, value), value
 show "ends", [sub, pub, xpub].map(&:close), context.terminate

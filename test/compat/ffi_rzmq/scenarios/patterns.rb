@@ -44,11 +44,8 @@ rc "one", one.recv_string(text)
 show "it", text
 
 rc "one that keeps nothing", one.setsockopt(ZMQ::SNDHWM, 1)
-show "relaxed",
-  req.setsockopt(ZMQ::REQ_RELAXED, 1),
-  req.send_string("a"),
-  req.send_string("b", ZMQ::SNDMORE),
-  req.send_string("c")
+show "relaxed", req.setsockopt(ZMQ::REQ_RELAXED, 1), req.send_string("a"),
+  req.send_string("b", ZMQ::SNDMORE), req.send_string("c")
 rep.recv_string(text)
 show "first", text
 show "ends", [req, rep, router, other, one, two].map(&:close), context.terminate

@@ -3,13 +3,8 @@
 # Polling sockets, IOs, and wrappers of sockets.
 context = ZMQ::Context.new
 poller = ZMQ::Poller.new
-show "nothing registered",
-  poller.poll(0),
-  poller.poll(:blocking),
-  poller.poll_nonblock,
-  poller.size,
-  poller.readables,
-  poller.writables
+show "nothing registered", poller.poll(0), poller.poll(:blocking), poller.poll_nonblock,
+  poller.size, poller.readables, poller.writables
 one, one_peer = pair(context, ZMQ::PULL, ZMQ::PUSH)
 two, two_peer = pair(context, ZMQ::PAIR, ZMQ::PAIR)
 name = {one => "one", two => "two", one_peer => "one_peer"}
@@ -19,18 +14,11 @@ found = -> do
     poller.writables.map { |thing| name[thing] || thing.class }
   ]
 end
-show "register",
-  poller.register_readable(one),
-  poller.register(two),
-  poller.register(nil),
-  poller.register(one, 0),
-  poller.size
+show "register", poller.register_readable(one), poller.register(two), poller.register(nil),
+  poller.register(one, 0), poller.size
 show "writable", poller.poll(1000), *found.call
-show "deregister",
-  poller.deregister_writable(two),
-  poller.deregister_writable(two),
-  poller.deregister(one_peer, ZMQ::POLLIN),
-  poller.size
+show "deregister", poller.deregister_writable(two), poller.deregister_writable(two),
+  poller.deregister(one_peer, ZMQ::POLLIN), poller.size
 show "nothing", poller.poll(10), *found.call
 one_peer.send_string("x")
 show "one", poller.poll(1000), *found.call
@@ -49,11 +37,8 @@ show "delete", poller.delete(one), poller.delete(one), poller.delete(:no), polle
 # (In ffi-rzmq an item that was changed before loses the change.)
 poller = ZMQ::Poller.new
 reader, writer = IO.pipe
-show "IO",
-  poller.register(reader, ZMQ::POLLIN),
-  poller.register_writable(writer),
-  poller.poll(1000),
-  *found.call
+show "IO", poller.register(reader, ZMQ::POLLIN), poller.register_writable(writer),
+  poller.poll(1000), *found.call
 writer.write("x")
 show "IO", poller.poll(1000), *found.call
 reader.read(1)

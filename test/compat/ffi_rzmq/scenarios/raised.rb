@@ -1,10 +1,7 @@
 # frozen_string_literal: true
 
 # Calls that raise, and the helpers around errors.
-show "ok",
-  ZMQ::Util.resultcode_ok?(0),
-  ZMQ::Util.resultcode_ok?(5),
-  ZMQ::Util.resultcode_ok?(-1),
+show "ok", ZMQ::Util.resultcode_ok?(0), ZMQ::Util.resultcode_ok?(5), ZMQ::Util.resultcode_ok?(-1),
   ZMQ::Util.error_check("zmq_bind", 0)
 context = ZMQ::Context.new
 socket = context.socket(ZMQ::PULL)
@@ -21,9 +18,7 @@ begin
 rescue ZMQ::ZeroMQError => error
   show "code", error.error_code == ZMQ::EAGAIN, error.message
 end
-show "is a",
-  ZMQ::ZeroMQError.superclass,
-  ZMQ::NotSupportedError.superclass,
+show "is a", ZMQ::ZeroMQError.superclass, ZMQ::NotSupportedError.superclass,
   ZMQ::MessageError.new("zmq_msg_init", -1, ZMQ::ENOMEM, "x").enomem?
 begin
   ZMQ::Device.new(socket, nil)
@@ -33,27 +28,15 @@ end
 show "no device", ZMQ::Device.create(nil, socket), ZMQ::Proxy.create(1, 2), ZMQ::Proxy.superclass
 keys = ZMQ::Util.curve_keypair
 show "keys", keys.map(&:size), keys.map(&:class)
-show "versions",
-  ZMQ.version,
-  ZMQ::VERSION,
-  LibZMQ.version,
-  LibZMQ.version_number,
-  LibZMQ.version_string,
-  LibZMQ.version3?,
-  LibZMQ.version4?
-show "errno",
-  LibZMQ.zmq_errno == ZMQ::Util.errno,
-  LibZMQ.zmq_strerror(ZMQ::EFSM).read_string,
+show "versions", ZMQ.version, ZMQ::VERSION, LibZMQ.version, LibZMQ.version_number,
+  LibZMQ.version_string, LibZMQ.version3?, LibZMQ.version4?
+show "errno", LibZMQ.zmq_errno == ZMQ::Util.errno, LibZMQ.zmq_strerror(ZMQ::EFSM).read_string,
   LibZMQ.zmq_strerror(ZMQ::ETERM).read_string
 show "names", ZMQ::SocketTypeNameMap.sort
 show "a context",
   ZMQ::Context.new(3).then { |one| [one.io_threads, one.max_sockets, one.terminate] }
-show "a context",
-  ZMQ::Context.create(io_threads: 2, max_sockets: 50)
-    .then { |one| [one.io_threads, one.max_sockets, one.terminate] }
-show "a context",
-  context.io_threads,
-  context.max_sockets,
-  context.pointer.null?,
+show "a context", ZMQ::Context.create(io_threads: 2, max_sockets: 50)
+  .then { |one| [one.io_threads, one.max_sockets, one.terminate] }
+show "a context", context.io_threads, context.max_sockets, context.pointer.null?,
   context.context == context.pointer
 show "ends", socket.close, context.terminate
