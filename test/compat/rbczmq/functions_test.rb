@@ -5,6 +5,8 @@ require_relative "rbczmq_case"
 class RbczmqFunctionsTest < Godwit::RbczmqCase
   test "constants" do
     assert_equal [1, 2, 4], [ZMQ::POLLIN, ZMQ::POLLOUT, ZMQ::POLLERR]
+    assert_equal [1, 2, 4, 8],
+      %i[PENDING BOUND CONNECTED DISCONNECTED].map { |name| ZMQ::Socket.const_get(name) }
     types = %i[PAIR PUB SUB REQ REP DEALER ROUTER PULL PUSH XPUB XSUB STREAM]
     assert_equal (0..11).to_a, types.map { |type| ZMQ.const_get(type) }
     assert_equal [156_384_763, 156_384_764, 156_384_765, 156_384_766],

@@ -229,6 +229,8 @@ class RbczmqMessagesTest < Godwit::RbczmqCase
     assert_equal [ZMQ::POLLIN, 0], [rep.events, req.events]
     assert rep.readable?
     pub = ctx.bind(:PUB, spot)
-    assert_equal [false, ZMQ::POLLOUT], [pub.readable?, pub.events]
+    router = ctx.socket(:ROUTER) # is writable without endpoints, too
+    router.router_mandatory = true
+    assert_equal [false, ZMQ::POLLOUT, ZMQ::POLLOUT], [pub.readable?, pub.events, router.events]
   end
 end

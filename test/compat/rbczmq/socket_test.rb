@@ -45,22 +45,6 @@ class RbczmqSocketTest < Godwit::RbczmqCase
     assert_raise NoMethodError, -> { ZMQ::Socket.new }, -> { ZMQ::Socket::Rep.new }
   end
 
-  test "states and to_s" do
-    assert_equal [1, 2, 4, 8],
-      [ZMQ::Socket::PENDING, ZMQ::Socket::BOUND, ZMQ::Socket::CONNECTED, ZMQ::Socket::DISCONNECTED]
-    rep = ctx.socket(:REP)
-    req = ctx.socket(:REQ)
-    assert_equal ZMQ::Socket::PENDING, rep.state
-    endpoints = Array.new(2) do
-      endpoint = "tcp://127.0.0.1:#{rep.bind("tcp://127.0.0.1:*")}"
-      req.connect(endpoint)
-      endpoint
-    end
-    assert_equal [ZMQ::Socket::BOUND, ZMQ::Socket::CONNECTED], [rep.state, req.state]
-    assert_equal "REP socket bound to #{endpoints.join(", ")}", rep.to_s
-    assert_equal "REQ socket connected to #{endpoints.join(", ")}", req.to_s
-  end
-
   test "fd" do
     rep = ctx.socket(:REP)
     assert_equal [-1, -1], [rep.fd, rep.to_i]
