@@ -24,7 +24,6 @@ module Godwit
       attr_reader :status
 
       # @private
-      # @param user_id [String, nil]
       def self.grant(request, user_id, reason) = new(request, GRANTED, reason, user_id)
       # @private
       def self.refuse(request, reason) = new(request, REFUSED, reason)

@@ -36,18 +36,10 @@ module Godwit
       # @return [Integer, nil] the process id of the client, over ipc if the system reports it
       attr_reader :pid
 
+      # Why the Auth refuses the request without any rule, or nil; the domain's unchanged frame; the
+      # result of {Addresses.parse}; the time of {Timeout.now} until which the client waits.
       # @private
-      # @return [String, nil] why the Auth refuses the request without any rule
-      attr_reader :problem
-      # @private
-      # @return [String] the domain's unchanged frame, binary
-      attr_reader :raw_domain
-      # @private
-      # @return [Array(Integer, Integer), nil] see {Addresses.parse}
-      attr_reader :ip
-      # @private
-      # @return [Float] of {Timeout.now}: the client waits no longer for a block
-      attr_reader :deadline
+      attr_reader :problem, :raw_domain, :ip, :deadline
 
       # @private
       def initialize(frames, deadline)

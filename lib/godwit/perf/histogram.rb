@@ -29,10 +29,8 @@ module Godwit
       private_constant :BITS, :HALF, :LONGEST, :HOUR, :LENGTH, :NANOSECONDS, :MICROSECOND, :TICKS,
         :TITLES
 
+      # Makes a histogram of the values of {#to_h}, from another process.
       # @private
-      # @param values [Hash] of {#to_h}, from another process
-      # @return [Histogram]
-      # @raise [ArgumentError] when they are not the values of a histogram
       def self.from_h(values)
         new.tap { |histogram| histogram.load(values) }
       end
@@ -115,21 +113,11 @@ module Godwit
       # @return [Float, nil] seconds; nil without a duration
       def standard_deviation
         return if @count.zero?
-        squares = each_bucket.sum { |low, high, count| count * ((low + high) / 2e9 - mean)**2 }
+        squares = buckets.sum { |low, high, count| count * ((low + high) / 2e9 - mean)**2 }
         Math.sqrt(squares / @count)
       end
 
       # @private
-      # @yieldparam low [Integer] the shortest duration of the bucket, nanoseconds
-      # @yieldparam high [Integer] the longest duration of the bucket, nanoseconds
-      # @yieldparam count [Integer] durations in it, 1 or more
-      def each_bucket
-        return to_enum(:each_bucket) unless block_given?
-        @counts.each_with_index { |count, at| yield(lowest(at), highest(at), count) if count > 0 }
-      end
-
-      # @private
-      # @return [Hash{String => Object}] for another process
       def to_h
         counts = @counts.each_with_index.filter_map { |count, at| [at, count] if count.positive? }
         {"counts" => counts, "sum" => @sum, "min" => @min, "max" => @max}
@@ -206,12 +194,20 @@ module Godwit
 
       def no_histogram = raise(ArgumentError, "this is no histogram")
 
+      # Gives the shortest and the longest duration of each bucket in use, in nanoseconds, and the
+      # number of its durations.
+      def buckets
+        @counts.each_with_index.filter_map do |count, at|
+          [lowest(at), highest(at), count] if count.positive?
+        end
+      end
+
       # Makes a line for each level of percentiles that a bucket reaches.
       def hgrm_rows
         return [] if count.zero?
         seen = 0
         level = 0.0
-        rows = each_bucket.flat_map do |_, high, number|
+        rows = buckets.flat_map do |_, high, number|
           seen += number
           found = []
           while (seen < count) ? level <= 100.0 * seen / count : found.empty?

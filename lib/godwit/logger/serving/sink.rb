@@ -119,7 +119,6 @@ module Godwit
 
       # The block of {#write} calls this method.
       # @private
-      # @return [FileEnd]
       def file_end
         size = @file.size
         length = [size, TAIL].min
