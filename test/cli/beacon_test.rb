@@ -53,8 +53,7 @@ class CLIBeaconTest < NetworkCase
 
   test "a payload or option that cannot be broadcast is reported" do
     # Time for its thread to try.
-    status, _, err =
-      beacon("publish", port, "--payload", "x", "--interface", "*", "--timeout", 1)
+    status, _, err = beacon("publish", port, "--payload", "x", "--interface", "*", "--timeout", 1)
     assert_equal 124, status
     assert_match(/\d+ could not be broadcast; the last: Network is unreachable/, err)
     status, _, err = beacon("listen", port, "--interface", "nosuch0")

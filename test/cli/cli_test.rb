@@ -72,8 +72,7 @@ class CLITest < Godwit::TestCase
   end
 
   def test_version_shows_all_components
-    components =
-      [Godwit::VERSION, Godwit::BACKEND.to_s, Godwit.libzmq_version, RUBY_VERSION]
+    components = [Godwit::VERSION, Godwit::BACKEND.to_s, Godwit.libzmq_version, RUBY_VERSION]
     version = run_line("version")
     components.each { |component| assert_includes version[1], component }
     assert_equal version, run_line("--version")

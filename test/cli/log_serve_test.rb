@@ -21,8 +21,7 @@ class CLILogServeTest < Godwit::TestCase
     child = log("serve", *to, *options, merge: true, **more)
     child.wait_for(/^godwit: (in|durable in) .*\n/)
     line = child.stdout[/^godwit: (?:in|durable in) .*$/]
-    @in, @out, @control =
-      %w[in out control].map { |name| line[/(?:: |, )#{name} ([^ ,]+)/, 1] }
+    @in, @out, @control = %w[in out control].map { |name| line[/(?:: |, )#{name} ([^ ,]+)/, 1] }
     child
   end
 
@@ -64,12 +63,10 @@ class CLILogServeTest < Godwit::TestCase
 
   test "records of several --in go to the file, to tail, and into the accounts" do
     child = serve("--in", "ipc://#{scratch_dir}/two", "--file", file, "--verbose")
-    push.send_many(
-      [
-        frames(1, level: 3, text: "before"), frames(2), frames(4, level: 3, text: "after"),
-        line("plain"), *foreign
-      ]
-    )
+    push.send_many([
+      frames(1, level: 3, text: "before"), frames(2), frames(4, level: 3, text: "after"),
+      line("plain"), *foreign
+    ])
     lines(4)
     output("send", "ipc://#{scratch_dir}/two", "to two")
     assert_equal ["before", "text 2", "after", "plain", "to two"],
@@ -87,17 +84,12 @@ class CLILogServeTest < Godwit::TestCase
 
   test "stats: a row for each writer, and the sums" do
     serve
-    push.send_many(
-      [
-        frames(1, level: 2), frames(5, level: 4),
-        frames(1, writer: writer(7), prog: "a\e[2Jb", host: "")
-      ]
-    )
-    rows =
-      eventually do
-        all = output("stats", @control).lines(chomp: true)
-        all if all.last.end_with?("sent 3")
-      end
+    push.send_many([frames(1, level: 2), frames(5, level: 4),
+      frames(1, writer: writer(7), prog: "a\e[2Jb", host: "")])
+    rows = eventually do
+      all = output("stats", @control).lines(chomp: true)
+      all if all.last.end_with?("sent 3")
+    end
     assert_equal %w[PROGRAM HOST WRITER RECEIVED LOST LATE WARN ERROR FATAL LAG IDLE],
       rows.first.split
     assert_equal %w[billing web1 01234567 2 3 0 1 0 1], rows.grep(/billing/).first.split.first(9)

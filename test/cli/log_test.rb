@@ -44,11 +44,9 @@ class CLILogTest < Godwit::TestCase
 
   test "tail shows send's text" do
     child = tail("--count", 1, "--format", "%<level>s %<host>s %<prog>s %{message}")
-    send_one(
-      "--level", "WARN", "--prog", "a.b", "--host", "web1", "--tag", "req-9", "--tag", "x",
+    send_one("--level", "WARN", "--prog", "a.b", "--host", "web1", "--tag", "req-9", "--tag", "x",
       "--payload", "user=42", "--payload", "name=ann a", "--payload", "ok=true", "--payload",
-      "zip=007", "--payload", "none=null", "card", "refused"
-    )
+      "zip=007", "--payload", "none=null", "card", "refused")
     result = assert_child child.finish
     assert_equal "WARN web1 a.b [req-9] [x] card refused  user=42 name=\"ann a\" ok=true " \
       "zip=007 none=null\n", result.stdout
@@ -100,22 +98,19 @@ class CLILogTest < Godwit::TestCase
   end
 
   test "tail chooses: level, program, host, tag, words" do
-    messages = [
-      frames(1, level: 3, text: "card refused", tags: ["req-9"], payload: {user: 42}),
+    messages = [frames(1, level: 3, text: "card refused", tags: ["req-9"], payload: {user: 42}),
       frames(2, level: 1, text: "card ok"), frames(3, level: 4, text: "refused too", prog: "shop"),
-      frames(4, level: 3, text: "stop", host: "web2")
-    ]
+      frames(4, level: 3, text: "stop", host: "web2")]
     {["--level", "error+"] => [1, 3, 4], ["--level", "info", "--level", "fatal"] => [2, 3],
      ["--prog", "shop"] => [3], ["--prog", "bill"] => [],
      ["--prog", "billing", "--host", "web1"] => [1, 2], ["--tag", "req-9"] => [1],
      ["--grep", "ref.sed", "--exclude", "user=42"] => [3],
      ["--grep", "ok", "--grep", "stop"] => [2, 4]}.each do |options, seqs|
       # Fits in any case.
-      last =
-        frames(
-          5, level: options.include?("info") ? 1 : 3, text: "stop refused ok", tags: ["req-9"],
-          prog: (options & %w[shop bill]).first || "billing"
-        )
+      last = frames(
+        5, level: options.include?("info") ? 1 : 3, text: "stop refused ok", tags: ["req-9"],
+        prog: (options & %w[shop bill]).first || "billing"
+      )
       text, = shown("--json", "--count", seqs.size + 1, *options, [*messages, last])
       assert_equal [*seqs, 5], text.lines.map { |line| JSON.parse(line)["seq"] }, options.inspect
     end
@@ -147,10 +142,8 @@ class CLILogTest < Godwit::TestCase
     child.wait_for("text 5\n").signal(:INT)
     result = child.finish
     assert_equal 130, result.status.exitstatus
-    assert_match(
-      %r{\Areceived 3 · lost 2 · 1 writer · [\d,]+/s · lag p99 [\d.]+ (µs|ms|s)\n\z},
-      result.stderr.force_encoding("UTF-8")
-    )
+    assert_match(%r{\Areceived 3 · lost 2 · 1 writer · [\d,]+/s · lag p99 [\d.]+ (µs|ms|s)\n\z},
+      result.stderr.force_encoding("UTF-8"))
     assert_equal [124, "", "received 0 · lost 0 · 0 writers\n"],
       run_here("tail", endpoint_for(:ipc), "--bind", "--timeout", 0.1)
   end

@@ -190,12 +190,10 @@ class CLIPerfTest < Godwit::TestCase
     Dir.mkdir(path("clients"))
     %w[server anna stranger].each { |name| Godwit::Cert.new(name).save(scratch_dir) }
     FileUtils.cp(path("anna.key"), path("clients"))
-    server, endpoint =
-      serve("--keys", path("server.key_secret"), "--clients", path("clients"))
-    known, unknown =
-      %w[anna stranger].map do |name|
-        ["--keys", path("#{name}.key_secret"), "--server-key", path("server.key")]
-      end
+    server, endpoint = serve("--keys", path("server.key_secret"), "--clients", path("clients"))
+    known, unknown = %w[anna stranger].map do |name|
+      ["--keys", path("#{name}.key_secret"), "--server-key", path("server.key")]
+    end
     %w[lat thr].each { |part| assert_equal 0, godwit(part, endpoint, "--count", 10, *known).first }
     status, _, err = godwit("lat", endpoint, "--count", 10, "--timeout", 5, "--quiet", *unknown)
     assert_equal 1, status
@@ -239,8 +237,7 @@ class CLIPerfTest < Godwit::TestCase
 
   test "matrix: a host without an answer has a row with the reason, and the status is 1" do
     nobody = "tcp://127.0.0.1:#{TCPServer.open("127.0.0.1", 0) { |listener| listener.addr[1] }}"
-    status, out, err =
-      godwit("matrix", "a=#{agent}", "b=#{nobody}", "--count", 10, "--timeout", 3)
+    status, out, err = godwit("matrix", "a=#{agent}", "b=#{nobody}", "--count", 10, "--timeout", 3)
     assert_equal [1, ""], [status, err]
     assert_match(/^b +- +no answer from #{nobody} in 3 s: .*connection refused at #{nobody}/, out)
     assert_match(/^a +a +localhost +0\.\d{6} /, out)

@@ -29,10 +29,8 @@ class CLIPerfToolsTest < Godwit::TestCase
   # @return [Array<Child::Result>] of the local and of the remote program
   def exchange(local, remote, kind, *arguments)
     endpoint = "tcp://#{own_host}:7901"
-    children = [
-      send(:"start_#{local}", "local_#{kind}", endpoint, *arguments),
-      send(:"start_#{remote}", "remote_#{kind}", endpoint, *arguments)
-    ]
+    children = [send(:"start_#{local}", "local_#{kind}", endpoint, *arguments),
+      send(:"start_#{remote}", "remote_#{kind}", endpoint, *arguments)]
     children.map { |child| assert_child(child.finish) }
   end
 

@@ -9,11 +9,8 @@ class GuideDiscoveryTest < NetworkCase
 
   test "a client finds a service on another machine, and another service when the first is " \
     "killed" do
-    far =
-      there(
-        RbConfig.ruby, "-Ilib", "examples/guide/discovery/service.rb", "9701", "far",
-        deadline: PATIENCE
-      )
+    far = there(RbConfig.ruby, "-Ilib", "examples/guide/discovery/service.rb", "9701", "far",
+      deadline: PATIENCE)
     assert_match %r{\Atcp://#{Network::THERE}:\d+\z}o, endpoints(far).first
     client = example("discovery/client", 9701, 1_000_000).wait_for("says far")
     near = example("discovery/service", 9701, "near")

@@ -36,10 +36,8 @@ class InteropAuthTest < InteropCase
     Dir.mkdir(path("clients"))
     anna.save_public(path("clients"))
     python.ask(:authenticate, location: path("clients"))
-    rep = python.socket(
-      :REP, CURVE_SERVER: 1, CURVE_PUBLICKEY: @server.public_key,
-      CURVE_SECRETKEY: @server.keypair.secret_key
-    )
+    rep = python.socket(:REP, CURVE_SERVER: 1, CURVE_PUBLICKEY: @server.public_key,
+      CURVE_SECRETKEY: @server.keypair.secret_key)
     endpoint = rep.bind(endpoint_for(:tcp))
     req = open_socket(:REQ, curve: anna, server_key: @server).connect(endpoint)
     req.send "who am I?"

@@ -28,10 +28,8 @@ module Godwit
           flags = IO.popen(%w[pkg-config --cflags --libs libczmq libzmq], &:read).split
           path = File.join(PROGRAMS, name)
           fresh = "#{path}.#{Process.pid}"
-          system(
-            "cc", "-O1", "-Wall", "-Wextra", "-Werror", "-o", fresh,
-            File.expand_path("#{name}.c", __dir__), *flags, exception: true
-          )
+          system("cc", "-O1", "-Wall", "-Wextra", "-Werror", "-o", fresh,
+            File.expand_path("#{name}.c", __dir__), *flags, exception: true)
           File.rename(fresh, path)
           path
         end

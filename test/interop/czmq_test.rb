@@ -11,12 +11,9 @@ class InteropCzmqTest < Godwit::TestCase
 
   Czmq = Godwit::TestSupport::Czmq
   BINARY = (0..255).to_a.pack("C*").freeze
-  SHAPES =
-    [
-      [""], ["", ""], ["a", "", "b"], [BINARY, "", BINARY.reverse], ["grün"], ["x" * 254],
-      ["x" * 255], ["x" * 256], ["x" * 70_000, "", "y"],
-      Array.new(100) { |number| number.to_s * number }
-    ].map { |frames| frames.map(&:b).freeze }.freeze
+  SHAPES = [[""], ["", ""], ["a", "", "b"], [BINARY, "", BINARY.reverse], ["grün"], ["x" * 254],
+    ["x" * 255], ["x" * 256], ["x" * 70_000, "", "y"],
+    Array.new(100) { |number| number.to_s * number }].map { |frames| frames.map(&:b).freeze }.freeze
 
   def setup
     super

@@ -27,10 +27,8 @@ class InteropCase < Godwit::TestCase
   # write.
   def shared_python
     @python ||= Godwit::TestSupport::Peer.new(
-      start_command(
-        [Godwit::TestSupport::Peer::PYTHON, "test/interop/peer.py"],
-        deadline: Godwit::TestSupport::Peer::DEADLINE, env: {"PYTHONUNBUFFERED" => nil}
-      )
+      start_command([Godwit::TestSupport::Peer::PYTHON, "test/interop/peer.py"],
+        deadline: Godwit::TestSupport::Peer::DEADLINE, env: {"PYTHONUNBUFFERED" => nil})
     )
   end
 

@@ -61,10 +61,9 @@ class InteropPatternsTest < InteropCase
   test "heartbeats detect that pyzmq has stopped, and it returns" do
     ours = open_socket(:DEALER, heartbeat_interval: 0.1, heartbeat_timeout: 0.2)
     plain = open_socket(:DEALER)
-    sockets =
-      [ours, plain].map do |socket|
-        python.socket(:DEALER).connect(socket.bind(endpoint_for(:tcp)).last_endpoint)
-      end
+    sockets = [ours, plain].map do |socket|
+      python.socket(:DEALER).connect(socket.bind(endpoint_for(:tcp)).last_endpoint)
+    end
     [ours, plain].each { |socket| assert socket.wait_writable(PATIENCE) }
     python.signal(:STOP)
     eventually("the connection of a stopped process is kept") { !ours.writable? }

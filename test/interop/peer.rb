@@ -14,8 +14,7 @@ module Godwit
       # @return [String, nil] why there can be none
       def self.missing
         return @missing if defined?(@missing)
-        there =
-          File.executable?(PYTHON) &&
+        there = File.executable?(PYTHON) &&
           system(PYTHON, "-c", "import zmq", out: File::NULL, err: File::NULL)
         @missing =
           there ? nil : "pyzmq is not there: #{PYTHON} cannot import zmq (Debian: python3-zmq)"

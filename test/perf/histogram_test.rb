@@ -106,10 +106,9 @@ class PerfHistogramTest < Godwit::TestCase
   test "merge gives the histogram of both, and changes neither" do
     random = Random.new(7)
     values = Array.new(2) { Array.new(1_000) { random.rand(1_000..90_000_000) } }
-    both, *parts =
-      [values.flatten, *values].map do |all|
-        all.each_with_object(Histogram.new) { |value, histogram| histogram.record_ns(value) }.freeze
-      end
+    both, *parts = [values.flatten, *values].map do |all|
+      all.each_with_object(Histogram.new) { |value, histogram| histogram.record_ns(value) }.freeze
+    end
     sum = parts[0].merge(parts[1])
     assert_equal both.to_h, sum.to_h
     assert_equal [1_000, 2_000], [parts[0].count, sum.count]

@@ -108,8 +108,7 @@ class PerfMeasureTest < Godwit::TestCase
     error = assert_raises(Godwit::AnswerError) { latency(frames, size: 10, count: 5) }
     assert_match(/it replied 10 \+ 4 bytes to 10/, error.message)
     assert_raises(Godwit::AnswerError) { load(wrong, rate: 10_000, count: 5) }
-    error =
-      assert_raises(Godwit::AnswerError) { throughput(echo { |message| message }, count: 5) }
+    error = assert_raises(Godwit::AnswerError) { throughput(echo { |message| message }, count: 5) }
     assert_match(/is no `godwit perf serve`/, error.message)
   end
 
@@ -194,9 +193,7 @@ class PerfMeasureTest < Godwit::TestCase
     in_thread do
       rep.serve do |message|
         receive = Perf::Server.values(message)["do"] == "receive"
-        Perf::Server.command(
-          receive ? {"id" => 1, "endpoint" => pull.last_endpoint} : answer.call
-        )
+        Perf::Server.command(receive ? {"id" => 1, "endpoint" => pull.last_endpoint} : answer.call)
       end
     end
     [pull, rep.last_endpoint]

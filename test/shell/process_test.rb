@@ -132,8 +132,7 @@ class ProcessTest < ShellCase
     assert_equal "[0, 0, 0, 7, 8, 1]\n1\nb\n0\n", result.stdout
   end
 
-  SHOWS =
-    'for s in INT TERM; do trap "echo $s > $FILE; exit 1" $s; done; echo $$; while :; do ' \
+  SHOWS = 'for s in INT TERM; do trap "echo $s > $FILE; exit 1" $s; done; echo $$; while :; do ' \
     "sleep 0.01; done"
 
   %i[INT TERM].each do |signal|

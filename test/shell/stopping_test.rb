@@ -103,11 +103,8 @@ class StoppingTest < ShellCase
   end
 
   test "a member that ignores TERM is killed though its leader went" do
-    stream =
-      sh(
-        "echo $$; sh -c 'trap \"\" TERM; echo ready; while :; do sleep 1000; done' & wait",
-        grace: 0.3
-      )
+    stream = sh("echo $$; sh -c 'trap \"\" TERM; echo ready; while :; do sleep 1000; done' & wait",
+      grace: 0.3)
     group = stream.next.to_i
     assert_equal "ready", stream.next
     assert_operator seconds { stream.close }, :>=, 0.3

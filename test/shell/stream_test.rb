@@ -119,15 +119,13 @@ class ShellStreamTest < ShellCase
   end
 
   WRONG = {
-    ArgumentError => [
-      [], [""], ["ls", "a\0b"], ["ls a\0b", {shell: true}], [" ", {shell: true}],
+    ArgumentError => [[], [""], ["ls", "a\0b"], ["ls a\0b", {shell: true}], [" ", {shell: true}],
       ["ls", "-l", {shell: true}], [%w[ls -l], {shell: true}], ["ls", {timeout: -1}],
       ["ls", {idle: -0.1}], ["ls", {grace: -1}], ["ls", {timeout: Float::NAN}], ["ls", {sep: ""}],
       ["ls", {sep: :line}], ["ls", {limit: 0}], ["ls", {long: :drop}],
       ["ls", {encoding: "no-such"}], ["ls", {encoding: "UTF-16LE"}], ["ls", {err: :pipe}],
       ["ls", {env: {"A=" => "1"}}], ["ls", {env: {"A" => "1\0"}}], ["ls", {chdir: "a\0b"}],
-      ["ls", {timout: 1}], ["ls", {pty: true, err: :tail}], ["ls", {pty: true, foreground: true}]
-    ],
+      ["ls", {timout: 1}], ["ls", {pty: true, err: :tail}], ["ls", {pty: true, foreground: true}]],
     TypeError => [[nil], ["ls", %w[-l]], ["ls", {timeout: "1"}], ["ls", {grace: nil}],
       ["ls", {env: ["A"]}], ["ls", {input: 1}]]
   }.freeze

@@ -264,10 +264,9 @@ class StreamsTest < ShellCase
 
   test "on a JRuby that cannot give pipes to children, one line reports it" do
     skip "of JRuby" unless RUBY_ENGINE == "jruby"
-    command =
-      Godwit::TestSupport::Children::RUBY.reject do |word|
-        word == "--add-opens" || word.end_with?("=ALL-UNNAMED")
-      end
+    command = Godwit::TestSupport::Children::RUBY.reject do |word|
+      word == "--add-opens" || word.end_with?("=ALL-UNNAMED")
+    end
     child = start_command([*command, "-Ilib", "-e", <<~RUBY])
       require "godwit"
       begin
@@ -276,10 +275,8 @@ class StreamsTest < ShellCase
         puts $!.message
       end
     RUBY
-    assert_match(
-      /this Java gives JRuby no pipes to children: start it with --add-opens java.base/,
-      child.finish.stdout
-    )
+    assert_match(/this Java gives JRuby no pipes to children: start it with --add-opens java.base/,
+      child.finish.stdout)
   end
 
   test "stderr of all stages" do

@@ -82,15 +82,10 @@ class TerminalTest < ShellCase
 
   # In a new session, whose terminal is yielded.
   def with_program(source)
-    command = [
-      RbConfig.ruby, "--disable=gems", "-Ilib", "-r./test/support/child_prelude", "-e",
-      "require 'godwit'\n#{source}"
-    ]
-    reading, writing, pid =
-      PTY.spawn(
-        Godwit::TestSupport::Children::NO_BUNDLER, *command,
-        chdir: Godwit::TestSupport::Children::ROOT
-      )
+    command = [RbConfig.ruby, "--disable=gems", "-Ilib", "-r./test/support/child_prelude", "-e",
+      "require 'godwit'\n#{source}"]
+    reading, writing, pid = PTY.spawn(Godwit::TestSupport::Children::NO_BUNDLER, *command,
+      chdir: Godwit::TestSupport::Children::ROOT)
     yield own(reading), own(writing)
   ensure
     end_program(pid) if pid

@@ -36,10 +36,9 @@ class WaitsTimingTest < Godwit::TestCase
     running = in_thread { loop.run(forever: true) }
     posted =
       median(TIMES) { until_waiting(loop) && seconds { loop.post { done << true } && done.pop } }
-    timed =
-      median(TIMES) do
-        (start = monotonic) && loop.after(0.01) { done << monotonic - start - 0.01 } && done.pop
-      end
+    timed = median(TIMES) do
+      (start = monotonic) && loop.after(0.01) { done << monotonic - start - 0.01 } && done.pop
+    end
     loop.stop
     ended(running)
     assert_operator [posted, timed].max, :<, LATE
@@ -49,10 +48,8 @@ class WaitsTimingTest < Godwit::TestCase
   WAITS = {
     "Logger::Broadcaster#run" => lambda do |home|
       relay = own(Godwit::Logger::Broadcaster.new(*["tcp://127.0.0.1:*"] * 2, context: home))
-      Wait.new(
-        -> { relay.run }, -> { eventually { relay.running? } },
-        {"stop" => -> { relay.stop }, "shutdown" => -> { home.shutdown }}
-      )
+      Wait.new(-> { relay.run }, -> { eventually { relay.running? } },
+        {"stop" => -> { relay.stop }, "shutdown" => -> { home.shutdown }})
     end,
     # Without an interrupt it takes a second.
     "Context#close" => lambda do |_|
@@ -63,10 +60,9 @@ class WaitsTimingTest < Godwit::TestCase
   }.merge(
     KINDS.to_h do |name|
       made = lambda do |home|
-        call =
-          waiting_call(name) do |type, **more|
-            own(Godwit.const_get(type).new(context: home, **more))
-          end
+        call = waiting_call(name) do |type, **more|
+          own(Godwit.const_get(type).new(context: home, **more))
+        end
         own(call.receiver) if [Godwit::Poller, Godwit::Loop].include?(call.receiver.class)
         endings = {"close" => -> { call.object.close }}
         endings["shutdown"] = -> { home.shutdown } if call.context?
@@ -111,20 +107,18 @@ class WaitsTimingTest < Godwit::TestCase
   # Under steady traffic of others there is always something new; a deadline counts all the same.
   test "a deadline holds beside others that are always quicker" do
     router = open_socket(:ROUTER, mandatory: true, send_hwm: 1).bind(endpoint_for(:inproc))
-    full, busy =
-      %w[full busy].map do |id|
-        open_socket(:DEALER, routing_id: id, recv_hwm: 1).connect(router.last_endpoint)
-      end
+    full, busy = %w[full busy].map do |id|
+      open_socket(:DEALER, routing_id: id, recv_hwm: 1).connect(router.last_endpoint)
+    end
     [full, busy].each { |peer| peer.send("here") && router.recv }
     nil until router.send_nonblock(%w[full x], exception: false) == :wait_writable
     stop = false
     3.times { in_thread { router.send(%w[busy x]) until stop } }
     3.times { in_thread { router.recv until stop } }
     2.times { in_thread { busy.recv && busy.send("y") until stop } }
-    late =
-      median do
-        seconds { assert_nil router.send(%w[full x], timeout: 0.1, exception: false) } - 0.1
-      end
+    late = median do
+      seconds { assert_nil router.send(%w[full x], timeout: 0.1, exception: false) } - 0.1
+    end
     stop = true
     # Ruby's own slices are 100 ms, and eight others are at work.
     assert_operator late, :<, 1.0

@@ -35,8 +35,7 @@ module Godwit
       # @param kinds [Array<Symbol>] such as :method
       # @return [Array<YARD::CodeObjects::Base>]
       def public_objects(*kinds)
-        registry.all(*kinds)
-          .reject { |object| hidden?(object) || object.visibility == :protected }
+        registry.all(*kinds).reject { |object| hidden?(object) || object.visibility == :protected }
       end
     end
   end
