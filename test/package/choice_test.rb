@@ -72,22 +72,14 @@ class ChoiceTest < PackageCase
     end
   end
 
-  test "a Ruby of the platform gem gets it, other Rubies the source gem, without any option" do
-    ours = %w[own 3.1.0 3.3.8 3.4.9].to_h { |ruby| [ruby, PLATFORM_GEM] }
-    others = %w[3.2.0 3.2.20 3.5.0.dev 3.5.0.preview1 4.0.0.preview2 4.0.0]
-      .to_h { |ruby| [ruby, NAME] }
+  test "a Ruby of the platform gem gets it, other Rubies and processors the source gem, without " \
+    "any option" do
+    ours = ["own", "3.1.0", "3.3.8", "3.4.9", "own x86_64-linux-gnu", "own x86_64-linux-musl"]
+      .to_h { |ruby| [ruby, PLATFORM_GEM] }
+    others = ["3.2.0", "3.2.20", "3.5.0.dev", "3.5.0.preview1", "4.0.0.preview2", "4.0.0",
+      "own aarch64-linux", "own aarch64-linux-gnu"].to_h { |ruby| [ruby, NAME] }
     each_root do |root|
       TOOLS.each { |tool| assert_choices({**ours, **others}, root, tool) }
-    end
-  end
-
-  test "x86_64 gets the platform gem, with glibc or musl, and other processors the source gem" do
-    systems = {"x86_64-linux-gnu" => PLATFORM_GEM, "x86_64-linux-musl" => PLATFORM_GEM,
-               "aarch64-linux" => NAME, "aarch64-linux-gnu" => NAME}
-    each_root do |root|
-      TOOLS.each do |tool|
-        assert_choices(systems.transform_keys { |system| "own #{system}" }, root, tool)
-      end
     end
   end
 

@@ -166,17 +166,11 @@ class PerfMeasureTest < Godwit::TestCase
     held.close
   end
 
-  test "throughput ends when the server dies" do
-    pull = open_socket(:PULL).bind(HERE)
-    rep = open_socket(:REP).bind(HERE)
-    in_thread do
-      rep.serve { Perf::Server.command({"id" => 1, "endpoint" => pull.last_endpoint}) }
-    end
-    endpoint = rep.last_endpoint
+  test "throughput ends within its time-out after the server has died" do
+    pull, endpoint, rep = receiver
     dies = in_thread { pull.recv.then { [pull, rep].each(&:close) } }
-    error = assert_raises(Godwit::TimeoutError) do
-      throughput(endpoint, time: PATIENCE, timeout: 1)
-    end
+    measures = in_thread { throughput(endpoint, time: 2 * HANG, timeout: 1) }
+    error = assert_raises(Godwit::TimeoutError) { ended(measures) }
     dies.join
     assert_kind_of Perf::ServerLostError, error
     assert_nil error.result
@@ -186,7 +180,7 @@ class PerfMeasureTest < Godwit::TestCase
 
   # A server that this test answers for, and its PULL.
   # @yieldreturn [Hash] the answer to "result"
-  # @return [Array(Socket, String)] the PULL, and the endpoint
+  # @return [Array(Socket, String, Socket)] the PULL, and the server's endpoint and socket
   def receiver(&answer)
     pull = open_socket(:PULL, recv_hwm: 1).bind(HERE)
     rep = open_socket(:REP).bind(HERE)
@@ -196,7 +190,7 @@ class PerfMeasureTest < Godwit::TestCase
         Perf::Server.command(receive ? {"id" => 1, "endpoint" => pull.last_endpoint} : answer.call)
       end
     end
-    [pull, rep.last_endpoint]
+    [pull, rep.last_endpoint, rep]
   end
 
   # @return [Hash, nil] of a mark
@@ -254,9 +248,8 @@ class PerfMeasureTest < Godwit::TestCase
   test "over IPv6" do
     skip "no IPv6 here" unless Socket.ip_address_list.any?(&:ipv6_loopback?)
     endpoint = server("tcp://[::1]:*")
-    assert_equal 5, latency(endpoint, count: 5).count
-    assert_equal 5, throughput(endpoint, count: 5).received
-    assert_equal 5, load(endpoint, rate: 1_000, count: 5).sent
+    assert_equal [5, 5, 5], [latency(endpoint, count: 5).count,
+      throughput(endpoint, count: 5).received, load(endpoint, rate: 1_000, count: 5).sent]
   end
 
   test "what is not allowed" do
@@ -310,20 +303,17 @@ class PerfMeasureTest < Godwit::TestCase
 
   test "inspect and pp of a result are one line" do
     histogram = Perf::Histogram.new.tap { |one| one.record(0.001) }
-    texts = {
-      Perf::Latency.new(endpoint: "tcp://a:1", size: 100, histogram: histogram) =>
-        "Latency tcp://a:1 100 B: 1 round trips, p50 1000.0 us, p99 1000.0 us",
-      Perf::Throughput.new(endpoint: "tcp://a:1", size: 9, sent: 4, received: 3, seconds: 1) =>
-        "Throughput tcp://a:1 9 B: 3 of 4 messages, 3 a second",
-      Perf::Load.new(endpoint: "tcp://a:1", size: 9, requested_rate: 5.0, achieved_rate: 4.0,
-        intended: Perf::Histogram.new) =>
-        "Load tcp://a:1 9 B: 4 of 5 messages a second, intended no reply",
-      Perf::MatrixRow.new(source: "a", dest: "b", size: 1, error: "gone") =>
-        "MatrixRow a to b 1 B: gone"
-    }
-    texts.each do |result, text|
-      assert_equal "#<Godwit::Perf::#{text}>", result.inspect
-      assert_equal "#{result.inspect}\n", PP.pp(result, +"", 20)
+    {Perf::Latency.new(endpoint: "tcp://a:1", size: 100, histogram: histogram) =>
+       "Latency tcp://a:1 100 B: 1 round trips, p50 1000.0 us, p99 1000.0 us",
+     Perf::Throughput.new(endpoint: "tcp://a:1", size: 9, sent: 4, received: 3, seconds: 1) =>
+       "Throughput tcp://a:1 9 B: 3 of 4 messages, 3 a second",
+     Perf::Load.new(endpoint: "tcp://a:1", size: 9, requested_rate: 5.0, achieved_rate: 4.0,
+       intended: Perf::Histogram.new) =>
+       "Load tcp://a:1 9 B: 4 of 5 messages a second, intended no reply",
+     Perf::MatrixRow.new(source: "a", dest: "b", size: 1, error: "gone") =>
+       "MatrixRow a to b 1 B: gone"}.each do |result, text|
+      assert_equal ["#<Godwit::Perf::#{text}>", "#<Godwit::Perf::#{text}>\n"],
+        [result.inspect, PP.pp(result, +"", 20)]
     end
   end
 
