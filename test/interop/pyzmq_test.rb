@@ -1,0 +1,228 @@
+# frozen_string_literal: true
+
+# libzmq: test_heartbeats
+
+require "test_helper"
+require "json"
+require_relative "../conformance/authenticated"
+
+# With pyzmq: what Godwit adds to libzmq, such as its PUB, formats, keys and certificates. What
+# passes between two libzmqs is theirs. CZMQ's certificates: czmq_test.rb.
+class InteropPyzmqTest < Godwit::TestCase
+  include Conformance::Authenticated
+
+  PYTHON = "/usr/bin/python3" # Debian's Python alone has python3-zmq
+  PRELUDE = <<~PYTHON
+    import json, select, sys, time, zmq, zmq.auth
+    from zmq.auth.thread import ThreadAuthenticator
+    from zmq.utils import z85
+    context = zmq.Context()
+    given = json.loads(sys.argv[1])
+
+    def socket(type, connect=None, **options):
+        one = context.socket(getattr(zmq, type))
+        one.linger = 0
+        one.rcvtimeo = one.sndtimeo = 20000
+        for name, value in options.items():
+            one.setsockopt(getattr(zmq, name), value.encode() if isinstance(value, str) else value)
+        one.connect(connect) if connect else one.bind("tcp://127.0.0.1:*")
+        return one
+
+    def say(value):
+        print(json.dumps(value), flush=True)
+
+    def has_input(): # or its end
+        return select.select([sys.stdin], [], [], 0)[0]
+  PYTHON
+
+  # @return [String, nil] why there can be no pyzmq
+  def self.missing
+    return @missing if defined?(@missing)
+    there = File.executable?(PYTHON) &&
+      system(PYTHON, "-c", "import zmq", out: File::NULL, err: File::NULL)
+    @missing =
+      there ? nil : "pyzmq is not there: #{PYTHON} cannot import zmq (Debian: python3-zmq)"
+  end
+
+  def setup
+    super
+    skip self.class.missing if self.class.missing
+    @server = Godwit::Cert.new("server")
+  end
+
+  # Starts a program, which finds the keywords in `given`.
+  # @return [Child]
+  def python(program, **given)
+    start_command([PYTHON, "-c", PRELUDE + program, JSON.generate(given)])
+  end
+
+  # @return [Object] the next value that the program says
+  def said(child)
+    child.wait_for("\n")
+    JSON.parse(child.stdout.slice!(/.*\n/))
+  end
+
+  # @return [Object] the value that a program says until its end
+  def value_of(program, **given)
+    JSON.parse(assert_child(python(program, **given).finish).stdout)
+  end
+
+  def path(*names) = File.join(scratch_dir, *names)
+
+  %i[godwit python].each do |binder|
+    test "PUB counts and serves pyzmq's XSUB, which asks by message, #{binder} binds" do
+      pub = open_socket(:PUB)
+      endpoint = pub.bind(endpoint_for(:tcp)).last_endpoint if binder == :godwit
+      child = python(<<~PYTHON, endpoint: endpoint)
+        xsub = socket("XSUB", given["endpoint"])
+        say(xsub.last_endpoint.decode())
+        xsub.send(b"\\x01a.")
+        # A bound SUB sends its subscriptions to a connected PUB only during a call on the SUB.
+        while not has_input():
+            xsub.poll(50)
+        xsub.send(b"a message that a PUB has no use for")
+        xsub.send(b"\\x01b.")
+        say([xsub.recv().decode(), xsub.recv().decode()])
+      PYTHON
+      bound = said(child)
+      pub.connect(bound) unless endpoint
+      pub.wait_connected(timeout: PATIENCE)
+      child.stdin.puts("go on")
+      pub.wait_connected(count: 2, timeout: PATIENCE)
+      pub << "c.1" << "a.1" << "b.1"
+      assert_equal %w[a.1 b.1], said(child)
+      assert_equal [:writable], pub.events, "a PUB shows nothing to receive"
+      assert_child child.finish
+    end
+  end
+
+  test "format: :json is pyzmq's send_json and recv_json" do
+    rep, router, pub, sub = %i[REP ROUTER PUB SUB].map do |type|
+      open_socket(type, format: :json).bind(endpoint_for(:tcp))
+    end
+    sub.subscribe("price.")
+    in_thread { rep.serve { |value| (value == "no") ? KeyError.new("no") : [value, nil] } }
+    in_thread { router.serve { |*front, value| [*front, [value]] } }
+    endpoints = {rep: rep, router: router, pub: pub, sub: sub}.transform_values(&:last_endpoint)
+    child = python(<<~PYTHON, **endpoints)
+      rep, router = socket("REQ", given["rep"]), socket("REQ", given["router"])
+      for value in ({"größe": [1, 2.5, True]}, None, "x"):
+          rep.send_json(value)
+          router.send_json(value)
+          say([value, rep.recv_json(), router.recv_json()])
+      rep.send_json("no")
+      say(rep.recv().hex())
+      sub, pub = socket("SUB", given["pub"], SUBSCRIBE="price."), socket("PUB", given["sub"])
+      say([sub.recv_string(), sub.recv_json()])
+      while not has_input():
+          pub.send_string("price.usd", zmq.SNDMORE)
+          pub.send_json({"value": 102})
+          time.sleep(0.01)
+    PYTHON
+    [{"größe" => [1, 2.5, true]}, nil, "x"].each do |value|
+      assert_equal [value, [value, nil], [value]], said(child)
+    end
+    assert_equal "\xC1godwit/error\nKeyError\nno".b, [said(child)].pack("H*")
+    pub.wait_connected(timeout: PATIENCE)
+    pub << ["price.eur", {value: 101}]
+    assert_equal ["price.eur", {"value" => 101}], said(child)
+    assert_equal ["price.usd", {value: 102}], sub.recv(timeout: PATIENCE)
+    assert_child child.finish
+  end
+
+  test "heartbeats detect that pyzmq has stopped, and it returns" do
+    ours = open_socket(:DEALER, heartbeat_interval: 0.1, heartbeat_timeout: 0.2)
+    plain = open_socket(:DEALER)
+    endpoints = [ours, plain].map { |socket| socket.bind(endpoint_for(:tcp)).last_endpoint }
+    child = python(<<~PYTHON, endpoints: endpoints)
+      ours, plain = [socket("DEALER", endpoint) for endpoint in given["endpoints"]]
+      say(ours.recv().decode())
+    PYTHON
+    [ours, plain].each { |socket| assert socket.wait_writable(PATIENCE) }
+    child.signal(:STOP)
+    eventually("the connection of a stopped process is kept") { !ours.writable? }
+    assert plain.writable?, "without heartbeats no side can detect it"
+    child.signal(:CONT)
+    # Again, where a stall of the machine is taken for another stop.
+    eventually do
+      ours.send("welcome back", timeout: 0, exception: false)
+      child.ended?
+    end
+    assert_equal "welcome back", said(child)
+  end
+
+  test "both sides make the same public key and Z85 of the same bytes" do
+    ours = Godwit::Curve.keypair
+    bytes = Random.new(2).bytes(64)
+    given = {secret: ours.secret_key, data: bytes.unpack1("H*")}
+    public_key, secret_key, *rest = value_of(<<~PYTHON, **given)
+      keys = [key.decode() for key in zmq.curve_keypair()]
+      ours = zmq.curve_public(given["secret"].encode()).decode()
+      say([*keys, ours, z85.encode(bytes.fromhex(given["data"])).decode()])
+    PYTHON
+    assert_equal public_key, Godwit::Curve.public_key(secret_key)
+    assert_equal [ours.public_key, Godwit::Z85.encode(bytes)], rest
+  end
+
+  test "pyzmq's ThreadAuthenticator reads the certificates that Godwit wrote" do
+    anna = Godwit::Cert.new("anna", metadata: {"email" => "a@b"})
+    Dir.mkdir(path("clients"))
+    anna.save_public(path("clients"))
+    keys = {public: @server.public_key, secret: @server.keypair.secret_key}
+    child = python(<<~PYTHON, location: path("clients"), **keys)
+      auth = ThreadAuthenticator(context)
+      auth.start()
+      auth.configure_curve(domain="*", location=given["location"])
+      rep = socket("REP", CURVE_SERVER=1, CURVE_PUBLICKEY=given["public"],
+          CURVE_SECRETKEY=given["secret"])
+      say(rep.last_endpoint.decode())
+      say(rep.recv(copy=False).get("User-Id"))
+      rep.send(b"known")
+      sys.stdin.read()
+      auth.stop()
+    PYTHON
+    endpoint = said(child)
+    req = open_socket(:REQ, curve: anna, server_key: @server).connect(endpoint)
+    req.send "who am I?"
+    assert_equal anna.public_key, said(child)
+    assert_equal "known", req.recv(timeout: PATIENCE)
+    stranger = open_socket(:REQ, curve: Godwit::Cert.new, server_key: @server)
+    monitor = own(stranger.monitor(:handshake_failed_auth))
+    stranger.connect(endpoint)
+    assert_equal 400, monitor.next_event(timeout: PATIENCE).value
+    assert_child child.finish
+  end
+
+  test "pyzmq loads what Godwit wrote, and Godwit what pyzmq wrote" do
+    anna = Godwit::Cert.new("anna", metadata: {"email" => "a@b", "said" => 'so "it" is'})
+    Dir.mkdir(path("theirs"))
+    metadata = {"full name" => "Örs \"the\" Tester", "email" => "o@b"}
+    given = {paths: anna.save(scratch_dir), folder: path("theirs"), metadata: metadata}
+    public_keys, keys, files = value_of(<<~PYTHON, **given)
+      loaded = [[key and key.decode() for key in zmq.auth.load_certificate(path)]
+          for path in given["paths"]]
+      files = zmq.auth.create_certificates(given["folder"], "ors", given["metadata"])
+      say([*loaded, [str(path) for path in files]])
+    PYTHON
+    assert_equal [[anna.public_key, nil], [anna.public_key, anna.keypair.secret_key]],
+      [public_keys, keys]
+    cert = Godwit::Cert.load(files[0])
+    assert_equal ["ors", {}, false], [cert.name, cert.metadata, cert.secret?], "as pyzmq has it"
+    error = assert_raises(Godwit::CertError) { Godwit::Cert.load(files[1]) }
+    assert_match(/chmod 600 .*pyzmq/, error.message)
+    File.chmod(0o600, files[1])
+    secret = Godwit::Cert.load(files[1])
+    assert_equal [cert.public_key, metadata], [secret.public_key, secret.metadata]
+
+    auth.curve(dir: path("theirs"))
+    endpoint = server(curve: @server, auth: "test").last_endpoint
+    known = value_of(<<~PYTHON, endpoint: endpoint, path: files[1], key: @server.public_key)
+      public, secret = zmq.auth.load_certificate(given["path"])
+      req = socket("REQ", given["endpoint"], CURVE_PUBLICKEY=public, CURVE_SECRETKEY=secret,
+          CURVE_SERVERKEY=given["key"])
+      req.send(b"who am I?")
+      say(req.recv().decode())
+    PYTHON
+    assert_equal "ors", known
+  end
+end
