@@ -148,7 +148,7 @@ class InteropPyzmqTest < Godwit::TestCase
       ours.send("welcome back", timeout: 0, exception: false)
       child.ended?
     end
-    assert_equal "welcome back", said(child)
+    assert_equal "\"welcome back\"\n", assert_child(child.finish).stdout
   end
 
   test "both sides make the same public key and Z85 of the same bytes" do
