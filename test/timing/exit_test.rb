@@ -10,19 +10,24 @@ class ExitTimingTest < Godwit::TestCase
   include Godwit::TestSupport::Timed
 
   SLACK = 1.0 # seconds
+  UNSENT = "Godwit::PUSH.connect('tcp://127.0.0.1:1', %s).send('never delivered')"
 
-  test "sockets that need no waiting end at once" do
-    ["", unsent("linger: 0"), "Godwit::PUSH.connect('tcp://127.0.0.1:1')"].each do |source|
-      assert_ends_within(0..SLACK, source)
-    end
-    [nil, 0].each do |linger|
-      took = median { context_with(linger).then { |home| seconds { home.close } } }
-      assert_operator took, :<, PROMISED, linger.inspect
-    end
-  end
-
-  test "the compatibility layers end as their libraries did" do
-    assert_ends_within(0..SLACK, <<~RUBY)
+  # The end of a program => when its process ends.
+  {
+    "without a socket" => [0..SLACK, ""],
+    "with linger: 0" => [0..SLACK, UNSENT % "linger: 0"],
+    "without a message" => [0..SLACK, "Godwit::PUSH.connect('tcp://127.0.0.1:1')"],
+    "with a missing peer, after its linger" => [1..1 + SLACK, UNSENT % "linger: 1"],
+    "with several contexts and closed sockets, after the longest linger, not their sum" =>
+      [1.5..1.5 + SLACK, <<~RUBY],
+        3.times do |number|
+          context = Godwit::Context.new(linger: 0.5 + number * 0.5)
+          push = Godwit::PUSH.connect("tcp://127.0.0.1:1", context: context)
+          push.send("x")
+          push.close if number == 2
+        end
+      RUBY
+    "with rbczmq's layer, as rbczmq's" => [0..SLACK, <<~RUBY],
       require "godwit/compat/rbczmq"
       require "zmq"
       context = ZMQ::Context.new
@@ -31,30 +36,24 @@ class ExitTimingTest < Godwit::TestCase
     RUBY
     # Messages linger without limit, and the process waits 5 seconds for them and for the message of
     # the other context.
-    assert_ends_within(4.99..5 + 1 + SLACK, <<~RUBY)
+    "with ffi-rzmq's layer, as ffi-rzmq's" => [4.99..5 + 1 + SLACK, <<~RUBY]
       require "godwit/compat/ffi_rzmq"
       require "ffi-rzmq"
       push = ZMQ::Context.new.socket(ZMQ::PUSH)
       push.connect("tcp://127.0.0.1:1")
       push.send_string("never delivered")
     RUBY
+  }.each do |how, (seconds, source)|
+    test("a process ends #{how}") { assert_ends_within(seconds, source) }
   end
 
-  test "a missing peer delays the end, and Context#close, for linger, not longer" do
-    assert_ends_within(1..1 + SLACK, unsent("linger: 1"))
+  test "Context#close waits for the linger of an undeliverable message, not longer" do
+    [nil, 0].each do |linger|
+      took = median { context_with(linger).then { |home| seconds { home.close } } }
+      assert_operator took, :<, PROMISED, linger.inspect
+    end
     home = context_with(0.3)
     assert_includes 0.29..0.3 + SLACK, seconds { home.close }
-  end
-
-  test "the longest linger of several contexts and closed sockets counts, not their sum" do
-    assert_ends_within(1.5..1.5 + SLACK, <<~RUBY)
-      3.times do |number|
-        context = Godwit::Context.new(linger: 0.5 + number * 0.5)
-        push = Godwit::PUSH.connect("tcp://127.0.0.1:1", context: context)
-        push.send("x")
-        push.close if number == 2
-      end
-    RUBY
   end
 
   # libzmq's own end waits for the name server: 20 seconds.
@@ -106,10 +105,6 @@ class ExitTimingTest < Godwit::TestCase
   end
 
   private
-
-  def unsent(options)
-    "push = Godwit::PUSH.connect('tcp://127.0.0.1:1', #{options})\npush.send('never delivered')"
-  end
 
   # @param linger [Numeric, nil] of an undeliverable message; nil: there is none
   def context_with(linger)

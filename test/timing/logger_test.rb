@@ -9,40 +9,37 @@ class LoggerTimingTest < Godwit::TestCase
   include Godwit::TestSupport::Logs
   include Godwit::TestSupport::Timed
 
-  QUIET = "$stderr.reopen(File::NULL)\n"
   MAX_SECONDS = 50e-6
 
-  test "without a reader a process ends within linger and 0.3 s, durable or not" do
-    ["", ", durable: '#{scratch_dir}/durable'"].each do |options|
-      assert_ends_within(
-        0.49..0.5 + 0.3, "#{QUIET}Godwit::Logger.new('#{nowhere}', linger: 0.5#{options}).info('x')"
-      )
-    end
-  end
-
-  test "several loggers without a reader: one linger for all" do
-    assert_ends_within(
-      0.99..1 + 0.5,
-      "#{QUIET}5.times { |number| Godwit::Logger.new('#{nowhere}' + number.to_s, linger: " \
-      "1).info('x') }"
-    )
-  end
-
-  test "a thread that logs on has the process wait for linger once" do
-    assert_ends_within(0.99..1 + 0.5, QUIET + <<~RUBY)
-      log = Godwit::Logger.new("#{nowhere}", linger: 1)
+  # How a process logs without a reader => when it ends.
+  {
+    "within linger and 0.3 s" => [0.49..0.5 + 0.3, <<~RUBY],
+      Godwit::Logger.new(nowhere, linger: 0.5).info("x")
+    RUBY
+    "within linger and 0.3 s, durable" => [0.49..0.5 + 0.3, <<~RUBY],
+      Godwit::Logger.new(nowhere, linger: 0.5, durable: folder).info("x")
+    RUBY
+    "after one linger for several loggers" => [0.99..1 + 0.5, <<~'RUBY'],
+      5.times { |number| Godwit::Logger.new("#{nowhere}#{number}", linger: 1).info("x") }
+    RUBY
+    "after one linger with a thread that logs on" => [0.99..1 + 0.5, <<~RUBY]
+      log = Godwit::Logger.new(nowhere, linger: 1)
       Thread.new { loop { log.info("x") && sleep(0.001) } }
       Thread.pass until log.stats.queued > 50
     RUBY
+  }.each do |how, (seconds, source)|
+    test "without a reader a process ends #{how}" do
+      values = "nowhere, folder = #{nowhere.dump}, #{"#{scratch_dir}/durable".dump}\n"
+      assert_ends_within(seconds, "$stderr.reopen(File::NULL)\n#{values}#{source}")
+    end
   end
 
   test "a caller waits for block_timeout: and linger:, without a reader and with a stalled " \
     "reader" do
-    stuck =
-      open_socket(:PULL, recv_hwm: 1, recv_buffer_size: 4096).bind(endpoint_for(:tcp)).last_endpoint
-    [nowhere, stuck].each do |endpoint|
-      log =
-        logger(endpoint, overflow: :block, block_timeout: 0.3, queue: 10, linger: 0.5, send_hwm: 1)
+    stuck = open_socket(:PULL, recv_hwm: 1, recv_buffer_size: 4096).bind(endpoint_for(:tcp))
+    options = {overflow: :block, block_timeout: 0.3, queue: 10, linger: 0.5, send_hwm: 1}
+    [nowhere, stuck.last_endpoint].each do |endpoint|
+      log = logger(endpoint, **options)
       may_lose
       log.info("x" * 10_000) until log.stats.dropped.positive?
       assert_includes 0.29..0.4, median(3) { seconds { log.info("x") } }, endpoint
@@ -55,12 +52,11 @@ class LoggerTimingTest < Godwit::TestCase
       require "godwit"
       log = Godwit::Logger.new("#{nowhere}", linger: 0).tagged("req-9")
       100_000.times { log.info("x" * 100, user: 1, amount: "12.5") }
-      took =
-        Array.new(10_000) do
-          start = now
-          log.info("x" * 100, user: 1, amount: "12.5")
-          now - start
-        end
+      took = Array.new(10_000) do
+        start = now
+        log.info("x" * 100, user: 1, amount: "12.5")
+        now - start
+      end
       p took.sort[9_900]
     RUBY
     assert_operator Float(result.stdout), :<, MAX_SECONDS
