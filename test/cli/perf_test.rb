@@ -34,6 +34,12 @@ class CLIPerfTest < Godwit::TestCase
     [header, *rows.map { |row| row.split(/ {2,}|(?<=B) /) }]
   end
 
+  # @return [Array(Integer, Array<Hash>, String)] status, rows, errors of a measurement
+  def json(*words)
+    status, out, err = godwit(*words, "--json")
+    [status, out.lines.map { |line| JSON.parse(line) }, err]
+  end
+
   def path(name) = File.join(scratch_dir, name)
 
   test "lat prints a row for each size, and a column for each percentile" do
@@ -78,12 +84,11 @@ class CLIPerfTest < Godwit::TestCase
         message
       end
     end
-    measures = in_thread { godwit("load", rep.last_endpoint, *%w[--rate 1k --count 50 --json]) }
+    measures = in_thread { json("load", rep.last_endpoint, *%w[--rate 1k --count 50]) }
     eventually { held.num_waiting == 1 }
     sleep 0.3 # the time of the measurement, 0.05 s, is over
     held << true
-    status, out, err = measures.value
-    rows = out.lines.map { |line| JSON.parse(line) }
+    status, rows, err = measures.value
     assert_equal [0, [[50, 0]] * 2],
       [status, rows.map { |row| row.values_at("sent", "timeouts") }]
     assert_operator rows.first["achieved_rate"], :<=, 50 / 0.3
@@ -104,9 +109,7 @@ class CLIPerfTest < Godwit::TestCase
     {["lat"] => {"count" => 200, "timeouts" => 1},
      %w[load --rate 2k] => {"sent" => 500, "timeouts" => 300}}.each do |command, figures|
       place = dying_echo(1_200)
-      status, out, err = godwit(*command, place, "--count", 500, "--timeout", 1, "--size", "100,1",
-        "--json")
-      rows = out.lines.map { |line| JSON.parse(line) }
+      status, rows, err = json(*command, place, "--count", 500, "--timeout", 1, "--size", "100,1")
       assert_equal [1, {"size" => 100, **figures}],
         [status, *rows.map { |row| row.slice("size", *figures.keys) }.uniq], "no second size"
       assert_equal "godwit: no answer from #{place} in 1 s: the server or its connection ended " \
@@ -119,8 +122,7 @@ class CLIPerfTest < Godwit::TestCase
   end
 
   test "one JSON object a row, with seconds" do
-    status, out, = godwit("lat", server, "--count", 100, "--size", "1,2", "--json")
-    rows = out.lines.map { |line| JSON.parse(line) }
+    status, rows, = json("lat", server, "--count", 100, "--size", "1,2")
     assert_equal [0, [1, 2], [100, 100], [0, 0]],
       [status, *%w[size count timeouts].map { |key| rows.map { |row| row[key] } }]
     rows.each do |row|
@@ -129,9 +131,9 @@ class CLIPerfTest < Godwit::TestCase
       assert_operator row["p50"], :<=, row["max"]
       assert_match(/\Atcp:/, row["endpoint"])
     end
-    out = godwit("load", server, "--rate", "10k", "--count", 10, "--json")[1]
     assert_equal [["intended", 10_000.0], ["actual", 10_000.0]],
-      out.lines.map { |line| JSON.parse(line).values_at("from", "requested_rate") }
+      json("load", server, "--rate", "10k", "--count", 10)[1]
+        .map { |row| row.values_at("from", "requested_rate") }
   end
 
   test "CSV has a line of names" do
@@ -226,8 +228,7 @@ class CLIPerfTest < Godwit::TestCase
       assert_in_epsilon 200 / Float(row[3]), Float(row[4]), 0.01
       assert_match(/\A\d[\d,.]* (?:us|ms)\z/, row[5])
     end
-    json = godwit("matrix", hosts.first, "--count", 5, "--size", "1k", "--json")[1]
-    row = JSON.parse(json)
+    row, = json("matrix", hosts.first, "--count", 5, "--size", "1k")[1]
     assert_equal ["web1", "web1", 5, 1024, nil, nil],
       row.values_at("source", "dest", "count", "size", "p99", "error")
     head, cells = godwit("matrix", hosts.first, "--count", 5, "--csv")[1].lines

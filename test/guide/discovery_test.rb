@@ -21,9 +21,7 @@ class GuideDiscoveryTest < NetworkCase
     said = interrupt(client)
     assert_equal "found #{endpoints(far).first}", said.first
     assert_includes said, "found #{endpoints(near).first}"
-    squares = said.grep(/squared/)
-    assert_equal Array.new(squares.size) { |number| "#{number} squared is #{number**2}" },
-      squares.map { |line| line[/\A[^,]+/] }
+    assert_squares(said.grep(/squared/))
     interrupt(near)
   end
 end

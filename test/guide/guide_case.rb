@@ -36,6 +36,13 @@ module GuidePrograms
   # @return [Array<String>] the lines that it has printed
   def interrupt(child) = lines(child.signal(:INT))
 
+  # The replies for 0, 1, 2 and so on: each is correct, and none is missing.
+  # @param form [String] of a reply, before its first comma
+  def assert_squares(lines, form = "%d squared is %d")
+    assert_equal Array.new(lines.size) { |number| format(form, number, number**2) },
+      lines.map { |line| line[/\A[^,]+/] }
+  end
+
   # Ends it as a crash would, at any point of its work.
   def crash(child)
     result = child.signal(:KILL).finish

@@ -14,18 +14,13 @@ class GuideMajordomoTest < GuideCase
       names.map { |name| worker(endpoint, service, name, heartbeat: 2) }
     end
     broker.wait_for(/(here.*){3}/m)
-    clients = %w[square reverse].to_h { |service| [service, client(endpoint, service, 30)] }
-
-    said = clients.transform_values { |child| lines(child) }
-    assert_equal "is there a worker for square? 200", said["square"].shift
-    assert_equal "is there a worker for reverse? 200", said["reverse"].shift
-    assert_equal Array.new(30) { |number| "square of #{number} is #{number**2}" },
-      said["square"].map { |line| line[/\A[^,]+/] }
-    assert_equal %w[A B], said["square"].map { |line| line[/\w\z/] }.uniq.sort, "both get work"
-    assert_equal Array.new(30) { |number|
-                   "reverse of #{number} is #{number.to_s.reverse}, says C"
-                 },
-      said["reverse"]
+    squares, reverses = %w[square reverse].map { |service| client(endpoint, service, 30) }
+      .map { |child| lines(child) }
+    assert_equal ["is there a worker for square? 200", "is there a worker for reverse? 200"],
+      [squares.shift, reverses.shift]
+    assert_squares(squares, "square of %d is %d")
+    assert_equal [30, %w[A B]], [squares.size, squares.map { |line| line[/\w\z/] }.uniq.sort]
+    assert_equal Array.new(30) { |n| "reverse of #{n} is #{n.to_s.reverse}, says C" }, reverses
 
     interrupt(workers.first)
     broker.wait_for("a worker for square is gone")
@@ -38,8 +33,9 @@ class GuideMajordomoTest < GuideCase
     client = client(endpoint, "square", 5, timeout: 40, retries: 0)
     crash first.wait_for("works on 0")
     second = worker(endpoint, "square", "B")
-    assert_equal Array.new(5) { |number| "square of #{number} is #{number**2}, says B" },
-      lines(client).drop(1)
+    said = lines(client).drop(1)
+    assert_squares(said, "square of %d is %d")
+    assert_equal [5, ["says B"]], [said.size, said.map { |line| line[/says.*/] }.uniq]
     [second, broker].each { |child| interrupt(child) }
   end
 
@@ -53,9 +49,7 @@ class GuideMajordomoTest < GuideCase
     broker.wait_for("a worker for square is here")
     second = worker(endpoint, "square", "B")
     client.wait_for("says B")
-    said = interrupt(client).drop(1)
-    assert_equal Array.new(said.size) { |number| "square of #{number} is #{number**2}" },
-      said.map { |line| line[/\A[^,]+/] }
+    assert_squares(interrupt(client).drop(1), "square of %d is %d")
     assert_includes first.stdout + interrupt(first).join("\n"), "reconnecting"
     [second, broker].each { |child| interrupt(child) }
   end

@@ -35,23 +35,6 @@ class PerfMatrixTest < Godwit::TestCase
     assert_equal [nil], rows.map(&:error).uniq
   end
 
-  test "a row for each pair, in order, as soon as it is measured" do
-    seen = []
-    rows = matrix({"a" => agent, :b => agent}, size: 9) { |row| seen << row }
-    assert_equal rows, seen
-    assert_whole %w[a b], rows
-    rows.each do |row|
-      assert_equal ["localhost", 20, 9, 0, 1_000, false],
-        [row.connection, row.count, row.size, row.timeouts, row.warmup, row.failed?]
-      assert_operator row.histogram.percentile(50), :<=, row.histogram.max
-      assert_in_delta 20 / row.seconds, row.rate, 1e-6
-      assert_operator row.connect_seconds, :>, 0
-      assert_predicate row, :frozen?
-      assert_predicate row.histogram, :frozen?
-    end
-    assert_predicate rows, :frozen?
-  end
-
   test "a server without agent: true takes no commands of a matrix" do
     server = own(Perf::Server.new(HERE, context: context))
     in_thread { server.run }
@@ -102,8 +85,8 @@ class PerfMatrixTest < Godwit::TestCase
   end
 
   # What an agent answers to each command.
-  ANSWER = {"port" => 1, "connection" => "x", "seconds" => 1, "connect_seconds" => 1, "warmup" => 1,
-            "timeouts" => 0, "histogram" => Perf::Histogram.new.record(1).to_h}.freeze
+  ANSWER = {"port" => 1, "connection" => "x", "seconds" => 1, "connect_seconds" => 2, "warmup" => 4,
+            "timeouts" => 3, "histogram" => Perf::Histogram.new.record(1).to_h}.freeze
 
   # @yield [values] of each command
   # @return [String] the endpoint of an agent with this answer
@@ -122,15 +105,21 @@ class PerfMatrixTest < Godwit::TestCase
     asked = []
     hosts = {"a" => 1, "b" => 2}.to_h do |name, port|
       endpoint = answering({**ANSWER, "port" => port, "connection" => "of #{name}"}) do |values|
-        asked << [name, values["endpoint"][/\d+\z/]] if values["do"] == "measure"
+        next unless values["do"] == "measure"
+        asked << [name, values["endpoint"][/\d+\z/], *values.values_at("count", "size")]
       end
       [name, endpoint]
     end
-    rows = matrix(hosts)
-    assert_equal %w[a b].product(%w[1 2]), asked
+    seen = []
+    rows = matrix(hosts, size: 9) { |row| seen << row }
+    assert_equal rows, seen
+    assert_equal %w[a b].product(%w[1 2], [20], [9]), asked
     assert_equal [["a", "a", "of a"], ["a", "b", "of a"], ["b", "a", "of b"], ["b", "b", "of b"]],
       rows.map { |row| [row.source, row.dest, row.connection] }
-    assert_equal [[1, 1.0]], rows.map { |row| [row.seconds, row.histogram.max] }.uniq
+    names = %i[seconds rate count size timeouts warmup connect_seconds error failed?]
+    assert_equal [[1, 1, 1, 9, 3, 4, 2, nil, false, 1.0]],
+      rows.map { |row| [*names.map { |name| row.public_send(name) }, row.histogram.max] }.uniq
+    assert [rows, *rows, *rows.map(&:histogram)].all?(&:frozen?)
   end
 
   test "a malformed answer is a row with the reason" do
