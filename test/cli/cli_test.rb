@@ -12,9 +12,7 @@ class CLITest < Godwit::TestCase
     assert_equal Godwit::CLI::EXIT.keys, Godwit::CLI::EXIT_MEANINGS.keys
     %w[version help 124 130 127.0.0.1].each { |word| assert_includes help[1], word }
     assert_equal [help], [run_line("help"), run_line("-h")].uniq
-    status, out, err = run_line
-    assert_equal [2, ""], [status, out]
-    assert_includes err, "usage: godwit"
+    assert_fails(2, "usage: godwit")
   end
 
   # A command that has a bug.
@@ -64,9 +62,7 @@ class CLITest < Godwit::TestCase
     [%w[ttcp -t -z], %w[ttcp -t --zm], %w[version --js], %w[version -j],
       %w[perf lat --cou 1], %w[perf lat --COUNT 1], %w[log serve tcp://:1 --format j]]
       .each do |words|
-      status, _, err = run_line(*words)
-      assert_equal 2, status, words.join(" ")
-      assert_match(/invalid (?:option|argument): -|--format takes plain, json: got "j"/, err)
+      assert_fails(2, /invalid (?:option|argument): -|--format takes plain, json: got "j"/, *words)
     end
     assert_equal 0, run_line(*%w[perf lat --count=1 --json --help]).first
   end

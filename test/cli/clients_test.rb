@@ -108,9 +108,8 @@ class CLIClientsTest < Godwit::TestCase
     {["--keys", bare, "--server-key", path("server.key")] => bare,
      ["--keys", anna, "--server-key", path("server.key")] => anna,
      ["--server-key", server] => server}.each do |words, file|
-      status, out, err = run_line("log", "send", place("in"), *words, "text")
-      assert_equal [2, ""], [status, out]
-      assert_match(/#{words.first}: .*chmod 600 #{Regexp.escape(file)}/, err)
+      says = /#{words.first}: .*chmod 600 #{Regexp.escape(file)}/
+      err = assert_fails(2, says, "log", "send", place("in"), *words, "text")
       refute_includes err, @anna.keypair.secret_key
     end
   end

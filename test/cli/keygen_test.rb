@@ -22,9 +22,7 @@ class CLIKeygenTest < Godwit::TestCase
     assert_equal ["anna", {"email" => "a@b", "note" => "a=b"}], [cert.name, cert.metadata]
     assert_equal cert.public_key, Godwit::Cert.load(path("anna.key")).public_key
     assert_equal 0o600, File.stat(path("anna.key_secret")).mode & 0o777
-    status, out, err = run_line("keygen", "anna", "--dir", scratch_dir)
-    assert_equal [1, ""], [status, out]
-    assert_match(/anna\.key_secret: this file exists/, err)
+    assert_fails(1, "anna.key_secret: this file exists", "keygen", "anna", "--dir", scratch_dir)
   end
 
   test "keygen without NAME prints a secret certificate" do

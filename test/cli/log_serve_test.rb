@@ -106,9 +106,7 @@ class CLILogServeTest < Godwit::TestCase
   test "without an answer: status 124, and a hint what to check" do
     nobody = "ipc://#{scratch_dir}/nobody"
     [["stats", nobody], ["tail", nobody, "--last", 1, "--control", nobody]].each do |words|
-      status, _, err = run_here(*words, "--timeout", 0.1)
-      assert_equal [124, 1], [status, err.lines.size], err
-      assert_match(/no answer from ipc:.* in 0.1 s/, err)
+      assert_fails(124, /\A.*no answer from ipc:.* in 0.1 s.*\n\z/, "log", *words, "--timeout", 0.1)
     end
   end
 
@@ -154,9 +152,8 @@ class CLILogServeTest < Godwit::TestCase
     output(*send_durable, "one")
     assert_equal %w[one], tail_last(1, 1)
     stop(child)
-    status, _, err = run_here(*send_durable, "--timeout", 0.2, "two")
-    assert_equal [1, 1], [status, err.lines.size]
-    assert_includes err, "#{scratch_dir}/kept"
+    assert_fails(1, %r{\A.*#{scratch_dir}/kept.*\n\z},
+      "log", *send_durable, "--timeout", 0.2, "two")
     serve("--durable-in", durable, "--file", file, to: [])
     assert_child log(*send_durable).write("three\n").end_input.finish
     assert_equal %w[one two three], lines(3).map { |line| line.chomp.split(": ").last }
@@ -262,9 +259,7 @@ class CLILogServeTest < Godwit::TestCase
     serve("--file", file)
     {file => "another process writes to it",
      "#{scratch_dir}/nosuch/app.log" => "No such file"}.each do |path, says|
-      status, _, err = run_here("serve", "--in", free, "--file", path)
-      assert_equal [1, 1], [status, err.lines.size]
-      assert_includes err, says
+      assert_fails(1, /\A.*#{says}.*\n\z/, "log", "serve", "--in", free, "--file", path)
     end
   end
 

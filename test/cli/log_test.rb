@@ -78,10 +78,8 @@ class CLILogTest < Godwit::TestCase
   end
 
   test "send says how many records could not be sent" do
-    status, _, err = run_here("send", endpoint, "--timeout", 0.3, "one")
-    assert_equal 1, status
-    assert_match(/\Agodwit: log to #{endpoint}: 1 record not sent; connection refused at .*\n\z/,
-      err)
+    says = /\Agodwit: log to #{endpoint}: 1 record not sent; connection refused at .*\n\z/
+    assert_fails(1, says, "log", "send", endpoint, "--timeout", 0.3, "one")
   end
 
   test "an IPv6 address needs no option; a Logger's does" do

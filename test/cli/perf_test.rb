@@ -197,10 +197,8 @@ class CLIPerfTest < Godwit::TestCase
       ["--keys", path("#{name}.key_secret"), "--server-key", path("server.key")]
     end
     %w[lat thr].each { |part| assert_equal 0, godwit(part, endpoint, "--count", 10, *known).first }
-    status, _, err = godwit("lat", endpoint, "--count", 10, "--timeout", 5, "--quiet", *unknown)
-    assert_equal 1, status
-    assert_match(/\Agodwit: no answer from #{endpoint} in 5 s: .* handshake .*this client's key/,
-      err)
+    says = /\Agodwit: no answer from #{endpoint} in 5 s: .* handshake .*this client's key/
+    assert_fails(1, says, "perf", "lat", endpoint, "--timeout", 5, "--quiet", *unknown)
     assert_child server.signal(:TERM).finish
   end
 
@@ -260,9 +258,7 @@ class CLIPerfTest < Godwit::TestCase
     assert_includes rows[0], shown
     assert_includes rows[1], shown.gsub('"', '""')
     assert_includes JSON.parse(rows[2])["error"], shown
-    status, out, err = godwit("thr", place)
-    assert_equal [1, "", 1], [status, out, err.lines.size]
-    assert_includes err, shown
+    assert_equal 1, assert_fails(1, shown, "perf", "thr", place).lines.size
   end
 
   test "wrong command lines have status 2, and name the value" do

@@ -48,9 +48,7 @@ class CLIReferenceTest < Godwit::TestCase
       status, = with_path(scratch_dir) { run_line("help", "--man", *words) }
       assert_equal [0, "#{MANUALS::FOLDER}/#{page}\n"], [status, File.read("#{scratch_dir}/page")]
     end
-    status, _, errors = with_path("/nowhere") { run_line("help", "--man") }
-    assert_equal 1, status
-    assert_includes errors, "#{MANUALS::FOLDER}/godwit.1"
+    with_path("/nowhere") { assert_fails(1, "#{MANUALS::FOLDER}/godwit.1", "help", "--man") }
   end
 
   def with_path(path)

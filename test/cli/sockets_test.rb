@@ -232,10 +232,9 @@ class CLISocketsTest < Godwit::TestCase
     feeder.join
     push = peer(:PUSH)
     feeder = in_thread { push.send("a") }
-    status, _, errors = run_line("pull", "-c", place, "-e", "m.nope")
+    assert_fails(1, /\Agodwit: --eval: undefined method .nope. .*\(NoMethodError\)\n\z/, "pull",
+      "-c", place, "-e", "m.nope")
     feeder.join
-    assert_equal 1, status
-    assert_match(/\Agodwit: --eval: undefined method .nope. .*\(NoMethodError\)\n\z/, errors)
   end
 
   test "rep and router reply: -e, -D, the input" do

@@ -216,15 +216,21 @@ module Godwit
         [status, out, err]
       end
 
+      # Asserts that a command ends with this status, prints nothing, and says why.
+      # @param says [String, Regexp] of the error
+      # @return [String] what it wrote to standard error
+      def assert_fails(status, says, *words)
+        found, out, err = run_line(*words)
+        assert_equal [status, ""], [found, out], words.join(" ")
+        assert_match says, err, words.join(" ")
+        err
+      end
+
       # Asserts that a command refuses each of these command lines with status 2, and says why.
       # @param command [Array<#to_s>] the words before those of each line
       # @param lines [Hash{Array<#to_s> => String}] a line => a piece of the error
       def assert_usage_errors(*command, lines)
-        lines.each do |words, says|
-          status, out, err = run_line(*command, *words)
-          assert_equal [2, ""], [status, out], words.join(" ")
-          assert_includes err, says, words.join(" ")
-        end
+        lines.each { |words, says| assert_fails(2, says, *command, *words) }
       end
 
       # Asserts that the child ended successfully, and shows its output if not.
