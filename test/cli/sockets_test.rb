@@ -53,20 +53,19 @@ class CLISocketsTest < Godwit::TestCase
     end
   end
 
-  # A peer that talks until it is closed; type, and the messages of a receiving command.
+  # A command, its options, and a peer that talks until it is closed.
   PEERS = {
-    "pull" => :PUSH, "sub" => :PUB, "rep" => :REQ, "router" => :DEALER, "dealer" => :ROUTER,
-    "pub" => :SUB, "req" => :REP
+    %w[pull] => [:PUSH, {}], %w[sub] => [:PUB, {xpub_no_drop: true}], %w[rep --echo] => [:REQ, {}],
+    %w[router --echo] => [:DEALER, {}], %w[dealer --identity me] => [:ROUTER, {mandatory: true}],
+    %w[pub] => [:SUB, {subscribe: ""}], %w[req] => [:REP, {}]
   }.freeze
-
-  OPTIONS = {SUB: {subscribe: ""}, PUB: {xpub_no_drop: true}, ROUTER: {mandatory: true}}.freeze
 
   # Sends numbers to the command, or takes its messages, until the socket is closed.
   def talk(peer)
     case peer.type
     when :REQ then (1..).each { |number| peer.send(number.to_s).recv }
     when :REP then peer.serve { |message| message }
-    when :PULL, :SUB then peer.each { |message| (@taken ||= []) << message }
+    when :SUB then peer.each { |message| (@taken ||= []) << message }
     else (1..).each { |number| peer.send([*("me" if peer.type == :ROUTER), number.to_s]) }
     end
   rescue Godwit::ClosedError, Godwit::UnreachableError
@@ -75,22 +74,19 @@ class CLISocketsTest < Godwit::TestCase
 
   test "INT and TERM at a random moment: it ends, after whole messages without a gap" do
     random = Random.new(Minitest.seed)
-    PEERS.each_with_index do |(name, type), index|
+    PEERS.each_with_index do |(words, (type, options)), index|
       Godwit::TestSupport::Length.of(1, long: 10).times do |round|
         signal = %i[INT TERM][(index + round) % 2]
-        peer = open_socket(type, **OPTIONS.fetch(type, {}))
-        endpoint = peer.bind(endpoint_for(:ipc)).last_endpoint
-        options = {"router" => %w[--echo], "rep" => %w[--echo], "dealer" => %w[--identity me]}
-        command = start(name, "-c", endpoint, *options[name])
-        feeder = in_thread { feed(command) } if %w[push pub req].include?(name)
+        peer = open_socket(type, **options)
+        command = start(*words, "-c", peer.bind(endpoint_for(:ipc)).last_endpoint)
+        feeder = in_thread { feed(command) } if %i[SUB REP].include?(type)
         peer.wait_connected if type == :PUB
         eventually { reach(peer) } if type == :ROUTER
         talker = in_thread { talk(peer) }
-        (name == "pub" || name == "push") ? eventually { @taken } : command.wait_for("\n")
+        (type == :SUB) ? eventually { @taken } : command.wait_for("\n")
         sleep(random.rand(0.02))
         command.signal(signal)
-        assert_equal({INT: 130, TERM: "TERM"}[signal], command.status, name)
-        assert_empty command.stderr
+        assert_equal [{INT: 130, TERM: "TERM"}[signal], ""], [command.status, command.stderr], type
         assert_whole(command.stdout)
         peer.linger = 0.02
         peer.close

@@ -42,34 +42,33 @@ class CLITtcpTest < Godwit::TestCase
     bytes(text)
   end
 
+  # @return [Array(Result, Result)] of a sender and of the receiver
+  def transfer(received, *words, **options)
+    [sender(*words, **options), received].map { |child| assert_child(child.finish) }
+  end
+
   # Both ends of `count` buffers.
   def assert_transfer(from, to, count, length)
-    words = ["-n", count.to_s]
-    sent = assert_child(sender(*words, *from).finish)
-    received = assert_child(to.finish)
-    assert_equal [count * length] * 2,
-      [assert_summary(sent.stdout), assert_summary(received.stdout)]
-    assert_equal ["", ""], [sent.stderr, received.stderr]
+    results = transfer(to, "-n", count.to_s, *from)
+    assert_equal [[count * length, ""]] * 2,
+      results.map { |result| [assert_summary(result.stdout), result.stderr] }
   end
 
   test "TCP, IPv4 and IPv6, a name, and every option" do
     assert_transfer([], receiver, 2048, 8192)
-    options = %w[-D -b 65536 -A 4096 -O 1 -l 1000]
-    received = receiver("-B", "-T", "-l", "1000", "-b", "65536")
-    sent = assert_child(sender("-n", "10", *options, to: "::1").finish).stdout
+    options = %w[-n 10 -D -b 65536 -A 4096 -O 1 -l 1000]
+    results = transfer(receiver("-B", "-T", "-l", "1000", "-b", "65536"), *options, to: "::1")
     assert_equal "ttcp-t: buflen=1000, nbuf=10, align=4096/1, port=#{@port}, " \
-      "sockbufsize=65536  tcp  -> ::1\n", sent.lines.first
-    assert_equal [10_000, 10_000], [bytes(sent), bytes(assert_child(received.finish).stdout)]
-    received = receiver
-    assert_child(sender("-n", "1", to: "localhost").finish)
-    assert_equal 8192, bytes(assert_child(received.finish).stdout)
+      "sockbufsize=65536  tcp  -> ::1\n", results.first.stdout.lines.first
+    assert_equal [10_000, 10_000], results.map { |result| bytes(result.stdout) }
+    _, received = transfer(receiver, "-n", "1", to: "localhost")
+    assert_equal 8192, bytes(received.stdout)
   end
 
   test "UDP: a mark begins, marks end, and neither is data" do
     assert_transfer(%w[-u -l 1000], receiver("-u", "-l", "1000"), 10, 1000)
-    received = receiver("-u")
-    assert_child(sender("-u", "-n", "5", to: "::1").finish)
-    assert_equal 5 * 8192, bytes(assert_child(received.finish).stdout)
+    _, received = transfer(receiver("-u"), "-u", "-n", "5", to: "::1")
+    assert_equal 5 * 8192, bytes(received.stdout)
   end
 
   # A sender of `--zmq` by its messages, which a test can stop between any two of them.
@@ -129,8 +128,9 @@ class CLITtcpTest < Godwit::TestCase
   end
 
   test "ZeroMQ: a receiver that leaves before it has all data is a failure of the sender" do
-    router = open_socket(:ROUTER).bind("tcp://#{HERE}:#{@port}")
     ["-n 1", "-n 1000000000"].each do |words|
+      router = open_socket(:ROUTER).bind("tcp://#{HERE}:*")
+      @port = router.port.to_s
       sent = sender("--zmq", *words.split)
       id, greeting, = router.recv(timeout: PATIENCE)
       assert_equal "godwit ttcp", greeting
@@ -141,27 +141,14 @@ class CLITtcpTest < Godwit::TestCase
       assert_equal 1, result.status.exitstatus
       assert_operator assert_summary(result.stdout), :>=, 8192
       assert_equal "ttcp-t: IO: Connection reset by peer (#{HERE}:#{@port})\n", result.stderr
-      router = open_socket(:ROUTER)
-      eventually { bound?(router) }
     end
   end
 
-  # libzmq frees a port a moment after its close.
-  def bound?(socket)
-    socket.bind("tcp://#{HERE}:#{@port}")
-  rescue Errno::EADDRINUSE
-    false
-  end
-
   test "with a C ttcp at either end, over TCP and UDP" do
-    [[], %w[-u]].each do |transport|
+    [[], %w[-u]].product([[COMMAND, [c_ttcp]], [[c_ttcp], COMMAND]]) do |transport, (ours, theirs)|
       words = [*transport, "-l", "1000"]
-      [[COMMAND, [c_ttcp]], [[c_ttcp], COMMAND]].each do |ours, theirs|
-        received = receiver(*words, program: ours)
-        sent = assert_child(sender(*words, "-n", "20", program: theirs).finish)
-        assert_equal [20_000, 20_000],
-          [bytes(sent.stdout), bytes(assert_child(received.finish).stdout)]
-      end
+      results = transfer(receiver(*words, program: ours), *words, "-n", "20", program: theirs)
+      assert_equal [20_000, 20_000], results.map { |result| bytes(result.stdout) }
     end
   end
 
