@@ -173,14 +173,14 @@ class EdgeReloadTest < EdgeCase
       run ->(env) { REDIS.get("x") }
     RUBY
     client = connection("/")
-    connection = silent.accept
-    connection.readpartial(1)
+    accepted = silent.accept
+    accepted.readpartial(1)
     client.close
     eventually { server.accesses == ["499 /"] }
     Process.kill(:QUIT, server.pid)
-    eventually("the worker waits on") { connection.read_nonblock(100, exception: false).nil? }
+    eventually("the worker waits on") { accepted.read_nonblock(100, exception: false).nil? }
     assert_predicate server.stop, :success?
   ensure
-    [silent, connection].compact.each(&:close)
+    [silent, accepted].compact.each(&:close)
   end
 end
