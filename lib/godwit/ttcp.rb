@@ -29,18 +29,12 @@ module Godwit
 
     # The measurement of one end. Frozen.
     #
-    # @!attribute bytes
-    #   @return [Integer] of data, sent or received
-    # @!attribute seconds
-    #   @return [Float]
-    # @!attribute calls
-    #   @return [Integer] reads or writes of the network
-    # @!attribute usage
-    #   @return [Usage] of the process meanwhile
-    # @!attribute buffer_address
-    #   @return [Integer, nil] in memory; nil where Ruby does not tell it
-    # @!attribute error
-    #   @return [Exception, nil] what ended the run early: the peer left, or UDP was silent
+    # @attr [Integer] bytes of data, sent or received
+    # @attr [Float] seconds that the run took
+    # @attr [Integer] calls reads or writes of the network
+    # @attr [Usage] usage of the process meanwhile
+    # @attr [Integer, nil] buffer_address in memory; nil where Ruby does not tell it
+    # @attr [Exception, nil] error what ended the run early: the peer left, or UDP was silent
     Result = Struct.new(:bytes, :seconds, :calls, :usage, :buffer_address, :error,
       keyword_init: true) do
       # @return [Float] bytes a second

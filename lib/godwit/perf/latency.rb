@@ -4,22 +4,14 @@ module Godwit
   module Perf
     # What {Perf.latency} measured. Frozen.
     #
-    # @!attribute endpoint
-    #   @return [String] of the server
-    # @!attribute size
-    #   @return [Integer] bytes of a message
-    # @!attribute seconds
-    #   @return [Float] of the measurement, without connecting and warm-up
-    # @!attribute connect_seconds
-    #   @return [Float] that connecting took
-    # @!attribute warmup
-    #   @return [Integer] round trips of the warm-up
-    # @!attribute histogram
-    #   @return [Histogram] of the round-trip times
-    # @!attribute timeouts
-    #   @return [Integer] requests without a reply in time; none was sent again
-    # @!attribute gc
-    #   @return [Integer] runs of the garbage collector
+    # @attr [String] endpoint of the server
+    # @attr [Integer] size bytes of a message
+    # @attr [Float] seconds of the measurement, without connecting and warm-up
+    # @attr [Float] connect_seconds that connecting took
+    # @attr [Integer] warmup round trips of the warm-up
+    # @attr [Histogram] histogram of the round-trip times
+    # @attr [Integer] timeouts requests without a reply in time; none was sent again
+    # @attr [Integer] gc runs of the garbage collector
     Latency = Struct.new(:endpoint, :size, :seconds, :connect_seconds, :warmup, :histogram,
       :timeouts, :gc, keyword_init: true) do
       # @return [Integer] round trips

@@ -4,31 +4,19 @@ module Godwit
   module Perf
     # What {Perf.load} measured. Frozen.
     #
-    # @!attribute endpoint
-    #   @return [String] of the server
-    # @!attribute size
-    #   @return [Integer] bytes of a message
-    # @!attribute requested_rate
-    #   @return [Float] messages a second
-    # @!attribute achieved_rate
-    #   @return [Float] replies a second, from the time at which the first message was due to the
-    #     last reply, less the shortest round trip
-    # @!attribute seconds
-    #   @return [Float] of the measurement, without connecting and warm-up
-    # @!attribute connect_seconds
-    #   @return [Float] that connecting took
-    # @!attribute warmup
-    #   @return [Integer] messages of the warm-up
-    # @!attribute sent
-    #   @return [Integer] messages, without those of the warm-up
-    # @!attribute intended
-    #   @return [Histogram] from the time at which a message was due to its reply
-    # @!attribute actual
-    #   @return [Histogram] from the time at which a message was sent to its reply
-    # @!attribute timeouts
-    #   @return [Integer] messages without a reply in time
-    # @!attribute gc
-    #   @return [Integer] runs of the garbage collector
+    # @attr [String] endpoint of the server
+    # @attr [Integer] size bytes of a message
+    # @attr [Float] requested_rate messages a second
+    # @attr [Float] achieved_rate replies a second, from the time at which the first message was due
+    #   to the last reply, less the shortest round trip
+    # @attr [Float] seconds of the measurement, without connecting and warm-up
+    # @attr [Float] connect_seconds that connecting took
+    # @attr [Integer] warmup messages of the warm-up
+    # @attr [Integer] sent messages, without those of the warm-up
+    # @attr [Histogram] intended from the time at which a message was due to its reply
+    # @attr [Histogram] actual from the time at which a message was sent to its reply
+    # @attr [Integer] timeouts messages without a reply in time
+    # @attr [Integer] gc runs of the garbage collector
     Load = Struct.new(:endpoint, :size, :requested_rate, :achieved_rate, :seconds,
       :connect_seconds, :warmup, :sent, :intended, :actual, :timeouts, :gc, keyword_init: true) do
       # @return [Boolean] whether the link carried at least 0.99 of the requested rate

@@ -6,27 +6,17 @@ module Godwit
   module Perf
     # A row of {Perf.matrix}: the latency from one host to another, or why there is none. Frozen.
     #
-    # @!attribute source
-    #   @return [String] name of the host that sends the requests
-    # @!attribute dest
-    #   @return [String, nil] name of the host that replies; nil: the source itself failed
-    # @!attribute connection
-    #   @return [String, nil] "localhost", the speed of the source's interface such as
-    #     "1Gig Ethernet", or "Virtual"
-    # @!attribute size
-    #   @return [Integer] bytes of a message
-    # @!attribute seconds
-    #   @return [Float, nil] of the measurement, without connecting and warm-up
-    # @!attribute connect_seconds
-    #   @return [Float, nil] that connecting took
-    # @!attribute warmup
-    #   @return [Integer, nil] round trips of the warm-up
-    # @!attribute histogram
-    #   @return [Histogram, nil] of the round-trip times
-    # @!attribute timeouts
-    #   @return [Integer, nil] requests without a reply in time
-    # @!attribute error
-    #   @return [String, nil] the reason of a failure
+    # @attr [String] source name of the host that sends the requests
+    # @attr [String, nil] dest name of the host that replies; nil: the source itself failed
+    # @attr [String, nil] connection "localhost", the speed of the source's interface such as "1Gig
+    #   Ethernet", or "Virtual"
+    # @attr [Integer] size bytes of a message
+    # @attr [Float, nil] seconds of the measurement, without connecting and warm-up
+    # @attr [Float, nil] connect_seconds that connecting took
+    # @attr [Integer, nil] warmup round trips of the warm-up
+    # @attr [Histogram, nil] histogram of the round-trip times
+    # @attr [Integer, nil] timeouts requests without a reply in time
+    # @attr [String, nil] error the reason of a failure
     MatrixRow = Struct.new(:source, :dest, :connection, :size, :seconds, :connect_seconds, :warmup,
       :histogram, :timeouts, :error, keyword_init: true) do
       # @return [Integer, nil] round trips

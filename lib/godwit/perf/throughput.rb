@@ -4,30 +4,18 @@ module Godwit
   module Perf
     # What {Perf.throughput} measured at the receiver. Frozen.
     #
-    # @!attribute endpoint
-    #   @return [String] of the server
-    # @!attribute size
-    #   @return [Integer] bytes of a message
-    # @!attribute sent
-    #   @return [Integer] messages, without those of the warm-up
-    # @!attribute seconds
-    #   @return [Float] at the receiver, from the end of the warm-up to the last message
-    # @!attribute connect_seconds
-    #   @return [Float] that connecting took
-    # @!attribute warmup
-    #   @return [Integer] messages of the warm-up
-    # @!attribute received
-    #   @return [Integer] messages that came, each once
-    # @!attribute lost
-    #   @return [Integer] messages that did not come
-    # @!attribute duplicated
-    #   @return [Integer] messages that came again
-    # @!attribute out_of_order
-    #   @return [Integer] messages that came after a later one
-    # @!attribute foreign
-    #   @return [Integer] messages that the sender did not send
-    # @!attribute gc
-    #   @return [Integer] runs of the sender's garbage collector
+    # @attr [String] endpoint of the server
+    # @attr [Integer] size bytes of a message
+    # @attr [Integer] sent messages, without those of the warm-up
+    # @attr [Float] seconds at the receiver, from the end of the warm-up to the last message
+    # @attr [Float] connect_seconds that connecting took
+    # @attr [Integer] warmup messages of the warm-up
+    # @attr [Integer] received messages that came, each once
+    # @attr [Integer] lost messages that did not come
+    # @attr [Integer] duplicated messages that came again
+    # @attr [Integer] out_of_order messages that came after a later one
+    # @attr [Integer] foreign messages that the sender did not send
+    # @attr [Integer] gc runs of the sender's garbage collector
     Throughput = Struct.new(:endpoint, :size, :sent, :seconds, :connect_seconds, :warmup, :received,
       :lost, :duplicated, :out_of_order, :foreign, :gc, keyword_init: true) do
       # @return [Float] messages a second

@@ -5,20 +5,13 @@ module Godwit
     # The resources that the process used, as `getrusage` counts them. Frozen. The memory, the page
     # faults and the switches come from Linux's /proc; elsewhere they are 0.
     #
-    # @!attribute user
-    #   @return [Float] seconds of the processor in the program
-    # @!attribute system
-    #   @return [Float] seconds of the processor in the kernel
-    # @!attribute max_rss
-    #   @return [Integer] the most memory so far, in KiB
-    # @!attribute major_faults
-    #   @return [Integer] page faults that read a disk
-    # @!attribute minor_faults
-    #   @return [Integer] all other page faults
-    # @!attribute voluntary_switches
-    #   @return [Integer] context switches because a thread waited
-    # @!attribute involuntary_switches
-    #   @return [Integer] context switches because a thread's time was up
+    # @attr [Float] user seconds of the processor in the program
+    # @attr [Float] system seconds of the processor in the kernel
+    # @attr [Integer] max_rss the most memory so far, in KiB
+    # @attr [Integer] major_faults page faults that read a disk
+    # @attr [Integer] minor_faults all other page faults
+    # @attr [Integer] voluntary_switches context switches because a thread waited
+    # @attr [Integer] involuntary_switches context switches because a thread's time was up
     Usage = Struct.new(:user, :system, :max_rss, :major_faults, :minor_faults,
       :voluntary_switches, :involuntary_switches, keyword_init: true) do
       # @return [Float] seconds of the processor
