@@ -41,17 +41,6 @@ class LoopEndingsTest < Conformance::Case
     end
   end
 
-  test "an empty loop ends at once, unless it is to go on for ever" do
-    loop = open_loop
-    assert_equal :empty, loop.run
-    assert_equal :empty, Godwit::Loop.run {}
-    assert_equal :stopped,
-      Godwit::Loop.run(forever: true) { |one|
-        one.post { one.after(0.01) { one.after(0.01) { one.stop } } }
-      }
-    assert_predicate loop, :empty?
-  end
-
   test "it is run once at a time" do
     loop = open_loop
     loop.post do

@@ -61,22 +61,18 @@ class MonitorTest < Conformance::Case
     until_event(all, :disconnected)
     assert_equal %i[accepted disconnected], Array.new(2) { some.next_event(timeout: 5).name }
     assert_equal :accepted, same.next_event(timeout: 5).name
-    assert_equal :wait_readable, same.recv_nonblock(exception: false)
-    assert_equal :wait_readable, some.recv_nonblock(exception: false)
+    [same, some].each { |one| assert_equal :wait_readable, one.recv_nonblock(exception: false) }
   end
 
   test "waiting for an event, or not" do
     pull, monitor = monitored(:PULL)
     assert_nil monitor.next_event(timeout: 0.02, exception: false)
     assert_nil monitor.recv(timeout: 0, exception: false)
-    error =
-      assert_named(Godwit::TimeoutError, /nothing happened/, operation: :next_event) do
-        monitor.next_event(timeout: 0.02)
-      end
-    assert_predicate error, :retriable?
-    assert_named(Godwit::EAGAINWaitReadable, /next_event/, operation: :recv_nonblock) do
-      monitor.recv_nonblock
-    end
+    assert_mistakes(
+      -> { monitor.next_event(timeout: 0.02) } =>
+        [Godwit::TimeoutError, /nothing happened/, :next_event],
+      -> { monitor.recv_nonblock } => [Godwit::EAGAINWaitReadable, /next_event/, :recv_nonblock]
+    )
     assert_equal :wait_readable, monitor.recv_nonblock(exception: false)
     waiting = waiting_on(monitor) { monitor.next_event }
     pull.bind(endpoint_for(:tcp))

@@ -72,13 +72,6 @@ Plain.scenario "values that are not allowed: the message has the allowed ones" d
     "256 (threads), not 257 (Integer)") { Godwit::Context.new(io_threads: 257) }
 end
 
-Plain.scenario "a mark is fixed by the first endpoint" do
-  pull = open_socket(:PULL, recv_hwm: 5).bind(endpoint_for(:inproc))
-  error = assert_raises(Godwit::Error) { pull.unbind("inproc://none") }
-  assert_kind_of Godwit::NoEndpointError, error
-  assert_equal 5, pull.recv_hwm
-end
-
 Plain.scenario "durations are rounded to libzmq's resolution, but never to zero" do
   socket = open_socket(:DEALER)
   {

@@ -75,30 +75,6 @@ Plain.each_transport "a ROUTER names its peers, and sends to the one that it nam
   assert_equal "for two", dealers.last.recv(timeout: 5)
 end
 
-Plain.each_transport "a ROUTER gives a peer without a routing id one of five bytes" do |transport|
-  router, dealer = connected_pair(:ROUTER, :DEALER, transport: transport)
-  dealer << "x"
-  id, body = router.recv(timeout: 5)
-  assert_equal [5, 0, "x"], [id.bytesize, id.getbyte(0), body]
-  router << [id, "y"]
-  assert_equal "y", dealer.recv(timeout: 5)
-end
-
-Plain.each_transport "a DEALER speaks to a REP, and a REQ to a ROUTER" do |transport|
-  rep, dealer = connected_pair(:REP, :DEALER, transport: transport)
-  dealer << ["", "question"]
-  assert_equal "question", rep.recv(timeout: 5)
-  rep << "answer"
-  assert_equal ["", "answer"], dealer.recv(timeout: 5)
-
-  router, req =
-    connected_pair(:ROUTER, :REQ, transport: transport, connect_options: {routing_id: "r"})
-  req << "question"
-  assert_equal ["r", "", "question"], router.recv(timeout: 5)
-  router << ["r", "", "answer"]
-  assert_equal "answer", req.recv(timeout: 5)
-end
-
 Plain.each_transport "a topic is the start of a message's first frame" do |transport|
   pub, sub = published(transport, "a.")
   pub << "a" << "b.1" << "a.1" << "xa." << "A." << "a.2" << ["b", "a."] << ["a.", ""]

@@ -119,17 +119,6 @@ Plain.scenario "at the high-water marks send_nonblock raises EAGAINWaitWritable"
   assert_flows(push, pull)
 end
 
-Plain.scenario "the marks of both ends of inproc add up, and 0 is no limit" do
-  [[7, 5, 12], [1, 1, 2]].each do |received, sent, total|
-    _, push = connected_pair(:PULL, :PUSH, transport: :inproc, bind_options: {recv_hwm: received},
-      connect_options: {send_hwm: sent})
-    assert_equal total, fill(push)
-  end
-  pull, push = connected_pair(:PULL, :PUSH, transport: :inproc, send_hwm: 0, recv_hwm: 0)
-  3000.times { |i| push.send_nonblock(i.to_s) }
-  assert_equal "0", pull.recv
-end
-
 Plain.each_transport "send_many sends all, in order, of any shape" do |transport|
   pull, push = connected_pair(:PULL, :PUSH, transport: transport)
   messages = Array.new(50) { |i| (i % 3 == 0) ? [i.to_s, "", "x" * i] : "y" * i }

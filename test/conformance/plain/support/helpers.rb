@@ -22,14 +22,6 @@ module Plain
       assert_equal message, receiver.recv(timeout: 5)
     end
 
-    # Sends messages until the socket takes no more.
-    # @return [Integer] how many it took
-    def fill(sender)
-      count = 0
-      count += 1 while sender.send_nonblock(count.to_s, exception: false) != :wait_writable
-      count
-    end
-
     # A PUB (or XPUB) and a SUB whose subscriptions have arrived.
     def published(transport, *topics, publisher: :PUB)
       pub, sub = connected_pair(publisher, :SUB, transport: transport)
