@@ -6,20 +6,6 @@ require "sqlite3"
 
 # The command `godwit-work` as a whole. Its code is that of `godwit`: test/cli has the other cases.
 class WorkCLITest < Godwit::WorkCase
-  # Runs a command in this process.
-  # @return [Array(Integer, String, String)] status, output, errors
-  def told(*words)
-    status = nil
-    output, errors = capture_io { status = Godwit::Work::CLI.run(words) }
-    [status, output, errors]
-  end
-
-  def well(*words)
-    status, output, errors = told(*words)
-    assert_equal [0, ""], [status, errors], words.join(" ")
-    output
-  end
-
   test "help lists every command and status" do
     output = well("--help")
     ["usage: godwit-work COMMAND", *Godwit::Work::CLI::COMMANDS.keys, "124", "130"].each do |word|

@@ -35,26 +35,6 @@ class WorkCommandsTest < Godwit::WorkCase
     start_command([*GODWIT_WORK, *words], env: {"GODWIT_WORK_URL" => url})
   end
 
-  # Runs a command in this process, which is quick: a process takes a fifth of a second to start.
-  # @return [Array(Integer, String, String)] status, output, errors
-  def told(*words, url: self.url, input: "")
-    ENV["GODWIT_WORK_URL"] = url
-    $stdin = StringIO.new(input)
-    status = nil
-    output, errors = capture_io { status = Godwit::Work::CLI.run(words) }
-    [status, output, errors]
-  ensure
-    ENV.delete("GODWIT_WORK_URL")
-    $stdin = STDIN
-  end
-
-  # @return [String] the output of a command that succeeds
-  def well(*words, **rest)
-    status, output, errors = told(*words, **rest)
-    assert_equal [0, ""], [status, errors], words.join(" ")
-    output
-  end
-
   def assert_told(status, says, *words, **rest)
     found, output, errors = told(*words, **rest)
     assert_equal [status, ""], [found, output], words.inspect

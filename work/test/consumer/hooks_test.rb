@@ -86,13 +86,6 @@ class WorkHooksTest < Godwit::WorkCase
     assert_equal "later", seen.pop
   end
 
-  test "lost, when an operator seeks" do
-    run_hooked(hooked(:assigned, :lost, :revoked))
-    assert_equal [:assigned, [0, 1]], seen.pop
-    client.seek("g", "t", to: :earliest)
-    assert_equal [[:lost, [0, 1]], [:assigned, [0, 1]]], next_seen(2)
-  end
-
   test "commits do not wait for a hook; a hook that hangs ends with the runner" do
     run_hooked(hooked(:revoked, idle: -> { sleep }), drain: 0.05)
     assert_equal [:idle], seen.pop

@@ -69,7 +69,6 @@ class WorkKillsTest < Godwit::WorkCase
     def place = "#{partition}/#{offset}"
   end
 
-  def path = File.join(scratch_dir, "work.db")
   def notes = File.join(scratch_dir, "notes")
   def client = @client ||= own(Work::Client.new(shared_engine))
 
@@ -79,9 +78,14 @@ class WorkKillsTest < Godwit::WorkCase
   def produce = @producer = start(PRODUCES, acknowledged)
   def consume = @consumers << start(CONSUMES, notes)
 
-  def positions = client.engine.positions("payments", client.engine.topics["payments"])
-  def done = positions.sum(&:watermark)
+  # @return [Hash{Integer => Object}] what is committed, by partition
+  def finished
+    client.engine.positions("payments", client.engine.topics["payments"]).to_h do |one|
+      [one.partition, Work.const_get(:Progress).new(one.watermark, one.state)]
+    end
+  end
 
+  def done = finished.each_value.sum(&:watermark)
   def look = @looks << [finished, File.size(notes)]
 
   # Starts one more consumer, which kills itself at this statement.
@@ -110,13 +114,6 @@ class WorkKillsTest < Godwit::WorkCase
     assert_child consumer.wait_for(/^ready$/).signal(:TERM).finish
     @consumers -= [consumer]
     consume
-  end
-
-  # @return [Hash{Integer => Object}] what is committed, by partition
-  def finished
-    positions.to_h do |one|
-      [one.partition, Work.const_get(:Progress).new(one.watermark, one.state)]
-    end
   end
 
   # @return [Array<Run>] those that the notes hold between these bytes
@@ -188,7 +185,7 @@ class WorkKillsTest < Godwit::WorkCase
   end
 
   def open_accounts
-    @table = SQLite3::Database.new(path)
+    @table = SQLite3::Database.new(url.delete_prefix("sqlite:"))
     @table.busy_handler_timeout = 10_000
     @table.execute("CREATE TABLE accounts (cents INTEGER)")
     @table.execute("INSERT INTO accounts VALUES (0)")

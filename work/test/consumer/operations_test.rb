@@ -27,19 +27,6 @@ class WorkOperationsTest < Godwit::WorkCase
     found
   end
 
-  test "groups and their lag" do
-    assert_empty client.groups
-    values = consume
-    produce("a", "b")
-    assert_equal %w[a b], Array.new(2) { values.pop }
-    handled
-    stop_all
-    produce("c")
-    group = client.groups.first
-    assert_equal ["g", "t", 0, 1, false, true],
-      [group.group, group.topic, group.members, group.lag, group.paused, group.frozen?]
-  end
-
   test "seek: the records run again, also in a process that has them" do
     values = consume
     produce("a", "b")

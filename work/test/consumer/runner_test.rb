@@ -7,26 +7,6 @@ require "support/running_consumers"
 class WorkRunnerTest < Godwit::WorkCase
   include RunningConsumers
 
-  test "perform gets each record once, in order" do
-    declare
-    seen = self.seen
-    produce(*"a".."e")
-    run_consumers(consumer { |message| seen << message })
-    first = next_seen(5)
-    assert_equal [*"a".."e"], first.map(&:value)
-    assert_equal ["k", "t", 1, (0..4).to_a],
-      [first[0].key, first[0].topic, first[0].attempt, first.map(&:offset)]
-    produce("f")
-    assert_equal "f", seen.pop.value
-    finished(6)
-    stop_all
-    run_consumers(consumer { |message| seen << message })
-    produce("g")
-    assert_equal "g", seen.pop.value
-    finished(7)
-    assert_empty seen
-  end
-
   test "the records of a key run in order, those of others at the same time" do
     declare
     lock = Mutex.new

@@ -121,17 +121,12 @@ class WorkSilentTest < Godwit::WorkCase
 
   test "lag names it" do
     member = silent_member(12)
-    ENV["GODWIT_WORK_URL"] = "sqlite:#{path}"
-    text, json = [[], ["--json"]].map { |options|
-      capture_io { assert_equal 0, Work::CLI.run(["lag", *options]) }.first
-    }
+    text, json = well("lag"), well("lag", "--json")
     assert_match(/^process #{Process.pid} on .* has not reported for 1\d s: .*evict #{member.id}`/,
       text)
     row = JSON.parse(json.lines.first)
     assert_equal [Process.pid, ::Socket.gethostname], row.values_at("process", "host")
     assert_operator row["silent"], :>=, 12
-  ensure
-    ENV.delete("GODWIT_WORK_URL")
   end
 
   test "neither reads nor writes of its FIFO are reports, nor a change of the clock" do

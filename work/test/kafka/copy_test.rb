@@ -25,6 +25,7 @@ class WorkKafkaCopyTest < Godwit::WorkCase
     start_command([*GODWIT_WORK, "copy", *urls], env: {"GODWIT_WORK_URL" => nil})
   end
 
+  def copier(from = @file, to = kafka) = Work.const_get(:LogCopy).new(from.engine, to.engine)
   def copied = assert_child(copy.finish).stdout.lines(chomp: true)
 
   # @return [String] of a copy that fails
@@ -39,6 +40,14 @@ class WorkKafkaCopyTest < Godwit::WorkCase
     client.each(topic).map do |one|
       [one.partition, one.raw, one.key, one.headers, one.timestamp]
     end
+  end
+
+  def assert_copied = assert_equal(records(@file, "payments"), records(kafka, "payments"))
+
+  # @return [Array<Object>] how far the group is in Kafka, by partition
+  def progress
+    kafka.engine.positions(GROUP, kafka.engine.topics["payments"])
+      .map { |one| Work.const_get(:Progress).new(one.watermark, one.state) }
   end
 
   # Some with a key, headers, both, and no value.
@@ -76,14 +85,12 @@ class WorkKafkaCopyTest < Godwit::WorkCase
     @file.pause(GROUP, "payments")
     assert_equal ["empty: 0 records, 0 of them were there",
       "payments: 90 records, 0 of them were there", "3 positions of groups"], copied
-    assert_equal records(@file, "payments"), records(kafka, "payments")
+    assert_copied
     there = kafka.topics.to_h { |one| [one.name, one] }
     assert_nil topic.difference(there["payments"])
     assert_equal [30 * 86_400, 1 << 20],
       [there["payments"].retain, there["empty"].retain_bytes]
     assert kafka.groups.first.paused
-    found = kafka.engine.positions(GROUP, there["payments"])
-    progress = found.map { |one| Work.const_get(:Progress).new(one.watermark, one.state) }
     assert_equal [3, 4, 5], progress.map(&:watermark)
     progress.each do |one|
       assert_equal [true, false, 1],
@@ -102,7 +109,7 @@ class WorkKafkaCopyTest < Godwit::WorkCase
     child.signal(:KILL).finish
     count = copied.first[/\d+ of them/].to_i
     assert_includes 1..60_000, count
-    assert_equal records(@file, "payments"), records(kafka, "payments")
+    assert_copied
     assert_equal "payments: 60000 records, 60000 of them were there", copied.first
   end
 
@@ -116,8 +123,7 @@ class WorkKafkaCopyTest < Godwit::WorkCase
     assert_equal 10, @file.engine.bounds(topic).first.first
     copied
     assert_equal 5, kafka.each("payments").count
-    found = kafka.engine.positions(GROUP, kafka.engine.topics["payments"])
-    assert_equal [0], found.map(&:watermark)
+    assert_equal [0], progress.map(&:watermark)
   end
 
   test "what stands against a copy is an error that names the fix" do
@@ -136,21 +142,17 @@ class WorkKafkaCopyTest < Godwit::WorkCase
     [[from, "sqlite:#{path}2"], [KafkaLog.url, KafkaLog.url]].each do |urls|
       assert_match(/copy goes from a file .* to a cluster/, refused(*urls))
     end
-    assert_raises(Godwit::UnsupportedError) do
-      Work.const_get(:LogCopy).new(kafka.engine, @file.engine)
-    end
+    assert_raises(Godwit::UnsupportedError) { copier(kafka, @file) }
     assert_match(/which log to copy to\?/, refused(from))
   end
 
   test "a producer that goes on is an error" do
     payments
     write(0...10)
-    copier = Work.const_get(:LogCopy).new(@file.engine, kafka.engine)
-    error = assert_raises(Godwit::StateError) { copier.run { write(10...12) } }
-    assert_match(/2 records came during the copy: stop the producers, and copy again/,
-      error.message)
-    Work.const_get(:LogCopy).new(@file.engine, kafka.engine).run { nil }
-    assert_equal records(@file, "payments"), records(kafka, "payments")
+    assert_refused(Godwit::StateError, -> { copier.run { write(10...12) } } =>
+      /2 records came during the copy: stop the producers, and copy again/)
+    copier.run { nil }
+    assert_copied
   end
 
   test "a topic that another program made gets the format, the partitioner and the limits" do

@@ -47,10 +47,10 @@ class WorkKafkaErrorsTest < Godwit::WorkCase
       POLICY_VIOLATION _FATAL INVALID_CONFIG
     ]
   }.each do |klass, names|
-    names.each do |name|
-      test "#{name} is a #{klass}" do
+    test "these are a #{klass}: #{names.join(", ")}" do
+      names.each do |name|
         error = Errors.of(code(name), :produce, resource: "topic payments")
-        assert_instance_of klass, error
+        assert_instance_of klass, error, name
         assert_kind_of Godwit::Error, error
         assert_equal :produce, error.operation
         text = Regexp.escape(Functions.err2str(code(name)).delete_suffix("."))
@@ -128,7 +128,7 @@ class WorkKafkaErrorsTest < Godwit::WorkCase
     error = Work::BrokerError.new("x", operation: :produce)
     assert_equal [nil, nil, false, false, :produce, "x"],
       [error.code, error.name, error.retriable?, error.fatal?, error.operation, error.message]
-    assert_equal "y", Work::BrokerError.new("x", code: 3).exception("y").message
-    assert_equal 3, Work::BrokerError.new("x", code: 3).exception("y").code
+    copy = Work::BrokerError.new("x", code: 3).exception("y")
+    assert_equal ["y", 3], [copy.message, copy.code]
   end
 end

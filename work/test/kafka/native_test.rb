@@ -194,20 +194,20 @@ class WorkKafkaNativeTest < Godwit::WorkCase
     in_thread(&call).tap { eventually { eventfds > before } }
   end
 
-  [{}, {"queue.buffering.max.messages" => 10}].each do |properties|
-    test "Thread#kill ends the wait for #{properties.empty? ? "reports" : "room"}" do
-      one = stalled(properties) do |one|
-        fds = eventfds
-        thread = waiting { one.produce(topic_name, encode(["v"] * 25), seconds: 600) }
-        thread.kill
-        assert_nil ended(thread)
-        assert_equal fds, eventfds
-        GC.start
+  {"reports" => [{}, 25], "room" => [{"queue.buffering.max.messages" => 10}, 10]}
+    .each do |what, (properties, sent)|
+      test "Thread#kill ends the wait for #{what}" do
+        one = stalled(properties) do |one|
+          fds = eventfds
+          thread = waiting { one.produce(topic_name, encode(["v"] * 25), seconds: 600) }
+          thread.kill
+          assert_nil ended(thread)
+          assert_equal fds, eventfds
+          GC.start
+        end
+        assert_equal [1 + sent], one.produce(topic_name, encode(["last"])).offsets
       end
-      sent = properties.empty? ? 25 : 10
-      assert_equal [1 + sent], one.produce(topic_name, encode(["last"])).offsets
     end
-  end
 
   test "Timeout ends the wait, and a signal's trap runs in it" do
     stalled do |one|
@@ -296,12 +296,24 @@ class WorkKafkaNativeTest < Godwit::WorkCase
     "a value beyond its record" => [1, 2, 0, 10, 1, 2].pack("VCl<l<l<l<") + "nv"
   }.freeze
 
-  MALFORMED.each do |what, bytes|
-    test "a malformed block is refused: #{what}" do
-      one = producer
-      batch = [one.topic(topic_name).address, 0, bytes, bytes.unpack1("V").to_i % 1000]
-      assert_raises(ArgumentError) { one.deliveries.produce([batch], 0) }
+  test "malformed blocks and other bad arguments are refused" do
+    one = producer
+    address = one.topic(topic_name).address
+    wrong = MALFORMED.transform_values { |bytes|
+      [address, 0, bytes, bytes.unpack1("V").to_i % 1000]
+    }
+    wrong.update("another count" => [address, 0, GOOD, 3], "no topic" => [0, 0, GOOD, 2],
+      "times of another size" => [address, 0, GOOD, 2, "x" * 15])
+    wrong.each do |what, batch|
+      assert_raises(ArgumentError, what) { one.deliveries.produce([batch], 0) }
     end
+    [1, [1], [[]], [[address, 0, :a, 1]], [[address, nil, GOOD, 2]]].each do |batches|
+      assert_raises(TypeError, batches.inspect) { one.deliveries.produce(batches, 0) }
+    end
+    new = NativeKafka::Native::Deliveries.method(:new)
+    [-> { one.deliveries.attach(1) }, -> { one.deliveries.bind(1) }, -> { new.call.bind(1) },
+      -> { new.call.produce([], 0) }].each { |call| assert_raises(RuntimeError, &call) }
+    assert_raises(ArgumentError) { NativeKafka::Native.drain(0, 1, 1) }
   end
 
   test "random changes of a block are refused, or it is well formed" do
@@ -317,23 +329,6 @@ class WorkKafkaNativeTest < Godwit::WorkCase
       refused += 1
     end
     assert_operator refused, :>, 1000
-  end
-
-  test "other bad arguments are refused" do
-    one = producer
-    address = one.topic(topic_name).address
-    wrong = [[address, 0, GOOD, 3], [0, 0, GOOD, 2], [address, 0, GOOD, 2, "x" * 15]]
-    wrong.zip.each do |batches|
-      assert_raises(ArgumentError) { one.deliveries.produce(batches, 0) }
-    end
-    [1, [1], [[]], [[address, 0, :a, 1]], [[address, nil, GOOD, 2]]].each do |batches|
-      assert_raises(TypeError) { one.deliveries.produce(batches, 0) }
-    end
-    assert_raises(RuntimeError) { one.deliveries.attach(1) }
-    assert_raises(RuntimeError) { one.deliveries.bind(1) }
-    assert_raises(RuntimeError) { NativeKafka::Native::Deliveries.new.bind(1) }
-    assert_raises(RuntimeError) { NativeKafka::Native::Deliveries.new.produce([], 0) }
-    assert_raises(ArgumentError) { NativeKafka::Native.drain(0, 1, 1) }
   end
 
   test "open takes one library, and names what it lacks" do
