@@ -236,20 +236,6 @@ class WorkCommandsTest < Godwit::WorkCase
     }.each { |words, says| assert_told 2, says, *words }
   end
 
-  test "evict" do
-    not_on :kafka, "there is no evict: the session's time-out gives a member's partitions to others"
-    child = run_app
-    member = -> { listed("groups", "--members")&.fetch("member").to_i }
-    eventually { member.call > 0 }
-    before = member.call
-    well("evict", before.to_s)
-    eventually { member.call > before }
-    assert_child child.signal(:TERM).finish
-    {
-      %w[evict 999] => "no member 999", %w[evict x] => "no member x: `godwit-work groups --members`"
-    }.each { |words, says| assert_told 2, says, *words }
-  end
-
   STORAGE = KafkaLog::ON ? /^brokers: 127.*, librdkafka: 2.*, topics: 2$/ :
     /^path: \/.*work.db, bytes: \d+, wal_bytes: \d+, sqlite: 3.*$/
 
@@ -271,15 +257,21 @@ class WorkCommandsTest < Godwit::WorkCase
     assert_match(/\A.*\nall is well\n\z/, well("doctor"))
   end
 
-  test "doctor shows dead processes" do
+  test "doctor shows dead processes, whose members evict removes" do
     not_on :kafka, "the brokers forget a member that has died after its session"
     produce("hang")
     child = run_app.wait_for(/^handles hang$/)
     child.signal(:KILL).finish
-    file, *rows = told("doctor", "--json", "--check")[1].lines.map { |line| JSON.parse(line) }
+    doctor = -> { told("doctor", "--json", "--check")[1].lines.map { |line| JSON.parse(line) } }
+    file, *rows = doctor.call
     assert_equal ["storage", path], file.values_at("kind", "path")
     assert_equal %w[dead_member no_member], rows.map { |row| row["kind"] }
     assert_equal ["payments", child.pid], rows[0].values_at("group", "process")
+    well("evict", rows[0]["member"].to_s)
+    assert_equal %w[storage no_member], doctor.call.map { |row| row["kind"] }
+    {
+      %w[evict 999] => "no member 999", %w[evict x] => "no member x: `godwit-work groups --members`"
+    }.each { |words, says| assert_told 2, says, *words }
   end
 
   test "wrong command lines and inputs" do

@@ -25,18 +25,11 @@ class WorkDeclarationsTest < Godwit::WorkCase
 
   def runner(*classes, **options) = Work::Runner.new(classes, client: client, **options)
 
-  # Runs the class until its record is a dead letter.
-  def bury(klass)
-    run_consumers(klass)
-    eventually { client.topics.map(&:name).include?("t.dead") }
-    eventually { dead.size == 1 }
-  end
-
   test "dead letters have the format of the topic, here an object" do
-    client.topic("t", format: Backwards)
-    client.produce("t", 123)
-    bury(failing)
-    assert_equal ["321", 123], dead.first.then { |one| [one.raw, one.value] }
+    work = Work::Testing.new(failing { topic "t", format: Backwards })
+    work.produce("t", 123)
+    work.drain
+    assert_equal ["321", 123], work.client.each("t.dead").first.then { |one| [one.raw, one.value] }
   end
 
   test "a format that the process does not know is refused at the start" do
@@ -70,7 +63,8 @@ class WorkDeclarationsTest < Godwit::WorkCase
   test "names of any encoding are the same names" do
     client.topic("t".b)
     client.produce("t", 1)
-    bury(failing { group "g".b })
+    run_consumers(failing { group "g".b })
+    eventually { engine.topics["t.dead"] && dead.any? }
     assert_nil client.pause("g", "t")
     assert_equal [Encoding::UTF_8] * 2,
       [*client.topics.map(&:name).grep("t"), client.groups[0].group].map(&:encoding)

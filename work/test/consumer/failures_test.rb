@@ -46,22 +46,24 @@ class WorkFailuresTest < Godwit::WorkCase
     assert_equal [0, 0], watermarks
   end
 
+  # @return [Work::Testing] after the records, of which the consumer has handled all
+  def drained(klass, *values)
+    Work::Testing.new(klass).tap do |work|
+      values.each { |value| work.produce("t", value, key: "k") }
+      work.drain
+      assert_equal values.size, work.committed(klass)
+    end
+  end
+
   test "dead_letter: another topic, or none" do
-    declare
-    other = failing
-    other.dead_letter "graves"
-    run_consumers(other)
-    produce("a")
-    finished(1)
-    assert_equal ["a"], dead("graves").map(&:value)
-    stop_all
-    other.dead_letter false
-    buried = events(:dead)
-    run_consumers(other)
-    produce("b")
-    finished(2)
-    assert_equal [nil], buried.map { |event| event[:topic] }
-    assert_equal %w[graves t], client.topics.map(&:name)
+    {"graves" => %w[graves t], false => %w[t]}.each do |name, topics|
+      klass = failing
+      klass.dead_letter name
+      work = drained(klass, "a")
+      assert_equal topics, work.client.topics.map(&:name)
+      assert_equal [:dead, name || nil], [work.events.last.name, work.events.last[:topic]]
+      assert_equal ["a"], work.values(name) if name
+    end
   end
 
   test "a value that does not decode is a dead letter at once" do
@@ -73,13 +75,19 @@ class WorkFailuresTest < Godwit::WorkCase
   end
 
   test "an error whose message raises" do
-    declare
     broken = Class.new(StandardError) { def message = raise("none") }
-    produce("a")
-    run_consumers(failing(retries: 1) { raise broken })
-    finished(1)
+    work = drained(failing(retries: 1) { raise broken }, "a")
     assert_equal [["a", 1], ["a", 2]], next_seen(seen.size)
-    assert_match(/: its message raised RuntimeError\z/, dead.first.headers.to_h["godwit-error"])
+    error = work.client.each("t.dead").first.headers.to_h["godwit-error"]
+    assert_match(/: its message raised RuntimeError\z/, error)
+  end
+
+  test "a constructor that raises fails the record" do
+    made = 0
+    klass = failing { false }
+    klass.define_method(:initialize) { raise "no" if (made += 1) == 1 }
+    drained(klass, "a")
+    assert_equal [["a", 2]], next_seen(seen.size)
   end
 
   test "by key, a record that fails blocks its key alone" do
@@ -120,28 +128,15 @@ class WorkFailuresTest < Godwit::WorkCase
     assert_equal 2_700, next_seen(seen.size).uniq.size
   end
 
-  test "a constructor that raises fails the record" do
-    declare
-    made = 0
-    klass = failing { false }
-    klass.define_method(:initialize) { raise "no" if (made += 1) == 1 }
-    run_consumers(klass)
-    produce("a")
-    finished(1)
-    assert_equal ["a", 2], seen.pop
-  end
-
   test "a dead letter of a dead letter returns to the topic of dead letters" do
-    run_consumers(failing(retries: 0), failing(topic: "t.dead", partitions: 8, retries: 0))
-    eventually { client.topics.any? { |one| one.name == "t.dead.dead" } }
-    produce("a")
-    eventually { dead("t.dead.dead").any? }
-    letter = dead("t.dead.dead").first
+    work = Work::Testing.new(failing(retries: 0), failing(topic: "t.dead", partitions: 8, retries: 0))
+    work.produce("t", "a")
+    work.drain
+    letter = work.client.each("t.dead.dead").first
     topics = letter.headers.filter_map { |name, value| value if name == "godwit-topic" }
     assert_equal ["t.dead"], topics
-    stop_all
-    client.requeue("t.dead.dead", letter.partition, letter.offset)
-    assert_equal [1, 2], [client.each("t").count, dead.size]
+    work.client.requeue("t.dead.dead", letter.partition, letter.offset)
+    assert_equal [1, 2], %w[t t.dead].map { |name| work.values(name).size }
   end
 
   test "seek passes a damaged block, in its partition alone; the records before it are handled" do
@@ -190,38 +185,34 @@ class WorkFailuresTest < Godwit::WorkCase
   end
 
   test "a listener that raises is reported, and changes nothing" do
-    declare
-    {
+    problems = {
       "listener" => -> { raise "listener" }, "memory" => -> { raise NoMemoryError, "memory" },
       "no StandardError" => -> { raise NotImplementedError, "no StandardError" },
       "exit" => -> { exit }, "uncaught throw :x" => -> { throw :x }
-    }.each do |text, ends|
-      client.on(:failed) { ends.call }
-      _, err = capture_io { client.events.emit(:failed) }
-      assert_match(/a listener of failed raised: .*#{text}/, err)
-    end
-    _, err = capture_io do
-      run_consumers(failing { |message| message.attempt == 1 })
-      produce("a")
-      finished(1)
-    end
-    assert_equal 5, err.scan("a listener of failed raised").size
+    }
+    work = in_memory { |message| raise "no" if message.attempt == 1 }
+    problems.each_value { |ends| work.client.on(:failed) { ends.call } }
+    work.produce("t", "a")
+    _, err = capture_io { work.drain }
+    problems.each_key { |text| assert_match(/a listener of failed raised: .*#{text}/, err) }
+    assert_equal 1, work.committed(@klass)
     assert_raises(Godwit::ArgumentValueError) { client.on(:nothing) { nil } }
     assert_raises(Godwit::ArgumentValueError) { client.on(:failed) }
   end
 
   test "a record that cannot become a dead letter now runs again, with those behind it" do
-    declare
-    problems = events(:error)
+    work = in_memory { |message| raise "no" if message.value == "a" }
     refused = [Work::LockedError.new("locked")] * 2
-    client.define_singleton_method(:encode_raw) do |*arguments|
+    work.client.define_singleton_method(:encode_raw) do |*arguments|
       refused.any? ? raise(refused.shift) : super(*arguments)
     end
-    run_consumers(failing { |message| message.value == "a" })
-    produce("a", "b")
-    finished(2)
-    assert_equal %w[locked locked], problems.map { |event| event[:error].message }
-    assert_equal ["5"], dead.map { |letter| letter.headers.to_h["godwit-attempts"] }
+    %w[a b].each { |value| work.produce("t", value, key: "k") }
+    work.drain
+    problems = work.events.select { |event| event.name == :error }
+    assert_equal [%w[locked locked], 2],
+      [problems.map { |event| event[:error].message }, work.committed(@klass)]
+    letter = work.client.each("t.dead").first
+    assert_equal "5", letter.headers.to_h["godwit-attempts"]
   end
 
   test "an error without a listener is a warning, once with the same text" do

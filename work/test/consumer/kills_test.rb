@@ -1,10 +1,13 @@
 # frozen_string_literal: true
 
 require "work_helper"
+require "support/noted_runs"
 
 # Consumers and producers that are killed or stopped at random, and consumers that kill themselves
 # before or after a statement that writes: afterwards the accounts balance exactly.
 class WorkKillsTest < Godwit::WorkCase
+  include NotedRuns
+
   deadline 300
   Work = Godwit::Work
   SECONDS = Godwit::TestSupport::Length.of(4, long: 60)
@@ -64,36 +67,21 @@ class WorkKillsTest < Godwit::WorkCase
       sleep 0.002 # the consumers keep up
     end
   RUBY
-  # A run of a record's handler.
-  Run = Struct.new(:pid, :key, :partition, :offset, :attempt) do
-    def place = "#{partition}/#{offset}"
-  end
-
-  def notes = File.join(scratch_dir, "notes")
+  def file(name) = File.join(scratch_dir, name)
+  def from = "payments"
+  def group = "payments"
   def client = @client ||= own(Work::Client.new(shared_engine))
-
-  def acknowledged = File.join(scratch_dir, "acknowledged")
-
-  def start(program, notes, *more) = start_child(program, [url, notes, *more], deadline: 280)
-  def produce = @producer = start(PRODUCES, acknowledged)
-  def consume = @consumers << start(CONSUMES, notes)
-
-  # @return [Hash{Integer => Object}] what is committed, by partition
-  def finished
-    client.engine.positions("payments", client.engine.topics["payments"]).to_h do |one|
-      [one.partition, Work.const_get(:Progress).new(one.watermark, one.state)]
-    end
-  end
-
-  def done = finished.each_value.sum(&:watermark)
-  def look = @looks << [finished, File.size(notes)]
+  def start(program, notes, *more) = start_child(program, [url, file(notes), *more], deadline: 280)
+  def produce = @producer = start(PRODUCES, "acknowledged")
+  def consume = @consumers << start(CONSUMES, "notes")
+  def done = committed.each_value.sum(&:watermark)
 
   # Starts one more consumer, which kills itself at this statement.
   def kill_at_statement(number)
     look
-    child = start(CONSUMES, notes, number)
+    child = start(CONSUMES, "notes", number)
     assert_equal 9, child.finish.status.termsig, child.finish.to_s
-    @killed << child.pid.to_s
+    @killed << child.pid
   end
 
   # Kills processes at the same time, and starts others.
@@ -102,7 +90,7 @@ class WorkKillsTest < Godwit::WorkCase
     children = [*consumers, *producer]
     children.each { |child| child.signal(:KILL) }
     children.each(&:finish)
-    @killed.concat(consumers.map { |child| child.pid.to_s })
+    @killed.concat(consumers.map(&:pid))
     @consumers -= consumers
     consumers.size.times { consume }
     produce if producer
@@ -116,32 +104,14 @@ class WorkKillsTest < Godwit::WorkCase
     consume
   end
 
-  # @return [Array<Run>] those that the notes hold between these bytes
-  def runs(from = 0, to = File.size(notes))
-    File.binread(notes, to - from, from).to_s.lines.map do |line|
-      pid, key, *numbers = line.split
-      Run.new(pid, key, *numbers.map(&:to_i))
-    end
-  end
-
   # A record that is committed never runs again. Any other runs again only when its process was
   # killed, or when it had failed.
   def assert_repeats_were_unfinished
-    ends = @looks.drop(1).map(&:last) << File.size(notes)
-    @looks.zip(ends) do |(committed, from), to|
-      again = runs(from, to).select { |run| committed[run.partition].finished?(run.offset) }
-      assert_empty again
-    end
+    assert_empty again
     runs.group_by(&:place).each_value do |same|
       same.each_cons(2) do |one, next_one|
-        assert @killed.include?(one.pid) || next_one.attempt > one.attempt, same.inspect
+        assert @killed.include?(one.pid) || next_one.number > one.number # attempts, same.inspect
       end
-    end
-  end
-
-  def assert_in_order
-    runs.uniq(&:place).group_by(&:key).each do |key, first|
-      assert_equal first.map(&:offset).sort, first.map(&:offset), "key #{key}"
     end
   end
 
@@ -150,8 +120,8 @@ class WorkKillsTest < Godwit::WorkCase
     client.topic("payments", partitions: 4)
     client.topic("paid")
     open_accounts unless KafkaLog::ON
-    File.write(notes, "")
-    @consumers, @killed, @looks = [], [], []
+    File.write(file("notes"), "")
+    @consumers, @killed = [], []
     PROCESSES.times { consume }
     produce
     finish = monotonic + SECONDS
@@ -169,15 +139,16 @@ class WorkKillsTest < Godwit::WorkCase
     kill_at_statement(random.rand(1..100)) unless KafkaLog::ON
     @producer.signal(:KILL).finish
     sent = client.each("payments").to_h do |message|
-      ["#{message.partition}/#{message.offset}", message.value[:cents]]
+      [[message.partition, message.offset], message.value[:cents]]
     end
-    assert_empty File.readlines(acknowledged, chomp: true) - sent.keys
+    acknowledged = File.readlines(file("acknowledged"))
+    assert_empty acknowledged.map { |line| line.split("/").map(&:to_i) } - sent.keys
     eventually(deadline: 60) { done == sent.size }
     assert_repeats_were_unfinished
-    assert_in_order
+    assert_order(runs)
     # A record that ran alone when its process was killed for the third time is a dead letter.
     dead = client.each("payments.dead").map do |letter|
-      letter.headers.to_h.values_at("godwit-partition", "godwit-offset").join("/")
+      letter.headers.to_h.values_at("godwit-partition", "godwit-offset").map(&:to_i)
     end
     assert_empty sent.keys - runs.map(&:place) - dead
     @consumers.each { |consumer| consumer.signal(:KILL).finish }

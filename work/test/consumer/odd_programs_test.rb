@@ -79,6 +79,58 @@ class WorkOddProgramsTest < Godwit::WorkCase
     assert_equal [[], []], [one.events, statements.keys.grep(/SELECT \d+\z/)]
   end
 
+  test "the log itself cannot be used inside of a transaction" do
+    one = work("a") { |_| transaction { one.produce("t", "x") } }
+    one.drain
+    assert_match(/use its db, and the handler's own produce/, errors(one)[0])
+  end
+
+  test "a statement that ends the transaction fails the record, and writes nothing twice" do
+    one = work("COMMIT", "ROLLBACK", "rescued", "good") do |message|
+      produce("out", message.value)
+      next if message.value == "good"
+      transaction do |db|
+        db.execute((message.value == "rescued") ? "ROLLBACK" : message.value)
+      rescue
+        raise unless message.value == "rescued"
+      end
+    end
+    one.drain
+    assert_equal [%w[good], %w[COMMIT ROLLBACK rescued]],
+      [one.values("out"), one.values("t.dead")]
+    errors(one).each { |error| assert_match(/a statement ended it/, error) }
+  end
+
+  test "a record that is finished takes no outputs, and is not finished again" do
+    one = work("produce", "again", "end", "last") do |message|
+      produce("out", "before")
+      transaction { |_| produce("out", "within") }
+      case message.value
+      when "produce" then produce("out", "after")
+      when "again" then transaction { nil }
+      when "end" then Thread.exit
+      end
+    end
+    Thread.new { one.drain }.join
+    one.drain
+    assert_equal [["before"] * 4 + ["within"] * 4, 4],
+      [one.values("out").sort, one.committed(@klass)]
+    assert_equal %i[error error], one.events.map(&:name)
+    one.events.each { |event| assert_match(/this record is finished/, event[:error].message) }
+  end
+
+  test "a transaction of a partition that was lost is no failure of its record" do
+    attempts = []
+    one = work("a") do |message|
+      attempts << message.attempt
+      one.client.evict(one.client.members[0].member) if attempts.size == 1
+      transaction { |_| nil }
+    end
+    2.times { one.drain } # the next member runs it
+    assert_equal [[1, 1], 1, %i[lost]],
+      [attempts, one.committed(@klass), one.events.map(&:name)]
+  end
+
   test "wrong statements and transactions name the fix" do
     calls = {
       "SELECT 1; SELECT 2" => /SELECT 2: execute takes one statement/,

@@ -8,23 +8,16 @@ class WorkOperationsTest < Godwit::WorkCase
 
   def handled = eventually { client.groups.first&.lag&.zero? }
 
-  # Runs a consumer of a topic, whose values it adds to the queue.
+  # Runs a consumer, whose values it adds to the queue.
   # @return [Thread::Queue]
-  def consume(group = "g", topic: "t", values: Thread::Queue.new, &block)
-    declare(topic)
-    run_consumers(consumer(topic: topic, partitions: nil, group: group, retries: 0) { |message|
+  def consume(group = "g", values: Thread::Queue.new, &block)
+    declare
+    run_consumers(consumer(partitions: nil, group: group, retries: 0) { |message|
       values << message.value
       instance_exec(message, &block) if block
     })
     eventually { client.groups.any? { |one| one.group == group && one.members == 1 } }
     values
-  end
-
-  # @return [Godwit::Work::Message] the first record of a topic of dead letters
-  def letter(name)
-    found = nil
-    eventually { engine.topics[name] && (found = dead(name).first) }
-    found
   end
 
   test "seek: the records run again, also in a process that has them" do
@@ -39,6 +32,7 @@ class WorkOperationsTest < Godwit::WorkCase
     handled
     stop_all
     produce("c")
+    assert_equal [[0, 1]], client.groups.map { |one| [one.members, one.lag] }
     client.seek("g", "t", to: :latest)
     consume(values: values)
     produce("d")
@@ -89,7 +83,8 @@ class WorkOperationsTest < Godwit::WorkCase
     other = consume("h")
     produce("a")
     assert_equal %w[a a], [values.pop, other.pop]
-    found = letter("t.dead")
+    found = nil
+    eventually { engine.topics["t.dead"] && (found = dead.first) }
     failing = false
     assert_equal 1, client.requeue("t.dead", found.partition, found.offset).offset
     assert_equal "a", values.pop
@@ -100,17 +95,19 @@ class WorkOperationsTest < Godwit::WorkCase
 
   test "requeue: an output with the headers of the record is handled by its groups" do
     failing = true
-    values = consume
-    consume("h", topic: "in") do |message|
+    fails = consumer(topic: "in", group: "h", retries: 0) do |message|
       raise "no" if failing
       produce("t", message.value, headers: message.headers)
     end
-    client.produce("in", "a", headers: {"trace" => "1"})
-    found = letter("in.dead")
+    work = Work::Testing.new(fails, noting)
+    work.produce("in", "a", headers: {"trace" => "1"})
+    work.drain
+    found = work.client.each("in.dead").first
     failing = false
-    client.requeue("in.dead", found.partition, found.offset)
-    assert_equal "a", values.pop
-    assert_equal [["trace", "1"]], client.each("t").first.headers
+    work.client.requeue("in.dead", found.partition, found.offset)
+    work.drain
+    assert_equal "a", seen.pop
+    assert_equal [["trace", "1"]], work.client.each("t").first.headers
   end
 
   test "a topic grows while consumers run; each record is handled once" do

@@ -88,26 +88,6 @@ class WorkOutputsTest < Godwit::WorkCase
     assert other.io.wait_readable(5)
   end
 
-  test "a record that is finished takes no outputs, and is not finished again" do
-    not_on :kafka, "transaction is SQL on the SQLite file of the log"
-    problems = events(:error)
-    run_consumers(consumer { |message|
-      produce("out", "before")
-      transaction { |_| produce("out", "within") }
-      case message.value
-      when "produce" then produce("out", "after")
-      when "again" then transaction { nil }
-      when "end" then Thread.exit
-      end
-    }, workers: 1)
-    produce("produce", "again", "end", "last")
-    finished(4)
-    assert_equal ["before"] * 4 + ["within"] * 4, values("out").sort
-    eventually { problems.size == 2 }
-    assert_match(/this record is finished/, problems[0][:error].message)
-    assert_empty dead
-  end
-
   test "outputs are as they were when they were produced" do
     text = +""
     run_consumers(consumer { |message|
@@ -117,59 +97,6 @@ class WorkOutputsTest < Godwit::WorkCase
     produce("a", "b")
     finished(2)
     assert_equal %w[a b], values("out").sort
-  end
-
-  test "the log itself cannot be used inside of a transaction" do
-    not_on :kafka, "transaction is SQL on the SQLite file of the log"
-    errors = Thread::Queue.new
-    one = client
-    run_consumers(consumer { |_|
-      begin
-        transaction { one.produce("t", "x") }
-      rescue
-        errors << $!
-      end
-    })
-    produce("a")
-    finished(1)
-    assert_match(/use its db, and the handler's own produce/, errors.pop.message)
-  end
-
-  test "a statement that ends the transaction fails the record, and writes nothing twice" do
-    not_on :kafka, "transaction is SQL on the SQLite file of the log"
-    produce("COMMIT", "ROLLBACK", "rescued", "good")
-    run_consumers(consumer { |message|
-      produce("out", message.value)
-      next if message.value == "good"
-      transaction do |db|
-        db.execute((message.value == "rescued") ? "ROLLBACK" : message.value)
-      rescue
-        raise unless message.value == "rescued"
-      end
-    })
-    finished(4)
-    assert_equal %w[good], values("out")
-    assert_equal %w[COMMIT ROLLBACK rescued], dead.map(&:value)
-    dead.each { |letter| assert_match(/a statement ended it/, letter.headers.to_h["godwit-error"]) }
-  end
-
-  test "a transaction of a partition that was lost is no failure of its record" do
-    not_on :kafka, "transaction is SQL on the SQLite file of the log"
-    failed, lost = events(:failed, :dead), events(:lost)
-    log = client
-    runs = Thread::Queue.new
-    klass = consumer { |message|
-      runs << message.attempt
-      log.evict(log.engine.members.map(&:id).first) if runs.size == 1
-      transaction { |_| nil }
-    }
-    klass.retries 0
-    run_consumers(klass)
-    produce("a")
-    finished(1)
-    assert_equal [1, 1], Array.new(2) { runs.pop }
-    assert_equal [0, 1], lost.map { |event| event[:partition] }.sort
-    assert_empty failed
   end
 
   # Kafka has no evict, but a seek takes partitions away, too.

@@ -59,12 +59,12 @@ class WorkRunnerTest < Godwit::WorkCase
   end
 
   test "several groups and classes in one process" do
-    declare
     seen = self.seen
-    run_consumers(*%w[g h].map { |name|
+    work = Work::Testing.new(*%w[g h].map { |name|
       consumer(group: name) { |message| seen << [name, message.value] }
     })
-    produce("a")
+    work.produce("t", "a")
+    assert_equal 2, work.drain
     assert_equal [%w[g a], %w[h a]], next_seen(2).sort
   end
 
@@ -119,14 +119,16 @@ class WorkRunnerTest < Godwit::WorkCase
   end
 
   test "an undefined method in a handler is a short error" do
-    failed = events(:failed)
-    declare
-    run_consumers(consumer { |_| charge })
-    produce("a")
-    eventually { failed.size == 3 }
-    assert_operator failed.first[:error].message.lines.first.size, :<, 150
+    work = in_memory { |_| charge }
+    work.produce("t", "a")
+    work.drain
+    assert_operator work.events.first[:error].message.lines.first.size, :<, 150
+  end
+
+  test "inspect is short" do
     topic = Work::Topic.new(name: "t", partitions: 2_000, ids: [*1..2_000])
-    [consumer { nil }.new, @runners[0][0], client, engine, topic].each do |one|
+    runner = Work::Runner.new([consumer { nil }], client: client)
+    [consumer { nil }.new, runner, client, engine, topic].each do |one|
       assert_operator one.inspect.size, :<, 200, one.class
     end
   end

@@ -92,9 +92,13 @@ class WorkKafkaLibraryTest < Godwit::WorkCase
     end
   end
 
-  test "without the gem ffi the error names the command" do
+  test "without the gem ffi the error names the command; settings need no ffi" do
     result = run_child(<<~RUBY)
       require "godwit/work"
+      one = Godwit::Work.const_get(:Kafka)::Settings
+        .new("kafka+ssl://u:p@h", sasl: "PLAIN", kafka: {debug: "all"})
+      one.producer
+      one.consumer("g", 3)
       begin
         Godwit::Work.const_get(:Kafka)::Library.find
       rescue LoadError => error

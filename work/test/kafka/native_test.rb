@@ -9,35 +9,29 @@ class WorkKafkaNativeTest < Godwit::WorkCase
 
   OFFSET_RESET, QUEUE_FULL, UNKNOWN_PARTITION, TOO_LARGE = -140, -184, -190, 10
 
-  # Some records in each shape.
-  class Records
-    def initialize(random) = @random = random
+  def random = @random ||= Random.new(Minitest.seed)
+  def choose(*choices) = choices.sample(random: random)
+  def binary(size) = random.bytes(size)
 
-    # @return [Array(String, String, Array)] value, key, headers
-    def record
-      value = choose(nil, "", binary(@random.rand(200)), binary(20), "text")
+  # @param plain [Boolean] whether records have short values alone
+  # @param size [Integer] of the largest record
+  # @return [Array<Array(String, String, Array)>] value, key, headers
+  def batch(count, plain: false, size: nil)
+    records = Array.new(count) do
+      next [binary(9), nil, nil] if plain
+      value = choose(nil, "", binary(random.rand(200)), binary(20), "text")
       [value, choose(nil, "", binary(8), "key"), headers]
     end
+    records[random.rand(count)][0] = binary(size) if size
+    records
+  end
 
-    # @param size [Integer] of the largest record
-    def batch(count, plain: false, size: nil)
-      records = Array.new(count) { plain ? [binary(9), nil, nil] : record }
-      records[@random.rand(count)][0] = binary(size) if size
-      records
+  # Without NUL in names, at which librdkafka ends them.
+  def headers
+    pairs = Array.new(choose(0, 0, 1, 3)) do
+      [choose("name", "näme", ""), choose(nil, "", binary(5), "välue".b)]
     end
-
-    private
-
-    def choose(*choices) = choices.sample(random: @random)
-    def binary(size) = @random.bytes(size)
-
-    # Without NUL in names, at which librdkafka ends them.
-    def headers
-      pairs = Array.new(choose(0, 0, 1, 3)) do
-        [choose("name", "näme", ""), choose(nil, "", binary(5), "välue".b)]
-      end
-      choose(nil, pairs)
-    end
+    choose(nil, pairs)
   end
 
   # @return [String] the block that holds these records
@@ -55,17 +49,10 @@ class WorkKafkaNativeTest < Godwit::WorkCase
     GC.stress = false
   end
 
-  def values(blocks) = blocks.flat_map { |one| Array.new(one.count) { |i| one.values[i] } }
-
   test "records come back as Block.encode writes them" do
-    random = Random.new(Minitest.seed)
-    source = Records.new(random)
-    one = producer
-    batches = [
-      source.batch(1), source.batch(300), source.batch(1200, plain: true),
-      source.batch(50, size: 990_000), source.batch(700), source.batch(1, size: 0)
-    ]
-    delivery = one.produce(topic_name, *batches.map { |records| block(records) })
+    batches = [batch(1), batch(300), batch(1200, plain: true), batch(50, size: 990_000),
+      batch(700), batch(1, size: 0)]
+    delivery = producer.produce(topic_name, *batches.map { |records| block(records) })
     total = batches.sum(&:size)
     assert_equal [0, 0, 0], delivery.to_a.last(3)
     assert_equal (0...total).to_a, delivery.offsets
@@ -317,7 +304,6 @@ class WorkKafkaNativeTest < Godwit::WorkCase
   end
 
   test "random changes of a block are refused, or it is well formed" do
-    random = Random.new(Minitest.seed)
     one = producer
     refused = 0
     2000.times do
@@ -367,7 +353,7 @@ class WorkKafkaNativeTest < Godwit::WorkCase
     eventually { found.concat(stressed { queue.drain }).sum(&:count) == 9 }
     GC.compact
     assert_equal (3...12).to_a, delivery.offsets
-    assert_equal texts * 3, values(found)
+    assert_equal texts * 3, found.flat_map { |got| Array.new(got.count) { |i| got.values[i] } }
   end
 
   test "an exception in drain destroys the native messages" do

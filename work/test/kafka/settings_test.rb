@@ -338,16 +338,4 @@ class WorkKafkaSettingsTest < Godwit::WorkCase
       assert_equal "topic: kafka: takes no #{name.inspect}: use the keyword retain:", error.message
     end
   end
-
-  test "neither the URL nor the settings load ffi" do
-    result = run_child(<<~RUBY)
-      require "godwit/work"
-      Kafka = Godwit::Work.const_get(:Kafka)
-      one = Kafka::Settings.new("kafka+ssl://u:p@h", sasl: "PLAIN", kafka: {debug: "all"})
-      one.producer
-      one.consumer("g", 3)
-      p defined?(FFI)
-    RUBY
-    assert_equal "nil\n", assert_child(result).stdout
-  end
 end

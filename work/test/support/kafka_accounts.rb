@@ -1,22 +1,13 @@
 # frozen_string_literal: true
 
 require "json"
+require "support/noted_runs"
 
 # Compares what producers wrote, what consumers ran, and what they wrote.
 module KafkaAccounts
-  # A run of a record's handler.
-  Run = Struct.new(:pid, :key, :partition, :offset, :id) do
-    def place = [partition, offset]
-  end
-  Event = Struct.new(:pid, :name, :values)
+  include NotedRuns
 
-  # @return [Array<Run>] those that the notes hold between these bytes
-  def runs(from = 0, to = File.size(file("notes")))
-    File.binread(file("notes"), to - from, from).to_s.lines.grep(/\n\z/).map do |line|
-      pid, key, *numbers = line.split
-      Run.new(pid.to_i, key, *numbers.map(&:to_i))
-    end
-  end
+  Event = Struct.new(:pid, :name, :values)
 
   # @return [Array<Event>] of all processes
   def events(*names)
@@ -28,20 +19,6 @@ module KafkaAccounts
   end
 
   def acknowledged = File.readlines(file("acknowledged"), chomp: true).map(&:to_i)
-
-  # @return [Hash{Integer => Object}] what is committed, by partition
-  def committed
-    client.engine.positions(group, client.engine.topics.fetch(from)).to_h do |one|
-      [one.partition, Godwit::Work.const_get(:Progress).new(one.watermark, one.state)]
-    end
-  end
-
-  # Notes what is committed now: no record of it may run again.
-  def look
-    found = committed
-    @looks << [found, File.size(file("notes"))]
-    found
-  end
 
   # @return [Integer] -1: the group cannot be seen, as while its coordinator starts
   def lag
@@ -85,21 +62,6 @@ module KafkaAccounts
     ids = sent.map { |one| one.value[:id] }
     assert_equal ids.uniq.size, ids.size, "records that were written twice"
     assert_empty acknowledged - ids, "acknowledged records that are lost"
-  end
-
-  # A record that ran before another one of its key has the smaller offset.
-  def assert_order(ran)
-    ran.uniq(&:place).group_by { |run| [run.key, run.partition] }.each do |key, first|
-      assert_equal first.map(&:offset), first.map(&:offset).sort, "key #{key}"
-    end
-  end
-
-  # @return [Array<Run>] those of records that were committed before
-  def again
-    ends = @looks.drop(1).map(&:last) << File.size(file("notes"))
-    @looks.zip(ends).flat_map do |(committed, from), to|
-      runs(from, to).select { |run| committed[run.partition]&.finished?(run.offset) }
-    end
   end
 
   # The outputs of a transaction may be seen a little later than its positions.

@@ -123,7 +123,7 @@ module Godwit
     def setup
       super
       broker
-      @consumers, @producers, @looks = [], [], []
+      @consumers, @producers = [], []
       %w[notes events acknowledged].each { |name| File.write(file(name), "") }
       client.topic(from, partitions: PARTITIONS)
       client.topic(to, partitions: 1)

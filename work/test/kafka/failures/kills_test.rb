@@ -33,10 +33,10 @@ class WorkKafkaKillsTest < Godwit::KafkaFailureCase
       one = consume(poison: [POISON])
       refute one.finish.success?, "the record did not end the process" unless dead?(one)
       @consumers.delete(one) if one.finished?
-      assert_operator runs.count { |run| run.id == POISON }, :<=, 8
+      assert_operator runs.count { |run| run.number == POISON }, :<=, 8
     end
     assert_equal POISON, letter.value[:id]
-    assert_operator runs.count { |run| run.id == POISON }, :>=, 3
+    assert_operator runs.count { |run| run.number == POISON }, :>=, 3
     consume(poison: [POISON]) if @consumers.empty?
     balance(dead: [POISON])
     stop_consuming

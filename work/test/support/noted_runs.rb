@@ -1,0 +1,44 @@
+# frozen_string_literal: true
+
+# What consumers in other processes run, of the topic `from` in the group `group`. They note each
+# run in `file("notes")`: process, key, partition, offset, and a number.
+module NotedRuns
+  # A run of a record's handler.
+  Run = Struct.new(:pid, :key, :partition, :offset, :number) do
+    def place = [partition, offset]
+  end
+
+  # @return [Array<Run>] those that the notes hold between these bytes
+  def runs(from = 0, to = File.size(file("notes")))
+    File.binread(file("notes"), to - from, from).to_s.lines.grep(/\n\z/).map do |line|
+      pid, key, *numbers = line.split
+      Run.new(pid.to_i, key, *numbers.map(&:to_i))
+    end
+  end
+
+  # @return [Hash{Integer => Object}] what is committed, by partition
+  def committed
+    client.engine.positions(group, client.engine.topics.fetch(from)).to_h do |one|
+      [one.partition, Godwit::Work.const_get(:Progress).new(one.watermark, one.state)]
+    end
+  end
+
+  # Notes what is committed now: no record of it may run again.
+  def look = committed.tap { |found| looks << [found, File.size(file("notes"))] }
+  def looks = @looks ||= []
+
+  # @return [Array<Run>] those of records that were committed before
+  def again
+    ends = looks.drop(1).map(&:last) << File.size(file("notes"))
+    looks.zip(ends).flat_map do |(committed, from), to|
+      runs(from, to).select { |run| committed[run.partition]&.finished?(run.offset) }
+    end
+  end
+
+  # A record that ran before another one of its key has the smaller offset.
+  def assert_order(ran)
+    ran.uniq(&:place).group_by { |run| [run.key, run.partition] }.each do |key, first|
+      assert_equal first.map(&:offset), first.map(&:offset).sort, "key #{key}"
+    end
+  end
+end
