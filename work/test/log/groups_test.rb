@@ -10,43 +10,28 @@ class WorkGroupsTest < Godwit::WorkCase
     engine.join(group, topic, place, [start] * topic.partitions)
   end
 
-  # Takes and gives up partitions until no member has anything to do.
+  # Claims and releases partitions until the shares of each group differ by one at most.
   # @return [Array<Integer>] partitions of each member
   def settle(members)
-    return settle_group(members) if KafkaLog::ON
-    loop do
-      moved = members.count do |member|
-        share = engine.rebalance(member) or next
-        owned(member).select { |position| share.surplus.include?(position.partition) }
-          .each { |position| engine.release([position]) }
-        share.claims.any? || share.surplus.any?
-      end
-      break if moved.zero?
-    end
-    members.map { |member| owned(member).size }
-  end
-
-  # The same where members agree by messages: until the shares of each group differ by one at most.
-  def settle_group(members)
-    kept = {}
+    counts = nil
     eventually do
-      members.each { |member| kept[member] = follow(member) }
+      counts = members.to_h { |member| [member.id, follow(member).size] }
       members.group_by { |one| [one.group, one.topic.name] }.all? do |(_, topic), own|
-        counts = own.map { |one| kept[one].size }
-        counts.sum == engine.topics[topic].partitions && counts.minmax.reduce(:-) >= -1
+        shares = counts.values_at(*own.map(&:id))
+        shares.sum == engine.topics[topic].partitions && shares.minmax.reduce(:-) >= -1
       end
     end
-    members.map { |member| kept[member].size }
+    counts.values
   end
 
   # Claims what the group has given, and releases what it wants back.
   # @return [Array<Integer>] partitions
   def follow(member)
     held = (@held ||= Hash.new { |all, id| all[id] = {} })[member.id]
-    share = engine.rebalance(member)
+    share = engine.rebalance(member) or return held.keys # nothing was written
     share.claims.each { |one| held[one.partition] = one }
     share.surplus.each { |number| engine.release([held.delete(number)]) }
-    share.kept.keys - share.surplus
+    held.keys
   end
 
   def owned(member)

@@ -18,10 +18,8 @@ class SecureBroker
     })
   end
 
-  # @return [String] the path of the CA's certificate
-  attr_reader :ca
-  # @return [String] the path of another CA's certificate
-  attr_reader :other_ca
+  # @return [String] the path of the CA's certificate, of another CA's
+  attr_reader :ca, :other_ca
   # @return [Broker]
   attr_reader :broker
 
@@ -57,33 +55,27 @@ class SecureBroker
     PROPERTIES
   end
 
+  # The broker's certificate is its own CA.
   def write_certificates
-    ca, ca_key = certificate("CA of a test")
-    server, server_key = certificate("127.0.0.1", ca, ca_key)
-    File.write(@ca, ca.to_pem)
-    File.write(@other_ca, certificate("another CA").first.to_pem)
-    File.write(@keys, [server_key.private_to_pem, server.to_pem, ca.to_pem].join)
+    key, certificate = make_certificate
+    File.write(@ca, certificate)
+    File.write(@other_ca, make_certificate.last)
+    File.write(@keys, key + certificate)
   end
 
-  # @return [Array(OpenSSL::X509::Certificate, OpenSSL::PKey)] of a CA, unless one is given
-  def certificate(name, issuer = nil, issuer_key = nil)
+  # @return [Array(String, String)] a key and its certificate, as PEM
+  def make_certificate
     key = OpenSSL::PKey::EC.generate("prime256v1")
     one = OpenSSL::X509::Certificate.new
     one.version = 2
     one.serial = rand(1 << 60)
     one.public_key = key
-    one.subject = OpenSSL::X509::Name.parse("/CN=#{name}")
-    one.issuer = (issuer || one).subject
+    one.subject = one.issuer = OpenSSL::X509::Name.parse("/CN=127.0.0.1")
     one.not_before = Time.now - DAY
     one.not_after = Time.now + DAY
-    extend_certificate(one, issuer)
-    one.sign(issuer_key || key, "SHA256")
-    [one, key]
-  end
-
-  def extend_certificate(one, issuer)
-    factory = OpenSSL::X509::ExtensionFactory.new(issuer || one, one)
-    kind = issuer ? ["subjectAltName", "IP:127.0.0.1"] : ["basicConstraints", "CA:TRUE", true]
-    one.add_extension(factory.create_extension(*kind))
+    factory = OpenSSL::X509::ExtensionFactory.new(one, one)
+    one.add_extension(factory.create_extension("subjectAltName", "IP:127.0.0.1"))
+    one.sign(key, "SHA256")
+    [key.private_to_pem, one.to_pem]
   end
 end
