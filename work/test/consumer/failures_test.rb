@@ -129,7 +129,8 @@ class WorkFailuresTest < Godwit::WorkCase
   end
 
   test "a dead letter of a dead letter returns to the topic of dead letters" do
-    work = Work::Testing.new(failing(retries: 0), failing(topic: "t.dead", partitions: 8, retries: 0))
+    again = failing(topic: "t.dead", partitions: 8, retries: 0)
+    work = Work::Testing.new(failing(retries: 0), again)
     work.produce("t", "a")
     work.drain
     letter = work.client.each("t.dead.dead").first
