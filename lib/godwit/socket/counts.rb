@@ -4,19 +4,13 @@ module Godwit
   class Socket
     # What {#stats} gives; frozen.
     #
-    # @!attribute [r] sent
-    #   @return [Integer] messages handed to libzmq, which may still drop them (a PUB does at its
-    #     high-water mark). A retry of `request` counts again
-    # @!attribute [r] sent_bytes
-    #   @return [Integer] bytes of their frames
-    # @!attribute [r] received
-    #   @return [Integer] messages that were taken from libzmq
-    # @!attribute [r] received_bytes
-    #   @return [Integer] bytes of their frames
-    # @!attribute [r] peers
-    #   @return [Integer, nil] peers that have done their handshake; nil: not known
-    # @!attribute [r] last_activity
-    #   @return [Time, nil] the second of the last message; nil: not known
+    # @attr_reader [Integer] sent messages handed to libzmq, which may still drop them (a PUB does
+    #   at its high-water mark). A retry of `request` counts again
+    # @attr_reader [Integer] sent_bytes bytes of their frames
+    # @attr_reader [Integer] received messages that were taken from libzmq
+    # @attr_reader [Integer] received_bytes bytes of their frames
+    # @attr_reader [Integer, nil] peers peers that have done their handshake; nil: not known
+    # @attr_reader [Time, nil] last_activity the second of the last message; nil: not known
     Stats = Struct.new(:sent, :sent_bytes, :received, :received_bytes, :peers, :last_activity,
       keyword_init: true)
 
