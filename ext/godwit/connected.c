@@ -2,16 +2,8 @@
  * Every function needs the GVL. */
 #include "frame.h"
 
-/* Wakes threads in wait_connected; their event mask is 0. */
-static void connected_wake_waiters(gw_socket_t *socket) {
-    for (gw_waiter_t *waiter = socket->queue.first; waiter; waiter = waiter->next) {
-        if (waiter->events == 0) gw_waiter_wake(waiter);
-    }
-}
-
-/* A Godwit PUB is an XPUB (ADR 2): its peers send subscriptions. This function counts
- * them, and drops all other messages. It returns EAGAIN once there is no message, or another errno.
- */
+/* A Godwit PUB is an XPUB (ADR 2): its peers send subscriptions. This function counts them, and
+ * drops all messages. It returns EAGAIN once there is no message, or another errno. */
 int gw_drain_subscriptions(gw_socket_t *socket) {
     zmq_msg_t message;
     long before = socket->subscriptions;
@@ -24,7 +16,10 @@ int gw_drain_subscriptions(gw_socket_t *socket) {
         else if (first == 0 && socket->subscriptions > 0) socket->subscriptions--;
     }
     zmq_msg_close(&message);
-    if (socket->subscriptions != before) connected_wake_waiters(socket);
+    if (socket->subscriptions == before) return error;
+    for (gw_waiter_t *waiter = socket->queue.first; waiter; waiter = waiter->next) {
+        if (waiter->events == 0) gw_waiter_wake(waiter); /* a thread in wait_connected */
+    }
     return error;
 }
 

@@ -15,10 +15,10 @@ static VALUE error_endpoint_of(VALUE self, VALUE endpoint) {
 }
 
 static VALUE error_constant(const char *name) { return rb_const_get(gw_mGodwit, rb_intern(name)); }
-NORETURN(static void error_raise_with(VALUE, const char *, VALUE, VALUE));
 
 /* `what` is an errno, or a class for which libzmq has no errno. */
-static void error_raise_with(VALUE what, const char *operation, VALUE self, VALUE endpoint) {
+NORETURN(static void error_raise_with(
+        VALUE what, const char *operation, VALUE self, VALUE endpoint)) {
     VALUE name = ID2SYM(rb_intern(operation));
     endpoint = error_endpoint_of(self, endpoint);
     VALUE hint = rb_funcall(hints, id_for, 4, what, name, self, endpoint);

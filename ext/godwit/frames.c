@@ -69,10 +69,6 @@ static int frames_next(gw_buffered_t *buffered, void *zmq, zmq_msg_t *message) {
     return 0;
 }
 
-static bool frames_reads_ahead(int type) {
-    return type == ZMQ_ROUTER || type == ZMQ_REP || type == ZMQ_SUB || type == ZMQ_XSUB;
-}
-
 /* Stores the frames up to the end of the message; returns an errno. */
 static int frames_read_to_end(gw_buffered_t *buffered, void *zmq) {
     bool more = true;
@@ -91,7 +87,7 @@ static int frames_read_to_end(gw_buffered_t *buffered, void *zmq) {
 /* Receives the rest of a message before a disconnect; returns an errno. A read of ZMQ_EVENTS makes
  * these types receive a first frame, and libzmq aborts if the connection ends before the others. */
 int gw_buffered_read_ahead(gw_buffered_t *buffered, void *zmq, int type) {
-    if (!frames_reads_ahead(type)) return 0;
+    if (type != ZMQ_ROUTER && type != ZMQ_REP && type != ZMQ_SUB && type != ZMQ_XSUB) return 0;
     int error = 0;
     if (buffered->turn == GW_REP_READING && buffered->ahead.last == 0)
         error = frames_read_to_end(buffered, zmq);

@@ -130,9 +130,7 @@ static int poller_descriptor(VALUE io) {
     return -1;
 }
 
-NORETURN(static void poller_raise_closed(VALUE, const char *));
-
-static void poller_raise_closed(VALUE object, const char *operation) {
+NORETURN(static void poller_raise_closed(VALUE object, const char *operation)) {
     gw_raise_detail("ClosedError", operation,
             "%+" PRIsVALUE " was closed while it was registered: remove it from the poller",
             object);
@@ -160,9 +158,8 @@ static int poller_descriptor_for(VALUE object, VALUE io, int events, const char 
     return fd;
 }
 
-NORETURN(static void poller_raise_attach(int, VALUE, VALUE, const char *));
-
-static void poller_raise_attach(int error, VALUE self, VALUE object, const char *operation) {
+NORETURN(static void poller_raise_attach(
+        int error, VALUE self, VALUE object, const char *operation)) {
     if (error != EEXIST) gw_raise(error, operation, self, Qnil);
     gw_raise_detail("PollerError", operation,
             "another IO over the descriptor of %+" PRIsVALUE

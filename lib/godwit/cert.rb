@@ -79,7 +79,6 @@ module Godwit
     end
 
     # @private
-    # @param folder [String] whose name may have bytes of any encoding
     def self.join(folder, file)
       encoding = (folder.ascii_only? ? file : folder).encoding
       File.join(folder.b, file.b).force_encoding(encoding)
@@ -133,7 +132,6 @@ module Godwit
     end
 
     # @private
-    # @return [String] the content of a file
     def text(secret: false)
       kind = secret ? "Secret" : "Public"
       advice = secret ? "DO NOT PROVIDE THIS FILE TO OTHER USERS" : "This file may be given away"

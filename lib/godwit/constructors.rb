@@ -31,7 +31,6 @@ module Godwit
       end
     end
 
-    # @raise [ArgumentValueError] for a keyword of {SECURITY} with nil
     def self.refuse_nil(operation, options)
       name = SECURITY.find { |one| options.fetch(one, true).nil? } or return
       raise Errors.of(ArgumentValueError, operation, "#{name}: is nil: is the variable that " \

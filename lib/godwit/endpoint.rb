@@ -50,7 +50,6 @@ module Godwit
         "#{operation} needs an endpoint, such as \"tcp://127.0.0.1:5555\"")
     end
 
-    # @return [Integer, nil] port of a resolved tcp endpoint
     def self.port(endpoint)
       transport, address = endpoint.b.split("://", 2)
       return unless address && RESOLVED_PORT.include?(transport)
@@ -58,7 +57,6 @@ module Godwit
       port.to_i if address.include?(":") && only?(DIGITS, port)
     end
 
-    # @return [Boolean] whether its port is `*`
     def self.any_port?(endpoint)
       transport, address = endpoint.split("://", 2)
       RESOLVED_PORT.include?(transport) && address.include?(":*")

@@ -60,7 +60,6 @@ module Godwit
         "Strings (several), of Frames too: got #{what} (#{as_string(wrong)})")
     end
 
-    # @return [String] how the object becomes a String
     def self.as_string(object)
       case object
       when nil then '"" is the empty message'

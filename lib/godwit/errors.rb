@@ -198,7 +198,6 @@ module Godwit
       build(UnsupportedError, :dup, nil, "a #{what} cannot be copied: #{fix}")
     end
 
-    # @return [String] a value and its class, cut short
     def self.shown(value)
       return "nil" if value.nil?
       text = value.inspect

@@ -102,7 +102,6 @@ module Godwit
         end
       end
 
-      # @return [Array<String>] the inodes of the sockets of this process
       def own_inodes
         Dir.children("/proc/self/fd").filter_map do |number|
           File.readlink("/proc/self/fd/#{number}")[/\Asocket:\[(\d+)\]/, 1]

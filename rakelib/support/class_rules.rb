@@ -16,7 +16,6 @@ module ClassRules
   SOCKET = "public methods of a socket, by their subject"
   SPLIT = {
     "Godwit" => "functions of the name space, beside what they are about",
-    "Godwit::Backend::FFI" => "FFI",
     "Godwit::Monitor" => "FFI includes its primitives",
     "rbczmq::ZMQ::Socket" => OTHER_GEM
   }.freeze

@@ -13,47 +13,37 @@ module Godwit
     module Contract
       MODULE = %i[libzmq_version has draft? curve_keypair].freeze
 
-      CONTEXT = %i[
-        _open _get_option _set_option _linger _set_linger _shutdown _close _closed? _own? _pointer
-      ].freeze
-
       CONTEXT_CLASS = %i[_default _propose].freeze
-
-      SOCKET = %i[
-        _open _reopen _close _closed? _forked? _exclusive _record _bind _connect _unbind _disconnect
-        _get_option _set_option _encoding _set_encoding _send _send_many _recv _recv_many _recv_into
-        _recv_frame _recv_frames _copy_threshold _set_copy_threshold _wait _waiters _count_peers
-        _wait_peers _fd _pointer
-      ].freeze
 
       # The primitives of draft types. A backend without draft types (`draft?`) lacks them.
       DRAFT_SOCKET = %i[_set_group _connect_peer _send_to _recv_from].freeze
 
-      FRAME = %i[
-        _open _size _slice _string _byte _in_place _compare _hash _more? _gone? _property
-        _routing_id _group _encoding _close initialize_copy
-      ].freeze
-
-      TRACKER = %i[_open _sent _done? _wait].freeze
-
-      MONITOR = %i[_open _next _close _closed? _dropped _pipes_stats _waiters].freeze
-
-      # _members and _wait give [object, events, object, events…]; events are bits: 1 readable, 2
-      # writable, 4 error.
-      POLLER = %i[
-        _open _close _closed? _forked? _register _modify _remove _members _wait _waiters
-      ].freeze
-
-      # _control accepts :stop, :pause or :resume. _observe accepts an object whose `record` gets
-      # each message; the extension accepts only objects of its own classes.
-      PROXY = %i[
-        _open _observe _bound _acquire _release _loop _control _paused? _running? _forked? _counters
-        _waiters
-      ].freeze
-
+      # Of a poller, _members and _wait give [object, events, object, events…]; events are bits: 1
+      # readable, 2 writable, 4 error. Of a proxy, _control accepts :stop, :pause or :resume.
+      # _observe accepts an object whose `record` gets each message; the extension its own alone.
       CLASSES = {
-        Context: CONTEXT, Socket: SOCKET, Frame: FRAME, Tracker: TRACKER, Monitor: MONITOR,
-        Poller: POLLER, Proxy: PROXY
+        Context: %i[
+          _open _get_option _set_option _linger _set_linger _shutdown _close _closed? _own? _pointer
+        ],
+        Socket: %i[
+          _open _reopen _close _closed? _forked? _exclusive _record _bind _connect _unbind
+          _disconnect _get_option _set_option _encoding _set_encoding _send _send_many _recv
+          _recv_many _recv_into _recv_frame _recv_frames _copy_threshold _set_copy_threshold _wait
+          _waiters _count_peers _wait_peers _fd _pointer
+        ],
+        Frame: %i[
+          _open _size _slice _string _byte _in_place _compare _hash _more? _gone? _property
+          _routing_id _group _encoding _close initialize_copy
+        ],
+        Tracker: %i[_open _sent _done? _wait],
+        Monitor: %i[_open _next _close _closed? _dropped _pipes_stats _waiters],
+        Poller: %i[
+          _open _close _closed? _forked? _register _modify _remove _members _wait _waiters
+        ],
+        Proxy: %i[
+          _open _observe _bound _acquire _release _loop _control _paused? _running? _forked?
+          _counters _waiters
+        ]
       }.freeze
 
       def self.check(backend)

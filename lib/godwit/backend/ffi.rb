@@ -41,6 +41,25 @@ module Godwit
       # The result of a try that would have blocked.
       AGAIN = Object.new.freeze
 
+      def self.libzmq_version = Zmq.loaded_version
+
+      # The FFI backend has no drafts (docs/runtimes.md).
+      def self.has(feature) = feature != "draft" && Zmq.zmq_has(feature) == 1
+
+      def self.draft? = false
+
+      def self.connection(number) = LibC.connection(number)
+
+      # @param secret_key [String, nil] nil: a new one
+      # @return [Array(String, String), nil] public and secret key as Z85; nil without CURVE
+      def self.curve_keypair(secret_key)
+        keys = Array.new(2) { ::FFI::MemoryPointer.new(41) }
+        return keys.map(&:read_string) if secret_key.nil? && Zmq.zmq_curve_keypair(*keys).zero?
+        if secret_key && Zmq.zmq_curve_public(keys.first, secret_key).zero?
+          [keys.first.read_string, secret_key]
+        end
+      end
+
       def self.handle_of(object) = object.instance_variable_get(:@handle)
 
       # Refuses `dup` and `clone`. Ruby has copied the finalizer and the handle, so the copy loses

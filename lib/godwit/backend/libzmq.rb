@@ -32,7 +32,6 @@ module Godwit
           "  install it: #{PACKAGES}\n  #{instead}"
       end
 
-      # @return [String] where the loader looks
       def folders
         "LD_LIBRARY_PATH (#{ENV["LD_LIBRARY_PATH"].inspect}), the system's library folders"
       end

@@ -20,7 +20,6 @@ module Godwit
         Libzmq.check_version(libzmq_version, "the one that the extension found", INSTEAD)
       end
 
-      # @return [String, nil] path of this Ruby's extension in the platform gem
       def packaged(version = RUBY_VERSION)
         PACKAGED.find { |path| path.end_with?("/#{version[/\A\d+\.\d+/]}/godwit_ext.so") }
       end
@@ -40,7 +39,6 @@ module Godwit
           "bin/setup --force\n  the loader said: #{said}")
       end
 
-      # @return [String] why the platform gem does not run here
       def unfit(said, system = RbConfig::CONFIG["host_os"])
         rubies = PACKAGED.map { |path| File.basename(File.dirname(path)) }.join(", ")
         why =

@@ -74,7 +74,6 @@ module Godwit
         "#{mark}#{value.encode(Encoding::UTF_8)}#{mark}"
       end
 
-      # @return [String, nil] why the value cannot be written
       def unwritable(value)
         return "is no String: #{value.class}" unless value.is_a?(String)
         text = value.encode(Encoding::UTF_8)

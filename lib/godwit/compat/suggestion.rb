@@ -13,7 +13,6 @@ module Godwit
         @error = error
       end
 
-      # @return [Array] that Ruby prints after "Did you mean?"
       def corrections
         return LAYERS if @error.name == :ZMQ
         DidYouMean::NameErrorCheckers.new(@error).corrections

@@ -10,7 +10,6 @@ module Godwit
 
       # @return [IO, nil] this process's end of the pipe; nil: the plan needs none
       attr_reader :out, :err, :input
-      # @return [Input, nil] the content of `input`
       attr_reader :content
 
       def initialize(plan, processes)

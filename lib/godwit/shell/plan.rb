@@ -64,7 +64,6 @@ module Godwit
         }.compact
       end
 
-      # @return [Boolean] whether stderr has a pipe of its own
       def err_piped?
         %i[tail rows].include?(err) || Redirection.piped?(err)
       end

@@ -36,7 +36,7 @@ module Godwit
 
       def open(operation, option, path)
         mode = (option == :input) ? "rb" : "wb"
-        file = interruptible { File.open(path, mode) }
+        file = Runtime.defer_interrupts { File.open(path, mode) } # opening a FIFO may wait
         return file unless file.stat.directory?
         file.close
         raise SystemCallError.new(nil, Errno::EISDIR::Errno)
@@ -47,7 +47,7 @@ module Godwit
       end
 
       # Writes Ruby's buffer of an IO, so that the command's output comes after it.
-      def flush(io) = interruptible { io.flush }
+      def flush(io) = Runtime.defer_interrupts { io.flush }
 
       # Moves the descriptor of a file to the offset up to which the program has read.
       # @return [Boolean] false when Ruby has read ahead, and cannot undo that (of a pipe)
@@ -69,9 +69,6 @@ module Godwit
       rescue SystemCallError
         false # neither a file, nor read ahead
       end
-
-      # Lets interrupts end the call: opening a FIFO may wait, and so may writing.
-      def interruptible(&call) = Thread.handle_interrupt(Object => :on_blocking, &call)
     end
   end
 end

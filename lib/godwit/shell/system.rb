@@ -60,15 +60,14 @@ module Godwit
         ios = pids.filter_map { |pid| of(pid) }
         poller = Poller.new(*ios)
         slice = (ios.size == pids.size) ? seconds : [seconds, POLL_INTERVAL].min
-        interruptible { poller.wait(slice) }
+        Runtime.defer_interrupts { poller.wait(slice) }
       rescue Errno::EMFILE, Errno::ENFILE
-        interruptible { sleep([seconds, POLL_INTERVAL].min) } # no descriptor is left to wait with
+        # No descriptor remains to wait with.
+        Runtime.defer_interrupts { sleep([seconds, POLL_INTERVAL].min) }
       ensure
         poller&.close
         ios&.each(&:close)
       end
-
-      def interruptible(&wait) = Thread.handle_interrupt(Object => :on_blocking, &wait)
     end
 
     # Signals by name or number.

@@ -84,26 +84,5 @@ module Godwit
           "  install one: #{Backend::Libzmq::PACKAGES}\n  #{INSTEAD}", cause: nil
       end
     end
-
-    class << self
-      def libzmq_version = Zmq.loaded_version
-
-      # The FFI backend has no drafts (docs/runtimes.md).
-      def has(feature) = feature != "draft" && Zmq.zmq_has(feature) == 1
-
-      def draft? = false
-
-      def connection(number) = LibC.connection(number)
-
-      # @param secret_key [String, nil] nil: a new one
-      # @return [Array(String, String), nil] public and secret key as Z85; nil without CURVE
-      def curve_keypair(secret_key)
-        keys = Array.new(2) { ::FFI::MemoryPointer.new(41) }
-        return keys.map(&:read_string) if secret_key.nil? && Zmq.zmq_curve_keypair(*keys).zero?
-        if secret_key && Zmq.zmq_curve_public(keys.first, secret_key).zero?
-          [keys.first.read_string, secret_key]
-        end
-      end
-    end
   end
 end

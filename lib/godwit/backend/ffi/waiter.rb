@@ -19,7 +19,6 @@ module Godwit
       # @return [Boolean] whether the thread waits in a Poller
       attr_accessor :polls
 
-      # @return [Waiter] of this wait alone, to be released after it
       def self.claim(events, polls: false)
         waiter = free || new
         waiter.events = events

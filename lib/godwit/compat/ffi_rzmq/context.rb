@@ -63,7 +63,6 @@ module ZMQ
       sockets.select { |socket| socket.godwit && socket.context.equal?(self) }
     end
 
-    # @return [Godwit::Context, nil] nil once it is terminated
     attr_reader :godwit
     def terminated? = @godwit.nil?
   end

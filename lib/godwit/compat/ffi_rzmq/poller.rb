@@ -67,7 +67,6 @@ module ZMQ
 
     private
 
-    # @return [Hash] bits, by what Godwit's poller watches
     def wait(seconds)
       poller = (@poller ||= build)
       if poller.empty?

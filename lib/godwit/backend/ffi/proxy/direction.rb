@@ -17,7 +17,6 @@ module Godwit
         @split = [] # the remaining messages of a batch, which the observer has split
       end
 
-      # @return [Boolean] whether messages of a batch remain
       def remaining? = @split.any?
 
       def live? = @live

@@ -11,7 +11,6 @@ module Godwit
       attr_accessor :paused
       attr_writer :observer
 
-      # @param sockets [Array<SocketHandle, nil>] front end, back end, capture
       def initialize(sockets)
         front, back, @capture = @order = sockets
         @wake = LibC.event_io

@@ -15,7 +15,6 @@ module Godwit
         [Backend::FFI.const_get("EVENT_#{name.upcase}"), name]
       end.freeze
 
-      # @return [Waiting] the threads that wait for events
       attr_reader :waiting
 
       def initialize(handle)
@@ -70,7 +69,6 @@ module Godwit
       end
 
       # Reads all events in the PAIR.
-      # @return [Boolean] whether there was an event
       def drain
         return false if @pair.nil? || @ended
         came = true # also when an error is raised

@@ -16,7 +16,6 @@ module Godwit
         Clock.now + SLOW if deadline != 0 && (deadline || !@reported_endless)
       end
 
-      # Diagnoses a slow wait.
       # @return [Float, nil] when the wait is diagnosed again
       def report(socket, deadline)
         @reported_endless = true if deadline.nil?
@@ -31,7 +30,6 @@ module Godwit
 
       def observing? = @observing
 
-      # Each call begins with this check.
       # @return [Boolean] whether the call has to end the diagnosis
       def over?
         return false unless @observing
