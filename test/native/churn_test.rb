@@ -18,10 +18,7 @@ class ChurnTest < Godwit::TestCase
       end
       Array.new(200) { pull.recv(timeout: 5) }
     end
-    assert_equal got
-      .each_index
-      .flat_map { |round| Array.new(200) { |number| "#{round}.#{number}" } }
-      .sort,
-      got.flatten.sort
+    sent = got.each_index.flat_map { |round| Array.new(200) { |number| "#{round}.#{number}" } }
+    assert_equal sent.sort, got.flatten.sort
   end
 end

@@ -71,9 +71,8 @@ class MemoryTest < Godwit::TestCase
       100.times { context.inspect } # over old values on the stack
       GC.start
       marker = %w[part of a].join("-")
-      assert_operator ObjectSpace.each_object(String).count { |one| one.start_with?(marker) },
-        :<,
-        40
+      found = ObjectSpace.each_object(String).count { |one| one.start_with?(marker) }
+      assert_operator found, :<, 40
     end
   end
 

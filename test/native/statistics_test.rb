@@ -116,19 +116,6 @@ class StatisticsTest < Godwit::TestCase
     stopped(proxy)
   end
 
-  test "many writers, in and out of few places" do
-    one = statistics(writers: 7)
-    random = Random.new(3)
-    known = []
-    rounds(3_000, stressed: 60).times do
-      id = random.rand(40)
-      one.record(frames(1 + random.rand(50), writer: writer(id)))
-      known.delete(id)
-      known << id
-    end
-    assert_equal known.last(7).reverse.map { |id| writer(id) }, one.writers(100).map(&:first)
-  end
-
   test "in a child a call raises" do
     one = statistics
     pid = fork do

@@ -33,15 +33,11 @@ module Godwit
           assert_operator median { after(yield, &ending) }, :<, PROMISED, how
         end
         yield.endings.each_key do |how|
-          assert_operator median { (wait = yield) && after(wait) { wait.endings[how].call } },
-            :<,
-            PROMISED,
-            how
+          seconds = median { (wait = yield) && after(wait) { wait.endings[how].call } }
+          assert_operator seconds, :<, PROMISED, how
         end
-        assert_operator median { after_a_kill_before(yield) },
-          :<,
-          PROMISED,
-          "a kill that was put off"
+        seconds = median { after_a_kill_before(yield) }
+        assert_operator seconds, :<, PROMISED, "a kill that was put off"
       end
 
       # That a program's process ends so many seconds after the program has. The lower bound shows
