@@ -30,18 +30,19 @@ class PollerProcessTest < Godwit::TestCase
       abort "not one epoll: \#{ours}" unless ours.size == 1
       watched = -> { File.read("/proc/self/fdinfo/\#{ours.first}").scan(/^tfd:/).size }
       gate, open_gate = IO.pipe
-      child = fork { open_gate.close; gate.read; exit!(0) }
+      children = []
+      hold = -> { children << fork { open_gate.close; gate.read; exit!(0) } }
+      hold.call
       into << "x"
       out.close
       poller.remove(out)
       ready.call(pull, push)
-      children = [child]
       kept = watched.call
       counts = Array.new(10) do
         extra = pair
         poller.register(extra.first)
         ready.call(*extra)
-        children << fork { open_gate.close; gate.read; exit!(0) }
+        hold.call
         extra.last.send("left")
         extra.first.wait_readable(5)
         extra.first.close
