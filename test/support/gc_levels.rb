@@ -12,8 +12,6 @@ module Godwit
     # * stress: collects the young at each object made, within the tests of the classes that say
     #   `under_gc_stress`; no others run. Finds missing marks and write barriers in C
     # * stress-all: the same for all classes: `rake gc`
-    # * stress-full: as stress, with whole collections, ten to twenty times as slow: for one file at
-    #   a time
     # * none: the collector's settings are unchanged, for stages where the above has nothing to
     #   find, or would take most of their time
     # * valgrind: the same, and time is given: `rake memory`
@@ -21,11 +19,11 @@ module Godwit
     # Where a level slows the tests down, their deadlines and the harness's are SLOWNESS times as
     # long.
     module GCLevels
-      LEVELS = %w[normal shuffle stress stress-all stress-full none valgrind].freeze
+      LEVELS = %w[normal shuffle stress stress-all none valgrind].freeze
       LEVEL = ENV.fetch("GODWIT_TEST_GC", "normal")
       abort "GODWIT_TEST_GC=#{LEVEL}: there are #{LEVELS.join(", ")}" unless LEVELS.include?(LEVEL)
       # 0x01: no major collections
-      STRESS = {"stress" => 0x01, "stress-all" => 0x01, "stress-full" => true}.freeze
+      STRESS = {"stress" => 0x01, "stress-all" => 0x01}.freeze
       LEFT_ALONE = %w[none valgrind].include?(LEVEL)
       SHUFFLE_EVERY = 10 # a shuffle costs some 70 ms
 
@@ -63,8 +61,7 @@ module Godwit
         end
 
         def start
-          # Under stress-full each object would cost a compaction of 20 ms.
-          return if LEFT_ALONE || !compaction? || LEVEL == "stress-full"
+          return if LEFT_ALONE || !compaction?
           GC.auto_compact = true if stress? || Length.long?
         end
 

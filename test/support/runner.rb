@@ -60,8 +60,7 @@ module Godwit
           end
           options.on("--list", "list the stages") { list }
           options.separator "Environment: " \
-            "GODWIT_TEST_GC=normal|shuffle|stress|stress-full (see " \
-            "test/support/gc_levels.rb)"
+            "GODWIT_TEST_GC=normal|shuffle|stress (see test/support/gc_levels.rb)"
         end
         choose(parser.parse(arguments))
       rescue OptionParser::ParseError => error

@@ -33,10 +33,14 @@ class StagesTest < Godwit::TestCase
 
   def changes = TestSupport::Changes.new(scratch_dir, note: "#{scratch_dir}/.git/green")
 
-  test "every test file belongs to a stage" do
+  test "every test file belongs to a stage; names are distinct; work's stages have its mark" do
     stages = TestSupport::GATE + TestSupport::FULL
     assert_empty Dir.glob("{test,work/test}/**/*_test.rb", base: TestSupport::Stage::ROOT) -
       stages.flat_map(&:files)
+    names = stages.map(&:name)
+    assert_equal names.uniq, names
+    ours = stages.select { |stage| stage.files.grep(%r{\A(?:test/timing/)?work/}).any? }
+    assert_equal ours.map(&:name), stages.select(&:work?).map(&:name)
   end
 
   # test/RUNTIMES.md lists not_on; a `skip` would go unseen there.
@@ -46,17 +50,6 @@ class StagesTest < Godwit::TestCase
         File.readlines(path).grep(/\bskip\b.*(?:RUBY_ENGINE|BACKEND|Ractor|fork|Fiber)/)
       end
     assert_empty skips
-  end
-
-  test "the stages with work/'s files, and no others, have its mark" do
-    stages = TestSupport::GATE + TestSupport::FULL
-    ours = stages.select { |stage| stage.files.grep(%r{\A(?:test/timing/)?work/}).any? }
-    assert_equal ours.map(&:name), stages.select(&:work?).map(&:name)
-  end
-
-  test "stages have distinct names" do
-    names = (TestSupport::GATE + TestSupport::FULL).map(&:name)
-    assert_equal names.uniq, names
   end
 
   test "a stage whose requirement is missing is skipped, with the reason" do
