@@ -30,13 +30,13 @@ module LoggerTests
     end
 
     def open_log(endpoint = @receiver.last_endpoint, **options)
-      keep(
-        Godwit::Logger.new(
-          endpoint, durable: folder, progname: "billing", linger: 0, reconnect_interval: 0.01,
-          **options
-        )
-      )
+      logger(endpoint, durable: folder, progname: "billing", reconnect_interval: 0.01, **options)
     end
+
+    def logger(endpoint, **options) = keep(Godwit::Logger.new(endpoint, linger: 0, **options))
+
+    # What writes for the logger now, in this process.
+    def writer_of(log) = log.instance_variable_get(:@handle).current
 
     # An endpoint without a listener.
     def nowhere = @nowhere ||= endpoint_for(:ipc_file)

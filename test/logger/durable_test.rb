@@ -9,39 +9,31 @@ class LoggerDurableTest < Godwit::TestCase
   include LoggerTests::Durable
 
   DurableSender = Godwit::Logger.const_get(:DurableSender)
-  SegmentedLog = Godwit::Logger.const_get(:SegmentedLog)
-  SendWindow = Godwit::Logger.const_get(:SendWindow)
-  Wire = Godwit::Logger.const_get(:Wire)
+  DurableWriter = Godwit::Logger.const_get(:DurableWriter)
 
   test "records come into the file in order, and are counted once they are acknowledged" do
     open_receiver
     log = open_log
     2_000.times { |index| log.info("record #{index}", index: index) }
+    log.info("p" * 70_000) { "under a long name" }
     assert_flushed(log)
-    assert_equal (0...2_000).map { |index| "record #{index}" }, texts
-    assert_equal [0, 2_000, 0, nil], log.stats.to_h.values_at(:queued, :sent, :dropped, :last_error)
-    assert_equal [2_000, 0, 0, nil],
+    assert_equal [*(0...2_000).map { |index| "record #{index}" }, "under a long name"], texts
+    assert_equal [0, 2_001, 0, nil], log.stats.to_h.values_at(:queued, :sent, :dropped, :last_error)
+    assert_equal [2_001, 0, 0, nil],
       @receiver.stats.to_h.values_at(:written, :again, :foreign, :last_error)
     assert_match(/\AI, \[.*\]  INFO -- billing: record 0\z/, lines.first)
   end
 
-  test "whatever the program's name, a record stays unchanged" do
-    open_receiver
-    log = open_log
-    log.info("p" * 70_000) { "first" }
-    log.info("second")
-    assert_flushed(log)
-    assert_equal %w[first second], texts
-  end
-
-  test "without a receiver records wait on the disk; the next process sends them, under the same " \
-    "id, and continues its numbers" do
+  test "without a receiver records wait on the disk, later ones are refused; the next process " \
+    "sends them, under the same id, and continues its numbers" do
     log = open_log(nowhere)
     3.times { |index| log.info("first #{index}") }
     log.error("first error")
     assert_equal 4, log.stats.queued
     _, said = capture_io { log.close }
     assert_match(/4 records are kept in .*durable for the next start/, said)
+    capture_io { assert_equal [false, false], [log.info("late"), log.error("too")] }
+    assert_equal [4, 2], [log.stats.queued, log.stats.dropped]
     open_receiver(nowhere, sink: {format: :json})
     again = open_log(nowhere)
     again.info("second")
@@ -55,7 +47,7 @@ class LoggerDurableTest < Godwit::TestCase
   end
 
   test "records that overflow: :spool left in the folder are sent too" do
-    spooling = keep(Godwit::Logger.new(nowhere, overflow: :spool, spool: folder, linger: 0))
+    spooling = logger(nowhere, overflow: :spool, spool: folder)
     spooling.info("spooled")
     eventually { spooling.stats.spooled == 1 }
     capture_io { spooling.close }
@@ -65,24 +57,9 @@ class LoggerDurableTest < Godwit::TestCase
     assert_equal %w[durable spooled], values("text").sort
   end
 
-  test "records after the close are refused, and counted" do
-    log = open_log(nowhere)
-    assert_equal true, log.info("in time")
-    _, warnings = capture_io { log.close }
-    assert_match(/1 record is kept/, warnings)
-    capture_io { assert_equal [false, false], [log.info("late"), log.error("too")] }
-    assert_equal [1, 2], [log.stats.queued, log.stats.dropped]
-  end
-
   test "counts of topics continue even when all records of them are gone" do
-    SegmentedLog.stub(:new,
-      ->(*arguments, **options, &block) {
-        SegmentedLog.allocate.tap { |one|
-          one.__send__(:initialize,
-            *arguments, segment_bytes: 2_000, **options, &block)
-        }
-      }) do
-      open_receiver(sink: {format: :json})
+    open_receiver(sink: {format: :json})
+    with_constants(DurableWriter, SEGMENT_BYTES: 2_000) do
       (1..3).each do |life|
         log = open_log
         log.error("only once") if life == 1
@@ -91,11 +68,10 @@ class LoggerDurableTest < Godwit::TestCase
         assert_flushed(log)
         log.close
       end
-      info, error = values("level").zip(values("tseq")).partition { |level, _| level == 1 }
-      assert_equal (1..90).to_a, info.map(&:last)
-      assert_equal [1, 2], error.map(&:last)
-      assert_operator Dir["#{folder}/*.seg"].size, :<, 5
     end
+    info, error = values("level").zip(values("tseq")).partition { |level, _| level == 1 }
+    assert_equal [(1..90).to_a, [1, 2]], [info, error].map { |ones| ones.map(&:last) }
+    assert_operator Dir["#{folder}/*.seg"].size, :<, 5
   end
 
   test "a folder has one logger; a second logger's error names the first" do
@@ -104,24 +80,18 @@ class LoggerDurableTest < Godwit::TestCase
     assert_match(
       /#{Regexp.escape(folder)}.*process #{Process.pid} uses it.*folder of its own/, error.message
     )
-    program =
-      'require "godwit"; begin; Godwit::Logger.new(*ARGV.first(1), durable: ARGV[1]); rescue ' \
-      "Godwit::BusyError => error; puts error.message; end"
-    assert_match(
-      /process #{Process.pid} uses it/, assert_child(run_child(program, [nowhere, folder])).stdout
-    )
+    child = run_child(<<~RUBY, [nowhere, folder])
+      require "godwit"
+      Godwit::Logger.new(ARGV[0], durable: ARGV[1])
+    RUBY
+    assert_match(/process #{Process.pid} uses it.*BusyError/, child.stderr)
   end
 
   test "a folder is free once its logger is closed, also while a process that is just starting " \
     "has copies of all descriptors" do
     not_on :jruby, "its processes start without copies"
     log = open_log(nowhere)
-    lock =
-      log
-        .instance_variable_get(:@handle)
-        .current
-        .instance_variable_get(:@disk)
-        .instance_variable_get(:@lock)
+    lock = writer_of(log).instance_variable_get(:@disk).instance_variable_get(:@lock)
     own(lock.instance_variable_get(:@file).dup)
     log.close
     assert_equal 0, open_log(nowhere).stats.queued
@@ -129,49 +99,45 @@ class LoggerDurableTest < Godwit::TestCase
 
   test "durable: and spool: take a Pathname, and a String that the program changes later" do
     text = +folder
-    log = keep(Godwit::Logger.new(nowhere, durable: text, linger: 0))
+    log = logger(nowhere, durable: text)
     text.replace("elsewhere")
     assert_equal true, log.info("x")
     capture_io { log.close }
-    log = keep(Godwit::Logger.new(nowhere, durable: Pathname(folder), linger: 0))
-    assert_equal 1, log.stats.queued
-    device = Godwit::LogDevice.new(nowhere, durable: Pathname("#{folder}2"), linger: 0)
-    keep(device).write("x")
+    assert_equal 1, logger(nowhere, durable: Pathname(folder)).stats.queued
+    keep(Godwit::LogDevice.new(nowhere, durable: Pathname("#{folder}2"), linger: 0)).write("x")
     assert_path_exists "#{folder}2/id"
-    log = keep(
-      Godwit::Logger.new(nowhere, overflow: :spool, spool: Pathname("#{folder}3"), linger: 0)
-    )
+    log = logger(nowhere, overflow: :spool, spool: Pathname("#{folder}3"))
     log.info("x")
     eventually { log.stats.spooled == 1 }
-    state = Pathname("#{folder}.state")
-    keep(Godwit::Logger::Reader.new(endpoint_for(:tcp), state: state)).close
-    assert_path_exists "#{folder}.state"
-    [[:durable, ""], [:durable, Object.new], [:spool, "a\0b"]].each do |name, odd|
-      options = {name => odd, **((name == :spool) ? {overflow: :spool} : {})}
-      error = assert_raises(ArgumentError, TypeError) { Godwit::Logger.new(nowhere, **options) }
-      assert_includes error.message, "#{name}: takes the path of a folder"
-    end
+    state = "#{folder}.state"
+    keep(Godwit::Logger::Reader.new(endpoint_for(:tcp), state: Pathname(state))).close
+    assert_path_exists state
   end
 
-  test "options that contradict durable: are refused at once" do
-    {overflow: :drop_old, wire: :plain, bind: true, durable: 5,
-     durable_bytes: 0}.each do |name, value|
-      error =
-        assert_raises(ArgumentError, TypeError) { open_log("tcp://127.0.0.1:9", name => value) }
-      assert_includes error.message, "#{name}:"
-    end
+  test "options that contradict durable: are refused at once, and what is no path of a folder" do
     File.write(File.join(scratch_dir, "file"), "")
-    assert_raises(Errno::EEXIST, Errno::ENOTDIR) do
-      Godwit::Logger.new(nowhere, durable: File.join(scratch_dir, "file"))
+    spool = {durable: nil, overflow: :spool}
+    {
+      {overflow: :drop_old} => "overflow:", {wire: :plain} => "wire:", {bind: true} => "bind:",
+      {durable_bytes: 0} => "durable_bytes:", {durable: 5} => "durable: takes the path of a folder",
+      {durable: ""} => "durable: takes the path of a folder",
+      {spool: "a\0b", **spool} => "spool: takes the path of a folder",
+      {spool: folder, spool_bytes: 0, **spool} => "spool_bytes:",
+      {durable: "#{scratch_dir}/file"} => "file", {spool: "#{scratch_dir}/file", **spool} => "file"
+    }.each do |options, says|
+      error = assert_raises(ArgumentError, TypeError, Errno::EEXIST, Errno::ENOTDIR, options.inspect) do
+        open_log(nowhere, **options)
+      end
+      assert_kind_of Godwit::Error, error
+      assert_includes error.message, says
     end
   end
 
   test "a peer that is no receiver is reported at once" do
     # Another process could take a port before the receiver binds it.
     pull = open_socket(:PULL).bind(nowhere)
-    log = nil
+    log = open_log(nowhere)
     _, said = capture_io do
-      log = open_log(pull.last_endpoint)
       log.info("x")
       eventually { $stderr.string.end_with?("\n") } # the error is there by then
     end
@@ -181,7 +147,6 @@ class LoggerDurableTest < Godwit::TestCase
       said
     )
     assert_match(/no receiver of durable logs/, log.stats.last_error.message)
-    assert_equal 1, log.stats.queued
     pull.close
     open_receiver(nowhere)
     assert_flushed(log)
@@ -193,7 +158,7 @@ class LoggerDurableTest < Godwit::TestCase
     log = open_log(nowhere)
     _, said = capture_io do
       log.info("x")
-      sender = log.instance_variable_get(:@handle).current.instance_variable_get(:@sender)
+      sender = writer_of(log).instance_variable_get(:@sender)
       refused = keep(sender.instance_variable_get(:@socket).monitor(:closed))
       2.times do
         connection = server.accept
@@ -214,14 +179,13 @@ class LoggerDurableTest < Godwit::TestCase
 
   test "a peer that never answers is reported too" do
     router = open_socket(:ROUTER).bind(endpoint_for(:tcp))
-    with_constants(DurableSender, ANSWER_TIMEOUT: 0.2) do
-      _, said = capture_io do
-        log = open_log(router.last_endpoint)
-        log.info("x")
+    _, said = capture_io do
+      with_constants(DurableSender, ANSWER_TIMEOUT: 0.2) do
+        open_log(router.last_endpoint).info("x")
         eventually { $stderr.string.end_with?("\n") }
       end
-      assert_match(/is no receiver of durable logs.*does not answer/, said)
     end
+    assert_match(/is no receiver of durable logs.*does not answer/, said)
   end
 
   test "a full disk allowance: records are dropped and counted, and one record reports it" do
@@ -242,8 +206,7 @@ class LoggerDurableTest < Godwit::TestCase
 
   # Waits until so many callers wait for room on the disk.
   def until_full(log, callers = 1)
-    writer = log.instance_variable_get(:@handle).current
-    eventually { writer.instance_variable_get(:@waiting) >= callers }
+    eventually { writer_of(log).instance_variable_get(:@waiting) >= callers }
   end
 
   test "overflow: :block waits for room, and its wait ends on kill, raise, Timeout and close" do
@@ -258,25 +221,22 @@ class LoggerDurableTest < Godwit::TestCase
     assert_raises(stop) { ended(raised) }
     assert_raises(Timeout::Error) { Timeout.timeout(0.01) { log.info("late") } }
     assert_raises(stop) { Timeout.timeout(0.01, stop) { log.flush } }
-    assert fill.alive?
-    before = log.stats
+    before = log.stats.queued
     open_receiver(nowhere)
-    assert(eventually { log.stats.sent > before.queued })
+    assert(eventually { log.stats.sent > before })
     assert_equal 0, log.stats.dropped
     fill.kill.join
+    @receiver.close
+    last = in_thread { log.info("x") while log.stats.dropped.zero? }
+    until_full(log)
+    capture_io { log.close }
+    ended(last)
   end
 
-  test "overflow: :block waits no longer than block_timeout, and not after close" do
+  test "overflow: :block waits no longer than block_timeout" do
     log = open_log(nowhere, durable_bytes: 2_000, overflow: :block, block_timeout: 0.01)
     30.times { log.info("x" * 100) }
     assert_operator log.stats.dropped, :>, 10
-    @to_close.delete(log)
-    capture_io { log.close }
-    log = open_log(nowhere, durable_bytes: 2_000, overflow: :block)
-    thread = in_thread { log.info("x" * 100) }
-    until_full(log)
-    capture_io { log.close }
-    ended(thread)
   end
 
   test "many threads: each has its order, and nothing is lost when some are killed" do
@@ -300,7 +260,7 @@ class LoggerDurableTest < Godwit::TestCase
     log = open_log
     log.info("first")
     assert_flushed(log)
-    lock = log.instance_variable_get(:@handle).current.instance_variable_get(:@lock)
+    lock = writer_of(log).instance_variable_get(:@lock)
     storing = Thread::Queue.new
     lock.define_singleton_method(:synchronize) { |&block| (storing << true) && super(&block) }
     thread = nil
@@ -324,7 +284,7 @@ class LoggerDurableTest < Godwit::TestCase
     FileUtils.rm_r(folder)
     open_receiver(nowhere)
     _, said = capture_io do
-      eventually { !log.instance_variable_get(:@handle).current.alive? } # it has come to read
+      eventually { !writer_of(log).alive? } # it has come to read
       log.info("after")
       assert_flushed(log)
     end
@@ -350,7 +310,7 @@ class LoggerDurableTest < Godwit::TestCase
     assert_flushed(log)
     copy = nil
     _, said = capture_io do
-      copy = keep(Godwit::Logger.new(@receiver.last_endpoint, durable: "#{folder} copy", linger: 0))
+      copy = logger(@receiver.last_endpoint, durable: "#{folder} copy")
       copy.info("third") # its number 2 is another's
       assert_flushed(copy)
       copy.info("fourth")
@@ -363,8 +323,8 @@ class LoggerDurableTest < Godwit::TestCase
 
   test "fsync: on both sides asks the disk for each record before it counts as stored" do
     synced = Thread::Queue.new
-    Godwit::Logger.const_get(:Folder).stub(:sync_file,
-      ->(file) { synced << File.extname(file.path) }) do
+    note = ->(file) { synced << File.extname(file.path) }
+    Godwit::Logger.const_get(:Folder).stub(:sync_file, note) do
       open_receiver(sink: {fsync: true})
       log = open_log(fsync: true)
       20.times do |index|
@@ -382,8 +342,7 @@ class LoggerDurableTest < Godwit::TestCase
   test "fsync: asks the disk for the folders too that were made, and for the names in them" do
     synced = []
     Godwit::Logger.const_get(:Folder).stub(:sync, ->(path) { synced << path }) do
-      log =
-        keep(Godwit::Logger.new(nowhere, durable: "#{folder}/of/billing", linger: 0, fsync: true))
+      log = logger(nowhere, durable: "#{folder}/of/billing", fsync: true)
       assert_equal ["#{folder}/of", folder, scratch_dir], synced.shift(3)
       log.info("x")
       assert_equal ["#{folder}/of/billing"], synced, "the first file"
@@ -394,18 +353,13 @@ class LoggerDurableTest < Godwit::TestCase
     "records" do
     open_receiver
     log = open_log
-    5.times do |round|
-      20.times { |index| log.info("#{round} #{index}") }
-      Thread
-        .list
-        .select { |thread| thread.name == "godwit log durable" }
-        .each { |thread| thread.kill.join }
+    100.times do |index|
+      log.info(index.to_s)
+      next unless index % 20 == 19
+      Thread.list.select { |one| one.name == "godwit log durable" }.each { |one| one.kill.join }
     end
-    log.info("last")
+    log.info("100")
     assert_flushed(log)
-    assert_equal [
-      *(0...5).flat_map { |round| (0...20).map { |index| "#{round} #{index}" } }, "last"
-    ],
-      texts
+    assert_equal [*"0".."100"], texts
   end
 end

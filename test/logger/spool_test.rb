@@ -131,19 +131,6 @@ class LoggerSpoolTest < Godwit::TestCase
     assert_match(/INFO -- : first$/, record_pull.recv(timeout: 5))
   end
 
-  test "bad settings are refused at once" do
-    File.write(File.join(scratch_dir, "file"), "")
-    error =
-      assert_raises(Errno::EEXIST, Errno::ENOTDIR) do
-        logger(nowhere, overflow: :spool, spool: File.join(scratch_dir, "file"))
-      end
-    assert_kind_of Godwit::Error, error
-    assert_raises(TypeError) { logger(nowhere, overflow: :spool, spool: 5) }
-    assert_raises(ArgumentError) do
-      logger(nowhere, overflow: :spool, spool: folder, spool_bytes: 0)
-    end
-  end
-
   FORKED = <<~'RUBY'
     require "godwit"
     log = Godwit::Logger.new(ARGV[0], overflow: :spool, spool: ARGV[1], linger: 0)
