@@ -20,11 +20,8 @@ class LoggerDurableProcessTest < Godwit::TestCase
     end
 
     def texts
-      if File.exist?("#{FOLDER}/app.log")
-        File.readlines("#{FOLDER}/app.log", chomp: true).map { |line| line[/: (.*)\z/, 1] }
-      else
-        []
-      end
+      return [] unless File.exist?("#{FOLDER}/app.log")
+      File.readlines("#{FOLDER}/app.log", chomp: true).map { |line| line[/: (.*)\z/, 1] }
     end
 
     def finish
@@ -46,9 +43,8 @@ class LoggerDurableProcessTest < Godwit::TestCase
     "another thread closes the logger" => "log.close"
   }.each do |how, ending|
     test "records that are confirmed while #{how} are on the disk, and nothing else" do
-      result = assert_child(run_child(PRELUDE + <<~RUBY, [scratch_dir]))
-        log = Godwit::Logger.new("ipc://\#{FOLDER}/nobody",
-          durable: "\#{FOLDER}/durable", linger: 0.3)
+      printed = run_program(<<~RUBY)
+        log = log_to(linger: 0.3)
         $stderr.reopen(File::NULL)
         results = File.open("\#{FOLDER}/results", "w")
         4.times do |thread|
@@ -63,12 +59,10 @@ class LoggerDurableProcessTest < Godwit::TestCase
         await { File.size(results) > 1000 }
         #{ending}
       RUBY
-      assert_empty result.stdout
+      assert_empty printed
       results = File.readlines("#{scratch_dir}/results", chomp: true).map(&:split)
-      stored =
-        Dir["#{scratch_dir}/durable/**/*"]
-          .select { |path| File.file?(path) }
-          .flat_map { |path| File.binread(path).scan(/<\d\.\d+>/) }
+      files = Dir["#{scratch_dir}/durable/**/*"].select { |path| File.file?(path) }
+      stored = files.flat_map { |path| File.binread(path).scan(/<\d\.\d+>/) }
       confirmed, others =
         results.partition { |answer, _| answer == "true" }.map { |some| some.map(&:last) }
       assert_operator confirmed.size, :>, 50
@@ -171,14 +165,13 @@ class LoggerDurableProcessTest < Godwit::TestCase
     lines = run_program(<<~'RUBY')
       receiver
       log = log_to
-      handled = 0
+      handled = sent = 0
       trap("USR1") do
         log.info("trap #{handled}")
         handled += 1
       end
-      sent = 0
       signals = Thread.new do
-        50.times do |index|
+        50.times do
           Process.kill(:USR1, Process.pid)
           sent += 1
           Thread.pass until handled == sent
@@ -192,18 +185,10 @@ class LoggerDurableProcessTest < Godwit::TestCase
       finish
     RUBY
     lines.pop
-    trap, main = lines.partition { |line| line.start_with?("trap") }
-    assert_equal (0...50).map { |index| "trap #{index}" }, trap
-    assert_equal (0...main.size).map { |index| "main #{index}" }, main
-  end
-
-  test "without a receiver the process's end waits for linger, and reports how many are kept" do
-    program =
-      "#{PRELUDE}log = log_to(linger: 0.3); log.info('x'); at_exit { " \
-      "$stdout.syswrite(Process.clock_gettime(Process::CLOCK_MONOTONIC).to_s) }"
-    result = assert_child(run_child(program, [scratch_dir]))
-    assert_operator monotonic - Float(result.stdout), :>=, 0.29
-    assert_match(/ 1 record is kept in .*durable for the next start/, result.stderr)
+    lines.group_by { |line| line[/\w+/] }.each do |name, some|
+      assert_equal (0...some.size).map { |index| "#{name} #{index}" }, some
+    end
+    assert_equal 50, lines.grep(/trap/).size
   end
 
   test "a receiver with a full disk reports it, acknowledges nothing, and continues when there " \
@@ -222,16 +207,11 @@ class LoggerDurableProcessTest < Godwit::TestCase
       100.times { |index| log.info("record #{index}") }
       $stderr.reopen(File::NULL)
       await { log.stats.last_error }
-      unless log.stats.last_error.message.include?("the receiver cannot write")
-        abort(log.stats.last_error.message)
-      end
+      warning = log.stats.last_error.message
+      abort(warning) unless warning.include?("the receiver cannot write")
       # Not its last line, if that has no end: the receiver may be trying again. A half that
       # stays would stand in the middle of the file later.
-      whole =
-        File
-          .readlines("#{FOLDER}/app.log")
-          .select { |line| line.end_with?("\n") }
-          .map { |line| line[/: (.*)$/, 1] }
+      whole = File.readlines("#{FOLDER}/app.log").grep(/\n\z/).map { |line| line[/: (.*)$/, 1] }
       unless whole.any? && whole == Array.new(whole.size) { |index| "record #{index}" }
         abort("torn: #{whole.last}")
       end

@@ -28,22 +28,16 @@ class LoggerInterruptsTest < Godwit::TestCase
     assert_raises(Stop) { trace.enable { yield } }
   end
 
-  test "when it has just taken the lock under which the sender begins" do
-    not_on :jruby, "a TracePoint there does not see Java's methods"
-    log = logger
-    stopped_after(:try_lock) { log.info("first") }
-    log.info("second")
-    assert log.flush(timeout: 5)
-    assert_equal "second", record.text
-  end
-
-  test "when it has just taken the lock under which the logger is closed" do
-    not_on :jruby, "a TracePoint there does not see Java's methods"
-    log = logger
-    log.info("first")
-    stopped_after(:try_lock) { log.close }
-    assert in_thread { log.close }.join(5)
-    assert_equal "first", record.text
+  {"the sender begins" => :info, "the logger is closed" => :close}.each do |what, name|
+    test "when it has just taken the lock under which #{what}" do
+      not_on :jruby, "a TracePoint there does not see Java's methods"
+      log = logger
+      log.info("first") if name == :close
+      stopped_after(:try_lock) { log.public_send(name, *("first" if name == :info)) }
+      log.info("second") if name == :info
+      assert in_thread { log.close }.join(5)
+      assert_equal((name == :info) ? "second" : "first", record.text)
+    end
   end
 
   # Raises in this thread when so many methods of C's have returned.
@@ -86,28 +80,14 @@ class LoggerInterruptsTest < Godwit::TestCase
       log = silent(kind, linger: 10)
       log.info("x")
       closing = in_thread { log.close }
-      eventually { log.instance_variable_get(:@handle).current.instance_variable_get(:@closing) }
+      eventually { writer_of(log).instance_variable_get(:@closing) }
       closing.raise(Stop)
       assert_raises(Stop) { closing.value }
       # As the process's end does.
-      _, said = capture_io { log.instance_variable_get(:@handle).current.close(monotonic, 0) }
+      _, said = capture_io { writer_of(log).close(monotonic, 0) }
       assert_match((kind == :durable) ? /1 record.* kept in/ : /1 record not sent/, said)
       assert_equal 1, log.stats.to_h.values_at(:queued, :dropped).sum
       capture_io { silent(kind, linger: 0).close } # the folder is free again
-    end
-
-    test "a trap handler closes a #{kind} logger" do
-      result = assert_child run_child(<<~RUBY, signal: :TERM)
-        require "godwit"
-        log = Godwit::Logger.new("ipc://#{scratch_dir}/nobody",
-          linger: 0.1#{", durable: \"#{scratch_dir}/own\"" if kind == :durable})
-        log.info("x")
-        trap("TERM") { log.close; $stdout.write("closed"); exit }
-        $stdout.syswrite("ready\n")
-        sleep
-      RUBY
-      assert_equal "ready\nclosed", result.stdout
-      assert_match(/\Agodwit: log to ipc.*1 record.*\n\z/, result.stderr)
     end
   end
 end

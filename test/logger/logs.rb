@@ -85,21 +85,19 @@ module Godwit
         end
       end
 
+      # What writes for the logger now, in this process.
+      def writer_of(log) = log.instance_variable_get(:@handle).current
+
       # Waits until a caller waits for room in the queue, or for its records to be sent.
       def until_full(log)
-        queue = log.instance_variable_get(:@handle).current.queue
+        queue = writer_of(log).queue
         eventually { queue.instance_variable_get(:@waiters).positive? }
       end
 
       # A program that logs, to its end; {#record} reads its records.
       def assert_logs(source, **options)
-        result =
-          assert_child(
-            run_child(
-              "require 'godwit'\nENDPOINT = #{record_pull.last_endpoint.inspect}\n#{source}",
-              **options
-            )
-          )
+        start = "require 'godwit'\nENDPOINT = #{record_pull.last_endpoint.inspect}\n"
+        result = assert_child(run_child(start + source, **options))
         assert_equal "", result.stderr
         result
       end

@@ -24,7 +24,7 @@ class LoggerOverflowTest < Godwit::TestCase
   # Callers wait for the socket without success for a second of a fast clock.
   def impatient(&block) = with_clock(Godwit::TestSupport::ManualClock.new(tick: 0.1), &block)
 
-  def queue_of(log) = log.instance_variable_get(:@handle).current.queue
+  def queue_of(log) = writer_of(log).queue
 
   test "drop_new keeps the oldest, counts the others, and reports the loss when there is room " \
     "again" do
@@ -47,12 +47,7 @@ class LoggerOverflowTest < Godwit::TestCase
 
   test "a socket that takes nothing while callers waited for a second is mute, until it takes " \
     "something" do
-    pull =
-      RecordPull.new(
-        open_socket(:PULL, recv_hwm: 10).bind(
-          "inproc://#{Godwit::TestSupport::Sockets.unique_name}"
-        )
-      )
+    pull = RecordPull.new(open_socket(:PULL, recv_hwm: 10).bind(endpoint_for(:inproc)))
     log = logger(pull.last_endpoint, queue: 10, send_hwm: 10, context: context)
     may_lose
     impatient { log.info("x") until queue_of(log).unresponsive? }
@@ -71,16 +66,15 @@ class LoggerOverflowTest < Godwit::TestCase
       10.times { log.info("i") }
       3.times { log.error("e") }
     end
-    pull = RecordPull.new(open_socket(:PULL).bind(endpoint))
-    received = Array.new(7) { Godwit::Logger::Record.parse(pull.recv(timeout: 5)) }
+    @record_pull = RecordPull.new(open_socket(:PULL).bind(endpoint))
+    received = records(7)
     assert log.flush(timeout: 5)
     log.error("later")
     log.info("later")
-    2.times { received << Godwit::Logger::Record.parse(pull.recv(timeout: 5)) }
+    received.concat(records(2))
     assert_equal 14 + 2 + 1, received.map(&:seq).max
-    assert_equal 8, received.size - 1 # without the notice
-    assert_equal 4, received.reverse.find { |one| one.label == "ERROR" }.tseq
-    assert_equal 12, received.reverse.find { |one| one.label == "INFO" }.tseq
+    assert_equal({"INFO" => 12, "WARN" => 1, "ERROR" => 4},
+      received.to_h { |one| [one.label, one.tseq] })
   end
 
   test "drop_old keeps the newest" do
@@ -131,7 +125,7 @@ class LoggerOverflowTest < Godwit::TestCase
     assert_equal 1, log.stats.dropped
   end
 
-  test "block: kill, Timeout and close end the wait" do
+  test "block: kill, raise, Timeout and close end the wait" do
     may_lose
     endpoint = nowhere
     log = logger(endpoint, queue: 1, overflow: :block, linger: 20)
@@ -140,6 +134,10 @@ class LoggerOverflowTest < Godwit::TestCase
     killed = in_thread { log.info("x") }
     until_full(log)
     ended(killed.kill)
+    raised = in_thread { log.info("x") }
+    until_full(log)
+    raised.raise(ArgumentError, "not an error of the logger's own")
+    assert_raises(ArgumentError) { ended(raised) }
     assert_raises(::Timeout::Error) { ::Timeout.timeout(0.05) { log.info("x") } }
     waiting = in_thread { log.info("x") }
     until_full(log)
@@ -215,15 +213,13 @@ class LoggerOverflowTest < Godwit::TestCase
     log.info("first")
     assert_equal "first", record.text
     impatient { 200.times { |number| log.info("#{number} #{"x" * 50_000}") } }
-    stats =
-      eventually do
-        log.stats.then do |seen|
-          seen if seen.sent > 4 && seen.queued + seen.sent + seen.dropped == 201
-        end
-      end
+    stats = nil
+    eventually do
+      stats = log.stats
+      stats.sent > 4 && stats.queued + stats.sent + stats.dropped == 201
+    end
     assert_operator 50_000 * (stats.queued + stats.sent), :<, 2_000_000
-    taken = stats.sent - 1
-    assert_equal (0...taken).to_a, Array.new(taken) { record.text.to_i }
+    assert_equal (0...stats.sent - 1).to_a, records(stats.sent - 1).map { |one| one.text.to_i }
     eventually { log.stats.sent > stats.sent } # taken records make room
   end
 end

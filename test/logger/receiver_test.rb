@@ -17,12 +17,10 @@ class LoggerReceiverTest < Godwit::TestCase
   end
 
   def data(dealer, key, before, *seqs)
-    entries =
-      seqs.map do |seq|
-        SegmentedLog.entry(
-          seq, Packing.pack(*record("record #{seq}", seq: seq, writer: key.unpack1("H*")).frames)
-        )
-      end
+    entries = seqs.map do |seq|
+      frames = record("record #{seq}", seq: seq, writer: key.unpack1("H*")).frames
+      SegmentedLog.entry(seq, Packing.pack(*frames))
+    end
     dealer << [Wire::DATA, key, Wire.number(before), entries.join]
     answer(dealer)
   end
@@ -41,9 +39,7 @@ class LoggerReceiverTest < Godwit::TestCase
     assert_equal [Wire::ACK, key, 3], data(dealer, key, 0, 1, 2, 3)
     assert_equal [Wire::ACK, key, 4], data(dealer, key, 1, 2, 3, 4)
     assert_equal [Wire::WHAT, key, 4], data(dealer, key, 7, 8), "5 to 7 are missing"
-    assert_equal [Wire::ACK, key, 9],
-      data(dealer, key, 4, 6, 9),
-      "a gap of the writer's own: it dropped them"
+    assert_equal [Wire::ACK, key, 9], data(dealer, key, 4, 6, 9), "5, 7, 8: the writer dropped them"
     assert_equal [Wire::ACK, key, 9], data(dealer, key, 4, 6, 9)
     assert_equal [Wire::WELCOME, key, 9], hello(dealer, key, 2)
     assert_equal [Wire::WELCOME, key, 20], hello(dealer, key, 20), "another receiver had them"
@@ -66,37 +62,19 @@ class LoggerReceiverTest < Godwit::TestCase
     assert_equal [Wire::WELCOME, key, 0], hello(dealer, key, 0)
     assert_equal foreign.size, @receiver.stats.foreign
     entry = SegmentedLog.entry(2, "no record")
-    dealer << [
-      Wire::DATA, key, Wire.number(0),
-      SegmentedLog.entry(1, "") + entry + entry.byteslice(0, 10) + "rubbish"
-    ]
+    entries = SegmentedLog.entry(1, "") + entry + entry.byteslice(0, 10) + "rubbish"
+    dealer << [Wire::DATA, key, Wire.number(0), entries]
     assert_equal [Wire::ACK, key, 2], answer(dealer)
     assert_equal 2, lines.size
     assert_equal [Wire::ACK, key, 3], data(dealer, key, 2, 3)
   end
 
-  test "other records go into the same file" do
-    open_receiver
-    log = open_log
-    log.info("durable")
-    assert_flushed(log)
-    @receiver.sink.write([record("other"), Godwit::Logger::Record.parse("plain")])
-    assert_equal %w[durable other plain], texts
-  end
-
   test "with a broadcaster: durable records and others are in one file, each once, and readers " \
     "see both" do
-    broadcaster =
-      keep(
-        Godwit::Logger::Broadcaster.new(
-          endpoint_for(:tcp), nil, durable: endpoint_for(:tcp), sink: Sink.new(file),
-          context: context
-        )
-      )
-    broadcaster.start
+    options = {durable: endpoint_for(:tcp), sink: Sink.new(file), context: context}
+    broadcaster = keep(Godwit::Logger::Broadcaster.new(endpoint_for(:tcp), nil, **options)).start
     durable = open_log(broadcaster.durable.first)
-    other =
-      keep(Godwit::Logger.new(broadcaster.input.first, progname: "other", reconnect_interval: 0.01))
+    other = logger(broadcaster.input.first, progname: "other", reconnect_interval: 0.01)
     50.times do |index|
       durable.info("durable #{index}")
       other.info("other #{index}")
@@ -117,11 +95,12 @@ class LoggerReceiverTest < Godwit::TestCase
   end
 
   test "a broadcaster with durable writers needs a Sink of a regular file" do
-    [nil, Object.new.tap { |sink| sink.define_singleton_method(:write) { |_| nil } },
-      keep(Sink.new(File::NULL))].each do |sink|
-      assert_raises(Godwit::ArgumentTypeError, Godwit::ArgumentValueError) do
-        Godwit::Logger::Broadcaster.new(nil, nil, durable: endpoint_for(:tcp), sink: sink,
-          context: context)
+    writing = Object.new
+    def writing.write(_) = nil
+    [nil, writing, keep(Sink.new(File::NULL))].each do |sink|
+      options = {durable: endpoint_for(:tcp), sink: sink, context: context}
+      assert_raises(Godwit::ArgumentTypeError, Godwit::ArgumentValueError, sink.inspect) do
+        Godwit::Logger::Broadcaster.new(nil, nil, **options)
       end
     end
     context.close # which a socket that was left open would hold up
