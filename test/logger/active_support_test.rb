@@ -29,12 +29,9 @@ class ActiveSupportLoggerTest < Godwit::TestCase
 
   # The same of a reader's records: tags are beside the text, once.
   class Records
-    LAST = "the last one"
-
-    def initialize(pull, **options)
+    def initialize(pull, type: Godwit::Logger, **options)
       @pull = Godwit::TestSupport::Logs::RecordPull.new(pull)
-      @options = options
-      @logger = Godwit::Logger.new(pull.last_endpoint, **options)
+      @logger = type.new(pull.last_endpoint, **options)
     end
 
     attr_reader :logger
@@ -43,9 +40,8 @@ class ActiveSupportLoggerTest < Godwit::TestCase
       return @records if @records
       @logger.flush(timeout: 5)
       @logger.close
-      @records = []
-      while @records.size < @logger.stats.sent
-        @records << Godwit::Logger::Record.parse(@pull.recv(timeout: 5))
+      @records = Array.new(@logger.stats.sent) do
+        Godwit::Logger::Record.parse(@pull.recv(timeout: 5))
       end
       raise "more came than was sent" if @pull.recv(timeout: 0, exception: false)
       @records
@@ -97,9 +93,11 @@ class ActiveSupportLoggerTest < Godwit::TestCase
       log.info("after")
       [value, log.formatter.current_tags.dup, log.is_a?(Logger), log.level]
     end
-    assert_equal [[], ["A"], %w[A B C], ["A"], []], ours.records.map(&:tags)
-    assert_equal ["before", "one", "three", "one again", "after"], ours.records.map(&:text)
-    assert_equal [1, 1, 2, 3, 1], ours.records.map(&:level)
+    assert_equal [
+      ["before", [], 1], ["one", ["A"], 1], ["three", %w[A B C], 2], ["one again", ["A"], 3],
+      ["after", [], 1]
+    ],
+      ours.records.map { |one| [one.text, one.tags, one.level] }
   end
 
   test "TaggedLogging: tags pushed, popped, cleared, and flush" do
@@ -132,14 +130,9 @@ class ActiveSupportLoggerTest < Godwit::TestCase
   test "TaggedLogging: a block that raises takes its tags with it; threads have their own" do
     assert_alike do |_, logger|
       log = ActiveSupport::TaggedLogging.new(logger)
-      raised = begin
-        log.tagged("A") { raise "x" }
-      rescue => error
-        error.message
-      end
+      assert_raises(IOError) { log.tagged("A") { raise IOError } }
       log.tagged("here") { Thread.new { log.tagged("there") { log.info("its own") } }.join }
       log.info("none")
-      raised
     end
   end
 
@@ -253,22 +246,19 @@ class ActiveSupportLoggerTest < Godwit::TestCase
 
   test "silence: a class of Godwit::Logger with LoggerSilence" do
     type = Class.new(Godwit::Logger) { include ActiveSupport::LoggerSilence }
-    pull = Godwit::TestSupport::Logs::RecordPull.new(open_socket(:PULL).bind("tcp://127.0.0.1:*"))
-    log = own(type.new(pull.last_endpoint))
+    ours = records(type: type)
+    log = ours.logger
     value = log.silence { |inner| inner.info("not received") && inner.error("received") && :value }
     log.info("received again")
-    assert_equal [:value, %w[received received\ again]],
-      [value, Array.new(2) { Godwit::Logger::Record.parse(pull.recv(timeout: 5)).text }]
+    assert_equal [:value, ["received", "received again"]], [value, ours.lines]
   end
 
   test "logger_outputs_to? says no, and does not mind" do
     log = records.logger
-    refute ActiveSupport::Logger.logger_outputs_to?(log, $stderr, $stdout)
-    refute ActiveSupport::Logger.logger_outputs_to?(
-      ActiveSupport::BroadcastLogger.new(log), $stderr
-    )
-    assert ActiveSupport::Logger.logger_outputs_to?(
-      ActiveSupport::BroadcastLogger.new(log, Logger.new($stderr)), $stderr
-    )
+    both = ActiveSupport::BroadcastLogger.new(log, Logger.new($stderr))
+    assert_equal [false, false, true],
+      [log, ActiveSupport::BroadcastLogger.new(log), both].map { |one|
+        ActiveSupport::Logger.logger_outputs_to?(one, $stderr)
+      }
   end
 end

@@ -40,19 +40,13 @@ class LoggerForkTest < Godwit::TestCase
       log = Godwit::Logger.new(ENDPOINT)
       500.times { |number| log.info(number.to_s) }
       3.times do |number|
-        Process.wait(
-          fork do
-            if number == 0
-              exit!(0)
-            else
-              (
-                log.info("child \#{number}")
-                log.close
-                number == 1 ? exit!(0) : exit
-              )
-            end
-          end
-        )
+        child = fork do
+          exit!(0) if number == 0
+          log.info("child \#{number}")
+          log.close
+          number == 1 ? exit!(0) : exit
+        end
+        Process.wait(child)
         `true`
         system("true")
         log.info("after \#{number}")

@@ -4,49 +4,33 @@ require "stringio"
 require_relative "logs"
 
 # Levels for a block, or for a thread, as ActiveSupport's loggers have them, without ActiveSupport.
-# active_support_test compares the two.
+# active_support_test.rb compares the two, with an endpoint.
 class LoggerLevelsTest < Godwit::TestCase
   include Godwit::TestSupport::Logs
 
-  # A logger with an endpoint and one with an IO, and what gives their texts.
-  def each_logger
-    yield logger, ->(count) { records(count).map(&:text) }
+  test "with an IO: silence, log_at and local_level=, until the block ends, also when it raises" do
     out = StringIO.new
-    yield Godwit::Logger.new(out), ->(_) { out.string.lines.map { |line| line[/ -- : (.*)/, 1] } }
-  end
-
-  test "silence: only errors, or what is wanted, until the block ends" do
-    each_logger do |log, texts|
-      value = log.silence do |inner|
-        inner.warn("silent")
-        log.error("error")
-        log.silence(:fatal) { log.error("silent") && log.fatal("fatal") }
-        log.silence(Logger::DEBUG) { log.debug("debug") }
-        log.warn("silent")
-        [inner, log.level, log.warn?, log.error?]
-      end
-      assert_equal [log, Logger::ERROR, false, true], value
-      assert_raises(IOError) { log.silence { raise IOError } }
-      log.debug("again")
-      assert_equal [nil, Logger::DEBUG], [log.local_level, log.level]
-      assert_equal %w[error fatal debug again], texts.call(4)
-    end
-  end
-
-  test "log_at and local_level= go below the logger's level too" do
-    each_logger do |log, texts|
-      log.level = :fatal
-      assert_equal :value, log.log_at(:info) { log.info("info") && log.debug("no") && :value }
-      log.local_level = :warn
-      log.warn("warn")
-      assert_equal [Logger::WARN, Logger::WARN], [log.local_level, log.level]
-      log.level = :error
-      log.warn("still")
-      log.local_level = nil
-      log.warn("no")
+    log = Godwit::Logger.new(out)
+    value = log.silence do |inner|
+      inner.warn("silent")
       log.error("error")
-      assert_equal %w[info warn still error], texts.call(4)
+      log.silence(:fatal) { log.error("silent") && log.fatal("fatal") }
+      log.silence(Logger::DEBUG) { log.debug("debug") }
+      [inner, log.level, log.warn?, log.error?]
     end
+    assert_equal [log, Logger::ERROR, false, true], value
+    assert_raises(IOError) { log.silence { raise IOError } }
+    assert_equal [nil, Logger::DEBUG], [log.local_level, log.level]
+    log.level = :fatal
+    assert_equal :value, log.log_at(:info) { log.info("info") && log.debug("no") && :value }
+    log.local_level = :warn
+    log.level = :error
+    log.warn("warn")
+    assert_equal [Logger::WARN, Logger::WARN], [log.local_level, log.level]
+    log.local_level = nil
+    log.warn("no")
+    assert_equal %w[error fatal debug info warn],
+      out.string.lines.map { |line| line[/ -- : (.*)/, 1] }
   end
 
   # In a process of its own: beside ActiveSupport its isolation_level would decide.

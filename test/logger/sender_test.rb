@@ -8,7 +8,7 @@ class LoggerSenderTest < Godwit::TestCase
 
   test "an error costs a batch, which is counted and reported; the next one is sent" do
     log = logger
-    transport = log.instance_variable_get(:@handle).current.transport
+    transport = writer_of(log).transport
     failing = true
     transport.define_singleton_method(:deliver) do |*arguments|
       failing ? raise(IOError, "the disk is on fire") : super(*arguments)
@@ -31,7 +31,7 @@ class LoggerSenderTest < Godwit::TestCase
   test "a record that cannot be encoded costs only itself" do
     may_lose
     log = logger
-    log.instance_variable_get(:@handle).current.define_singleton_method(:encode) do |entry|
+    writer_of(log).define_singleton_method(:encode) do |entry|
       (entry[4] == "bad") ? raise("no") : super(entry)
     end
     _, said = capture_io do

@@ -14,7 +14,8 @@ class LoggerSpoolTest < Godwit::TestCase
     logger(endpoint, overflow: :spool, spool: folder, reconnect_interval: 0.01, **options)
   end
 
-  def texts(count) = records(count).map(&:text)
+  # From now on {#records} reads there.
+  def read_at(endpoint) = @record_pull = RecordPull.new(open_socket(:PULL).bind(endpoint))
 
   def spooled(log, count)
     eventually("only #{log.stats}") { log.stats.spooled >= count }
@@ -32,7 +33,7 @@ class LoggerSpoolTest < Godwit::TestCase
     end
     spooled(log, 2_001)
     assert_equal 1, Dir["#{folder}/*"].size
-    @record_pull = RecordPull.new(open_socket(:PULL).bind(endpoint))
+    read_at(endpoint)
     log.info("record 2001")
     received = records(2_002)
     assert_equal (0..2_001).map { |index| "record #{index}" }, received.map(&:text)
@@ -54,7 +55,7 @@ class LoggerSpoolTest < Godwit::TestCase
     spooled(log, 3)
     _, said = capture_io { log.close }
     assert_match(/3 records are kept in .*spool for the next start/, said)
-    @record_pull = RecordPull.new(open_socket(:PULL).bind(endpoint))
+    read_at(endpoint)
     again = spooling(endpoint)
     2.times { |index| again.info("second #{index}") }
     received = records(5)
@@ -76,7 +77,7 @@ class LoggerSpoolTest < Godwit::TestCase
     %w[0 f].each do |digit|
       Dir.mkdir("#{folder}/#{digit * 32}") && Dir.mkdir("#{folder}/#{digit * 32}/lock")
     end
-    @record_pull = RecordPull.new(open_socket(:PULL).bind(endpoint))
+    read_at(endpoint)
     spooling(endpoint).info("new")
     assert_equal %w[left new], records(2).map(&:text)
   end
@@ -102,7 +103,7 @@ class LoggerSpoolTest < Godwit::TestCase
       eventually { log.stats.to_h.values_at(:spooled, :dropped) == [2, 2] }
     end
     assert_match(/\Agodwit: log to .*2 records were in .*spool\S+, which is gone\n\z/, said)
-    @record_pull = RecordPull.new(open_socket(:PULL).bind(endpoint))
+    read_at(endpoint)
     assert_equal [["three", 3], ["four", 4]], records(2).map { |one| [one.text, one.seq] }
     eventually { log.stats.spooled.zero? }
   end
@@ -114,7 +115,7 @@ class LoggerSpoolTest < Godwit::TestCase
     spooled(log, 1)
     FileUtils.rm(Dir["#{folder}/*/*.seg"])
     _, said = capture_io do
-      @record_pull = RecordPull.new(open_socket(:PULL).bind(endpoint))
+      read_at(endpoint)
       eventually { log.stats.dropped == 1 }
       log.info("two")
       assert_equal ["two", 2], record.then { |one| [one.text, one.seq] }
@@ -127,8 +128,7 @@ class LoggerSpoolTest < Godwit::TestCase
     log = spooling(endpoint, wire: :plain)
     log.info("first")
     spooled(log, 1)
-    @record_pull = RecordPull.new(open_socket(:PULL).bind(endpoint))
-    assert_match(/INFO -- : first$/, record_pull.recv(timeout: 5))
+    assert_match(/INFO -- : first$/, read_at(endpoint).recv(timeout: 5))
   end
 
   FORKED = <<~'RUBY'
@@ -161,13 +161,13 @@ class LoggerSpoolTest < Godwit::TestCase
     assert_equal "100\n3\n", assert_child(run_child(FORKED, [endpoint, folder])).stdout
     log = spooling(endpoint)
     log.info("next")
-    @record_pull = RecordPull.new(open_socket(:PULL).bind(endpoint))
-    received = texts(301)
+    read_at(endpoint)
+    received = records(301).map(&:text)
     assert_equal "next", received.pop
     assert_equal %w[child0 child1 parent], received.map { |text| text[/\w+/] }.uniq.sort
-    received
-      .group_by { |text| text[/\w+/] }
-      .each { |name, some| assert_equal (0...100).map { |index| "#{name} #{index}" }, some }
+    received.group_by { |text| text[/\w+/] }.each do |name, some|
+      assert_equal (0...100).map { |index| "#{name} #{index}" }, some
+    end
   end
 
   ROOM_AGAIN = <<~RUBY
@@ -188,7 +188,7 @@ class LoggerSpoolTest < Godwit::TestCase
     may_lose
     endpoint = endpoint_for(:ipc_file)
     assert_equal "1\n", assert_child(run_child(ROOM_AGAIN, [endpoint, folder])).stdout
-    @record_pull = RecordPull.new(open_socket(:PULL).bind(endpoint))
+    read_at(endpoint)
     spooling(endpoint).info("next")
     assert_equal [*1..20, 1], records(21).map(&:seq)
   end

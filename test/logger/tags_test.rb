@@ -7,20 +7,18 @@ require_relative "logs"
 class LoggerTagsTest < Godwit::TestCase
   include Godwit::TestSupport::Logs
 
-  FORMATTERS = {
-    "none" => -> {},
-    "Ruby's" => -> { ::Logger::Formatter.new },
-    "a block" => -> { proc { |severity, _, _, message| "#{severity} #{message}\n" } },
-    "a class" => -> {
-      Class.new(::Logger::Formatter) {
-        def call(severity, _, _, message) = "#{severity} #{msg2str(message)}\n"
-      }.new
-    }
-  }.freeze
+  OWN = Class.new(::Logger::Formatter) do
+    def call(severity, _, _, message) = "#{severity} #{msg2str(message)}\n"
+  end
+  # None, Ruby's, a block, a class.
+  FORMATTERS = [
+    -> {}, -> { ::Logger::Formatter.new },
+    -> { proc { |severity, _, _, message| "#{severity} #{message}\n" } }, -> { OWN.new }
+  ].freeze
 
   # A logger with that formatter, and what gives the tagged texts of so many records.
   def each_formatter
-    FORMATTERS.each_value do |make|
+    FORMATTERS.each do |make|
       given = logger
       set = logger.tap { |log| log.formatter = make.call }
       given.formatter = make.call
@@ -33,7 +31,7 @@ class LoggerTagsTest < Godwit::TestCase
   end
 
   def each_io
-    FORMATTERS.each_value do |make|
+    FORMATTERS.each do |make|
       out = StringIO.new
       log = Godwit::Logger.new(out, formatter: make.call)
       yield log, ->(_) { out.string.lines.map { |line| line[/(?: -- : |\AINFO )(.*)/, 1] } }
@@ -45,7 +43,7 @@ class LoggerTagsTest < Godwit::TestCase
   end
 
   def each_plain
-    FORMATTERS.each_value do |make|
+    FORMATTERS.each do |make|
       log = logger(wire: :plain)
       log.formatter = make.call
       yield log, ->(count) {

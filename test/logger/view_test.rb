@@ -2,7 +2,6 @@
 
 require_relative "../test_helper"
 require "godwit/logger"
-require "time"
 
 # Godwit::Logger::View: records as people see them.
 class LoggerViewTest < Godwit::TestCase
@@ -15,10 +14,7 @@ class LoggerViewTest < Godwit::TestCase
     text = "card refused", level: "ERROR", prog: "billing", host: "web1", time: AT, **header
   )
     t_ns = time.is_a?(Integer) ? time : (time.to_r * 1_000_000_000).to_i
-    header = {
-      v: 1, writer: "ab" * 16, seq: 7, tseq: 3, t_ns: t_ns, pid: 4242, prog: prog, host: host,
-      **header
-    }.compact
+    header = {v: 1, writer: "ab" * 16, seq: 7, tseq: 3, t_ns: t_ns, pid: 4242, **header}.compact
     Record.parse(["#{level}.#{prog}.#{host}.".b, JSON.generate(header).b, text.b]) or
       flunk "no record"
   end
@@ -28,53 +24,34 @@ class LoggerViewTest < Godwit::TestCase
   def line(record, **options) = View.new(**options).line(record)
 
   test "the line: time, level, host, program and pid, tags, text, payload" do
-    assert_equal "12:31:07.123456 ERROR web1 billing[4242] [req-9] card refused  user=42\n",
-      line(record(tags: ["req-9"], payload: {user: 42}))
-    assert_equal "12:31:07.123456 INFO  web1 billing[4242] card refused\n",
-      line(record(level: "INFO"))
-    assert_equal "12:31:07.123456 WARN  web1 -[4242] card refused\n",
-      line(record(level: "WARN", prog: ""))
-    assert_equal "12:31:07.123456 ERROR web1 billing card refused\n", line(record(pid: nil))
-    assert_equal Encoding::UTF_8, line(record("gr\u00fcn \u2713")).encoding
-    assert_includes line(record("gr\u00fcn \u2713")), " gr\u00fcn \u2713\n"
+    {
+      record(tags: ["req-9"], payload: {user: 42}) =>
+        "12:31:07.123456 ERROR web1 billing[4242] [req-9] card refused  user=42\n",
+      record(level: "INFO") => "12:31:07.123456 INFO  web1 billing[4242] card refused\n",
+      record(level: "WARN", prog: "") => "12:31:07.123456 WARN  web1 -[4242] card refused\n",
+      record("gr\u00fcn \u2713", pid: nil) =>
+        "12:31:07.123456 ERROR web1 billing gr\u00fcn \u2713\n",
+      plain("E, [2026-11-20T12:31:07.123456 #4242] ERROR -- billing: card refused\n") =>
+        "12:31:07.123456 ERROR billing[4242] card refused\n",
+      plain("<13>Nov 20 su: hello") => "--:--:--.------ ANY   <13>Nov 20 su: hello\n",
+      plain("") => "--:--:--.------ ANY   \n"
+    }.each { |record, wanted| assert_equal wanted, line(record) }
   end
 
-  test "a plain line shows its fields" do
-    assert_equal "12:31:07.123456 ERROR billing[4242] card refused\n",
-      line(
-        plain("E, [2026-11-20T12:31:07.123456 #4242] ERROR -- billing: card refused\n")
-      )
-    assert_equal "--:--:--.------ ANY   <13>Nov 20 su: hello\n", line(plain("<13>Nov 20 su: hello"))
-    assert_equal "--:--:--.------ ANY   \n", line(plain(""))
-  end
-
-  test "payload: bare words as they are, all else as JSON" do
+  test "payload: bare words as they are, all else as JSON; tags that are no Strings" do
     payload = {
-      user: 42,
-      name: "anna",
-      path: "/a/b?c",
-      words: "a b",
-      quote: '"',
-      list: [1, "x"],
-      deep: {
-        a: nil
-      },
-      none: nil,
-      ok: true,
-      empty: "",
-      equal: "a=b"
+      user: 42, name: "anna", path: "/a/b?c", words: "a b", quote: '"', list: [1, "x"],
+      deep: {a: nil}, none: nil, ok: true, empty: "", equal: "a=b"
     }
     shown =
       'user=42 name=anna path="/a/b?c" words="a b" quote="\\"" list=[1,"x"] deep={"a":null} ' \
       'none=null ok=true empty="" equal="a=b"'
-    assert_equal "card refused  #{shown}", View.message(record(payload: payload))
-    assert_equal "card refused  [1,2]", View.message(record(payload: [1, 2]))
-    assert_equal "user=42", View.message(record("", payload: {user: 42}))
-    assert_equal "card refused", View.message(record(payload: {}))
-  end
-
-  test "tags that are no Strings" do
-    assert_equal "[1] [null] [{\"a\":2}] card refused", View.message(record(tags: [1, nil, {a: 2}]))
+    {
+      record(payload: payload) => "card refused  #{shown}",
+      record(payload: [1, 2]) => "card refused  [1,2]",
+      record("", payload: {user: 42}) => "user=42", record(payload: {}) => "card refused",
+      record(tags: [1, nil, {a: 2}]) => "[1] [null] [{\"a\":2}] card refused"
+    }.each { |record, wanted| assert_equal wanted, View.message(record) }
   end
 
   test "a text of several lines has its later lines behind spaces, and the payload on its first" do
@@ -83,27 +60,22 @@ class LoggerViewTest < Godwit::TestCase
       " #{forged}\n",
       line(record("boom (Oops)\r\na.rb:1\n#{forged}\n", payload: {user: 42}))
     assert_equal 1, line(record("x", prog: "a\nb", host: "c\nd", tags: [1])).lines.size
-    assert_equal 2, line(record("x", tags: ["a\nb"])).lines.size
-    assert_equal "    b] x\n", line(record("x", tags: ["a\nb"])).lines.last
+    assert_match(/\A.* \[a\n    b\] x\n\z/, line(record("x", tags: ["a\nb"])))
   end
 
-  test "control characters, line separators and marks of direction are shown, not obeyed" do
-    text = "a\e[2Jb\rc\0d\x7f\u0085\u009b\u2028\u202e\u2066z\te"
-    shown = 'a\e[2Jb\rc\x00d\x7f\u0085\u009b\u2028\u202e\u2066z' + "\te"
+  FIELDS = View::FIELDS.map { |name| "%{#{name}}" }.join(" ")
+  FORMS = [{}, {color: true, highlight: /./}, {format: FIELDS}, {format: :json}].freeze
+
+  test "control characters, line separators and marks of direction are shown, not obeyed, " \
+    "whatever the field and the format" do
+    text = "a\e[2Jb\rc\0d\x7f\u0085\u009b\u2028\u202e\u2066z\te\a"
+    shown = 'a\e[2Jb\rc\x00d\x7f\u0085\u009b\u2028\u202e\u2066z' + "\te\\x07"
     assert_equal "12:31:07.123456 ERROR web1 billing[4242] #{shown}\n", line(record(text))
-    everywhere =
-      record(
-        text,
-        prog: text.tr(".", ""),
-        host: text,
-        tags: [text],
-        payload: {
-          text => text
-        },
-        thread: text
-      )
-    fields = View::FIELDS.map { |name| "%{#{name}}" }.join(" ")
-    [{}, {color: true, highlight: /./}, {format: fields}, {format: :json}].each do |options|
+    everywhere = record(
+      text, prog: text, host: text, writer: text, tags: [text], payload: {text => text},
+      thread: text
+    )
+    FORMS.each do |options|
       line = line(everywhere, **options).gsub(/\e\[[0-9;]*m/, "")
       assert_match(/\A[[:print:]\t]+\n\z/, line, options.inspect)
       refute_match(/[\u202e\u2066\u2028\u0085]/, line)
@@ -115,36 +87,12 @@ class LoggerViewTest < Godwit::TestCase
       (%({"v":1,"writer":"#{"ab" * 16}","seq":7,"tseq":3,"t_ns":1,"tags":["\\ud800","\xff"],) +
        %("payload":{"\\ud800":"\\udfff","l":["\\ud800"]},"thread":"\\ud800"})).b
     broken = Record.parse(["WARN.\xff.\xfe.".b, header, "t\xffx".b])
-    [{}, {color: true, highlight: /t/}, {format: "%{prog} %{host} %{thread} %{message}"},
-      {format: :json}].each do |options|
-      assert_predicate line(broken, **options), :valid_encoding?
-    end
+    FORMS.each { |options| assert_predicate line(broken, **options), :valid_encoding? }
     assert_includes line(broken), "t\ufffdx"
     # A lone surrogate is such a String for newer versions of the gem json.
     assert_equal '{"k\ufffd":["\ufffd",1,null]}'.gsub('\ufffd', "\ufffd"),
       View.json({"k\xff" => ["\xff", 1, nil]})
     assert_equal "t\ufffdx", JSON.parse(line(broken, format: :json))["text"]
-  end
-
-  test "no field of a stranger's record controls the terminal, whatever the format" do
-    header = {
-      v: 1,
-      writer: "id\e[2J\u202e",
-      seq: 7,
-      tseq: 3,
-      t_ns: 1,
-      pid: 42,
-      thread: "\e]0;x\a",
-      tags: ["\e[1m"],
-      payload: {
-        "k\e" => "\u009b2J"
-      }
-    }
-    hostile = Record.parse(["WARN.pr\e[og.ho\u0085st.".b, JSON.generate(header).b, "te\e[xt".b])
-    formats = [nil, :json, *View::FIELDS.map { |name| "%{#{name}}" }]
-    formats.each do |format|
-      refute_match(/[\e\a\u0080-\u009f\u202e]/, line(hostile, format: format), format.inspect)
-    end
   end
 
   test "a time that is none" do
@@ -158,8 +106,7 @@ class LoggerViewTest < Godwit::TestCase
   test "a custom format" do
     one = record(tags: ["req-9"], payload: {user: 42}, thread: 8)
     assert_equal "2026-11-20 12:31:07.123456 ERROR web1 billing 4242 8 #{"ab" * 16} 7 [req-9] " \
-      "card refused user=42 [req-9] card refused  user=42\n",
-      line(one, format: View::FIELDS.map { |name| "%{#{name}}" }.join(" "))
+      "card refused user=42 [req-9] card refused  user=42\n", line(one, format: FIELDS)
     assert_equal "<ERROR  > 100%\n", line(one, format: "<%-7<level>s> 100%%")
     ["%{nosuch}", "%d", "%<seq>d", "%", 7].each do |wrong|
       error = assert_raises(Godwit::ArgumentValueError) { View.new(format: wrong) }
@@ -168,13 +115,10 @@ class LoggerViewTest < Godwit::TestCase
   end
 
   test "JSON is one object a line, with all that came" do
-    one = record("a\nb", tags: ["req-9"], payload: {user: 42})
-    line = line(one, format: :json)
-    assert_equal 1, line.lines.size
-    assert_equal one.to_h, JSON.parse(line)
-    assert_equal(
-      {"plain" => true, "level" => 5, "text" => "x"}, JSON.parse(line(plain("x"), format: :json))
-    )
+    [record("a\nb", tags: ["req-9"], payload: {user: 42}), plain("x")].each do |one|
+      line = line(one, format: :json)
+      assert_equal [one.to_h, 1], [JSON.parse(line), line.lines.size]
+    end
   end
 
   test "colours: levels, programs, matches of grep; none without color:" do
@@ -198,22 +142,17 @@ class LoggerViewTest < Godwit::TestCase
 
   test "no message of another program raises" do
     random = Random.new(7)
-    view = [
-      View.new, View.new(format: :json), View.new(color: true, highlight: /a/),
-      View.new(format: "%{date} %{message} %{thread}")
-    ]
+    views = FORMS.map { |options| View.new(**options) }
     values = [nil, true, -1, 10**30, 1.5, "x", "\u202e", [], [[]], {}, {"a" => [{}]}]
     rounds(2_000, stressed: 50).times do
       header = Record::KEYS.to_h { |key| [key, values.sample(random: random)] }
       if random.rand(2).zero?
-        header.update(
-          "writer" => "w", "seq" => 1, "tseq" => 1,
-          "t_ns" => [-10**30, 0, 10**18].sample(random: random)
-        )
+        time = [-10**30, 0, 10**18].sample(random: random)
+        header.update("writer" => "w", "seq" => 1, "tseq" => 1, "t_ns" => time)
       end
       frames = ["ANY.a.b.".b, JSON.generate(header).b, random.bytes(9)]
       [Record.parse(frames), Record.parse(random.bytes(20))].compact.each do |one|
-        view.each { |way| assert_predicate way.line(one), :valid_encoding? }
+        views.each { |view| assert_predicate view.line(one), :valid_encoding? }
       end
     end
   end

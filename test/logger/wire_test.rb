@@ -59,17 +59,17 @@ class LoggerWireTest < Godwit::TestCase
     input, control = endpoint_for(:inproc), endpoint_for(:inproc)
     Godwit::Logger::Broadcaster.new(input, control: control, context: context) do |broadcaster|
       broadcaster.start
-      open_socket(:PUSH).connect(input).send_many(
-        vectors("frames").values_at(0, -1).map { |vector| vector["frames"].map(&:b) }
-      )
+      records = vectors("frames").values_at(0, -1).map { |vector| vector["frames"].map(&:b) }
+      open_socket(:PUSH).connect(input).send_many(records)
       eventually { broadcaster.last.size == 2 }
-      asker = open_socket(:REQ).connect(control)
-      vectors("question").each do |vector|
-        asker.send(vector["question"].b)
-        assert_equal vector["answer"].map(&:b), asker.recv_multipart(timeout: 5).map(&:b)
+      %i[REQ DEALER].each do |type|
+        asker = open_socket(type).connect(control)
+        vectors("question").each do |vector|
+          asker.send(vector["question"].b)
+          assert_equal vector["answer"].map(&:b), asker.recv_multipart(timeout: 5).map(&:b)
+        end
+        assert_equal 2, JSON.parse(asker.send('{"ask":"stats"}').recv(timeout: 5))["messages"]
       end
-      asker.send("{\"ask\":\"stats\"}")
-      assert_equal 2, JSON.parse(asker.recv(timeout: 5))["messages"]
     end
   end
 
