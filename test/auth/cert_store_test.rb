@@ -51,8 +51,7 @@ class CertStoreTest < Godwit::TestCase
     found = store
     assert found.by_key(anna.public_key)
     File.unlink(path("anna.key"))
-    assert_nil found.by_key(anna.public_key)
-    assert_nil found["anna"]
+    assert_equal [nil, nil], [found.by_key(anna.public_key), found["anna"]]
   end
 
   def test_a_changed_file_counts_at_once
@@ -101,20 +100,16 @@ class CertStoreTest < Godwit::TestCase
 
   def test_files_that_are_no_certificate_are_left_out
     cert("anna")
-    File.write(path("bad.key"), "no certificate at all\n")
-    File.write(path("notes.txt"), "no certificate at all\n")
+    %w[bad.key notes.txt].each { |name| File.write(path(name), "no certificate at all\n") }
     Dir.mkdir(path("folder.key"))
-    File.write(path("open.key"), Godwit::Cert.new("open").text(secret: true))
-    File.chmod(0o644, path("open.key"))
+    File.write(path("open.key"), Godwit::Cert.new("open").text(secret: true), perm: 0o644)
     File.symlink("nowhere", path("dangling.key"))
     found = nil
     said = warnings { found = store }
     assert_equal ["anna"], found.map(&:name)
-    assert_equal 3, said.lines.size, said
-    assert_match(/bad\.key, line 1:/, said)
-    assert_match(/folder\.key: it is no regular file/, said)
-    assert_match(/open\.key: others may read/, said)
-    assert_equal 3, found.problems.size
+    ["bad.key, line 1:", "folder.key: it is no regular file", "open.key: others may read"]
+      .each { |words| assert_includes said, words }
+    assert_equal [3, 3], [said.lines.size, found.problems.size], said
     assert_empty warnings { found.problems }
     File.write(path("bad.key"), Godwit::Cert.new("bad").text)
     assert_equal %w[anna bad], found.map(&:name)

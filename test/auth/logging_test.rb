@@ -45,20 +45,15 @@ class AuthLoggingTest < Godwit::TestCase
   end
 
   test "a Broadcaster protects its input, output and control" do
-    relay = own(
-      Godwit::Logger::Broadcaster.new(
-        "tcp://127.0.0.1:*", "tcp://127.0.0.1:*", control: "tcp://127.0.0.1:*", **protected_by
-      )
-    ).start
-    tail = own(
-      Godwit::Logger::Reader.subscribe(relay.output.first, context: context, **known)
-    ).wait_connected(timeout: PATIENCE)
+    any = "tcp://127.0.0.1:*"
+    relay = own(Godwit::Logger::Broadcaster.new(any, any, control: any, **protected_by)).start
+    client = {context: context, **known}
+    tail = own(Godwit::Logger::Reader.subscribe(relay.output.first, **client))
+    tail.wait_connected(timeout: PATIENCE)
     logger(relay.input.first, **known).info("hello")
     assert_equal "hello", tail.recv(timeout: PATIENCE).text
-    control = Godwit::Logger::Control.new(
-      relay.control.first, timeout: PATIENCE, context: context, **known
-    )
-    assert_equal 1, own(control).statistics["records"]
+    control = own(Godwit::Logger::Control.new(relay.control.first, timeout: PATIENCE, **client))
+    assert_equal 1, control.statistics["records"]
     3.times { assert_predicate decision, :granted? }
     [relay.input, relay.output, relay.control].each do |places|
       socket = open_socket(:DEALER, **stranger).connect(places.first)
@@ -85,35 +80,26 @@ class AuthLoggingTest < Godwit::TestCase
     sink.close
   end
 
-  test "a Logger that binds admits the readers that its Auth knows" do
-    endpoint = endpoint_for(:ipc_file)
-    logger(endpoint, bind: true, **protected_by).info("hello")
-    assert_admits_anna_alone(endpoint)
-  end
-
-  # The logger at the endpoint has a record to send.
-  def assert_admits_anna_alone(endpoint)
-    pull = open_socket(:PULL, reconnect_interval: 0.01, **known).connect(endpoint)
-    assert pull.recv(timeout: PATIENCE)
-    assert_equal "anna", decision.user_id
-    open_socket(:PULL, reconnect_interval: 0.01, **stranger).connect(endpoint)
-    assert_equal 400, decision.status
-  end
-
-  test "a LogDevice that binds admits the readers that its Auth knows" do
-    endpoint = endpoint_for(:ipc_file)
-    device = Godwit::LogDevice.new(endpoint, bind: true, linger: 0, **protected_by)
-    (@loggers ||= []) << device
-    device.write("hello")
-    assert_admits_anna_alone(endpoint)
+  {Godwit::Logger => :info, Godwit::LogDevice => :write}.each do |type, name|
+    test "a #{type} that binds admits the readers that its Auth knows" do
+      endpoint = endpoint_for(:ipc_file)
+      log = type.new(endpoint, bind: true, linger: 0, **protected_by)
+      (@loggers ||= []) << log
+      log.public_send(name, "hello")
+      pull = open_socket(:PULL, reconnect_interval: 0.01, **known).connect(endpoint)
+      assert pull.recv(timeout: PATIENCE)
+      assert_equal "anna", decision.user_id
+      open_socket(:PULL, reconnect_interval: 0.01, **stranger).connect(endpoint)
+      assert_equal 400, decision.status
+    end
   end
 
   test "a Logger refuses at once what does not go together" do
-    assert_named(Godwit::ArgumentValueError, /make the socket a client/) do
-      Godwit::Logger.new("tcp://127.0.0.1:5555", auth: "logs", **known)
-    end
-    assert_named(Godwit::ArgumentValueError, /auth: takes a domain/) do
-      Godwit::Logger.new("tcp://127.0.0.1:5555", auth: "")
+    [
+      [Godwit::ArgumentValueError, /make the socket a client/, {auth: "logs", **known}],
+      [Godwit::ArgumentValueError, /auth: takes a domain/, {auth: ""}]
+    ].each do |error, says, options|
+      assert_named(error, says) { Godwit::Logger.new("tcp://127.0.0.1:5555", **options) }
     end
     assert_named(Godwit::EndpointError, /auth: needs a handshake/) do
       Godwit::Logger.new("inproc://records", bind: true, auth: "logs")

@@ -2,8 +2,6 @@
 
 require "test_helper"
 require "fileutils"
-require "open3"
-require "tmpdir"
 require_relative "../process/forking"
 
 # An Auth, fork and the end of a process.
@@ -109,7 +107,7 @@ class AuthProcessTest < Godwit::TestCase
 
   test "an Auth lives in the main Ractor" do
     skip "this Ruby has no Ractors" unless defined?(Ractor)
-    result = run_child(<<~RUBY)
+    assert_match(/main Ractor only/, assert_child(run_child(<<~RUBY)).stdout)
       $VERBOSE = nil
       require "godwit"
       Godwit::Auth
@@ -119,22 +117,18 @@ class AuthProcessTest < Godwit::TestCase
         puts error.cause.message
       end
     RUBY
-    assert_match(/main Ractor only/, assert_child(result).stdout)
   end
 
   test "the mechanisms load from a folder with brackets in its name" do
-    Dir.mktmpdir do |folder|
-      FileUtils.cp_r("#{__dir__}/../../lib/godwit/auth", "#{folder}/app [1]")
-      program = <<~'RUBY'
-        Godwit::Auth.send(:remove_const, :MECHANISMS)
-        Godwit::Auth.send(:remove_const, :Mechanism)
-        load "#{ARGV.fetch(0)}/mechanisms.rb"
-        print Godwit::Auth.class_eval("MECHANISMS").keys.sort.join(" ")
-      RUBY
-      output, = Open3.capture2e(
-        RbConfig.ruby, "-I#{__dir__}/../../lib", "-rgodwit", "-e", program, "#{folder}/app [1]"
-      )
-      assert_equal "CURVE GSSAPI NULL PLAIN", output.lines.last
-    end
+    folder = "#{scratch_dir}/app [1]"
+    FileUtils.cp_r("#{__dir__}/../../lib/godwit/auth", folder)
+    result = assert_child(run_child(<<~'RUBY', [folder]))
+      require "godwit"
+      Godwit::Auth.send(:remove_const, :MECHANISMS)
+      Godwit::Auth.send(:remove_const, :Mechanism)
+      load "#{ARGV.fetch(0)}/mechanisms.rb"
+      print Godwit::Auth.class_eval("MECHANISMS").keys.sort.join(" ")
+    RUBY
+    assert_equal "CURVE GSSAPI NULL PLAIN", result.stdout
   end
 end

@@ -6,16 +6,10 @@ require "test_helper"
 # records in the same file: the file holds each record once, in order per writer.
 # GODWIT_LOGGER_KILL_SECONDS sets a longer run (rake logger:kills).
 class LoggerKillTest < Godwit::TestCase
-  SECONDS =
-    Float(
-      ENV.fetch("GODWIT_LOGGER_KILL_SECONDS") { Godwit::TestSupport::Length.of("1.5", long: "3") }
-    )
+  Length = Godwit::TestSupport::Length
+  SECONDS = Float(ENV.fetch("GODWIT_LOGGER_KILL_SECONDS") { Length.of("1.5", long: "3") })
   SEED =
-    Integer(
-      ENV.fetch("GODWIT_LOGGER_KILL_SEED") do
-        Godwit::TestSupport::Length.of(4711, long: rand(1 << 16))
-      end
-    )
+    Integer(ENV.fetch("GODWIT_LOGGER_KILL_SEED") { Length.of(4711, long: rand(1 << 16)) })
   CHILD_DEADLINE = SECONDS + 30
   deadline SECONDS + 60
 
@@ -66,115 +60,85 @@ class LoggerKillTest < Godwit::TestCase
     puts "closed"
   RUBY
 
-  # A child that is started anew after each kill, under a new name.
-  class Victim
-    attr_reader :made, :child
-
-    def initialize(name, &start)
-      @name = name
-      @start = start
-      @life = 0
-      @made = {} # name and life to the number of records that it reported as taken
-    end
-
-    def mark = "#{@name}#{@life}"
-
-    def revive
-      @life += 1
-      @child = @start.call(mark)
-    end
-
-    def taken(folder)
-      File.binread(File.join(folder, mark)).unpack1("Q>") || 0
-    rescue Errno::ENOENT
-      0
-    end
-
-    def over(folder) = @made[mark] = taken(folder)
+  # The program of each, and its arguments after the path of its mark.
+  def programs
+    endpoint = endpoint_for(:ipc_file)
+    {
+      "a" => [WRITER, endpoint, path("durable a")], "b" => [WRITER, endpoint, path("durable b")],
+      "plain" => [RECEIVER, path("app.log"), endpoint]
+    }
   end
 
-  def file = File.join(scratch_dir, "app.log")
+  def path(name) = File.join(scratch_dir, name)
 
-  def endpoint = @endpoint ||= endpoint_for(:ipc_file)
-
-  def writer(name)
-    folder = File.join(scratch_dir, "durable #{name}")
-    Victim.new(name) do |mark|
-      start_child(
-        WRITER, [File.join(scratch_dir, mark), endpoint, folder, mark], deadline: CHILD_DEADLINE
-      )
-    end
+  # Each life has a name of its own: a mark.
+  def start(name)
+    program, *arguments = @programs[name]
+    mark = "#{name}#{@taken.size}"
+    @taken[mark] = nil
+    arguments = [path(mark), *arguments, mark]
+    @running[name] = [mark, start_child(program, arguments, deadline: CHILD_DEADLINE)]
   end
 
-  def receiver(name)
-    Victim.new(name) do |mark|
-      start_child(
-        RECEIVER, [File.join(scratch_dir, mark), file, endpoint, mark], deadline: CHILD_DEADLINE
-      )
-    end
+  # @return [Integer] the number of records that this life reported as taken
+  def taken(mark)
+    File.binread(path(mark)).unpack1("Q>") || 0
+  rescue Errno::ENOENT
+    0
   end
 
-  def kill(victim, random)
-    goal = victim.taken(scratch_dir) + random.rand(100)
-    eventually("#{victim.mark} came to nothing: #{victim.child.stderr}") do
-      victim.taken(scratch_dir) >= goal
-    end
-    victim.child.signal(:KILL)
-    result = victim.child.finish
-    assert_equal 9, result.status.termsig, result.to_s
-    assert_equal "", result.stderr
-    victim.over(scratch_dir)
+  def kill(name, random)
+    mark, child = @running[name]
+    goal = taken(mark) + random.rand(100)
+    eventually("#{mark} came to nothing: #{child.stderr}") { taken(mark) >= goal }
+    result = child.signal(:KILL).finish
+    assert_equal [9, ""], [result.status.termsig, result.stderr], result.to_s
+    @taken[mark] = taken(mark)
+  end
+
+  def finish(name, says)
+    mark, child = @running[name]
+    result = assert_child(child.finish)
+    assert_equal "#{says}\n", result.stdout, result.to_s
+    @taken[mark] = taken(mark)
   end
 
   def in_file
-    old =
-      Dir["#{file}.*"]
-        .select { |name| name.match?(/\.\d+\z/) }
-        .sort_by { |name| -name[/\d+\z/].to_i }
-    [*old, file].flat_map { |name| File.readlines(name, chomp: true) }
+    old = Dir[path("app.log.*")].grep(/\.\d+\z/).sort_by { |name| -name[/\d+\z/].to_i }
+    [*old, path("app.log")].flat_map { |name| File.readlines(name, chomp: true) }
   end
 
   test "with any process killed, the file holds each accepted record once, in order" do
     not_on :jruby, "its processes take seconds to begin, and three run at once"
     random = Random.new(SEED)
-    victims = [writer("a"), writer("b"), receiver("plain")].each(&:revive)
+    @programs, @taken, @running = programs, {}, {}
+    @programs.each_key { |name| start(name) }
     finish = monotonic + SECONDS
     kills = 0
     while monotonic < finish || kills < 6
-      victim = victims.sample(random: random)
-      kill(victim, random)
-      victim.revive
+      name = @programs.keys.sample(random: random)
+      kill(name, random)
+      start(name)
       kills += 1
     end
-    2.times do |index|
-      result = assert_child(victims[index].child.finish)
-      assert_equal "flushed\n", result.stdout, result.to_s
-      victims[index].over(scratch_dir)
-    end
-    assert_equal "closed\n", assert_child(victims[2].child.finish).stdout
-    victims[2].over(scratch_dir)
-    check(victims, kills)
+    {"a" => "flushed", "b" => "flushed", "plain" => "closed"}.each { |one, says| finish(one, says) }
+    check(" (seed #{SEED}, #{kills} kills)")
   end
 
-  def check(victims, kills)
+  def check(run)
     lines = in_file
     seen = Hash.new { |hash, key| hash[key] = [] }
     lines.each do |line|
       match = line.match(/\A(?:I, \[.*billing: )?([a-z]+\d+) (\d+)\z/)
-      refute_nil match, "an invented line: #{line.inspect} (seed #{SEED})"
+      refute_nil match, "an invented line: #{line.inspect}#{run}"
       seen[match[1]] << match[2].to_i
     end
-    made = victims.map(&:made).reduce(:merge)
-    made.each do |mark, taken|
+    @taken.each do |mark, taken|
       numbers = seen[mark]
-      assert_equal (1..numbers.size).to_a,
-        numbers,
-        "#{mark}: each once, in order (seed #{SEED}, #{kills} kills)"
-      # of which the killed writer did not report the last one
-      assert_includes [taken, taken + 1],
-        numbers.size,
-        "#{mark}: #{taken} were taken (seed #{SEED}, #{kills} kills)"
+      assert_equal (1..numbers.size).to_a, numbers, "#{mark}: each once, in order#{run}"
+      # of which the killed process did not report the last one
+      assert_includes [taken, taken + 1], numbers.size, "#{mark}: #{taken} were taken#{run}"
     end
-    puts "#{kills} kills, #{lines.size} records, seed #{SEED}" if ENV["GODWIT_LOGGER_KILL_SECONDS"]
+    puts "#{lines.size} records#{run}" if ENV["GODWIT_LOGGER_KILL_SECONDS"]
   end
 end
