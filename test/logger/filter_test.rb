@@ -15,60 +15,45 @@ class LoggerFilterTest < Godwit::TestCase
 
   def fits?(record = self.record, **choice) = Filter.new(**choice).fits?(record)
 
-  test "nothing chosen is everything" do
-    assert fits?
-    assert fits?(Record.parse("a plain line"))
-    assert fits?(level: nil, prog: nil, host: nil, tag: nil, grep: nil, exclude: nil)
-  end
+  PLAIN = "E, [2026-11-20T12:31:07.123456 #4242] ERROR -- billing: card refused\n"
 
-  test "levels: single, and above, several" do
-    assert fits?(level: "error")
-    assert fits?(level: "warn+")
-    assert fits?(level: ["debug", :error])
-    refute fits?(level: "fatal+")
-    refute fits?(level: "debug,warn")
-    assert_raises(ArgumentError) { Filter.new(level: "foo") }
-  end
-
-  test "program and host: exact match, any of several" do
-    assert fits?(prog: "billing", host: %w[web2 web1])
-    refute fits?(prog: "bill")
-    refute fits?(prog: "billing2")
-    refute fits?(host: "web")
-    refute fits?(prog: "billing", host: "web2")
-    assert fits?(record(prog: "a%2Eb"), prog: "a.b")
-  end
-
-  test "a tag matches any of the record's tags" do
-    tagged = record(tags: ["req-9", 7])
-    assert fits?(tagged, tag: "req-9")
-    assert fits?(tagged, tag: %w[x 7])
-    refute fits?(tagged, tag: "req")
-    refute fits?(tag: "req-9")
-  end
-
-  test "grep looks at tags, text and payload: any must match; exclude: none may match" do
-    one = record(tags: ["req-9"], payload: {user: 42})
-    [/refused/, /req-9/, /user=42/, /\A\[req/, [/nope/, /card/]].each do |pattern|
-      assert fits?(one, grep: pattern), pattern.inspect
+  # Choices that a record fits, and choices that it does not.
+  {
+    "nothing chosen is everything" => [
+      [{}, {level: nil, prog: nil, host: nil, tag: nil, grep: nil, exclude: nil}], []
+    ],
+    "levels: single, and above, several" => [
+      [{level: "error"}, {level: "warn+"}, {level: ["debug", :error]}],
+      [{level: "fatal+"}, {level: "debug,warn"}]
+    ],
+    "program and host: exact match, any of several" => [
+      [{prog: "billing", host: %w[web2 web1]}],
+      [{prog: "bill"}, {prog: "billing2"}, {host: "web"}, {prog: "billing", host: "web2"}]
+    ],
+    "a tag matches any of the record's tags" => [
+      [{tag: "req-9"}, {tag: %w[x 7]}], [{tag: "req"}]
+    ],
+    "grep looks at tags, text and payload: any must match; exclude: none may match" => [
+      [{grep: /refused/}, {grep: /req-9/}, {grep: /user=42/}, {grep: /\A\[req/},
+        {grep: [/nope/, /card/]}, {grep: /card/, exclude: /nope/}, {grep: ["[re", /nope/]}],
+      [{grep: /billing/}, {grep: /web1/}, {grep: /Refused/}, {grep: "c.rd"}, {grep: "cards"},
+        {exclude: /user=42/}, {exclude: [/nope/, /card/]}, {exclude: "card"},
+        {grep: /card/, exclude: /refused/}]
+    ]
+  }.each do |name, (fitting, others)|
+    test name do
+      one = record(tags: ["req-9", 7], payload: {user: 42})
+      fitting.each { |choice| assert fits?(one, **choice), choice.inspect }
+      others.each { |choice| refute fits?(one, **choice), choice.inspect }
     end
-    [/billing/, /web1/, /Refused/].each do |pattern|
-      refute fits?(one, grep: pattern), pattern.inspect
-    end
-    refute fits?(one, exclude: /user=42/)
-    refute fits?(one, exclude: [/nope/, /card/])
-    refute fits?(one, grep: /card/, exclude: /refused/)
-    assert fits?(one, grep: /card/, exclude: /nope/)
+  end
+
+  test "records without tags, with other bytes, with escaped names; plain lines" do
+    refute fits?(record, tag: "req-9")
     assert fits?(record("bad \xff byte"), grep: /byte/)
-    assert fits?(record("a [req"), grep: ["a [re", /nope/])
-    refute fits?(record("a"), exclude: "a") || fits?(record("card"), grep: "c.rd") ||
-      fits?(record("card"), grep: "cards")
-    error = assert_raises(Godwit::ArgumentTypeError) { Filter.new(grep: [/a/, 5]) }
-    assert_match(/grep: takes a Regexp or a String/, error.message)
-  end
-
-  test "plain lines: the fields that filters read" do
-    line = Record.parse("E, [2026-11-20T12:31:07.123456 #4242] ERROR -- billing: card refused\n".b)
+    assert fits?(record(prog: "a%2Eb"), prog: "a.b")
+    assert fits?(Record.parse("a plain line"))
+    line = Record.parse(PLAIN.b)
     assert fits?(line, level: "error+", prog: "billing", grep: /refused/)
     refute fits?(line, host: "web1")
     refute fits?(line, level: "warn")
@@ -82,5 +67,8 @@ class LoggerFilterTest < Godwit::TestCase
     assert_predicate filter, :frozen?
     assert_operator filter, :===, record
     assert_equal [/a/], Filter.new(grep: /a/).grep
+    assert_raises(ArgumentError) { Filter.new(level: "foo") }
+    error = assert_raises(Godwit::ArgumentTypeError) { Filter.new(grep: [/a/, 5]) }
+    assert_match(/grep: takes a Regexp or a String/, error.message)
   end
 end
