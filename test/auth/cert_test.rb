@@ -50,7 +50,7 @@ class CertTest < Godwit::TestCase
 
   def test_keygen_refuses_bytes_that_are_not_UTF_8
     require "godwit/cli"
-    [["\xff"], ["\xff".b], ["\xff".dup.force_encoding("US-ASCII")], ["anna", "--meta", "a=\xff"]]
+    [["\xff"], ["\xff".b], [(+"\xff").force_encoding("US-ASCII")], ["anna", "--meta", "a=\xff"]]
       .each do |words|
       status, _, errors = run_line("keygen", *words, "--dir", scratch_dir)
       refute_equal 0, status

@@ -106,8 +106,7 @@ module Fuzz
   }.freeze
 
   MECHANISM = Godwit::Auth.const_get(:Mechanism)
-  RULES = Godwit::Auth.const_get(:Rules)
-    .new
+  RULES = Godwit::Auth.const_get(:Rules).new
     .with(:deny, nil, Godwit::Auth.const_get(:Addresses).make(:deny, ["10.0.0.0/8"], [7]))
     .with(MECHANISM::Plain, nil, MECHANISM::Plain.new({"anna" => "secret"}, nil, nil))
     .with(MECHANISM::Curve, nil, MECHANISM::Curve.new(nil, :any, nil))

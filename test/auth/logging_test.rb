@@ -5,7 +5,8 @@ require "godwit/logger"
 require_relative "../conformance/assertions"
 require_relative "../conformance/authenticated"
 
-# The logger's parts pass `auth:` on to their sockets.
+# The logger's parts pass `auth:` on to their sockets. Reader and Broadcaster, which the commands
+# open: test/cli/clients_test.rb.
 class AuthLoggingTest < Godwit::TestCase
   include Conformance::Assertions
   include Conformance::Authenticated
@@ -33,33 +34,6 @@ class AuthLoggingTest < Godwit::TestCase
   def teardown
     capture_io { @loggers&.each(&:close) }
     super
-  end
-
-  test "a Reader serves the writers that its Auth knows" do
-    reader = own(Godwit::Logger::Reader.new("tcp://127.0.0.1:*", **protected_by))
-    logger(reader.last_endpoint, **stranger).info("let me in")
-    assert_equal ["logs", 400], [(found = decision).domain, found.status]
-    logger(reader.last_endpoint, **known).info("hello")
-    assert_equal "hello", reader.recv(timeout: PATIENCE).text
-    assert_equal ["anna", 1], [decision_of(200).user_id, reader.received]
-  end
-
-  test "a Broadcaster protects its input, output and control" do
-    any = "tcp://127.0.0.1:*"
-    relay = own(Godwit::Logger::Broadcaster.new(any, any, control: any, **protected_by)).start
-    client = {context: context, **known}
-    tail = own(Godwit::Logger::Reader.subscribe(relay.output.first, **client))
-    tail.wait_connected(timeout: PATIENCE)
-    logger(relay.input.first, **known).info("hello")
-    assert_equal "hello", tail.recv(timeout: PATIENCE).text
-    control = own(Godwit::Logger::Control.new(relay.control.first, timeout: PATIENCE, **client))
-    assert_equal 1, control.statistics["records"]
-    3.times { assert_predicate decision, :granted? }
-    [relay.input, relay.output, relay.control].each do |places|
-      socket = open_socket(:DEALER, **stranger).connect(places.first)
-      assert_equal 400, decision.status
-      socket.close
-    end
   end
 
   test "the input of a Broadcaster over inproc has no security" do

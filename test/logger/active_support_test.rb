@@ -75,8 +75,7 @@ class ActiveSupportLoggerTest < Godwit::TestCase
   end
 
   def records(**options)
-    Records
-      .new(open_socket(:PULL).bind("tcp://127.0.0.1:*"), **options)
+    Records.new(open_socket(:PULL).bind("tcp://127.0.0.1:*"), **options)
       .tap { |records| own(records.logger) }
   end
 

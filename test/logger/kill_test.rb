@@ -8,8 +8,7 @@ require "test_helper"
 class LoggerKillTest < Godwit::TestCase
   Length = Godwit::TestSupport::Length
   SECONDS = Float(ENV.fetch("GODWIT_LOGGER_KILL_SECONDS") { Length.of("1.5", long: "3") })
-  SEED =
-    Integer(ENV.fetch("GODWIT_LOGGER_KILL_SEED") { Length.of(4711, long: rand(1 << 16)) })
+  SEED = Integer(ENV.fetch("GODWIT_LOGGER_KILL_SEED") { Length.of(4711, long: rand(1 << 16)) })
   CHILD_DEADLINE = SECONDS + 30
   deadline SECONDS + 60
 

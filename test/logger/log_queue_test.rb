@@ -119,8 +119,7 @@ class LoggerLogQueueTest < Godwit::TestCase
     GC.start
     Array.new(1000) { |number| "filler #{number}" * 10 }
     first = [count, 100].min
-    assert_equal (first...count).map { |number| "n#{number}" },
-      all(one).map(&:text)
+    assert_equal (first...count).map { |number| "n#{number}" }, all(one).map(&:text)
   end
 
   test "wrong arguments raise; an unopened queue raises; memory is reported" do

@@ -157,8 +157,7 @@ class LoggerReaderTest < Godwit::TestCase
     {5 => TypeError, "" => ArgumentError, "a\0b" => ArgumentError,
      scratch_dir => ArgumentError}.each do |path, kind|
       assert_match(
-        /state: takes /,
-        assert_raises(kind) { reader(state: path) }
+        /state: takes /, assert_raises(kind) { reader(state: path) }
           .tap { |error| assert_kind_of Godwit::Error, error }
           .message
       )
@@ -181,8 +180,7 @@ class LoggerReaderTest < Godwit::TestCase
     assert_match(/foo.*such as tcp:/, error.message)
     assert_raises(ArgumentError) { Reader.new }
     {level: "foo", queue_bytes: 0}.each do |name, value|
-      error =
-        assert_raises(ArgumentError) { Reader.subscribe("tcp://127.0.0.1:1", name => value) }
+      error = assert_raises(ArgumentError) { Reader.subscribe("tcp://127.0.0.1:1", name => value) }
       assert_match(/invalid log level: foo|queue_bytes: takes bytes, 1 or more/, error.message)
     end
   end
@@ -220,8 +218,7 @@ class LoggerReaderTest < Godwit::TestCase
     two =
       own(Reader.subscribe(pub.last_endpoint, context: context, host: %w[web1 web2], tag: "req-9"))
     eventually do
-      pub
-        .send(frames(10, host: "web3", tags: ["req-9"]))
+      pub.send(frames(10, host: "web3", tags: ["req-9"]))
         .send(frames(11, host: "web2", tags: ["req-8"]))
         .send(frames(12, host: "web2", tags: %w[a req-9]))
       two.recv(timeout: 0.01, exception: false)&.seq

@@ -23,12 +23,8 @@ class RsyslogTest < Godwit::TestCase
   # The example of the page that loads this module.
   # @param changes [Hash{String => String}] texts to replace
   def example(name, changes)
-    text =
-      File
-        .read(PAGE)
-        .scan(/^```text\n(.*?)^```$/m)
-        .flatten
-        .find { |block| block.include?(%(module(load="#{name}"))) }
+    text = File.read(PAGE).scan(/^```text\n(.*?)^```$/m).flatten
+      .find { |block| block.include?(%(module(load="#{name}"))) }
     changes.reduce(text) do |changed, (old, new)|
       assert_includes changed, old
       changed.gsub(old, new)
@@ -81,10 +77,8 @@ class RsyslogTest < Godwit::TestCase
     log << "raw"
     lines =
       eventually("rsyslog has not written all") do
-        File.exist?(file) &&
-          File
-            .readlines(file, encoding: "UTF-8", chomp: true)
-            .then { |all| all if all.last == "raw" }
+        File.exist?(file) && File.readlines(file, encoding: "UTF-8", chomp: true)
+          .then { |all| all if all.last == "raw" }
       end
     stop(child)
     texts = lines.map { |line| line[/ -- billing: (.*)/, 1] || line }

@@ -16,11 +16,9 @@ class RubyLoggerTest < Godwit::TestCase
       not_on :jruby, "the test framework of Ruby's own tests requires CRuby"
       result = run_child("test/logger/ruby/run.rb", [folder, form])
       assert_child result
-      ran, failed =
-        result
-          .stdout
-          .match(/^(\d+) tests, \d+ assertions, (\d+ failures, \d+ errors, \d+ skips)$/)
-          &.captures
+      ran, failed = result.stdout
+        .match(/^(\d+) tests, \d+ assertions, (\d+ failures, \d+ errors, \d+ skips)$/)
+        &.captures
       assert_equal "0 failures, 0 errors, 0 skips", failed, result.to_s
       assert_operator ran.to_i, :>=, least, result.to_s
       refute_match(/Exception in finalizer|terminated with exception/, result.stderr)

@@ -3,7 +3,7 @@
 require "test_helper"
 
 # Records on the disk until they are released: after a crash the appended records are there, whole
-# and in order, and nothing else.
+# and in order, and nothing else. Full disks: spool_test.rb, durable_process_test.rb.
 class LoggerSegmentsTest < Godwit::TestCase
   SegmentedLog = Godwit::Logger.const_get(:SegmentedLog)
 
@@ -176,34 +176,6 @@ class LoggerSegmentsTest < Godwit::TestCase
       File.binwrite(File.join(folder, "released"), random.bytes(random.rand(20)))
       assert_equal [5], read_all(fill(open_segments, [5])).map(&:first)
     end
-  end
-
-  FULL = <<~RUBY
-    require "godwit"
-    trap("XFSZ", "IGNORE")
-    Process.setrlimit(:FSIZE, 1000)
-    segments = Godwit::Logger.const_get(:SegmentedLog)
-    one = segments.new(ARGV[0], segment_bytes: 1 << 20)
-    seq = 0
-    append = lambda do |text|
-      one.append(segments.entry(seq + 1, text), seq + 1)
-      seq += 1
-    rescue Errno::EFBIG
-      nil
-    end
-    nil while append.call("x" * 33)
-    append.call("y" * 33)
-    append.call("")
-    chunk = one.read(one.after(0), 1 << 20)
-    whole = segments.each_entry(chunk.entries) { |*| nil } == chunk.entries.bytesize
-    puts [seq, chunk.last, whole, one.cut].inspect
-  RUBY
-
-  test "on a full disk no torn entry stays, and a smaller entry may still fit" do
-    not_on :jruby, "it has no Process.setrlimit"
-    seq, *found = JSON.parse(assert_child(run_child(FULL, [folder])).stdout)
-    assert_operator seq, :>, 16
-    assert_equal [seq, true, 0], found
   end
 
   test "an interrupt when an entry is written, and not yet counted, waits" do

@@ -156,14 +156,6 @@ class LoggerSinkTest < Godwit::TestCase
     refute File.exist?("#{path}.20261102.77.gz.part")
   end
 
-  test "two sinks do not write to one file" do
-    one = sink
-    error = assert_raises(Godwit::BusyError) { Sink.new(path) }
-    assert_match(/app\.log.*another process writes to it/, error.message)
-    one.close
-    sink.write(records(1))
-  end
-
   test "a failed rotation loses no record, and is reported" do
     clock = Clock.new(day(20))
     one = sink(rotate: :daily, clock: clock)
@@ -249,9 +241,7 @@ class LoggerSinkTest < Godwit::TestCase
     assert_equal records(fit).join, content
     size = content.bytesize
     assert_operator size + record("record 1").to_s.bytesize, :>, 1000
-    assert_equal [
-      [fit, fit, fit, size, size, true, true], [0, fit, fit, size, size, true, true]
-    ],
+    assert_equal [[fit, fit, fit, size, size, true, true], [0, fit, fit, size, size, true, true]],
       printed.lines.map { |line| JSON.parse(line) }
   end
 

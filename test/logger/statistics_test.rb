@@ -34,8 +34,7 @@ class LoggerStatisticsTest < Godwit::TestCase
     def messages(most = 1_000_000) = @statistics.messages(most)
 
     def writers(most = 1_000_000)
-      @statistics
-        .writers(most)
+      @statistics.writers(most)
         .map { |values| FIELDS.zip(values).to_h.merge(levels: values.last(6)) }
     end
   end

@@ -101,9 +101,7 @@ class LoggerTagsTest < Godwit::TestCase
       log.error(error)
       log.info("text", user: 42)
     end
-    assert_equal [
-      error, "[a] #{{a: 1}.inspect}", "[a] no key (KeyError)\n", "[a] text  user=42"
-    ],
+    assert_equal [error, "[a] #{{a: 1}.inspect}", "[a] no key (KeyError)\n", "[a] text  user=42"],
       given
   end
 

@@ -57,8 +57,7 @@ class LoggerViewTest < Godwit::TestCase
   test "a text of several lines has its later lines behind spaces, and the payload on its first" do
     forged = "12:31:08.000000 FATAL web1 billing[4242] forged"
     assert_equal "12:31:07.123456 ERROR web1 billing[4242] boom (Oops)  user=42\n    a.rb:1\n   " \
-      " #{forged}\n",
-      line(record("boom (Oops)\r\na.rb:1\n#{forged}\n", payload: {user: 42}))
+      " #{forged}\n", line(record("boom (Oops)\r\na.rb:1\n#{forged}\n", payload: {user: 42}))
     assert_equal 1, line(record("x", prog: "a\nb", host: "c\nd", tags: [1])).lines.size
     assert_match(/\A.* \[a\n    b\] x\n\z/, line(record("x", tags: ["a\nb"])))
   end

@@ -26,8 +26,7 @@ class LoggerWireTest < Godwit::TestCase
       frames = vector["frames"].map(&:b)
       [frames, frames.map(&:freeze), (frames.first if frames.size == 1)].compact.each do |message|
         record = Record.parse(message) or flunk "#{message} is no record"
-        vector
-          .except("frames")
+        vector.except("frames")
           .each { |name, value| assert_equal [name, value], [name, record.public_send(name)] }
         assert_equal frames, record.frames
       end
