@@ -34,7 +34,8 @@ class LoggerJournalTest < Godwit::TestCase
   # Of the old file too.
   def texts
     files = ["#{file}.0", file].select { |name| File.exist?(name) }
-    files.flat_map { |name| File.readlines(name, chomp: true) }.map { |line| line[/: (.*)/, 1] || line }
+    lines = files.flat_map { |name| File.readlines(name, chomp: true) }
+    lines.map { |line| line[/: (.*)/, 1] || line }
   end
 
   test "after a restart it knows each writer's last record, and cuts unknown ones" do

@@ -95,6 +95,24 @@ class LoggerOverflowTest < Godwit::TestCase
     assert_operator log.stats.dropped, :>=, 90
   end
 
+  test "the records that a writer dropped are the records that its reader misses" do
+    may_lose
+    reader = own(Godwit::Logger::Reader.new("tcp://127.0.0.1:*", context: context, recv_hwm: 10))
+    log = logger(reader.last_endpoint, queue: 50, send_hwm: 10, linger: 5)
+    8_000.times { |i| log.info("#{i} #{"x" * 1_000}") }
+    closing = in_thread { log.close }
+    last = nil
+    while closing.alive? || reader.received < log.stats.sent
+      last = reader.recv(timeout: 0.2, exception: false) || last
+    end
+    dropped = log.stats.dropped
+    account, = reader.writers
+    assert_operator dropped, :>, 0
+    assert_equal "WARN", last.label # "dropped 12 in 0.5 s"
+    assert_equal [last.seq, dropped], [account.received + account.lost, account.lost]
+    assert_operator account.last, :>=, 8_000
+  end
+
   test "while a reader reads, a full queue loses nothing" do
     received, stats =
       patient_callers { receiving(logger(queue: 100)) { |log| 5_000.times { log.info("x") } } }

@@ -67,7 +67,7 @@ class LoggerReaderTest < Godwit::TestCase
       [writer(1), "billing", "web1", 5, 1, 2, 1, 6], [writer(2), "cards", "web1", 3, 11, 0, 7, 20]
     ],
       accounts.map { |account|
-        account.to_h.values_at("writer", "prog", "host", "received", "lost", "late", "first", "last")
+        account.to_h.values_at(*%w[writer prog host received lost late first last])
       }
     assert_equal [8, 12, 2], [one.received, one.lost, one.late]
     assert_in_delta Time.now.to_f, accounts.first.time, 60

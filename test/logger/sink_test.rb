@@ -58,14 +58,6 @@ class LoggerSinkTest < Godwit::TestCase
     assert_match(/app\.log: no \(RuntimeError\)/, said)
   end
 
-  test "a sink appends to an existing file" do
-    File.write(path, "before\n")
-    one = sink
-    one.write(records(1))
-    assert_match(/\Abefore\nI, .*record 1\n\z/, content)
-    assert_equal 1, one.written
-  end
-
   {
     daily: [day(20), day(20, 23), day(21, 0), "app.log.20261120"],
     weekly: [day(18), day(21, 23), day(22, 0), "app.log.20261121"],

@@ -44,7 +44,9 @@ class LoggerThreadsTest < Godwit::TestCase
     received, stats = receiving(logger) do |log|
       ROUNDS.times do |round|
         victims = Array.new(3) do |thread|
-          in_thread { (0..).each { |number| log.info("#{round}/#{thread} #{number}") && Thread.pass } }
+          in_thread do
+            (0..).each { |number| log.info("#{round}/#{thread} #{number}") && Thread.pass }
+          end
         end
         assert_raises(::Timeout::Error) do
           ::Timeout.timeout(0.01) { loop { log.info("t") && Thread.pass } }

@@ -201,7 +201,7 @@ module Godwit
       # programs, cost.
       stage("logger ffi", "Godwit::Logger on the FFI backend, where it matters", on: :ffi,
         files: "logger/{broadcaster,control,drop_in,durable,durable_process,exit,journal," \
-          "log_queue,overflow,pipeline,reader,reading_process,receiver,sender,spool," \
+          "log_queue,overflow,reader,reading_process,receiver,sender,spool," \
           "threads,trap,wire,writer}", changes: LOGGER),
       *stages_of_others("perf", "Godwit::Perf and libzmq's perf tools",
         files: "{perf/**/*,cli/perf_tools}", changes: PERF),
