@@ -30,7 +30,7 @@ class ZPLTest < Godwit::TestCase
       "metadata" => {"full name" => "Ärla, of", "empty" => ""},
       "curve" => {"public-key" => "ab#='cd"}
     },
-    "\r\n# comment\r\nmetadata # here too\r\n    a   =   \"x\"  # and here\r\n    b = 1\t\r\n\t\r\n" =>
+    "\r\n# comment\r\nmetadata # too\r\n    a   =   \"x\"  # here\r\n    b = 1\t\r\n\t\r\n" =>
       {"metadata" => {"a" => "x", "b" => "1"}},
     "a\n    b = 1\n        c = 2\n    d\n        e = 3\nf = 4\n" =>
       {"a" => {"b" => "1", "b/c" => "2", "d/e" => "3"}, "f" => {}},

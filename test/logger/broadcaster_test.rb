@@ -321,7 +321,8 @@ class LoggerBroadcasterTest < Godwit::TestCase
 
   test "the block form closes, the context's end ends it, and a copy is refused" do
     seen = nil
-    assert_equal :value, Broadcaster.new(ANY, context: context) { |one| (seen = one.start) && :value }
+    value = Broadcaster.new(ANY, context: context) { |one| (seen = one.start) && :value }
+    assert_equal :value, value
     assert_predicate seen, :closed?
     home = own(Godwit::Context.new)
     relay = Broadcaster.new(ANY, context: home, control: ANY, sink: Sink.new)
