@@ -96,17 +96,13 @@ class LoggerControlTest < Godwit::TestCase
     in_thread { answers.cycle { |answer| other.recv && other.send(answer) } }
     two = own(Godwit::Logger::Control.new(other.last_endpoint, context: context))
     answers.each do |answer|
-      assert_match(
-        /the broadcaster said/,
-        assert_raises(Godwit::StateError, answer.inspect) { two.last }.message
-      )
+      error = assert_raises(Godwit::StateError, answer.inspect) { two.last }
+      assert_includes error.message, "the broadcaster said"
     end
     two.close
     assert_predicate two, :closed?
     assert_raises(Godwit::ClosedError) { two.statistics }
     assert_raises(Godwit::EndpointError) { Godwit::Logger::Control.new("foo") }
-    assert_raises(Godwit::ArgumentValueError) do
-      Godwit::Logger::Control.new("tcp://127.0.0.1:1", timeout: -1)
-    end
+    assert_raises(Godwit::ArgumentValueError) { Godwit::Logger::Control.new("ipc://x", timeout: -1) }
   end
 end
