@@ -98,7 +98,7 @@ class LoggerDurableProcessTest < Godwit::TestCase
   end
 
   test "records that a killed child leaves are sent by the next user of the folder" do
-    not_on :ffi, "a forked child cannot use it"
+    not_on :jruby, "it cannot fork"
     lines = run_program(<<~'RUBY')
       log = log_to(linger: 0)
       child = fork do
@@ -115,9 +115,7 @@ class LoggerDurableProcessTest < Godwit::TestCase
       again.close
       finish
     RUBY
-    assert_equal "0", lines.pop
-    assert_equal ["again", *(0...50).map { |index| "child #{index}" }],
-      lines.sort_by { |line| [line[/\A\w+/], line[/\d+/].to_i] }
+    assert_equal ["again", *(0...50).map { |index| "child #{index}" }, "0"].sort, lines.sort
   end
 
   test "a child that survives does not lock the folder for the next process" do
