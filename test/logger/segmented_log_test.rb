@@ -3,7 +3,8 @@
 require "test_helper"
 
 # Records on the disk until they are released: after a crash the appended records are there, whole
-# and in order, and nothing else. Full disks: spool_test.rb, durable_process_test.rb.
+# and in order, and nothing else. Released files and full disks: durable_test.rb, spool_test.rb,
+# durable_process_test.rb.
 class LoggerSegmentsTest < Godwit::TestCase
   SegmentedLog = Godwit::Logger.const_get(:SegmentedLog)
 
@@ -45,42 +46,6 @@ class LoggerSegmentsTest < Godwit::TestCase
       assert_equal (51..100).to_a, read_all(segments, most: most, from: 50).map(&:first)
       assert_equal [], read_all(segments, from: 100)
     end
-  end
-
-  test "a reader at the end finds later records, also in the next file" do
-    segments = open_segments(segment_bytes: 100)
-    cursor = segments.after(0)
-    assert_nil segments.read(cursor, 4096)
-    (1..20).each do |seq|
-      fill(segments, [seq])
-      chunk = segments.read(cursor, 4096)
-      cursor = chunk.cursor
-      assert_equal [seq, record(seq)], [chunk.last, chunk.entries.byteslice(16..)]
-      assert_nil segments.read(cursor, 4096)
-    end
-  end
-
-  test "gaps in seq, entries larger than a piece or a file, and several in one write" do
-    segments = open_segments(segment_bytes: 100)
-    sizes = {3 => 10, 9 => 5000, 10 => 0, 11 => 300}
-    segments.append(sizes.map { |seq, size| SegmentedLog.entry(seq, record(seq, size)) }.join, 11)
-    fill(segments, [50])
-    assert_equal [3, 9, 10, 11, 50], read_all(segments, most: 64).map(&:first)
-    assert_equal [9, 10, 11, 50], read_all(segments, from: 5).map(&:first)
-  end
-
-  test "a file is deleted once all its entries are released, the last file stays" do
-    segments = fill(open_segments(segment_bytes: 200), 1..50)
-    before = files.size
-    segments.release(25)
-    assert_operator files.size, :<, before
-    assert_equal (26..50).to_a, read_all(segments, from: segments.released).map(&:first)
-    refute segments.empty?
-    segments.release(50)
-    assert_equal 1, files.size
-    assert segments.empty?
-    segments.release(10)
-    assert_equal 50, segments.released
   end
 
   test "after a restart the log continues: entries, the released seq, the last seq" do

@@ -24,16 +24,6 @@ class LoggerWriterTest < Godwit::TestCase
     assert_match Godwit::Logger.const_get(:Header)::START, header
   end
 
-  test "seq counts the writer's records, tseq the records of a topic" do
-    log = logger(progname: "a")
-    log.info("1")
-    log.warn("2")
-    log.info("3")
-    log.info("b") { "4" }
-    assert_equal [[1, 1, "a"], [2, 1, "a"], [3, 2, "a"], [4, 1, "b"]],
-      records(4).map { |one| [one.seq, one.tseq, one.prog] }
-  end
-
   test "a message that changes after the call is sent unchanged" do
     text = +"before, and long enough to be no embedded string of Ruby's"
     given = text.dup
