@@ -103,6 +103,8 @@ class LoggerControlTest < Godwit::TestCase
     assert_predicate two, :closed?
     assert_raises(Godwit::ClosedError) { two.statistics }
     assert_raises(Godwit::EndpointError) { Godwit::Logger::Control.new("foo") }
-    assert_raises(Godwit::ArgumentValueError) { Godwit::Logger::Control.new("ipc://x", timeout: -1) }
+    assert_raises(Godwit::ArgumentValueError) do
+      Godwit::Logger::Control.new("ipc://x", timeout: -1)
+    end
   end
 end
