@@ -40,8 +40,7 @@ class InteropPyzmqTest < Godwit::TestCase
     return @missing if defined?(@missing)
     there = File.executable?(PYTHON) &&
       system(PYTHON, "-c", "import zmq", out: File::NULL, err: File::NULL)
-    @missing =
-      there ? nil : "pyzmq is not there: #{PYTHON} cannot import zmq (Debian: python3-zmq)"
+    @missing = there ? nil : "pyzmq is not there: #{PYTHON} cannot import zmq (Debian: python3-zmq)"
   end
 
   def setup

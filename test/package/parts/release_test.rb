@@ -27,13 +27,6 @@ class ReleaseTest < Godwit::TestCase
 
   def open_ones(release) = release.conditions.reject { |_, met| met }.keys
 
-  test "a machine without git has no commit" do
-    program = "require '#{File.expand_path("../../../rakelib/support/release", __dir__)}'; " \
-      "p Godwit::Release.commit"
-    child = start_command([RbConfig.ruby, "-e", program], env: {"PATH" => scratch_dir})
-    assert_equal "nil\n", assert_child(child.finish).stdout
-  end
-
   test "with all gems, checks and sums no condition is open; without them all are" do
     assert_equal [12, 2], [open_ones(release).size, release.conditions.values.count(true)]
     paths = release.gems.map { |file| build(file, COMMIT) }
@@ -57,7 +50,10 @@ class ReleaseTest < Godwit::TestCase
     assert_equal 4, File.readlines("#{scratch_dir}/CHECKED").size
   end
 
-  test "a checkout with a change, and a folder without git, have no commit" do
+  test "a machine without git, a checkout with a change, and a folder without git have no commit" do
+    program = "require './rakelib/support/release'; p Godwit::Release.commit"
+    child = start_command([RbConfig.ruby, "-e", program], env: {"PATH" => scratch_dir})
+    assert_equal "nil\n", assert_child(child.finish).stdout
     assert_nil Godwit::Release.commit(scratch_dir)
     git = ->(*words) { system("git", "-C", scratch_dir, *words, out: File::NULL, exception: true) }
     git["init", "--quiet"]
