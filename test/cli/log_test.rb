@@ -2,7 +2,6 @@
 
 require "test_helper"
 require "godwit/cli"
-require "pty"
 require "support/forked_command"
 require_relative "../logger/made_records"
 
@@ -175,11 +174,8 @@ class CLILogTest < Godwit::TestCase
      [{"TERM" => "dumb"}, []] => false,
      [{}, %w[--color never]] => false,
      [{"NO_COLOR" => "1"}, %w[--color always]] => true}.each do |(env, options), colored|
-      assert_equal colored,
-        on_terminal({"TERM" => "xterm", "NO_COLOR" => nil, **env}, options).include?(
-          "\e[1;7mtext\e[0m"
-        ),
-        [env, options].inspect
+      shown = on_terminal({"TERM" => "xterm", "NO_COLOR" => nil, **env}, options)
+      assert_equal colored, shown.include?("\e[1;7mtext\e[0m"), [env, options].inspect
     end
     options = ["--count", 1, "--grep", "text"]
     refute_includes shown(*options, [frames(1)]).first, "\e"
@@ -188,17 +184,11 @@ class CLILogTest < Godwit::TestCase
   end
 
   def on_terminal(env, options)
-    @endpoint = "ipc://#{scratch_dir}/#{options.size}#{env.values.join}"
-    terminal, slave = PTY.open.each { |io| own(io) }
-    before = ENV.to_h
-    ENV.update(env)
+    @endpoint = endpoint_for(:ipc)
+    command = start("log", "tail", endpoint, "--bind", "--count", 1, "--timeout", 20,
+      "--grep", "text", *options, terminal: true, env: env)
     push.send(frames(1))
-    words = ["tail", endpoint, "--bind", "--count", "1", "--timeout", "20", "--grep", "text"]
-    capture_io { Godwit::CLI.command("log").new.run([*words, *options], io: slave) }
-    assert terminal.wait_readable(5) # the kernel passes it on by and by
-    terminal.read_nonblock(10_000)
-  ensure
-    ENV.replace(before)
+    command.finish.stdout
   end
 
   test "CURVE: a public key as text or in a file; without a key no record arrives" do
