@@ -46,7 +46,7 @@ class ProcessTest < ShellCase
   ABANDONED.each do |name, code|
     test "abandoned and collected: #{name}" do
       not_on :jruby, "the moment of a Java collection is unpredictable"
-      result = assert_child run_child(PRELUDE + <<~RUBY)
+      assert_prints "gone\n", PRELUDE + <<~RUBY
         sh("echo").to_a
         wait_once
         GC.start
@@ -60,12 +60,11 @@ class ProcessTest < ShellCase
         await { GC.start; [descriptors, Thread.list.size] == before }
         puts "gone"
       RUBY
-      assert_equal "gone\n", result.stdout
     end
   end
 
   test "a stream that is held is not collected" do
-    result = assert_child run_child(PRELUDE + <<~RUBY)
+    assert_prints "b\n", PRELUDE + <<~RUBY
       stream =
         sh("echo $$; read x; echo b", input: Enumerator.new { |y| y << Thread.main[:go].pop })
       Thread.main[:go] = Queue.new
@@ -75,7 +74,6 @@ class ProcessTest < ShellCase
       Thread.main[:go] << "\\n"
       puts stream.next
     RUBY
-    assert_equal "b\n", result.stdout
   end
 
   ENDINGS = {
@@ -99,7 +97,7 @@ class ProcessTest < ShellCase
 
   test "a forked child leaves its parent's commands alone" do
     not_on :jruby, "JRuby cannot fork"
-    result = assert_child run_child(PRELUDE + <<~RUBY)
+    assert_prints "[0, 0, 0, 7, 8, 1]\n1\nb\n0\n", PRELUDE + <<~RUBY
       stream = sh("echo $$; echo b; exec sleep 1000")
       group = stream.next
       inside = nil
@@ -129,7 +127,6 @@ class ProcessTest < ShellCase
       stream.close
       p alive(group)
     RUBY
-    assert_equal "[0, 0, 0, 7, 8, 1]\n1\nb\n0\n", result.stdout
   end
 
   SHOWS = 'for s in INT TERM; do trap "echo $s > $FILE; exit 1" $s; done; echo $$; while :; do ' \
@@ -160,25 +157,23 @@ class ProcessTest < ShellCase
   test "handlers of the application stay, and pass signals on" do
     not_on :jruby, "trap handlers there do not interrupt the main thread"
     script = "trap 'echo got; exit 0' INT; echo ready; while :; do sleep 0.01; done"
-    result = assert_child run_child(PRELUDE + <<~RUBY, signal: :INT)
+    assert_prints "ready\ngot\n", PRELUDE + <<~RUBY, signal: :INT
       handler = proc { Godwit::Shell.signal(:INT) }
       trap(:INT, &handler)
       sh(#{script.inspect}) { |row| puts row }
       abort "the handler is another" unless trap(:INT, "DEFAULT").equal?(handler)
     RUBY
-    assert_equal "ready\ngot\n", result.stdout
   end
 
   test "a command is not disturbed by a handler that returns" do
     not_on :jruby, "trap handlers there do not interrupt the main thread"
-    result = assert_child run_child(PRELUDE + <<~'RUBY')
+    assert_prints "8\ntrue\n", PRELUDE + <<~'RUBY'
       count = 0
       trap(:USR1) { count += 1 }
       rows = 0
       sh("for i in 1 2 3 4 5 6 7 8; do kill -USR1 #{$$}; echo $i; sleep 0.02; done") { rows += 1 }
       p rows, count > 0
     RUBY
-    assert_equal "8\ntrue\n", result.stdout
   end
 
   test "a killed reader's command ends when it writes, and no other holds its pipe" do
@@ -228,7 +223,7 @@ class ProcessTest < ShellCase
 
   test "too many descriptors: at every limit a clear error, or rows; and nothing is left" do
     not_on :jruby, "Java itself fails where no descriptor is left"
-    result = assert_child run_child(PRELUDE + <<~'RUBY')
+    assert_prints "well\n", PRELUDE + <<~'RUBY'
       sh("echo").to_a
       wait_once
       Process.setrlimit(:NOFILE, 64)
@@ -260,6 +255,5 @@ class ProcessTest < ShellCase
       abort counts.inspect unless counts.values.all? { |count| count > 3 }
       puts "well"
     RUBY
-    assert_equal "well\n", result.stdout
   end
 end

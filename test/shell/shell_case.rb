@@ -56,23 +56,29 @@ class ShellCase < Godwit::TestCase
     retry
   end
 
+  # Asserts what a program prints.
+  def assert_prints(expected, program, **options)
+    assert_equal expected, assert_child(run_child(program, **options)).stdout
+  end
+
   # Runs the block, which gives the group of the started command, then looks for remaining
   # processes, without the collector's help.
-  def assert_nothing_left
+  # @param group [Boolean] false: the block gives none
+  def assert_nothing_left(group: true)
     GC.disable unless RUBY_ENGINE == "jruby"
     before = [children, descriptors, live_threads]
-    group = Integer(yield)
-    assert group > 1
+    started = yield
+    assert Integer(started) > 1 if group
     left = nil
     eventually do
       left = {
-        living: living(group), children: children - before[0], descriptors: descriptors - before[1],
-        threads: live_threads - before[2]
+        living: group ? living(Integer(started)) : [], children: children - before[0],
+        descriptors: descriptors - before[1], threads: live_threads - before[2]
       }
       left.values.all?(&:empty?)
     end
   rescue Minitest::Assertion
-    flunk "left: #{left}"
+    left ? flunk("left: #{left}") : raise
   ensure
     GC.enable
   end

@@ -85,13 +85,10 @@ class StoppingTest < ShellCase
   end
 
   test "a command that cannot start leaves nothing, nor do the stages before it" do
-    before = [children, descriptors]
-    assert_raises(Errno::ENOENT) { Shell.rows("/no/such/program") { flunk } }
-    assert_raises(Errno::ENOENT) { Shell.pipe(%w[sleep 1000], %w[/no/such/program]) { flunk } }
-    left = nil
-    # Some that were there may have gone.
-    eventually { (left = [children - before[0], descriptors - before[1]]).all?(&:empty?) }
-    assert_equal [[], []], left
+    assert_nothing_left(group: false) do
+      assert_raises(Errno::ENOENT) { Shell.rows("/no/such/program") { flunk } }
+      assert_raises(Errno::ENOENT) { Shell.pipe(%w[sleep 1000], %w[/no/such/program]) { flunk } }
+    end
   end
 
   test "a command that ignores TERM is killed after the grace" do
@@ -140,15 +137,14 @@ class StoppingTest < ShellCase
 
   test "many commands at once leave nothing" do
     count = rounds(Godwit::TestSupport::Length.of(40, long: 100), stressed: 3)
-    before = [children, descriptors, live_threads]
-    streams = Array.new(count) { |number| sh("echo #{number}; exec sleep 1000") }
-    assert_equal (0...count).map(&:to_s), streams.map(&:next)
-    assert_equal count, (children - before.first).size
-    # none has another's pipe: else some would be left open
-    streams.each(&:close)
-    eventually do
-      [children - before[0], descriptors - before[1], live_threads - before[2]].all?(&:empty?)
+    assert_nothing_left(group: false) do
+      before = children
+      streams = Array.new(count) { |number| sh("echo #{number}; exec sleep 1000") }
+      assert_equal (0...count).map(&:to_s), streams.map(&:next)
+      assert_equal count, (children - before).size
+      # none has another's pipe: else some would be left open
+      streams.each(&:close)
+      assert(streams.all? { |stream| stream.status.stopped? })
     end
-    assert(streams.all? { |stream| stream.status.stopped? })
   end
 end
