@@ -46,6 +46,19 @@ class ExitTest < Godwit::TestCase
     RUBY
   end
 
+  test "linger without limit ends by Ctrl-C" do
+    child =
+      start_child(
+        "require 'godwit'\ntrap(:WINCH) {}\n#{unsent("linger: nil")}\nat_exit { puts 'ready' }"
+      )
+    child.wait_for("ready")
+    assert_waits_on(child) { child.signal(:WINCH) }
+    # A signal before the wait does not end it.
+    eventually { child.signal(:INT) && !alive?(child.pid) }
+    result = child.finish
+    refute result.timed_out, result.to_s
+  end
+
   # A name server that does not answer delays libzmq's own termination.
   test "a host name that is being resolved does not hold the end" do
     slow = Godwit::TestSupport::Shim.windows(resolve: 1000 * 1_000_000)
@@ -177,9 +190,10 @@ class ExitTest < Godwit::TestCase
     assert_operator monotonic - result.stdout.to_f, :>=, after
   end
 
-  # That a process is still there after half a second.
+  # That a process is still there after half a second of signals.
   def assert_waits_on(child)
     10.times do
+      yield if block_given?
       sleep(0.05)
       assert alive?(child.pid), "it did not wait for its peer"
     end
