@@ -58,21 +58,22 @@ class EarlyInprocTest < Godwit::TestCase
   end
 
   test "a main thread beside another leaves no descriptor of its waits" do
-    beside_a_thread do
-      req = open_socket(:REQ).connect(endpoint_for(:inproc))
-      assert_raises(Godwit::TimeoutError) { req.request("given up", timeout: 0.001) }
+    queue = Thread::Queue.new
+    in_thread { queue.pop } # a main thread that is not alone waits by an IO
+    req = open_socket(:REQ).connect(endpoint_for(:inproc))
+    assert_raises(Godwit::TimeoutError) { req.request("given up", timeout: 0.001) }
+    pull = open_socket(:PULL).bind(endpoint_for(:tcp))
+    before = descriptors
+    GC.disable # which would close them too
+    assert_raises(Godwit::TimeoutError) { req.request("given up", timeout: 0.001, retries: 20) }
+    20.times do
+      assert_raises(Godwit::TimeoutError) { pull.recv(timeout: 0.001) }
+      pull.close
       pull = open_socket(:PULL).bind(endpoint_for(:tcp))
-      before = descriptors
-      GC.disable # which would close them too
-      assert_raises(Godwit::TimeoutError) { req.request("given up", timeout: 0.001, retries: 20) }
-      20.times do
-        assert_raises(Godwit::TimeoutError) { pull.recv(timeout: 0.001) }
-        pull.close
-        pull = open_socket(:PULL).bind(endpoint_for(:tcp))
-      end
-      assert eventually("descriptors of #{before} and more are left") { descriptors <= before + 2 }
     end
+    assert eventually("descriptors of #{before} and more are left") { descriptors <= before + 2 }
   ensure
+    queue.close
     GC.enable
   end
 

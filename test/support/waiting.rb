@@ -49,15 +49,6 @@ module Godwit
         thread.value
       end
 
-      # Runs the block beside another thread. A main thread that is not alone waits by an IO.
-      def beside_a_thread
-        queue = Thread::Queue.new
-        in_thread { queue.pop }
-        yield
-      ensure
-        queue.close
-      end
-
       # Runs the block in a thread. The test's end joins it after closing the sockets, raises its
       # exception unless the test has joined it, and fails if it does not end.
       def in_thread(&block)
