@@ -77,15 +77,12 @@ class AuthSocketsTest < Conformance::Case
     }.each do |options, words|
       assert_named(Godwit::ArgumentValueError, words) { open_socket(:REP, auth: "b", **options) }
     end
+    type, value = Godwit::ArgumentTypeError, Godwit::ArgumentValueError
     [5, :billing, true, false].each do |domain|
-      assert_named(Godwit::ArgumentTypeError, /auth: takes a domain/) do
-        open_socket(:REP, auth: domain)
-      end
+      assert_named(type, /auth: takes a domain/) { open_socket(:REP, auth: domain) }
     end
-    assert_named(Godwit::ArgumentValueError, /STREAM/) { open_socket(:STREAM, auth: "b") }
-    assert_named(Godwit::ArgumentValueError, /router_raw/) do
-      open_socket(:ROUTER, auth: "b", router_raw: true)
-    end
+    assert_named(value, /STREAM/) { open_socket(:STREAM, auth: "b") }
+    assert_named(value, /router_raw/) { open_socket(:ROUTER, auth: "b", router_raw: true) }
     assert_nil open_socket(:REP).zap_domain
   end
 

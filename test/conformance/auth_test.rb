@@ -79,6 +79,19 @@ class AuthTest < Conformance::Case
     assert_equal "anna", ended(waiting)
   end
 
+  test "after a 400, REQ#request comes back by itself" do
+    auth.curve(keys: {})
+    rep = protected_server
+    monitor = own(rep.monitor(:disconnected))
+    req = anna(rep)
+    monitor.next_event(timeout: PATIENCE)
+    assert_raises(Godwit::TimeoutError) { req.request("let me in", timeout: 0.05) }
+    monitor.next_event(timeout: PATIENCE)
+    assert_equal [400, 400], [decision.status, decision.status], "the new connection is refused too"
+    auth.curve(keys: {"anna" => @anna.public_key})
+    assert_equal "anna", req.request("who am I?", timeout: 0.5, retries: 2 * PATIENCE)
+  end
+
   test "a second Auth in the same context raises, after the close of the first it does not" do
     first = auth
     assert_named(Godwit::AddressInUseError, /has an authenticator.*close/) do

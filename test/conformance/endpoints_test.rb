@@ -43,7 +43,6 @@ class EndpointsTest < Conformance::Case
   end
 
   test "ipc by abstract name, by path, by wildcard" do
-    skip "abstract names are Linux's" unless LINUX
     path = "ipc://#{scratch_dir}/socket"
     [endpoint_for(:ipc), path].each do |endpoint|
       dealer = open_socket(:DEALER).bind(endpoint)

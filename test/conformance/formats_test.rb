@@ -76,9 +76,8 @@ class FormatsTest < Conformance::Case
         open_socket(:PUSH, format: format)
       end
     end
-    assert_named(Godwit::ArgumentValueError, /not for a STREAM/) do
-      open_socket(:STREAM, format: :json)
-    end
+    not_for = /not for a STREAM/
+    assert_named(Godwit::ArgumentValueError, not_for) { open_socket(:STREAM, format: :json) }
   end
 
   test "request and serve" do
@@ -206,9 +205,8 @@ class FormatsTest < Conformance::Case
   test "recv_many loses no message of a batch" do
     push, pull = pair(:PUSH, :PULL)
     push << 1 << frame("{") << nil << Godwit::Message.new("a", "b")
-    error = assert_named(FormatError, /batch has the other values/, operation: :recv_many) do
-      pull.recv_many(timeout: 5)
-    end
+    says = /batch has the other values/
+    error = assert_named(FormatError, says, operation: :recv_many) { pull.recv_many(timeout: 5) }
     one, first, null, second = error.batch
     assert_equal [1, "{", nil, %w[a b], nil], [one, first.bytes, null, second.frames, second.bytes]
     assert_equal "{", error.bytes

@@ -12,18 +12,6 @@ class LoopTest < Conformance::Case
     @log = []
   end
 
-  test "sockets, IOs and timers together; it ends when nothing is left" do
-    pull, push = connected_pair(:PULL, :PUSH)
-    out, into = pipe
-    loop = open_loop
-    assert_same loop, loop.readable(pull) { |socket| loop.remove(socket) if @log << socket.recv }
-    loop.readable(out) { |io| loop.remove(io) if @log << io.gets }
-    loop.after(0.01) { push.send("x") }
-    loop.every(0.02, times: 2) { |timer| into.puts("y") if timer.fired == 2 }
-    assert_equal :empty, loop.run
-    assert_equal ["x", "y\n"], @log.sort
-  end
-
   test "readable and writable of one socket, removed one after the other" do
     dealer, peer = connected_pair(:DEALER, :DEALER)
     loop = open_loop

@@ -151,6 +151,10 @@ class MonitorFormsTest < Conformance::Case
       event.to_s
     event = Event.new(0x0800, [Errno::ECONNRESET::Errno], "")
     assert_instance_of Errno::ECONNRESET, event.error
+    assert_equal %i[
+      connect_delayed bind_failed accept_failed close_failed handshake_failed_no_detail
+    ],
+      Monitor::KINDS.filter_map { |kind| kind.name if Event.new(kind.bit, [1], "").error }
     assert_match(/reset/, event.to_s)
     assert_nil Event.new(0x0800, [0], "").error
     event = Event.new(0x2000, [0x1fffffff], "")

@@ -5,8 +5,6 @@
 require_relative "case"
 
 class CurveSecurityTest < Conformance::Case
-  NETWORK = %i[tcp ipc].freeze # libzmq does no security over inproc
-
   def setup
     super
     skip "this libzmq has no CURVE" unless Godwit.has?(:curve)
@@ -37,27 +35,6 @@ class CurveSecurityTest < Conformance::Case
       assert_match(/\Acurve: keys: is nil: /, error.message)
       auth.close
     end
-  end
-
-  each_transport("the server may connect, the client bind", only: NETWORK) do |transport|
-    client =
-      open_socket(:PULL, curve: @client, server_key: @server.public_key).bind(
-        endpoint_for(transport)
-      )
-    server = open_socket(:PUSH, curve: @server).connect(client.last_endpoint)
-    assert_flows(server, client)
-  end
-
-  test "after a time-out of request a client is still a client of CURVE" do
-    server = open_socket(:ROUTER, curve: @server).bind(endpoint_for(:tcp))
-    client = open_socket(:REQ, reconnect_interval: 0.01, curve: @client,
-      server_key: @server.public_key).connect(server.last_endpoint)
-    assert_raises(Godwit::TimeoutError) { client.request("first", timeout: 0.2) }
-    waiting = in_thread { client.request("second", timeout: 5) }
-    request = eventually { (message = server.recv(timeout: 5)).last == "second" && message }
-    server << request
-    assert_equal "second", waiting.value
-    assert_equal :curve, client.mechanism
   end
 
   test "malformed keys are refused with the right format, and are never shown" do
