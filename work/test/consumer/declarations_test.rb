@@ -6,12 +6,6 @@ require "support/running_consumers"
 class WorkDeclarationsTest < Godwit::WorkCase
   include RunningConsumers
 
-  # Dumps and loads Integers, backwards.
-  module Backwards
-    def self.dump(value) = value.to_s.reverse
-    def self.load(bytes) = Integer(bytes.reverse)
-  end
-
   # @return [Class] a consumer of the topic "t", whose settings are those of the topic
   def failing(&declarations)
     Class.new(Work::Consumer) do

@@ -14,10 +14,7 @@ class WorkDoctorTest < Godwit::WorkCase
   def found(**options) = client.doctor(**options).findings
   def kinds(**options) = found(**options).map(&:kind)
   def produce(*values) = client.produce_many("numbers", values.map { |value| [value, "k"] })
-  def join(place = living) = engine.join("g", engine.topics["numbers"], place, [0, 0])
-
-  # @return [String] the place of a process that lives, on the memory engine as well
-  def living = (@living ||= own(Work.const_get(:WakeUp).new("#{path}.members"))).path
+  def join(place = wake_up.path) = engine.join("g", engine.topics["numbers"], place, [0, 0])
 
   each_engine "a log that is well" do
     not_on :kafka, "the storage is brokers, and no file"

@@ -99,8 +99,6 @@ class WorkSilentTest < Godwit::WorkCase
     member
   end
 
-  def wake_up = @wake_up ||= own(Work.const_get(:WakeUp).new("#{path}.members"))
-
   def silence(seconds, member = nil)
     return engine.silent[member.id] = engine.now - seconds * 1_000 if @kind == "memory"
     File.utime(Godwit::Timeout.now - seconds - 0.1, Time.now, wake_up.path)

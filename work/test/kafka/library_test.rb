@@ -51,14 +51,10 @@ class WorkKafkaLibraryTest < Godwit::WorkCase
   end
 
   test "the library of the gem karafka-rdkafka is found" do
-    program = 'require "godwit/work"; p Godwit::Work.const_get(:Kafka)::Library.find.to_a'
-    ruby = [*RUBY, *FOLDERS.map { |folder| "-I#{folder}" }]
     gems = ["vendor/kafka", *Gem.path].map { |path| File.expand_path(path) }.join(":")
-    env = {"GEM_PATH" => gems, "GODWIT_LIBRDKAFKA" => "/no/such.so", "RUBYOPT" => nil}
-    result = assert_child(start_command([*ruby, "-e", program], env: env).finish)
-    assert_match(%r{/vendor/kafka/gems/karafka-rdkafka-0.*/ext/librdkafka.so", "2.11.0"\]$},
-      result.stdout)
-    env["GODWIT_WORK_URL"] = "kafka://h"
+    env = {"GEM_PATH" => gems, "GODWIT_LIBRDKAFKA" => "/no/such.so", "RUBYOPT" => nil,
+           "GODWIT_WORK_URL" => "kafka://h"}
+    ruby = [*RUBY, *FOLDERS.map { |folder| "-I#{folder}" }]
     result = start_command([*ruby, "work/exe/godwit-work", "version"], env: env).finish
     assert_includes assert_child(result).stdout, "\nlibrdkafka 2.11.0\n"
   end

@@ -9,12 +9,6 @@ class WorkClientTest < Godwit::WorkCase
 
   Work = Godwit::Work
 
-  # Dumps and loads Integers, backwards.
-  module Backwards
-    def self.dump(value) = value.to_s.reverse
-    def self.load(bytes) = Integer(bytes.reverse)
-  end
-
   def declare(name = "t", **settings) = client.topic(name, **settings)
   def produce(...) = client.produce("t", ...)
   def produce_many(records, topic = "t") = client.produce_many(topic, records)

@@ -19,6 +19,15 @@ module Engines
 
   # What the tests have.
   module Tools
+    # A format that dumps and loads Integers, backwards.
+    module Backwards
+      def self.dump(value) = value.to_s.reverse
+      def self.load(bytes) = Integer(bytes.reverse)
+    end
+
+    # @return [Object] the FIFO of a process that lives
+    def wake_up = @wake_up ||= own(Godwit::Work.const_get(:WakeUp).new("#{path}.members"))
+
     # @return [Object] the engine of this test
     def engine
       @engine ||= own((@kind == "memory") ? memory : shared)
