@@ -120,7 +120,6 @@ module Godwit
         stream
       end
 
-      # @return [Integer] exit status
       def measure(measurement, host)
         status = EXIT[:ok]
         begin

@@ -28,8 +28,6 @@ module Godwit
             settings.values_at(:evaluate, :echo, :count, :timeout, :pause, :wait_peers)
         end
 
-        # @return [Integer] exit status
-        # @raise [SignalException] on TERM
         def run
           Signals.queued("INT", "TERM") do |events|
             workers = [worker(events) { __send__(@type.work) }]
