@@ -23,7 +23,6 @@ int gw_drain_subscriptions(gw_socket_t *socket) {
     return error;
 }
 
-/* Returns an errno. */
 static int connected_drain_monitor(gw_socket_t *socket) {
     bool any = false;
     int error = gw_monitor_drain(socket, &any);

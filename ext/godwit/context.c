@@ -151,7 +151,6 @@ static VALUE context_closed_p(VALUE self) {
     return RBOOL(!context->native || context->closed);
 }
 
-/* _own? => whether the context belongs to this process */
 static VALUE context_own_p(VALUE self) { return RBOOL(!context_forked(context_of(self))); }
 
 /* The default context, shared by all Ractors. It is swapped without a lock, since a trap handler

@@ -19,7 +19,6 @@ static VALUE counts_read(VALUE self) {
             counts->last ? LL2NUM(counts->last) : Qnil);
 }
 
-/* stamp_messages: from now on each socket records the time of its last message */
 static VALUE counts_start_stamping(VALUE self) {
     gw_counts_stamps = true;
     return Qnil;

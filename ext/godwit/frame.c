@@ -179,7 +179,6 @@ static VALUE frame_string(VALUE self) {
     return string;
 }
 
-/* _byte(index, within the frame) => Integer */
 static VALUE frame_byte(VALUE self, VALUE index) {
     size_t at = NUM2SIZET(index);
     gw_frame_t *frame = frame_live(self, "getbyte");
@@ -233,7 +232,6 @@ static VALUE frame_hash(VALUE self) {
 static VALUE frame_more_p(VALUE self) { return RBOOL(frame_live(self, "more?")->more); }
 static VALUE frame_gone_p(VALUE self) { return RBOOL(!frame_get(self)->live); }
 
-/* _property(name) => String, or nil: the frame has no property of that name */
 static VALUE frame_property(VALUE self, VALUE name) {
     gw_frame_t *frame = frame_live(self, "property");
     const char *value = zmq_msg_gets(&frame->message, StringValueCStr(name));
@@ -242,13 +240,11 @@ static VALUE frame_property(VALUE self, VALUE name) {
     return string;
 }
 
-/* _routing_id => number of the peer that sent the frame, or nil */
 static VALUE frame_routing_id(VALUE self) {
     uint32_t id = gw_draft_routing_id(&frame_live(self, "routing_id")->message);
     return id ? UINT2NUM(id) : Qnil;
 }
 
-/* _group => name of the group that the frame was sent to, or nil */
 static VALUE frame_group(VALUE self) {
     gw_frame_t *frame = frame_live(self, "group");
     const char *group = gw_draft_group(&frame->message);

@@ -102,10 +102,8 @@ static VALUE monitor_close(VALUE self) {
     return Qnil;
 }
 
-/* _closed? => whether the monitor or its socket is closed */
 static VALUE monitor_closed_p(VALUE self) { return RBOOL(!monitor_get(self)->source); }
 
-/* _waiters => how many threads and fibers wait for events of the socket, through any monitor */
 static VALUE monitor_waiters(VALUE self) {
     gw_socket_t *socket = monitor_get(self)->source;
     return LONG2NUM(socket ? gw_wait_queue_count(&socket->monitor_waiters) : 0);

@@ -236,7 +236,6 @@ static VALUE pin_tracker_done_p(VALUE self) {
     return RBOOL(atomic_load(&gw_tracker_get(self)->pending) == 0);
 }
 
-/* _wait(timeout in ms) => whether the tracked send is done */
 static VALUE pin_tracker_wait(VALUE self, VALUE timeout) {
     return RBOOL(gw_wait_fd(self, "wait", gw_tracker_get(self)->fd,
             gw_deadline(gw_milliseconds(timeout, GW_FOREVER))));

@@ -200,7 +200,6 @@ static VALUE poller_register(VALUE self, VALUE object, VALUE io, VALUE events) {
     return Qtrue;
 }
 
-/* _modify(object, events) => true; false: the object is not registered */
 static VALUE poller_modify(VALUE self, VALUE object, VALUE events) {
     gw_poller_t *poller = poller_opened(self, "modify");
     int wanted = NUM2INT(events);
@@ -222,7 +221,6 @@ static VALUE poller_modify(VALUE self, VALUE object, VALUE events) {
     return Qtrue;
 }
 
-/* _remove(object) => true; false: the object is not registered */
 static VALUE poller_remove(VALUE self, VALUE object) {
     gw_poller_t *poller = poller_opened(self, "remove");
     gw_watch_t *watch = poller_find(poller, object);
@@ -246,7 +244,6 @@ static VALUE poller_remove(VALUE self, VALUE object) {
     return Qtrue;
 }
 
-/* _members(operation) => [object, events, object, events…] in the order of registration */
 static VALUE poller_members(VALUE self, VALUE operation) {
     gw_poller_t *poller = poller_opened(self, rb_id2name(rb_sym2id(operation)));
     VALUE members = rb_ary_new_capa(2 * poller->count);

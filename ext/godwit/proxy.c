@@ -226,7 +226,6 @@ static VALUE proxy_forked_p(VALUE self) {
     return RBOOL(proxy->control.wake_fd >= 0 && gw_forked(proxy->generation));
 }
 
-/* _waiters => 1 while the loop sleeps, else 0 */
 static VALUE proxy_waiters(VALUE self) {
     gw_proxy_t *proxy = rb_check_typeddata(self, &proxy_type);
     return INT2FIX(atomic_load(&proxy->asleep));

@@ -219,7 +219,6 @@ static VALUE socket_wait(VALUE self, VALUE events, VALUE timeout) {
     }
 }
 
-/* _waiters => how many threads and fibers wait for messages, room, peers or monitor events */
 static VALUE socket_waiters(VALUE self) {
     gw_socket_t *socket = rb_check_typeddata(self, &gw_socket_type);
     return LONG2NUM(

@@ -137,7 +137,6 @@ static int64_t unsent_report(void) {
     return next;
 }
 
-/* warn_unsent(whether the line is printed) */
 static VALUE unsent_set_warning(VALUE module, VALUE wanted) {
     atomic_store(&silent, !RTEST(wanted));
     return wanted;

@@ -147,7 +147,6 @@ module Godwit
       class << self
         def running = @lock.synchronize { @running.keys }.reject(&:forked?)
 
-        # Sends a signal to all running commands.
         # @raise [ThreadError] in a trap handler
         def signal(number)
           running.each { |processes| processes.signal(number) }

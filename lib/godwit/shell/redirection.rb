@@ -29,7 +29,6 @@ module Godwit
         object.respond_to?(:call) || object.respond_to?(:write) || !io(object).nil?
       end
 
-      # @return [Boolean] whether Ruby writes a command's stderr to it
       def piped?(object)
         object.respond_to?(:call) || !(object.is_a?(Symbol) || io(object) || file?(object))
       end

@@ -8,7 +8,6 @@ module Godwit
     class Rows
       include ShellConstants
 
-      # @return [Integer] bytes that were read, rows that were yielded
       attr_reader :bytes, :rows
 
       def open(io, separator, limit, longer, chomp, encoding, reuse)
@@ -121,7 +120,6 @@ module Godwit
         @encoding == Encoding::UTF_8 && size <= 3 && needed(@buffer.getbyte(@start)) > size
       end
 
-      # @return [Integer] bytes of the character that begins with this byte
       def needed(byte)
         return 1 if byte < 0xc0
         return 2 if byte < 0xe0

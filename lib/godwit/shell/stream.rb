@@ -156,7 +156,6 @@ module Godwit
 
       # @private
       # @param started [#call, nil] is called with the job once the command runs
-      # @yieldparam rows [Array] as {#each_batch}
       def batches(started: nil, count: nil)
         job = nil
         pending = 0

@@ -51,7 +51,6 @@ module Godwit
 
       module_function
 
-      # @return [IO, nil] nil where the kernel has none
       def of(pid) = Children.pidfd(pid)&.then { |number| IO.for_fd(number, "r") }
 
       # Waits until one of the processes ends, or time is up. Only the wait takes interrupts: Ruby

@@ -22,7 +22,6 @@ module Godwit
       end
       BESIDE = {SERVER: [From], PEER: [From], DISH: [WithGroup]}.freeze
 
-      # @return [Object, nil] with `dump` and `load`
       def self.check(socket, format)
         return if format.nil?
         return Formats.find(format, :new).last unless socket.type == :STREAM

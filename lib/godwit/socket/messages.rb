@@ -222,7 +222,6 @@ module Godwit
           "take them from this error's frames)", operation: operation, frames: frames)
       end
 
-      # @return [String, Array<String>, nil] nil once the socket or its context is closed
       def next_message
         recv(timeout: nil)
       rescue ClosedError, ContextTerminatedError

@@ -53,7 +53,6 @@ module Godwit
         _count_peers if @counts
       end
 
-      # @return [Integer, nil] nil: not counted
       def known_peers
         _wait_peers(0, 0) unless type == :PUB || unreported? || closed?
       rescue Error

@@ -45,7 +45,6 @@ module Godwit
 
       private
 
-      # @return [Message, nil] nil once the socket or its context is closed
       def next_whole
         recv_message(timeout: nil)
       rescue ClosedError, ContextTerminatedError

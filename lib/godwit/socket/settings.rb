@@ -40,7 +40,6 @@ module Godwit
       end
 
       # @private
-      # @return [Boolean] whether a SUB has subscribed to a topic
       def subscribed? = !@topics.nil? && !@topics.empty?
 
       # @private
@@ -54,7 +53,6 @@ module Godwit
       end
 
       # @private
-      # @param raw [Integer, String] its value for libzmq
       def store(option, raw, value)
         _exclusive(:set) do
           @names.check(raw) if option.name == :connect_routing_id

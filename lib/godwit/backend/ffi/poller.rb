@@ -19,7 +19,7 @@ module Godwit
       end
 
       def _close
-        @handle&.close
+        with_error_translation(:close) { @handle&.close }
         nil
       end
 

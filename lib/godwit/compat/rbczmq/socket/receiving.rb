@@ -2,9 +2,6 @@
 
 module ZMQ
   class Socket
-    RECEIVE_TIMEOUT = 27
-    private_constant :RECEIVE_TIMEOUT
-
     # @return [String, nil] nil when the call ends without one: rcvtimeo has passed, a signal was
     #   handled, the context ends, or it is not the socket's turn
     def recv
@@ -63,7 +60,7 @@ module ZMQ
     # @return [String, Array, nil] the next message; nil when the wait ends without one
     def await
       if Interrupts.interruptible?
-        wait_until(POLLIN, @godwit._get_option(RECEIVE_TIMEOUT)) { @godwit._recv(0) } || nil
+        wait_until(POLLIN, @godwit._get_option(NUMBERS[:rcvtimeo])) { @godwit._recv(0) } || nil
       else
         message = @godwit._recv(nil)
         Failures.errno = Errno::EAGAIN::Errno unless message

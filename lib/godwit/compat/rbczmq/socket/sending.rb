@@ -2,11 +2,10 @@
 
 module ZMQ
   class Socket
-    SEND_TIMEOUT = 28
     # These types wait for a peer with room before the first frame. The others drop, or know the
     # receiver only from the whole message.
     WAITING = [PUSH, DEALER, PAIR].freeze
-    private_constant :SEND_TIMEOUT, :WAITING
+    private_constant :WAITING
 
     # Sends a frame, the last of its message.
     # @return [Boolean] false when sndtimeo has passed
@@ -93,7 +92,7 @@ module ZMQ
       @sender = @owner
     end
 
-    def send_timeout(wait) = wait ? @godwit._get_option(SEND_TIMEOUT) : 0
+    def send_timeout(wait) = wait ? @godwit._get_option(NUMBERS[:sndtimeo]) : 0
 
     # Waits until the socket is ready and the block returns a value.
     # @param limit [Integer] milliseconds, -1: without end
