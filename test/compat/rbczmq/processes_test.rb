@@ -9,9 +9,12 @@ class RbczmqProcessesTest < Godwit::RbczmqCase
     require "godwit/compat/rbczmq"
     require "zmq"
     context = ZMQ::Context.new
-    def signalled(name = :USR1)
+    def signalled(waiter = nil)
       done = false
-      signals = Thread.new { (Process.kill(name, $$); sleep(POLL)) until done }
+      signals = Thread.new do
+        until_waiting(waiter) if waiter
+        (Process.kill(:USR1, $$); sleep(POLL)) until done
+      end
       yield
     ensure
       done = true
@@ -90,11 +93,11 @@ class RbczmqProcessesTest < Godwit::RbczmqCase
       p signalled { ZMQ::Loop.run { ZL.register(pull) } }, once
       once = nil
       trap(:USR1) { once ||= [pull.close] }
-      p signalled { pull.recv }, once
+      p signalled(pull.godwit) { pull.recv }, once
       pull = context.bind(:PULL, "inproc://b")
       once = nil
       trap(:USR1) { once ||= [context.destroy] }
-      p signalled { pull.recv }, once, ZMQ.context
+      p signalled(pull.godwit) { pull.recv }, once, ZMQ.context
       begin
         pull.recv
       rescue ZMQ::Error => error
