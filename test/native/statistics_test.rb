@@ -116,6 +116,17 @@ class StatisticsTest < Godwit::TestCase
     stopped(proxy)
   end
 
+  test "wrong arguments raise, and memory is reported" do
+    one = STATISTICS.allocate
+    [["x", 1, 1], [1, nil, 1], [1, 1, nil], [1 << 70, 1, 1]].each do |arguments|
+      assert_raises(RangeError, TypeError) { one.open(*arguments) }
+    end
+    one.open(10, 1_000, 10)
+    [nil, "x", [1], ["a", nil]].each { |frames| assert_raises(TypeError) { one.record(frames) } }
+    require "objspace"
+    assert_operator ObjectSpace.memsize_of(statistics(bytes: 1 << 20)), :>, 1 << 20
+  end
+
   test "in a child a call raises" do
     one = statistics
     pid = fork do
