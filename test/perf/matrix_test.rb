@@ -50,7 +50,9 @@ class PerfMatrixTest < Godwit::TestCase
     assert_equal port, command(one, do: "begin", run: "mine")["port"]
     assert_match(/is busy: it does one run at a time/, matrix({"a" => one}).first.error)
     assert_empty command(one, do: "end", run: "mine")
-    assert_whole %w[a], matrix({"a" => one})
+    rows = matrix({"a" => one})
+    assert_whole %w[a], rows
+    assert_equal "localhost", rows.first.connection
     assert_match(/no such run/, command(one, do: "measure", run: "mine")["error"])
   end
 

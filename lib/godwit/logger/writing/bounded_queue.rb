@@ -2,9 +2,13 @@
 
 module Godwit
   class Logger < ::Logger
+    # The extension's queue, or the one in Ruby.
+    QUEUE = (BACKEND == :native) ? Backend::Native::LogQueue : LogQueue
+    private_constant :QUEUE
+
     # The queue between callers and the sender, and what callers do when it is full. Callers take a
     # lock only to wait, which a trap handler cannot.
-    class BoundedQueue < ((BACKEND == :native) ? Backend::Native::LogQueue : LogQueue)
+    class BoundedQueue < QUEUE
       # Stands in the queue behind the entries that a caller of {#flush} waits for.
       class FlushMark
         attr_accessor :sent # whether the sender has sent those entries; nil: it has not answered
