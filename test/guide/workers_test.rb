@@ -14,6 +14,8 @@ class GuideWorkersTest < GuideCase
     clients.each do |name, client|
       assert_equal Array.new(60) { |number| "#{name.upcase} #{number}" }, lines(client)
     end
+    # A quick worker may have handled all before the slow one has started.
+    [slow, quick].each { |worker| worker.wait_for("ready") }
     done = [slow, quick].map { |worker| interrupt(worker).last[/\Adid (\d+) requests\z/, 1].to_i }
     assert_equal 120, done.sum
     assert_operator done.first, :<, done.last
