@@ -86,7 +86,7 @@ module Godwit
 
       def _closed? = @handle.nil? || @handle.closed?
 
-      def _own? = true
+      def _own? = @handle.nil? || @handle.own?
 
       def _pointer = opened(:pointer).zmq.address
     end

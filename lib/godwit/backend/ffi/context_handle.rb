@@ -14,6 +14,7 @@ module Godwit
       def initialize
         @zmq = Zmq.zmq_ctx_new
         raise Failed, ::FFI.errno if @zmq.null?
+        @process = Process.pid
         @lock = Lock.new("context")
         @open = {self => true}.compare_by_identity # and each open socket
         @linger = 5000
@@ -23,6 +24,9 @@ module Godwit
         self.max_sockets = Constants::MAX_SOCKETS
         ProcessEnd.add(self)
       end
+
+      # @return [Boolean] false in a forked child, where libzmq's calls would fail for ever
+      def own? = @process == Process.pid
 
       def closed? = @closed
 
@@ -78,6 +82,7 @@ module Godwit
 
       # Closes the context's sockets too, without a wait.
       def close
+        raise Failed, ForkedError unless own?
         sockets = @lock.synchronize do
           @closed = true
           prepare_end unless @terminator

@@ -88,6 +88,7 @@ module Godwit
 
       def _close
         return if !@queue || @closed
+        raise_failed(ForkedError, :close) unless @handle.context.own?
         @closed = true
         with_error_translation(:close) { @queue.collected }
         nil

@@ -50,7 +50,7 @@ module Godwit
 
       def _closed? = @handle.nil? || @handle.closed?
 
-      def _forked? = false
+      def _forked? = !@handle.nil? && !@handle.context.own?
 
       def _waiters
         return 0 unless @handle

@@ -87,6 +87,7 @@ module Godwit
       # Marks the socket as closing and wakes its waiters. The last waiter to depart releases the
       # socket, since the descriptor's number is reused at once.
       def close
+        raise Failed, ForkedError unless @context.own?
         @lock.synchronize do
           next if @state == :closed
           next end_proxy if @proxy
