@@ -42,7 +42,7 @@ module Godwit
       def default
         known = _default and return known
         mine = new
-        winner = _propose(mine) # another thread may have been quicker
+        winner = _propose(mine) # another thread may have proposed its context first
         mine.close unless winner.equal?(mine)
         winner
       end

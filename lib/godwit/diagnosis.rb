@@ -33,7 +33,7 @@ module Godwit
     # The fraction of the process's descriptors that a diagnosis leaves free, since libzmq aborts
     # when none is free.
     FREE = 0.25
-    LIMIT = 1000 # events
+    LIMIT = 1000 # events that the monitor's queue holds
 
     # Why nothing comes or goes: a `reason` for programs, and for people its `cause` in a few words
     # and a `text` that ends with the fix. `endpoint` is the endpoint that it concerns; nil: all of
@@ -68,7 +68,7 @@ module Godwit
 
     # Reads the events that are there. Never waits.
     def update
-      monitor = @monitor # another thread may close it
+      monitor = @monitor # another thread may close the monitor
       return self unless monitor && @lock.try_lock
       begin
         while (event = monitor.recv_nonblock(exception: false)) != :wait_readable
@@ -172,7 +172,7 @@ module Godwit
 
     # @return [Array<Boolean>, nil] of the connections that the kernel knows, and no event reported
     def handshakes(links = silent_links)
-      return if @socket.socks_proxy # the kernel knows its address alone
+      return if @socket.socks_proxy # the kernel knows only the proxy's address
       OpenConnections.handshakes(links, @socket.mechanism, @heard)
     end
 

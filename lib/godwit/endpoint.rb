@@ -83,7 +83,7 @@ module Godwit
     end
 
     def self.check_port(transport, address, operation, endpoint)
-      address = address.split(";", 2).last # a source address may stand before
+      address = address.split(";", 2).last # a source address may precede the ";"
       address = address.split("/", 2).first.to_s if transport.start_with?("ws")
       host, colon, port = address.rpartition(":")
       binds = %i[bind unbind].include?(operation)

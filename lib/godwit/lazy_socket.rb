@@ -66,7 +66,7 @@ module Godwit
 
     # @private
     def forget_parent
-      @lock = Mutex.new # a thread of the parent's may hold the former one
+      @lock = Mutex.new # a thread of the parent may hold the old lock
       @socket = nil
     end
 
@@ -120,7 +120,7 @@ module Godwit
     def opened
       refuse_closed
       socket = Socket.opened_by(@block, :socket, "a lazy socket's block")
-      return socket unless @closed # by another thread, meanwhile
+      return socket unless @closed # another thread may have closed this object during the block
       socket.close
       refuse_closed
     end

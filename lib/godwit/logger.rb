@@ -8,7 +8,7 @@ require_relative "../godwit"
 require_relative "generated/logger_constants"
 
 module Godwit
-  class Logger < ::Logger; end # the files below must not autoload this one
+  class Logger < ::Logger; end # the files below must not autoload this file
 end
 
 # The files of a program that logs. A trap handler may log, but cannot load a file.

@@ -74,7 +74,7 @@ module Godwit
     # @raise [TooManySocketsError, SystemCallError] when the process has no descriptor left
     def initialize
       refuse(StateError, :new, "this loop is open already; Loop.new makes another") if @watches
-      @lock = Mutex.new # of the claim
+      @lock = Mutex.new # guards the claim of the loop by a thread
       @posted = Thread::Queue.new
       @timers = Timers.new
       @timers.on_change { wake }

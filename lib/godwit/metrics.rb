@@ -89,7 +89,7 @@ module Godwit
         @closed[labels] = @closed[labels].zip(counts).map(&:sum)
       end
     rescue ThreadError
-      nil # another thread dequeued the last one
+      nil # another thread dequeued the last socket
     end
 
     def add_proxy(text, proxy)

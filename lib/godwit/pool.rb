@@ -32,7 +32,7 @@ module Godwit
           "Godwit::Pool.new(size: 5) { Godwit::REQ.connect(endpoint) }")
       end
       Errors.check_positive(:new, "size:", "a number of sockets, 1 or more", size)
-      Timeout.milliseconds(timeout) # refuses a value that is no duration
+      Timeout.milliseconds(timeout) # `milliseconds` refuses a value that is no duration
       @size = size
       @timeout = timeout
       @block = block

@@ -8,7 +8,7 @@ module Godwit
     # and direction marks.
     UNSAFE =
       /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/
-    LINE = 300 # characters: a terminal shows them all, also the fix at the end
+    LINE = 300 # characters of a line: a terminal shows all of it, with the fix at its end
     LINE_END = 100 # characters of a longer line's end
     # The characters of {UNSAFE} that JSON does not escape itself.
     UNSAFE_IN_JSON = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/

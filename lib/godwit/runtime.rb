@@ -71,13 +71,13 @@ module Godwit
       # @return [Boolean] whether a socket of another process is bound to the path. The kernel
       #   refuses a connect of another type of socket, and the bound socket does not notice it
       def bound_elsewhere?(path)
-        return false unless main_ractor? # the library socket is not for others
+        return false unless main_ractor? # another Ractor cannot use the library socket
         require "socket"
         probe = ::Socket.new(:UNIX, :DGRAM)
         probe.connect(::Socket.sockaddr_un(path))
         true
-      rescue Errno::EPROTOTYPE, ::SocketError # JRuby raises the latter for any refusal
-        own = own_inodes # first: libzmq may close a socket of this process meanwhile
+      rescue Errno::EPROTOTYPE, ::SocketError # JRuby raises SocketError for any refusal
+        own = own_inodes # first read the own inodes: libzmq may close a socket meanwhile
         bound = inodes(path)
         bound.any? && (bound & own).empty?
       rescue SystemCallError, ArgumentError
@@ -106,7 +106,7 @@ module Godwit
         Dir.children("/proc/self/fd").filter_map do |number|
           File.readlink("/proc/self/fd/#{number}")[/\Asocket:\[(\d+)\]/, 1]
         rescue Errno::ENOENT
-          nil # the descriptor of the folder
+          nil # the descriptor that read the folder is closed
         end
       end
     end

@@ -22,7 +22,8 @@ module SemanticLogger
     # **Threads**: semantic_logger calls the appender from one thread of its own. **Fork**: the
     # child's first record starts a writer of its own.
     class Godwit < Subscriber
-      LEVELS = {trace: 0, debug: 0, info: 1, warn: 2, error: 3, fatal: 4}.freeze # Ruby's numbers
+      # The numbers of Ruby's Logger.
+      LEVELS = {trace: 0, debug: 0, info: 1, warn: 2, error: 3, fatal: 4}.freeze
       # Options of semantic_logger's Subscriber.
       OWN = %i[level formatter filter application environment metrics].freeze
       TEXT = ::Godwit::Logger.const_get(:Text)

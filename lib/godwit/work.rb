@@ -4,7 +4,7 @@
 begin
   gem "godwit-work" if respond_to?(:gem, true)
 rescue LoadError
-  nil # not installed, not in the Gemfile, or in a folder of the load path
+  nil # the gem is not installed, not in the Gemfile, or on the load path
 end
 found = $LOAD_PATH.map { |folder| File.expand_path("godwit/work.rb", folder.to_s) }
   .find { |path| path != __FILE__ && File.file?(path) }

@@ -11,7 +11,7 @@ module Godwit
     # @param seconds [Numeric, nil] nil: for ever
     # @return [self, nil] nil when time is up
     def join(seconds = nil)
-      Timeout.take_interrupts # Ruby's join takes none that is pending
+      Timeout.take_interrupts # Ruby's join raises no pending interrupt
       super
     end
 

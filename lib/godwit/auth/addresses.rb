@@ -47,7 +47,7 @@ module Godwit
       # @param text [String] as libzmq writes a peer's
       # @return [Array(Integer, Integer), nil] bits of the family, and the address
       def self.parse(text)
-        text = text.sub(/%[^%]*\z/, "") # the interface of a link-local address
+        text = text.sub(/%[^%]*\z/, "") # drops the interface of a link-local address
         return unless text.ascii_only? && text.match?(/\A[\h.:]{2,45}\z/)
         ip = IPAddr.new(text)
         number = ip.to_i

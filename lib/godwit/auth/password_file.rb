@@ -5,7 +5,7 @@ module Godwit
     # A file of passwords: lines NAME=PASSWORD, as CZMQ reads them. A lookup reads a changed file
     # again.
     class PasswordFile
-      LIMIT = 1 << 20 # bytes
+      LIMIT = 1 << 20 # bytes of a password file
       RACY = 0.1 # a file can change twice within these seconds and keep its time of change
 
       # @raise [CertError] when the file cannot be read, or others may read it

@@ -8,7 +8,7 @@ module Godwit
     # Requests run before notices. One notice runs at a time, so notices keep their order and occupy
     # one thread at most.
     class Workers
-      MAX_NOTICES = 10_000 # that wait
+      MAX_NOTICES = 10_000 # notices that wait for a thread
 
       # @param run [#call] gets each {Request} whose turn it is
       # @param dropped [#call] is called after a notice was dropped

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require "rbconfig" # JRuby without RubyGems has not loaded it
+require "rbconfig" # JRuby without RubyGems has not loaded rbconfig
 
 system = RbConfig::CONFIG["host_os"]
 unless system.include?("linux")
@@ -27,7 +27,7 @@ module Godwit
     # @private
     module FFI
       NAME = :ffi
-      STATIC_LIBZMQ = false # it is the system's
+      STATIC_LIBZMQ = false # the FFI backend loads the system's libzmq
 
       # The constants of zmq.h have the same names here.
       Header.constants.each { |name| const_set(name, Header.const_get(name)) }

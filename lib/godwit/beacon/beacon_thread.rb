@@ -187,7 +187,7 @@ module Godwit
         @lock.synchronize { keep(address, payload) }
         true
       rescue SystemCallError
-        true # of one datagram: the next one may succeed
+        true # the error concerns one datagram: the next one may succeed
       end
 
       def keep(address, payload)

@@ -39,7 +39,7 @@ module Godwit
         @interface = fresh
         old.close unless old.equal?(@receiver)
       rescue Error, SystemCallError
-        nil # the interface is gone or not ready yet, or there is no descriptor left
+        nil # the interface is gone or not ready, or no descriptor is free
       end
 
       def close = [@receiver, @sender].each { |socket| socket&.close }

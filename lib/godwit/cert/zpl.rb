@@ -120,7 +120,7 @@ module Godwit
       def store(sections, path, value, number)
         section, *names = path
         known = sections[section] ||= {}
-        return if names.empty? # a value of the section itself
+        return if names.empty? # the value belongs to the section itself
         name = names.join("/")
         raise SyntaxError.new("repeats a name", number) if known.key?(name) && value
         known[name] = value if value

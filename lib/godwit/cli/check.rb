@@ -13,8 +13,8 @@ module Godwit
         (#{EXIT[:failed]}), or it does not answer (#{EXIT[:timed_out]}).
       TEXT
 
-      TIMEOUT = 5 # seconds
-      POLL_INTERVAL = 0.02 # seconds
+      TIMEOUT = 5 # seconds that the peer may take to answer
+      POLL_INTERVAL = 0.02 # seconds between two checks
       # Seconds in which a peer that has ended the handshake may still tell its type.
       TYPE_TIMEOUT = 0.5
       private_constant :TIMEOUT, :POLL_INTERVAL, :TYPE_TIMEOUT

@@ -11,7 +11,7 @@ module Godwit
       # Units of sizes, and of counts and rates.
       BINARY = {"" => 1, "k" => 1 << 10, "M" => 1 << 20, "G" => 1 << 30}.freeze
       DECIMAL = {"" => 1, "k" => 1_000, "M" => 1_000_000}.freeze
-      MOST = 1_000_000_000 # seconds of an option; 31 years
+      MOST = 1_000_000_000 # seconds that an option accepts at most: 31 years
       private_constant :BINARY, :DECIMAL, :MOST
 
       class << self

@@ -8,7 +8,7 @@ module Godwit
     # `--zmq`, and Ruby 3.1's `require_exact` refuses `--size=1`.
     # @private
     class ExactParser < OptionParser
-      WIDTH = 63 # characters of a line of an option's text, so that its line has 100
+      WIDTH = 63 # characters of an option's text; with the option's name a line has 100
       private_constant :WIDTH
 
       # The words that an option accepts. OptionParser calls `match`.

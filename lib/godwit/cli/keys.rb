@@ -7,7 +7,7 @@ module Godwit
     class Keys
       # A line with a key alone, or with `public-key = "…"` as in CZMQ's certificates.
       FORM = /^\s*(?:(?<name>public|secret)-key\s*=\s*)?"?(?<key>[!-~]{40})"?\s*$/
-      DOMAIN = "godwit" # of a server with `--clients`
+      DOMAIN = "godwit" # the ZAP domain of a server with `--clients`
 
       class << self
         # @param server [Boolean] whether the command is always the server

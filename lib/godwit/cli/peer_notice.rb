@@ -6,9 +6,9 @@ module Godwit
     # why, and later that a peer is there. Its thread ends with the socket.
     # @private
     class PeerNotice
-      DELAY = 2 # seconds
+      DELAY = 2 # seconds that a socket may have no peer before the notice
       POLL_INTERVAL = 0.25 # seconds; a Diagnosis also acts while no event comes
-      AFTER = 0.3 # seconds that the second socket may connect later than the library's
+      AFTER = 0.3 # seconds that this command's second socket may connect after the first
       EVENTS = %i[
         accepted connected disconnected handshake_succeeded handshake_failed_no_detail
         handshake_failed_protocol handshake_failed_auth

@@ -43,7 +43,7 @@ module Godwit
         end
       end
 
-      SUBCOMMANDS = {"push" => :Push, "pull" => :Pull}.freeze # in the order of the help
+      SUBCOMMANDS = {"push" => :Push, "pull" => :Pull}.freeze # the help lists them in this order
 
       # `godwit sh push`: sends the rows of a command to all processes that pull.
       class Push < Subcommand
@@ -57,7 +57,7 @@ module Godwit
           standard input.
         TEXT
 
-        LIMIT = 65_536 # bytes of a message; a longer row goes as several
+        LIMIT = 65_536 # bytes of a message; push sends a longer row as several messages
 
         # (see Command#run)
         def run(arguments, io: $stdout)

@@ -15,7 +15,7 @@ module Godwit
       # The command of a socket type. {.for} makes a subclass for each type.
       class Command < Family::Subcommand
         SHORT_LINGER = 0.2 # seconds that unsent messages may delay the end after a signal
-        EXIT_LINGER = -800 # the same for a closed socket, in ms; the exit adds a second
+        EXIT_LINGER = -800 # ms that a closed socket may delay the end; the exit adds a second
         private_constant :SHORT_LINGER, :EXIT_LINGER
 
         class << self

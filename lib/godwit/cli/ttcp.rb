@@ -12,7 +12,7 @@ module Godwit
 
       ALIGN = 16_384 # bytes, C ttcp's default
       PORTS = 1..65_535
-      MOST = 0x7fff_ffff # C's int
+      MOST = 0x7fff_ffff # the largest int of C
       # Keywords of the library by option, for both directions and for each.
       KEYWORDS = {l: :length, p: :port, u: :udp, b: :socket_buffer, d: :debug, zmq: :zmq}.freeze
       TRANSMIT = {n: :count, D: :nodelay}.freeze
@@ -82,7 +82,7 @@ module Godwit
       rescue Godwit::Error => error
         raise unless error.operation
         complain(words(error))
-      rescue SystemCallError => error # of standard input or output
+      rescue SystemCallError => error # standard input or output has failed
         raise if error.is_a?(Errno::EPIPE)
         complain(error.message.sub(/ @ \w+/, ""))
       rescue SocketError => error
@@ -127,7 +127,7 @@ module Godwit
           measurement.run
         rescue Interrupt
           status = EXIT[:interrupted]
-        rescue Errno::EPIPE # of standard output
+        rescue Errno::EPIPE # the reader of standard output has ended
           status = EXIT[:output_closed]
         end
         finish(measurement.result, status)

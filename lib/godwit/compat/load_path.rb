@@ -17,7 +17,7 @@ module Godwit
           refuse_other_layer(layer)
           folder = File.join(FOLDERS, layer.to_s)
           return if $LOAD_PATH.include?(folder)
-          raise taken(layer) if Object.const_defined?(constant)
+          raise foreign_zmq(layer) if Object.const_defined?(constant)
           $LOAD_PATH.unshift(folder)
         end
 
@@ -26,7 +26,7 @@ module Godwit
           refuse_other_layer(layer)
           return unless defined?(::ZMQ::Context)
           file = Object.const_source_location("ZMQ::Context").first.to_s
-          raise taken(layer) unless file.start_with?(File.join(__dir__, layer.to_s, ""))
+          raise foreign_zmq(layer) unless file.start_with?(File.join(__dir__, layer.to_s, ""))
         end
 
         private
@@ -39,7 +39,7 @@ module Godwit
             "so a process can load only one of them"
         end
 
-        def taken(layer)
+        def foreign_zmq(layer)
           LoadError.new("another gem has defined module ZMQ already: require " \
             "godwit/compat/#{layer} before it (ruby -rgodwit/compat/#{layer}, or the first line " \
             "of the Gemfile)")

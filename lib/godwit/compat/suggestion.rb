@@ -2,7 +2,8 @@
 
 module Godwit
   module Compat
-    # Ruby asks this class what the constant of a NameError may mean: `ZMQ` is that of other gems.
+    # Ruby asks this class for corrections of a NameError. A script that uses `ZMQ` was written for
+    # rbczmq or ffi-rzmq, so it needs a layer.
     # @private
     class Suggestion
       LAYERS = Runtime.shareable(

@@ -63,7 +63,8 @@ module Godwit
       # @return [String, nil] the IP address in one form; nil for a name, and for any address
       def address_of(host)
         return unless host.match?(/\A[\h.:]+\z/) && host.match?(/[.:]/)
-        flags = ::Socket::AI_NUMERICHOST # no DNS: "cafe.de" has hexadecimal digits alone
+        # The flag prevents a DNS query: the pattern also matches a name such as "cafe.de".
+        flags = ::Socket::AI_NUMERICHOST
         text = Addrinfo.getaddrinfo(host, nil, nil, :STREAM, nil, flags).first.ip_address
           .delete_prefix("::ffff:")
         text unless ANY.include?(text)
@@ -85,7 +86,7 @@ module Godwit
         other = Addrinfo.new(other)
         [Addrinfo.new(own), other, (bytes(info) if info && other.ip?)]
       rescue SystemCallError, SocketError, ArgumentError
-        nil # an address of another family
+        nil # the address is of another family
       end
 
       # @return [Integer, nil] bytes in the direction that has fewer, as the kernel counts them

@@ -11,7 +11,7 @@ module Godwit
       # A server of another mechanism would close the connection before its own greeting is out.
       START = GREETING.byteslice(0, 12).freeze
       REST = GREETING.byteslice(12..).freeze
-      MECHANISM = (12...32) # its offsets in the greeting
+      MECHANISM = (12...32) # offsets of the mechanism's name in the greeting
       COMMAND = 4 # the flag of a frame that is a command
 
       def initialize(socket, endpoint)

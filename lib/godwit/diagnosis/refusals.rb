@@ -9,8 +9,8 @@ module Godwit
         :accepted, :disconnected, :handshake_failed_no_detail, :handshake_failed_protocol,
         :handshake_failed_auth
       ].freeze
-      PERIOD = 60 # seconds
-      ADDRESSES = 1000 # that it remembers
+      PERIOD = 60 # seconds between two warnings about an address
+      ADDRESSES = 1000 # addresses that a Refusals remembers
 
       def self.guards?(socket)
         return false unless socket.binds?
@@ -70,7 +70,7 @@ module Godwit
         warn "godwit: #{@socket.type} refused a client#{" at #{address}" if address}: " \
           "#{Words.failure(@socket, link, nil).text}"
       rescue Error
-        nil # the socket was closed meanwhile
+        nil # another thread has closed the socket
       end
     end
   end

@@ -5,14 +5,14 @@ module Godwit
     # Closes the writers at the process's end. Each process registers its own block, since a forked
     # child inherits its parent's blocks.
     module Exit
-      AGAIN = 0.05 # seconds for records logged during the exit, after linger without success
+      AGAIN = 0.05 # seconds that a close may take when linger has passed already
       # Seconds after linger in which writers may start: a thread that goes on logging would start
       # new ones for ever.
       AGAIN_FOR = 0.3
 
       @writers = Thread::Queue.new
-      @registered = nil # the process that has a block
-      @over = {} # process => true
+      @registered = nil # the process that has registered its at_exit block
+      @over = {} # pid => true, once the process's exit has begun
 
       class << self
         # Registers a writer that has started. This method needs no lock, as a trap handler may log
@@ -24,7 +24,7 @@ module Godwit
           # The FFI backend closes all contexts in its block, which must be registered before ours.
           Godwit.context if BACKEND == :ffi
           pid = @registered = Process.pid
-          @incomplete = @last = nil unless over? # of the parent process
+          @incomplete = @last = nil unless over? # these values were the parent process's
           at_exit do
             @over[pid] = true # first, since Ruby takes no interrupt before the `if`
             close_all if pid == Process.pid

@@ -64,7 +64,8 @@ module Godwit
         known, field = @field
         return field if known.equal?(tags)
         field = Text.field("tags", tags)
-        @field = [tags, field].freeze if tags.frozen? # ActiveSupport changes its Array in place
+        # ActiveSupport changes its Array of tags in place.
+        @field = [tags, field].freeze if tags.frozen?
         field
       end
 

@@ -16,7 +16,7 @@ module Godwit
         end
 
         # @return [Integer, nil]
-        def level = @used ? state[@key] : nil # most programs never set one
+        def level = @used ? state[@key] : nil # most programs never set a local level
 
         def level=(level)
           @used = true

@@ -124,7 +124,7 @@ module Godwit
     class Watch
       def initialize(object)
         @io = (Socket === object) ? object : IO.try_convert(object)
-        @entries = {} # event => callback, and the turn in which it was registered
+        @entries = {} # event => its callback, and the turn that registered the callback
       end
 
       def has?(event) = @entries.key?(event)

@@ -18,7 +18,7 @@ module Godwit
         when :key then 32
         when :id32 then 4
         when :bytes then option.max
-        when :text then option.max + 1 # a NUL
+        when :text then option.max + 1 # libzmq adds a NUL to a text
         else 0
         end
       end

@@ -8,9 +8,9 @@ module Godwit
     # measures the links to other agents, one at a time. It does one run at a time. A run without
     # commands for LEASE seconds ends.
     class Agent
-      LEASE = 150 # seconds
+      LEASE = 150 # seconds without a command after which a run ends
       ROW = 60 # seconds that a measurement may take
-      DOMAIN = "godwit-perf-run" # where the client key of the run may connect
+      DOMAIN = "godwit-perf-run" # the ZAP domain in which the run's client key is allowed
       COMMANDS = {"begin" => :begin_run, "measure" => :measure, "measured" => :measured,
                   "end" => :end_run}.freeze
       INTERFACES = "/sys/class/net"
@@ -135,7 +135,7 @@ module Godwit
         return "Virtual" unless megabits.positive?
         return "#{megabits}Mbit Ethernet" if megabits < 1_000
         "#{format("%g", megabits / 1_000.0)}Gig Ethernet"
-      rescue SystemCallError, ArgumentError # the interface has none
+      rescue SystemCallError, ArgumentError # the interface has no speed
         "Virtual"
       end
 

@@ -71,7 +71,7 @@ module Godwit
             reconnect(histogram.count, count)
             break if @lost
           end
-          before = now # recording is no part of the next round trip
+          before = now # the time of recording is no part of the next round trip
           remaining -= 1
         end
         (before - start) / 1e9

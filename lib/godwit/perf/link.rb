@@ -5,10 +5,10 @@ module Godwit
     # The client's side of a link: connects sockets and gives commands to the {Server}.
     class Link
       WARM_UP = 1 # seconds
-      WARM_UP_MESSAGES = 1_000 # with a count
+      WARM_UP_MESSAGES = 1_000 # messages of the warm-up when the measurement has a count
       POLL_INTERVAL = 0.05 # seconds
       SILENCE = 30 # seconds
-      ERROR = 300 # the most characters of a server's error
+      ERROR = 300 # characters of a server's error, at most
 
       def initialize(endpoint, timeout, options)
         @endpoint = endpoint

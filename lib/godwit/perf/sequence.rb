@@ -6,10 +6,10 @@ module Godwit
     # different messages. The sender and the receiver each make the Strings once, so that a check
     # costs one comparison a message.
     class Sequence
-      MAX_BITS = 16 # of the number of different messages
-      BYTES = 32 << 20 # of all of them, unless two messages need more
+      MAX_BITS = 16 # bits of the number of different messages, at most
+      BYTES = 32 << 20 # bytes of all different messages, unless two messages need more
       NUMBER_BYTES = 8
-      QUEUED = 64 << 20 # bytes that wait at one end
+      QUEUED = 64 << 20 # bytes of messages that wait at one end
       MESSAGES = 1_000 # libzmq's high-water mark
 
       # @param size [Integer] bytes of a message; messages of 0 bytes have no number

@@ -18,7 +18,7 @@ module Godwit
     class Server
       # The first frame of a command; the second is a JSON object.
       COMMAND = "\0godwit-perf".b.freeze
-      MAX_RECEIVERS = 16 # throughput measurements at a time
+      MAX_RECEIVERS = 16 # throughput measurements that run at a time
       # Replies that wait for a client: a REP drops those above it, and `load` counts them as lost.
       SEND_HWM = 100_000
       private_constant :COMMAND, :MAX_RECEIVERS, :SEND_HWM

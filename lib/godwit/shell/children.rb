@@ -12,7 +12,7 @@ module Godwit
 
       P_PID = 1
       WNOHANG_WEXITED_WNOWAIT = 1 | 4 | 0x01000000
-      SYS_PIDFD_OPEN = 434 # on every processor but Alpha
+      SYS_PIDFD_OPEN = 434 # the number on every processor but Alpha
       SIGINFO_SIZE = 128
 
       attach_function :waitid, %i[int uint buffer_out int], :int
@@ -22,7 +22,7 @@ module Godwit
         info = ::FFI::MemoryPointer.new(SIGINFO_SIZE)
         loop do
           code = Children.waitid(P_PID, pid, info, WNOHANG_WEXITED_WNOWAIT)
-          return info.read_int != 0 if code == 0 # si_signo is 0 while it runs
+          return info.read_int != 0 if code == 0 # si_signo is 0 while the child runs
           return if ::FFI.errno != Errno::EINTR::Errno
         end
       end

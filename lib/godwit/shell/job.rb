@@ -29,7 +29,7 @@ module Godwit
         launch = Launch.new(plan, @processes)
         Reaper.watch(@processes)
         @poller = Poller.new
-        @exits = {}.compare_by_identity # descriptor, or pid where there is none => Child
+        @exits = {}.compare_by_identity # pidfd, or pid on a system without pidfds => Child
         @all = sources(launch, reuse).freeze
         @sources = @all.dup
         @sources.each { |source| @poller.register(source.io) }

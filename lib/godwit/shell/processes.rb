@@ -113,7 +113,7 @@ module Godwit
         return false if @settled || !Members.stopped?(@pid)
         _, status = Unscheduled.call { Process.wait2(@pid, Process::WNOHANG | Process::WUNTRACED) }
         return TERMINAL_STOPS.include?(status&.stopsig) if status.nil? || status.stopped?
-        @settled = true # it has ended meanwhile
+        @settled = true # the process has ended meanwhile
         @status = status
         false
       rescue Errno::ECHILD

@@ -110,7 +110,7 @@ module Godwit
         change.positive? ? @came += 1 : @departed += 1
         @waker.write_nonblock(".") if change.negative?
       rescue IO::WaitWritable, IOError, Errno::EPIPE
-        nil # the pipe is full, or closed
+        nil # the pipe is full or closed
       end
 
       # Receives the rows that are there, or waits. libzmq gives all rows of a departed peer before

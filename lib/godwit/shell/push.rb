@@ -58,7 +58,7 @@ module Godwit
       # The first frame of the last message.
       END_OF_ROWS = "end"
 
-      END_TIMEOUT = 1 # seconds, at least, in which peers may receive the end
+      END_TIMEOUT = 1 # seconds, at least, that peers have to receive the end
       # Seconds after which the Push sends the end to the peers again: first, and at most.
       AGAIN = [0.1, 5].freeze
       private_constant :END_TIMEOUT, :AGAIN

@@ -52,7 +52,7 @@ module Godwit
       # @return [Boolean] false when Ruby has read ahead, and cannot undo that (of a pipe)
       def settle(io)
         return true unless read_ahead?(io)
-        io.pos # raises for a pipe, of which Ruby 3.4's seek drops what it has read ahead
+        io.pos # `pos` raises for a pipe: Ruby 3.4's seek would drop its buffered bytes
         io.seek(0, IO::SEEK_CUR)
         !read_ahead?(io)
       rescue SystemCallError
@@ -66,7 +66,7 @@ module Godwit
       rescue IOError
         true
       rescue SystemCallError
-        false # neither a file, nor read ahead
+        false # the IO is no file, and Ruby has not read ahead
       end
     end
   end

@@ -21,7 +21,7 @@ module Godwit
         @reused = String.new(encoding: encoding) if reuse
         @buffer = String.new(encoding: Encoding::BINARY)
         @start = @scanned = @bytes = @rows = 0
-        @lock = Mutex.new # no read after the close: the descriptor may be another file's
+        @lock = Mutex.new # prevents a read after the close: another file may have the descriptor
       end
 
       def read(deadline)

@@ -5,7 +5,7 @@ module Godwit
     # Writes a command's input on a thread. A command that stops reading is no error.
     # @private
     class StdinWriter
-      END_OF_INPUT = "\x04" # typed at a terminal
+      END_OF_INPUT = "\x04" # Control-D, as a user types it at a terminal
 
       # @return [Exception, nil] the exception of the input's own `each` or `read`
       attr_reader :error

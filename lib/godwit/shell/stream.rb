@@ -27,7 +27,7 @@ module Godwit
         @jobs = []
         @pending = []
         @turn = Mutex.new
-        @lock = Mutex.new # of @jobs
+        @lock = Mutex.new # guards @jobs
         super() { |yielder| each { |row| yielder << row } }
       end
 
@@ -219,7 +219,7 @@ module Godwit
           end
         end
       rescue ThreadError => error
-        raise unless error.message.include?("trap context") # Ruby allows no lock there
+        raise unless error.message.include?("trap context") # Ruby allows no lock in a trap handler
         raise Errors.build(StateError, @plan.operation, nil,
           "a trap handler cannot run commands: have it wake a thread that does"), cause: nil
       end

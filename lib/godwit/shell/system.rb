@@ -24,7 +24,7 @@ module Godwit
           end
         end
       rescue Errno::ENOENT, Errno::EACCES
-        [] # there is no /proc
+        [] # this system has no /proc
       end
 
       def group(pid)
@@ -47,7 +47,7 @@ module Godwit
     # A descriptor that is readable once a process has ended.
     # @private
     module Pidfd
-      POLL_INTERVAL = 0.02 # seconds, where the kernel has no pidfd
+      POLL_INTERVAL = 0.02 # seconds between two checks, where the kernel has no pidfd
 
       module_function
 

@@ -262,7 +262,8 @@ module Godwit
           message = message.frames if message.is_a?(Message)
           return unless message.is_a?(Array) && message.size == 2 # super refuses other forms
           return unless message.first.is_a?(String) || message.first.is_a?(Frame)
-          address = message.first.to_s.b.delete_suffix("\0") # libzmq ends a received one with NUL
+          # Libzmq ends a received address with NUL.
+          address = message.first.to_s.b.delete_suffix("\0")
           return if address.match?(ADDRESS) && in_range?(*address.split(/[.:]/).map(&:to_i))
           raise Errors.of(MessageError, operation,
             "the first frame is an IPv4 address with its port, such as \"127.0.0.1:5555\": " \

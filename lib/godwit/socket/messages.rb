@@ -178,7 +178,7 @@ module Godwit
 
       # Raises, since a socket of this type never becomes ready.
       def refuse_to_wait(operation)
-        _wait(READABLE | WRITABLE, 0) # a closed socket raises ClosedError instead
+        _wait(READABLE | WRITABLE, 0) # for a closed socket `_wait` raises ClosedError
         raise Errors.build(UnsupportedError, operation, endpoints.first,
           ErrorHints.direction(operation, self))
       end
@@ -187,7 +187,7 @@ module Godwit
       # @yieldreturn [Integer] messages that this call sent; 0 when time is up
       def send_all(size, timeout)
         sent = 0
-        Timeout.milliseconds(timeout) # refuses a value that is no duration
+        Timeout.milliseconds(timeout) # `milliseconds` refuses a value that is no duration
         start = Timeout.now unless UNSET.equal?(timeout)
         while sent < size
           remaining = start ? Timeout.remaining(timeout, start) : timeout

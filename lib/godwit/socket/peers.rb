@@ -56,7 +56,7 @@ module Godwit
       def known_peers
         _wait_peers(0, 0) unless type == :PUB || unreported? || closed?
       rescue Error
-        nil # a proxy has it, or its context was closed
+        nil # a proxy uses the socket, or its context was closed
       end
 
       # libzmq's monitor reports no peers over inproc.

@@ -30,7 +30,7 @@ module Godwit
           raise Errors.bad_value(:request, "retries:", "a number, 0 or more", retries)
         end
         limit = Timeout::UNSET.equal?(timeout) ? recv_timeout : timeout
-        Timeout.milliseconds(limit) # refuses a value that is no duration
+        Timeout.milliseconds(limit) # `milliseconds` refuses a value that is no duration
         reply = in_turn { try_often(message, limit, retries) }
         return reply unless reply.is_a?(String) && ErrorReply.mark?(reply)
         raise ErrorReply.error(reply, :request, endpoints.first)
@@ -83,7 +83,7 @@ module Godwit
           begin
             _send(message, Timeout.milliseconds(limit), nil) or raise timeout_error(:send)
           rescue Error => error
-            begun = false # it was not sent
+            begun = false # the request was not sent
             reconnect if error.is_a?(TimeoutError)
             raise error
           end
@@ -110,7 +110,7 @@ module Godwit
         end
         @recreate_first = false
       rescue ContextTerminatedError
-        nil # the caller's next call raises it
+        nil # the caller's next call raises the error
       end
 
       # Connects again after the time-out of a send: after a refusal with status 400 libzmq does not

@@ -37,7 +37,7 @@ module Godwit
           swap(item, last) unless item.equal?(last)
           item.index = nil
           @items.pop
-          place(last) unless item.equal?(last)
+          sift(last) unless item.equal?(last)
         end
         true
       end
@@ -46,7 +46,7 @@ module Godwit
       def update(item)
         change do
           yield
-          place(item)
+          sift(item)
         end
       end
 
@@ -71,7 +71,7 @@ module Godwit
         @torn = false
       end
 
-      def place(item)
+      def sift(item)
         down(item) unless up(item)
       end
 

@@ -18,7 +18,7 @@ module Godwit
         end
       end
 
-      MIN_LENGTH = 1 # bytes of a buffer
+      MIN_LENGTH = 1 # bytes of a buffer, at least
       # The errors of the network for a peer that has departed.
       DEPARTED = [Errno::EPIPE, Errno::ECONNRESET, Errno::ECONNREFUSED, Errno::ETIMEDOUT].freeze
 
@@ -32,7 +32,7 @@ module Godwit
         @calls = 0
       end
 
-      attr_reader :calls # reads and writes
+      attr_reader :calls # the number of reads and writes
 
       def begin = nil
       def finish = nil

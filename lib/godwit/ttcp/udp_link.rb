@@ -6,7 +6,7 @@ module Godwit
   module TTCP
     # C ttcp's datagrams: one of 4 bytes before the data, five after it. UDP may lose any of them.
     class UDPLink < Link
-      MARK = "ttcp" # 4 bytes; data has more
+      MARK = "ttcp" # 4 bytes; a datagram of data has more
       ENDS = 5
       MIN_LENGTH = MARK.bytesize + 1
       FULL = 0.018 # seconds that C ttcp waits when the network's queue is full

@@ -9,7 +9,7 @@ module Godwit
       GREETING = "godwit ttcp"
       ACCEPTED = "accepted"
       REFUSED = "refused"
-      STILL = "still receiving" # fails when the sender is no longer connected
+      STILL = "still receiving" # a send of STILL fails when the sender is no longer connected
       FINISH = ""
       DONE = "done"
       POLL_INTERVAL = 0.5 # seconds of silence after which an end checks that the other is there

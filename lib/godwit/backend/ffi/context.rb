@@ -39,7 +39,8 @@ module Godwit
         return handle.max_sockets if id == ContextHandle::MAX_SOCKETS
         with_error_translation(:get) do
           handle.use do |zmq|
-            ::FFI.errno = 0 # -1 is a value too; for an unknown option libzmq gives EINVAL
+            # An option may have the value -1; for an unknown option libzmq gives EINVAL.
+            ::FFI.errno = 0
             value = Zmq.zmq_ctx_get(zmq, id)
             next value if value >= 0 || ::FFI.errno != Errno::EINVAL::Errno
             raise Failed, Errno::EINVAL::Errno

@@ -16,7 +16,8 @@ module Godwit
         raise Failed, ::FFI.errno if @zmq.null?
         @process = Process.pid
         @lock = Lock.new("context")
-        @open = {self => true}.compare_by_identity # and each open socket
+        # The open objects: this context and its open sockets.
+        @open = {self => true}.compare_by_identity
         @linger = 5000
         @exit_linger = -1
         @longest_linger = 0

@@ -14,7 +14,7 @@ module Godwit
       NONBLOCK = 0o4000
       IPPROTO_TCP = 6
       TCP_INFO = 11
-      LONGEST = 1_000_000 # seconds that one poll waits
+      LONGEST = 1_000_000 # seconds that one poll waits at most
       # struct epoll_event is packed on x86-64 alone.
       EVENT = (::FFI::Platform::ARCH == "x86_64") ? "LQ" : "Lx4Q"
 

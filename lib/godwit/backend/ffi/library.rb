@@ -7,7 +7,7 @@ module Godwit
       extend ::FFI::Library
 
       NAMES = %w[libzmq.so.5 libzmq.so].freeze
-      FOLDER = "/usr/local/lib" # not every loader searches it
+      FOLDER = "/usr/local/lib" # not every loader searches this folder
       INSTEAD = "or name the file: GODWIT_LIBZMQ=/path/to/libzmq.so.5"
       # RTLD_NODELETE: the gem ffi unloads its libraries with its objects, while libzmq's threads
       # may still run.
@@ -74,7 +74,7 @@ module Godwit
         attach_function :zmq_socket, %i[pointer int], :pointer
         attach_function :zmq_msg_data, %i[pointer], :pointer
         attach_function :zmq_msg_gets, %i[pointer string], :string
-        # The same functions with addresses, since a number crosses faster than a pointer.
+        # Here the functions take addresses, since the gem ffi passes numbers faster.
         attach_function :send_string, :zmq_send, %i[ulong buffer_in size_t int], :int
         attach_function :receive, :zmq_msg_recv, %i[ulong ulong int], :int
         attach_function :more, :zmq_msg_more, %i[ulong], :int

@@ -14,7 +14,7 @@ module Godwit
       READABLE_BITS = 0x39
       WRITABLE_BITS = 0x2c
       ERROR_BITS = 0x28
-      POLLOUT_BIT = 4 # of <poll.h>; WRITABLE is zmq.h's
+      POLLOUT_BIT = 4 # POLLOUT of <poll.h>; WRITABLE is zmq.h's
 
       attr_reader :waiters
 
@@ -145,7 +145,7 @@ module Godwit
         return 0 if socket.in_proxy?
         socket.use { socket.raw.events & member.events } # a PUB is never registered for reading
       rescue Failed => error
-        return 0 if error.what == BusyError # a proxy has acquired it just now
+        return 0 if error.what == BusyError # a proxy has acquired the socket just now
         raise closed(member.object) if error.what == ClosedError && error.detail.nil?
         raise Failed.new(error.what, error.detail, object: error.object || member.object)
       end
@@ -162,7 +162,7 @@ module Godwit
         ready |= WRITABLE if seen.anybits?(WRITABLE_BITS)
         ready &= wanted
         seen.anybits?(ERROR_BITS) ? ready | POLLERR : ready
-      rescue IOError, Errno::EBADF # the latter on JRuby, where another thread closes it just now
+      rescue IOError, Errno::EBADF # JRuby raises EBADF when another thread closes the IO
         raise closed(member.object)
       end
 
@@ -183,7 +183,7 @@ module Godwit
       def check_socket(object)
         socket = Backend::FFI.handle_of(object)
         raise Failed.new(ClosedError, object: object) if socket.nil? || socket.closed?
-        socket.use {} # raises while a proxy uses the socket
+        socket.use {} # `use` raises while a proxy uses the socket
       end
 
       def check_io(object, io, events)

@@ -214,7 +214,7 @@ module Godwit
             handle.settle_turn
           end
         rescue Failed
-          raise if sent.zero? # else the next call raises
+          raise if sent.zero? # after a sent message the next call raises the error
         end
         sent
       end

@@ -11,7 +11,7 @@ module Godwit
       # Seconds of JRuby's first poll. No interrupt ends that poll; a poll that an interrupt can end
       # costs ten times as much.
       FIRST = 0.02
-      POLLFD = 8 # bytes
+      POLLFD = 8 # bytes of a struct pollfd
       FREE = Thread::Queue.new
 
       # @return [Integer] what the thread waits for: READABLE, WRITABLE, or 0 for peers
@@ -29,7 +29,7 @@ module Godwit
       def self.free
         FREE.pop(true)
       rescue ThreadError
-        nil # none is free
+        nil # no waiter is free
       end
       private_class_method :free
 
@@ -48,7 +48,8 @@ module Godwit
       # Waits until a descriptor is ready, `wake` is called, or time is up. No lock is held.
       # @param wanted [Array<Integer>] descriptors, each with poll's bits
       def pause(wanted, deadline)
-        Timeout.take_interrupts if Thread.current.pending_interrupt? # no call of FFI raises them
+        # No call of FFI raises pending interrupts.
+        Timeout.take_interrupts if Thread.current.pending_interrupt?
         prepare(wanted) unless wanted == @polled_for
         poll(Clock.remaining(deadline))
       end

@@ -12,7 +12,7 @@ module Godwit
           status is #{EXIT[:failed]} when a record could not be handed over.
         TEXT
 
-        LEVELS = %w[debug info warn error fatal unknown].freeze # what --level takes
+        LEVELS = %w[debug info warn error fatal unknown].freeze # the words that --level accepts
         # Values of --payload that are no text.
         LITERAL = /\A(?:-?(?:0|[1-9]\d*)(?:\.\d+)?|true|false|null)\z/
         # The most bytes of a record. A longer line is sent as several records, so that it does not
@@ -45,7 +45,7 @@ module Godwit
             **client_security(target))
           telling(options[:durable] ? DEALER : PUSH, target) do
             log.tagged(*options[:tag]) { write(log, arguments.drop(1)) }
-            log.close # which prints what could not be sent
+            log.close # `close` prints the number of unsent records
           end
           stats = log.stats
           # A durable writer's last error does not matter once all is acknowledged.

@@ -17,8 +17,8 @@ module Godwit
             sent     what `log serve` has handed on to tails
         TEXT
 
-        COLOR = %w[auto always never].freeze # what --color takes
-        CHOICES = %i[level prog host tag].freeze # choices that the broadcaster knows too
+        COLOR = %w[auto always never].freeze # the words that --color accepts
+        CHOICES = %i[level prog host tag].freeze # filters that the broadcaster knows too
         private_constant :CHOICES
 
         private
@@ -115,7 +115,7 @@ module Godwit
             raise UsageError, "--last needs --control ENDPOINT where #{source} has no port"
           seconds = [ANSWER_TIMEOUT, options[:timeout]].compact.min
           with_control(control, seconds) do |broadcaster|
-            reader.wait_connected(timeout: seconds) # no record is missed after this
+            reader.wait_connected(timeout: seconds) # the reader misses no later record
             broadcaster.last(options[:last], **options.slice(*CHOICES))
           end
         end

@@ -63,7 +63,8 @@ module Godwit
           no_arguments(arguments.drop(1))
           endpoint = arguments.empty? ? nil : endpoint(arguments)
           check_options(endpoint)
-          File.open(options[:hgrm], "a").close if options[:hgrm] # a bad path fails now
+          # A bad path fails before the measurement.
+          File.open(options[:hgrm], "a").close if options[:hgrm]
           report = Report.new(io, columns, options) { |row| header(row) }
           if endpoint
             telling(DEALER, endpoint) { measure_sizes(endpoint, report) }

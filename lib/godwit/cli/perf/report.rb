@@ -13,7 +13,8 @@ module Godwit
         # and a Proc that gives its value of a row.
         Column = Struct.new(:title, :key, :kind, :digits, :value)
         WIDTH = 9
-        UNITS = {1 => "s", 1e-3 => "ms", 0 => "us"}.freeze # the least seconds shown in a unit
+        # The least number of seconds that each unit shows.
+        UNITS = {1 => "s", 1e-3 => "ms", 0 => "us"}.freeze
         FACTORS = {"s" => 1, "ms" => 1e3, "us" => 1e6}.freeze
 
         class << self

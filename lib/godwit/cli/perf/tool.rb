@@ -43,7 +43,7 @@ module Godwit
         TEXT
         FRAMES = {frames: true}.freeze
         PLAIN = {"" => 1}.freeze
-        MOST = 0x7fff_ffff # C's int
+        MOST = 0x7fff_ffff # the largest int of C
 
         # The form of each tool.
         TOOLS = {

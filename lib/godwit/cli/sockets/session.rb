@@ -9,8 +9,8 @@ module Godwit
       # time is reached, or a signal comes. Threads do the work; the main thread waits for the end.
       class Session
         GRACE = 0.5 # seconds that a signal leaves for printing what was received
-        LINGER = 5 # seconds that the last messages may take where messages are also received
-        BATCH = 256 # messages
+        LINGER = 5 # seconds that the last messages may take if the session also receives
+        BATCH = 256 # messages that a thread moves at once
 
         # An error that ends the waits of a thread.
         class Stop < StandardError; end

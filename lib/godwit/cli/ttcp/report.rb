@@ -10,7 +10,7 @@ module Godwit
           "k" => ["Kbit", 1 << 7], "m" => ["Mbit", 1 << 17], "g" => ["Gbit", 1 << 27],
           "K" => ["KB", 1 << 10], "M" => ["MB", 1 << 20], "G" => ["GB", 1 << 30]
         }.freeze
-        CALL = 1024 # C ttcp's milliseconds of a second, in msec/call
+        CALL = 1024 # C ttcp counts 1024 milliseconds to a second in msec/call
         private_constant :CALL
 
         # @param tag [String] "ttcp-t" or "ttcp-r"

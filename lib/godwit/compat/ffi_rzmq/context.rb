@@ -45,7 +45,7 @@ module ZMQ
     def terminate
       godwit, @godwit = @godwit, nil
       @context = nil
-      return 0 if godwit.nil? || godwit.forked? # a forked child leaves it to its parent
+      return 0 if godwit.nil? || godwit.forked? # a forked child leaves the context to its parent
       godwit.shutdown
       finish = Godwit::Timeout.now + PATIENCE
       sockets = open_sockets

@@ -4,7 +4,7 @@ module Godwit
   module Compat
     # The parts of ffi-rzmq's layer that are no part of `ZMQ` and `LibZMQ`.
     module FFIRzmq
-      SOCKETS = WeakSet.new # all that are in use
+      SOCKETS = WeakSet.new # all sockets that are in use
 
       # Each thread has its last errno, as in libc.
       module Failures

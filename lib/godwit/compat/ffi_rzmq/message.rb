@@ -117,7 +117,7 @@ module ZMQ
 
     def outgoing
       return content unless @data
-      @data.read_bytes(content.bytesize).freeze # the program may have written there
+      @data.read_bytes(content.bytesize).freeze # the program may have changed the bytes in place
     end
 
     def closed? = @closed

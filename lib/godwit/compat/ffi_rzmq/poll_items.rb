@@ -26,7 +26,7 @@ module ZMQ
         thing = IO.for_fd(thing, autoclose: false) if thing.is_a?(Integer)
       end
       @io = IO.try_convert(thing)
-      @watched = thing # an SSLSocket knows bytes that its IO no longer has
+      @watched = thing # an SSLSocket buffers bytes that its IO no longer has
       return self if @io
       raise TypeError, "a poller takes sockets, IOs and descriptors, not #{pollable.inspect}"
     end

@@ -23,7 +23,7 @@ module ZMQ
       milliseconds = 0 if @items.any?(&:rest?)
       update(wait(milliseconds.negative? ? nil : milliseconds / 1000.0))
     rescue Godwit::Error => error
-      target = @items.filter_map(&:target).first # knows whether its context is terminated
+      target = @items.filter_map(&:target).first # a socket knows whether its context is terminated
       target ? target.record(error) : Failures.set_errno(Failures.errno_of(error))
     end
 

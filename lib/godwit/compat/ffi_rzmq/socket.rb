@@ -30,7 +30,7 @@ module ZMQ
     # @raise [ContextError] when the context is terminated or full, or there is no such type
     def initialize(context, type, opts = {receiver_class: Message})
       @context = Handle.owner_of(context, Context)
-      home = @context&.godwit # read once, since another thread may terminate the context
+      home = @context&.godwit # one read: another thread may terminate the context
       unless home
         raise ContextError.new("zmq_socket", 0, ETERM, "there is no context, or it was terminated")
       end
@@ -62,7 +62,7 @@ module ZMQ
       godwit&.close
       0
     rescue Godwit::ForkedError
-      0 # the parent process closes it
+      0 # the parent process closes the socket
     end
 
     # ---- options, by libzmq's numbers and in libzmq's units ----

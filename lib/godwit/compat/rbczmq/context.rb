@@ -12,7 +12,7 @@ module ZMQ
         Arguments.type(io_threads, Integer) unless io_threads.nil?
         context = Context.register(allocate, caller_locations(1, 1).first)
         begin
-          context.__send__(:initialize) # Ruby makes it private
+          context.__send__(:initialize) # Ruby makes `initialize` private
           context.iothreads = io_threads if io_threads
         rescue Exception # standard:disable Lint/RescueException -- passed on
           context.destroy unless context.destroyed?
@@ -33,7 +33,7 @@ module ZMQ
               "#{first.maker}"
           end
           context._open("#{caller&.path}:#{caller&.lineno}")
-          @live = {Process.pid => context} # drops the parent process's
+          @live = {Process.pid => context} # this drops the parent process's context
         end
         context
       end

@@ -4,7 +4,7 @@ module Godwit
   module Compat
     # The parts of rbczmq's layer that are no part of rbczmq's API.
     module Rbczmq
-      SOCKETS = WeakSet.new # all that are in use
+      SOCKETS = WeakSet.new # all sockets that are in use
 
       # In rbczmq a handled signal ends waits: recv returns nil, Poller#poll -1, Loop#start 0. Ruby
       # does not report that a trap block has run. So this module wraps `trap`: the script's handler
@@ -28,14 +28,15 @@ module Godwit
           # @return [Object, nil] the block's value; nil when a signal was handled during the wait
           def wait
             return yield unless interruptible?
-            outer = @wait # a handler may wait too
+            outer = @wait # a trap handler may wait during a wait
             Thread.handle_interrupt(MASKED) do
               @wait = Wait.new(Fiber.current)
               Thread.handle_interrupt(UNMASKED) { yield }
             ensure
-              @wait = outer # comes first, since a handler may raise here
-              locked(@lock) {} # a handler that saw this wait has raised when the lock is free
-              Thread.handle_interrupt(UNMASKED) {} # the script may mask Interrupted longer
+              @wait = outer # this line comes first, since a handler may raise here
+              locked(@lock) {} # once the lock is free, a handler that saw this wait has raised
+              # The script's own mask of Interrupted may last longer than this wait.
+              Thread.handle_interrupt(UNMASKED) {}
             end
           rescue Interrupted
             outer.over = false if outer # the outer wait may have missed the same signal
@@ -80,8 +81,8 @@ module Godwit
               wait = @wait
               next if wait.nil? || wait.over
               next if Thread.current.equal?(Thread.main) && !Fiber.current.equal?(wait.fiber)
-              wait.over = true # a second Interrupted would leave this module
-              Thread.main.raise(Interrupted) # a mask holds this back, unlike `raise`
+              wait.over = true # this module would not rescue a second Interrupted
+              Thread.main.raise(Interrupted) # a mask delays Thread#raise, but not Kernel#raise
             end
           end
 

@@ -122,7 +122,7 @@ module ZMQ
       @items = {}.compare_by_identity # pollable => its items
       @timers = {}.compare_by_identity # ZMQ::Timer => Godwit's timer
       @silent = {}.compare_by_identity # cancelled timers whose Godwit timer may still run
-      @late = [] # changes made in a trap block, not yet applied to @godwit
+      @late = [] # changes that a trap block has made; @godwit does not have them yet
       @running = @interrupted = @ending = @verbose = @destroyed = false
     end
 

@@ -64,7 +64,7 @@ module ZMQ
       id = __id__
       return false unless context.reserve_monitor(endpoint, id)
       monitor = translated { @godwit.monitor(*names, :listening, :closed) }
-      @monitor&.close # libzmq has one monitor for a socket
+      @monitor&.close # libzmq has one monitor for each socket
       @monitor = monitor
       handler ||= Monitor.new
       Thread.new do

@@ -42,7 +42,7 @@ module ZMQ
         klass = CompatSocket::CLASSES.fetch(self::TYPE)
         socket._open(context, klass.new(context: godwit, count_peers: false, **klass::STARTS_WITH))
         Godwit::Compat::Rbczmq::SOCKETS.add(socket)
-        socket.__send__(:initialize) # Ruby makes it private
+        socket.__send__(:initialize) # Ruby makes `initialize` private
         socket
       end
 
@@ -135,9 +135,9 @@ module ZMQ
       @godwit = godwit
       @thread = Thread.current
       @state = PENDING
-      @endpoints = [] # as the script sees them
-      @resolved = [] # as libzmq names them
-      @given = [] # as the script gave them
+      @endpoints = [] # endpoints as the script sees them
+      @resolved = [] # the same endpoints as libzmq names them
+      @given = [] # the same endpoints as the script gave them
       @closed = @verbose = false
       @owner = @sender = @held = nil
       @rest = []
@@ -147,7 +147,7 @@ module ZMQ
       return unless @context.equal?(context) && !@closed
       @godwit._set_option(LINGER, milliseconds)
     rescue Godwit::Error
-      nil # another thread has closed it
+      nil # another thread has closed the socket
     end
 
     private

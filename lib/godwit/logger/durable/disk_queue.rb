@@ -35,7 +35,7 @@ module Godwit
           Dir.mkdir(begun = "#{inner}#{BEGUN}", 0o700)
           begin
             lock = Lock.take(begun)
-          rescue SystemCallError # a full disk
+          rescue SystemCallError # the disk is full
             FileUtils.rm_rf(begun)
             raise
           end
@@ -142,7 +142,7 @@ module Godwit
         @segments.close
         FileUtils.rm_r(@folder)
       rescue SystemCallError
-        nil # the next start tries again
+        nil # the next start deletes the folder
       ensure
         @lock.release
       end

@@ -6,7 +6,7 @@ module Godwit
     # acknowledgements.
     class DurableSender
       ANSWER_TIMEOUT = 2.0 # seconds that a receiver has for its first answer before a warning
-      SLOWEST = 5.0 # seconds between two connections to a peer that is no receiver, at most
+      SLOWEST = 5.0 # longest time in s between two connections to a peer that is no receiver
       EVENTS = %i[handshake_succeeded handshake_failed_protocol handshake_failed_auth disconnected
         closed].freeze
       WRONG = "is no receiver of durable logs: give the endpoint of `godwit log serve --durable-in`"
@@ -79,7 +79,7 @@ module Godwit
           await(blocked) if @idle
         end
       rescue ClosedError, ContextTerminatedError
-        nil # the program closed the context that it gave
+        nil # the program has closed its context
       rescue => error
         @writer.record_error(error)
       ensure
@@ -141,7 +141,7 @@ module Godwit
           when :handshake_failed_protocol then wrong_peer
           when :handshake_failed_auth then @writer.record_error(event.to_s)
           when :disconnected then disconnected
-          when :closed then @broken = 0 # nobody listens: the peer has ended
+          when :closed then @broken = 0 # the endpoint refuses connections: the peer has ended
           end
         end
       rescue ThreadError # no more events
@@ -177,7 +177,7 @@ module Godwit
         begin
           @socket.disconnect(@settings.endpoint)
         rescue SystemCallError
-          nil # libzmq has given it up
+          nil # libzmq has given the endpoint up
         end
         @socket.connect(@settings.endpoint)
       end

@@ -10,11 +10,11 @@ module Godwit
     # acknowledged, and come again. So records that are not durable go through the journal too.
     class Journal
       COMPACT = 1 << 20 # bytes after which the journal is rewritten as one entry
-      FORM = "Q>Q>nNN" # a FileEnd, and the number of writers
+      FORM = "Q>Q>nNN" # packs a FileEnd and the number of writers
       FORM_BYTES = 26
       ID_BYTES = LoggerConstants::ID_BYTES
-      WRITER_BYTES = ID_BYTES + 8 # id, seq
-      WRITERS = 50_000 # beyond it the writer that was silent for longest is forgotten
+      WRITER_BYTES = ID_BYTES + 8 # bytes of a writer's id and seq
+      WRITERS = 50_000 # writers in the journal; one more replaces the longest silent writer
       # A record of a durable writer: the writer's id in bytes, its seq, a Record.
       Entry = Struct.new(:writer, :seq, :record)
 
@@ -25,7 +25,7 @@ module Godwit
         @path = "#{sink.path}.journal"
         @compact = compact
         @lock = Mutex.new
-        @last_sequences = {} # of each writer, in the order of its last record
+        @last_sequences = {} # the last seq of each writer, ordered by the time of its record
         @file = open_file(@path)
         file_end = read
         @cut = file_end ? restore(file_end) : 0

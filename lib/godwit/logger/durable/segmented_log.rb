@@ -15,7 +15,7 @@ module Godwit
     class SegmentedLog
       HEADER = "NNQ>"
       HEADER_BYTES = 16
-      LONGEST = 1 << 28 # a greater length is torn bytes
+      LONGEST = 1 << 28 # bytes of an entry at most; a greater length is read from torn bytes
       FILE = /\A\h{16}\.seg\z/
 
       # One file. prev: last seq before it; last: its last seq, or prev; size: bytes.
@@ -24,7 +24,7 @@ module Godwit
       Cursor = Struct.new(:number, :offset)
       # Entries as they are in a file, the seq of the last, and the cursor behind them.
       Chunk = Struct.new(:entries, :last, :cursor)
-      RELEASED = "released" # the file that has the seq up to which all is released
+      RELEASED = "released" # the file with the seq up to which all entries are released
 
       class << self
         def entry(seq, record)
@@ -160,7 +160,8 @@ module Godwit
           next if index < full && measure(segment, @segments[index + 1])
           scan(segment, (block if index >= full))
         end
-        drop(@segments.pop) while @segments.last&.size&.zero? # its checkpoint is torn
+        # The checkpoint of a segment of 0 bytes is torn.
+        drop(@segments.pop) while @segments.last&.size&.zero?
         @total = @segments.sum(&:size)
         drop_released if @segments.any? && checkpoint_of(@segments.last)
       end
@@ -213,7 +214,7 @@ module Godwit
         seq = [@released].pack("Q>")
         @released_file.pwrite(seq << [Zlib.crc32(seq)].pack("N"), 0)
       rescue SystemCallError
-        nil # without it the writer sends some records twice
+        nil # without this file the writer sends some records twice
       end
 
       # Runs the block with the lock. A trap handler cannot lock a mutex: it reads without the lock.
@@ -236,7 +237,7 @@ module Godwit
         flags = File::WRONLY | File::APPEND | File::CREAT | File::TRUNC | File::BINARY
         file = File.open(path, flags, 0o600)
         segment = Segment.new(@next, path, last_one, last_one, 0)
-        @next += 1 # even if the new file fails
+        @next += 1 # the number counts even if the new file fails
         old, @file = @file, file
         put(SegmentedLog.entry(0, [segment.prev].pack("Q>") << @checkpoint.call), segment)
         Folder.sync(@folder) if @fsync
@@ -271,7 +272,7 @@ module Godwit
       def drop(segment)
         File.unlink(segment.path)
       rescue SystemCallError
-        nil # the next start tries again
+        nil # the next start deletes the file
       end
 
       def slice(segment, offset, most)
@@ -286,8 +287,10 @@ module Godwit
         end
         cursor = Cursor.new(segment.number, offset + stop)
         return Chunk.new(bytes.byteslice(first...stop), last, cursor) if first
-        return slice(segment, offset + stop, most) if stop.positive? # only the checkpoint
-        length = HEADER_BYTES + (bytes.unpack1("N") || 0) # of an entry that is larger than `most`
+        # The bytes are only a checkpoint: read on behind it.
+        return slice(segment, offset + stop, most) if stop.positive?
+        # The entry is larger than `most`.
+        length = HEADER_BYTES + (bytes.unpack1("N") || 0)
         larger = length > bytes.bytesize && offset + length <= segment.size
         (slice(segment, offset, length) if larger) || give_up(segment, offset)
       end

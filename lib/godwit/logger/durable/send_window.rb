@@ -7,14 +7,14 @@ module Godwit
     class SendWindow
       CHUNK = 1 << 18 # bytes of one message, about
       WINDOW = 4 << 20 # bytes sent and not acknowledged, at most
-      RETRY = 1.0 # seconds without progress until it sends HELLO again
+      RETRY = 1.0 # seconds without progress until the sender sends HELLO again
 
       # A message with entries that was not acknowledged yet: their last seq, and their size.
       Flying = Struct.new(:last, :bytes)
 
       def initialize(queue)
         @queue = queue
-        @highest = queue.last # ever sent, or there at the start
+        @highest = queue.last # the highest seq that was sent, or that the queue had at the start
         renamed
       end
 

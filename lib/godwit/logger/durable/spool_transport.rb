@@ -30,10 +30,10 @@ module Godwit
         @folder = settings.spool
         @most = settings.spool_bytes || BYTES
         make_folder
-        @queues = [] # the oldest first
-        @in_flight = [] # what libzmq may still hold
+        @queues = [] # the DiskQueues, the oldest first
+        @in_flight = [] # records that libzmq may still hold
         @ready = []
-        @unresponsive = true # until the socket has accepted something
+        @unresponsive = true # true until the socket has accepted a record
       end
 
       attr_reader :lost # records in folders that were deleted
@@ -99,11 +99,11 @@ module Godwit
         make_folder unless File.directory?(@folder)
         count = messages.size - from
         until append(messages[from, count])
-          return 0 if (count /= 2).zero? # fewer may fit on a full disk
+          return 0 if (count /= 2).zero? # half as many records may fit on a full disk
         end
         count
       rescue Errno::ENOSPC, Errno::EDQUOT, Errno::EFBIG
-        0 # no room for a folder
+        0 # the disk has no room for a folder
       end
 
       def append(messages)

@@ -74,7 +74,7 @@ module Godwit
           @disk.released >= goal
         end
       rescue ThreadError
-        pending.zero? && @trapped.empty? # a trap handler cannot wait
+        pending.zero? && @trapped.empty? # this is a trap handler, which cannot wait
       end
 
       # Lets the writer start no sender any more. Needs no lock.
@@ -97,7 +97,7 @@ module Godwit
 
       def open_disk
         known = {}
-        entries = 0 # after the last checkpoint
+        entries = 0 # the number of entries after the last checkpoint
         # The last segment stays, and must leave room for others.
         size = [SEGMENT_BYTES, @most / SEGMENTS + 1].min
         checkpoint = -> { DurableSequence.record(@sequence.topics, @entries) }
@@ -116,11 +116,13 @@ module Godwit
         return 0 unless most.positive?
         checkpoint, released = @disk.released_in_first
         before = DurableSequence.entries(checkpoint) if checkpoint
-        before ? (@entries - before - released).clamp(0, most) : most # an older folder has no count
+        # A folder of an older version has no count.
+        before ? (@entries - before - released).clamp(0, most) : most
       end
 
       def start_sender
-        return close(Timeout.now, 0) if deleted? # {Handle} makes another, and the folder again
+        # {Handle} then makes another writer, and the folder again.
+        return close(Timeout.now, 0) if deleted?
         Exit.watch(self) unless @sender
         leftovers = DiskQueue.leftovers(File.realpath(@settings.durable))
         @sender = DurableSender.new(@settings, self, [@disk, *leftovers])
@@ -133,7 +135,7 @@ module Godwit
       def take(entry)
         return :closed if @disk_closed
         has_room = wait_for_space
-        return :closed if @disk_closed # during the wait for space
+        return :closed if @disk_closed # another thread may have closed the disk during the wait
         return store(entry) if has_room
         @sequence.drop(entry.stream)
         false

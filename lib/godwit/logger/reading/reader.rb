@@ -35,7 +35,7 @@ module Godwit
 
       QUEUE_BYTES = 32 << 20 # default of `queue_bytes:`
       HWM = 1_000 # default of `recv_hwm:`, in messages of up to 64 KiB of records
-      SUBSCRIBED_HWM = 10_000 # that of {subscribe}, in messages of one record
+      SUBSCRIBED_HWM = 10_000 # default of `recv_hwm:` of {subscribe}, in messages of one record
       private_constant :QUEUE_BYTES, :HWM, :SUBSCRIBED_HWM
 
       class << self
@@ -120,7 +120,7 @@ module Godwit
       # @raise [TimeoutError] when time is up
       # @raise [ClosedError, ContextTerminatedError, ForkedError]
       def recv(timeout: nil, exception: true)
-        Timeout.milliseconds(timeout) # checks the argument
+        Timeout.milliseconds(timeout) # `milliseconds` refuses a value that is no duration
         record = next_record(timeout && Timeout.now + timeout)
         return record if record || !exception
         raise Errors.build(TimeoutError, :recv, @socket.last_endpoint,

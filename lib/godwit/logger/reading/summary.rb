@@ -9,7 +9,7 @@ module Godwit
     # on this machine (by name), else by the wall clocks.
     # @private
     class Summary
-      STEPS = 8 # buckets to a doubling of the lag
+      STEPS = 8 # buckets for each doubling of the lag
       UNITS = [[1_000_000_000, "s"], [1_000_000, "ms"], [1_000, "µs"]].freeze
 
       class << self

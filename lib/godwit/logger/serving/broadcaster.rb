@@ -33,9 +33,9 @@ module Godwit
       MAX_FRAME = 256 << 10 # bytes of one frame; {Logger} cuts a text longer than a quarter
       MAX_QUEUED = 64 << 20 # default of `in_bytes:`, `out_bytes:` and `answer_bytes:`
       LEAST_HWM = 64 # messages of a writer; a smaller mark makes the writer slow
-      MAX_WRITERS = 10_000 # with statistics; beyond, the longest idle one is forgotten
+      MAX_WRITERS = 10_000 # writers with statistics; one more replaces the longest idle writer
       MAX_LAST = 1_000_000 # records that may be remembered
-      MAX_BYTES = 1 << 30 # bytes of them
+      MAX_BYTES = 1 << 30 # bytes that the remembered records may have
       LINGER = 0.3 # seconds that a blocked reader may delay the process's end
       DRAIN = 0.3 # seconds for {#close} to pass on received messages
       QUIET = 0.01 # seconds between two readings of the counters
@@ -314,7 +314,7 @@ module Godwit
         until Timeout.now > finish
           statistics = @proxy.statistics
           now = [statistics.frontend.received, statistics.backend.sent]
-          if now == before && now.uniq.one? # no message came
+          if now == before && now.uniq.one? # no message came between the two readings
             @proxy.close
             return unless @input.wait_readable(0)
             @proxy.start

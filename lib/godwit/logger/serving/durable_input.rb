@@ -7,7 +7,7 @@ module Godwit
     # Receives the messages of durable writers ({Wire}), writes their records through a journal, and
     # then acknowledges them. A record that comes again is not written again.
     class DurableInput
-      MESSAGES = 64 # that one call receives
+      MESSAGES = 64 # messages that one call receives
       MAX_FRAME = 1 << 20 # bytes of one frame: a writer's chunk, or a longer record
       HWM = 256 # queued messages of each writer, which sends up to 256 KiB at once
       MAX_BYTES = 4 << 20 # bytes after which a batch is written
@@ -47,7 +47,7 @@ module Godwit
 
       def begin_batch
         @entries = []
-        @peers = {} # of each writer with a message in this batch
+        @peers = {} # the peers that sent a message of this batch
         @last_sequences = {}
         @bytes = 0
       end

@@ -4,8 +4,8 @@ module Godwit
   class Logger < ::Logger
     # Receives the messages of writers, writes their records to a sink, and then publishes them.
     class RecordInput
-      MESSAGES = 32 # that one call receives; each holds up to 64 KiB of records
-      RECORDS = 256 # from so many on, a batch is written
+      MESSAGES = 32 # messages that one call receives, each with up to 64 KiB of records
+      RECORDS = 256 # records after which a batch is written
       CLOSE_TIMEOUT = 3 # seconds that the end waits for a sink without a method `close_timeout`
 
       def initialize(socket, sink, on_foreign, publisher)

@@ -92,7 +92,7 @@ module Godwit
         return unless @jobs
         files.each { |name| compress(name) unless name.end_with?(".gz") }
       rescue Errno::ENOENT
-        nil # the folder does not exist: opening the file raises that
+        nil # the folder does not exist: the open of the file raises the error
       end
 
       # Opens the file before its name can change.
@@ -124,7 +124,7 @@ module Godwit
         end
         @names.synchronize do
           name = siblings.find { |one| Folder.inode(one) == inode } unless @stopping
-          next unless name # the file has been deleted
+          next unless name # nil: the file has been deleted
           File.rename(unfinished, "#{name}.gz")
           File.unlink(name)
         end

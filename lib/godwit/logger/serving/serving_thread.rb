@@ -54,7 +54,7 @@ module Godwit
       end
 
       def wait(timeout = nil)
-        Timeout.milliseconds(timeout) # refuses a value that is no duration
+        Timeout.milliseconds(timeout) # `milliseconds` refuses a value that is no duration
         check(:wait)
         return self unless @thread
         return unless @thread.join(timeout)
@@ -91,7 +91,7 @@ module Godwit
       def wake
         @wakeup.write_nonblock("!", exception: false)
       rescue IOError, SystemCallError
-        nil # it is closed
+        nil # the pipe is closed
       end
 
       def work

@@ -109,7 +109,7 @@ module Godwit
       end
 
       # @private
-      attr_writer :journal # released by close
+      attr_writer :journal # `close` releases the journal
       # @return [Boolean]
       def closed? = @file.nil?
       # @return [Array<String>] paths of the old files, the newest first
@@ -160,7 +160,7 @@ module Godwit
 
       # Truncates the file to its last whole line.
       def failure(error, lines, done, before, report)
-        done = 0 if @fsync # how much of it is on the disk is unknown
+        done = 0 if @fsync # it is unknown how many bytes of the write are on the disk
         count, whole = (done < lines.first.bytesize) ? [0, 0] : Lines.chunk(lines, 0, done)
         Append.truncate(@file, @size + whole) if @regular
         in_file(count, before, report) if count.positive?
@@ -177,12 +177,12 @@ module Godwit
         now = @clock.now
         @again = nil
         old = @file
-        @rotation.rotate(now) if in_place? # else another program has moved the file
+        @rotation.rotate(now) if in_place? # otherwise another program has moved the file
         open_file
         old.close
       rescue SystemCallError => error
         @warnings.call("#{error.message} (#{error.class})")
-        @again = now + AGAIN # the old file gets the records
+        @again = now + AGAIN # the old file gets the records until then
       end
 
       def open_file
@@ -211,7 +211,7 @@ module Godwit
         raise Errors.build(BusyError, :open, @path,
           "another process writes to it: each process needs its own file")
       rescue Errno::ENOLCK, Errno::EOPNOTSUPP, Errno::EINVAL
-        nil # a file system without locks
+        nil # the file system has no locks
       end
 
       # A record that cannot be formatted must not hold up the others.

@@ -7,7 +7,7 @@ module Godwit
     # formatter's whole line. The extension reads the members by their order (logger.h).
     class Entry < Struct.new(:stream, :t_ns, :mono_ns, :thread, :text, :tags, :payload, :error)
       PREFORMATTED = :line
-      BYTES = LoggerConstants::ENTRY_BYTES # of memory besides its texts
+      BYTES = LoggerConstants::ENTRY_BYTES # bytes of memory of an entry besides its texts
       AS_IT_IS = ->(_level, _time, _prog, text) { text }
 
       class << self
@@ -43,7 +43,8 @@ module Godwit
           if payload
             exception, payload = Text.split_error(payload)
             if exception && plain
-              message = Text.with(message, exception) # a line has no other place for it
+              # A plain line has no other field for the exception.
+              message = Text.with(message, exception)
             elsif exception
               error = Text.error_field(exception)
             end
@@ -52,7 +53,7 @@ module Godwit
           if raw?(formatter, plain, tagger)
             text = Text.of(message)
             case message
-            when ::String # first: the usual message
+            when ::String # this branch comes first: most messages are Strings
             when ::Exception then error ||= Text.error_field(message)
             when ::Hash then error, payload = data(message, error, payload)
             end
@@ -123,7 +124,7 @@ module Godwit
 
         def current_tags(formatter)
           ::Array.try_convert(formatter.current_tags) if formatter.respond_to?(:current_tags)
-        rescue *Text::FAULTS # the program's own method
+        rescue *Text::FAULTS # the program's own method `current_tags` has failed
           nil
         end
 
@@ -139,7 +140,7 @@ module Godwit
       singleton_class.prepend(Backend::Native::Entry) if BACKEND == :native
 
       def pack(sequence)
-        seq = sequence.next_seq # first, since it may change the writer
+        seq = sequence.next_seq # this line comes first, since `next_seq` may change the writer
         Header.pack(sequence.before_seq, seq, stream.next_tseq, stream.common, self,
           Text.utf8(text))
       end

@@ -6,7 +6,7 @@ module Godwit
     # Symbols. A foreign writer may send any value for each of them.
     module ErrorText
       LONGEST = 1_000 # bytes of a message on one line
-      LONGEST_NAME = 256 # bytes of a class and of a location there
+      LONGEST_NAME = 256 # bytes of a class or a location on one line
       CAUSED_BY = "caused by: "
 
       module_function

@@ -5,7 +5,7 @@ module Godwit
     # Names and numbers of the levels, as in Ruby's Logger. On the wire a level is the label of
     # Ruby's lines: `ANY` for unknown, and for a number that Ruby does not know.
     module Levels
-      LABELS = LoggerConstants::LABELS # number to label
+      LABELS = LoggerConstants::LABELS # the label of each number
       # The number of each label and name, in lower case.
       NUMBERS = {**LABELS.map(&:downcase).each_with_index.to_h, "unknown" => 5}.freeze
 

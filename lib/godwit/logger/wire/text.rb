@@ -8,12 +8,12 @@ module Godwit
       MAX_BYTES = 64 * 1024 # bytes of a text, and of a payload
       MAX_NAME = 1024 # bytes of a program's or a host's name
       MAX_CAUSES = 10 # causes of an error
-      MAX_LINES = 200 # lines of its backtrace
-      MAX_LINE = 256 # bytes of such a line in an error that is too long
+      MAX_LINES = 200 # lines of an error's backtrace
+      MAX_LINE = 256 # bytes of a backtrace's line when the error has too many bytes
       # JSON's generator writes objects of these classes by itself.
       SIMPLE = [::String, ::Symbol, ::Integer, ::Float, ::NilClass, ::TrueClass, ::FalseClass]
         .to_h { |kind| [kind, true] }.compare_by_identity.freeze
-      DEPTH = 10 # levels of Hashes and Arrays that are looked through
+      DEPTH = 10 # levels of nested Hashes and Arrays that `in_json` enters
       # The errors that a program's own methods may raise, except those that end the program.
       FAULTS = [StandardError, ScriptError, SystemStackError, SecurityError, NoMemoryError,
         *(::Java::JavaLang::StackOverflowError if RUBY_ENGINE == "jruby")].freeze
@@ -94,7 +94,7 @@ module Godwit
       def merge(payload, keywords)
         return {exception: payload, **keywords} if ::Exception === payload
         (::Hash === payload) ? {**payload, **keywords} : keywords
-      rescue *FAULTS # a key that is none
+      rescue *FAULTS # a method of the program's Hash or of a key has failed
         {payload: payload, **keywords}
       end
 
@@ -173,7 +173,7 @@ module Godwit
       # @return [String] what JSON refuses is a String, its `inspect`
       def json(value)
         sound_json(value)
-      rescue *FAULTS # NaN, cycles, invalid UTF-8, a to_json that raises
+      rescue *FAULTS # JSON refuses NaN, cycles and invalid UTF-8; a to_json may raise
         json_by_pieces(value)
       end
 

@@ -45,7 +45,7 @@ module Godwit
         end
         @ending.synchronize { nil } unless ended
       rescue ThreadError
-        nil # a trap handler that interrupted another close
+        nil # this is a trap handler that interrupted another close
       end
 
       # Stores an exception, or an error built from a text, and warns about it.

@@ -11,7 +11,7 @@ module Godwit
     class BoundedQueue < QUEUE
       # Stands in the queue behind the entries that a caller of {#flush} waits for.
       class FlushMark
-        attr_accessor :sent # whether the sender has sent those entries; nil: it has not answered
+        attr_accessor :sent # whether the sender has sent the entries; nil: not known yet
         def bytes = LoggerConstants::ENTRY_BYTES
       end
 
@@ -142,7 +142,7 @@ module Godwit
         end
         !full?
       rescue ThreadError
-        false # a trap handler
+        false # this is a trap handler, which cannot lock
       end
 
       # The caller holds the lock. A waiting caller counts itself before it checks the condition,
@@ -162,7 +162,7 @@ module Godwit
 
       def wake
         @lock.synchronize { @changed.broadcast }
-      rescue ThreadError # a trap handler
+      rescue ThreadError # this is a trap handler, which cannot lock
         Thread.new { wake }
       end
     end

@@ -58,7 +58,7 @@ module Godwit
         return false unless @reopening.locked? && !@reopening.owned?
         @reopening.synchronize { !current.closed? }
       rescue ThreadError
-        false # a trap handler
+        false # this is a trap handler, which cannot lock
       end
 
       # Counts a record that came after the close.
@@ -69,7 +69,7 @@ module Godwit
       end
 
       def flush(seconds)
-        Timeout.milliseconds(seconds) # raises for what is no duration
+        Timeout.milliseconds(seconds) # `milliseconds` refuses a value that is no duration
         current.flush((seconds if seconds && seconds < Timeout::MAX))
       end
 
@@ -100,7 +100,8 @@ module Godwit
       def recreate(sender)
         return sender if @closed || Exit.past?
         if !sender.own? || sender.closed?
-          Thread.handle_interrupt(Object => :never) do # it may hold a folder
+          # The new sender may hold a folder, which must be closed.
+          Thread.handle_interrupt(Object => :never) do
             fresh = new_sender
             fresh.inherit(sender) if sender.own?
             # CRuby switches threads only before the `?`.

@@ -10,7 +10,7 @@ module Godwit
       BATCH_BYTES = 64 << 10
       # Messages that libzmq writes at once: 8 KiB, and a message has 100 bytes or more.
       WRITTEN_AT_ONCE = 100
-      EVENTS = 100 # of the socket's monitor, unread until the reason is asked for
+      EVENTS = 100 # events of the socket's monitor that wait for a question for the reason
 
       def initialize(settings)
         @settings = settings
@@ -20,7 +20,7 @@ module Godwit
         @large = [] # trackers and bytes of the messages that libzmq holds in place
       end
 
-      attr_reader :sent, :messages # that libzmq took
+      attr_reader :sent, :messages # records and messages that libzmq has accepted
       # @return [Boolean] after {#close}: whether libzmq had passed on all that it took, as far as
       #   can be told
       attr_reader :emptied
@@ -70,7 +70,7 @@ module Godwit
 
       # Waits until the socket may accept a message. Interrupts end the wait.
       def wait(seconds = nil)
-        return true unless @socket # the next try opens one
+        return true unless @socket # the next try opens a socket
         return @large.first.first.wait(seconds) if @crowded
         return !@socket.wait_writable(seconds).nil? if @connected
         @socket.wait_connected(timeout: seconds)
@@ -104,7 +104,7 @@ module Godwit
         @emptied = !@connected || Timeout.now < finish
         @emptied || seconds.zero? && !@full
       rescue Error
-        false # the program closed the context that it gave
+        false # the program has closed its context
       ensure
         @socket = @own_context = nil
       end

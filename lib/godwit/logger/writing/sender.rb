@@ -36,7 +36,7 @@ module Godwit
       # Starts the thread, also after a kill.
       def start
         return if @closing
-        first_with(@starting) do # another thread that has the lock starts it
+        first_with(@starting) do # another thread that has the lock starts the sender
           next if @closing || alive?
           @queue.stall(Timeout.now + GRACE)
           Exit.watch(self) unless @thread
@@ -55,7 +55,7 @@ module Godwit
         return queued.zero? && !incomplete? unless own? && alive?
         @queue.flush(seconds)
       rescue ThreadError
-        queued.zero? # a trap handler
+        queued.zero? # this is a trap handler, which cannot lock
       end
 
       # Ends the queue: it accepts no more entries. Needs no lock.
@@ -134,7 +134,7 @@ module Godwit
       def encode_all(batch)
         batch.each do |entry|
           (BoundedQueue::FlushMark === entry) ? @flush_marks << entry : @pending << encode(entry)
-        rescue => error # costs this record only
+        rescue => error # the error costs this record only
           @lost += 1
           record_error(error)
         end
@@ -182,7 +182,7 @@ module Godwit
       def finish(deadline)
         each_thread { |thread| thread.join(Timeout.until(deadline)) }
         each_thread { |thread| thread.kill.join }
-        @finished = @incomplete = true # until the rest is counted
+        @finished = @incomplete = true # true until the remaining records are counted
         remaining = unsent + @queue.clear
         @lost += remaining
         @incomplete = remaining.positive?

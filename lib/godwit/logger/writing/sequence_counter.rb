@@ -23,7 +23,7 @@ module Godwit
       end
 
       attr_reader :writer, :seq # the id, and the number of the last record
-      attr_reader :before_seq # the start of each header
+      attr_reader :before_seq # the text before the seq in each header
 
       def stream(level, prog)
         # The program's object may be unfit as a key of a Hash.

@@ -21,7 +21,7 @@ module Godwit
       POLL = 0.25 # seconds between two checks for new records
       # What `produce` gets instead of a value when the caller forgot the braces.
       NO_VALUE = Object.new.freeze
-      UNCHANGED = Object.new.freeze # the default of `retain:`: the limits stay
+      UNCHANGED = Object.new.freeze # the default of `retain:`: the topic's limits stay
       private_constant :READ, :POLL, :NO_VALUE, :UNCHANGED
 
       # @private
@@ -125,7 +125,7 @@ module Godwit
           return unless live
           sleep POLL while @engine.version == seen
           topic = @topics.all.fetch(topic.name)
-          positions.fill(0, positions.size...topic.partitions) # it may have grown
+          positions.fill(0, positions.size...topic.partitions) # the topic may have got partitions
         end
       end
 
@@ -386,7 +386,7 @@ module Godwit
         positions.each_index do |number|
           while positions[number] < ends[number]
             sources = read(topic, number, positions[number])
-            break if sources.empty? # retention has deleted them
+            break if sources.empty? # retention has deleted the records
             sources.each do |source|
               source.messages(positions[number]).each(&block)
               positions[number] = source.finish

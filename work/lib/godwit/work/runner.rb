@@ -84,7 +84,7 @@ module Godwit
       def quiet
         @workers.quiet
         @coordinator.quiet
-        @loop&.post { @coordinator.quiet } # it may have claimed partitions meanwhile
+        @loop&.post { @coordinator.quiet } # the coordinator may have claimed partitions meanwhile
         nil
       rescue Godwit::ClosedError # it has ended
         nil
@@ -121,7 +121,7 @@ module Godwit
         Worker.new do
           @stopping.pop
           sleep @drain
-          @coordinator.stop # so that the end is no failure of a record
+          @coordinator.stop # after `stop` a killed handler is no failure of its record
           @workers.kill
           @wake_up&.abandon
         end

@@ -13,8 +13,9 @@ module Godwit
     #
     # A handler's retry runs when the test has advanced the clock. **Threads**: one at a time.
     class Testing
-      MOST = 1 << 20 # records at a time
-      CURRENT = :godwit_work_testing # of a thread: the client of the application that it runs
+      MOST = 1 << 20 # records that a lane gives at a time
+      # The thread variable with the client of the running application.
+      CURRENT = :godwit_work_testing
 
       # Makes the process's log the application's own in a handler or a hook.
       module Current

@@ -71,7 +71,7 @@ module Godwit
       # Reads all events in the PAIR.
       def drain
         return false if @pair.nil? || @ended
-        came = true # also when an error is raised
+        came = true # an error also consumes the edge
         came = drain_pair
       ensure
         # This drain consumed the edge that the other waiters need.
@@ -119,15 +119,16 @@ module Godwit
         @waiting.wake
         @pair = connect
         pair.close
-      rescue Failed # without a descriptor for the new PAIR the monitors end
+      rescue Failed # no descriptor is free for the new PAIR: the monitors end
         report(EVENT_MONITOR_STOPPED, 0, "")
         free
         @ended = false
       end
 
       def bind_failed(endpoint, error)
-        return if @pair.nil? || error == ETERM || endpoint.start_with?("inproc:") # as libzmq
-        drain # earlier events come first
+        # libzmq reports no failure in these cases.
+        return if @pair.nil? || error == ETERM || endpoint.start_with?("inproc:")
+        drain # the listeners get the earlier events first
         report(EVENT_BIND_FAILED, error, endpoint)
         @waiting.wake
       end

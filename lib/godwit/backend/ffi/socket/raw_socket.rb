@@ -6,7 +6,7 @@ module Godwit
     class RawSocket
       EVENTS, FD = %i[events zmq_fd].map { |name| Options.fetch(name).id }
       FORMATS = {int: "i", int64: "q", uint64: "Q"}.freeze
-      BUFFER = 1024 # bytes, for the longest text
+      BUFFER = 1024 # bytes of a buffer for the longest text
 
       attr_reader :pointer
       # @return [Integer] the pointer as a number, which FFI passes faster
@@ -64,7 +64,7 @@ module Godwit
       def edge_passed?
         LibC.edge?(@edges ||= LibC.edges_of(@fd))
       rescue Failed
-        true # there is no descriptor for the epoll
+        true # no descriptor is free for the epoll
       end
 
       # @param linger [Integer, nil] ms; nil: the socket's own

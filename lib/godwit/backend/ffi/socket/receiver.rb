@@ -7,7 +7,7 @@ module Godwit
       RETAINED = 1024 # bytes of the last message that may stay in memory
       RECEIVE_MORE = Options.fetch(:recv_more).id
 
-      attr_accessor :timeout # ms, of the socket's option
+      attr_accessor :timeout # ms: the socket's `recv_timeout`
       attr_reader :encoding
 
       def initialize(handle)
@@ -68,7 +68,7 @@ module Godwit
         bytes = 0
         while batch.size < wanted && bytes < Constants::BATCH_BYTES
           size = Zmq.receive(@incoming_address, @address, DONTWAIT)
-          break if size < 0 # an error waits for the next call
+          break if size < 0 # the next call raises the error
           bytes += size
           message = message_of(size, frames)
           (frames && message.is_a?(Array)) ? batch.concat(message) : batch << message

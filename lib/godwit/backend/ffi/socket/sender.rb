@@ -8,7 +8,7 @@ module Godwit
       DRAIN_EVERY = Constants::SUBSCRIPTIONS_EVERY / 1000.0
       NAMED = SOCKET_TYPES.fetch_values(:ROUTER, :STREAM).freeze
 
-      attr_accessor :timeout # ms, of the socket's option
+      attr_accessor :timeout # ms: the socket's `send_timeout`
       # @return [Boolean] whether the socket conflates: its messages have one frame
       attr_writer :single
       # @return [Integer] live subscriptions of a PUB
@@ -20,7 +20,7 @@ module Godwit
         @waiters = handle.waiting.waiters
         @publisher = handle.publisher?
         @type = handle.type
-        @named = NAMED.include?(@type) # these types refuse a String
+        @named = NAMED.include?(@type) # a NAMED type refuses a String
         @simple = !@named && !@publisher && @type != REQ
         @timeout = -1
         @single = false

@@ -109,7 +109,7 @@ module ZMQ
       translated do
         @godwit._set_option(id, value)
       rescue Godwit::StateError
-        nil # as libzmq 3, which ignored a high-water mark set after the first bind or connect
+        nil # libzmq 3 ignored a high-water mark set after the first bind or connect
       end
       trace { "set option \"#{name}\" #{value.inspect}" }
       nil

@@ -9,7 +9,7 @@ module ZMQ
       return first if first
       return first_of(await) if first == false
       receive(true)
-    rescue Godwit::Error => error # of the fast path
+    rescue Godwit::Error => error # the fast path has failed
       alive!
       failed(error)
     end
@@ -68,7 +68,7 @@ module ZMQ
       end
     rescue Errno::EINTR
       nil
-    rescue Godwit::Error => error # another thread may have closed it during the wait
+    rescue Godwit::Error => error # another thread may have closed the socket during the wait
       Failures.remember(error)
     end
 

@@ -9,7 +9,7 @@ module Godwit
     # **Threads**: one.
     # @private
     class LogCopy
-      READ = 1 << 20 # bytes at a time
+      READ = 1 << 20 # bytes that one read returns, about
       # The number of a topic's records, and of those that were there before the copy.
       Count = Struct.new(:topic, :records, :before, keyword_init: true)
 

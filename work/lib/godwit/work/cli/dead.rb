@@ -11,7 +11,7 @@ module Godwit
         usage "dead [TOPIC] [--json]"
         notes "Without TOPIC: those of all topics whose names end in .dead."
 
-        ERROR = 80 # characters
+        ERROR = 80 # characters of an error, at most
         private_constant :ERROR
 
         private

@@ -16,9 +16,9 @@ module Godwit
 
         def call(arguments)
           topic, = accept(arguments, "topic of dead letters")
-          place = options[:offset].to_s.match(%r{\A(\d+)/(\d+)\z}) or
+          match = options[:offset].to_s.match(%r{\A(\d+)/(\d+)\z}) or
             raise Godwit::CLI::UsageError, "--offset is PARTITION/OFFSET, such as 3/17"
-          client.requeue(topic, Integer(place[1], 10), Integer(place[2], 10))
+          client.requeue(topic, Integer(match[1], 10), Integer(match[2], 10))
           Godwit::CLI::EXIT[:ok]
         end
       end

@@ -46,7 +46,7 @@ module Godwit
         def print_line
           @io.print text, CLEAR, "\r"
           @io.flush
-        rescue Error, SystemCallError # such as a lock: the next line comes
+        rescue Error, SystemCallError # the log is locked, for example: the next line may succeed
           nil
         end
 

@@ -51,7 +51,7 @@ module Godwit
           found = begin
             JSON.parse(text)
           rescue JSON::JSONError, EncodingError
-            nil # its message may show a secret
+            nil # the parser's message may show a secret
           end
           if found.is_a?(Hash)
             return found.to_h { |name, value|
@@ -84,7 +84,7 @@ module Godwit
         # Makes the path absolute, since other processes have other working directories.
         def expand(path, url)
           File.expand_path(path)
-        rescue ::ArgumentError # ~name of no user, or ~ without HOME
+        rescue ::ArgumentError # the path has ~name of no user, or ~ without HOME
           raise Godwit::Errors.bad_value(:connect, "url", URLS, url)
         end
 

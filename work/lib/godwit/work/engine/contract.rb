@@ -2,32 +2,32 @@
 
 module Godwit
   module Work
-    # What an engine does, and what the code above may use of it. Partitions and offsets are
-    # Integers, times are milliseconds since 1970. Above the engines there is no SQL. A write that
-    # concerns other processes wakes their members.
+    # The methods of an engine that other code may call. Partitions and offsets are Integers, times
+    # are milliseconds since 1970. Only engines contain SQL. A write that concerns other processes
+    # wakes their members.
     #
     # Topics and their records:
     #
-    # * `topics` gives all {Topic}s by name. `save_topic(topic)` creates a topic that has no ids,
-    #   unless there is one of its name; another gets these limits, and more partitions. It gives
-    #   the topic that there is.
-    # * `append(batches)` stores `[topic, partition, bytes of a {Block}, count]` together, and gives
-    #   for each the offset of its first record and the time, or an Array of the offsets of its
-    #   records and one of their times. It returns when they are safe. For a copy a batch has also
-    #   the times of its records, as int64.
-    # * `read(topic, partition, offset, bytes)` gives {Block}s or objects like them, from the one on
-    #   that holds the offset; `bytes` is about how much. `fetch(position, offset, bytes)` does it
-    #   for a member that owns the partition, also twice from the same offset; a block has
+    # * `topics` returns all {Topic}s by name. `save_topic(topic)` creates a topic that has no ids,
+    #   unless a topic of this name exists. A topic with ids gets the new limits, and more
+    #   partitions. The method returns the topic as the engine has it now.
+    # * `append(batches)` stores batches together. A batch is an Array: topic, partition, bytes of a
+    #   {Block}, count; for a copy also the times of the records, as int64. `append` returns when
+    #   the batches are safe. For each batch it returns the offset and the time of the first record,
+    #   or two Arrays: the offsets and the times of all records.
+    # * `read(topic, partition, offset, bytes)` returns {Block}s or objects like them. The first of
+    #   them holds the offset; all have about `bytes` bytes. `fetch(position, offset, bytes)` does
+    #   the same for a member that owns the partition, also twice from one offset. A block has
     #   `behind_gap` when records between the offset and the block are lost.
-    # * `bounds(topic, since = 0)` gives for each partition the offset of the first record at or
-    #   after a time, else the end; and the end, which is the next offset that will be given.
+    # * `bounds(topic, since = 0)` returns two offsets for each partition: the first record at or
+    #   after a time, or else the end; and the end, which is the offset of the next record.
     # * `version` changes when any process has written. `close` ends the engine.
     #
-    # A member of a group, see {Groups}: `listen` gives what wakes its process, as {WakeUp}, with
-    # `path`, `io`, `clear`, `lost?`, `report`, `close`; `join`, `rebalance`, `commit`, `release`,
-    # `leave`; `note` and `report` store what it runs, for the case that this ends its process or
-    # hangs. `rebalance` claims partitions of dead members. `commit_every` is the time in seconds
-    # between two commits of a process whose workers end records all the time.
+    # A member of a group, see {Groups}, calls `join`, `rebalance`, `commit`, `release` and `leave`.
+    # `listen` returns an object like {WakeUp} that wakes the member's process; it has `path`, `io`,
+    # `clear`, `lost?`, `report` and `close`. `note` and `report` store the records that the member
+    # runs, in case a record ends the process or hangs. `rebalance` claims partitions of dead
+    # members. `commit_every` is the time in seconds between two commits of a busy process.
     #
     # An operator, see {Operations} and {Retention}: `members`, `positions`, `set`, `storage`,
     # `retain`, `held`. `restore(positions)` stores the positions of groups without members, for a

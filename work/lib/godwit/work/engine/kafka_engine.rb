@@ -13,9 +13,9 @@ module Godwit
       extend Forwardable
 
       LACKS = %i[transaction evict fork].freeze
-      CONNECT = 8 # seconds for the first answer
+      CONNECT = 8 # seconds that the first answer may take
       COMMIT_EVERY = 0.1 # seconds: a commit takes a request
-      QUARTER = 4 # a second has so many versions
+      QUARTER = 4 # versions in a second
 
       def initialize(settings)
         Kafka::Native.open(Kafka::Library.find.path)
@@ -48,7 +48,8 @@ module Godwit
         one = @writer
         one.append(batches)
       rescue ClosedError
-        retry unless @closed || one.equal?(@writer) # replaced before it had sent anything
+        # The writer was replaced before it had sent anything.
+        retry unless @closed || one.equal?(@writer)
         raise
       rescue AccessError, BrokerError
         replace(one)
@@ -93,7 +94,7 @@ module Godwit
         one = membership(member.id)
         one.share.tap { member.topic = one.topic }
       rescue LostError
-        leave(member.id) # the caller joins again: the group must not wait for this member
+        leave(member.id) # the caller joins again, and the group must not wait for this member
         raise
       end
 
@@ -174,7 +175,7 @@ module Godwit
       def transaction(batches, owners)
         commits = owners.map { |owner, own| [owner, owner.entries(own)] }
         return owners.keys.first.outputs.commit(batches, commits) if @settings.transactions?
-        append(batches).tap { commit_each(owners) } # a crash between them repeats the outputs
+        append(batches).tap { commit_each(owners) } # a crash before the commit repeats the outputs
       end
 
       def commit_each(owners)
@@ -189,12 +190,13 @@ module Godwit
           Kafka::PartitionList::Entry.new(topic.name, number)
         end
         found = @groups.committed(group, wanted)
-        return {} if found.any? { |one| one.offset >= 0 } # it grew: new partitions begin at 0
+        # The topic got partitions, which begin at 0.
+        return {} if found.any? { |one| one.offset >= 0 }
         wanted.each { |one| one.offset = starts[one.partition] }
         begin
           @groups.set(group, wanted)
         rescue Error, LostError
-          nil # it has members, for other topics: the first claim commits the start
+          nil # the group has members for other topics: the first claim commits the start
         end
         starts.each_with_index.to_h { |start, number| [number, start] }
       end

@@ -18,7 +18,7 @@ module Godwit
       # @param partitions [Array<Integer>] ids
       def wake(partitions)
         @writer.write_nonblock(WakeUp.text(partitions), exception: false)
-      rescue IOError # it has ended
+      rescue IOError # the runner has closed the pipe
         nil
       end
 

@@ -13,9 +13,9 @@ module Godwit
     # @private
     class WakeUp
       ENDED = [Errno::ENXIO, Errno::EPIPE].freeze
-      MOST = 65_536 # bytes of a FIFO
+      MOST = 65_536 # bytes that a FIFO holds
       ATOMIC = 4_096 # bytes that a FIFO accepts completely, or not at all
-      ALL = 0 # instead of the ids of partitions
+      ALL = 0 # stands for all ids of partitions
       REPORT = 1 # seconds between two reports
       # A read of the FIFO must not set its access time.
       OPEN = File::RDWR | File::NONBLOCK | (File.const_defined?(:NOATIME) ? File::NOATIME : 0)
@@ -41,9 +41,10 @@ module Godwit
         def wake(partitions)
           text = WakeUp.text(partitions)
           @fifos.each_value do |fifo|
-            fifo.write_nonblock(text, exception: false) # false: there are many unread bytes
+            # A FIFO that is full of unread bytes needs no write.
+            fifo.write_nonblock(text, exception: false)
           rescue Errno::EPIPE, IOError
-            nil # its process has ended, or another thread has closed it
+            nil # the FIFO's process has ended, or another thread has closed the FIFO
           end
         end
       end
@@ -59,7 +60,7 @@ module Godwit
         # @return [File, nil] nil: its process has ended
         def open(path)
           File.open(path, File::WRONLY | File::NONBLOCK)
-        rescue SystemCallError # also a FIFO of another user
+        rescue SystemCallError # such as a FIFO of another user
           nil
         end
 
@@ -71,7 +72,7 @@ module Godwit
         rescue *ENDED
           false
         rescue Errno::ENOENT
-          !File.directory?(File.dirname(path)) # without the folder nothing is known
+          !File.directory?(File.dirname(path)) # without the folder the process may live
         rescue SystemCallError
           true
         end
@@ -93,7 +94,7 @@ module Godwit
       # Removes the FIFO of a dead process.
       def self.remove(path)
         File.delete(path)
-      rescue SystemCallError # it is gone, or of another user
+      rescue SystemCallError # the FIFO is gone, or belongs to another user
         nil
       end
 
@@ -128,7 +129,7 @@ module Godwit
         return if @reported && now < @reported + REPORT
         @reported = now
         File.utime(now, now, @path)
-      rescue SystemCallError # the FIFO was deleted: the process makes another
+      rescue SystemCallError # the FIFO was deleted: this process makes another FIFO
         nil
       end
 
@@ -140,7 +141,8 @@ module Godwit
       # @return [Array<Integer>, nil] ids of the partitions that have new records; nil: check all
       def clear
         bytes = @io.read_nonblock(MOST, exception: false)
-        return if !bytes.is_a?(String) || bytes.bytesize > MOST - ATOMIC # some may be lost
+        # Writers to a full FIFO have dropped ids.
+        return if !bytes.is_a?(String) || bytes.bytesize > MOST - ATOMIC
         partitions = bytes.unpack("V*")
         partitions.uniq unless partitions.include?(ALL)
       end

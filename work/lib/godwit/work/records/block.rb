@@ -9,7 +9,7 @@ module Godwit
     class Block
       KEYS = 1 # flag: the records have keys
       HEADERS = 2 # flag: the records have headers
-      HEAD = "VC" # count, flags
+      HEAD = "VC" # packs the count and the flags
       LENGTHS = 5 # index at which the lengths begin
       NONE = -1
 
@@ -124,7 +124,7 @@ module Godwit
           name, value = found.unpack("l<l<", offset: at)
           at += 8
           pairs << [found.byteslice(at, name).force_encoding(Encoding::UTF_8),
-            found.byteslice(at + name, value)] # a length of NONE gives nil
+            found.byteslice(at + name, value)] # for the length NONE, byteslice gives nil
           at += name + [value, 0].max
         end
         pairs

@@ -28,7 +28,8 @@ module Godwit
         # @return [Array] for the engine
         def batch(topic)
           size = @values.size
-          [@keys, @headers].each { |column| column[size - 1] ||= nil if column } # as long as values
+          # Keys and headers get as many entries as values.
+          [@keys, @headers].each { |column| column[size - 1] ||= nil if column }
           [topic, @partition, Block.encode(@values, @keys, @headers), size]
         end
 
@@ -70,7 +71,7 @@ module Godwit
         @format = format
         @open = {}
         @all = []
-        @order = [] # the Builder of each record
+        @order = [] # the Builder of each record, in the order of the records
         @bytes = 0
         @any = any
       end

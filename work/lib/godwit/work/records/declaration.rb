@@ -37,7 +37,7 @@ module Godwit
       end
       private_class_method :limit?
 
-      NAME = Module.instance_method(:name) # a class may have a method of its own
+      NAME = Module.instance_method(:name) # a class may define its own method `name`
 
       # @return [Boolean] whether the constant of its name was removed, or set to another class
       def replaced?(klass)
@@ -47,7 +47,7 @@ module Godwit
           scope.const_get(name, false)
         end
         !found.equal?(klass)
-      rescue NameError # of no constant, as below an anonymous module
+      rescue NameError # the name is no constant, as below an anonymous module
         false
       end
 

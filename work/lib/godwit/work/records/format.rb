@@ -32,7 +32,7 @@ module Godwit
 
         # @raise [ArgumentValueError] when the format needs a gem that is missing
         def of(name)
-          @known ||= {} # each produce to a topic that is not declared here asks
+          @known ||= {} # each produce to a topic without a declaration calls `of`
           @known[name] ||= Formats.of(name)&.then { |format| new(format) }
         end
 

@@ -8,7 +8,7 @@ module Godwit
     # **Threads**: any.
     # @private
     class Topics
-      KNOWN = 1 # seconds for which a process believes that the topics are the same
+      KNOWN = 1 # seconds for which a process uses the topics that it has read
       STICKY = 0.01 # seconds for which records without a key go to one partition
 
       # @param engine [Object] see Contract

@@ -88,8 +88,10 @@ module Godwit
       # Adds records that were read.
       def feed(source)
         @lock.synchronize do
-          @progress.finish(@fetched, source.offset - @fetched) if source.offset > @fetched # deleted
-          @changes += 1 if source.block.count.zero? # it leads past what is no record
+          # The log has deleted these records.
+          @progress.finish(@fetched, source.offset - @fetched) if source.offset > @fetched
+          # The empty block moves the position past offsets without a record.
+          @changes += 1 if source.block.count.zero?
           messages = unfinished(source)
           @unfinished += source.unfinished = messages.size
           @bytes += source.block.bytesize if messages.any?
@@ -125,7 +127,7 @@ module Godwit
       # @param outputs [Array] of their handler
       def finish(messages, outputs = [])
         return if messages.empty?
-        return @done << messages if outputs.empty? # one step, so it needs no lock
+        return @done << messages if outputs.empty? # `<<` is one step, so it needs no lock
         @lock.synchronize do
           @done << messages
           @outputs.concat(outputs)

@@ -8,7 +8,7 @@ module Godwit
     # **Threads**: one. {#quiet}, {#stop}, {#handler} and {#note}: any.
     # @private
     class Coordinator
-      READ = 256 << 10 # bytes that are read at a time
+      READ = 256 << 10 # bytes that one read returns, about
 
       # @param classes [Array<Class>] of {Consumer}
       # @param workers [Workers] or an object with its methods
@@ -72,7 +72,8 @@ module Godwit
       # @param partitions [Array<Integer>, nil] ids of those that have new records; nil: all
       def fetch(partitions = nil)
         time = @clock.call
-        version = @engine.version unless partitions # a record that just came need not wait for it
+        # A new record need not wait for the read of the version.
+        version = @engine.version unless partitions
         @assignments.each do |one|
           next if partitions && !partitions.include?(one.id)
           one.wake(time)
@@ -157,9 +158,9 @@ module Godwit
       def note(assignment, lanes)
         @engine.note(assignment.position, lanes[0][1][0].offset)
       rescue LostError
-        nil # the next commit will see it
+        nil # the next commit will raise LostError
       rescue Error => error
-        report(error) # the commit will fail, too
+        report(error) # the next commit will fail, too
       end
 
       def report(error) = @events.emit(:error, error: error)
@@ -228,7 +229,7 @@ module Godwit
           moved(one, :assigned)
           bury(one) if one.poison
         end
-        commit if claimed.any?(&:changed?) # the next end of the process must not undo it
+        commit if claimed.any?(&:changed?) # the process's next end must not undo the changes
         hook(:assigned, claimed) do
           claimed.each { |one| one.resume(:hook) }
           @workers.wake

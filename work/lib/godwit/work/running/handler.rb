@@ -79,7 +79,7 @@ module Godwit
           raise Godwit::Errors.of(StateError, :transaction, "which records? write " \
             "transaction(*messages) outside of batch.each")
         end
-        records = @unfinished & records # in order
+        records = @unfinished & records # `&` keeps the order of the records
         finished if records.empty?
         outputs = -> { remove_outputs(records) }
         # No Timeout comes between the commit and its note here: the records would run again.
@@ -113,7 +113,7 @@ module Godwit
       # failure of the record.
       # @return [Float, nil] when the first of the rest is due again
       def abandon(messages)
-        messages.shift if @unfinished.empty? # it is finished
+        messages.shift if @unfinished.empty? # the handler has finished the record
         return if @assignment.stopped? || @unfinished.empty?
         due = failed(messages.first, Ended.new("the handler ended its thread"))
         messages.shift unless due
@@ -127,7 +127,7 @@ module Godwit
           @unfinished = [message]
           error = attempt { (@consumer || consumer).perform(message) }
           if @unfinished.empty?
-            report(error) # its transaction has finished the record
+            report(error) # a transaction in the handler has finished the record
           elsif error
             due = failed(message, error)
             return due if due

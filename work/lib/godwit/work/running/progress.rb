@@ -9,7 +9,7 @@ module Godwit
     # **Threads**: one at a time.
     # @private
     class Progress
-      LIMIT = 3_000 # bytes; in Base64 they fit into 4,096 characters
+      LIMIT = 3_000 # bytes of a dump; in Base64 they fit into 4,096 characters
       FINISHED = 1
 
       # @param watermark [Integer] offset
@@ -18,9 +18,9 @@ module Godwit
         @watermark = watermark
         # The window has a byte for each offset from the watermark on.
         @window = String.new(encoding: Encoding::BINARY)
-        @ranges = 0 # of finished records in the window
+        @ranges = 0 # the number of ranges of finished records in the window
         @attempts = {}
-        @most = 1 # attempts of a record
+        @most = 1 # the most attempts of any record
         load(bytes) if bytes && !bytes.empty?
       end
 

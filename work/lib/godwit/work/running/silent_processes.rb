@@ -7,8 +7,9 @@ module Godwit
     # evict each other.
     # @private
     class SilentProcesses
-      AFTER = 5 # seconds without a report
-      STEP = 1 # seconds that count between two checks, at most: this process may have been stopped
+      AFTER = 5 # seconds without a report after which a process is silent
+      # Seconds that count between two checks at most, since this process may have been stopped.
+      STEP = 1
 
       # @param evict_after [Numeric, nil] seconds; nil: never
       def initialize(events, evict_after)

@@ -14,7 +14,7 @@ module Godwit
     # @private
     class StuckHandlers
       TICK = 0.25 # seconds between two checks
-      LINES = 100 # of a backtrace that is stored
+      LINES = 100 # lines of a backtrace that is stored
 
       # A worker's thread; the handler that it runs, which the worker sets; and what the last check
       # found: the messages of the run, the first of them, the monotonic time of the first check of
@@ -76,7 +76,7 @@ module Godwit
       end
 
       def report(one, assignment, seconds)
-        backtrace = one.thread.backtrace or return # it has ended
+        backtrace = one.thread.backtrace or return # the thread has ended
         message = one.run.first || one.message
         partition = {topic: assignment.topic.name, partition: assignment.partition}
         one.report = {klass: assignment.klass, **partition, offset: message&.offset,

@@ -9,7 +9,9 @@ module Godwit
     # **Threads**: a Runner calls it under its lock.
     # @private
     class Turns
-      PATIENCE = 1 # seconds: a record that runs alone, and others, wait for what began within them
+      # Seconds for which a record that is to run alone waits for handlers that run, and for which
+      # other records wait for the record that runs alone.
+      PATIENCE = 1
       LONG_AGO = -Float::INFINITY
       # A worker's lanes that it has not begun, with their records, and when it got them.
       Chunk = Struct.new(:assignment, :lanes, :since)

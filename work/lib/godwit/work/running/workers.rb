@@ -8,7 +8,7 @@ module Godwit
     # @private
     class Workers
       CHUNK = 256 # records that a worker has at most
-      GRAIN = 0.005 # seconds that a worker should be busy with them
+      GRAIN = 0.005 # seconds that a worker should need for its records
 
       # @param count [Integer] of threads
       def initialize(count)
@@ -52,7 +52,7 @@ module Godwit
           [lanes, @count].min.times { @available.signal }
           @waiting == @count
         end
-        Thread.pass if idle # the worker need not wait until this thread has nothing to do
+        Thread.pass if idle # lets the worker run before this thread waits
       end
 
       # @return [Boolean] whether a worker has lanes that it has not begun

@@ -8,7 +8,7 @@ module Godwit
       # **Threads**: one at a time.
       # @private
       class Fetch
-        RECORDS = 10_000 # of a drain, at most
+        RECORDS = 10_000 # records that a drain returns at most
 
         # @param handle [Handle] a consumer
         def initialize(handle, topic, partition, offset)

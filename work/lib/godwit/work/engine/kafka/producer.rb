@@ -68,7 +68,7 @@ module Godwit
         def deliver(wanted)
           @deliveries.produce(wanted, @timeout + Handle::SLICE)
         rescue RuntimeError
-          @handle.pointer # raises if another thread has closed it meanwhile
+          @handle.pointer # `pointer` raises if another thread has closed the handle
           raise
         end
 

@@ -86,7 +86,7 @@ module Godwit
           [*departed.keys, *evicted].each { |id| bury(database, id) }
           [share_of(member, database), state(database)]
         end
-        member.state = state # it is committed
+        member.state = state # the transaction is committed
         @processes.buried(departed.values)
         share
       end
@@ -175,7 +175,7 @@ module Godwit
         database.rows("UPDATE godwit_groups SET seen = ?1 WHERE id = ?2 AND seen < ?1 - ?3",
           @clock.call, group, SEEN_EVERY)
         positions = database.rows(POSITIONS, group, member.topic.ids.first)
-        if positions.size > member.topic.partitions # it grew
+        if positions.size > member.topic.partitions # the topic got partitions
           member.topic = @topics.load(database).fetch(member.topic.name)
         end
         share = share(positions, members_of(database, group, member.topic), member.id)
@@ -197,7 +197,7 @@ module Godwit
         known = database.rows("SELECT partition FROM godwit_positions WHERE group_id = ?", group)
           .flatten
         (topic.ids - known).each do |id|
-          start = starts.fetch(topic.number(id), 0) # 0: the topic grew meanwhile
+          start = starts.fetch(topic.number(id), 0) # 0: the topic got this partition meanwhile
           database.rows("INSERT INTO godwit_positions (group_id, partition, watermark) " \
             "VALUES (?, ?, ?)", group, id, start)
         end

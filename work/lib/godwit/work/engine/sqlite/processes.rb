@@ -6,7 +6,7 @@ module Godwit
     # containers with one volume may have the file at different paths.
     # @private
     class Processes
-      KNOWN = 0.25 # seconds for which a process believes that the members are the same
+      KNOWN = 0.25 # seconds for which a process uses the members that it has read
       FIFOS = "SELECT DISTINCT place FROM godwit_members"
       MEMBERS = "SELECT id, place FROM godwit_members"
 
@@ -40,7 +40,7 @@ module Godwit
       # @return [Array<Array>] of each: the process's id and host, whether it lives, and the seconds
       #   since its last report
       def facts(members)
-        known = {} # a process has a member for each class
+        known = {} # a process has a member for each class, so names repeat
         members.map do |_, name|
           known[name] ||= path(name).then { |fifo|
             [WakeUp.pid(fifo), WakeUp.host(fifo), WakeUp.alive?(fifo), WakeUp.silent(fifo)]

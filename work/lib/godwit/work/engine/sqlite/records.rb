@@ -8,7 +8,7 @@ module Godwit
     class Records
       # Bits of an offset. They suffice for a year of 500,000 records a second in one partition.
       OFFSET_BITS = 44
-      LARGEST = (1 << OFFSET_BITS) - 1 # offset
+      LARGEST = (1 << OFFSET_BITS) - 1 # the largest offset
 
       # Finds the end of a partition: ?1 is its least id, ?2 its largest.
       LAST = "SELECT id + count FROM godwit_blocks WHERE id BETWEEN ?1 AND ?2 " \
@@ -46,7 +46,7 @@ module Godwit
         blocks
       rescue CorruptError
         raise if blocks.empty?
-        blocks # the ones before the damaged one
+        blocks # returns the blocks before the damaged block
       end
 
       def fetch(position, offset, bytes)

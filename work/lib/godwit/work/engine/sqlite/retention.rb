@@ -7,12 +7,12 @@ module Godwit
     # of a partition, whose end is the next offset.
     # @private
     class Retention
-      SEEN = 30 * 86_400_000 # milliseconds
-      SLICE = 0.01 # seconds of a transaction
-      BLOCKS = 20 # deleted between two readings of the clock, at most
-      BYTES_AT_ONCE = 1 << 20 # deleted between two readings, about
-      COUNTED = 500 # blocks that are counted between two readings
-      ABOUT = 60_000 # milliseconds: a smaller difference of age does not count
+      SEEN = 30 * 86_400_000 # milliseconds for which the unread records of a silent group stay
+      SLICE = 0.01 # seconds that a transaction may take
+      BLOCKS = 20 # blocks deleted between two readings of the clock, at most
+      BYTES_AT_ONCE = 1 << 20 # bytes deleted between two readings of the clock, about
+      COUNTED = 500 # blocks counted between two readings of the clock
+      ABOUT = 60_000 # milliseconds; retention ignores a smaller difference of age
 
       # A partition: its least and largest possible id, and the id of the first record that a group
       # has not read.
@@ -175,7 +175,7 @@ module Godwit
           blocks = delete(database, partition) do |time, bytes|
             excess > 0 && time <= last && excess -= bytes
           end
-          remaining -= [partition] if blocks.zero? # its blocks stay
+          remaining -= [partition] if blocks.zero? # no block of the partition may be deleted
           slice.check if blocks > 0
         end
       end

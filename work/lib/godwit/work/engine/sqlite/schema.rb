@@ -47,7 +47,7 @@ module Godwit
         database = SQLite3::Database.new(path, readonly: true)
         database.execute(META).any?
       rescue SQLite3::Exception
-        true # the engine says what is wrong
+        true # the engine will report the file's fault
       ensure
         database&.close
       end

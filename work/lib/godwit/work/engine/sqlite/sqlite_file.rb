@@ -43,7 +43,8 @@ module Godwit
       def check
         raise ClosedError, "#{@path} was closed: connect again" if @closed
         return unless owned?
-        Timers.locked(Mutex.new, :log) { nil } # raises in a trap block, which may not wait here
+        # `locked` raises in a trap block, which must not wait.
+        Timers.locked(Mutex.new, :log) { nil }
         raise Godwit::Errors.of(StateError, :transaction, "a handler's transaction holds the " \
           "log: use its db, and the handler's own produce")
       end
@@ -97,7 +98,7 @@ module Godwit
           close_connections
           yield
         ensure
-          @database = connect unless foreign? # the fork has failed
+          @database = connect unless foreign? # in the parent: the fork has failed
         end
       end
 

@@ -8,8 +8,8 @@ module Godwit
     # @private
     class StoredBlock < Block
       VERSION = 1
-      HEAD = "CV" # version, CRC-32 of the bytes behind it
-      BODY = 5 # index of these bytes
+      HEAD = "CV" # packs the version and the CRC-32 of the bytes that follow
+      BODY = 5 # index of the bytes that the CRC-32 covers
 
       # @param bytes [String] of {Block.encode}
       # @return [String] for the file

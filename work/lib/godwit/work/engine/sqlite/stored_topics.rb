@@ -17,7 +17,7 @@ module Godwit
 
       # @return [Hash{String => Topic}]
       def all
-        return load(@file.database) if @file.owned? # by a handler's transaction
+        return load(@file.database) if @file.owned? # a handler's transaction owns the file
         @file.use { |database| load(database) }
       end
 

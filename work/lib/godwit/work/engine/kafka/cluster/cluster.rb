@@ -8,14 +8,14 @@ module Godwit
       # **Threads**: any. Each call waits for the brokers for `timeout` seconds at most.
       # @private
       class Cluster
-        TOPIC = 2 # a resource that has properties
-        SET = 0 # an operation with a property
+        TOPIC = 2 # librdkafka's number for a topic as a resource with properties
+        SET = 0 # librdkafka's number for the operation that sets a property
         EARLIEST = -2
         LATEST = -1
-        INVALID = -1001 # no offset
-        COMMITTED = {isolation_level: 1}.freeze # no record of an open transaction
+        INVALID = -1001 # librdkafka's number for "no offset"
+        COMMITTED = {isolation_level: 1}.freeze # reads no record of an open transaction
         ALREADY_THERE = 36
-        REFUSED = [-169, -181].freeze # authentication, TLS: no attempt will succeed
+        REFUSED = [-169, -181].freeze # authentication or TLS failed: no attempt will succeed
         NO_LEADER = 5 # the error of a partition whose leader is not known yet
 
         # @param timeout [Numeric] seconds

@@ -10,7 +10,8 @@ module Godwit
       class Groups
         # A consumer in a process, and the partitions that the group gave to it.
         Member = Struct.new(:id, :client, :host, :partitions)
-        STABLE = {require_stable_offsets: 1}.freeze # waits for an open transaction
+        # The broker's answer waits for an open transaction.
+        STABLE = {require_stable_offsets: 1}.freeze
 
         # @param timeout [Numeric] seconds
         def initialize(handle, timeout)

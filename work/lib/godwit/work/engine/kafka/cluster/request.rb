@@ -6,7 +6,7 @@ module Godwit
       # Requests to the cluster by librdkafka's administrative functions.
       # @private
       class Request
-        AGAIN = 0.02 # seconds
+        AGAIN = 0.02 # seconds between two attempts
 
         class << self
           # @param pointers [Array<FFI::Pointer>]
@@ -76,7 +76,7 @@ module Godwit
         private
 
         def with_options(options)
-          native = Functions.AdminOptions_new(@handle.pointer, 0) # for any request
+          native = Functions.AdminOptions_new(@handle.pointer, 0) # 0: options for any request
           text = ::FFI::MemoryPointer.new(256)
           Functions.AdminOptions_set_request_timeout(native, (@timeout * 1000).ceil, text, 256)
           options.each do |name, value|

@@ -13,11 +13,11 @@ module Godwit
       # @private
       class State
         TOPIC = "_godwit.state"
-        VERSION = 1 # of the values; readers ignore others
-        READ = 1 << 20 # bytes at a time
-        WAIT = 500 # milliseconds for which a broker waits for facts
+        VERSION = 1 # version of the values; readers ignore values of other versions
+        READ = 1 << 20 # bytes that one fetch returns, about
+        WAIT = 500 # milliseconds that a broker waits for facts
         PROPERTIES = {"cleanup.policy" => "compact"}.freeze
-        AGAIN = 0.02 # seconds
+        AGAIN = 0.02 # seconds between two attempts
         PATIENCE = 5 # seconds without a record, though there are more
 
         # @yieldparam block [String] of a {Block}, to write it
@@ -26,7 +26,7 @@ module Godwit
           @cluster = cluster
           @write = write
           @facts = {}
-          @found = nil # facts of a topic that is read again
+          @found = nil # the facts found so far while the topic is read again
           @position = 0
           @lock = Mutex.new
         end
@@ -148,7 +148,7 @@ module Godwit
             value = block.values[index]&.then { |text| JSON.parse(text) }
             apply(key, value) if value.nil? || value["version"] == VERSION
           rescue JSON::ParserError
-            nil # a record of another program
+            nil # another program wrote the record
           end
           @position = block.finish
         end

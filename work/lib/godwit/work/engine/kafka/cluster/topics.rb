@@ -10,8 +10,9 @@ module Godwit
       # @private
       class Topics
         INTERNAL = /\A(__|_godwit\.)/
-        BEHIND = 10_000 # ids of each topic: an id is unique in an engine; 0 stands for all
-        KNOWN = 60 # seconds for which a process believes that a topic's properties are the same
+        # Ids that each topic has; an id is unique in an engine, and 0 stands for all.
+        BEHIND = 10_000
+        KNOWN = 60 # seconds for which a process uses the topic properties that it has read
         TIME = "retention.ms"
         BYTES = "retention.bytes"
 
@@ -76,7 +77,7 @@ module Godwit
 
         def create(topic)
           kafka = UserProperties.topic(topic.kafka || {})
-          copies = kafka.fetch(REPLICATION, "-1") # -1: as the cluster does it
+          copies = kafka.fetch(REPLICATION, "-1") # -1: the cluster's default
           properties = Topics.size.merge(kafka.except(REPLICATION), Topics.retention(topic))
           made = @cluster.create(topic.name, topic.partitions, Integer(copies), properties)
           declare(topic) if made
@@ -119,7 +120,7 @@ module Godwit
         end
 
         REPLICATION = "replication.factor"
-        SEEN = 0.01 # seconds between two checks for a change
+        SEEN = 0.01 # seconds between two checks whether a change has taken effect
 
         class << self
           # @return [Hash{String => String}] a topic of a broker's default takes less than 1 MiB

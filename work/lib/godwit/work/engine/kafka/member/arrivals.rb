@@ -9,7 +9,7 @@ module Godwit
       # **Threads**: the coordinator of a Runner alone.
       # @private
       class Arrivals
-        PATIENCE = 30 # seconds: by default a transaction whose process died ends sooner
+        PATIENCE = 30 # seconds; by default the broker ends a dead process's transaction sooner
 
         # @param mark [String] of the member
         # @param owner [String] of the member in this process
@@ -80,7 +80,7 @@ module Godwit
           @answer.receive
         end
 
-        # @raise [BrokerError] each 30 s
+        # @raise [BrokerError] when the brokers have returned no positions for another 30 s
         def check_time(list)
           return if Timeout.remaining(PATIENCE, @since) > 0
           @since = nil

@@ -9,8 +9,8 @@ module Godwit
       # **Threads**: the coordinator of a Runner alone.
       # @private
       class Claim
-        RECORDS = 10_000 # of a drain, at most
-        SEEK = 500 # milliseconds
+        RECORDS = 10_000 # records that a drain returns at most
+        SEEK = 500 # milliseconds that a seek may take
         NONE = Block.encode([]).freeze
 
         # @param pipe [IO] gets the partition's id when there are records
@@ -23,7 +23,7 @@ module Godwit
           @blocks = []
           @behind_gap = false
           @draining = false
-          @stopped_at = nil # the offset that is not there, until librdkafka reads elsewhere
+          @stopped_at = nil # the missing offset at which reading stopped, until librdkafka seeks
           topic = position.topic
           forget_position
           @queue = Functions.queue_get_partition(handle.pointer, topic.name, position.partition)

@@ -13,8 +13,8 @@ module Godwit
         # STALE_MEMBER_EPOCH.
         REFUSED = [22, 25, 27, 113].freeze
         AGAIN = 0.02 # seconds between two attempts
-        WAIT = 5 # seconds for the brokers
-        PATIENCE = 3 # seconds of such attempts; a lost session is found within a heartbeat
+        WAIT = 5 # seconds that a commit waits for the brokers
+        PATIENCE = 3 # seconds of attempts; a heartbeat finds a lost session sooner
         # The group has refused a commit.
         class Refused < StandardError
           # @return [Error] for the caller

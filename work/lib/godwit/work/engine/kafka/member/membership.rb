@@ -12,10 +12,10 @@ module Godwit
       # @private
       class Membership
         ASSIGN = -175
-        REBALANCE = 0x10 # an event
+        REBALANCE = 0x10 # librdkafka's number of a rebalance event
         ALL = [0].pack("V").freeze # for the pipe: the runner checks all partitions
         FENCED = [82, 111].freeze # FENCED_INSTANCE_ID, UNRELEASED_INSTANCE_ID
-        CLOSE = 5 # seconds for leaving the group
+        CLOSE = 5 # seconds that leaving the group may take
 
         # @param starts [Hash{Integer => Integer}] where the group begins in partitions without a
         #   commit
@@ -46,7 +46,7 @@ module Godwit
           raise problem if problem
           raise @commits.lost if @commits.lost && @claims.any?
           assign
-          go_back if @leaving.nil? # no rebalance waits for an answer
+          go_back if @leaving.nil? # here no rebalance waits for an answer
           commit_marks
           seek
           claims, @ready = @ready, []
@@ -282,10 +282,10 @@ module Godwit
         def leave
           commit_end
           @arrivals.close
-          begin_reading([]) if @unanswered # librdkafka waits for this answer, and the next
+          begin_reading([]) if @unanswered # librdkafka waits for the answer to each rebalance
           unassign(@leaving) if @leaving
           start = Timeout.now
-          return departed = true if @handle.fatal # the group has removed it
+          return departed = true if @handle.fatal # the group has removed this member
           Errors.check(Functions.consumer_close_queue(@handle.pointer, @queue), :leave)
           until (departed = Functions.consumer_closed(@handle.pointer) == 1)
             @handle.event(@queue, 0.01) { |event| serve_end(event) || true }
@@ -301,7 +301,7 @@ module Godwit
         def commit_end
           commit(@claims.each_value.map(&:position), owned: false) if @claims.any?
         rescue Error
-          nil # the next owner counts a crash at most
+          nil # without the commit the next owner counts a crash at most
         end
 
         def serve_end(event)

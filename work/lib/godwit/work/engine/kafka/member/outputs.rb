@@ -11,10 +11,10 @@ module Godwit
       # **Threads**: one at a time, as {Committer} calls it.
       # @private
       class Outputs
-        ATTEMPTS = 3 # of a transaction that was aborted
+        ATTEMPTS = 3 # attempts at a transaction that was aborted
         START = 2 # seconds for which `start` waits for the brokers
         ABORT = 5 # seconds for which an abort waits for the brokers; the next producer aborts, too
-        AGAIN = 0.05 # seconds before the same step again, or a transaction that the group refused
+        AGAIN = 0.05 # seconds before a step or a refused transaction is repeated
         # A step of the transaction failed. `facts` are librdkafka's; nil: a record was not written.
         class Failure < StandardError
           attr_reader :facts

@@ -12,10 +12,10 @@ module Godwit
       class Handle
         PRODUCER = 0
         CONSUMER = 1
-        ERROR = 8 # the event of an error that no call reports
-        NO_CLOSE = 8 # destroy does not leave the group
+        ERROR = 8 # librdkafka's number for the event of an error that no call reports
+        NO_CLOSE = 8 # a flag: destroy does not leave the group
         SLICE = 0.5 # seconds that a call of librdkafka waits, at most
-        SHORT = 0.1 # the same for calls that the end of a runner interrupts
+        SHORT = 0.1 # seconds for calls that the end of a runner interrupts
         TEXT = 512 # bytes of an error's text
 
         # @param kind [Integer] PRODUCER or CONSUMER

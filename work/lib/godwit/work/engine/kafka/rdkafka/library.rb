@@ -6,7 +6,7 @@ module Godwit
       # Finds librdkafka: the first file of several sources that loads and is new enough.
       # @private
       module Library
-        OLDEST = "2.3.0" # has ListOffsets
+        OLDEST = "2.3.0" # the oldest librdkafka that has ListOffsets
         # RTLD_NODELETE and RTLD_NOW: the library's threads may run longer than Ruby's objects.
         # RTLD_GLOBAL is not set, since another library of the process may have the same names.
         FLAGS = 0x1000 | 0x2

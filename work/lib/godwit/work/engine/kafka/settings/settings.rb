@@ -17,7 +17,7 @@ module Godwit
         CLASSIC = %w[
           partition.assignment.strategy session.timeout.ms heartbeat.interval.ms
         ].freeze
-        INSTANCE = /\A[\w.-]{1,100}\z/ # what Kafka allows, with room for a topic
+        INSTANCE = /\A[\w.-]{1,100}\z/ # characters that Kafka allows; a topic's name is added
 
         attr_reader :url
         # @return [Numeric] seconds that a call waits for the brokers

@@ -7,12 +7,12 @@ module Godwit
       # the handle does not get.
       # @private
       class Values
-        QUEUED = 64 << 10 # KiB of all partitions
-        QUEUED_EACH = (1 << 10)..(16 << 10) # KiB of one
+        QUEUED = 64 << 10 # KiB that librdkafka queues for all partitions
+        QUEUED_EACH = (1 << 10)..(16 << 10) # KiB that librdkafka queues for one partition
         SOCKET = 10_000 # ms
         HEARTBEAT = 1_000 # ms
         READER = "_godwit.reader"
-        FETCH_WAIT = 10 # ms for which a broker waits for records
+        FETCH_WAIT = 10 # ms that a broker waits for records
 
         # @param timeout [Numeric] seconds
         # @param user [Hash{String => String}] the user's properties
