@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "yaml"
 require_relative "../test_helper"
 require_relative "../../rakelib/support/faults/draw"
 
@@ -22,6 +23,13 @@ class FaultsTest < Godwit::TestCase
         return count;
     }
   C
+
+  test "each fault of test/faults.yml has its lines once" do
+    root = File.expand_path("../..", __dir__)
+    YAML.load_file("#{root}/test/faults.yml").each do |name, fault|
+      assert File.read("#{root}/#{fault["file"]}").scan(fault["lines"]).one?, name
+    end
+  end
 
   test "faults of Ruby" do
     assert_equal [
