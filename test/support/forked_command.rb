@@ -26,7 +26,10 @@ module Godwit
         @terminal = terminal
         ends = terminal ? open_terminal : [*IO.pipe, *IO.pipe]
         begin_with(deadline, *ends) do |input, output, errors|
-          fork { run(words.map(&:to_s), env, input, output, merge ? output : errors) }
+          fork do
+            Process.setpgid(0, 0) # as that of any Child, which ends with its group
+            run(words.map(&:to_s), env, input, output, merge ? output : errors)
+          end
         end
         [@stdout, @stderr].each { |text| text.force_encoding(Encoding::BINARY) }
       end
