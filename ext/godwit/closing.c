@@ -39,12 +39,12 @@ void gw_socket_release_idle(gw_socket_t *socket) {
 void gw_socket_close(gw_socket_t *socket) {
     bool in_proxy = socket->state == GW_IN_PROXY;
     socket->state = GW_CLOSING;
-    if (in_proxy) { /* the proxy releases the socket when its loop has ended */
+    if (in_proxy) { /* the proxy releases the socket after the loop's end */
         gw_context_record_linger(socket->context, socket->proxy_linger);
         gw_proxy_signal(socket->proxy, GW_PROXY_CLOSED);
         return;
     }
-    closing_record_linger(socket); /* Context#close may read it before the release */
+    closing_record_linger(socket); /* Context#close may read the linger before the release */
     gw_monitor_end(socket);
     gw_wake_all(socket);
     gw_wake_monitor_waiters(socket);

@@ -4,7 +4,7 @@
 
 typedef struct {
     gw_context_t *native; /* retained; NULL before _open */
-    atomic_bool closed;   /* several Ractors may close it */
+    atomic_bool closed;   /* several Ractors may close the context */
 } context_t;
 
 static bool context_forked(const context_t *context) {
@@ -27,7 +27,8 @@ static size_t context_size(const void *pointer) {
 
 static const rb_data_type_t context_type = {
         .wrap_struct_name = "Godwit::Context",
-        .function = {.dfree = context_free, .dsize = context_size}, /* no mark: it has no VALUE */
+        /* No mark: the context has no VALUE. */
+        .function = {.dfree = context_free, .dsize = context_size},
         .flags =
                 RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED | RUBY_TYPED_FROZEN_SHAREABLE,
 };
@@ -61,7 +62,7 @@ static VALUE context_open(VALUE self) {
 static VALUE context_get(VALUE self, VALUE id) {
     gw_context_t *native = gw_context_open(self, "get");
     if (NUM2INT(id) == ZMQ_MAX_SOCKETS) return INT2NUM(atomic_load(&native->max_sockets));
-    errno = 0; /* -1 is a value too */
+    errno = 0; /* an option may have the value -1 */
     int value = zmq_ctx_get(native->zmq, NUM2INT(id));
     if (value < 0 && errno) gw_raise(errno, "get", self, Qnil);
     return INT2NUM(value);

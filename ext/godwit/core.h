@@ -26,7 +26,7 @@
 /* ---- threads.c: how libzmq's threads are scheduled ---- */
 
 typedef struct {
-    int policy, priority; /* negative: the system's default */
+    int policy, priority; /* a negative number: the system's default */
     cpu_set_t cpus;       /* an empty set allows all */
 } gw_threads_t;
 
@@ -72,7 +72,7 @@ static inline bool gw_forked(unsigned generation) {
     return generation != atomic_load_explicit(&gw_generation, memory_order_relaxed);
 }
 
-int gw_descriptors(int needed); /* whether the process can open so many; returns an errno */
+int gw_descriptors(int needed);             /* returns an errno; 0: the process can open so many */
 void gw_after_fork(void (*function)(void)); /* each forked child calls the function */
 void gw_init_process(void);
 
@@ -98,9 +98,9 @@ typedef struct gw_context {
     atomic_int refs;
     atomic_int opens;
     atomic_int open_sockets;
-    atomic_int max_sockets; /* of the user's sockets; libzmq's limit includes its internal ones */
-    atomic_int linger;      /* ms, default of its sockets; -1: forever */
-    atomic_int longest_linger; /* ms, of the sockets closed so far: close and exit wait for it */
+    atomic_int max_sockets;    /* the user's sockets; libzmq's limit includes internal sockets */
+    atomic_int linger;         /* ms, default of the context's sockets; -1: forever */
+    atomic_int longest_linger; /* ms, of closed sockets: close and exit wait so long */
     atomic_int exit_linger;    /* ms that exit waits for a socket without limit; -1: forever */
     atomic_flag lock;          /* guards the three fields below */
     gw_link_t *sockets;        /* borrowed: each socket unlinks itself before it is freed */
@@ -140,8 +140,8 @@ static inline int gw_zmq_send(void *zmq, zmq_msg_t *message, int flags) {
 
 /* Returns a new socket with this linger in ms; NULL with errno set. */
 void *gw_zmq_open(gw_context_t *context, int type, int linger);
-int gw_zmq_get(void *zmq, int option, void *value, size_t *size);      /* gives an errno */
-int gw_zmq_set(void *zmq, int option, const void *value, size_t size); /* likewise */
+int gw_zmq_get(void *zmq, int option, void *value, size_t *size);      /* returns an errno */
+int gw_zmq_set(void *zmq, int option, const void *value, size_t size); /* returns an errno */
 int gw_zmq_events(void *zmq);                                          /* -1 with errno set */
 
 /* A list of messages, from `first` to before `last`. */
@@ -154,22 +154,24 @@ typedef struct {
 typedef enum { GW_REP_IDLE, GW_REP_READING, GW_REP_OWES, GW_REP_REPLYING } gw_rep_turn_t;
 
 typedef struct {
-    gw_frames_t ahead;    /* received before a disconnect, not yet read */
-    gw_frames_t envelope; /* REP: of the request being answered */
+    gw_frames_t ahead;    /* frames received before a disconnect, not yet read */
+    gw_frames_t envelope; /* REP: envelope of the request being answered */
     gw_rep_turn_t turn;
     bool indirect; /* frames and events of the socket go through frames.c */
 } gw_buffered_t;
 
-int gw_frames_add(gw_frames_t *frames, zmq_msg_t *message); /* moves it; returns an errno */
+/* Moves the message; returns an errno. */
+int gw_frames_add(gw_frames_t *frames, zmq_msg_t *message);
 void gw_frames_clear(gw_frames_t *frames);
 void gw_frames_free(gw_frames_t *frames);
 void gw_buffered_clear(gw_buffered_t *buffered, int type);
-/* These functions return an errno. `type` is that of the user's socket. */
+/* The next two functions return an errno. `type` is the type of the user's socket. */
 int gw_buffered_receive(gw_buffered_t *buffered, void *zmq, int type, zmq_msg_t *message);
 int gw_buffered_send(gw_buffered_t *buffered, void *zmq, int type, zmq_msg_t *message, int flags);
-int gw_buffered_events(
-        gw_buffered_t *buffered, void *zmq, int type, int events); /* the user's, of libzmq's */
-int gw_buffered_read_ahead(gw_buffered_t *buffered, void *zmq, int type); /* before a disconnect */
+/* Returns the events that the user sees, from libzmq's `events`. */
+int gw_buffered_events(gw_buffered_t *buffered, void *zmq, int type, int events);
+/* The caller then disconnects an endpoint. Returns an errno. */
+int gw_buffered_read_ahead(gw_buffered_t *buffered, void *zmq, int type);
 
 /* The ways to go on after a frame that libzmq has refused (law 3, ADR 3). */
 typedef enum {
@@ -207,13 +209,14 @@ static inline bool gw_inproc(const char *endpoint) { return strncmp(endpoint, "i
 
 /* ---- native_context.c: contexts and their reapers ---- */
 
-gw_context_t *gw_context_create(void); /* with one open; NULL with errno set */
+gw_context_t *gw_context_create(void); /* `opens` is 1; NULL with errno set */
 void gw_context_retain(gw_context_t *context);
 void gw_context_release(gw_context_t *context); /* the last reference frees the memory */
-void gw_context_close(gw_context_t *context, const void *vm); /* the last close starts the reaper */
+/* The last close of a context starts the reaper. */
+void gw_context_close(gw_context_t *context, const void *vm);
 void gw_context_add(gw_context_t *context, gw_link_t *socket);
 void gw_context_remove(gw_context_t *context, gw_link_t *socket);
-int gw_context_set_max_sockets(gw_context_t *context, int count); /* gives an errno */
+int gw_context_set_max_sockets(gw_context_t *context, int count); /* returns an errno */
 void gw_context_record_linger(gw_context_t *context, int linger);
 /* Waits, at exit, at most `most` ms for the linger of a context that `vm` has closed, or any VM if
  * it is NULL. `start` is when exit began. Returns false when no context remains, or a signal that

@@ -56,7 +56,8 @@ static void draft_symbols_find(void) {
             {DRAFT_SYMBOLS_FIND(zmq_poller_destroy), &gw_draft.poller_destroy, true},
             {DRAFT_SYMBOLS_FIND(zmq_poller_add), &gw_draft.poller_add, true},
             {DRAFT_SYMBOLS_FIND(zmq_poller_fd), &gw_draft.poller_fd, true},
-            {DRAFT_SYMBOLS_FIND(zmq_connect_peer), &gw_draft.connect_peer, false}, /* since 4.3.3 */
+            /* libzmq has this function since 4.3.3. */
+            {DRAFT_SYMBOLS_FIND(zmq_connect_peer), &gw_draft.connect_peer, false},
             {DRAFT_SYMBOLS_FIND(zmq_ctx_set_ext), &gw_draft.ctx_set_ext, false},
             {DRAFT_SYMBOLS_FIND(zmq_socket_monitor_versioned), &gw_draft.socket_monitor_versioned,
                     false},

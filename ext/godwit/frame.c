@@ -7,7 +7,7 @@
 typedef struct {
     zmq_msg_t message;     /* owned while `live` */
     gw_pin_t *pin;         /* retained; NULL: the bytes are libzmq's */
-    rb_encoding *encoding; /* borrowed: of the Strings made of it */
+    rb_encoding *encoding; /* borrowed: encoding of the Strings made of the frame */
     size_t counted;        /* bytes reported to the collector */
     atomic_int exports;    /* memory views, and blocks that read in place */
     atomic_flag copying;   /* a lock: zmq_msg_copy writes to its source */

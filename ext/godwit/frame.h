@@ -22,7 +22,7 @@ void gw_init_pin(void);
 bool gw_is_frame(VALUE object);
 VALUE gw_frame_adopt(zmq_msg_t *message, rb_encoding *encoding);
 bool gw_frame_sendable(VALUE self);
-void gw_frame_check(VALUE self, const char *operation); /* raises unless it is sendable */
+void gw_frame_check(VALUE self, const char *operation); /* raises unless the frame is sendable */
 int gw_frame_share(VALUE self, zmq_msg_t *message);
 void gw_frame_sent(VALUE self);
 size_t gw_frame_bytes(VALUE self);
@@ -31,7 +31,7 @@ void gw_init_frame(void);
 
 /* ---- connected.c ---- */
 
-int gw_drain_subscriptions(gw_socket_t *socket); /* gives an errno, EAGAIN at the end */
+int gw_drain_subscriptions(gw_socket_t *socket); /* returns an errno, EAGAIN at the end */
 void gw_init_connected(void);
 
 #endif

@@ -11,10 +11,10 @@
 #define ZAP INPROC "zeromq.zap.01"
 
 typedef struct gw_early {
-    struct gw_early *next; /* in the context's list, in the order of connecting */
-    const void *owner;     /* borrowed; NULL: the socket was closed, and its messages linger */
-    int64_t until;         /* ms: end of that linger, or GW_FOREVER */
-    int type;              /* of the socket */
+    struct gw_early *next; /* next in the context's list, which has the order of the connects */
+    const void *owner;     /* borrowed; NULL: the socket is closed, its messages linger */
+    int64_t until;         /* ms: end of the linger, or GW_FOREVER */
+    int type;              /* type of the socket */
     bool joined;           /* a socket has bound the name */
     const char *name;      /* the user's endpoint, within `alias` */
     char alias[];          /* the endpoint that libzmq knows */
@@ -127,7 +127,7 @@ static int inproc_bind(gw_inproc_end_t end, const char *endpoint) {
     int rc = awaited ? inproc_touch_name(context, endpoint) : 0;
     if (rc == 0 && awaited) inproc_join_all(end, endpoint);
     if (rc == 0) rc = zmq_bind(end.zmq, endpoint);
-    gw_spin_unlock(&context->lock); /* does not change errno */
+    gw_spin_unlock(&context->lock); /* the unlock does not change errno */
     return rc;
 }
 
@@ -136,7 +136,8 @@ static int inproc_bind(gw_inproc_end_t end, const char *endpoint) {
 static int inproc_bind_given(void *zmq, const char *endpoint, int given) {
     int copy = fcntl(given, F_DUPFD_CLOEXEC, 0);
     if (copy < 0) return -1;
-    fcntl(copy, F_SETFL, fcntl(copy, F_GETFL) | O_NONBLOCK); /* two sockets may accept from it */
+    /* Two sockets may accept from one descriptor. */
+    fcntl(copy, F_SETFL, fcntl(copy, F_GETFL) | O_NONBLOCK);
     gw_zmq_set(zmq, ZMQ_USE_FD, &copy, sizeof copy);
     int rc = zmq_bind(zmq, endpoint), error = errno;
     gw_zmq_set(zmq, ZMQ_USE_FD, &given, sizeof given);

@@ -17,7 +17,7 @@ typedef struct {
 typedef struct {
     unsigned char id[GW_LOG_ID_BYTES];
     uint64_t seq, tseq, t_ns;
-    gw_bytes_t prog, host; /* as in the topic, escaped */
+    gw_bytes_t prog, host; /* escaped, as in the topic */
     int level;
 } gw_identity_t;
 
@@ -58,13 +58,13 @@ typedef struct {
     int64_t heard;              /* ms, when the last record came */
     uint32_t newer, older;      /* indexes in `writers`, in the order of their last record */
     uint32_t chain;             /* index of the next writer in the same bucket */
-    gw_gap_t gaps[GW_LOG_GAPS]; /* ascending */
+    gw_gap_t gaps[GW_LOG_GAPS]; /* gaps in ascending order */
     uint8_t gap_count, prog_size, host_size;
-    char prog[GW_LOG_NAME_BYTES], host[GW_LOG_NAME_BYTES]; /* longer ones are cut */
+    char prog[GW_LOG_NAME_BYTES], host[GW_LOG_NAME_BYTES]; /* longer names are cut */
 } gw_writer_t;
 
 typedef struct {
-    gw_writer_t *writers; /* owned; `count` of them */
+    gw_writer_t *writers; /* owned; `count` writers */
     uint32_t *buckets;    /* owned; a power of two, twice `capacity` */
     uint32_t count, capacity, most, newest, oldest;
     uint64_t records, lost, late, forgotten;

@@ -89,7 +89,7 @@ static bool header_parse_topic(gw_bytes_t topic, gw_identity_t *identity) {
 
 typedef struct {
     gw_identity_t *identity;
-    bool id, seq, tseq, t_ns; /* which members are there and valid */
+    bool id, seq, tseq, t_ns; /* which members are present and valid */
 } members_t;
 
 static void header_see_member(

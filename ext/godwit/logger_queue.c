@@ -104,7 +104,7 @@ static void queue_grow(log_queue_t *queue) {
 
 static size_t queue_entry_bytes(VALUE entry) {
     size_t bytes = GW_LOG_ENTRY_BYTES;
-    if (!RB_TYPE_P(entry, T_STRUCT)) return bytes; /* a FlushMark */
+    if (!RB_TYPE_P(entry, T_STRUCT)) return bytes; /* the entry is a FlushMark */
     for (int i = GW_ENTRY_TEXT; i < GW_ENTRY_MEMBERS; i++) {
         VALUE text = RSTRUCT_GET(entry, i);
         if (RB_TYPE_P(text, T_STRING)) bytes += RSTRING_LEN(text);

@@ -11,7 +11,7 @@ typedef struct {
 } slot_t;
 
 typedef struct {
-    gw_observer_t observer; /* first, as a proxy expects */
+    gw_observer_t observer; /* must be first: the proxy casts the pointer */
     pthread_mutex_t mutex;
     gw_writers_t table;
     slot_t *slots; /* owned: a ring of `most`, the oldest at `first_slot` */
@@ -164,7 +164,7 @@ static VALUE statistics_open(VALUE self, VALUE most, VALUE bytes, VALUE writers)
     uint32_t most_writers = NUM2UINT(writers);
     if (statistics->open) rb_raise(rb_eRuntimeError, "these statistics are open already");
     slot_t *slots = messages ? calloc(messages, sizeof *slots) : NULL;
-    char *arena = size ? malloc(size) : NULL; /* pages cost nothing until they are written */
+    char *arena = size ? malloc(size) : NULL; /* pages cost no memory until they are written */
     if ((messages && !slots) || (size && !arena) ||
             pthread_mutex_init(&statistics->mutex, NULL) != 0) {
         free(slots);

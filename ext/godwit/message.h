@@ -58,7 +58,7 @@ int gw_outgoing_message(
         const gw_socket_t *socket, VALUE frame, zmq_msg_t *message, gw_tracker_t *tracker);
 size_t gw_outgoing_size(VALUE frame);
 void gw_outgoing_sent(VALUE frame);
-int gw_send_string(gw_socket_t *socket, VALUE string); /* gives an errno */
+int gw_send_string(gw_socket_t *socket, VALUE string); /* returns an errno */
 /* Returns a String, an Array of Strings, or Qundef when the call would block. */
 VALUE gw_recv_try(gw_call_t *call);
 void gw_init_send(VALUE takeover);

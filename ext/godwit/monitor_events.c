@@ -9,8 +9,8 @@ struct gw_monitor {
     void *pair;               /* owned */
     int fd;                   /* borrowed from libzmq: the pair's ZMQ_FD */
     gw_listener_t *listeners; /* borrowed: each unlinks itself before it is freed */
-    uint64_t events;          /* that libzmq reports */
-    int64_t drained;          /* when the pair was last drained, ms */
+    uint64_t events;          /* events that libzmq reports */
+    int64_t drained;          /* ms: when the pair was last drained */
     bool moving;              /* a move to another libzmq socket is under way: the listeners stay */
     bool ended;
 };
@@ -184,9 +184,10 @@ int gw_monitor_listen(gw_socket_t *socket, uint64_t events) {
     int error = monitor_events_start(socket, &wider);
     if (error) return error;
     void *before = monitor->pair;
-    monitor_events_drain_pair(socket, before, &error); /* the earlier events come first */
+    /* The listeners get the earlier events first. */
+    monitor_events_drain_pair(socket, before, &error);
     *monitor = wider;
-    gw_wake_monitor_waiters(socket); /* their descriptor is about to be closed */
+    gw_wake_monitor_waiters(socket); /* the waiters' descriptor is about to be closed */
     zmq_close(before);
     return 0;
 }
@@ -291,7 +292,7 @@ void gw_monitor_move(gw_socket_t *socket, void *before) {
 void gw_monitor_bind_failed(gw_socket_t *socket, const char *endpoint, int error) {
     if (!socket->monitor || error == ETERM || gw_inproc(endpoint))
         return;                     /* libzmq reports no failure in these cases */
-    gw_monitor_drain(socket, NULL); /* the earlier events come first */
+    gw_monitor_drain(socket, NULL); /* the listeners get the earlier events first */
     gw_event_t event = {.name = ZMQ_EVENT_BIND_FAILED, .values = {error}, .count = 1};
     event.local = strlen(endpoint);
     monitor_events_report(socket, &event, endpoint, "");

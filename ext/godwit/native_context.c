@@ -141,13 +141,13 @@ bool gw_contexts_await(const void *vm, int64_t start, int64_t most) {
     int64_t ms = INT64_MAX;
     gw_spin_lock(&contexts_lock);
     for (context = contexts; context; context = context->next) {
-        if (atomic_load(&context->opens) != 0) continue; /* it has no reaper */
+        if (atomic_load(&context->opens) != 0) continue; /* an open context has no reaper */
         if (vm && atomic_load(&context->closed_by) != vm) continue;
         int longest = atomic_load(&context->longest_linger);
         if (longest == GW_FOREVER) longest = atomic_load(&context->exit_linger);
         if (longest != GW_FOREVER) ms = start + longest + GW_CLOSE_GRACE - gw_milliseconds_exact();
         if (ms > 0) break;
-        ms = INT64_MAX; /* its linger is over */
+        ms = INT64_MAX; /* the context's linger is over */
     }
     if (context) gw_context_retain(context);
     gw_spin_unlock(&contexts_lock);

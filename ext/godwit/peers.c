@@ -6,16 +6,16 @@
 
 typedef struct {
     int fd;
-    bool gone;                /* libzmq reported its end before its opening */
-    long successes, failures; /* the counters of gw_peers when it opened; -1: unknown */
+    bool gone;                /* libzmq reported the end before the opening */
+    long successes, failures; /* counters of gw_peers at the opening; -1: unknown */
 } connection_t;
 
 struct gw_peers {
     connection_t *known;  /* owned, from malloc */
-    long count, capacity; /* of `known` */
+    long count, capacity; /* entries of `known`: used, allocated */
     long open;            /* connections that are open */
     long established;
-    long successes, failures; /* handshakes of all connections so far */
+    long successes, failures; /* handshakes of all connections until now */
     long failing;             /* failed connections whose disconnection was not reported yet */
     long doubtful;            /* disconnections counted as failures that may have been of peers */
     bool unordered;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <sys/eventfd.h>
 
-enum { SWEEP_EVERY = 64 /* new pins */ };
+enum { SWEEP_EVERY = 64 /* new pins between two sweeps */ };
 
 /* One tracked send. Its references are the Ruby object and the pins that it waits for. */
 struct gw_tracker {
@@ -20,10 +20,10 @@ typedef struct watch {
 } watch_t;
 
 struct gw_pin {
-    struct gw_pin *next;        /* of `pins`; borrowed */
+    struct gw_pin *next;        /* borrowed: the next of `pins` */
     VALUE string;               /* marked and never moved until the pin is done */
     _Atomic(watch_t *) watches; /* owned; &done once libzmq has freed the message */
-    atomic_int refs;            /* those of the list, of libzmq and of frames */
+    atomic_int refs;            /* references of the list, of libzmq and of frames */
 };
 
 static watch_t done;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 enum {
-    INLINE = 33, /* bytes of a message that zmq_msg_t itself has room for */
+    INLINE = 33, /* bytes that fit into zmq_msg_t itself */
     LARGEST = 1024,
     SLAB = 16 * 1024,
     SPARE = 64,       /* free slabs; more are given back to malloc */
@@ -17,15 +17,15 @@ enum {
 typedef struct slab {
     struct slab *next;
     atomic_int refs;
-    int cut;  /* messages that were cut from it */
-    int used; /* bytes */
+    int cut;  /* messages that were cut from the slab */
+    int used; /* bytes of `data` in use */
     _Alignas(64) char data[];
 } slab_t;
 
 static atomic_flag claimed = ATOMIC_FLAG_INIT;
 static slab_t *current, *ready; /* guarded by `claimed` */
 static _Atomic(slab_t *) returned;
-static atomic_int returned_count; /* approximate */
+static atomic_int returned_count; /* approximate length of `returned` */
 static atomic_int slabs;
 
 /* Runs on the thread that drops the last reference: one of libzmq's, or a sender. */

@@ -7,7 +7,7 @@
 #include <ruby/encoding.h>
 #include "core.h"
 
-#ifndef RBOOL /* Ruby 3.1 does not export it */
+#ifndef RBOOL /* Ruby 3.1 does not export RBOOL */
 #define RBOOL(value) ((value) ? Qtrue : Qfalse)
 #endif
 
@@ -27,7 +27,7 @@ NORETURN(void gw_raise_message(VALUE message, const char *operation, VALUE self)
 NORETURN(void gw_raise_arguments(int argc, const VALUE *argv, const char *operation));
 /* Raises with a text that says what happened and what to do. The format is rb_sprintf's. */
 NORETURN(void gw_raise_detail(const char *class, const char *operation, const char *format, ...));
-int64_t gw_milliseconds(VALUE timeout, int64_t otherwise); /* nil: `otherwise` */
+int64_t gw_milliseconds(VALUE timeout, int64_t otherwise); /* for nil `otherwise` */
 void gw_init_error(void);
 
 /* ---- draft_symbols.c: libzmq's draft functions, found at run time ---- */
@@ -52,11 +52,11 @@ typedef struct {
     int (*socket_monitor_pipes_stats)(void *);
 } gw_draft_t;
 
-extern gw_draft_t gw_draft; /* written once, at load */
+extern gw_draft_t gw_draft; /* written once, when the extension loads */
 
-int gw_draft_set_routing_id(zmq_msg_t *message, uint32_t id);  /* gives an errno */
-int gw_draft_set_group(zmq_msg_t *message, const char *group); /* gives an errno */
-uint32_t gw_draft_routing_id(zmq_msg_t *message);              /* 0: none */
+int gw_draft_set_routing_id(zmq_msg_t *message, uint32_t id);  /* returns an errno */
+int gw_draft_set_group(zmq_msg_t *message, const char *group); /* returns an errno */
+uint32_t gw_draft_routing_id(zmq_msg_t *message);              /* 0: the message has no id */
 const char *gw_draft_group(zmq_msg_t *message); /* borrowed from the message; NULL: no drafts */
 void gw_init_draft_symbols(VALUE native);
 

@@ -94,7 +94,7 @@ static VALUE proxy_open(VALUE self, VALUE front, VALUE back, VALUE capture) {
                 proxy_sends(proxy->native[direction->to]) && !(i == 1 && front == back);
     }
     if (front == back) {
-        proxy->native[GW_BACK] = NULL; /* the loop polls the one socket once */
+        proxy->native[GW_BACK] = NULL; /* the two ends are one socket, which the loop polls once */
         proxy->directions[0].to = GW_FRONT;
     }
     proxy->generation = atomic_load(&gw_generation);
@@ -153,7 +153,7 @@ static VALUE proxy_acquire(VALUE self) {
         if (gw_socket_get(socket, ZMQ_LINGER, &socket->proxy_linger, &size))
             socket->proxy_linger = 0;
         socket->state = GW_IN_PROXY;
-        socket->sent_before--; /* so it counts as one that has sent */
+        socket->sent_before--; /* makes the socket count as one that has sent */
         socket->proxy = &proxy->control;
     }
     atomic_fetch_and(&proxy->control.bits, GW_PROXY_PAUSE);
@@ -172,9 +172,9 @@ static VALUE proxy_release(VALUE self) {
         if (!socket) continue;
         socket->proxy = NULL;
         if (socket->state == GW_IN_PROXY) socket->state = GW_OPEN;
-        gw_wake_all(socket); /* the pollers did not poll it meanwhile */
+        gw_wake_all(socket); /* the pollers did not poll the socket during the proxy */
         if (socket->state != GW_CLOSING) continue;
-        gw_monitor_end(socket); /* wakes its waiters; the last of them releases the socket */
+        gw_monitor_end(socket); /* wakes the waiters; the last waiter releases the socket */
         gw_wake_monitor_waiters(socket);
         gw_socket_release_idle(socket);
     }

@@ -29,22 +29,22 @@ typedef struct {
 /* Counts the bytes of large frames in the back end's queues. These frames may outlive the proxy. */
 typedef struct {
     atomic_size_t used;
-    atomic_uint references; /* of the proxy, and of each frame */
+    atomic_uint references; /* references of the proxy and of each frame */
     size_t most;
 } gw_budget_t;
 
 /* One direction of the proxy, and the message that it has received and not yet sent. */
 typedef struct {
-    int from, to;        /* sides */
+    int from, to;        /* sides of the proxy */
     bool live;           /* `from` can receive and `to` can send */
     bool captured;       /* the message was copied to the capture socket */
     bool observed;       /* the observer has seen it */
-    bool counted;        /* its large frames are in the budget */
+    bool counted;        /* the budget counts the message's large frames */
     int count, capacity; /* frames of the message, and initialised frames */
     size_t bytes;
     zmq_msg_t *frames; /* owned */
     zmq_msg_t batch;   /* owned while `remaining`: a message that becomes several */
-    size_t offset;     /* of the next message in `batch` */
+    size_t offset;     /* offset of the next message in `batch` */
     int remaining;     /* messages in `batch` */
 } gw_direction_t;
 
@@ -55,16 +55,16 @@ typedef struct gw_proxy {
     gw_observer_t *observing;      /* borrowed from `observer` */
     gw_traffic_t traffic[GW_SIDES];
     atomic_ullong dropped; /* replies to a departed peer; messages beyond the budget */
-    gw_budget_t *budget;   /* owned, shared with frames; NULL: none */
+    gw_budget_t *budget;   /* owned, shared with frames; NULL: no budget */
     gw_direction_t directions[2];
     gw_proxy_control_t control;
     unsigned generation;
     int error;          /* errno that ended the loop, or 0 */
     atomic_bool asleep; /* the loop is in poll or about to be */
-    bool running;       /* it has claimed the sockets */
+    bool running;       /* the proxy has claimed the sockets */
 } gw_proxy_t;
 
-void *gw_proxy_run(void *proxy); /* for rb_nogvl */
+void *gw_proxy_run(void *proxy); /* rb_nogvl calls it */
 void gw_budget_release(gw_budget_t *budget);
 
 /* ---- poller.c, monitor.c, proxy.c, addressed.c ---- */

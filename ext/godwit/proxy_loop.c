@@ -130,7 +130,7 @@ static void proxy_loop_count_frame(gw_budget_t *budget, zmq_msg_t *frame) {
         return;
     zmq_msg_init(frame);
     zmq_msg_move(frame, &large->frame);
-    proxy_loop_free_large(NULL, large); /* its frame is empty now */
+    proxy_loop_free_large(NULL, large); /* the move has emptied its frame */
     atomic_fetch_sub(&budget->used, size);
 }
 

@@ -2,7 +2,7 @@
  * 3). */
 #include "message.h"
 
-enum { LARGE = 16 * 1024 }; /* bytes of a String that malloc alone has room for */
+enum { LARGE = 16 * 1024 }; /* bytes of a String whose memory malloc may return to the system */
 
 static VALUE recv_to_string(gw_socket_t *socket, zmq_msg_t *message) {
     size_t size = zmq_msg_size(message);

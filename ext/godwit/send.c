@@ -152,7 +152,7 @@ static bool send_fits(const gw_socket_t *socket, long frames) {
     case GW_FORM_SINGLE: return frames == 1;
     case GW_FORM_NAMED: return frames > 1; /* libzmq drops a routing id alone */
     case GW_FORM_DATAGRAM: return frames == 2;
-    default: return false; /* these need an address: see addressed.c */
+    default: return false; /* the other forms need an address: see addressed.c */
     }
 }
 
@@ -215,7 +215,7 @@ static bool send_try(gw_call_t *call, VALUE message) {
             RB_UNLIKELY(socket->repair == GW_REQ_CUT)) {
         send_recreate(call->self, socket);
         gw_socket_open(call->self, call->operation); /* Ruby code may have closed the socket */
-        send_check(call, message);                   /* and changed the message */
+        send_check(call, message);                   /* Ruby code may have changed the message */
     }
     if (RB_LIKELY(!error)) return true;
     if (error != EAGAIN) gw_raise(error, call->operation, call->self, Qnil);
@@ -237,7 +237,7 @@ static bool send_waiting(gw_call_t *call, VALUE message) {
         if (call->deadline == 0) return false;
         if (NIL_P(snapshot)) message = snapshot = send_snapshot(message);
         if (!gw_wait(call, ZMQ_POLLOUT)) return false;
-        send_check(call, message); /* another thread may have sent or closed a frame of it */
+        send_check(call, message); /* another thread may have used a frame of the message */
     }
     RB_GC_GUARD(snapshot);
     return true;
@@ -260,7 +260,7 @@ static VALUE send_message(VALUE self, VALUE message, VALUE timeout, VALUE tracke
     call.tracker = NIL_P(tracker) ? NULL : gw_tracker_get(tracker);
     gw_set_deadline(&call, timeout, call.socket->send_timeout);
     send_begin(&call);
-    send_check(&call, message); /* other fibers may have changed it */
+    send_check(&call, message); /* other fibers may have changed the message */
     bool sent = send_waiting(&call, message);
     RB_GC_GUARD(tracker);
     return RBOOL(sent);
@@ -328,7 +328,7 @@ static VALUE send_fast(VALUE self, VALUE message) {
     gw_call_t call = gw_call(self, "send", 0);
     message = send_frames_of(message);
     send_begin(&call);
-    send_check(&call, message); /* other fibers may have changed it */
+    send_check(&call, message); /* other fibers may have changed the message */
     if (RB_LIKELY(send_try(&call, message))) return self;
     gw_call_set_deadline(&call, call.socket->send_timeout);
     if (!send_waiting(&call, message)) gw_raise(ETIMEDOUT, "send", self, Qnil);

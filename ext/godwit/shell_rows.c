@@ -7,22 +7,23 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-enum { GW_ROWS_ROW = GW_ROWS_TOO_LONG + 1 }; /* only in this file, beside the values of `read` */
+/* This file alone uses this value; Ruby code gets the others from `read`. */
+enum { GW_ROWS_ROW = GW_ROWS_TOO_LONG + 1 };
 
 typedef struct {
     char *buffer;          /* owned */
-    size_t start;          /* of the next row */
+    size_t start;          /* start of the next row */
     size_t scanned;        /* no separator begins between start and here */
-    size_t end, capacity;  /* of what was read, of the buffer */
+    size_t end, capacity;  /* end of the read bytes; size of the buffer */
     size_t limit;          /* bytes of a row, without its separator */
     size_t separator_size; /* 0: the bytes of each read are a row */
-    uint64_t bytes, rows;  /* that were read, that were yielded */
-    rb_encoding *encoding; /* borrowed; the rows' */
+    uint64_t bytes, rows;  /* bytes read, rows yielded */
+    rb_encoding *encoding; /* borrowed; encoding of the rows */
     VALUE row;             /* the String that every row reuses; nil: each row has its own */
     int fd;                /* borrowed from the IO of Shell::Source; -1 once closed */
     int longer;            /* GW_LONG_…: what becomes of rows above the limit */
-    bool chomp, carriage;  /* the row loses its separator; and a "\r" before it */
-    bool utf8, over;       /* no row ends within a character; the end was read */
+    bool chomp, carriage;  /* whether a row loses its separator; and a "\r" before it */
+    bool utf8, over;       /* whether no row may end within a character; the end was read */
     bool dropping;         /* the rest of a cut row is being dropped */
     char separator[];
 } rows_t;
@@ -179,7 +180,8 @@ static void rows_make_room(rows_t *rows) {
         rows->start = 0;
     }
     if (rows->capacity - rows->end >= GW_PIPE_BYTES / 2) return;
-    REALLOC_N(rows->buffer, char, rows->capacity * 2); /* it must have room for a whole row */
+    /* The buffer must have room for a whole row. */
+    REALLOC_N(rows->buffer, char, rows->capacity * 2);
     rows->capacity *= 2;
 }
 
@@ -209,7 +211,7 @@ static VALUE rows_string_of(VALUE self, rows_t *rows, const char *text, size_t s
         RB_OBJ_WRITE(self, &rows->row, row);
         return row;
     }
-    rb_str_modify(row); /* so that copies of the String do not change */
+    rb_str_modify(row); /* copies of the String must not change */
     if (rb_str_capacity(row) < size) rb_str_modify_expand(row, (long)size - RSTRING_LEN(row));
     memcpy(RSTRING_PTR(row), text, size);
     rb_str_set_len(row, (long)size);
@@ -267,7 +269,7 @@ static VALUE rows_exited_p(VALUE self, VALUE pid) {
 /* pidfd(pid) => descriptor that is readable once the process has ended; nil before Linux 5.3 */
 static VALUE rows_pidfd(VALUE self, VALUE pid) {
 #ifdef SYS_pidfd_open
-    long fd = syscall(SYS_pidfd_open, NUM2PIDT(pid), 0); /* it closes on exec */
+    long fd = syscall(SYS_pidfd_open, NUM2PIDT(pid), 0); /* the descriptor closes on exec */
     if (fd >= 0) return LONG2NUM(fd);
 #endif
     return Qnil;

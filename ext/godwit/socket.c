@@ -89,7 +89,7 @@ void gw_stop_diagnosis(gw_call_t *call) {
     gw_socket_t *socket = call->socket;
     bool fruitless = socket->fruitless;
     socket->fruitless = false;
-    if (fruitless || socket->queue.first) return; /* another thread may diagnose */
+    if (fruitless || socket->queue.first) return; /* another waiter may need the diagnosis */
     socket->diagnosing = false;
     rb_funcall(call->self, rb_intern("_end_diagnosis"), 0);
     call->socket = gw_socket_open(call->self, call->operation);

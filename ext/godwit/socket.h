@@ -8,8 +8,8 @@
  * These functions need the GVL and wake the waiters that the call may concern. The proxy's loop
  * calls them without the GVL; then they wake no waiter, since no thread waits on its sockets. */
 
-int gw_settle(gw_socket_t *socket, int error); /* after a call that gave it; returns it */
-void gw_settle_message(gw_socket_t *socket);   /* after a whole message */
+int gw_settle(gw_socket_t *socket, int error); /* call it after a libzmq call; returns the error */
+void gw_settle_message(gw_socket_t *socket);   /* call it after a whole message */
 
 /* Receives one frame. Returns an errno. */
 static inline int gw_receive_frame(gw_socket_t *socket, zmq_msg_t *message) {
@@ -33,23 +33,25 @@ static inline int gw_send_frame(gw_socket_t *socket, zmq_msg_t *message, int fla
     return 0;
 }
 
-int gw_socket_events(gw_socket_t *socket); /* those that the user sees; -1 with errno set */
-int gw_socket_get(gw_socket_t *socket, int option, void *value, size_t *size); /* gives an errno */
-int gw_socket_set(gw_socket_t *socket, int option, const void *value, size_t size); /* likewise */
-void gw_send_rest(gw_socket_t *socket, long count); /* the rest of a message that libzmq drops */
+int gw_socket_events(gw_socket_t *socket); /* events that the user sees; -1 with errno set */
+/* The next two functions return an errno. */
+int gw_socket_get(gw_socket_t *socket, int option, void *value, size_t *size);
+int gw_socket_set(gw_socket_t *socket, int option, const void *value, size_t size);
+/* Sends the rest of a message that libzmq drops. */
+void gw_send_rest(gw_socket_t *socket, long count);
 /* Runs the body, which moves messages and does not wait. Settles once at the body's end. */
 VALUE gw_batch(gw_socket_t *socket, VALUE (*body)(VALUE), VALUE argument);
 
 /* ---- draft_open.c: descriptor and message form ---- */
 
-int gw_draft_open(gw_socket_t *socket); /* gives an errno */
+int gw_draft_open(gw_socket_t *socket); /* returns an errno */
 void gw_draft_close(gw_socket_t *socket);
 
 /* ---- unsent.c: the line about unsent messages at exit ---- */
 
 void gw_unsent_attached(gw_socket_t *socket, const char *endpoint);
-void gw_unsent_closed(gw_socket_t *socket); /* before zmq_close */
-void gw_unsent_forget(gw_socket_t *socket); /* its endpoints */
+void gw_unsent_closed(gw_socket_t *socket); /* call it before zmq_close */
+void gw_unsent_forget(gw_socket_t *socket); /* frees the socket's endpoints */
 void gw_init_unsent(VALUE native);
 
 /* ---- closing.c ---- */
@@ -58,8 +60,8 @@ void gw_init_unsent(VALUE native);
 static inline gw_inproc_end_t gw_inproc_end(const gw_socket_t *socket, void *zmq) {
     return (gw_inproc_end_t){socket->context, socket, zmq, socket->type};
 }
-void gw_socket_close(gw_socket_t *socket);        /* wakes its waiters */
-void gw_socket_release_idle(gw_socket_t *socket); /* if it is closing, without waiters */
+void gw_socket_close(gw_socket_t *socket);        /* wakes the socket's waiters */
+void gw_socket_release_idle(gw_socket_t *socket); /* releases a closing socket without waiters */
 void gw_socket_release(gw_socket_t *socket);      /* needs a socket without waiters */
 
 /* ---- context.c ---- */
@@ -72,10 +74,11 @@ void gw_init_context(void);
 extern const rb_data_type_t gw_socket_type;
 extern VALUE gw_cSocket; /* Godwit::Socket */
 
-gw_socket_t *gw_socket_open(VALUE self, const char *operation); /* raises unless it is usable */
+/* Raises unless the socket is usable. */
+gw_socket_t *gw_socket_open(VALUE self, const char *operation);
 gw_call_t gw_call(VALUE self, const char *operation, int64_t milliseconds);
-void gw_stop_diagnosis(gw_call_t *call); /* after a wait that got its message: runs Ruby code */
-void gw_yield_fiber(gw_call_t *call);    /* lets other fibers run, every GW_YIELD_EVERY messages */
+void gw_stop_diagnosis(gw_call_t *call); /* call it after a successful wait; runs Ruby code */
+void gw_yield_fiber(gw_call_t *call);    /* lets other fibers run every GW_YIELD_EVERY messages */
 void gw_init_socket(void);
 
 /* ---- endpoints.c, options.c ---- */

@@ -8,19 +8,19 @@
 #include <sys/epoll.h>
 
 enum {
-    SHORTEST = 200, /* ms: the program accepts a loss with a shorter linger */
+    SHORTEST = 200, /* ms: a program with a shorter linger accepts a loss */
     LATE = 100,     /* ms before the end of the linger: a socket that remains then is suspect */
-    BEFORE_END = 10 /* ms before that end: libzmq is about to drop what remains then */
+    BEFORE_END = 10 /* ms before the end: libzmq then drops what remains */
 };
 
 /* A closed socket that has sent messages. */
 typedef struct lingering {
     struct lingering *next;
     long sent;
-    int64_t until; /* ms */
+    int64_t until; /* ms, when the linger ends */
     int linger;    /* ms */
     int fd;        /* borrowed from libzmq, which may have closed it */
-    bool late;     /* it was there shortly before the end of the linger */
+    bool late;     /* the socket was there shortly before the linger's end */
     char names[];
 } lingering_t;
 

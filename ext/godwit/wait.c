@@ -34,7 +34,7 @@ void gw_call_set_deadline(gw_call_t *call, int64_t milliseconds) {
 typedef struct {
     struct pollfd fds[2];
     gw_deadline_t deadline;
-    int ready; /* of ppoll; -2: not called, since an interrupt was pending */
+    int ready; /* ppoll's result; -2: an interrupt was pending, no call */
     gw_waiter_t *waiter;
 } poll_t;
 
@@ -106,13 +106,13 @@ typedef struct {
     gw_call_t *call;
     gw_waiter_t *waiter;
     int fd;
-    bool ready; /* false: time is up, or the wait did not begin */
+    bool ready; /* whether fd is ready; false: time is up, or no wait began */
 } io_wait_t;
 
 /* A child that a trap handler forks returns into the main thread's wait, where Ruby would go on
  * polling the parent's descriptors. So the child replaces the epoll with a descriptor that is
  * always readable. */
-static _Thread_local gw_waiter_t *volatile main_waiter; /* of the thread that forks */
+static _Thread_local gw_waiter_t *volatile main_waiter; /* waiter of the thread that forks */
 
 static void wait_after_fork(void) {
     if (!main_waiter || main_waiter->epoll_fd < 0) return;
@@ -133,7 +133,8 @@ static int wait_make_io(gw_waiter_t *waiter, int fd) {
         close(epoll_fd);
         return error;
     }
-    waiter->io = rb_funcall(rb_cIO, id_for_fd, 1, INT2NUM(epoll_fd)); /* it owns epoll_fd now */
+    /* This IO now owns epoll_fd. */
+    waiter->io = rb_funcall(rb_cIO, id_for_fd, 1, INT2NUM(epoll_fd));
     waiter->epoll_fd = epoll_fd;
     return 0;
 }
@@ -206,7 +207,7 @@ static int wait_in_queue(
     if (queue && NIL_P(rb_fiber_scheduler_current())) waits_of_thread++;
     int state = wait_once(call, waiter, fd, &seen);
     waits_of_thread = before;
-    if (!reuse) { /* before the waiter is removed: other fibers may run */
+    if (!reuse) { /* the close comes before the waiter's removal, as other fibers may run */
         int error = gw_waiter_close_io(waiter->io);
         if (!state) state = error;
     }
@@ -298,7 +299,7 @@ bool gw_wait_fd(VALUE self, const char *operation, int fd, gw_deadline_t deadlin
 /* Linux allows 500 epolls over one that contains others, and 100 below a scheduler's own epoll. */
 static bool wait_too_many_epolls(void) {
     VALUE error = rb_errinfo();
-    if (!RB_TYPE_P(error, T_OBJECT)) return false; /* a kill or a throw */
+    if (!RB_TYPE_P(error, T_OBJECT)) return false; /* the state comes from a kill or a throw */
     return RTEST(rb_obj_is_kind_of(error, rb_const_get(rb_mErrno, rb_intern("EINVAL")))) ||
             RTEST(rb_obj_is_kind_of(error, rb_const_get(rb_mErrno, rb_intern("ELOOP"))));
 }

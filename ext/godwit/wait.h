@@ -29,15 +29,15 @@ typedef enum {
 
 /* The threads and fibers that wait for one event. Guarded by the GVL. */
 typedef struct gw_wait_queue {
-    struct gw_waiter *first, *last; /* owned, in order of arrival */
-    struct gw_waiter *spare;        /* owned: for the next wait, with their descriptors */
+    struct gw_waiter *first, *last; /* owned: waiters in order of arrival */
+    struct gw_waiter *spare;        /* owned: waiters with descriptors, for the next waits */
     void (*emptied)(struct gw_wait_queue *queue); /* after the last waiter has departed */
 } gw_wait_queue_t;
 
 /* The counts of the methods that send and receive; a proxy has counters of its own. */
 typedef struct {
     uint64_t sent, sent_bytes, received, received_bytes;
-    time_t last; /* of the last message, see counts.c; 0: unknown */
+    time_t last; /* time of the last message, see counts.c; 0: unknown */
 } gw_counts_t;
 
 /* Bits of a proxy's control. */
@@ -57,31 +57,31 @@ static inline void gw_proxy_signal(gw_proxy_control_t *control, int bits) {
 
 /* A socket. The GVL guards it; in state GW_IN_PROXY the proxy's loop alone uses it. */
 typedef struct gw_socket {
-    gw_link_t link;                  /* of context->sockets; first, see gw_link_t */
+    gw_link_t link;                  /* of context->sockets; must be first, see gw_link_t */
     void *zmq;                       /* owned while state is OPEN, IN_PROXY or CLOSING */
     gw_context_t *context;           /* retained */
     gw_wait_queue_t queue;           /* waits for messages, room or subscriptions */
     gw_wait_queue_t monitor_waiters; /* waits for monitor events: messages do not wake it */
-    struct gw_watch *watches;        /* borrowed: its watches in pollers */
+    struct gw_watch *watches;        /* borrowed: the socket's watches in pollers */
     struct gw_peers *peers;          /* owned: while the socket counts its peers */
     struct gw_monitor *monitor;      /* owned: while a Monitor or the peer count listens to it */
-    gw_proxy_control_t *proxy; /* borrowed: of the proxy that uses it, also when it is closed */
-    void *poller;              /* owned: a thread-safe type's zmq_poller; NULL for the others */
-    rb_encoding *encoding;     /* borrowed: of the Strings it receives */
+    gw_proxy_control_t *proxy; /* borrowed: of the proxy that uses the socket, even a closed one */
+    void *poller;              /* owned: a thread-safe type's zmq_poller; NULL for other types */
+    rb_encoding *encoding;     /* borrowed: encoding of received Strings */
     long subscriptions;        /* PUB: live subscriptions, see gw_drain_subscriptions */
-    int64_t drained;           /* PUB: when they were last read, ms */
+    int64_t drained;           /* PUB: ms, when subscriptions were last read */
     int64_t receive_timeout;   /* ms; libzmq never gets a blocking call */
     int64_t send_timeout;
     size_t copy_threshold; /* bytes from which on frozen Strings are sent in place */
-    uint64_t ractor;       /* the Ractor that owns and uses it */
+    uint64_t ractor;       /* the Ractor that owns the socket */
     unsigned generation;
-    unsigned calls_since_yield; /* messages since a fiber last yielded */
+    unsigned calls_since_yield; /* messages since the last yield to another fiber */
     int fd;                     /* borrowed from libzmq: ZMQ_FD, or the descriptor of `poller` */
     int edge_fd;                /* owned: epoll that remembers edges, see wait_queue.c; -1 before */
-    int type;                   /* libzmq's number */
-    int proxy_linger;           /* ms, while a proxy uses it */
+    int type;                   /* libzmq's number of the type */
+    int proxy_linger;           /* ms, while a proxy uses the socket */
     gw_counts_t counts;
-    gw_buffered_t buffered; /* frames that it has received or must send back */
+    gw_buffered_t buffered; /* frames that the socket has received or must send back */
     gw_state_t state;
     gw_req_repair_t repair;
     gw_form_t form;
@@ -89,12 +89,12 @@ typedef struct gw_socket {
     bool relaxed, correlate; /* REQ: options that libzmq does not return */
     bool stale_reply_pipe;   /* REQ: libzmq may expect the reply from a peer that is gone */
     long cut_remaining;      /* REQ: frames not sent when the message was cut */
-    bool attached;           /* it has or had an endpoint: its high-water marks are fixed */
+    bool attached;           /* has or had an endpoint: the high-water marks are fixed */
     bool in_batch;           /* transfer.c settles after the batch, see gw_batch */
-    uint64_t sent_before;    /* of `counts`: those of its libzmq socket before a reopen */
-    char *names;             /* owned: its endpoints but inproc, see unsent.c; NULL: none */
-    bool udp;                /* it has or had an endpoint of udp://, where messages are small */
-    bool counting;           /* it counts its peers from the first endpoint on */
+    uint64_t sent_before;    /* `counts.sent` at the last reopen of the libzmq socket */
+    char *names;             /* owned: endpoints other than inproc, see unsent.c; NULL: none */
+    bool udp;                /* has or had a udp:// endpoint, where messages are small */
+    bool counting;           /* the socket counts peers from its first endpoint on */
     bool diagnosing;         /* Ruby diagnoses a slow wait; see gw_begin */
     bool fruitless;          /* the last diagnosed wait timed out */
     bool diagnosed;          /* a wait without a time-out was diagnosed, once for its endpoints */
@@ -114,12 +114,12 @@ static inline bool gw_socket_forked(const gw_socket_t *socket) {
 
 typedef struct gw_waiter {
     struct gw_waiter *prev, *next;
-    gw_wait_queue_t *queue; /* borrowed; NULL once its socket or poller was freed */
+    gw_wait_queue_t *queue; /* borrowed; NULL once the socket or poller was freed */
     VALUE io;               /* IO over epoll_fd, for a fiber scheduler; nil at first */
     int wake_fd;            /* owned eventfd: the wake-up of this waiter alone */
-    int epoll_fd;           /* owned by io; -1 before */
+    int epoll_fd;           /* owned by `io`; -1 before */
     short events;
-    volatile bool signalled; /* wake_fd was written */
+    volatile bool signalled; /* a call wrote to wake_fd */
 } gw_waiter_t;
 
 /* Sockets and IOs that one poller waits for. An edge-triggered epoll remembers which were written
@@ -129,62 +129,64 @@ typedef struct gw_poller {
     gw_wait_queue_t queue;
     struct gw_watch **watches;       /* owned, in the order of their serials */
     struct gw_watch *due, *last_due; /* borrowed from `watches` */
-    long count;                      /* of `watches` */
-    long ios;                        /* of those, how many are IOs */
-    uint64_t serial;                 /* of the last watch */
+    long count;                      /* entries of `watches` */
+    long ios;                        /* how many of `watches` are IOs */
+    uint64_t serial;                 /* serial of the last watch */
     int epoll_fd;                    /* owned while state is OPEN or CLOSING */
     unsigned generation;
-    unsigned calls_since_yield; /* waits that returned at once since a fiber last yielded */
+    unsigned calls_since_yield; /* immediate returns since the last yield to another fiber */
     gw_state_t state;
 } gw_poller_t;
 
 /* One socket or IO in a poller. */
 typedef struct gw_watch {
-    struct gw_watch *next; /* of socket->watches */
+    struct gw_watch *next; /* next of socket->watches */
     struct gw_watch *prev_due, *next_due;
     gw_poller_t *poller; /* borrowed */
     gw_socket_t *socket; /* borrowed; NULL for an IO, or once it was freed */
-    VALUE object;        /* what was registered */
-    VALUE io;            /* its IO, or nil */
-    uint64_t serial;     /* identifies it in the epoll, which may outlive the watch in a child */
-    int fd;              /* borrowed: in the poller's epoll; -1: not there */
-    short events;        /* that the user wants */
+    VALUE object;        /* the registered object */
+    VALUE io;            /* the object's IO, or nil */
+    uint64_t serial;     /* identifies the watch in the epoll, which may outlive it in a child */
+    int fd;              /* borrowed: registered in the poller's epoll; -1: none */
+    short events;        /* events that the user wants */
     bool due;
 } gw_watch_t;
 
 void gw_waiter_add(gw_wait_queue_t *queue, gw_waiter_t *waiter);
 void gw_waiter_remove(gw_wait_queue_t *queue, gw_waiter_t *waiter);
-gw_waiter_t *gw_waiter_claim(gw_wait_queue_t *queue, bool reuse); /* NULL with errno set */
+/* Returns NULL with errno set on failure. */
+gw_waiter_t *gw_waiter_claim(gw_wait_queue_t *queue, bool reuse);
 void gw_waiter_release(gw_wait_queue_t *queue, gw_waiter_t *waiter);
 void gw_waiter_free(gw_waiter_t *waiter);
 void gw_waiter_signal(void *waiter); /* a signal handler may call it */
 void gw_waiter_wake(gw_waiter_t *waiter);
-int gw_waiter_close_io(VALUE io); /* gives the state of rb_protect */
+int gw_waiter_close_io(VALUE io); /* returns the state of rb_protect */
 void gw_wait_queue_wake(gw_wait_queue_t *queue);
 void gw_wait_queue_free(gw_wait_queue_t *queue);
 void gw_wait_queue_free_spares(gw_wait_queue_t *queue);
-void gw_wait_queue_close_spares(gw_wait_queue_t *queue); /* their IOs too; may run Ruby */
+void gw_wait_queue_close_spares(gw_wait_queue_t *queue); /* closes the IOs too; may run Ruby code */
 void gw_wait_queue_mark(gw_wait_queue_t *queue);
 void gw_wait_queue_compact(gw_wait_queue_t *queue);
 size_t gw_wait_queue_size(const gw_wait_queue_t *queue);
-long gw_wait_queue_count(const gw_wait_queue_t *queue); /* threads and fibers that wait in it */
-void gw_watch_touch(gw_watch_t *watch); /* makes it due, and wakes the waiters of its poller */
-void gw_wake_all(gw_socket_t *socket);  /* all waiters but the monitor's; pollers too */
+/* Returns the number of threads and fibers that wait in the queue. */
+long gw_wait_queue_count(const gw_wait_queue_t *queue);
+void gw_watch_touch(gw_watch_t *watch); /* makes the watch due, wakes its poller's waiters */
+void gw_wake_all(gw_socket_t *socket);  /* wakes all waiters but the monitor's; pollers too */
 void gw_wake_monitor_waiters(gw_socket_t *socket);
 bool gw_edge_passed(gw_socket_t *socket);
 void gw_forget_edges(gw_socket_t *socket);
-bool gw_clear_signal(gw_socket_t *socket); /* of a thread-safe type */
+bool gw_clear_signal(gw_socket_t *socket); /* only for a thread-safe type */
 
 /* ---- watches.c: the sockets and IOs of pollers ---- */
 
-void gw_watch_settle(gw_watch_t *watch);        /* makes it not due */
+void gw_watch_settle(gw_watch_t *watch);        /* makes the watch not due */
 int gw_watch_attach(gw_watch_t *watch, int fd); /* gives an errno */
 void gw_watch_detach(gw_watch_t *watch);
-void gw_watch_unlink(gw_watch_t *watch);      /* from its socket */
-void gw_watches_detach(gw_socket_t *socket);  /* before zmq_close */
-void gw_watches_attach(gw_socket_t *socket);  /* to another libzmq socket */
-void gw_watches_forget(gw_socket_t *socket);  /* the socket is being freed */
-void gw_watches_collect(gw_poller_t *poller); /* makes due what was touched since the last call */
+void gw_watch_unlink(gw_watch_t *watch);      /* unlinks the watch from its socket */
+void gw_watches_detach(gw_socket_t *socket);  /* call it before zmq_close */
+void gw_watches_attach(gw_socket_t *socket);  /* attaches to another libzmq socket */
+void gw_watches_forget(gw_socket_t *socket);  /* call it before the socket is freed */
+void gw_watches_collect(gw_poller_t *poller); /* makes watches due that an edge touched */
 void gw_watches_free(gw_poller_t *poller);
 
 /* ---- peers.c: counts a socket's peers by the events of its monitor ---- */
@@ -201,17 +203,18 @@ enum {
 struct gw_peers *gw_peers_new(bool unordered); /* NULL: no memory */
 void gw_peers_free(struct gw_peers *peers);
 void gw_peers_record(struct gw_peers *peers, uint64_t event, int value);
-long gw_peers_count(const struct gw_peers *peers, bool shaken_hands); /* false: all open ones */
+/* Counts the connections that have shaken hands, or all open connections. */
+long gw_peers_count(const struct gw_peers *peers, bool shaken_hands);
 
 /* ---- monitor_events.c: libzmq's events, and the queues that they go to ---- */
 
-enum { GW_EVENT_VALUES = 4 }; /* of an event; libzmq's version 2 uses two at most */
+enum { GW_EVENT_VALUES = 4 }; /* values of an event; libzmq's version 2 uses two at most */
 
 typedef struct gw_event {
     struct gw_event *next;
     uint64_t name;
     uint64_t values[GW_EVENT_VALUES];
-    size_t count;         /* of `values` */
+    size_t count;         /* number of `values` */
     size_t local, remote; /* bytes of each endpoint in `text`; version 1 has `local` alone */
     char text[];
 } gw_event_t;
@@ -235,13 +238,14 @@ int gw_monitor_listen(gw_socket_t *socket, uint64_t events); /* gives an errno *
 void gw_monitor_add(gw_socket_t *socket, gw_listener_t *listener);
 void gw_monitor_remove(gw_listener_t *listener);
 gw_event_t *gw_monitor_dequeue(gw_listener_t *listener);
-int gw_monitor_drain(gw_socket_t *socket, bool *any); /* gives an errno; `any` may be NULL */
-void gw_monitor_drain_when_due(gw_socket_t *socket);  /* every few ms */
+int gw_monitor_drain(gw_socket_t *socket, bool *any); /* returns an errno; `any` may be NULL */
+void gw_monitor_drain_when_due(gw_socket_t *socket);  /* drains every few ms at most */
 int gw_monitor_fd(gw_socket_t *socket);
 int gw_monitor_count_peers(gw_socket_t *socket, const char *endpoint); /* gives an errno */
 void gw_monitor_stop_counting(gw_socket_t *socket);
 void gw_monitor_bind_failed(gw_socket_t *socket, const char *endpoint, int error);
-void gw_monitor_move(gw_socket_t *socket, void *before); /* from that libzmq socket to its next */
+/* Moves the monitor to the next libzmq socket. */
+void gw_monitor_move(gw_socket_t *socket, void *before);
 void gw_monitor_end(gw_socket_t *socket);
 void gw_monitor_free(gw_socket_t *socket);
 
@@ -252,25 +256,27 @@ typedef int64_t gw_deadline_t; /* ns on the monotonic clock, or GW_FOREVER */
 /* The state of one public call through its tries and waits. */
 typedef struct {
     VALUE self;
-    gw_socket_t *socket; /* NULL when it is a poller's */
+    gw_socket_t *socket; /* NULL for the call of a poller */
     const char *operation;
     gw_deadline_t deadline;
     struct gw_tracker *tracker; /* borrowed: of a send that is tracked; else NULL */
-    gw_deadline_t diagnose_at;  /* when the next diagnosis is due; 0: never, or not known yet */
-    int64_t diagnose_again;     /* ns from then to the one after it */
-    bool diagnoses;             /* a slow wait is diagnosed */
-    bool quiet;                 /* a close of the socket ends the wait without an error */
+    gw_deadline_t diagnose_at;  /* when a diagnosis is due; 0: never, or not known yet */
+    int64_t diagnose_again;     /* ns from that diagnosis to the next */
+    bool diagnoses;             /* whether Ruby diagnoses a slow wait */
+    bool quiet;                 /* whether a close of the socket ends the wait without an error */
 } gw_call_t;
 
 /* The functions that wait return false when time is up. They raise on close and on interrupts. */
 gw_deadline_t gw_deadline(int64_t milliseconds);
-void gw_call_set_deadline(gw_call_t *call, int64_t milliseconds); /* of a call that may time out */
+void gw_call_set_deadline(gw_call_t *call, int64_t milliseconds); /* for a call that may time out */
 bool gw_wait(gw_call_t *call, short events);
-bool gw_wait_on(gw_call_t *call, short events, int fd); /* as gw_wait, on `fd` instead of ZMQ_FD */
-bool gw_wait_fd(VALUE self, const char *operation, int fd, gw_deadline_t deadline); /* no socket */
-bool gw_wait_poller(gw_call_t *call, gw_poller_t *poller); /* only while nothing is due */
+/* Like gw_wait, but on `fd` instead of ZMQ_FD. */
+bool gw_wait_on(gw_call_t *call, short events, int fd);
+/* Waits without a socket. */
+bool gw_wait_fd(VALUE self, const char *operation, int fd, gw_deadline_t deadline);
+bool gw_wait_poller(gw_call_t *call, gw_poller_t *poller); /* call it only while no watch is due */
 bool gw_wait_interrupted(void);      /* whether this is a trap handler that interrupted a wait */
-bool gw_yield_turn(unsigned *calls); /* true: this was call GW_YIELD_EVERY, and other fibers ran */
+bool gw_yield_turn(unsigned *calls); /* true: call number GW_YIELD_EVERY, other fibers ran */
 void gw_init_wait(void);
 
 #endif

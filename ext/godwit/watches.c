@@ -29,7 +29,7 @@ void gw_watches_collect(gw_poller_t *poller) {
             uint64_t serial = events[i].data.u64;
             gw_watch_t **found = bsearch(&serial, poller->watches, poller->count,
                     sizeof *poller->watches, watches_compare);
-            if (found) gw_watch_touch(*found); /* else it was removed after the event */
+            if (found) gw_watch_touch(*found); /* a missing watch was removed after the event */
         }
     } while (count == GW_EPOLL_EVENTS);
 }

@@ -132,7 +132,7 @@ module Godwit
       def end_run(name, link)
         command(name, "end") if @begun[name]
       rescue Error
-        nil # the run's lease ends there
+        nil # the agent ends the run when the lease is over
       ensure
         link.close
       end

@@ -70,7 +70,7 @@ module ZMQ
       @writables = []
     end
 
-    # One registration for each socket and IO, with the events of all its items.
+    # Returns the Godwit::Poller. Each socket or IO is in it once, with the events of all its items.
     def godwit
       @godwit ||= Godwit::Poller.new.tap do |poller|
         @items.group_by(&:pollable).each_value do |items|

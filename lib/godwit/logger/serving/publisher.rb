@@ -13,7 +13,7 @@ module Godwit
         @bound = socket.endpoints.any?
         @statistics = statistics
         @most = most
-        @waiting = [] # a Tracker of each message with large frames, and their bytes
+        @waiting = [] # each message's Tracker, and the bytes of the message's large frames
         @waiting_bytes = @sent = @skipped = 0
         @socket.copy_threshold = LARGE # only frames that are sent in place have a Tracker
       end

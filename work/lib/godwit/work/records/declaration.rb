@@ -2,7 +2,7 @@
 
 module Godwit
   module Work
-    # Checks what {Client#topic} gets.
+    # Checks the arguments of {Client#topic}.
     # @private
     module Declaration
       module_function

@@ -3,8 +3,8 @@
 module Godwit
   module Work
     module Kafka
-      # Where a group is in the partitions that a member gets: its commits, and the ends of
-      # processes that did not release them.
+      # Finds a group's position in each partition that a member gets. It reads the group's commits,
+      # and the crashes of processes that did not release the partition.
       #
       # **Threads**: the coordinator of a Runner alone.
       # @private

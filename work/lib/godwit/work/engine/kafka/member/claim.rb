@@ -3,8 +3,8 @@
 module Godwit
   module Work
     module Kafka
-      # A partition that this process owns, with a queue of its own: librdkafka fetches into it
-      # until it is full, and goes on with the others.
+      # A partition that this process owns. It has its own queue: librdkafka stops fetching into a
+      # full queue, and goes on with the other partitions.
       #
       # **Threads**: the coordinator of a Runner alone.
       # @private
