@@ -49,4 +49,26 @@ class WorkKafkaLoadingTest < Godwit::WorkCase
       assert files.any? { |file| file.include?(name) }, name
     end
   end
+
+  test "two threads that load librdkafka at once attach each function once" do
+    result = run_child(<<~RUBY)
+      require "godwit/work"
+      functions = Godwit::Work.const_get(:Kafka)::Functions
+      functions.define_singleton_method(:ffi_lib) do |path|
+        if Thread.current == Thread.main
+          other = Thread.new { load }
+          Thread.pass until other.stop?
+        end
+        super(path)
+      end
+      names = []
+      functions.define_singleton_method(:attach_function) do |name, *arguments, **options|
+        names << name
+        super(name, *arguments, **options)
+      end
+      functions.load
+      p names.include?(:new), names.tally.values.max
+    RUBY
+    assert_equal "true\n1\n", assert_child(result).stdout
+  end
 end

@@ -24,6 +24,7 @@ module Godwit
         CALLBACK = /\(\*\)\([^)]*\)/
         NUMBERS = {"void" => :void, "size_t" => :size_t, "int" => :int, "int32_t" => :int32,
                    "int64_t" => :int64}.freeze
+        LOADING = Mutex.new
 
         # A partition in a list: the head of its struct.
         class Partition < ::FFI::Struct
@@ -48,11 +49,13 @@ module Godwit
 
         class << self
           def load
-            @loaded ||= begin
-              ffi_lib_flags :now, :local
-              ffi_lib Library.find.path
-              File.read(PROTOTYPES).scan(FORM) { |found| attach(*found) }
-              true
+            LOADING.synchronize do
+              @loaded ||= begin
+                ffi_lib_flags :now, :local
+                ffi_lib Library.find.path
+                File.read(PROTOTYPES).scan(FORM) { |found| attach(*found) }
+                true
+              end
             end
           end
 
