@@ -35,6 +35,31 @@ class WorkKafkaProducerTest < Godwit::WorkCase
     assert_includes client.engine.topics.keys, topic # other requests use the first handle
   end
 
+  test "reports are released after the end of the handle, also when two threads close it" do
+    one = client.engine.instance_variable_get(:@writer)
+    deliveries = one.instance_variable_get(:@deliveries)
+    functions = Godwit::Work.const_get(:Kafka)::Functions
+    destroy, release = functions.method(:destroy_flags), deliveries.method(:release)
+    order, begun, go = [], Thread::Queue.new, Thread::Queue.new
+    slowly = lambda do |*arguments|
+      begun << true
+      go.pop
+      destroy.call(*arguments)
+      order << :destroyed
+    end
+    functions.stub(:destroy_flags, slowly) do
+      deliveries.stub(:release, -> { release.call.tap { order << :released } }) do
+        first = in_thread { one.close }
+        begun.pop
+        second = in_thread { one.close }
+        eventually { second.stop? }
+        go << true
+        [first, second].each { |thread| ended(thread) }
+      end
+    end
+    assert_equal %i[destroyed released], order
+  end
+
   test "of a missing right an idempotent producer says which one, and writes once it is given" do
     client.topic("secret", format: :raw, partitions: 1)
     end_producer(NO_RIGHT)

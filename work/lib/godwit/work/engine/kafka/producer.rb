@@ -51,12 +51,14 @@ module Godwit
           @problem = found.last || @problem
         end
 
+        # Another call waits for the first one: reports come until the handle has ended.
         def close
           abandon # no call may use the handle from now on
-          @topics.each_value { |one| Functions.topic_destroy(one) }
-          @topics.clear
-          @handle.close
-          @deliveries.release
+          @lock.synchronize do
+            @topics.each_value { |one| Functions.topic_destroy(one) }
+            @topics.clear
+            @deliveries.release if @handle.close
+          end
           nil
         end
 

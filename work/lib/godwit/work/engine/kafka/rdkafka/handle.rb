@@ -69,15 +69,16 @@ module Godwit
         end
 
         # Ends the client's threads. Records that wait to be sent are lost.
+        # @return [Boolean] whether this call has ended them
         def close
-          return if @forks != ForkDetector::COUNT[0]
+          return false if @forks != ForkDetector::COUNT[0]
           pointer = @lock.synchronize do
             found, @pointer = @pointer, nil
             @ended.wait(@lock) while @calls > 0
             found
           end
           Functions.destroy_flags(pointer, NO_CLOSE) if pointer
-          nil
+          !pointer.nil?
         end
 
         # @return [#call] gives the cause, for a handle whose main queue is forwarded
