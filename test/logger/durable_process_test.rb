@@ -98,7 +98,7 @@ class LoggerDurableProcessTest < Godwit::TestCase
   end
 
   test "records that a killed child leaves are sent by the next user of the folder" do
-    not_on :jruby, "it cannot fork"
+    not_on :ffi, "a forked child cannot use it"
     lines = run_program(<<~'RUBY')
       log = log_to(linger: 0)
       child = fork do
