@@ -203,8 +203,9 @@ int64_t gw_endpoint_connect(
         gw_inproc_end_t end, const char *endpoint, int64_t (*connect)(void *, const char *));
 int gw_endpoint_disconnect(gw_inproc_end_t end, gw_buffered_t *buffered, const char *endpoint);
 int64_t gw_zmq_connect(void *zmq, const char *endpoint);
-void gw_inproc_close(gw_inproc_end_t end, int linger); /* before zmq_close; 0: send nothing */
-void gw_inproc_terminate(gw_context_t *context);       /* before zmq_ctx_term */
+void gw_inproc_close(
+        gw_inproc_end_t end, int linger);        /* call it before zmq_close; 0: sends nothing */
+void gw_inproc_terminate(gw_context_t *context); /* call it before zmq_ctx_term */
 static inline bool gw_inproc(const char *endpoint) { return strncmp(endpoint, "inproc:", 7) == 0; }
 
 /* ---- native_context.c: contexts and their reapers ---- */

@@ -116,7 +116,7 @@ module Godwit
       end
 
       def set_flags
-        append_cflags(%w[-std=gnu11 -fvisibility=hidden]) # only Init_godwit_ext is exported
+        append_cflags(%w[-std=gnu11 -fvisibility=hidden]) # exports only Init_godwit_ext
         return unless enable_config("werror", false)
         # The flags come after all checks, whose programs have warnings. Many methods do not use
         # their `self`.

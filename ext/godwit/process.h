@@ -27,7 +27,7 @@ NORETURN(void gw_raise_message(VALUE message, const char *operation, VALUE self)
 NORETURN(void gw_raise_arguments(int argc, const VALUE *argv, const char *operation));
 /* Raises with a text that says what happened and what to do. The format is rb_sprintf's. */
 NORETURN(void gw_raise_detail(const char *class, const char *operation, const char *format, ...));
-int64_t gw_milliseconds(VALUE timeout, int64_t otherwise); /* for nil `otherwise` */
+int64_t gw_milliseconds(VALUE timeout, int64_t otherwise); /* returns `otherwise` for nil */
 void gw_init_error(void);
 
 /* ---- draft_symbols.c: libzmq's draft functions, found at run time ---- */

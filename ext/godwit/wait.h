@@ -31,7 +31,7 @@ typedef enum {
 typedef struct gw_wait_queue {
     struct gw_waiter *first, *last; /* owned: waiters in order of arrival */
     struct gw_waiter *spare;        /* owned: waiters with descriptors, for the next waits */
-    void (*emptied)(struct gw_wait_queue *queue); /* after the last waiter has departed */
+    void (*emptied)(struct gw_wait_queue *queue); /* called after the last waiter departs */
 } gw_wait_queue_t;
 
 /* The counts of the methods that send and receive; a proxy has counters of its own. */

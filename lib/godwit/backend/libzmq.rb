@@ -9,7 +9,7 @@ module Godwit
       PACKAGES =
         "Debian and Ubuntu: apt-get install libzmq5; Fedora: dnf install zeromq; Alpine: apk add " \
         "libzmq; macOS: brew install zeromq"
-      ABSENT = /no such file|image not found|cannot find/i # in the words of a loader
+      ABSENT = /no such file|image not found|cannot find/i # a loader's words for a missing file
 
       module_function
 

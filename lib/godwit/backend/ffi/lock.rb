@@ -31,7 +31,7 @@ module Godwit
 
       def acquire
         @mutex.lock
-      rescue ThreadError # in a trap handler Ruby allows only try_lock
+      rescue ThreadError # this is a trap handler, where Ruby allows only try_lock
         Thread.pass until @mutex.try_lock
       end
     end

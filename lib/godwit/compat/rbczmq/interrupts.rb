@@ -81,7 +81,7 @@ module Godwit
               wait = @wait
               next if wait.nil? || wait.over
               next if Thread.current.equal?(Thread.main) && !Fiber.current.equal?(wait.fiber)
-              wait.over = true # this module would not rescue a second Interrupted
+              wait.over = true # prevents a second Interrupted, which this module would not rescue
               Thread.main.raise(Interrupted) # a mask delays Thread#raise, but not Kernel#raise
             end
           end

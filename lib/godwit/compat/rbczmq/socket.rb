@@ -136,8 +136,8 @@ module ZMQ
       @thread = Thread.current
       @state = PENDING
       @endpoints = [] # endpoints as the script sees them
-      @resolved = [] # the same endpoints as libzmq names them
-      @given = [] # the same endpoints as the script gave them
+      @resolved = [] # libzmq's name of each endpoint
+      @given = [] # the script's argument for each endpoint
       @closed = @verbose = false
       @owner = @sender = @held = nil
       @rest = []

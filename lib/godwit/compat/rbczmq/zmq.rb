@@ -37,7 +37,7 @@ module ZMQ
   EMTHREAD = 156_384_766
 end
 
-ENV["RBXOPT"] = "-Xrbc.db" # as rbczmq sets it
+ENV["RBXOPT"] = "-Xrbc.db" # rbczmq sets the variable, too
 
 %w[
   context socket frame message pollitem poller monitor logger loop beacon functions

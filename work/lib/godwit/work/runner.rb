@@ -69,7 +69,7 @@ module Godwit
         @stopping << true
         @loop&.post { @loop.stop }
         nil
-      rescue Godwit::ClosedError # it has ended
+      rescue Godwit::ClosedError # the loop has ended
         nil
       end
 
@@ -86,7 +86,7 @@ module Godwit
         @coordinator.quiet
         @loop&.post { @coordinator.quiet } # the coordinator may have claimed partitions meanwhile
         nil
-      rescue Godwit::ClosedError # it has ended
+      rescue Godwit::ClosedError # the loop has ended
         nil
       end
 

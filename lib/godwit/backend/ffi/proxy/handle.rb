@@ -112,7 +112,7 @@ module Godwit
       # A send comes after that, and may consume the edge of a new event; so with an unsent message
       # the loop sleeps only after a turn in which no edge passed.
       def turn
-        LibC.drain(@wake) # before the variables are read, so that no wake-up is lost
+        LibC.drain(@wake) # the drain precedes the reads of the variables, so no wake-up is lost
         raise Failed, ClosedError if @ended
         return :over if @stopping
         @progress = false

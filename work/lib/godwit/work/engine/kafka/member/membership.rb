@@ -13,7 +13,7 @@ module Godwit
       class Membership
         ASSIGN = -175
         REBALANCE = 0x10 # librdkafka's number of a rebalance event
-        ALL = [0].pack("V").freeze # for the pipe: the runner checks all partitions
+        ALL = [0].pack("V").freeze # written to the pipe: the runner checks all partitions
         FENCED = [82, 111].freeze # FENCED_INSTANCE_ID, UNRELEASED_INSTANCE_ID
         CLOSE = 5 # seconds that leaving the group may take
 
