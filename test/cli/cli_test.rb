@@ -17,6 +17,9 @@ class CLITest < Godwit::TestCase
 
   # A command that has a bug.
   class Broken < Godwit::CLI::Command
+    usage "broken"
+    summary "Has a bug."
+
     private
 
     def call(_arguments) = raise(ZeroDivisionError)
