@@ -71,7 +71,7 @@ class EdgeServer
   # @return [Result, nil]
   def stop
     return @result if @result || !@child
-    Process.kill(:QUIT, pid) if File.exist?(pid_path)
+    @child.signal(:QUIT) unless @child.finished? # nginx may remove its pid file just now
     @result = @child.finish
   end
 
