@@ -7,6 +7,7 @@
 
 enum { GW_ID_HEX = 2 * GW_LOG_ID_BYTES };
 #define GW_NO_WRITER UINT32_MAX
+#define GW_LOG_NUMBERS UINT64_C(10000000000000000000) /* the lowest number with too many digits */
 
 typedef struct {
     const char *data; /* borrowed, not ended by NUL */
@@ -33,6 +34,8 @@ enum {
     GW_ENTRY_ERROR,
     GW_ENTRY_MEMBERS
 };
+/* Indexes of the first members of Godwit::Logger::Header. */
+enum { GW_HEADER_WRITER, GW_HEADER_SEQ, GW_HEADER_TSEQ, GW_HEADER_T_NS };
 /* Indexes of the members of Godwit::Logger::Header::Common. */
 enum { GW_COMMON_TOPIC, GW_COMMON_BEFORE_THREAD, GW_COMMON_AFTER_THREAD };
 
@@ -81,6 +84,9 @@ bool gw_packing_next(const char *data, size_t size, size_t *offset, gw_packed_t 
 VALUE gw_packing_record(gw_bytes_t topic, const gw_bytes_t *header, int pieces, gw_bytes_t text);
 VALUE gw_payload(VALUE self, VALUE hash);
 bool gw_identity_parse(gw_bytes_t topic, gw_bytes_t header, gw_identity_t *identity);
+/* Reads the identity of a Header. Returns false if its values are beyond those of an identity.
+ * Needs the GVL. */
+bool gw_identity_of(gw_bytes_t topic, VALUE header, gw_identity_t *identity);
 int gw_line_level(gw_bytes_t line);
 void gw_writers_free(gw_writers_t *table);
 size_t gw_writers_size(const gw_writers_t *table);

@@ -136,6 +136,24 @@ int gw_line_level(gw_bytes_t line) {
 
 /* ---- methods ---- */
 
+static bool header_number(VALUE value, uint64_t *number) {
+    int sign = rb_integer_pack(value, number, 1, sizeof *number, 0, INTEGER_PACK_NATIVE_BYTE_ORDER);
+    return (sign == 0 || sign == 1) && *number < GW_LOG_NUMBERS;
+}
+
+/* Another program may have sent an id or numbers of any size, which no statistics count. */
+bool gw_identity_of(gw_bytes_t topic, VALUE header, gw_identity_t *identity) {
+    Check_Type(header, T_STRUCT);
+    VALUE writer = RSTRUCT_GET(header, GW_HEADER_WRITER);
+    Check_Type(writer, T_STRING);
+    gw_bytes_t id = {RSTRING_PTR(writer), RSTRING_LEN(writer)};
+    return header_parse_topic(topic, identity) && header_cut_id(&id, identity->id) && !id.size &&
+            header_number(RSTRUCT_GET(header, GW_HEADER_SEQ), &identity->seq) &&
+            header_number(RSTRUCT_GET(header, GW_HEADER_TSEQ), &identity->tseq) &&
+            header_number(RSTRUCT_GET(header, GW_HEADER_T_NS), &identity->t_ns) &&
+            identity->t_ns <= INT64_MAX;
+}
+
 /* start(header) => Header, or nil when the header does not begin as Godwit writes it */
 static VALUE header_start(VALUE self, VALUE header) {
     gw_identity_t identity;

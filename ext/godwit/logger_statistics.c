@@ -103,17 +103,16 @@ static void statistics_store(
     statistics->end += size;
 }
 
-/* `frames` has the first GW_LOG_FRAMES of `count` frames. */
-static void statistics_record(
-        statistics_t *statistics, const gw_bytes_t *frames, int count, size_t bytes) {
-    gw_identity_t identity;
-    bool record = count == GW_LOG_FRAMES && gw_identity_parse(frames[0], frames[1], &identity);
+/* `frames` has the first GW_LOG_FRAMES of `count` frames. `identity` is NULL unless the frames are
+ * a record. */
+static void statistics_record(statistics_t *statistics, const gw_identity_t *identity,
+        const gw_bytes_t *frames, int count, size_t bytes) {
     pthread_mutex_lock(&statistics->mutex);
     statistics->messages++;
     statistics->bytes += bytes;
-    if (record) {
-        statistics->levels[identity.level]++;
-        gw_writers_count(&statistics->table, &identity, bytes);
+    if (identity) {
+        statistics->levels[identity->level]++;
+        gw_writers_count(&statistics->table, identity, bytes);
         statistics_store(statistics, frames, count, bytes);
     } else if (count == 1) {
         statistics->plain++;
@@ -129,9 +128,11 @@ static void statistics_observe(
         gw_observer_t *observer, zmq_msg_t *message, int count, size_t bytes) {
     statistics_t *statistics = (statistics_t *)observer;
     gw_bytes_t frames[GW_LOG_FRAMES];
+    gw_identity_t identity;
     for (int i = 0; i < count && i < GW_LOG_FRAMES; i++)
         frames[i] = (gw_bytes_t){zmq_msg_data(&message[i]), zmq_msg_size(&message[i])};
-    statistics_record(statistics, frames, count, bytes);
+    bool record = count == GW_LOG_FRAMES && gw_identity_parse(frames[0], frames[1], &identity);
+    statistics_record(statistics, record ? &identity : NULL, frames, count, bytes);
 }
 
 /* Returns the number of records that the proxy makes of a batch. */
@@ -188,11 +189,15 @@ static VALUE statistics_open(VALUE self, VALUE most, VALUE bytes, VALUE writers)
     return self;
 }
 
-/* record(frames) does what the proxy's loop does with the frames. */
-static VALUE statistics_record_frames(VALUE self, VALUE message) {
+/* record(frames) parses the frames as the proxy's loop does. record(frames, Header or nil) is for
+ * frames that Ruby has parsed; nil: the frames are no record. */
+static VALUE statistics_record_frames(int argc, VALUE *argv, VALUE self) {
     statistics_t *statistics = statistics_get(self, "record");
     gw_bytes_t frames[GW_LOG_FRAMES];
+    gw_identity_t identity;
     size_t bytes = 0;
+    rb_check_arity(argc, 1, 2);
+    VALUE message = argv[0];
     Check_Type(message, T_ARRAY);
     long count = RARRAY_LEN(message);
     for (long i = 0; i < count; i++) {
@@ -201,7 +206,10 @@ static VALUE statistics_record_frames(VALUE self, VALUE message) {
         bytes += RSTRING_LEN(frame);
         if (i < GW_LOG_FRAMES) frames[i] = (gw_bytes_t){RSTRING_PTR(frame), RSTRING_LEN(frame)};
     }
-    statistics_record(statistics, frames, (int)count, bytes);
+    bool record = count == GW_LOG_FRAMES &&
+            (argc == 1 ? gw_identity_parse(frames[0], frames[1], &identity)
+                       : !NIL_P(argv[1]) && gw_identity_of(frames[0], argv[1], &identity));
+    statistics_record(statistics, record ? &identity : NULL, frames, (int)count, bytes);
     RB_GC_GUARD(message);
     return self;
 }
@@ -303,7 +311,7 @@ void gw_init_statistics(VALUE native) {
     VALUE class = rb_define_class_id_under(native, rb_intern("Statistics"), rb_cObject);
     rb_define_alloc_func(class, statistics_alloc);
     rb_define_method_id(class, rb_intern("open"), statistics_open, 3);
-    rb_define_method_id(class, rb_intern("record"), statistics_record_frames, 1);
+    rb_define_method_id(class, rb_intern("record"), statistics_record_frames, -1);
     rb_define_method_id(class, rb_intern("messages"), statistics_messages, 1);
     rb_define_method_id(class, rb_intern("writers"), statistics_writers, 1);
     rb_define_method_id(class, rb_intern("totals"), statistics_totals, 0);

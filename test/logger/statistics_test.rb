@@ -21,11 +21,18 @@ class LoggerStatisticsTest < Godwit::TestCase
     NAMES = %i[messages bytes records plain foreign lost late writers forgotten kept].freeze
     FIELDS = %i[writer prog host first last received lost late bytes lag longest_lag idle].freeze
 
-    def initialize(kind, most: 100, bytes: 100_000, writers: 1_000)
+    # @param parsed [Boolean] whether they get the Header of each message
+    def initialize(kind, most: 100, bytes: 100_000, writers: 1_000, parsed: false)
       @statistics = kind.new.open(most, bytes, writers)
+      @parsed = parsed
     end
 
-    def record(*messages) = messages.each { |message| @statistics.record(Array(message)) }
+    def record(*messages)
+      messages.map { |message| Array(message) }.each do |frames|
+        next @statistics.record(frames) unless @parsed
+        @statistics.record(frames, Godwit::Logger::Record.parse(frames)&.header)
+      end
+    end
 
     def totals = NAMES.zip(@statistics.totals).to_h
 
@@ -157,7 +164,9 @@ class LoggerStatisticsTest < Godwit::TestCase
   end
 
   each_kind "bytes of any kind do no harm" do |kind|
-    statistics = Named.new(kind, most: 20, bytes: 3_000, writers: 50)
+    statistics, parsed = [false, true].map do |given|
+      Named.new(kind, most: 20, bytes: 3_000, writers: 50, parsed: given)
+    end
     random = Random.new(11)
     whole = frames(1)
     3_000.times do |i|
@@ -169,7 +178,9 @@ class LoggerStatisticsTest < Godwit::TestCase
         else frames(random.rand(1 << 63), writer: random.bytes(16).unpack1("H*"), tseq: 1)
         end
       statistics.record(message)
+      parsed.record(message)
     end
+    assert_equal statistics.totals, parsed.totals
     assert_equal 3_000, statistics.totals.values_at(:records, :plain, :foreign).sum
     assert_equal 50, statistics.writers.size
     statistics.messages.each { |message| assert Godwit::Logger::Record.parse(message) }
@@ -204,8 +215,8 @@ class LoggerStatisticsTest < Godwit::TestCase
       text.sub("{", "{\"a\":#{"[" * 101}#{"]" * 101},"), text.sub("{", "{\"a\":\"\\u12g4\",")
     ]
     {good => true, bad => false}.each do |headers, records|
-      headers.each do |header|
-        statistics = Named.new(kind)
+      headers.product([false, true]).each do |header, parsed|
+        statistics = Named.new(kind, parsed: parsed)
         statistics.record(["INFO.billing.web1.", header, "text"])
         assert_equal records ? [1, 0] : [0, 1],
           statistics.totals.values_at(:records, :foreign), header

@@ -279,7 +279,7 @@ module Godwit
         @records = RecordInput.new(@input, sink, on_foreign, @publisher)
         if durable
           @durable = DurableInput.new(socket, sink) do |records|
-            records.each { |record| @publisher.count(record.frames) }
+            records.each { |record| @publisher.count(record.frames, record) }
             @publisher.publish(records.map(&:frames))
           end
         end

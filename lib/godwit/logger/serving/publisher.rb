@@ -20,7 +20,8 @@ module Godwit
 
       attr_reader :sent, :skipped
 
-      def count(frames) = @statistics.record(frames)
+      # @param record [Record, nil] nil when they are neither a record nor a line
+      def count(frames, record) = @statistics.record(frames, record&.header)
 
       def publish(messages)
         return @sent += messages.size unless @bound

@@ -58,8 +58,8 @@ module Godwit
         batch = Packing.split(message) || [Array(message)]
         batch.each do |frames|
           messages << frames
-          @publisher.count(frames)
           record = Record.parse(frames, @memory)
+          @publisher.count(frames, record)
           record ? records << record : foreign(message)
         end
       end

@@ -28,8 +28,8 @@ module Godwit
       end
 
       # The proxy calls this with the frames of each message.
-      def record(frames)
-        header = Record.parse(frames, @memory)&.header
+      # @param header [Header, nil] nil unless they are a record
+      def record(frames, header = Record.parse(frames, @memory)&.header)
         guarded(:record) { count_message(frames, header, frames.sum(&:bytesize)) }
         self
       end
