@@ -16,8 +16,8 @@ end
   folder local_level warnings exit formatter
   wire/levels wire/lines wire/topic wire/text wire/error_text wire/packing wire/header wire/entry
   wire/durable_wire
-  writing/settings writing/stream writing/sequence_counter writing/log_queue
-  writing/bounded_queue writing/push_transport writing/base_writer
+  writing/settings writing/stream writing/sequence_counter writing/bounded_queue
+  writing/push_transport writing/base_writer
   durable/lock durable/segmented_log durable/disk_queue durable/spool_transport
   durable/send_window durable/durable_sender durable/durable_sequence durable/backlog durable/writer
   writing/sender writing/handle

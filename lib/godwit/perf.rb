@@ -16,6 +16,24 @@ module Godwit
   #
   # **Threads**: any number may measure at a time, each with its own sockets.
   module Perf
+    autoload :Agent, "godwit/perf/agent"
+    autoload :Exchange, "godwit/perf/exchange"
+    autoload :Histogram, "godwit/perf/histogram"
+    autoload :Latency, "godwit/perf/latency"
+    autoload :LatencyMeasurement, "godwit/perf/latency"
+    autoload :Load, "godwit/perf/load"
+    autoload :LoadMeasurement, "godwit/perf/load"
+    autoload :MatrixMeasurement, "godwit/perf/matrix"
+    autoload :MatrixRow, "godwit/perf/matrix"
+    autoload :OwnServer, "godwit/perf/own_server"
+    autoload :Receiver, "godwit/perf/receiver"
+    autoload :Server, "godwit/perf/server"
+    autoload :ServerLostError, "godwit/perf/server_lost_error"
+    autoload :Throughput, "godwit/perf/throughput"
+    autoload :ThroughputMeasurement, "godwit/perf/throughput"
+    private_constant :Agent, :LatencyMeasurement, :LoadMeasurement, :MatrixMeasurement,
+      :OwnServer, :Receiver, :ThroughputMeasurement
+
     # Bytes of a message.
     SIZE = 100
     # Seconds that a measurement takes.
@@ -172,7 +190,4 @@ module Godwit
   end
 end
 
-%w[
-  one_line server_lost_error link sequence histogram latency load throughput agent matrix receiver
-  server own_server exchange
-].each { |name| require_relative "perf/#{name}" }
+%w[one_line link sequence].each { |name| require_relative "perf/#{name}" }

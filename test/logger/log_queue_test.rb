@@ -2,6 +2,7 @@
 
 require "test_helper"
 require "godwit/logger"
+require "godwit/logger/writing/log_queue" # the extension does not load Ruby's queue
 
 # The queue between a logger's callers and its sender. The extension's and Ruby's do the same.
 class LoggerLogQueueTest < Godwit::TestCase

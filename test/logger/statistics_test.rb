@@ -1,6 +1,8 @@
 # frozen_string_literal: true
 
 require "test_helper"
+require "godwit/logger"
+require "godwit/logger/serving/statistics" # the extension does not load Ruby's statistics
 require_relative "made_records"
 
 # The messages that a broadcaster remembers, alone. The extension's and Ruby's statistics do the

@@ -52,7 +52,7 @@ module Godwit
         @sequence = Sequence.new(@size)
         @push, connected = @link.connect(PUSH, reachable(receiver["endpoint"]),
           send_timeout: @link.send_timeout, send_hwm: @sequence.hwm,
-          **({copy_threshold: 0} if @zero_copy).to_h)
+          **(@zero_copy ? {copy_threshold: 0} : {}))
         warmup = send_messages(Link::WARM_UP, @count && Link::WARM_UP_MESSAGES)
         collections = GC.count
         sent = measured

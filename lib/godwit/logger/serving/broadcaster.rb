@@ -1,8 +1,9 @@
 # frozen_string_literal: true
 
-%w[control_server durable_input publisher record_input serving_thread statistics].each do |name|
+%w[control_server durable_input publisher record_input serving_thread].each do |name|
   require_relative name
 end
+require_relative "statistics" unless Godwit::BACKEND == :native
 
 module Godwit
   class Logger < ::Logger

@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "log_queue" unless Godwit::BACKEND == :native
+
 module Godwit
   class Logger < ::Logger
     # The extension's queue, or the one in Ruby.
