@@ -32,7 +32,7 @@ module Godwit
           "Godwit::Pool.new(size: 5) { Godwit::REQ.connect(endpoint) }")
       end
       Errors.check_positive(:new, "size:", "a number of sockets, 1 or more", size)
-      Timeout.milliseconds(timeout) # `milliseconds` refuses a value that is no duration
+      Timeout.check(timeout)
       @size = size
       @timeout = timeout
       @block = block
@@ -53,7 +53,7 @@ module Godwit
     # @raise [UnsupportedError] in a trap handler
     # @raise [StandardError] that one of the blocks raises
     def with(timeout: @timeout)
-      Timeout.milliseconds(timeout)
+      Timeout.check(timeout)
       slots = @slots
       loan = Slots::Loan.new
       slots.lend(loan, timeout) or raise exhausted(timeout)

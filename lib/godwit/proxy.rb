@@ -122,7 +122,7 @@ module Godwit
     # @return [self, nil] nil when time is up
     # @raise [Error] that ended it, unless its sockets or their context were closed
     def wait(timeout = nil)
-      Timeout.milliseconds(timeout) # `milliseconds` refuses a value that is no duration
+      Timeout.check(timeout)
       thread = @thread
       return self unless thread
       return unless thread.join(timeout)

@@ -31,6 +31,9 @@ module Godwit
       (seconds >= MAX) ? -1 : (seconds * 1000).ceil
     end
 
+    # Refuses a value that is no duration.
+    def self.check(seconds) = milliseconds(seconds)
+
     # @return [Boolean] whether it is a number, and none of Complex
     def self.number?(value)
       value.is_a?(Numeric) && value.respond_to?(:positive?)

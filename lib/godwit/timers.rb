@@ -114,7 +114,7 @@ module Godwit
     # @raise [ArgumentTypeError, ArgumentValueError] when the timeout is no duration
     # @raise [Exception] of a callback
     def wait(timeout = nil)
-      Timeout.milliseconds(timeout) # `milliseconds` refuses a value that is no duration
+      Timeout.check(timeout)
       deadline = timeout && now + timeout
       locked do
         until (first = @heap.first) && first.deadline <= now

@@ -129,8 +129,8 @@ module Godwit
             return if closed?
             value = yield
             return value if value
-            remaining = finish && finish - Timeout.now
-            return if remaining && remaining <= 0
+            remaining = Timeout.until(finish)
+            return if remaining&.zero?
             @changed.wait(@lock, remaining && [remaining, LONGEST].min)
           end
         end

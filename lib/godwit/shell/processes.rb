@@ -62,8 +62,8 @@ module Godwit
         loop do
           pids = living
           return true if pids.empty?
-          remaining = finish - Timeout.now
-          return false if remaining <= 0
+          remaining = Timeout.until(finish)
+          return false if remaining.zero?
           Pidfd.wait(pids, remaining)
         end
       end

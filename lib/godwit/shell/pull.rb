@@ -64,7 +64,7 @@ module Godwit
       def each_batch(most = 256, timeout: nil)
         return to_enum(:each_batch, most, timeout: timeout) unless block_given?
         Push.check_transport(:pull, @socket, "Socket#each")
-        Timeout.milliseconds(timeout)
+        Timeout.check(timeout)
         @until = timeout && Timeout.now + timeout
         poller = Poller.new(@socket, @wake)
         until @over

@@ -122,7 +122,7 @@ module Godwit
         end
         Plan.check_count(:push, count)
         Push.check_transport(:push, @socket, "Stream#into")
-        Timeout.milliseconds(timeout)
+        Timeout.check(timeout)
         @until = timeout && Timeout.now + timeout
         @stream = stream
         status = send_rows(count)

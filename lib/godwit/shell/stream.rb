@@ -74,7 +74,7 @@ module Godwit
       def into(target, count: nil, timeout: Timeout::UNSET)
         Plan.check_count(:into, count)
         if target.is_a?(Socket)
-          Timeout.milliseconds(timeout)
+          Timeout.check(timeout)
           delivery = nil
           started = ->(job) { delivery = Delivery.new(job, target) }
           batches(started: started, count: count) { |rows| delivery.send(rows, timeout) }

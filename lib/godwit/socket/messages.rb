@@ -187,7 +187,7 @@ module Godwit
       # @yieldreturn [Integer] messages that this call sent; 0 when time is up
       def send_all(size, timeout)
         sent = 0
-        Timeout.milliseconds(timeout) # `milliseconds` refuses a value that is no duration
+        Timeout.check(timeout)
         start = Timeout.now unless UNSET.equal?(timeout)
         while sent < size
           remaining = start ? Timeout.remaining(timeout, start) : timeout

@@ -30,7 +30,7 @@ module Godwit
           raise Errors.bad_value(:request, "retries:", "a number, 0 or more", retries)
         end
         limit = Timeout::UNSET.equal?(timeout) ? recv_timeout : timeout
-        Timeout.milliseconds(limit) # `milliseconds` refuses a value that is no duration
+        Timeout.check(limit)
         reply = in_turn { try_often(message, limit, retries) }
         return reply unless reply.is_a?(String) && ErrorReply.mark?(reply)
         raise ErrorReply.error(reply, :request, endpoints.first)

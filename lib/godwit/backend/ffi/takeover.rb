@@ -11,7 +11,7 @@ module Godwit
 
       def send(message, *more, timeout: UNSET, exception: true, track: false)
         raise ErrorHints.too_many(:send, [message, *more]) unless more.empty?
-        Timeout.milliseconds(timeout) unless UNSET.equal?(timeout)
+        Timeout.check(timeout) unless UNSET.equal?(timeout)
         return self if !track && message.is_a?(String) && @handle&.sender&.send_fast(message)
         super
       end
@@ -22,7 +22,7 @@ module Godwit
 
       def recv(*more, timeout: UNSET, exception: true)
         raise ErrorHints.too_many(:recv, more) unless more.empty?
-        Timeout.milliseconds(timeout) unless UNSET.equal?(timeout)
+        Timeout.check(timeout) unless UNSET.equal?(timeout)
         @handle&.receiver&.receive_fast || super
       end
     end

@@ -29,7 +29,7 @@ module Godwit
       # @param options [Hash] of its socket, as {Socket#initialize}: `curve:`, `server_key:`…
       # @raise [Error] as {Socket.connect}
       def initialize(endpoint, timeout: 5, **options)
-        Timeout.milliseconds(timeout) # `milliseconds` refuses a value that is no duration
+        Timeout.check(timeout)
         @timeout = timeout
         @socket = REQ.connect(endpoint, linger: 0, **options)
       end

@@ -120,7 +120,7 @@ module Godwit
       # @raise [TimeoutError] when time is up
       # @raise [ClosedError, ContextTerminatedError, ForkedError]
       def recv(timeout: nil, exception: true)
-        Timeout.milliseconds(timeout) # `milliseconds` refuses a value that is no duration
+        Timeout.check(timeout)
         record = next_record(timeout && Timeout.now + timeout)
         return record if record || !exception
         raise Errors.build(TimeoutError, :recv, @socket.last_endpoint,

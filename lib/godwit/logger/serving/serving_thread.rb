@@ -54,7 +54,7 @@ module Godwit
       end
 
       def wait(timeout = nil)
-        Timeout.milliseconds(timeout) # `milliseconds` refuses a value that is no duration
+        Timeout.check(timeout)
         check(:wait)
         return self unless @thread
         return unless @thread.join(timeout)

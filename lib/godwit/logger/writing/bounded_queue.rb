@@ -153,8 +153,8 @@ module Godwit
         finish = seconds && Timeout.now + seconds
         @waiters += 1
         until yield
-          remaining = finish && finish - Timeout.now
-          return if remaining && remaining <= 0
+          remaining = Timeout.until(finish)
+          return if remaining&.zero?
           @changed.wait(@lock, remaining)
         end
         true

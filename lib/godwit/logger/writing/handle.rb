@@ -69,7 +69,7 @@ module Godwit
       end
 
       def flush(seconds)
-        Timeout.milliseconds(seconds) # `milliseconds` refuses a value that is no duration
+        Timeout.check(seconds)
         current.flush((seconds if seconds && seconds < Timeout::MAX))
       end
 
