@@ -9,8 +9,6 @@ class CertStoreTest < Godwit::TestCase
     skip "this libzmq has no CURVE" unless Godwit.has?(:curve)
   end
 
-  def path(name) = File.join(scratch_dir, name)
-
   def cert(name, **options)
     Godwit::Cert.new(name, **options).tap { |one| one.save_public(scratch_dir) }
   end

@@ -10,8 +10,6 @@ class CertTest < Godwit::TestCase
     skip "this libzmq has no CURVE" unless Godwit.has?(:curve)
   end
 
-  def path(name) = File.join(scratch_dir, name)
-
   def mode(path) = File.stat(path).mode & 0o7777
 
   def write(name, text, mode: 0o600)

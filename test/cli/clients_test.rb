@@ -23,8 +23,6 @@ class CLIClientsTest < Godwit::TestCase
     Godwit::Cert.new("stranger").save(scratch_dir)
   end
 
-  def path(name) = File.join(scratch_dir, name.to_s)
-
   def clients = path("clients")
 
   def place(name) = "ipc://#{path(name)}"

@@ -10,8 +10,6 @@ class CLIKeygenTest < Godwit::TestCase
     skip "this libzmq has no CURVE" unless Godwit.has?(:curve)
   end
 
-  def path(name) = File.join(scratch_dir, name)
-
   test "keygen NAME writes both files, and prints their paths and the public key" do
     status, out, err = run_line(
       "keygen", "anna", "--dir", scratch_dir, "--meta", "email=a@b", "--meta", "note=a=b"

@@ -40,8 +40,6 @@ class CLIPerfTest < Godwit::TestCase
     [status, out.lines.map { |line| JSON.parse(line) }, err]
   end
 
-  def path(name) = File.join(scratch_dir, name)
-
   test "lat prints a row for each size, and a column for each percentile" do
     header, titles, *rows =
       table("lat", "--count", 1000, "--size", "0,100,1k", "--percentiles", "50,0,50,99,99.9")

@@ -20,8 +20,6 @@ class InteropCzmqTest < Godwit::TestCase
     skip Czmq.missing if Czmq.missing
   end
 
-  def path(*names) = File.join(scratch_dir, *names)
-
   # @return [Array<String>] the lines of czmq_tool.c
   def czmq(*words, input: "", status: 0)
     said, ended = Open3.capture2(Czmq.program("czmq_tool"), *words, stdin_data: input)

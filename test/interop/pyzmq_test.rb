@@ -66,8 +66,6 @@ class InteropPyzmqTest < Godwit::TestCase
     JSON.parse(assert_child(python(program, **given).finish).stdout)
   end
 
-  def path(*names) = File.join(scratch_dir, *names)
-
   %i[godwit python].each do |binder|
     test "PUB counts and serves pyzmq's XSUB, which asks by message, #{binder} binds" do
       pub = open_socket(:PUB)

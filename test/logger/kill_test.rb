@@ -68,8 +68,6 @@ class LoggerKillTest < Godwit::TestCase
     }
   end
 
-  def path(name) = File.join(scratch_dir, name)
-
   # Each life has a name of its own: a mark.
   def start(name)
     program, *arguments = @programs[name]

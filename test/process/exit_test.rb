@@ -2,9 +2,12 @@
 
 require "test_helper"
 require "native/shim/shim"
+require "support/unsent_programs"
 
 # How a process ends: it neither hangs nor loses what linger allows (law 7).
 class ExitTest < Godwit::TestCase
+  include Godwit::TestSupport::UnsentPrograms
+
   # name => [the program before its 100 messages, after them, its exit status]
   {
     "unsent messages are delivered when the peer connects within linger" => ["", "exit 7", 7],
@@ -36,14 +39,7 @@ class ExitTest < Godwit::TestCase
 
   test "the longest linger delays the end, also of a closed socket; 0 waits for no peer" do
     assert_ends(unsent("linger: 0, context: Godwit::Context.new(linger: 1000)"))
-    assert_ends(<<~RUBY, after: 1)
-      3.times do |number|
-        context = Godwit::Context.new(linger: 0.5 + number * 0.25)
-        push = Godwit::PUSH.connect("tcp://127.0.0.1:1", context: context)
-        push.send("x")
-        push.close if number == 2
-      end
-    RUBY
+    assert_ends(unsent_in_contexts(0.25), after: 1)
   end
 
   test "linger without limit ends by Ctrl-C" do
@@ -178,10 +174,6 @@ class ExitTest < Godwit::TestCase
   end
 
   private
-
-  def unsent(options)
-    "push = Godwit::PUSH.connect('tcp://127.0.0.1:1', #{options})\npush.send('never delivered')"
-  end
 
   # That the process ends, and not before so many seconds after the end of its program.
   def assert_ends(source, after: 0, **options)

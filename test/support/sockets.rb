@@ -121,6 +121,9 @@ module Godwit
         @scratch_dir ||= Dir.mktmpdir("godwit-")
       end
 
+      # @param names [Array<#to_s>] of folders and a file in {#scratch_dir}
+      def path(*names) = File.join(scratch_dir, *names.map(&:to_s))
+
       # Two sockets, the first bound, the second connected to it.
       # @param options for both; `bind_options:`, `connect_options:` for one
       # @return [Array(Godwit::Socket, Godwit::Socket)]

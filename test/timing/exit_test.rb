@@ -3,30 +3,24 @@
 require "test_helper"
 require "native/shim/shim"
 require "support/timed"
+require "support/unsent_programs"
 require "support/waiting_calls"
 
 # A process and a context end as soon as linger allows, and at most a second later (law 7).
 class ExitTimingTest < Godwit::TestCase
   include Godwit::TestSupport::Timed
+  extend Godwit::TestSupport::UnsentPrograms
 
   SLACK = 1.0 # seconds
-  UNSENT = "Godwit::PUSH.connect('tcp://127.0.0.1:1', %s).send('never delivered')"
 
   # The end of a program => when its process ends.
   {
     "without a socket" => [0..SLACK, ""],
-    "with linger: 0" => [0..SLACK, UNSENT % "linger: 0"],
+    "with linger: 0" => [0..SLACK, unsent("linger: 0")],
     "without a message" => [0..SLACK, "Godwit::PUSH.connect('tcp://127.0.0.1:1')"],
-    "with a missing peer, after its linger" => [1..1 + SLACK, UNSENT % "linger: 1"],
+    "with a missing peer, after its linger" => [1..1 + SLACK, unsent("linger: 1")],
     "with several contexts and closed sockets, after the longest linger, not their sum" =>
-      [1.5..1.5 + SLACK, <<~RUBY],
-        3.times do |number|
-          context = Godwit::Context.new(linger: 0.5 + number * 0.5)
-          push = Godwit::PUSH.connect("tcp://127.0.0.1:1", context: context)
-          push.send("x")
-          push.close if number == 2
-        end
-      RUBY
+      [1.5..1.5 + SLACK, unsent_in_contexts(0.5)],
     "with rbczmq's layer, as rbczmq's" => [0..SLACK, <<~RUBY],
       require "godwit/compat/rbczmq"
       require "zmq"
