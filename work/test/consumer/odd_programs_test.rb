@@ -8,11 +8,12 @@ class WorkOddProgramsTest < Godwit::WorkCase
   include RunningConsumers
 
   # A log in memory whose topic "t" has these records, for a consumer whose handler is the block.
+  # They have one key, so their dead letters are in one partition, in their order.
   # @return [Godwit::Work::Testing]
   def work(*values, handler: :perform, retries: 0, **options, &block)
     in_memory(handler, partitions: 1, retries: retries, **options, &block).tap do |work|
-      work.client.topic("out", format: :text)
-      work.client.produce_many("t", values.zip)
+      work.client.topic("out", partitions: 1, format: :text)
+      work.client.produce_many("t", values.map { |value| [value, "k"] })
     end
   end
 
