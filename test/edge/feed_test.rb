@@ -98,7 +98,8 @@ class EdgeFeedTest < EdgeCase
     assert_operator got, :>, 1_000
     lines = @server.log.lines.grep(/\[error\]/)
     text = "Edge::BusyError: a reader of #{@endpoint} is 1000 messages behind and is dropped"
-    assert_equal %w[1 2], lines.map { |line| line[/#{text}, (\d) so far \(#{@server.path}/, 1] }
+    counts = lines.map { |line| line[/#{text}, (\d) so far \(#{@server.path}/, 1] }
+    assert_equal %w[1 2], counts.sort # the log has two dropped streams in any order
     stopped.each do |one|
       assert_raises(EdgeConnection::Cut) { ended(in_thread { one.rest }) }
     end
