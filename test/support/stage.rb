@@ -159,7 +159,7 @@ module Godwit
         @status = nil
         File.open(@log, "wb") { |log| follow(reader, log, monotonic + DEADLINE) }
       ensure
-        end_group unless @status
+        end_group if @pid && !@status
         reader.close
       end
 

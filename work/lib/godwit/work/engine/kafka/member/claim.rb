@@ -77,7 +77,7 @@ module Godwit
         end
 
         def close
-          Functions.queue_destroy(@queue) if @queue
+          Handle.close_queue(@queue) if @queue
           @queue = nil
         end
 

@@ -294,7 +294,7 @@ module Godwit
         ensure
           @claims.each_value(&:close)
           @claims.clear
-          Functions.queue_destroy(@queue)
+          Handle.close_queue(@queue)
           departed ? @handle.close : @handle.forget
         end
 

@@ -18,6 +18,13 @@ module Godwit
         SHORT = 0.1 # seconds for calls that the end of a runner interrupts
         TEXT = 512 # bytes of an error's text
 
+        # Releases a queue whose events woke a pipe: librdkafka's threads may keep the queue, and
+        # would write to the next file with the pipe's descriptor.
+        def self.close_queue(queue)
+          Functions.queue_io_event_enable(queue, -1, nil, 0)
+          Functions.queue_destroy(queue)
+        end
+
         # @param kind [Integer] PRODUCER or CONSUMER
         # @param properties [Hash{String => String}]
         # @yieldparam conf [FFI::Pointer] before the handle is made
