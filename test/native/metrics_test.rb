@@ -67,7 +67,7 @@ class MetricsTest < Godwit::TestCase
       metrics(pull.last_endpoint).select { |name, _| name.start_with?("godwit_logger") })
   end
 
-  # What Metrics needs of a closed socket.
+  # What Metrics needs of a closed socket. No socket of another test has the type CLOSED.
   Closed = Struct.new(:type, :endpoints, :stats) do
     def forked? = false
   end
@@ -75,10 +75,10 @@ class MetricsTest < Godwit::TestCase
   test "the series of closed sockets are bounded: those of further sockets are added up" do
     metrics = Godwit.const_get(:Metrics).new
     stats = Godwit::Socket::Stats.new(sent: 1, sent_bytes: 2, received: 0, received_bytes: 0)
-    1_010.times { |number| metrics.closed(Closed.new(:XSUB, ["tcp://h:#{number}"], stats)) }
-    again = Closed.new(:XSUB, ["tcp://h:1"], stats)
+    1_010.times { |number| metrics.closed(Closed.new(:CLOSED, ["tcp://h:#{number}"], stats)) }
+    again = Closed.new(:CLOSED, ["tcp://h:1"], stats)
     2.times { metrics.closed(again) }
-    sums = metrics.to_s.scan(/sent_messages_total\{type="XSUB",endpoint="(.*)"\} (\d+)/).to_h
+    sums = metrics.to_s.scan(/sent_messages_total\{type="CLOSED",endpoint="(.*)"\} (\d+)/).to_h
     assert_equal 1_001, sums.size
     assert_equal %w[1 2 10], sums.values_at("tcp://h:0", "tcp://h:1", "others")
   end
