@@ -29,12 +29,6 @@ namespace :stress do
     [nil, "0"].each { |cores| run.call(messages, seed, cores) }
   end
 
-  desc "Peers that are killed in mid-message, many times over (GODWIT_STRESS_KILLS, 200)"
-  task kills: :compile do
-    env = {"GODWIT_STRESS_KILLS" => ENV.fetch("GODWIT_STRESS_KILLS", "200")}
-    sh env, RbConfig.ruby, "-Ilib", "-Itest", "test/process/vanishing_peers_test.rb", verbose: false
-  end
-
   task(:round) { |_, arguments| run.call(100_000, arguments.extras.first, arguments.extras[1]) }
 
   desc "Stress tests with a new seed each round, for GODWIT_STRESS_MINUTES (30); stops at the " \
@@ -53,5 +47,5 @@ namespace :stress do
   end
 end
 
-desc "The long stress tests: a million messages, and peers killed in mid-message"
-task stress: ["stress:long", "stress:kills"]
+desc "The long stress tests: a million messages"
+task stress: "stress:long"

@@ -128,29 +128,6 @@ class NativeLoopTest < Godwit::TestCase
     assert_includes result.stdout, '[[:empty, ["x"]], [:empty, ["x"]]]'
   end
 
-  test "loops that are dropped while they have things registered are collected, with their " \
-    "descriptors" do
-    result = assert_child run_child(<<~RUBY, deadline: 30)
-      require "godwit"
-      pull = Godwit::PULL.bind("inproc://a")
-      count = -> { Dir.children("/proc/self/fd").size }
-      GC.start
-      before = count.call
-      200.times do
-        loop = Godwit::Loop.new
-        loop.readable(pull) { raise }
-        loop.after(1000) { loop }
-        loop.on_error { loop }
-      end
-      5.times { GC.start; Array.new(1000) { Object.new } }
-      abort "\#{count.call - before} descriptors are left" if count.call - before > 60
-      push = Godwit::PUSH.connect("inproc://a")
-      push.send("x")
-      Godwit::Loop.run { |loop| loop.readable(pull) { |socket| puts socket.recv; loop.stop } }
-    RUBY
-    assert_equal "x\n", result.stdout
-  end
-
   private
 
   def running(loop, forever: true)

@@ -50,15 +50,6 @@ class MemoryTest < Godwit::TestCase
     RUBY
   end
 
-  test "a frame that takes over another's content releases its own" do
-    program = <<~RUBY
-      require "godwit"
-      other = Godwit::Frame.new("y")
-      400.times { Godwit::Frame.new(+"x" * (1 << 20)).__send__(:initialize_copy, other) }
-    RUBY
-    assert_operator peak_of(program), :<, 200
-  end
-
   {
     "closed" => ->(*sockets) { sockets.each(&:close) },
     "closed by another thread" => ->(*sockets) { Thread.new { sockets.each(&:close) }.join },
@@ -73,23 +64,6 @@ class MemoryTest < Godwit::TestCase
       marker = %w[part of a].join("-")
       found = ObjectSpace.each_object(String).count { |one| one.start_with?(marker) }
       assert_operator found, :<, 40
-    end
-  end
-
-  test "unclosed sockets and contexts are collected, and their queued messages go out" do
-    leaks_allowed!
-    pull = open_socket(:PULL).bind(endpoint_for(:tcp))
-    before = descriptors
-    in_thread do
-      50.times do |number|
-        Godwit::PUSH.connect(pull.last_endpoint, context: context).send(number.to_s)
-      end
-    end.join
-    got = Array.new(50) { pull.recv(timeout: 5) }
-    assert_equal (0...50).map(&:to_s).sort, got.sort
-    eventually("#{descriptors - before} are left", deadline: 10) do
-      in_thread { GC.start }.join
-      descriptors <= before + 20 # a few are found on the stack
     end
   end
 
@@ -109,86 +83,6 @@ class MemoryTest < Godwit::TestCase
       abort "\#{now - start} s" if now - start > 2
       exit!(0)
     RUBY
-  end
-
-  STRESS = <<~RUBY
-    require "godwit"
-    def check(expected, got)
-      expected == got || abort("expected \#{expected.inspect}, got \#{got.inspect}")
-    end
-
-    def check_raises(error)
-      yield
-      abort "no \#{error}"
-    rescue error
-      nil
-    end
-
-    pull = Godwit::PULL.bind("inproc://stress", copy_threshold: 100)
-    push = Godwit::PUSH.connect("inproc://stress", copy_threshold: 100)
-  RUBY
-
-  # name => [before the stress, under it]
-  {
-    "a socket" => [<<~BEFORE, <<~RUBY],
-      beside = Thread.new { sleep } # while another thread lives the main thread waits by an IO
-      waiter = Thread.new { Array.new(3) { pull.recv } }
-      until_waiting(pull)
-    BEFORE
-      push.send("a").send(%w[b c]) << "d"
-      check(["a", %w[b c], "d"], waiter.value)
-      push.send_many(["e", ["f", "g" * 1000], "h" * 50])
-      check(["e", ["f", "g" * 1000], "h" * 50], pull.recv_many)
-      check_raises(Godwit::TimeoutError) { pull.recv(timeout: 0.001) }
-      push.send("i" * 300)
-      check(300, pull.recv_into(+""))
-      check_raises(Godwit::MessageTypeError) { push.send(1) }
-      Godwit::REQ.new.close
-    RUBY
-    "frames, messages and trackers" => [<<~BEFORE, <<~RUBY],
-      data = ("d" * 1000).freeze
-    BEFORE
-      tracker = push.send(Godwit::Message.new("a", data, Godwit::Frame.new(data)), track: true)
-      message = pull.recv_message
-      check([1, 1000, 1000], message.map(&:size))
-      check(message.dup, Godwit::Message.decode(message.encode))
-      message.close
-      check(true, tracker.wait(HANG))
-      push.send_frame("x", more: true).send_frame(data)
-      check(["x", data], Array.new(2) { pull.recv_frame.to_s })
-      push.send_many([[data, "y"], Godwit::Frame.new("z")])
-      check([1000, 1, 1], pull.recv_frames.map(&:size))
-      check_raises(Godwit::GoneError) { push.send(message) }
-    RUBY
-    "a poller" => [<<~BEFORE, <<~RUBY]
-      out, into = IO.pipe
-    BEFORE
-      poller = Godwit::Poller.new(pull)
-      poller.register(out)
-      waiter = Thread.new { poller.wait.map(&:object) }
-      until_waiting(poller)
-      push.send("x")
-      check([pull], waiter.value)
-      into << "y"
-      check(2, poller.wait.size)
-      poller.modify(out, :readable).remove(out)
-      check([pull, out], poller.readable)
-      pull.close
-      check_raises(Godwit::ClosedError) { poller.wait }
-      check([], poller.remove(pull).to_a)
-    RUBY
-  }.each do |what, (before, source)|
-    # In a child, whose heap is small: each object costs a whole collection.
-    test "the collector under stress, over all that #{what} does" do
-      assert_child(run_child(<<~RUBY, deadline: 50))
-        #{STRESS}
-        #{before}
-        GC.stress = true
-        #{source}
-        GC.stress = false
-        exit!(0)
-      RUBY
-    end
   end
 
   # Its content may be shared with a copy made while it was lent: no message may be lost over that.

@@ -3,7 +3,6 @@
 require "test_helper"
 require_relative "counting"
 require "socket"
-require_relative "shim/shim"
 
 # A Monitor that is not read, that is dropped, whose readers are killed, and its cost
 # (ext/godwit/monitor.c, law 12).
@@ -46,25 +45,6 @@ class NativeMonitorTest < Godwit::TestCase
     end)
   end
 
-  test "a Monitor with a reader costs no message a look at the socket" do
-    assert_child(run_child(<<~RUBY, env: Godwit::TestSupport::Shim.windows))
-      #{Godwit::TestSupport::Shim::PRELUDE}
-      context = Godwit::Context.new(linger: 0)
-      pull = Godwit::PULL.new(context: context, recv_hwm: 0)
-      push = Godwit::PUSH.new(context: context, send_hwm: 0)
-      threads = [pull, push].map { |socket| socket.on_event { } }
-      pull.bind("inproc://a")
-      push.connect("inproc://a")
-      [pull, push].each { |socket| until_waiting(socket) }
-      before = Windows.looks
-      1000.times { push.send("x") << "x" }
-      2000.times { pull.recv }
-      abort "looked \#{Windows.looks - before} times" if Windows.looks > before
-      pull.events
-      abort "looks are not counted" unless Windows.looks > before
-    RUBY
-  end
-
   test "a dropped monitor is collected, and libzmq reports no more; the socket stays usable" do
     pull = open_socket(:PULL, count_peers: false).bind(endpoint_for(:tcp))
     before = descriptors
@@ -77,25 +57,6 @@ class NativeMonitorTest < Godwit::TestCase
     kept = pull.monitor
     churn(pull, 1)
     assert_equal :accepted, kept.next_event(timeout: 5).name
-  end
-
-  test "a socket and its Monitor are collected together, in any order" do
-    leaks_allowed!
-    context.max_sockets
-    open_socket(:PULL).close
-    before = descriptors
-    in_thread do
-      40.times do |i|
-        socket = Godwit::PULL.new(context: context)
-        monitors = Array.new(i % 3 + 1) { socket.monitor }
-        socket.bind(endpoint_for(:tcp))
-        monitors.first.close if i.even?
-      end
-    end.join
-    assert(eventually("#{descriptors - before} descriptors are left", deadline: 20) do
-      GC.start
-      descriptors <= before + 2
-    end)
   end
 
   # A thread that drains the queue, such as a killed reader or a bind, takes the edge that other

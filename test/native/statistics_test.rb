@@ -4,7 +4,7 @@ require "test_helper"
 require "godwit/logger"
 require_relative "../logger/made_records"
 
-# A broadcaster's statistics in C: beside a running proxy, under the collector, over a fork.
+# A broadcaster's statistics in C: beside a running proxy, under the collector.
 class StatisticsTest < Godwit::TestCase
   include MadeRecords
 
@@ -102,42 +102,5 @@ class StatisticsTest < Godwit::TestCase
     stopped(proxy)
     kept = ObjectSpace.each_object(STATISTICS)
     assert_equal 1, kept.count { |one| one.totals.first == rounds(200, stressed: 5) }
-  end
-
-  test "a proxy takes no other object as an observer, and none while it runs" do
-    proxy, = observed(statistics)
-    assert_raises(TypeError) { proxy.__send__(:_observe, "x") }
-    unopened = STATISTICS.allocate
-    assert_raises(RuntimeError) { proxy.__send__(:_observe, unopened) }
-    unopened.open(1, 1_000, 1) # another test asks all that there are
-    proxy.start
-    assert_raises(Godwit::BusyError) { proxy.__send__(:_observe, statistics) }
-  ensure
-    stopped(proxy)
-  end
-
-  test "wrong arguments raise, and memory is reported" do
-    one = STATISTICS.allocate
-    [["x", 1, 1], [1, nil, 1], [1, 1, nil], [1 << 70, 1, 1]].each do |arguments|
-      assert_raises(RangeError, TypeError) { one.open(*arguments) }
-    end
-    one.open(10, 1_000, 10)
-    [nil, "x", [1], ["a", nil]].each { |frames| assert_raises(TypeError) { one.record(frames) } }
-    require "objspace"
-    assert_operator ObjectSpace.memsize_of(statistics(bytes: 1 << 20)), :>, 1 << 20
-  end
-
-  test "in a child a call raises" do
-    one = statistics
-    pid = fork do
-      one.totals
-      exit!(1)
-    rescue Godwit::ForkedError
-      GC.start
-      one = nil
-      GC.start
-      exit!(0)
-    end
-    assert_predicate Process.wait2(pid).last, :success?
   end
 end

@@ -84,6 +84,9 @@ module Godwit
     # What a program does on its first day, for the backends whose suites `--full` runs.
     SMOKE = "conformance/plain"
 
+    # What the FFI backend and JRuby run of its wait, and of what is the backend's own.
+    WAITS = "{{waits,ffi}/**/*,native/collection}"
+
     # Paths whose change makes the gate run a stage of `--full`.
     C = "ext/** lib/godwit/backend/native.rb"
     BACKEND = "lib/godwit/backend/**"
@@ -188,14 +191,12 @@ module Godwit
         on: :types, files: "{conformance/**/*,types/wrong_types}", transport: :inproc,
         changes: "sig/** test/support/types.rb test/types/**"),
       stage("ffi waits", "what ends a wait, and what is the FFI backend's own", on: :ffi,
-        files: "{waits,ffi}/**/*", changes: "#{FFI_BACKEND} test/ffi/**"),
-      stage("jruby waits", "what ends a wait on JRuby", on: :jruby, files: "{waits,ffi}/**/*",
+        files: WAITS, changes: "#{FFI_BACKEND} test/ffi/**"),
+      stage("jruby waits", "what ends a wait on JRuby", on: :jruby, files: WAITS,
         changes: ON_JRUBY),
       *stages_of_others("compat rbczmq", "rbczmq's layer", files: "compat/rbczmq/**/*",
         changes: RBCZMQ),
-      stage("compat ffi-rzmq ffi", "ffi-rzmq's layer on the FFI backend", on: :ffi,
-        files: "compat/ffi_rzmq/{differences,waits}", changes: FFI_RZMQ),
-      stage("compat ffi-rzmq jruby", "ffi-rzmq's layer on JRuby", on: :jruby,
+      *stages_of_others("compat ffi-rzmq", "ffi-rzmq's layer",
         files: "compat/ffi_rzmq/{differences,waits}", changes: FFI_RZMQ),
       # Without the files whose subject is not the backend: kills during a write, foreign tests and
       # programs, cost.
@@ -238,7 +239,7 @@ module Godwit
       stage("shell jruby", "Godwit::Shell on JRuby", on: :jruby, changes: SHELL,
         files: "shell/{bridges,rows,status,stopping,stream,streams,waits}"),
       stage("process ffi", "exit, signals, peers that vanish, on the FFI backend",
-        on: :ffi, files: "process/{exit,signals,vanishing_peers}", changes: FFI_BACKEND),
+        on: :ffi, files: "process/{exit,mid_message,signals}", changes: FFI_BACKEND),
       stage("process jruby", "exit, signals and kills on JRuby, which cannot fork", on: :jruby,
         files: "process/{exit,signals}", changes: ON_JRUBY),
       stage("stress one core", "many threads and fibers on one core", files: "stress/**/*",

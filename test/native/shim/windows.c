@@ -90,16 +90,26 @@ int zmq_msg_recv(zmq_msg_t *message, void *socket, int flags) {
     return size;
 }
 
+/* @return what the send of a frame returned */
+static int sent_frame(int sent, void *socket, int flags) {
+    if (sent < 0 && errno == EAGAIN && begun == socket) mid_message++;
+    begun = sent >= 0 && (flags & ZMQ_SNDMORE) ? socket : NULL;
+    if (begun) pass_time(microseconds("WINDOW_PARTS"));
+    return sent;
+}
+
 int zmq_msg_send(zmq_msg_t *message, void *socket, int flags) {
     static int (*next)(zmq_msg_t *, void *, int);
     if (!next) next = dlsym(RTLD_NEXT, "zmq_msg_send");
     pass_any();
     sends++;
-    int sent = next(message, socket, flags);
-    if (sent < 0 && errno == EAGAIN && begun == socket) mid_message++;
-    begun = sent >= 0 && (flags & ZMQ_SNDMORE) ? socket : NULL;
-    if (begun) pass_time(microseconds("WINDOW_PARTS"));
-    return sent;
+    return sent_frame(next(message, socket, flags), socket, flags);
+}
+
+int zmq_send(void *socket, const void *data, size_t size, int flags) {
+    static int (*next)(void *, const void *, size_t, int);
+    if (!next) next = dlsym(RTLD_NEXT, "zmq_send");
+    return sent_frame(next(socket, data, size, flags), socket, flags);
 }
 
 int zmq_bind(void *socket, const char *endpoint) {

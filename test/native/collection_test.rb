@@ -2,9 +2,9 @@
 
 require "test_helper"
 
-# Finalizers release unclosed objects, and dropped frames do not fill the memory. The tests run in
-# child processes, which have separate memory and descriptors.
-class FFICollectionTest < Godwit::TestCase
+# On each backend the collector releases unclosed objects, and dropped frames do not fill the
+# memory. The tests run in child processes, which have separate memory and descriptors.
+class CollectionTest < Godwit::TestCase
   PRELUDE = <<~RUBY
     require "godwit"
     CONTEXT = Godwit::Context.new(linger: 0)
@@ -13,8 +13,17 @@ class FFICollectionTest < Godwit::TestCase
   BOUND = "CONTEXT.socket(:PULL).bind('tcp://127.0.0.1:*')"
   {
     "sockets" => BOUND,
-    "monitors and their sockets" => "#{BOUND}.then { |pull| [pull, pull.monitor] }",
-    "proxies" => "Godwit::Proxy.new(#{BOUND}, CONTEXT.socket(:PUSH))",
+    "monitors and their sockets" =>
+      "#{BOUND}.then { |pull| [pull, pull.monitor.tap(&:close), pull.monitor, pull.monitor] }",
+    "proxies" => "Godwit::Proxy.new(#{BOUND}, CONTEXT.socket(:PUSH)).start.stop.wait(5)",
+    "pollers" => "Godwit::Poller.new(#{BOUND}, IO.pipe.first)",
+    "loops" => <<~RUBY,
+      Godwit::Loop.new.tap do |loop|
+        loop.readable(#{BOUND}) { raise }
+        loop.after(1000) { loop }
+        loop.on_error { loop }
+      end
+    RUBY
     "contexts" =>
       "Godwit::Context.new(linger: 0).socket(:PUSH).connect('tcp://127.0.0.1:1').send('x')"
   }.each do |what, source|
@@ -59,5 +68,5 @@ class FFICollectionTest < Godwit::TestCase
 
   private
 
-  def assert_done(source) = super(source, gems: true, env: {"GODWIT_BACKEND" => "ffi"})
+  def assert_done(source) = super(source, gems: Godwit::BACKEND == :ffi)
 end

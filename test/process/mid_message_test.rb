@@ -1,11 +1,10 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require_relative "shim/shim"
+require "native/shim/shim"
 
-# A peer that vanishes in the middle of a message: libzmq says EAGAIN between two parts. The shim
-# gives its threads time there, so that it happens each time; each child tries until it has
-# happened.
+# A peer that vanishes in the middle of a message: libzmq says EAGAIN between two frames. The shim
+# gives libzmq's threads time there; each child tries until a message was cut.
 class MidMessageTest < Godwit::TestCase
   SHAPES = [%w[1 end], %w[1 mid end], %w[1 2 3 4 5], ["", ""], ["big" * 10_000, "", "end"]].freeze
 
@@ -113,6 +112,7 @@ class MidMessageTest < Godwit::TestCase
   # that. No part of it is sent alone.
   [{}, {relaxed: true}, {correlate: true}, {relaxed: true, correlate: true}].each do |options|
     test "REQ #{options.keys.join(" ")} stays usable with a REP" do
+      not_on :ffi, "a bound REQ whose request was cut raises StateError"
       assert_child(run_shimmed(<<~RUBY))
         #{SHAPES}.each do |parts|
           got = []
@@ -129,6 +129,7 @@ class MidMessageTest < Godwit::TestCase
   # an empty frame may (ADR 3).
   {{} => [], {correlate: true} => [[4]]}.each do |options, id|
     test "REQ #{options.keys.join(" ")} shows a ROUTER nothing but whole requests" do
+      not_on :ffi, "a bound REQ whose request was cut raises StateError"
       assert_child(run_shimmed(<<~RUBY))
         [%w[1 end], ["", ""]].each do |parts|
           got = []
