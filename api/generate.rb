@@ -18,12 +18,9 @@ module Generate
     {
       "ext/godwit/constants.h" => constants_h(constants),
       "ext/godwit/logger_constants.h" => part_constants_h("logger", constants["logger"], "LOG_"),
-      "ext/godwit/shell_constants.h" => part_constants_h("shell", constants["shell"], ""),
       "lib/godwit/generated/constants.rb" => constants_rb(constants["shared"], "Constants"),
       "lib/godwit/generated/logger_constants.rb" =>
         constants_rb(constants["logger"], "LoggerConstants"),
-      "lib/godwit/generated/shell_constants.rb" =>
-        constants_rb(constants["shell"], "ShellConstants"),
       "lib/godwit/generated/header.rb" => header_rb(constants, errors),
       "mruby/src/errno_table.h" => errno_table_h(errors),
       "lib/godwit/generated/options.rb" => options_rb(options),

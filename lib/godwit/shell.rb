@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require "pty" unless RUBY_ENGINE == "jruby"
-require_relative "generated/shell_constants"
 %w[
   native redirection plan system processes launch input stdin_writer source clock status job
   delivery stream push pull

@@ -18,10 +18,10 @@ class RowsTest < ShellCase
     rows = []
     pieces.each do |piece|
       writer.write(piece)
-      nil until source.read(-1) { |row| rows << row } == Godwit::ShellConstants::ROWS_WAIT
+      nil until source.read(-1) { |row| rows << row } == :wait
     end
     writer.close
-    nil until source.read(-1) { |row| rows << row } == Godwit::ShellConstants::ROWS_ENDED
+    nil until source.read(-1) { |row| rows << row } == :ended
     rows
   ensure
     writer.close

@@ -132,9 +132,9 @@ module Godwit
         busy = false
         @sources.delete_if do |source|
           result = source.read(@clock.deadline, &block)
-          raise too_long if result == ShellConstants::ROWS_TOO_LONG
-          busy = true if result == ShellConstants::ROWS_MORE
-          result == ShellConstants::ROWS_ENDED && close_source(source)
+          raise too_long if result == :too_long
+          busy = true if result == :more
+          result == :ended && close_source(source)
         end
         return if over?
         raise @stdin_writer.error if @stdin_writer&.error
@@ -224,11 +224,7 @@ module Godwit
       def error_source(io, reuse)
         case err = @plan.err
         when :rows then Source.new(io, @plan, kind: :err, reuse: reuse)
-        when :tail
-          @tail = Tail.new
-          Source.new(io, @plan, sep: :chunk, encoding: Encoding::BINARY, reuse: true) do |chunk|
-            @tail << chunk
-          end
+        when :tail then @tail = Tail.new(io, @plan)
         else
           rows = err.respond_to?(:call)
           return Source.new(io, @plan, reuse: reuse) { |row| err.call(row) } if rows
@@ -246,7 +242,7 @@ module Godwit
         Status.of(@plan, @processes.children,
           rows: @all.sum { |source| source.yields? ? source.rows : 0 } - pending - @undelivered,
           bytes: @out ? @out.bytes : 0, seconds: @clock.spent,
-          stderr_tail: @tail&.to_s(@plan.encoding), timed_out: @clock.timed_out,
+          stderr_tail: @tail&.text(@plan.encoding), timed_out: @clock.timed_out,
           truncated: @clock.truncated?, stopped: !@over)
       end
     end

@@ -3,16 +3,10 @@
 module Godwit
   module Shell
     if BACKEND == :native
-      # The extension has what rows.rb and children.rb define for the FFI backend. `exited?(pid)`
-      # returns whether a child has ended and has not been reaped, and nil for a process that is no
-      # child. `pidfd(pid)` returns nil where the kernel has none.
-      {Rows: Backend::Native::Rows, Children: Backend::Native}.each do |name, value|
-        const_set(name, value)
-        private_constant name
-      end
+      Primitives = Backend::Native
+      private_constant :Primitives
     else
-      require_relative "rows"
-      require_relative "children"
+      require_relative "primitives"
     end
   end
 end

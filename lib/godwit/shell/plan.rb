@@ -11,10 +11,7 @@ module Godwit
         encoding: nil, reuse: false, timeout: nil, idle: nil, grace: 2, drain: 1, ok: [0].freeze,
         umask: nil
       }.freeze
-      LONGER = {
-        raise: ShellConstants::LONG_RAISES, split: ShellConstants::LONG_IS_SPLIT,
-        cut: ShellConstants::LONG_IS_CUT
-      }.freeze
+      LONG = %i[raise split cut].freeze
       STREAMS = %i[inherit merge discard tail rows].freeze
 
       # @return [Array<Array<String>>] program and arguments of each stage
@@ -171,7 +168,7 @@ module Godwit
         check(sep.is_a?(String) ? !sep.empty? : sep == :chunk,
           "sep:", "a String that is not empty, or :chunk", sep)
         check(number?(limit, 1...(1 << 62)), "limit:", "a number of bytes from 1 on", limit)
-        check(LONGER.key?(long), "long:", LONGER.keys.map(&:inspect).join(", "), long)
+        check(LONG.include?(long), "long:", LONG.map(&:inspect).join(", "), long)
         check(encoding.ascii_compatible? || sep == :chunk,
           "encoding:", "one that has ASCII in it (for others take sep: :chunk)", encoding)
       end

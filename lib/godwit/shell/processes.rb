@@ -99,7 +99,7 @@ module Godwit
       # @return [Boolean] whether it has ended, or is no longer our child
       def exited?
         return true if @settled || @ended
-        case Children.exited?(@pid)
+        case Primitives.exited?(@pid)
         when true then @ended = true
         when nil then @settled = true
         else false

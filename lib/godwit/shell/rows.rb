@@ -1,115 +1,137 @@
 # frozen_string_literal: true
 
+require "io/nonblock"
+
 module Godwit
   module Shell
-    # Splits the output of a pipe into rows, as ext/godwit/shell_rows.c does. It never waits and
-    # never calls a fiber scheduler.
+    # Splits the output of a pipe into rows. It never waits and never calls a fiber scheduler.
     # @private
     class Rows
-      include ShellConstants
+      # The offset of the next row in the buffer, the number of rows, whether the rows were closed,
+      # and the String that every row reuses. ext/godwit/shell_rows.c has the same order.
+      Progress = Struct.new(:start, :rows, :closed, :reused)
 
-      attr_reader :bytes, :rows
+      attr_reader :bytes
 
-      def open(io, separator, limit, longer, chomp, encoding, reuse)
+      # @param separator [String, nil] nil: the bytes of each read are a row
+      # @param long [Symbol] :raise, :split or :cut: what becomes of rows above the limit
+      def initialize(io, separator, limit, long, chomp, encoding, reuse)
         @io = io
         @separator = separator
         @limit = limit
-        @longer = longer
+        @long = long
         @chomp = chomp
-        @carriage = separator == "\n"
         @encoding = encoding
-        @reused = String.new(encoding: encoding) if reuse
         @buffer = String.new(encoding: Encoding::BINARY)
-        @start = @scanned = @bytes = @rows = 0
+        @scanned = @bytes = 0 # no separator begins in the buffer before @scanned
+        @progress = Progress.new(0, 0, false, (String.new(encoding: encoding) if reuse))
+        io.nonblock = true if BACKEND == :native
         @lock = Mutex.new # prevents a read after the close: another file may have the descriptor
       end
 
-      def read(deadline)
+      def rows = @progress.rows
+
+      # Reads at most once, and yields all complete rows. The block may raise, and close the rows.
+      # @param deadline [Integer] ms on the monotonic clock; -1: none
+      # @return [Symbol] :more bytes may be readable; :wait since none is readable now; the stream
+      #   has :ended; the deadline has passed (:late); a row is :too_long
+      def read(deadline, &block)
         read_once = false
         loop do
-          return ROWS_ENDED if @closed
+          return :late if split(deadline, &block)
+          return :ended if @progress.closed
           row = next_row
           if row.is_a?(String)
-            @rows += 1
+            @progress.rows += 1
             yield finished(row)
-            return ROWS_LATE if past?(deadline)
+            return :late if past?(deadline)
             next
           end
-          return row unless row == ROWS_WAIT
-          return ROWS_MORE if read_once
-          result = fill
-          return result unless result == ROWS_MORE
+          return row unless row == :wait
+          return :more if read_once
+          row = fill
+          return row unless row == :more
           read_once = true
         end
       end
 
-      def close = @lock.synchronize { @closed = true }
+      def close = @lock.synchronize { @progress.closed = true }
 
       private
+
+      # The extension yields the rows whose ends are in the buffer, up to a row above the limit.
+      # @return [Boolean, nil] whether the deadline has passed
+      def split(deadline, &block)
+        return if BACKEND != :native || @separator.nil? || @dropping
+        Primitives.split_rows(@progress, @buffer, @scanned, @separator, @limit, @chomp,
+          @encoding, deadline, &block)
+      end
 
       def past?(deadline)
         return false if deadline < 0
         Process.clock_gettime(Process::CLOCK_MONOTONIC, :millisecond) >= deadline
       end
 
-      # @return [Integer, String] a row; ROWS_WAIT: more has to be read; ROWS_ENDED; ROWS_TOO_LONG
+      # @return [String, Symbol] a row; :wait: more has to be read; :ended; :too_long
       def next_row
         return chunk unless @separator
         loop do
-          found = @buffer.index(@separator, @scanned)
+          start = @progress.start
+          found = @buffer.index(@separator, [@scanned, start].max)
           known = found || @buffer.bytesize
           overlap = (found || @over) ? 0 : @separator.bytesize - 1
-          @scanned = [known - overlap, @start].max
+          @scanned = [known - overlap, start].max
           if @dropping
-            @start = @scanned = found ? known + @separator.bytesize : @scanned
+            @progress.start = @scanned = found ? known + @separator.bytesize : @scanned
             @dropping = !found && !@over
             next if found
-            return @over ? ROWS_ENDED : ROWS_WAIT
+            return @over ? :ended : :wait
           end
           carriage = carriage_before(known, found)
-          return too_long if known - @start - overlap - carriage > @limit
+          return too_long if known - start - overlap - carriage > @limit
           return row_until(known, carriage, known + @separator.bytesize) if found
-          return ROWS_WAIT unless @over
-          return (known > @start) ? row_until(known, 0, known) : ROWS_ENDED
+          return :wait unless @over
+          return (known > start) ? row_until(known, 0, known) : :ended
         end
       end
 
       # @return [Integer] 1 for a "\r" that belongs to the row's end, or may belong to it
       def carriage_before(known, found)
-        return 0 if @over && !found
-        (@chomp && @carriage && known > @start && @buffer.getbyte(known - 1) == 13) ? 1 : 0
+        return 0 if @separator != "\n" || !@chomp || (@over && !found)
+        (known > @progress.start && @buffer.getbyte(known - 1) == 13) ? 1 : 0
       end
 
       def row_until(known, carriage, following)
-        from = @start
-        @start = @scanned = following
+        from = @progress.start
+        @progress.start = @scanned = following
         @buffer.byteslice(from, (@chomp ? known - carriage : following) - from)
       end
 
       def too_long
-        return ROWS_TOO_LONG if @longer == LONG_RAISES
-        row = @buffer.byteslice(@start, whole(@start, @limit))
-        @start += row.bytesize
-        @scanned = [@scanned, @start].max
-        @dropping = @longer == LONG_IS_CUT
-        row
+        return :too_long if @long == :raise
+        @dropping = @long == :cut
+        take(whole(@limit))
       end
 
       def chunk
-        remaining = @buffer.bytesize - @start
-        return @over ? ROWS_ENDED : ROWS_WAIT if remaining.zero?
-        size = @over ? remaining : whole(@start, remaining)
-        size = whole(@start, @limit) if size > @limit
-        return ROWS_WAIT if size == remaining && !@over && beginning_only?(remaining)
-        @start += size
-        @buffer.byteslice(@start - size, size)
+        remaining = @buffer.bytesize - @progress.start
+        return @over ? :ended : :wait if remaining.zero?
+        size = @over ? remaining : whole(remaining)
+        size = whole(@limit) if size > @limit
+        return :wait if size == remaining && !@over && beginning_only?(remaining)
+        take(size)
+      end
+
+      def take(size)
+        @progress.start += size
+        @buffer.byteslice(@progress.start - size, size)
       end
 
       # @return [Integer] at most `size` bytes, so that the last character is whole
-      def whole(from, size)
+      def whole(size)
         return size unless @encoding == Encoding::UTF_8
         (1..[3, size].min).each do |back|
-          byte = @buffer.getbyte(from + size - back)
+          byte = @buffer.getbyte(@progress.start + size - back)
           next if byte & 0xc0 == 0x80
           return (needed(byte) > back && size > back) ? size - back : size
         end
@@ -117,7 +139,7 @@ module Godwit
       end
 
       def beginning_only?(size)
-        @encoding == Encoding::UTF_8 && size <= 3 && needed(@buffer.getbyte(@start)) > size
+        @encoding == Encoding::UTF_8 && size <= 3 && needed(@buffer.getbyte(@progress.start)) > size
       end
 
       def needed(byte)
@@ -127,32 +149,22 @@ module Godwit
       end
 
       def finished(row)
-        return row.force_encoding(@encoding) unless @reused
-        @reused = +"" if @reused.frozen?
-        @reused.replace(row).force_encoding(@encoding)
+        reused = @progress.reused
+        return row.force_encoding(@encoding) unless reused
+        reused = @progress.reused = +"" if reused.frozen?
+        reused.force_encoding(@encoding).replace(row).force_encoding(@encoding)
       end
 
       def fill
         @lock.synchronize do
-          return ROWS_ENDED if @over || @closed
-          @buffer = @buffer.byteslice(@start..)
-          @scanned -= @start
-          @start = 0
-          got = @io.read_nonblock(PIPE_BYTES, exception: false)
-          return ROWS_WAIT if got == :wait_readable
-          if got
-            @buffer << got
-            @bytes += got.bytesize
-          else
-            @over = true
-          end
-          ROWS_MORE
-        rescue Errno::EIO # the end of a terminal
-          @over = true
-          ROWS_MORE
-        rescue SystemCallError => error
-          @over = true
-          raise Errors.build(error.errno, :rows)
+          return :ended if @over || @progress.closed
+          got = Primitives.append_bytes(@io, @buffer, @progress.start)
+          @scanned = [@scanned - @progress.start, 0].max
+          @progress.start = 0
+          return :wait unless got
+          @bytes += got
+          @over = got.zero?
+          :more
         end
       end
     end

@@ -1,10 +1,12 @@
 # frozen_string_literal: true
 
+require_relative "rows"
+
 module Godwit
   module Shell
     # One pipe of a command, its rows, and the block that gets them.
     # @private
-    class Source
+    class Source < Rows
       attr_reader :io
       # @return [Boolean] whether the caller of {#read} gets the rows
       def yields? = @receiver.nil?
@@ -14,56 +16,40 @@ module Godwit
       def initialize(
         io, plan, kind: nil, sep: plan.sep, encoding: plan.encoding, reuse: plan.reuse, &receiver
       )
-        @io = io
+        super(io, (sep == :chunk) ? nil : sep.b, plan.limit, plan.long, plan.chomp, encoding, reuse)
         @kind = kind
         @receiver = receiver
-        @rows = Rows.new
-        @rows.open(io, (sep == :chunk) ? nil : sep.b, plan.limit, Plan::LONGER.fetch(plan.long),
-          plan.chomp, encoding, reuse)
       end
 
-      # @param deadline [Integer] ms on the monotonic clock; -1: none
-      # @return [Integer] ROWS_MORE and so on, of {ShellConstants}
+      # (see Rows#read)
       def read(deadline, &block)
-        return @rows.read(deadline, &@receiver) if @receiver
-        return @rows.read(deadline, &block) unless @kind
-        @rows.read(deadline) { |row| block.call([@kind, row]) }
+        return super(deadline, &@receiver) if @receiver
+        return super unless @kind
+        super { |row| block.call([@kind, row]) }
       end
-
-      def rows = @rows.rows
-      def bytes = @rows.bytes
 
       def close
-        @rows.close
+        super
         @io.close
       end
     end
 
-    # The last bytes of a stream, in two buffers. When the newer one is full, the older one becomes
-    # empty at once, without the garbage collector.
+    # The last bytes of a pipe, of which the buffer retains enough.
     # @private
-    class Tail
+    class Tail < Source
       MAX = 65_536
 
-      def initialize
-        @older = String.new(encoding: Encoding::BINARY)
-        @newer = String.new(encoding: Encoding::BINARY)
-      end
+      def yields? = false
 
-      def <<(chunk)
-        if @newer.bytesize + chunk.bytesize > MAX
-          @older.clear
-          @older, @newer = @newer, @older
-        end
-        @newer << chunk
-        self
+      # (see Rows#read)
+      def read(_deadline)
+        @progress.start = [@buffer.bytesize - MAX, 0].max
+        fill
       end
 
       # @return [String] begins with a whole character
-      def to_s(encoding)
-        text = @older + @newer
-        text = text.byteslice(-MAX, MAX) if text.bytesize > MAX
-        text.force_encoding(encoding)
+      def text(encoding)
+        text = @buffer.byteslice([@buffer.bytesize - MAX, 0].max..).force_encoding(encoding)
         return text unless encoding == Encoding::UTF_8
         text = text.byteslice(1..) while text.getbyte(0).to_i & 0xc0 == 0x80
         text

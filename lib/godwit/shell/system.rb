@@ -51,7 +51,7 @@ module Godwit
 
       module_function
 
-      def of(pid) = Children.pidfd(pid)&.then { |number| IO.for_fd(number, "r") }
+      def of(pid) = Primitives.pidfd(pid)&.then { |number| IO.for_fd(number, "r") }
 
       # Waits until one of the processes ends, or time is up. Only the wait takes interrupts: Ruby
       # leaves a descriptor open when an interrupt comes while it closes an IO.
