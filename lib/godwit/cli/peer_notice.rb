@@ -9,10 +9,6 @@ module Godwit
       DELAY = 2 # seconds that a socket may have no peer before the notice
       POLL_INTERVAL = 0.25 # seconds; a Diagnosis also acts while no event comes
       AFTER = 0.3 # seconds that this command's second socket may connect after the first
-      EVENTS = %i[
-        accepted connected disconnected handshake_succeeded handshake_failed_no_detail
-        handshake_failed_protocol handshake_failed_auth
-      ].freeze
       # Reasons that pass when the peer starts. The notice has the whole text of all others.
       PASSING = %i[refused no_answer no_address no_peer].freeze
 
@@ -43,7 +39,7 @@ module Godwit
         @changed = ConditionVariable.new
         @most = 0
         @told = false
-        @monitor = socket.monitor(*EVENTS, limit: nil)
+        @monitor = socket.monitor(*PeerCounter::KINDS.keys, limit: nil)
         @diagnosis = Diagnosis.new(socket, probes: !quiet)
         @due = Timeout.now + DELAY
         @thread = Thread.new { watch }

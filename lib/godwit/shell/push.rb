@@ -14,18 +14,11 @@ module Godwit
       def initialize(socket, &changed)
         @counter = PeerCounter.new(socket.context.io_threads)
         @changed = changed
-        monitor = socket.monitor(*PeerCounter::KINDS.keys, limit: nil)
-        @thread = Thread.new { watch(monitor) }
-        @thread.name = "godwit shell peers"
+        thread = socket.on_event(*PeerCounter::KINDS.keys, limit: nil) { |event| record(event) }
+        thread.name = "godwit shell peers"
       end
 
       private
-
-      def watch(monitor)
-        monitor.each { |event| record(event) }
-      ensure
-        monitor.close
-      end
 
       def record(event)
         before = known
