@@ -31,27 +31,14 @@ module Godwit
         EXIT[:ok]
       end
 
+      # The array `words` begins at 1 in zsh.
       def bash
         <<~BASH
           _godwit() {
-            local current=${COMP_WORDS[COMP_CWORD]} words=
-            local previous=${COMP_WORDS[COMP_CWORD - 1]} path=
-            ((COMP_CWORD > 1)) && path=${COMP_WORDS[1]}
-            if ((COMP_CWORD > 2)); then
-              case $path/${COMP_WORDS[2]} in
-              #{subcommand_paths.join(" | ")}) path+=/${COMP_WORDS[2]} ;;
-              esac
-            fi
+            local words=("" "${COMP_WORDS[@]}") CURRENT=$((COMP_CWORD + 1)) found=
             COMPREPLY=()
-            case "$path $previous" in
-          #{values("compopt -o default; return") { |words| "words=#{words.join(" ").inspect}" }}
-            *)
-              case $path in
-          #{names { |words| "words=#{words.join(" ").inspect}" }}
-              esac
-              ;;
-            esac
-            COMPREPLY=($(compgen -W "$words" -- "$current"))
+            #{branches("compopt -o default; return") { |words| "found=#{words.join(" ").inspect}" }}
+            COMPREPLY=($(compgen -W "$found" -- "${words[CURRENT]}"))
           }
           complete -F _godwit godwit
         BASH
@@ -60,24 +47,31 @@ module Godwit
       def zsh
         <<~ZSH
           _godwit() {
-            local path= previous=${words[CURRENT - 1]}
-            ((CURRENT > 2)) && path=${words[2]}
-            if ((CURRENT > 3)); then
-              case $path/${words[3]} in
-              #{subcommand_paths.join(" | ")}) path+=/${words[3]} ;;
-              esac
-            fi
-            case "$path $previous" in
-          #{values("_files") { |words| "compadd -- #{words.join(" ")}" }}
-            *)
-              case $path in
-          #{names { |words| "compadd -- #{words.join(" ")}" }}
-              esac
-              ;;
-            esac
+            #{branches("_files") { |words| "compadd -- #{words.join(" ")}" }}
           }
           compdef _godwit godwit
         ZSH
+      end
+
+      # The code that bash and zsh have in common.
+      # @param files [String] code that completes the name of a file
+      # @yieldreturn [String] code that completes these words
+      def branches(files, &offer)
+        <<~SHELL
+          local path= previous=${words[CURRENT - 1]}
+          ((CURRENT > 2)) && path=${words[2]}
+          if ((CURRENT > 3)); then
+            case $path/${words[3]} in
+            #{subcommand_paths.join(" | ")}) path+=/${words[3]} ;;
+            esac
+          fi
+          case "$path $previous" in
+          #{values(files, &offer)}
+          *) case $path in
+            #{names(&offer)}
+            esac ;;
+          esac
+        SHELL
       end
 
       # @return [Array<String>] such as "log/tail"
@@ -89,7 +83,7 @@ module Godwit
           entry.options.select(&:value).group_by { |one| [one.file?, one.choices] }
             .map do |(file, choices), options|
               patterns = options.flat_map(&:names).map { |name| "#{entry.path} #{name}".inspect }
-              "  #{patterns.join(" | ")}) #{file ? files : offer(choices) { |w| yield w }} ;;"
+              "#{patterns.join(" | ")}) #{file ? files : offer(choices) { |w| yield w }} ;;"
             end
         end.join("\n")
       end
@@ -100,9 +94,9 @@ module Godwit
       def names
         branches = @entries.map do |entry|
           words = entry.command.first_words + entry.options.flat_map(&:names)
-          "    #{entry.path}) #{yield words} ;;"
+          "#{entry.path}) #{yield words} ;;"
         end
-        ["    '') #{yield CLI::COMMANDS.keys} ;;", *branches].join("\n")
+        ["'') #{yield CLI::COMMANDS.keys} ;;", *branches].join("\n")
       end
 
       def fish

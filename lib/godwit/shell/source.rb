@@ -43,7 +43,7 @@ module Godwit
 
       # (see Rows#read)
       def read(_deadline)
-        @progress.start = [@buffer.bytesize - MAX, 0].max
+        @progress.start = @buffer.bytesize - MAX if @buffer.bytesize > 2 * MAX
         fill
       end
 
