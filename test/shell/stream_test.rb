@@ -66,6 +66,9 @@ class ShellStreamTest < ShellCase
     assert stream.close.stopped?
     2.times { assert_raises(StopIteration) { stream.next } }
     assert_equal %w[1 2 3], stream.to_a
+    rows = []
+    status = stream.each { |row| (rows << row) && stream.close }
+    assert_equal [["1"], 1], [rows, status.rows]
     assert_equal "1", stream.rewind.next
     assert stream.close.stopped?
   end
