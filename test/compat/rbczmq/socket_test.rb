@@ -104,6 +104,18 @@ class RbczmqSocketTest < Godwit::RbczmqCase
     assert_equal %w[ping more], [b.recv, b.recv]
   end
 
+  test "handle_fsm_errors" do
+    base = Class.new(ZMQ::Socket) do
+      def out_of_turn = raise(SystemCallError.new(nil, ZMQ::EFSM))
+
+      def broken = raise(Errno::EINVAL)
+    end
+    klass = Class.new(base) { handle_fsm_errors "not your turn", :out_of_turn, :broken }
+    socket = klass.allocate
+    assert_misuse(/\Anot your turn/) { socket.out_of_turn }
+    assert_raises(Errno::EINVAL) { socket.broken }
+  end
+
   test "methods that a type does not have" do
     receive = %i[recv recv_nonblock recv_frame recv_frame_nonblock recv_message]
     send = %i[send sendm send_frame send_message]

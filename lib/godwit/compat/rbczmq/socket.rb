@@ -24,6 +24,18 @@ module ZMQ
         end
       end
 
+      # These methods raise an Error with the message when it is not the socket's turn.
+      def handle_fsm_errors(message, *methods)
+        methods.each do |name|
+          define_method(name) do |*arguments|
+            super(*arguments)
+          rescue SystemCallError => error
+            raise unless error.errno == EFSM
+            raise Error, message
+          end
+        end
+      end
+
       # @private -- and so are the methods below
       def open(context, godwit)
         socket = allocate
