@@ -40,7 +40,8 @@ class RbczmqMonitorTest < Godwit::RbczmqCase
     assert_raise TypeError, -> { rep.monitor(:invalid) },
       -> { rep.monitor("inproc://m", nil, :invalid) }
     assert_equal [false, false, true],
-      ["tcp://127.0.0.1:5000", "bad uri", spot].map { |one| rep.monitor(one) }
+      ["tcp://127.0.0.1:5000", "bad uri", endpoint = spot].map { |one| rep.monitor(one) }
+    assert_equal false, ctx.socket(:REP).monitor(endpoint)
   end
 
   test "connections" do
@@ -96,6 +97,14 @@ class RbczmqMonitorTest < Godwit::RbczmqCase
       rep.close
       2.times { assert_equal [endpoint, Integer], seen.pop.then { |uri, fd| [uri, fd.class] } }
     end
+  end
+
+  test "the name is free again when the socket is closed" do
+    rep = ctx.socket(:REP)
+    assert rep.monitor(endpoint = spot)
+    rep.close
+    other = ctx.socket(:REP)
+    assert eventually { other.monitor(endpoint) }
   end
 
   test "a monitor ends when its socket closes during a wait" do

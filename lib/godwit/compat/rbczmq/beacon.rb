@@ -131,9 +131,14 @@ module ZMQ
         @socket.godwit.close
       end
 
-      # The sockets of a context call these methods. No linger overrides the socket's.
+      # The sockets of a context call this method and the next ones. No linger overrides the
+      # socket's.
       def lingering = nil
       def destroyed? = @destroyed
+      def reserve_monitor(_endpoint, _owner) = true
+
+      def release_monitor(_endpoint, _owner)
+      end
     end
 
     private_constant :Pipe

@@ -97,11 +97,22 @@ module ZMQ
         "make one in this process"
     end
 
+    # @return [Boolean] whether no other socket's monitor has this endpoint
+    def reserve_monitor(endpoint, owner)
+      Interrupts.locked(@lock) { (@monitors[endpoint] ||= owner) == owner }
+    end
+
+    def release_monitor(endpoint, owner)
+      @lock.synchronize { @monitors.delete(endpoint) if @monitors[endpoint] == owner }
+    end
+
     def _open(maker)
       @maker = maker # file and line of the script's call
       @pid = Process.pid
       @destroyed = false
       @lingering = nil
+      @monitors = {}
+      @lock = Mutex.new
       @godwit = Godwit::Context.new
     end
 
