@@ -50,6 +50,17 @@ class FrameTest < Conformance::Case
     assert_equal "", Godwit::Frame.new("").byteslice(0, 1)
   end
 
+  # The memory of so large a frame is not there any more once the frame is closed.
+  test "a slice outlives its frame" do
+    assert_equal "z" * (1 << 20), assert_child(run_child(<<~RUBY)).stdout
+      require "godwit"
+      frame = Godwit::Frame.new("z" * (2 << 20))
+      slice = frame.byteslice(1, 1 << 20)
+      frame.close
+      print slice
+    RUBY
+  end
+
   def assert_same_slice(frame, *arguments)
     assert_equal [BYTES.byteslice(*arguments)], [frame.byteslice(*arguments)], arguments.inspect
   end
