@@ -1,12 +1,11 @@
-/* Messages to a routing id or a group, and the calls of draft types. Every function needs the GVL.
- */
+/* Messages to a routing id or a group, and the calls of draft types. A libzmq without drafts has
+ * none of them. Every function needs the GVL. */
 #include "proxy.h"
 
 /* _set_group(group, true to join it, false to leave it) */
 static VALUE addressed_set_group(VALUE self, VALUE group, VALUE joins) {
     const char *operation = RTEST(joins) ? "join" : "leave";
     gw_socket_t *socket = gw_socket_open(self, operation);
-    if (!gw_draft.available) gw_raise(ENOTSUP, operation, self, Qnil);
     int (*function)(void *, const char *) = RTEST(joins) ? gw_draft.join : gw_draft.leave;
     int error = function(socket->zmq, StringValueCStr(group)) == 0 ? 0 : errno;
     if (gw_settle(socket, error)) gw_raise(error, operation, self, Qnil);
@@ -36,9 +35,9 @@ static int addressed_try_send_to(gw_socket_t *socket, VALUE body, VALUE to, gw_t
     size_t bytes = gw_outgoing_size(body);
     int error = gw_outgoing_message(socket, body, &message, tracker);
     if (error) return error;
-    if (RB_TYPE_P(to, T_STRING)) error = gw_draft_set_group(&message, StringValueCStr(to));
-    else error = gw_draft_set_routing_id(&message, NUM2UINT(to));
-    if (!error) error = gw_send_frame(socket, &message, 0);
+    int code = RB_TYPE_P(to, T_STRING) ? gw_draft.msg_set_group(&message, StringValueCStr(to))
+                                       : gw_draft.msg_set_routing_id(&message, NUM2UINT(to));
+    error = code == 0 ? gw_send_frame(socket, &message, 0) : errno;
     if (error) {
         zmq_msg_close(&message);
         return error;
@@ -93,34 +92,9 @@ static VALUE addressed_send_to(VALUE self, VALUE body, VALUE to, VALUE timeout, 
     return Qtrue;
 }
 
-static VALUE addressed_origin(const gw_socket_t *socket, zmq_msg_t *message) {
-    if (socket->type != GW_DISH) return UINT2NUM(gw_draft_routing_id(message));
-    const char *group = gw_draft_group(message);
-    return rb_enc_str_new(group, strlen(group), socket->encoding);
-}
-
-/* _recv_from(timeout) => [group or routing id, body], or nil when time is up */
-static VALUE addressed_recv_from(VALUE self, VALUE timeout) {
-    gw_call_t call = gw_call(self, "recv", 0);
-    gw_set_deadline(&call, timeout, call.socket->receive_timeout);
-    gw_begin(&call);
-    zmq_msg_t message;
-    zmq_msg_init(&message);
-    for (int error; (error = gw_receive_frame(call.socket, &message)) != 0;) {
-        if (error != EAGAIN) gw_raise(error, "recv", self, Qnil);
-        if (!gw_wait(&call, ZMQ_POLLIN)) return Qnil;
-    }
-    VALUE body =
-            rb_enc_str_new(zmq_msg_data(&message), zmq_msg_size(&message), call.socket->encoding);
-    VALUE from = addressed_origin(call.socket, &message);
-    gw_count_received(call.socket, RSTRING_LEN(body));
-    zmq_msg_close(&message);
-    return rb_assoc_new(from, body);
-}
-
 void gw_init_addressed(void) {
+    if (!gw_draft.available) return;
     rb_define_private_method(gw_cSocket, "_set_group", addressed_set_group, 2);
     rb_define_private_method(gw_cSocket, "_connect_peer", addressed_connect_peer, 1);
     rb_define_private_method(gw_cSocket, "_send_to", addressed_send_to, 4);
-    rb_define_private_method(gw_cSocket, "_recv_from", addressed_recv_from, 1);
 }

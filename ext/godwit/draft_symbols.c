@@ -6,18 +6,8 @@
 
 gw_draft_t gw_draft;
 
-int gw_draft_set_routing_id(zmq_msg_t *message, uint32_t id) {
-    if (!gw_draft.available) return ENOTSUP;
-    return gw_draft.msg_set_routing_id(message, id) == 0 ? 0 : errno;
-}
-
 uint32_t gw_draft_routing_id(zmq_msg_t *message) {
     return gw_draft.available ? gw_draft.msg_routing_id(message) : 0;
-}
-
-int gw_draft_set_group(zmq_msg_t *message, const char *group) {
-    if (!gw_draft.available) return ENOTSUP;
-    return gw_draft.msg_set_group(message, group) == 0 ? 0 : errno;
 }
 
 const char *gw_draft_group(zmq_msg_t *message) {

@@ -62,14 +62,5 @@ class DraftWaitsTest < Godwit::TestCase
       # libzmq's reaper closes later
       assert(eventually("descriptors are left") { count.call <= before + 8 })
     end
-  else
-    test "without drafts the primitives say so" do
-      pair = open_socket(:PAIR)
-      {_set_group: ["a", true], _connect_peer: ["tcp://127.0.0.1:9"],
-       _send_to: ["x", 1, 0, nil]}.each do |name, arguments|
-        assert_raises(Godwit::UnsupportedError, name) { pair.__send__(name, *arguments) }
-      end
-      assert_equal false, Godwit::Backend::IMPLEMENTATION.draft?
-    end
   end
 end

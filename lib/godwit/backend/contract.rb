@@ -16,7 +16,7 @@ module Godwit
       CONTEXT_CLASS = %i[_default _propose].freeze
 
       # The primitives of draft types. A backend without draft types (`draft?`) lacks them.
-      DRAFT_SOCKET = %i[_set_group _connect_peer _send_to _recv_from].freeze
+      DRAFT_SOCKET = %i[_set_group _connect_peer _send_to].freeze
 
       # Of a poller, _members and _wait give [object, events, object, events…]; events are bits: 1
       # readable, 2 writable, 4 error. Of a proxy, _control accepts :stop, :pause or :resume.
@@ -32,8 +32,8 @@ module Godwit
           _waiters _count_peers _wait_peers _fd _pointer
         ],
         Frame: %i[
-          _open _size _slice _string _byte _in_place _compare _hash _more? _gone? _property
-          _routing_id _group _encoding _close initialize_copy
+          _open _size _string _in_place _more? _gone? _property _routing_id _group _encoding _close
+          initialize_copy
         ],
         Tracker: %i[_open _sent _done? _wait],
         Monitor: %i[_open _next _close _closed? _dropped _pipes_stats _waiters],

@@ -60,7 +60,9 @@ module Godwit
         #   false`
         # @raise [Error] as {Messages#recv}
         def recv_with_group(timeout: UNSET, exception: true)
-          _recv_from(Timeout.milliseconds(timeout)) || timed_out(:recv_with_group, exception)
+          frame = _recv_frame(Timeout.milliseconds(timeout)) or
+            return timed_out(:recv_with_group, exception)
+          [frame.group || +"", frame.to_s]
         end
 
         private
@@ -193,7 +195,9 @@ module Godwit
         #   `exception: false`
         # @raise [Error] as {Messages#recv}
         def recv_from(timeout: UNSET, exception: true)
-          _recv_from(Timeout.milliseconds(timeout)) || timed_out(:recv_from, exception)
+          frame = _recv_frame(Timeout.milliseconds(timeout)) or
+            return timed_out(:recv_from, exception)
+          [frame.routing_id, frame.to_s]
         end
       end
 
