@@ -191,10 +191,6 @@ module Godwit
         "an Auth cannot be copied: share this one, any thread may use it")
     end
 
-    # @private
-    # @return [Handler] for the tests
-    attr_reader :handler
-
     private
 
     # The list of serving handlers belongs to the main Ractor.

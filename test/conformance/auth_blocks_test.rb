@@ -74,7 +74,7 @@ class AuthBlocksTest < Conformance::Case
       nil, "NoMemoryError", "NotImplementedError", "RuntimeError", "SystemStackError",
       "UncaughtThrowError"
     ], failures.flatten.uniq.sort_by(&:to_s)
-    assert_operator auth.handler.worker_count, :<=, 1
+    assert_operator threads_named("godwit auth worker").size, :<=, 1
   end
 
   def test_a_block_that_exceeds_the_time_is_a_300
@@ -147,7 +147,7 @@ class AuthBlocksTest < Conformance::Case
     auth(workers: 2).plain { |name, _, _| name }
     auth.on_decision { held.pop }
     10.times { |number| assert_equal [200, "u#{number}"], asked("u#{number}") }
-    assert_operator auth.handler.worker_count, :<=, 2
+    assert_operator threads_named("godwit auth worker").size, :<=, 2
     held.close
   end
 
@@ -189,9 +189,9 @@ class AuthBlocksTest < Conformance::Case
     warnings do
       without_new_threads { 3.times { assert_equal LATER, asked("anna") } }
     end
-    assert_equal 0, auth.handler.worker_count
+    assert_equal 0, threads_named("godwit auth worker").size
     assert_equal [200, "anna"], asked("anna")
-    assert_equal 1, auth.handler.worker_count
+    assert_equal 1, threads_named("godwit auth worker").size
   end
 
   def test_while_no_second_worker_can_start_requests_wait_for_the_first
@@ -210,7 +210,7 @@ class AuthBlocksTest < Conformance::Case
       held << "slow"
       assert_equal [["anna", 200], ["slow", 200]], [reply, reply].sort
     end
-    assert_equal 1, auth.handler.worker_count
+    assert_equal 1, threads_named("godwit auth worker").size
   end
 
   def test_an_auth_whose_thread_cannot_start_leaves_no_authenticator

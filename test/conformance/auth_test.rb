@@ -121,7 +121,7 @@ class AuthTest < Conformance::Case
     auth.curve(keys: :any)
     rep = protected_server(handshake_timeout: 1)
     bare = server(curve: @keys, handshake_timeout: 0.2)
-    auth.handler.threads.each { |thread| thread.kill && thread.join }
+    threads_named("godwit auth").each { |thread| thread.kill && thread.join }
     [rep, bare].each { |one| assert_refused_by_silence(one) }
     refute_predicate auth, :closed?
     auth.close
@@ -148,17 +148,19 @@ class AuthTest < Conformance::Case
     rep = own(Godwit::REP.bind("tcp://127.0.0.1:*", context: other, curve: @keys, auth: "x"))
     anna(rep)
     begun.pop
+    thread, = threads_named("godwit auth")
     other.close
     assert_predicate other_auth, :closed?
-    ended(other_auth.handler.threads.first)
+    ended(thread)
     held << nil
   end
 
   test "the context's shutdown ends its Auth" do
     other = own(Godwit::Context.new)
     other_auth = Godwit::Auth.new(context: other)
+    thread, = threads_named("godwit auth")
     other.shutdown
-    ended(other_auth.handler.threads.first)
+    ended(thread)
     assert_predicate other_auth, :closed?
     assert_nil other_auth.close
   end

@@ -7,6 +7,14 @@ module Conformance
     ZAP = "inproc://zeromq.zap.01"
     PATIENCE = 20 # seconds
 
+    def setup
+      super
+      @earlier = Thread.list
+    end
+
+    # @return [Array<Thread>] the threads of this name that the test's Auth has
+    def threads_named(name) = (Thread.list - @earlier).select { |thread| thread.name == name }
+
     # @return [Godwit::Auth] of the test's context, closed at the test's end
     def auth(**options)
       @auth ||= watched(own(Godwit::Auth.new(context: context, timeout: PATIENCE, **options)))

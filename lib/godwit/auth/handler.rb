@@ -75,11 +75,6 @@ module Godwit
           "the parent process has this Auth: create one in this process")
       end
 
-      # @return [Array<Thread>] the threads of the handler, for the tests
-      def threads = [@thread]
-      # @return [Integer] threads that run blocks, for the tests
-      def worker_count = @workers.size
-
       private
 
       def bind

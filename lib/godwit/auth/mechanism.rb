@@ -10,7 +10,6 @@ module Godwit
     # domain. Frozen.
     class Mechanism
       class << self
-        # @return [String, nil] what is wrong with them
         def problem(credentials)
           return if credentials.size == self::CREDENTIALS
           "#{self::NAME} has #{self::CREDENTIALS} credentials: got #{credentials.size}"
@@ -23,7 +22,6 @@ module Godwit
         def secret(_credentials) = nil
 
         # A client that connects between `Auth.new` and the program's rule has to try again.
-        # @return [Decision] about a client for whose domain there is no rule
         def without_rule(request, starting)
           return Decision.later(request, "there is no rule for #{self::NAME} yet") if starting
           Decision.refuse(request, "there is no rule for #{self::NAME}")

@@ -6,9 +6,7 @@ module Godwit
     # again.
     class PasswordFile
       LIMIT = 1 << 20 # bytes of a password file
-      RACY = 0.1 # a file can change twice within these seconds and keep its time of change
 
-      # @raise [CertError] when the file cannot be read, or others may read it
       def initialize(path)
         @path = path
         read
@@ -22,18 +20,16 @@ module Godwit
       private
 
       def unchanged?
-        !@racy && @facts == facts(File.stat(@path))
+        !@racy && @facts == Cert::Files.facts(File.stat(@path))
       rescue SystemCallError
         false
       end
 
-      def facts(stat) = [stat.dev, stat.ino, stat.size, stat.mode, stat.uid, stat.mtime, stat.ctime]
-
       def read
         text, stat = Cert::Files.read(@path, LIMIT, pipe: false) { true }
         @passwords = Passwords.new(users(text))
-        @facts = facts(stat)
-        @racy = Time.now - stat.ctime < RACY
+        @facts = Cert::Files.facts(stat)
+        @racy = Cert::Files.racy?(stat)
       rescue ArgumentValueError => error
         raise Cert::Files.failure(@path, error.message.delete_prefix("plain: "), :plain), cause: nil
       end

@@ -60,9 +60,6 @@ module Godwit
         end
       end
 
-      # @return [Integer] threads, for the tests
-      def size = @lock.synchronize { @threads }
-
       private
 
       # @return [Boolean] false: no thread exists, and none could start

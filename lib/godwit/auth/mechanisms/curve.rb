@@ -29,7 +29,6 @@ module Godwit
 
       attr_reader :store
 
-      # @return [Decision, nil] nil: the block decides
       def decide(request, credentials)
         raw = credentials.first
         cert = @store&.by_key(raw)

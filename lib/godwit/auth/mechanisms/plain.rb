@@ -30,7 +30,6 @@ module Godwit
         super(block)
       end
 
-      # @return [Decision, nil] nil: the block decides
       def decide(request, credentials)
         name, password = credentials
         return Decision.refuse(request, "its name is no user id") unless User.id?(name)
