@@ -139,8 +139,6 @@ module Godwit
       keys["secret-key"] = keypair.secret_key if secret
       header = "#   ZeroMQ CURVE #{kind} Certificate, written by Godwit\n#   #{advice}\n\n"
       header + ZPL.dump({"metadata" => metadata, "curve" => keys})
-    rescue ArgumentValueError
-      raise
     rescue ::ArgumentError => error
       raise Errors.of(ArgumentValueError, :save, "metadata: #{error.message}"), cause: nil
     end
@@ -177,8 +175,6 @@ module Godwit
         ZPL.quote(ZPL.checked_name(key), value)
         [key.dup.freeze, value.encode(Encoding::UTF_8).freeze]
       }.freeze
-    rescue ArgumentValueError
-      raise
     rescue ::ArgumentError => error
       raise Errors.of(ArgumentValueError, :cert, "metadata: #{error.message}"), cause: nil
     end

@@ -15,6 +15,7 @@ module Godwit
       GROUP_READ = 0o037
       OWNER_ONLY = 0o077
       BOM = "\uFEFF".b.freeze # some editors write this byte order mark
+      RACY = 0.1 # a file can change twice within these seconds and keep its time of change
 
       module_function
 
@@ -38,6 +39,11 @@ module Godwit
       rescue SystemCallError => error
         raise failure(path, Runtime.strerror(error.errno))
       end
+
+      # Every change of a file sets its ctime, and no program can set the ctime itself.
+      def facts(stat) = [stat.dev, stat.ino, stat.size, stat.ctime]
+
+      def racy?(stat) = Time.now - stat.ctime < RACY
 
       # The rule is PostgreSQL's: only the owner may read a secret file, or a group if root owns it.
       def check_secret(path, stat)

@@ -8,8 +8,6 @@ module Godwit
     class Index
       # A file: a certificate and its key, or a problem. A file without facts is read at each scan.
       Entry = Struct.new(:cert, :key, :problem, :path, :facts, :racy)
-      # A file can change twice within these seconds and keep its time of change.
-      RACY = 0.1
       # A lookup checks at most this many files of one key or name.
       TRIES = 10
       # Errors that belong to one file and last. Any other error of the system may be over soon.
@@ -94,7 +92,6 @@ module Godwit
       end
 
       # @return [Entry, nil] `known` while the file is unchanged; nil: the file does not exist
-      # @raise [CertError] when the file cannot be read now
       def current(file, known)
         path = known ? known.path : Cert.join(@dir, file)
         stat = File.stat(path)
@@ -117,16 +114,14 @@ module Godwit
           return Entry.new(nil, nil, problem, path, facts(stat), false)
         end
         cert, stat = Cert::Parser.load(path)
-        Entry.new(cert, Z85.decode(cert.public_key), nil, path, facts(stat), racy?(stat))
+        Entry.new(cert, Z85.decode(cert.public_key), nil, path, facts(stat),
+          Cert::Files.racy?(stat))
       rescue CertError => error
         raise error.cause if error.cause.is_a?(SystemCallError)
-        Entry.new(nil, nil, error.message, path, facts(stat), racy?(stat))
+        Entry.new(nil, nil, error.message, path, facts(stat), Cert::Files.racy?(stat))
       end
 
-      # Every change of a file sets its ctime, and no program can set the ctime itself.
-      def facts(stat) = [stat.ino, stat.size, stat.ctime]
-
-      def racy?(stat) = Time.now - stat.ctime < RACY
+      def facts(stat) = Cert::Files.facts(stat)
 
       def duplicate(file, entry)
         first = @keys[entry.key]
