@@ -43,7 +43,6 @@ module Godwit
     end
 
     # @param probes [Boolean] whether it may connect a second socket
-    # @param limit [Integer] unread events that it keeps at most
     def initialize(socket, probes: true, limit: LIMIT)
       @socket = socket
       @probing = probes

@@ -10,7 +10,6 @@ module Godwit
 
     class << self
       # @param given [Symbol, Object] a name, or an object with `dump` and `load`
-      # @param operation [Symbol] for the error
       # @return [Array(String, Object)] name and format
       # @raise [ArgumentValueError] when there is no such format, or its gem is missing
       def find(given, operation)
@@ -24,8 +23,6 @@ module Godwit
           given)
       end
 
-      # @return [Object, nil] the format
-      # @raise [ArgumentValueError] when its gem is missing
       def of(name) = KNOWN[name]&.tap(&:require_library)
 
       private

@@ -28,11 +28,9 @@ module Godwit
       # @return [String] such as "12,345"
       def number(number) = number.to_s.gsub(/(?<=\d)(?=(\d{3})+\z)/, ",")
 
-      # @param text [String] JSON
       # @return [String] JSON without characters that control a terminal
       def json(text) = text.gsub(UNSAFE_IN_JSON) { |one| format('\u%04x', one.ord) }
 
-      # @param text [String] of an error, in any encoding
       # @return [String] one line of at most 300 characters: its beginning and its end
       def line(text)
         text = text(text)

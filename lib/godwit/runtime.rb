@@ -14,7 +14,6 @@ module Godwit
       def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
       # Lets interrupts arrive only in a wait.
       def defer_interrupts(&block) = Thread.handle_interrupt(Object => :on_blocking, &block)
-      # @return [Object] it, deeply frozen
       def shareable(object) = defined?(Ractor) ? Ractor.make_shareable(object) : object.freeze
 
       # Makes methods from source text, which any Ractor may call. A method from a block belongs to
@@ -38,7 +37,6 @@ module Godwit
         end
       end
 
-      # @return [Symbol, nil] the most similar of the names
       def similar(name, names)
         return unless defined?(DidYouMean::SpellChecker)
         DidYouMean::SpellChecker.new(dictionary: names).correct(name.to_s).first
@@ -48,7 +46,6 @@ module Godwit
       # Warns of an exception in a block of the user's.
       def report(text, error) = warn("#{text} #{error.full_message(highlight: false)}")
 
-      # @return [String] what the C library calls the errno
       def strerror(errno) = SystemCallError.new(nil, errno).message
       # @return [Class] the Errno class; SystemCallError where there is none
       def errno_class(errno) = SystemCallError.new(nil, errno).class
@@ -59,7 +56,6 @@ module Godwit
       def scrub(text) = text.scrub("?")
       # @return [String] in UTF-8, one line without characters that control a terminal
       def printable(text) = Printable.text(text)
-      # @return [String] a copy in US-ASCII
       def ascii(text) = text.dup.force_encoding(Encoding::US_ASCII)
 
       # @return [String] in UTF-8 if the bytes are text, else binary

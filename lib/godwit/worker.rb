@@ -8,15 +8,12 @@ module Godwit
 
   # A thread of the library. An interrupt ends a `join` at once, like every other wait.
   class Worker < THREAD
-    # @param seconds [Numeric, nil] nil: for ever
-    # @return [self, nil] nil when time is up
     def join(seconds = nil)
       Timeout.take_interrupts # Ruby's join raises no pending interrupt
       super
     end
 
     # Makes a thread that may be in a call which cannot be ended. Exit does not wait for the thread.
-    # @return [#join]
     def self.detached(&block)
       (RUBY_ENGINE == "jruby") ? JRubyThread::Detached.new(&block) : new(&block)
     end

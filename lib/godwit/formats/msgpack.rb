@@ -5,7 +5,6 @@ module Godwit
     # MessagePack, by the gem msgpack; the names of maps come back as Symbols.
     module Msgpack
       class << self
-        # @raise [ArgumentValueError] without the gem
         def require_library
           require "msgpack" unless defined?(::MessagePack::VERSION) # a Ractor cannot require
         rescue LoadError => error

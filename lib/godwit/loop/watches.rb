@@ -39,7 +39,6 @@ module Godwit
         end
       end
 
-      # @param events [Array<Symbol>] none: all
       def remove(thing, events)
         locked(:remove) do
           watch = @watches[thing] or next false

@@ -38,7 +38,6 @@ module Godwit
         @samples = FAMILIES.transform_values { {} }
       end
 
-      # @param name [Symbol] of FAMILIES
       # @param value [Integer, nil] nil: unknown
       def add(name, labels, value)
         return if value.nil?
@@ -47,7 +46,6 @@ module Godwit
         @samples[name][labels] = latest ? [before || value, value].max : before.to_i + value
       end
 
-      # @return [String] in UTF-8
       def to_s
         @samples.each_with_object(+"") do |(name, samples), text|
           next if samples.empty?

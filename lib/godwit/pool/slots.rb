@@ -23,7 +23,6 @@ module Godwit
       # Gives the loan a slot, and a socket if one is idle.
       # @param seconds [Numeric, nil] longest wait; nil: for ever
       # @return [Boolean] false when time is up
-      # @raise [ClosedError]
       def lend(loan, seconds)
         seconds = nil if seconds && seconds >= Timeout::MAX
         start = Timeout.now

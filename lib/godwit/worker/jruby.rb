@@ -51,7 +51,6 @@ module Godwit
         @thread.start
       end
 
-      # @return [self, nil] nil when time is up
       def join(seconds = nil) = @ending.await(seconds, @thread) ? self : nil
     end
 
