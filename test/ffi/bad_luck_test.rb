@@ -7,7 +7,8 @@ return if RUBY_ENGINE == "jruby" # it starts JRuby itself
 
 require_relative "../../rakelib/support/jruby"
 
-# No libzmq, a wrong one, several; each is loaded as users load it, on CRuby and on JRuby.
+# The choice of the backend; no libzmq, a wrong one, several. Each is loaded as users load it, on
+# CRuby and on JRuby.
 class BadLuckTest < Godwit::TestCase
   # Tries each library in turn; only the last may load.
   PROGRAM = <<~'RUBY'
@@ -66,7 +67,7 @@ class BadLuckTest < Godwit::TestCase
   %i[cruby jruby].each do |ruby|
     test "GODWIT_LIBZMQ chooses a library, and a bad one is reported (#{ruby})" do
       text = File.join(scratch_dir, "text.so")
-      File.write(text, "no library, but longer than the head of one" * 9)
+      File.write(text, "no library, but longer than the header of one" * 9)
       heron = File.join(scratch_dir, "heron.so.1").tap { |path| FileUtils.cp(own_libzmq, path) }
       old = answering("old.so", 4, 2, 5)
       lacking = answering("lacking.so", 4, 3, 4)
@@ -92,14 +93,26 @@ class BadLuckTest < Godwit::TestCase
     end
   end
 
-  # For the child of a test that cannot load it.
   LOAD = <<~RUBY
     begin
       require "godwit"
+      puts Godwit::BACKEND
     rescue LoadError => error
       puts error.message, error.cause.inspect
     end
   RUBY
+
+  test "GODWIT_BACKEND chooses the backend, and may override an engine's; an unknown one is " \
+    "refused" do
+    {"ffi" => "ffi\n", "" => "native\n", nil => "native\n",
+     "fii" => "GODWIT_BACKEND takes native or ffi: got \"fii\"\nnil\n"}.each do |value, printed|
+      result = assert_child(run_child(LOAD, gems: true, env: {"GODWIT_BACKEND" => value}))
+      assert_equal printed, result.stdout
+    end
+    assert_equal %w[ffi ffi native],
+      %w[jruby truffleruby ruby].map { |engine| Godwit::Backend.choose(nil, engine) }
+    assert_equal "native", Godwit::Backend.choose("native", "jruby")
+  end
 
   # This machine has a libzmq, so the loader is made to refuse its name.
   test "no libzmq anywhere: the error lists the names and folders" do

@@ -3,7 +3,7 @@
 require_relative "support/mruby_case"
 require_relative "../native/shim/shim"
 
-# A peer that vanishes in the middle of a message (law 3), as in test/native/mid_message_test.rb.
+# A peer that vanishes in the middle of a message (law 3), as in test/process/mid_message_test.rb.
 # The shim gives libzmq's threads time there.
 class MRubyMidMessageTest < MRubyCase
   UNTIL_CUT = <<~RUBY

@@ -11,22 +11,29 @@ class MidMessageTest < Godwit::TestCase
   PRELUDE = <<~RUBY
     #{Godwit::TestSupport::Shim::PRELUDE}
 
-    # Yields a bound socket that waits in the middle of a cut message, and the message's parts.
-    def cut(type, peer, parts, prime, **options)
+    # Yields a sender whose message was cut, its context, and the endpoint of the cut connection's
+    # socket. The sender is that socket, or a PUSH to a proxy that has the socket.
+    def cut(type, peer, parts, prime, proxied: false, **options)
       # On a busy machine the millisecond below has often passed.
-      limit = Process.clock_gettime(Process::CLOCK_MONOTONIC) + 15
-      until Process.clock_gettime(Process::CLOCK_MONOTONIC) > limit
+      limit = now + 15
+      until now > limit
         context = Godwit::Context.new(linger: 0)
-        socket = Godwit.const_get(type).bind("inproc://cut", "tcp://127.0.0.1:*", context: context,
-          **options)
+        sender = socket = Godwit.const_get(type).bind("inproc://cut", "tcp://127.0.0.1:*",
+          context: context, **options)
+        sender = proxy_to(socket) if proxied
         first = Godwit.const_get(peer).connect("inproc://cut", context: context)
-        # libzmq will not look at its commands in the next millisecond
-        2.times { prime.call(socket, first) }
-        first.close
+        # libzmq will not process its commands in the next millisecond
+        2.times { prime.call(sender, first) }
+        first.close unless proxied
         before = Windows.mid_message
-        sent = socket.send_nonblock(parts, exception: false)
-        if sent == :wait_writable && Windows.mid_message > before
-          yield socket, context
+        sent = sender.send_nonblock(parts, exception: false)
+        if proxied
+          first.close # the proxy has begun to send
+          soon = now + 0.2
+          Thread.pass until Windows.mid_message > before || now > soon
+        end
+        if (proxied || sent == :wait_writable) && Windows.mid_message > before
+          yield sender, context, socket.endpoints.last
           return context.close
         end
         context.close
@@ -34,13 +41,19 @@ class MidMessageTest < Godwit::TestCase
       abort "never cut in mid-message"
     end
 
+    def proxy_to(socket)
+      front = Godwit::PULL.bind("inproc://front", context: socket.context)
+      Godwit::Proxy.new(front, socket).start
+      Godwit::PUSH.connect("inproc://front", context: socket.context)
+    end
+
     # Cuts a request; then the block serves the next one.
     def cut_request(parts, type, options, &serve)
       prime = lambda do |socket, first|
         socket.send("prime") && first.recv(timeout: HANG) && first.send("reply") && socket.recv
       end
-      cut(:REQ, :REP, parts, prime, **options) do |socket, context|
-        peer = Godwit.const_get(type).connect(socket.endpoints.last, context: context,
+      cut(:REQ, :REP, parts, prime, **options) do |socket, context, endpoint|
+        peer = Godwit.const_get(type).connect(endpoint, context: context,
           reconnect_interval: 0.01)
         server = Thread.new { serve.call(peer) }
         check("the next reply", "reply", socket.request(%w[next 2], timeout: 0.5, retries: 40))
@@ -56,25 +69,28 @@ class MidMessageTest < Godwit::TestCase
     end
   RUBY
 
-  {PUSH: :PULL, DEALER: :DEALER, PAIR: :PAIR}.each do |type, peer|
-    test "#{type} sends the message again, whole and once" do
-      assert_child(run_shimmed(<<~RUBY))
-        prime = ->(socket, first) { socket.send("prime") && first.recv }
+  {PUSH: :PULL, DEALER: :DEALER, PAIR: :PAIR}.to_a.product([false, true]) do |(type, peer), proxied|
+    test "#{type}#{" of a proxy" if proxied} sends the message again, whole and once" do
+      assert_child(run_shimmed(<<~RUBY, proxied ? 20_000 : 3000))
+        prime = ->(sender, first) { sender.send("prime") && first.recv(timeout: 5) }
         #{SHAPES}.each do |parts|
           # libzmq mostly drops the rest without a word: nothing to repair.
           next if #{type == :PUSH} && parts.size > 2
-          cut(:#{type}, :#{peer}, parts, prime) do |socket, context|
-            sender = Thread.new { socket.send(parts, timeout: 10).send("after", timeout: 10) }
+          cut(:#{type}, :#{peer}, parts, prime, proxied: #{proxied}) do |sender, context, endpoint|
+            sending = Thread.new do
+              sender.send(parts, timeout: 10) unless #{proxied}
+              sender.send("after", timeout: 10)
+            end
             peer = nil
             message = nil
-            until message # a PAIR ignores for good who comes before it is done with its last peer
+            until message # a PAIR ignores a peer that comes before its last peer has departed
               peer&.close
-              peer = Godwit::#{peer}.connect(socket.endpoints.last, context: context)
+              peer = Godwit::#{peer}.connect(endpoint, context: context)
               message = peer.recv(timeout: 1, exception: false)
             end
             check(parts, parts, message)
             check("after", "after", peer.recv(timeout: 5))
-            sender.value
+            sending.value
             check("more", nil, peer.recv(timeout: 0.02, exception: false))
           end
         end
@@ -151,8 +167,7 @@ class MidMessageTest < Godwit::TestCase
     end
   end
 
-  # The effect of libzmq on a ROUTER's message: the rest is dropped, and no part of it reaches
-  # another peer.
+  # libzmq drops the rest of a ROUTER's message, and no frame of it reaches another peer.
   test "ROUTER drops the rest" do
     assert_child(run_shimmed(<<~RUBY))
       20.times do
@@ -177,7 +192,8 @@ class MidMessageTest < Godwit::TestCase
     RUBY
   end
 
-  def run_shimmed(source)
-    run_child(PRELUDE + source, env: Godwit::TestSupport::Shim.windows(parts: 3000))
+  # @param pause [Integer] microseconds after each frame
+  def run_shimmed(source, pause = 3000)
+    run_child(PRELUDE + source, env: Godwit::TestSupport::Shim.windows(parts: pause))
   end
 end

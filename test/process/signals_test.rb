@@ -32,18 +32,19 @@ class SignalsTest < Godwit::TestCase
     end
   RUBY
 
-  {"Ctrl-C" => [:INT, "Interrupt"],
-   "SIGTERM" => [:TERM, "SignalException"]}.each do |sentence, (signal, error)|
+  {"Ctrl-C" => [:INT, "rescue Interrupt"], "SIGTERM" => [:TERM, "rescue SignalException"],
+   "a throw out of a trap handler" => [:USR1, ""]}.each do |sentence, (signal, caught)|
     test "#{sentence} ends every waiting call of the main thread" do
       assert_done <<~RUBY
+        trap(:USR1) { throw :done }
         each_call do |call|
-          when_waiting(call.waited_on) { Process.kill(:#{signal}, Process.pid) }
-          begin
+          catch(:done) do
+            when_waiting(call.waited_on) { Process.kill(:#{signal}, Process.pid) }
             call.run
             abort call.name
-          rescue #{error}
-            call.object.close
+          #{caught}
           end
+          call.object.close
         end
       RUBY
     end
@@ -75,21 +76,6 @@ class SignalsTest < Godwit::TestCase
         end
       RUBY
     end
-  end
-
-  # A throw leaves the wait as an exception does.
-  test "a throw out of a trap handler goes through every waiting call" do
-    assert_done <<~RUBY
-      trap(:USR1) { throw :done }
-      each_call do |call|
-        catch(:done) do
-          when_waiting(call.waited_on) { Process.kill(:USR1, Process.pid) }
-          call.run
-          abort call.name
-        end
-        call.object.close
-      end
-    RUBY
   end
 
   test "Ctrl-C reaches the main thread while others wait" do
