@@ -45,9 +45,6 @@ typedef struct {
     size_t sizes[GW_LOG_FRAMES];
 } gw_packed_t;
 
-typedef void gw_json_member_t(
-        void *argument, const char *key, size_t key_size, const char *value, size_t size);
-
 /* Numbers of missing records, as in lib/godwit/logger/reading/writer_statistics.rb: a record may
  * arrive after a later one. */
 typedef struct {
@@ -73,9 +70,6 @@ typedef struct {
     uint64_t records, lost, late, forgotten;
 } gw_writers_t;
 
-/* Returns whether the text is a JSON object. Calls back with the raw text of each key and value,
- * also of a text that turns out to be no object. */
-bool gw_json_members(const char *data, size_t size, gw_json_member_t *found, void *argument);
 /* Returns the number of records that the two frames hold; 0: they are no batch. */
 int gw_packing_count(const char *mark, size_t mark_size, const char *data, size_t size);
 /* Reads the record at the offset, and advances the offset. */

@@ -10,7 +10,6 @@ enum {
     GW_LOG_PACKED_HEAD_BYTES = 6, /* bytes at the start of a packed record; they hold the sizes of topic and header */
     GW_LOG_ENTRY_BYTES = 448, /* bytes of a queued log entry besides its texts: a Struct of eight, slots and slack of four Strings */
     GW_LOG_FRAMES = 3, /* frames of a record: topic, header, text */
-    GW_LOG_NESTING = 100, /* levels of nesting in a record's header; as JSON.parse */
     GW_LOG_NAME_BYTES = 63, /* bytes of a program or host in statistics; longer ones are cut */
     GW_LOG_GAPS = 8, /* ranges of missing numbers that statistics remember of a writer */
     GW_LOG_DIGITS = 19, /* digits of a record's number */

@@ -87,34 +87,69 @@ static bool header_parse_topic(gw_bytes_t topic, gw_identity_t *identity) {
     return false;
 }
 
-typedef struct {
-    gw_identity_t *identity;
-    bool id, seq, tseq, t_ns; /* which members are present and valid */
-} members_t;
-
-static void header_see_member(
-        void *argument, const char *key, size_t key_size, const char *value, size_t size) {
-    members_t *members = argument;
-    gw_identity_t *identity = members->identity;
-    gw_bytes_t text = {value, size};
-    if (key_size == 6 && memcmp(key, "writer", 6) == 0) {
-        members->id = SKIP(&text, "\"") && header_cut_id(&text, identity->id) &&
-                SKIP(&text, "\"") && !text.size;
-    } else if (key_size == 3 && memcmp(key, "seq", 3) == 0) {
-        members->seq = header_cut_count(&text, &identity->seq) && !text.size;
-    } else if (key_size == 4 && memcmp(key, "tseq", 4) == 0) {
-        members->tseq = header_cut_count(&text, &identity->tseq) && !text.size;
-    } else if (key_size == 4 && memcmp(key, "t_ns", 4) == 0) {
-        members->t_ns = header_cut_number(&text, &identity->t_ns) && !text.size;
+static void header_skip_blanks(gw_bytes_t *text) {
+    while (text->size && memchr(" \t\r\n", *text->data, 4)) {
+        text->data++;
+        text->size--;
     }
 }
 
-/* Parses a header that Godwit did not write: another program may write the four members in another
- * order, with blanks between them. */
+/* Removes the quoted key, the colon behind it and the blanks from the front. */
+static bool header_cut_key(gw_bytes_t *text, const char *key, size_t size) {
+    header_skip_blanks(text);
+    if (!header_skip(text, key, size)) return false;
+    header_skip_blanks(text);
+    if (!SKIP(text, ":")) return false;
+    header_skip_blanks(text);
+    return true;
+}
+
+#define CUT_KEY(text, key) header_cut_key(text, key, sizeof key - 1)
+
+/* Returns the bit of the number or id that the member of a JSON object has; 0: it has another. */
+static unsigned header_read_member(gw_bytes_t text, gw_identity_t *identity) {
+    unsigned bit = 0;
+    if (CUT_KEY(&text, "\"writer\"")) {
+        bit = SKIP(&text, "\"") && header_cut_id(&text, identity->id) && SKIP(&text, "\"");
+    } else if (CUT_KEY(&text, "\"seq\"")) {
+        bit = header_cut_count(&text, &identity->seq) << 1;
+    } else if (CUT_KEY(&text, "\"tseq\"")) {
+        bit = header_cut_count(&text, &identity->tseq) << 2;
+    } else if (CUT_KEY(&text, "\"t_ns\"")) {
+        bit = header_cut_number(&text, &identity->t_ns) << 3;
+    }
+    header_skip_blanks(&text);
+    return text.size ? 0 : bit;
+}
+
+/* Returns the last byte of the string that begins at `at`. */
+static const char *header_string_end(const char *at, const char *end) {
+    for (at++; at < end && *at != '"'; at++)
+        if (*at == '\\') at++;
+    return at < end ? at : end - 1;
+}
+
+/* Reads a header of another program, which may write the members in another order, with blanks
+ * between them. The other members need not be JSON. */
 static bool header_parse_any(gw_bytes_t header, gw_identity_t *identity) {
-    members_t members = {.identity = identity};
-    return gw_json_members(header.data, header.size, header_see_member, &members) && members.id &&
-            members.seq && members.tseq && members.t_ns;
+    unsigned found = 0;
+    header_skip_blanks(&header);
+    if (!SKIP(&header, "{")) return false;
+    const char *member = header.data, *end = header.data + header.size;
+    int nesting = 1;
+    for (const char *at = member; at < end; at++) {
+        if (nesting == 1 && (*at == ',' || *at == '}')) {
+            found |= header_read_member((gw_bytes_t){member, at - member}, identity);
+            member = at + 1;
+        }
+        if (*at == '"') at = header_string_end(at, end);
+        else if (*at == '{' || *at == '[') nesting++;
+        else if ((*at == '}' || *at == ']') && !--nesting) break;
+    }
+    if (nesting) return false;
+    header = (gw_bytes_t){member, end - member};
+    header_skip_blanks(&header);
+    return found == 15 && !header.size;
 }
 
 bool gw_identity_parse(gw_bytes_t topic, gw_bytes_t header, gw_identity_t *identity) {

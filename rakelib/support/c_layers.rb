@@ -29,7 +29,7 @@ module CLayers
     "proxy.h" => %w[poller monitor proxy_loop proxy addressed]
   }.freeze
   ACCELERATORS = %w[
-    rbczmq logger_json logger_packing logger_payload logger_header logger_queue logger_writers
+    rbczmq logger_packing logger_payload logger_header logger_queue logger_writers
     logger_statistics shell_rows
   ].freeze
   TOP = "godwit"

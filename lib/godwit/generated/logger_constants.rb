@@ -14,7 +14,6 @@ module Godwit
     ENTRY_BYTES = 448 # bytes of a queued log entry besides its texts: a Struct of eight, slots and slack of four Strings
     BATCH_MARK = "godwit-log-batch" # the first frame of a batch of records
     FRAMES = 3 # frames of a record: topic, header, text
-    NESTING = 100 # levels of nesting in a record's header; as JSON.parse
     NAME_BYTES = 63 # bytes of a program or host in statistics; longer ones are cut
     GAPS = 8 # ranges of missing numbers that statistics remember of a writer
     DIGITS = 19 # digits of a record's number

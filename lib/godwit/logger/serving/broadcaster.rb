@@ -350,7 +350,7 @@ module Godwit
         report
       end
 
-      def remembered(most) = @passed.messages(most).map { |frames| Record.parse(frames) }
+      def remembered(most) = @passed.messages(most).filter_map { |frames| Record.parse(frames) }
 
       def release
         @owned.each(&:close)

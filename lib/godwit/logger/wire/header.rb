@@ -32,7 +32,7 @@ module Godwit
         # @return [Hash] the whole header; empty when it is no JSON object
         def parse(header)
           json = header.dup.force_encoding(Encoding::UTF_8).scrub
-          value = JSON.parse(json, max_nesting: LoggerConstants::NESTING)
+          value = JSON.parse(json)
           value.is_a?(Hash) ? value : {}
         rescue JSON::ParserError
           {}
