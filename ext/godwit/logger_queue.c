@@ -15,7 +15,7 @@ typedef struct {
     size_t capacity, first, count;
     size_t bytes;
     size_t most, most_bytes;
-    VALUE wakeup; /* Thread::Queue in which the sender sleeps */
+    VALUE wakeup; /* Thread::Queue in which the sender sleeps; Qfalse: the queue is not open */
     unsigned pass_every;
     bool asleep, closed, stalled;
 } log_queue_t;
@@ -24,7 +24,6 @@ static ID id_pop, id_push;
 
 static void queue_mark(void *pointer) {
     log_queue_t *queue = pointer;
-    if (!queue) return;
     for (size_t i = 0; i < queue->count; i++)
         rb_gc_mark_movable(queue->slots[(queue->first + i) & (queue->capacity - 1)].entry);
     rb_gc_mark_movable(queue->wakeup);
@@ -32,7 +31,6 @@ static void queue_mark(void *pointer) {
 
 static void queue_compact(void *pointer) {
     log_queue_t *queue = pointer;
-    if (!queue) return;
     for (size_t i = 0; i < queue->count; i++) {
         slot_t *slot = &queue->slots[(queue->first + i) & (queue->capacity - 1)];
         slot->entry = rb_gc_location(slot->entry);
@@ -42,14 +40,13 @@ static void queue_compact(void *pointer) {
 
 static void queue_free(void *pointer) {
     log_queue_t *queue = pointer;
-    if (!queue) return;
     xfree(queue->slots);
     xfree(queue);
 }
 
 static size_t queue_size(const void *pointer) {
     const log_queue_t *queue = pointer;
-    return queue ? sizeof *queue + queue->capacity * sizeof *queue->slots : 0;
+    return sizeof *queue + queue->capacity * sizeof *queue->slots;
 }
 
 static const rb_data_type_t log_queue_type = {
@@ -62,29 +59,25 @@ static const rb_data_type_t log_queue_type = {
 };
 
 static VALUE queue_alloc(VALUE class) {
-    return TypedData_Wrap_Struct(class, &log_queue_type, NULL);
+    log_queue_t *queue;
+    return TypedData_Make_Struct(class, log_queue_t, &log_queue_type, queue);
 }
 
 static log_queue_t *queue_opened(VALUE self) {
     log_queue_t *queue = rb_check_typeddata(self, &log_queue_type);
-    if (!queue) gw_raise_closed("log", self);
+    if (!queue->wakeup) gw_raise_closed("log", self);
     return queue;
 }
 
 /* open(bound in records, bound in bytes, entries after which a caller yields to other threads) */
 static VALUE queue_open(VALUE self, VALUE most, VALUE most_bytes, VALUE pass_every) {
-    if (rb_check_typeddata(self, &log_queue_type))
-        gw_raise_detail("StateError", "log", "this queue is open already");
-    size_t records = NUM2SIZET(most), bytes = NUM2SIZET(most_bytes);
-    unsigned pass = NUM2UINT(pass_every);
+    log_queue_t *queue = rb_check_typeddata(self, &log_queue_type);
+    if (queue->wakeup) gw_raise_detail("StateError", "log", "this queue is open already");
+    queue->most = NUM2SIZET(most);
+    queue->most_bytes = NUM2SIZET(most_bytes);
+    queue->pass_every = NUM2UINT(pass_every);
     VALUE wakeup = rb_funcall(rb_path2class("Thread::Queue"), rb_intern("new"), 0);
-    log_queue_t *queue = ZALLOC(log_queue_t);
-    queue->wakeup = Qnil;
-    RTYPEDDATA_DATA(self) = queue;
     RB_OBJ_WRITE(self, &queue->wakeup, wakeup);
-    queue->most = records;
-    queue->most_bytes = bytes;
-    queue->pass_every = pass;
     return self;
 }
 
