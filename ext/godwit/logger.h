@@ -65,8 +65,8 @@ typedef struct {
 
 typedef struct {
     gw_writer_t *writers; /* owned; `count` writers */
-    uint32_t *buckets;    /* owned; a power of two, twice `capacity` */
-    uint32_t count, capacity, most, newest, oldest;
+    uint32_t *buckets;    /* owned; `mask` + 1, a power of two: the first writer of each */
+    uint32_t count, most, mask, newest, oldest;
     uint64_t records, lost, late, forgotten;
 } gw_writers_t;
 
@@ -82,6 +82,8 @@ bool gw_identity_parse(gw_bytes_t topic, gw_bytes_t header, gw_identity_t *ident
  * Needs the GVL. */
 bool gw_identity_of(gw_bytes_t topic, VALUE header, gw_identity_t *identity);
 int gw_line_level(gw_bytes_t line);
+/* Returns false without memory; gw_writers_free frees what there is. */
+bool gw_writers_open(gw_writers_t *table, uint32_t most);
 void gw_writers_free(gw_writers_t *table);
 size_t gw_writers_size(const gw_writers_t *table);
 void gw_writers_count(gw_writers_t *table, const gw_identity_t *identity, size_t bytes);

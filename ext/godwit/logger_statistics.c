@@ -164,23 +164,14 @@ static VALUE statistics_open(VALUE self, VALUE most, VALUE bytes, VALUE writers)
     size_t messages = NUM2SIZET(most), size = messages ? NUM2SIZET(bytes) : 0;
     uint32_t most_writers = NUM2UINT(writers);
     if (statistics->open) rb_raise(rb_eRuntimeError, "these statistics are open already");
-    slot_t *slots = messages ? calloc(messages, sizeof *slots) : NULL;
-    char *arena = size ? malloc(size) : NULL; /* pages cost no memory until they are written */
-    if ((messages && !slots) || (size && !arena) ||
-            pthread_mutex_init(&statistics->mutex, NULL) != 0) {
-        free(slots);
-        free(arena);
-        rb_memerror();
-    }
-    statistics->slots = slots;
-    statistics->arena = arena;
+    statistics->slots = messages ? calloc(messages, sizeof *statistics->slots) : NULL;
+    statistics->arena = size ? malloc(size) : NULL; /* pages cost no memory until they are written */
+    if ((messages && !statistics->slots) || (size && !statistics->arena) ||
+            !gw_writers_open(&statistics->table, most_writers) ||
+            pthread_mutex_init(&statistics->mutex, NULL) != 0)
+        rb_memerror(); /* the collector frees what there is */
     statistics->most = messages;
     statistics->arena_size = size;
-    statistics->table = (gw_writers_t){
-            .most = most_writers,
-            .newest = GW_NO_WRITER,
-            .oldest = GW_NO_WRITER,
-    };
     statistics->observer.generation = atomic_load(&gw_generation);
     statistics->observer.observe = statistics_observe;
     statistics->observer.count = statistics_count;

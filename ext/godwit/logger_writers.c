@@ -4,7 +4,21 @@
 #include "logger.h"
 #include <stdlib.h>
 
-enum { FIRST_WRITERS = 64 };
+bool gw_writers_open(gw_writers_t *table, uint32_t most) {
+    uint32_t buckets = 2;
+    while (buckets / 2 < most) buckets *= 2;
+    *table = (gw_writers_t){
+            .writers = malloc(most * sizeof(gw_writer_t)), /* pages cost nothing until written */
+            .buckets = malloc(buckets * sizeof(uint32_t)),
+            .most = most,
+            .mask = buckets - 1,
+            .newest = GW_NO_WRITER,
+            .oldest = GW_NO_WRITER,
+    };
+    if (!table->writers || !table->buckets) return false;
+    memset(table->buckets, 0xff, buckets * sizeof(uint32_t)); /* GW_NO_WRITER */
+    return true;
+}
 
 void gw_writers_free(gw_writers_t *table) {
     free(table->writers);
@@ -12,12 +26,12 @@ void gw_writers_free(gw_writers_t *table) {
 }
 
 size_t gw_writers_size(const gw_writers_t *table) {
-    return table->capacity * (sizeof(gw_writer_t) + 2 * sizeof(uint32_t));
+    return table->count * sizeof(gw_writer_t) + ((size_t)table->mask + 1) * sizeof(uint32_t);
 }
 
 /* Ruby's hash function has a random seed, so that a sender cannot aim at one bucket. */
 static uint32_t *writers_bucket(gw_writers_t *table, const unsigned char *id) {
-    return &table->buckets[rb_memhash(id, GW_LOG_ID_BYTES) & (2 * (uint64_t)table->capacity - 1)];
+    return &table->buckets[rb_memhash(id, GW_LOG_ID_BYTES) & table->mask];
 }
 
 static void writers_unlink(gw_writers_t *table, uint32_t index) {
@@ -37,28 +51,6 @@ static void writers_link_newest(gw_writers_t *table, uint32_t index) {
     table->newest = index;
 }
 
-/* Enlarges both arrays or none. */
-static bool writers_grow(gw_writers_t *table) {
-    uint32_t capacity = table->capacity ? 2 * table->capacity : FIRST_WRITERS;
-    uint32_t *buckets = malloc(2 * (size_t)capacity * sizeof *buckets);
-    gw_writer_t *writers = buckets ? realloc(table->writers, capacity * sizeof *writers) : NULL;
-    if (writers) table->writers = writers;
-    if (!writers) {
-        free(buckets);
-        return false;
-    }
-    free(table->buckets);
-    table->buckets = buckets;
-    table->capacity = capacity;
-    memset(buckets, 0xff, 2 * (size_t)capacity * sizeof *buckets); /* GW_NO_WRITER */
-    for (uint32_t i = 0; i < table->count; i++) {
-        uint32_t *first = writers_bucket(table, writers[i].id);
-        writers[i].chain = *first;
-        *first = i;
-    }
-    return true;
-}
-
 /* Removes the writer with the oldest last record; the totals keep its numbers. */
 static uint32_t writers_forget_oldest(gw_writers_t *table) {
     uint32_t index = table->oldest, *at = writers_bucket(table, table->writers[index].id);
@@ -75,9 +67,9 @@ static uint8_t writers_copy_name(char *to, gw_bytes_t from) {
     return size;
 }
 
-/* Returns the writer of this record, which is now the newest. NULL: no memory. */
+/* Returns the writer of this record, which is now the newest. */
 static gw_writer_t *writers_find(gw_writers_t *table, const gw_identity_t *identity) {
-    uint32_t index = table->capacity ? *writers_bucket(table, identity->id) : GW_NO_WRITER;
+    uint32_t index = *writers_bucket(table, identity->id);
     while (index != GW_NO_WRITER &&
             memcmp(table->writers[index].id, identity->id, GW_LOG_ID_BYTES) != 0)
         index = table->writers[index].chain;
@@ -88,9 +80,7 @@ static gw_writer_t *writers_find(gw_writers_t *table, const gw_identity_t *ident
         }
         return &table->writers[index];
     }
-    if (table->count >= table->most) index = writers_forget_oldest(table);
-    else if (table->count < table->capacity || writers_grow(table)) index = table->count++;
-    else return NULL;
+    index = table->count < table->most ? table->count++ : writers_forget_oldest(table);
     gw_writer_t *writer = &table->writers[index];
     uint32_t *first = writers_bucket(table, identity->id);
     memset(writer, 0, sizeof *writer);
@@ -141,7 +131,6 @@ static bool writers_fill_gap(gw_writer_t *writer, uint64_t number) {
 void gw_writers_count(gw_writers_t *table, const gw_identity_t *identity, size_t bytes) {
     gw_writer_t *writer = writers_find(table, identity);
     table->records++;
-    if (!writer) return;
     if (identity->seq > writer->last) {
         uint64_t lost = identity->seq - writer->last - 1;
         if (lost) writers_add_gap(writer, writer->last + 1, identity->seq - 1);
