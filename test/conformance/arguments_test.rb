@@ -57,6 +57,9 @@ class ArgumentsTest < Conformance::Case
     assert_equal "#<Godwit::Tracker of no send>", Godwit::Tracker.allocate.inspect
     assert_named(Godwit::StateError, /track: true/) { Godwit::Tracker.allocate.wait(0) }
     assert_named(Godwit::GoneError, /gone/) { Godwit::Frame.allocate.size }
+    [Godwit::Timers, Godwit::Loop, Godwit::Beacon].each do |klass|
+      assert_raises(NoMethodError) { klass.allocate }
+    end
     assert_equal ["#<Godwit::Message>", ["x"]],
       [Godwit::Message.allocate.inspect, Godwit::Message.allocate.push("x").to_a]
     return if ENV["GODWIT_TEST_TYPES"] # its checks want what initialize sets
@@ -81,16 +84,12 @@ class ArgumentsTest < Conformance::Case
 
   test "messages, records and errors match patterns" do
     message = Godwit::Message.new("address", "", "body")
-    case message
-    in [address, "", body] then assert_equal %w[address body], [address, body]
-    end
-    case message
-    in {size: 3, content_size:, frames: [*, "body"]} then assert_equal 11, content_size
-    end
+    assert_pattern(message) { |one| one in ["address", "", "body"] }
+    assert_pattern(message) { |one| one in {size: 3, content_size: 11, frames: [*, "body"]} }
     record =
       Godwit::Logger::Record.parse("E, [2026-11-20T12:31:07.123456 #42] ERROR -- billing: refused")
-    case record
-    in {label: "ERROR", prog: "billing", pid: 42, text:} then assert_equal "refused", text
+    assert_pattern(record) do |one|
+      one in {label: "ERROR", prog: "billing", pid: 42, text: "refused"}
     end
     assert_pattern(record) { |one| one in ["ERROR", "billing", "refused"] }
     error = assert_raises(Godwit::TimeoutError) { open_socket(:PULL).recv(timeout: 0) }
@@ -110,6 +109,7 @@ class ArgumentsTest < Conformance::Case
   {
     "PULL" => -> { Godwit::PULL.new(recv_hmw: 1) },
     "Context" => -> { Godwit::Context.new(io_thread: 1) },
+    "Pool" => -> { Godwit::Pool.new(sise: 1) { nil } },
     "Timers" => -> { Godwit::Timers.new(clok: 1) },
     "Beacon" => -> { Godwit::Beacon.new(5670, interfac: "x") },
     "Frame" => -> { Godwit::Frame.new("x", copy_treshold: 1) },

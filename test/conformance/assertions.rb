@@ -42,13 +42,12 @@ module Conformance
       error
     end
 
-    # That the block takes no less. More is no fault: the machine may be busy.
+    # Asserts that the block takes at least so long. A busy machine may take longer.
     # @param least [Numeric] seconds
     def assert_takes(least, &block) = assert_operator(seconds(&block), :>=, least)
 
-    # Repeats the request until it has reached the server, which does not answer. A request that
-    # still waits for libzmq's thread at its time-out is dropped with the recreated socket: that
-    # happens when the machine stalls.
+    # Repeats the request until it has reached the server, which does not answer. On a busy machine
+    # the time-out may come before libzmq has sent the request, which is then lost.
     # @return [String, Array<String>] the request, as the server got it
     def ask_without_reply(client, server, request, timeout: 0.2)
       eventually("no request arrived", deadline: 15) do

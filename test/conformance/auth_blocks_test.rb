@@ -1,10 +1,10 @@
 # frozen_string_literal: true
 
-require "tmpdir"
 require_relative "case"
 require_relative "authenticated"
 
-# Blocks of rules: what they may return, and what becomes of the client when they misbehave.
+# Blocks of rules: what a block may return, and the reply that the client gets when a block raises,
+# is slow or ends its thread.
 class AuthBlocksTest < Conformance::Case
   include Conformance::Authenticated
 
@@ -84,7 +84,7 @@ class AuthBlocksTest < Conformance::Case
     assert_equal ["slow", 300], reply
     held << "too late"
     assert_equal "its block takes too long", decision.reason
-    # The only worker is free again. In time it is when the machine is not too busy.
+    # The only worker is free again. On a busy machine this block too may be late.
     eventually { asked("anna") == [200, "anna"] }
     ask("end")
     assert_equal "end", reply.first, "the late answer is not sent"
@@ -165,7 +165,7 @@ class AuthBlocksTest < Conformance::Case
     end
   end
 
-  # Threads of the library cannot start while the block runs, as in a process at its limit.
+  # While the block runs, no thread of the library can start, as in a process at its limit.
   def without_new_threads
     worker = Godwit.const_get(:Worker)
     worker.define_singleton_method(:new) { |*| raise ThreadError, "can't create Thread" }
@@ -222,14 +222,12 @@ class AuthBlocksTest < Conformance::Case
   def test_a_warning_that_raises_costs_no_answer
     auth.plain { raise "no" }
     with_broken_stderr { 3.times { assert_equal LATER, asked("anna") } }
-    Dir.mktmpdir do |dir|
-      file = File.join(dir, "passwords")
-      File.write(file, "anna=Swordfish\n", perm: 0o600)
-      auth.plain(file: file)
-      assert_equal [200, "anna"], asked("anna")
-      File.delete(file)
-      with_broken_stderr { 3.times { assert_equal LATER, asked("anna") } }
-    end
+    file = File.join(scratch_dir, "passwords")
+    File.write(file, "anna=Swordfish\n", perm: 0o600)
+    auth.plain(file: file)
+    assert_equal [200, "anna"], asked("anna")
+    File.delete(file)
+    with_broken_stderr { 3.times { assert_equal LATER, asked("anna") } }
     auth.plain(users: {"anna" => "Swordfish"})
     assert_equal [200, "anna"], asked("anna")
   end

@@ -42,8 +42,8 @@ class AuthQueueTest < Conformance::Case
 
   def next_begun = ended(in_thread { begun.pop })
 
-  # Waits until the Auth has received all that {ask} sent. The answer needs no worker. Another
-  # socket's request might overtake.
+  # Waits until the Auth has received all that {ask} sent: it answers this later request of the same
+  # socket without a worker.
   def all_received
     @asking.send(["", "1.0", "all", "", "127.0.0.1", "", "NULL"])
     assert_equal "all", reply.first
@@ -70,7 +70,7 @@ class AuthQueueTest < Conformance::Case
     assert_equal "slow b1", next_begun
     ask("c1", address: "127.0.0.3")
     all_received
-    held << nil # of a or b, which then has its turn after c
+    held << nil # ends a block of address a or b, whose next client comes after c1
     assert_equal "c1", next_begun
   end
 

@@ -47,7 +47,8 @@ class AuthTest < Conformance::Case
     assert_equal "a@b", auth.cert("anna").metadata["email"]
     File.unlink(File.join(scratch_dir, "anna.key"))
     anna(rep).send_nonblock("again", exception: false)
-    assert_equal [400, @anna.public_key], [decision_of(400).status, @anna.public_key]
+    refused = decision until refused.key == @anna.public_key
+    assert_equal 400, refused.status
   end
 
   each_transport("PLAIN and NULL clients", only: NETWORK) do |transport|
@@ -129,7 +130,7 @@ class AuthTest < Conformance::Case
     assert_equal "x", who(anna(rep))
   end
 
-  # Two handshakes that failed show that there was time enough.
+  # After two failed handshakes an answer would have come.
   def assert_refused_by_silence(rep)
     monitor = own(rep.monitor(:handshake_failed_no_detail, :handshake_succeeded))
     socket = anna(rep, linger: 0.02)

@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
 module Conformance
-  # Servers that an Auth of the test's context protects, their clients, and what the Auth decides.
-  # A decision is the event that tells of a refusal.
+  # Servers that an Auth of the test's context protects, their clients, and the Auth's decisions. A
+  # test waits for a decision to know that a client was refused.
   module Authenticated
     ZAP = "inproc://zeromq.zap.01"
     PATIENCE = 20 # seconds
@@ -46,7 +46,7 @@ module Conformance
       rep
     end
 
-    # Fast to come again.
+    # A client that reconnects soon.
     def client(server, **options)
       open_socket(:REQ, reconnect_interval: 0.01, **options).connect(server.last_endpoint)
     end

@@ -34,7 +34,7 @@ class BeaconTest < NetworkCase
     assert open_beacon(interval: 1000).publish("at once").wait_sent(1, timeout: 10)
   end
 
-  test "a payload is the String of then" do
+  test "a payload is the String as it was at publish" do
     receiver = open_beacon.subscribe
     payload = +"before"
     beacon = open_beacon(interval: 0.01).publish(payload)

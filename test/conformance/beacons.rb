@@ -24,7 +24,7 @@ module Conformance
       super
     end
 
-    # The payloads that wait for recv.
+    # The received beacons that no recv has dequeued yet.
     def received_beacons(beacon)
       beacon.instance_variable_get(:@thread).instance_variable_get(:@queue)
     end

@@ -6,8 +6,6 @@ require_relative "case"
 
 # How sockets and contexts are made, and how a context ends.
 class ConstructorsTest < Conformance::Case
-  # The default context belongs to the process: the harness sees sockets that these tests leave
-  # open.
   %i[REQ REP DEALER ROUTER PUB SUB XPUB XSUB PUSH PULL PAIR STREAM].each do |type|
     test "#{type} by new, bind, connect, and a context's socket" do
       klass = Godwit.const_get(type)
@@ -42,7 +40,7 @@ class ConstructorsTest < Conformance::Case
     GC.disable # which would close the open socket
     5.times { bad.each { |klass, call| assert_raises(klass, &call) } }
     catch(:out) { Godwit::PAIR.new(context: small) { throw :out } }
-    # There is room for as many as before, as soon as libzmq has cleared away.
+    # The context has room for 40 sockets again when libzmq has freed the closed ones.
     sockets = []
     assert(eventually { sockets.push(*one_more(small)).size == 40 })
   ensure
@@ -78,7 +76,6 @@ class ConstructorsTest < Conformance::Case
     pub.wait_connected(timeout: 5)
     assert_flows(pub, sub, "a1")
     assert_predicate one.socket_options, :frozen?
-    assert_equal 11, one.socket_options[:recv_hwm]
   end
 
   test "linger is 5 s, or the context's, or the socket's" do
@@ -106,15 +103,5 @@ class ConstructorsTest < Conformance::Case
       push << "never taken" if linger
       assert_takes(least) { ended(in_thread { one.close }) }
     end
-  end
-
-  test "messages sent before close arrive after it" do
-    pull = open_socket(:PULL).bind(endpoint_for(:tcp))
-    one = own(Godwit::Context.new)
-    push = one.socket(:PUSH).connect(pull.last_endpoint)
-    push.send_many(Array.new(500, &:to_s))
-    closing = in_thread { one.close }
-    assert_equal Array.new(500, &:to_s), take(pull, 500)
-    assert_nil closing.value
   end
 end

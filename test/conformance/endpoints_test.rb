@@ -6,8 +6,8 @@
 require "uri"
 require_relative "case"
 
-# Endpoints that plain/endpoints.rb does not have, and those that the system refuses: each error
-# has the fix, and the socket is unchanged.
+# Beside plain/endpoints.rb: more endpoints, and those that the system refuses. Each error has the
+# fix, and the socket is unchanged.
 class EndpointsTest < Conformance::Case
   def assert_joined(bound, connected)
     assert_flows(connected, bound, "up")
@@ -145,24 +145,6 @@ class EndpointsTest < Conformance::Case
         end
       end
     end
-  end
-
-  # Root may write anywhere: the child drops root.
-  test "an ipc path that may not be written" do
-    not_on :jruby, "JRuby cannot change its user"
-    File.chmod(0o555, scratch_dir)
-    result = assert_child run_child(<<~RUBY, [scratch_dir])
-      require "godwit"
-      Process::UID.change_privilege(65_534) if Process.uid.zero?
-      begin
-        Godwit::PULL.bind("ipc://\#{ARGV[0]}/socket")
-      rescue Godwit::AccessError => error
-        p Errno::EACCES === error, error.operation, error.message
-      end
-    RUBY
-    assert_match(/\Atrue\n:bind\n".*may not write in the folder/, result.stdout)
-  ensure
-    File.chmod(0o755, scratch_dir)
   end
 
   test "an object that converts to a String is no endpoint, for any call" do

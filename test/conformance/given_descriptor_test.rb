@@ -55,7 +55,7 @@ class GivenDescriptorTest < Conformance::Case
     assert_equal server.fileno, first.use_fd
     assert_flows(open_socket(:PUSH).connect(name), first)
     open_socket(:PUSH).connect(second.last_endpoint) << "hello"
-    # Either may have taken the connection.
+    # The kernel gives the connection to one of the two.
     message = eventually do
       [first, second].filter_map { |pull| pull.recv(timeout: 0.05, exception: false) }.first
     end

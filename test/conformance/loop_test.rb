@@ -80,9 +80,7 @@ class LoopTest < Conformance::Case
   test "of several ready objects, one that a callback removes is not called any more" do
     loop = open_loop
     pulls = Array.new(4) do
-      pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
-      push.send("x")
-      pull
+      connected_pair(:PULL, :PUSH, transport: :inproc).tap { |_, push| push.send("x") }.first
     end
     pulls.each do |pull|
       loop.readable(pull) do |socket|
@@ -272,10 +270,9 @@ class LoopTest < Conformance::Case
     pull = open_socket(:PULL)
     loop.readable(pull) {}.after(1) {}
     assert_match(/Loop not running, 1 registered, 1 timers>/, loop.inspect)
-    loop.post { @log << loop.to_s << loop.running? && loop.stop }
+    loop.post { @log << loop.to_s && loop.stop }
     loop.run
-    assert_match(/running, 1 registered/, @log.first)
-    assert_equal [true, false], [@log.last, loop.running?]
+    assert_match(/Loop running, 1 registered/, @log.first)
     loop.close
     assert_match(/closed/, loop.inspect)
   end

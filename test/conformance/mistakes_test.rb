@@ -75,7 +75,7 @@ class MistakesTest < Godwit::TestCase
     assert_raises(Godwit::OptionError) { Godwit::Options.fetch(5) }
   end
 
-  test "a socket converts to nothing, and asks no method_missing about it" do
+  test "a socket converts to nothing, and Ruby calls no method_missing of it for that" do
     socket = open_socket(:PUSH)
     socket.define_singleton_method(:method_missing) { |name, *| raise "asked for #{name}" }
     assert_equal [socket], [*socket]
@@ -107,6 +107,6 @@ class MistakesTest < Godwit::TestCase
     assert_equal "bind #{path}: Address already in use (a socket of another process is bound " \
       "there: end that process, or use another path)", error.message
     child.finish
-    2.times { open_socket(:PULL).bind(path) } # of no process, then of this one
+    2.times { open_socket(:PULL).bind(path) } # a path of an ended process, then of this process
   end
 end

@@ -165,7 +165,7 @@ class MonitorTest < Conformance::Case
     pull, theirs = monitored(:PULL)
     pull.connect(push.last_endpoint)
     until_event(theirs, :handshake_succeeded)
-    # By then the I/O thread is through with the other handshake.
+    # When this message has arrived, the I/O thread has ended the earlier handshake.
     assert_flows(*connected_pair(:DEALER, :DEALER))
     own_monitor(push.monitor)
     assert_same push, push.wait_connected(timeout: 30)

@@ -4,13 +4,12 @@
 
 require_relative "../test_helper"
 
-# Every option of api/options.yml: its default, its round trip, the values it refuses. One test per
-# option, so that a failure names it. And an option alone, against any libzmq that the test invents.
+# Each option of api/options.yml: its default, the values that a socket takes and gives back, and
+# the values it refuses. A test for each option, and tests of an Option object without a socket.
 class OptionsTest < Godwit::TestCase
   OPTIONS = Godwit::Options
   STABLE = %i[PAIR PUB SUB REQ REP DEALER ROUTER PULL PUSH XPUB XSUB STREAM].freeze
-  # libzmq keeps the old name when nil turns PLAIN off; it answers for a descriptor, a type and so
-  # on as it likes.
+  # When nil turns PLAIN off, libzmq retains the name and the password.
   STICKY = %i[plain_username plain_password].freeze
   NO_DEFAULT = %i[type zmq_fd events].freeze
   LARGEST = {int: 2**31 - 1, int64: 2**63 - 1, uint64: 2**64 - 1}.freeze
@@ -19,14 +18,13 @@ class OptionsTest < Godwit::TestCase
     thread_affinity_remove: [], max_sockets: [1, 2, 1023], thread_affinity_add: [0]
   }.freeze
 
-  # Values that must come back as they went in.
+  # Values that `get` returns as they were set.
   def self.samples(option)
     given = SAMPLES[option.name]
     return given if given
     values =
       case option.type
-      when :bool
-        [true, false, true]
+      when :bool then [true, false, true]
       when :int, :int64, :uint64
         [option.min || 0, (option.min || 0) + 1, 100, option.max || LARGEST[option.type]]
       when :duration
@@ -35,20 +33,14 @@ class OptionsTest < Godwit::TestCase
         else
           [0.1, 1, 2.5, Rational(1, 2), (option.max || 2**31 - 1) / 1000.0]
         end
-      when :enum
-        option.values.keys
-      when :flags
-        [option.values.keys, [option.values.keys.first], []]
-      when :text
-        ["a" * option.min, "näme", "x" * [option.max, 255].min]
+      when :enum then option.values.keys
+      when :flags then [option.values.keys, [option.values.keys.first], []]
+      when :text then ["a" * option.min, "näme", "x" * [option.max, 255].min]
       when :bytes
         ["a" * [option.min, 1].max, "\x01\x00\xff".b, "x" * [option.max, 255].min]
-      when :key
-        ["rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7", "k" * 32]
-      when :id32
-        [0, 1000, 2**32 - 1]
-      when :prefix
-        [0, 7]
+      when :key then ["rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7", "k" * 32]
+      when :id32 then [0, 1000, 2**32 - 1]
+      when :prefix then [0, 7]
       end
     (option.none && !option.none_reads && !STICKY.include?(option.name)) ? values + [nil] : values
   end
@@ -57,8 +49,7 @@ class OptionsTest < Godwit::TestCase
   def self.illegal(option)
     values =
       case option.type
-      when :bool
-        [0, 1, "true", :yes]
+      when :bool then [0, 1, "true", :yes]
       when :int, :int64, :uint64
         [(option.min || 0) - 1, (option.max || LARGEST[option.type]) + 1, 1.5, "1", true]
       when :duration
@@ -66,21 +57,15 @@ class OptionsTest < Godwit::TestCase
           -0.001, -1, Float::NAN, Float::INFINITY, -Float::INFINITY, 1e12, "5", Complex(1, 1),
           :forever, true
         ]
-      when :enum
-        [:nothing_such, 1, Object.new]
-      when :flags
-        [:nothing_such, [:nothing_such], 1, {}]
-      when :text
-        ["x" * (option.max + 1), "a\0b", 7, :name, ["a"], ""]
+      when :enum then [:nothing_such, 1, Object.new]
+      when :flags then [:nothing_such, [:nothing_such], 1, {}]
+      when :text then ["x" * (option.max + 1), "a\0b", 7, :name, ["a"], ""]
       when :bytes
         ["x" * (option.max + 1), 7, :name, ["a"]] + ((option.min > 0) ? [""] : []) +
         (option.format ? ["\0abc"] : [])
-      when :id32
-        [-1, 2**32, "root", 1.0]
-      when :prefix
-        [-1, 2**31, "", "x" * 17, 1.5, :a]
-      when :key
-        [7, :key, ["k" * 32]]
+      when :id32 then [-1, 2**32, "root", 1.0]
+      when :prefix then [-1, 2**31, "", "x" * 17, 1.5, :a]
+      when :key then [7, :key, ["k" * 32]]
       end
     (option.none && !option.none_reads) ? values : values + [nil]
   end
@@ -216,41 +201,21 @@ class OptionsTest < Godwit::TestCase
     end
   end
 
-  def test_a_newer_libzmq_brings_its_options
-    topics = OPTIONS.fetch(:topics_count)
-    error =
-      assert_raises(Godwit::UnsupportedError) { topics.check_supported("4.3.4", ->(_) { true }) }
-    assert_includes error.message, "needs libzmq 4.3.5 or newer; this is 4.3.4"
-    assert_same topics, topics.check_supported("4.3.5", ->(_) { false })
-    assert_same topics, topics.check_supported("4.4.0", ->(_) { false })
-  end
-
-  def test_drafts_and_features_are_asked_for
-    notify = OPTIONS.fetch(:router_notify)
-    refuse = ->(option, version, says, &has) do
+  def test_what_an_option_needs_of_libzmq
+    refuse = lambda do |name, version, says, &has|
+      option = OPTIONS.fetch(name)
       error = assert_raises(Godwit::UnsupportedError) { option.check_supported(version, has) }
       assert_match says, error.message
     end
-    refuse.call(notify, "4.3.4", /built with drafts.*4\.3/) { false }
-    assert_same notify, notify.check_supported("4.3.4", ->(feature) { feature == :draft })
-    norm = OPTIONS.fetch(:norm_mode)
-    refuse.call(norm, "4.3.5", /norm/) { |feature| feature == :draft }
-    assert_same norm, norm.check_supported("4.3.5", ->(_) { true })
-    refuse.call(OPTIONS.fetch(:curve_server), "4.3.4", /built with curve/) { false }
-  end
-
-  def test_raw_values_are_those_of_the_backend
-    raw = {
-      linger: [nil, -1], recv_timeout: [1.5, 1500], ipv6: [true, 1], tcp_keepalive: [nil, -1],
-      send_hwm: [5, 5], reconnect_interval_max: [nil, 0], socks_proxy: [nil, nil],
-      ipc_filter_uid: [1000, [1000].pack("L")],
-      reconnect_stop: [%i[connection_refused handshake_failed], 3],
-      curve_public_key: ["k" * 32, "k" * 32]
-    }
-    raw.each do |name, (value, expected)|
-      encoded = OPTIONS.fetch(name).encode(value)
-      expected.nil? ? assert_nil(encoded, name) : assert_equal(expected, encoded, name)
-      assert_equal Encoding::BINARY, encoded.encoding if encoded.is_a?(String)
+    refuse.call(:topics_count, "4.3.4", /needs libzmq 4\.3\.5 or newer; this is 4\.3\.4/) { true }
+    refuse.call(:router_notify, "4.3.4", /built with drafts.*4\.3/) { false }
+    refuse.call(:norm_mode, "4.3.5", /norm/) { |feature| feature == :draft }
+    refuse.call(:curve_server, "4.3.4", /built with curve/) { false }
+    [[:topics_count, "4.3.5", []], [:topics_count, "4.4.0", []],
+      [:router_notify, "4.3.4", [:draft]], [:norm_mode, "4.3.5", %i[draft norm]]]
+      .each do |name, version, features|
+      option = OPTIONS.fetch(name)
+      assert_same option, option.check_supported(version, features.method(:include?))
     end
   end
 
@@ -259,9 +224,11 @@ class OptionsTest < Godwit::TestCase
     assert_equal %i[readable], OPTIONS.fetch(:events).decode(1 | 64)
   end
 
+  def test_an_id_is_four_bytes_in_the_order_of_the_machine
+    assert_equal [1000].pack("L"), OPTIONS.fetch(:ipc_filter_uid).encode(1000)
+  end
+
   def test_an_option_describes_itself
-    assert_same OPTIONS::SOCKET[:linger], OPTIONS.socket("linger")
-    assert_same OPTIONS::CONTEXT[:io_threads], OPTIONS.context(:io_threads)
     {OPTIONS::SOCKET => :socket, OPTIONS::CONTEXT => :context}.each do |table, scope|
       table.each_value do |option|
         assert_equal scope, option.scope
@@ -272,26 +239,5 @@ class OptionsTest < Godwit::TestCase
     end
     assert_equal [true, false], %i[priority linger].map { |name| OPTIONS.fetch(name).draft? }
     assert_equal [true, false], %i[linger ipv6].map { |name| OPTIONS.fetch(name).live? }
-  end
-
-  test "the tables are shareable between Ractors" do
-    not_on :jruby, "JRuby has no Ractors"
-    assert Ractor.shareable?(OPTIONS::SOCKET)
-    assert Ractor.shareable?(OPTIONS::CONTEXT)
-    assert Ractor.shareable?(Godwit::Errors::TABLE)
-  end
-
-  def test_every_option_has_its_accessors_and_no_more
-    {OPTIONS::SOCKET => OPTIONS::SocketAccessors,
-     OPTIONS::CONTEXT => OPTIONS::ContextAccessors}.each do |table, accessors|
-      expected = table.each_value.reject(&:by_hand?).flat_map do |option|
-        names = []
-        names << option.name if option.readable?
-        names << :"#{option.name}?" if option.readable? && option.type == :bool
-        names << :"#{option.name}=" if option.writable?
-        names
-      end
-      assert_equal expected.sort, accessors.instance_methods(false).sort
-    end
   end
 end

@@ -1,13 +1,12 @@
 # frozen_string_literal: true
 
 # libzmq: test_hwm, test_hwm_pubsub, test_metadata, test_pub_invert_matching
-# libzmq: test_sockopt_hwm, test_stream, test_stream_disconnect, test_xpub_nodrop
+# libzmq: test_sockopt_hwm, test_xpub_nodrop
 
-require "socket"
 require_relative "case"
 
-# What plain/patterns.rb cannot show: senders that wait in a thread, and what Godwit itself adds to
-# a type. A PUB is an XPUB inside.
+# Beside plain/patterns.rb: senders that wait in a thread, and what Godwit itself adds to a type. A
+# PUB is an XPUB inside.
 class PatternsTest < Conformance::Case
   test "a PUB drops for a subscriber that is full, and others still get all" do
     pub = open_socket(:PUB, send_hwm: 10).bind(endpoint_for(:inproc))
@@ -74,21 +73,5 @@ class PatternsTest < Conformance::Case
     frame = pull.recv_frame(timeout: 5)
     assert_equal ["World", "anna", nil],
       %w[Hello User-Id No-Such].map { |name| frame.property(name) }
-  end
-
-  test "a STREAM speaks raw TCP, and names a peer that has hung up" do
-    stream = open_socket(:STREAM).bind(endpoint_for(:tcp))
-    peer = own(TCPSocket.new("127.0.0.1", stream.port))
-    id, notice = stream.recv(timeout: 5)
-    assert_equal ["", 5], [notice, id.bytesize]
-    peer.write("GET / HTTP/1.0\r\n\r\n")
-    assert_equal [id, "GET / HTTP/1.0\r\n\r\n"], stream.recv(timeout: 5)
-    stream << [id, "HTTP/1.0 200 OK\r\n"] << [id, "\r\nbody\x00\xff".b]
-    assert_equal "HTTP/1.0 200 OK\r\n\r\nbody\x00\xff".b, peer.read(25)
-    peer.close
-    assert_equal [id, ""], stream.recv(timeout: 5)
-    assert_named(Godwit::UnreachableError, /routing id of the first frame/) do
-      loop { stream << [id, "are you there?"] } # libzmq may take some before it lets go of the peer
-    end
   end
 end

@@ -98,10 +98,5 @@ class PoolTest < Conformance::Case
     end
     assert_raises(Godwit::ArgumentTypeError) { pool.with(timeout: "1") { flunk } }
     assert_raises(Godwit::UnsupportedError) { pool.dup }
-    return if ENV["GODWIT_TEST_TYPES"] # its checks take the place of initialize
-
-    assert_named(Godwit::ArgumentValueError, /takes no sise:; did you mean size:/) do
-      Godwit::Pool.new(sise: 1) { flunk }
-    end
   end
 end

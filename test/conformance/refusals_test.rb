@@ -4,7 +4,7 @@ require "test_helper"
 
 # The warnings of a server that refuses clients in the handshake.
 class RefusalsTest < Godwit::TestCase
-  # Stands for $stderr: hands out each line.
+  # Takes the place of $stderr; a queue of the lines that name godwit.
   class Lines < Queue
     def write(*texts)
       texts.each { |text| text.each_line { |line| self << line.chomp } if text.match?(/godwit/) }
@@ -45,9 +45,9 @@ class RefusalsTest < Godwit::TestCase
         text = /\Agodwit: PULL refused a client( at 127\.0\.0\.1)?: #{Regexp.escape(text)}\z/
         3.times { knock(server, curve: wrong, server_key: wrong.public_key) }
         assert_match text, lines.pop
-        # One more at most: libzmq does not tell the address, and the kernel may not know it again.
+        # At most one more line: libzmq gives no address, and the kernel may have lost it.
         assert_operator lines.size, :<=, 1
-        # The line about the last of these may come late, as that minute's.
+        # The line about the last of these clients may come only now, in the next minute.
         text = /\Agodwit: PULL refused a client.*this side uses CURVE, and a client does not/
         eventually do
           clock.advance(61)
@@ -74,7 +74,7 @@ class RefusalsTest < Godwit::TestCase
     push.connect(pull.last_endpoint)
     reader = waiting_on(pull) { pull.recv }
     nil until events.next_event(timeout: 5).name == :handshake_succeeded
-    assert_raises(Godwit::TimeoutError) { events.next_event(timeout: 0.3) } # it is slow now
+    assert_raises(Godwit::TimeoutError) { events.next_event(timeout: 0.3) } # a slow wait by now
     assert(Thread.list.none? { |thread| thread.name == "godwit refusals" })
     push << "x"
     ended(reader)

@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+# libzmq: test_req_correlate, test_req_relaxed
+
 require_relative "case"
 
 class RequestTest < Conformance::Case
@@ -18,7 +20,7 @@ class RequestTest < Conformance::Case
       req = client(router)
       served = in_thread do
         2.times { assert_equal [*bytes], router.recv(timeout: 5).drop(2) }
-        # More than once, where an answer is too late.
+        # The client may ask again before it has the reply.
         router.each { |request| answer(router, request.first(3), "late, but here") }
       end
       assert_equal "late, but here", req.request(message, timeout: 0.2, retries: 20)
@@ -81,7 +83,7 @@ class RequestTest < Conformance::Case
   end
 
   test "options, endpoints and routing id outlast a time-out" do
-    # Handover: the server connects again before libzmq has noticed that it left.
+    # The new REQ connects before the ROUTER has noticed that the old REQ is closed.
     router, second = Array.new(2) { open_socket(:ROUTER, handover: true).bind(endpoint_for(:tcp)) }
     req =
       open_socket(:REQ, routing_id: "me", send_hwm: 7, linger: 0.5, encoding: "UTF-8").connect(
@@ -148,29 +150,25 @@ class RequestTest < Conformance::Case
       req = Godwit::REQ.connect("inproc://trap")
       seen = nil
       trap("USR1") do
-        seen =
-          begin
-            req.request("x", timeout: 1)
-          rescue Godwit::UnsupportedError => error
-            error
-          end
+        req.request("x", timeout: 1)
+      rescue Godwit::UnsupportedError => error
+        seen = error
       end
       Process.kill(:USR1, Process.pid)
       Thread.pass until seen
       puts seen.message, seen.operation, req.request("works on", timeout: 5)
     RUBY
-    assert_match(
-      /cannot wait for its turn: start a Thread there\)\nrequest\nWORKS ON\n/, result.stdout
-    )
+    says = /cannot wait for its turn: start a Thread there\)\nrequest\nWORKS ON\n/
+    assert_match says, result.stdout
   end
 
-  # A few descriptors suffice for the wait, and not for a new socket.
+  # With a few descriptors a wait succeeds, but no socket can be opened.
   test "with no descriptor left to recreate the socket the time-out is still the error; the next " \
     "request reports the cause, then works" do
     not_on :jruby, "Java itself fails where no descriptor is left"
     result = assert_child run_child(<<~RUBY, deadline: 90)
       require "godwit"
-      # A process each, as the limit holds for ever.
+      # A process for each: its limit cannot be raised again.
       [1, 2, 3, 12].each do |left|
         Process.wait(fork do
           rep = Godwit::ROUTER.bind("tcp://127.0.0.1:*")

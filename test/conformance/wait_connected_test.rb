@@ -33,16 +33,6 @@ class WaitConnectedTest < Conformance::Case
     end
   end
 
-  each_transport("after it nothing that a PUB sends is lost") do |transport|
-    5.times do |round|
-      pub = open_socket(:PUB).bind(endpoint_for(transport))
-      sub = open_socket(:SUB, subscribe: "").connect(pub.last_endpoint)
-      pub.wait_connected(timeout: 5).send("first of #{round}")
-      assert_equal "first of #{round}", sub.recv(timeout: 5)
-      [pub, sub].each(&:close)
-    end
-  end
-
   each_transport("a PUB counts subscriptions, with and without messages in between") do |transport|
     pub = open_socket(:PUB).bind(endpoint_for(transport))
     pub << "nobody hears this"

@@ -2,36 +2,12 @@
 
 # Every pattern and every socket type.
 
-Plain.each_transport "a request gets its reply, again and again" do |transport|
+Plain.each_transport "requests and replies, of several frames too, also empty ones" do |transport|
   rep, req = connected_pair(:REP, :REQ, transport: transport)
-  3.times do |i|
-    assert_same req, req.send("question #{i}")
-    assert_equal "question #{i}", rep.recv(timeout: 5)
-    assert_same rep, rep.send("answer #{i}")
-    assert_equal "answer #{i}", req.recv(timeout: 5)
-  end
-end
-
-Plain.each_transport "requests and replies of several frames, also empty ones" do |transport|
-  rep, req = connected_pair(:REP, :REQ, transport: transport)
-  [["a", "b"], ["", "b"], ["a", ""], ["", ""], ["", "", "", "x"]].each do |message|
+  ["question", ["a", "b"], ["", "b"], ["a", ""], ["", ""], ["", "", "", "x"]].each do |message|
     assert_flows(req, rep, message)
     assert_flows(rep, req, message.reverse)
   end
-end
-
-Plain.each_transport "correlate drops the reply to an earlier request" do |transport|
-  router = open_socket(:ROUTER).bind(endpoint_for(transport))
-  req = open_socket(:REQ, relaxed: true, correlate: true).connect(router.last_endpoint)
-  req << "first"
-  id, number, _, body = router.recv(timeout: 5)
-  assert_equal ["first", 4], [body, number.bytesize]
-  req << "second"
-  _, second, _, body = router.recv(timeout: 5)
-  assert_equal "second", body
-  refute_equal number, second
-  router << [id, number, "", "late"] << [id, second, "", "in time"]
-  assert_equal "in time", req.recv(timeout: 5)
 end
 
 Plain.each_transport "PUSH to PULL: messages arrive in order, either side bound" do |transport|
@@ -40,16 +16,6 @@ Plain.each_transport "PUSH to PULL: messages arrive in order, either side bound"
     push, pull = (one.type == :PUSH) ? [one, other] : [other, one]
     1000.times { |i| push << i.to_s }
     assert_equal Array.new(1000) { |i| i.to_s }, take(pull, 1000)
-  end
-end
-
-Plain.each_transport "a PUSH gives its peers work in turn" do |transport|
-  pulls = Array.new(3) { open_socket(:PULL).bind(endpoint_for(transport)) }
-  push = open_socket(:PUSH).connect(*pulls.map { |pull| pull.last_endpoint })
-  12.times { |i| push << [i.to_s, "of a message", "each frame"] }
-  pulls.each_with_index do |pull, i|
-    assert_equal [i, i + 3, i + 6, i + 9].map { |n| n.to_s },
-      take(pull, 4).map { |message| message.first }
   end
 end
 
