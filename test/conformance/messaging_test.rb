@@ -33,6 +33,19 @@ class MessagingTest < Conformance::Case
     assert_equal [%w[a b], "mine"], [error.frames, buffer]
   end
 
+  test "recv_into has a time-out, its own or the socket's" do
+    pull, = pair(bind_options: {recv_timeout: 0.01})
+    [{}, {timeout: 0.02}].each do |time|
+      assert_named(Godwit::TimeoutError, /Timed out/, operation: :recv_into) do
+        pull.recv_into(+"", **time)
+      end
+    end
+    assert_nil pull.recv_into(+"", timeout: 0, exception: false)
+    [false, Complex(1, 1)].each do |wrong|
+      assert_raises(TypeError, wrong.inspect) { pull.recv_into(+"", timeout: wrong) }
+    end
+  end
+
   test "recv_into takes no message for an object that is no buffer" do
     pull, push = pair
     push << "kept"

@@ -4,9 +4,9 @@ require "socket"
 require "support/ports"
 require_relative "case"
 
-# What a TimeoutError says: one table of situations, all at once, since each is a wait.
+# What a TimeoutError says: one table of situations, all at the same time, since each is a wait.
 class TimeOutReasonsTest < Conformance::Case
-  # The waits of the table begin anew until the reason is known, which a busy machine delays.
+  # Seconds of each wait of the table; a wait is repeated until its reason is known.
   WAIT = 0.6
   private_constant :WAIT
 
@@ -20,8 +20,8 @@ class TimeOutReasonsTest < Conformance::Case
   NO_PEER = "the socket has no peer; one side must bind, the other must connect"
   FOR = /for (more than )?\d+\.\d s/
 
-  # Situation => reason, words, and what makes the socket; a socket waits with `recv`, or is given
-  # with the call.
+  # Situation => reason, words, and a block that makes the socket, which then waits with `recv`, or
+  # the socket with another call and its arguments.
   CASES = {
     "nobody listens" => [:refused, "connection refused at #{TCP}", "nobody listens there; is the " \
       "server started? If both sides connect, one side must bind", lambda { |t|
@@ -31,8 +31,6 @@ class TimeOutReasonsTest < Conformance::Case
       "started?", ->(t) { t.client(:SUB, t.endpoint_for(:ipc), subscribe: "") }],
     "no such host" => [:no_address, "no address for no.such.host.invalid: check the name",
       ->(t) { t.client(:PULL, "tcp://no.such.host.invalid:5555") }],
-    "both connect" => [:refused, "one side must bind",
-      ->(t) { Array.new(2) { |i| t.client(%i[PUSH PULL][i], t.both_connect) }.last }],
     "both bind" => [:no_peer, NO_PEER, ->(t) { t.bound(:PULL) }],
     "both bind, to send" => [:no_peer, NO_PEER, ->(t) { [t.bound(:PUSH), :send, "x"] }],
     "wait_connected, nobody listens" => [:refused, "0 of 1 peers are connected; connection " \
@@ -100,7 +98,7 @@ class TimeOutReasonsTest < Conformance::Case
     }]
   }.freeze
 
-  attr_reader :keys, :other, :alone, :curve_server, :plain_server, :both_connect
+  attr_reader :keys, :other, :alone, :curve_server, :plain_server
 
   def client(type, endpoint, **options)
     open_socket(type, linger: 0, reconnect_interval: 0.05, **options).connect(endpoint)
@@ -126,7 +124,6 @@ class TimeOutReasonsTest < Conformance::Case
     own(Godwit::Auth.new(context: context)).plain(users: {"user" => "right"})
     @curve_server = bound(:ROUTER, curve: @other).last_endpoint
     @plain_server = bound(:ROUTER, plain_server: true, auth: "x").last_endpoint
-    @both_connect = unused
   end
 
   # @param reason [Symbol, Array<Symbol>] one of these

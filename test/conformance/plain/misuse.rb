@@ -47,6 +47,7 @@ Plain.scenario "sending on a PULL and on a SUB" do
     assert_kind_of Errno::EOPNOTSUPP, error
     refused(Godwit::UnsupportedError, "send #{text}") { receiver.send("x", timeout: 1) }
     refused(Godwit::UnsupportedError, "send_many #{text}") { receiver.send_many(["x"]) }
+    refused(Godwit::UnsupportedError, "wait_writable #{text}") { receiver.wait_writable }
     receiver.subscribe("") && sender.recv(timeout: 5) if type == :SUB
     assert_flows(sender, receiver)
   end
@@ -60,6 +61,7 @@ Plain.scenario "receiving on a PUSH and on a PUB" do
     refused(Godwit::UnsupportedError, "recv #{text}") { sender.recv }
     refused(Godwit::UnsupportedError, "recv #{text}") { sender.recv(timeout: 1) }
     refused(Godwit::UnsupportedError, "recv_many #{text}") { sender.recv_many }
+    refused(Godwit::UnsupportedError, "wait_readable #{text}") { sender.wait_readable }
   end
 end
 
@@ -95,6 +97,8 @@ Plain.scenario "use after close: every call raises" do
   assert_nil socket.close
   [
     -> { socket.send("x") }, -> { socket << "x" }, -> { socket.send("x", timeout: 1) },
+    -> { socket.send("x", timeout: 0, exception: false) },
+    -> { socket.recv(timeout: 0, exception: false) },
     -> { socket.send_nonblock("x") }, -> { socket.send_many(["x"]) }, -> { socket.recv },
     -> { socket.recv(timeout: 1) }, -> { socket.recv_nonblock }, -> { socket.recv_many },
     -> { socket.recv_multipart }, -> { socket.recv_string }, -> { socket.bind("inproc://x") },
