@@ -56,8 +56,8 @@ module Conformance
       end
     end
 
-    # Sends a request as a client that the server refuses. If libzmq has refused the client by now,
-    # no peer takes the request.
+    # Sends a request as a client that the server refuses. After the refusal the client has no peer
+    # to send to.
     # @return [Boolean] whether it went
     def ask(client)
       client.send_nonblock("let me in", exception: false) != :wait_writable
@@ -69,7 +69,7 @@ module Conformance
       assert_equal :wait_writable, client.send_nonblock("let me in", exception: false)
     end
 
-    # Fills a sender, and the system's buffers, until it takes nothing more for a while.
+    # Sends until the sender's queue and the system's buffers are full.
     # @return [Integer] how many messages it took; they are "0", "1"… with filler behind
     def fill(sender, filler: "x" * 65_536, patience: 0.1)
       count = 0

@@ -67,7 +67,7 @@ class AuthBlocksTest < Conformance::Case
     said = warnings do
       2.times { failures.each_key { |name| assert_equal LATER, asked(name), name } }
       assert_equal [200, "anna"], asked("anna")
-      17.times { decision } # another worker tells of a thread that ended, before the decision
+      17.times { decision } # the warning of an ended thread comes before its decision
     end
     failures = said.scan(/block for a PLAIN client (?:raised .*\((\w+)\)|ended its thread)/)
     assert_equal [

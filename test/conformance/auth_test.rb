@@ -5,7 +5,7 @@
 require_relative "case"
 require_relative "authenticated"
 
-# An Auth between real servers and clients: who gets in, and what its end does.
+# An Auth between real servers and clients: which clients it admits, and what its close does.
 class AuthTest < Conformance::Case
   include Conformance::Authenticated
 

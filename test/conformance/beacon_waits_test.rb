@@ -97,7 +97,7 @@ class BeaconWaitsTest < NetworkCase
     not_on :jruby, "JRuby has no Ractors"
     result = assert_child run_child(<<~RUBY, [port])
       require "godwit"
-      Godwit::Beacon # loaded: a Ractor of Ruby 3.1 may not
+      Godwit::Beacon # loads the class: a Ractor of Ruby 3.1 cannot
       $VERBOSE = nil # Ractors are experimental
       p Ractor
           .new(Integer(ARGV[0])) { |port|

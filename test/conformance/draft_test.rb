@@ -16,7 +16,7 @@ class DraftTest < Conformance::Case
     assert_includes [true, false], Godwit.has?(:draft)
   end
 
-  # Without drafts there is nothing to be had but the refusals.
+  # Without drafts each draft type is refused.
   module Without
     TYPES.each do |type|
       define_method("test_#{type}_needs_a_libzmq_with_drafts,_and_says_so") do

@@ -8,7 +8,7 @@ class ErrorsTest < Conformance::Case
   Reply = Godwit::ErrorReply
   PAGE = File.read(File.expand_path("../../docs/error-replies.md", __dir__))
 
-  # Beside those that plain/ meets.
+  # Beside the errors that plain/ tests.
   {
     [Errno::ENOTSOCK, :send] => [Godwit::ClosedError, IOError, false],
     [Errno::EINVAL, :set] => [Godwit::OptionError, ArgumentError, false],
@@ -73,7 +73,7 @@ class ErrorsTest < Conformance::Case
 
   # ---- error replies ----
 
-  # docs/error-replies.md has them for other libraries.
+  # docs/error-replies.md gives these bytes to other libraries.
   test "the page's vectors" do
     vectors = PAGE.scan(/^\| `([0-9a-f ]+)` \| `(.*)` \| `(.*)` \|$/)
     assert_operator vectors.size, :>=, 4
@@ -125,7 +125,7 @@ class ErrorsTest < Conformance::Case
     end
   end
 
-  # The client that asks through a server of its own gets the error of the last server.
+  # The middle server asks the last server, and its client gets the error of the last server.
   test "a chosen error is sent without a warning, through several servers" do
     last = open_socket(:REP).bind(endpoint_for(:inproc))
     middle = open_socket(:REP).bind(endpoint_for(:inproc))

@@ -79,7 +79,7 @@ class LimitsTest < Conformance::Case
         require "godwit"
         pull = Godwit::PULL.bind("tcp://127.0.0.1:*", count_peers: false)
         push = Godwit::PUSH.connect(pull.last_endpoint, count_peers: false)
-        push << "connected" # it takes descriptors
+        push << "connected" # a connection needs descriptors
         puts pull.recv(timeout: 10)
         push << "before"
         more = []

@@ -51,15 +51,14 @@ class LoopTest < Conformance::Case
     %w[other io timer posted].each { |one| assert_operator @log.index(one), :<, 10, one }
   end
 
-  test "ten thousand timers that are due let a socket come in between" do
+  test "a thousand timers that are due let a socket come in between" do
     pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
     loop = open_loop
     fired = 0
-    count = rounds(10_000, stressed: 1000)
-    count.times { loop.after(0) { push.send("x") if (fired += 1) == 1 } }
+    1000.times { loop.after(0) { push.send("x") if (fired += 1) == 1 } }
     loop.readable(pull) { |socket| socket.recv && loop.remove(socket) && @log << fired }
     assert_equal :empty, loop.run
-    assert_equal count, fired
+    assert_equal 1000, fired
     assert_operator @log.first, :<, 600
   end
 

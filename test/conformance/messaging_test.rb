@@ -3,7 +3,7 @@
 require "support/tiny_scheduler"
 require_relative "case"
 
-# What plain/ does not have of send, recv and their relatives.
+# send, recv and their relatives, beside plain/.
 class MessagingTest < Conformance::Case
   under_gc_stress
 
@@ -78,7 +78,7 @@ class MessagingTest < Conformance::Case
     assert_same pull, pull.each { flunk }
   end
 
-  # libzmq signals a message once. The call that takes the signal has to wake the others.
+  # libzmq signals a message once. The call that reads the signal has to wake the others.
   test "a waiting fiber gets a message that another call of its thread saw first" do
     not_on :ffi, "a wait there holds its thread"
     pull, push = pair

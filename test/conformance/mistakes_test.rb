@@ -7,7 +7,7 @@ class MistakesTest < Godwit::TestCase
   KEYS = "(docs/options.md lists them, and so does Godwit::Options::%s.keys)"
   FORMAT = "give the socket format: :json; send then takes a value, and recv gives it"
 
-  # Of a PUSH or a PULL.
+  # Wrong calls of a PUSH or a PULL, and the text of the error.
   CALLS = {
     "two Strings" =>
       [->(push, _) { push.send("a", "b") },

@@ -48,8 +48,7 @@ class PatternsTest < Conformance::Case
     assert_flows(xpub, sub)
   end
 
-  # libzmq 4.3 changes pipes that it may be freeing: memory is used after free, and a sender may
-  # wait for ever.
+  # At a later change libzmq 4.3 may use the memory of freed pipes, or let a sender wait for ever.
   each_transport "a high-water mark is fixed by the first bind or connect" do |transport|
     push = open_socket(:PUSH, send_hwm: 5).bind(endpoint_for(transport))
     pull = open_socket(:PULL).connect(push.last_endpoint)

@@ -91,7 +91,7 @@ class ProxyTest < Conformance::Case
     peer(:PUSH, streamer.frontend).send_many(Array.new(100, &:to_s))
     assert_nil pull.recv(timeout: 0.05, exception: false)
     assert_operator streamer.statistics.backend.sent, :==, 0
-    stopped(streamer).start # a message that it holds stays there
+    stopped(streamer).start # the proxy retains a message that it could not send
     copies = peer(:PULL, capture)
     [pull, copies].each { |receiver| assert_equal Array.new(100, &:to_s), take(receiver, 100) }
   end
@@ -102,7 +102,7 @@ class ProxyTest < Conformance::Case
     sent = 0
     sent += 1 until push.send(sent.to_s, timeout: 0.1, exception: false).nil?
     assert_operator sent, :<, 60
-    assert_equal 0, streamer.statistics.frontend.received # it knows beforehand
+    assert_equal 0, streamer.statistics.frontend.received # it receives only what it can send
     pull = peer(:PULL, streamer.backend, recv_hwm: 10)
     assert_equal Array.new(sent, &:to_s), take(pull, sent)
   end

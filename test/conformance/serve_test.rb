@@ -71,7 +71,7 @@ class ServeTest < Conformance::Case
     in_thread do
       router.serve do |message|
         id, *rest, body = message
-        message.clear # the block's own
+        message.clear # the message belongs to the block
         case body
         when "bad" then raise "no good"
         when "chosen" then KeyError.new("chosen")

@@ -49,7 +49,7 @@ Plain.scenario "an invalid duration is refused, and the socket stays usable" do
         "a timeout is a number of seconds, or nil for none: got #{shown}") { call.call(timeout) }
     end
     [0.0 / 0.0, -1 / 0.0, -0.001].each do |timeout|
-      assert_raises(Godwit::ArgumentValueError) { call.call(timeout) }
+      assert_raises(Godwit::ArgumentValueError, timeout.to_s) { call.call(timeout) }
     end
   end
   refute_predicate b, :readable?
@@ -59,10 +59,11 @@ end
 Plain.scenario "the socket's own time-out is the default" do
   socket = open_socket(:DEALER, recv_timeout: 0.01, send_timeout: 0.02).bind(endpoint_for(:tcp))
   assert_equal [0.01, 0.02], [socket.recv_timeout, socket.send_timeout]
-  [-> { socket << "x" }, -> { socket.send("x") }, -> { socket.recv }, -> { socket.recv_many },
-    -> { socket.recv_multipart }, -> { socket.recv_string }].each do |call|
-    assert_raises(Godwit::TimeoutError) { call.call }
-  end
+  {
+    "<<" => -> { socket << "x" }, "send" => -> { socket.send("x") },
+    "recv" => -> { socket.recv }, "recv_many" => -> { socket.recv_many },
+    "recv_multipart" => -> { socket.recv_multipart }, "recv_string" => -> { socket.recv_string }
+  }.each { |name, call| assert_raises(Godwit::TimeoutError, name) { call.call } }
   assert_nil socket.recv(exception: false)
   socket.recv_timeout = socket.send_timeout = 0
   assert_raises(Godwit::TimeoutError) { socket.recv }
