@@ -2,9 +2,10 @@
 
 require "pty" unless RUBY_ENGINE == "jruby"
 %w[
-  native redirection plan system processes launch input stdin_writer source clock status job
+  redirection plan system processes launch input stdin_writer source clock status job
   delivery stream push pull
 ].each { |name| require_relative "shell/#{name}" }
+require_relative "shell/primitives" unless Godwit::BACKEND == :native
 require_relative "shell/jruby" if RUBY_ENGINE == "jruby"
 
 module Godwit
@@ -31,6 +32,11 @@ module Godwit
   #   status = Godwit::Shell.run("make", err: :tail, timeout: 600) { |row| log << row }
   #   Godwit::Shell.pipe(%w[find / -type f -print0], %w[xargs -0 wc -c]).each { |row| puts row }
   module Shell
+    if BACKEND == :native
+      Primitives = Backend::Native # it has the methods that shell/primitives.rb has over FFI
+      private_constant :Primitives
+    end
+
     module_function
 
     # The rows of a command's stdout. The command's failure is no error here: see `status`.

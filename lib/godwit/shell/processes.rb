@@ -125,7 +125,7 @@ module Godwit
         return if exited? && @settled
         Process.kill(name, @group ? -@pid : @pid)
       rescue Errno::ESRCH, Errno::EPERM
-        nil # no process is left, or only those that changed their user
+        nil # no process remains, or only processes of another user
       end
 
       # Stores the status of a process that has ended.
