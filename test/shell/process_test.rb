@@ -36,7 +36,7 @@ class ProcessTest < ShellCase
     def mine = processes.count { |_, parent| parent == $$.to_s }
   RUBY
 
-  # How a stream may be left so that no ensure of it runs.
+  # How a program may abandon a stream so that no ensure of the stream runs.
   ABANDONED = {
     "next with input" => "sh(STAYS, input: Enumerator.new { |y| Queue.new.pop }).next",
     "next of a lazy one, with stderr" => "sh(STAYS, err: :tail).lazy.map(&:to_s).next",
@@ -132,26 +132,19 @@ class ProcessTest < ShellCase
   SHOWS = 'for s in INT TERM; do trap "echo $s > $FILE; exit 1" $s; done; echo $$; while :; do ' \
     "sleep 0.01; done"
 
-  %i[INT TERM].each do |signal|
+  # In the main thread, and in another.
+  {INT: "%s", TERM: "Thread.new { %s }.join"}.each do |signal, thread|
     test "#{signal} that ends the reader reaches the command" do
       not_on :jruby, "an untrapped signal ends Java and raises nothing"
       file = File.join(scratch_dir, "signal")
       reads = "sh(ARGV[0], env: {'FILE' => ARGV[1]}) { |row| puts row; puts 'ready' }"
-      child = start_child(PRELUDE + reads, [SHOWS, file])
+      child = start_child(PRELUDE + format(thread, reads), [SHOWS, file])
       group = Integer(child.wait_for(/ready/).stdout.lines.first)
       result = child.signal(signal).finish
       assert_equal [Signal.list[signal.to_s], "#{signal}\n"],
         [result.status.termsig, File.read(file)]
       assert_empty living(group)
     end
-  end
-
-  test "a signal ends a reader in another thread too, and the command with it" do
-    not_on :jruby, "an untrapped signal ends Java and raises nothing"
-    child = start_child(PRELUDE + "Thread.new { sh(STAYS) { |row| puts row; puts 'ready' } }.join")
-    group = Integer(child.wait_for(/ready/).stdout.lines.first)
-    child.signal(:TERM).finish
-    assert_empty living(group)
   end
 
   test "handlers of the application stay, and pass signals on" do

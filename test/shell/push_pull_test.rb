@@ -166,29 +166,6 @@ class ShellPushPullTest < Godwit::TestCase
     assert_equal [[[:out, "x"], "row"], 5], thread.value
   end
 
-  test "timeout: holds for both, without a peer" do
-    push, socket = bound(:PUSH)
-    pull, = connected(:PULL, "tcp://127.0.0.1:1")
-    assert_raises(Godwit::TimeoutError) { push.run(Shell.rows("true"), timeout: 0) }
-    assert_raises(Godwit::TimeoutError) { pull.each(timeout: 0.05) { nil } }
-    assert_predicate socket, :closed?
-  end
-
-  test "Thread#kill ends either, and the command" do
-    push, socket = bound(:PUSH)
-    # Long rows: before it waits, a cold JRuby on a busy machine takes seconds for the 32,000 short
-    # rows of the first read.
-    stream = Shell.rows("yes", "x" * 1000)
-    pushing = in_thread { push.run(stream) }
-    pull, = connected(:PULL, "tcp://127.0.0.1:1")
-    until_waiting(socket, 2) # one descriptor reads the socket's events
-    poller = next_made(Godwit::Poller)
-    pulling = in_thread { pull.each { nil } }
-    until_waiting(poller.pop)
-    [pushing, pulling].each { |thread| ended(thread.kill) }
-    assert_predicate stream.status, :stopped?
-  end
-
   test "both in fibers of one thread" do
     not_on :ffi, "a wait there holds its thread"
     not_on :jruby, "JRuby has no fiber scheduler"

@@ -28,26 +28,6 @@ class RowsTest < ShellCase
     source.close
   end
 
-  test "CRLF is chomped whole, a lone CR stays" do
-    assert_equal ["a", "b\rc", "", "d\r"], rows_of("a\r\nb\rc\r\n\r\nd\r")
-    assert_equal ["a\r\n", "b"], rows_of("a\r\nb", chomp: false)
-  end
-
-  test "rows end with NUL, or with any String" do
-    assert_equal ["a\nb", "c"], rows_of("a\nb\0c\0", sep: "\0")
-    assert_equal %w[x b], rows_of("xxxyb", sep: "xxy")
-    assert_equal ["a--", "b"], rows_of("a--b", sep: "--", chomp: false)
-    assert_equal ["a\r"], rows_of("a\r;", sep: ";")
-  end
-
-  test "a separator, or a character, that arrives in two reads" do
-    assert_equal %w[a b], rows_of_reads("a-", "-b", sep: "--")
-    assert_equal ["a\r", "b"], rows_of_reads("a\r", "\r", "\n", "b")
-    text = "grün\nöde€𝄞\n"
-    pieces = text.b.each_char.to_a
-    assert_equal ["grün", "öde€𝄞"], rows_of_reads(*pieces, encoding: "UTF-8")
-  end
-
   test "chunks are the result of a read, and never cut a character of UTF-8" do
     assert_equal %w[a € 𝄞b],
       rows_of_reads(
@@ -79,7 +59,6 @@ class RowsTest < ShellCase
   end
 
   test "longer rows are split or cut, and never within a character of UTF-8" do
-    assert_equal ["abcd", "e\n"], rows_of("abcde\n", limit: 4, long: :split, chomp: false)
     assert_equal %w[€ € €], rows_of("€€€\n", limit: 5, long: :split, encoding: "UTF-8")
     rows = rows_of("z" * 1_000_000 + "\n", limit: 1000, long: :split)
     assert_equal [1000] * 1000, rows.map(&:bytesize)
@@ -87,15 +66,9 @@ class RowsTest < ShellCase
     assert_equal ["z" * 10, "b"], rows_of("z" * 1_000_000 + "\nb", limit: 10, long: :cut)
   end
 
-  test "CR before the end of a row is no part of it, at the limit too" do
+  test "CR before the end of a row does not count for the limit" do
     assert_equal %w[abcd e], rows_of("abcd\r\ne\r\n", limit: 4)
     assert_equal %w[abcd e], rows_of_reads("abcd\r", "\ne", limit: 4)
-    %i[split cut].each do |long|
-      assert_equal %w[abcd e], rows_of("abcd\r\ne", limit: 4, long: long)
-      assert_equal %w[abcd e], rows_of_reads("abcd", "\r", "\n", "e", limit: 4, long: long)
-    end
-    assert_equal ["abcd", "\rx"], rows_of_reads("abcd\r", "x\n", limit: 4, long: :split)
-    assert_equal ["abcd", "\r"], rows_of_reads("abcd\r", limit: 4, long: :split)
     ["abcd\r", "abcd\rx\n", "abcd\r\r\n", "abcde\r\n"].each do |text|
       assert_raises(Godwit::RowTooLongError) { rows_of(text, limit: 4) }
     end

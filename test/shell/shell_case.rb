@@ -61,7 +61,7 @@ class ShellCase < Godwit::TestCase
     assert_equal expected, assert_child(run_child(program, **options)).stdout
   end
 
-  # Runs the block, which gives the group of the started command, then looks for remaining
+  # Runs the block, which gives the group of the started command, then checks for remaining
   # processes, without the collector's help.
   # @param group [Boolean] false: the block gives none
   def assert_nothing_left(group: true)

@@ -119,17 +119,6 @@ class WaitsTest < ShellCase
     assert_equal (0...30).map(&:to_s), result.value
   end
 
-  test "a command whose rows are not read waits" do
-    path = File.join(scratch_dir, "count")
-    stream = sh("i=0; while :; do i=$((i+1)); echo $i; echo $i >&3; done 3>#{path}")
-    assert_equal "1", stream.next
-    pid = stream.instance_variable_get(:@jobs).last.tag[/\d+/]
-    # It waits for room in its pipe.
-    eventually { processes.any? { |number, state| number == Integer(pid) && state == "S" } }
-    assert_operator File.size(path), :<, 1 << 20 # the capacity of a pipe
-    stream.close
-  end
-
   test "a scan of /proc, and a look at a child, are nothing to a fiber scheduler" do
     not_on :jruby, "JRuby has no fiber scheduler"
     hooks = []
