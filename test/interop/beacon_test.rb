@@ -34,14 +34,14 @@ class InteropBeaconTest < NetworkCase
 
   # A CZMQ program with a zbeacon.
   def zbeacon(payload:, on: :there, interface: nil)
-    command = [Czmq.program("czmq_beacon"), port.to_s, Czmq.hex(payload)]
+    command = [Czmq.program, "beacon", port.to_s, Czmq.hex(payload)]
     options = {deadline: 60, env: {"ZSYS_INTERFACE" => interface}}
     Network.other_machine
     child = (on == :there) ? there(*command, **options) : start_command(command, **options)
     child.wait_for(/^host .*\n/)
   end
 
-  def received(address, payload) = /^received #{address} #{Czmq.hex(payload).upcase}\n/
+  def received(address, payload) = /^received #{address} #{Czmq.hex(payload).upcase} \n/
 
   def end_well(child)
     result = assert_child(child.finish)

@@ -4,9 +4,9 @@ require "fileutils"
 
 module Godwit
   module TestSupport
-    # Programs of CZMQ, built into tmp/ from the C files here.
+    # A program of CZMQ, built into tmp/ from czmq_tool.c.
     module Czmq
-      PROGRAMS = File.expand_path("../../tmp/interop", __dir__)
+      FOLDER = File.expand_path("../../tmp/interop", __dir__)
 
       module_function
 
@@ -20,16 +20,15 @@ module Godwit
 
       # Builds the program in each test process, under another name first: of two simultaneous runs
       # none must start an incomplete file.
-      # @param name [String] of its source here, without .c
       # @return [String] its path
-      def program(name)
-        (@programs ||= {})[name] ||= begin
-          FileUtils.mkdir_p(PROGRAMS)
+      def program
+        @program ||= begin
+          FileUtils.mkdir_p(FOLDER)
           flags = IO.popen(%w[pkg-config --cflags --libs libczmq libzmq], &:read).split
-          path = File.join(PROGRAMS, name)
+          path = "#{FOLDER}/czmq_tool"
           fresh = "#{path}.#{Process.pid}"
-          system("cc", "-O1", "-Wall", "-Wextra", "-Werror", "-o", fresh,
-            File.expand_path("#{name}.c", __dir__), *flags, exception: true)
+          system("cc", "-O1", "-Wall", "-Wextra", "-Werror", "-o", fresh, "#{__dir__}/czmq_tool.c",
+            *flags, exception: true)
           File.rename(fresh, path)
           path
         end

@@ -5,6 +5,8 @@
  *   czmq_tool load PATH                   prints the keys, then NAME=VALUE lines
  *   czmq_tool lookup DIR KEY              prints NAME=VALUE lines; status 1: it is not there
  *   czmq_tool password FILE NAME          prints the password, as zauth reads it; status 1: none
+ *   czmq_tool beacon PORT PAYLOAD         prints the host name, then address and payload of each
+ *                                         beacon that it receives, until its input ends
  * Frames and encodings are hexadecimal, an empty one is "-". */
 #include <czmq.h>
 
@@ -92,6 +94,35 @@ static int password (const char *path, const char *name)
     return !found;
 }
 
+static int beacon (int port, char *payload)
+{
+    setvbuf (stdout, NULL, _IOLBF, 0);
+    zactor_t *actor = zactor_new (zbeacon, NULL);
+    zsock_send (actor, "si", "CONFIGURE", port);
+    char *host = zstr_recv (actor);
+    printf ("host %s\n", host ? host : "");
+    zstr_free (&host);
+    /* CZMQ excludes payloads that equal the published one, so PUBLISH comes first. */
+    zsock_send (actor, "sbi", "PUBLISH", payload, from_hex (payload), 20);
+    zsock_send (actor, "sb", "SUBSCRIBE", "", (size_t) 0);
+
+    int input = STDIN_FILENO;
+    zpoller_t *poller = zpoller_new (actor, NULL);
+    zpoller_add (poller, &input);
+    zmsg_t *received;
+    while (zpoller_wait (poller, -1) == actor && (received = zmsg_recv (actor))) {
+        char *address = zmsg_popstr (received);
+        printf ("received %s ", address);
+        print_hex (zmsg_first (received));
+        putchar ('\n');
+        zstr_free (&address);
+        zmsg_destroy (&received);
+    }
+    zpoller_destroy (&poller);
+    zactor_destroy (&actor);
+    return 0;
+}
+
 int main (int count, char **words)
 {
     const char *what = count > 1 ? words[1] : "";
@@ -105,5 +136,7 @@ int main (int count, char **words)
         return print (zcert_load (words[2]), true);
     if (streq (what, "lookup"))
         return print (zcertstore_lookup (zcertstore_new (words[2]), words[3]), false);
+    if (streq (what, "beacon"))
+        return beacon (atoi (words[2]), words[3]);
     return streq (what, "password") ? password (words[2], words[3]) : 2;
 }
