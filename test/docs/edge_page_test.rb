@@ -118,14 +118,12 @@ class EdgePageTest < EdgeCase
     port = Godwit::TestSupport::Ports.free
     folder = scratch_dir
     File.write("#{folder}/json_api.rb", ARTICLE.source)
-    certify(folder)
-    temporary = %w[client_body proxy fastcgi uwsgi scgi].map { |name|
-      "#{name}_temp_path #{folder}/#{name};"
-    }
+    certify("shop")
     own = {
       %r{/usr/lib\S+\.so} => self.class.built, "/srv/" => "#{folder}/",
       %r{/etc/ssl/\w+/} => "#{folder}/", " 8443 " => " 127.0.0.1:#{port} ",
-      "rate=100r/s" => "rate=1r/s", "http {" => "http { access_log off; #{temporary.join(" ")}"
+      "rate=100r/s" => "rate=1r/s",
+      "http {" => "http { access_log off; #{EdgeServer.temporary(folder)}"
     }.inject(conf) { |text, (from, to)| text.gsub(from) { to } }
     File.write("#{folder}/nginx.conf", own)
     globals = "daemon off; pid #{folder}/nginx.pid; #{"user root;" if Process.uid.zero?}"
@@ -136,22 +134,8 @@ class EdgePageTest < EdgeCase
     [nginx, port]
   end
 
-  def certify(folder)
-    output, status = Open3.capture2e("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
-      "ec_paramgen_curve:prime256v1", "-nodes", "-subj", "/CN=localhost", "-days", "1",
-      "-keyout", "#{folder}/shop.key", "-out", "#{folder}/shop.pem")
-    assert status.success?, output
-  end
-
   def end_command(child)
     child&.signal(:TERM)
     child&.finish
-  end
-
-  def listens?(port)
-    TCPSocket.new("127.0.0.1", port).close
-    true
-  rescue Errno::ECONNREFUSED
-    false
   end
 end

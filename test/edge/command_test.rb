@@ -152,9 +152,7 @@ class EdgeCommandTest < EdgeCase
       events {}
       http {
         access_log off;
-        #{%w[client_body proxy fastcgi uwsgi scgi].map { |name|
-          "#{name}_temp_path #{temporary}/#{name};"
-        }.join("\n  ")}
+        #{EdgeServer.temporary(temporary)}
         server {
           listen unix:#{temporary}/nginx.sock;
           #{location}

@@ -2,7 +2,7 @@
 
 require_relative "support/edge_case"
 
-# Clients that leave at each kind of wait: `ensure` runs each time, and nothing is left.
+# Clients that depart at each kind of wait: `ensure` runs each time, and nothing remains.
 class EdgeDeparturesTest < EdgeCase
   deadline 1_000
 

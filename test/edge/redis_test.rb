@@ -177,22 +177,14 @@ class EdgeRedisTest < EdgeCase
     listener&.close
   end
 
-  test "a command that times out closes its connection" do
+  test "a command that times out closes its connection, which ends the commands behind it" do
     store = redis
     evaluate(env: {"REDIS_URL" => store.url})
-    assert_equal 1, ask("$quick = Edge::Redis.new(timeout: 0.1); $quick.call('INCR', 'n')")
-    store.freeze_process
-    late = ask("$quick.call('INCR', 'n')")
-    assert_match(/Edge::TimeoutError: Redis at 127.0.0.1:#{store.port}: no answer in time/, late)
-    store.thaw_process
-    value = nil
-    eventually { (value = ask("$quick.call('GET', 'n')")) !~ /Error/ }
-    assert_equal "2", value # not the late reply to INCR, which is 2
-    # The commands behind it do not wait for their own time.
     ask("$slow = Edge::Redis.new(timeout: 0.2); $slow.call('PING')")
     store.freeze_process
     both = ask("Edge.join(*[0, 0.1].map { |s| -> { sleep s; outcome { $slow.get('x') } } })")
-    assert_equal %w[Edge::TimeoutError Edge::ConnectionError], both.map { |one| one[/\A[\w:]*\w/] }
+    assert_match(/Edge::TimeoutError: Redis at 127.0.0.1:#{store.port}: no answer in time/, both[0])
+    assert_match(/Edge::ConnectionError: /, both[1]) # it does not wait for its own time
   ensure
     store&.thaw_process
   end

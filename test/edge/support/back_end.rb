@@ -6,7 +6,7 @@ require_relative "server_child"
 class BackEnd
   include ServerChild
 
-  # Replies "eur 7" to "eur 7". A ROUTER keeps "hold …" until "release" comes, and replies to the
+  # Replies "eur 7" to "eur 7". A ROUTER retains "hold …" until "release" comes, and replies to the
   # held ones in reverse order; "lose …" has no reply; "frames" has one of two frames.
   ROUTER = <<~'RUBY'
     socket = Godwit::ROUTER.new(recv_hwm: 0, send_hwm: 0, **OPTIONS)

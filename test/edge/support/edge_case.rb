@@ -108,15 +108,26 @@ class EdgeCase < Godwit::TestCase
 
   # @return [String] lines of server{} that serve TLS and HTTP/2 at this port
   def tls(port)
-    paths = %w[key pem].map { |name| "#{scratch_dir}/tls.#{name}" }
+    certify("tls")
+    "listen 127.0.0.1:#{port} ssl http2;\n" \
+      "ssl_certificate_key #{scratch_dir}/tls.key;\nssl_certificate #{scratch_dir}/tls.pem;"
+  end
+
+  # Makes a certificate of localhost in NAME.pem, and its key in NAME.key, in the test's folder.
+  def certify(name)
     output, status = Open3.capture2e(
       "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
       "-nodes", "-days", "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost",
-      "-keyout", paths[0], "-out", paths[1]
+      "-keyout", "#{scratch_dir}/#{name}.key", "-out", "#{scratch_dir}/#{name}.pem"
     )
     assert_predicate status, :success?, output
-    "listen 127.0.0.1:#{port} ssl http2;\n" \
-      "ssl_certificate_key #{paths[0]};\nssl_certificate #{paths[1]};"
+  end
+
+  def listens?(port)
+    TCPSocket.new("127.0.0.1", port).close
+    true
+  rescue Errno::ECONNREFUSED
+    false
   end
 
   private

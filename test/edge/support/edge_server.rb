@@ -19,6 +19,12 @@ class EdgeServer
     end
   private_constant :SANITIZER
 
+  # @return [String] lines of http{}: nginx has its temporary files in this folder
+  def self.temporary(folder)
+    %w[client_body proxy fastcgi uwsgi scgi].map { |name| "#{name}_temp_path #{folder}/#{name};" }
+      .join("\n")
+  end
+
   attr_reader :port, :folder
 
   def initialize(test, folder, built, sources, conf: "", server: "", workers: 1,
@@ -130,9 +136,6 @@ class EdgeServer
   end
 
   def configuration(built, conf, server, listen)
-    temporary = %w[client_body proxy fastcgi uwsgi scgi].map { |name|
-      "#{name}_temp_path #{@folder}/#{name};"
-    }
     locations = @locations.map { |location, path| "location #{location} { godwit_app #{path}; }" }
     <<~NGINX
       load_module #{built};
@@ -146,7 +149,7 @@ class EdgeServer
       http {
         log_format short "$status $request_uri";
         access_log #{@folder}/access.log short;
-        #{temporary.join("\n  ")}
+        #{EdgeServer.temporary(@folder)}
         #{conf}
         server {
           listen 127.0.0.1:#{@port} #{listen};

@@ -3,7 +3,7 @@
 require "fileutils"
 require_relative "server_child"
 
-# A redis-server that keeps nothing.
+# A redis-server that writes nothing to the disk.
 class RedisServer
   include ServerChild
 
@@ -24,7 +24,7 @@ class RedisServer
       "--dir", @folder, "--unixsocket", socket, *@options].map(&:to_s)
     @child = @test.start_command(command, env: EdgePrograms.env(EdgePrograms.redis_server),
       deadline: @test.class.deadline)
-    @test.eventually { accepts? }
+    @test.eventually { @test.listens?(@port) }
     self
   end
 
