@@ -28,35 +28,32 @@ class ExamplesTest < ExampleCase
       "Linux"], badges
   end
 
-  test "an example that runs beside another is its server" do
-    Dir.mktmpdir do |dir|
-      page = "#{dir}/page.md"
-      File.write(page, <<~MARKDOWN)
-        <!-- runs beside the next example -->
-        ```ruby
-        require "godwit"
-        Godwit::REP.bind("tcp://127.0.0.1:5555").serve { |name| "hello \#{name}" }
-        ```
+  BESIDE = <<~MARKDOWN
+    <!-- runs beside the next example -->
+    ```ruby
+    require "godwit"
+    Godwit::REP.bind("tcp://127.0.0.1:5555").serve { |name| "hello \#{name}" }
+    ```
 
-        ```ruby
-        require "godwit"
-        Godwit::REQ.connect("tcp://127.0.0.1:5555").request("you", timeout: 5) # => "hello me"
-        ```
-      MARKDOWN
-      child = run_child("test/docs/run.rb", [from_root(page), 8], deadline: DEADLINE)
-      assert_includes child.stderr, %(promises "hello me", and it is "hello you")
-    end
-  end
+    ```ruby
+    require "godwit"
+    Godwit::REQ.connect("tcp://127.0.0.1:5555").request("you", timeout: 5) # => "hello me"
+    ```
+  MARKDOWN
+  # The line of an example in a page, and what its run reports.
+  FAULTY = {
+    "```ruby\n1 + 1 # => 3\n```\n" => [2, "promises 3"],
+    "```ruby\nraise 'no'\n```\n" => [2, "no (RuntimeError)"],
+    "```ruby\nwarn 'careful'\n```\n" => [2, "careful"],
+    BESIDE => [8, %(promises "hello me", and it is "hello you")]
+  }.freeze
 
-  test "a broken promise, an error and a warning are found" do
-    Dir.mktmpdir do |dir|
-      {"1 + 1 # => 3" => "promises 3", "raise 'no'" => "no (RuntimeError)",
-       "warn 'careful'" => "careful"}.each do |source, seen|
-        page = "#{dir}/page.md"
-        File.write(page, "```ruby\n#{source}\n```\n")
-        child = run_child("test/docs/run.rb", [from_root(page), 2], deadline: DEADLINE)
-        assert_includes child.stderr, seen
-      end
+  test "a broken promise, also of a server's client, an error and a warning are found" do
+    page = "#{scratch_dir}/page.md"
+    FAULTY.each do |text, (line, seen)|
+      File.write(page, text)
+      child = run_child("test/docs/run.rb", [from_root(page), line], deadline: DEADLINE)
+      assert_includes child.stderr, seen
     end
   end
 

@@ -69,8 +69,7 @@ class GuideCloneTest < GuideCase
     assert_equal [
       "snapshot: 1 keys, change 1", "2: /a is 2", "snapshot: 3 keys, change 4", "5: /b is gone",
       "copy: /a=2 /c=4"
-    ],
-      lines(child)
+    ], lines(child)
   end
 
   private

@@ -55,30 +55,6 @@ class MRubyWaitsTest < MRubyCase
     end
   RUBY
 
-  test "100 fibers wait at the same time" do
-    assert_host(TASKS + <<~'RUBY')
-      ROUNDS = 20
-      received = []
-      50.times do |number|
-        rep = Godwit::REP.bind("inproc://fibers-#{number}")
-        Tasks.start { ROUNDS.times { rep.send(["re", rep.recv]) } }
-      end
-      50.times do |number|
-        req = Godwit::REQ.connect("inproc://fibers-#{number}")
-        Tasks.start do
-          ROUNDS.times do |round|
-            received << [number, round, req.request("#{number}.#{round}", timeout: 30)]
-          end
-        end
-      end
-      same(100, Tasks::WAITING.size, "fibers that wait")
-      Tasks.finish
-      same(50 * ROUNDS, received.size, "replies")
-      received.each { |number, round, reply| same(["re", "#{number}.#{round}"], reply) }
-      check(Tasks.waits >= 50 * ROUNDS, "#{Tasks.waits} waits")
-    RUBY
-  end
-
   test "each method that waits does so through Godwit::Wait.call" do
     assert_host(TASKS + <<~'RUBY')
       def name = "inproc://waits-#{@serial = @serial.to_i + 1}"
