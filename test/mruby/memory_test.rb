@@ -9,7 +9,7 @@ class MRubyMemoryTest < MRubyCase
 
   deadline 600
 
-  # `flat(rounds) { }` runs the block a fifth as often before, for what is kept for later.
+  # `flat(rounds) { }` first runs the block a fifth as often: what is allocated once exists then.
   FLAT = <<~'RUBY'
     LIMIT = 256 # KiB
 

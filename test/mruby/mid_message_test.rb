@@ -8,7 +8,7 @@ require_relative "../native/shim/shim"
 class MRubyMidMessageTest < MRubyCase
   UNTIL_CUT = <<~RUBY
     # Tries until a message was cut. On a busy machine the millisecond has often passed in which
-    # libzmq does not look at its commands.
+    # libzmq does not poll its commands.
     def until_cut
       before = Host.cuts
       limit = Godwit::Timeout.now + 15

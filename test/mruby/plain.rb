@@ -19,7 +19,7 @@ module Plain
   end
 end
 
-# At the top, since eval keeps the module that it stands in.
+# At the top level, since eval would define the helpers in the module that encloses it.
 eval(File.read(ARGV[1]), nil, ARGV[1]) # standard:disable Security/Eval
 
 module Plain

@@ -31,7 +31,7 @@ module Godwit
     end
     private_class_method :silence
 
-    # @return [Array<String>] paths that were asked for
+    # @return [Array<String>] paths that clients requested
     attr_reader :requests
 
     # @param gems [Array<String>] paths
@@ -71,7 +71,7 @@ module Godwit
       files
     end
 
-    # RubyGems 3.3 takes a platform's -gnu away: the file's name keeps it.
+    # RubyGems 3.3 drops -gnu from a platform: the file's name has it.
     def entry(path, spec)
       version = spec.version.to_s
       platform = File.basename(path, ".gem").delete_prefix("#{spec.name}-#{version}")

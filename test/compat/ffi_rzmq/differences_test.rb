@@ -54,7 +54,7 @@ class FFIRzmqDifferencesTest < Godwit::TestCase
     poller = ZMQ::Poller.new
     poller.register_readable(pull)
     context = @old_context
-    # A wait for the sockets would look at the clock for 5 s.
+    # If terminate waited for the sockets, it would check the clock for 5 s.
     with_clock(Godwit::TestSupport::ManualClock.new(tick: 1)) do |clock|
       start = clock.now
       assert_equal 0, context.terminate

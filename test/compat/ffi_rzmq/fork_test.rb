@@ -40,8 +40,7 @@ class FFIRzmqForkTest < FFIRzmqCase
     assert_equal [
       "[-1, true]", "[-1, -1, -1]", "[0, 0, 0, nil]", '["mine", 0, 0, 0]', '["before", "after"]',
       "true", "0", "0", "0"
-    ],
-      result.stdout.lines(chomp: true)
+    ], result.stdout.lines(chomp: true)
     assert_empty result.stderr
   end
 end

@@ -92,8 +92,7 @@ class RbczmqExamplesTest < Godwit::TestCase
     seen = output(script("loop"))
     assert_equal [
       "10 numbers, 55 in all; the loop gave -1\n", "once\n", "tick 1\n", "tick 2\n", "tick 3\n"
-    ],
-      seen.lines.sort
+    ], seen.lines.sort
     assert_equal "10 numbers, 55 in all; the loop gave -1\n", seen.lines.last
   end
 

@@ -58,8 +58,7 @@ class RbczmqProcessesTest < Godwit::RbczmqCase
       "recv [nil, true] true", "recv_frame nil true", "recv_message nil true", "poll false true",
       "poller -1 true", "select [[], [], []] true", "loop 0 true", "proxy -1 true", "again 0 true",
       "send Errno::EINTR true", "send_message nil true", '"still works"'
-    ],
-      seen
+    ], seen
   end
 
   # Ruby runs a handler also between two steps of a wait, and while the wait holds a lock.
@@ -161,8 +160,7 @@ class RbczmqProcessesTest < Godwit::RbczmqCase
     assert_equal [
       "0", "-1", "1", "String", "true", "0", "-1", "Ruby lets no loop run in a trap block", "0",
       "nil"
-    ],
-      seen
+    ], seen
   end
 
   test "a timer that a handler cancels does not fire, though it is due" do
