@@ -140,30 +140,23 @@ class AuthTest < Conformance::Case
     socket.close
   end
 
-  test "the context's close ends its Auth, and does not wait for a block" do
-    begun = Thread::Queue.new
-    held = Thread::Queue.new
-    other = own(Godwit::Context.new)
-    other_auth = Godwit::Auth.new(context: other)
-    other_auth.curve { begun << true && held.pop }
-    rep = own(Godwit::REP.bind("tcp://127.0.0.1:*", context: other, curve: @keys, auth: "x"))
-    anna(rep)
-    begun.pop
-    thread, = threads_named("godwit auth")
-    other.close
-    assert_predicate other_auth, :closed?
-    ended(thread)
-    held << nil
-  end
-
-  test "the context's shutdown ends its Auth" do
-    other = own(Godwit::Context.new)
-    other_auth = Godwit::Auth.new(context: other)
-    thread, = threads_named("godwit auth")
-    other.shutdown
-    ended(thread)
-    assert_predicate other_auth, :closed?
-    assert_nil other_auth.close
+  %i[close shutdown].each do |ending|
+    test "the context's #{ending} ends its Auth, and does not wait for a block" do
+      begun = Thread::Queue.new
+      held = Thread::Queue.new
+      other = own(Godwit::Context.new)
+      other_auth = Godwit::Auth.new(context: other)
+      other_auth.curve { begun << true && held.pop }
+      rep = own(Godwit::REP.bind("tcp://127.0.0.1:*", context: other, curve: @keys, auth: "x"))
+      anna(rep)
+      begun.pop
+      thread, = threads_named("godwit auth")
+      other.public_send(ending)
+      ended(thread)
+      assert_predicate other_auth, :closed?
+      assert_nil other_auth.close
+      held << nil
+    end
   end
 
   test "its close leaves no thread" do

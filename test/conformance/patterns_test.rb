@@ -18,14 +18,6 @@ class PatternsTest < Conformance::Case
     assert_equal Array.new(20, &:to_s), slow.recv_many(1000, timeout: 5)
   end
 
-  each_transport("a PUB drops messages of its subscribers, and still publishes") do |transport|
-    pub, xsub = connected_pair(:PUB, :XSUB, transport: transport)
-    xsub << "hello" << ["two", "frames"] << "\x01a" << "\x01b" << "\x00b" << "bye"
-    pub.wait_connected(timeout: 5)
-    assert_flows(pub, xsub, "a1")
-    refute_predicate pub, :readable?
-  end
-
   test "a PUB takes invert_matching" do
     pub = open_socket(:PUB, invert_matching: true).bind(endpoint_for(:inproc))
     sub = open_socket(:SUB, invert_matching: true, subscribe: "a").connect(pub.last_endpoint)

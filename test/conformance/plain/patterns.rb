@@ -68,15 +68,16 @@ Plain.each_transport "XPUB, XSUB: 1 and the topic subscribe, 0 and the topic end
   assert_equal "\xff\x00body".b, xsub.recv(timeout: 5)
 end
 
-Plain.each_transport "an XSUB subscribes at a PUB" do |transport|
+Plain.each_transport "an XSUB subscribes at a PUB, which drops its messages" do |transport|
   pub, xsub = connected_pair(:PUB, :XSUB, transport: transport)
-  xsub << "\x01sync"
+  xsub << "hello" << ["two", "frames"] << "\x01sync"
   synchronize(pub, xsub)
   xsub << "\x01a" << "\x00sync" << "\x01b"
   eventually { pub.send("b") && xsub.wait_readable(0.01) }
   pub << ["a", "1"]
   nil until (message = xsub.recv(timeout: 5)) != "b"
   assert_equal ["a", "1"], message
+  refute_predicate pub, :readable?
 end
 
 Plain.scenario "a STREAM announces each connection, and names its bytes' peer" do
