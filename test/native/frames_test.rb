@@ -158,19 +158,6 @@ class NativeFramesTest < Godwit::TestCase
     [view, other].each(&:release)
   end
 
-  test "a message in mid-air when its peer dies starts again from its first frame" do
-    push = open_socket(:PUSH, linger: 0, send_hwm: 1)
-    frames = Array.new(3) { |number| Godwit::Frame.new(number.to_s * 1000) }
-    waiting = in_thread { push.send(frames) }
-    until_waiting(push)
-    refute frames.any?(&:gone?)
-    pull = open_socket(:PULL).bind(endpoint_for(:tcp))
-    push.connect(pull.last_endpoint)
-    assert_equal 3.times.map { |number| number.to_s * 1000 }, pull.recv(timeout: 5)
-    waiting.join
-    assert frames.all?(&:gone?)
-  end
-
   private
 
   def pinned = Godwit::Tracker.__send__(:_pins).first

@@ -5,7 +5,7 @@ ENV["CONSOLE_LEVEL"] ||= "fatal"
 require "async"
 require "support/interrupts"
 
-# A loop under the gem async, in a Ractor, and dropped without close.
+# A loop under the gem async, and under interrupts.
 class NativeLoopTest < Godwit::TestCase
   include Godwit::TestSupport::Interrupts
 
@@ -103,28 +103,6 @@ class NativeLoopTest < Godwit::TestCase
       refute loop.running?
       assert_equal :empty, loop.run
     end
-  end
-
-  test "in Ractors" do
-    result = assert_child run_child(<<~RUBY, deadline: 20)
-      require "godwit"
-      Warning[:experimental] = false
-      ractors = Array.new(2) do |number|
-        Ractor.new(number) do |mine|
-          got = []
-          pull = Godwit::PULL.bind("inproc://ractor-\#{mine}")
-          push = Godwit::PUSH.connect("inproc://ractor-\#{mine}")
-          ended = Godwit::Loop.run do |loop|
-            loop.readable(pull) { |socket| got << socket.recv && loop.remove(socket) }
-            loop.every(0.005, times: 2) { |timer| push.send("x") if timer.fired == 2 }
-          end
-          [pull, push].each(&:close)
-          [ended, got]
-        end
-      end
-      p ractors.map(&:take)
-    RUBY
-    assert_includes result.stdout, '[[:empty, ["x"]], [:empty, ["x"]]]'
   end
 
   private

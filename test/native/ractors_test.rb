@@ -163,6 +163,24 @@ class RactorsTest < Godwit::TestCase
     RUBY
   end
 
+  test "a loop within each of two Ractors" do
+    assert_done <<~RUBY
+      ractors = Array.new(2) do |number|
+        Ractor.new(number) do |number|
+          got = []
+          pull = Godwit::PULL.bind("inproc://loop-\#{number}")
+          push = Godwit::PUSH.connect("inproc://loop-\#{number}")
+          ended = Godwit::Loop.run do |loop|
+            loop.readable(pull) { |socket| got << socket.recv && loop.remove(socket) }
+            loop.every(0.005, times: 2) { |timer| push.send("x") if timer.fired == 2 }
+          end
+          [ended, got]
+        end
+      end
+      check("loops", [[:empty, ["x"]]] * 2 == ractors.map(&:take))
+    RUBY
+  end
+
   test "closing a shared Context ends the waits of other Ractors" do
     assert_done <<~RUBY
       context = Godwit::Context.new(linger: 1000)

@@ -3,10 +3,12 @@
 require "test_helper"
 require "godwit/logger"
 require_relative "../logger/made_records"
+require_relative "counting"
 
 # A broadcaster's statistics in C: beside a running proxy, under the collector.
 class StatisticsTest < Godwit::TestCase
   include MadeRecords
+  include Godwit::TestSupport::Counting
 
   under_gc_stress
 
@@ -22,12 +24,6 @@ class StatisticsTest < Godwit::TestCase
     [proxy, open_socket(:PUSH, **options).connect(pull.last_endpoint)]
   end
 
-  def allocations
-    before = GC.stat(:total_allocated_objects)
-    yield
-    GC.stat(:total_allocated_objects) - before
-  end
-
   def stopped(proxy) = proxy.stop.wait(5)
 
   test "no Ruby object is made for a message that passes" do
@@ -36,16 +32,14 @@ class StatisticsTest < Godwit::TestCase
     proxy.start
     push.send_many(messages.first(10))
     eventually { proxy.statistics.frontend.received == 10 }
-    GC.disable
-    each = allocations { proxy.statistics }
+    each = objects { proxy.statistics }
     asked = 0
-    made = allocations do
+    made = objects do
       push.send_many(messages)
       asked += 1 until proxy.statistics.frontend.received == 10 + messages.size
     end
     assert_operator made - (asked + 1) * each, :<, messages.size / 10
   ensure
-    GC.enable
     stopped(proxy)
   end
 

@@ -45,21 +45,4 @@ class NameServerTest < Godwit::TestCase
       RUBY
     end
   end
-
-  test "in the default context it holds the others, until the name server answers" do
-    assert_in_silence(<<~RUBY)
-      query, from = silent
-      other
-      abort "it holds nothing" if PULL.recv(timeout: 0.1, exception: false)
-      Thread.new do
-        loop do
-          query.setbyte(2, 0x81)
-          query.setbyte(3, 0x83) # there is no such name
-          SERVER.send(query, 0, from[3], from[1])
-          query, from = SERVER.recvfrom(512)
-        end
-      end
-      arrived
-    RUBY
-  end
 end
