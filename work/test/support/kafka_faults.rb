@@ -8,7 +8,9 @@ module KafkaFaults
 
   class << self
     # @yieldreturn [Object] false or nil: the method does not fail again; it may raise
+    # @raise [NameError] the class has no such method
     def before(klass, name, &act)
+      klass.instance_method(name)
       ARMED[[klass, name]] = act
       PREPARED[[klass, name]] ||= klass.prepend(Module.new do
         define_method(name) do |*arguments, **options, &block|

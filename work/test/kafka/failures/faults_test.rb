@@ -70,8 +70,8 @@ class WorkKafkaFaultsTest < Godwit::KafkaFailureCase
   end
 
   {
-    "the answer with the positions" => [:Arrivals, :ask],
-    "the look for the end of a dead owner's partition" => [:Arrivals, :crashed],
+    "the answer with the positions" => [:Arrivals, :committed],
+    "the count of a dead owner's crash" => [:Arrivals, :crashed],
     "the assignment" => [:Membership, :begin_reading],
     "the commit of the mark" => [:Membership, :commit_marks],
     "the first fetch" => [:Claim, :drain]
