@@ -67,8 +67,9 @@ module Godwit
     # @raise [GoneError]
     def byteslice(start, length = nil)
       check_index(start, length)
+      place = [start, *length].map { |index| clamped(index) }
       # The slice may share the frame's own memory, so the method copies it.
-      _in_place { |bytes| bytes.byteslice(start, *length)&.then { |slice| "".b << slice } }
+      _in_place { |bytes| bytes.byteslice(*place)&.then { |slice| "".b << slice } }
     end
 
     # @param index [Integer] from the end when negative
@@ -77,7 +78,7 @@ module Godwit
       unless index.is_a?(Integer)
         raise Errors.bad_type(:getbyte, "a place in a frame", "an Integer", index)
       end
-      _in_place { |bytes| bytes.getbyte(index) }
+      _in_place { |bytes| bytes.getbyte(clamped(index)) }
     end
 
     # @yieldparam byte [Integer] 0 to 255
@@ -206,6 +207,12 @@ module Godwit
       return if wrong.nil? && start
       allowed = "an Integer, or a Range of them"
       raise Errors.bad_type(:byteslice, "a place in a frame", allowed, wrong)
+    end
+
+    # String refuses numbers beyond 64 bits, which a peer may have sent. No frame is that large.
+    def clamped(index)
+      return index&.clamp(-MAX, MAX) unless index.is_a?(Range)
+      Range.new(clamped(index.begin), clamped(index.end), index.exclude_end?)
     end
   end
 end
