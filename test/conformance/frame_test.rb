@@ -55,7 +55,7 @@ class FrameTest < Conformance::Case
     assert_equal "z" * (1 << 20), assert_child(run_child(<<~RUBY)).stdout
       require "godwit"
       frame = Godwit::Frame.new("z" * (2 << 20))
-      slice = frame.byteslice(1, 1 << 20)
+      slice = frame.byteslice(1 << 20, 1 << 20)
       frame.close
       print slice
     RUBY
@@ -88,6 +88,7 @@ class FrameTest < Conformance::Case
     assert_equal 1, {one => 1}[same]
     assert_equal [-1, 0, 1, -1, 1],
       [one <=> other, one <=> same, other <=> one, one <=> "abcd", one <=> "ab"]
+    assert_equal [0, true], [Godwit::Frame.new("ä") <=> "ä", Godwit::Frame.new("ä") == "ä"]
     assert_nil one <=> 5
     assert_equal [one, other], [other, one].sort
     assert_operator one, :<, other
