@@ -138,4 +138,15 @@ class FFIWaitsTest < Godwit::TestCase
       assert_equal "x", thread.value
     end
   end
+
+  test "the count of peers retains no events of a socket that connects in vain" do
+    options = {reconnect_interval: 0.001}
+    sub = open_socket(:SUB, **options).connect("tcp://127.0.0.1:1")
+    later = open_socket(:REQ, **options)
+    monitor = own(later.monitor(:connect_retried))
+    later.connect("tcp://127.0.0.1:1")
+    5.times { monitor.next_event(timeout: 5) }
+    handle = Godwit::Backend::FFI.handle_of(sub)
+    assert_equal false, handle.use { handle.monitor.drain }
+  end
 end

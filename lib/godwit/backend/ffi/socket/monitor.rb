@@ -15,6 +15,9 @@ module Godwit
         [Backend::FFI.const_get("EVENT_#{name.upcase}"), name]
       end.freeze
 
+      # The count needs no others: events of each attempt to connect would stay in the PAIR.
+      COUNTED = PEER_EVENTS.keys.reduce(:|)
+
       attr_reader :waiting
 
       def initialize(handle)
@@ -34,7 +37,7 @@ module Godwit
       def counts? = @counts
 
       def add(listener)
-        start
+        start(EVENTS)
         @listeners << listener
       end
 
@@ -48,7 +51,7 @@ module Godwit
       def start_counting
         return if !@counts || @peers || @handle.publisher?
         @counts = false # a socket counts once
-        start
+        start(COUNTED)
         @peers = PeerCounter.new(@handle.context.io_threads)
         @handle.disturb
       end
@@ -117,7 +120,7 @@ module Godwit
         finish(before)
         @moving = false
         @waiting.wake
-        @pair = connect
+        @pair = connect(@events)
         pair.close
       rescue Failed # no descriptor is free for the new PAIR: the monitors end
         report(EVENT_MONITOR_STOPPED, 0, "")
@@ -135,19 +138,28 @@ module Godwit
 
       private
 
-      def start
-        return if @pair
-        @frame = Zmq.new_message
-        @pair = connect
+      # Makes libzmq report these events. A PAIR that gets fewer ends: it served the count alone.
+      def start(events)
+        return if @pair && @events.allbits?(events)
+        @frame ||= Zmq.new_message
+        before = @pair
+        @pair = connect(events)
+        @events = events
         @ended = false
+        drain_pair(before) if before
+      ensure
+        if before && !before.equal?(@pair)
+          @waiting.wake # the waiters poll the former PAIR
+          before.close
+        end
       end
 
       # libzmq would wait at a full PAIR. So the PAIR has no limit, which is set before it connects.
-      def connect
+      def connect(events)
         pair = RawSocket.new(@handle.context, PAIR)
         endpoint = "inproc://godwit.ffi.monitor.#{pair.address}"
         ZEROS.each { |id| pair.set(id, 0) }
-        listens = Zmq.zmq_socket_monitor(@handle.raw.pointer, endpoint, EVENTS).zero?
+        listens = Zmq.zmq_socket_monitor(@handle.raw.pointer, endpoint, events).zero?
         raise Failed, ::FFI.errno unless listens && Zmq.zmq_connect(pair.pointer, endpoint).zero?
         connected = pair
       ensure
@@ -169,20 +181,20 @@ module Godwit
         nil
       end
 
-      def drain_pair
+      def drain_pair(pair = @pair)
         came = false
-        while (first = frame)
+        while (first = frame(pair))
           came = true
           # libzmq has all frames of an event with the first.
           event, value = first.unpack("SL")
-          endpoint = frame if Zmq.zmq_msg_more(@frame) == 1
+          endpoint = frame(pair) if Zmq.zmq_msg_more(@frame) == 1
           report(event, value, endpoint || "") if value
         end
         came
       end
 
-      def frame
-        size = @pair.receive(@frame)
+      def frame(pair)
+        size = pair.receive(@frame)
         return size.zero? ? "".b : Zmq.zmq_msg_data(@frame).read_bytes(size) if size >= 0
         raise Failed, -size unless size == -EAGAIN
       end
