@@ -171,21 +171,11 @@ module Godwit
     # @raise [OptionError] unless it is a listening stream socket of the endpoint's family
     def self.check_descriptor(number, endpoint)
       return if endpoint.start_with?("inproc:")
-      problem = descriptor_problem(number, endpoint.start_with?("ipc:"))
-      return unless problem
+      unix = endpoint.start_with?("ipc:")
+      problem = Backend::IMPLEMENTATION.descriptor_problem(number, unix) or return
       raise OptionError.new("bind #{endpoint}: option use_fd takes the descriptor of a stream " \
         "socket that is bound and listens (such as TCPServer#fileno), for tcp:// of TCP, for " \
         "ipc:// of a UNIX socket: #{number} #{problem}", operation: :bind, endpoint: endpoint)
-    end
-
-    def self.descriptor_problem(number, unix)
-      type, listens, family = Backend::IMPLEMENTATION.socket_facts(number)
-      return "is no open socket" unless type
-      stream, local, *internet = Runtime.socket_constants
-      return "is no stream socket" unless type == stream
-      return "does not listen" unless listens
-      families = unix ? [local] : internet
-      "is of another family" unless families.include?(family)
     end
 
     def self.refuse(operation, endpoint, hint)

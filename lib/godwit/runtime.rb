@@ -82,12 +82,6 @@ module Godwit
         probe&.close
       end
 
-      # @return [Array<Integer>] SOCK_STREAM, AF_UNIX, AF_INET, AF_INET6
-      def socket_constants
-        require "socket"
-        [::Socket::SOCK_STREAM, ::Socket::AF_UNIX, ::Socket::AF_INET, ::Socket::AF_INET6]
-      end
-
       private
 
       # @return [Array<String>] the inodes of the UNIX sockets with this path

@@ -125,9 +125,6 @@ module Godwit
       def ascii(text) = text.dup
       def text(bytes) = bytes
 
-      # Linux's numbers.
-      def socket_constants = [1, 1, 2, 10]
-
       # mruby has no sockets of the system to find out.
       def bound_elsewhere?(_path) = false
     end

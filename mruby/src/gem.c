@@ -33,20 +33,24 @@ static mrb_value gem_curve_keypair(mrb_state *mrb, mrb_value self) {
     return mrb_assoc_new(mrb, mrb_str_new(mrb, public_key, 40), given);
 }
 
-/* socket_facts(descriptor) => [type, whether it listens, family]; nil: it is no open socket */
-static mrb_value gem_socket_facts(mrb_state *mrb, mrb_value self) {
+/* descriptor_problem(descriptor, whether for UNIX) => why it is no listening socket of UNIX, or of
+ * TCP; nil: it is one */
+static mrb_value gem_descriptor_problem(mrb_state *mrb, mrb_value self) {
     mrb_int fd;
+    mrb_bool local;
     int type, listens;
+    const char *problem = NULL;
     struct sockaddr_storage address;
     socklen_t size = sizeof type, listens_size = sizeof listens, address_size = sizeof address;
-    mrb_get_args(mrb, "i", &fd);
+    mrb_get_args(mrb, "ib", &fd, &local);
     if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) != 0 ||
             getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &listens_size) != 0 ||
             getsockname(fd, (struct sockaddr *)&address, &address_size) != 0)
-        return mrb_nil_value();
-    mrb_value facts[] = {
-            mrb_fixnum_value(type), mrb_bool_value(listens), mrb_fixnum_value(address.ss_family)};
-    return mrb_ary_new_from_values(mrb, 3, facts);
+        problem = "is no open socket";
+    else if (type != SOCK_STREAM) problem = "is no stream socket";
+    else if (!listens) problem = "does not listen";
+    else if (local != (address.ss_family == AF_UNIX)) problem = "is of another family";
+    return problem ? mrb_str_new_cstr(mrb, problem) : mrb_nil_value();
 }
 
 /* errno(name) => its number, or nil */
@@ -93,7 +97,8 @@ void mrb_mruby_godwit_gem_init(mrb_state *mrb) {
     mrb_define_class_method(mrb, backend, "libzmq_version", gem_libzmq_version, MRB_ARGS_NONE());
     mrb_define_class_method(mrb, backend, "has", gem_has, MRB_ARGS_REQ(1));
     mrb_define_class_method(mrb, backend, "curve_keypair", gem_curve_keypair, MRB_ARGS_REQ(1));
-    mrb_define_class_method(mrb, backend, "socket_facts", gem_socket_facts, MRB_ARGS_REQ(1));
+    mrb_define_class_method(
+            mrb, backend, "descriptor_problem", gem_descriptor_problem, MRB_ARGS_REQ(2));
     mrb_define_class_method(mrb, backend, "errno", gem_errno, MRB_ARGS_REQ(1));
     mrb_define_class_method(mrb, backend, "strerror", gem_strerror, MRB_ARGS_REQ(1));
     mrb_define_class_method(mrb, backend, "generation", gem_generation, MRB_ARGS_NONE());

@@ -123,7 +123,7 @@ class MRubyAllocationTest < MRubyCase
       exhaust("Integer", usable) { socket._set_option(27, 5) } # ZMQ_RCVTIMEO
       exhaust("topic", usable) { socket._set_option(6, "topic") }
       exhaust("keys", usable) { Godwit::Backend::MRuby.curve_keypair(nil) } if Godwit.has?(:curve)
-      exhaust("facts", usable) { Godwit::Backend::MRuby.socket_facts(0) }
+      exhaust("problem", usable) { Godwit::Backend::MRuby.descriptor_problem(0, true) }
       exhaust("events", FLOWS) { PULL._events }
       exhaust("wait", FLOWS) { PUSH._poll(2, 100) }
       exhaust("poll", FLOWS) { Godwit::Backend::MRuby.poll([PULL, 1, PUSH, 2, 0, 1], 100) }

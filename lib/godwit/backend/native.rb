@@ -54,15 +54,17 @@ module Godwit
           "  the loader said: #{said}"
       end
 
-      # @return [Array, nil] type, whether it listens, family: numbers of <sys/socket.h>; nil when
-      #   it is no open socket
-      def socket_facts(number)
+      # @return [String, nil] why the descriptor is no listening socket of UNIX, or of TCP
+      def descriptor_problem(number, unix)
         socket = ::BasicSocket.for_fd(number)
         socket.autoclose = false
-        type, listens = %i[TYPE ACCEPTCONN].map { |option| socket.getsockopt(:SOCKET, option) }
-        [type.int, listens.bool, socket.local_address.afamily]
+        address = socket.local_address
+        if socket.getsockopt(:SOCKET, :TYPE).int != ::Socket::SOCK_STREAM then "is no stream socket"
+        elsif !socket.getsockopt(:SOCKET, :ACCEPTCONN).bool then "does not listen"
+        elsif unix ? !address.unix? : !address.ip? then "is of another family"
+        end
       rescue ::SystemCallError, ::ArgumentError
-        nil
+        "is no open socket"
       end
 
       load_extension
