@@ -195,8 +195,6 @@ module Godwit
       "#<#{self.class} #{closed? ? "closed" : "#{size} registered"}>"
     end
     alias_method :to_s, :inspect
-    # @private
-    def waiters = _waiters
 
     # @private
     # @return [Integer] the bits of `bits` that a socket of this type can become ready for

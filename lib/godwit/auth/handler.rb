@@ -10,7 +10,6 @@ module Godwit
     # The ZAP handler of a context: a ROUTER and the thread that answers on it. Workers call the
     # blocks and send their answers.
     class Handler
-      ENDPOINT = Endpoint::ZAP
       # Seconds between two warnings of one class.
       QUIET = 1
       # Seconds after `Auth.new` in which a mechanism without a rule answers 300.
@@ -79,11 +78,11 @@ module Godwit
 
       def bind
         @socket = ROUTER.new(context: @context, linger: Context::BRIEF_LINGER)
-        @socket.bind(ENDPOINT)
+        @socket.bind(Endpoint::ZAP)
       rescue Error => error
         @socket&.close
         raise unless error.is_a?(AddressInUseError)
-        raise Errors.build(AddressInUseError, :auth, ENDPOINT,
+        raise Errors.build(AddressInUseError, :auth, Endpoint::ZAP,
           "this context has an authenticator: use that one, or close it first"), cause: nil
       end
 
@@ -99,7 +98,7 @@ module Godwit
       # moment.
       def finish
         begin
-          @socket.unbind(ENDPOINT) unless @socket.closed?
+          @socket.unbind(Endpoint::ZAP) unless @socket.closed?
         rescue Error
           nil # the socket or its context is closed
         end

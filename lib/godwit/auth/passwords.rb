@@ -4,11 +4,6 @@ module Godwit
   class Auth
     # Names and passwords, compared in constant time. `inspect` hides them.
     class Passwords
-      # The most bytes of a name or a password, as in libzmq.
-      LONGEST = 255
-      # The number of 32-bit words into which a password is unpacked.
-      WORDS = 64
-
       # @raise [ArgumentValueError, ArgumentTypeError] without the password in the message
       def initialize(users)
         unless users.is_a?(Hash) && users.all? { |pair| pair.all?(String) }
@@ -27,7 +22,7 @@ module Godwit
       # Compares a password. An unknown name takes as long as a wrong password.
       def match?(name, password)
         known = @words[name.b]
-        given = words((password.bytesize > LONGEST) ? "" : password)
+        given = words((password.bytesize > User::LONGEST) ? "" : password)
         differences = 0
         expected = known || @nobody
         given.each_with_index { |word, index| differences |= word ^ expected[index] }
@@ -40,15 +35,15 @@ module Godwit
 
       def check(name, password)
         raise Errors.bad_value(:plain, "a name", User::ALLOWED, name) unless User.id?(name)
-        return if password.bytesize.between?(1, LONGEST)
+        return if password.bytesize.between?(1, User::LONGEST)
         raise Errors.of(ArgumentValueError, :plain, "the password of #{name.inspect} takes 1 to " \
-          "#{LONGEST} bytes: got #{password.bytesize}")
+          "#{User::LONGEST} bytes: got #{password.bytesize}")
       end
 
       # The first byte is the length, because zeros pad the password.
       def words(password)
         bytes = password.b
-        ([bytes.bytesize].pack("C") + bytes.ljust(LONGEST, "\0")).unpack("N#{WORDS}")
+        ([bytes.bytesize].pack("C") + bytes.ljust(User::LONGEST, "\0")).unpack("N*")
       end
     end
     private_constant :Passwords

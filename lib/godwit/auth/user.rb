@@ -4,7 +4,7 @@ module Godwit
   class Auth
     # Checks and converts user ids.
     module User
-      LONGEST = 255 # bytes of a name or a password
+      LONGEST = 255 # bytes of a name or a password, as in libzmq
       ALLOWED = "1 to #{LONGEST} bytes of UTF-8 without NUL"
 
       module_function

@@ -24,7 +24,7 @@ module Godwit
       def empty? = @watches.empty?
       def size = @watches.size
       def forked? = @poller.forked?
-      def waiters = @poller.waiters
+      def waiters = @poller.__send__(:_waiters)
       def wait(seconds) = @poller.wait(seconds)
       def wakeup?(object) = object.equal?(@wakeup)
       def wake = watch_wakeup(:writable)

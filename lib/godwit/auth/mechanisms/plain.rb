@@ -13,8 +13,8 @@ module Godwit
 
       def self.problem(credentials)
         wrong = super and return wrong
-        return if credentials.all? { |text| text.bytesize <= Passwords::LONGEST }
-        "a name or password is longer than #{Passwords::LONGEST} bytes"
+        return if credentials.all? { |text| text.bytesize <= User::LONGEST }
+        "a name or password is longer than #{User::LONGEST} bytes"
       end
 
       def self.secret(credentials) = credentials.last
