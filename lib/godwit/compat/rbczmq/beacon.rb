@@ -91,53 +91,36 @@ module ZMQ
       Failures.translated(&block)
     end
 
-    # A thread copies what the beacon receives into a PAIR socket. For that socket, which belongs to
-    # no script's context, the pipe stands in as the context.
+    # A thread copies what the beacon receives into a PAIR socket of a context that no script has.
     class Pipe
-      @count = 0
-      @lock = Mutex.new
+      ENDPOINT = "inproc://beacon"
 
-      class << self
-        def endpoint = "inproc://godwit-rbczmq-beacon-#{@lock.synchronize { @count += 1 }}"
-
-        # The thread must keep neither the Beacon nor its socket, so this method sees neither.
-        def forward(beacon, pair)
-          Thread.new do
-            beacon.each { |address, payload| pair.send([address, payload]) }
-          rescue Godwit::ClosedError, Godwit::ContextTerminatedError
-            nil
-          ensure
-            pair.close unless pair.forked?
-          end
+      # The thread must keep neither the Beacon nor its socket, so this method sees neither.
+      def self.forward(beacon, pair)
+        Thread.new do
+          beacon.each { |address, payload| pair.send([address, payload]) }
+        rescue Godwit::ClosedError, Godwit::ContextTerminatedError
+          nil
+        ensure
+          pair.close unless pair.forked?
         end
       end
 
       attr_reader :socket
 
       def initialize(beacon)
-        @destroyed = false
-        endpoint = Pipe.endpoint
-        @socket = Socket::Pair.open(self, Godwit.context)
-        @socket.bind(endpoint)
-        @pair = Godwit::PAIR.new(context: Godwit.context, linger: 0).connect(endpoint)
-        @forwarder = Pipe.forward(beacon, @pair)
+        @context = Context.allocate
+        @context._open(nil)
+        @socket = @context.socket(:PAIR)
+        @socket.bind(ENDPOINT)
+        pair = Godwit::PAIR.new(context: @socket.godwit.context, linger: 0).connect(ENDPOINT)
+        @forwarder = Pipe.forward(beacon, pair)
       end
 
       # Ends the pipe. Any thread may call this method, once the beacon is closed.
       def destroy
-        @destroyed = true
-        @pair.close
+        @context.destroy
         @forwarder.join
-        @socket.godwit.close
-      end
-
-      # The sockets of a context call this method and the next ones. No linger overrides the
-      # socket's.
-      def lingering = nil
-      def destroyed? = @destroyed
-      def reserve_monitor(_endpoint, _owner) = true
-
-      def release_monitor(_endpoint, _owner)
       end
     end
 
