@@ -34,12 +34,10 @@ module Godwit
       end
     end
 
-    # The last bytes of a pipe, of which the buffer retains enough.
+    # The last bytes of a pipe, which stay in the buffer. It has no rows.
     # @private
     class Tail < Source
       MAX = 65_536
-
-      def yields? = false
 
       # (see Rows#read)
       def read(_deadline)
