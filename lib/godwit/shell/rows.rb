@@ -33,8 +33,8 @@ module Godwit
 
       # Reads at most once, and yields all complete rows. The block may raise, and close the rows.
       # @param deadline [Integer] ms on the monotonic clock; -1: none
-      # @return [Symbol] :more (bytes may be readable), :wait (no byte is readable now), :ended, :late
-      #   (the deadline has passed), :too_long (a row is above the limit)
+      # @return [Symbol] :more (bytes may be readable), :wait (no byte is readable now), :ended,
+      #   :late (the deadline has passed), :too_long (a row is above the limit)
       def read(deadline, &block)
         read_once = false
         loop do
