@@ -143,13 +143,6 @@ class Broker
     @pid = nil
   end
 
-  # Ends it and starts it again.
-  # @return [Broker] self
-  def restart
-    stop
-    start
-  end
-
   # Stops its process until {#thaw}: its connections stay, and it does not answer.
   def freeze
     signal(:STOP)
@@ -183,7 +176,7 @@ class Broker
     nil # it has ended
   end
 
-  # Its process is a child of no process that waits for it, so it may stay a zombie.
+  # No process waits for the broker's process, so it may stay a zombie.
   def ended?(seconds)
     return false unless @held.wait_readable(seconds)
     Thread.pass while state("/proc/#{@pid}/stat") != "Z"

@@ -48,7 +48,6 @@ module Godwit
           id = message.value[:id]
           words = [Process.pid, message.key, message.partition, message.offset, id]
           NOTES.syswrite("\#{words.join(" ")}\\n")
-          exit!(1) if SETTINGS["poison"]&.include?(id)
           sleep SETTINGS["pause"] if SETTINGS["pause"]
           produce(TO, {id: id, at: [message.partition, message.offset]}, key: message.key)
         end
@@ -72,7 +71,7 @@ module Godwit
       ENDED = [false]
       Signal.trap(:TERM) { ENDED[0] = true }
       IDS = Thread::Queue.new
-      Thread.new { (SETTINGS["first"]..).each { |id| sleep 0.01 while IDS.size > 100; IDS << id } }
+      Thread.new { (0..).each { |id| sleep 0.01 while IDS.size > 100; IDS << id } }
       puts "ready"
       $stdout.flush
       threads = [1, 10].map do |count|
@@ -96,7 +95,7 @@ module Godwit
       end
       threads.each(&:join)
     RUBY
-    # Has the broker tell of transactions whose end it leaves out: see KafkaAccounts.
+    # The broker logs the transactions whose end it leaves out: see KafkaAccounts.
     JAVA = "#{Broker::QUICK_START} -Dorg.slf4j.simpleLogger.log.kafka.coordinator.transaction." \
       "TransactionMarkerChannelManager=info"
     # A broker of the tests of this stage, which all may stop.
@@ -129,7 +128,7 @@ module Godwit
       client.topic(to, partitions: 1)
     end
 
-    # The topics of one test.
+    # The prefix of the topics of one test.
     def topic_name = @topic_name ||= "t#{Process.pid}-#{object_id}"
 
     def settings(**more)
@@ -149,9 +148,8 @@ module Godwit
       Array.new(count) { consume(**more) }.each { |child| child.wait_for(/^ready$/) }
     end
 
-    # @param first [Integer] number of the first record
-    def produce(first: 0, **more)
-      child = start_child(PRODUCES, [JSON.generate(settings(first: first, **more))], deadline: 380)
+    def produce(**more)
+      child = start_child(PRODUCES, [JSON.generate(settings(**more))], deadline: 380)
       (@producers << child).last.wait_for(/^ready$/)
     end
 
@@ -171,9 +169,9 @@ module Godwit
     end
 
     # Waits until more records are handled.
-    def handled(more, deadline: 90)
+    def handled(more)
       before = runs.size
-      eventually("#{more} more runs", deadline: deadline) { runs.size >= before + more }
+      eventually("#{more} more runs", deadline: 90) { runs.size >= before + more }
     end
 
     def end_child(child)
@@ -191,7 +189,7 @@ module Godwit
       super
     end
 
-    # The next test has the broker, too.
+    # Has the broker run again, for the next test.
     def restore
       broker.thaw
       broker.start unless broker.pid

@@ -90,7 +90,7 @@ class WorkKafkaFaultsTest < Godwit::KafkaFailureCase
     end
   end
 
-  # As a process that was killed.
+  # Writes the marks of a process that was killed.
   def leave_marks
     write(100...110)
     entries = Array.new(PARTITIONS) do |number|
@@ -127,41 +127,6 @@ class WorkKafkaFaultsTest < Godwit::KafkaFailureCase
         raise commits.const_get(:Refused).new(error)
       end
     end
-  end
-
-  test "a partition moves with the records that are finished behind one that waits" do
-    handler = ->(message) { raise "later" if message.offset.zero? && message.attempt == 1 }
-    write(0...40)
-    start(1, &handler)
-    all_run(0...40)
-    eventually(deadline: 60) do
-      found = committed
-      later = client.each(from).reject { |one| one.offset.zero? }
-      later.all? { |one| found[one.partition]&.finished?(one.offset) }
-    end
-    start(2, &handler)
-    eventually(deadline: 60) { client.engine.members.size == 2 }
-    write(40...80)
-    seen = all_run(40...80)
-    eventually(deadline: 60) { all_run([]).any? { |run| run.runner == 2 } }
-    again = seen.select { |run| run.offset > 0 }.tally { |run| run.value }
-    assert_empty again.select { |_, count| count > 1 }
-  end
-
-  test "an operator's seek is followed once" do
-    write(0...20)
-    runner = start
-    all_run(0...20)
-    eventually(deadline: 60) { lag.zero? }
-    @seen.clear
-    client.seek(group, from, to: :earliest)
-    all_run(0...20)
-    eventually(deadline: 60) { lag.zero? }
-    stop(*runner)
-    @seen.clear
-    start
-    write(20...40)
-    assert_empty all_run(20...40).map(&:value) & (0...20).to_a
   end
 
   test "the topic of facts is deleted: topics, groups and pauses work" do

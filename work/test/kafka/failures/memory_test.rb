@@ -69,7 +69,6 @@ class WorkKafkaMemoryTest < Godwit::KafkaFailureCase
     @producers.concat(children.values)
     children.each do |what, child|
       found = sizes(child)
-      puts "#{what}: #{found.join(" ")} KiB" if ENV["GODWIT_KAFKA_NUMBERS"]
       assert_operator found.drop(SETTLED).max - found[SETTLED - 1], :<, GROWTH,
         "#{what}: #{found} KiB"
     end

@@ -13,60 +13,61 @@ class WorkKafkaTopicsTest < Godwit::KafkaFailureCase
 
   def outputs = client.each(to).map { |one| one.value[:id] }
 
-  test "a topic is deleted and made again: consumers say so, and go on" do
-    consume_by(2)
-    write(0...200)
-    eventually(deadline: 90) { outputs.size == 200 && lag.zero? }
-    delete_topic(from)
+  def write_and_handle(ids)
+    write(ids)
+    eventually(deadline: 90) { outputs.size == ids.size && lag.zero? }
+  end
+
+  # When the topic is made again => its records. Made at once, it has fewer records than the
+  # offsets of the group say.
+  {"after the errors" => 200...400, "at once" => 200...240}.each do |time, ids|
+    test "a topic is deleted, and made again #{time}: consumers go on" do
+      consume_by(2)
+      write_and_handle(0...200)
+      delete_topic(from)
+      await_errors if time == "after the errors"
+      again = own(Work::Client.new(engine)) # it knows nothing of the old topic
+      again.topic(from, partitions: PARTITIONS)
+      write(ids, again)
+      eventually("the records of the new topic", deadline: 90) do
+        (ids.to_a - outputs).empty? && lag.zero?
+      end
+      assert_equal (0...ids.end).to_a, outputs.sort
+      stop_consuming
+    end
+  end
+
+  def await_errors
     eventually("an error of each consumer", deadline: 90) do
       events(:error).select { |one| one.values[:error].include?(from) }.map(&:pid).uniq.size == 2
     end
-    # Another process knows nothing of the old one.
-    again = own(Work::Client.new(engine))
-    again.topic(from, partitions: PARTITIONS)
-    write(200...400, again)
-    eventually("the records of the new topic", deadline: 90) { outputs.max == 399 && lag.zero? }
-    assert_equal (0...400).to_a, outputs.sort
-    eventually(deadline: 90) { lag.zero? }
     assert_includes events(:error).map { |one| one.values[:error] }.join, "UNKNOWN_TOPIC"
-    stop_consuming
   end
 
-  # The offsets of the group are behind the end of the new topic.
-  test "a topic is made again at once" do
-    consume_by(2)
-    write(0...200)
-    eventually(deadline: 90) { outputs.size == 200 && lag.zero? }
-    delete_topic(from)
-    again = own(Work::Client.new(engine))
-    again.topic(from, partitions: PARTITIONS)
-    write(200...240, again)
-    eventually("the records of the new topic", deadline: 90) do
-      ((200...240).to_a - outputs).empty? && lag.zero?
-    end
-    assert_equal (0...240).to_a, outputs.sort
-    stop_consuming
+  # Deletes all records but the last five of each partition.
+  # @return [Array] the new starts by partition, the numbers of the remaining records
+  def delete_oldest
+    starts = client.engine.bounds(client.engine.topics[from]).each_with_index
+      .to_h { |(_, finish), number| [number, finish - 5] }
+    delete_records(from, starts)
+    [starts, client.each(from).map { |one| one.value[:id] }]
   end
 
   test "the log's start is moved past the offset of a group that is away" do
     consume.wait_for(/^ready$/)
-    write(0...200)
-    eventually(deadline: 90) { outputs.size == 200 && lag.zero? }
+    write_and_handle(0...200)
     stop_consuming
     write(200...600)
-    starts = client.engine.bounds(client.engine.topics[from]).each_with_index
-      .to_h { |(_, finish), number| [number, finish - 5] }
     places = committed.transform_values(&:watermark)
-    delete_records(from, starts)
-    left = client.each(from).map { |one| one.value[:id] }
-    assert_equal PARTITIONS * 5, left.size
+    starts, remaining = delete_oldest
+    assert_equal PARTITIONS * 5, remaining.size
     consume.wait_for(/^ready$/)
-    eventually(deadline: 90) { (left - outputs).empty? && lag.zero? }
+    eventually(deadline: 90) { (remaining - outputs).empty? && lag.zero? }
     skipped = events(:skipped).map do |one|
       one.values.values_at(:partition, :from, :to).map(&:to_i)
     end
     assert_equal starts.map { |number, start| [number, places[number], start] }, skipped.sort
-    assert_equal [*0...200, *left].sort, outputs.sort
+    assert_equal [*0...200, *remaining].sort, outputs.sort
     stop_consuming
   end
 
@@ -76,12 +77,9 @@ class WorkKafkaTopicsTest < Godwit::KafkaFailureCase
     eventually(deadline: 90) { outputs.any? }
     one.signal(:STOP)
     write(40...4_000)
-    starts = client.engine.bounds(client.engine.topics[from]).each_with_index
-      .to_h { |(_, finish), number| [number, finish - 5] }
-    delete_records(from, starts)
-    left = client.each(from).map { |one| one.value[:id] }
+    _, remaining = delete_oldest
     one.signal(:CONT)
-    eventually(deadline: 90) { lag.zero? && (left - outputs).empty? }
+    eventually(deadline: 90) { lag.zero? && (remaining - outputs).empty? }
     assert_equal outputs.uniq.size, outputs.size
     stop_consuming
   end
