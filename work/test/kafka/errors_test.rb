@@ -123,12 +123,4 @@ class WorkKafkaErrorsTest < Godwit::WorkCase
       assert_equal 3, destroyed.size
     end
   end
-
-  test "a BrokerError of one's own has the defaults" do
-    error = Work::BrokerError.new("x", operation: :produce)
-    assert_equal [nil, nil, false, false, :produce, "x"],
-      [error.code, error.name, error.retriable?, error.fatal?, error.operation, error.message]
-    copy = Work::BrokerError.new("x", code: 3).exception("y")
-    assert_equal ["y", 3], [copy.message, copy.code]
-  end
 end

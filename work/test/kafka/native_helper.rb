@@ -58,29 +58,18 @@ module NativeKafka
     Broker.brokers
   end
 
-  # @return [FFI::Pointer] with librdkafka's messages off
-  def configuration(properties)
-    error = FFI::MemoryPointer.new(512)
-    Functions.conf_new.tap do |conf|
-      {"bootstrap.servers" => Broker.brokers, "log_level" => "0"}.merge(properties)
-        .each do |name, value|
-          code = Functions.conf_set(conf, name, value.to_s, error, 512)
-          raise error.read_string unless code.zero?
-        end
-    end
-  end
-
-  def handle(type, conf)
-    error = FFI::MemoryPointer.new(512)
-    Functions.new(type, conf, error, 512).tap { |one| raise error.read_string if one.null? }
+  # @yieldparam conf [FFI::Pointer] before the handle is made
+  # @return [FFI::Pointer] of a handle without librdkafka's messages
+  def handle(kind, properties, &before)
+    own = {"bootstrap.servers" => Broker.brokers, "log_level" => "0"}
+    Kafka::Handle.new(kind, own.merge(properties), &before).pointer
   end
 
   # @return [Producer] closed at the test's end
   def producer(properties = {})
-    conf = configuration({"linger.ms" => 0, "acks" => "all"}.merge(properties))
     deliveries = Native::Deliveries.new
-    deliveries.attach(conf.address)
-    rk = handle(0, conf)
+    properties = {"linger.ms" => 0, "acks" => "all", **properties}
+    rk = handle(Kafka::Handle::PRODUCER, properties) { |conf| deliveries.attach(conf.address) }
     deliveries.bind(rk.address)
     own(Producer.new(rk, deliveries, {}))
   end
@@ -91,7 +80,7 @@ module NativeKafka
       "group.id": "g", "enable.auto.commit": false, "fetch.queue.backoff.ms": 2,
       "auto.offset.reset": "error"
     }.merge(properties)
-    rk = handle(1, configuration(properties.transform_keys(&:to_s)))
+    rk = handle(Kafka::Handle::CONSUMER, properties.transform_keys(&:to_s))
     Functions.poll_set_consumer(rk)
     list = Functions.topic_partition_list_new(1)
     place = Functions.topic_partition_list_add(list, topic, partition)

@@ -230,16 +230,13 @@ class WorkKafkaNativeTest < Godwit::WorkCase
   EXIT = <<~RUBY
     require "godwit/work"
     kafka = Godwit::Work.const_get(:Kafka)
-    functions, native = kafka::Functions, kafka::Native
-    functions.load
-    native.open(kafka::Library.find.path)
-    conf, error = functions.conf_new, FFI::MemoryPointer.new(512)
-    functions.conf_set(conf, "bootstrap.servers", ARGV[0], error, 512)
-    deliveries = native::Deliveries.new
-    deliveries.attach(conf.address)
-    handle = functions.new(0, conf, error, 512)
+    kafka::Native.open(kafka::Library.find.path)
+    deliveries = kafka::Native::Deliveries.new
+    handle = kafka::Handle.new(kafka::Handle::PRODUCER, {"bootstrap.servers" => ARGV[0]}) do |conf|
+      deliveries.attach(conf.address)
+    end
     deliveries.bind(handle.address)
-    topic = functions.topic_new(handle, ARGV[1], nil).address
+    topic = kafka::Functions.topic_new(handle.pointer, ARGV[1], nil).address
     bytes = kafka::Block.superclass.encode(["v"] * 100)
     p deliveries.produce([[topic, 0, bytes, 100]], 0).missing
     Thread.new { deliveries.produce([[topic, 0, bytes, 100]], 600) }

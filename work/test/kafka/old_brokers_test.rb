@@ -20,32 +20,18 @@ class WorkKafkaOldBrokersTest < Godwit::WorkCase
     attach_function :rd_kafka_mock_set_apiversion, %i[pointer int16 int16 int16], :int
   end
 
-  def setup
-    super
-    @handle = Kafka::Handle.new(Kafka::Handle::PRODUCER, {"test.mock.num.brokers" => "1"})
-    @cluster = Mock.rd_kafka_handle_mock_cluster(@handle.pointer)
-  end
-
-  def teardown
-    super
-    @handle.close
-  end
-
-  def runner(**options)
-    settings = Kafka::Settings.new("kafka://#{Mock.rd_kafka_mock_cluster_bootstraps(@cluster)}",
-      **options)
+  test "without transactions a runner ends at its start, and names the setting" do
+    handle = own(Kafka::Handle.new(Kafka::Handle::PRODUCER, {"test.mock.num.brokers" => "1"}))
+    cluster = Mock.rd_kafka_handle_mock_cluster(handle.pointer)
+    Mock.rd_kafka_mock_set_apiversion(cluster, INIT_PRODUCER_ID, NONE, NONE)
+    settings = Kafka::Settings.new("kafka://#{Mock.rd_kafka_mock_cluster_bootstraps(cluster)}")
     client = own(Godwit::Work::Client.new(Godwit::Work.const_get(:KafkaEngine).new(settings)))
     klass = Class.new(Godwit::Work::Consumer) do
       topic "t"
       group "g"
       def perform(_) = nil
     end
-    Godwit::Work::Runner.new([klass], client: client)
-  end
-
-  test "without transactions a runner ends at its start, and names the setting" do
-    Mock.rd_kafka_mock_set_apiversion(@cluster, INIT_PRODUCER_ID, NONE, NONE)
-    error = assert_raises(Godwit::UnsupportedError) { runner.run }
-    assert_match(/transactions: false/, error.message)
+    runner = Godwit::Work::Runner.new([klass], client: client)
+    assert_refused(Godwit::UnsupportedError, -> { runner.run } => /transactions: false/)
   end
 end

@@ -38,17 +38,6 @@ class WorkKafkaUrlTest < Godwit::WorkCase
     assert_equal url.to_s, parse(url.to_s).to_s
   end
 
-  test "neither inspect, pp nor an error about the object shows the secret" do
-    require "pp"
-    url = parse("kafka://user:#{SECRET}@host")
-    assert_equal SECRET, url.secret.to_s
-    error = assert_raises(NoMethodError) { url.no_such_method }
-    texts = [url, [url], url.secret, {a: url.secret}].map(&:inspect)
-    texts.push(url.to_s, url.pretty_inspect, {a: url.secret}.pretty_inspect, error.message)
-    texts.each { |text| refute_includes text, SECRET }
-    assert_equal "kafka://user:***@host:9092", url.to_s
-  end
-
   WRONG = {
     "kafka://" => "no host",
     "kafka://:9092" => "host has no name",
@@ -129,7 +118,7 @@ class WorkKafkaUrlTest < Godwit::WorkCase
     assert_operator refused, :>, 500
   end
 
-  # Outside of the secret.
+  # Changes the text outside of the secret.
   def mutate(text, pieces, random)
     head, tail = text.b.split(SECRET, 2)
     1.upto(random.rand(1..4)) do

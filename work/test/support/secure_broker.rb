@@ -1,6 +1,5 @@
 # frozen_string_literal: true
 
-require "openssl"
 require "support/broker"
 
 # A broker with a listener for each protocol, and the user "alice" whose secret is SECRET.
@@ -8,7 +7,6 @@ class SecureBroker
   SECRET = "s3cr:et/@%"
   # Listeners, in the order of their ports.
   LISTENERS = %w[PLAINTEXT CONTROLLER SSL SASL_SSL].freeze
-  DAY = 86_400
 
   # @return [SecureBroker] of this process
   # @raise [Minitest::Skip] when there is none
@@ -18,24 +16,18 @@ class SecureBroker
     })
   end
 
-  # @return [String] the path of the CA's certificate, of another CA's
+  # @return [String] the path of the broker's certificate, of another broker's
   attr_reader :ca, :other_ca
-  # @return [Broker]
-  attr_reader :broker
 
   # @param folder [String] for certificates
   def initialize(folder)
-    @ca, @other_ca = %w[ca other].map { |name| File.join(folder, "#{name}.pem") }
-    @keys = File.join(folder, "broker.pem")
-    write_certificates
+    @ca, @other_ca = %w[ca other].map { |name| certificate(File.join(folder, "#{name}.pem")) }
     @broker = Broker.start(ports: LISTENERS.size, properties: method(:properties))
   end
 
   # @param listener [String]
   # @return [String] "127.0.0.1:PORT"
-  def address(listener) = "127.0.0.1:#{broker.port + LISTENERS.index(listener)}"
-
-  def remove = broker.remove
+  def address(listener) = "127.0.0.1:#{@broker.port + LISTENERS.index(listener)}"
 
   private
 
@@ -49,33 +41,18 @@ class SecureBroker
       listener.security.protocol.map=CONTROLLER:PLAINTEXT,#{
         (LISTENERS - ["CONTROLLER"]).map { |name| "#{name}:#{name}" }.join(",")}
       ssl.keystore.type=PEM
-      ssl.keystore.location=#{@keys}
+      ssl.keystore.location=#{@ca}
       sasl.enabled.mechanisms=PLAIN
       listener.name.sasl_ssl.plain.sasl.jaas.config=#{plain}
     PROPERTIES
   end
 
-  # The broker's certificate is its own CA.
-  def write_certificates
-    key, certificate = make_certificate
-    File.write(@ca, certificate)
-    File.write(@other_ca, make_certificate.last)
-    File.write(@keys, key + certificate)
-  end
-
-  # @return [Array(String, String)] a key and its certificate, as PEM
-  def make_certificate
-    key = OpenSSL::PKey::EC.generate("prime256v1")
-    one = OpenSSL::X509::Certificate.new
-    one.version = 2
-    one.serial = rand(1 << 60)
-    one.public_key = key
-    one.subject = one.issuer = OpenSSL::X509::Name.parse("/CN=127.0.0.1")
-    one.not_before = Time.now - DAY
-    one.not_after = Time.now + DAY
-    factory = OpenSSL::X509::ExtensionFactory.new(one, one)
-    one.add_extension(factory.create_extension("subjectAltName", "IP:127.0.0.1"))
-    one.sign(key, "SHA256")
-    [key.private_to_pem, one.to_pem]
+  # Makes a key and its certificate, which is its own CA, in one file.
+  # @return [String] its path
+  def certificate(path)
+    system("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
+      "-nodes", "-days", "2", "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1",
+      "-keyout", path, "-out", path, err: File::NULL, exception: true)
+    path
   end
 end
