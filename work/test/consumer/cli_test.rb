@@ -5,7 +5,7 @@ require "json"
 require "pty"
 require "sqlite3"
 
-# `godwit-work run`, `topics`, `tail` and `produce`.
+# The commands of `godwit-work`.
 class WorkCommandsTest < Godwit::WorkCase
   APP = <<~RUBY
     require "godwit/work"
@@ -74,24 +74,6 @@ class WorkCommandsTest < Godwit::WorkCase
     assert_match(%r{No such file or directory.*/no/such/folder/log}, result.stderr)
   end
 
-  FAILS = APP.sub("partitions: 2", "partitions: 2\n  retries 1, backoff: 0..0")
-    .sub("puts", "raise \"none\\nmore\" if message.value == \"bad\"\n    puts")
-
-  def told_by(text)
-    produce("bad", "good")
-    child = run_app(text).wait_for(/^handles good$/).signal(:TERM)
-    assert_child(child.finish).stderr.lines(chomp: true)
-  end
-
-  test "run says what fails, unless the program listens" do
-    seldom_on_kafka
-    told = told_by(FAILS)
-    assert_equal %w[failed failed dead], told.map { |line| line[/\w+/] }
-    assert_match(/\Afailed: payments .\/0, attempt 1: RuntimeError: none, .*app\.rb:8:in /, told[0])
-    assert_match(/\Adead: payments .\/0, attempt 2: RuntimeError: none, /, told[2])
-    assert_empty told_by("#{FAILS}\nGodwit::Work.on(:failed, :dead) { nil }")
-  end
-
   test "a running handler finishes; a second signal ends the process" do
     child = run_app
     produce("slow", "never")
@@ -145,20 +127,6 @@ class WorkCommandsTest < Godwit::WorkCase
     produce("later")
     follower.wait_for(/^"later"$/)
     assert_equal 130, follower.signal(:INT).finish.status.exitstatus
-  end
-
-  test "seek --partition moves one partition" do
-    produce(1, 2)
-    client = own(connected)
-    topic = client.engine.topics["payments"]
-    place = own(client.engine.listen).path
-    client.engine.leave(client.engine.join("g", topic, place, [0, 0]).id)
-    other = 1 - client.each("payments").first.partition
-    {other => [0], 1 - other => [0, 2]}.each do |partition, watermarks|
-      well("seek", "g", "payments", "--to", "latest", "--partition", partition.to_s)
-      found = client.engine.positions("g", topic).map(&:watermark)
-      assert_equal watermarks, found.uniq.sort
-    end
   end
 
   test "tail --from takes what seek --to takes" do
@@ -227,6 +195,7 @@ class WorkCommandsTest < Godwit::WorkCase
       %w[grow payments many] => "\"many\" is no number of partitions",
       %w[seek payments payments] => "--to",
       %w[seek payments payments --to x] => "--to x: an offset",
+      %w[seek payments payments --to 0 --partition 7] => "partition: takes an Integer, 0 to 2",
       %w[seek payments payments --to 2026-13-01] => "or a time such as",
       %w[seek payments] => "which topic?", %w[pause x payments] => "never read",
       %w[requeue payments.dead --offset 3] => "3/17",
@@ -312,27 +281,34 @@ class WorkCommandsTest < Godwit::WorkCase
       def assigned(_) = raise("x" * 3_000)
 
       def perform(message)
-        error = RuntimeError.new("\e[31m\u202eevil")
+        error = RuntimeError.new("\e[31m\u202eevil\nmore")
         def error.message = nil if message.value == "without a message"
         raise error
       end
     end
   RUBY
 
-  test "the texts of records and errors control no terminal, and their lines are short" do
+  test "run says what fails, unless the program listens; no text controls the terminal" do
     seldom_on_kafka
     produce
+    client = own(connected)
     key = "\e[31m\nforged"
-    own(connected).produce_many("payments", [["evil", key], ["without a message", key]])
-    child = run_app(HOSTILE)
-    eventually { listed("groups")&.fetch("lag") == 0 }
-    errors = child.signal(:TERM).finish.stderr.dup.force_encoding("UTF-8").lines(chomp: true)
+    errors, listened = ["", "\nGodwit::Work.on(:failed, :dead) { nil }"].map do |listens|
+      client.produce_many("payments", [["evil", key], ["without a message", key]])
+      child = run_app(HOSTILE + listens)
+      eventually { listed("groups")&.fetch("lag") == 0 }
+      child.signal(:TERM).finish.stderr.dup.force_encoding("UTF-8").lines(chomp: true)
+    end
+    assert_empty listened.grep(/\A(?:failed|dead):/)
     assert_operator errors.map(&:size).max, :<=, 300
     assert_empty errors.grep(/\e|\u202e/)
-    assert_equal 2, errors.grep(/\A(?:failed|dead):.*RuntimeError: \\e\[31m\\u202eevil, /).size
-    assert_equal 2, errors.grep(/\A(?:failed|dead):.*RuntimeError: , /).size
+    %w[failed dead].each do |event|
+      place = %r{\A#{event}: payments ./\d, attempt 1: RuntimeError: }
+      assert_equal 1, errors.grep(/#{place}\\e\[31m\\u202eevil, .*app\.rb:\d+:in /).size, event
+      assert_equal 1, errors.grep(/#{place}, /).size, event
+    end
     rows = well("dead").lines
-    assert_equal 3, rows.size
+    assert_equal 5, rows.size
     assert_match(/ \\e\[31m\\nforged .*RuntimeError: \\e\[31m\\u202eevil$/, rows[1])
     assert_equal key, listed("dead")["key"]
   end

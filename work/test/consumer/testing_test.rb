@@ -53,12 +53,6 @@ class WorkTestingTest < Godwit::WorkCase
     assert_equal %i[failed failed dead], @work.events.map(&:name)
   end
 
-  test "drain counts the records that ran" do
-    work(by: :partition)
-    write("good", "bad", "behind")
-    assert_equal [[2, 1], [2, 3]], [drain, drain(80)]
-  end
-
   test "a crash repeats what was not committed" do
     ran = []
     work { |message| ran << message.value }

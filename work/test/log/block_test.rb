@@ -14,15 +14,6 @@ class WorkBlockTest < Godwit::WorkCase
 
   def decoded(*columns) = Block.new(Block.encode(*columns), 5, 7)
 
-  test "values, keys and headers come back; nil is not empty" do
-    headers = [[["a", "1"], ["a", nil], ["", ""]], nil, []]
-    block = decoded(["one", nil, ""], ["k", "", nil], headers)
-    assert_equal [["one", "k", headers[0]], [nil, "", []], ["", nil, []]], records(block)
-    assert_equal [["x", nil, []]], records(decoded(["x"]))
-    assert_equal [5, 8, 7, "#<Godwit::Work::Block offset 5, 3 records>"],
-      [block.offset, block.finish, block.time(2), block.inspect]
-  end
-
   test "bytes stay as they are" do
     bytes = (0..255).map(&:chr).join.b
     block = decoded([bytes, "\u00e4"], [bytes.reverse, "\u00e4"], [[["h", bytes]], nil])

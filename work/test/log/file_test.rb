@@ -13,7 +13,7 @@ class WorkFileTest < Godwit::WorkCase
 
   Work = Godwit::Work
   Database = Work.const_get(:Database)
-  # A child that has connected to the file, its argument.
+  # Ruby of a child: connects to the file that its argument names.
   CONNECTED = <<~RUBY
     require "godwit/work"
     Godwit::Work.connect("sqlite:\#{ARGV[0]}")
@@ -72,14 +72,22 @@ class WorkFileTest < Godwit::WorkCase
     assert_integrity
   end
 
-  test "a daemon loses nothing when another process opens and closes the file" do
+  test "a process that becomes a daemon, or cannot, loses nothing, whatever others open and close" do
     assert_equal "[1, 2]\n", output(<<~RUBY)
       require "godwit/work"
+      REFUSALS = [Errno::EAGAIN]
+      Process.singleton_class.prepend(Module.new do
+        def daemon(...) = REFUSALS.any? ? raise(REFUSALS.pop) : super
+      end)
       read, orders = IO.pipe
       answers, write = IO.pipe
       fork do
         #{CONNECTED}
-        Godwit::Work.produce("t", 0, key: "k")
+        begin
+          Process.daemon(true, true)
+        rescue Errno::EAGAIN
+          Godwit::Work.produce("t", 0, key: "k")
+        end
         orders.close
         Process.daemon(true, true)
         write.puts Godwit::Work.produce("t", read.gets.to_i, key: "k").offset until read.eof?
@@ -101,22 +109,6 @@ class WorkFileTest < Godwit::WorkCase
     RUBY
     assert_equal [0, 1, 2], client.each("t").map(&:value)
     assert_integrity
-  end
-
-  test "a process that cannot become a daemon goes on" do
-    assert_equal "0\n", output(<<~RUBY)
-      require "godwit/work"
-      module Refuse
-        def daemon(*) = raise(Errno::EAGAIN)
-      end
-      Process.singleton_class.prepend(Refuse)
-      #{CONNECTED}
-      begin
-        Process.daemon(true, true)
-      rescue Errno::EAGAIN
-        puts Godwit::Work.produce("t", 0).offset
-      end
-    RUBY
   end
 
   test "the memory of a log does not survive a fork" do
@@ -157,19 +149,6 @@ class WorkFileTest < Godwit::WorkCase
     assert_operator File.size("#{path}-wal"), :<, 12 << 20
     assert_operator File.size(path), :>, 10 << 20
     assert_equal 40, client.each("t").count
-  end
-
-  test "a full disk: the error says so, nothing is half written, and later calls succeed" do
-    declare
-    assert_equal 0, produced("a")
-    database = engine.file.database
-    database.rows("PRAGMA max_page_count=#{database.value("PRAGMA page_count")}")
-    error = assert_raises(Work::FullError) { client.produce_many("t", [["x" * 1_000_000]] * 3) }
-    assert_match(/#{path}: .*the disk is full: free some space/, error.message)
-    assert_equal [true, false], [error.retriable?, error.fatal?]
-    database.rows("PRAGMA max_page_count=1000000")
-    assert_equal 1, produced("b")
-    assert_integrity
   end
 
   test "a file that another program has locked" do

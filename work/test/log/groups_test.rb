@@ -96,35 +96,6 @@ class WorkGroupsTest < Godwit::WorkCase
     assert_includes engine.members.map(&:id), gone.id
   end
 
-  test "groups and topics are independent" do
-    topic(partitions: 3)
-    other = topic("other", partitions: 2)
-    members = [join, join("h"), join(topic: other, start: 7)]
-    assert_equal [3, 3, 2], settle(members)
-    assert_equal [7, 7], engine.positions("g", other).map(&:watermark)
-    assert_empty engine.positions("nobody", other)
-    ids = KafkaLog::ON ? members.map(&:id) : [1, 2, 3]
-    assert_equal ids.zip(%w[g h g], %w[numbers numbers other]).sort,
-      engine.members.map { |one| [one.id, one.group, one.topic] }.sort
-    process = KafkaLog::ON ? [Process.pid, "127.0.0.1"] : [77, "host"]
-    assert_equal [process], engine.members.map { |one| [one.pid, one.host] }.uniq
-    assert_equal [%w[g numbers], %w[g other], %w[h numbers]],
-      engine.positions.map(&:reader).uniq
-    assert_equal engine.positions("g", other), engine.positions[3, 2]
-  end
-
-  test "a commit keeps the watermark and the state, and writes outputs with them" do
-    numbers = topic(partitions: 1)
-    claim = claims(join, 1)[0]
-    claim.watermark = 5
-    claim.state = "state".b
-    assert_equal [0], offsets(engine.commit([claim]) { [[numbers, 0, block("out"), 1]] })
-    # Kafka answers before the end of the transaction is in all partitions.
-    eventually { engine.positions("g", numbers)[0].watermark == 5 }
-    assert_equal "state".b, engine.positions("g", numbers)[0].state
-    eventually { values(numbers, 0) == %w[out] }
-  end
-
   test "a commit whose outputs cannot be written moves no position" do
     not_on :kafka, "librdkafka aborts the transaction: kafka/failures/transactions_test.rb"
     numbers = topic(partitions: 1)
@@ -154,45 +125,16 @@ class WorkGroupsTest < Godwit::WorkCase
     assert_equal [4, 0], engine.positions("g", numbers).map(&:watermark)
   end
 
-  test "the partitions of a dead member are free at once, and its ends are counted" do
-    not_on :kafka, "the session's time-out evicts, and no member"
-    numbers = topic(partitions: 2)
-    unread(numbers)
-    dead = join
-    claims = engine.rebalance(dead).claims
-    engine.note(claims[0], 3)
-    alive = join
-    found = engine.rebalance(alive, [dead.id]).claims
-    assert_equal [[0, 3], [1, nil]], found.map { |one| [one.partition, one.noted] }
-    assert_equal [1, 1], engine.positions("g", numbers).map(&:crashes)
-    assert_raises(Godwit::Work::LostError) { engine.rebalance(dead) }
-    assert_lost(-> { engine.commit(claims) })
-    again = join
-    found[0].watermark = 1
-    engine.commit([found[0]])
-    engine.rebalance(again, [alive.id])
-    assert_equal [1, 2], engine.positions("g", numbers).map(&:crashes)
-    engine.leave(again.id)
-    assert_equal [1, 2], engine.positions("g", numbers).map(&:crashes), "a clean end"
-  end
-
   test "the end of a process that had no record to handle does not count" do
     not_on :kafka, "the session's time-out evicts, and no member"
     numbers = topic(partitions: 2)
-    crashes = lambda do
+    [0, 0, 1].each do |count|
+      engine.append([0, 1].map { |at| [numbers, at, block("1"), 1] }) if count == 1
       dead = join
       engine.rebalance(dead)
       engine.rebalance(join, [dead.id])
       engine.members.each { |one| engine.leave(one.id) }
-      engine.positions("g", numbers).map(&:crashes)
+      assert_equal [count] * 2, engine.positions("g", numbers).map(&:crashes)
     end
-    assert_equal [[0, 0]] * 3, Array.new(3) { crashes.call }
-    unread(numbers)
-    assert_equal [1, 1], crashes.call
-  end
-
-  # Two records in each partition.
-  def unread(topic)
-    engine.append(Array.new(topic.partitions) { |at| [topic, at, block("1", "2"), 2] })
   end
 end

@@ -22,18 +22,6 @@ class WorkWakeUpTest < Godwit::WorkCase
     end
   end
 
-  test "a byte wakes each reader, any number of times" do
-    all = [wake_up, wake_up]
-    targets = targets(*all)
-    refute_woken(*all)
-    3.times { targets.wake([]) }
-    assert_woken(*all)
-    all.each(&:clear)
-    refute_woken(*all)
-    targets.wake([])
-    assert_woken(*all)
-  end
-
   test "a reader learns which partitions have new records, or looks at all" do
     one = wake_up
     targets = targets(one)
@@ -52,7 +40,7 @@ class WorkWakeUpTest < Godwit::WorkCase
   test "a reader that is no longer a target is not woken, and its FIFO is closed" do
     one, other = wake_up, wake_up
     targets = targets(one, other)
-    assert_equal 2, descriptors(one.path) # its own and the target's
+    assert_equal 2, descriptors(one.path) # the reader's and the target's
     targets.update([other.path])
     assert_equal 1, descriptors(one.path)
     targets.wake([])
@@ -68,7 +56,7 @@ class WorkWakeUpTest < Godwit::WorkCase
     refute_path_exists closed.path
     one.io.write_nonblock("x" * 65_536)
     targets.wake([])
-    elsewhere = File.join(scratch_dir, "no", "folder") # nothing is known of it
+    elsewhere = File.join(scratch_dir, "no", "folder") # it is unknown whether its process lives
     assert_equal [true, false, false, true],
       [one.path, closed.path, missing.path, elsewhere].map { |path| WakeUp.alive?(path) }
     assert_woken(last)
