@@ -41,7 +41,7 @@ module Godwit
 
     def child_folders = FOLDERS
 
-    # First line of a test whose subject is not the engine: on Kafka it takes long.
+    # The first line of a test that takes long on Kafka, and whose subject is not the engine.
     def seldom_on_kafka
       skip("on Kafka in bin/test --full") if KafkaLog::ON && !TestSupport::Length.long?
     end

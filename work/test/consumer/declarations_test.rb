@@ -42,7 +42,7 @@ class WorkDeclarationsTest < Godwit::WorkCase
     eventually { client.groups.any? }
     client.produce("t", 1)
     assert_equal 1, seen.pop
-    eventually { client.groups[0].lag.zero? } # else it runs again after the eviction
+    eventually { client.groups[0].lag.zero? } # else the record runs again after the eviction
     member = client.members.first
     assert_equal [8, nil], [member.partitions, member.pid]
     assert client.evict(member.member)

@@ -2,7 +2,7 @@
 
 require "support/running_consumers"
 
-# Handlers that hold others up, and the end of a runner.
+# Handlers that delay others, and the end of a runner.
 class WorkEndingsTest < Godwit::WorkCase
   include RunningConsumers
 

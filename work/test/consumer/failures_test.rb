@@ -227,7 +227,7 @@ class WorkFailuresTest < Godwit::WorkCase
     assert_equal %w[full locked], err.scan(/^godwit-work: .*: (\w+) \(.*LockedError\)$/).flatten
   end
 
-  # The processes ended while the record at offset 0 ran alone.
+  # Three members end while the record at offset 0 runs alone.
   def three_ends
     topic = declare
     produce("a")

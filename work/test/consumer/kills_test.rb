@@ -33,7 +33,7 @@ class WorkKillsTest < Godwit::WorkCase
     SQLite3::Statement.prepend(KillsItself)
   RUBY
   # Pays each record's cents once: an odd number by an output, an even one by a transaction, which
-  # Kafka has not. It notes each run, and the process of the run.
+  # Kafka lacks. It notes each run, and the process of the run.
   CONSUMES = <<~RUBY
     require "godwit/work"
     #{CONNECT}
@@ -56,7 +56,7 @@ class WorkKillsTest < Godwit::WorkCase
     puts "ready"
     runner.run
   RUBY
-  # Notes what is acknowledged. Nobody would read its standard output in time.
+  # Notes in a file what is acknowledged: the test does not read the output while it runs.
   PRODUCES = <<~RUBY
     require "godwit/work"
     #{CONNECT}

@@ -10,7 +10,7 @@ class WorkModelTest < Godwit::WorkCase
   PARTITIONS = 5
   STEPS = Godwit::TestSupport::Length.of(1_000, long: 10_000)
 
-  # Tells the model what a member claims, commits and gives up.
+  # Tells the model what a member claims, commits and releases.
   class Watched < Work.const_get(:Coordinator)
     def initialize(model, engine, klass, client)
       @model = model
@@ -33,7 +33,7 @@ class WorkModelTest < Godwit::WorkCase
 
     private
 
-    # A rebalance has counted the unclean ends of these.
+    # Tells the model which members a rebalance has counted as dead.
     def bury_dead
       (@engine.dead - @engine.members.map(&:id)).each do |dead|
         @model.crashed(dead)
@@ -54,7 +54,7 @@ class WorkModelTest < Godwit::WorkCase
     end
   end
 
-  # A member in a process of its own, as far as it and the others know. A test says what it does.
+  # A member that acts as if it were in a process of its own. The test calls its steps.
   class Member
     def initialize(engine, klass, model)
       @engine = engine

@@ -51,7 +51,7 @@ class WorkOddProgramsTest < Godwit::WorkCase
   end
 
   test "produce in a transaction finds a topic that another process has made" do
-    one = work("a") { |_| transaction { |_| produce("late", "a") } } # it knows the topics of now
+    one = work("a") { |_| transaction { |_| produce("late", "a") } } # it has read the topics
     Work::Client.new(one.client.engine).topic("late", format: :text)
     one.drain
     assert_equal [["a"], []], [one.values("late"), one.events]

@@ -44,7 +44,7 @@ class WorkOutputsTest < Godwit::WorkCase
     run_consumers(writes, reads)
     client.seek("g", "out", to: :earliest)
     assert_equal (all * 2).sort, next_seen(10).sort
-    # The commits of before the seek have no lag either; those of the end tell.
+    # Before the seek the lag was 0 as well: check the commits of the end.
     stop_all
     run_consumers(writes, reads)
     eventually(&no_lag)
@@ -77,7 +77,7 @@ class WorkOutputsTest < Godwit::WorkCase
     entered, go = Thread::Queue.new, Thread::Queue.new
     other = own(engine.listen)
     member = engine.join("other", engine.topics["out"], other.path, [0, 0])
-    # librdkafka writes when a queue was empty.
+    # librdkafka wakes a member only when the queue of the member was empty.
     claims(member, 2).each { |one| client.fetch(one, 0, 1) }
     run_consumers(consumer { |message|
       produce("out", message.value)
@@ -127,7 +127,7 @@ class WorkOutputsTest < Godwit::WorkCase
     eventually { lost.any? }
     gate << true
     assert_match(/is no longer of this member: another one has it/, raised.pop)
-    assert_equal 1, entered.pop # the member that joined again runs it
+    assert_equal 1, entered.pop # the member that joined again runs the record
     gate << true
     finished(1)
     assert_equal ["a"], values("out")

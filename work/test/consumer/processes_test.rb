@@ -68,8 +68,8 @@ class WorkProcessesTest < Godwit::WorkCase
     assert_empty client.each("in.dead").to_a
   end
 
-  # A commit of records before it moves the position. Two ends at one position, and the next, are
-  # the record's.
+  # A commit of earlier records moves the position. Two ends at the same position, and the next
+  # one, count for the record.
   test "a record that ends its process three times is a dead letter, also behind others" do
     client.produce_many("in", (0...40).map { |number| [number.to_s, "key"] })
     places = []

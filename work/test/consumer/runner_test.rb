@@ -94,7 +94,7 @@ class WorkRunnerTest < Godwit::WorkCase
     refused.call
   end
 
-  # A class as a file defines it.
+  # Defines a class by a constant, as a file does.
   def define(name, parent = Work::Consumer)
     self.class.const_set(name, Class.new(parent) { topic "reloaded" })
   end

@@ -16,7 +16,7 @@ class WorkSilentTest < Godwit::WorkCase
 
   Work = Godwit::Work
   Listed = Work.const_get(:Listed)
-  # A process that consumes the topic "in", and says what it does.
+  # A process that consumes the topic "in", and prints what it does.
   CONSUMES = <<~RUBY
     require "godwit/work"
     Godwit::Work.connect("sqlite:\#{ARGV[0]}")
@@ -45,7 +45,7 @@ class WorkSilentTest < Godwit::WorkCase
   def events = @seen ||= [].tap { |all| client.on(:silent, :evicted) { |event| all << event } }
   def owners = engine.positions("copies", engine.topics["in"]).map(&:member)
 
-  # What it evicts, as a member of the group "g".
+  # @return [Array<Listed>] what it evicts, as a member of the group "g"
   def check(watcher, members, now) = watcher.check(members, now, [%w[g t]])
 
   # Two checks in a second, until so many have passed.
@@ -86,7 +86,7 @@ class WorkSilentTest < Godwit::WorkCase
     check(one, [listed(0.1)], 0.0)
     assert_empty check(one, [listed(1_000.0)], 1_000.0) # all processes wake together
     assert_empty check(one, [listed(1_000.5)], 1_000.5)
-    assert_empty check(watcher(60), [listed(1_000.0)], 0.0) # and the first check
+    assert_empty check(watcher(60), [listed(1_000.0)], 0.0) # the first check counts no time either
     assert_empty seen
   end
 

@@ -28,7 +28,7 @@ class WorkStuckTest < Godwit::WorkCase
     assert_equal ["t", "a", message.partition],
       [event[:topic], message.value, event[:partition]]
     assert_operator event[:seconds], :>=, 0.01
-    # Ruby 3.4's pop is a line of its own.
+    # In Ruby 3.4 Queue#pop is a line of its own.
     assert_match(/stuck_test.rb:\d+:in /, event[:backtrace].first(2).join("\n"))
     eventually { reports.size == 1 }
     report = reports.first

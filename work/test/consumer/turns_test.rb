@@ -25,7 +25,7 @@ class WorkTurnsTest < Godwit::WorkCase
     @turns.assign(@workers[worker], assignments, 2)&.then { @workers[worker].lanes.map(&:first) }
   end
 
-  # As a worker does at its end.
+  # Empties a worker, as it does at its end.
   def leave(worker)
     @workers[worker].lanes.clear
     @workers[worker].assignment = nil
@@ -61,7 +61,7 @@ class WorkTurnsTest < Godwit::WorkCase
 
   test "a record that takes long is waited for once, for a second" do
     take(0, @other)
-    @workers[0].lanes.clear # it runs
+    @workers[0].lanes.clear # the record runs
     assert_nil take(1, @alone)
     @time += 1
     assert_equal [1], take(1, @alone)

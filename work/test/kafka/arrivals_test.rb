@@ -3,7 +3,7 @@
 require "work_helper"
 require "support/librdkafka"
 
-# Positions that the brokers keep back.
+# Positions that the brokers withhold.
 class WorkKafkaArrivalsTest < Godwit::WorkCase
   Kafka = Godwit::Work.const_get(:Kafka)
   UNSTABLE = 88 # UNSTABLE_OFFSET_COMMIT

@@ -18,7 +18,7 @@ class WorkKafkaGroupsTest < Godwit::WorkCase
   def join = engine.join("g", topic(partitions: 2), path, [0, 0])
   def positions = engine.positions("g", topic(partitions: 2))
 
-  # The member ends without a word, as by kill -9.
+  # The member ends without leaving its group, as by kill -9.
   def crash(member)
     gone = engine.instance_variable_get(:@memberships).delete(member.id)
     gone.instance_variable_get(:@handle).close

@@ -232,7 +232,7 @@ class WorkClientTest < Godwit::WorkCase
     assert_equal %w[t], client.topics.map(&:name)
   end
 
-  # Settings that no topic has => what the error says. Names are under nil.
+  # Wrong values by setting, and what the error says. Those of a name are under nil.
   WRONG = {
     nil => [["a b", 5, "a\xff", "ab".encode("UTF-16LE")], /name takes/],
     :partitions => [[0, "3"], /partitions: takes 1 to 10000/],
@@ -312,7 +312,7 @@ class WorkClientTest < Godwit::WorkCase
     assert_equal "live", more.pop
   end
 
-  # Reads what comes, until the end of the test.
+  # Reads new records until the end of the test.
   # @return [Thread::Queue] of values
   def follow(**options)
     Thread::Queue.new.tap do |values|

@@ -17,7 +17,7 @@ module Engines
     end
   end
 
-  # What the tests have.
+  # Helpers of the tests.
   module Tools
     # A format that dumps and loads Integers, backwards.
     module Backwards

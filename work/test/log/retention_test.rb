@@ -2,7 +2,7 @@
 
 require "support/running_consumers"
 
-# Retention.
+# Retention deletes old blocks, and no others.
 class WorkRetentionTest < Godwit::WorkCase
   include RunningConsumers
 
@@ -13,7 +13,7 @@ class WorkRetentionTest < Godwit::WorkCase
 
   DAY = 86_400
 
-  # Runs what is due in so many seconds.
+  # Runs retention as if so many seconds had passed.
   # @return [Hash{String => Integer}] old records that are kept, by topic
   def retain(later)
     time = engine.now + later * 1000
@@ -25,7 +25,7 @@ class WorkRetentionTest < Godwit::WorkCase
     end
   end
 
-  # Runs one slice, two seconds later: each look at the clock takes a second.
+  # Runs one slice, two seconds later: each reading of the clock takes a second.
   def slice
     calls = 0
     engine.stub(:now, engine.now + 2_000) do

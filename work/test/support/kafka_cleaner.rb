@@ -24,7 +24,7 @@ class KafkaCleaner
       DeleteRecords: [%i[pointer pointer size_t pointer pointer], :void],
       event_DeleteRecords_result: [[:pointer], :pointer]
     }.each { |name, type| functions.attach_function(name, "rd_kafka_#{name}", *type) }
-    # The answer has no Array.
+    # The answer to DeleteRecords has no Array.
     functions.define_singleton_method(:DeleteRecords_result_none) { |_result, _count| nil }
   end
 

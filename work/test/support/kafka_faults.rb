@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Has methods of the engine fail.
+# Makes methods of the engine fail.
 module KafkaFaults
   KAFKA = Godwit::Work.const_get(:Kafka)
   ARMED = {} # by class and method: what runs before it, as often as it gives true

@@ -2,8 +2,8 @@
 
 require_relative "fatal_error"
 
-# Loaded by a consumer's process: does something at steps of its transactions with outputs, one
-# after the other.
+# A consumer's process loads this file. It acts at the steps of its transactions with outputs that
+# SETTINGS lists, one after the other.
 module KafkaSteps
   STEPS = SETTINGS.fetch("steps")
   EVERY = 3 # transactions

@@ -111,7 +111,7 @@ class GroupModel
 
   def left(member) = owned(member).each { |at| free(at) }
 
-  # A process that did not leave.
+  # A process has ended without leaving the group.
   def crashed(member)
     owned(member).each do |at|
       again = @crashes[at] >= CRASHES

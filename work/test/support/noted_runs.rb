@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# What consumers in other processes run, of the topic `from` in the group `group`. They note each
+# What consumers in other processes run of the topic `from`, in the group `group`. They note each
 # run in `file("notes")`: process, key, partition, offset, and a number.
 module NotedRuns
   # A run of a record's handler.

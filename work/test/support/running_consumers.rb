@@ -63,7 +63,7 @@ module RunningConsumers
   def positions = engine.positions("g", engine.topics["t"])
   def watermarks = positions.map(&:watermark)
 
-  # Outputs are there as well: Kafka answers before the end of a transaction is in all partitions.
+  # Waits for the outputs, too: Kafka answers before the end of a transaction is in all partitions.
   def finished(count)
     eventually { watermarks.sum == count }
     KafkaLog.await_transactions if KafkaLog::ON

@@ -18,7 +18,7 @@ class WorkKafkaSessionsTest < Godwit::KafkaFailureCase
     produce
     handled(200)
     eventually(deadline: 90) { shared_by?(stopped, other) }
-    # It has claimed partitions before its handlers get them, and loses only what they have.
+    # A member claims partitions before its handlers get them, and `lost` names only the latter.
     eventually(deadline: 90) { runs.any? { |run| run.pid == stopped.pid } }
     look
     stopped.signal(:STOP)
