@@ -156,7 +156,7 @@ class WorkKafkaSettingsTest < Godwit::WorkCase
     [settings("kafka://[::1]:1"), settings(url), settings(url, sasl: "SCRAM-SHA-512", timeout: 600),
       settings(kafka: {"transaction.timeout.ms" => 2000, "session.timeout.ms" => 500})]
       .each do |one|
-        all(one.check).each { |kind, properties| Kafka::Handle.new(TYPES.fetch(kind), properties).close }
+        all(one.check).each { |kind, own| assert Kafka::Handle.new(TYPES.fetch(kind), own).close }
       end
   end
 

@@ -72,7 +72,7 @@ class WorkFileTest < Godwit::WorkCase
     assert_integrity
   end
 
-  test "a process that becomes a daemon, or cannot, loses nothing, whatever others open and close" do
+  test "a process that becomes a daemon, or cannot, loses nothing when others use the file" do
     assert_equal "[1, 2]\n", output(<<~RUBY)
       require "godwit/work"
       REFUSALS = [Errno::EAGAIN]
