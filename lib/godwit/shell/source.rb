@@ -39,7 +39,7 @@ module Godwit
     class Tail < Source
       MAX = 65_536
 
-      # (see Rows#read)
+      # Reads once.
       def read(_deadline)
         @progress.start = @buffer.bytesize - MAX if @buffer.bytesize > 2 * MAX
         fill
