@@ -15,18 +15,6 @@ class ForkedWaitsTest < Godwit::TestCase
     require "./test/support/tiny_scheduler"
     include Godwit::TestSupport::WaitingCalls
 
-    def each_wait
-      #{WAITS}.each do |name|
-        context = Godwit::Context.new(linger: 0)
-        yield(waiting_call(name) do |type, **more|
-          Godwit.const_get(type).new(context: context, **more)
-        end)
-        context.close
-      rescue SystemExit => error
-        abort "\#{name}: \#{error.message}"
-      end
-    end
-
     # A thread, and beside it another and a fiber's where the call may have several callers.
     def waiters_of(call)
       waiters = [Thread.new { call.run rescue nil }]
@@ -46,7 +34,7 @@ class ForkedWaitsTest < Godwit::TestCase
   # Freed memory is overwritten.
   test "a child collects waiters of its parent, and has its own; its parent's wait on" do
     assert_done(<<~RUBY, env: {"MALLOC_PERTURB_" => "165"})
-      each_wait do |call|
+      each_waiting_call(#{WAITS}) do |call|
         waiters = waiters_of(call)
         in_child do
           waiters = nil
@@ -69,7 +57,7 @@ class ForkedWaitsTest < Godwit::TestCase
       assert_done <<~RUBY
         Thread.new { sleep } unless #{alone}
         parent = Process.pid
-        each_wait do |call|
+        each_waiting_call(#{WAITS}) do |call|
           reader, writer = IO.pipe
           trap(:USR1) do
             if (child = fork)

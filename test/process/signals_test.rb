@@ -16,20 +16,6 @@ class SignalsTest < Godwit::TestCase
     require "godwit"
     require "./test/support/waiting_calls"
     include Godwit::TestSupport::WaitingCalls
-
-    def each_call(only: ALL.keys)
-      only.each do |name|
-        context = Godwit::Context.new(linger: 0)
-        kept = [] # the peers too, from Java's collector
-        yield(
-          waiting_call(name) do |type, **options|
-            Godwit.const_get(type).new(context: context, **options).tap { |one| kept << one }
-          end
-        )
-        context.close
-        kept.clear
-      end
-    end
   RUBY
 
   {"Ctrl-C" => [:INT, "rescue Interrupt"], "SIGTERM" => [:TERM, "rescue SignalException"],
@@ -37,11 +23,11 @@ class SignalsTest < Godwit::TestCase
     test "#{sentence} ends every waiting call of the main thread" do
       assert_done <<~RUBY
         trap(:USR1) { throw :done }
-        each_call do |call|
+        each_waiting_call do |call|
           catch(:done) do
             when_waiting(call.waited_on) { Process.kill(:#{signal}, Process.pid) }
             call.run
-            abort call.name
+            abort
           #{caught}
           end
           call.object.close
@@ -58,7 +44,7 @@ class SignalsTest < Godwit::TestCase
   }.each do |what, (ending, error)|
     test "a trap handler ends the #{what}, and so every waiting call; before, it ends none" do
       assert_done <<~RUBY
-        each_call(only: ALL.keys.grep_v(/Reader|Stream/)) do |call|
+        each_waiting_call(ALL.keys.grep_v(/Reader|Stream/)) do |call|
           handled = 0
           trap(:USR1) { #{ending} if (handled += 1) == 3 }
           when_waiting(call.waited_on) do
@@ -69,9 +55,9 @@ class SignalsTest < Godwit::TestCase
           end
           begin
             call.run
-            abort call.name unless call.own_error? && handled == 3
+            abort unless call.own_error? && handled == 3
           rescue Godwit::#{error}
-            abort call.name unless handled == 3
+            abort unless handled == 3
           end
         end
       RUBY
@@ -184,7 +170,7 @@ class SignalsTest < Godwit::TestCase
     child.wait_for("ready").signal(:INT).wait_for("interrupted")
     # It waits again at its end, for linger is without limit; the first may come a moment too early
     # for that.
-    eventually { child.signal(:INT) && !File.read("/proc/#{child.pid}/stat").match?(/\) [^Z]/) }
+    eventually { child.signal(:INT) && child.ended? }
     result = child.finish
     refute result.timed_out, result.to_s
   end

@@ -117,6 +117,22 @@ module Godwit
         Call.new(name, object, made ? made.call(object) : object, block, inner)
       end
 
+      # For a child's program: yields each call, in a context that is closed afterwards. An abort of
+      # the block names the call.
+      def each_waiting_call(names = ALL.keys)
+        names.each do |name|
+          context = Godwit::Context.new(linger: 0)
+          made = [] # also the peers, which Java's collector would close
+          yield(waiting_call(name) do |type, **options|
+            Godwit.const_get(type).new(context: context, **options).tap { |one| made << one }
+          end)
+          context.close
+          made.clear
+        rescue SystemExit => error
+          abort "#{name}: #{error.message}"
+        end
+      end
+
       private
 
       def waiting_reader(open)
