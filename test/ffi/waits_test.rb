@@ -77,8 +77,8 @@ class FFIWaitsTest < Godwit::TestCase
     assert_raises(Godwit::ClosedError) { poller.wait(5) }
   end
 
-  # poll(2) looks at the descriptor again before it returns. A late look misses a command that
-  # another call has taken from libzmq's mailbox.
+  # poll(2) checks the descriptor again before it returns. A late check misses a command that
+  # another call has received from libzmq's mailbox.
   def late_for_the_socket(&block)
     real = LIBC.method(:wait_poll)
     late = ->(polled, count, milliseconds) do

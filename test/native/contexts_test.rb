@@ -37,7 +37,7 @@ class ContextsTest < Godwit::TestCase
     assert_child(result)
   end
 
-  # Waiting threads leave their socket a little later than the context looks for the longest linger.
+  # The waits of other threads end a little later than the context searches for the longest linger.
   test "Context#close gives linger to sockets that others wait on" do
     home = own(Godwit::Context.new(linger: 20))
     endpoint = endpoint_for(:ipc) # that no receiver has taken

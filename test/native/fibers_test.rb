@@ -87,7 +87,7 @@ class FibersTest < Godwit::TestCase
     waiter = in_thread { pull.recv }
     until_waiting(pull)
     push.send("x")
-    pull.events # consumes the edge, and wakes the first waiter, which is gone
+    pull.events # consumes the edge, and wakes the fiber left behind
     # The collector may have to run first; the waiter's own poll of the descriptor does not help
     # here.
     assert eventually("the wake-up went with the fiber") { collect || waiter.join(0) }

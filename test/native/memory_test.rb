@@ -59,7 +59,7 @@ class MemoryTest < Godwit::TestCase
       leaks_allowed! if how == "dropped" # the collector may find a few on the stack
       200.times { part_and_end(open_socket(:PULL), open_socket(:PUSH), ending) }
       @owned.clear
-      100.times { context.inspect } # over old values on the stack
+      100.times { context.inspect } # overwrites old values on the stack
       GC.start
       marker = %w[part of a].join("-")
       found = ObjectSpace.each_object(String).count { |one| one.start_with?(marker) }

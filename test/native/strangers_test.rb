@@ -19,7 +19,7 @@ class StrangersTest < Godwit::TestCase
     end
   end
 
-  test "nor does a peer that speaks ZMTP and sends frames of no request" do
+  test "a REP answers the request after frames of no request, from a peer that speaks ZMTP" do
     rep = open_socket(:REP).bind("tcp://127.0.0.1:*")
     req = open_socket(:REQ).connect(rep.last_endpoint)
     ready = "\x05READY\x0BSocket-Type\0\0\0\x06DEALER".b
@@ -33,7 +33,7 @@ class StrangersTest < Godwit::TestCase
       raw.read(raw.read(2).getbyte(1)) # its READY
       raw.write("\x01\x01a\x00\x01b".b)
       raw.close_write
-      assert_equal "", raw.read # it has gone
+      assert_equal "", raw.read # the REP has closed the connection
       raw.close
       assert_served(rep, req, i)
     end

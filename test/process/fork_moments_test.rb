@@ -48,7 +48,7 @@ class ForkMomentsTest < Godwit::TestCase
     RUBY
   end
 
-  # The handler runs where the wait looks for interrupts before it begins.
+  # The handler runs where the wait checks for interrupts before it begins.
   test "a fork in a trap handler just before the main thread would wait" do
     assert_done(<<~RUBY, env: Godwit::TestSupport::Shim.windows)
       require "./test/native/shim/windows"

@@ -3,7 +3,7 @@
 require_relative "stress_case"
 
 # Pollers are fed one message at a time, on any of several sockets. The next comes only when the
-# last was taken, so a lost wake-up stops everything: nothing in the library looks again by itself.
+# last was received, so a lost wake-up stops everything: the library polls nothing again by itself.
 class PollerStressTest < Godwit::StressCase
   SOCKETS = 5
   TRANSPORTS = %i[tcp inproc ipc].freeze

@@ -3,7 +3,7 @@
 require_relative "stress_case"
 
 # Many wait on one PULL that is fed one message at a time. The next comes only when the last was
-# taken, so a lost wake-up stops everything: nothing in the library looks again by itself.
+# received, so a lost wake-up stops everything: the library polls nothing again by itself.
 class SlowFeedTest < Godwit::StressCase
   THREADS = 6
   FIBERS = 6

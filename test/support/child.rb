@@ -164,7 +164,7 @@ module Godwit
         def monotonic = Process.clock_gettime(Process::CLOCK_MONOTONIC)
       end
 
-      # Bundler's hold on this process would cost each child a fifth of a second.
+      # Bundler, which a child would inherit by these variables, costs a fifth of a second.
       NO_BUNDLER = {"RUBYOPT" => nil, "RUBYLIB" => nil, "BUNDLER_SETUP" => nil}.freeze
 
       # Starts a Ruby program with lib/ on its load path; with the bundle's gems when `gems` is

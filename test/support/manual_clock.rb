@@ -16,7 +16,7 @@ module Godwit
       alias_method :call, :now
 
       # @param waking [Array<Thread>] threads that wait for a deadline by a condition variable: they
-      #   look at the clock again
+      #   read the clock again
       def advance(seconds, waking: [])
         @now += seconds
         Array(waking).each(&:wakeup)

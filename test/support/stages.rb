@@ -45,9 +45,9 @@ module Godwit
       "GODWIT_LIBRDKAFKA" =>
         Dir["#{Stage::ROOT}/vendor/kafka/gems/karafka-rdkafka-*/ext/librdkafka.so"].max.to_s
     }.freeze
-    # Without C of ours there is nothing that the collector could move away from under it.
+    # The collector's moves endanger our C alone, which these stages do not test.
     NO_GC = {"GODWIT_TEST_GC" => "none"}.freeze
-    # What a stage has of the system that it runs on.
+    # The settings of a stage that runs on another backend, Ruby or engine, or compares types.
     SYSTEMS = {
       ffi: {env: NO_GC.merge("GODWIT_BACKEND" => "ffi")},
       jruby: {jruby: true},

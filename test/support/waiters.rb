@@ -69,14 +69,14 @@ module Godwit
       def await(message = nil, deadline: HANG)
         start = Process.clock_gettime(Process::CLOCK_MONOTONIC)
         loop do
-          # Not after the look: this thread may have stood still since.
+          # Read before the check, during which this thread may stand still.
           waited = Process.clock_gettime(Process::CLOCK_MONOTONIC) - start
           value = yield
           return value if value
           if waited > deadline
             raise NeverCame, message || "what was awaited did not come true within #{deadline} s"
           end
-          # A look may cost a request. No wait takes a tenth longer.
+          # A check may cost a request. No wait takes a tenth longer.
           sleep((waited / 10).clamp(POLL, LONGEST_POLL))
         end
       end

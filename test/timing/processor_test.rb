@@ -10,7 +10,7 @@ class ProcessorTimingTest < Godwit::TestCase
   include Godwit::TestSupport::WaitingCalls
 
   WINDOW = 0.5 # seconds
-  MAX = WINDOW / 4 # seconds: a wait that looks without a pause uses all of the window
+  MAX = WINDOW / 4 # seconds: a wait that polls without a pause uses all of the window
 
   test "every waiting call sleeps" do
     calls = ALL.keys.map { |name| waiting_call(name) { |type, **more| open_socket(type, **more) } }

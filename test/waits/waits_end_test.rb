@@ -46,7 +46,7 @@ class WaitsEndTest < Godwit::TestCase
     eventually("#{count.call - before} descriptors are left") { count.call <= before + 5 }
   end
 
-  # On JRuby such a wait is a call of C, which looks for no interrupt.
+  # On JRuby such a wait is a call of C, which checks for no interrupt.
   %i[kill raise].each do |how|
     test "short waits again and again end on a #{how} that was put off" do
       pull = open_socket(:PULL).bind(endpoint_for(:tcp))
