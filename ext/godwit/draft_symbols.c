@@ -6,14 +6,6 @@
 
 gw_draft_t gw_draft;
 
-uint32_t gw_draft_routing_id(zmq_msg_t *message) {
-    return gw_draft.available ? gw_draft.msg_routing_id(message) : 0;
-}
-
-const char *gw_draft_group(zmq_msg_t *message) {
-    return gw_draft.available ? gw_draft.msg_group(message) : NULL;
-}
-
 /* The platform gem calls the functions of its own libzmq, never those of another in the process. */
 #ifdef GODWIT_STATIC_LIBZMQ
 #define DRAFT_SYMBOLS_FIND(name) ((void *)(uintptr_t)name)

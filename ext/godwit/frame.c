@@ -200,13 +200,14 @@ static VALUE frame_property(VALUE self, VALUE name) {
 }
 
 static VALUE frame_routing_id(VALUE self) {
-    uint32_t id = gw_draft_routing_id(&frame_live(self, "routing_id")->message);
+    gw_frame_t *frame = frame_live(self, "routing_id");
+    uint32_t id = gw_draft.available ? gw_draft.msg_routing_id(&frame->message) : 0;
     return id ? UINT2NUM(id) : Qnil;
 }
 
 static VALUE frame_group(VALUE self) {
     gw_frame_t *frame = frame_live(self, "group");
-    const char *group = gw_draft_group(&frame->message);
+    const char *group = gw_draft.available ? gw_draft.msg_group(&frame->message) : NULL;
     VALUE name = group && *group ? rb_enc_str_new_cstr(group, frame->encoding) : Qnil;
     RB_GC_GUARD(self);
     return name;

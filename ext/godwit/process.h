@@ -54,8 +54,6 @@ typedef struct {
 
 extern gw_draft_t gw_draft; /* written once, when the extension loads */
 
-uint32_t gw_draft_routing_id(zmq_msg_t *message);              /* 0: the message has no id */
-const char *gw_draft_group(zmq_msg_t *message); /* borrowed from the message; NULL: no drafts */
 void gw_init_draft_symbols(VALUE native);
 
 /* ---- ractor.c ---- */
