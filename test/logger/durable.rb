@@ -2,13 +2,13 @@
 
 require "test_helper"
 require_relative "constants"
-require_relative "records"
+require_relative "made_records"
 
 module LoggerTests
   # A durable logger and its receiver, whose file is app.log.
   module Durable
     include Godwit::TestSupport::Constants
-    include Records
+    include MadeRecords
 
     Receiver = Godwit::Logger::Receiver
     Sink = Godwit::Logger::Sink
@@ -21,7 +21,7 @@ module LoggerTests
 
     def texts = lines.map { |line| line[/: (.*)\z/, 1] || line }
 
-    # Of each line of a file in JSON.
+    # The values of this key in the lines of a file in JSON.
     def values(key) = lines.map { |line| JSON.parse(line).fetch(key) }
 
     def open_receiver(endpoint = endpoint_for(:tcp), sink: {}, **options)
@@ -35,7 +35,7 @@ module LoggerTests
 
     def logger(endpoint, **options) = keep(Godwit::Logger.new(endpoint, linger: 0, **options))
 
-    # What writes for the logger now, in this process.
+    # The writer that the logger uses in this process.
     def writer_of(log) = log.instance_variable_get(:@handle).current
 
     # An endpoint without a listener.

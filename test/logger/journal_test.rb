@@ -2,15 +2,15 @@
 
 require "test_helper"
 require_relative "constants"
-require_relative "records"
+require_relative "made_records"
 
 # The state of a receiver after a crash: the records in its file, and the records that it must cut.
 class LoggerJournalTest < Godwit::TestCase
   include Godwit::TestSupport::Constants
-  include LoggerTests::Records
+  include MadeRecords
 
   Sink = Godwit::Logger::Sink
-  Godwit::Logger::Receiver.name # which loads the rest
+  Godwit::Logger::Receiver.name # loads the other classes
   Journal = Godwit::Logger.const_get(:Journal)
   A = "a" * 16
   B = "b" * 16
@@ -31,7 +31,7 @@ class LoggerJournalTest < Godwit::TestCase
     end
   end
 
-  # Of the old file too.
+  # The texts of the old file and of the current one.
   def texts
     files = ["#{file}.0", file].select { |name| File.exist?(name) }
     lines = files.flat_map { |name| File.readlines(name, chomp: true) }
@@ -67,7 +67,7 @@ class LoggerJournalTest < Godwit::TestCase
       journal = open_journal
       last = journal.last(A) || 0
       seen << last
-      # without any entry it knows of no cut
+      # a journal without an entry cuts nothing
       assert_equal (1..last).map { |seq| "a#{seq}" }, texts, "torn at #{size}" if last.positive?
       close_journal
     end
@@ -89,7 +89,7 @@ class LoggerJournalTest < Godwit::TestCase
     "deleted" do
     open_journal.write_durable(durable(A, 1))
     close_journal
-    # Some are seen before the file.
+    # The journal checks some of them before the file.
     10.times { |number| File.symlink("#{scratch_dir}/gone", "#{file}.#{number}link") }
     File.write(file, "more", mode: "a")
     assert_equal 1, open_journal(rotate: 300, gzip: true).last(A)

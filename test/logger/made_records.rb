@@ -5,6 +5,7 @@ require "godwit/logger"
 # Records as a writer sends them, made by hand.
 module MadeRecords
   WRITER = "0123456789abcdef" * 2
+  T_NS = 1_790_000_000_123_456_789
   TOPIC = Godwit::Logger.const_get(:Topic)
 
   # @return [Array<String>] topic, header, text
@@ -19,6 +20,14 @@ module MadeRecords
     }
     [TOPIC.build(level, prog, host), JSON.generate(header), text]
   end
+
+  # @return [Godwit::Logger::Record] of the time {T_NS}
+  def record(text, seq: 1, **header)
+    Godwit::Logger::Record.parse(frames(seq, text: text, t_ns: T_NS, **header))
+  end
+
+  # @return [Array<Godwit::Logger::Record>] of the time {T_NS}
+  def records(count) = (1..count).map { |seq| record("record #{seq}", seq: seq) }
 
   # @param records [Array<Array<String>>] frames of each
   # @return [Array<String>] one message

@@ -2,11 +2,11 @@
 
 require "test_helper"
 require "zlib"
-require_relative "records"
+require_relative "made_records"
 
 # The file that `serve --file` writes: lines, rotation, old files, a disk that is full.
 class LoggerSinkTest < Godwit::TestCase
-  include LoggerTests::Records
+  include MadeRecords
 
   Sink = Godwit::Logger::Sink
   Clock = Struct.new(:now)
@@ -127,7 +127,7 @@ class LoggerSinkTest < Godwit::TestCase
 
   test "gzip: old files are compressed, even if they were renamed" do
     one = sink(rotate: 2_000, gzip: true)
-    # the first takes a while to compress
+    # the first file takes a while to compress
     all = [record(Random.new(1).bytes(500_000).unpack1("H*")), *records(300)]
     all.each_slice(30) { |some| one.write(some) }
     eventually do
@@ -153,7 +153,7 @@ class LoggerSinkTest < Godwit::TestCase
     one = sink(rotate: :daily, clock: clock)
     one.write([record("first")])
     clock.now = day(21)
-    Dir.mkdir("#{path}.20261120") # taken: .1 is tried
+    Dir.mkdir("#{path}.20261120") # this name is in use: the sink tries .1
     File.stub(:rename, ->(*) { raise Errno::EACCES, "rename" }) do
       _, said = capture_io { one.write([record("second")]) }
       assert_match(/app\.log: .*Errno::EACCES/, said)
@@ -208,11 +208,11 @@ class LoggerSinkTest < Godwit::TestCase
     end
   end
 
-  # In a child: the limit and its signal are the process's.
+  # In a child, as the limit and its signal hold for the whole process.
   FULL = <<~RUBY
     require "godwit"
-    require "./test/logger/records"
-    include LoggerTests::Records
+    require "./test/logger/made_records"
+    include MadeRecords
     trap("XFSZ", "IGNORE")
     Process.setrlimit(:FSIZE, 1000)
     sink = Godwit::Logger::Sink.new(ARGV[0])

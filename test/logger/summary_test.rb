@@ -1,18 +1,16 @@
 # frozen_string_literal: true
 
 require_relative "../test_helper"
-require "godwit/logger"
+require_relative "made_records"
 
-# Godwit::Logger::Summary: a reader's last words.
+# Godwit::Logger::Summary: the line that a reader prints at its end.
 class LoggerSummaryTest < Godwit::TestCase
+  include MadeRecords
+
   Summary = Godwit::Logger::Summary
   SECOND = 1_000_000_000
 
-  def record(t_ns, mono_ns = nil, host: "web1")
-    header =
-      JSON.generate({v: 1, writer: "w", seq: 1, tseq: 1, t_ns: t_ns, mono_ns: mono_ns}.compact)
-    Godwit::Logger::Record.parse(["INFO.x.#{host}.".b, header.b, "x"])
-  end
+  def record(t_ns, mono_ns = nil) = super("x", t_ns: t_ns, mono_ns: mono_ns)
 
   test "the line" do
     summary = Summary.new(host: "web1")

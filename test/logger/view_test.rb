@@ -1,22 +1,19 @@
 # frozen_string_literal: true
 
 require_relative "../test_helper"
-require "godwit/logger"
+require_relative "made_records"
 
-# Godwit::Logger::View: records as people see them.
+# Godwit::Logger::View: the lines of `godwit log tail`.
 class LoggerViewTest < Godwit::TestCase
+  include MadeRecords
+
   View = Godwit::Logger::View
   Record = Godwit::Logger::Record
-  AT = Time.new(2026, 11, 20, 12, 31, 7.123456r)
+  AT_NS = Time.new(2026, 11, 20, 12, 31, 7).to_i * 1_000_000_000 + 123_456_000
 
   # @return [Godwit::Logger::Record]
-  def record(
-    text = "card refused", level: "ERROR", prog: "billing", host: "web1", time: AT, **header
-  )
-    t_ns = time.is_a?(Integer) ? time : (time.to_r * 1_000_000_000).to_i
-    header = {v: 1, writer: "ab" * 16, seq: 7, tseq: 3, t_ns: t_ns, pid: 4242, **header}.compact
-    Record.parse(["#{level}.#{prog}.#{host}.".b, JSON.generate(header).b, text.b]) or
-      flunk "no record"
+  def record(text = "card refused", level: 3, t_ns: AT_NS, **header)
+    super(text, seq: 7, level: level, t_ns: t_ns, **header) or flunk "no record"
   end
 
   def plain(line) = Record.parse(line.b)
@@ -27,8 +24,8 @@ class LoggerViewTest < Godwit::TestCase
     {
       record(tags: ["req-9"], payload: {user: 42}) =>
         "12:31:07.123456 ERROR web1 billing[4242] [req-9] card refused  user=42\n",
-      record(level: "INFO") => "12:31:07.123456 INFO  web1 billing[4242] card refused\n",
-      record(level: "WARN", prog: "") => "12:31:07.123456 WARN  web1 -[4242] card refused\n",
+      record(level: 1) => "12:31:07.123456 INFO  web1 billing[4242] card refused\n",
+      record(level: 2, prog: "") => "12:31:07.123456 WARN  web1 -[4242] card refused\n",
       record("gr\u00fcn \u2713", pid: nil) =>
         "12:31:07.123456 ERROR web1 billing gr\u00fcn \u2713\n",
       plain("E, [2026-11-20T12:31:07.123456 #4242] ERROR -- billing: card refused\n") =>
@@ -83,7 +80,7 @@ class LoggerViewTest < Godwit::TestCase
 
   test "bytes that are no UTF-8, at any place" do
     header =
-      (%({"v":1,"writer":"#{"ab" * 16}","seq":7,"tseq":3,"t_ns":1,"tags":["\\ud800","\xff"],) +
+      (%({"v":1,"writer":"#{WRITER}","seq":7,"tseq":3,"t_ns":1,"tags":["\\ud800","\xff"],) +
        %("payload":{"\\ud800":"\\udfff","l":["\\ud800"]},"thread":"\\ud800"})).b
     broken = Record.parse(["WARN.\xff.\xfe.".b, header, "t\xffx".b])
     FORMS.each { |options| assert_predicate line(broken, **options), :valid_encoding? }
@@ -96,27 +93,20 @@ class LoggerViewTest < Godwit::TestCase
 
   test "a time that is none" do
     [0, 10**18, 9_999_999_999_999_999_999].each do |ns|
-      assert_match(/\A(\d\d:\d\d:\d\d\.\d{6}|--:--:--\.------) ERROR/, line(record(time: ns)))
+      assert_match(/\A(\d\d:\d\d:\d\d\.\d{6}|--:--:--\.------) ERROR/, line(record(t_ns: ns)))
     end
-    assert_equal "----------\n", line(record(time: 10**40), format: "%{date}")
-    [10**40, -10**40, -1].each { |ns| assert_match(/ ERROR web1 /, line(record(time: ns))) }
+    assert_equal "----------\n", line(record(t_ns: 10**40), format: "%{date}")
+    [10**40, -10**40, -1].each { |ns| assert_match(/ ERROR web1 /, line(record(t_ns: ns))) }
   end
 
   test "a custom format" do
     one = record(tags: ["req-9"], payload: {user: 42}, thread: 8)
-    assert_equal "2026-11-20 12:31:07.123456 ERROR web1 billing 4242 8 #{"ab" * 16} 7 [req-9] " \
+    assert_equal "2026-11-20 12:31:07.123456 ERROR web1 billing 4242 8 #{WRITER} 7 [req-9] " \
       "card refused user=42 [req-9] card refused  user=42\n", line(one, format: FIELDS)
     assert_equal "<ERROR  > 100%\n", line(one, format: "<%-7<level>s> 100%%")
     ["%{nosuch}", "%d", "%<seq>d", "%", 7].each do |wrong|
       error = assert_raises(Godwit::ArgumentValueError) { View.new(format: wrong) }
       assert_includes error.message, "%{time}"
-    end
-  end
-
-  test "JSON is one object a line, with all that came" do
-    [record("a\nb", tags: ["req-9"], payload: {user: 42}), plain("x")].each do |one|
-      line = line(one, format: :json)
-      assert_equal [one.to_h, 1], [JSON.parse(line), line.lines.size]
     end
   end
 
