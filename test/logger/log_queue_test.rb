@@ -62,7 +62,7 @@ class LoggerLogQueueTest < Godwit::TestCase
     refute_predicate one, :below_low_water?
     one.append(entry(2, "x" * 600))
     assert_predicate one, :full?
-    # a quarter of the bytes at once, or a single entry
+    # take returns a quarter of the bytes at once, or a single entry
     assert_equal [1, 1], [all(one).size, one.size]
     all(one)
     assert_predicate one, :below_low_water?
@@ -121,37 +121,5 @@ class LoggerLogQueueTest < Godwit::TestCase
     Array.new(1000) { |number| "filler #{number}" * 10 }
     first = [count, 100].min
     assert_equal (first...count).map { |number| "n#{number}" }, all(one).map(&:text)
-  end
-
-  test "wrong arguments raise; an unopened queue raises; memory is reported" do
-    not_on :ffi, "its queue is a Thread::Queue"
-    one = NATIVE.allocate
-    %i[size shift close].each do |name|
-      assert_raises(Godwit::Error, name) { one.public_send(name) }
-    end
-    [["x", 1, 1], [1, nil, 1], [1, 1, nil]].each do |arguments|
-      assert_raises(RangeError, TypeError) { one.open(*arguments) }
-    end
-    one.open(10, 1000, 256)
-    assert_raises(Godwit::StateError) { one.open(10, 1000, 256) }
-    require "objspace"
-    full = NATIVE.new.open(10_000, 1 << 24, 256)
-    10_000.times { |number| full.append(entry(number)) }
-    assert_operator ObjectSpace.memsize_of(full), :>, 160_000
-  end
-
-  test "a killed sender has no successor while no thread can start: the next record starts one" do
-    pull = open_socket(:PULL).bind("tcp://127.0.0.1:*")
-    log = own(Godwit::Logger.new(pull.last_endpoint, wire: :plain))
-    2.times { log.info("before") && pull.recv(timeout: 5) }
-    writer = log.instance_variable_get(:@handle).current
-    refused = 0
-    writer.define_singleton_method(:spawn) do
-      ((refused += 1) == 1) ? raise(ThreadError, "can't create Thread") : super()
-    end
-    assert_raises(ThreadError) { writer.instance_variable_get(:@thread).kill.join }
-    log.info("after")
-    assert_match(/after\z/, pull.recv(timeout: 5))
-    assert_equal 2, refused
   end
 end
