@@ -18,7 +18,7 @@ class LoggerControlTest < Godwit::TestCase
       push.send(frames(i, level: i % 6, prog: prog, host: "wéb", text: "text #{i} é"))
     end
     push.send(line("refused"))
-    # It notes, then it sends.
+    # The broadcaster counts a record before it sends the record.
     eventually { @relay.statistics.values_at("messages", "sent") == [21, 21] }
   end
 
@@ -36,6 +36,8 @@ class LoggerControlTest < Godwit::TestCase
     assert_equal ours.except("uptime", "accounts"), theirs.except("uptime", "accounts")
     assert_equal [20, 1, 0], theirs.values_at("records", "plain", "lost")
     assert_equal ["wéb"], theirs["accounts"].map { |account| account["host"] }
+    assert_equal [0, 1],
+      [0, 1 << 80].map { |count| @relay.statistics(writers: count)["accounts"].size }
   end
 
   test "the last records are returned whole, with the chosen filter" do
@@ -50,7 +52,7 @@ class LoggerControlTest < Godwit::TestCase
       assert_raises(ArgumentError) { one.last(1, level: "foo") }.message
   end
 
-  # Good ones: wire_test.rb.
+  # Good questions: wire_test.rb.
   test "bad questions get an error, and the next question its answer" do
     deep = "#{"[" * 50}#{"]" * 50}"
     dealer = open_socket(:DEALER).connect(@relay.control.first)

@@ -2,12 +2,12 @@
 
 require_relative "logs"
 
-# What a logger costs its program without a reader (F4), and when the queue is at its bound (F16).
+# The memory of a logger without a reader, also when its queue is full.
 class LoggerCostTest < Godwit::TestCase
   include Godwit::TestSupport::Logs
 
   MAX_MEGABYTES = 20
-  # `rake logger:long` makes it a million.
+  # `rake logger:long` sets 900,000.
   CALLS = ENV.fetch("GODWIT_TEST_CALLS", 100_000).to_i
 
   test "no reader, many calls: memory stays flat and small, and the end counts them" do

@@ -9,7 +9,7 @@ class LoggerCrashPointsTest < Godwit::TestCase
   PRELUDE = <<~'RUBY'
     require "godwit"
     require "./test/logger/crash_points"
-    Godwit::Logger::Receiver.name # all that is loaded later
+    Godwit::Logger::Receiver.name # loads all files before the steps count
     FOLDER = ARGV.fetch(0)
     STEP = ARGV.fetch(1).to_i
 
@@ -80,7 +80,7 @@ class LoggerCrashPointsTest < Godwit::TestCase
         3.times do |index|
           receiver.sink.write([Godwit::Logger::Record.parse("plain #{index + 1}")])
           note.pwrite([index + 1].pack("Q>"), 0)
-          # So they stand between the others.
+          # So the plain lines stand between the records.
           sleep(0.001) until receiver.stats.written >= 10 * (index + 1)
         end
         sleep
@@ -107,7 +107,7 @@ class LoggerCrashPointsTest < Godwit::TestCase
   RUBY
 
   WRITER = PRELUDE + <<~'RUBY'
-    # Files of a few records, so that they come and go.
+    # Files of a few records, so that the writer makes and deletes some.
     Godwit::Logger.const_get(:SegmentedLog).prepend(
       Module.new do
         def initialize(folder, **options, &block) =

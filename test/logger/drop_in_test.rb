@@ -3,7 +3,7 @@
 require "stringio"
 require_relative "logs"
 
-# Godwit::Logger replaces Ruby's Logger in any program (F1), and reports wrong use as Ruby's does.
+# Godwit::Logger replaces Ruby's Logger in any program, and reports wrong use as Ruby's does.
 class LoggerDropInTest < Godwit::TestCase
   include Godwit::TestSupport::Logs
 
@@ -103,7 +103,7 @@ class LoggerDropInTest < Godwit::TestCase
       log.info("x")
       assert log.flush(timeout: long)
       assert_equal "x", record.text
-      log.close # says nothing: the harness looks
+      log.close # Logs#teardown asserts that it warns of nothing
     end
     may_lose
     log = logger(nowhere, overflow: :block, block_timeout: 1e300, queue: 1, linger: 0)
@@ -111,7 +111,7 @@ class LoggerDropInTest < Godwit::TestCase
     eventually { log.stats.queued == 2 }
     until_full(log)
     capture_io { log.close }
-    caller.value # raised nothing
+    caller.value # no call raised
     assert_equal 3, log.stats.dropped
   end
 
@@ -140,30 +140,6 @@ class LoggerDropInTest < Godwit::TestCase
     log.info("x")
     pull = open_socket(:PULL).connect(endpoint)
     assert_equal "x", pull.recv(timeout: 5).last
-  end
-
-  test "Ruby's own formatter, as Rails gives it, has no effect; TaggedLogging's puts no tags " \
-    "into the text" do
-    tagging = Module.new do
-      def call(severity, time, progname, message)
-        super(severity, time, progname, "[tag] #{message}")
-      end
-
-      def current_tags = ["tag"]
-    end
-    log = logger(progname: "rails")
-    [::Logger::Formatter.new, ::Logger::Formatter.new.extend(tagging),
-      log.formatter.clone.extend(tagging),
-      proc { |severity, _, _, text| "#{severity} #{text}\n" }.extend(tagging)].each do |formatter|
-      log.formatter = formatter
-      log.info("text")
-    end
-    assert_equal [["text", []], ["text", ["tag"]], ["text", ["tag"]], ["INFO text", ["tag"]]],
-      records(4).map { |one| [one.text, one.tags] }
-    old = logger(wire: :plain)
-    old.formatter = ::Logger::Formatter.new.extend(tagging)
-    old.info("x")
-    assert_match(/ -- : \[tag\] x\z/, record_pull.recv(timeout: 5))
   end
 
   test "errors of the program's own methods do not reach the program" do

@@ -85,7 +85,7 @@ class LoggerDurableProcessTest < Godwit::TestCase
         end
       end
       log.info("parent 2")
-      receiver # not in the children
+      receiver # opened after the forks, so the children have none
       children.each { |pid| Process.wait(pid); abort("a child failed") unless $?.success? }
       log.close
       finish
@@ -125,7 +125,7 @@ class LoggerDurableProcessTest < Godwit::TestCase
       parent = fork do
         log = log_to
         log.info("first")
-        fork { writer.puts(Process.pid) || sleep } # once it runs, it has let go of the folder
+        fork { writer.puts(Process.pid) || sleep } # a running child has released the folder
         sleep
       end
       child = reader.gets.to_i
@@ -197,7 +197,7 @@ class LoggerDurableProcessTest < Godwit::TestCase
       child = fork do
         $stderr.reopen(File::NULL)
         trap("USR1") { Process.setrlimit(:FSIZE, Process::RLIM_INFINITY, Process::RLIM_INFINITY) }
-        Process.setrlimit(:FSIZE, 3_000, Process::RLIM_INFINITY) # before the first record can come
+        Process.setrlimit(:FSIZE, 3_000, Process::RLIM_INFINITY) # before a record can arrive
         receiver
         sleep
       end
@@ -207,8 +207,8 @@ class LoggerDurableProcessTest < Godwit::TestCase
       await { log.stats.last_error }
       warning = log.stats.last_error.message
       abort(warning) unless warning.include?("the receiver cannot write")
-      # Not its last line, if that has no end: the receiver may be trying again. A half that
-      # stays would stand in the middle of the file later.
+      # Not a last line without an end: the receiver may write it again at this moment. If half a
+      # line stayed, it would later stand in the middle of the file.
       whole = File.readlines("#{FOLDER}/app.log").grep(/\n\z/).map { |line| line[/: (.*)$/, 1] }
       unless whole.any? && whole == Array.new(whole.size) { |index| "record #{index}" }
         abort("torn: #{whole.last}")
@@ -223,7 +223,7 @@ class LoggerDurableProcessTest < Godwit::TestCase
     assert_equal [*(0...100).map { |index| "record #{index}" }, "0"], lines
   end
 
-  # Refused records have a number too. Records that report drops are no calls.
+  # Refused records have a number too. Records that report drops come from no call.
   test "on a full disk each record counts once: acknowledged, queued or dropped" do
     skip Godwit::TestSupport::Tmpfs.missing if Godwit::TestSupport::Tmpfs.missing
     Dir.mkdir(folder = File.join(scratch_dir, "durable"))

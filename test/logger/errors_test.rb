@@ -27,10 +27,10 @@ class LoggerErrorsTest < Godwit::TestCase
 
   def error(...) = self.class.error(...)
 
-  # What `tail` prints after the process's name.
+  # The text that `tail` prints after the process's name.
   def shown(record, **options) = View.new(**options).line(record)[/ \S+\[\d+\] (.*)\n\z/m, 1]
 
-  # What is in the file of `serve` after the program's name.
+  # The text after the program's name in the file of `serve`.
   def in_file(record)
     path = File.join(scratch_dir, "#{rand}.log")
     Sink.new(path).tap { |sink| sink.write([record]) }.close
@@ -148,7 +148,7 @@ class LoggerErrorsTest < Godwit::TestCase
     end
   end
 
-  # They have no place for data, so the text has all of it.
+  # A line has no field for data, so its text has all of the error.
   test "a plain line, and a logger with an IO, show the error with its backtrace and causes" do
     wanted = "saving failed  no user (RuntimeError) at app.rb:3:in `save'"
     CALLS.each do |name, call|

@@ -2,7 +2,7 @@
 
 require_relative "logs"
 
-# A forked child logs separately, and the parent's records stay the parent's (F5).
+# A forked child logs separately, and the parent's records stay the parent's.
 class LoggerForkTest < Godwit::TestCase
   include Godwit::TestSupport::Logs
 
@@ -56,26 +56,5 @@ class LoggerForkTest < Godwit::TestCase
     assert_equal [*"0".."499", "after 0", "after 1", "after 2", "child 1", "child 2"].sort,
       texts.sort
     assert_nil record_pull.recv(timeout: 0.1, exception: false)
-  end
-
-  test "a daemon, and a grandchild, log on" do
-    assert_logs(<<~RUBY)
-      log = Godwit::Logger.new(ENDPOINT)
-      log.info("before")
-      log.flush(timeout: 5) or abort "not sent"
-      reader, writer = IO.pipe
-      Process.wait(fork do
-        Process.daemon(true, true)
-        log.info("daemon")
-        Process.wait(fork { log.info("its child"); exit })
-        log.close
-        writer.puts "over"
-      end)
-      writer.close
-      reader.read
-    RUBY
-    received = records(3)
-    assert_equal ["before", "daemon", "its child"], received.map(&:text).sort # three connections
-    assert_equal 3, received.map { |one| [one.pid, one.writer] }.uniq.size
   end
 end

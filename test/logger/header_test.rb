@@ -3,7 +3,7 @@
 require "test_helper"
 require "godwit/logger"
 
-# Parts of a record's header. The extension's and Ruby's do the same.
+# Pieces of a record's header. The extension's methods and Ruby's do the same.
 class LoggerHeaderTest < Godwit::TestCase
   HEADER = Godwit::Logger.const_get(:Header)
   PACKING = Godwit::Logger.const_get(:Packing)

@@ -11,7 +11,7 @@ class LoggerInterruptsTest < Godwit::TestCase
 
   def folder = "#{scratch_dir}/durable"
 
-  # Both kinds; without a listener.
+  # A durable or a plain logger, without a listener.
   def silent(kind, **options)
     may_lose
     logger(nowhere, **((kind == :durable) ? {durable: folder} : {}), **options)
@@ -46,7 +46,7 @@ class LoggerInterruptsTest < Godwit::TestCase
     here = Thread.current
     trace = TracePoint.new(:c_return) do |point|
       next unless Thread.current.equal?(here)
-      # The logger is the program's now.
+      # `new` has returned the logger to the program.
       next trace.disable if point.self.equal?(Godwit::Logger) && point.method_id == :new
       next unless (count -= 1).zero?
       trace.disable
@@ -65,7 +65,7 @@ class LoggerInterruptsTest < Godwit::TestCase
       may_lose
       options = instance_exec(&options)
       cut = -> { Godwit::Logger.new(nowhere, linger: 0, **options) }
-      cut.call.close # files that the first logger loads are loaded
+      cut.call.close # loads the files that the first logger needs
       count = 1
       while cut_short(count) { cut.call.close }
         cut.call.close
@@ -83,7 +83,7 @@ class LoggerInterruptsTest < Godwit::TestCase
       eventually { writer_of(log).instance_variable_get(:@closing) }
       closing.raise(Stop)
       assert_raises(Stop) { closing.value }
-      # As the process's end does.
+      # As the process closes it at its end.
       _, said = capture_io { writer_of(log).close(monotonic, 0) }
       assert_match((kind == :durable) ? /1 record.* kept in/ : /1 record not sent/, said)
       assert_equal 1, log.stats.to_h.values_at(:queued, :dropped).sum

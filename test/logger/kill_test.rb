@@ -12,47 +12,41 @@ class LoggerKillTest < Godwit::TestCase
   CHILD_DEADLINE = SECONDS + 30
   deadline SECONDS + 60
 
-  # Notes each number once its record was taken; a page of the kernel's, so that a kill loses
-  # nothing of it.
-  MARK = <<~RUBY
+  # Logs numbers until standard input ends. A number is in the marked file once its record was
+  # accepted; the kernel holds that page, so a kill does not lose the number.
+  NUMBERS = <<~RUBY
     require "godwit"
     mark = File.open(ARGV.fetch(0), File::RDWR | File::CREAT | File::BINARY)
-    note = ->(number) { mark.pwrite([number].pack("Q>"), 0) }
-  RUBY
-
-  WRITER = <<~RUBY
-    #{MARK}
-    log = Godwit::Logger.new(ARGV.fetch(1), durable: ARGV.fetch(2), progname: "billing", linger: 20)
-    Thread.new { $stdin.read; Thread.main.raise(Interrupt) }
-    number = 0
-    begin
-      Thread.handle_interrupt(Interrupt => :never) do
-        loop do
-          number += 1
-          log.info(ARGV.fetch(3) + " " + number.to_s)
-          note.call(number)
-          Thread.handle_interrupt(Interrupt => :immediate) { Thread.pass }
-          Thread.handle_interrupt(Interrupt => :immediate) { sleep(0.001) } if (number % 50).zero?
-        end
+    stopping = false
+    Thread.new { $stdin.read; stopping = true }
+    each_number = lambda do |&log|
+      (1..).each do |number|
+        break if stopping
+        log.call(number)
+        mark.pwrite([number].pack("Q>"), 0)
+        Thread.pass
       end
-    rescue Interrupt
-      puts(log.flush(timeout: 20) ? "flushed" : "not flushed: " + log.stats.inspect)
-      log.close
     end
   RUBY
 
+  WRITER = <<~RUBY
+    #{NUMBERS}
+    log = Godwit::Logger.new(ARGV.fetch(1), durable: ARGV.fetch(2), progname: "billing", linger: 20)
+    each_number.call do |number|
+      sleep(0.001) if (number % 50).zero?
+      log.info(ARGV.fetch(3) + " " + number.to_s)
+    end
+    puts(log.flush(timeout: 20) ? "flushed" : "not flushed: " + log.stats.inspect)
+    log.close
+  RUBY
+
   RECEIVER = <<~RUBY
-    #{MARK}
+    #{NUMBERS}
     sink = Godwit::Logger::Sink.new(ARGV.fetch(1), rotate: 40_000)
     receiver = Godwit::Logger::Receiver.new(ARGV.fetch(2), sink)
-    stopping = false
-    Thread.new { $stdin.read; stopping = true }
-    number = 0
-    until stopping
-      number += 1
-      receiver.sink.write([Godwit::Logger::Record.parse(ARGV.fetch(3) + " " + number.to_s)])
-      note.call(number)
+    each_number.call do |number|
       sleep(0.002)
+      receiver.sink.write([Godwit::Logger::Record.parse(ARGV.fetch(3) + " " + number.to_s)])
     end
     receiver.close
     receiver.sink.close

@@ -85,7 +85,7 @@ module Godwit
         end
       end
 
-      # What writes for the logger now, in this process.
+      # The writer that the logger uses in this process.
       def writer_of(log) = log.instance_variable_get(:@handle).current
 
       # Waits until a caller waits for room in the queue, or for its records to be sent.

@@ -79,12 +79,12 @@ class LoggerPlainWireTest < Godwit::TestCase
   end
 
   test "a setting that changes the form of a line has its effect at once, and ends at once" do
-    log = plain(progname: "p")
+    log = plain(progname: "p", datetime_format: "%Y")
     check = ->(wanted) { log.info("x") && assert_match(/\A#{wanted}\z/, line) }
     usual = 'I, \[[^ ]+\.\d{6} #\d+\]  INFO -- p: x'
-    check.call(usual)
-    log.datetime_format = "%Y"
     check.call('I, \[\d{4} #\d+\]  INFO -- p: x')
+    log.datetime_format = "%d"
+    check.call('I, \[\d\d #\d+\]  INFO -- p: x')
     log.datetime_format = nil
     check.call(usual)
     ours = log.formatter
@@ -95,7 +95,8 @@ class LoggerPlainWireTest < Godwit::TestCase
     log.formatter = ours
     log.tagged("a", "b") { check.call(usual.sub("x", '\[a\] \[b\] x')) }
     check.call(usual)
-    log.formatter.push_tags("c")
+    log.formatter.push_tags("c", "d")
+    assert_equal ["d"], log.formatter.pop_tags
     check.call(usual.sub("x", '\[c\] x'))
     log.formatter.clear_tags!
     log.progname = +"q"

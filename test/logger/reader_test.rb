@@ -119,7 +119,7 @@ class LoggerReaderTest < Godwit::TestCase
     assert_equal ["reader.state"], Dir.children(scratch_dir).grep(/state/)
   end
 
-  # JSON makes such a String of a lone surrogate, but not in each of its versions.
+  # Some versions of the gem json make such a String of a lone surrogate.
   test "a stranger's id that is no UTF-8 does not end the state file" do
     state = Reader.const_get(:State).new(File.join(scratch_dir, "reader.state"))
     accounts =
@@ -330,7 +330,7 @@ class LoggerReaderTest < Godwit::TestCase
   end
 
   test "a slow block is not given many records of one writer at once" do
-    one = own(Reader.new(endpoint_for(:inproc), context: context)) # sent is arrived
+    one = own(Reader.new(endpoint_for(:inproc), context: context)) # a sent record has arrived
     push_to(one, send_hwm: 3_000).send_many(
       Array.new(3_000) { |i| frames(i + 1, writer: writer(1)) }
     )
@@ -348,13 +348,13 @@ class LoggerReaderTest < Godwit::TestCase
 
   test "a writer that floods delays no slow one: it need not wait for the other's earlier " \
     "records" do
-    one = own(Reader.new(endpoint_for(:inproc), context: context)) # sent is arrived
+    one = own(Reader.new(endpoint_for(:inproc), context: context)) # a sent record has arrived
     push = push_to(one)
     in_thread do
       batch = Array.new(100) { |i| frames(i + 1, writer: writer(0)) }
       loop { push.send_many(batch) }
     end
-    until_waiting(push) # no more fit in
+    until_waiting(push) # the queue is full
     slow = Array.new(3) { push_to(one) }
     flooded = 0
     behind = []

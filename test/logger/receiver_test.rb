@@ -69,29 +69,6 @@ class LoggerReceiverTest < Godwit::TestCase
     assert_equal [Wire::ACK, key, 3], data(dealer, key, 2, 3)
   end
 
-  test "with a broadcaster: durable records and others are in one file, each once, and readers " \
-    "see both" do
-    options = {durable: endpoint_for(:tcp), sink: Sink.new(file), context: context}
-    broadcaster = keep(Godwit::Logger::Broadcaster.new(endpoint_for(:tcp), nil, **options)).start
-    durable = open_log(broadcaster.durable.first)
-    other = logger(broadcaster.input.first, progname: "other", reconnect_interval: 0.01)
-    50.times do |index|
-      durable.info("durable #{index}")
-      other.info("other #{index}")
-    end
-    assert_flushed(durable)
-    eventually { broadcaster.statistics.dig("sink", "written") == 100 }
-    assert_equal [100, 100], [lines.size, broadcaster.last(1_000).size]
-    assert_equal [100, 2], broadcaster.statistics.values_at("records", "writers")
-    [other, durable].each(&:close)
-    broadcaster.close
-    %w[durable other].each do |name|
-      assert_equal (0...50).map { |index| "#{name} #{index}" }, texts.grep(/#{name}/)
-    end
-    Sink.new(file).close # its lock and that of the journal are free
-    open_receiver
-  end
-
   test "a broadcaster with durable writers needs a Sink of a regular file" do
     writing = Object.new
     def writing.write(_) = nil
@@ -101,7 +78,7 @@ class LoggerReceiverTest < Godwit::TestCase
         Godwit::Logger::Broadcaster.new(nil, nil, **options)
       end
     end
-    context.close # which a socket that was left open would hold up
+    context.close # it would wait for a socket that is still open
   end
 
   test "the receiver survives unexpected errors: the records come again" do
@@ -139,6 +116,6 @@ class LoggerReceiverTest < Godwit::TestCase
       Receiver.new(taken.last_endpoint, sink, context: context)
     end
     keep(Receiver.new(endpoint_for(:tcp), sink, context: context)).close
-    context.close # which a socket that was left open would hold up
+    context.close # it would wait for a socket that is still open
   end
 end

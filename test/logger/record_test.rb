@@ -51,25 +51,6 @@ class LoggerRecordTest < Godwit::TestCase
       [utf8.seq, utf8.tseq, utf8.prog, utf8.data["prog"], utf8.text]
   end
 
-  test "a record's line is that of Ruby's Logger" do
-    record =
-      Record.parse(frames(1, level: 2, prog: "billing", pid: Process.pid, text: "card refused"))
-    io = StringIO.new
-    ::Logger.new(io, progname: "billing").warn("card refused")
-    plain = Record.parse(io.string)
-    assert_equal io.string.sub(/\d{4}-[^ ]+/, "T"), record.to_s.sub(/\d{4}-[^ ]+/, "T")
-    assert_equal record.time.strftime("%Y-%m-%dT%H:%M:%S.%6N"), record.to_s[/\d{4}-[^ ]+/]
-    assert_in_delta Time.now.to_f, plain.time.to_f, 60
-    assert_equal io.string, plain.to_s
-    assert_equal(
-      {
-        "plain" => true, "level" => 2, "prog" => "billing", "pid" => Process.pid,
-        "text" => "card refused"
-      },
-      plain.to_h
-    )
-  end
-
   test "a line of another form is its text" do
     ["just text\n", "", "E, not quite", "\xff\x00",
       "E, [2026-99-21T19:52:01.123456 #1] ERROR -- : bad day"].each do |text|

@@ -26,23 +26,13 @@ class SemanticLoggerTest < Godwit::TestCase
     RUBY
   end
 
-  test "the registry finds it by its name; level, class, text and payload arrive" do
+  test "the registry finds it by its name; level, class, text, payload, tags, named tags, an " \
+    "exception and a duration arrive" do
     logs(<<~RUBY)
       Billing.logger.trace("seen")
-      Billing.logger.error("card refused", user: 42)
-    RUBY
-    one, other = records(2)
-    assert_equal ["DEBUG", "seen"], [one.label, one.text]
-    assert_equal ["ERROR", "card refused", 42, "Billing"],
-      [other.label, other.text, *other.payload.values_at("user", "name")]
-    refute_nil other.payload["thread"]
-  end
-
-  test "tags, named tags, an exception and a duration stay unchanged" do
-    logs(<<~RUBY)
       SemanticLogger.application = "shop"
       SemanticLogger.tagged("req-9") do
-        SemanticLogger.named_tagged(user: 7) { Billing.logger.info("tagged") }
+        SemanticLogger.named_tagged(user: 7) { Billing.logger.error("card refused", user: 42) }
       end
       begin
         raise KeyError, "no such key"
@@ -51,9 +41,12 @@ class SemanticLoggerTest < Godwit::TestCase
       end
       Billing.logger.measure_info("slept") { nil }
     RUBY
-    tagged, failed, measured = records(3)
-    assert_equal ["shop", ["req-9"], {"user" => 7}],
-      [tagged.prog, tagged.tags, tagged.payload["named_tags"]]
+    seen, tagged, failed, measured = records(4)
+    assert_equal ["DEBUG", "seen"], [seen.label, seen.text]
+    refute_nil seen.payload["thread"]
+    assert_equal ["ERROR", "card refused", "shop", ["req-9"], 42, "Billing", {"user" => 7}],
+      [tagged.label, tagged.text, tagged.prog, tagged.tags,
+        *tagged.payload.values_at("user", "name", "named_tags")]
     assert_equal ["FATAL", "saving failed", "KeyError", "no such key"],
       [failed.label, failed.text, *failed.error.values_at("class", "message")]
     assert_kind_of Float, measured.payload["duration_ms"]

@@ -64,7 +64,7 @@ class LoggerSenderTest < Godwit::TestCase
     eventually do
       second = RecordPull.new(open_socket(:PULL).bind(endpoint))
     rescue Godwit::AddressInUseError
-      nil # the first is closing yet
+      nil # libzmq has not yet closed the first socket
     end
     arrived = [second.recv(timeout: 5).last[/\d+/].to_i]
     arrived << second.recv(timeout: 5).last[/\d+/].to_i until arrived.last == 4_999

@@ -73,7 +73,7 @@ class LoggerSpoolTest < Godwit::TestCase
     log.info("left")
     spooled(log, 1)
     capture_io { log.close }
-    # As another user's is.
+    # As a folder of another user is.
     %w[0 f].each do |digit|
       Dir.mkdir("#{folder}/#{digit * 32}") && Dir.mkdir("#{folder}/#{digit * 32}/lock")
     end
@@ -146,7 +146,7 @@ class LoggerSpoolTest < Godwit::TestCase
         ending.last.close
         spool.call("child#{one}")
         done.last.puts
-        ending.first.read # one that ended before the other began would leave its records to that
+        ending.first.read # a child that starts later would adopt the records of one that has ended
       end
     end
     2.times { done.first.gets }
@@ -204,7 +204,7 @@ class LoggerSpoolTest < Godwit::TestCase
     receive = -> { accounts.count(Godwit::Logger::Record.parse(former.recv(timeout: 5))) }
     receive.call
     eventually { log.stats.sent > 100 }
-    capture_io { log.close } # the reader takes nothing in between
+    capture_io { log.close } # the reader receives nothing meanwhile
     assert_operator log.stats.spooled, :>, 3_000 - log.stats.sent
     log = spooling(endpoint)
     log.info("next")

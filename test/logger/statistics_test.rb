@@ -18,7 +18,7 @@ class LoggerStatisticsTest < Godwit::TestCase
     KINDS.each { |kind| test("#{kind}: #{name}") { instance_exec(kind, &block) } }
   end
 
-  # Their numbers, by names.
+  # Statistics whose numbers have names.
   class Named
     NAMES = %i[messages bytes records plain foreign lost late writers forgotten kept].freeze
     FIELDS = %i[writer prog host first last received lost late bytes lag longest_lag idle].freeze
@@ -187,12 +187,6 @@ class LoggerStatisticsTest < Godwit::TestCase
       assert_equal 50, one.writers.size
     end
     parsed.messages.each { |message| assert Godwit::Logger::Record.parse(message) }
-  end
-
-  each_kind "statistics that were never opened, or are opened twice, say so" do |kind|
-    assert_raises(RuntimeError) { kind.allocate.totals }
-    statistics = kind.new.open(1, 1, 1)
-    assert_raises(RuntimeError) { statistics.open(1, 1, 1) }
   end
 
   each_kind "a header is any JSON object with the numbers, as Python writes it; another frame is " \

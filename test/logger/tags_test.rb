@@ -10,7 +10,7 @@ class LoggerTagsTest < Godwit::TestCase
   OWN = Class.new(::Logger::Formatter) do
     def call(severity, _, _, message) = "#{severity} #{msg2str(message)}\n"
   end
-  # None, Ruby's, a block, a class.
+  # No formatter, Ruby's, a block, an object of a class.
   FORMATTERS = [
     -> {}, -> { ::Logger::Formatter.new },
     -> { proc { |severity, _, _, message| "#{severity} #{message}\n" } }, -> { OWN.new }
@@ -105,16 +105,19 @@ class LoggerTagsTest < Godwit::TestCase
       given
   end
 
-  test "with an endpoint a formatter gets the object itself, and the tags are beside it" do
-    given = []
-    log = logger(formatter: ->(*, message) { given << message && "x" })
-    log.tagged("a") { log.info(a: 1) }
-    assert_equal [[{a: 1}], ["a"]], [given, record.tags]
+  test "with an endpoint a formatter gets the object itself, in the thread that logs, and the " \
+    "tags are beside it" do
+    given = nil
+    log = logger(formatter: ->(*arguments) { (given = [*arguments, Thread.current]) && "x" })
+    log.tagged("a") { log.info("p", a: 1) { {b: 2} } }
+    severity, time, *others = given
+    assert_equal ["INFO", Time, ["p", {b: 2}, Thread.current]], [severity, time.class, others]
+    assert_equal ["x", ["a"]], record.then { |one| [one.text, one.tags] }
   end
 
   test "<< has no tags, as it has no formatter" do
     out = StringIO.new
     [Godwit::Logger.new(out), logger].each { |log| log.tagged("a") { log << "x\n" } }
-    assert_equal ["x\n", []], [out.string, record.tags]
+    assert_equal ["x\n", [], "ANY"], [out.string, *record.then { |one| [one.tags, one.label] }]
   end
 end

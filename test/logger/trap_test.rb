@@ -2,7 +2,7 @@
 
 require_relative "logs"
 
-# Signal handlers log (F6): no lock may be taken there.
+# Signal handlers log, although they may not lock a Mutex.
 class LoggerTrapTest < Godwit::TestCase
   include Godwit::TestSupport::Logs
 
@@ -16,7 +16,7 @@ class LoggerTrapTest < Godwit::TestCase
       end
       1000.times do |number|
         Process.kill(:USR1, Process.pid)
-        Thread.pass until runs > number # kill(2) coalesces
+        Thread.pass until runs > number # two pending signals of a kind are one
         log.debug("between") if number % 100 == 0
       end
       log.close
@@ -103,7 +103,7 @@ class LoggerTrapTest < Godwit::TestCase
         Godwit::Logger.new("ipc://#{scratch_dir}/nobody", queue: 2, overflow: :drop_old, linger: 0)
       log.info("first")
       room = log.instance_variable_get(:@handle).current.queue
-      Thread.pass until room.empty? # the sender has that one, and waits
+      Thread.pass until room.empty? # the sender has dequeued that record, and waits
       flushing = Thread.new { log.flush }
       Thread.pass until room.size == 1
       trap("USR1") do

@@ -35,29 +35,20 @@ class LoggerWriterTest < Godwit::TestCase
     assert_equal [given, {"list" => [1]}], [one.text, one.payload]
   end
 
-  test "a Hash, and any object, go as Ruby's logger shows them; a Hash also as data" do
-    log = logger
-    [{a: 1}, [1, nil], nil, :sym].each { |object| log.info(object) }
-    log.info(b: 2)
-    shown = records(5).map { |one| [one.text, one.payload] }
-    assert_equal [
-      [{a: 1}.inspect, {"a" => 1}], ["[1, nil]", nil], ["nil", nil], [":sym", nil],
-      [{b: 2}.inspect, {"b" => 2}]
-    ],
-      shown
-  end
-
   test "a payload is given by keyword, as a Hash, or as both; with a block too" do
     log = logger(progname: "main")
     log.info("x", {a: 1}, b: 2)
     log.info("other", a: 1) { "text" }
     log.add(Logger::INFO, "y", nil, {c: 3})
     log.info(d: 4) { "lazy" }
+    log.info({e: 5})
+    log.info(f: 6)
     assert_equal [
       ["x", "main", {"a" => 1, "b" => 2}], ["text", "other", {"a" => 1}],
-      ["y", "main", {"c" => 3}], ["lazy", "main", {"d" => 4}]
+      ["y", "main", {"c" => 3}], ["lazy", "main", {"d" => 4}],
+      [{e: 5}.inspect, "main", {"e" => 5}], [{f: 6}.inspect, "main", {"f" => 6}]
     ],
-      records(4).map { |one| [one.text, one.prog, one.payload] }
+      records(6).map { |one| [one.text, one.prog, one.payload] }
   end
 
   test "an object that JSON refuses becomes its inspect" do
@@ -85,22 +76,6 @@ class LoggerWriterTest < Godwit::TestCase
     ],
       texts.map(&:text)
     assert_match(/\A\{"blob":"y+\.\.\.\(cut \d+ bytes\)\z/, last.payload)
-  end
-
-  test "<< is sent unchanged, at level ANY" do
-    assert_equal 4, logger << "raw\n"
-    assert_equal ["ANY", "", "raw"], record.deconstruct
-  end
-
-  test "a custom formatter is called in the caller, its line is the text" do
-    thread = nil
-    log = logger(formatter: lambda { |severity, time, prog, text|
-      thread = Thread.current
-      "#{severity} #{time.class} #{prog} #{text}\n"
-    })
-    log.info("p") { "x" }
-    assert_equal "INFO Time p x", record.text
-    assert_same Thread.current, thread
   end
 
   test "each thread has its own number" do
