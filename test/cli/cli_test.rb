@@ -83,7 +83,7 @@ class CLITest < Godwit::TestCase
   def in_shell(text) = start_command(["bash", "-c", text]).finish
 
   def test_a_closed_pipe_at_the_output_is_no_error
-    # It starts when the reader has gone.
+    # The command starts when the reader of the pipe has ended.
     result = in_shell("exec 3> >(:); wait $!; #{GODWIT.join(" ")} help >&3")
     assert_equal [141, ""], [result.status.exitstatus, result.stderr]
   end

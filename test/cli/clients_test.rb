@@ -55,7 +55,8 @@ class CLIClientsTest < Godwit::TestCase
     eventually { File.socket?(path("in")) }
     assert_equal 1,
       run_line("log", "send", place("in"), *as("stranger"), "--timeout", 0.5, "x").first
-    assert_equal 0, run_line("log", "send", place("in"), *as("anna"), "hello").first
+    by_text = [*as("anna").first(3), @server.public_key]
+    assert_equal 0, run_line("log", "send", place("in"), *by_text, "hello").first
     assert_includes assert_child(tail.finish).stdout, "hello"
   end
 

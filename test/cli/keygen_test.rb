@@ -72,7 +72,7 @@ class CLIKeygenTest < Godwit::TestCase
       run_line("cert", "show", path("none"))
   end
 
-  # pyzmq writes names and values that may hold what steers a terminal.
+  # pyzmq writes names and values that may hold control characters.
   test "cert show escapes control characters, and those that make one name look like another" do
     text = Godwit::Cert.new("anna", metadata: {"note" => "x\u202Ey\u2028z"}).text
     # @return [Array(Integer, String)] the status and the output for a file with these metadata

@@ -103,7 +103,7 @@ class CLILogTest < Godwit::TestCase
      ["--prog", "billing", "--host", "web1"] => [1, 2], ["--tag", "req-9"] => [1],
      ["--grep", "ref.sed", "--exclude", "user=42"] => [3],
      ["--grep", "ok", "--grep", "stop"] => [2, 4]}.each do |options, seqs|
-      # Fits in any case.
+      # A record that each of these filters accepts.
       last = frames(
         5, level: options.include?("info") ? 1 : 3, text: "stop refused ok", tags: ["req-9"],
         prog: (options & %w[shop bill]).first || "billing"
@@ -189,52 +189,6 @@ class CLILogTest < Godwit::TestCase
       "--grep", "text", *options, terminal: true, env: env)
     push.send(frames(1))
     command.finish.stdout
-  end
-
-  test "CURVE: a public key as text or in a file; without a key no record arrives" do
-    server = Godwit::Curve.keypair
-    File.write("#{scratch_dir}/server", "#{server.secret_key}\n", perm: 0o600)
-    File.write("#{scratch_dir}/server.pub", server.public_key)
-    child = tail("--count", 2, "--keys", "#{scratch_dir}/server", "--format", "%{text}")
-    assert_equal 1, run_here("send", endpoint, "--timeout", 0.5, "in the clear").first
-    send_one("--server-key", server.public_key, "one")
-    send_one("--server-key", "#{scratch_dir}/server.pub", "two")
-    result = assert_child child.finish
-    assert_equal ["one\ntwo\n", true], [result.stdout, result.stderr.start_with?("received 2 ")]
-  end
-
-  test "invalid keys are reported" do
-    none = "#{scratch_dir}/none"
-    File.write(none, "short\n", perm: 0o600)
-    assert_usage_errors("log", "send", endpoint,
-      ["--server-key", "short", "text"] => "a key has 40 characters",
-      ["--server-key", none, "text"] => "holds no public key",
-      ["--keys", "#{scratch_dir}/nosuch", "--server-key", "x", "text"] => "No such file",
-      ["--keys", none, "text"] => "--keys")
-  end
-
-  # A reader that has these to give.
-  FakeReader = Struct.new(:records) do
-    def recv(**) = records.shift
-
-    def lost = 0
-    alias_method :received, :lost
-    alias_method :foreign, :lost
-
-    def writers = []
-  end
-
-  test "records that --last has shown are not shown again" do
-    records = [*1..4].map { |seq| Godwit::Logger::Record.parse(frames(seq)) }
-    other = Godwit::Logger::Record.parse(frames(1, writer: writer(7)))
-    plain = Godwit::Logger::Record.parse(line("plain"))
-    io = StringIO.new
-    view = Godwit::Logger::View.new(format: "%{seq}")
-    reader = FakeReader.new([*records.drop(1), other, plain])
-    follow = Godwit::CLI.command("log").const_get(:Follow)
-      .new(reader, Godwit::Logger::Filter.new, view, io, count: 7)
-    capture_io { follow.run([plain, *records.first(3)]) }
-    assert_equal ["", "1", "2", "3", "4", "1", ""], io.string.lines(chomp: true)
   end
 
   test "a wrong command line is reported" do

@@ -11,7 +11,7 @@ require "godwit/perf"
 class CLIPerfTest < Godwit::TestCase
   MACHINE = /; godwit \d\S+, libzmq \d\S+, \w+ \d\S+, \d+ cores, \w+ \d+\.\d+$/
 
-  # A server by itself takes long to start beside other load.
+  # A server in a process of its own takes long to start on a loaded machine.
   def godwit(part, *words)
     words += ["--timeout", 30] if %w[lat thr load].include?(part) && !words.include?("--timeout")
     run_line("perf", part, *words)
@@ -78,7 +78,7 @@ class CLIPerfTest < Godwit::TestCase
     count = 0
     in_thread do
       rep.serve do |message|
-        held.pop if (count += 1) == 1_010 # of them 1,000 are the warm-up
+        held.pop if (count += 1) == 1_010 # the first 1,000 are the warm-up
         message
       end
     end

@@ -97,7 +97,7 @@ class CLIShTest < Godwit::TestCase
   end
 
   test "--timeout and --count" do
-    pulling, target = bound_pull # there before the time begins
+    pulling, target = bound_pull # it is bound before the time-out begins
     assert_equal [124, 124],
       statuses(
         sh("push", target, "--connect", "--timeout", 1, "--", "sleep", 1000).finish, pulling.finish
@@ -143,7 +143,7 @@ class CLIShTest < Godwit::TestCase
 
   test "--keep: workers stay when a push leaves, and serve the next" do
     pulling = pull("--bind", "--keep", "--count", 4)
-    ["1\n2\n", "1\n2\n1\n2\n"].each do |printed| # rows of both at once would come in turn
+    ["1\n2\n", "1\n2\n1\n2\n"].each do |printed| # rows of parallel pushes would alternate
       assert_equal 0, push("--connect", "--keep", %w[seq 2]).status
       pulling.wait_for(printed)
     end

@@ -24,7 +24,10 @@ class CLISocketsTest < Godwit::TestCase
       %w[--timeout x] => "--timeout x", %w[--timeout 1e999] => "--timeout is at most",
       %w[-e ((] => "--eval", %w[--json --hex] => "--json or --hex",
       %w[-0 -J] => "--json or --null", %w[--keys] => "--keys", ["--keys", ""] => "--keys",
-      %w[--keys /no/file] => "--keys: ", %w[-c ipc://@y --server-key ab] => "no file \"ab\"",
+      %w[--keys /no/file] => "--keys: ",
+      %w[-c ipc://@y --server-key ab] => "no file \"ab\", and a key",
+      ["-c", "ipc://@y", "--server-key", __FILE__] => "holds no public key",
+      ["--keys", __FILE__] => "holds no secret key",
       %w[--clients /no] => "--clients", %w[--nope] => "--nope", %w[extra] => "unexpected: extra",
       %w[-z] => "-z", %w[--quiet=1] => "--quiet"
     }

@@ -44,6 +44,9 @@ class PerfMeasureTest < Godwit::TestCase
     assert_operator found.connect_seconds, :>, 0
     assert_predicate found, :frozen?
     assert_predicate found.histogram, :frozen?
+    assert_match(/\A#<\S+Latency tcp:\S+ 7 B: 500 round trips, p50 \S+ us, p99 \S+ us>\z/,
+      found.inspect)
+    assert_equal "#{found.inspect}\n", PP.pp(found, +"", 20)
   end
 
   test "latency of each size, over tcp and ipc, to Godwit's own server and to its own child" do
@@ -123,6 +126,8 @@ class PerfMeasureTest < Godwit::TestCase
           names.map { |name| found.public_send(name) }, "#{size} #{options}"
         assert_in_delta found.rate * size / 1e6, found.megabytes, 1e-9
         assert_predicate found, :frozen?
+        assert_match(/Throughput tcp:\S+ #{size} B: 1000 of 1000 messages, \d+ a second/,
+          found.inspect)
       end
     end
     assert_equal 10, throughput(server(endpoint_for(:ipc)), count: 10).received
@@ -146,6 +151,7 @@ class PerfMeasureTest < Godwit::TestCase
       [found.sent, found.intended.count, found.actual.count, found.timeouts, found.requested_rate,
         found.seconds]
     assert_operator found.intended.mean, :>=, found.actual.mean
+    assert_match(/Load tcp:\S+ 9 B: \d+ of 5000 messages a second, intended p50 /, found.inspect)
     assert_predicate found, :frozen?
     assert_equal 20, load(server, rate: 10_000, count: 20, size: 70_000).intended.count
     assert_equal 20, Perf.load(rate: 10_000, count: 20, timeout: PATIENCE).intended.count
@@ -178,7 +184,7 @@ class PerfMeasureTest < Godwit::TestCase
       "the measurement, and its figures with it", error.message
   end
 
-  # A server that this test answers for, and its PULL.
+  # A server whose answers the test gives, and its PULL.
   # @yieldreturn [Hash] the answer to "result"
   # @return [Array(Socket, String, Socket)] the PULL, and the server's endpoint and socket
   def receiver(&answer)
@@ -223,7 +229,7 @@ class PerfMeasureTest < Godwit::TestCase
   end
 
   test "throughput ends when a server answers, but neither receives nor ends" do
-    [256 << 10, 1].each do |size| # the second is sent whole
+    [256 << 10, 1].each do |size| # all messages of the second size fit into the queues
       _, endpoint = receiver { {"ended" => false, "taken" => 5} }
       error = with_clock(Godwit::TestSupport::ManualClock.new(tick: 10.0)) do
         measures = in_thread { impatient_throughput(endpoint, size: size, count: 20, patience: 20) }
@@ -299,22 +305,6 @@ class PerfMeasureTest < Godwit::TestCase
     answer = nil
     eventually { (answer = command(req, do: "result", id: receiver["id"]))["ended"].nil? }
     assert_equal [0, 0, 1], answer.values_at("received", "lost", "foreign")
-  end
-
-  test "inspect and pp of a result are one line" do
-    histogram = Perf::Histogram.new.tap { |one| one.record(0.001) }
-    {Perf::Latency.new(endpoint: "tcp://a:1", size: 100, histogram: histogram) =>
-       "Latency tcp://a:1 100 B: 1 round trips, p50 1000.0 us, p99 1000.0 us",
-     Perf::Throughput.new(endpoint: "tcp://a:1", size: 9, sent: 4, received: 3, seconds: 1) =>
-       "Throughput tcp://a:1 9 B: 3 of 4 messages, 3 a second",
-     Perf::Load.new(endpoint: "tcp://a:1", size: 9, requested_rate: 5.0, achieved_rate: 4.0,
-       intended: Perf::Histogram.new) =>
-       "Load tcp://a:1 9 B: 4 of 5 messages a second, intended no reply",
-     Perf::MatrixRow.new(source: "a", dest: "b", size: 1, error: "gone") =>
-       "MatrixRow a to b 1 B: gone"}.each do |result, text|
-      assert_equal ["#<Godwit::Perf::#{text}>", "#<Godwit::Perf::#{text}>\n"],
-        [result.inspect, PP.pp(result, +"", 20)]
-    end
   end
 
   test "a closed server ends its threads" do

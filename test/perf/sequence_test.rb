@@ -5,7 +5,7 @@ require "godwit/perf"
 
 # The numbers of messages: which are lost, duplicated and out of order.
 class PerfSequenceTest < Godwit::TestCase
-  Godwit::Perf.const_get(:Receiver) # loads both
+  Godwit::Perf.const_get(:Receiver) # loads the two classes below
   Sequence = Godwit::Perf.const_get(:Sequence)
   SequenceCheck = Godwit::Perf.const_get(:SequenceCheck)
 
