@@ -28,20 +28,6 @@ class LoggerSenderTest < Godwit::TestCase
     may_lose # the report of the three losses
   end
 
-  test "a record that cannot be encoded costs only itself" do
-    may_lose
-    log = logger
-    writer_of(log).define_singleton_method(:encode) do |entry|
-      (entry[4] == "bad") ? raise("no") : super(entry)
-    end
-    _, said = capture_io do
-      %w[one bad two].each { |text| log.info(text) }
-      assert log.flush(timeout: 5)
-    end
-    assert_equal [%w[one two], 1], [records(2).map(&:text), log.stats.dropped]
-    assert_match(/no \(RuntimeError\)/, said)
-  end
-
   test "the program closes the context that it gave: the logger continues in its own context" do
     given = Godwit::Context.new
     log = logger(context: given)
