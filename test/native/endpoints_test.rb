@@ -4,7 +4,7 @@ require "test_helper"
 
 # The extension takes no lock for the state that Ruby keeps of a socket. Another thread may run
 # after any method, also after a method written in C.
-class EndpointsTest < Godwit::TestCase
+class NativeEndpointsTest < Godwit::TestCase
   # Of each method, the action of another thread as soon as the method has ended within the call.
   {select: :bind, "-": :bind, _unbind: :bind, reverse: :unbind}.each do |method, what|
     test "an endpoint changed by another thread at the end of #{method} during an unbind is kept " \

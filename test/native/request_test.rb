@@ -4,7 +4,7 @@ require "test_helper"
 require "support/interrupts"
 
 # REQ#request stays usable whatever ends it, and at whatever moment.
-class RequestTest < Godwit::TestCase
+class NativeRequestTest < Godwit::TestCase
   include Godwit::TestSupport::Interrupts
 
   # Every line of Ruby in it is a moment at which it may be interrupted.

@@ -3,7 +3,7 @@
 require_relative "shell_case"
 
 # The cost of rows: nothing that grows with their number.
-class MemoryTest < ShellCase
+class ShellMemoryTest < ShellCase
   # Prints what the block gives, and by how many KiB the memory has grown at its end.
   GROWTH = <<~'RUBY'
     require "godwit"

@@ -131,4 +131,11 @@ class HarnessTest < Godwit::TestCase
     assert_passes "assert GC.stress", prelude: "under_gc_stress", env: stress
     assert_passes "assert context", env: {"GODWIT_TEST_GC" => "shuffle"}
   end
+
+  test "no two files of tests have a class of one name: a stage may load both" do
+    files = Dir.glob(File.expand_path("../../{test,work/test,edge/test}/**/*_test.rb", __dir__))
+    assert_operator files.size, :>, 200
+    names = files.flat_map { |file| File.read(file).scan(/^class (\w+Test)\b/) }
+    assert_empty names.tally.select { |_, count| count > 1 }
+  end
 end
