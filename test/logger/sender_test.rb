@@ -8,7 +8,7 @@ class LoggerSenderTest < Godwit::TestCase
 
   test "an error costs a batch, which is counted and reported; the next one is sent" do
     log = logger
-    transport = writer_of(log).transport
+    transport = writer_of(log).instance_variable_get(:@transport)
     failing = true
     transport.define_singleton_method(:deliver) do |*arguments|
       failing ? raise(IOError, "the disk is on fire") : super(*arguments)

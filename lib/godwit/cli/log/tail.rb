@@ -165,7 +165,8 @@ module Godwit
           record = @reader.recv(timeout: 0, exception: false)
           unless record
             @io.flush
-            record = @reader.recv(timeout: next_timeout, exception: false)
+            record = @reader.recv(timeout: Timeout.until([@finish, @stats_at].compact.min),
+              exception: false)
           end
           if record
             @summary << record
@@ -174,10 +175,6 @@ module Godwit
           return unless @stats_at && Timeout.now >= @stats_at
           print_summary
           @stats_at += 1
-        end
-
-        def next_timeout
-          Timeout.until([@finish, @stats_at].compact.min)
         end
 
         def shown?(record)

@@ -2,13 +2,13 @@
 
 module Godwit
   class Logger < ::Logger
-    # Counts the records of a {DiskQueue} that are not acknowledged. Their seqs alone do not tell: a
+    # Counts the records of a {DiskQueue} that are not acknowledged. Their seqs do not suffice: a
     # refused record has a seq too, and a record that reports drops is no call of the program.
     #
     # {#add} needs the writer's lock. The other methods change nothing, so a trap handler may call
     # them.
     class Backlog
-      # Earlier processes left `count` records; the last of them has this seq.
+      # `count` records are from earlier processes, and the last of these has this seq.
       def initialize(last, count)
         @earlier_last = last
         @earlier = count

@@ -28,7 +28,7 @@ module Godwit
         end
 
         # Makes a queue in a new subfolder. The subfolder gets its name once it is locked, so that
-        # no other process takes it over.
+        # no other process adopts it.
         def within(folder, **options, &block)
           id = SecureRandom.hex(16)
           inner = File.join(folder, id)
@@ -44,13 +44,13 @@ module Godwit
           new(inner, lock, id: id, inner: true, **options, &block)
         end
 
-        # Takes over the subfolders that ended processes left, and removes the empty ones.
+        # Adopts the subfolders of ended processes, and removes the empty ones.
         def leftovers(folder)
           begun = Dir.glob("*#{BEGUN}", base: folder).map { |name| File.join(folder, name) }
           old = Time.now - 60
           begun.each { |name| FileUtils.rm_r(name) if File.lstat(name).mtime < old }
           inners = Dir.children(folder).grep(FORM).map { |name| File.join(folder, name) }
-          inners.sort_by { |inner| File.lstat(inner).mtime }.filter_map { |inner| take_over(inner) }
+          inners.sort_by { |inner| File.lstat(inner).mtime }.filter_map { |inner| adopt(inner) }
         rescue SystemCallError => error
           # Another process removed a subfolder, or the whole folder was deleted.
           (error.is_a?(Errno::ENOENT) && File.directory?(folder)) ? retry : []
@@ -70,7 +70,7 @@ module Godwit
         end
 
         # @return [DiskQueue, nil] nil also for a folder that cannot be read: others follow
-        def take_over(inner)
+        def adopt(inner)
           lock = !Lock.own?(inner) && Lock.take(inner) or return
           queue = new(inner, lock, id: File.basename(inner), inner: true)
           return queue unless queue.empty?

@@ -6,8 +6,8 @@ module Godwit
     class DurableSequence < SequenceCounter
       MAX_TOPICS = 1_000 # topics whose counts a checkpoint keeps
 
-      # This key stands in a topic's place. Its value is the number of all entries that were ever in
-      # the folder before the checkpoint.
+      # This key is no topic. Its value is the number of all entries that were ever in the folder
+      # before the checkpoint.
       ENTRIES = ""
 
       class << self

@@ -9,7 +9,7 @@ module Godwit
       # The locks of this process, and the closed ones of its parents. Array's methods need no lock.
       HELD = [] # standard:disable Style/MutableConstant -- a register
 
-      # A daemon takes the locks over from its parent, which ends at once.
+      # A daemon adopts the locks of its parent, which ends at once.
       module Daemon
         def daemon(...)
           Lock.hand_over(File::LOCK_UN)
@@ -71,7 +71,6 @@ module Godwit
       def move(folder)
         File.rename(@folder, folder)
         @folder = folder
-        self
       end
 
       def release

@@ -147,7 +147,7 @@ module Godwit
 
       private
 
-      # Reads what an earlier process left in the folder.
+      # Reads the files of an earlier process.
       def recover(block)
         @segments = Dir.children(@folder).grep(FILE).sort.map do |name|
           Segment.new(name.to_i(16), File.join(@folder, name), 0, 0, 0)

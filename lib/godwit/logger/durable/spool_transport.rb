@@ -68,7 +68,7 @@ module Godwit
       end
 
       # @return [Integer] records on the disk that libzmq does not have, as far as their numbers
-      #   tell; after {#close} those that are kept
+      #   tell; after {#close} those that remain there
       def spooled = @kept || @queues.sum(&:unsent)
 
       # @return [Boolean, Integer] whether all went; an Integer: records kept on the disk

@@ -2,7 +2,7 @@
 
 module Godwit
   class Logger < ::Logger
-    # The piece of a durable logger that belongs to one process, in the place of a {BoundedQueue}:
+    # The piece of a durable logger that belongs to one process, instead of a {BoundedQueue}:
     # {#push} encodes a record and writes it to a {DiskQueue}, from which a {DurableSender} sends
     # it. It has no reference to a Logger, so that the garbage collector can collect that.
     #
@@ -33,7 +33,7 @@ module Godwit
       def start
         return if @closing || !own?
         first_with(@starting) do
-          # The sender takes over folders, which an interrupt must not leave behind.
+          # The sender adopts folders. An interrupt must not leave their locks behind.
           Thread.handle_interrupt(Object => :never) { start_sender unless @closing || alive? }
         end
       rescue => error

@@ -40,7 +40,7 @@ module Godwit
       # @raise [ClosedError, ForkedError]
       def statistics = ask({ask: "stats"}).first
 
-      # The last records that the broadcaster kept, as {Broadcaster#last}.
+      # The last records that the broadcaster remembers, as {Broadcaster#last}.
       # @param (see Broadcaster#last)
       # @return [Array<Record>] the oldest first
       # @raise [ArgumentError] for an unknown level

@@ -3,7 +3,7 @@
 module Godwit
   class Logger < ::Logger
     class Reader
-      # The file that keeps the writers' statistics for the next reader. A rename replaces it, at
+      # The file with the writers' statistics for the next reader. A rename replaces it, at
       # most once in {PERIOD} seconds. What a killed reader read after the last write counts as lost
       # in the next one.
       class State

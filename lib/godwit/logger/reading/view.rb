@@ -139,13 +139,13 @@ module Godwit
         host = record.host.to_s
         prog = record.prog.to_s
         pid = record.pid
-        head = [paint(clock(record, "%H:%M:%S.%6N", NO_TIME), FAINT)]
-        head << paint(record.label.ljust(5), STYLES[record.label])
-        head << View.escape(host) unless host.empty?
+        start = [paint(clock(record, "%H:%M:%S.%6N", NO_TIME), FAINT)]
+        start << paint(record.label.ljust(5), STYLES[record.label])
+        start << View.escape(host) unless host.empty?
         unless prog.empty? && pid.nil?
-          head << "#{prog.empty? ? "-" : program(prog)}#{"[#{pid}]" if pid}"
+          start << "#{prog.empty? ? "-" : program(prog)}#{"[#{pid}]" if pid}"
         end
-        "#{head.join(" ")} #{message(record)}\n"
+        "#{start.join(" ")} #{message(record)}\n"
       end
 
       def fields(record)

@@ -72,7 +72,7 @@ module Godwit
           entry
         end
 
-        # A Hash in the message's place is the payload too, unless the call has a payload.
+        # A message that is a Hash is the payload too, unless the call has a payload.
         def data(message, error, payload)
           return [error, payload] if payload
           exception, rest = Text.split_error(message)

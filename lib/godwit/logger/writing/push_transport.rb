@@ -32,7 +32,7 @@ module Godwit
       def open
         return if @socket
         if @settings.bind? && @settings.pid != Process.pid
-          # libzmq would take an ipc path from the parent process.
+          # A bind would remove the parent process's ipc path.
           raise Errors.build(ForkedError, :bind, @settings.endpoint, "the parent process is " \
             "bound to it; have the reader bind, then every process may connect")
         end

@@ -2,8 +2,8 @@
 
 module Godwit
   class Logger < ::Logger
-    # The thread of one process that takes entries from the queue, encodes them and hands them to
-    # the transport. It has no reference to a Logger, so that the garbage collector can take that.
+    # The thread of one process that dequeues entries, encodes them and hands them to the transport.
+    # It has no reference to a Logger, so that the garbage collector can collect that.
     class Sender < BaseWriter
       BATCH = 256
       # Seconds after the start in which a socket without a reader does not count as unresponsive.
@@ -26,7 +26,6 @@ module Godwit
         @noticed = @accepted = false
       end
 
-      attr_reader :transport
       def open = @transport.open
       # @return [Boolean] whether the thread runs: false before the first record, in a forked child,
       #   and after a kill

@@ -9,7 +9,7 @@ module Godwit
     # other methods are for the thread that encodes.
     class SequenceCounter
       # Topics of one writer id. A program that makes up names without end gets a new id, since the
-      # counts of its old topics cannot all be kept.
+      # counts of its old topics cannot all be retained.
       MAX_STREAMS = 10_000
 
       # @param writer [String, nil] 32 hexadecimal digits; nil: a new id
@@ -92,7 +92,7 @@ module Godwit
         @count = 0
       end
 
-      # Two threads may make the same stream at once; one of the two is kept.
+      # Two threads may make the same stream at once; one of the two is used.
       def new_stream(level, prog)
         return stream(::Logger::UNKNOWN, prog) unless level.is_a?(Integer)
         return stream(level, Text.name(prog)) unless prog.nil? || prog.instance_of?(String)
