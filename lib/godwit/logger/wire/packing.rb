@@ -12,7 +12,7 @@ module Godwit
       module_function
 
       def pack(topic, header, text)
-        [topic.bytesize, header.bytesize].pack("nN") << topic.b << header.b << text.b
+        [topic.bytesize, header.bytesize, topic, header, text].pack("nNa*a*a*")
       end
 
       # @param records [Array<String>] packed records; the batch ends before what is no String
