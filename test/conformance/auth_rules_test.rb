@@ -246,12 +246,10 @@ class AuthRulesTest < Conformance::Case
 
   def test_what_new_takes
     assert_named(Godwit::ArgumentTypeError, /context:/) { Godwit::Auth.new(context: 5) }
-    {timeout: [0, -1, "5", nil, Float::INFINITY], workers: [0, -1, 1.5, nil]}
-      .each do |name, values|
-      values.each do |bad|
-        assert_named(Godwit::ArgumentValueError, /#{name}:/) do
-          Godwit::Auth.new(:context => context, name => bad)
-        end
+    wrong = {timeout: [0, -1, "5", nil, Float::INFINITY], workers: [0, -1, 1.5, nil]}
+    wrong.flat_map { |name, values| [name].product(values) }.each do |name, bad|
+      assert_named(Godwit::ArgumentValueError, /#{name}:.*got #{bad.inspect}/) do
+        Godwit::Auth.new(:context => context, name => bad)
       end
     end
     assert_named(Godwit::UnsupportedError, /cannot be copied/) { auth.dup }

@@ -139,7 +139,6 @@ class TimeOutReasonsTest < Conformance::Case
 
   test "a time-out says why" do
     not_on :jruby, "the kernel's connections are not asked there"
-    skip "this libzmq has no CURVE" unless Godwit.has?(:curve)
     prepare
     errors = CASES.to_h do |name, (reason, *, setting)|
       socket = setting.call(self)
