@@ -16,14 +16,7 @@ class CertStoreTest < Godwit::TestCase
   def store = Godwit::CertStore.new(scratch_dir)
 
   # What the block's code warns of.
-  def warnings
-    before = $stderr
-    $stderr = StringIO.new
-    yield
-    $stderr.string
-  ensure
-    $stderr = before
-  end
+  def warnings(&block) = capture_io(&block).last
 
   def test_finds_certificates_by_name_and_key
     anna = cert("anna", metadata: {"email" => "a@b"})
