@@ -1,8 +1,6 @@
 # frozen_string_literal: true
 
 require_relative "../log/engines"
-require "json"
-require "socket"
 
 # Client#doctor.
 class WorkDoctorTest < Godwit::WorkCase
@@ -73,22 +71,6 @@ class WorkDoctorTest < Godwit::WorkCase
         found.last.text)
     end
     engine.stub(:now, engine.now + 31 * 86_400_000) { assert_empty engine.held }
-  end
-
-  test "stuck handlers" do
-    not_on :kafka, "a member of another process than this one takes no part"
-    topic(partitions: 2)
-    member = join
-    report = {topic: "numbers", partition: 1, offset: 7, since: engine.now - 500_000,
-              backtrace: %w[here there]}
-    engine.report(member, JSON.generate([report]))
-    assert_equal [{kind: :stuck, group: "g", topic: "numbers", member: member.id,
-                   process: Process.pid, host: ::Socket.gethostname, partition: 1, offset: 7,
-                   seconds: 500, backtrace: %w[here there]}],
-      found.map { |one| one.to_h.except(:text) }
-    assert_match(/topic numbers, 1\/7, for 500 s/, found[0].text)
-    engine.report(member, nil)
-    assert_empty found
   end
 
   test "check reads all blocks: each damaged one is a finding" do

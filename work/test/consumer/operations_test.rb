@@ -60,6 +60,7 @@ class WorkOperationsTest < Godwit::WorkCase
     values = consume
     assert_equal "a", consume("h").pop
     assert_empty values
+    assert_equal [true, false], client.groups.map(&:paused)
     client.resume("g", "t")
     assert_equal "a", values.pop
     assert_equal [false, false], client.groups.map(&:paused)
