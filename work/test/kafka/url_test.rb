@@ -38,6 +38,17 @@ class WorkKafkaUrlTest < Godwit::WorkCase
     assert_equal url.to_s, parse(url.to_s).to_s
   end
 
+  test "neither inspect, pp nor an error about the object shows the secret" do
+    require "pp"
+    url = parse("kafka://user:#{SECRET}@host")
+    assert_equal SECRET, url.secret.to_s
+    error = assert_raises(NoMethodError) { url.no_such_method }
+    texts = [url, [url], url.secret, {a: url.secret}].map(&:inspect)
+    texts.push(url.to_s, url.pretty_inspect, {a: url.secret}.pretty_inspect, error.message)
+    texts.each { |text| refute_includes text, SECRET }
+    assert_equal "kafka://user:***@host:9092", url.to_s
+  end
+
   WRONG = {
     "kafka://" => "no host",
     "kafka://:9092" => "host has no name",
