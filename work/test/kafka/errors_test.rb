@@ -11,17 +11,11 @@ class WorkKafkaErrorsTest < Godwit::WorkCase
   Errors = Kafka::Errors
   Functions = Kafka::Functions
 
-  # librdkafka's own way to make an rd_kafka_error_t.
-  def native(code, text)
-    library = FFI::DynamicLibrary.open(Kafka::Library.find.path, 2)
-    function = library.find_function("rd_kafka_error_new")
-    FFI::Function.new(:pointer, %i[int string string], function).call(code, "%s", text)
-  end
+  Functions.load
+  Functions.attach_function(:error_new, "rd_kafka_error_new", %i[int string string], :pointer)
 
-  def setup
-    super
-    Functions.load
-  end
+  # @return [FFI::Pointer] an rd_kafka_error_t
+  def native(code, text) = Functions.error_new(code, "%s", text)
 
   # @return [Integer] the code with librdkafka's name
   def code(name)

@@ -2,7 +2,6 @@
 
 require "work_helper"
 require "support/librdkafka"
-require "ffi"
 
 # Brokers without transactions: librdkafka's mock cluster stands in for them.
 class WorkKafkaOldBrokersTest < Godwit::WorkCase
@@ -10,21 +9,18 @@ class WorkKafkaOldBrokersTest < Godwit::WorkCase
   INIT_PRODUCER_ID = 22 # a kind of request
   NONE = -1 # versions of it
 
-  # librdkafka's functions for its mock cluster.
-  module Mock
-    extend FFI::Library
-
-    ffi_lib ENV.fetch("GODWIT_LIBRDKAFKA")
-    attach_function :rd_kafka_handle_mock_cluster, [:pointer], :pointer
-    attach_function :rd_kafka_mock_cluster_bootstraps, [:pointer], :string
-    attach_function :rd_kafka_mock_set_apiversion, %i[pointer int16 int16 int16], :int
-  end
+  Functions = Kafka::Functions
+  Functions.load
+  {
+    handle_mock_cluster: [[:pointer], :pointer], mock_cluster_bootstraps: [[:pointer], :string],
+    mock_set_apiversion: [%i[pointer int16 int16 int16], :int]
+  }.each { |name, type| Functions.attach_function(name, "rd_kafka_#{name}", *type) }
 
   test "without transactions a runner ends at its start, and names the setting" do
     handle = own(Kafka::Handle.new(Kafka::Handle::PRODUCER, {"test.mock.num.brokers" => "1"}))
-    cluster = Mock.rd_kafka_handle_mock_cluster(handle.pointer)
-    Mock.rd_kafka_mock_set_apiversion(cluster, INIT_PRODUCER_ID, NONE, NONE)
-    settings = Kafka::Settings.new("kafka://#{Mock.rd_kafka_mock_cluster_bootstraps(cluster)}")
+    cluster = Functions.handle_mock_cluster(handle.pointer)
+    Functions.mock_set_apiversion(cluster, INIT_PRODUCER_ID, NONE, NONE)
+    settings = Kafka::Settings.new("kafka://#{Functions.mock_cluster_bootstraps(cluster)}")
     client = own(Godwit::Work::Client.new(Godwit::Work.const_get(:KafkaEngine).new(settings)))
     klass = Class.new(Godwit::Work::Consumer) do
       topic "t"

@@ -3,7 +3,6 @@
 require "work_helper"
 require "support/librdkafka"
 require "ffi"
-require "pp"
 
 # What `connect` takes, and librdkafka's properties that are made of it.
 class WorkKafkaSettingsTest < Godwit::WorkCase
@@ -24,10 +23,8 @@ class WorkKafkaSettingsTest < Godwit::WorkCase
     attach_function :fclose, [:pointer], :int
   end
 
-  def setup
-    super
-    Functions.load
-  end
+  Functions.load
+  Functions.attach_function(:properties_show, "rd_kafka_conf_properties_show", [:pointer], :void)
 
   # @return [String] the message of connect's error
   def refused_by_environment(text, url = ENV["GODWIT_WORK_URL"], **options)
@@ -236,7 +233,7 @@ class WorkKafkaSettingsTest < Godwit::WorkCase
       sasl.oauthbearer.config sasl.oauthbearer.assertion.private.key.passphrase
     ].to_h { |name| [name, SECRET] }
     one = settings("kafka+ssl://u:#{SECRET}@h", kafka: hidden)
-    texts = [one.inspect, one.to_s, one.pretty_inspect, all(one).inspect, all(one).pretty_inspect]
+    texts = [one.inspect, one.to_s, all(one).inspect]
     texts << assert_raises(NoMethodError) { one.no_such_method }.message
     texts << assert_raises(NoMethodError) { one.producer.no_such_method }.message
     hidden.each_key { |name| texts << refused(kafka: {name => [SECRET]}) }
@@ -296,12 +293,9 @@ class WorkKafkaSettingsTest < Godwit::WorkCase
   # @return [Hash{String => Array<String>}] names of librdkafka's properties by "C", "P" or "*"
   def listed
     @listed ||= begin
-      Functions.load
-      library = FFI::DynamicLibrary.open(Kafka::Library.find.path, 2)
-      show = library.find_function("rd_kafka_conf_properties_show")
       path = File.join(scratch_dir, "properties")
       file = Listing.fopen(path, "w")
-      FFI::Function.new(:void, [:pointer], show).call(file)
+      Functions.properties_show(file)
       Listing.fclose(file)
       rows = File.readlines(path).map { |line| line.split("|").first(2).map(&:strip) }
       rows.select { |name, type| %w[C P *].include?(type) && !name.end_with?("_cb") }
