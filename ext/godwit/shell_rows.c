@@ -26,8 +26,8 @@ static VALUE rows_append(VALUE self, VALUE io, VALUE buffer, VALUE from) {
     gw_raise(error, "rows", Qnil, Qnil);
 }
 
-static VALUE rows_reuse(VALUE progress, const char *text, long size, rb_encoding *encoding) {
-    VALUE row = RSTRUCT_GET(progress, ROWS_REUSED);
+static VALUE rows_reuse(VALUE progress, VALUE row, const char *text, long size,
+        rb_encoding *encoding) {
     if (OBJ_FROZEN(row)) RSTRUCT_SET(progress, ROWS_REUSED, row = rb_str_new(NULL, 0));
     rb_str_modify(row); /* copies of the String must not change */
     if ((long)rb_str_capacity(row) < size) rb_str_modify_expand(row, size - RSTRING_LEN(row));
@@ -35,6 +35,49 @@ static VALUE rows_reuse(VALUE progress, const char *text, long size, rb_encoding
     rb_str_set_len(row, size);
     if (rb_enc_get(row) != encoding) rb_enc_associate(row, encoding);
     return row;
+}
+
+typedef struct {
+    VALUE progress, buffer;
+    const char *separator;
+    size_t width, most, start, from;
+    int64_t until;
+    rb_encoding *encoding;
+    bool chomp;
+} split_t;
+
+static VALUE rows_yield_all(VALUE pointer) {
+    split_t *split = (split_t *)pointer;
+    bool crlf = split->chomp && split->width == 1 && *split->separator == '\n';
+    size_t count = NUM2SIZET(RSTRUCT_GET(split->progress, ROWS_COUNT));
+    VALUE reused = RSTRUCT_GET(split->progress, ROWS_REUSED);
+    while (!RTEST(RSTRUCT_GET(split->progress, ROWS_CLOSED))) {
+        const char *text = RSTRING_PTR(split->buffer), *row = text + split->start;
+        size_t remaining = (size_t)RSTRING_LEN(split->buffer) - split->from;
+        const char *found = split->width == 1
+                ? memchr(text + split->from, *split->separator, remaining)
+                : memmem(text + split->from, remaining, split->separator, split->width);
+        if (!found) return Qfalse;
+        size_t size = (size_t)(found - row), carriage = crlf && size > 0 && found[-1] == '\r';
+        if (size - carriage > split->most) return Qfalse;
+        split->from = split->start += size + split->width;
+        RSTRUCT_SET(split->progress, ROWS_COUNT, SIZET2NUM(++count));
+        size = split->chomp ? size - carriage : size + split->width;
+        if (NIL_P(reused)) {
+            rb_yield(rb_enc_str_new(row, (long)size, split->encoding));
+        } else {
+            reused = rows_reuse(split->progress, reused, row, (long)size, split->encoding);
+            rb_yield(reused);
+        }
+        if (split->until >= 0 && gw_milliseconds_now() >= split->until) return Qtrue;
+    }
+    return Qfalse;
+}
+
+static VALUE rows_store_start(VALUE pointer) {
+    split_t *split = (split_t *)pointer;
+    RSTRUCT_SET(split->progress, ROWS_START, SIZET2NUM(split->start));
+    return Qnil;
 }
 
 /* split_rows(progress, buffer, scanned, separator, limit, chomp, encoding, deadline) { |row| } =>
@@ -45,32 +88,12 @@ static VALUE rows_split(int argc, VALUE *argv, VALUE self) {
     rb_scan_args(argc, argv, "8", &progress, &buffer, &scanned, &separator, &limit, &chomp,
             &encoding, &deadline);
     Check_Type(progress, T_STRUCT);
-    int64_t until = NUM2LL(deadline);
-    rb_encoding *rows_encoding = rb_to_encoding(encoding);
-    const char *end = StringValuePtr(separator);
-    size_t width = (size_t)RSTRING_LEN(separator), most = NUM2SIZET(limit);
-    bool crlf = RTEST(chomp) && width == 1 && *end == '\n';
-    bool reuse = !NIL_P(RSTRUCT_GET(progress, ROWS_REUSED));
-    size_t start = NUM2SIZET(RSTRUCT_GET(progress, ROWS_START));
-    size_t from = NUM2SIZET(scanned) > start ? NUM2SIZET(scanned) : start;
-    size_t count = NUM2SIZET(RSTRUCT_GET(progress, ROWS_COUNT));
-    while (!RTEST(RSTRUCT_GET(progress, ROWS_CLOSED))) {
-        const char *text = RSTRING_PTR(buffer), *row = text + start;
-        size_t remaining = (size_t)RSTRING_LEN(buffer) - from;
-        const char *found = width == 1 ? memchr(text + from, *end, remaining)
-                                       : memmem(text + from, remaining, end, width);
-        if (!found) return Qfalse;
-        size_t size = (size_t)(found - row), carriage = crlf && size > 0 && found[-1] == '\r';
-        if (size - carriage > most) return Qfalse;
-        from = start += size + width;
-        RSTRUCT_SET(progress, ROWS_START, SIZET2NUM(start));
-        RSTRUCT_SET(progress, ROWS_COUNT, SIZET2NUM(++count));
-        size = RTEST(chomp) ? size - carriage : size + width;
-        rb_yield(reuse ? rows_reuse(progress, row, (long)size, rows_encoding)
-                       : rb_enc_str_new(row, (long)size, rows_encoding));
-        if (until >= 0 && gw_milliseconds_now() >= until) return Qtrue;
-    }
-    return Qfalse;
+    split_t split = {.progress = progress, .buffer = buffer, .chomp = RTEST(chomp),
+        .separator = StringValuePtr(separator), .width = (size_t)RSTRING_LEN(separator),
+        .most = NUM2SIZET(limit), .until = NUM2LL(deadline), .encoding = rb_to_encoding(encoding),
+        .start = NUM2SIZET(RSTRUCT_GET(progress, ROWS_START))};
+    split.from = NUM2SIZET(scanned) > split.start ? NUM2SIZET(scanned) : split.start;
+    return rb_ensure(rows_yield_all, (VALUE)&split, rows_store_start, (VALUE)&split);
 }
 
 /* exited?(pid) => true: the child has ended and its status was not read; false: it runs; nil: no
