@@ -60,7 +60,7 @@ static statistics_t *statistics_get(VALUE self, const char *operation) {
     return statistics;
 }
 
-/* ---- for the proxy's loop: nothing from here on to statistics_next touches Ruby ---- */
+/* ---- for the proxy's loop: nothing from here to statistics_next needs the GVL ---- */
 
 static slot_t *statistics_slot(statistics_t *statistics, size_t index) {
     return &statistics->slots[(statistics->first_slot + index) % statistics->most];

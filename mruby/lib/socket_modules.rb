@@ -46,7 +46,7 @@ module Godwit
     end
 
     # A fiber cannot wait for a lock, since the host decides which one runs. So a request during
-    # another fiber's request is refused. Of a fiber that was dropped, time ends the request.
+    # another fiber's request is refused. The request of a dropped fiber ends by its time-out.
     module OneRequest
       private
 

@@ -5,9 +5,9 @@ require_relative "user"
 
 module Godwit
   class Auth
-    # A security mechanism of ZAP. Each file in auth/mechanisms/ has a subclass with NAME and
-    # CREDENTIALS, the number of a request's credentials. An instance is a rule for the clients of a
-    # domain. Frozen.
+    # A security mechanism of ZAP, such as CURVE. An instance is a rule for the clients of a domain,
+    # frozen. A subclass has NAME, CREDENTIALS (how many a request has), and `decide(request)`: its
+    # nil lets the rule's block decide.
     class Mechanism
       class << self
         def problem(credentials)

@@ -29,7 +29,7 @@ module Godwit
         )
       end
 
-      # @return [Decision, Mechanism] the rule whose block decides
+      # @return [Decision, Mechanism] a Mechanism: the block of this rule decides
       def decide(request, starting)
         deny, allow = find(:deny, request), find(:allow, request)
         return Decision.refuse(request, "a deny rule matches its address") if deny&.match?(request)

@@ -244,7 +244,9 @@ module Godwit
         raise @end if @end
         start(reuse: false) { |job| @cursor = job } unless @cursor
         # Between two waits an interrupt would lose a row.
-        Thread.handle_interrupt(Object => :on_blocking) { @cursor.advance { |row| @pending << row } }
+        Thread.handle_interrupt(Object => :on_blocking) do
+          @cursor.advance { |row| @pending << row }
+        end
         return true unless @pending.empty? || @cursor.closed?
         raise @end = ending(done(@cursor))
       rescue RowTooLongError, SystemCallError

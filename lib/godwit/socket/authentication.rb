@@ -17,7 +17,7 @@ module Godwit
       # Options that decide about a socket's user ids: these are the authenticator's as long as none
       # of the options changes.
       DECISIVE = [*CLIENT, *GSSAPI, *DOMAIN, :router_raw].freeze
-      # Options that `auth:` fixes too: without the last four the server has no mechanism.
+      # Options that `auth:` fixes too; the last four make the server speak PLAIN or CURVE.
       FIXED = [*DECISIVE, :curve_server, :plain_server, :curve_public_key, :curve_secret_key].freeze
       # Transports without a handshake. Over ws a peer that names no mechanism gets in without one.
       INSECURE = %w[inproc udp pgm epgm norm ws wss].freeze

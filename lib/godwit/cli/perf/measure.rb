@@ -37,7 +37,7 @@ module Godwit
           define_quiet(parser)
         end
 
-        # The list "" has one text, which is empty.
+        # The block also checks the empty text, for which `split` gives none.
         def list(text, &block) = text.empty? ? [yield(text)] : text.split(",", -1).map(&block)
 
         # A subclass adds its own options.

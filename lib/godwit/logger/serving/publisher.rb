@@ -4,7 +4,7 @@ module Godwit
   class Logger < ::Logger
     # Counts messages and publishes them, for a {ServingThread}. A proxy does the same in C.
     class Publisher
-      LARGE = 4_096 # bytes of a frame, as for a proxy: smaller frames do not count in out_bytes:
+      LARGE = 4_096 # bytes of a frame; `out_bytes:` counts no smaller frame, as in a proxy
 
       # @param socket [PUB] without an endpoint it gets no message
       # @param most [Integer] bytes of large frames that may wait for all readers together

@@ -2,8 +2,8 @@
 
 module Godwit
   class Logger < ::Logger
-    # What a broadcaster remembers of the records that it publishes. ext/godwit/logger_statistics.c
-    # does the same.
+    # What a broadcaster remembers of the records that it publishes. With the extension
+    # ext/godwit/logger_statistics.c takes its place.
     class Statistics
       # A writer's counts, its bytes, lags (ns), and records of each level.
       Writer = Struct.new(:counts, :bytes, :lag, :longest_lag, :levels)
@@ -27,7 +27,7 @@ module Godwit
         self
       end
 
-      # The proxy calls this with the frames of each message.
+      # The proxy or {Publisher#count} calls this method with the frames of each message.
       # @param header [Header, nil] nil unless they are a record
       def record(frames, header = Record.parse(frames, @memory)&.header)
         guarded(:record) { count_message(frames, header, frames.sum(&:bytesize)) }

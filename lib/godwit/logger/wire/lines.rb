@@ -2,9 +2,8 @@
 
 module Godwit
   class Logger < ::Logger
-    # The line of Ruby's Logger: of {Record#to_s}, of a {Sink}'s file, of `wire: :plain`, of the old
-    # writers. It makes and parses all of them, and knows the text of the last second. Any number of
-    # threads may call it.
+    # Makes and parses the line of Ruby's Logger: of {Record#to_s}, of a {Sink}'s file and of
+    # `wire: :plain`. It caches the text of the last second. Any number of threads may call it.
     class Lines
       BILLION = 1_000_000_000
       # The texts before the time, and behind the process id, for each label.

@@ -32,7 +32,7 @@ module Godwit
       # @private
       Settings = Struct.new(:topic, :topic_settings, :group, :start_from, :retries, :backoff,
         :parallel, :dead_letter, :stuck_after, keyword_init: true)
-      BACKOFF = (1..300) # seconds before the first and the last retry
+      BACKOFF = (1..300) # seconds before the first retry, and at most before a later one
       private_constant :BACKOFF
 
       class << self

@@ -219,8 +219,8 @@ module Godwit
         bury(message, error, attempts)
       end
 
-      # The delay grows exponentially, with a jitter of a tenth. After a first retry at once it
-      # begins with a second.
+      # The delay doubles with each retry, with a jitter of a tenth. A back-off that begins with 0
+      # makes the first retry at once, and the second after one second.
       def delay(attempts)
         least, most = @settings.backoff.begin, @settings.backoff.end
         grown = (least.zero? && attempts > 1) ? 2**(attempts - 2) : least * 2**(attempts - 1)

@@ -18,7 +18,7 @@ module Godwit
         "CREATE TABLE godwit_partitions (id INTEGER PRIMARY KEY, topic INTEGER NOT NULL, " \
           "number INTEGER NOT NULL, counted INTEGER NOT NULL DEFAULT 0, " \
           "bytes INTEGER NOT NULL DEFAULT 0, UNIQUE (topic, number))",
-        # `id` is the partition's id and the offset of the first record, see Records.
+        # `id` is one number of the partition's id and the first record's offset, see Records.
         "CREATE TABLE godwit_blocks (id INTEGER PRIMARY KEY, count INTEGER NOT NULL, " \
           "time INTEGER NOT NULL, bytes BLOB NOT NULL)",
         "CREATE TABLE godwit_groups (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, " \
