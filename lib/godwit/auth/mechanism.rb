@@ -6,7 +6,7 @@ require_relative "user"
 module Godwit
   class Auth
     # A security mechanism of ZAP, such as CURVE. An instance is a rule for the clients of a domain,
-    # frozen. A subclass has NAME, CREDENTIALS (how many a request has), and `decide(request)`: its
+    # frozen. A subclass has NAME, CREDENTIALS (how many a request has), and `decide`: its
     # nil lets the rule's block decide.
     class Mechanism
       class << self

@@ -20,8 +20,7 @@ module Godwit
 
       # Of a poller, _members and _wait give [object, events, object, events…]; events are bits: 1
       # readable, 2 writable, 4 error. Of a proxy, _control accepts :stop, :pause or :resume.
-      # _observe accepts an object whose `record` gets each message; the extension accepts only its
-      # own Statistics.
+      # _observe accepts an object with `record`; the extension accepts only its own Statistics.
       CLASSES = {
         Context: %i[
           _open _get_option _set_option _linger _set_linger _shutdown _close _closed? _own? _pointer
