@@ -106,7 +106,7 @@ static bool header_cut_key(gw_bytes_t *text, const char *key, size_t size) {
 
 #define CUT_KEY(text, key) header_cut_key(text, key, sizeof key - 1)
 
-/* Returns the bit of the number or id that the member of a JSON object has; 0: it has another. */
+/* Reads a member of a JSON object. Returns the bit of its key; 0: the key is not required. */
 static unsigned header_read_member(gw_bytes_t text, gw_identity_t *identity) {
     unsigned bit = 0;
     if (CUT_KEY(&text, "\"writer\"")) {

@@ -86,7 +86,7 @@ void gw_wait_queue_close_spares(gw_wait_queue_t *queue) {
     for (gw_waiter_t *waiter = queue->spare; waiter; waiter = waiter->next) {
         if (!NIL_P(waiter->io)) rb_ary_push(ios, waiter->io);
     }
-    /* Must be first: other fibers may run during the close of an IO. */
+    /* The list of spares is empty before any close: other fibers may run during a close. */
     gw_wait_queue_free_spares(queue);
     for (VALUE io; !NIL_P(io = rb_ary_pop(ios));) {
         if (gw_waiter_close_io(io)) rb_set_errinfo(error);

@@ -52,7 +52,7 @@ module Godwit
 
       def exchange(message, limit)
         refuse_second if @open
-        recreate if @open # its reply must not come now
+        recreate if @open # the reply to the open request must not come now
         @open = mine = [limit && Timeout.now + limit]
         reply = super
         refuse_second unless @open.equal?(mine)

@@ -42,7 +42,7 @@ module Godwit
 
       # Yields the rows as they come, until the end; then closes the socket, which tells the Push
       # that this Pull has received the end.
-      # @param timeout [Integer, Float, nil] seconds for all of it
+      # @param timeout [Integer, Float, nil] seconds until the end of the rows
       # @yieldparam row [String, Array(Symbol, String)] binary; of a Push with `err: :rows` an Array
       #   of `:out` or `:err` and a String
       # @return [self] or, without a block, an Enumerator
@@ -53,9 +53,9 @@ module Godwit
         each_batch(timeout: timeout) { |rows| rows.each(&block) }
       end
 
-      # Yields as {#each} does, but many rows at a time: all that are there.
+      # Yields as {#each} does, but all rows that have arrived, as one Array.
       # @param most [Integer] rows, 1 or more
-      # @param timeout [Integer, Float, nil] seconds for all of it
+      # @param timeout [Integer, Float, nil] seconds until the end of the rows
       # @yieldparam rows [Array<String, Array(Symbol, String)>] one or more
       # @return [self] or, without a block, an Enumerator
       # @raise [TimeoutError] when time is up

@@ -14,8 +14,7 @@ module Godwit
         gssapi_principal_name_type gssapi_service_principal_name_type
       ].freeze
       DOMAIN = %i[zap_domain zap_enforce_domain].freeze
-      # Options that decide about a socket's user ids: these are the authenticator's as long as none
-      # of the options changes.
+      # A socket's user ids come from the authenticator as long as none of these options changes.
       DECISIVE = [*CLIENT, *GSSAPI, *DOMAIN, :router_raw].freeze
       # Options that `auth:` fixes too; the last four make the server speak PLAIN or CURVE.
       FIXED = [*DECISIVE, :curve_server, :plain_server, :curve_public_key, :curve_secret_key].freeze

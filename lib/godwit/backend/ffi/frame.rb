@@ -77,7 +77,7 @@ module Godwit
       end
     end
 
-    # The primitives of a tracker. A send copies the String, so the tracker is done with the send.
+    # The primitives of a tracker. A send copies the String, so its tracker is done at once.
     module TrackerPrimitives
       private
 

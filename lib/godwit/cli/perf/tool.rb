@@ -104,7 +104,7 @@ module Godwit
           EXIT[:ok]
         end
 
-        # The C programs read the digits of "1k" alone.
+        # libzmq's perf tools would read "1k" as 1, so a unit is refused.
         def number(text, name, least)
           found = units(text, PLAIN)
           return found if found&.between?(least, MOST)

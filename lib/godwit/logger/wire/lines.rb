@@ -26,7 +26,7 @@ module Godwit
         def prefix(level) = PREFIXES.fetch(level)
 
         # @param most [Integer] bytes of one write; one line may be longer
-        # @return [Array(Integer, Integer)] how many lines from the index on go, and their bytes
+        # @return [Array(Integer, Integer)] how many lines from the index on fit, and their bytes
         def chunk(lines, index, most)
           bytes = lines[index].bytesize
           count = 1

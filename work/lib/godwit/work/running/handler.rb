@@ -82,7 +82,7 @@ module Godwit
         records = @unfinished & records # `&` keeps the order of the records
         finished if records.empty?
         outputs = -> { remove_outputs(records) }
-        # No Timeout comes between the commit and its note here: the records would run again.
+        # No Timeout comes between the commit and the removal: the records would run again.
         Thread.handle_interrupt(NEVER) do
           @committer.transaction(@assignment, records, outputs, &block)
             .tap { records.each { |message| @unfinished.delete(message) } }
@@ -197,8 +197,8 @@ module Godwit
         exit!(0) if forks != ForkDetector::COUNT[0]
       end
 
-      # Removes the outputs of these records from @outputs. Outputs of no record go with the last
-      # records.
+      # Removes the outputs of these records from @outputs. The last records also remove outputs that
+      # belong to no record.
       # @return [Array<Blocks>]
       def remove_outputs(records)
         return @outputs if @outputs.empty?

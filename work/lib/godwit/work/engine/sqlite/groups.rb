@@ -110,7 +110,7 @@ module Godwit
         written
       end
 
-      # Gives partitions up after their last commit, but those that the member has lost.
+      # Gives partitions up after their last commit, except those that the member has lost.
       def release(positions)
         @file.transaction { |database| positions.each { |one| write_own(database, one, RELEASE) } }
         @processes.wake

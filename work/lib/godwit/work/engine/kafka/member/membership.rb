@@ -46,7 +46,7 @@ module Godwit
           raise problem if problem
           raise @commits.lost if @commits.lost && @claims.any?
           assign
-          go_back if @leaving.nil? # here no rebalance waits for an answer
+          go_back if @leaving.nil? # not during a rebalance, see Claim#go_on
           commit_marks
           seek
           claims, @ready = @ready, []
