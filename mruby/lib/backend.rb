@@ -122,7 +122,7 @@ module Godwit
           end
         end
 
-        # @param sent [nil, false] nil: the send would block; false: the frames of a REQ were cut off
+        # @param sent [nil, false] nil: the send would block; false: a REQ's frames were cut off
         def wait_to_send(sent, deadline)
           return MRuby.wait(self, WRITABLE, deadline) if sent.nil?
           _recreate || raise(Errors.build(StateError, :send, nil, CUT))
