@@ -63,7 +63,8 @@ class WaitsTimingTest < Godwit::TestCase
         call = waiting_call(name) do |type, **more|
           own(Godwit.const_get(type).new(context: home, **more))
         end
-        own(call.receiver) if [Godwit::Poller, Godwit::Loop].include?(call.receiver.class)
+        owned = [Godwit::Poller, Godwit::Loop, Godwit::Logger::Reader]
+        own(call.receiver) if owned.include?(call.receiver.class)
         endings = {"close" => -> { call.object.close }}
         endings["shutdown"] = -> { home.shutdown } if call.context?
         endings["stop"] = -> { call.receiver.stop } if call.receiver.respond_to?(:stop)
