@@ -9,6 +9,8 @@ module Godwit
   module RubyLoggerTests
     FILES = %w[test/logger tool/lib tool/test/runner.rb].freeze
     RELEASE = RUBY_VERSION[/\A\d+\.\d+/]
+    # Earlier versions of a release. A mirror may lack the version that apt's lists name.
+    EARLIER = {"3.1" => %w[3.1.2-7+deb12u1 3.1.2-7]}.freeze
 
     module_function
 
@@ -17,12 +19,23 @@ module Godwit
     # @raise [DebianSource::Failure] no network; a Ruby that Debian has not packaged
     def fetch
       DebianSource.keep("ruby-logger-tests-#{RELEASE}") do |folder, result|
-        source = DebianSource.fetch("ruby#{RELEASE}", folder)
+        source = fetch_source(folder)
         FILES.each do |name|
           FileUtils.mkdir_p(File.dirname("#{result}/#{name}"))
           FileUtils.cp_r("#{source}/#{name}", "#{result}/#{name}")
         end
       end
+    end
+
+    def fetch_source(folder)
+      package = "ruby#{RELEASE}"
+      errors = []
+      [package, *EARLIER[RELEASE]&.map { |version| "#{package}=#{version}" }].each do |name|
+        return DebianSource.fetch(name, "#{folder}/#{errors.size}")
+      rescue DebianSource::Failure => error
+        errors << error
+      end
+      raise errors.first
     end
   end
 end
