@@ -8,7 +8,7 @@ require_relative "case"
 class FrameTest < Conformance::Case
   BYTES = (0..255).to_a.pack("C*").freeze
 
-  # A received frame with the same bytes as a frame made here.
+  # Two frames of the same bytes: one made by Frame.new, one received.
   def frames_of(bytes)
     pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
     push.send(bytes)
@@ -50,7 +50,7 @@ class FrameTest < Conformance::Case
     assert_equal "", Godwit::Frame.new("").byteslice(0, 1)
   end
 
-  # The memory of so large a frame is not there any more once the frame is closed.
+  # Closing so large a frame releases its memory, unless the slice holds it.
   test "a slice outlives its frame" do
     assert_equal "z" * (1 << 20), assert_child(run_child(<<~RUBY)).stdout
       require "godwit"

@@ -3,8 +3,8 @@
 require "json"
 require_relative "support/edge_case"
 
-# Seeded mutations of bodies and of apps' answers: each gets an answer of the table, and the worker
-# lives on.
+# Seeded mutations of request bodies and of apps' answers. Each request gets one of the documented
+# answers, and the worker survives.
 class EdgeMutationsTest < EdgeCase
   COUNT = Godwit::TestSupport::Length.of(500, long: 10_000)
   BODIES = [
@@ -19,7 +19,7 @@ class EdgeMutationsTest < EdgeCase
     run ->(env) { [200, {}, [JSON.generate(Edge.json(env))]] }
   RUBY
 
-  # "/?N" answers with mutation N.
+  # The app answers "/?N" with its answer mutated by a Random of seed N.
   ANSWERS = <<~'RUBY'
     class Parts
       def initialize(*parts, &block)
@@ -122,7 +122,7 @@ class EdgeMutationsTest < EdgeCase
     text
   end
 
-  # Floats are rounded to 12 digits: the edge writes 14.
+  # Rounds Floats to 12 digits, since the edge writes 14.
   def parsed(text)
     rounded(JSON.parse(text.dup.force_encoding("UTF-8"), max_nesting: 200))
   end

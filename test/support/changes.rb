@@ -4,15 +4,15 @@ require "fileutils"
 
 module Godwit
   module TestSupport
-    # The paths changed since the last commit at which the gate was green, which a green run notes.
+    # The paths changed since the commit at which bin/test last passed and stored its commit.
     class Changes
       def initialize(root, note: File.join(root, "tmp/test/green"))
         @root = root
         @note = note
       end
 
-      # @return [Array<String>, nil] paths, committed or not; nil without a note, or when its commit
-      #   is gone
+      # @return [Array<String>, nil] changed paths, committed or not; nil when no commit is stored
+      #   or the stored commit no longer exists
       def paths
         return unless File.exist?(@note)
         changed = git("diff", "--name-only", "--no-renames", File.read(@note).strip) or return
@@ -26,14 +26,14 @@ module Godwit
         (@paths ||= paths || []).any? { |path| globs.any? { |glob| File.fnmatch?(glob, path) } }
       end
 
-      # @return [String, nil] the commit of the working tree; nil when not all of it is committed
+      # @return [String, nil] HEAD; nil when the working tree has uncommitted changes
       def commit = (git("rev-parse", "HEAD")&.strip if uncommitted.empty?)
 
       # @return [Array<String>] lines of `git status`: files that are changed or not tracked
       def uncommitted = git("status", "--porcelain").to_s.lines(chomp: true)
 
-      # Notes the commit, if the working tree has not changed since the tests began.
-      # @param begun_at [String, nil] the result of {#commit} then
+      # Stores the commit, if the working tree has not changed since the tests began.
+      # @param begun_at [String, nil] the result of {#commit} when the tests began
       def note_green(begun_at)
         return if begun_at.nil? || begun_at != commit
         FileUtils.mkdir_p(File.dirname(@note))
@@ -42,12 +42,12 @@ module Godwit
 
       private
 
-      # @return [String, nil] its output; nil when it failed
+      # @return [String, nil] git's output; nil when git failed
       def git(*arguments)
         text = IO.popen(["git", "-C", @root, *arguments], err: File::NULL, &:read)
         text if $?.success?
       rescue SystemCallError
-        nil # no git here
+        nil # git is not installed
       end
     end
   end

@@ -10,14 +10,14 @@ module Godwit
     # Child processes with a deadline, for tests that may crash, hang, fork or catch signals.
     module Children
       ROOT = File.expand_path("../..", __dir__)
-      # The command that runs this Ruby; JRuby from its jars does not know it.
+      # The command that runs this Ruby. JRuby that runs from its jars cannot name its command.
       RUBY = (
         (RUBY_ENGINE == "jruby") ? ENV.fetch("GODWIT_TEST_JRUBY").split("\n") : [RbConfig.ruby]
       ).freeze
 
-      # Options of a program that needs gems, or none: RubyGems doubles its time to start, and
-      # Bundler, of which it needs the folders alone, adds three times as much. JRuby has gems of
-      # its own; the FFI backend needs the gem ffi.
+      # Options for a program with gems, and for one without. RubyGems doubles the time to start.
+      # Bundler adds three times as much, and the program needs only the paths of its gems. JRuby
+      # brings its own gems; the FFI backend needs the gem ffi.
       GEMS = {
         true =>
           (RUBY_ENGINE == "jruby") ? [] :
@@ -32,8 +32,8 @@ module Godwit
       # The command `godwit`.
       GODWIT = [*RUBY, *GEMS[false], "-W", "-Ilib", "exe/godwit"].freeze
 
-      # Ruby's options for its pages, from its stage (ADR 23). Not for every child, as a child with
-      # -W would print them on $stderr.
+      # Ruby's GC options for this stage (ADR 23). Not every child gets them: under -W Ruby prints
+      # them on $stderr.
       PAGES = {
         "RUBY_GC_HEAP_FREE_SLOTS_MAX_RATIO" => ENV.delete("RUBY_GC_HEAP_FREE_SLOTS_MAX_RATIO")
       }.compact.freeze
@@ -57,16 +57,16 @@ module Godwit
         attr_reader :pid, :stdin, :stdout, :stderr
 
         def initialize(command, env:, deadline:)
-          # A separate group: its children end with it, and a Ctrl-C meant for the tests does not
-          # reach it.
+          # A separate process group: the child's own children end with the child, and a Ctrl-C for
+          # the tests does not reach the child.
           begin_with(deadline, *IO.pipe, *IO.pipe) do |input, out, err|
             Process.spawn(env, *command, in: input, out: out, err: err, pgroup: true, chdir: ROOT)
           end
         end
 
-        # Waits until the child has written this to its standard output.
+        # Waits until the child has written this text to its standard output.
         # @param what [String, Regexp]
-        # @param in_errors [Boolean] to its standard error
+        # @param in_errors [Boolean] wait for the text on standard error instead
         def wait_for(what, in_errors: false)
           what = Regexp.new(Regexp.escape(what)) if what.is_a?(String)
           until (in_errors ? @stderr : @stdout).match?(what)
@@ -82,7 +82,7 @@ module Godwit
           self
         end
 
-        # Waits for the end, at most until the deadline; then asks for a thread dump and kills.
+        # Waits for the child's end. At the deadline it requests a thread dump and kills the child.
         # @return [Result]
         def finish
           return @result if @result
@@ -91,13 +91,13 @@ module Godwit
           timed_out = in_time == false || !reap(@deadline)
           end_late if timed_out
           @open.each_key(&:close)
-          kill_group # processes that it left behind
+          kill_group # kills processes that the child started
           @result = Result.new(@status, @stdout, @stderr, timed_out)
         end
 
         def finished? = !@result.nil?
 
-        # Whether the process has ended; its output may wait to be read.
+        # Whether the process has ended. Some of its output may still be unread.
         def ended? = File.read("/proc/#{@pid}/stat")[/\) (\S)/, 1] == "Z"
 
         private
@@ -117,11 +117,11 @@ module Godwit
           @stdin.sync = true
         end
 
-        # Takes over the new output; false when the deadline has passed.
+        # Appends new output to the buffers; returns false when the deadline has passed.
         def pump(until_time = @deadline)
           left = until_time - monotonic
           return false if left <= 0
-          # The sleep may return early on JRuby: the clock decides.
+          # IO.select may return early on JRuby, so the clock decides.
           readable, = IO.select(@open.keys, nil, nil, left)
           readable&.each { |io| take(io) }
           true
@@ -147,7 +147,7 @@ module Godwit
         def end_late
           unless @status
             Process.kill(:QUIT, @pid)
-            patience = monotonic + 3 # as bin/test gives a stage
+            patience = monotonic + 3 # seconds, the same as bin/test gives a stage
             pump(patience) until @open.empty? || monotonic > patience
           end
           kill_group
@@ -164,13 +164,13 @@ module Godwit
         def monotonic = Process.clock_gettime(Process::CLOCK_MONOTONIC)
       end
 
-      # Bundler, which a child would inherit by these variables, costs a fifth of a second.
+      # A child would load Bundler through these variables, which takes a fifth of a second.
       NO_BUNDLER = {"RUBYOPT" => nil, "RUBYLIB" => nil, "BUNDLER_SETUP" => nil}.freeze
 
       # Starts a Ruby program with lib/ on its load path; with the bundle's gems when `gems` is
       # true.
       # @param program [String] source text, or the path of a .rb file under the project's root
-      # @param deadline [Numeric] seconds after which it is killed
+      # @param deadline [Numeric] seconds after which the child is killed
       # @param network [Boolean] in a separate network (see {Network})
       # @return [Child]
       def start_child(program, args = [], deadline: 90, env: {}, gems: false, network: false,
@@ -185,8 +185,8 @@ module Godwit
         start_command(command, deadline: deadline, env: PAGES.merge(env))
       end
 
-      # Starts any program. It has the same additional time to start as a Ruby child, since tests on
-      # JRuby load the machine.
+      # Starts any command. Its deadline has the same additional time as that of a Ruby child, since
+      # tests on JRuby load the machine.
       def start_command(command, deadline: 90, env: {})
         Watchdog.allow(START)
         child = Child.new(command, env: NO_BUNDLER.merge(env), deadline: deadline + START)
@@ -195,7 +195,7 @@ module Godwit
       end
 
       # Runs a Ruby program to its end.
-      # @param signal [Symbol, nil] sent as soon as the program has written a line "ready"
+      # @param signal [Symbol, nil] sent to the child once it has written the line "ready"
       # @param stdin [String, nil]
       # @return [Result] status, stdout, stderr
       def run_child(program, args = [], deadline: 90, signal: nil, stdin: nil, **options)
@@ -216,9 +216,9 @@ module Godwit
         [status, out, err]
       end
 
-      # Asserts that a command ends with this status, prints nothing, and says why.
-      # @param says [String, Regexp] of the error
-      # @return [String] what it wrote to standard error
+      # Asserts that `godwit` ends with this status and this error, and prints nothing else.
+      # @param says [String, Regexp] what standard error must contain
+      # @return [String] the whole standard error
       def assert_fails(status, says, *words)
         found, out, err = run_line(*words)
         assert_equal [status, ""], [found, out], words.join(" ")
@@ -226,9 +226,9 @@ module Godwit
         err
       end
 
-      # Asserts that a command refuses each of these command lines with status 2, and says why.
+      # Asserts that `godwit` refuses each of these command lines with status 2 and its error.
       # @param command [Array<#to_s>] the words before those of each line
-      # @param lines [Hash{Array<#to_s> => String}] a line => a piece of the error
+      # @param lines [Hash{Array<#to_s> => String}] words of a line => text of the error
       def assert_usage_errors(*command, lines)
         lines.each { |words, says| assert_fails(2, says, *command, *words) }
       end
@@ -239,7 +239,7 @@ module Godwit
         result
       end
 
-      # Asserts that a program, after its class's PRELUDE, reaches its last line.
+      # Runs a program after the test class's PRELUDE, and asserts that it reaches its last line.
       # @return [Result]
       def assert_done(source, **options)
         result =
@@ -250,7 +250,7 @@ module Godwit
 
       private
 
-      # @return [Array<String>] output of children that the test left running
+      # @return [Array<String>] output of the children that still ran when the test ended
       def end_children
         (@children || []).reject(&:finished?).map do |child|
           Process.kill(:KILL, child.pid)

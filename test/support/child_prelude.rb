@@ -1,20 +1,20 @@
 # frozen_string_literal: true
 
-# Loaded first by the child processes of tests.
+# Child processes of tests load this file first.
 
-# Not -W: with it Ruby prints its collector's setting (ADR 23), and so would this child's own
-# children.
+# $VERBOSE instead of -W: under -W Ruby prints its GC settings (ADR 23), in this child and in
+# its children.
 $VERBOSE = true
 ENV.delete("RUBY_GC_HEAP_FREE_SLOTS_MAX_RATIO")
 
-# A child that exceeds its deadline prints its stacks before it is killed. Java prints them by
-# itself.
+# A child that exceeds its deadline prints its threads' stacks before it is killed. Java does so
+# by itself.
 RUBY_ENGINE == "jruby" || Signal.trap("QUIT") do
   Thread.list.each do |thread|
     warn "", thread.inspect, *(thread.backtrace || []).map { |line| "  #{line}" }
   end
 end
-# A bin/test started by nohup ignores the signal, and its children with it.
+# nohup makes bin/test and its children ignore HUP.
 Signal.trap("HUP", "DEFAULT") unless RUBY_ENGINE == "jruby"
 
 $stdout.sync = true
@@ -27,6 +27,6 @@ def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
 
 def descriptors = Dir.children("/proc/self/fd").size
 
-# A program waits for its own waiting threads as a test does.
+# A program waits for its threads' waits by the same methods as a test.
 require_relative "waiters"
 Object.include Godwit::TestSupport::Waiters

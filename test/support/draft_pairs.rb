@@ -3,9 +3,9 @@
 require "support/ports"
 require "support/tiny_scheduler"
 
-# Shared by the scenarios of draft_test.rb.
+# Pairs of draft sockets, for the scenarios of draft_test.rb.
 module DraftPairs
-  # As in TestCase, for modules of tests.
+  # `test` and `each_transport` as TestCase has them, for modules of tests.
   module Naming
     def test(sentence, &body) = define_method("test_#{sentence.tr(" ", "_")}", &body)
 
@@ -16,7 +16,7 @@ module DraftPairs
     end
   end
 
-  # Both ends bound to one another, with the number by which the first knows the second.
+  # A bound SERVER and its CLIENT, with the routing id by which the SERVER knows the CLIENT.
   def server_and_client(transport = :tcp, **options)
     server, client = connected_pair(:SERVER, :CLIENT, transport: transport, **options)
     client << "hello"
@@ -25,7 +25,7 @@ module DraftPairs
     [server, client, id]
   end
 
-  # A RADIO whose DISH has joined, proved by a message that arrived.
+  # A RADIO and a DISH that has joined the groups. A received message proves each join.
   def radio_and_dish(transport, *groups)
     radio, dish = connected_pair(:RADIO, :DISH, transport: transport)
     dish.join(*groups)
@@ -33,8 +33,8 @@ module DraftPairs
     [radio, dish]
   end
 
-  # A message sent before the join has reached the RADIO, or before libzmq has bound an udp port, is
-  # lost.
+  # Sends until the DISH receives. libzmq drops a message that is sent before the join has reached
+  # the RADIO, or before an udp port is bound.
   def tune(radio, dish, group)
     eventually do
       radio.send("tune", group: group)

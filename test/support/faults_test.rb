@@ -4,7 +4,7 @@ require "yaml"
 require_relative "../test_helper"
 require_relative "../../rakelib/support/faults/draw"
 
-# The places that `rake faults:draw` finds for faults.
+# The code changes that `rake faults:draw` proposes as faults.
 class FaultsTest < Godwit::TestCase
   RUBY = <<~RUBY
     def size(left)

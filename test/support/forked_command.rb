@@ -6,12 +6,12 @@ require_relative "child"
 
 module Godwit
   module TestSupport
-    # A command `godwit` in a forked process, with pipes or a terminal as its standard streams. That
-    # is quicker than a new Ruby.
+    # The command `godwit` in a forked process, with pipes or a terminal as its standard streams. A
+    # fork is quicker than a new Ruby.
     class ForkedCommand < Children::Child
-      END_OF_INPUT = "\x04" # as typed in a terminal
+      END_OF_INPUT = "\x04" # Ctrl-D in a terminal
 
-      # Loads what a command needs, once for all forks.
+      # Loads the command's code once, before all forks.
       def self.prepare
         require "json"
         @prepared ||= CLI.command("pull").new.help_text
@@ -19,42 +19,42 @@ module Godwit
 
       # @param words [Array<#to_s>] the command line
       # @param terminal [Boolean]
-      # @param merge [Boolean] whether its standard error goes into its standard output
-      # @param env [Hash{String => String}] variables of its environment
+      # @param merge [Boolean] whether standard error goes into standard output
+      # @param env [Hash{String => String}] environment variables
       def initialize(*words, terminal: false, merge: false, env: {}, deadline: 90)
         ForkedCommand.prepare
         @terminal = terminal
         ends = terminal ? open_terminal : [*IO.pipe, *IO.pipe]
         begin_with(deadline, *ends) do |input, output, errors|
           fork do
-            Process.setpgid(0, 0) # as that of any Child, which ends with its group
+            Process.setpgid(0, 0) # Child ends the whole process group
             run(words.map(&:to_s), env, input, output, merge ? output : errors)
           end
         end
         [@stdout, @stderr].each { |text| text.force_encoding(Encoding::BINARY) }
       end
 
-      # @param text [String] for its standard input
+      # @param text [String] text for the command's standard input
       def write(text)
         @stdin.write(text)
         self
       end
 
-      # Ends its standard input.
+      # Closes the command's standard input.
       def end_input
         @terminal ? write(END_OF_INPUT) : @stdin.close
         self
       end
 
-      # Stops reading its output.
-      # @param close [Boolean] closes it, as `head` does
+      # Stops reading the command's output.
+      # @param close [Boolean] whether to close the pipe too, as `head` does
       def ignore_output(close: false)
         @open.delete(@out)
         @out.close if close
         self
       end
 
-      # @return [Integer, String] as a shell reports the end: a status, or a signal's name
+      # @return [Integer, String] the exit status, or the name of the signal that ended the command
       def status
         result = finish
         raise Minitest::Assertion, "no end: #{result}" if result.timed_out
@@ -63,10 +63,10 @@ module Godwit
 
       private
 
-      # The end of its input would end it.
+      # Does nothing: Child closes its program's input here, which would end the command.
       def close_input = nil
 
-      # Its lines end with "\n" alone, and it does not show the input.
+      # Opens a terminal without echo whose lines end with "\n" alone.
       def open_terminal
         master, slave = PTY.open
         system("stty", "-echo", "-opost", in: slave, exception: true)
@@ -79,7 +79,7 @@ module Godwit
         [$stdin, $stdout, $stderr].zip(streams) { |own, stream| own.reopen(stream) }
         $stdout.sync = $stderr.sync = true
         status = CLI.run(words)
-        Godwit.context.close # waits for linger, as the end of a process does
+        Godwit.context.close # waits for linger, as a process's exit does
         Process.exit!(status)
       rescue SignalException => signal
         trap(signal.signo, "SYSTEM_DEFAULT")
@@ -91,7 +91,7 @@ module Godwit
       end
     end
 
-    # Commands of a test, which end with it.
+    # Starts commands, which the end of the test ends.
     module ForkedCommands
       # @return [ForkedCommand]
       def start(*words, **options)

@@ -4,20 +4,20 @@ require_relative "length"
 
 module Godwit
   module TestSupport
-    # The effect of the garbage collector on the tests. Every run moves every object before some
-    # tests; `--full` compacts whenever it collects, too. GODWIT_TEST_GC chooses more:
+    # How the garbage collector acts during tests. Every run moves all objects before some tests,
+    # and `--full` compacts at each collection as well. GODWIT_TEST_GC selects another level:
     #
-    # * normal:  the above
-    # * shuffle: moves every object before each test
-    # * stress: collects the young at each object made, within the tests of the classes that say
-    #   `under_gc_stress`; no others run. Finds missing marks and write barriers in C
+    #
+    # * normal:  the default above
+    # * shuffle: moves all objects before each test
+    # * stress: runs a minor GC at each allocation, in classes that call `under_gc_stress`; other
+    #   classes do not run. Finds missing marks and write barriers in C
     # * stress-all: the same for all classes: `rake gc`
-    # * none: the collector's settings are unchanged, for stages where the above has nothing to
-    #   find, or would take most of their time
-    # * valgrind: the same, and time is given: `rake memory`
+    # * none: leaves Ruby's settings, for stages in which compaction finds nothing or takes most of
+    #   the time
+    # * valgrind: the same as none, with longer deadlines: `rake memory`
     #
-    # Where a level slows the tests down, their deadlines and the harness's are SLOWNESS times as
-    # long.
+    # Where a level slows the tests down, SLOWNESS multiplies all deadlines.
     module GCLevels
       LEVELS = %w[normal shuffle stress stress-all none valgrind].freeze
       LEVEL = ENV.fetch("GODWIT_TEST_GC", "normal")
@@ -67,13 +67,13 @@ module Godwit
 
         private
 
-        # Moves all that can move, and checks that no reference points to where something was.
+        # Moves all movable objects, and checks that no reference points to an old address.
         def shuffle
           return unless compaction?
           @grown ? GC.verify_compaction_references(toward: :empty) : grow_and_shuffle
         end
 
-        # A heap twice as large has room to move everything; growing it each time would never end.
+        # Doubles the heap, so that every object can move. Doubling at each call would never end.
         def grow_and_shuffle
           @grown = true
           room = (RUBY_VERSION >= "3.2") ? {expand_heap: true} : {double_heap: true}

@@ -2,8 +2,8 @@
 
 require "test_helper"
 
-# The harness must detect each fault that it claims to: each case is a test class in a child process
-# that commits one fault.
+# The harness must detect each fault of FAULTS. Each case is a test class in a child process that
+# commits one fault.
 class HarnessTest < Godwit::TestCase
   def outcome(body, prelude: "", env: {})
     report = "#{scratch_dir}/report.json"
@@ -39,7 +39,7 @@ class HarnessTest < Godwit::TestCase
     RUBY
   end
 
-  # name => [words of the failure, the test]
+  # name => [words of the failure, the body of the test]
   FAULTS = {
     "a context left open" =>
       [/left open: #<Godwit::Context/, "$left = Godwit::Context.new; assert true"],
@@ -115,7 +115,7 @@ class HarnessTest < Godwit::TestCase
 
   test "a child past its deadline is asked where it is, then killed" do
     child = start_child("def stuck\nputs 'said'\nsleep\nend\nstuck", deadline: 20).wait_for("said")
-    # Not from its start on, which takes as long as the machine likes.
+    # Set only after the child has started, since its start may take long.
     child.instance_variable_set(:@deadline, monotonic + 0.1)
     result = child.finish
     assert result.timed_out

@@ -2,17 +2,16 @@
 
 module Godwit
   module TestSupport
-    # An interrupt at each line of the library in turn. Unlike an error that a TracePoint itself
-    # raises, it is deferred where the library defers interrupts, so it comes where another thread's
-    # interrupt could come.
+    # Interrupts the library at each of its lines in turn, by Thread#raise: handle_interrupt defers
+    # that, and would not defer an error raised in a TracePoint.
     module Interrupts
       Stop = Class.new(Exception) # standard:disable Lint/InheritException -- as an interrupt is
 
-      # Yields a callable that interrupts its block at the first of the lines, then at the second,
-      # and so on to the last. The callable returns true when the line was reached; so must the
-      # block.
-      # @param path [Regexp] of the files
-      # @param least [Integer] the least number of lines
+      # Yields a callable. Its first call interrupts its block at the first of the lines, its second
+      # call at the second, and so on. The callable returns whether the line was reached; the outer
+      # block must return that.
+      # @param path [Regexp] matches the paths of the files whose lines count
+      # @param least [Integer] fewer lines than this fail the test
       def at_each_line(path, least: 2)
         (1..).each do |line|
           unless yield ->(&block) { interrupted_at(line, path, &block) }

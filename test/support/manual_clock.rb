@@ -2,8 +2,8 @@
 
 module Godwit
   module TestSupport
-    # A clock that does not move until the test advances it, or that advances a tick at each read.
-    # `with_clock { |clock| … }` replaces Godwit's own clock with it.
+    # A clock that moves only when the test advances it, or by a tick at each read. `with_clock
+    # { |clock| … }` replaces Godwit's own clock with it.
     class ManualClock
       # @param tick [Float] seconds
       def initialize(tick: 0.0)
@@ -15,8 +15,8 @@ module Godwit
       def now = @now += @tick
       alias_method :call, :now
 
-      # @param waking [Array<Thread>] threads that wait for a deadline by a condition variable: they
-      #   read the clock again
+      # @param waking [Array<Thread>] threads that wait on a condition variable with a deadline: the
+      #   call wakes them so that they read the clock again
       def advance(seconds, waking: [])
         @now += seconds
         Array(waking).each(&:wakeup)
@@ -25,7 +25,7 @@ module Godwit
 
       # Methods for test cases.
       module Use
-        # Godwit's clock, for the length of the block.
+        # Replaces Godwit's clock during the block.
         def with_clock(clock = ManualClock.new)
           Godwit::Timeout.clock = clock
           yield clock

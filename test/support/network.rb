@@ -4,13 +4,13 @@ require "json"
 
 module Godwit
   module TestSupport
-    # Networks that exist for a test only: namespaces of the kernel, which end with their last
-    # process. The machine's interfaces see nothing.
+    # Network namespaces of the kernel, for one test each. A namespace ends with its last process,
+    # and the interfaces of the real machine do not change.
     module Network
       HERE = "10.77.0.1"
       THERE = "10.77.0.2"
-      # Two interfaces joined by a wire: gw0 belongs to this machine, gw1 to another (see
-      # NetworkCase#there).
+      # A virtual cable between two interfaces: gw0 stays in the test's namespace, and gw1 moves to
+      # a second namespace, which acts as another machine (see NetworkCase#there).
       WIRE = "ip link set lo up && ip link add gw0 type veth peer name gw1 && " \
         "ip addr add #{HERE}/24 brd + dev gw0 && ip link set gw0 up && ip link set gw1 up && " \
         "exec \"$@\""
@@ -25,7 +25,7 @@ module Godwit
           ]
         end
 
-        # @return [String, nil] why there can be none
+        # @return [String, nil] why this system can make no namespace; nil: it can
         def missing
           return @missing if defined?(@missing)
           said = IO.popen(command("true"), err: %i[child out], &:read)
@@ -37,19 +37,19 @@ module Godwit
 
         def id = File.readlink("/proc/self/ns/net")
 
-        # @return [Boolean] whether this process is in such a network
+        # @return [Boolean] whether this process runs in a namespace of {command}
         def inside? = !ENV["GODWIT_TEST_NETWORK"].nil? && ENV["GODWIT_TEST_NETWORK"] != id
 
-        # @return [Integer] a process that keeps the other machine's network alive, as long as this
-        #   process lives
+        # @return [Integer] pid of the process that holds the second namespace, which has gw1; it
+        #   ends with this process
         def other_machine
           @other_machine ||= machine("gw1", THERE)
         end
 
-        # Makes a machine.
-        # @param interface [String] one that moves there
-        # @param address [String] of the interface
-        # @return [Integer] a process that keeps its network alive, as long as this process lives
+        # Makes a network namespace that acts as another machine.
+        # @param interface [String] the interface that moves into the namespace
+        # @param address [String] the address of that interface
+        # @return [Integer] pid of the process that holds the namespace; it ends with this process
         def machine(interface, address)
           holder = IO.popen(["unshare", "--net", "sh", "-c", "echo ready && exec cat"], "r+")
           holder.gets
@@ -62,10 +62,10 @@ module Godwit
           holder.pid
         end
 
-        # @return [Array<String>] the command line that runs a command on it
+        # @return [Array<String>] the command line that runs a command in that process's namespace
         def there(pid, *command) = ["nsenter", "--target", pid.to_s, "--net", *command]
 
-        # @raise [RuntimeError] outside such a network, whose interfaces must not change
+        # @raise [RuntimeError] outside of a test's namespace: the real interfaces must not change
         def run(*command)
           raise "not in a network of the tests' own" unless inside?
           system(*command, exception: true)
@@ -75,8 +75,8 @@ module Godwit
   end
 end
 
-# Tests that need their own network: the file runs once more, in a process there, and each test
-# outside reports its result inside.
+# Tests that need their own network. The outer process runs the file once more in a namespace. Each
+# outer test then reports the result of the same test in that inner process.
 class NetworkCase < Godwit::TestCase
   Network = Godwit::TestSupport::Network
   RESULTS = "GODWIT_TEST_NETWORK_RESULTS"
@@ -108,7 +108,7 @@ class NetworkCase < Godwit::TestCase
     end
   end
 
-  # Starts a command on the other machine.
+  # Starts a command in the second namespace (see {Network.other_machine}).
   # @return [Godwit::TestSupport::Children::Child]
   def there(*command, **options)
     start_command(Network.there(Network.other_machine, *command), **options)

@@ -3,7 +3,7 @@
 require "test_helper"
 require_relative "../../rakelib/support/portability"
 
-# `rake lint` finds Ruby that mruby lacks.
+# `rake lint` finds Ruby code that mruby cannot run.
 class PortabilityTest < Godwit::TestCase
   REJECTED = [
     "x = defined?(Foo)", "module A\n  module_function\n  def b = 1\nend", "\"a\" if text == /a/",

@@ -4,13 +4,13 @@ require "socket"
 
 module Godwit
   module TestSupport
-    # Ports of this machine that are free and stay free: the system gives none of them to sockets
-    # that bind to port 0 or connect, as the tests of other stages do at the same moment.
+    # Ports that are free and stay free. The kernel never assigns them to sockets that bind to port
+    # 0 or connect, as the tests of other stages do at the same time.
     module Ports
       # Linux hands out ports from this number upwards, unless it is configured otherwise.
       USUAL = 32_768
       LOWEST = 10_000
-      # Not Kernel#rand, which Minitest seeds: stages of one run would all choose the same.
+      # Minitest seeds Kernel#rand, so all stages of a run would choose the same ports.
       RANDOM = Random.new
       private_constant :RANDOM
 

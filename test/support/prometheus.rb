@@ -2,7 +2,7 @@
 
 module Godwit
   module TestSupport
-    # A strict parser of Prometheus' text form, version 0.0.4, as far as Godwit writes it.
+    # A strict parser of Prometheus' text format 0.0.4, limited to what Godwit writes.
     module Prometheus
       NAME = /[a-zA-Z_:][a-zA-Z0-9_:]*/
       LABEL = /([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^\\"\n]|\\[\\"n])*)"/

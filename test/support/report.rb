@@ -5,12 +5,12 @@ require "minitest"
 
 module Godwit
   module TestSupport
-    # Sends a run's outcome to bin/test: numbers, seed, failures, skips with their reasons. Without
-    # GODWIT_TEST_REPORT it only repeats at the end the skips and the seed of the run.
+    # Sends a run's outcome to bin/test: counts, seed, failures, skips with their reasons. Without
+    # GODWIT_TEST_REPORT it only prints the skips and the seed at the end.
     class Report < Minitest::AbstractReporter
       # Tests whose time is printed.
       SLOWEST = 20
-      # Characters of a failure that bin/test repeats at its end.
+      # Characters of each failure's text that bin/test repeats at the end of its run.
       TEXT = 1500
 
       def initialize(options)
@@ -29,7 +29,7 @@ module Godwit
 
       def prerecord(klass, name)
         return unless (path = ENV["GODWIT_TEST_NOW"])
-        # Read by the runner when this process hangs too hard to say where.
+        # The runner reads this file when the process hangs and cannot print the name of its test.
         File.write(path, "#{klass}##{name}")
       end
 
@@ -60,7 +60,7 @@ module Godwit
         save
       end
 
-      # Also called by the watchdog, which ends the process with a test hanging.
+      # The watchdog also calls this method before it ends a process whose test hangs.
       def save(hanging: nil)
         failures = @details[:failures].dup
         Warnings.own.uniq.each { |message| failures << {name: "warning", text: message.strip} }
@@ -85,7 +85,7 @@ module Godwit
 
       private
 
-      # A class with a `counted_as` has its own line in the summary.
+      # A test class with a `counted_as` has its own line in the summary.
       def count_named(result)
         klass = Object.const_get(result.klass)
         return unless klass.respond_to?(:counted_as)

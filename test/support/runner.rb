@@ -7,12 +7,12 @@ require_relative "stages"
 
 module Godwit
   module TestSupport
-    # bin/test: runs the stages in order, each to its end, and sums up. Its last line is the outcome
-    # in numbers.
+    # bin/test: runs all stages, even after a failure, and prints a summary. The last line is the
+    # outcome in numbers.
     class Runner
       def initialize(arguments, changes: Changes.new(Stage::ROOT), gate: GATE)
         @seed = Random.new_seed % 0xFFFF
-        @jobs = 4 # a stage waits for half of its time
+        @jobs = 4 # a stage spends half of its time waiting
         @changes = changes
         @stages = gate + FULL.select { |stage| stage.touched?(@changes) }
         @whole = true
@@ -96,7 +96,8 @@ module Godwit
         exit 0
       end
 
-      # In order; several at once where they may. Most of a stage's time is waiting.
+      # Runs the stages in order, and several at the same time where they allow it: most of a
+      # stage's time is waiting.
       def run_stages
         @stages.chunk_while { |one, next_one| one.alone? == next_one.alone? }.each do |stages|
           if stages.first.alone? || stages.one? || @jobs == 1
@@ -113,7 +114,7 @@ module Godwit
         puts format("== %s: %s, %.1f s", stage.name, counts(outcome), outcome.seconds)
       end
 
-      # Each stage's output is shown when it is done.
+      # Prints each stage's output when the stage has ended.
       def run_together(stages)
         waiting = stages.each_with_object(Thread::Queue.new) { |stage, queue| queue << stage }.close
         printing = Mutex.new
@@ -132,7 +133,7 @@ module Godwit
         end
         workers.each(&:join)
       ensure
-        workers&.each(&:kill)&.each(&:join) # their children end with them
+        workers&.each(&:kill)&.each(&:join) # the stages' processes end with these threads
       end
 
       def catch_interrupt
@@ -181,7 +182,7 @@ module Godwit
         )
       end
 
-      # A changed checkout counts as a failure.
+      # Counts the failures, and one more when the run has changed the checkout.
       def failed = total(:failed) + (@leftovers.any? ? 1 : 0)
 
       def total(kind) = @stages.filter_map(&:outcome).sum { |outcome| outcome.public_send(kind) }

@@ -2,10 +2,10 @@
 
 module Godwit
   module TestSupport
-    # For scenarios that cannot hold on a runtime. test/RUNTIMES.md is made of these lines (rake
-    # generate), so the reason is a literal text.
+    # Marks scenarios that cannot work on a runtime. `rake generate` makes test/RUNTIMES.md from
+    # these calls, so the reason must be a literal text.
     module Runtimes
-      # First line of such a test: `not_on :ffi, "why it cannot hold there"`.
+      # The first line of such a test: `not_on :ffi, "the reason"`.
       # @param runtime [Symbol] a backend, or the name of an engine such as :jruby
       def not_on(runtime, reason)
         if [Godwit::BACKEND, RUBY_ENGINE.to_sym].include?(runtime)

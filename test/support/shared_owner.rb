@@ -2,8 +2,8 @@
 
 module Godwit
   module TestSupport
-    # For test classes whose tests share a process: a test that does not run owns it, and its
-    # `end_shared` ends it after the last test.
+    # For test classes whose tests share a process. A separate instance of the class, which runs no
+    # test, owns the process; its `end_shared` ends the process after the last test.
     module SharedOwner
       def owner = @owner ||= new("owner")
 

@@ -4,23 +4,23 @@ require "tmpdir"
 
 module Godwit
   module TestSupport
-    # Sockets and contexts that a test gets from here are closed at its end; others must be closed
-    # by then.
+    # Makes sockets and contexts, and closes them at the end of the test. The test must have closed
+    # all others by then.
     module Sockets
       LINUX = RbConfig::CONFIG["host_os"].include?("linux")
-      # Other backends and modes test one transport, which their stage chooses.
+      # A stage of another backend or mode tests only the transport that the stage chooses.
       TRANSPORTS = [
         *ENV.fetch("GODWIT_TEST_TRANSPORT", "tcp ipc inproc").split.map(&:to_sym)
       ].freeze
 
-      # Classes that make sockets and close them.
+      # Classes that make sockets internally and close them.
       OWNERS = /\AGodwit::(?:Logger|Auth\z|Perf::Server)/
 
-      # Several threads of a test may add at the same time, on JRuby in parallel.
+      # Several threads of a test may register objects at the same time, on JRuby in parallel.
       OWNING = Mutex.new
 
       @serial = 0
-      # Linger takes 5 s of it where a test's own close left a message unsent.
+      # The closing may wait 5 s for linger, where the test's own close left a message unsent.
       @context_deadline = Waiters::HANG
       class << self
         # @return [Numeric] seconds that a context may take to end
@@ -31,12 +31,12 @@ module Godwit
           error.is_a?(Godwit::ClosedError) || error.is_a?(Godwit::ContextTerminatedError)
         end
 
-        # @return [String] a name that no other test of this machine has
+        # @return [String] a name that no other test on this machine uses
         def unique_name
           "godwit-test-#{Process.pid}-#{@serial += 1}"
         end
 
-        # @return [Array<Socket, Context>, nil] the open ones between two tests, if known
+        # @return [Array<Socket, Context>, nil] objects open since the previous test; nil: unknown
         attr_accessor :open_between
 
         def open_ones
@@ -49,11 +49,11 @@ module Godwit
         def know(one) = @lock.synchronize { @known[one] = true }
       end
 
-      # Marks what the harness closes: ObjectSpace walks the whole heap for each class.
+      # A marker of the classes that the harness closes: one ObjectSpace walk finds them all.
       module Closable; end
       [Godwit::Socket, Godwit::Context].each { |klass| klass.include(Closable) }
 
-      # JRuby's ObjectSpace makes every object dearer, so there these objects register themselves.
+      # JRuby's ObjectSpace slows every allocation, so on JRuby these objects register themselves.
       if RUBY_ENGINE == "jruby"
         @known = ObjectSpace::WeakMap.new
         @lock = Mutex.new
@@ -86,7 +86,7 @@ module Godwit
       # @return [Array(IO, IO)] both closed at the test's end
       def pipe = IO.pipe.each { |io| own(io) }
 
-      # Makes the harness close a socket or context that the test opened otherwise.
+      # Makes the harness close an object that the test opened by other means.
       def own(closable)
         OWNING.synchronize { (@owned ||= []) << closable }
         closable
@@ -104,10 +104,10 @@ module Godwit
         end
       end
 
-      # For a port that a program binds later or again: on 127.0.0.1 another process may take it
-      # first.
-      # @return [String] an address of the loopback that only this process's tests use (outside
-      #   Linux all processes share one)
+      # For a port that a program binds later or again: on 127.0.0.1 another process may take the
+      # port first.
+      # @return [String] a loopback address that only this process's tests use (outside Linux all
+      #   processes share one address)
       def own_host
         if LINUX
           "127.#{64 + (Process.pid >> 16 & 63)}.#{Process.pid >> 8 & 255}.#{Process.pid & 255}"
@@ -121,10 +121,10 @@ module Godwit
         @scratch_dir ||= Dir.mktmpdir("godwit-")
       end
 
-      # @param names [Array<#to_s>] of folders and a file in {#scratch_dir}
+      # @param names [Array<#to_s>] path components below {#scratch_dir}
       def path(*names) = File.join(scratch_dir, *names.map(&:to_s))
 
-      # Two sockets, the first bound, the second connected to it.
+      # Opens two sockets, binds the first and connects the second to it.
       # @param options for both; `bind_options:`, `connect_options:` for one
       # @return [Array(Godwit::Socket, Godwit::Socket)]
       def connected_pair(
@@ -137,7 +137,7 @@ module Godwit
       # Runs the block once per transport, with its name.
       def each_transport(&block) = TRANSPORTS.each(&block)
 
-      # For tests of the garbage collector's closing.
+      # Allows leaks, for tests of objects that the garbage collector closes.
       def leaks_allowed!
         @leaks_allowed = true
       end
@@ -148,13 +148,13 @@ module Godwit
         @open_before = Sockets.open_between || Sockets.open_ones
       end
 
-      # @return [Array<String>] objects left open outside of the harness; closes them, for the next
-      #   test
+      # Closes objects that the test left open, so that the next test starts without them.
+      # @return [Array<String>] descriptions of these objects
       def close_leaks
         Sockets.open_between = nil
         return [] if @leaks_allowed
         open = Sockets.open_ones
-        # The process's default context is no leak.
+        # The process's default context does not count as a leak.
         stays = [*@open_before, *(Godwit.context if open.any?(Godwit::Context))]
         Sockets.open_between, left =
           open.partition { |one| stays.any? { |other| other.equal?(one) } }
@@ -166,8 +166,8 @@ module Godwit
         end
       end
 
-      # Undelivered messages of the test must not delay the end: linger is for the sockets that the
-      # test closed itself.
+      # Closes the test's sockets with a short linger: their undelivered messages must not delay the
+      # end. The full linger applies only to sockets that the test closed itself.
       # @return [Array<String>] a text for each socket that could not be closed
       def close_sockets
         users, others =
@@ -175,8 +175,8 @@ module Godwit
             one.is_a?(Godwit::Poller) || one.is_a?(Godwit::Loop) ||
               one.class.ancestors.any? { |type| type.name.to_s.match?(OWNERS) }
           end
-        # Pollers that wait on IOs alone end with nothing else; a logger's part and an Auth close
-        # the sockets that they made themselves.
+        # A poller that waits only on IOs ends only by its own close. A logger's object or an Auth
+        # closes the sockets that it made.
         users.each(&:close)
         sockets, contexts = others.partition { |one| one.is_a?(Godwit::Socket) }
         @contexts_to_close = [*contexts, *@context]
@@ -189,12 +189,12 @@ module Godwit
         end
       end
 
-      # Not 0: with that libzmq aborts when both ends of a connection close in the middle of a
-      # message of several frames (docs/limits.md).
+      # A linger of 0 would make libzmq abort when both ends of a connection close in the middle of
+      # a message of several frames (docs/limits.md).
       def no_linger(socket)
         socket.linger = 0.02
       rescue Godwit::ClosedError, Godwit::ContextTerminatedError
-        nil # the test shut its context down
+        nil # the test has shut down the context
       end
 
       # @return [Array<String>] a text for each context that did not end in time

@@ -23,24 +23,24 @@ module Godwit
       LOGS = File.join(ROOT, "tmp/test")
       READ = 65_536
       DEADLINE = 3_600 # seconds: it catches a hang that the watchdog of the tests does not
-      # Ruby 3.1, when it compacts, may read from a page that it gave back, and dies (ADR 23).
+      # Ruby 3.1 may read a heap page after compaction has released it, and crash (ADR 23).
       KEEP_PAGES = {"RUBY_GC_HEAP_FREE_SLOTS_MAX_RATIO" => "1.0"}.freeze
-      PREPARING = Mutex.new # several may need the same
+      PREPARING = Mutex.new # several stages may prepare the same thing
 
       attr_reader :name, :about, :outcome
 
       # @param files [String, nil] glob of the test files; without it `rake` names the tasks to run
-      # @param work whether it tests the gem godwit-work, in work/
+      # @param work whether the stage tests the gem godwit-work, in work/
       # @param jruby whether JRuby runs the files
-      # @param alone whether no other stage may run meanwhile: it writes files that they read
+      # @param alone whether the stage writes files that others read, so that no other may run
       # @param prepare [#call, nil] prepares the stage, and returns more of the environment; its
       #   error fails the stage
-      # @param missing [#call, nil] gives the reason why it cannot run on this system, or nil
+      # @param missing [#call, nil] returns the reason why this system cannot run the stage, or nil
       # @param transport [Symbol, nil] the transport that each_transport uses in the gate; :any for
       #   a choice by the seed; nil for all
       # @param compacts whether the collector moves objects in the gate too, as in `--full`
-      # @param full [Array<String>, nil] globs: the gate runs it only when a path that matches has
-      #   changed
+      # @param full [Array<String>, nil] globs: the gate runs the stage only when a changed path
+      #   matches one; nil: always
       def initialize(
         name, about, quick: false, work: false, rake: nil, files: nil, env: {}, prefix: [],
         jruby: false, alone: false, prepare: nil, missing: nil, transport: nil,
@@ -70,7 +70,7 @@ module Godwit
       def alone? = @alone
 
       # @param changes [Changes]
-      # @return [Boolean] whether the gate must run it for this change
+      # @return [Boolean] whether a changed path makes the gate run this stage
       def touched?(changes) = changes.any?(@full)
 
       # @param seed [Integer] of the random order of the tests
@@ -89,7 +89,7 @@ module Godwit
       # @return [Array<String>] paths of its test files
       def files = @files ||= @glob ? Dir.glob(@glob, base: ROOT).sort : []
 
-      # @return [Array<String>] the command that runs it, or these test files as it runs them
+      # @return [Array<String>] the command that runs the stage, or only these of its test files
       def command(seed, files = self.files)
         return [*@prefix, RbConfig.ruby, "-S", "rake", *@rake] if @rake
         load_all = "ARGV.shift(#{files.size}).each { |file| require file }"
@@ -99,7 +99,7 @@ module Godwit
         ]
       end
 
-      # How much of the tests runs.
+      # Which of the tests run.
       # @return [Hash{String => String}] the environment of the command
       def environment(seed, long: false) = scope(seed, long).merge(@env)
 
@@ -163,8 +163,8 @@ module Godwit
         reader.close
       end
 
-      # Whether the level of the collector, or a test by itself, compacts. Elsewhere one test's
-      # memory would slow down all tests after it.
+      # Whether the GC level compacts, or a test compacts by itself. On other stages the memory of
+      # one test would slow down all later tests.
       def collector_moves?
         return false unless @glob
         @env["GODWIT_TEST_GC"] != "none" || files.any? do |file|
@@ -172,7 +172,7 @@ module Godwit
         end
       end
 
-      # Shows and keeps the stage's output, until it has ended or is late.
+      # Prints the output of the stage and appends it to the log, until the stage ends or is late.
       def follow(reader, log, finish)
         until @status
           return end_late(reader, log) if monotonic > finish
@@ -244,7 +244,7 @@ module Godwit
         return crashed unless File.exist?(@report)
         seen = JSON.parse(File.read(@report), symbolize_names: true)
         outcome = Outcome.new(**seen.slice(:passed, :failed, :skipped, :failures, :skips, :notes))
-        # Its report says success, its exit status does not: a crash at exit.
+        # The report says success but the exit status does not: the process crashed at its exit.
         add_failure(outcome, ending) if !@status.success? && outcome.failed.zero?
         if (outcome.passed + outcome.failed + outcome.skipped).zero?
           not_run("none of its files has a test for it")

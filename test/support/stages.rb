@@ -10,8 +10,8 @@ require_relative "stage"
 
 module Godwit
   module TestSupport
-    # @param what [String] is missing when the block fails
-    # @yieldreturn [Hash, Object] of the environment; nothing else counts
+    # @param what [String] the error's first words when the block fails
+    # @yieldreturn [Hash, Object] a Hash is environment variables; any other value is ignored
     # @return [Proc] prepares a stage; its error fails the stage
     def self.preparation(what, &block)
       lambda do
@@ -22,7 +22,7 @@ module Godwit
       end
     end
 
-    # Has the extension load the libzmq with drafts, which is built when it is not there.
+    # Makes the extension load libzmq with drafts. Builds that libzmq unless it exists.
     DRAFTS = preparation("no libzmq with drafts") do
       library = [DraftLibrary.new.build, ENV["LD_LIBRARY_PATH"]].compact.join(":")
       {"LD_LIBRARY_PATH" => library, "GODWIT_TEST_DRAFT" => "1"}
@@ -33,32 +33,32 @@ module Godwit
     # Builds the nginx module, and fetches nginx and what its tests need.
     EDGE = preparation("the edge does not compile") { EdgeBuild.new.build }
     DEBIANS = preparation("no Debian") { Debians.prepare }
-    # The librdkafka of today.
+    # The newest librdkafka.
     NEWEST_LIBRDKAFKA = preparation("no newest librdkafka") do
       {"GODWIT_LIBRDKAFKA" => NewestLibrdkafka.path}
     end
 
-    # Bundler hides the gem karafka-rdkafka, which the bundle does not have; children without
-    # Bundler find it by GEM_PATH.
+    # Bundler hides the gem karafka-rdkafka, which is not in the bundle. Children run without
+    # Bundler and find the gem by GEM_PATH.
     KAFKA = {
       "GEM_PATH" => ["#{Stage::ROOT}/vendor/kafka", *Gem.path].join(File::PATH_SEPARATOR),
       "GODWIT_LIBRDKAFKA" =>
         Dir["#{Stage::ROOT}/vendor/kafka/gems/karafka-rdkafka-*/ext/librdkafka.so"].max.to_s
     }.freeze
-    # The collector's moves endanger our C alone, which these stages do not test.
+    # Compaction endangers only Godwit's C code, which these stages do not test.
     NO_GC = {"GODWIT_TEST_GC" => "none"}.freeze
-    # The settings of a stage that runs on another backend, Ruby or engine, or compares types.
+    # Settings of the stages that run on another backend, Ruby or engine, or check types.
     SYSTEMS = {
       ffi: {env: NO_GC.merge("GODWIT_BACKEND" => "ffi")},
       jruby: {jruby: true},
       kafka: {work: true, env: KAFKA.merge("GODWIT_TEST_ENGINE" => "kafka")},
-      # Every call is compared with its type.
+      # RBS checks the types of every call.
       types: {env: NO_GC.merge("GODWIT_TEST_TYPES" => "1")}
     }.freeze
 
-    # @param on [Symbol, nil] of {SYSTEMS}
+    # @param on [Symbol, nil] a key of {SYSTEMS}
     # @param files [String] glob in test/ or work/test/, without its `_test.rb`
-    # @param changes [String, nil] globs: {Stage}'s `full`
+    # @param changes [String, nil] globs that become the `full` of the {Stage}
     # @param more [Hash] for {Stage}
     def self.stage(name, about, on: nil, files: nil, changes: nil, rake: nil, **more)
       more[:files] = "#{"test/" unless files.start_with?("work/")}#{files}_test.rb" if files
@@ -66,28 +66,28 @@ module Godwit
         **more)
     end
 
-    # @return [Array<Stage>] the same files on the FFI backend and on JRuby
+    # @return [Array<Stage>] a stage on the FFI backend and one on JRuby, with the same files
     def self.stages_of_others(name, about, **more)
       {ffi: "the FFI backend", jruby: "JRuby"}.map do |system, title|
         stage("#{name} #{system}", "#{about} on #{title}", on: system, **more)
       end
     end
 
-    # The files whose tests run on Kafka as well, or say by not_on why they do not.
+    # Files that run on Kafka as well. A test that cannot run there gives the reason by not_on.
     ON_KAFKA = "work/test/{kafka/*,log/{client,engine,file,groups,retention,traps}," \
       "consumer/{batches,cli,declarations,doctor,endings,failures,hooks,kills,odd_programs," \
       "operations,outputs,pause,processes,runner,silent,stuck}}"
-    # Those of them that guard each change of the engine and of what stands on it.
+    # The files of ON_KAFKA that every change of the engine, or of code above it, must pass.
     CORE_ON_KAFKA = "work/test/{kafka/{errors,groups,library,loading,native,old_brokers,producer," \
       "prototypes,settings,url},log/engine,consumer/{outputs,runner}}"
     WORK = "work/test/{*,consumer/**/*,log/**/*}"
-    # What a program does on its first day, for the backends whose suites `--full` runs.
+    # Basic use of sockets: all that the gate runs on the FFI backend and on JRuby.
     SMOKE = "conformance/plain"
 
-    # What the FFI backend and JRuby run of its wait, and of what is the backend's own.
+    # Tests of waiting, and of each backend's own code, for the FFI backend and JRuby.
     WAITS = "{{waits,ffi}/**/*,native/collection}"
 
-    # Paths whose change makes the gate run a stage of `--full`.
+    # A change of these paths makes the gate run those stages of `--full` that name C.
     C = "ext/** lib/godwit/backend/native.rb"
     BACKEND = "lib/godwit/backend/**"
     FFI_BACKEND = "lib/godwit/backend/ffi.rb lib/godwit/backend/ffi/**"
@@ -100,7 +100,7 @@ module Godwit
     SHELL = "lib/godwit/shell/** test/shell/**"
     TIMED = "test/timing/** test/support/timed.rb"
 
-    # The gate's stages: the quick ones, then the others by their seconds, the longest first.
+    # The gate's stages: first the quick ones, then the others from the longest to the shortest.
     GATE = [
       stage("compile", "no warning, one exported symbol", rake: "compile:strict", quick: true),
       stage("generated", "generated files are what api/*.yml makes them, README.md's figures " \
@@ -123,7 +123,7 @@ module Godwit
         files: "edge/*", prepare: EDGE, missing: EdgeBuild.method(:missing)),
       stage("process", "fork, exit, signals, kills", files: "process/**/*"),
       stage("shell", "Godwit::Shell, and what it leaves behind: nothing", files: "shell/**/*"),
-      # Without a broker those tests that need one are skipped, each with its reason.
+      # Without a broker, the tests that need one are skipped with a reason.
       stage("kafka", "the gem godwit-work on Kafka: records, groups, outputs, commands",
         on: :kafka, files: CORE_ON_KAFKA),
       stage("perf", "Godwit::Perf: histograms, and what it counts", files: "perf/**/*"),
@@ -135,7 +135,7 @@ module Godwit
       stage("documentation", "the examples in README.md and docs/ do what they say",
         files: "docs/{edge_page,examples,install_page,mruby_page,monitor_page}"),
       stage("stress", "many threads and fibers, short form", files: "stress/**/*"),
-      # Not in one process with "compat rbczmq": both layers define ZMQ.
+      # "compat rbczmq" needs another process, since both layers define the module ZMQ.
       stage("compat ffi-rzmq", "programs written for ffi-rzmq, through its layer and with the gem",
         files: "compat/ffi_rzmq/*"),
       stage("package", "the built gem installs and runs away from the checkout",
@@ -150,7 +150,7 @@ module Godwit
         files: "package/parts/*"),
       stage("smoke ffi", "a few sockets on the FFI backend", on: :ffi, files: SMOKE,
         transport: :any),
-      # `rake package:check` checks it as well.
+      # The rake task `package:check` also runs these tests.
       stage("package native", "the platform gem, if it has been built, beside another libzmq",
         files: "package/one_process", missing: NativeGem.method(:unbuilt))
     ].freeze
@@ -198,7 +198,7 @@ module Godwit
         changes: RBCZMQ),
       *stages_of_others("compat ffi-rzmq", "ffi-rzmq's layer",
         files: "compat/ffi_rzmq/{differences,waits}", changes: FFI_RZMQ),
-      # Without the files whose subject is not the backend: kills during a write, foreign tests and
+      # Omits the files that do not depend on the backend: kills during a write, foreign tests and
       # programs, cost.
       stage("logger ffi", "Godwit::Logger on the FFI backend, where it matters", on: :ffi,
         files: "logger/{broadcaster,control,drop_in,durable,durable_process,exit,journal," \
@@ -206,7 +206,7 @@ module Godwit
           "threads,trap,wire,writer}", changes: LOGGER),
       *stages_of_others("perf", "Godwit::Perf and libzmq's perf tools",
         files: "{perf/**/*,cli/perf_tools}", changes: PERF),
-      # Features that parallel threads, signals and waits can break; `rake jruby:logger` runs all
+      # Features that depend on parallel threads, signals and waits. `rake jruby:logger` runs all
       # files.
       stage("logger jruby", "Godwit::Logger on JRuby, where it matters", on: :jruby,
         files: "logger/{broadcaster,control,overflow,reader,sender,threads,trap,writer}",
@@ -262,8 +262,8 @@ module Godwit
         files: "{timing,edge/timing}/*", alone: true, prepare: DRAFTS_BUILT, changes: TIMED),
       stage("timing ffi", "the same on the FFI backend", on: :ffi, files: "timing/*", alone: true,
         changes: "#{FFI_BACKEND} #{TIMED}"),
-      # Without files that measure the start and the end of Ruby, or the processor's time, which is
-      # Java's.
+      # Omits the files that measure Ruby's start and exit, or processor time: on JRuby both are
+      # mostly Java's.
       stage("timing jruby", "the same of waits, on JRuby", on: :jruby,
         files: "timing/{beacon,waits}", alone: true, changes: "#{ON_JRUBY} #{TIMED}"),
       stage("bench", "the benchmarks run (no numbers)", rake: "bench", env: {"BENCH_QUICK" => "1"},

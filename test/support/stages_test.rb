@@ -4,11 +4,11 @@ require "test_helper"
 require "support/changes"
 require "support/runner"
 
-# The stages that bin/test runs, and when.
+# Which stages bin/test runs for which changes.
 class StagesTest < Godwit::TestCase
   TestSupport = Godwit::TestSupport
 
-  # A git repository with a file of each folder, committed.
+  # Makes a git repository, and commits a file in each folder.
   def repository(*paths)
     paths.each { |path| write(path, "1") }
     git("init", "--quiet")
@@ -43,7 +43,7 @@ class StagesTest < Godwit::TestCase
     assert_equal ours.map(&:name), stages.select(&:work?).map(&:name)
   end
 
-  # test/RUNTIMES.md lists not_on; a `skip` would go unseen there.
+  # A skip by not_on is in test/RUNTIMES.md. A plain `skip` would not be.
   test "no scenario that both backends run skips a runtime by other means" do
     skips =
       Dir["test/{conformance,waits,process,stress}/**/*.rb"].flat_map do |path|

@@ -16,7 +16,7 @@ module Godwit
     include TestSupport::Children
     include TestSupport::Runtimes
 
-    DEADLINE = 120 # seconds for one test, longer than any child process has: it finds hangs
+    DEADLINE = 120 # seconds for one test, more than any child process has: the deadline finds hangs
     THREAD_DEADLINE = TestSupport::Waiters::HANG
 
     class << self
@@ -27,8 +27,8 @@ module Godwit
         @deadline || ((superclass <= TestCase) ? superclass.deadline : DEADLINE)
       end
 
-      # Runs the class's tests under GC.stress too, in its stage: each object costs a collection
-      # there, so choose small ones.
+      # Also runs the class's tests under GC.stress, in the stage for it. Each allocation costs a
+      # collection there, so choose small tests.
       def under_gc_stress
         @under_gc_stress = true
       end
@@ -51,13 +51,13 @@ module Godwit
         chosen.empty? ? only.first(1) : chosen
       end
 
-      # Defines a test by a sentence; punctuation stays, as two names may differ only in an
-      # endpoint.
+      # Defines a test with a sentence as its name. Punctuation stays in the name, as two names may
+      # differ only in an endpoint.
       def test(sentence, &body)
         define_method("test_#{sentence.tr(" ", "_")}", &body)
       end
 
-      # Without this check a test with a used or misspelt name would silently never run.
+      # Raises when a test's name is misspelt or already used: Minitest would not run that test.
       def method_added(name)
         super
         @seen ||= {}
@@ -76,8 +76,8 @@ module Godwit
       ) { super }
     end
 
-    # A number of rounds: fewer where each object made costs a collection, or each instruction a
-    # hundred.
+    # A number of rounds: smaller at GC levels where each allocation costs a collection, or where
+    # valgrind slows each instruction a hundred times.
     def rounds(number, stressed:) = TestSupport::GCLevels.slow? ? stressed : number
 
     def before_setup
@@ -86,8 +86,8 @@ module Godwit
       TestSupport::GCLevels.before_test
     end
 
-    # The body is over; then, with the collector at its normal level, its sockets and contexts are
-    # closed.
+    # Called at the end of the test's body. Restores the collector's normal level, then closes the
+    # test's sockets and contexts.
     def before_teardown
       TestSupport::GCLevels.after_body
       super
@@ -102,14 +102,14 @@ module Godwit
 
     private
 
-    # The order matters: a thread that waits on a socket ends when that closes, a context when its
-    # sockets have.
+    # Closes in this order: sockets first, which ends the threads that wait on them, and then their
+    # contexts.
     # @return [Array<String>] objects that the test did not clean up, or that would not end
     def clean_up
       problems = threads_that_failed
       problems.concat(end_children)
       problems.concat(close_sockets)
-      # later: sockets that our sockets opened internally close with them
+      # last: a socket of the test closes the sockets that it opened internally
       problems.concat(close_leaks)
       problems.concat(join_threads(THREAD_DEADLINE * TestSupport::GCLevels::SLOWNESS))
       problems.concat(close_contexts)

@@ -2,28 +2,28 @@
 
 module Godwit
   module TestSupport
-    # Shared by the tests of duration, which are in test/timing and run alone.
+    # Assertions about durations, for the tests in test/timing, whose stage runs alone.
     module Timed
       Stop = Class.new(StandardError)
 
       # Seconds within which the docs promise that a wait ends.
       PROMISED = 0.1
 
-      # A pause of the machine or of a collector may make one try late. The median of several tries
+      # A pause of the machine or of the collector may delay one try. The median of several tries
       # counts.
       TRIES = 5
 
-      # A wait. call: waits. begun: returns when it does. endings: its endings by name, beside
-      # {INTERRUPTS}.
+      # A wait. `call` waits; `begun` returns when `call` waits; `endings` are the endings by name,
+      # in addition to {INTERRUPTS}.
       Wait = Struct.new(:call, :begun, :endings)
 
-      # Every wait ends by these. The waiting thread is the argument.
+      # Each of these ends every wait. The argument is the waiting thread.
       INTERRUPTS = {
         "Thread#kill" => ->(thread) { thread.kill },
         "Thread#raise" => ->(thread) { thread.raise(Stop) }
       }.freeze
 
-      # @return [Float] the median of the block's results
+      # @return [Float] the median result of several calls of the block
       def median(tries = TRIES) = Array.new(tries) { yield }.sort[tries / 2]
 
       # Asserts that each ending ends the wait within 0.1 s.
@@ -40,8 +40,8 @@ module Godwit
         assert_operator seconds, :<, PROMISED, "a kill that was put off"
       end
 
-      # That a program's process ends so many seconds after the program has. The lower bound shows
-      # that the clock was read before the wait.
+      # Asserts the time from the program's last line until its process has ended. The lower bound
+      # shows that the end waited for linger.
       # @param seconds [Range]
       def assert_ends_within(seconds, source, **options)
         print_time = "$stdout.syswrite(Process.clock_gettime(Process::CLOCK_MONOTONIC).to_s)"
@@ -49,7 +49,7 @@ module Godwit
         assert_includes seconds, monotonic - Float(result.stdout)
       end
 
-      # @return [Float] seconds of processor time of all of this process, for the length of the
+      # @return [Float] seconds of processor time that all threads of the process use during the
       #   block
       def cpu
         before = Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID)
@@ -59,7 +59,7 @@ module Godwit
 
       private
 
-      # @return [Float] seconds from the ending until the thread that waited is over
+      # @return [Float] seconds from the ending until the waiting thread has ended
       def after(wait)
         thread = in_thread(&wait.call)
         wait.begun.call
@@ -69,14 +69,14 @@ module Godwit
         end
       end
 
-      # The kill comes before the wait, which takes it.
+      # Sends a kill before the wait begins: the deferred kill must end the wait.
       def after_a_kill_before(wait)
         ready = Thread::Queue.new
         go = false
         thread = in_thread do
           Thread.handle_interrupt(Object => :on_blocking) do
             ready << true
-            Thread.pass until go # a Queue would be a wait
+            Thread.pass until go # no Queue#pop: it would be a wait, and take the kill
             wait.call.call
           end
         end
@@ -89,7 +89,7 @@ module Godwit
       def over(thread)
         assert thread.join(Waiters::HANG), "it waits on"
       rescue Godwit::Error, Stop, StopIteration
-        nil # the result of the wait
+        nil # the error that the ended wait raised
       end
     end
   end

@@ -2,13 +2,13 @@
 
 module Godwit
   module TestSupport
-    # The smallest Fiber.scheduler: IO.select, timers, and a pipe to wake it from other threads. It
-    # shows that the library needs nothing of a scheduler but Ruby's own four methods, and lets a
+    # The smallest Fiber.scheduler: IO.select, timers, and a pipe through which other threads wake
+    # it. It shows that Godwit needs only the four methods of Ruby's scheduler interface, and lets a
     # test decide which fiber runs first.
     class TinyScheduler
       # Runs the block in a new thread under a new scheduler.
       # @yieldparam scheduler [TinyScheduler]
-      # @return [Thread] the thread, which ends when all its fibers have
+      # @return [Thread] ends when all its fibers have ended
       def self.thread
         Thread.new do
           scheduler = new
@@ -17,17 +17,17 @@ module Godwit
         end
       end
 
-      # @return [Proc, nil] takes the fibers that can go on, gives them in the order wanted
+      # @return [Proc, nil] gets the fibers that can run, and returns them in the order to run them
       attr_accessor :order
 
-      # @return [Boolean] leave the fibers that still wait behind when the thread ends
+      # @return [Boolean] whether the thread ends without its waiting fibers
       attr_accessor :careless
 
       def initialize
         @waiting = {}
         @timers = {}
         @ready = []
-        # No other object refers to a blocked fiber: Ruby's own waiters do not keep it from the
+        # Retains the blocked fibers: Ruby's own lists of waiters do not protect a fiber from the
         # garbage collector.
         @blocked = {}
         @lock = Thread::Mutex.new
@@ -63,8 +63,8 @@ module Godwit
         @lock.synchronize { @ready << fiber }
         @wakeup.write_nonblock(".", exception: false)
       rescue IOError
-        # That was its last fiber, and all is over: an error out of Mutex#unlock ends Ruby 3.1 with
-        # the thread.
+        # The thread's last fiber has ended. In Ruby 3.1 an error raised in Mutex#unlock ends the
+        # thread, so ignore it.
         nil
       end
 
@@ -74,8 +74,8 @@ module Godwit
         fiber
       end
 
-      # A scheduler whose thread was killed leaves its fibers: Ruby 3.3 takes no second kill in
-      # here, and they may wait for ever.
+      # When its thread was killed, the scheduler abandons its fibers: they may wait for ever, and
+      # in Ruby 3.3 a second kill cannot end this method.
       def close
         run unless careless || Thread.current.status == "aborting"
         [@wakeup, @wakeup_reader].each(&:close)
@@ -85,7 +85,7 @@ module Godwit
         run_once until @waiting.empty? && @timers.empty? && @blocked.empty? && @ready.empty?
       end
 
-      # One round: waits until at least one fiber can run, and runs all that can.
+      # Waits until at least one fiber can run, and runs all that can.
       def run_once
         readable, writable = select
         @wakeup_reader.read_nonblock(64, exception: false) if readable.include?(@wakeup_reader)

@@ -5,11 +5,11 @@ require "socket"
 
 module Godwit
   module TestSupport
-    # Connections with TLS.
+    # TLS connections.
     module TLS
       # @return [Array(OpenSSL::SSL::SSLSocket, OpenSSL::SSL::SSLSocket)] client and server
       def tls_pair
-        # Not UNIXSocket.pair: JRuby's OpenSSL cannot wait for it.
+        # JRuby's OpenSSL cannot wait for a socket of UNIXSocket.pair.
         ours, theirs =
           TCPServer.open("127.0.0.1", 0) do |server|
             [TCPSocket.new("127.0.0.1", server.addr[1]), server.accept].each { |io| own(io) }
@@ -27,7 +27,7 @@ module Godwit
         key = OpenSSL::PKey::RSA.new(2048)
         cert = OpenSSL::X509::Certificate.new
         cert.public_key = key
-        cert.subject = cert.issuer = OpenSSL::X509::Name.parse("/CN=localhost") # as Java demands
+        cert.subject = cert.issuer = OpenSSL::X509::Name.parse("/CN=localhost") # Java needs it
         cert.not_before = Time.at(0)
         cert.not_after = Time.at(1 << 32)
         cert.sign(key, "SHA256")

@@ -2,8 +2,8 @@
 
 module Godwit
   module TestSupport
-    # Runs a command that sees a small file system in memory at a folder. The file system ends with
-    # the command.
+    # Runs a command that sees a small in-memory file system mounted at a folder. The file system
+    # exists as long as the command.
     module Tmpfs
       MOUNT = 'mount -t tmpfs -o "size=$0,mode=755" none "$1" && shift && exec "$@"'
       private_constant :MOUNT
@@ -15,7 +15,7 @@ module Godwit
             bytes.to_s, folder, *command]
         end
 
-        # @return [String, nil] why there can be none
+        # @return [String, nil] why this system cannot mount one; nil: it can
         def missing
           return @missing if defined?(@missing)
           said = Dir.mktmpdir do |folder|

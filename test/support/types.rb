@@ -8,21 +8,20 @@ require "godwit/work/cli"
 
 module Godwit
   module TestSupport
-    # With GODWIT_TEST_TYPES=1 every call of a method that sig/ or work/sig/ declares is compared
-    # with its type there, by RBS's own runtime check: arguments, result, a block's arguments and
-    # result. A mismatch is noted, the call itself continues undisturbed, and the run fails at its
-    # end. GODWIT_TEST_SIG names another folder instead of sig/.
+    # With GODWIT_TEST_TYPES=1, RBS checks each call of a method that sig/ or work/sig/ declares:
+    # its arguments, its result, and the arguments and result of a block. The run stores mismatches,
+    # does not disturb the calls, and fails at its end. GODWIT_TEST_SIG names another folder than
+    # sig/.
     #
-    # These are not judged:
+    # The check ignores these:
     #
-    # * The arguments of a call that raises: it refused them, as the misuse tests want. A call that
-    #   takes an argument that sig/ forbids is a fault, of sig/ or of the method.
-    # * Timeout::UNSET, which stands for "not given" where one public method calls another.
-    # * The result of a block, which is as much the test's as an argument: `serve` refuses it
-    #   without a raise.
-    # * The block that `new` hands on to `initialize`, as Ruby's `super` does; initialize ignores
-    #   it.
-    # * The values of an Enumerator: running through it would receive the test's messages.
+    # * The arguments of a call that raises: the misuse tests want that error. A call that succeeds
+    #   with an argument that sig/ forbids is a fault, of sig/ or of the method.
+    # * Timeout::UNSET, the default of an argument that one public method passes to another.
+    # * The result of a block, since a test may give a wrong one: `serve` refuses it without
+    #   raising.
+    # * The block that `new` passes on to `initialize` by Ruby's `super`: initialize ignores it.
+    # * The elements of an Enumerator: iterating it would receive the test's messages.
     module Types
       ROOT = File.expand_path("../..", __dir__)
       SIG = [ENV.fetch("GODWIT_TEST_SIG", "#{ROOT}/sig"), "#{ROOT}/work/sig"].freeze
@@ -30,7 +29,7 @@ module Godwit
       OWN = %r{\A#{Regexp.escape(ROOT)}/test/(?!support/)}
       WRAPPER = /__with(out)?__RBS_TEST/
 
-      # RBS's comparison of a value with a type, by the rules above.
+      # RBS's check of a value against a type, with the exceptions above.
       class Check < RBS::Test::TypeCheck
         def initialize(...)
           super
@@ -40,7 +39,7 @@ module Godwit
 
         def value(value, type)
           return true if Timeout::UNSET.equal?(value)
-          # RBS looks both up again for each value, which costs more than all the rest.
+          # Without these two caches RBS looks types up for each value, which takes most time.
           if type.is_a?(RBS::Types::Alias)
             type = @aliases[type] ||= builder.expand_alias2(type.name.absolute!, type.args)
             return super
@@ -66,8 +65,8 @@ module Godwit
         end
       end
 
-      # Replaces RBS's own reporter, which raises: that would change the test's behaviour, and be
-      # lost in a thread.
+      # Replaces RBS's reporter, which raises. An error would change the test's behaviour, and would
+      # be lost in a thread.
       class Judge
         def initialize(methods, check)
           @methods = methods
@@ -85,7 +84,7 @@ module Godwit
 
       @wrong = []
       @called = {}.compare_by_identity
-      # An inherited `new` with its own type, as the class's initialize takes more.
+      # Types of an inherited `new`: its arguments are those of the class's own initialize.
       @retyped = {}
       @watched = {}.compare_by_identity
       class << self
@@ -94,13 +93,13 @@ module Godwit
         # @private
         attr_reader :called, :retyped
 
-        # Wraps all that sig/ declares and the library has; test/types/signatures_test.rb sees to it
-        # that these are the same.
+        # Wraps each method that both sig/ and the library have. test/types/signatures_test.rb
+        # checks that they have the same methods.
         def start
-          # Not loaded by itself.
+          # The library loads these files only on demand.
           Dir["#{ROOT}/{lib/godwit,work/lib/godwit/work}/cli/*.rb"].sort
             .each { |file| require file }
-          RBS.logger_level = "fatal" # it would warn of each overload that does not fit
+          RBS.logger_level = "fatal" # RBS would warn of each overload that does not match
           loader = RBS::EnvironmentLoader.new
           loader.add(library: "logger", version: nil)
           SIG.each { |path| loader.add(path: Pathname(path)) }
@@ -152,14 +151,14 @@ module Godwit
           methods.each do |method, type|
             @watched[type] = "#{mod}##{method}"
             RBS::Test::Hook.hook_instance_method(mod, method, key: key)
-            # The extension defines some of Socket's methods itself, in a module that precedes the
-            # module with the types.
+            # The extension defines some of Socket's methods in a module before the wrapped module,
+            # so the calls would bypass the check.
             taken =
               Socket.ancestors.drop(1).include?(mod) &&
               TAKEOVER.public_method_defined?(method, false)
             RBS::Test::Hook.hook_instance_method(TAKEOVER, method, key: key) if taken
           end
-          # A test lists the public methods.
+          # A test lists the public methods, so the wrappers must not add any.
           [mod, TAKEOVER].each do |one|
             one.__send__(:private, *one.public_instance_methods(false).grep(WRAPPER))
           end

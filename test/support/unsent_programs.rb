@@ -2,15 +2,15 @@
 
 module Godwit
   module TestSupport
-    # Programs whose messages have no peer when the program ends.
+    # Programs that end while their messages have no peer.
     module UnsentPrograms
-      # @param options [String] of the socket
+      # @param options [String] source text of the socket's options
       def unsent(options)
         "push = Godwit::PUSH.connect('tcp://127.0.0.1:1', #{options})\npush.send('never delivered')"
       end
 
-      # Three contexts, whose lingers are 0.5 s and once or twice `step` more. The last context's
-      # socket is closed.
+      # Opens three contexts with a linger of 0.5 s, 0.5 s + `step` and 0.5 s + 2 * `step`, and
+      # closes the socket of the last one.
       # @param step [Float] seconds
       def unsent_in_contexts(step) = <<~RUBY
         3.times do |number|

@@ -3,7 +3,7 @@
 require "test_helper"
 require "memory/valgrind"
 
-# The findings of valgrind that are ours.
+# Which of valgrind's findings the stage counts as Godwit's.
 class ValgrindFindingsTest < Godwit::TestCase
   MALLOC = %w[/x/vgpreload_memcheck-amd64-linux.so malloc].freeze
   CALLOC = %w[/x/vgpreload_memcheck-amd64-linux.so calloc].freeze
@@ -16,8 +16,8 @@ class ValgrindFindingsTest < Godwit::TestCase
   XMALLOC = %w[/x/libruby-3.3.so.3.3 ruby_xmalloc2].freeze
   LEAK = "Leak_DefinitelyLost"
 
-  # [kind, stacks, address]: a bad read with the extension or libzmq in any stack, in the stack of a
-  # fiber only if it is in a freed block; a leak of what the extension or libzmq allocated.
+  # [kind, stacks, address]. Godwit's are: a bad read with the extension or libzmq in a stack (in a
+  # fiber's stack only if the address is in a freed block), and a leak of their allocations.
   OURS = [
     ["InvalidRead", [[UNNAMED], [FREE, EXTENSION]]],
     ["SyscallParam", [[%w[/x/libc.so.6 send], LIBZMQ]]],
@@ -26,7 +26,7 @@ class ValgrindFindingsTest < Godwit::TestCase
     *[[MALLOC, EXTENSION], [MALLOC, LIBZMQ, EXTENSION], [NEW, LIBZMQ], [CALLOC, UNNAMED, EXTENSION],
       [MALLOC, XMALLOC, EXTENSION]].map { |stack| [LEAK, [stack]] }
   ].freeze
-  # Others: Ruby's own objects, and the collector's.
+  # Findings in Ruby's own objects and in its collector.
   NOT_OURS = [
     ["InvalidRead", [[UNNAMED], [MALLOC, UNNAMED]]],
     ["InvalidRead", [[UNNAMED, EXTENSION]], "Address 0x8 is in a rw- anonymous segment"],

@@ -6,9 +6,9 @@ require_relative "waiting_calls"
 
 module Godwit
   module TestSupport
-    # The endings of a wait, for a test class whose `prepare(name)` gives a {WaitingCalls::Call}, in
-    # the context @home if it has one. After an interrupt the call waits again, until its object
-    # closes.
+    # Endings of a wait, for a test class whose `prepare(name)` returns a {WaitingCalls::Call}, in
+    # the context @home if the call has a context. After an interrupt the test repeats the call, and
+    # closes its object to end that.
     module WaitEndings
       include WaitingCalls
 
@@ -17,8 +17,8 @@ module Godwit
         "Thread#kill" => ->(thread) { thread.kill },
         "Thread#raise" => ->(thread) { thread.raise(Stop) }
       }.freeze
-      # Under handle_interrupt an interrupt before the wait is deferred until the wait, which must
-      # see it.
+      # The second one interrupts before the wait under handle_interrupt. The wait must then end at
+      # the deferred interrupt.
       WHILE = {"" => false, " that was put off" => true}.freeze
       CLOSES = {
         "its object is closed" => Godwit::ClosedError,
@@ -26,10 +26,10 @@ module Godwit
         "its context is shut down" => Godwit::ContextTerminatedError,
         "its context is closed" => Godwit::ClosedError
       }.freeze
-      FIBERS = Godwit::BACKEND != :ffi # where a wait holds its thread
+      FIBERS = Godwit::BACKEND != :ffi # on the FFI backend a wait blocks its whole thread
       STARTS = {"" => :in_thread, **(FIBERS ? {" in a fiber" => :fiber} : {})}.freeze
 
-      # By sentence, a body of a test, which gets the call's name.
+      # The rest of a test's name => the body of the test, which gets the name of the call.
       ENDINGS = {
         **INTERRUPTS.to_a.product(WHILE.to_a).to_h do |(how, interrupt), (suffix, put_off)|
           raises = how == "Thread#raise"
@@ -48,9 +48,9 @@ module Godwit
       ENDINGS.freeze
       CHOICE = Random.new(Integer(ARGV[ARGV.index("--seed").to_i + 1], exception: false) || 0)
 
-      # Tests the calls: a kind of wait with each ending that it can have, another call with one
-      # that the seed chooses.
-      # @param but [Regexp] endings that no call of them has
+      # Defines the tests: each call of `kinds` with all endings that it can have, each other call
+      # with one ending that the seed chooses.
+      # @param but [Regexp] matches endings that these calls cannot have
       def self.test(type, names, kinds, but: /\0/)
         names.each do |name|
           sentences = possible(name).grep_v(but)
@@ -61,14 +61,14 @@ module Godwit
         end
       end
 
-      # @return [Array<String>] the sentences of the endings that the call can have
+      # @return [Array<String>] the endings that this call can have
       def self.possible(name)
         call = WaitingCalls::Call.new(name)
         ENDINGS.keys.reject do |sentence|
           (sentence.include?("context") && !call.context?) ||
             (sentence.include?("receiver") && !call.receiver?) ||
             (sentence.include?("threads and") && !call.shared?) ||
-            # Ruby itself crashes when a thread ends that a fiber of a dead thread had joined.
+            # Ruby itself crashes at the end of a thread that a fiber of a dead thread was joining.
             (sentence.include?("kill in a fiber") && name == "Proxy run")
         end
       end
@@ -107,7 +107,7 @@ module Godwit
         waiters = %i[in_thread fiber].flat_map do |start|
           Array.new(5) { __send__(start) { call.run } }
         end
-        # A call that makes its own monitor waits there: all of them count for the socket.
+        # A call that opens its own monitor waits on it: the socket's count includes these waiters.
         until_waiting(call.waited_on, 10)
         call.object.close
         waiters.each { |waiter| assert_ended(call, waiter, Godwit::ClosedError) }
@@ -117,10 +117,10 @@ module Godwit
         call = prepare(name)
         kill_careless_thread(call)
         assert_closes(call)
-        GC.start # until then the fiber might still be resumed, and its object is in use
+        GC.start # until the collector frees the fiber, its object counts as in use
       end
 
-      # A separate method, so that nothing here holds the fiber afterwards.
+      # A separate method, so that the caller's stack does not reference the fiber.
       def kill_careless_thread(call)
         thread = TinyScheduler.thread do |scheduler|
           scheduler.careless = true
@@ -132,19 +132,19 @@ module Godwit
         assert thread.join(Waiters::HANG), "it waits on"
       end
 
-      # @return [Thread] that waits by now
+      # @return [Thread] a thread that waits in the call
       def waiting(call, start = :in_thread)
         __send__(start) { call.run }.tap { until_waiting(call.waited_on) }
       end
 
-      # @return [Thread] that was interrupted before it began to wait
+      # @return [Thread] a thread that the block interrupted before its wait began
       def waiting_later(call)
         ready = Thread::Queue.new
         go = false
         thread = in_thread do
           Thread.handle_interrupt(Object => :on_blocking) do
             ready << true
-            Thread.pass until go # no Queue: that would be a wait
+            Thread.pass until go # no Queue#pop: it would be a wait, and take the interrupt
             call.run
           end
         end
@@ -163,7 +163,7 @@ module Godwit
         end
       end
 
-      # @param error [Class, nil] of calls that have no error of their own; nil: it returns
+      # @param error [Class, nil] expected unless the call has its own error; nil: the call returns
       def assert_ended(call, thread, error)
         error = call.error if call.own_error?
         return assert_returned(call, ended(thread, "#{call.name} waits on")) unless error
@@ -173,7 +173,7 @@ module Godwit
       def assert_returned(call, value)
         case call.receiver
         when Godwit::Loop then assert_equal :stopped, value
-        when Godwit::Shell::Stream then assert value # a Status, or no rows
+        when Godwit::Shell::Stream then assert value # the Status, or the rows
         else assert_same call.object, value
         end
       end
@@ -184,7 +184,7 @@ module Godwit
         assert_ended(call, thread, Godwit::ClosedError)
       end
 
-      # Without a remaining waiter the context ends at once.
+      # The context closes at once when no waiter remains.
       def assert_closes(call)
         call.object.close
         assert_predicate call.object, :closed? if call.object.respond_to?(:closed?)

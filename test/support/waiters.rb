@@ -2,15 +2,15 @@
 
 module Godwit
   module TestSupport
-    # Waiting for a waiter: for the moment when a thread or fiber is in a wait queue, so that the
-    # test's next step affects a waiting call. Tests and their child processes both use it.
+    # Waits until a thread or fiber is in a wait queue, so that the test's next step affects a
+    # waiting call. Tests and their child processes both use this module.
     module Waiters
-      # Seconds after which something hangs. No test expects to come near it.
+      # Seconds after which a wait counts as hanging. A passing test never waits nearly so long.
       HANG = 30
       POLL = 0.001 # seconds
       LONGEST_POLL = 0.01
 
-      # A ConditionVariable that counts the threads in its wait.
+      # A ConditionVariable that counts the threads that wait on it.
       class CountedCondition < Thread::ConditionVariable
         # @return [Integer]
         attr_reader :waiting
@@ -20,7 +20,7 @@ module Godwit
           @waiting = 0
         end
 
-        # Called with the mutex held, so that the next thread to take it finds this one counted and
+        # The caller holds the mutex, so the next thread that locks it sees this thread counted and
         # waiting.
         def wait(...)
           @waiting += 1
@@ -30,7 +30,7 @@ module Godwit
         end
       end
 
-      # Hands a new object to {#next_made}.
+      # Passes each new object to {#next_made}.
       module Made
         attr_accessor :made
 
@@ -42,8 +42,8 @@ module Godwit
       module_function
 
       # @param thing [Socket, Poller, Proxy, Monitor, Loop, Thread::Queue, CountedCondition, Proc,
-      #   nil] a Proc finds the thing, or nil, at each call
-      # @return [Integer] threads and fibers that wait on it
+      #   nil] a Proc is called each time, and returns one of these or nil
+      # @return [Integer] the number of threads and fibers that wait on the thing
       def waiters(thing)
         case thing
         when Proc then waiters(thing.call)
@@ -54,8 +54,8 @@ module Godwit
         end
       end
 
-      # Replaces an object's condition variable by one that counts its waiters.
-      # @param variable [Symbol] such as :@changed
+      # Replaces the condition variable of an object by one that counts its waiters.
+      # @param variable [Symbol] the instance variable, such as :@changed
       # @return [CountedCondition] for {until_waiting}
       def count_waiters(object, variable)
         CountedCondition.new.tap { |counted| object.instance_variable_set(variable, counted) }
@@ -64,24 +64,24 @@ module Godwit
       # The awaited condition never came true.
       class NeverCame < StandardError; end
 
-      # Waits until the block gives something true, and gives that.
+      # Calls the block until its result is true, and returns that result.
       # @param deadline [Numeric] seconds
       def await(message = nil, deadline: HANG)
         start = Process.clock_gettime(Process::CLOCK_MONOTONIC)
         loop do
-          # Read before the check, during which this thread may stand still.
+          # Read the clock before the check: this thread may be suspended during the check.
           waited = Process.clock_gettime(Process::CLOCK_MONOTONIC) - start
           value = yield
           return value if value
           if waited > deadline
             raise NeverCame, message || "what was awaited did not come true within #{deadline} s"
           end
-          # A check may cost a request. No wait takes a tenth longer.
+          # A check may send a request. Each pause is at most a tenth of the time waited so far.
           sleep((waited / 10).clamp(POLL, LONGEST_POLL))
         end
       end
 
-      # Waits until so many threads or fibers wait on the thing.
+      # Waits until `count` threads or fibers wait on the thing.
       # @return [Object] the thing
       def until_waiting(thing, count = 1, deadline: HANG)
         await("fewer than #{count} wait on #{thing.inspect}", deadline: deadline) do
@@ -90,14 +90,14 @@ module Godwit
         thing
       end
 
-      # For a wait on an object that a method makes internally.
-      # @return [Thread::Queue] that gets the next object created of the class
+      # For a wait on an object that a method creates internally.
+      # @return [Thread::Queue] gets the next object of this class that is created
       def next_made(type)
         type.singleton_class.prepend(Made)
         type.made = Thread::Queue.new
       end
 
-      # @return [Thread] that runs the block as soon as something waits on the thing
+      # @return [Thread] runs the block as soon as something waits on the thing
       def when_waiting(thing, count = 1)
         Thread.new do
           until_waiting(thing, count)

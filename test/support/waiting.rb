@@ -6,12 +6,12 @@ require_relative "waiters"
 
 module Godwit
   module TestSupport
-    # Waiting for things that happen elsewhere, without sleeps; threads that a test owns.
+    # Waits for other threads and processes without fixed sleeps; owns a test's threads.
     module Waiting
       include Waiters
       include ManualClock::Use
 
-      # A thread that records whether a caller has observed its end.
+      # A thread that records whether another thread has joined it.
       class OwnedThread < Thread
         def join(*seconds) = observed { super(*seconds) }
 
@@ -19,7 +19,7 @@ module Godwit
 
         def observed? = @observed
 
-        # Whether a caller is about to observe its end.
+        # Whether another thread is joining this one.
         def awaited? = @joiners.to_i.positive?
 
         private
@@ -27,30 +27,30 @@ module Godwit
         def observed
           @joiners = @joiners.to_i + 1
           yield
-        rescue Exception # standard:disable Lint/RescueException -- passed on
+        rescue Exception # standard:disable Lint/RescueException -- raised in the joining thread
           @observed = true
-          Kernel.raise # Thread's own method would raise in the thread
+          Kernel.raise # Thread#raise would raise in the thread that has ended
         ensure
           @joiners -= 1
         end
       end
 
-      # Like `await`; when it does not come true, the test has failed. For conditions without an
-      # event to wait for: another process's file, libzmq's own threads.
+      # Like `await`, but the test fails at the deadline. For conditions without an event to wait
+      # for: a file of another process, libzmq's own threads.
       def eventually(message = nil, deadline: HANG, &look)
         await(message, deadline: deadline * GCLevels::SLOWNESS, &look)
       rescue Waiters::NeverCame => error
         flunk error.message
       end
 
-      # That a thread ends; its value.
+      # Asserts that a thread ends, and returns its value.
       def ended(thread, message = "it waits on")
         assert thread.join(HANG), message
         thread.value
       end
 
-      # Runs the block in a thread. The test's end joins it after closing the sockets, raises its
-      # exception unless the test has joined it, and fails if it does not end.
+      # Runs the block in a thread. The end of the test closes the sockets, joins the thread, raises
+      # its exception unless the test has joined it, and fails if the thread does not end.
       def in_thread(&block)
         thread = OwnedThread.new(&block)
         thread.report_on_exception = false
@@ -58,9 +58,9 @@ module Godwit
         thread
       end
 
-      # Runs the block in a thread, or in a fiber.
-      # @param thing what {Waiters#until_waiting} takes
-      # @return [Thread] that waits on the thing by now
+      # Runs the block in a thread, or in a fiber of a new thread.
+      # @param thing an argument of {Waiters#until_waiting}
+      # @return [Thread] a thread that waits on the thing
       def waiting_on(thing, start = :in_thread, &block)
         __send__(start, &block).tap { until_waiting(thing) }
       end
@@ -70,7 +70,7 @@ module Godwit
         Thread.list.reject { |thread| RUBY_ENGINE == "jruby" && thread.name == "Finalizer" }
       end
 
-      # A thread whose only work is one fiber, under {TinyScheduler}.
+      # Runs the block in one fiber of a new thread, under {TinyScheduler}.
       def fiber(&block)
         in_thread do
           Fiber.set_scheduler(TinyScheduler.new)
@@ -85,7 +85,7 @@ module Godwit
         end
       end
 
-      # @return [Float] that the block took
+      # @return [Float] the seconds that the block took
       def seconds
         start = monotonic
         yield
@@ -96,8 +96,7 @@ module Godwit
 
       private
 
-      # Threads that ended by themselves before anything was closed must have ended without an
-      # error.
+      # Reports errors of the threads that ended before the harness closed anything.
       def threads_that_failed
         (@threads || []).filter_map do |thread|
           next if thread.alive? || thread.observed? || thread.awaited?
@@ -105,7 +104,7 @@ module Godwit
         end
       end
 
-      # @return [Array<String>] errors of the threads that still ran
+      # @return [Array<String>] errors of the threads that the close had to end
       def join_threads(seconds)
         (@threads || []).reject(&:observed?).filter_map do |thread|
           if thread.join(seconds)
@@ -115,7 +114,7 @@ module Godwit
             thread.kill
             "a thread did not end within #{seconds} s of the sockets' close:\n  #{where}"
           end
-        rescue Exception => error # standard:disable Lint/RescueException -- looked at below
+        rescue Exception => error # standard:disable Lint/RescueException -- checked below
           "a thread raised #{error.class}: #{error.message}" unless Sockets.closing_error?(error)
         end
       end

@@ -2,44 +2,44 @@
 
 module Godwit
   module TestSupport
-    # Each call that can wait, up to its wait: an object whose close ends the call, the receiver of
-    # the call (that object, or a poller, proxy or loop over it), and a block that waits for ever.
+    # Each public call that can wait. A Call has the object whose close ends the wait, the receiver
+    # (that object, or a poller, proxy or loop over it), and a block that waits for ever.
     module WaitingCalls
       Call = Struct.new(:name, :object, :receiver, :block, :inner) do
         def run = block.call(receiver)
 
-        # @return [Object] for {Waiters#until_waiting}
+        # @return [Object] an argument of {Waiters#until_waiting}
         def waited_on = inner ? -> { inner.call(object) } : receiver
 
-        # @return [Boolean] whether the end of the object is no ClosedError of the call
+        # @return [Boolean] whether the call does not raise ClosedError when the object closes
         def own_error? = OWN_ERRORS.key?(name)
 
-        # @return [Class, nil] the error of the call then; nil: it returns
+        # @return [Class, nil] what the call raises instead of ClosedError; nil: the call returns
         def error = OWN_ERRORS.fetch(name)
 
-        # Whether the receiver has a close of its own, which ends the call.
+        # Whether the receiver itself can be closed, which ends the call.
         def receiver? = name.match?(/Poller|Loop/)
 
         # Whether the object has a context.
         def context? = !name.start_with?("Stream", "Beacon", "Runner")
 
-        # Whether several callers wait on it at the same time.
+        # Whether several threads can make the call on one object at the same time.
         def shared? = !name.match?(/request|serve|Proxy|Loop|Reader|Stream|Runner/)
       end
 
-      # Bound sockets without a peer. To the PUSH nothing can be sent.
+      # Bound sockets without a peer. A send on the PUSH waits.
       BOUND = {
         empty: [:DEALER], full: [:PUSH], sub: [:SUB, {subscribe: ""}], rep: [:REP], pub: [:PUB],
         pull: [:PULL]
       }.freeze
       SOCKET_OF_READER = ->(reader) { reader.instance_variable_get(:@socket) }
-      # There is none before the command runs.
+      # The result is nil until the command runs.
       POLLER_OF_STREAM = lambda do |stream|
         stream.instance_variable_get(:@jobs).last&.instance_variable_get(:@poller)
       end
 
-      # name => [how the object is made, the call, how the receiver is made of the object when it is
-      # another, the object that waits inside]
+      # name => [how to make the object, the call, how to make the receiver from the object if they
+      # differ, the internal object that the call waits on]
       ALL = {
         "recv" => [:empty, ->(socket) { socket.recv }],
         "recv with a timeout" => [:empty, ->(socket) { socket.recv(timeout: 60) }],
@@ -96,20 +96,20 @@ module Godwit
           POLLER_OF_STREAM]
       }.freeze
 
-      # One call for each kind of wait that has its own code.
+      # For each kind of wait with its own code, one call.
       KINDS = [
         "recv", "send", "PULL wait_connected", "next_event", "Poller wait", "Proxy run", "Loop run",
         "Reader recv", "Stream each", "Stream next"
       ].freeze
 
-      # Calls that do not raise ClosedError when their object closes, and what they raise, if any.
+      # Calls that raise no ClosedError when their object closes => the class they raise, or nil.
       OWN_ERRORS = {
         "each" => nil, "serve" => nil, "monitor with a block" => nil, "Reader each" => nil,
         "Stream each" => nil, "Stream next" => StopIteration, "Stream lazy" => nil,
         "Beacon each" => nil
       }.freeze
 
-      # @yield makes a socket: type, options
+      # @yield [type, options] makes a socket
       # @return [Call]
       def waiting_call(name, &open)
         kind, block, made, inner = ALL.fetch(name)
@@ -117,12 +117,12 @@ module Godwit
         Call.new(name, object, made ? made.call(object) : object, block, inner)
       end
 
-      # For a child's program: yields each call, in a context that is closed afterwards. An abort of
-      # the block names the call.
+      # For the program of a child: yields each call, in a context that is closed afterwards. When
+      # the block aborts, the message names the call.
       def each_waiting_call(names = ALL.keys)
         names.each do |name|
           context = Godwit::Context.new(linger: 0)
-          made = [] # also the peers, which Java's collector would close
+          made = [] # also retains the peers, which Java's collector would close
           yield(waiting_call(name) do |type, **options|
             Godwit.const_get(type).new(context: context, **options).tap { |one| made << one }
           end)
@@ -152,7 +152,7 @@ module Godwit
       end
 
       def waiting_req(open)
-        rep = bound(open, :REP) # takes the request, and is silent
+        rep = bound(open, :REP) # receives the request, and sends no reply
         open.call(:REQ).connect(rep.last_endpoint)
       end
 

@@ -2,11 +2,11 @@
 
 module Godwit
   module TestSupport
-    # Ruby's warnings about our own files; the runner counts each as a failure.
+    # Ruby's warnings about Godwit's own files. The runner counts each as a failure.
     module Warnings
       ROOT = File.expand_path("../..", __dir__)
       OWN = %r{\A#{Regexp.escape(ROOT)}/(lib|test|examples|bench)/}
-      # Ruby 3.4 says it of fiddle, which only tests use.
+      # Ruby 3.4 prints this warning about fiddle, which only tests use.
       LATER = %r{/test/.*will no longer be part of the default gems}
 
       @own = []
@@ -14,7 +14,7 @@ module Godwit
         attr_reader :own
       end
 
-      # Precedes Ruby's own Warning.warn.
+      # Overrides Warning.warn.
       module Catch
         def warn(message, ...)
           if OWN.match?(message) && !LATER.match?(message)

@@ -2,9 +2,9 @@
 
 module Godwit
   module TestSupport
-    # Ends the process when a test exceeds its deadline, and prints every thread's stack: a hang is
-    # the bug that these tests exist to find. bin/test, which has a deadline for each stage, ends a
-    # process in which a thread keeps Ruby's lock.
+    # Ends the process when a test exceeds its deadline, and prints every thread's stack. When a
+    # thread holds the GVL for ever this thread cannot run; then bin/test ends the process at the
+    # stage's deadline.
     module Watchdog
       EXIT_STATUS = 124
 
@@ -23,8 +23,8 @@ module Godwit
           @mutex.synchronize { @deadline = nil }
         end
 
-        # Gives the running test more time, for a wait that does not count.
-        # @param seconds [Numeric] more
+        # Extends the deadline of the running test, after a wait that shall not count.
+        # @param seconds [Numeric] the additional time
         def allow(seconds)
           @mutex.synchronize { @deadline += seconds if @deadline }
         end
@@ -54,7 +54,7 @@ module Godwit
         end
 
         def bite
-          $stderr = STDERR # a test may have taken it
+          $stderr = STDERR # a test may have replaced it
           warn "", "#{@name} went past its deadline. The threads:"
           dump
           Report.current&.save(hanging: @name)
@@ -64,7 +64,7 @@ module Godwit
         def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
       end
 
-      # bin/test asks for this before it kills a late stage.
+      # bin/test sends QUIT before it kills a late stage.
       Signal.trap("QUIT") { dump } unless RUBY_ENGINE == "jruby" # Java prints its stacks by itself
     end
   end

@@ -4,7 +4,7 @@ require "socket"
 
 # An HTTP server in threads of this process. Its answers are bytes of a test, so they may be wrong.
 class Upstream
-  # What came: the first line, the headers by names in lower case, and the body.
+  # A received request: its first line, its headers by lower-case name, and its body.
   Request = Struct.new(:line, :headers, :body) do
     # @return [Array<String>] path and query
     def target = line.split[1].split("?")
@@ -12,13 +12,13 @@ class Upstream
 
   # @return [Integer]
   attr_reader :port
-  # @return [Queue<Request>] all that came
+  # @return [Queue<Request>] all received requests
   attr_reader :requests
-  # @return [Queue<Request>] those without an answer, once nginx has closed their connections
+  # @return [Queue<Request>] requests without an answer whose connection nginx has closed
   attr_reader :departures
 
-  # @yield [Request] in a thread for each
-  # @yieldreturn [String, nil] the answer, after which the connection closes; nil: there is none
+  # @yield [Request] each request, in its own thread
+  # @yieldreturn [String, nil] the answer, after which the connection closes; nil sends none
   def initialize(&answer)
     @answer = answer
     @requests = Queue.new
@@ -47,17 +47,17 @@ class Upstream
       @clients << [socket, thread]
     end
   rescue IOError, Errno::EBADF
-    nil # it is closed
+    nil # the listener is closed
   end
 
   def serve(socket)
-    request = read(socket) or return # nginx has left already
+    request = read(socket) or return # nginx has already closed the connection
     @requests << request
     answer = @answer.call(request)
     answer ? socket.write(answer) : socket.read
     @departures << request unless answer
   rescue SystemCallError, IOError
-    nil # nginx does not want the rest
+    nil # nginx has closed the connection before the whole answer
   ensure
     socket.close
   end

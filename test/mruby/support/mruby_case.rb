@@ -6,7 +6,7 @@ require_relative "../../../rakelib/support/mruby_build"
 # A test of the mrbgem: programs in mruby, in child processes.
 class MRubyCase < Godwit::TestCase
   ROOT = MRubyBuild::ROOT
-  # For programs in mruby.
+  # The start of each program in mruby.
   PRELUDE = <<~RUBY
     def check(truth, message) = truth || raise(message)
 
@@ -30,7 +30,7 @@ class MRubyCase < Godwit::TestCase
     # @return [String] folder of the built gem
     def built = @@built ||= MRubyBuild.new.build
 
-    # @return [String] the program test/mruby/programs/host.c
+    # @return [String] path of the compiled test/mruby/programs/host.c, a program with mruby in it
     def host = @@host ||= MRubyBuild.new.program("#{ROOT}/test/mruby/programs/host.c")
   end
 
@@ -49,14 +49,14 @@ class MRubyCase < Godwit::TestCase
   # @return [Result]
   def run_mruby(*arguments, **options) = start_mruby(*arguments, **options).finish
 
-  # @return [Child] a running program on the host
+  # @return [Child] host.c, which runs this Ruby source
   def start_host(source, *arguments, **options)
     path = "#{scratch_dir}/program-#{@programs = @programs.to_i + 1}.rb"
     File.write(path, "#{PRELUDE}\n#{source}\nputs 'done'\n")
     start_command([self.class.host, path, *arguments.map(&:to_s)], **options)
   end
 
-  # Runs a program on the host to its last line.
+  # Runs Ruby source in host.c, and asserts that the last line is reached.
   # @return [Result]
   def assert_host(...) = assert_done(start_host(...))
 
