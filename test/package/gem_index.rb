@@ -9,27 +9,21 @@ require "zlib"
 module Godwit
   # A server on 127.0.0.1 that gives gems as rubygems.org does, with a compact index.
   class GemIndex
-    # Makes a gem of version 1.0, from the files of this folder.
+    # Makes a gem from the files of this folder.
     # @yieldparam spec [Gem::Specification]
     # @return [String] its path
-    def self.stub(folder, name, platform)
-      spec = Gem::Specification.new(name, "1.0") do |gem|
+    def self.stub(folder, name, platform, version: "1.0")
+      spec = Gem::Specification.new(name, version) do |gem|
         gem.platform = platform
         gem.summary = gem.author = "x"
         yield gem if block_given?
       end
-      path = "#{folder}/#{[name, "1.0", *(platform unless platform == "ruby")].join("-")}.gem"
-      silence { Gem::Package.build(spec, true, false, path) }
+      path = "#{folder}/#{spec.file_name}"
+      Gem::DefaultUserInteraction.use_ui(Gem::SilentUI.new) do
+        Gem::Package.build(spec, true, false, path)
+      end
       path
     end
-
-    def self.silence
-      quiet = Gem::DefaultUserInteraction.ui
-      Gem::DefaultUserInteraction.use_ui(Gem::SilentUI.new) { return yield }
-    ensure
-      Gem::DefaultUserInteraction.ui = quiet
-    end
-    private_class_method :silence
 
     # @return [Array<String>] paths that clients requested
     attr_reader :requests

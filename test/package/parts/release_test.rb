@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "test_helper"
+require_relative "../gem_index"
 require_relative "../../../rakelib/support/release"
 
 # What `rake release:check` lists.
@@ -12,17 +13,10 @@ class ReleaseTest < Godwit::TestCase
   end
 
   def build(file, commit)
-    name, version, platform = file.match(/\A(godwit(?:-work)?)-([\d.]+)-?(.*)\.gem/).captures
-    spec = Gem::Specification.new(name, version) do |gem|
-      gem.platform = platform unless platform.empty?
-      gem.summary = gem.author = "x"
-      gem.metadata = {"commit" => commit}.compact
+    name, version, platform = file.match(/\A(godwit(?:-work)?)-([\d.]+)(?:-(.+))?\.gem/).captures
+    Godwit::GemIndex.stub(scratch_dir, name, platform, version: version) do |spec|
+      spec.metadata = {"commit" => commit}.compact
     end
-    path = "#{scratch_dir}/#{file}"
-    Gem::DefaultUserInteraction.use_ui(Gem::SilentUI.new) do
-      Gem::Package.build(spec, true, false, path)
-    end
-    path
   end
 
   def open_ones(release) = release.conditions.reject { |_, met| met }.keys
