@@ -87,7 +87,7 @@ class EdgeDeparturesTest < EdgeCase
     assert_operator growths.last, :<=, GROWTH
   end
 
-  # Of a worker while 10,000 clients leave. A leak grows each time; what else grows, ends.
+  # How much a worker grows while 10,000 clients leave. A leak grows in each round.
   # Without new sockets: their memory depends on libzmq's threads.
   # @return [Integer] KiB
   def growth

@@ -126,7 +126,7 @@ class EdgeRedisTest < EdgeCase
   test "commands wait while connecting, and fail at once between two tries" do
     port = Godwit::TestSupport::Ports.free
     evaluate(APP, env: {"REDIS_URL" => "redis://127.0.0.1:#{port}"})
-    # Many commands between two tries of which the last is 2 s after its predecessor.
+    # The client tries to connect again after a pause. Most of these commands come in a pause.
     assert_equal ["Redis at 127.0.0.1:#{port}: Connection refused", 200], ask(<<~RUBY)
       begin
         redis.get("x")

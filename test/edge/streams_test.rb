@@ -323,7 +323,7 @@ class EdgeStreamsTest < EdgeCase
 
   def said = JSON.parse(@server.get("/said").body)
 
-  # Without 2 MiB in a message.
+  # A failure does not print the text, which has 2 MiB.
   def assert_poured(text, ending = :whole)
     assert_equal [POURED.bytesize, :whole], [text.bytesize, ending]
     assert text == POURED
@@ -337,7 +337,7 @@ class EdgeStreamsTest < EdgeCase
     end
   end
 
-  # Other requests are answered while the number no longer changes.
+  # Waits until the block gives the same number 20 times; it asks the worker, which answers.
   def assert_stops
     last = nil
     same = 0
