@@ -63,7 +63,7 @@ class NativeCheckTest < Godwit::TestCase
     assert_empty faults
   end
 
-  test "an extension: a library that is no part of glibc, a glibc that is newer than README says, " \
+  test "an extension: a library that is not in glibc, a glibc newer than README says, " \
     "a second exported name, TEXTREL, a path of the build" do
     write("versions", "GLIBC_9.99 { newer; };")
     libraries = [
