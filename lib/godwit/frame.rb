@@ -209,9 +209,10 @@ module Godwit
       raise Errors.bad_type(:byteslice, "a place in a frame", allowed, wrong)
     end
 
-    # String refuses numbers beyond 64 bits, which a peer may have sent. No frame is that large.
+    # String refuses numbers beyond 64 bits, JRuby's beyond 32. A peer may have sent such a number.
     def clamped(index)
-      return index&.clamp(-MAX, MAX) unless index.is_a?(Range)
+      outside = _size + 1
+      return index&.clamp(-outside, outside) unless index.is_a?(Range)
       Range.new(clamped(index.begin), clamped(index.end), index.exclude_end?)
     end
   end
