@@ -137,6 +137,9 @@ class TimersTest < Conformance::Case
     assert_match(/Timers 1 pending, the next in 2.0 s/, @timers.inspect)
     assert_match(/every 2 s, fired 0 of 3 times, in 2.0 s/, timer.inspect)
     assert_match(/cancelled/, timer.cancel.to_s)
+    once = @timers.after(0) {}
+    fire_at(0)
+    assert_match(/after 0 s, fired 1 of 1 times, ended/, once.inspect)
   end
 
   test "errors of wrong use name the fix" do

@@ -105,6 +105,12 @@ class LoggerDropInTest < Godwit::TestCase
       assert_equal "x", record.text
       log.close # Logs#teardown asserts that it warns of nothing
     end
+    may_lose
+    log = logger(nowhere, overflow: :block, block_timeout: 1e300, queue: 1, linger: 0)
+    caller = in_thread { 3.times { |number| log.info(number.to_s) } }
+    until_full(log)
+    capture_io { log.close }
+    caller.value # raised nothing
   end
 
   test "in another Ractor it is refused at construction" do

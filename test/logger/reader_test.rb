@@ -48,6 +48,7 @@ class LoggerReaderTest < Godwit::TestCase
     assert_same one, one.wait_connected(timeout: 5)
     error = assert_raises(Godwit::TimeoutError) { one.recv(timeout: 0) }
     assert_match(/no record came/, error.message)
+    assert_raises(Godwit::ArgumentValueError) { one.recv(timeout: -1) }
   end
 
   test "gaps are counted per writer, and a repeated record is not counted twice" do

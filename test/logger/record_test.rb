@@ -61,6 +61,8 @@ class LoggerRecordTest < Godwit::TestCase
     end
     record = Record.parse(["I, [2026-11-21T19:52:01.123456 #1]  INFO -- : two\nlines\n"])
     assert_equal ["two\nlines", ""], [record.text, record.prog]
+    assert_equal({"plain" => true, "level" => 2, "prog" => "p", "pid" => 7, "text" => "x"},
+      Record.parse("W, [2026-11-21T19:52:01.123456 #7]  WARN -- p: x\n").to_h)
   end
 
   test "a topic memory caches topics, up to a limit" do

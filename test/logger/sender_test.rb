@@ -28,6 +28,34 @@ class LoggerSenderTest < Godwit::TestCase
     may_lose # the report of the three losses
   end
 
+  test "a killed sender has no successor while no thread can start: the next record starts one" do
+    log = logger
+    log.info("before")
+    assert_equal "before", record.text
+    refused = 0
+    writer = writer_of(log)
+    writer.define_singleton_method(:spawn) do
+      ((refused += 1) == 1) ? raise(ThreadError, "can't create Thread") : super()
+    end
+    assert_raises(ThreadError) { writer.instance_variable_get(:@thread).kill.join }
+    log.info("after")
+    assert_equal ["after", 2], [record.text, refused]
+  end
+
+  test "a record that cannot be encoded costs only itself" do
+    may_lose
+    log = logger
+    writer_of(log).define_singleton_method(:encode) do |entry|
+      (entry[4] == "bad") ? raise("no") : super(entry)
+    end
+    _, said = capture_io do
+      %w[one bad two].each { |text| log.info(text) }
+      assert log.flush(timeout: 5)
+    end
+    assert_equal [%w[one two], 1], [records(2).map(&:text), log.stats.dropped]
+    assert_match(/no \(RuntimeError\)/, said)
+  end
+
   test "the program closes the context that it gave: the logger continues in its own context" do
     given = Godwit::Context.new
     log = logger(context: given)

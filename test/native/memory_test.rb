@@ -50,6 +50,15 @@ class MemoryTest < Godwit::TestCase
     RUBY
   end
 
+  test "a frame that takes over another's content releases its own" do
+    program = <<~RUBY
+      require "godwit"
+      other = Godwit::Frame.new("y")
+      400.times { Godwit::Frame.new(+"x" * (1 << 20)).__send__(:initialize_copy, other) }
+    RUBY
+    assert_operator peak_of(program), :<, 200
+  end
+
   {
     "closed" => ->(*sockets) { sockets.each(&:close) },
     "closed by another thread" => ->(*sockets) { Thread.new { sockets.each(&:close) }.join },

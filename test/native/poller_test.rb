@@ -83,14 +83,20 @@ class NativePollerTest < Godwit::TestCase
 
   # ---- references ----
 
-  test "registered objects are not collected" do
+  test "registered objects are not collected, nor the IO that to_io gives" do
     leaks_allowed!
     poller = open_poller
-    in_thread { poller.register(Godwit::PULL.bind("inproc://kept", context: context)) }.join
+    out, into = pipe
+    source = Struct.new(:fd) { def to_io = IO.for_fd(fd, autoclose: false) }.new(out.fileno)
+    in_thread do
+      poller.register(Godwit::PULL.bind("inproc://kept", context: context)).register(source)
+    end.join
     5.times { in_thread { GC.start }.join }
     push = open_socket(:PUSH).connect("inproc://kept")
     push.send("x")
     assert_equal "x", poller.wait(5).first.object.recv
+    into << "y"
+    assert_equal [source], poller.wait(5).map(&:object)
   end
 
   # Freed memory is overwritten: a read of it crashes.

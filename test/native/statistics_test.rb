@@ -97,4 +97,29 @@ class StatisticsTest < Godwit::TestCase
     kept = ObjectSpace.each_object(STATISTICS)
     assert_equal 1, kept.count { |one| one.totals.first == rounds(200, stressed: 5) }
   end
+
+  test "wrong use raises" do
+    one = STATISTICS.allocate
+    proxy, = observed(statistics)
+    assert_raises(RuntimeError) { one.totals }
+    assert_raises(RuntimeError) { proxy.__send__(:_observe, one) }
+    assert_raises(TypeError) { proxy.__send__(:_observe, "x") }
+    one.open(1, 1_000, 1) # another test asks all that there are
+    assert_raises(TypeError) { one.record(["a", nil]) }
+    proxy.start
+    assert_raises(Godwit::BusyError) { proxy.__send__(:_observe, one) }
+  ensure
+    stopped(proxy)
+  end
+
+  test "in a child a call raises" do
+    one = statistics
+    pid = fork do
+      one.totals
+      exit!(1)
+    rescue Godwit::ForkedError
+      exit!(0)
+    end
+    assert_predicate Process.wait2(pid).last, :success?
+  end
 end

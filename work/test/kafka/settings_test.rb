@@ -128,6 +128,15 @@ class WorkKafkaSettingsTest < Godwit::WorkCase
 
   CHANGEABLE, FIXED = Properties::TABLE.partition(&:changeable?)
 
+  test "each row of the table is complete, and has a name of its own" do
+    Properties::TABLE.each do |row|
+      assert_match(/\A[A-Z`0-9].{1,98}\.\z/, row.reason, row.name)
+      assert_empty row.kinds - Properties::KINDS
+      assert_equal row.changeable?, row.instead.nil?, row.name
+    end
+    assert_equal Properties::TABLE.size, Properties::BY_NAME.size
+  end
+
   test "a user changes a property, where it is meant" do
     CHANGEABLE.each do |row|
       changed = row.value.is_a?(Integer) ? "4321" : "2345"

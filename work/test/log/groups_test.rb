@@ -57,6 +57,7 @@ class WorkGroupsTest < Godwit::WorkCase
     engine.leave(members.shift.id)
     assert_equal [4, 4], settle(members).sort
     assert_equal 8, members.flat_map { |one| owned(one).map(&:partition) }.uniq.size
+    assert_empty engine.positions("nobody", engine.topics["numbers"])
   end
 
   test "a rebalance sees what another process has written, and notes each hour that it lives" do

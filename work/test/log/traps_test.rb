@@ -93,6 +93,16 @@ class WorkTrapsTest < Godwit::WorkCase
     statement.close
   end
 
+  test "the version changes with each write, of this connection or another" do
+    others
+    declare
+    versions = [nil, -> { produce("a") }, method(:write_elsewhere)].map do |write|
+      write&.call
+      engine.version
+    end
+    assert_equal [versions.last, 3], [engine.version, versions.uniq.size]
+  end
+
   test "a consumer on a full disk goes on when there is room, and repeats no record" do
     declare
     declare("out")
