@@ -56,19 +56,6 @@ module Conformance
       end
     end
 
-    # Sends a request as a client that the server refuses. After the refusal the client has no peer
-    # to send to.
-    # @return [Boolean] whether it went
-    def ask(client)
-      client.send_nonblock("let me in", exception: false) != :wait_writable
-    end
-
-    # @param asked the result of {#ask}
-    def assert_unserved(client, asked)
-      return assert_raises(Godwit::TimeoutError) { client.recv(timeout: 0.1) } if asked
-      assert_equal :wait_writable, client.send_nonblock("let me in", exception: false)
-    end
-
     # Sends until the sender's queue and the system's buffers are full.
     # @return [Integer] how many messages it took; they are "0", "1"… with filler behind
     def fill(sender, filler: "x" * 65_536, patience: 0.1)

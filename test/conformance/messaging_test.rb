@@ -1,6 +1,5 @@
 # frozen_string_literal: true
 
-require "support/tiny_scheduler"
 require_relative "case"
 
 # send, recv and their relatives, beside plain/.
@@ -76,20 +75,6 @@ class MessagingTest < Conformance::Case
     assert_equal "late", reader.value
     pull.close
     assert_same pull, pull.each { flunk }
-  end
-
-  # libzmq signals a message once. The call that reads the signal has to wake the others.
-  test "a waiting fiber gets a message that another call of its thread saw first" do
-    not_on :ffi, "a wait there holds its thread"
-    pull, push = pair
-    received = nil
-    thread = Godwit::TestSupport::TinyScheduler.thread do
-      Fiber.schedule { received = pull.recv(timeout: HANG) }
-      push.send("x")
-      eventually { pull.readable? }
-    end
-    ended(thread)
-    assert_equal "x", received
   end
 
   # A PUSH that has room for five messages.

@@ -1,35 +1,20 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "support/network"
+require "conformance/beacons"
 require_relative "czmq"
 
 # In both directions with CZMQ's zbeacon: its program runs in another network namespace, joined to
 # this one by a wire that exists for this test only.
 class InteropBeaconTest < NetworkCase
+  include Conformance::Beacons
+
   Czmq = Godwit::TestSupport::Czmq
-  HERE = Network::HERE
   THERE = Network::THERE
   PATIENCE = 20
 
-  @port = 9300
-  class << self
-    def next_port = @port += 1
-  end
-
   def setup
     skip Czmq.missing if Czmq.missing
-  end
-
-  def teardown
-    (@beacons || []).each(&:close)
-    super
-  end
-
-  def port = @port ||= InteropBeaconTest.next_port
-
-  def open_beacon(**options)
-    Godwit::Beacon.new(port, **options).tap { |beacon| (@beacons ||= []) << beacon }
   end
 
   # A CZMQ program with a zbeacon.

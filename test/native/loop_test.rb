@@ -1,36 +1,13 @@
 # frozen_string_literal: true
 
 require "test_helper"
-ENV["CONSOLE_LEVEL"] ||= "fatal"
-require "async"
 require "support/interrupts"
 
-# A loop under the gem async, and under interrupts.
+# A loop under interrupts.
 class NativeLoopTest < Godwit::TestCase
   include Godwit::TestSupport::Interrupts
 
   LINES = %r{lib/godwit/(loop|timers)}
-
-  test "under async its tasks go on while it waits; another thread, and another task, reach it" do
-    log = []
-    pull, push = connected_pair(:PULL, :PUSH)
-    in_thread do
-      Sync do |task|
-        Godwit::Loop.new do |loop|
-          loop.readable(pull) { |socket| log << socket.recv }
-          loop.every(0.002, times: 5) { |timer| log << :tick if timer.fired == 5 }
-          running = task.async { loop.run(forever: true) }
-          task.async { push.send("from a task") }.wait
-          task.sleep(0.001) until log.include?("from a task") && log.include?(:tick)
-          Thread.new { loop.post { log << :posted } }.join
-          task.sleep(0.001) until log.include?(:posted)
-          loop.stop
-          log << running.wait
-        end
-      end
-    end.join
-    assert_equal [:posted, :stopped], log.last(2)
-  end
 
   # As Timeout and Ctrl-C do, here at each line in turn.
   test "an interrupt during a register or remove leaves a loop that can be repaired, and does " \

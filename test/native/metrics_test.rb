@@ -2,15 +2,45 @@
 
 require "test_helper"
 require "godwit/logger"
-require_relative "../support/prometheus"
 
 # Godwit.metrics, read by a strict parser. The counts of other tests are in the same text.
 class MetricsTest < Godwit::TestCase
+  NAME = /[a-zA-Z_:][a-zA-Z0-9_:]*/
+  LABEL = /([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^\\"\n]|\\[\\"n])*)"/
+  SAMPLE = /\A(#{NAME})(?:\{(#{LABEL}(?:,#{LABEL})*)\})? (-?\d+(?:\.\d+)?)\z/
+  UNESCAPED = {"\\n" => "\n", "\\\\" => "\\", "\\\"" => "\""}.freeze
+
+  # A strict parser of Prometheus' text format 0.0.4, limited to what Godwit writes.
+  # @return [Hash{Array(String, Hash) => Float}] name and labels => value
+  def parse(text)
+    assert text.valid_encoding? && text.end_with?("\n"), text
+    helped, types, series, current = {}, {}, {}, nil
+    text.each_line("\n", chomp: true) do |line|
+      case line
+      when /\A# HELP (#{NAME}) (?:[^\\]|\\[\\n])+\z/o
+        refute helped[$1], "a second family: #{line}"
+        helped[current = $1] = true
+      when /\A# TYPE (#{NAME}) (counter|gauge)\z/o
+        assert current == $1 && !types[$1] && ($2 == "counter") == $1.end_with?("_total"), line
+        types[$1] = $2
+      when SAMPLE
+        name, pairs, value = $1, $2.to_s, Float($~[-1])
+        labels = pairs.scan(LABEL).map { |key, raw| [key, raw.gsub(/\\./, UNESCAPED)] }
+        assert name == current && types[name], "of another family: #{line}"
+        assert_equal labels.to_h.size, labels.size, "a label twice: #{line}"
+        refute series[[name, labels.to_h]], "a series twice: #{line}"
+        series[[name, labels.to_h]] = value
+      else flunk line.inspect
+      end
+    end
+    series
+  end
+
   # @return [Hash{String => Numeric}] name and type, or side => value, of the series with this label
   def metrics(value)
     text = Godwit.metrics
     assert_equal Encoding::UTF_8, text.encoding
-    series = Godwit::TestSupport::Prometheus.parse(text)
+    series = parse(text)
     series.select { |(_, labels), _| labels.value?(value) }.transform_keys do |name, labels|
       [name, *labels.slice("type", "side").values].join(" ")
     end

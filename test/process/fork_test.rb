@@ -29,19 +29,6 @@ class ForkTest < Godwit::TestCase
     RUBY
   end
 
-  test "a child that exits normally delivers its messages, within linger" do
-    assert_done <<~RUBY
-      pull = Godwit::PULL.bind("tcp://127.0.0.1:*")
-      pid = fork do
-        push = Godwit::PUSH.connect(pull.endpoints.first)
-        1000.times { |number| push.send(number.to_s) }
-      end
-      1000.times { |number| abort number.to_s unless pull.recv(timeout: 5) == number.to_s }
-      Process.wait(pid)
-      abort "\#{$?}" unless $?.success?
-    RUBY
-  end
-
   test "Process.daemon: the daemon starts with a new context" do
     assert_done <<~RUBY
       pull, push = pair

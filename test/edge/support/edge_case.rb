@@ -5,7 +5,6 @@ require "net/http"
 require "open3"
 require "socket"
 require "support/ports"
-require "support/shared_owner"
 require_relative "../../../rakelib/support/edge_build"
 require_relative "back_end"
 require_relative "edge_connection"
@@ -27,7 +26,15 @@ class EdgeCase < Godwit::TestCase
     run ->(env) { [200, {}, [JSON.generate(outcome { eval(env["rack.input"].read) })]] }
   RUBY
 
-  extend Godwit::TestSupport::SharedOwner
+  # A separate instance of the class, which runs no test, owns the server that the class's tests
+  # share; its {#end_shared} ends the server after the last test.
+  def self.owner = @owner ||= new("owner")
+
+  def self.run(...)
+    super
+  ensure
+    @owner&.end_shared
+  end
 
   # @return [String] path of the module
   def self.built = @@built ||= ENV["GODWIT_EDGE_MODULE"] || EdgeBuild.new.build

@@ -4,10 +4,10 @@
  *
  * WINDOW_EVENTS  before ZMQ_EVENTS is read
  * WINDOW_AFTER   after a receive that found nothing, and after ZMQ_EVENTS was read
- * WINDOW_PARTS   after a part of a message that is not its last
+ * WINDOW_PARTS   after a frame of a message that is not its last
  * WINDOW_ANY     before one call in four, up to so many
  * WINDOW_RESOLVE before a host name is resolved, as if its name server did not answer
- * WINDOW_BIND    after a bind whose name was taken
+ * WINDOW_BIND    after a bind whose name was taken; WINDOW_BOUND: after a bind that succeeded
  * WINDOW_HANDOVER after a thread of libzmq has woken another one
  *
  * windows_mid_message() counts how often libzmq said EAGAIN in mid-message, windows_looks() how
