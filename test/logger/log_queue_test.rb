@@ -122,4 +122,10 @@ class LoggerLogQueueTest < Godwit::TestCase
     first = [count, 100].min
     assert_equal (first...count).map { |number| "n#{number}" }, all(one).map(&:text)
   end
+
+  test "a queue that was never opened, or is opened twice, says so" do
+    not_on :ffi, "its queue is a Thread::Queue"
+    assert_raises(Godwit::ClosedError) { NATIVE.allocate.size }
+    assert_raises(Godwit::StateError) { NATIVE.new.open(1, 1000, 256).open(1, 1000, 256) }
+  end
 end
