@@ -61,8 +61,8 @@ class FFIWaitsTest < Godwit::TestCase
         end
         assert_nil thread.value
         assert_operator monotonic - start, :>=, 0.99
-        # Slices of 50 ms would be 20. The first deadline may be met a millisecond early. A slow
-        # recv looks for its reason at 0.2 s, and then every 0.1 s. JRuby polls briefly first.
+        # Waits of 50 ms each would return 20 times. The first may return a millisecond early. A
+        # recv checks for the reason of its delay at 0.2 s, then every 0.1 s. JRuby polls first.
         polls = (RUBY_ENGINE == "jruby") ? 2 : 1
         assert_includes 1..(((name == "recv") ? 12 : 3) * polls), thread[:returns]
       end

@@ -126,7 +126,7 @@ class LostWakeupTest < Godwit::TestCase
     assert_same req, woken
   end
 
-  # A waiter that was woken, and killed before it could look, passes its wake-up to the next.
+  # A waiter that was woken, and killed before it checked, passes its wake-up to the next waiter.
   test "a wake-up outlives the waiter that it was meant for" do
     pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
     taken = Thread::Queue.new

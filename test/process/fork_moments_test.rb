@@ -21,8 +21,8 @@ class ForkMomentsTest < Godwit::TestCase
     RUBY
   end
 
-  # A lock that another thread holds at that moment would be held in the child for ever. The more
-  # contexts there are, the longer a search for the oldest ones takes, under the lock.
+  # A lock that another thread holds at the fork would stay locked in the child for ever. The more
+  # contexts there are, the longer the search for the oldest ones holds the lock.
   test "a fork at the moment in which other threads end their contexts" do
     assert_done <<~RUBY
       Process.setrlimit(:NOFILE, [Process.getrlimit(:NOFILE).last, 4096].min)

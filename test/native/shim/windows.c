@@ -11,7 +11,7 @@
  * WINDOW_HANDOVER after a thread of libzmq has woken another one
  *
  * windows_mid_message() counts how often libzmq said EAGAIN in mid-message, windows_looks() how
- * often the calling thread asked for ZMQ_EVENTS or looked for edges, windows_sends() how often it
+ * often the calling thread read ZMQ_EVENTS or checked for edges, windows_sends() how often it
  * tried to send a frame, windows_closed_under_wait() how many sockets were closed while a thread
  * slept on their descriptor. windows_signal(number) has the next receive get that signal. */
 #define _GNU_SOURCE
