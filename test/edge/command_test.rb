@@ -3,7 +3,7 @@
 require_relative "support/edge_case"
 require_relative "../../edge/command"
 
-# The command godwit-edge. Its temporary folder is one of the test's.
+# The command godwit-edge. Each test has its own temporary folder.
 class EdgeCommandTest < EdgeCase
   COMMAND = [*Godwit::TestSupport::Children::RUBY, "-W", "edge/exe/godwit-edge"].freeze
   HELLO = <<~RUBY
@@ -196,12 +196,12 @@ class EdgeCommandTest < EdgeCase
 
   def temporary = "#{scratch_dir}/tmp"
 
-  # @return [String] path of a new file
+  # @return [String] path of a new file with this source
   def app(source, name = "app#{@apps = (@apps || 0) + 1}.rb")
     "#{scratch_dir}/#{name}".tap { |path| File.write(path, source) }
   end
 
-  # @return [Child] that runs
+  # @return [Child] the running command
   def command(*arguments)
     start_command([*COMMAND, *arguments.map(&:to_s)], env: {"TMPDIR" => temporary})
   end
@@ -214,14 +214,14 @@ class EdgeCommandTest < EdgeCase
     [status, output, errors]
   end
 
-  # @return [String] status and body
+  # @return [String] the status and the body of the server's answer
   def answer(port, path)
     answer = Net::HTTP.get_response("127.0.0.1", path, port)
     "#{answer.code} #{answer.body}"
   end
 
-  # Runs commands side by side.
-  # @param commands [Hash{Array => Array}] status, errors and output by arguments
+  # Runs commands at the same time.
+  # @param commands [Hash{Array => Array}] arguments => status, errors and output
   def assert_commands(commands)
     commands.map { |arguments, wanted| [command(*arguments), wanted] }
       .each do |child, (status, errors, output)|

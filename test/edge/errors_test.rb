@@ -2,9 +2,9 @@
 
 require_relative "support/edge_case"
 
-# What errors that an app does not rescue become: an answer with one word, and a line of the log.
+# An error that an app does not rescue: the answer has one word, and the log one line.
 class EdgeErrorsTest < EdgeCase
-  # Runs the code in the body as line 7 of a file secret.rb.
+  # Evaluates the request's body as line 7 of a file secret.rb.
   APP = <<~RUBY
     class Odd < StandardError
       def message = raise("no message")
@@ -20,7 +20,7 @@ class EdgeErrorsTest < EdgeCase
     run ->(env) { eval(env["rack.input"].read, nil, "secret.rb", 7) }
   RUBY
 
-  # Status and word of the answer; code, and what the log's line says; nil: there is none.
+  # [status, word] of the answer => {the app's code => text of the log's line; nil: no line}
   ERRORS = {
     [500, "internal"] => {
       "raise 'secret'" => "RuntimeError: secret (secret.rb:7",
@@ -49,7 +49,7 @@ class EdgeErrorsTest < EdgeCase
       "Edge.json('rack.input' => Edge::Input.new('[1, secret'))" => "Edge::BadRequest: "
     }
   }.freeze
-  # After godwit_timeout.
+  # The app's code => the line of the log, when godwit_timeout ends the request first.
   LATE = {
     "sleep(60)" => "Edge::TimeoutError: the request had no answer in time",
     "begin; sleep(60); rescue Edge::TimeoutError; raise ArgumentError, 'after the answer'; end" =>

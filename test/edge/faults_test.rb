@@ -2,11 +2,11 @@
 
 require_relative "support/edge_case"
 
-# Redis and the ZeroMQ back end fail under load. Each request has a number, which its answer must
-# have too.
+# Redis and the ZeroMQ back end fail under load. Each request has a number, and its answer must
+# have the same number.
 class EdgeFaultsTest < EdgeCase
   CONNECTIONS = 20
-  # Holds its requests until "release" comes. It prints nothing more, since nothing reads its pipe.
+  # Holds its requests until "release" comes. It prints nothing else, since no test reads its pipe.
   HOLDS = <<~RUBY
     socket = Godwit::ROUTER.new(recv_hwm: 0, send_hwm: 0).bind(ENDPOINT)
     held = []
@@ -62,10 +62,10 @@ class EdgeFaultsTest < EdgeCase
 
   private
 
-  # Runs the block beside {CONNECTIONS} clients.
+  # Runs the block while {CONNECTIONS} clients send requests.
   def under_load
     @wrong = Thread::Queue.new
-    @answered = {} # whether the last request of a kind was
+    @answered = {} # kind of request => whether the last one was answered
     @total = 0
     @ends = false
     threads = Array.new(CONNECTIONS) { |index| in_thread { client(index) } }

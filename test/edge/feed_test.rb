@@ -2,7 +2,7 @@
 
 require_relative "support/edge_case"
 
-# Edge::Feed: one SUB of the worker for any number of streams.
+# Edge::Feed: a worker has one SUB for all its streams.
 class EdgeFeedTest < EdgeCase
   deadline 600
 
@@ -38,7 +38,7 @@ class EdgeFeedTest < EdgeCase
         begin
           case path
           when "/all" then ALL.each { |message| out.event([*message].join("|")) }
-          when "/slow" then SOME.each { sleep } # reads a message, and no more
+          when "/slow" then SOME.each { sleep } # the app reads one message, and no more
           when "/two"
             Edge.join(-> { ALL.each { |message| out.event("all") } },
               -> { SOME.each { |message| out.event("some") } })
@@ -99,12 +99,12 @@ class EdgeFeedTest < EdgeCase
     lines = @server.log.lines.grep(/\[error\]/)
     text = "Edge::BusyError: a reader of #{@endpoint} is 1000 messages behind and is dropped"
     counts = lines.map { |line| line[/#{text}, (\d) so far \(#{@server.path}/, 1] }
-    assert_equal %w[1 2], counts.sort # the log has two dropped streams in any order
+    assert_equal %w[1 2], counts.sort # the log may have the two dropped streams in either order
     stopped.each do |one|
       assert_raises(EdgeConnection::Cut) { ended(in_thread { one.rest }) }
     end
 
-    slow = connection("/slow").tap(&:head) # is dropped while it waits for something else
+    slow = connection("/slow").tap(&:head) # dropped while its app waits for another event
     eventually { said["/slow"] == 1 }
     25.times { @pub << "a" }
     first = in_thread { @server.get("/first").body }

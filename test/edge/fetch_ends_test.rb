@@ -3,7 +3,7 @@
 require_relative "support/edge_case"
 require_relative "support/upstream"
 
-# Requests that end while Edge.fetch waits: clients leave, or godwit_timeout is over.
+# Requests that end while Edge.fetch waits: the client disconnects, or godwit_timeout is over.
 class EdgeFetchEndsTest < EdgeCase
   deadline 120
 
@@ -21,7 +21,7 @@ class EdgeFetchEndsTest < EdgeCase
 
   SILENT = "Edge.fetch('/up/none')"
   AGAIN = "begin; #{SILENT}; ensure; Edge.fetch('/text'); end"
-  # Code that waits, and the number of its requests that the upstream sees.
+  # The app's code, which waits => how many of its requests reach the upstream server.
   FETCHES = {
     SILENT => 1, "Edge.join(*[-> { #{SILENT} }] * 2)" => 2, "app('sleep')" => 0,
     "app(%(#{SILENT}))" => 1, "Edge.fetch('/stream')" => 0,
@@ -70,13 +70,13 @@ class EdgeFetchEndsTest < EdgeCase
       end
     RUBY
     gate = client.get("/", body: "$gate = Edge.fetch('/text').body")
-    assert_equal [200, '"text"'], gate.to_a # although the app runs on
+    assert_equal [200, '"text"'], gate.to_a # although the app continues
     eventually { @upstream.departures.size == @upstream.requests.size }
   end
 
   private
 
-  # @param error [String] how the first wait ends
+  # @param error [String] the error with which the first wait ends
   def assert_traced(code, error)
     error = "Edge::Error" if code == AGAIN
     eventually(code) { ask("LOG") == ["began", error] }

@@ -120,7 +120,7 @@ class EdgeFetchTest < EdgeCase
 
   private
 
-  # Errors of the call, and of apps behind it.
+  # Errors that Edge.fetch raises, and errors of the fetched apps.
   def assert_errors
     @upstream.requests.clear
     {
@@ -191,7 +191,7 @@ class EdgeFetchTest < EdgeCase
     NGINX
   end
 
-  # An answer has up to 1 MiB, and none is cut.
+  # An answer of at most 1 MiB arrives whole, and a larger one is refused.
   def assert_sizes
     paths = ["/up/size?", "/plain/size?", "/small/size?", "/up/chunks?", "/plain/chunks?",
       "/small/chunks?", "/static/", "/threads/"]

@@ -5,7 +5,7 @@ require_relative "../../rakelib/support/json_test_suite"
 
 # JSON.parse, JSON.generate and to_json of the edge.
 class EdgeJSONTest < EdgeCase
-  # Parses a body, and generates it again. /edge uses Edge.json.
+  # Answers with the request's body, parsed and generated again. /edge parses by Edge.json.
   APP = <<~'RUBY'
     class Point
       def initialize(x) = @x = x
@@ -71,7 +71,7 @@ class EdgeJSONTest < EdgeCase
       post("/", "[8192.47, 0.1, 1e22, -0.0, 1.0, 3.141592653589793, 0.00000025]").body
     ["0.0 / 0.0", "1.0 / 0.0", "-1.0 / 0.0"].each { |one| assert_no_text "JSON.generate([#{one}])" }
     assert_match(/too big integer/, post("/", "[#{2**64}]").body)
-    # mruby 3.1 has no larger ones.
+    # mruby 3.1 has no larger Integers.
     assert_match(/RangeError: .*(an Integer has more than 64 bits|overflow)/,
       value_of("JSON.generate([2**64])"))
   end
@@ -144,7 +144,7 @@ class EdgeJSONTest < EdgeCase
 
   def parse(text) = JSON.parse(text, allow_duplicate_key: true)
 
-  # A Float of mruby has fewer bits.
+  # Compares Floats with a tolerance, since mruby's have fewer bits.
   def same?(expected, found)
     case expected
     when Array

@@ -6,7 +6,7 @@ require_relative "support/edge_case"
 class EdgeLimitsTest < EdgeCase
   deadline 900
 
-  # Code that ends for want of memory, by path. The gate runs the first ones.
+  # Path => code that needs too much memory. The gate runs only the first paths.
   HOARDS = {
     "/large" => '"x" * 100_000_000',
     "/rescued" => <<~RUBY,
@@ -108,7 +108,7 @@ class EdgeLimitsTest < EdgeCase
     end
   end
 
-  # The line of each kind of code, by query.
+  # Query => the line of STALLER at which that code stalls.
   STALLS = {"loop" => 11, "fiber" => 12, "deep" => 6, "fifo" => 14}.freeze
   STALLER = <<~RUBY
     def deep(level)

@@ -2,13 +2,13 @@
 
 require_relative "support/edge_case"
 
-# The memory of a worker that uses all that the edge has.
+# The memory of a worker that uses every feature of the edge.
 class EdgeMemoryTest < EdgeCase
   deadline 3_000
 
   WARM = Godwit::TestSupport::Length.of(1_000, long: 5_000)
   COUNT = Godwit::TestSupport::Length.of(2_000, long: 1_000_000)
-  # KiB
+  # The allowed growth, in KiB.
   MOST = 15 * 1024
   GROWTH = 512
 
@@ -36,7 +36,7 @@ class EdgeMemoryTest < EdgeCase
     }
   RUBY
   PATHS = [*APP.scan(%r{"(/\w+)" =>}).flatten, "/stream"].freeze
-  # Errors write a line of the log each, so fewer of them.
+  # "/error" has half the share of other paths, since each error writes a line of the log.
   LOAD = <<~LUA
     local paths = {#{[*PATHS, *PATHS - ["/error"]].map(&:inspect).join(", ")}}
     function request()

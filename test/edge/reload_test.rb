@@ -3,9 +3,9 @@
 require "etc"
 require_relative "support/edge_case"
 
-# What HUP, QUIT and `nginx -t` do to apps and to requests under way.
+# What HUP, QUIT and `nginx -t` do to apps and to requests in progress.
 class EdgeReloadTest < EdgeCase
-  # Answers with a text, after the seconds of the query.
+  # Waits for the seconds in the query, then answers with a text.
   APP = <<~'RUBY'
     run ->(env) {
       sleep(env["QUERY_STRING"].to_f) unless env["QUERY_STRING"].empty?
@@ -21,7 +21,7 @@ class EdgeReloadTest < EdgeCase
     output, status = server.check
     refute_predicate status, :success?
     assert_includes output, "#{server.path}:2: syntax error"
-    expect_alerts # nginx logs what is wrong in its configuration at level emerg
+    expect_alerts # nginx logs an error in its configuration at level emerg
     server.reload
     eventually { server.log.include?("#{server.path}:2: syntax error") }
     assert_equal ["old ", workers], [server.get("/").body, server.workers]
@@ -137,7 +137,7 @@ class EdgeReloadTest < EdgeCase
     old = server.workers
     idle = connection("/")
     assert_equal "done", idle.answer.body
-    begun = connection # only half of its request arrives before HUP
+    begun = connection # only half of this request arrives before HUP
     begun.write("POST /body HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\na")
     paths = %w[/sleep /peer /recv /redis /fetch]
     requests = paths.map { |path| connection(path) }

@@ -2,9 +2,9 @@
 
 require_relative "support/edge_case"
 
-# What an app gets: env, headers and bodies.
+# What an app receives: env, headers and bodies.
 class EdgeRequestsTest < EdgeCase
-  # Answers with its env, or with what the code in x-code gives.
+  # Answers with its env, or with the value of the code in the header x-code.
   APP = <<~RUBY
     run ->(env) {
       input = env["rack.input"]
@@ -35,7 +35,7 @@ class EdgeRequestsTest < EdgeCase
     names = %w[HTTP_ACCEPT HTTP_ACCEPT_ENCODING HTTP_USER_AGENT HTTP_CONNECTION]
     assert_equal expected, env.except(*names)
 
-    early = server.get("/?early=1") # nginx has made the id before the app runs
+    early = server.get("/?early=1") # nginx creates the request id before the app runs
     assert_equal early["x-id"], env_of(early)["edge.request_id"]
     ids = Net::HTTP.start("127.0.0.1", server.port) { |http|
       Array.new(600) { http.get("/")["x-id"] }
@@ -84,7 +84,7 @@ class EdgeRequestsTest < EdgeCase
       "HTTP_CONTENT_TYPE" => nil, "CONTENT_LENGTH" => nil
     }
     assert_equal expected, expected.to_h { |name, _| [name, env[name]] }
-    # More names than a worker retains.
+    # More header names than a worker caches.
     3.times do
       (0...12).each do |group|
         names = (0...30).map { |number| "x-name-#{group}-#{number}" }

@@ -2,9 +2,9 @@
 
 require_relative "support/edge_case"
 
-# What an app's answer becomes.
+# How the values that an app returns become an HTTP answer.
 class EdgeResponsesTest < EdgeCase
-  # Answers with what the code in the body gives.
+  # Evaluates the code in the request's body, and returns its value as the answer.
   APP = <<~RUBY
     class Parts
       def initialize(parts) = @parts = parts
@@ -42,7 +42,7 @@ class EdgeResponsesTest < EdgeCase
     assert_equal 3_000_003, large.body.bytesize
   end
 
-  # What an app gives, by what the log says of it.
+  # Text of the log => invalid values that an app returns.
   WRONG = {
     "a body is" => ["nil", "42", "[]"],
     "status" => ["[199, {}, []]", "[600, {}, []]", "['200', {}, []]", "[200.5, {}, []]",
@@ -98,7 +98,7 @@ class EdgeResponsesTest < EdgeCase
     assert_empty server.post("/a/", "[200, {'Content-Length' => '3'}, ['abc']]")["x-kept"].to_s
   end
 
-  # On a connection that stays open, bytes of a body would be the next answer.
+  # On a keep-alive connection the client would take bytes of a body for the next answer.
   test "HEAD, 204 and 304 have no body" do
     server = edge(APP.sub("ANSWER", '[200, {"content-length" => "7", "etag" => "x"}, ["1234567"]]'))
     requests = ["HEAD /head HTTP/1.1\r\nHost: x\r\n\r\n"]
@@ -118,7 +118,7 @@ class EdgeResponsesTest < EdgeCase
     assert_equal %w[200 9], [answer.code, answer["content-length"]]
   end
 
-  # The app knows its versions; nginx would compare them with headers that the app has not set.
+  # nginx must not answer 304 or 206 itself: it would compare headers that the app has not set.
   test "conditions and ranges of a request are the app's matter" do
     server = edge('run ->(env) { [200, {"etag" => "\"1\""}, ["whole"]] }')
     {

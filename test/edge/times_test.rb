@@ -12,7 +12,7 @@ class EdgeTimesTest < EdgeCase
   RUBY
   NONE = "-"
   SHORT = 0.0..5.0
-  # A path, code that runs there, and the times.
+  # [path, the app's code, $godwit_redis_time, $godwit_zmq_time]
   WAITS = [
     ["/", "3.times { REDIS.get('x') }", SHORT, NONE], ["/", "PEER.request('text')", NONE, SHORT],
     ["/", "Edge.join(-> { REDIS.get('x') }, -> { PEER.request('text') })", SHORT, SHORT],

@@ -3,11 +3,11 @@
 require "json"
 require_relative "support/edge_case"
 
-# Where mruby's C functions call Ruby: a wait there is an error, which names the method. The rows
-# are those of docs/edge.md.
+# mruby's C functions that call Ruby: a wait in such a Ruby method is an error that names the C
+# function. docs/edge.md has the same rows.
 class EdgeWaitPlacesTest < EdgeCase
   PAGE = "#{EdgeBuild::ROOT}/docs/edge.md"
-  # What mruby 3.3 does instead.
+  # Results that differ on mruby 3.3.
   OTHERWISE =
     if MRubyBuild.version.to_s.start_with?("3.1")
       {}
@@ -16,7 +16,7 @@ class EdgeWaitPlacesTest < EdgeCase
     end
   TABLE = /<!-- begin cannot wait -->\n(.*?)<!-- end cannot wait -->/m
 
-  # Expressions by the method that the error names, and those that wait. Each has one wait.
+  # Refused expressions by the method that the error names, and allowed ones. Each waits once.
   APP = <<~'RUBY'
     def waits = sleep(0)
     def object(*names) = Class.new { names.each { |name| define_method(name) { |*| waits } } }.new

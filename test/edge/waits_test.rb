@@ -2,7 +2,7 @@
 
 require_relative "support/edge_case"
 
-# Waits of fibers: what gives them their values, and what ends them otherwise.
+# How a fiber's wait gets its value, and how else it can end.
 class EdgeWaitsTest < EdgeCase
   PAIR = <<~'RUBY'
     PAIRS = []
@@ -39,7 +39,7 @@ class EdgeWaitsTest < EdgeCase
     assert_match(/NoMethodError: undefined method 'call'/, ask("Edge.join(-> {}, 7)"))
     20.times { ask(values) }
     idle = ask("Edge::Join::FIBERS.instance_variable_get(:@idle).size")
-    assert_includes 4..8, idle # fibers run other works afterwards
+    assert_includes 4..8, idle # a fiber that has ended its block runs the next one
   end
 
   test "sleep waits on the loop: other requests have their answers" do
@@ -77,7 +77,7 @@ class EdgeWaitsTest < EdgeCase
       poller.register(pair.first, :readable)
       poller.wait
     RUBY
-    # The first reply is late, so the REQ is recreated while another fiber waits for it.
+    # The first reply is late. The REQ is recreated while another fiber waits for its own reply.
     recreated = ask(<<~RUBY)
       Godwit::REQ.connect(ROUTER.last_endpoint) do |req|
         both = Edge.join(-> { outcome { req.request("one", timeout: 0.03) } },
@@ -104,7 +104,7 @@ class EdgeWaitsTest < EdgeCase
     refute_match(/\[error\]/, @server.log)
   end
 
-  # The reply and the departure come in one turn of the loop: the next wait is cancelled.
+  # The loop handles the reply and the disconnect in one iteration: the next wait is cancelled.
   test "a client that leaves while its reply comes cancels the next wait" do
     store = redis
     evaluate("REDIS = Edge::Redis.new(timeout: 60)\n", env: {"REDIS_URL" => store.url})
@@ -122,7 +122,7 @@ class EdgeWaitsTest < EdgeCase
       eventually { ask("LOG") == ["began"] }
       Process.kill(:STOP, @server.workers.first)
       store.thaw_process
-      assert_equal "PONG", store.call("PING") # Redis has sent its reply
+      assert_equal "PONG", store.call("PING") # Redis has already sent its reply
       client.close
       Process.kill(:CONT, @server.workers.first)
       eventually { ask("LOG") == [] }
@@ -181,7 +181,7 @@ class EdgeWaitsTest < EdgeCase
       "[Fiber.new { |x| Fiber.yield(x + 1) }.resume(1), sleep(0)]" => [2, 0]
     }.each { |code, value| assert_equal value, ask(code), code }
     lost = Array.new(3) { connection("/", body: "Fiber.yield") }
-    assert_equal "PONG", ask("REDIS.call('PING')") # dead and lost fibers are replaced
+    assert_equal "PONG", ask("REDIS.call('PING')") # the pool replaces dead and lost fibers
     lost.each(&:close)
     assert_equal "PONG", ask("REDIS.call('PING')")
   end

@@ -2,17 +2,17 @@
 
 require_relative "support/edge_case"
 
-# Edge::ZMQ in front of back ends of CRuby.
+# Edge::ZMQ, with servers that run on CRuby.
 class EdgeZMQTest < EdgeCase
-  # @param peers [Hash{Symbol => String}] the arguments of Edge::ZMQ.new for each constant
+  # @param peers [Hash{Symbol => String}] constant => source of the arguments of Edge::ZMQ.new
   def start(peers)
     evaluate(peers.map { |name, arguments| "#{name} = Edge::ZMQ.new(#{arguments})\n" }.join)
   end
 
-  # A request through a peer, which waits.
+  # Sends a request to the app, which waits for the peer's reply.
   def begun(peer, text) = connection("/", body: "#{peer}.request('#{text}')")
 
-  # @return [Object] what such a request gives
+  # @return [Object] the app's answer to a request of {begun}
   def given(one) = JSON.parse(one.answer.body)
 
   test "a ROUTER and a REP answer, in any order" do
@@ -40,7 +40,7 @@ class EdgeZMQTest < EdgeCase
     %w[lose hold].each do |text|
       assert_match(/\AEdge::TimeoutError: /, ask("QUICK.request('#{text}')"))
     end
-    # The late reply to "hold" comes with "release".
+    # After "release" the back end also sends the late reply to "hold", which must be dropped.
     %w[release next].each { |text| assert_equal text, ask("SLOW.request('#{text}')") }
     answer = nil
     eventually { (answer = ask("QUICK.request('next')")) !~ /Error/ }
@@ -53,7 +53,7 @@ class EdgeZMQTest < EdgeCase
     assert_match(/\AEdge::ConnectionError: no peer at tcp:/, ask("QUICK.request('x')"))
     waiting = Array.new(3) { |i| begun(:SLOW, i) }
     eventually { ask("SLOW.request('3')").start_with?("Edge::BusyError: 3 requests wait for tcp:") }
-    waiting.shift.close # a request that has left is not sent, and its place is free
+    waiting.shift.close # the peer never gets this request, and another one may wait instead
     eventually { @server.accesses.any? { |line| line.start_with?("499") } }
     waiting << begun(:SLOW, 3)
     back = back_end(<<~'RUBY', endpoint: endpoint)

@@ -2,12 +2,11 @@
 
 require_relative "support/mruby_case"
 
-# The VM's allocator fails at its n-th call inside a C primitive, for n from 1 until the primitive
-# succeeds: no message is lost or doubled, nothing leaks, and the socket stays usable.
-# Without Ruby methods, and so without errors: when mruby 3.1 cannot copy a closure's variables
-# while it unwinds, the error leaves mrb_protect_error too.
+# Fails the n-th allocation of a C primitive, for n from 1 until the primitive succeeds: no message
+# is lost or doubled, nothing leaks, and the socket stays usable. The primitives run without Ruby
+# methods: in mruby 3.1 an error passes mrb_protect_error when a closure's copy fails.
 class MRubyAllocationTest < MRubyCase
-  # `exhaust(name, check) { }` calls the block so, and `check` with each result or error.
+  # `exhaust(name, check) { }` fails the block at each allocation, and calls `check` after each run.
   EXHAUST = <<~'RUBY'
     MOST = 500 # calls that no primitive needs
     # The collector frees cells only when all of a page are free.

@@ -2,7 +2,7 @@
 
 require_relative "support/mruby_case"
 
-# The program mruby-godwit: what it takes and how it ends. And the library in a program of a user's.
+# The program mruby-godwit: its arguments and its exit. Also the library in another C program.
 class MRubyInterpreterTest < MRubyCase
   def file(source)
     "#{scratch_dir}/program.rb".tap { |path| File.write(path, source) }
@@ -42,7 +42,7 @@ class MRubyInterpreterTest < MRubyCase
   test "its end sends what is left, also after an error and by exit" do
     pull = open_socket(:PULL).bind("tcp://127.0.0.1:*")
     code = "Godwit::PUSH.connect('#{pull.last_endpoint}') << 'last'"
-    # Debian 12's mruby has no exit.
+    # The mruby of Debian 12 has no method exit.
     by_exit = "#{code}; respond_to?(:exit, true) ? exit(1) : raise"
     [[0, code], [1, "#{code}; raise 'x'"], [1, by_exit]].each do |status, program|
       assert_ends status, run_mruby("-e", program)
@@ -74,7 +74,7 @@ class MRubyInterpreterTest < MRubyCase
     assert_child start_command(command).finish
     app = ->(*code) { assert_child(start_command(["#{scratch_dir}/app", *code]).finish) }
     assert_equal "inproc://app\n", app.call.stdout
-    # The host program's own Ruby code runs before godwit_mruby_open.
+    # The program runs this Ruby code before it calls godwit_mruby_open.
     taken = app.call("Godwit = 1")
     assert_equal ["TypeError", ""], [taken.stderr[/TypeError/], taken.stdout]
     assert_equal "inproc://app\n", app.call("module Godwit; module Wait; end; end").stdout

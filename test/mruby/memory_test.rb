@@ -9,7 +9,7 @@ class MRubyMemoryTest < MRubyCase
 
   deadline 600
 
-  # `flat(rounds) { }` first runs the block a fifth as often: what is allocated once exists then.
+  # Defines `flat(rounds) { }`. A fifth of the rounds runs before the first measurement, to warm up.
   FLAT = <<~'RUBY'
     LIMIT = 256 # KiB
 
@@ -52,7 +52,7 @@ class MRubyMemoryTest < MRubyCase
   OPENED = FLAT + <<~'RUBY'
     flat(500) do |number|
       Godwit::REP.bind("inproc://socket-#{number}") do |rep|
-        req = Godwit::REQ.connect("inproc://socket-#{number}", linger: 0) # dropped
+        req = Godwit::REQ.connect("inproc://socket-#{number}", linger: 0) # the collector closes it
         same("y", (req << "x") && rep.recv(timeout: 5) && (rep << "y") && req.recv(timeout: 5))
       end
       GC.start if number % 50 == 0
@@ -69,7 +69,7 @@ class MRubyMemoryTest < MRubyCase
     end
   RUBY
 
-  # Three processes at the same time: alone they would take twice as long on two cores.
+  # Runs three processes at the same time, which halves the duration on two cores.
   test "#{MESSAGES} messages; 1,000 sockets, closed and dropped; 200 VMs" do
     children = [SENT, OPENED, VMS].map do |program|
       start_host(program, MESSAGES, deadline: 90 + MESSAGES / 10_000)

@@ -4,11 +4,11 @@ require_relative "support/mruby_case"
 require_relative "../native/shim/shim"
 
 # A peer that vanishes in the middle of a message (law 3), as in test/process/mid_message_test.rb.
-# The shim gives libzmq's threads time there.
+# The shim delays the sender there, so that libzmq's threads notice.
 class MRubyMidMessageTest < MRubyCase
   UNTIL_CUT = <<~RUBY
-    # Tries until a message was cut. On a busy machine the millisecond has often passed in which
-    # libzmq does not poll its commands.
+    # Repeats the block until a message was cut. For a millisecond libzmq does not check its
+    # commands; on a busy machine that time is often over too soon.
     def until_cut
       before = Host.cuts
       limit = Godwit::Timeout.now + 15

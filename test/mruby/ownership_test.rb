@@ -2,8 +2,8 @@
 
 require_relative "support/mruby_case"
 
-# The owners in mruby: a socket belongs to a VM, the default context to the process; the ends of
-# each, and uses after the end.
+# Ownership in mruby: a socket belongs to a VM, the default context to the process. How each ends,
+# and its use after that.
 class MRubyOwnershipTest < MRubyCase
   test "mrb_close ends within linger and a second when no peer ever connects" do
     assert_host(<<~'RUBY')
@@ -123,7 +123,7 @@ class MRubyOwnershipTest < MRubyCase
 
   test "a block that raises or breaks closes the socket, and leaves nothing behind" do
     assert_host(<<~'RUBY')
-      # libzmq's thread frees the name of a closed socket.
+      # A new name each time: a thread of libzmq frees a closed socket's name later.
       def name = "inproc://block-#{@serial = @serial.to_i + 1}"
       forms = [
         -> { Godwit::PULL.bind(name) { |socket| $socket = socket; raise "block" } },

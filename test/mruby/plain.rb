@@ -8,7 +8,7 @@ module Plain
   DEADLINE = 30 # seconds
 
   Failure = Class.new(StandardError)
-  SCENARIOS = [] # standard:disable Style/MutableConstant -- the files add to it
+  SCENARIOS = [] # standard:disable Style/MutableConstant -- scenario files add to it
 
   def self.scenario(name, &body) = SCENARIOS << [name, [], body]
 
@@ -19,11 +19,11 @@ module Plain
   end
 end
 
-# At the top level, since eval would define the helpers in the module that encloses it.
+# At the top level: inside a module, eval would define the helpers in that module.
 eval(File.read(ARGV[1]), nil, ARGV[1]) # standard:disable Security/Eval
 
 module Plain
-  # What the tests of the gem have from minitest.
+  # The assertions that CRuby's tests have from minitest.
   module Assertions
     attr_reader :assertions
 
@@ -42,7 +42,7 @@ module Plain
 
     def assert_nil(actual, message = nil) = assert_equal(nil, actual, message)
 
-    # Each of an object and, perhaps, a value.
+    # Each assertion takes an object, and some also take a value.
     {
       refute_equal: ->(value, object) { value != object },
       assert_same: ->(value, object) { value.equal?(object) },
@@ -70,7 +70,7 @@ module Plain
     end
   end
 
-  # One run of a scenario. It closes the sockets that it gave.
+  # One run of a scenario. It closes the sockets that the scenario opened through it.
   class Run
     include Assertions
     include Helpers
@@ -134,7 +134,7 @@ module Plain
 
   def self.list = SCENARIOS.each { |name, _, _| puts name }
 
-  # Prints a line for each scenario: its name, a tab, and "ok" with its assertions, or the error.
+  # Prints a line for each scenario: its name, a tab, then "ok" and its assertions, or the error.
   def self.run
     failed = 0
     SCENARIOS.each do |name, arguments, body|

@@ -3,8 +3,8 @@
 require "open3"
 require_relative "support/mruby_case"
 
-# The scenarios of test/conformance/plain on mruby. A test for each, whose result is a line of one
-# run of the interpreter: of `rake mruby`, or another (rake mruby:long).
+# The scenarios of test/conformance/plain on mruby. One run of the interpreter executes all of them,
+# and each test checks one line of its output. `rake mruby:long` names another interpreter.
 class ScenariosTest < MRubyCase
   FILES = [
     "test/conformance/plain/support/helpers.rb",
@@ -27,7 +27,7 @@ class ScenariosTest < MRubyCase
 
     def run_all = @run_all ||= interpret("run")
 
-    # @return [Hash{String => String}] name and result of each scenario, or what else was printed
+    # @return [Hash{String => String}] scenario => result; the default is any other output
     def results
       @results ||= begin
         lines, errors = run_all

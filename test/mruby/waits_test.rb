@@ -2,10 +2,10 @@
 
 require_relative "support/mruby_case"
 
-# Waits in mruby: a host program redefines Godwit::Wait.call and suspends the fiber there.
+# Waits in mruby: a test's program redefines Godwit::Wait.call and suspends the fiber there.
 class MRubyWaitsTest < MRubyCase
-  # Fibers as tasks. Each wait suspends its fiber until one of its events holds or time is up. A
-  # fiber cannot be suspended across a C function, so none of the mrbgem is on its stack.
+  # Runs fibers as tasks. A wait suspends its fiber until one of its events or its time-out. mruby
+  # suspends no fiber across a C function, so this also shows that no wait is below a C function.
   TASKS = <<~RUBY
     module Godwit::Wait
       def self.call(waiter, events, milliseconds) = Tasks.wait(waiter, events, milliseconds)
@@ -47,7 +47,7 @@ class MRubyWaitsTest < MRubyCase
         end
 
         def ready?(waiter, events)
-          return true if events.nil? || waiter.closed? # a Poller looks for itself
+          return true if events.nil? || waiter.closed? # a Poller checks its objects itself
           ((events & 1) != 0 && waiter.readable?) || ((events & 2) != 0 && waiter.writable?)
         end
       end
@@ -113,13 +113,13 @@ class MRubyWaitsTest < MRubyCase
       drop = lambda do
         Fiber.new { pull.recv }.resume
         Fiber.new { poller.wait }.resume
-        # In the block form: the collector closes the socket.
+        # In the block form, only the collector closes the socket of a dropped fiber.
         Fiber.new { Godwit::PULL.bind("tcp://127.0.0.1:*") { |socket| socket.recv } }.resume
         nil
       end
       exchange = lambda do
         push << "x"
-        nil until pull.readable? # without a wait
+        nil until pull.readable? # polls without a wait
         same("x", pull.recv)
       end
       3.times { drop.call; exchange.call; GC.start }
@@ -150,7 +150,7 @@ class MRubyWaitsTest < MRubyCase
         Fiber.new do
           req.request("dropped", timeout: 0.05)
         rescue Godwit::TimeoutError
-          nil # a busy machine: its time was over before the first wait
+          nil # on a busy machine the time-out may be over before the wait begins
         end.resume
         GC.start
         Tasks.start do

@@ -2,12 +2,12 @@
 
 require_relative "server_child"
 
-# A ZeroMQ server of CRuby Godwit in a child process, which `prices.request("eur 7")` reaches.
+# A ZeroMQ server in a child process on CRuby. An app reaches it as `prices.request("eur 7")`.
 class BackEnd
   include ServerChild
 
-  # Replies "eur 7" to "eur 7". A ROUTER retains "hold …" until "release" comes, and replies to the
-  # held ones in reverse order; "lose …" has no reply; "frames" has one of two frames.
+  # Replies to "eur 7" with "eur 7". Retains each "hold …" until "release" comes, and then replies
+  # to them in reverse order. Sends no reply to "lose …", and two frames to "frames".
   ROUTER = <<~'RUBY'
     socket = Godwit::ROUTER.new(recv_hwm: 0, send_hwm: 0, **OPTIONS)
     socket.bind(ENDPOINT)
@@ -37,7 +37,7 @@ class BackEnd
 
   attr_reader :endpoint
 
-  # @param options [String] Ruby source of the socket's options
+  # @param options [String] Ruby source of a Hash: the socket's options
   def initialize(test, source = ROUTER, endpoint: nil, options: "{}")
     @test = test
     @endpoint = endpoint || "tcp://127.0.0.1:#{Godwit::TestSupport::Ports.free}"
@@ -58,9 +58,9 @@ class BackEnd
     self
   end
 
-  # Waits until it has printed this.
+  # Waits until the server has printed this text.
   def wait_for(text) = @child.wait_for(text)
 
-  # @return [String] what it has printed
+  # @return [String] what the server has printed
   def output = @child.stdout
 end

@@ -11,11 +11,11 @@ require_relative "edge_connection"
 require_relative "edge_server"
 require_relative "redis_server"
 
-# A test of the edge: nginx with our module in front of app files, on free ports of 127.0.0.1.
+# A test of the edge: nginx with godwit's module and app files, on free ports of 127.0.0.1.
 class EdgeCase < Godwit::TestCase
   MISSING = EdgeBuild.missing
 
-  # An app that evaluates a request's body. Its answer is the JSON of the value, or of the error.
+  # An app that evaluates the request's body. Its answer is the JSON of the value, or of the error.
   EVALUATES = <<~'RUBY'
     LOG = []
     def outcome
@@ -36,14 +36,14 @@ class EdgeCase < Godwit::TestCase
     @owner&.end_shared
   end
 
-  # @return [String] path of the module
+  # @return [String] path of the nginx module
   def self.built = @@built ||= ENV["GODWIT_EDGE_MODULE"] || EdgeBuild.new.build
 
   def setup
     skip MISSING if MISSING
   end
 
-  # No test leaves a line of level alert or worse in nginx's error log.
+  # Asserts that nginx's error log has no line of level alert or worse.
   def before_teardown
     connections.each(&:close)
     servers.each(&:stop)
@@ -54,11 +54,11 @@ class EdgeCase < Godwit::TestCase
   end
 
   # @param source [String, Hash{String => String}] an app's file for "/", or one for each location
-  # @param conf [String] more lines of http{}
-  # @param server [String] more lines of server{}
+  # @param conf [String] additional lines of the block http{}
+  # @param server [String] additional lines of the block server{}
   # @param workers [Integer]
-  # @param listen [String] parameters of the port
-  # @param env [Hash{String => String}] such as REDIS_URL
+  # @param listen [String] parameters of the directive `listen`
+  # @param env [Hash{String => String}] environment variables, such as REDIS_URL
   # @return [EdgeServer] @server, which accepts connections
   def edge(source, **options)
     sources = source.is_a?(Hash) ? source : {"/" => source}
@@ -68,16 +68,16 @@ class EdgeCase < Godwit::TestCase
     @server = one.start
   end
 
-  # Starts {EVALUATES}, after more code.
+  # Starts nginx with {EVALUATES}, which `code` precedes.
   def evaluate(code = "", **options) = edge(code + EVALUATES, **options)
 
-  # @return [Object] the value of code that {EVALUATES} evaluates
+  # @return [Object] the value of the code, which the app {EVALUATES} evaluates
   def ask(code, headers = {}, path: "/")
     JSON.parse(@server.post(path, code, headers).body)
   end
 
   # (see #edge)
-  # @return [EdgeServer] the same for all tests of the class: a start costs 0.1 s of the processor
+  # @return [EdgeServer] one for all tests of the class: each start takes 0.1 s of processor time
   def shared_edge(...) = @server = @shared = self.class.owner.first_edge(...)
 
   # @private
@@ -89,8 +89,8 @@ class EdgeCase < Godwit::TestCase
     clean_up
   end
 
-  # @param options [Array<String>] of redis-server
-  # @return [RedisServer] that accepts connections
+  # @param options [Array<String>] options of redis-server
+  # @return [RedisServer] a server that accepts connections
   def redis(*options)
     RedisServer.new(self, "#{scratch_dir}/redis-#{stores.size}", *options).tap { |one|
       stores << one
@@ -98,11 +98,11 @@ class EdgeCase < Godwit::TestCase
   end
 
   # (see BackEnd#initialize)
-  # @return [BackEnd] that is bound
+  # @return [BackEnd] a server that has bound
   def back_end(...) = BackEnd.new(self, ...).tap { |one| back_ends << one }
 
-  # @param path [String, nil] of a request that leaves at once (EdgeConnection#ask)
-  # @return [EdgeConnection] closed before nginx ends, which would wait for it
+  # @param path [String, nil] path of a request to send at once (EdgeConnection#ask)
+  # @return [EdgeConnection] closed before nginx ends: nginx would wait for the client
   def connection(path = nil, port: @server.port, **request)
     EdgeConnection.new(port).tap do |one|
       connections << one
@@ -110,17 +110,17 @@ class EdgeCase < Godwit::TestCase
     end
   end
 
-  # For a test whose subject is a fault of the worker.
+  # For a test that makes a worker fail on purpose.
   def expect_alerts = @alerts_expected = true
 
-  # @return [String] lines of server{} that serve TLS and HTTP/2 at this port
+  # @return [String] lines of the block server{}: TLS and HTTP/2 on this port
   def tls(port)
     certify("tls")
     "listen 127.0.0.1:#{port} ssl http2;\n" \
       "ssl_certificate_key #{scratch_dir}/tls.key;\nssl_certificate #{scratch_dir}/tls.pem;"
   end
 
-  # Makes a certificate of localhost in NAME.pem, and its key in NAME.key, in the test's folder.
+  # Writes a certificate of localhost to NAME.pem, and its key to NAME.key, in the test's folder.
   def certify(name)
     output, status = Open3.capture2e(
       "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",

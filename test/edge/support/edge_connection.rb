@@ -2,17 +2,17 @@
 
 require "socket"
 
-# One keep-alive connection of a client. It says when a request leaves and when its answer is read,
-# so that a test can have many requests under way in one thread.
+# A client's keep-alive connection. The caller decides when to send a request and when to read its
+# answer, so one thread can have many requests in progress.
 class EdgeConnection
-  # An answer that came.
+  # A received answer.
   Answer = Struct.new(:status, :body)
 
-  # The connection has ended within an answer.
+  # The connection ended in the middle of an answer.
   class Cut < StandardError; end
 
-  # Bytes that the kernel receives before the client reads. With less than some segments of the
-  # loopback device (64 KiB) it waits for the sender's timers.
+  # The size of the kernel's receive buffer. With a buffer smaller than a few segments of the
+  # loopback device (64 KiB) TCP would wait for the sender's timers.
   BUFFER = 256 * 1024
 
   def initialize(port)
@@ -23,7 +23,7 @@ class EdgeConnection
   end
 
   # Sends a request.
-  # @param headers [String] lines of it
+  # @param headers [String] additional header lines
   # @return [self]
   def ask(path, body: nil, headers: "")
     verb = body ? "POST" : "GET"
@@ -56,7 +56,7 @@ class EdgeConnection
   # @return [Answer]
   def get(path, **options) = ask(path, **options).answer
 
-  # @return [String, nil] the next chunk of an answer without Content-Length; nil: it was the last
+  # @return [String, nil] the next chunk of an answer without Content-Length; nil after the last one
   # @raise [Cut]
   def chunk
     head
@@ -65,14 +65,14 @@ class EdgeConnection
     data.byteslice(0, size) unless size.zero?
   end
 
-  # @return [String] the chunks until it has so many bytes
+  # Reads chunks until they have at least so many bytes.
   def read(bytes)
     text = +""
     text << chunk.to_s while text.bytesize < bytes
     text
   end
 
-  # @return [String] all other chunks
+  # @return [String] all remaining chunks
   def rest
     text = +""
     while (data = chunk)
@@ -81,10 +81,10 @@ class EdgeConnection
     text
   end
 
-  # @return [Boolean] whether the server closes the connection; waits until then
+  # @return [Boolean] whether the server closes the connection; waits for that
   def closed_by_server? = @socket.read(1).nil?
 
-  # Leaves, also without the answer.
+  # Closes the connection, also before the answer has come.
   def close = @socket.close
 
   private

@@ -3,11 +3,11 @@
 require "fileutils"
 require_relative "server_child"
 
-# nginx in a folder of its own.
+# An nginx with its own folder.
 class EdgeServer
   include ServerChild
 
-  # Of a module with AddressSanitizer (EdgeBuild.with_address_sanitizer): an error ends the worker.
+  # Options of AddressSanitizer (EdgeBuild.with_address_sanitizer): an error ends the worker.
   SANITIZER =
     if ENV["GODWIT_EDGE_PRELOAD"]
       {
@@ -19,7 +19,7 @@ class EdgeServer
     end
   private_constant :SANITIZER
 
-  # @return [String] lines of http{}: nginx has its temporary files in this folder
+  # @return [String] lines of the block http{} that put nginx's temporary files into this folder
   def self.temporary(folder)
     %w[client_body proxy fastcgi uwsgi scgi].map { |name| "#{name}_temp_path #{folder}/#{name};" }
       .join("\n")
@@ -42,14 +42,14 @@ class EdgeServer
     File.write(conf_path, configuration(built, conf, server, listen))
   end
 
-  # Changes an app's file; {#reload} reads it. A worker that starts meanwhile reads a whole file.
+  # Renames a new file over the app's file, so no worker reads half of it. Then call {#reload}.
   def write(source, location = "/")
     File.write("#{path(location)}.new", source)
     File.rename("#{path(location)}.new", path(location))
   end
 
-  # Changes nginx.conf; {#reload} reads it.
-  # @yieldparam text [String] the old one; the block gives the new one
+  # Changes nginx.conf. {#reload} makes nginx read it.
+  # @yieldparam text [String] the old text; the block returns the new text
   def configure = File.write(conf_path, yield(File.read(conf_path)))
 
   # @return [String] path of an app's file
@@ -67,27 +67,27 @@ class EdgeServer
     [EdgePrograms.nginx, "-p", @folder, "-c", conf_path, *arguments]
   end
 
-  # @return [String] what `nginx -t` says, and its status
+  # @return [Array(String, Process::Status)] output and status of `nginx -t`
   def check = Open3.capture2e(environment, *command("-t"))
 
-  # As HUP does.
+  # Reloads the configuration and the apps, by HUP.
   def reload = Process.kill(:HUP, pid)
 
-  # Ends it as QUIT does: requests are finished first.
+  # Ends nginx by QUIT, so that it finishes its requests.
   # @return [Result, nil]
   def stop
     return @result if @result || !@child
-    @child.signal(:QUIT) unless @child.finished? # nginx may remove its pid file just now
+    @child.signal(:QUIT) unless @child.finished? # nginx may be removing its pid file at this moment
     @result = @child.finish
   end
 
-  # @return [Integer] of the master
+  # @return [Integer] pid of the master process
   def pid = Integer(File.read(pid_path))
 
-  # @return [Array<Integer>]
+  # @return [Array<Integer>] pids of the workers
   def workers = File.read("/proc/#{pid}/task/#{pid}/children").split.map(&:to_i)
 
-  # @return [Integer] KiB of a worker
+  # @return [Integer] resident memory of a worker, in KiB
   def rss(worker = workers.first) = File.read("/proc/#{worker}/status")[/VmRSS:\s+(\d+)/, 1].to_i
 
   # @return [String] the error log
@@ -113,7 +113,7 @@ class EdgeServer
     Net::HTTP.start("127.0.0.1", @port, read_timeout: 60) { |http| http.request(request) }
   end
 
-  # Sends bytes, and reads until the server closes.
+  # Sends bytes, and reads the answer until the server closes the connection.
   # @return [String]
   def raw(bytes)
     TCPSocket.open("127.0.0.1", @port) do |socket|
@@ -129,7 +129,7 @@ class EdgeServer
   def log_path = "#{@folder}/error.log"
   def environment = EdgePrograms.env(EdgePrograms.nginx).merge(@env, SANITIZER)
 
-  # Each worker has run each app's file, or has logged why it could not. nginx listens before.
+  # Whether each worker has run each app's file or logged an error. nginx listens before that.
   def ran?
     lines = File.exist?(log_path) ? log.lines.grep(/godwit: /) : []
     @locations.each_value.all? { |path| lines.count { |line| line.include?(path) } >= @workers }

@@ -2,7 +2,7 @@
 
 require_relative "edge_connection"
 
-# A client of HTTP/2 without TLS that decides what it reads, and when the server may send more.
+# An HTTP/2 client without TLS. The test decides what it reads, and when the server may send more.
 class HTTP2Client
   DATA, HEADERS, RESET, SETTINGS, WINDOW = 0, 1, 3, 4, 8
   END_STREAM = 1
@@ -10,7 +10,7 @@ class HTTP2Client
   WHOLE = 1 << 30
   private_constant :DATA, :HEADERS, :RESET, :SETTINGS, :WINDOW, :END_STREAM, :END_HEADERS, :WHOLE
 
-  # @param window [Integer] bytes that the server may send in each stream at first
+  # @param window [Integer] initial window of each stream: bytes that the server may send
   def initialize(port, window: 65_535)
     @bodies = Hash.new { |all, id| all[id] = +"" }
     @ends = {}
@@ -23,27 +23,27 @@ class HTTP2Client
   end
 
   # Sends a request.
-  # @param id [Integer] of its stream
+  # @param id [Integer] id of the new stream
   def ask(id, path)
     fields = "\x82\x86\x01\x01x\x04".b + [path.bytesize].pack("C") + path
     write(HEADERS, END_STREAM | END_HEADERS, id, fields)
   end
 
-  # The server may send all of it.
-  # @param id [Integer] 0 is the connection
+  # Lets the server send without a limit.
+  # @param id [Integer] the stream; 0 is the whole connection
   def allow(id) = write(WINDOW, 0, id, [WHOLE].pack("N"))
 
   def reset(id) = write(RESET, 0, id, [8].pack("N"))
 
-  # Reads until a stream ends.
-  # @return [Array(String, Symbol)] its body; :whole or :reset
+  # Reads until the stream ends.
+  # @return [Array(String, Symbol)] the body; :whole or :reset
   def answer(id)
     frame until @ends[id]
     [@bodies[id], @ends[id]]
   end
 
-  # Reads until a stream has so many bytes.
-  # @return [String]
+  # Reads until the stream has at least so many bytes.
+  # @return [String] the body so far
   def read(id, bytes)
     frame until @bodies[id].bytesize >= bytes
     @bodies[id]

@@ -3,7 +3,7 @@
 require "fileutils"
 require_relative "server_child"
 
-# A redis-server that writes nothing to the disk.
+# A redis-server without persistence.
 class RedisServer
   include ServerChild
 
@@ -31,7 +31,7 @@ class RedisServer
   # @return [String]
   def url = "redis://127.0.0.1:#{@port}"
 
-  # @return [String] path of its unix socket
+  # @return [String] path of the server's unix socket
   def socket = "#{@folder}/redis.sock"
 
   # @return [String] what redis-cli prints

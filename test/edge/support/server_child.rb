@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
-# What the servers of these tests have in common: a child process @child.
+# Shared by RedisServer and the other servers that run in a child process, @child.
 module ServerChild
-  # As `kill -9`.
+  # Ends the server as `kill -9` does.
   def kill
     @child.signal(:KILL) unless @child.finished?
     @child.finish

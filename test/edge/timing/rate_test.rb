@@ -2,7 +2,7 @@
 
 require "edge/support/edge_case"
 
-# Requests that hang do not slow the others.
+# Requests that hang do not slow down the others.
 class EdgeRateTest < EdgeCase
   APP = <<~RUBY
     run ->(env) do
@@ -12,7 +12,7 @@ class EdgeRateTest < EdgeCase
   RUBY
   ROUNDS = 5
 
-  # @return [Float] requests a second
+  # @return [Float] answered requests a second
   def rate(server)
     said, status = Open3.capture2e(EdgePrograms.env(EdgePrograms.wrk), EdgePrograms.wrk,
       "--threads", "1", "--connections", "10", "--duration", "1", server.url("/hello"))
