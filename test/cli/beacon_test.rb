@@ -5,7 +5,7 @@ require "support/network"
 require "godwit/cli"
 require "support/forked_command"
 
-# `godwit beacon`, in a separate network.
+# `godwit beacon`, in a network namespace.
 class CLIBeaconTest < NetworkCase
   @port = 9500
   class << self
@@ -51,7 +51,7 @@ class CLIBeaconTest < NetworkCase
   end
 
   test "a payload or option that cannot be broadcast is reported" do
-    # The time-out leaves the publisher's thread the time for an attempt.
+    # The command's time-out gives the publisher's thread time for an attempt.
     assert_fails(124, /\d+ could not be broadcast; the last: Network is unreachable/, "beacon",
       "publish", port, "--payload", "x", "--interface", "*", "--timeout", 1)
     assert_fails(1, "no interface \"nosuch0\" can broadcast", "beacon", "listen", port,

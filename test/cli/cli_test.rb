@@ -4,7 +4,7 @@ require "test_helper"
 require "json"
 require "godwit/cli"
 
-# The command line as a whole: help, version, mistakes. The executable, where the process matters.
+# The command `godwit` as a whole: help, version, usage errors. Few tests start the executable.
 class CLITest < Godwit::TestCase
   def test_help_lists_every_command_and_status
     help = run_line("--help")
@@ -83,7 +83,7 @@ class CLITest < Godwit::TestCase
   def in_shell(text) = start_command(["bash", "-c", text]).finish
 
   def test_a_closed_pipe_at_the_output_is_no_error
-    # The command starts when the reader of the pipe has ended.
+    # The command starts after the reader of its pipe has ended.
     result = in_shell("exec 3> >(:); wait $!; #{GODWIT.join(" ")} help >&3")
     assert_equal [141, ""], [result.status.exitstatus, result.stderr]
   end

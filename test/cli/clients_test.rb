@@ -5,7 +5,7 @@ require "godwit/cli"
 require "godwit/logger"
 require "support/forked_command"
 
-# `--keys` with certificates, and `--clients DIR`: who may connect to a command that is a server.
+# `--keys` with certificates, and `--clients DIR`, which names the clients that a server admits.
 class CLIClientsTest < Godwit::TestCase
   include Godwit::TestSupport::ForkedCommands
 
@@ -27,7 +27,7 @@ class CLIClientsTest < Godwit::TestCase
 
   def place(name) = "ipc://#{path(name)}"
 
-  # Options of a server, and of a client.
+  # Options of a command that is a server.
   def serving = ["--keys", path("server.key_secret"), "--clients", clients]
 
   def as(name) = ["--keys", path("#{name}.key_secret"), "--server-key", path("server.key")]
@@ -41,7 +41,7 @@ class CLIClientsTest < Godwit::TestCase
     })
   end
 
-  # Connects as a stranger, and waits for the refusal.
+  # Connects a client with an unknown key, and waits for the refusal.
   def assert_stranger_refused(type, endpoint)
     socket = open_socket(type, curve: Godwit::Curve.keypair, server_key: @server)
     monitor = own(socket.monitor(:handshake_failed_auth))

@@ -72,10 +72,10 @@ class CLIKeygenTest < Godwit::TestCase
       run_line("cert", "show", path("none"))
   end
 
-  # pyzmq writes names and values that may hold control characters.
+  # pyzmq can write control characters into names and values.
   test "cert show escapes control characters, and those that make one name look like another" do
     text = Godwit::Cert.new("anna", metadata: {"note" => "x\u202Ey\u2028z"}).text
-    # @return [Array(Integer, String)] the status and the output for a file with these metadata
+    # @return [Array(Integer, String)] status and output of `cert show` for these metadata
     show = lambda do |metadata|
       File.write(path("a.key"), text.sub("metadata\n", "metadata\n    #{metadata}\n"))
       run_line("cert", "show", path("a.key")).first(2).tap { |_, out| out.force_encoding("UTF-8") }

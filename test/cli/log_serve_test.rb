@@ -6,7 +6,7 @@ require "socket"
 require "support/forked_command"
 require_relative "../logger/made_records"
 
-# `godwit log serve`, and its clients: `log stats`, `log tail --last`.
+# `godwit log serve` and its clients `log stats` and `log tail --last`.
 class CLILogServeTest < Godwit::TestCase
   include Godwit::TestSupport::ForkedCommands
   include MadeRecords
@@ -15,8 +15,8 @@ class CLILogServeTest < Godwit::TestCase
 
   def log(*arguments, **options) = start("log", *arguments, **options)
 
-  # A listening server with standard error in its standard output; @in, @out and @control are its
-  # endpoints.
+  # Starts a server, sets @in, @out and @control to its endpoints, and sends its standard error to
+  # its standard output.
   def serve(*options, to: %w[--in tcp://:* --out tcp://:*], **more)
     child = log("serve", *to, *options, merge: true, **more)
     child.wait_for(/^godwit: (in|durable in) .*\n/)
@@ -29,7 +29,7 @@ class CLILogServeTest < Godwit::TestCase
 
   def push = open_socket(:PUSH, linger: 5).connect(@in)
 
-  # Waits until the file has so many lines.
+  # Waits until the file has `count` lines.
   def lines(count)
     eventually do
       File.exist?(file) && File.readlines(file).then { |lines| lines if lines.size >= count }
@@ -47,15 +47,15 @@ class CLILogServeTest < Godwit::TestCase
 
   def run_here(*arguments) = run_line("log", *arguments)
 
-  # @return [String] the output of a command that succeeds
+  # @return [String] the output of the command, which must succeed
   def output(*arguments)
     status, out, err = run_here(*arguments)
     assert_equal 0, status, err
     out
   end
 
-  # The last records that a server retains, then new ones, up to a number.
-  # @return [Array<String>]
+  # Shows the last `last` records that the server retains and then new ones, `count` in all.
+  # @return [Array<String>] the records' texts
   def tail_last(last, count, *options)
     output("tail", @out, "--last", last, "--control", @control, "--count", count, "--timeout", 60,
       "--format", "%{text}", *options).lines(chomp: true)
@@ -149,7 +149,7 @@ class CLILogServeTest < Godwit::TestCase
     rescue Godwit::ClosedError
       nil # the test closes the socket below
     end
-    eventually { File.size?(file).to_i > 50_000 } # its lines are read once, at the end
+    eventually { File.size?(file).to_i > 50_000 } # the lines are read once, below
     result = stop(child, :INT)
     sender.close
     flood.join

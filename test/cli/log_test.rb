@@ -5,7 +5,7 @@ require "godwit/cli"
 require "support/forked_command"
 require_relative "../logger/made_records"
 
-# `godwit log tail` and `godwit log send`, in this process where no signal or pipe matters.
+# `godwit log tail` and `godwit log send`, in this process unless the test needs a signal or a pipe.
 class CLILogTest < Godwit::TestCase
   include Godwit::TestSupport::ForkedCommands
   include MadeRecords
@@ -14,16 +14,16 @@ class CLILogTest < Godwit::TestCase
 
   def endpoint = @endpoint ||= "ipc://#{scratch_dir}/log"
 
-  # A tail that binds.
+  # Starts a `log tail` that binds.
   def tail(*options) = log("tail", endpoint, "--bind", "--timeout", 60, *options)
 
   def push(**options) = open_socket(:PUSH, linger: 5, **options).connect(endpoint)
 
-  # What a tail with these options prints for these messages.
-  # @return [Array(String, String)] output, errors
+  # Sends the messages to a `log tail` with these options.
+  # @return [Array(String, String)] its output and errors
   def shown(*options, messages)
-    # libzmq deletes the path of a closed socket a little later, even if another socket owns the
-    # path by then.
+    # A new path each time: libzmq deletes the path of a closed socket later, even when another
+    # socket uses the path by then.
     @endpoint = endpoint_for(:ipc)
     sender = push
     sender.send_many(messages)
@@ -36,7 +36,7 @@ class CLILogTest < Godwit::TestCase
 
   def run_here(*arguments) = run_line("log", *arguments)
 
-  # Sends a record in this process. The tail may need more than two seconds to bind.
+  # Sends a record from this process. `log tail` may take more than two seconds to bind.
   def send_one(*arguments)
     assert_equal [0, "", ""], run_here("send", endpoint, "--quiet", *arguments)
   end
@@ -103,7 +103,7 @@ class CLILogTest < Godwit::TestCase
      ["--prog", "billing", "--host", "web1"] => [1, 2], ["--tag", "req-9"] => [1],
      ["--grep", "ref.sed", "--exclude", "user=42"] => [3],
      ["--grep", "ok", "--grep", "stop"] => [2, 4]}.each do |options, seqs|
-      # A record that each of these filters accepts.
+      # A record that all of these filters accept.
       last = frames(
         5, level: options.include?("info") ? 1 : 3, text: "stop refused ok", tags: ["req-9"],
         prog: (options & %w[shop bill]).first || "billing"

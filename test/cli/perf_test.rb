@@ -11,24 +11,24 @@ require "godwit/perf"
 class CLIPerfTest < Godwit::TestCase
   MACHINE = /; godwit \d\S+, libzmq \d\S+, \w+ \d\S+, \d+ cores, \w+ \d+\.\d+$/
 
-  # A server in a process of its own takes long to start on a loaded machine.
+  # Runs `godwit perf`, with a long time-out: a separate server starts slowly on a loaded machine.
   def godwit(part, *words)
     words += ["--timeout", 30] if %w[lat thr load].include?(part) && !words.include?("--timeout")
     run_line("perf", part, *words)
   end
 
-  # @return [String] the endpoint of a server in this process: without an endpoint a measurement
-  #   starts one of its own
+  # @return [String] the endpoint of a server in this process. A measurement without an endpoint
+  #   starts a separate server.
   def server
     @server ||= Godwit::Perf::Server.new("tcp://127.0.0.1:*").tap { |one| in_thread { one.run } }
     @server.last_endpoint
   end
 
-  # @return [Array<Array<String>>] cells of the lines below the first, which is the header
+  # @return [Array] the first line, and an Array of cells for each other line
   def table(*words)
     status, out, err = godwit(*words)
     assert_equal 0, status
-    assert_empty err unless words.first == "load" # which tells when the link was too slow
+    assert_empty err unless words.first == "load" # `load` reports a link that was too slow
     header, *rows = out.lines(chomp: true)
     assert_match MACHINE, header
     [header, *rows.map { |row| row.split(/ {2,}|(?<=B) /) }]
@@ -78,13 +78,13 @@ class CLIPerfTest < Godwit::TestCase
     count = 0
     in_thread do
       rep.serve do |message|
-        held.pop if (count += 1) == 1_010 # the first 1,000 are the warm-up
+        held.pop if (count += 1) == 1_010 # the first 1,000 messages are the warm-up
         message
       end
     end
     measures = in_thread { json("load", rep.last_endpoint, *%w[--rate 1k --count 50]) }
     eventually { held.num_waiting == 1 }
-    sleep 0.3 # the time of the measurement, 0.05 s, is over
+    sleep 0.3 # longer than the measurement, which takes 0.05 s
     held << true
     status, rows, err = measures.value
     assert_equal [0, [[50, 0]] * 2],
@@ -93,7 +93,7 @@ class CLIPerfTest < Godwit::TestCase
     assert_match(%r{\Agodwit: the link carried \d+ of 1,000 messages/s$}, err)
   end
 
-  # An echo that closes its socket after so many messages.
+  # A REP that echoes a number of messages and then closes.
   def dying_echo(messages)
     rep = open_socket(:REP).bind("tcp://127.0.0.1:*")
     in_thread do
@@ -167,7 +167,7 @@ class CLIPerfTest < Godwit::TestCase
     end
   end
 
-  # @return [Array(ChildProcess, String)] a `perf serve`, and its endpoint
+  # @return [Array(ChildProcess, String)] a running `perf serve`, and its endpoint
   def serve(*options)
     server = start_command([*GODWIT, "perf", "serve", "tcp://:*", *options])
     (@servers ||= []) << server

@@ -4,16 +4,16 @@ require "test_helper"
 require "godwit/cli"
 require_relative "../../rakelib/support/libzmq_perf"
 
-# `godwit perf local_lat` and its siblings, beside libzmq's own programs.
+# `godwit perf local_lat` and its siblings, compared with libzmq's own programs.
 class CLIPerfToolsTest < Godwit::TestCase
   HALF = "godwit: the latency is half of the round-trip time\n"
   FIGURE = /\d+(?:\.\d{3})?(?= \[(?:us|msg|Mb))/
 
   def godwit(*words) = run_line("perf", *words)
 
-  # Fetched once: without a network the failure takes a while.
+  # @return [String] folder of libzmq's programs, fetched once: without a network a try takes long
   def folder
-    @@folder ||= begin # standard:disable Style/ClassVars -- of this class alone
+    @@folder ||= begin # standard:disable Style/ClassVars -- no subclass
       Godwit::LibzmqPerf.fetch
     rescue Godwit::DebianSource::Failure => error
       error
@@ -24,9 +24,9 @@ class CLIPerfToolsTest < Godwit::TestCase
   def start_c(name, *arguments) = start_command(["#{folder}/#{name}", *arguments.map(&:to_s)])
   def start_godwit(*words) = start_command([*GODWIT, "perf", *words.map(&:to_s)])
 
-  # The client waits until the server has bound. Not over ipc: there libzmq drops messages when the
-  # sender ends while the receiver is at its high-water mark (zeromq/libzmq#4660).
-  # @return [Array<Child::Result>] of the local and of the remote program
+  # Runs both programs, over tcp: over ipc libzmq drops messages when the sender ends while the
+  # receiver is at its high-water mark (zeromq/libzmq#4660).
+  # @return [Array<Child::Result>] results of the local and of the remote program
   def exchange(local, remote, kind, *arguments)
     endpoint = "tcp://#{own_host}:7901"
     children = [send(:"start_#{local}", "local_#{kind}", endpoint, *arguments),

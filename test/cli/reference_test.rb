@@ -4,7 +4,7 @@ require "test_helper"
 require "godwit/cli"
 require_relative "../../rakelib/support/manual_pages"
 
-# What is made from the commands' own tables: help, manual pages, completions.
+# Text made from the commands' own tables: help, manual pages, completions.
 class CLIReferenceTest < Godwit::TestCase
   MANUALS = Godwit::ManualPages
 

@@ -20,14 +20,14 @@ class CLIShTest < Godwit::TestCase
 
   def pull(*options) = sh("pull", endpoint, *options)
 
-  # @return [Array(Result, Result)] of push and of one pull
+  # @return [Array(Result, Result)] results of `sh push` and of one `sh pull`
   def both(*options, command, pull_options: [])
     pushing = push(*options, command)
     pulled = pull(*pull_options).finish
     [pushing.finish, pulled]
   end
 
-  # @return [Array(Child, String)] a pull that is bound, and where
+  # @return [Array(Child, String)] a `sh pull` that has bound, and its endpoint
   def bound_pull
     pulling = sh("pull", "tcp://:*", "--bind").wait_for(/tcp:\S+\n/, in_errors: true)
     [pulling, pulling.stderr[/tcp:\S+/]]
@@ -97,7 +97,7 @@ class CLIShTest < Godwit::TestCase
   end
 
   test "--timeout and --count" do
-    pulling, target = bound_pull # it is bound before the time-out begins
+    pulling, target = bound_pull # the pull has bound before the push's time-out begins
     assert_equal [124, 124],
       statuses(
         sh("push", target, "--connect", "--timeout", 1, "--", "sleep", 1000).finish, pulling.finish
@@ -143,7 +143,7 @@ class CLIShTest < Godwit::TestCase
 
   test "--keep: workers stay when a push leaves, and serve the next" do
     pulling = pull("--bind", "--keep", "--count", 4)
-    ["1\n2\n", "1\n2\n1\n2\n"].each do |printed| # rows of parallel pushes would alternate
+    ["1\n2\n", "1\n2\n1\n2\n"].each do |printed| # lines of parallel pushes would alternate
       assert_equal 0, push("--connect", "--keep", %w[seq 2]).status
       pulling.wait_for(printed)
     end

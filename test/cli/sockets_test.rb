@@ -6,7 +6,7 @@ require "json"
 require "socket"
 require "support/forked_command"
 
-# `godwit req`, `rep`, `pub` and so on, in this process where no signal or pipe matters.
+# `godwit req`, `rep`, `pub` and so on, in this process unless the test needs a signal or a pipe.
 class CLISocketsTest < Godwit::TestCase
   include Godwit::TestSupport::ForkedCommands
 
@@ -56,14 +56,14 @@ class CLISocketsTest < Godwit::TestCase
     end
   end
 
-  # A command, its options, and a peer that talks until it is closed.
+  # The words of a command => type and options of the peer that exchanges messages with it.
   PEERS = {
     %w[pull] => [:PUSH, {}], %w[sub] => [:PUB, {xpub_no_drop: true}], %w[rep --echo] => [:REQ, {}],
     %w[router --echo] => [:DEALER, {}], %w[dealer --identity me] => [:ROUTER, {mandatory: true}],
     %w[pub] => [:SUB, {subscribe: ""}], %w[req] => [:REP, {}]
   }.freeze
 
-  # Sends numbers to the command, or takes its messages, until the socket is closed.
+  # Sends numbers to the command, or receives its messages, until the peer is closed.
   def talk(peer)
     case peer.type
     when :REQ then (1..).each { |number| peer.send(number.to_s).recv }
@@ -99,14 +99,14 @@ class CLISocketsTest < Godwit::TestCase
     end
   end
 
-  # @return [Boolean] whether the command is there
+  # @return [Boolean] whether the command has connected to the ROUTER
   def reach(router)
     router.send(%w[me 0])
   rescue Godwit::UnreachableError
     false
   end
 
-  # Types a thousand times a thousand lines, until the command has ended.
+  # Types a million lines, in blocks of a thousand, or until the command ends.
   def feed(command)
     1000.times { |block| command.write(Array.new(1000) { |line| "#{block * 1000 + line}\n" }.join) }
   rescue Errno::EPIPE, IOError
@@ -130,7 +130,7 @@ class CLISocketsTest < Godwit::TestCase
     $stdin = before
   end
 
-  # @return [Socket] bound, with time-outs
+  # @return [Socket] a bound socket with time-outs
   def peer(type, **options)
     @place = nil
     socket = open_socket(type, recv_timeout: 20, **options).bind(place)
@@ -168,11 +168,11 @@ class CLISocketsTest < Godwit::TestCase
     end
   end
 
-  # What a peer sends, and how pipes and terminals show it.
+  # Messages that a peer sends: an escape sequence, and bytes that are no text.
   BYTES = ["x\e[1m", "\xff\0".b].freeze
   SHOWN = {false => "x\e[1m\t\xff\0".b, true => 'x\e[1m' + "\t" + '\xff\x00'}.freeze
 
-  # A command's options, its peer, what is typed, what the peer receives, and whether it sends.
+  # Command => its options, its peer, the typed input, what the peer receives, whether it replies.
   TALKS = {
     "req" => [[], :REP, "a\tb\n", %w[a b], true], "pub" => [[], :SUB, "b\na\tb\n", %w[a b], false],
     "pair" => [%w[--count 1], :PAIR, "a\tb\n", %w[a b], true],

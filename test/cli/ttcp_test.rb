@@ -42,12 +42,12 @@ class CLITtcpTest < Godwit::TestCase
     bytes(text)
   end
 
-  # @return [Array(Result, Result)] of a sender and of the receiver
+  # @return [Array(Result, Result)] results of the sender and of the receiver
   def transfer(received, *words, **options)
     [sender(*words, **options), received].map { |child| assert_child(child.finish) }
   end
 
-  # Both ends of `count` buffers.
+  # Transfers `count` buffers, and compares the summaries of both ends.
   def assert_transfer(from, to, count, length)
     results = transfer(to, "-n", count.to_s, *from)
     assert_equal [[count * length, ""]] * 2,
@@ -71,12 +71,12 @@ class CLITtcpTest < Godwit::TestCase
     assert_equal 5 * 8192, bytes(received.stdout)
   end
 
-  # A sender of `--zmq` by its messages, which a test can stop between any two of them.
+  # A DEALER that acts as a sender of `--zmq`. A test can stop it between any two messages.
   def dealer(name = "other")
     open_socket(:DEALER).connect("tcp://#{HERE}:#{@port}").send(["godwit ttcp", name])
   end
 
-  # @return [String] what the receiver answers; in silence it also asks whether a sender is there
+  # @return [String] the receiver's next reply. Skips "still receiving", which checks for a sender.
   def reply(socket)
     text = socket.recv
     (text == "still receiving") ? reply(socket) : text

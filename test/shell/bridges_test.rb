@@ -4,7 +4,7 @@ require "test_helper"
 require "logger"
 require "stringio"
 
-# Rows to sockets and loggers, sockets as a command's input.
+# Rows that go to sockets and loggers, and sockets as the input of a command.
 class ShellBridgesTest < Godwit::TestCase
   Shell = Godwit::Shell
 
@@ -24,11 +24,11 @@ class ShellBridgesTest < Godwit::TestCase
 
   test "the high-water mark holds the command back" do
     pull, push = connected_pair(:PULL, :PUSH, transport: :inproc, send_hwm: 10, recv_hwm: 10)
-    # long: before it waits, a cold JRuby on a busy machine takes seconds for the 32,000 short rows
-    # of the first read
+    # Long rows: a slow JRuby would take seconds for the 32,000 short rows of the first read, before
+    # it waits for the socket.
     stream = Shell.rows("yes", row = "x" * 1000)
     thread = in_thread { stream.into(push) }
-    eventually { !push.writable? } # before, it may be the next rows that it waits for
+    eventually { !push.writable? } # until then, `stream` may be waiting for rows
     until_waiting(push)
     assert_equal row, pull.recv
     stream.close
@@ -41,7 +41,7 @@ class ShellBridgesTest < Godwit::TestCase
   test "count: and timeout: stop the command" do
     pull, push = connected_pair(:PULL, :PUSH)
     status = Shell.rows("yes").into(push, count: 3)
-    assert_equal [true, 3], [status.stopped?, status.rows] # and not all that were read with them
+    assert_equal [true, 3], [status.stopped?, status.rows] # not all rows of the last read
     assert_equal %w[y y y], pulled(pull, 3)
     assert_nil pull.recv(timeout: 0.05, exception: false)
     stream = Shell.rows("yes")
@@ -58,7 +58,7 @@ class ShellBridgesTest < Godwit::TestCase
     push = Shell::Push.new(socket = open_socket(:PUSH))
     socket.bind(endpoint_for(:tcp))
     stream = Shell.rows("yes", timeout: 0.05)
-    assert_raises(Godwit::TimeoutError) { push.run(stream, timeout: 1) } # no peer comes for the end
+    assert_raises(Godwit::TimeoutError) { push.run(stream, timeout: 1) } # no peer gets the end
     assert_equal [:timeout, true], [stream.status.timed_out, socket.closed?]
   end
 
@@ -124,9 +124,9 @@ class ShellBridgesTest < Godwit::TestCase
   test "each row has the whole send_timeout" do
     push = lonely(send_timeout: 60)
     waits = []
-    # A socket that takes a row only after a wait.
+    # The PUSH accepts a row only with a time-out that is not 0.
     push.define_singleton_method(:send_many) do |rows, timeout:|
-      super(rows, timeout: timeout) if timeout == 0 # raises: there is no peer
+      super(rows, timeout: timeout) if timeout == 0 # raises, since the PUSH has no peer
       waits << [rows.size, timeout]
       rows.size
     end

@@ -2,9 +2,9 @@
 
 require_relative "shell_case"
 
-# The cost of rows: nothing that grows with their number.
+# Memory does not grow with the number of rows.
 class ShellMemoryTest < ShellCase
-  # Prints what the block gives, and by how many KiB the memory has grown at its end.
+  # Prints the block's value, and how many KiB the large run needs beyond the small one.
   GROWTH = <<~'RUBY'
     require "godwit"
     def peak = File.read("/proc/self/status")[/VmHWM:\s+(\d+)/, 1].to_i

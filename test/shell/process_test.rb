@@ -2,17 +2,17 @@
 
 require_relative "shell_case"
 
-# Ends of whole processes, forks, signals, and unreferenced streams.
+# The exit of a process, forks, signals, and streams that the collector finds.
 class ProcessTest < ShellCase
   PRELUDE = <<~'RUBY'
     require "godwit"
     $stdout.sync = true
     STAYS = "echo $$; sleep 1000 & sleep 1000 & wait"
-    # KILL comes so late that it was TERM that ended what is gone.
+    # The grace is so long that a process which has ended was ended by TERM, not by KILL.
     def sh(script, grace: 60, **options, &block)
       Godwit::Shell.rows(script, shell: true, grace: grace, **options, &block)
     end
-    # The eventfd of a wait stays for the next wait.
+    # Opens the eventfd of a wait, which stays open for the next wait.
     def wait_once
       out, into = IO.pipe
       poller = Godwit::Poller.new(out)
@@ -22,7 +22,7 @@ class ProcessTest < ShellCase
       thread.join
       [poller, out, into].each(&:close)
     end
-    # State, parent and group of each process.
+    # State, parent and group of each process on this machine.
     def processes
       Dir.glob("/proc/[0-9]*/stat").filter_map do |path|
         File.binread(path)[/\) (.*)/n, 1].split.first(3)
@@ -36,7 +36,7 @@ class ProcessTest < ShellCase
     def mine = processes.count { |_, parent| parent == $$.to_s }
   RUBY
 
-  # How a program may abandon a stream so that no ensure of the stream runs.
+  # Code that abandons a stream without running an `ensure` of the stream.
   ABANDONED = {
     "next with input" => "sh(STAYS, input: Enumerator.new { |y| Queue.new.pop }).next",
     "next of a lazy one, with stderr" => "sh(STAYS, err: :tail).lazy.map(&:to_s).next",
@@ -51,7 +51,7 @@ class ProcessTest < ShellCase
         wait_once
         GC.start
         before = [descriptors, Thread.list.size]
-        GC.disable # else it may be gone before it is looked for
+        GC.disable # the collector could end the command before the next check
         def abandon = Thread.new { #{code} }.value
         group = abandon
         abort "it does not run" unless alive(group) > 0
@@ -132,7 +132,7 @@ class ProcessTest < ShellCase
   SHOWS = 'for s in INT TERM; do trap "echo $s > $FILE; exit 1" $s; done; echo $$; while :; do ' \
     "sleep 0.01; done"
 
-  # In the main thread, and in another.
+  # The signal is sent in the main thread, and in another one.
   {INT: "%s", TERM: "Thread.new { %s }.join"}.each do |signal, thread|
     test "#{signal} that ends the reader reaches the command" do
       not_on :jruby, "an untrapped signal ends Java and raises nothing"

@@ -3,11 +3,11 @@
 require "test_helper"
 require "socket"
 
-# Shell::Push and Shell::Pull: rows with an end.
+# Shell::Push and Shell::Pull: streams of rows that have an end.
 class ShellPushPullTest < Godwit::TestCase
   Shell = Godwit::Shell
 
-  # @return [Array(Push, Status, *Object)] of a bound push, and what the block gives for each pull
+  # @return [Array(Push, Status, *Object)] the push, its status, the block's value for each pull
   def push_and_pulls(stream, pulls: 1, **socket_options)
     push, socket = bound(:PUSH, **socket_options)
     threads = Array.new(pulls) { |index|
@@ -17,13 +17,13 @@ class ShellPushPullTest < Godwit::TestCase
     [push, push.run(stream), *threads.map(&:value)]
   end
 
-  # @return [Array(Push | Pull, Socket)] one of this type, that is bound
+  # @return [Array(Push | Pull, Socket)] an object of this type, whose socket has bound
   def bound(type, endpoint = endpoint_for(:tcp), **options)
     socket = open_socket(type, **options)
     [Shell.const_get(type.capitalize).new(socket).tap { socket.bind(endpoint) }, socket]
   end
 
-  # @return [Array(Push | Pull, Socket)] one of this type, that is connected
+  # @return [Array(Push | Pull, Socket)] an object of this type, whose socket has connected
   def connected(type, endpoint)
     socket = open_socket(type)
     [Shell.const_get(type.capitalize).new(socket).tap { socket.connect(endpoint) }, socket]
@@ -69,7 +69,7 @@ class ShellPushPullTest < Godwit::TestCase
   end
 
   GREETING = "\xFF#{"\0" * 8}\x7F\x03\x00NULL#{"\0" * 48}".b
-  # Of the first two, libzmq reports only that they have gone.
+  # libzmq reports only the disconnect of the first two.
   STRANGERS = {
     "sends zeros" => "\0" * 20,
     "is a DEALER" => "#{GREETING}\x04\x1C\x05READY\x0BSocket-Type\0\0\0\x06DEALER".b,
@@ -128,7 +128,7 @@ class ShellPushPullTest < Godwit::TestCase
       pull, = connected(:PULL, socket.last_endpoint)
       batches = []
       pull.each_batch(10) do |rows|
-        # The rest is taken after its end.
+        # The pull must also receive rows that arrived before the sender disconnected.
         eventually { pull.instance_variable_get(:@departed) == 1 } if batches.empty?
         batches << rows
       end
@@ -147,7 +147,7 @@ class ShellPushPullTest < Godwit::TestCase
       push_socket.wait_connected(timeout: 5)
       in_thread { push.run(Shell.rows("seq 500; exit #{exitstatus}", shell: true)) }
     end
-    # It would end with the only push that it knows of.
+    # If the pull knew of one push only, it would end with that push.
     eventually { pull.instance_variable_get(:@came) == 2 }
     assert_equal 1000, pull.count
     assert_equal [true, 2, 2], [pull.complete?, pull.exitstatus, pull.ends.size]
@@ -171,7 +171,7 @@ class ShellPushPullTest < Godwit::TestCase
     not_on :jruby, "JRuby has no fiber scheduler"
     push, socket = bound(:PUSH)
     statuses = {}
-    # With each row's types compared all take as long as a hang may.
+    # The type check of each row would take longer than the deadline for a hang.
     count = ENV["GODWIT_TEST_TYPES"] ? 2000 : 20_000
     thread = Godwit::TestSupport::TinyScheduler.thread do
       Fiber.schedule do
@@ -222,8 +222,8 @@ class ShellPushPullTest < Godwit::TestCase
 
   private
 
-  # The peer has gone when this returns. libzmq reports the end before it removes the connection's
-  # pipe. Its I/O thread has done so when it accepts the next connection.
+  # Returns after the stranger is gone. libzmq reports a disconnect before it removes the pipe of
+  # the connection, but removes the pipe before it accepts the next connection.
   def stranger_at(socket, said)
     left = own(socket.monitor(:disconnected))
     TCPSocket.open("127.0.0.1", socket.port) do |stranger|

@@ -7,11 +7,11 @@ require "stringio"
 require "tempfile"
 require "zlib"
 
-# Which objects a command gets as its own stdin or stderr, and which Ruby reads or writes for it.
+# Which objects become the stdin or stderr of a command, and for which ones Ruby reads or writes.
 class RedirectionTest < ShellCase
   include Godwit::TestSupport::TLS
 
-  # Its bytes are not those of the descriptor below it.
+  # An object that changes the bytes of its descriptor, so Ruby must read and write for the command.
   class Upper
     def initialize(io) = @io = io
     def to_io = @io
@@ -42,7 +42,7 @@ class RedirectionTest < ShellCase
     sh("echo one >&2", err: errors).to_a
     Shell.pipe("echo 1 >&2", "cat; echo 2 >&2", shell: true, err: errors).to_a
     assert_equal %w[1 2], errors.readlines.map(&:chomp).sort
-    assert_empty descriptors.grep(/#{Regexp.escape(scratch_dir)}/) # other tests leave files open
+    assert_empty descriptors.grep(/#{Regexp.escape(scratch_dir)}/) # others leave files open
   end
 
   test "a file that cannot be opened is named, and nothing starts" do

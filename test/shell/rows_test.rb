@@ -2,16 +2,16 @@
 
 require_relative "shell_case"
 
-# Where rows end: the same on every backend.
+# How bytes are split into rows: the same on every backend.
 class RowsTest < ShellCase
   under_gc_stress
 
-  # The rows of these bytes, which a command writes.
+  # Returns the rows of these bytes, which a command writes.
   def rows_of(text, **options)
     Shell.rows("cat", input: text, **options).to_a
   end
 
-  # The rows of a pipe's output in these pieces, each read before the next is written.
+  # Returns the rows of these pieces. Each piece is read before the next one is written.
   def rows_of_reads(*pieces, **options)
     reader, writer = IO.pipe
     source = Shell::Source.new(reader, Shell::Plan.new(:rows, [["cat"]], options))
@@ -87,7 +87,7 @@ class RowsTest < ShellCase
     seen = []
     copies = []
     rows = []
-    # Long enough for copies to share their bytes.
+    # Rows long enough that copies of a String share its bytes.
     Shell.rows("seq", "-f", "%050.0f", "1", "2000", reuse: true) do |row|
       seen << row.object_id
       copies << row.dup

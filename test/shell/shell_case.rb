@@ -2,11 +2,11 @@
 
 require "test_helper"
 
-# Shared by the tests of Shell: /proc shows processes that a command leaves behind.
+# Shared by the tests of Shell. Reads /proc to find processes that a command leaves behind.
 class ShellCase < Godwit::TestCase
   Shell = Godwit::Shell
 
-  # A command that prints its number, leaves a child in its group, and stays.
+  # A command that prints its pid, starts a child in its process group, and does not end.
   STAYS = "echo $$; sleep 1000 & sleep 1000 & wait"
   STUBBORN = "trap '' TERM; echo $$; sleep 1000 & while :; do sleep 1000; done"
 
@@ -14,8 +14,8 @@ class ShellCase < Godwit::TestCase
 
   def sh(script, **options, &block) = Shell.rows(script, shell: true, **options, &block)
 
-  # Waits until a thread or fiber waits for a row of the stream, which another thread may only now
-  # begin to read.
+  # Waits until a thread or fiber waits for a row of the stream. It may not have begun to read when
+  # this is called.
   def until_reading(stream)
     until_waiting(poller_of(stream))
   end
@@ -24,7 +24,7 @@ class ShellCase < Godwit::TestCase
     eventually { stream.instance_variable_get(:@jobs).last }.instance_variable_get(:@poller)
   end
 
-  # @return [Array<Array>] pid, state, parent, group of each process
+  # @return [Array<Array>] pid, state, parent and group of each process
   def processes
     Dir.children("/proc").grep(/\A\d+\z/).filter_map do |pid|
       state, parent, group = File.binread("/proc/#{pid}/stat")[/\) (.*)/n, 1].split.first(3)
@@ -34,7 +34,7 @@ class ShellCase < Godwit::TestCase
     end
   end
 
-  # Asserts that the block raises this error, with such a message.
+  # Asserts that the block raises an error of this class, with a matching message.
   # @return [Exception]
   def assert_error(klass, says, &block)
     assert_raises(klass, &block).tap { |error| assert_match says, error.message }
@@ -46,7 +46,7 @@ class ShellCase < Godwit::TestCase
 
   def children = processes.select { |_, _, parent, _| parent == Process.pid }.map(&:first)
 
-  # JRuby opens more files over time.
+  # Empty on JRuby, which opens more files over time.
   def descriptors
     return [] if RUBY_ENGINE == "jruby"
     Dir.glob("/proc/self/fd/*").filter_map do |path|
@@ -56,14 +56,14 @@ class ShellCase < Godwit::TestCase
     retry
   end
 
-  # Asserts what a program prints.
+  # Asserts the output of a program.
   def assert_prints(expected, program, **options)
     assert_equal expected, assert_child(run_child(program, **options)).stdout
   end
 
-  # Runs the block, which gives the group of the started command, then checks for remaining
-  # processes, without the collector's help.
-  # @param group [Boolean] false: the block gives none
+  # Asserts that the block leaves no process, child, descriptor or thread behind, although the
+  # collector is off.
+  # @param group [Boolean] whether the block returns the process group of the command
   def assert_nothing_left(group: true)
     GC.disable unless RUBY_ENGINE == "jruby"
     before = [children, descriptors, live_threads]

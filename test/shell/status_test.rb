@@ -2,7 +2,7 @@
 
 require_relative "shell_case"
 
-# How commands end: by themselves, in time or not, and the reported status.
+# How commands end, by themselves or by a time-out, and the status that Godwit reports.
 class StatusTest < ShellCase
   test "a command that ended well" do
     status = nil
@@ -71,7 +71,7 @@ class StatusTest < ShellCase
   end
 
   test "timeout: ends the whole" do
-    rows = 0 # on a busy machine the time may be over before the first
+    rows = 0 # on a busy machine the time may be over before the first row
     status = nil
     took = seconds { status = sh("echo a; exec sleep 1000", timeout: 0.2) { rows += 1 } }
     names = %i[timed_out timed_out? success? failed? stopped? signal rows]
@@ -107,13 +107,13 @@ class StatusTest < ShellCase
     status = sh("for i in 1 2 3 4 5; do sleep 0.1; echo $i; done", idle: 10) { nil }
     assert_equal [nil, 5], [status.timed_out, status.rows]
     status = sh("while :; do printf x; sleep 0.05; done", idle: 0.3) { nil }
-    assert_equal :idle, status.timed_out # bytes are no row
+    assert_equal :idle, status.timed_out # bytes without a newline are no row
   end
 
   test "idle: does not count the time that the caller takes" do
     go = Queue.new
     options = {idle: 0.8, input: Enumerator.new { |pieces| loop { pieces << go.pop } }}
-    with_clock do |clock| # time that the caller alone takes
+    with_clock do |clock| # time that passes only in the caller's block
       stream = sh("echo a; read x; echo b", **options)
       assert_equal "a", stream.next
       clock.advance(0.9)

@@ -2,7 +2,7 @@
 
 require_relative "shell_case"
 
-# However a program ends its use of rows: no process of the command remains.
+# However a program stops reading rows, no process of the command remains.
 class StoppingTest < ShellCase
   Stop = Class.new(StandardError)
 
@@ -21,7 +21,7 @@ class StoppingTest < ShellCase
       stream.each { |row| stream.close && group = row }
       group
     end,
-    # The first time may be too short for a command to print anything.
+    # The shortest time-out may end the command before it prints anything.
     "timeout:" => lambda do
       group = nil
       [0.1, 1, 5, 10].find do |time|
@@ -42,7 +42,7 @@ class StoppingTest < ShellCase
     end
   }.freeze
 
-  # The eventfd of a wait stays for the next.
+  # Opens the eventfd of a wait, which stays open for the next wait.
   def setup
     super
     out, into = pipe
@@ -95,10 +95,10 @@ class StoppingTest < ShellCase
     assert_empty living(group)
   end
 
-  # A number that was reaped may be another process's: the order of our calls is seen in a Child.
+  # A reaped pid may belong to another process, so the test checks the order of calls on a Child.
   test "the leader is reaped after the last signal, and never signalled again" do
     calls = []
-    processes = Shell::Processes.new(30) # it ends on TERM, however long that takes
+    processes = Shell::Processes.new(30) # seconds: TERM ends the command before
     child = Shell::Child.new(Process.spawn("sleep", "1000", pgroup: true), ["sleep"])
     child.define_singleton_method(:signal) { |name| calls << name && super(name) }
     child.define_singleton_method(:reap) { calls << :reap && super() }
@@ -128,7 +128,7 @@ class StoppingTest < ShellCase
       streams = Array.new(count) { |number| sh("echo #{number}; exec sleep 1000") }
       assert_equal (0...count).map(&:to_s), streams.map(&:next)
       assert_equal count, (children - before).size
-      # No command has another's pipe: else some pipes would stay open.
+      # No command inherits the pipe of another one: otherwise some pipes would stay open.
       streams.each(&:close)
       assert(streams.all? { |stream| stream.status.stopped? })
     end

@@ -3,10 +3,10 @@
 require_relative "shell_case"
 require "stringio"
 
-# stderr, input, pipelines, environment, terminals.
+# Standard error, input, pipelines, environment and terminals of commands.
 class StreamsTest < ShellCase
   BOTH = "echo out; echo err >&2"
-  # A megabyte to each stream, stderr first: a reader that drains only one of them hangs.
+  # Writes a megabyte to stderr, then one to stdout: a reader that drains only one of them hangs.
   LOUD =
     "head -c 1000000 /dev/zero | tr '\\0' 'e' >&2; head -c 1000000 /dev/zero | tr '\\0' 'o'; " \
     "head -c 1000000 /dev/zero | tr '\\0' 'e' >&2"

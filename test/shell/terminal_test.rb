@@ -2,8 +2,8 @@
 
 require_relative "shell_case"
 
-# Commands that use the terminal, as ssh, sudo, pagers and editors do: each program here runs in a
-# separate terminal.
+# Commands that use the terminal, as ssh, sudo, pagers and editors do. Each program runs in its own
+# terminal.
 class TerminalTest < ShellCase
   ASKS = 'sh", "-c", "printf name?; read name < /dev/tty; echo hello $name'
 
@@ -70,7 +70,7 @@ class TerminalTest < ShellCase
       pid = Integer(rows.next)
       Thread.new do
         await { File.read("/proc/\#{pid}/stat")[/\\) (\\w)/, 1] == "T" }
-        sleep 1 # it is looked at meanwhile
+        sleep 1 # the program checks the stopped command during this second
         Process.kill(:CONT, pid)
       end
       p rows.next
@@ -80,7 +80,7 @@ class TerminalTest < ShellCase
 
   private
 
-  # In a new session, whose terminal is yielded.
+  # Runs the program in a new session, and yields its terminal.
   def with_program(source)
     command = [RbConfig.ruby, "--disable=gems", "-Ilib", "-r./test/support/child_prelude", "-e",
       "require 'godwit'\n#{source}"]
@@ -98,7 +98,7 @@ class TerminalTest < ShellCase
     nil
   end
 
-  # Until the program ends, as EIO says on Linux.
+  # Reads until the program ends, which Linux reports as EIO.
   def rest_of(output)
     seen = +""
     loop { seen << output.readpartial(1000) }

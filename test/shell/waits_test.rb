@@ -2,24 +2,24 @@
 
 require_relative "shell_case"
 
-# Threads and fibers that wait for a row. Endings: test/waits.
+# Threads and fibers that wait for a row. What ends a wait: test/waits.
 class WaitsTest < ShellCase
   Stop = Class.new(StandardError)
   QUIET = %w[sleep 1000].freeze
 
   test "an interrupt ends the grace too, and a background thread ends the command" do
     groups = []
-    GC.disable unless RUBY_ENGINE == "jruby" # a collected stream is ended too
+    GC.disable unless RUBY_ENGINE == "jruby" # otherwise the collector might end the stream
     stream = sh(STUBBORN, grace: 5)
     poller = nil
     thread =
       in_thread { stream.each { |row| (poller = poller_of(stream)) and break groups << row.to_i } }
-    eventually { poller&.closed? } # from then on it is in the grace
+    eventually { poller&.closed? } # the poller is closed when the grace begins
     thread.raise(Stop)
     assert_raises(Stop) { ended(thread) }
     refute_empty living(groups.last)
     assert eventually { groups.all? { |group| living(group).empty? } }
-    # On JRuby other tests' abandoned streams may be there.
+    # On JRuby the reaper may also have abandoned streams of other tests.
     mine = ->(processes) { processes.children.any? { |child| groups.include?(child.pid) } }
     eventually do
       Shell::Reaper.running.none?(&mine) &&
@@ -56,7 +56,7 @@ class WaitsTest < ShellCase
         order << :stopped
       end
       Fiber.schedule do
-        sleep 0.01 until row # from then on it is in its grace, until this thread ends it
+        sleep 0.01 until row # then the grace begins, and lasts until the write below
         order << :other
         File.write(fifo, "go\n")
       end
@@ -95,7 +95,7 @@ class WaitsTest < ShellCase
       Sync do |task|
         script = "until [ -e #{go} ] || [ $((i += 1)) -gt 2000 ]; do sleep 0.01; done; echo "
         tasks = Array.new(10) { |number| task.async { sh("#{script}#{number}").to_a } }
-        # At once
+        # All ten commands run at the same time.
         task.with_timeout(20) { task.sleep(0.01) until Godwit::Shell::Reaper.running.size >= 10 }
         File.write(go, "")
         assert_raises(Async::TimeoutError) { task.with_timeout(0.05) { Shell.rows(*QUIET).to_a } }

@@ -6,7 +6,7 @@ require "support/tls"
 require "godwit/compat/ffi_rzmq"
 require "ffi-rzmq"
 
-# Where the layer differs from the gem, or does more: docs/ffi-rzmq.md.
+# Differences between the layer and the gem: docs/ffi-rzmq.md.
 class FFIRzmqDifferencesTest < Godwit::TestCase
   include Godwit::TestSupport::TLS
 
@@ -36,7 +36,7 @@ class FFIRzmqDifferencesTest < Godwit::TestCase
 
   def errno = ZMQ::Util.errno
 
-  # Each call gives -1 and this errno. A failure names the call's line.
+  # Asserts that each call returns -1 and sets this errno. A failure names the call's line.
   def assert_fails(number, *calls)
     calls.each do |call|
       Godwit::Compat::FFIRzmq::Failures.set_errno(0)
@@ -54,7 +54,7 @@ class FFIRzmqDifferencesTest < Godwit::TestCase
     poller = ZMQ::Poller.new
     poller.register_readable(pull)
     context = @old_context
-    # If terminate waited for the sockets, it would check the clock for 5 s.
+    # If terminate waited for the sockets, the clock would advance by 5 s.
     with_clock(Godwit::TestSupport::ManualClock.new(tick: 1)) do |clock|
       start = clock.now
       assert_equal 0, context.terminate
@@ -172,8 +172,8 @@ class FFIRzmqDifferencesTest < Godwit::TestCase
     assert_match(/fd \[#{reader.fileno}\], events \[1\], revents \[1\]/, poller.inspect)
     poller.delete(reader.fileno)
     GC.start
-    assert_equal "x", reader.read_nonblock(1) # it was not closed
-    [IO.pipe.first, open_old(ZMQ::PAIR)].each do |closed| # fail, and can be removed
+    assert_equal "x", reader.read_nonblock(1) # the layer has not closed the IO
+    [IO.pipe.first, open_old(ZMQ::PAIR)].each do |closed| # a poll fails, the item can go
       poller.register_readable(closed)
       closed.close
       assert_fails ZMQ::ENOTSOCK, -> { poller.poll(0) }

@@ -3,9 +3,9 @@
 require "socket"
 require_relative "ffi_rzmq_case"
 
-# examples/ffi-rzmq: programs for that gem, which run unchanged with it and through the layer.
+# examples/ffi-rzmq: programs for that gem, run unchanged with the gem and through the layer.
 class FFIRzmqExamplesTest < FFIRzmqCase
-  # Each runtime talks to itself, and the layer to the gem.
+  # Each runtime with itself, and the layer with the gem.
   PAIRS =
     [:gem, *RUNTIMES.keys].zip([:gem, *RUNTIMES.keys]) +
     [%i[native gem], *([%i[gem ffi]] if RUNTIMES.key?(:ffi))]
@@ -19,7 +19,7 @@ class FFIRzmqExamplesTest < FFIRzmqCase
     end
   end
 
-  # The programs, the size and number of messages, and what the two ends print.
+  # name => [program, size of a message, number of messages, the output of each end]
   MEASUREMENTS = {
     "latency, with Strings" => ["lat", 100, 50, /\Asent 50 messages back\n\z/,
       /\Amessage size: 100 \[B\]\nround trips: 50\nmean latency: \d+\.\d+ \[us\]\n\z/],
@@ -67,8 +67,8 @@ class FFIRzmqExamplesTest < FFIRzmqCase
     start_old("examples/ffi-rzmq/#{name}.rb", args, on: on)
   end
 
-  # Over ipc libzmq loses what a sender had queued when it closes, so this takes tcp. The address
-  # belongs to this process: on 127.0.0.1 another test may get the port before the program binds it.
+  # Over ipc libzmq loses queued messages when the sender closes, so this is a tcp endpoint. Only
+  # this process uses the address: on 127.0.0.1 another test might take the port first.
   def endpoint
     @endpoint ||=
       TCPServer.open(own_host, 0) { |server| "tcp://#{server.addr[3]}:#{server.addr[1]}" }

@@ -9,7 +9,7 @@ class FFIRzmqCase < Godwit::TestCase
 
   NO_JRUBY = defined?(Godwit::JRuby) ? Godwit::JRuby.missing : "this checkout has no JRuby"
 
-  # Runtime => why it is missing. The gate tests the C extension alone.
+  # Runtime => why it is missing; nil: it is present. The gate tests only the C extension.
   RUNTIMES =
     Godwit::TestSupport::Length.of(
       {native: nil}, long: {native: nil, ffi: nil, jruby: NO_JRUBY}
@@ -17,7 +17,7 @@ class FFIRzmqCase < Godwit::TestCase
 
   LAYER = "-rgodwit/compat/ffi_rzmq"
 
-  # Starts an old program, with the gem itself (:gem) or through the layer.
+  # Starts a program for ffi-rzmq, with the gem (:gem) or through the layer.
   # @param on [Symbol] :gem, or one of {RUNTIMES}
   def start_old(program, args = [], on:)
     source = program.include?("\n") ? ["-e", program] : [program]
@@ -36,7 +36,7 @@ class FFIRzmqCase < Godwit::TestCase
     start_command([*command, *source, *args.map(&:to_s)], env: env)
   end
 
-  # @return [Result] how it ended
+  # @return [Result] the result of the program
   def run_old(program, args = [], on:)
     start_old(program, args, on: on).finish
   end

@@ -3,7 +3,7 @@
 require "json"
 require_relative "ffi_rzmq_case"
 
-# When the layer loads, its constants, and that no name is shadowed without it.
+# When the layer loads, and which constants it defines; without it no name is shadowed.
 class FFIRzmqLoadPathTest < FFIRzmqCase
   SHOWN = <<~RUBY
     require "json"
@@ -28,7 +28,7 @@ class FFIRzmqLoadPathTest < FFIRzmqCase
     puts JSON.generate([methods, numbers, arities, ZMQ.singleton_methods])
   RUBY
 
-  # The layer leaves out pointers into libzmq's structs, and methods that the gem's loading needs.
+  # The layer omits pointers to libzmq's structs, and methods that only the gem's own loading needs.
   LEFT_OUT = {
     "PollItem" => [%w[pointer poll_item poll_item= socket= fd=], %w[from_pointer]],
     "PollItems" => [%w[address], []], "Socket" => [[], %w[close]], "Context" => [[], %w[close]],

@@ -2,15 +2,14 @@
 
 require_relative "ffi_rzmq_case"
 
-# Programs for ffi-rzmq do the same with the gem and with Godwit's layer: all that they print is
-# compared.
+# Programs for ffi-rzmq print the same with the gem and with Godwit's layer.
 class FFIRzmqScenariosTest < FFIRzmqCase
   SCENARIOS =
     Dir.children("#{__dir__}/scenarios").grep_v(/prelude|run/)
       .map { |file| File.basename(file, ".rb") }
       .sort
       .freeze
-  PRINTED = {} # by runtime; each runs them once
+  PRINTED = {} # runtime => output; each runtime runs the scenarios once
 
   RUNTIMES.each do |runtime, why_not|
     SCENARIOS.each do |scenario|

@@ -4,7 +4,7 @@ require_relative "ffi_rzmq_case"
 require "godwit/compat/ffi_rzmq"
 require "ffi-rzmq"
 
-# What ends each waiting call, and what the call gives then.
+# What ends each waiting call, and what the call returns then.
 class FFIRzmqWaitsTest < FFIRzmqCase
   CALLS = {
     "recv_string" => [:PULL, ->(socket) { socket.recv_string(+"") }],
@@ -26,13 +26,13 @@ class FFIRzmqWaitsTest < FFIRzmqCase
     "Device.new" => [:PULL, ->(socket) { ZMQ::Device.new(socket, @back) && -1 }]
   }.freeze
 
-  # What ends a call that waits, and what the call gives.
+  # name => how the test ends the call, and what the call returns
   ENDINGS = {
     "its socket closes" => [->(_, socket) { socket.close }, [-1, ZMQ::ENOTSOCK]],
     "its context is terminated" => [->(*) { @old.terminate }, [-1, ZMQ::ETERM]],
     "an exception comes" => [->(thread, _) { thread.raise(Interrupt) }, Interrupt]
   }.freeze
-  # The object that the call makes and waits on.
+  # Calls that create an object internally and wait on it => the class of that object.
   WAITED_ON = {"poll" => Godwit::Poller, "Device.new" => Godwit::Proxy}.freeze
 
   def teardown

@@ -34,7 +34,7 @@ class IRubyKernelTest < Godwit::TestCase
         "kernel", path]
     )
     client = assert_child(start_command([PYTHON, CLIENT, path, CODE]).finish)
-    # IRB and RubyGems say something of their own.
+    # Omits lines that IRB and RubyGems print themselves.
     assert_equal <<~TEXT, client.stdout.lines.grep_v(/\Astream (?!ZMQ)/).join
       heartbeat ping
       implementation iruby

@@ -3,7 +3,7 @@
 require_relative "rbczmq_case"
 require "support/network"
 
-# None of these publishes: no interface of this machine gets a broadcast.
+# No beacon here publishes, so no interface of this machine gets a broadcast.
 class RbczmqBeaconTest < Godwit::RbczmqCase
   def setup
     super
@@ -59,7 +59,7 @@ class RbczmqBeaconTest < Godwit::RbczmqCase
   end
 end
 
-# In a network of the test's own: no interface of this machine gets a broadcast.
+# Beacons that publish, in a network namespace: no interface of this machine gets a broadcast.
 class RbczmqBeaconOnTheWireTest < Godwit::TestCase
   HERE = Godwit::TestSupport::Network::HERE
 

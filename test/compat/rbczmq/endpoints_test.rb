@@ -10,8 +10,8 @@ class RbczmqEndpointsTest < Godwit::RbczmqCase
     )
   end
 
-  # Makes ZMQ.resolver give these answers, or raise the error.
-  # @yieldparam asked [Array] the questions
+  # Makes ZMQ.resolver return these addresses, or raise the error.
+  # @yieldparam asked [Array] the names that the resolver was called with
   def resolving(*answers)
     asked = []
     resolver = Object.new

@@ -24,8 +24,8 @@ class RbczmqExamplesTest < Godwit::TestCase
     child.wait_for(pattern).stdout.scan(/port (\d+)/).map { |(port)| "tcp://127.0.0.1:#{port}" }
   end
 
-  # A signal that is handled before recv waits ends nothing. So this sends it again, until the child
-  # has written the words.
+  # Sends INT until the child has written the words: a signal that is handled before recv waits does
+  # not end that wait.
   def interrupt(child, words)
     eventually(deadline: 20 + START) do
       child.signal(:INT)

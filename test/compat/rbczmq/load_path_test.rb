@@ -9,7 +9,7 @@ class RbczmqLoadPathTest < Godwit::TestCase
     assert_child(child.finish).stdout
   end
 
-  # By an option of Ruby, and twice by the script.
+  # Loads the layer by an option of Ruby, or by one or two calls of `require`.
   LOADED = {
     "zmq" => ["", "-rgodwit/compat/rbczmq"], "rbczmq" => [%(require "godwit/compat/rbczmq"\n) * 2]
   }.freeze
@@ -35,7 +35,7 @@ class RbczmqLoadPathTest < Godwit::TestCase
     RUBY
   end
 
-  # What the program has loaded before, what it requires then, and the error.
+  # What the program loads first => the feature that it requires then, and the error.
   REFUSED = {
     "module ZMQ; end" =>
       ["godwit/compat/rbczmq", /another gem has defined module ZMQ already/],

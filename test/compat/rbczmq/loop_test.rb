@@ -3,7 +3,7 @@
 require_relative "rbczmq_case"
 
 class RbczmqLoopTest < Godwit::RbczmqCase
-  # Retains the messages that it reads, and calls a block.
+  # Collects the messages that it reads, and calls a block for each.
   class Reader < ZMQ::Handler
     attr_reader :seen, :args
 
@@ -24,7 +24,7 @@ class RbczmqLoopTest < Godwit::RbczmqCase
     end
   end
 
-  # Rescues exceptions.
+  # A Reader that rescues exceptions.
   class Forgiving < Reader
     def on_readable
       recv
@@ -40,8 +40,8 @@ class RbczmqLoopTest < Godwit::RbczmqCase
     ZMQ::Pollitem.new(pollable, ZMQ::POLLIN).tap { |one| one.handler = handler.new(one, *args) }
   end
 
-  # @yield [Reader] for each message; false ends the loop
-  # @return [Array(ZMQ::Loop, ZMQ::Pollitem)] a loop that reads from a socket
+  # @yield [Reader] each message; false ends the loop
+  # @return [Array(ZMQ::Loop, ZMQ::Pollitem)] a loop, and the item by which it reads from the socket
   def reading(pull, &block)
     one = item(pull, Reader, block)
     [ZMQ::Loop.new.tap { |lp| lp.register(one) }, one]
@@ -209,7 +209,7 @@ class RbczmqLoopTest < Godwit::RbczmqCase
     timer = ZMQ::Timer.new(0, 2) { raise "again" }
     timer.define_singleton_method(:on_error) { |error| errors << error.message }
     lp.register_timer(timer)
-    # Both firings first, however long they take.
+    # Both timers fire before the loop ends, however long they take.
     lp.register_timer(ZMQ::Timer.new(0.02, 0) { errors.size < 4 })
     lp.remove(pull)
     assert_equal [-1, %w[fail fail again again]], [lp.start, errors]

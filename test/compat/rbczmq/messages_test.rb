@@ -229,7 +229,7 @@ class RbczmqMessagesTest < Godwit::RbczmqCase
     assert_equal [ZMQ::POLLIN, 0], [rep.events, req.events]
     assert rep.readable?
     pub = ctx.bind(:PUB, spot)
-    router = ctx.socket(:ROUTER) # is writable without endpoints, too
+    router = ctx.socket(:ROUTER) # writable even without an endpoint
     router.router_mandatory = true
     assert_equal [false, ZMQ::POLLOUT, ZMQ::POLLOUT], [pub.readable?, pub.events, router.events]
   end

@@ -3,7 +3,7 @@
 require_relative "rbczmq_case"
 
 class RbczmqMonitorTest < Godwit::RbczmqCase
-  # Has all ten.
+  # A monitor with all ten callbacks.
   class Whole < ZMQ::Monitor
     attr_reader :seen
 
@@ -16,8 +16,8 @@ class RbczmqMonitorTest < Godwit::RbczmqCase
       .each { |name| define_method(name) { |*arguments| @seen << [name, *arguments] } }
   end
 
-  # Binds to a free port that the system chooses. `*` would try one port after the other, as CZMQ
-  # does, and the monitor would report a closed socket for each port in use.
+  # Binds to a free port that the kernel chooses. With `*` the layer would try one port after the
+  # other, as CZMQ does, and the monitor would report a closed socket for each port in use.
   # @return [String] the endpoint
   def bind_at_once(socket)
     socket.bind("tcp://127.0.0.1:0")
@@ -92,7 +92,7 @@ class RbczmqMonitorTest < Godwit::RbczmqCase
     assert_output(nil, /on_listening of a ZMQ monitor raised .*fail/) do
       assert_equal true, rep.monitor(spot, handler)
       endpoint = bind_at_once(rep)
-      ctx.connect(:REQ, endpoint).send("x") # on_accepted has no method
+      ctx.connect(:REQ, endpoint).send("x") # the monitor's on_accepted has no method to call
       rep.recv
       rep.close
       2.times { assert_equal [endpoint, Integer], seen.pop.then { |uri, fd| [uri, fd.class] } }
@@ -108,7 +108,7 @@ class RbczmqMonitorTest < Godwit::RbczmqCase
   end
 
   test "a monitor ends when its socket closes during a wait" do
-    ctx # the FFI backend starts a thread with a process's first context
+    ctx # on the FFI backend the first context of a process starts a thread
     before = live_threads
     5.times do
       rep = ctx.socket(:REP)

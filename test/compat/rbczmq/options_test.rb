@@ -3,14 +3,14 @@
 require_relative "rbczmq_case"
 
 class RbczmqOptionsTest < Godwit::RbczmqCase
-  # Name => default, another value.
+  # Name => its default, and another value.
   NUMBERS = {
     sndhwm: [1000, 7], rcvhwm: [1000, 7], affinity: [0, 1], rate: [100, 50_000],
     recovery_ivl: [10_000, 20], maxmsgsize: [-1, 1 << 33], multicast_hops: [1, 2],
     sndbuf: [0, 1000], rcvbuf: [0, 1000], backlog: [100, 200], reconnect_ivl: [100, 200],
     reconnect_ivl_max: [0, 500], rcvtimeo: [-1, 200], sndtimeo: [-1, 200]
   }.freeze
-  # Options that are only set, values that they take, and some that they do not.
+  # Options that have no reader => values that the socket accepts, and values that it refuses.
   SET_ONLY = {
     delay_attach_on_connect: [:DEALER, [true, false], [nil, 1, "true"]],
     router_mandatory: [:ROUTER, [true, false], [nil, 1, "true"]],

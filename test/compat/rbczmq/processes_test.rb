@@ -4,7 +4,7 @@ require_relative "rbczmq_case"
 
 # Signals, forks, exits: in child processes.
 class RbczmqProcessesTest < Godwit::RbczmqCase
-  # A signal before the wait has begun ends nothing, so this sends it until the block is done.
+  # A signal ends no wait that begins later, so this repeats the signal until the block has ended.
   HEAD = <<~RUBY
     require "godwit/compat/rbczmq"
     require "zmq"
@@ -22,14 +22,14 @@ class RbczmqProcessesTest < Godwit::RbczmqCase
     end
   RUBY
 
-  # Runs a script. Returns the lines that it printed.
+  # Runs a script, and returns the lines that it printed.
   def lines(script, **options)
     assert_child(run_child(HEAD + script, **options)).stdout.lines.map(&:chomp)
   end
 
   test "a handled signal ends each wait, and the sockets work afterwards" do
     seen = lines(<<~RUBY, deadline: 20)
-      # On JRuby handlers run side by side, where one's count += 1 may undo another's.
+      # On JRuby handlers run in parallel, where one's `count += 1` may undo another's.
       handled = Queue.new
       trap(:USR1) { handled << true }
       pull = context.bind(:PULL, "inproc://a")
@@ -61,7 +61,7 @@ class RbczmqProcessesTest < Godwit::RbczmqCase
     ], seen
   end
 
-  # Ruby runs a handler also between two steps of a wait, and while the wait holds a lock.
+  # Ruby runs handlers also between two steps of a wait, and while the wait holds a lock.
   test "nested handled signals end waits and leave no state behind" do
     seen = lines(<<~RUBY, deadline: 30)
       trap(:USR1) {}
@@ -107,7 +107,7 @@ class RbczmqProcessesTest < Godwit::RbczmqCase
     assert_equal ["0", "[nil]", "nil", "[nil]", "nil", "[nil]", "nil", "ZMQ::Error"], seen
   end
 
-  # Scripts end on Ctrl-C with ZL.remove, ZL.stop and Context#destroy in a trap.
+  # Scripts handle Ctrl-C by ZL.remove, ZL.stop and Context#destroy in a trap handler.
   test "a handler that takes out of a loop and puts into it, makes timers and cancels them" do
     not_on :jruby, "its handlers run in another thread, which may lock"
     seen = lines(<<~RUBY)
@@ -115,7 +115,7 @@ class RbczmqProcessesTest < Godwit::RbczmqCase
       pull, other = Array.new(2) { context.connect(:PULL, "inproc://a") }
       received = []
       handler = Class.new(ZMQ::Handler) { define_method(:on_readable) { received << recv } }
-      change = nil # the handler may run more than once, and before the loop
+      change = nil # the handler may run several times, and before the loop
       loop = item = late = nil
       trap(:USR1) { change.call.then { change = nil } if change && loop&.running? }
 
@@ -139,7 +139,7 @@ class RbczmqProcessesTest < Godwit::RbczmqCase
       p loop.start, received.size, pull.recv.class
 
       loop.cancel_timer(clock)
-      loop.register(item) # works though a trap block removed it
+      loop.register(item) # works though the handler has removed the item
       change = -> do
         p push.monitor("inproc://m") &&
             loop.register_timer(late = ZMQ::Timer.new(0.001, 1) { false })

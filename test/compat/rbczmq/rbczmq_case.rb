@@ -5,17 +5,17 @@ require "godwit/compat/rbczmq"
 require "zmq"
 
 module Godwit
-  # Tests of rbczmq's layer: module ZMQ in this process. ctx makes the test's context.
+  # Tests of module ZMQ, rbczmq's layer, in this process. `ctx` is the test's context.
   class RbczmqCase < TestCase
     # @return [ZMQ::Context] the test's
     def ctx
       @ctx ||= ZMQ::Context.new
     end
 
-    # A new name over inproc.
+    # A new inproc endpoint.
     def spot = "inproc://#{TestSupport::Sockets.unique_name}"
 
-    # Two sockets, the first bound, the second connected to it.
+    # Opens two sockets, binds the first and connects the second to it.
     def pair(binder, connector, endpoint = spot)
       bound = ctx.bind(binder, endpoint)
       [bound, ctx.connect(connector, endpoint.start_with?("tcp") ? bound.last_endpoint : endpoint)]
@@ -24,7 +24,7 @@ module Godwit
     # @return [Array<String>] the bytes of a message's frames
     def data(message) = message.to_a.map(&:data)
 
-    # The block's standard output.
+    # Returns the standard output of the block.
     def printed
       old = $stdout
       $stdout = StringIO.new
@@ -34,13 +34,13 @@ module Godwit
       $stdout = old
     end
 
-    # Each call, or the block, raises the error. A failure names the call's line.
+    # Asserts that each call, or the block, raises the error. A failure names the call's line.
     # @return [Exception] the last error
     def assert_raise(error, *calls, &block)
       [*calls, *block].map { |call| assert_raises(error, call.inspect, &call) }.last
     end
 
-    # An error of libzmq is also printed on the standard output.
+    # Asserts an error of libzmq, which the layer also prints on standard output.
     def assert_refused(errno, *calls, &block)
       [*calls, *block].map { |call|
         error = nil
@@ -62,7 +62,7 @@ module Godwit
     # Runs the block in another thread.
     def elsewhere
       in_thread do
-        Thread.current.report_on_exception = false # before it raises
+        Thread.current.report_on_exception = false # before the block may raise
         yield
       end.value
     end

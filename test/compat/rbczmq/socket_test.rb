@@ -3,7 +3,7 @@
 require_relative "rbczmq_case"
 
 class RbczmqSocketTest < Godwit::RbczmqCase
-  # Methods that only the socket's thread may call, until it is closed, and their arguments.
+  # Methods of open sockets that only the socket's own thread may call => their arguments.
   OWNERS = {
     :close => [], :bind => ["inproc://x"], :connect => ["inproc://x"],
     :real_bind => ["inproc://x"], :real_connect => ["inproc://x"], :unbind => ["inproc://x"],
@@ -12,7 +12,7 @@ class RbczmqSocketTest < Godwit::RbczmqCase
     :recv_frame_nonblock => [], :recv_message => [], :poll => [0], :rcvhwm= => [1],
     :linger= => [1], :ipv4only= => [true], :identity= => ["x"], :monitor => ["inproc://y"]
   }.freeze
-  # Those that other threads may call, too.
+  # Methods that other threads may call, too.
   OTHERS = {
     :state => [], :endpoints => [], :endpoint => [], :last_endpoint => [], :fd => [], :to_i => [],
     :to_s => [], :events => [], :readable? => [], :writable? => [], :rcvmore? => [],

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# The end of contexts with threads, linger, a device that echoes, and the program's objects in a
-# poller.
+# Contexts that end while threads use them, linger, a device that echoes, and a poller with objects
+# of the program's own class.
 require "ffi"
 unless IO.method_defined?(:posix_fileno)
   class IO

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# The options that ffi-rzmq knows, set and read.
+# Sets and reads the options that ffi-rzmq has.
 context = ZMQ::Context.new
 socket = context.socket(ZMQ::DEALER)
 values = {

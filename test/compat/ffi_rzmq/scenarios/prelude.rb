@@ -5,7 +5,7 @@
 require "ffi-rzmq"
 $stdout.sync = true
 
-# Prints a line for each call: its name and its result.
+# Prints a line for a call: its name and its results.
 def show(what, *values)
   puts "#{what}: #{values.map(&:inspect).join(" ")}"
 end

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# One part at a time, and several in one call.
+# Strings sent part by part, and several parts in one call.
 context = ZMQ::Context.new
 push, pull = pair(context, ZMQ::PUSH, ZMQ::PULL)
 rc "send_string", push.send_string("hello")
