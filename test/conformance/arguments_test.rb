@@ -3,7 +3,7 @@
 require_relative "case"
 
 # Rules for all classes: pattern matching, unknown keywords, and invalid arguments that no other
-# file has; each error names the argument, the value and the allowed values.
+# file tests. Each error names the argument, the value and the allowed values.
 class ArgumentsTest < Conformance::Case
   VALUE = Godwit::ArgumentValueError
   TYPE = Godwit::ArgumentTypeError
@@ -43,7 +43,7 @@ class ArgumentsTest < Conformance::Case
     pull = open_socket(:PULL, bind_to_device: "godwit-none")
     error = assert_raises(SystemCallError) { pull.bind("tcp://127.0.0.1:*") }
     assert_kind_of Godwit::Error, error
-    # A user without the privilege to choose a device gets EPERM.
+    # Only a privileged user may choose a device; others get EPERM.
     return assert_kind_of(Errno::EPERM, error) unless error.is_a?(Errno::ENODEV)
     assert_instance_of Godwit::InterfaceError, error
     assert_match(/bind_to_device: "godwit-none"/, error.message)
@@ -62,7 +62,7 @@ class ArgumentsTest < Conformance::Case
     end
     assert_equal ["#<Godwit::Message>", ["x"]],
       [Godwit::Message.allocate.inspect, Godwit::Message.allocate.push("x").to_a]
-    return if ENV["GODWIT_TEST_TYPES"] # the checks of types read what initialize sets
+    return if ENV["GODWIT_TEST_TYPES"] # type checks read what initialize sets
     socket = Godwit::PULL.allocate
     assert_equal [nil, nil, []], [socket.last_endpoint, socket.port, socket.endpoints]
     assert_raises(Godwit::ClosedError) { Godwit::Context.allocate.socket(:PULL) }

@@ -3,8 +3,8 @@
 require_relative "case"
 require_relative "authenticated"
 
-# Blocks of rules: what a block may return, and the reply that the client gets when a block raises,
-# is slow or ends its thread.
+# Blocks of rules: their allowed results, and the client's reply when a block raises, is slow or
+# ends its thread.
 class AuthBlocksTest < Conformance::Case
   include Conformance::Authenticated
 
@@ -41,7 +41,7 @@ class AuthBlocksTest < Conformance::Case
     found = nil
     said = warnings do
       assert_equal LATER, asked("anna")
-      found = decision # comes after the warning
+      found = decision # the decision comes after the warning
     end
     assert_match(/block for a PLAIN client raised .*frobnicate/m, said)
     refute_includes said, "Swordfish"
@@ -51,7 +51,7 @@ class AuthBlocksTest < Conformance::Case
     assert_equal [200, "anna"], asked("anna")
   end
 
-  # An error that has no message.
+  # An error whose message is empty.
   class Mute < StandardError
     def message = raise("no message")
   end
@@ -67,7 +67,7 @@ class AuthBlocksTest < Conformance::Case
     said = warnings do
       2.times { failures.each_key { |name| assert_equal LATER, asked(name), name } }
       assert_equal [200, "anna"], asked("anna")
-      17.times { decision } # the warning of an ended thread comes before its decision
+      17.times { decision } # the warning of an ended thread comes before the decision
     end
     failures = said.scan(/block for a PLAIN client (?:raised .*\((\w+)\)|ended its thread)/)
     assert_equal [
@@ -84,7 +84,7 @@ class AuthBlocksTest < Conformance::Case
     assert_equal ["slow", 300], reply
     held << "too late"
     assert_equal "its block takes too long", decision.reason
-    # The only worker is free again. On a busy machine this block too may be late.
+    # The only worker is free again. On a busy machine the repeated block may be late, too.
     eventually { asked("anna") == [200, "anna"] }
     ask("end")
     assert_equal "end", reply.first, "the late answer is not sent"
@@ -165,7 +165,7 @@ class AuthBlocksTest < Conformance::Case
     end
   end
 
-  # While the block runs, no thread of the library can start, as in a process at its limit.
+  # Lets no thread start in the library during the block, as in a process at its limit of threads.
   def without_new_threads
     worker = Godwit.const_get(:Worker)
     worker.define_singleton_method(:new) { |*| raise ThreadError, "can't create Thread" }
@@ -174,7 +174,7 @@ class AuthBlocksTest < Conformance::Case
     worker.singleton_class.remove_method(:new)
   end
 
-  # Warnings raise while the block runs.
+  # Makes each warning raise during the block.
   def with_broken_stderr
     before = $stderr
     $stderr = Object.new.tap { |io| io.define_singleton_method(:write) { |*| raise IOError } }
@@ -240,7 +240,7 @@ class AuthBlocksTest < Conformance::Case
         2.times do
           3.times { |number| assert_equal LATER, asked(number.to_s) }
           3.times { decision }
-          zap # its decision comes after the warnings
+          zap # the reply comes after the warnings
           decision
           clock.advance(1.1)
         end

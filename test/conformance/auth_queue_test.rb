@@ -3,7 +3,7 @@
 require_relative "case"
 require_relative "authenticated"
 
-# How the clients of one address share the workers with the clients of other addresses.
+# How clients from one address share the Auth's workers with clients from other addresses.
 class AuthQueueTest < Conformance::Case
   include Conformance::Authenticated
 
@@ -13,7 +13,7 @@ class AuthQueueTest < Conformance::Case
   def begun = @begun ||= Thread::Queue.new
   def held = @held ||= Thread::Queue.new
 
-  # Blocks for names that begin with "slow" wait until the test ends.
+  # Sets a rule whose block waits until the test's end when the name begins with "slow".
   def rule(**options)
     begun, held = self.begun, self.held
     auth(**options).plain do |name, _, _|
@@ -28,8 +28,8 @@ class AuthQueueTest < Conformance::Case
     super
   end
 
-  # Asks for two clients of `one` and then a client of `other`, while the only worker is busy.
-  # @return [Array<String>] the order in which their blocks began
+  # While the only worker is busy, sends requests of two clients at `one` and a third at `other`.
+  # @return [Array<String>] the names in the order in which their blocks began
   def order(one, other)
     ask("slow", address: "10.9.9.9")
     assert_equal "slow", next_begun
@@ -42,8 +42,8 @@ class AuthQueueTest < Conformance::Case
 
   def next_begun = ended(in_thread { begun.pop })
 
-  # Waits until the Auth has received all that {ask} sent: it answers this later request of the same
-  # socket without a worker.
+  # Waits until the Auth has received all requests of {ask}: it replies without a worker to this
+  # later request from the same socket.
   def all_received
     @asking.send(["", "1.0", "all", "", "127.0.0.1", "", "NULL"])
     assert_equal "all", reply.first
@@ -74,13 +74,13 @@ class AuthQueueTest < Conformance::Case
     assert_equal "c1", next_begun
   end
 
-  # The end of a1 lets b2 begin, which leaves the last worker to a2.
+  # The end of a1's block lets b2's begin, which leaves the last worker to a2.
   def test_the_end_of_one_block_may_let_two_begin
     begun, held, first = self.begun, self.held, Thread::Queue.new
-    auth(workers: 3).on_decision # a decision would wake a worker as well
+    auth(workers: 3).on_decision # a decision would also wake a worker
     auth.plain { |name, _, _| begun << name && ((name == "a1") ? first : held).pop }
     3.times { |number| ask("x", address: "10.0.0.#{number}") && next_begun }
-    3.times { (held << nil) && reply } # now three workers are idle
+    3.times { (held << nil) && reply } # three workers are idle
     {"a1" => "127.0.0.1", "b1" => NEIGHBOUR}.each do |name, address|
       ask(name, address: address)
       assert_equal name, next_begun

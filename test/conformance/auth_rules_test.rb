@@ -49,7 +49,7 @@ class AuthRulesTest < Conformance::Case
     assert_equal [200, "anna"], zap_plain("anna", "secret")
     assert_equal [200, "otto"], zap_plain("otto", "a=b")
     assert_equal NO, zap_plain("no pair", "")
-    File.write(file, "\uFEFFanna=other\r\n") # with a byte order mark
+    File.write(file, "\uFEFFanna=other\r\n") # starts with a byte order mark
     assert_equal NO, zap_plain("anna", "secret")
     assert_equal [200, "anna"], zap_plain("anna", "other")
     said = warnings do
@@ -181,7 +181,7 @@ class AuthRulesTest < Conformance::Case
     assert_nil heard.pop.pid
   end
 
-  # After an error, the earlier rules stay in force.
+  # After the error of a rule method, the earlier rules stay in force.
   def test_rule_methods_check_their_arguments
     pair = keypair
     auth.curve(keys: {"anna" => pair.public_key}).plain(users: {"anna" => "secret"})

@@ -4,11 +4,11 @@ require "socket"
 require_relative "case"
 require_relative "authenticated"
 
-# `auth:` on a socket, and which messages have a user id.
+# The option `auth:` of a socket, and which messages have a user id.
 class AuthSocketsTest < Conformance::Case
   include Conformance::Authenticated
 
-  # A peer of ZMTP 3.0 that sends these properties of itself.
+  # A ZMTP 3.0 client that sends these metadata properties.
   def forge(port, **properties)
     own(TCPSocket.new("127.0.0.1", port)).tap do |peer|
       greet(peer, "NULL", server: false)
@@ -37,7 +37,7 @@ class AuthSocketsTest < Conformance::Case
 
   def send_command(peer, body) = peer.write([4, body.bytesize].pack("CC"), body)
 
-  # @return [String] its body
+  # @return [String] the body of the received command
   def read_command(peer)
     flags, size = peer.read(2).unpack("CC")
     assert_equal 4, flags
@@ -107,7 +107,7 @@ class AuthSocketsTest < Conformance::Case
     end
   end
 
-  # A peer over ws that names no mechanism sends its messages without a handshake.
+  # A ws client that offers no mechanism sends its messages without a handshake.
   def test_ws_is_refused
     skip "this libzmq has no ws" unless Godwit.has?(:ws)
     [{}, {curve: Godwit::Curve.keypair}].each do |options|
@@ -131,7 +131,7 @@ class AuthSocketsTest < Conformance::Case
     assert_equal "", message[0].property("User-Id")
   end
 
-  # With a zap_domain alone libzmq accepts all clients when the context has no Auth.
+  # With zap_domain but without an Auth in the context, libzmq accepts all clients.
   def test_a_domain_that_is_not_enforced_gives_no_user_id
     stopped = open_socket(:PULL, zap_domain: "b", zap_enforce_domain: true)
     stopped.zap_enforce_domain = false
@@ -142,7 +142,7 @@ class AuthSocketsTest < Conformance::Case
     end
   end
 
-  # libzmq asks the authenticator about clients only, not about the server of a client.
+  # libzmq sends ZAP requests about clients, but not about the server that a client connects to.
   def test_a_client_gets_no_user_id
     listener = own(TCPServer.new("127.0.0.1", 0))
     pull = open_socket(:PULL, plain: %w[a b], zap_domain: "b", zap_enforce_domain: true)

@@ -5,11 +5,11 @@
 require_relative "case"
 require_relative "authenticated"
 
-# An Auth between real servers and clients: which clients it admits, and what its close does.
+# An Auth between real servers and clients: which clients it admits, and what closing it does.
 class AuthTest < Conformance::Case
   include Conformance::Authenticated
 
-  NETWORK = %i[tcp ipc].freeze # libzmq does no security over inproc
+  NETWORK = %i[tcp ipc].freeze # libzmq has no security over inproc
 
   def setup
     super
@@ -129,7 +129,7 @@ class AuthTest < Conformance::Case
     assert_equal "x", who(anna(rep))
   end
 
-  # After two failed handshakes an answer would have come.
+  # Two failed handshakes show that the server sends no reply.
   def assert_refused_by_silence(rep)
     monitor = own(rep.monitor(:handshake_failed_no_detail, :handshake_succeeded))
     socket = anna(rep, linger: 0.02)

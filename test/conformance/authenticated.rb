@@ -2,7 +2,7 @@
 
 module Conformance
   # Servers that an Auth of the test's context protects, their clients, and the Auth's decisions. A
-  # test waits for a decision to know that a client was refused.
+  # test waits for a decision to know that the Auth has refused a client.
   module Authenticated
     ZAP = "inproc://zeromq.zap.01"
     PATIENCE = 20 # seconds
@@ -12,7 +12,7 @@ module Conformance
       @earlier = Thread.list
     end
 
-    # @return [Array<Thread>] the threads of this name that the test's Auth has
+    # @return [Array<Thread>] threads with this name that started during the test
     def threads_named(name) = (Thread.list - @earlier).select { |thread| thread.name == name }
 
     # @return [Godwit::Auth] of the test's context, closed at the test's end
@@ -28,10 +28,10 @@ module Conformance
     # @return [Thread::Queue]
     def decisions = @decisions ||= Thread::Queue.new
 
-    # @return [Godwit::Auth::Decision] the next one
+    # @return [Godwit::Auth::Decision] the Auth's next decision
     def decision = ended(in_thread { decisions.pop }, "no decision came")
 
-    # @return [Godwit::Auth::Decision] the next one with this status
+    # @return [Godwit::Auth::Decision] the Auth's next decision with this status
     def decision_of(status)
       loop do
         found = decision
@@ -39,38 +39,38 @@ module Conformance
       end
     end
 
-    # @return [Godwit::REP] that answers each request with the user id of its sender
+    # @return [Godwit::REP] replies to each request with the user id of its sender
     def server(transport = :tcp, **options)
       rep = open_socket(:REP, **options).bind(endpoint_for(transport))
       in_thread { rep.serve(messages: true) { |message| message.user_id || "nobody" } }
       rep
     end
 
-    # A client that reconnects soon.
+    # Connects a REQ that reconnects quickly.
     def client(server, **options)
       open_socket(:REQ, reconnect_interval: 0.01, **options).connect(server.last_endpoint)
     end
 
-    # @return [Hash] options of a client of this server key
+    # @return [Hash] options of a client with this key pair, for this server key
     def curve(pair, server_key) = {curve: pair, server_key: server_key}
 
-    # @return [String] who the server says that the client is
+    # @return [String] the user id that the server sees for the client
     def who(client) = client.request("who am I?", timeout: PATIENCE)
 
-    # Sends a request of a PLAIN client to the Auth, as libzmq does, and does not wait.
+    # Sends the Auth a request about a PLAIN client, as libzmq does. Waits for no reply.
     def ask(name, address: "127.0.0.1")
       (@asking ||= open_socket(:DEALER).connect(ZAP)).send(
         ["", "1.0", name, "", address, "", "PLAIN", name, "Swordfish"]
       )
     end
 
-    # @return [Array(String, Integer)] request id and status of the next reply
+    # @return [Array(String, Integer)] request id and status of the Auth's next reply
     def reply
       _, _, id, status = @asking.recv_multipart(timeout: PATIENCE)
       [id, Integer(status)]
     end
 
-    # Asks the Auth as libzmq does.
+    # Sends the Auth a request, as libzmq does, and waits for the reply.
     # @return [Array(Integer, String)] status and user id
     def zap(*credentials, mechanism: "NULL", domain: "", address: "127.0.0.1")
       reply = zap_frames("1.0", "7", domain, address, "", mechanism, *credentials)
@@ -79,7 +79,7 @@ module Conformance
       [Integer(status), user_id.dup.force_encoding("UTF-8")]
     end
 
-    # @return [Array<String>] the reply
+    # @return [Array<String>] the Auth's reply to a request of these frames
     def zap_frames(*frames)
       @zap ||= open_socket(:DEALER).connect(ZAP)
       delimiter, *reply = @zap.send(["", *frames]).recv_multipart(timeout: PATIENCE)
@@ -91,7 +91,7 @@ module Conformance
 
     def zap_curve(pair, **options) = zap(pair.raw_public_key, mechanism: "CURVE", **options)
 
-    # @return [String] what the block's code warns of
+    # @return [String] the warnings during the block
     def warnings(&block) = capture_io(&block).last
   end
 end

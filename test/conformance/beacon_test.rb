@@ -3,7 +3,7 @@
 require "test_helper"
 require_relative "beacons"
 
-# Godwit::Beacon, in a separate network.
+# Godwit::Beacon, in a network namespace.
 class BeaconTest < NetworkCase
   include Conformance::Beacons
 

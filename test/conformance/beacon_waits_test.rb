@@ -5,7 +5,7 @@ require_relative "beacons"
 require "support/interrupts"
 require "support/tiny_scheduler"
 
-# Any number of threads share a Godwit::Beacon; its thread ends with it. Endings: test/waits.
+# Any number of threads share a Godwit::Beacon. The Beacon's own thread ends with the Beacon.
 class BeaconWaitsTest < NetworkCase
   include Conformance::Beacons
   include Godwit::TestSupport::Interrupts
@@ -54,7 +54,7 @@ class BeaconWaitsTest < NetworkCase
     assert_same beacon, beacon.wait_sent(beacon.sent + 20, timeout: 20)
     stop = true
     flood.join
-    # A new beacon is queued for a moment before the oldest is dropped.
+    # The queue is one too long for a moment: the new beacon is added before the oldest is dropped.
     eventually { received_beacons(beacon).size == 5 }
   end
 
@@ -65,7 +65,7 @@ class BeaconWaitsTest < NetworkCase
     eventually("the threads of dropped Beacons live on", deadline: 20) do
       Thread.new { Array.new(1000) { Object.new } }.join
       GC.start
-      (beacon_threads - before).size <= 1 # the conservative collector may find one on the stack
+      (beacon_threads - before).size <= 1 # one may be referenced from the stack
     end
     assert_operator beacon_threads.size, :<=, before.size + 1
   end
@@ -97,7 +97,7 @@ class BeaconWaitsTest < NetworkCase
     not_on :jruby, "JRuby has no Ractors"
     result = assert_child run_child(<<~RUBY, [port])
       require "godwit"
-      Godwit::Beacon # loads the class: a Ractor of Ruby 3.1 cannot
+      Godwit::Beacon # loads the class, which a Ractor of Ruby 3.1 cannot
       $VERBOSE = nil # Ractors are experimental
       p Ractor
           .new(Integer(ARGV[0])) { |port|

@@ -4,7 +4,7 @@ require "socket"
 require "support/network"
 
 module Conformance
-  # Beacons that the test's end closes. Each test has its own port.
+  # Opens beacons, which the end of the test closes. Each test has its own port.
   module Beacons
     HERE = NetworkCase::Network::HERE
 
@@ -24,16 +24,15 @@ module Conformance
       super
     end
 
-    # The received beacons that no recv has dequeued yet.
+    # The beacon's queue of received beacons.
     def received_beacons(beacon)
       beacon.instance_variable_get(:@thread).instance_variable_get(:@queue)
     end
 
-    # The object that its readers wait on, for until_waiting.
+    # The condition variable that a beacon's readers wait on, for until_waiting.
     def readers_of(beacon) = count_waiters(beacon.instance_variable_get(:@thread), :@changed)
 
-    # @return [Thread::Queue] that gets an entry for each datagram once the beacon's thread has
-    #   dealt with it
+    # @return [Thread::Queue] gets an entry for each datagram that the beacon's thread has handled
     def dealt_with(beacon)
       Thread::Queue.new.tap do |queue|
         beacon.instance_variable_get(:@thread)
@@ -41,7 +40,7 @@ module Conformance
       end
     end
 
-    # Sends any datagram from this machine.
+    # Broadcasts raw payloads from this machine.
     def shout(*payloads, to: "10.77.0.255")
       UDPSocket.open do |socket|
         socket.setsockopt(:SOCKET, :BROADCAST, true)

@@ -37,7 +37,7 @@ class ConstructorsTest < Conformance::Case
       ZeroDivisionError => -> { Godwit::PAIR.bind("tcp://*:*", context: small) { 1 / 0 } }
     }
     bad.delete(Godwit::UnsupportedError) if Godwit.has?(:draft)
-    GC.disable # which would close the open socket
+    GC.disable # the collector would close the open socket
     5.times { bad.each { |klass, call| assert_raises(klass, &call) } }
     catch(:out) { Godwit::PAIR.new(context: small) { throw :out } }
     # The context has room for 40 sockets again when libzmq has freed the closed ones.

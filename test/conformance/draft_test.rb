@@ -6,8 +6,8 @@
 
 require_relative "case"
 
-# The draft types work on a libzmq with drafts, and raise on a libzmq without. bin/test runs this
-# file on both.
+# Tests of the draft socket types: they work on a libzmq with drafts, and raise on one without.
+# bin/test runs this file on both.
 class DraftTest < Conformance::Case
   TYPES = %i[CLIENT SERVER RADIO DISH SCATTER GATHER PEER CHANNEL DGRAM].freeze
 
@@ -16,7 +16,7 @@ class DraftTest < Conformance::Case
     assert_includes [true, false], Godwit.has?(:draft)
   end
 
-  # Without drafts each draft type is refused.
+  # On a libzmq without drafts, Godwit refuses each draft type.
   module Without
     TYPES.each do |type|
       define_method("test_#{type}_needs_a_libzmq_with_drafts,_and_says_so") do

@@ -186,7 +186,7 @@ module DraftWaits
       waiting = waiting_on(poller) { poller.wait(5).map(&:object) }
       client.send(round.to_s)
       assert_equal [server], waiting.value
-      assert_equal [server], poller.wait(30).map(&:object) # the message was not received yet
+      assert_equal [server], poller.wait(30).map(&:object) # the message is still queued
       assert_equal [id, round.to_s], server.recv_from
       server.send("to the client", routing_id: id)
       push.send("x")

@@ -6,8 +6,8 @@
 require "uri"
 require_relative "case"
 
-# Beside plain/endpoints.rb: more endpoints, and those that the system refuses. Each error has the
-# fix, and the socket is unchanged.
+# Endpoints beyond plain/endpoints.rb, and endpoints that the system refuses. Each error names the
+# fix, and leaves the socket unchanged.
 class EndpointsTest < Conformance::Case
   def assert_joined(bound, connected)
     assert_flows(connected, bound, "up")
@@ -50,7 +50,7 @@ class EndpointsTest < Conformance::Case
       assert_joined dealer, open_socket(:DEALER).connect(endpoint)
     end
     assert File.socket?(path.delete_prefix("ipc://"))
-    Dir.chdir(scratch_dir) do # libzmq makes a folder here, or in TMPDIR
+    Dir.chdir(scratch_dir) do # libzmq creates a folder in the working directory, or in TMPDIR
       dealer = open_socket(:DEALER).bind("ipc://*")
       refute_includes dealer.last_endpoint, "*"
       assert_joined dealer, open_socket(:DEALER).connect(dealer.last_endpoint)
@@ -85,7 +85,7 @@ class EndpointsTest < Conformance::Case
     assert_joined bound, open_socket(:DEALER).connect("tcp://127.0.0.1:0;127.0.0.1:#{bound.port}")
   end
 
-  # A pair with a message in transit: it must still arrive after the block has used either socket.
+  # Uses a pair with a message in transit: the message must still arrive after the block.
   def unharmed
     pull, push = connected_pair(:PULL, :PUSH)
     push << "accepted before"

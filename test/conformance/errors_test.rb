@@ -2,13 +2,13 @@
 
 require_relative "case"
 
-# Errors.build: from an errno and an operation to the exception that a user meets. And the errors
+# Errors.build, which makes the user's exception from an errno and an operation. Also the errors
 # that a server sends as a reply.
 class ErrorsTest < Conformance::Case
   Reply = Godwit::ErrorReply
   PAGE = File.read(File.expand_path("../../docs/error-replies.md", __dir__))
 
-  # Beside the errors that plain/ tests.
+  # Errors that plain/ does not test.
   {
     [Errno::ENOTSOCK, :send] => [Godwit::ClosedError, IOError, false],
     [Errno::EINVAL, :set] => [Godwit::OptionError, ArgumentError, false],
@@ -73,7 +73,7 @@ class ErrorsTest < Conformance::Case
 
   # ---- error replies ----
 
-  # docs/error-replies.md gives these bytes to other libraries.
+  # docs/error-replies.md shows these bytes to authors of other libraries.
   test "the page's vectors" do
     vectors = PAGE.scan(/^\| `([0-9a-f ]+)` \| `(.*)` \| `(.*)` \|$/)
     assert_operator vectors.size, :>=, 4
@@ -125,7 +125,7 @@ class ErrorsTest < Conformance::Case
     end
   end
 
-  # The middle server asks the last server, and its client gets the error of the last server.
+  # The middle server requests from the last server; the client gets the last server's error.
   test "a chosen error is sent without a warning, through several servers" do
     last = open_socket(:REP).bind(endpoint_for(:inproc))
     middle = open_socket(:REP).bind(endpoint_for(:inproc))

@@ -6,7 +6,7 @@ class FormatsTest < Conformance::Case
   FormatError = Godwit::FormatError
   JSON_VALUES = [{a: [1, {b: nil}]}, [1, 2], [], "grün", "", 5, 1.5, true, false, nil].freeze
 
-  # Comma-separated words.
+  # A format: words joined by commas.
   module Words
     def self.dump(value) = value.join(",")
     def self.load(bytes) = bytes.split(",")
@@ -50,7 +50,7 @@ class FormatsTest < Conformance::Case
     assert_nil open_socket(:PAIR).format
   end
 
-  # The gem is not in the bundle.
+  # The bundle does not include the gem msgpack.
   test "msgpack works where its gem is, and elsewhere the error names it" do
     if Gem::Specification.find_all_by_name("msgpack").any?
       one, other = pair(:PAIR, :PAIR, format: :msgpack)

@@ -103,7 +103,7 @@ class FramesTest < Conformance::Case
     assert_equal "a", pull.recv(timeout: 5)
   end
 
-  # Calls the blocks with a frame, each in a thread, at the same time; yields their results.
+  # Calls each block with the frame in its own thread, all at the same time, and yields the results.
   def at_once(times, *blocks)
     times.times do
       frame = Godwit::Frame.new("x" * 600)

@@ -4,8 +4,8 @@
 
 require_relative "case"
 
-# `use_fd`, an already listening socket: libzmq would end the process on a bad descriptor, so a
-# child process tries them.
+# The option `use_fd` takes a listening descriptor. libzmq ends the process on a bad one, so a child
+# process tries bad ones.
 class GivenDescriptorTest < Conformance::Case
   def setup
     super
@@ -55,7 +55,7 @@ class GivenDescriptorTest < Conformance::Case
     assert_equal server.fileno, first.use_fd
     assert_flows(open_socket(:PUSH).connect(name), first)
     open_socket(:PUSH).connect(second.last_endpoint) << "hello"
-    # The kernel gives the connection to one of the two.
+    # The kernel gives the connection to one of the two sockets.
     message = eventually do
       [first, second].filter_map { |pull| pull.recv(timeout: 0.05, exception: false) }.first
     end

@@ -2,7 +2,7 @@
 
 require_relative "case"
 
-# Godwit.socket without a fork. test/process/after_fork_test.rb forks.
+# Godwit.socket in one process. test/process/after_fork_test.rb tests forks.
 class LazySocketTest < Conformance::Case
   def lazy(type = :PUSH)
     own(Godwit.socket do
@@ -57,7 +57,7 @@ class LazySocketTest < Conformance::Case
     assert_raises(Godwit::ClosedError) { used.send("x") }
     assert_equal 1, @opened
 
-    # Closed while its block runs.
+    # The block closes the lazy socket that is being opened.
     late = Godwit.socket { open_socket(:PUSH).tap { |one| (socket = one) && late.close } }
     assert_raises(Godwit::ClosedError) { late << "x" }
     assert_predicate socket, :closed?

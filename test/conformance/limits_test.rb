@@ -6,7 +6,7 @@ require_relative "case"
 
 # Too many sockets, too many descriptors: an error, never an abort.
 class LimitsTest < Conformance::Case
-  LIMIT = (RUBY_ENGINE == "jruby") ? 200 : 40 # descriptors; Java has many open itself
+  LIMIT = (RUBY_ENGINE == "jruby") ? 200 : 40 # descriptors; Java itself has many open
 
   test "max_sockets: counts the user's sockets, not sockets that Godwit opens internally" do
     small = own(Godwit::Context.new(max_sockets: 4))
@@ -14,8 +14,8 @@ class LimitsTest < Conformance::Case
     sockets.each { |pull| assert_flows(open_socket(:PUSH).connect(pull.last_endpoint), pull) }
   end
 
-  # A child runs this with a limit of descriptors. Each call that lacks a descriptor must raise, and
-  # the process must end normally. The gate tries some limits from 0 to 40, `--full` tries all.
+  # Runs in a child with a limit of descriptors. A call that lacks a descriptor must raise, and the
+  # process must end normally. The gate tries some limits from 0 to 40, `--full` tries all.
   LOW = <<~RUBY
     require "godwit"
     require "json"
@@ -35,7 +35,7 @@ class LimitsTest < Conformance::Case
         push.send("x", timeout: 0.2)
         pull.recv(timeout: 0.2)
       end
-    # libzmq had no descriptor to connect or accept with, and tries again later
+    # libzmq had no descriptor to connect or accept with; it retries by itself
     rescue Godwit::TimeoutError
       outcome[:quiet] = true
       retry if (outcome[:tries] = outcome[:tries].to_i + 1) < 3

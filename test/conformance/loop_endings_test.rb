@@ -3,7 +3,7 @@
 require "set"
 require_relative "case"
 
-# How a Godwit::Loop ends, the effect of errors, and objects that close while it runs.
+# How a Godwit::Loop ends, what errors do, and objects that close while the loop runs.
 class LoopEndingsTest < Conformance::Case
   def setup
     super

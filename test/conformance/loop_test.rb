@@ -4,8 +4,7 @@ require "timeout"
 require "support/tiny_scheduler"
 require_relative "case"
 
-# Godwit::Loop: registration, when callbacks are called, and how a loop ends. Closing:
-# loop_endings_test.rb.
+# Godwit::Loop: registration, and when it calls callbacks. Errors and closing: loop_endings_test.rb.
 class LoopTest < Conformance::Case
   def setup
     super

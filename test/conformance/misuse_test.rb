@@ -4,7 +4,7 @@
 
 require_relative "case"
 
-# Sockets used wrongly, beside plain/misuse.rb.
+# Misuse of sockets beyond plain/misuse.rb.
 class MisuseTest < Conformance::Case
   under_gc_stress
 

@@ -3,7 +3,7 @@
 require_relative "case"
 require_relative "monitored"
 
-# The forms in which a Monitor is read, its end, and the events themselves.
+# The ways to read a Monitor, its end, and the class Event.
 class MonitorFormsTest < Conformance::Case
   include Conformance::Monitored
 
@@ -171,7 +171,7 @@ class MonitorFormsTest < Conformance::Case
   end
 
   test "without drafts libzmq names one end only" do
-    # The names with drafts: MonitorDraftsTest.
+    # On a libzmq with drafts, MonitorDraftsTest tests the endpoints.
     return assert(Godwit.has?(:draft)) if Godwit.has?(:draft)
     pull, monitor = monitored(:PULL)
     pull.bind(endpoint_for(:tcp))
@@ -184,7 +184,7 @@ class MonitorFormsTest < Conformance::Case
 end
 
 if Godwit.has?(:draft)
-  # The additions of libzmq's second version of events.
+  # Fields that only the second version of libzmq's events has.
   class MonitorDraftsTest < Conformance::Case
     include Conformance::Monitored
 
@@ -211,7 +211,7 @@ if Godwit.has?(:draft)
       pull.recv(timeout: 5)
       stats = eventually do
         assert_same monitor, monitor.pipes_stats
-        pull.events # libzmq answers in the socket's next call
+        pull.events # libzmq handles the request in the socket's next call
         event = monitor.recv_nonblock(exception: false)
         event if event != :wait_readable && event.name == :pipes_stats
       end

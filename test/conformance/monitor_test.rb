@@ -6,8 +6,8 @@ require "socket"
 require_relative "case"
 require_relative "monitored"
 
-# Each event of libzmq that can be caused on this machine, failed handshakes too, and the methods
-# that report it.
+# Each event of libzmq that this machine can cause, including failed handshakes, and the methods
+# that read events.
 class MonitorTest < Conformance::Case
   include Conformance::Monitored
 
@@ -165,7 +165,7 @@ class MonitorTest < Conformance::Case
     pull, theirs = monitored(:PULL)
     pull.connect(push.last_endpoint)
     until_event(theirs, :handshake_succeeded)
-    # When this message has arrived, the I/O thread has ended the earlier handshake.
+    # The same I/O thread handled the earlier handshake before this message.
     assert_flows(*connected_pair(:DEALER, :DEALER))
     own_monitor(push.monitor)
     assert_same push, push.wait_connected(timeout: 30)
@@ -184,7 +184,7 @@ class MonitorTest < Conformance::Case
     assert_match(/server_key/, event.to_s)
     assert_equal server.last_endpoint, event.endpoint
     assert_equal [:disconnected], until_event(ours, :disconnected).map(&:name)
-    # The client learns only that the connection broke, and tries again.
+    # The client sees only a broken connection, and reconnects.
     event = until_event(theirs, :handshake_failed_no_detail).last
     assert_kind_of SystemCallError, event.error
     assert_equal %i[disconnected connect_retried], until_event(theirs, :connect_retried).map(&:name)
@@ -196,7 +196,7 @@ class MonitorTest < Conformance::Case
       client, theirs = monitored(:PUSH, plain: %w[user secret], linger: 0)
       client.connect(server.last_endpoint)
       reported = [until_event(ours, :handshake_failed_auth).last]
-      # Then the client gets no reply, and waits.
+      # After status 300 the client gets no reply, and waits.
       reported << until_event(theirs, :handshake_failed_auth).last unless status == 300
       reported.each do |event|
         assert_equal status, event.status
@@ -251,7 +251,7 @@ class MonitorTest < Conformance::Case
 
   private
 
-  # A PULL whose block accepts or refuses PLAIN clients.
+  # A PULL whose clients the block accepts or refuses by PLAIN.
   def guarded(&answer)
     guard = open_socket(:REP).bind("inproc://zeromq.zap.01")
     in_thread { guard.serve(&answer) }

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 module Conformance
-  # Sockets with a Monitor.
+  # Opens sockets together with a Monitor.
   module Monitored
     # @return [Array(Godwit::Socket, Godwit::Monitor)]
     def monitored(type, *events, **options)
@@ -9,15 +9,14 @@ module Conformance
       [socket, own_monitor(socket.monitor(*events))]
     end
 
-    # A Monitor ends with its socket; this closes a monitor that a test leaves open while the socket
-    # lives.
+    # Closes the monitor at the end of the test, which a closed socket would do by itself.
     def own_monitor(monitor)
       (@monitors ||= []) << monitor
       monitor
     end
 
-    # Reads until this event has come.
-    # @return [Array<Godwit::Monitor::Event>] all events up to it
+    # Reads events until the event of this name.
+    # @return [Array<Godwit::Monitor::Event>] all events up to and including that one
     def until_event(monitor, name)
       reported = []
       reported << monitor.next_event(timeout: 10) until reported.last&.name == name

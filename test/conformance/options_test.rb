@@ -4,8 +4,8 @@
 
 require_relative "../test_helper"
 
-# Each option of api/options.yml: its default, the values that a socket takes and gives back, and
-# the values it refuses. A test for each option, and tests of an Option object without a socket.
+# Each option of api/options.yml: its default, values that a socket takes and returns, values that
+# it refuses. One test for each option; also Option objects without a socket.
 class OptionsTest < Godwit::TestCase
   OPTIONS = Godwit::Options
   STABLE = %i[PAIR PUB SUB REQ REP DEALER ROUTER PULL PUSH XPUB XSUB STREAM].freeze
@@ -18,7 +18,7 @@ class OptionsTest < Godwit::TestCase
     thread_affinity_remove: [], max_sockets: [1, 2, 1023], thread_affinity_add: [0]
   }.freeze
 
-  # Values that `get` returns as they were set.
+  # Values that the option takes, and that `get` returns.
   def self.samples(option)
     given = SAMPLES[option.name]
     return given if given
@@ -45,7 +45,7 @@ class OptionsTest < Godwit::TestCase
     (option.none && !option.none_reads && !STICKY.include?(option.name)) ? values + [nil] : values
   end
 
-  # Values of the wrong class or out of range, for the type of the option.
+  # Values that the option refuses: of a wrong class or out of range.
   def self.illegal(option)
     values =
       case option.type
@@ -74,10 +74,10 @@ class OptionsTest < Godwit::TestCase
     ["", "k" * 31, "k" * 33, "k" * 39, "k" * 41, "\"" * 40, "#" * 40, "ä" * 20]
   end
 
-  # A type that the option is for.
+  # A socket type that has the option.
   def self.type_for(option) = option.types ? (option.types & STABLE).first : :DEALER
 
-  # The values of set and get for a sample.
+  # The value that `get` returns after `set` of the sample.
   def came_back(option, value)
     return Godwit::Z85.encode(value) if option.type == :key && value.bytesize == 32
     return nil if option.none == 0 && value == 0
@@ -154,7 +154,7 @@ class OptionsTest < Godwit::TestCase
   end
 
   OPTIONS::SOCKET.each_value do |option|
-    next if option.by_hand? && option.writable? # subscribe, unsubscribe: tested with their methods
+    next if option.by_hand? && option.writable? # (un)subscribe: tested with their methods
 
     define_method(:"test_socket_option_#{option.name}") do
       not_on :ffi, "it has no use_fd" if option.name == :use_fd
@@ -189,7 +189,7 @@ class OptionsTest < Godwit::TestCase
     end
   end
 
-  # 30 in the table is 30.0 from libzmq.
+  # The table has an Integer such as 30 where libzmq's value becomes 30.0.
   def normal(value, like) = (like.is_a?(Integer) && value == like) ? like : value
 
   def test_defaults_of_a_context

@@ -9,7 +9,7 @@
 
 require "test_helper"
 
-# The scenarios of plain/ in the Ruby that mruby has too: one thread, one process, inproc and tcp.
+# The scenarios of plain/, in Ruby that mruby can run too: one thread, one process, inproc and tcp.
 # test/mruby/plain.rb runs the same files on mruby.
 class PlainTest < Godwit::TestCase
   under_gc_stress
@@ -17,11 +17,11 @@ class PlainTest < Godwit::TestCase
   def self.counted_as = "test/conformance/plain on #{RUBY_ENGINE}"
 end
 
-# What a scenario file calls.
+# Methods that scenario files call to define a test.
 module Plain
   def self.scenario(name, &body) = PlainTest.test(name, &body)
 
-  # mruby runs them over tcp and inproc.
+  # On mruby the same method defines tests for tcp and inproc only.
   def self.each_transport(name, &body) = PlainTest.each_transport(name, &body)
 end
 

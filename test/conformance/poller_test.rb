@@ -37,7 +37,7 @@ class PollerTest < Conformance::Case
     assert_equal [[rep, [:readable]]], facts(waiting.value)
   end
 
-  # A send changes what a REQ may do next; libzmq may give no signal of the reply that follows.
+  # A send of a REQ changes what it can do next, and libzmq may not signal the reply that follows.
   test "a request that another thread makes between two waits is not missed" do
     rep, req = connected_pair(:REP, :REQ, transport: :inproc)
     poller = open_poller(req)
@@ -131,7 +131,7 @@ class PollerTest < Conformance::Case
     poller = open_poller(client)
     server.write("0123456789")
     assert_equal [client], poller.wait(30).map(&:object)
-    assert_equal "0123", client.sysread(4) # OpenSSL itself retains the rest
+    assert_equal "0123", client.sysread(4) # OpenSSL buffers the remaining bytes
     poller.modify(client, :readable, :writable)
     assert_equal [[client, %i[readable writable]]], facts(poller.wait(0))
     poller.modify(client, :writable)

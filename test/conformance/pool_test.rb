@@ -2,7 +2,7 @@
 
 require_relative "case"
 
-# Godwit::Pool: how its sockets are lent, kept and replaced. test/process/after_fork_test.rb forks.
+# Godwit::Pool: how it lends, retains and replaces sockets. test/process/after_fork_test.rb forks.
 class PoolTest < Conformance::Case
   def pool(type = :PUSH, **options)
     own(Godwit::Pool.new(**options) { open_socket(type) })

@@ -6,9 +6,9 @@
 require "support/tiny_scheduler"
 require_relative "case"
 
-# The messages that a proxy forwards, its control, and the uses that it refuses.
+# Messages that a proxy forwards, the control of a proxy, and uses that it refuses.
 class ProxyTest < Conformance::Case
-  # A proxy between two bound sockets of the test's context, stopped at its end.
+  # A proxy between two bound sockets of the test's context. The end of the test stops the proxy.
   def proxy(front, back, capture: nil, transport: :inproc, **options)
     sockets =
       [front, back].map { |type| open_socket(type, **options).bind(endpoint_for(transport)) }
@@ -102,7 +102,7 @@ class ProxyTest < Conformance::Case
     sent = 0
     sent += 1 until push.send(sent.to_s, timeout: 0.1, exception: false).nil?
     assert_operator sent, :<, 60
-    assert_equal 0, streamer.statistics.frontend.received # it receives only what it can send
+    assert_equal 0, streamer.statistics.frontend.received # the proxy receives only what it can send
     pull = peer(:PULL, streamer.backend, recv_hwm: 10)
     assert_equal Array.new(sent, &:to_s), take(pull, sent)
   end
@@ -121,7 +121,7 @@ class ProxyTest < Conformance::Case
     pull.wait_readable(0.05)
     stopped(streamer) # a paused proxy can be stopped
     passed = pull.recv_many(3, timeout: 0, exception: false) || []
-    assert_includes [[], ["b"]], passed # a message that the proxy was just taking may pass
+    assert_includes [[], ["b"]], passed # the proxy may have dequeued one message before the pause
     assert_equal 1 + passed.size, streamer.statistics.frontend.received
   end
 
@@ -172,7 +172,7 @@ class ProxyTest < Conformance::Case
     thread = in_thread { streamer.run }
     assert_flows(push, pull, "abc")
     streamer.terminate
-    assert_equal 33, thread.value.backend.sent_bytes # of all runs
+    assert_equal 33, thread.value.backend.sent_bytes # a total of all runs
   end
 
   test "run lets other fibers run, and ends in a fiber" do

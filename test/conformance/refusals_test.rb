@@ -2,9 +2,9 @@
 
 require "test_helper"
 
-# The warnings of a server that refuses clients in the handshake.
+# Warnings of a server whose clients fail in the handshake.
 class RefusalsTest < Godwit::TestCase
-  # Takes the place of $stderr; a queue of the lines that name godwit.
+  # Replaces $stderr by a queue of the lines that start with "godwit".
   class Lines < Queue
     def write(*texts)
       texts.each { |text| text.each_line { |line| self << line.chomp } if text.match?(/godwit/) }
@@ -44,9 +44,9 @@ class RefusalsTest < Godwit::TestCase
         text = /\Agodwit: PULL refused a client( at 127\.0\.0\.1)?: #{Regexp.escape(text)}\z/
         3.times { knock(server, curve: wrong, server_key: wrong.public_key) }
         assert_match text, lines.pop
-        # At most one more line: libzmq gives no address, and the kernel may have lost it.
+        # Clients whose address the kernel has forgotten get one more line: libzmq reports none.
         assert_operator lines.size, :<=, 1
-        # The line about the last of these clients may come only now, in the next minute.
+        # The warning about the last of these clients may come only in the next minute.
         text = /\Agodwit: PULL refused a client.*this side uses CURVE, and a client does not/
         eventually do
           clock.advance(61)

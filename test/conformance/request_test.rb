@@ -9,7 +9,7 @@ class RequestTest < Conformance::Case
 
   def client(server, **options) = open_socket(:REQ, **options).connect(server.last_endpoint)
 
-  # Answers as a REP would.
+  # Sends the reply to a request, as a REP would.
   def answer(server, request, reply) = server << [*request[0..-2], reply]
 
   test "a request of frames is retried like a request of Strings" do
@@ -20,7 +20,7 @@ class RequestTest < Conformance::Case
       req = client(router)
       served = in_thread do
         2.times { assert_equal [*bytes], router.recv(timeout: 5).drop(2) }
-        # The client may ask again before it has the reply.
+        # The client may repeat the request before it has the reply.
         router.each { |request| answer(router, request.first(3), "late, but here") }
       end
       assert_equal "late, but here", req.request(message, timeout: 0.2, retries: 20)
@@ -43,7 +43,7 @@ class RequestTest < Conformance::Case
     while (request = router.recv(timeout: 0.2, exception: false))
       arrived << request.last
     end
-    # On a busy machine a try may end before libzmq has sent its request.
+    # On a busy machine the time-out of a try may come before libzmq has sent the request.
     assert_operator arrived.size, :<=, 3
   end
 
@@ -162,13 +162,13 @@ class RequestTest < Conformance::Case
     assert_match says, result.stdout
   end
 
-  # With a few descriptors a wait succeeds, but no socket can be opened.
+  # A few descriptors are enough for a wait, but not for a new socket.
   test "with no descriptor left to recreate the socket the time-out is still the error; the next " \
     "request reports the cause, then works" do
     not_on :jruby, "Java itself fails where no descriptor is left"
     result = assert_child run_child(<<~RUBY, deadline: 90)
       require "godwit"
-      # A process for each: its limit cannot be raised again.
+      # A process for each limit, since a process cannot raise it again.
       [1, 2, 3, 12].each do |left|
         Process.wait(fork do
           rep = Godwit::ROUTER.bind("tcp://127.0.0.1:*")

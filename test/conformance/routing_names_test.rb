@@ -4,11 +4,11 @@
 
 require_relative "case"
 
-# Names given by connect_routing_id: libzmq ends the process at a second use of a name, so these run
-# in child processes.
+# Names given by connect_routing_id. libzmq ends the process when a name is used twice, so child
+# processes run these programs.
 class RoutingNamesTest < Conformance::Case
-  # @return [Array<String>] the output of a child for each program: the message of its last line's
-  #   error
+  # Runs each program in a child.
+  # @return [Array<String>] for each, the message of the error that its last line raises
   def outcomes(*programs)
     tries = programs.map { |program| <<~RUBY }
       begin
@@ -68,7 +68,7 @@ class RoutingNamesTest < Conformance::Case
       router.connect_routing_id = "x"
       router.connect("tcp://127.0.0.1:5555")
     CONNECTED
-      # Here the name is accepted before the socket is bound.
+      # The constructor accepts the name before it binds the socket.
       router = Godwit::ROUTER.bind('tcp://127.0.0.1:*', connect_routing_id: 'x')
       router.connect('tcp://127.0.0.1:5555')
     NAMED

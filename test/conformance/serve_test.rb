@@ -3,7 +3,7 @@
 require_relative "case"
 
 class ServeTest < Conformance::Case
-  # The client's error has the server's class and message.
+  # Asserts that the client gets an error with the class and the message of the server's error.
   def assert_remote(name, message, &block)
     error = assert_named(Godwit::RemoteError, /\Arequest .*replied with an error: /,
       operation: :request, &block)

@@ -4,9 +4,9 @@ require "socket"
 require "support/ports"
 require_relative "case"
 
-# What a TimeoutError says: one table of situations, all at the same time, since each is a wait.
+# Reasons in the message of a TimeoutError. All situations of the table run at the same time.
 class TimeOutReasonsTest < Conformance::Case
-  # Seconds of each wait of the table; a wait is repeated until its reason is known.
+  # Seconds of each wait. A wait is repeated until its error has the expected reason.
   WAIT = 0.6
   private_constant :WAIT
 
@@ -20,8 +20,8 @@ class TimeOutReasonsTest < Conformance::Case
   NO_PEER = "the socket has no peer; one side must bind, the other must connect"
   FOR = /for (more than )?\d+\.\d s/
 
-  # Situation => reason, words, and a block that makes the socket, which then waits with `recv`, or
-  # the socket with another call and its arguments.
+  # Situation => reason, texts of the message, and a block that returns the waiting socket, or an
+  # Array of the socket, a method instead of `recv`, and its arguments.
   CASES = {
     "nobody listens" => [:refused, "connection refused at #{TCP}", "nobody listens there; is the " \
       "server started? If both sides connect, one side must bind", lambda { |t|
@@ -126,8 +126,8 @@ class TimeOutReasonsTest < Conformance::Case
     @plain_server = bound(:ROUTER, plain_server: true, auth: "x").last_endpoint
   end
 
-  # @param reason [Symbol, Array<Symbol>] one of these
-  # @return [Godwit::TimeoutError] the first with such a reason
+  # @param reason [Symbol, Array<Symbol>] one or more accepted reasons
+  # @return [Godwit::TimeoutError] the first error with such a reason; the call is repeated
   def reason_of(reason, socket, call = :recv, *arguments)
     eventually("it has no reason #{reason}", deadline: 60) do
       socket.public_send(call, *arguments, timeout: WAIT)
@@ -171,7 +171,7 @@ class TimeOutReasonsTest < Conformance::Case
     assert_equal req.last_endpoint, error.endpoint
   end
 
-  # In a child process, where nothing else opens or closes descriptors.
+  # In a child process, where no other thread opens or closes descriptors.
   test "a short wait opens nothing; polls, or the first call after a message, close the rest" do
     assert_done <<~RUBY
       context = Godwit::Context.new
@@ -186,7 +186,7 @@ class TimeOutReasonsTest < Conformance::Case
       rescue Godwit::TimeoutError => e
         e
       end
-      time_out.(0.01) # the wait's own descriptors are retained
+      time_out.(0.01) # the socket retains the descriptors of its first wait
       before = descriptors
       error = time_out.(0.15)
       abort "a reason: \#{error.why}" if error.reason || error.why
@@ -197,7 +197,7 @@ class TimeOutReasonsTest < Conformance::Case
       3.times { pull.recv(timeout: 20) }
       Thread.pass until descriptors <= before
       time_out.(0.25)
-      2.times { time_out.(0) } # the second call comes after a call that did not wait
+      2.times { time_out.(0) } # the second call follows a call that did not wait
       Thread.pass until descriptors <= before
     RUBY
   end

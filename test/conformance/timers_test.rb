@@ -6,7 +6,7 @@ require "support/interrupts"
 require "support/tiny_scheduler"
 require_relative "case"
 
-# Godwit::Timers. Most of it on a clock that the test sets, so that no time passes.
+# Godwit::Timers. Most tests set the clock themselves, and wait for no time to pass.
 class TimersTest < Conformance::Case
   include Godwit::TestSupport::Interrupts
 
@@ -217,7 +217,7 @@ class TimersTest < Conformance::Case
     assert_equal seen.uniq.size, seen.size
   end
 
-  # Thread#kill and Ctrl-C interrupt a change at any line.
+  # A Thread#kill or Ctrl-C may interrupt a change at any line.
   {
     "making" => ->(timers, _, _) { timers.after(0.5) {} },
     "cancelling" => ->(_, all, _) { all[1].cancel },
@@ -241,7 +241,7 @@ class TimersTest < Conformance::Case
         assert_equal fired.uniq.sort_by { |timer| [timer.deadline, timer.serial] }, fired
         lost = all - fired
         assert_operator lost.size, :<=, 1
-        # The cancelled timer, or the timer whose callback was about to run.
+        # Only the cancelled timer, or the one whose callback was about to run, may be lost.
         assert_includes all.first(3), lost.first if lost.any?
         all.each(&:reset)
         assert_equal 9, timers.size
@@ -266,7 +266,7 @@ class TimersTest < Conformance::Case
     }.each do |name, change|
       assert_operator comparisons(&change), :<, chosen.size * most, name
     end
-    # In the worst order for a sorted list, and for a heap.
+    # Deadlines in descending order: the worst case for a sorted list and for a heap.
     @timers.cancel_all
     assert_operator comparisons { size.times { |index| @timers.after(size - index) {} } },
       :<, size * most
@@ -322,7 +322,7 @@ class TimersTest < Conformance::Case
     times.each { |time| at(time) { @timers.fire } }
   end
 
-  # How often two timers are compared.
+  # The number of comparisons of two timers during the block.
   def comparisons
     count = 0
     trace = TracePoint.new(:call) { count += 1 }

@@ -3,7 +3,7 @@
 require_relative "case"
 
 class WaitConnectedTest < Conformance::Case
-  # The type that counts, and its peer's type; the others count with an option.
+  # Types that count their peers without an option => the type of the peer.
   COUNTING = {PUSH: :PULL, PULL: :PUSH, SUB: :PUB, XPUB: :XSUB, XSUB: :XPUB}.freeze
   OPTIONAL = {
     REQ: :REP, REP: :REQ, DEALER: :ROUTER, ROUTER: :DEALER, PAIR: :PAIR, STREAM: :STREAM
@@ -59,7 +59,7 @@ class WaitConnectedTest < Conformance::Case
     assert(eventually { counted(pub, 4) == 1 })
   end
 
-  # @return [Integer] the count in its time-out's message
+  # @return [Integer] the number of peers in the message of wait_connected's time-out
   def counted(socket, most)
     socket.wait_connected(count: most, timeout: 0)
     most
@@ -152,7 +152,7 @@ class WaitConnectedTest < Conformance::Case
     threads.each { |thread| assert_same push, thread.value }
   end
 
-  # Counting reads the PUB's subscriptions, and with them the edge that the sender waits for.
+  # The count reads the PUB's subscriptions, and consumes the edge that the sender waits for.
   each_transport "a PUB that drops nothing sends on while another thread counts its " \
     "peers" do |transport|
     pub = open_socket(:PUB, xpub_no_drop: true, send_hwm: 1).bind(endpoint_for(transport))

@@ -4,7 +4,7 @@
 
 require_relative "case"
 
-# Frozen Strings that are sent in place, and Trackers.
+# Frozen Strings that libzmq sends without a copy, and their Trackers.
 class ZeroCopyTest < Conformance::Case
   LARGE = 1 << 20
 
@@ -48,7 +48,7 @@ class ZeroCopyTest < Conformance::Case
   test "copy_threshold, by socket" do
     not_on :ffi, "every String is copied when it is sent, so its tracker is done at once"
     assert_equal Godwit::Frame::COPY_THRESHOLD, open_socket(:PUSH).copy_threshold
-    # Newer Rubies embed Strings of up to 640 bytes, which are always copied.
+    # Newer Rubies embed Strings of up to 640 bytes; Godwit always copies these.
     push = open_socket(:PUSH, copy_threshold: 1000, linger: 0).connect("tcp://127.0.0.1:1")
     assert_equal 1000, push.copy_threshold
     refute_predicate push.send(("x" * 1000).freeze, track: true), :done?
@@ -77,7 +77,7 @@ class ZeroCopyTest < Conformance::Case
     frame = Godwit::Frame.new(large).freeze
     trackers = Array.new(3) { push.send(frame, track: true) }
     3.times { pull.recv(timeout: 5) }
-    assert(trackers.none?(&:done?)) # the frame itself still holds it
+    assert(trackers.none?(&:done?)) # the frame still references the String
   end
 
   test "a tracked send that fails gives no tracker" do

@@ -87,6 +87,6 @@ Plain.scenario "a STREAM announces each connection, and names its bytes' peer" d
   a << [a_id, "hello"]
   assert_equal [b_id, "hello"], b.recv(timeout: 5)
   b << [b_id, ""] # closes the connection
-  eventually { b.events && a.readable? } # libzmq closes it while the STREAM is used
+  eventually { b.events && a.readable? } # libzmq closes it during calls on the STREAM
   assert_equal [a_id, ""], a.recv(timeout: 5)
 end

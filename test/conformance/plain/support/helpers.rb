@@ -13,31 +13,31 @@ module Plain
       error
     end
 
-    # @return [Array] the next messages
+    # @return [Array] the next `count` messages
     def take(socket, count) = Array.new(count) { socket.recv(timeout: 5) }
 
-    # One message, through connected sockets.
+    # Asserts that one message arrives through connected sockets.
     def assert_flows(sender, receiver, message = "still here")
       sender.send(message, timeout: 5)
       assert_equal message, receiver.recv(timeout: 5)
     end
 
-    # A PUB (or XPUB) and a SUB whose subscriptions have arrived.
+    # Connects a SUB to a PUB or XPUB, and waits until its subscriptions have arrived.
     def published(transport, *topics, publisher: :PUB)
       pub, sub = connected_pair(publisher, :SUB, transport: transport)
-      sub.subscribe(*topics, "sync") # in this order, so that the last one shows that all are there
+      sub.subscribe(*topics, "sync") # "sync" arrives last, after all the others
       synchronize(pub, sub)
       [pub, sub]
     end
 
-    # Publishes until the subscriber receives, and drops what it has received.
+    # Publishes until the subscriber receives a message, and drops what has arrived.
     def synchronize(pub, sub)
       eventually { pub.send("sync") && sub.wait_readable(0.01) }
       pub << "sync end"
       nil until sub.recv(timeout: 5) == "sync end"
     end
 
-    # An authenticator (RFC 27) that answers when it is asked to.
+    # A ZAP handler (RFC 27) that answers one request.
     # @return [String, nil] the user name of the request that it answered
     def answer_zap(zap, password, timeout)
       request = zap.recv(timeout: timeout, exception: false) or return
