@@ -255,6 +255,28 @@ class LoggerDurableTest < Godwit::TestCase
     end
   end
 
+  test "the last record of a thread that is killed when it is stored is sent too" do
+    open_receiver
+    log = open_log
+    log.info("first")
+    assert_flushed(log)
+    lock = writer_of(log).instance_variable_get(:@lock)
+    storing = Thread::Queue.new
+    lock.define_singleton_method(:synchronize) { |&block| (storing << true) && super(&block) }
+    thread = nil
+    lock.lock
+    begin
+      thread = in_thread { log.info("last") }
+      storing.pop
+      thread.kill
+    ensure
+      lock.unlock
+    end
+    thread.join
+    assert_flushed(log)
+    assert_equal %w[first last], texts
+  end
+
   test "a folder that is deleted while it is in use is made again; its records are reported and " \
     "counted" do
     log = open_log(nowhere)
