@@ -51,4 +51,21 @@ class ShellInterruptsTest < ShellCase
       refute stream.running?
     end
   end
+
+  test "next loses no row to an interrupt that a read meets" do
+    stream = sh("seq 20000")
+    rows = []
+    assert_raises(Stop) do
+      Thread.handle_interrupt(Stop => :never) do
+        loop do
+          Thread.current.raise(Stop) unless Thread.pending_interrupt?
+          rows << Thread.handle_interrupt(Stop => :on_blocking) { stream.next }
+        rescue Stop
+          rows << stream.next
+        end
+        Thread.current.raise(Stop) unless Thread.pending_interrupt?
+      end
+    end
+    assert_equal (1..20_000).map(&:to_s), rows
+  end
 end

@@ -23,7 +23,10 @@ module Godwit
       # @return [Integer, nil] bytes read; 0 at the end; nil: no byte is readable now
       def append_bytes(io, buffer, from)
         buffer.replace(buffer.byteslice(from..)) if from > 0
-        got = io.read_nonblock(PIPE_BYTES, exception: false)
+        # An interrupt in the read would lose its bytes, and the caller's offset would be wrong.
+        got = Thread.handle_interrupt(Object => :never) do
+          io.read_nonblock(PIPE_BYTES, exception: false)
+        end
         return if got == :wait_readable
         buffer << got if got
         got ? got.bytesize : 0
