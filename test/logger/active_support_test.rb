@@ -4,8 +4,8 @@ require "test_helper"
 require "stringio"
 require_relative "logs"
 
-# Godwit::Logger beside ActiveSupport: what a Rails application does with two of Ruby's Loggers must
-# have the same effect with one Ruby Logger and one Godwit logger.
+# Godwit::Logger with ActiveSupport: a Rails application that combines two Ruby Loggers must get the
+# same effects when one of them is a Godwit logger.
 class ActiveSupportLoggerTest < Godwit::TestCase
   FOUND = RUBY_ENGINE != "jruby" && begin
     require "active_support"
@@ -27,7 +27,7 @@ class ActiveSupportLoggerTest < Godwit::TestCase
     def lines = @io.string.lines(chomp: true)
   end
 
-  # The same of a reader's records: tags are beside the text, once.
+  # Collects a reader's records as the same lines; a tag must not be in the text as well.
   class Records
     def initialize(pull, type: Godwit::Logger, **options)
       @pull = Godwit::TestSupport::Logs::RecordPull.new(pull)
@@ -56,9 +56,9 @@ class ActiveSupportLoggerTest < Godwit::TestCase
     not_on :jruby, "the gem activesupport is CRuby's here" unless FOUND
   end
 
-  # Runs the block with two Ruby Loggers, and with a Ruby Logger and a Godwit one.
-  # @yieldparam first [Logger] of Ruby
-  # @yieldparam second [Logger] of Ruby, or ours
+  # Runs the block with two Ruby Loggers, then with a Ruby Logger and a Godwit logger.
+  # @yieldparam first [Logger] a Ruby Logger
+  # @yieldparam second [Logger] a Ruby Logger or a Godwit logger
   # @return [Records]
   def assert_alike(**options, &block)
     wanted = run_with(Lines.new, theirs = Lines.new(**options), &block)
@@ -177,7 +177,7 @@ class ActiveSupportLoggerTest < Godwit::TestCase
     end
   end
 
-  # What both loggers of ActiveSupport, or one of ours in a broadcast, and what each yields, do.
+  # Uses ActiveSupport's methods of a logger, and collects what they and their blocks return.
   def silencing(log, values = [])
     values << log.silence { log.warn("no") || log.error("error") && log.warn? }
     values << log.silence(:fatal) { log.error("no") && log.fatal("fatal") && log.level }

@@ -4,7 +4,7 @@ require "test_helper"
 require_relative "constants"
 require_relative "made_records"
 
-# From many writers to many readers, and to a sink.
+# Broadcasters between many writers, many readers and a sink.
 class LoggerBroadcasterTest < Godwit::TestCase
   include Godwit::TestSupport::Constants
   include MadeRecords
@@ -48,8 +48,8 @@ class LoggerBroadcasterTest < Godwit::TestCase
     open_socket(:PUSH, **options).connect(broadcaster.input.first)
   end
 
-  # A reader whose subscriptions have arrived: it got a record, and no record of that writer is
-  # left, as records come in order. (Earlier readers got some of them, too.)
+  # A reader whose subscriptions have arrived. It has received the last record of the writer that
+  # tests this. (Readers that a test opened earlier receive some of those records, too.)
   def subscriber(broadcaster, **options)
     one = own(Reader.subscribe(broadcaster.output.first, context: context, **options))
     push = push_to(broadcaster)
@@ -64,7 +64,7 @@ class LoggerBroadcasterTest < Godwit::TestCase
     one
   end
 
-  # @return [Array<Godwit::Logger::Record>] of these writers
+  # @return [Array<Godwit::Logger::Record>] the next `count` records of these writers
   def records_of(reader, writers, count)
     found = []
     until found.size == count
@@ -128,7 +128,7 @@ class LoggerBroadcasterTest < Godwit::TestCase
     end
     assert_operator seen, :>, 0
     last = 10_000
-    eventually do # the record after the gap reveals it
+    eventually do # the reader notices a gap at the record after it
       push.send(frames(last += 1))
       seen = 0
       while (record = stuck.recv(timeout: 0.05, exception: false))
@@ -182,7 +182,7 @@ class LoggerBroadcasterTest < Godwit::TestCase
     one = subscriber(relay)
     relay.stop.wait(5)
     push_to(relay).send_many(Array.new(200) { |i| frames(i + 1) })
-    with_constants(Broadcaster, DRAIN: 10) { relay.close } # it returns when no record arrives
+    with_constants(Broadcaster, DRAIN: 10) { relay.close } # returns when no record arrives
     assert_equal [*1..200], sink.records.select { |record| record.writer == WRITER }.map(&:seq)
     assert_equal [*1..200], Array.new(200) { one.recv(timeout: 5).seq }
     assert_predicate sink, :closed?
@@ -288,7 +288,7 @@ class LoggerBroadcasterTest < Godwit::TestCase
       300.times { |index| push.send(frames(index + 2, text: LARGE), timeout: 10) }
       eventually { relay.statistics["skipped"].positive? }
       reader = open_socket(:SUB, subscribe: "").connect(relay.output.first)
-      # Small records still go.
+      # Small records still find room in the queue.
       eventually do
         push.send(frames(1, text: "small")) && reader.recv(timeout: 0.01, exception: false)
       end

@@ -1,13 +1,13 @@
 # frozen_string_literal: true
 
-# Loaded by the programs of crash_points_test.rb. After {CrashPoints.arm}, the process is killed at
-# its nth step: before or after a call that changes a file or sends a message. Threads are counted
-# one after another as they come.
+# The programs of crash_points_test.rb load this file. {CrashPoints.arm} makes the process kill
+# itself at its nth step: before or after a call that changes a file or sends a message. All threads
+# share the count.
 module CrashPoints
   @left = nil
 
   class << self
-    # @param number [Integer] of the step; a large number is never reached
+    # @param number [Integer] number of the step; the process never reaches a large number
     def arm(number)
       [
         [File, Steps.new(%i[syswrite truncate pwrite])],

@@ -47,8 +47,8 @@ class LoggerCrashPointsTest < Godwit::TestCase
       Process.waitpid(pid)
     end
 
-    # @return [Array<Integer>] numbers of the lines of a kind, with rotated files; `others` are of
-    #   another kind
+    # @return [Array<Integer>] numbers of the lines of one kind, in the current and the rotated
+    #   files; `others` names the other allowed kinds
     def in_file(folder, kind, others)
       old = Dir["#{folder}/app.log.*"].grep(/\d\z/).sort_by { |name| -name[/\d+\z/].to_i }
       lines = [*old, "#{folder}/app.log"].flat_map { |name| File.readlines(name, chomp: true) }
@@ -80,7 +80,7 @@ class LoggerCrashPointsTest < Godwit::TestCase
         3.times do |index|
           receiver.sink.write([Godwit::Logger::Record.parse("plain #{index + 1}")])
           note.pwrite([index + 1].pack("Q>"), 0)
-          # So the plain lines stand between the records.
+          # Waits, so that the plain lines are between the records.
           sleep(0.001) until receiver.stats.written >= 10 * (index + 1)
         end
         sleep
@@ -107,7 +107,7 @@ class LoggerCrashPointsTest < Godwit::TestCase
   RUBY
 
   WRITER = PRELUDE + <<~'RUBY'
-    # Files of a few records, so that the writer makes and deletes some.
+    # Makes the files small, so that the writer creates and deletes some.
     Godwit::Logger.const_get(:SegmentedLog).prepend(
       Module.new do
         def initialize(folder, **options, &block) =

@@ -5,7 +5,7 @@ require_relative "constants"
 require_relative "made_records"
 
 module LoggerTests
-  # A durable logger and its receiver, whose file is app.log.
+  # A durable logger and a receiver that writes app.log.
   module Durable
     include Godwit::TestSupport::Constants
     include MadeRecords
@@ -21,7 +21,7 @@ module LoggerTests
 
     def texts = lines.map { |line| line[/: (.*)\z/, 1] || line }
 
-    # The values of this key in the lines of a file in JSON.
+    # The value of this key in each line of a JSON file.
     def values(key) = lines.map { |line| JSON.parse(line).fetch(key) }
 
     def open_receiver(endpoint = endpoint_for(:tcp), sink: {}, **options)
@@ -41,7 +41,7 @@ module LoggerTests
     # An endpoint without a listener.
     def nowhere = @nowhere ||= endpoint_for(:ipc_file)
 
-    # The loggers first: their messages about unsent records do not matter here.
+    # Closes the loggers first, and ignores their messages about unsent records.
     def teardown
       (@to_close || []).reverse_each { |one| capture_io { one.close } }
       super

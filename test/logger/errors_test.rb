@@ -27,10 +27,10 @@ class LoggerErrorsTest < Godwit::TestCase
 
   def error(...) = self.class.error(...)
 
-  # The text that `tail` prints after the process's name.
+  # The text of a line of `tail`, without the time and the process.
   def shown(record, **options) = View.new(**options).line(record)[/ \S+\[\d+\] (.*)\n\z/m, 1]
 
-  # The text after the program's name in the file of `serve`.
+  # The text of a line in the file of `serve`, without the time and the program.
   def in_file(record)
     path = File.join(scratch_dir, "#{rand}.log")
     Sink.new(path).tap { |sink| sink.write([record]) }.close

@@ -11,13 +11,13 @@ class LoggerInterruptsTest < Godwit::TestCase
 
   def folder = "#{scratch_dir}/durable"
 
-  # A durable or a plain logger, without a listener.
+  # Opens a plain or a durable logger whose endpoint has no listener.
   def silent(kind, **options)
     may_lose
     logger(nowhere, **((kind == :durable) ? {durable: folder} : {}), **options)
   end
 
-  # Raises in this thread as soon as a method of C's returns.
+  # Raises in this thread as soon as the C method of this name returns.
   def stopped_after(name)
     here = Thread.current
     trace = TracePoint.new(:c_return) do |point|
@@ -40,13 +40,13 @@ class LoggerInterruptsTest < Godwit::TestCase
     end
   end
 
-  # Raises in this thread when so many methods of C's have returned.
-  # @return [Boolean] whether there were as many
+  # Raises in this thread when the count of returned C methods reaches `count`.
+  # @return [Boolean] whether the count was reached
   def cut_short(count)
     here = Thread.current
     trace = TracePoint.new(:c_return) do |point|
       next unless Thread.current.equal?(here)
-      # `new` has returned the logger to the program.
+      # From here on the program has the logger, and must close it.
       next trace.disable if point.self.equal?(Godwit::Logger) && point.method_id == :new
       next unless (count -= 1).zero?
       trace.disable
@@ -83,11 +83,11 @@ class LoggerInterruptsTest < Godwit::TestCase
       eventually { writer_of(log).instance_variable_get(:@closing) }
       closing.raise(Stop)
       assert_raises(Stop) { closing.value }
-      # As the process closes it at its end.
+      # The process closes the logger like this at its exit.
       _, said = capture_io { writer_of(log).close(monotonic, 0) }
       assert_match((kind == :durable) ? /1 record.* kept in/ : /1 record not sent/, said)
       assert_equal 1, log.stats.to_h.values_at(:queued, :dropped).sum
-      capture_io { silent(kind, linger: 0).close } # the folder is free again
+      capture_io { silent(kind, linger: 0).close } # the folder is no longer locked
     end
   end
 end

@@ -53,7 +53,7 @@ class LoggerKillTest < Godwit::TestCase
     puts "closed"
   RUBY
 
-  # The program of each, and its arguments after the path of its mark.
+  # Name => program, and its arguments after the path of its mark.
   def programs
     endpoint = endpoint_for(:ipc_file)
     {
@@ -62,7 +62,7 @@ class LoggerKillTest < Godwit::TestCase
     }
   end
 
-  # Each life has a name of its own: a mark.
+  # Starts the named program. Each start has its own name, called a mark.
   def start(name)
     program, *arguments = @programs[name]
     mark = "#{name}#{@taken.size}"
@@ -71,7 +71,7 @@ class LoggerKillTest < Godwit::TestCase
     @running[name] = [mark, start_child(program, arguments, deadline: CHILD_DEADLINE)]
   end
 
-  # @return [Integer] the number of records that this life reported as taken
+  # @return [Integer] the number of records that the program of this mark reported as taken
   def taken(mark)
     File.binread(path(mark)).unpack1("Q>") || 0
   rescue Errno::ENOENT
@@ -127,7 +127,7 @@ class LoggerKillTest < Godwit::TestCase
     @taken.each do |mark, taken|
       numbers = seen[mark]
       assert_equal (1..numbers.size).to_a, numbers, "#{mark}: each once, in order#{run}"
-      # of which the killed process did not report the last one
+      # the killed process may have taken one more record than it reported
       assert_includes [taken, taken + 1], numbers.size, "#{mark}: #{taken} were taken#{run}"
     end
     puts "#{lines.size} records#{run}" if ENV["GODWIT_LOGGER_KILL_SECONDS"]

@@ -2,8 +2,8 @@
 
 require_relative "logs"
 
-# Levels for a block, or for a thread, as ActiveSupport's loggers have them, without ActiveSupport,
-# whose isolation_level would decide: in a process of its own. The rest: active_support_test.rb.
+# Levels for a block or for a thread, as ActiveSupport's loggers have them. Separate processes run
+# these tests, since a loaded ActiveSupport would choose between thread and fiber.
 class LoggerLevelsTest < Godwit::TestCase
   include Godwit::TestSupport::Logs
 

@@ -7,12 +7,12 @@ require_relative "constants"
 
 module Godwit
   module TestSupport
-    # Loggers that a test owns, and a bare PULL that receives their records.
+    # Opens loggers, which the test's end closes, and a PULL that receives their records.
     module Logs
       include Constants
 
-      # A PULL that returns the frames of one record at a time, also of records that share a
-      # message.
+      # A PULL that returns the frames of one record at a time, even when a message contains several
+      # records.
       class RecordPull < SimpleDelegator
         PACKING = Godwit::Logger.const_get(:Packing)
 
@@ -53,7 +53,7 @@ module Godwit
         super
       end
 
-      # Loggers of this test end with records that they could not send.
+      # Allows the test's loggers to end with unsent records.
       def may_lose = @may_lose = true
 
       # Receives in a thread the records that a logger sends during the block.
@@ -76,9 +76,8 @@ module Godwit
         [received, log.stats]
       end
 
-      # Callers that find the queue full wait many times longer than by default for the sender. The
-      # test checks that a socket which accepts costs no record, not whether this machine delays the
-      # sender or the reader for half a second.
+      # Makes callers wait much longer for room in a full queue. A delay of the sender or the reader
+      # on a busy machine then costs no record.
       def patient_callers
         with_constants(Godwit::Logger.const_get(:BoundedQueue), YIELDS: 200, LONGEST_WAIT: 20.0) do
           yield
@@ -94,7 +93,7 @@ module Godwit
         eventually { queue.instance_variable_get(:@waiters).positive? }
       end
 
-      # A program that logs, to its end; {#record} reads its records.
+      # Runs a program that logs, to its end. {#record} returns the records.
       def assert_logs(source, **options)
         start = "require 'godwit'\nENDPOINT = #{record_pull.last_endpoint.inspect}\n"
         result = assert_child(run_child(start + source, **options))

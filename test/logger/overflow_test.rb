@@ -4,24 +4,24 @@ require "timeout"
 require_relative "logs"
 require "support/tiny_scheduler"
 
-# The queue is full: the effects on records, and on threads that log.
+# What a full queue does to records, and to threads that log.
 class LoggerOverflowTest < Godwit::TestCase
   include Godwit::TestSupport::Logs
 
-  # @return [Array<Godwit::Logger::Record>] the records that a new reader gets, up to the report of
-  #   the loss
+  # @return [Array<Godwit::Logger::Record>] the first `count` records that a new PULL receives; the
+  #   report of the loss is the last
   def receive(endpoint, count)
     pull = RecordPull.new(open_socket(:PULL).bind(endpoint))
     Array.new(count) { Godwit::Logger::Record.parse(pull.recv(timeout: 5)) }
   end
 
-  # Makes the sender keep the records that it takes.
+  # Makes the sender hold one record, which it cannot send.
   def stall(log)
     log.info("held")
     eventually { log.stats.queued == 1 && queue_of(log).empty? }
   end
 
-  # Callers wait for the socket without success for a second of a fast clock.
+  # A clock that advances 0.1 s at each read ends the callers' wait for room.
   def impatient(&block) = with_clock(Godwit::TestSupport::ManualClock.new(tick: 0.1), &block)
 
   def queue_of(log) = writer_of(log).queue
@@ -91,7 +91,7 @@ class LoggerOverflowTest < Godwit::TestCase
     log = logger(nowhere, queue_bytes: 100_000, linger: 0)
     stall(log)
     impatient { 100.times { log.info("x" * 10_000) } }
-    assert_includes 4..5, log.stats.queued - 1 # the other half is for libzmq
+    assert_includes 4..5, log.stats.queued - 1 # libzmq has the other half
     assert_operator log.stats.dropped, :>=, 90
   end
 
@@ -143,7 +143,7 @@ class LoggerOverflowTest < Godwit::TestCase
     until_full(log)
     closing = in_thread { log.close }
     assert_equal true, waiting.value
-    assert_predicate closing, :alive? # it waits for linger, or for a reader
+    assert_predicate closing, :alive? # close waits for linger, or for a reader
     assert_equal ["held", "fills it"], receive(endpoint, 2).map(&:text)
     assert_nil closing.value
     capture_io { assert_equal true, log.info("late") }
@@ -220,6 +220,6 @@ class LoggerOverflowTest < Godwit::TestCase
     end
     assert_operator 50_000 * (stats.queued + stats.sent), :<, 2_000_000
     assert_equal (0...stats.sent - 1).to_a, records(stats.sent - 1).map { |one| one.text.to_i }
-    eventually { log.stats.sent > stats.sent } # the records that the reader received make room
+    eventually { log.stats.sent > stats.sent } # room for more records
   end
 end

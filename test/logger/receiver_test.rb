@@ -10,7 +10,7 @@ class LoggerReceiverTest < Godwit::TestCase
   SegmentedLog = Godwit::Logger.const_get(:SegmentedLog)
   Wire = Godwit::Logger.const_get(:Wire)
 
-  # Speaks the wire by hand.
+  # Sends a HELLO of the wire protocol, and returns the answer.
   def hello(dealer, key, seq)
     dealer << [Wire::HELLO, key, Wire.number(seq), Wire.number(Wire::VERSION)]
     answer(dealer)

@@ -20,7 +20,7 @@ class RsyslogTest < Godwit::TestCase
     end
   end
 
-  # The example of the page that loads this module.
+  # The page's example that loads this rsyslog module.
   # @param changes [Hash{String => String}] texts to replace
   def example(name, changes)
     text = File.read(PAGE).scan(/^```text\n(.*?)^```$/m).flatten
@@ -37,14 +37,14 @@ class RsyslogTest < Godwit::TestCase
     start_command([RSYSLOGD, "-n", "-f", file, "-i", "#{scratch_dir}/pid"])
   end
 
-  # A port that rsyslog binds: rsyslog cannot report a chosen port, and another process may have
-  # taken a port that was free a moment ago.
+  # An ipc endpoint for rsyslog. rsyslog cannot report which free port it has bound, and another
+  # process may take a port that was free.
   def endpoint = "ipc://#{scratch_dir}/rsyslog"
 
-  # A separate socket for programs' logs.
+  # The path of the socket by which programs log to rsyslog.
   def log_socket = "#{scratch_dir}/log"
 
-  # rsyslog with messages that come from {log_socket}.
+  # Starts rsyslog, which passes on the messages of {log_socket}.
   def sending(action)
     page = example("omczmq", 'endpoints=">tcp://loghost:7000" socktype="PUSH"' => action)
     child = rsyslog(<<~TEXT + page)
@@ -116,7 +116,7 @@ class RsyslogTest < Godwit::TestCase
   test "rsyslog's PUB: a reader that subscribes gets all later records" do
     child = sending(%(endpoints="@#{endpoint}" socktype="PUB"))
     reader = own(Godwit::Logger::Reader.subscribe(endpoint, level: "error"))
-    # It binds at its first message, which is lost, and some more until the subscription is there.
+    # rsyslog binds at its first message. Messages before the subscription has arrived are lost.
     got = eventually("no record came") do
       syslog(3, "are you there")
       reader.recv(timeout: 0.1, exception: false)

@@ -93,7 +93,7 @@ class LoggerSinkTest < Godwit::TestCase
     File.utime(day(19), day(19), path)
     one = sink(rotate: :daily, clock: Clock.new(day(21)))
     one.write(records(1))
-    # Ruby's Logger names it by the day before today, too
+    # Like Ruby's Logger, names the old file by the day before today.
     assert_equal ["app.log.20261120"], old_names(one)
     assert_equal 1, content.lines.size
   end

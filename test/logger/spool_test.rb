@@ -14,7 +14,7 @@ class LoggerSpoolTest < Godwit::TestCase
     logger(endpoint, overflow: :spool, spool: folder, reconnect_interval: 0.01, **options)
   end
 
-  # From now on {#records} reads there.
+  # Binds a PULL at the endpoint, from which {#records} then reads.
   def read_at(endpoint) = @record_pull = RecordPull.new(open_socket(:PULL).bind(endpoint))
 
   def spooled(log, count)
@@ -73,7 +73,7 @@ class LoggerSpoolTest < Godwit::TestCase
     log.info("left")
     spooled(log, 1)
     capture_io { log.close }
-    # As a folder of another user is.
+    # A folder that another user owns looks like this.
     %w[0 f].each do |digit|
       Dir.mkdir("#{folder}/#{digit * 32}") && Dir.mkdir("#{folder}/#{digit * 32}/lock")
     end
@@ -146,7 +146,7 @@ class LoggerSpoolTest < Godwit::TestCase
         ending.last.close
         spool.call("child#{one}")
         done.last.puts
-        ending.first.read # a child that starts later would adopt the records of one that has ended
+        ending.first.read # a child that starts after this one's end would adopt its records
       end
     end
     2.times { done.first.gets }
@@ -177,7 +177,7 @@ class LoggerSpoolTest < Godwit::TestCase
     log = Godwit::Logger.new(ARGV[0], overflow: :spool, spool: ARGV[1], linger: 0)
     20.times { log.info("x" * 1_000) }
     await { log.stats.spooled == 2 }
-    50.times { log.flush(timeout: 0.01) } # each has the sender try again, or wait for the disk
+    50.times { log.flush(timeout: 0.01) } # each call makes the sender retry, or wait for the disk
     puts Dir[ARGV[1] + "/*"].size
     Process.setrlimit(:FSIZE, 1_000_000)
     await { log.stats.spooled == 20 }

@@ -5,8 +5,8 @@ require "godwit/logger"
 require "godwit/logger/serving/statistics" # the extension does not load Ruby's statistics
 require_relative "made_records"
 
-# The messages that a broadcaster remembers, alone. The extension's and Ruby's statistics do the
-# same.
+# The statistics of a broadcaster's messages. The same tests run with the extension's class and with
+# Ruby's.
 class LoggerStatisticsTest < Godwit::TestCase
   include MadeRecords
 
@@ -18,12 +18,12 @@ class LoggerStatisticsTest < Godwit::TestCase
     KINDS.each { |kind| test("#{kind}: #{name}") { instance_exec(kind, &block) } }
   end
 
-  # Statistics whose numbers have names.
+  # Returns the numbers of the statistics by their names.
   class Named
     NAMES = %i[messages bytes records plain foreign lost late writers forgotten kept].freeze
     FIELDS = %i[writer prog host first last received lost late bytes lag longest_lag idle].freeze
 
-    # @param parsed [Boolean] whether they get the Header of each message
+    # @param parsed [Boolean] whether the statistics get each message's Header
     def initialize(kind, most: 100, bytes: 100_000, writers: 1_000, parsed: false)
       @statistics = kind.new.open(most, bytes, writers)
       @parsed = parsed

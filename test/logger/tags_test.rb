@@ -10,13 +10,13 @@ class LoggerTagsTest < Godwit::TestCase
   OWN = Class.new(::Logger::Formatter) do
     def call(severity, _, _, message) = "#{severity} #{msg2str(message)}\n"
   end
-  # No formatter, Ruby's, a block, an object of a class.
+  # No formatter, Ruby's, a block, and an object of a formatter class.
   FORMATTERS = [
     -> {}, -> { ::Logger::Formatter.new },
     -> { proc { |severity, _, _, message| "#{severity} #{message}\n" } }, -> { OWN.new }
   ].freeze
 
-  # A logger with that formatter, and what gives the tagged texts of so many records.
+  # Yields loggers with each formatter, and a callable for the tagged texts of `count` records.
   def each_formatter
     FORMATTERS.each do |make|
       given = logger

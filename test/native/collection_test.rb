@@ -33,7 +33,7 @@ class CollectionTest < Godwit::TestCase
         make
         Thread.new { make }.join
         before = descriptors
-        kept = [] # or a collection comes before they are counted
+        kept = [] # retained, so that no collection comes before the count
         20.times { Thread.new { kept << make; nil }.join }
         made = descriptors
         kept.clear

@@ -37,10 +37,10 @@ class ContextsTest < Godwit::TestCase
     assert_child(result)
   end
 
-  # The waits of other threads end a little later than the context searches for the longest linger.
+  # The waits of other threads end after the context has determined the longest linger.
   test "Context#close gives linger to sockets that others wait on" do
     home = own(Godwit::Context.new(linger: 20))
-    endpoint = endpoint_for(:ipc) # that no receiver has taken
+    endpoint = endpoint_for(:ipc) # no receiver has bound this endpoint
     dealer = own(Godwit::DEALER.connect(endpoint, context: home, reconnect_interval: 0.01))
     dealer.send("late")
     waiter = in_thread { dealer.recv }
@@ -64,8 +64,8 @@ class ContextsTest < Godwit::TestCase
     refute kept.readable?
   end
 
-  # The number of its descriptor is used again at once: a thread that still sleeps on it would get
-  # another object's events.
+  # The kernel reuses the number of a closed descriptor at once. A thread that still polls it would
+  # get another object's events.
   {"socket" => "pull.recv", "PAIR of a Monitor" => "pull.monitor(:connected).next_event"}
     .each do |what, wait|
     test "no #{what} is closed before its last waiter has left" do

@@ -20,7 +20,7 @@ module Godwit
       end
 
       # @param program [String] for a child process
-      # @return [Integer] MB that it had resident at most
+      # @return [Integer] the peak of the program's resident memory, in MB
       def peak_of(program)
         result = assert_child(run_child("#{program}\nputs File.read('/proc/self/status')"))
         result.stdout[/^VmHWM:\s+(\d+)/, 1].to_i / 1024

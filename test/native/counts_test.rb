@@ -7,7 +7,7 @@ require "test_helper"
 class CountsTest < Godwit::TestCase
   def counts(socket) = socket.stats.to_a.first(4)
 
-  # Each sends ["ab", "c"] or "abc".
+  # Calls that send ["ab", "c"] or "abc".
   SENDING = {
     "<<" => ->(push) { push << "abc" },
     "send" => ->(push) { push.send(%w[ab c]) },
@@ -21,7 +21,7 @@ class CountsTest < Godwit::TestCase
     "a Message" => ->(push) { push << Godwit::Message.new("ab", Godwit::Frame.new("c")) }
   }.freeze
 
-  # Each receives what was sent, which is two messages.
+  # Calls that receive the two sent messages.
   RECEIVING = {
     "recv" => ->(pull) { 2.times { pull.recv } },
     "recv, timeout:" => ->(pull) { 2.times { pull.recv(timeout: 5) } },

@@ -5,7 +5,7 @@ require "test_helper"
 # The extension takes no lock for the state that Ruby keeps of a socket. Another thread may run
 # after any method, also after a method written in C.
 class NativeEndpointsTest < Godwit::TestCase
-  # Of each method, the action of another thread as soon as the method has ended within the call.
+  # Method that the call uses => what another thread does as soon as that method has returned.
   {select: :bind, "-": :bind, _unbind: :bind, reverse: :unbind}.each do |method, what|
     test "an endpoint changed by another thread at the end of #{method} during an unbind is kept " \
       "(#{what})" do
@@ -35,7 +35,7 @@ class NativeEndpointsTest < Godwit::TestCase
 
   private
 
-  # Runs the block; when it has ended this method for the first time another thread does `what`.
+  # Runs the block. When this method has first returned, another thread performs the action.
   def after(method, what)
     once = [what]
     here = Thread.current

@@ -43,7 +43,7 @@ class NativeFramesTest < Godwit::TestCase
 
   test "Strings that libzmq holds stay alive and in place, whatever the collector does" do
     endpoint = endpoint_for(:ipc_file)
-    push = open_socket(:PUSH, send_hwm: 0).connect(endpoint) # no subscriber yet
+    push = open_socket(:PUSH, send_hwm: 0).connect(endpoint) # no peer yet
     before = pinned
     trackers =
       Array.new(50) { |number| push.send((number.chr.b * (200_000 + number)).freeze, track: true) }
@@ -51,7 +51,7 @@ class NativeFramesTest < Godwit::TestCase
     3.times { GC.start }
     GC.compact
     GC.verify_compaction_references(toward: :empty)
-    churn = Array.new(200) { "z" * 200_000 } # would take the place of freed memory
+    churn = Array.new(200) { "z" * 200_000 } # would reuse the freed memory
     refute trackers.any?(&:done?)
     pull = open_socket(:PULL, recv_hwm: 0).bind(endpoint)
     50.times do |number|

@@ -125,7 +125,7 @@ class NativeLoadingTest < Godwit::TestCase
     refute_includes said(env: env) { |bytes| bytes }, own
   end
 
-  # The message of extconf.rb for a libzmq of that version in a folder; nil: there is none.
+  # The message of extconf.rb when this folder has this version of libzmq; nil: no libzmq.
   def extconf(version)
     home = Dir.mktmpdir(nil, scratch_dir)
     if version

@@ -102,7 +102,7 @@ class NativeMonitorTest < Godwit::TestCase
 
   private
 
-  # So many strangers come and hang up.
+  # Connects and disconnects `count` TCP clients.
   def churn(socket, count)
     count.times { TCPSocket.new("127.0.0.1", socket.port).close }
   end

@@ -130,7 +130,7 @@ class NativeProxyTest < Godwit::TestCase
   def blocked
     proxy = streamer(send_hwm: 1, recv_hwm: 1).start
     push = peer(:PUSH, proxy.frontend, send_hwm: 1)
-    # Takes messages up to its high-water mark, and reads nothing.
+    # The peer's queue fills up to its high-water mark, since no thread reads it.
     peer(:PULL, proxy.backend, recv_hwm: 1)
     fill(push)
     proxy
@@ -170,7 +170,7 @@ class NativeProxyTest < Godwit::TestCase
 
   private
 
-  # Each in a separate context, which a test may end.
+  # Opens both sockets in a separate context, which a test may end.
   def pair(front_type, back_type, front: {}, transport: :inproc, capture: nil, **options)
     home = capture&.context || own(Godwit::Context.new(linger: 0))
     sides = {front_type => front, back_type => {}}.map do |type, more|

@@ -2,8 +2,8 @@
 
 require "test_helper"
 
-# Law 10: each Ractor may own sockets; a Context is shared, so that inproc works between them;
-# frozen frames cross.
+# Law 10: each Ractor may own sockets. All share the Context, so inproc works between Ractors.
+# Frozen frames can pass to another Ractor.
 class RactorsTest < Godwit::TestCase
   PRELUDE = <<~RUBY
     Warning[:experimental] = false

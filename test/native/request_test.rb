@@ -3,11 +3,11 @@
 require "test_helper"
 require "support/interrupts"
 
-# REQ#request stays usable whatever ends it, and at whatever moment.
+# REQ#request leaves the socket usable, whatever ends the call at any moment.
 class NativeRequestTest < Godwit::TestCase
   include Godwit::TestSupport::Interrupts
 
-  # Every line of Ruby in it is a moment at which it may be interrupted.
+  # An interrupt may come at each Ruby line of the method.
   test "an interrupt at each line of request" do
     rep, req = connected_pair(:REP, :REQ, connect_options: {linger: 0, reconnect_interval: 0.001})
     in_thread { rep.serve { |message| (message == "silence") ? spin(0.02) && "" : message } }

@@ -13,7 +13,7 @@ class Walk
   NUMBERS = [-1, 0, 1, 2, 10, 100, 1000, 65_536].freeze
   WORDS = ["", "a", "b", "topic", "127.0.0.1", "\0\1\2", "x" * 40, "lo"].freeze
   SECONDS = [nil, 0, 0.001, 0.01, 1].freeze
-  # Of these a value could take a descriptor of this process, or keep it from ending.
+  # Options with values that could take a descriptor of this process, or delay its end.
   APART = %i[use_fd linger].freeze
   MESSAGES = [
     "", "x", "x" * 100, "x" * 100_000, %w[a b], ["", "body"], ["\0\0\0\0\1", "", "body"], ["a"] * 20
@@ -24,7 +24,7 @@ class Walk
     open open connect connect connect bind bind bind send send send send receive receive receive
     receive option option detach close topics ask poll request context_too frames monitor
   ].freeze
-  # The steps that are not of one socket.
+  # Steps that need no socket.
   ALONE = %i[open close context_too].freeze
 
   def initialize(seed, directory)
@@ -99,7 +99,7 @@ class Walk
     end
   end
 
-  # Each gets a socket.
+  # Each of these methods gets a socket.
   def option(one)
     name, value = an_option
     trace name, value
