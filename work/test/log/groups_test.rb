@@ -57,7 +57,6 @@ class WorkGroupsTest < Godwit::WorkCase
     engine.leave(members.shift.id)
     assert_equal [4, 4], settle(members).sort
     assert_equal 8, members.flat_map { |one| owned(one).map(&:partition) }.uniq.size
-    assert_empty engine.positions("nobody", engine.topics["numbers"])
   end
 
   test "a rebalance sees what another process has written, and notes each hour that it lives" do
@@ -95,6 +94,15 @@ class WorkGroupsTest < Godwit::WorkCase
     end
     assert_equal [other.path], looks
     assert_includes engine.members.map(&:id), gone.id
+  end
+
+  test "groups and topics are independent" do
+    topic(partitions: 3)
+    other = topic("other", partitions: 2)
+    assert_equal [3, 3, 2], settle([join, join("h"), join(topic: other, start: 7)])
+    assert_equal [7, 7], engine.positions("g", other).map(&:watermark)
+    assert_equal [%w[g numbers], %w[g other], %w[h numbers]], engine.positions.map(&:reader).uniq
+    assert_empty engine.positions("nobody", other)
   end
 
   test "a commit whose outputs cannot be written moves no position" do
