@@ -1,34 +1,37 @@
 # frozen_string_literal: true
 
+require "open3"
 require_relative "../test_helper"
 require_relative "page"
 require_relative "../../rakelib/support/mruby_build"
 
-# docs/mruby.md: its C program runs a Ruby file.
+# docs/mruby.md: the page's command compiles its C program, which runs a Ruby file.
 class MRubyPageTest < Godwit::TestCase
   DEADLINE = 15
-  PROGRAMS = Page.new("docs/mruby.md").text.scan(/^```c\n(.*?)^```$/m).flatten.freeze
+  TEXT = Page.new("docs/mruby.md").text
+  PROGRAMS = TEXT.scan(/^```c\n(.*?)^```$/m).flatten.freeze
+  COMPILE = TEXT[/^cc app\.c .*$/]
 
   test "the program in C runs a file, and reports an error" do
     skip "no mruby: #{MRubyBuild::PACKAGES}" unless MRubyBuild.possible?
     assert_equal 1, PROGRAMS.size
-    source = File.join(scratch_dir, "docs_app.c")
-    File.write(source, PROGRAMS.first)
-    program = MRubyBuild.new.program(source)
-    assert_equal "#{Godwit::VERSION}\n", run_file(program, "puts Godwit::VERSION", 0).stdout
-    assert_includes run_file(program, "Godwit::PUB.new.recv", 1).stderr, "Godwit::UnsupportedError"
-    assert_equal 2, run_program(program, "/no/such/file").status.exitstatus
+    File.write("#{scratch_dir}/app.c", PROGRAMS.first)
+    output, status =
+      Open3.capture2e({"BUILD" => MRubyBuild.new.build}, COMPILE, chdir: scratch_dir)
+    assert_predicate status, :success?, output
+    assert_equal "#{Godwit::VERSION}\n", assert_run(0, "puts Godwit::VERSION").stdout
+    assert_includes assert_run(1, "Godwit::PUB.new.recv").stderr, "Godwit::UnsupportedError"
+    assert_run(2, nil)
   end
 
   private
 
-  def run_file(program, source, status)
-    file = File.join(scratch_dir, "file.rb")
-    File.write(file, source)
-    result = run_program(program, file)
+  # @param source [String, nil] of the Ruby file; nil: there is no file
+  def assert_run(status, source)
+    file = "#{scratch_dir}/file.rb"
+    source ? File.write(file, source) : File.delete(file)
+    result = start_command(["#{scratch_dir}/app", file], deadline: DEADLINE).finish
     assert_equal status, result.status.exitstatus, result.to_s
     result
   end
-
-  def run_program(program, file) = start_command([program, file], deadline: DEADLINE).finish
 end

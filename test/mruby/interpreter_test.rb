@@ -50,7 +50,7 @@ class MRubyInterpreterTest < MRubyCase
     end
   end
 
-  test "a program of a user's links with the library" do
+  test "a host program's own Ruby code may run before godwit_mruby_open" do
     source = "#{scratch_dir}/app.c"
     File.write(source, <<~C)
       #include <godwit.h>
@@ -65,16 +65,9 @@ class MRubyInterpreterTest < MRubyCase
           return 0;
       }
     C
-    flags = MRubyBuild.new.flags.grep(/\A-DMRB_/)
-    built = self.class.built
-    command = [
-      "cc", *flags, "-I#{built}", source, "-o", "#{scratch_dir}/app", "-L#{built}",
-      "-lmruby-godwit", "-lmruby", "-lzmq", "-lm"
-    ]
-    assert_child start_command(command).finish
-    app = ->(*code) { assert_child(start_command(["#{scratch_dir}/app", *code]).finish) }
+    program = MRubyBuild.new.program(source)
+    app = ->(*code) { assert_child(start_command([program, *code]).finish) }
     assert_equal "inproc://app\n", app.call.stdout
-    # The program runs this Ruby code before it calls godwit_mruby_open.
     taken = app.call("Godwit = 1")
     assert_equal ["TypeError", ""], [taken.stderr[/TypeError/], taken.stdout]
     assert_equal "inproc://app\n", app.call("module Godwit; module Wait; end; end").stdout
