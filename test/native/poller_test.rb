@@ -41,6 +41,14 @@ class NativePollerTest < Godwit::TestCase
     end
   end
 
+  test "calls that change a socket without an edge reach the poller" do
+    pull = open_socket(:PULL).bind(endpoint_for(:inproc))
+    push = open_socket(:PUSH)
+    poller = open_poller.register(push, :writable)
+    got = in_fiber(-> { poller.wait(HANG).map(&:object) }) { push.connect(pull.last_endpoint) }
+    assert_equal [push], got
+  end
+
   # ---- cost ----
 
   # Windows.looks counts the reads of ZMQ_EVENTS and of an epoll.
