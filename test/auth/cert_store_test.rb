@@ -15,7 +15,7 @@ class CertStoreTest < Godwit::TestCase
 
   def store = Godwit::CertStore.new(scratch_dir)
 
-  # What the block's code warns of.
+  # @return [String] the warnings during the block
   def warnings(&block) = capture_io(&block).last
 
   def test_finds_certificates_by_name_and_key
@@ -116,7 +116,7 @@ class CertStoreTest < Godwit::TestCase
     assert_equal 0, found.size
   end
 
-  # In the block every open of this file fails.
+  # Makes each open of this file fail during the block.
   def failing(file, error, &block)
     original = File.method(:open)
     open = lambda do |path, *rest, **options, &use|

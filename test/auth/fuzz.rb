@@ -5,7 +5,7 @@ require "godwit"
 # Random and mutated inputs for the parsers that read what strangers wrote. Each input gives a
 # result or a named error.
 module Fuzz
-  # Of RFC 26's reference code.
+  # A key from RFC 26's reference code.
   KEY = "rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7"
   SECRET = "JTKVSB%%)wK0E.X)V>+}o?pNmC{O&4W4b!Ni{Lh6"
 
@@ -71,7 +71,7 @@ module Fuzz
       end
     end
 
-    # Some twice, some not at all.
+    # Repeats some lines, and omits others.
     def lines(text)
       all = text.lines
       all.each_index.flat_map { |index| [all[index]] * [1, 1, 1, 0, 2][@random.rand(5)] }
@@ -93,7 +93,7 @@ module Fuzz
   # Addresses that the rules deny.
   DENIED = /\A(?:::ffff:)?10(?:\.(?:0|[1-9]\d?)){3}\z|\Alocalhost:7:\d+:\d+\z/
 
-  # What each parser makes of an input.
+  # Parser => a callable that gives the parser an input.
   TARGETS = {
     zpl: lambda do |source|
       text = source.text
@@ -144,7 +144,7 @@ module Fuzz
     :errors
   end
 
-  # What can be written is read as the same.
+  # A certificate that can be written must be read as the same.
   def again(cert)
     text = cert.text
     sections = Godwit::Cert::ZPL.parse(text)

@@ -15,7 +15,7 @@ class ForkedWaitsTest < Godwit::TestCase
     require "./test/support/tiny_scheduler"
     include Godwit::TestSupport::WaitingCalls
 
-    # A thread, and beside it another and a fiber's where the call may have several callers.
+    # Waits in a thread; for a call with several callers also in another thread and in a fiber.
     def waiters_of(call)
       waiters = [Thread.new { call.run rescue nil }]
       if call.shared?

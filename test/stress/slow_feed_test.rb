@@ -12,7 +12,7 @@ class SlowFeedTest < Godwit::StressCase
     feed(messages(4_000), transport)
   end
 
-  # Calls that swallow edges which others wait for.
+  # The other calls consume edges that the waiting receivers need.
   test "each message is taken at once while others use the socket otherwise" do
     feed(messages(4_000), :tcp) do
       meddler { @pull.events }
@@ -23,7 +23,7 @@ class SlowFeedTest < Godwit::StressCase
     end
   end
 
-  # A waiter that is killed while it holds a wake-up has to pass it on.
+  # A waiter that is killed after its wake-up must pass the wake-up to another one.
   test "each message is taken at once while waiters are killed, raised at and timed out" do
     replacing = true
     replacer = nil

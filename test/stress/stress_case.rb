@@ -30,7 +30,7 @@ module Godwit
       @stop = false
     end
 
-    # @return [Integer] a share of the messages of the whole
+    # @return [Integer] the number of messages, scaled by GODWIT_STRESS_MESSAGES
     def messages(normal) = [(normal * SCALE).to_i, 50].max
 
     # Fibers in a new thread, each given its number; over FFI, where a wait holds its thread, as
@@ -58,7 +58,7 @@ module Godwit
       raise unless @stop
     end
 
-    # @param message [Object] a message, or what a call gave for none
+    # @param message [Object] a received message, or the call's result when it received none
     def took(message)
       @taken << message if message.is_a?(String)
     end

@@ -46,7 +46,7 @@ module Godwit
       skip("on Kafka in bin/test --full") if KafkaLog::ON && !TestSupport::Length.long?
     end
 
-    # @return [String] of the log that this test shares with its children
+    # @return [String] URL of the log that this test shares with its children
     def url = KafkaLog::ON ? KafkaLog.url : "sqlite:#{File.join(scratch_dir, "work.db")}"
 
     # @return [Object] the engine of that log, which is empty
@@ -77,7 +77,7 @@ module Godwit
       output
     end
 
-    # @param calls [Hash{Proc => Regexp}] what the error of each says
+    # @param calls [Hash{Proc => Regexp}] call => what the message of its error must match
     def assert_refused(error, calls)
       calls.each do |call, says|
         assert_match says, assert_raises(error, says.inspect, &call).message

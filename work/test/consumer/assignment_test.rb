@@ -2,7 +2,7 @@
 
 require "work_helper"
 
-# What a process has in memory of a partition.
+# The records of one partition that a process has in memory.
 class WorkAssignmentTest < Godwit::WorkCase
   Work = Godwit::Work
 
@@ -26,7 +26,7 @@ class WorkAssignmentTest < Godwit::WorkCase
     assignment.feed(Work.const_get(:Source).new(topic, nil, 0, offset, block))
   end
 
-  # Values, keys and headers count.
+  # Values, keys and headers all count towards the limit.
   test "it takes no more records while 64 MiB of blocks have unfinished records" do
     values = ["x" * (1 << 18)] * 2
     headers = [[["h", "x" * (1 << 18)]]] * 2

@@ -7,7 +7,7 @@ require "timeout"
 class WorkFailuresTest < Godwit::WorkCase
   include RunningConsumers
 
-  # @return [Class] a consumer that notes value and attempt of its records, and fails as the block
+  # @return [Class] a consumer that notes each record's value and attempt, and then calls the block
   def failing(**options, &fails)
     seen = self.seen
     fails ||= ->(_) { true }
@@ -46,7 +46,7 @@ class WorkFailuresTest < Godwit::WorkCase
     assert_equal [0, 0], watermarks
   end
 
-  # @return [Work::Testing] after the records, of which the consumer has handled all
+  # @return [Work::Testing] an application whose consumer has handled all these values
   def drained(klass, *values)
     Work::Testing.new(klass).tap do |work|
       values.each { |value| work.produce("t", value, key: "k") }

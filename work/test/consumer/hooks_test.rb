@@ -6,7 +6,7 @@ require "support/running_consumers"
 class WorkHooksTest < Godwit::WorkCase
   include RunningConsumers
 
-  # @param names [Array<Symbol>] of hooks that only note their calls
+  # @param names [Array<Symbol>] hooks that only note their calls
   # @param hooks [Hash{Symbol => Proc}] what a hook does after its note in {#seen}
   # @return [Class] a consumer of the topic "t" with these hooks, which notes the handled values
   def hooked(*names, **hooks, &handler)

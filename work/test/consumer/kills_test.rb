@@ -146,7 +146,7 @@ class WorkKillsTest < Godwit::WorkCase
     eventually(deadline: 60) { done == sent.size }
     assert_repeats_were_unfinished
     assert_order(runs)
-    # A record that ran alone when its process was killed for the third time is a dead letter.
+    # A record that ran alone when its process was killed for the third time becomes a dead letter.
     dead = client.each("payments.dead").map do |letter|
       letter.headers.to_h.values_at("godwit-partition", "godwit-offset").map(&:to_i)
     end
@@ -162,7 +162,7 @@ class WorkKillsTest < Godwit::WorkCase
     @table.execute("INSERT INTO accounts VALUES (0)")
   end
 
-  # @param cents [Array<Integer>] of all records
+  # @param cents [Array<Integer>] the cents of all records
   def assert_paid(cents)
     KafkaLog.await_transactions if KafkaLog::ON
     odd, even = cents.partition { |one| one.odd? || KafkaLog::ON }

@@ -19,7 +19,7 @@ class WorkPauseTest < Godwit::WorkCase
 
   def write(*values, key: "k") = values.each { |value| @work.produce("t", value, key: key) }
 
-  # @return [Array<Integer>] records that run after each of these seconds
+  # @return [Array<Integer>] the number of records that run after each of these seconds
   def drain(*seconds)
     seconds.map do |time|
       @work.clock.advance(time)

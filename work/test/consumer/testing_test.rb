@@ -14,7 +14,7 @@ class WorkTestingTest < Godwit::WorkCase
 
   def write(*values, key: "k") = values.each { |value| @work.produce("t", value, key: key) }
 
-  # @return [Array<Integer>] records that run, those that are committed then
+  # @return [Array<Integer>] the number of records that run, and the number committed after that
   def drain(seconds = 0)
     @work.clock.advance(seconds)
     [@work.drain, @work.committed(@klass)]

@@ -25,7 +25,7 @@ class WorkTurnsTest < Godwit::WorkCase
     @turns.assign(@workers[worker], assignments, 2)&.then { @workers[worker].lanes.map(&:first) }
   end
 
-  # Empties a worker, as it does at its end.
+  # Removes all lanes of a worker, as the worker does at its end.
   def leave(worker)
     @workers[worker].lanes.clear
     @workers[worker].assignment = nil

@@ -22,7 +22,7 @@ class WorkKafkaConnectionTest < Godwit::WorkCase
 
   def secure = SecureBroker.shared
 
-  # @return [Array] URL and keywords of a cluster whose CA is known
+  # @return [Array] URL and keywords for a cluster whose CA certificate the client knows
   def with_ca(url, ca: secure.ca) = [url, {kafka: {"ssl.ca.location" => ca}}]
 
   test "a broker is reached by SASL over TLS" do
@@ -57,7 +57,7 @@ class WorkKafkaConnectionTest < Godwit::WorkCase
     ]
   }.freeze
 
-  # @return [Array(Godwit::Error, Float)] the error of connect, and its seconds
+  # @return [Array(Godwit::Error, Float)] the error of connect, and the seconds until it came
   def refusal(url, options)
     error = nil
     took = seconds do

@@ -28,14 +28,14 @@ class WorkKafkaCopyTest < Godwit::WorkCase
   def copier(from = @file, to = kafka) = Work.const_get(:LogCopy).new(from.engine, to.engine)
   def copied = assert_child(copy.finish).stdout.lines(chomp: true)
 
-  # @return [String] of a copy that fails
+  # @return [String] standard error of a copy that fails
   def refused(*urls)
     result = copy(*urls).finish
     refute_predicate result, :success?
     result.stderr
   end
 
-  # @return [Array<Array>] what the records of a topic are, without their offsets
+  # @return [Array<Array>] the fields of a topic's records, except the offsets
   def records(client, topic)
     client.each(topic).map do |one|
       [one.partition, one.raw, one.key, one.headers, one.timestamp]
@@ -44,7 +44,7 @@ class WorkKafkaCopyTest < Godwit::WorkCase
 
   def assert_copied = assert_equal(records(@file, "payments"), records(kafka, "payments"))
 
-  # @return [Array<Object>] how far the group is in Kafka, by partition
+  # @return [Array<Object>] the progress of the group in Kafka, by partition
   def progress
     kafka.engine.positions(GROUP, kafka.engine.topics["payments"])
       .map { |one| Work.const_get(:Progress).new(one.watermark, one.state) }

@@ -175,7 +175,7 @@ class WorkKafkaNativeTest < Godwit::WorkCase
     end
   end
 
-  # Starts a call, and goes on when it waits.
+  # Starts the call in a thread, and returns when the call waits.
   def waiting(&call)
     before = eventfds
     in_thread(&call).tap { eventually { eventfds > before } }
@@ -226,7 +226,7 @@ class WorkKafkaNativeTest < Godwit::WorkCase
     end
   end
 
-  # Its arguments are a broker and a topic.
+  # The program's arguments are a broker and a topic.
   EXIT = <<~RUBY
     require "godwit/work"
     kafka = Godwit::Work.const_get(:Kafka)

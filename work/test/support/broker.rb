@@ -5,8 +5,8 @@ require "io/wait"
 require "tmpdir"
 require_relative "../../../test/support/ports"
 
-# A Kafka broker for tests, benchmarks and bin/demo: the environment's KAFKA_BROKERS, or one that
-# this process starts and stops. A test that asks for a broker when there is none is skipped.
+# A Kafka broker for tests, benchmarks and bin/demo: the one that KAFKA_BROKERS names, or one that
+# this process starts and stops. Without a broker, a test that needs one is skipped.
 class Broker
   Missing = defined?(Minitest) ? Minitest::Skip : Class.new(StandardError)
   ROOT = File.expand_path("../../..", __dir__)
@@ -27,7 +27,7 @@ class Broker
     # @raise [Missing] when there is none
     def brokers = given || shared.brokers
 
-    # @return [Broker] the one of {.brokers}
+    # @return [Broker] the broker of {.brokers}
     # @raise [Missing] when another process started it
     def own
       raise Missing, "another process started the broker" if given
@@ -108,7 +108,7 @@ class Broker
   # @return [String] what the broker wrote
   def log = File.read(File.join(folder, "broker.log"))
 
-  # Starts it, or again: it has the same port and data.
+  # Starts the broker. A later start uses the same port and data.
   # @return [Broker] self
   def start
     reader, writer = IO.pipe
@@ -126,7 +126,7 @@ class Broker
     raise "Kafka did not start: #{File.read(output)}"
   end
 
-  # Ends it by TERM, or by KILL when that takes long.
+  # Ends the broker by TERM, and by KILL when that takes too long.
   # @param patience [Numeric] seconds
   def stop(patience = STOP)
     return unless @pid
@@ -136,14 +136,14 @@ class Broker
     @pid = nil
   end
 
-  # As `kill -9`.
+  # Ends the broker as `kill -9` does.
   def kill
     signal(:KILL)
     raise "the broker #{@pid} does not end" unless ended?(START)
     @pid = nil
   end
 
-  # Stops its process until {#thaw}: its connections stay, and it does not answer.
+  # Stops the broker's process until {#thaw}: connections stay open, but the broker does not answer.
   def freeze
     signal(:STOP)
     Thread.pass until stopped?
@@ -151,7 +151,7 @@ class Broker
 
   def thaw = signal(:CONT)
 
-  # Ends it, and removes its data.
+  # Ends the broker, and removes its data.
   def remove
     stop
     @held&.close
@@ -161,7 +161,7 @@ class Broker
 
   private
 
-  # The signal reaches each thread by itself.
+  # Checks each thread of the process, since the STOP signal reaches each one separately.
   def stopped?
     Dir["/proc/#{@pid}/task/*/stat"].all? { |path| state(path) == "T" }
   rescue Errno::ENOENT, Errno::ESRCH

@@ -20,7 +20,7 @@ module KafkaFaults
       end)
     end
 
-    # The next call fails.
+    # Makes the next call of the method fail.
     # @param code [Integer] librdkafka's
     # @yieldparam object [Object] whose method is called
     # @yieldreturn [Boolean] whether this call may fail

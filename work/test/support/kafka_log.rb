@@ -17,7 +17,7 @@ module KafkaLog
     (PROTOCOL == "classic") ? own.merge("session.timeout.ms" => session) : own
   end
   SETTINGS = {timeout: 30, group_protocol: PROTOCOL, kafka: kafka(6_000)}.freeze
-  # For children that a kill ends: others have their partitions after the session.
+  # Settings for children that a kill ends: others get their partitions after this short session.
   SHORT = {group_protocol: PROTOCOL, kafka: kafka(2_000)}.freeze
   WAIT = 30 # seconds for members of the last test, which a kill has ended
 

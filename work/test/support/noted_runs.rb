@@ -23,11 +23,11 @@ module NotedRuns
     end
   end
 
-  # Notes what is committed now: no record of it may run again.
+  # Notes which records are committed now: none of them may run again.
   def look = committed.tap { |found| looks << [found, File.size(file("notes"))] }
   def looks = @looks ||= []
 
-  # @return [Array<Run>] those of records that were committed before
+  # @return [Array<Run>] runs of records that an earlier {#look} had found committed
   def again
     ends = looks.drop(1).map(&:last) << File.size(file("notes"))
     looks.zip(ends).flat_map do |(committed, from), to|
