@@ -98,10 +98,8 @@ class PerfMeasureTest < Godwit::TestCase
       end
     end
     error = assert_raises(Godwit::TimeoutError) { throughput(silent, count: 5, timeout: 5) }
-    assert_match(
-      /\Ano answer from #{silent} in 5 s: connected to 1 peer for .*; it has sent nothing\z/,
-      error.message
-    )
+    why = /: connected to 1 peer for .*; it has sent nothing/ unless RUBY_ENGINE == "jruby"
+    assert_match(/\Ano answer from #{silent} in 5 s#{why}\z/, error.message)
   end
 
   test "a server that is no echo is an error" do
