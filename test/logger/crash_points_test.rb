@@ -3,8 +3,8 @@
 require "test_helper"
 
 # A receiver and a writer are killed at each of their steps in turn (in the gate at every third):
-# before and after each call that changes a file or sends a message. A successor takes over, and is
-# killed at the same step. After the next one the file holds each accepted record once.
+# before and after each call that changes a file or sends a message. Then a successor takes over,
+# and the file holds each accepted record once.
 class LoggerCrashPointsTest < Godwit::TestCase
   PRELUDE = <<~'RUBY'
     require "godwit"
@@ -13,10 +13,10 @@ class LoggerCrashPointsTest < Godwit::TestCase
     FOLDER = ARGV.fetch(0)
     STEP = ARGV.fetch(1).to_i
 
-    def mark(folder, kind) = File.open("#{folder}/#{kind}", File::RDWR | File::CREAT | File::BINARY)
+    def mark(folder) = File.open("#{folder}/mark", File::RDWR | File::CREAT | File::BINARY)
 
-    def taken(folder, kind)
-      File.binread("#{folder}/#{kind}").unpack1("Q>") || 0
+    def taken(folder)
+      File.binread("#{folder}/mark").unpack1("Q>") || 0
     rescue Errno::ENOENT
       0
     end
@@ -47,33 +47,22 @@ class LoggerCrashPointsTest < Godwit::TestCase
       Process.waitpid(pid)
     end
 
-    # Kills a process when the block is true.
-    # @return [Boolean] whether the process lived until then
-    def lives_until(pid)
-      until Process.waitpid(pid, Process::WNOHANG)
-        next unless yield
-        kill(pid)
-        return true
-      end
-      false
-    end
-
-    KINDS = %w[plain record first second third]
-
     # @return [Array<Integer>] numbers of the lines of one kind, in the current and the rotated
-    #   files
-    def in_file(folder, kind)
+    #   files; `others` names the other allowed kinds
+    def in_file(folder, kind, others)
       old = Dir["#{folder}/app.log.*"].grep(/\d\z/).sort_by { |name| -name[/\d+\z/].to_i }
       lines = [*old, "#{folder}/app.log"].flat_map { |name| File.readlines(name, chomp: true) }
       lines.filter_map do |line|
         match = line.match(/(?:\A| )(\w+) (\d+)\z/)
-        abort("#{folder}: a line #{line.inspect}") unless match && KINDS.include?(match[1])
+        unless match && [kind, *others].include?(match[1])
+          abort("#{folder}: a line #{line.inspect}")
+        end
         match[2].to_i if match[1] == kind
       end
     end
 
-    def check(folder, kind, range)
-      numbers = in_file(folder, kind)
+    def check(folder, kind, others, range)
+      numbers = in_file(folder, kind, others)
       unless numbers == (1..numbers.size).to_a && range.cover?(numbers.size)
         abort("#{folder}: #{kind} #{numbers}, not 1 to #{range}")
       end
@@ -85,7 +74,7 @@ class LoggerCrashPointsTest < Godwit::TestCase
       folder = "#{FOLDER}/#{point}"
       Dir.mkdir(folder)
       first = child do
-        note = mark(folder, "plain")
+        note = mark(folder)
         CrashPoints.arm(point)
         receiver = receive(folder)
         3.times do |index|
@@ -101,19 +90,18 @@ class LoggerCrashPointsTest < Godwit::TestCase
         log.info("record #{index + 1}")
         log.flush(timeout: 0.05) if (index % 10) == 9
       end
-      survived =
-        lives_until(first) { log.flush(timeout: 0.02) && taken(folder, "plain") == 3 }
-      second = child do
-        CrashPoints.arm(point)
-        receive(folder) && sleep
+      survived = false
+      until Process.waitpid(first, Process::WNOHANG)
+        next unless log.flush(timeout: 0.02) && taken(folder) == 3
+        kill(first)
+        break survived = true
       end
-      lives_until(second) { log.flush(timeout: 0.02) }
-      third = child { receive(folder) && sleep }
+      second = child { receive(folder) && sleep }
       abort("#{folder}: #{log.stats.inspect}") unless log.flush(timeout: 10)
       log.close
-      kill(third)
-      check(folder, "record", 30..30)
-      check(folder, "plain", taken(folder, "plain")..taken(folder, "plain") + 1)
+      kill(second)
+      check(folder, "record", ["plain"], 30..30)
+      check(folder, "plain", ["record"], taken(folder)..taken(folder) + 1)
       break puts(point) if survived
     end
   RUBY
@@ -130,32 +118,29 @@ class LoggerCrashPointsTest < Godwit::TestCase
       folder = "#{FOLDER}/#{point}"
       Dir.mkdir(folder)
       receiver = receive(folder)
-      ends = %w[first second].map do |kind|
-        life = child do
-          note = mark(folder, kind)
-          CrashPoints.arm(point)
-          log = log_to(folder)
-          12.times do |index|
-            log.info("#{kind} #{index + 1}")
-            note.pwrite([index + 1].pack("Q>"), 0)
-            log.flush(timeout: 10) if (index % 5) == 4
-          end
-          log.close
-          exit!(7)
+      first = child do
+        note = mark(folder)
+        CrashPoints.arm(point)
+        log = log_to(folder)
+        12.times do |index|
+          log.info("first #{index + 1}")
+          note.pwrite([index + 1].pack("Q>"), 0)
+          log.flush(timeout: 10) if (index % 5) == 4
         end
-        Process.wait2(life).last.exitstatus
+        log.close
+        exit!(7)
       end
+      Process.waitpid(first)
+      survived = $?.exitstatus == 7
       log = log_to(folder)
-      8.times { |index| log.info("third #{index + 1}") }
+      8.times { |index| log.info("second #{index + 1}") }
       abort("#{folder}: #{log.stats.inspect}") unless log.flush(timeout: 10)
       log.close
       receiver.close
       receiver.sink.close
-      %w[first second].each do |kind|
-        check(folder, kind, taken(folder, kind)..taken(folder, kind) + 1)
-      end
-      check(folder, "third", 8..8)
-      break puts(point) if ends == [7, 7]
+      check(folder, "first", ["second"], taken(folder)..taken(folder) + 1)
+      check(folder, "second", ["first"], 8..8)
+      break puts(point) if survived
     end
   RUBY
 

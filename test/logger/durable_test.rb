@@ -4,7 +4,7 @@ require "pathname"
 require "timeout"
 require_relative "durable"
 
-# `durable: folder`, without crashes: crash_points_test covers those.
+# `durable: folder`, without crashes: crash_points_test and kill_test cover those.
 class LoggerDurableTest < Godwit::TestCase
   include LoggerTests::Durable
 
