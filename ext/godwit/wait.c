@@ -142,8 +142,8 @@ static int wait_make_io(gw_waiter_t *waiter, int fd) {
 static VALUE wait_for_io(VALUE argument) {
     io_wait_t *wait = (io_wait_t *)argument;
     gw_call_t *call = wait->call;
-    /* The timeout is not nil, since async 2.24 fails on nil with Ruby 3.1 (ADR 7). */
-    VALUE timeout = INT2FIX(GW_LONGEST_FIBER_WAIT);
+    /* A day, not nil, since async 2.24 fails on nil with Ruby 3.1 (ADR 7). */
+    VALUE timeout = INT2FIX(86400);
     unsigned generation = atomic_load(&gw_generation);
     rb_thread_check_ints();
     if (generation != atomic_load(&gw_generation)) return Qnil;

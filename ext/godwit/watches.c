@@ -21,17 +21,18 @@ static int watches_compare(const void *serial, const void *watch) {
 }
 
 void gw_watches_collect(gw_poller_t *poller) {
-    struct epoll_event events[GW_EPOLL_EVENTS];
+    enum { MOST = 64 };
+    struct epoll_event events[MOST];
     int count;
     do {
-        count = epoll_wait(poller->epoll_fd, events, GW_EPOLL_EVENTS, 0);
+        count = epoll_wait(poller->epoll_fd, events, MOST, 0);
         for (int i = 0; i < count; i++) {
             uint64_t serial = events[i].data.u64;
             gw_watch_t **found = bsearch(&serial, poller->watches, poller->count,
                     sizeof *poller->watches, watches_compare);
             if (found) gw_watch_touch(*found); /* a missing watch was removed after the event */
         }
-    } while (count == GW_EPOLL_EVENTS);
+    } while (count == MOST);
 }
 
 /* Attaches the descriptor edge-triggered, a ZMQ_FD for reading and writing: since an eventfd is

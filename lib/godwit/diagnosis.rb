@@ -92,9 +92,8 @@ module Godwit
 
     def connected? = peers.to_i.positive?
 
-    # What is known now, of the events that {#update} has read.
-    # @param operation [Symbol, nil] that waited; a send waits for room, all others for a message
-    # @return [Finding, nil] nil: nothing is known
+    # What is known now, of the events that {#update} has read: a Finding, or nil. `operation` has
+    # waited: a send waits for room, all others for a message.
     def finding(operation = nil)
       count = peers
       sends = operation.to_s.start_with?("send")

@@ -173,8 +173,7 @@ module Godwit
       finding.dup.tap { |both| both.text = "#{text}; #{finding.text}" }
     end
 
-    # The fix for a time-out.
-    # @return [String, Diagnosis::Finding, nil] a finding also has the reason and its endpoint
+    # The fix for a time-out, or nil. A finding also has the reason and its endpoint.
     def self.timed_out(socket, operation)
       if socket.endpoints.empty?
         "the socket is neither bound nor connected"

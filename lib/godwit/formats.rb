@@ -9,9 +9,8 @@ module Godwit
     KNOWN = Runtime.shareable({"json" => Json, "msgpack" => Msgpack, "raw" => Raw, "text" => Text})
 
     class << self
-      # @param given [Symbol, Object] a name, or an object with `dump` and `load`
-      # @return [Array(String, Object)] name and format
-      # @raise [ArgumentValueError] when there is no such format, or its gem is missing
+      # `given` is a name, or an object with `dump` and `load`. Returns name and format. Raises
+      # ArgumentValueError when there is no such format, or its gem is missing.
       def find(given, operation)
         name = given.to_s
         return [name, of(name)] if given.is_a?(Symbol) && KNOWN.key?(name)

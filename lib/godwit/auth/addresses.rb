@@ -44,8 +44,7 @@ module Godwit
           "an IP address such as \"::1\", or a range such as \"10.0.0.0/8\"", address), cause: nil
       end
 
-      # @param text [String] as libzmq writes a peer's
-      # @return [Array(Integer, Integer), nil] bits of the family, and the address
+      # Parses a peer's address as libzmq writes it, to the bits of its family and a number; or nil.
       def self.parse(text)
         text = text.sub(/%[^%]*\z/, "") # drops the interface of a link-local address
         return unless text.ascii_only? && text.match?(/\A[\h.:]{2,45}\z/)

@@ -6,8 +6,7 @@ module Godwit
   class Auth
     # An immutable set of rules, so that a request sees a change completely or not at all.
     class Rules
-      # @param kinds [Hash{Object => Hash{String, nil => Object}}] rules by kind and domain. A kind
-      #   is :deny, :allow or a {Mechanism}
+      # `kinds` has rules by kind (:deny, :allow or a {Mechanism}), then by domain (nil: none).
       def initialize(kinds = {})
         @kinds = kinds.freeze
         freeze

@@ -50,8 +50,7 @@ module Godwit
 
       def self.connection(number) = LibC.connection(number)
 
-      # @param secret_key [String, nil] nil: a new one
-      # @return [Array(String, String), nil] public and secret key as Z85; nil without CURVE
+      # Returns public and secret key as Z85; nil without CURVE. `secret_key` is nil for a new pair.
       def self.curve_keypair(secret_key)
         keys = Array.new(2) { ::FFI::MemoryPointer.new(41) }
         return keys.map(&:read_string) if secret_key.nil? && Zmq.zmq_curve_keypair(*keys).zero?

@@ -13,9 +13,8 @@ module Godwit
 
       module_function
 
-      # @param messages [Array<String>] what the loader said to each; words about absent files
-      #   appear in the error only when there are no others
-      # @param instead [String] how to choose another libzmq
+      # `messages` are the loader's words about each name; words about absent files appear in the
+      # error only when there are no others. `instead` says how to choose another libzmq.
       def not_found(names, where, messages, instead)
         telling = messages.grep_v(ABSENT).uniq
         what = telling.empty? ? "was not found" : "could not be loaded"

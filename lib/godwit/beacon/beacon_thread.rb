@@ -157,9 +157,8 @@ module Godwit
         BATCH.times { break unless receive }
       end
 
-      # Sends the payload if it is due. The caller holds the lock, so that nothing is sent once
-      # `silence` has returned.
-      # @return [Float, nil] seconds until the next broadcast
+      # Sends the payload if it is due, and returns the seconds until the next broadcast. The caller
+      # holds the lock, so that nothing is sent once `silence` has returned.
       def send_what_is_due
         return unless @payload
         now = Timeout.now

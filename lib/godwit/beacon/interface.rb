@@ -7,10 +7,8 @@ module Godwit
     # @private
     Interface = Struct.new(:name, :address, :broadcast) do
       class << self
-        # @param wanted [String, nil] a name, an IPv4 address, "*" (the default route's); nil: the
-        #   first
-        # @return [Interface] `address` is the one to send from ("" with "*"), `broadcast` the one
-        #   to send to
+        # `wanted` is a name, an IPv4 address, "*" (the default route's) or nil (the first). The
+        # result has the `address` to send from ("" with "*") and the `broadcast` to send to.
         def choose(wanted)
           return new("*", "", "255.255.255.255").freeze if wanted == "*"
           found = able.find { |one| wanted.nil? || one.name == wanted || one.address == wanted }

@@ -29,9 +29,8 @@ module Godwit
 
       module_function
 
-      # @return [Hash{String => Hash{String => String}}] properties of each section. Properties of a
-      #   lower level have the path of their names, such as "a/b"
-      # @raise [SyntaxError] whose message shows nothing of the text
+      # Returns the properties of each section. A property of a lower level has the path of its
+      # names, such as "a/b". The message of a SyntaxError shows nothing of the text.
       def parse(text)
         raise SyntaxError.new("is longer than #{LIMIT} bytes", 1) if text.bytesize > LIMIT
         text = text.dup.force_encoding(Encoding::UTF_8)

@@ -53,9 +53,8 @@ module Godwit
         ZSH
       end
 
-      # The code that bash and zsh have in common.
-      # @param files [String] code that completes the name of a file
-      # @yieldreturn [String] code that completes these words
+      # The code that bash and zsh have in common. `files` is code that completes the name of a
+      # file; the block returns code that completes the words that it gets.
       def branches(files, &offer)
         <<~SHELL
           local path= previous=${words[CURRENT - 1]}

@@ -13,11 +13,7 @@ module Godwit
 
       # An empty host becomes 127.0.0.1, for bind and for connect, so that nothing listens to the
       # network by default (`tcp://*:5555` does). The rest stays: libzmq and {Godwit::Socket} check
-      # it.
-      #
-      # @param text [String] such as "tcp://:5555"
-      # @return [String] such as "tcp://127.0.0.1:5555"
-      # @raise [UsageError] when it has no transport
+      # it. Raises UsageError when the text has no transport.
       def expand(text)
         transport, found, address = text.partition("://")
         unless found && transport.match?(/\A[a-z][a-z0-9+]*\z/) && !address.empty?
@@ -27,9 +23,7 @@ module Godwit
         Godwit::Endpoint.with_host(text)
       end
 
-      # @param text [String] as {expand}
-      # @return [String] an endpoint of another process
-      # @raise [UsageError] when it has no transport, and for inproc
+      # Returns an endpoint of another process. Raises UsageError also for inproc.
       def foreign(text)
         endpoint = expand(text)
         return endpoint unless endpoint.start_with?("inproc:")

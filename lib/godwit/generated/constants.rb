@@ -13,8 +13,6 @@ module Godwit
     SUBSCRIPTIONS_EVERY = 10 # ms between two reads of a PUB's subscriptions
     MONITOR_EVERY = 10 # ms between two reads of a monitor while its socket moves messages
     IO_POLL_INTERVAL = 500 # ms between two checks of a waiting poller for IOs that another thread has closed
-    EPOLL_EVENTS = 64 # events that a poller reads in one call of epoll_wait
-    LONGEST_FIBER_WAIT = 86_400 # s that a fiber without a deadline waits before it checks again (ADR 7)
     LOOKUP_DESCRIPTORS = 4 # descriptors that must be free for libzmq to look up an address
     MAX_SOCKETS = 1023 # the option max_sockets of a new context
     SOCKET_SLOTS = 3 # libzmq sockets for one of the user's; libzmq makes two internal ones and frees closed ones late

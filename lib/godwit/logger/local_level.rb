@@ -15,7 +15,6 @@ module Godwit
           @used = false
         end
 
-        # @return [Integer, nil]
         def level = @used ? state[@key] : nil # most programs never set a local level
 
         def level=(level)

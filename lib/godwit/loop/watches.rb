@@ -134,8 +134,7 @@ module Godwit
 
       def remove(event) = @entries.delete(event)
 
-      # @return [Proc, nil] nil when the callback was registered in this turn, after the event was
-      #   seen
+      # Returns nil when the callback was registered in this turn, after the event was seen.
       def callback(event, turn)
         callback, since = @entries[event]
         callback unless since == turn

@@ -18,8 +18,7 @@ module Godwit
       # The fields of a {Latency} that the answer has, beside its histogram.
       FIGURES = %i[seconds connect_seconds warmup timeouts].freeze
 
-      # @param endpoint [String] of the echo, with a wildcard port
-      # @param authenticator [Auth, nil] for servers with `auth:`
+      # `endpoint` is the echo's, with a wildcard port. `authenticator` is for servers with `auth:`.
       def initialize(endpoint, options, authenticator)
         @endpoint = endpoint
         @options = options

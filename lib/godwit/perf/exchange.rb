@@ -22,8 +22,7 @@ module Godwit
         nil
       end
 
-      # Connects a REQ and sends each reply again.
-      # @return [Float] seconds, with the time for connecting
+      # Connects a REQ and sends each reply again. Returns the seconds, with those for connecting.
       def round_trips(endpoint, size, count, frames: false, **options)
         with(:REQ, :connect, endpoint, options) do |req|
           message = ("3" * size).freeze

@@ -87,8 +87,7 @@ module Godwit
         report(source: source, dest: dest, **found) if found
       end
 
-      # @return [Hash, nil] what the source measured, or the error of this pair; nil: the source
-      #   failed
+      # Returns what the source measured, or the error of this pair; nil when the source failed.
       def latency(source, dest)
         command(source, "measure", "endpoint" => echo(dest), "size" => @size, "count" => @count,
           "timeout" => @timeout, **keys)

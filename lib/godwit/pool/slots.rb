@@ -20,9 +20,8 @@ module Godwit
       def closed? = @closed
       def available = @size - @lent
 
-      # Gives the loan a slot, and a socket if one is idle.
-      # @param seconds [Numeric, nil] longest wait; nil: for ever
-      # @return [Boolean] false when time is up
+      # Gives the loan a slot, and a socket if one is idle. Waits at most `seconds` (nil: for ever).
+      # Returns false when time is up.
       def lend(loan, seconds)
         seconds = nil if seconds && seconds >= Timeout::MAX
         start = Timeout.now

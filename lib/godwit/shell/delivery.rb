@@ -13,8 +13,7 @@ module Godwit
         @socket = socket
       end
 
-      # @param own [Numeric, nil] seconds for all these rows; UNSET: the socket's `send_timeout` for
-      #   each row
+      # `own` is in seconds for all these rows; UNSET: the socket's `send_timeout` for each row.
       def send(rows, own)
         @messages = rows.map { |row| row.is_a?(Array) ? [row[0].name, row[1]] : row }
         start = Timeout.now

@@ -9,8 +9,7 @@ module Godwit
     # itself counts them only until its first message.
     # @private
     class Peers
-      # @param socket [Socket] that has no endpoint yet
-      # @yieldparam change [Integer] 1 or -1
+      # The socket has no endpoint yet. The block gets 1 or -1.
       def initialize(socket, &changed)
         @counter = PeerCounter.new(socket.context.io_threads)
         @changed = changed
@@ -182,8 +181,7 @@ module Godwit
         }
       end
 
-      # Waits until the Push has to send the end to a peer.
-      # @return [Boolean] false when all have left
+      # Waits until the Push has to send the end to a peer. Returns false when all have departed.
       def end_due?
         @lock.synchronize do
           until @departed || @ends_due.positive?

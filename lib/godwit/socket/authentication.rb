@@ -77,8 +77,7 @@ module Godwit
         raise Errors.of(ArgumentValueError, :new, "auth: #{why}")
       end
 
-      # Runs once the socket has its options.
-      # @param settings [Array<Array>] option, raw value and value of each
+      # Runs once the socket has its options. A setting is an option, its raw value and its value.
       def apply(socket, domain, settings)
         return unless domain || enforced?(socket.type, settings)
         socket.extend(UserIds)

@@ -99,8 +99,7 @@ module Godwit
         end
       end
 
-      # Refuses endpoints for which libzmq would abort the process.
-      # @return [String] a frozen copy
+      # Refuses endpoints for which libzmq would abort the process. Returns a frozen copy.
       def check_endpoint(endpoint, operation)
         Endpoint.check(endpoint, operation)
         Endpoint.check_path(endpoint) if operation == :bind

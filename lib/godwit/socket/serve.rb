@@ -51,8 +51,7 @@ module Godwit
         nil
       end
 
-      # @return [Array<String>] the routing id; of a REQ also the empty frame. The block may change
-      #   the message.
+      # Returns the routing id; of a REQ also the empty frame. The block may change the message.
       def address_of(message)
         id, delimiter, body = message.first(3)
         (body && delimiter.empty?) ? [id.to_s, ""] : [id.to_s]

@@ -76,9 +76,8 @@ module Godwit
           operation: :connect, endpoint: peer, reason: found&.reason, why: found&.text)
       end
 
-      # The receiver's answer comes before the event of its close. So the answer is also read after
-      # the event.
-      # @return [String, nil] nil: the receiver has departed, or the limit (seconds) has passed
+      # The receiver's answer comes before the event of its close, so it is also read after that.
+      # Returns nil when the receiver has departed, or the limit (seconds) has passed.
       def request(message, limit)
         @requesting = true
         sent = nil

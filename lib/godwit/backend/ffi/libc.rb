@@ -29,7 +29,6 @@ module Godwit
       attach_function :wait_poll, :poll, %i[pointer ulong int], :int, blocking: true
 
       class << self
-        # @return [IO] over a new eventfd, which it closes
         def event_io = io_of(eventfd(0, CLOEXEC | NONBLOCK))
 
         # Makes an eventfd unreadable.

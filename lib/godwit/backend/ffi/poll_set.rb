@@ -106,9 +106,8 @@ module Godwit
         unlink(waiter, members) if waiter
       end
 
-      # Adds the waiter to the member's wait queue.
-      # @param wanted [Array<Integer>] gets the descriptor and poll's bits
-      # @return [Boolean] false: the member is ready, or closed
+      # Adds the waiter to the member's wait queue, and the descriptor with poll's bits to `wanted`.
+      # Returns false when the member is ready or closed.
       def enqueue(waiter, member, wanted)
         if member.io
           return false if member.io.closed?

@@ -287,8 +287,7 @@ module Godwit
         receive(:recv_frames, timeout) { |receiver| receiver.try_many(most, true) }
       end
 
-      # @return [Integer, Array<String>, nil] bytes; the frames when the message has several; nil
-      #   when time is up
+      # Returns the bytes; the frames when the message has several; nil when time is up.
       def _recv_into(buffer, timeout)
         message = receive(:recv_into, timeout) do |receiver|
           # The check comes before the receive, since no message may be lost.

@@ -6,8 +6,7 @@ module Godwit
       # The messages that a command sends, as Arrays of frames: those of `--data`, or those that a
       # stream contains.
       class Input
-        # @param stream [IO, nil] read when there are no texts
-        # @param again [Boolean] whether the texts are repeated
+        # Reads the stream when there are no texts. With `again` the texts are repeated.
         def initialize(form, texts: nil, stream: nil, again: false)
           @form = form
           @stream = stream

@@ -15,9 +15,8 @@ module Godwit
         # An error that ends the waits of a thread.
         class Stop < StandardError; end
 
-        # @param socket [Socket] the only one of its context
-        # @param input [Input, nil] nil: the session sends no messages of its own
-        # @param settings [Hash] evaluate, echo, count, timeout, pause, wait_peers
+        # The socket is the only one of its context. Without an input the session sends no messages
+        # of its own. The settings are evaluate, echo, count, timeout, pause, wait_peers.
         def initialize(type, socket, notice, input, output, settings)
           @type = type
           @socket = socket

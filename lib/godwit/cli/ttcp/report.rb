@@ -13,15 +13,13 @@ module Godwit
         CALL = 1024 # C ttcp counts 1024 milliseconds to a second in msec/call
         private_constant :CALL
 
-        # @param tag [String] "ttcp-t" or "ttcp-r"
-        # @param rate [String] of {RATES}
+        # `tag` is "ttcp-t" or "ttcp-r", `rate` a key of {RATES}.
         def initialize(tag, rate, verbose)
           @tag = tag
           @unit, @divisor = RATES.fetch(rate)
           @verbose = verbose
         end
 
-        # @return [Array<String>] lines
         def summary(result)
           [bytes(result, result.seconds, "real seconds", "/sec +++"),
             *(bytes(result, result.usage.cpu, "CPU seconds", "/cpu sec") if @verbose),

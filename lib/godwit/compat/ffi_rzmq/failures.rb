@@ -27,7 +27,6 @@ module Godwit
           -1
         end
 
-        # @return [Integer] libzmq's errno for it
         def errno_of(error)
           case error
           when TimeoutError, WouldBlock then Errno::EAGAIN::Errno
@@ -45,7 +44,6 @@ module Godwit
       module Monitors
         module_function
 
-        # @return [Integer] 0 or -1
         def start(socket, endpoint, events)
           return Failures.set_errno(::ZMQ::ENOTSOCK) unless socket&.godwit
           socket.monitor = nil

@@ -65,7 +65,6 @@ module Godwit
     module FFIRzmq
       module_function
 
-      # @return [Module] the gem ffi, which only pointers need
       def ffi
         require "ffi"
         ::FFI

@@ -319,8 +319,7 @@ module ZMQ
 
     def send_frames(frames, flags) = transmit([*@held, *frames], frames.last, flags)
 
-    # @param last [String, Godwit::Frame] the last frame, whose size is read before the send: a
-    #   sent frame is gone
+    # The size of the last frame is read before the send, since a sent frame is gone.
     def transmit(message, last, flags)
       godwit = @godwit
       return failed(ENOTSOCK) unless godwit
@@ -372,7 +371,6 @@ module ZMQ
       message.is_a?(Array) ? message : [message]
     end
 
-    # @return [String, Godwit::Frame, Array, nil] nil on failure
     def receive(primitive, flags)
       godwit = @godwit
       unless godwit

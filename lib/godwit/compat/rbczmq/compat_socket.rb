@@ -8,25 +8,11 @@ module Godwit
       module CompatSocket
         PRIMITIVES = %i[_send _recv _wait _get_option _set_option _forked?].freeze
 
-        # The owner-thread fast path in Ruby; the extension has the same in C.
+        # The extension has a fast path for the thread that owns a socket. Over FFI these methods
+        # return nil: the caller must take the slow path.
         module OwnerThread
-          # @return [Boolean, nil] nil when the caller must take the slow path: another thread than
-          #   the owner calls, or the message is no String
-          def _send_on_owner_thread(owner, message)
-            _send(message, 0, nil) if owner.equal?(Thread.current) && message.is_a?(String)
-          end
-
-          # @param rest [Array<String>] gets the frames behind the first; must be empty
-          # @return [String, false, nil] the first frame; false when there is no message; nil when
-          #   the caller must take the slow path
-          def _recv_on_owner_thread(owner, rest)
-            return unless owner.equal?(Thread.current) && rest.empty?
-            message = _recv(0) || false
-            return message unless message.is_a?(Array)
-            first, *others = message
-            rest.concat(others)
-            first
-          end
+          def _send_on_owner_thread(_owner, _message) = nil
+          def _recv_on_owner_thread(_owner, _rest) = nil
         end
 
         native = defined?(Backend::IMPLEMENTATION::OwnerThread)

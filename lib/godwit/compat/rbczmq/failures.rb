@@ -54,7 +54,6 @@ module Godwit
           nil
         end
 
-        # @return [Integer] errno of this thread's last failure; 0 before the first
         def errno = Thread.current.thread_variable_get(:godwit_rbczmq_errno) || 0
 
         def errno=(number)
@@ -80,7 +79,6 @@ module Godwit
           "calls: #{error.message}"
         end
 
-        # @return [::ZMQ::Error] for a call on what was closed or destroyed
         def destroyed(klass, object)
           ::ZMQ::Error.new(
             "#{klass} instance #{address(object)} has been destroyed by the ZMQ framework"
@@ -89,7 +87,6 @@ module Godwit
 
         def address(object) = format("0x%016x", object.__id__)
 
-        # @return [String] file and line of the script's call
         def location
           line = caller_locations.find { |one| !one.absolute_path.to_s.start_with?(FOLDER) }
           line ? "#{line.path}:#{line.lineno}" : "?"

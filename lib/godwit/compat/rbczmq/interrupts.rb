@@ -60,8 +60,7 @@ module Godwit
           # Takes the lock, except in a trap block: that has the main thread to itself.
           def locked(lock, &block) = trap? ? yield : lock.synchronize(&block)
 
-          # @param action [#call] called when a signal is handled while the block runs in the main
-          #   thread
+          # Calls the action when a signal is handled while the block runs in the main thread.
           def during(action)
             return yield unless Thread.current.equal?(Thread.main)
             previous = @action

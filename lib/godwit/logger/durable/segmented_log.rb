@@ -71,8 +71,7 @@ module Godwit
       def bytes = consistent { @total }
       def empty? = consistent { last_one <= @released }
 
-      # Appends entries with one write(2).
-      # @raise [SystemCallError] none of them was appended
+      # Appends entries with one write(2). After a SystemCallError none of them was appended.
       def append(entries, last)
         exclusive do
           roll if @file.nil? || @segments.last.size >= @segment_bytes

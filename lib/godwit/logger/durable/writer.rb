@@ -43,9 +43,8 @@ module Godwit
       # Readers get a report of the records that the other writer lost.
       def inherit(other) = @sequence.inherit(other.gone)
 
-      # Stores an entry; any thread may call it.
-      # @return [Boolean, Symbol, nil] whether it is stored; :closed: the writer has not accepted
-      #   it; nil: a trap handler's record, which the sender stores in a moment
+      # Stores an entry; any thread may call it. Returns whether it is stored; :closed: the writer
+      # has not accepted it; nil: a trap handler's record, which the sender stores in a moment.
       def push(entry)
         # A kill after the record is stored must not skip the sender's wake-up.
         Thread.handle_interrupt(Object => :never) do

@@ -66,8 +66,7 @@ module Godwit
           end
         end
 
-        # Receives a batch, or waits for one.
-        # @return [Boolean] false: time is up
+        # Receives a batch, or waits for one. Returns false when time is up.
         def fetch(finish)
           role = nil
           # The end of handle_interrupt raises a pending interrupt; by then the role is known.

@@ -64,9 +64,8 @@ module Godwit
 
       def running? = @pid == Process.pid && !@thread.nil? && @thread.alive?
 
-      # Serves what has arrived, starting the thread if need be, and ends.
-      # @param seconds [Numeric] in which it receives; the last batch may take longer
-      # @return [Boolean] whether it ended in time
+      # Serves for `seconds` what has arrived, starting the thread if need be, and ends. The last
+      # batch may take longer. Returns whether the thread ended in time.
       def finish(seconds, patience)
         check(:close)
         @deadline = Timeout.now + seconds

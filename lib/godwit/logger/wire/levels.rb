@@ -19,8 +19,7 @@ module Godwit
         NUMBERS[level.to_s.downcase] or raise ArgumentError, "invalid log level: #{level}"
       end
 
-      # @param text [String, Symbol, Integer, Array] "error+" (and above), "warn", "debug,error+",
-      #   :info, 1, or an Array of such
+      # Takes "error+" (and above), "warn", "debug,error+", :info, 1, or an Array of such.
       def choose(text)
         words = Array(text).flat_map do |word|
           word.is_a?(Integer) ? [word] : word.to_s.split(",", -1)

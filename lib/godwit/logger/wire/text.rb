@@ -72,10 +72,9 @@ module Godwit
         json(payload)
       end
 
-      # Finds the error beside a text: `log.error("saving failed", error)`, or under a key:
-      # `log.error("saving failed", exception: error)`, `error:`, ActiveSupport's
-      # `exception_object:`.
-      # @return [Array(Exception, Object)] the error or nil, and the rest of the payload
+      # Finds the error beside a text: `log.error("saving failed", error)`, or under the key
+      # `exception:`, `error:` or ActiveSupport's `exception_object:`. Returns the error or nil, and
+      # the rest of the payload.
       def split_error(payload)
         return [payload, nil] if ::Exception === payload
         return [nil, payload] unless ::Hash === payload

@@ -32,9 +32,8 @@ module Godwit
         end
       end
 
-      # The prefixes that a SUB subscribes to. Plain lines (Ruby's Logger, rbczmq's) begin with the
-      # level's letter.
-      # @return [Array<String>] [""] for everything
+      # The prefixes that a SUB subscribes to, [""] for everything. Plain lines (Ruby's Logger,
+      # rbczmq's) begin with the level's letter.
       def subscriptions(levels: nil, progs: nil)
         return [""] unless levels || progs
         (levels || (0..5)).flat_map do |level|

@@ -27,14 +27,12 @@ module Godwit
       def inherit(_writer) = nil
       # Counts a record that came after the close.
       def count_late = @sequence.late
-      # @return [Boolean] false while another thread closes the writer, or after an interrupted
-      #   close
+      # False while another thread closes the writer, or after an interrupted close.
       def ended? = !own? || (@finished && !@ending.locked?)
 
-      # Sends the queued records for at most linger seconds and warns about the rest. Other threads
-      # wait for the first that closes. After an interrupt the next call continues.
-      # @param start [Float] when linger begins
-      # @param most [Numeric] seconds, if less than linger
+      # Sends the queued records for linger, at most `most` seconds from `start`, and warns about
+      # the rest. Other threads wait for the first that closes. After an interrupt the next call
+      # continues.
       def close(start = Timeout.now, most = @settings.linger)
         return if !own? || Thread.current.equal?(@thread)
         stop

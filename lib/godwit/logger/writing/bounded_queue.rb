@@ -41,9 +41,8 @@ module Godwit
 
       def empty? = size.zero?
 
-      # Adds an entry; any thread may call it.
-      # @return [true, Symbol] true also for a record that was dropped and counted; :closed: the
-      #   queue has not accepted the entry
+      # Adds an entry; any thread may call it. Returns true, also for a record that was dropped and
+      # counted; :closed when the queue has not accepted the entry.
       def push(entry)
         return overflow(entry) if full?
         append(entry) || :closed

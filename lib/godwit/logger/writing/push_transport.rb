@@ -46,10 +46,9 @@ module Godwit
         raise
       end
 
-      # Sends as many as go without waiting. It sends none before the first reader is connected, so
-      # that a writer that ends earlier can count what is lost.
-      # @param records [Array<String, Array<String>>] packed records (see {Packing}), and lines as
-      #   messages of one frame
+      # Sends as many records as go without waiting: packed ones (see {Packing}), and lines as
+      # messages of one frame. It sends none before the first reader is connected, so that a writer
+      # that ends earlier can count what is lost.
       def deliver(records, from)
         open
         index = from

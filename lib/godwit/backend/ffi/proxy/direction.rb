@@ -23,8 +23,7 @@ module Godwit
 
       def unsent? = !@message.nil?
 
-      # Receives one whole message, or dequeues the next one of a batch.
-      # @return [Integer] an errno, or 0
+      # Receives one whole message, or dequeues the next one of a batch. Returns an errno, or 0.
       def receive
         @captured = @observed = false
         return store(@split.shift) if remaining?
@@ -35,8 +34,7 @@ module Godwit
         store(remaining? ? @split.shift : message)
       end
 
-      # Sends the received message.
-      # @return [Integer] an errno, or 0; after EAGAIN the message stays unsent
+      # Sends the received message. Returns an errno, or 0; after EAGAIN the message stays unsent.
       def pass
         if @capture && !@captured
           error = @capture.sender.try(@message)

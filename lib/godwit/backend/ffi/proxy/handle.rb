@@ -41,8 +41,7 @@ module Godwit
         @dropped += 1
       end
 
-      # Acquires all sockets or none.
-      # @return [Boolean] false when the proxy runs already
+      # Acquires all sockets or none. Returns false when the proxy runs already.
       def acquire
         return false if @running
         acquired = []

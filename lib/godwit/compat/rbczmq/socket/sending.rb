@@ -94,10 +94,9 @@ module ZMQ
 
     def send_timeout(wait) = wait ? @godwit._get_option(NUMBERS[:sndtimeo]) : 0
 
-    # Waits until the socket is ready and the block returns a value.
-    # @param limit [Integer] milliseconds, -1: without end
-    # @return [Object, false] the block's value; false when time is up
-    # @raise [Errno::EINTR] when a signal was handled during the wait
+    # Waits until the socket is ready and the block returns a value, at most `limit` ms (-1: without
+    # end). Returns the value, or false when time is up. Raises Errno::EINTR when a signal was
+    # handled during the wait.
     def wait_until(event, limit)
       finish = milliseconds + limit if limit >= 0
       remaining = limit
