@@ -106,20 +106,26 @@ static bool header_cut_key(gw_bytes_t *text, const char *key, size_t size) {
 
 #define CUT_KEY(text, key) header_cut_key(text, key, sizeof key - 1)
 
-/* Reads a member of a JSON object. Returns the bit of its key; 0: the key is not required. */
-static unsigned header_read_member(gw_bytes_t text, gw_identity_t *identity) {
+/* Sets the bit of the number or id that the member of a JSON object has, or clears it if the value
+ * is invalid: of equal keys the last counts. */
+static void header_read_member(gw_bytes_t text, gw_identity_t *identity, unsigned *found) {
     unsigned bit = 0;
+    bool valid = false;
     if (CUT_KEY(&text, "\"writer\"")) {
-        bit = SKIP(&text, "\"") && header_cut_id(&text, identity->id) && SKIP(&text, "\"");
+        bit = 1;
+        valid = SKIP(&text, "\"") && header_cut_id(&text, identity->id) && SKIP(&text, "\"");
     } else if (CUT_KEY(&text, "\"seq\"")) {
-        bit = header_cut_count(&text, &identity->seq) << 1;
+        bit = 2;
+        valid = header_cut_count(&text, &identity->seq);
     } else if (CUT_KEY(&text, "\"tseq\"")) {
-        bit = header_cut_count(&text, &identity->tseq) << 2;
+        bit = 4;
+        valid = header_cut_count(&text, &identity->tseq);
     } else if (CUT_KEY(&text, "\"t_ns\"")) {
-        bit = header_cut_number(&text, &identity->t_ns) << 3;
+        bit = 8;
+        valid = header_cut_number(&text, &identity->t_ns);
     }
     header_skip_blanks(&text);
-    return text.size ? 0 : bit;
+    *found = valid && !text.size ? *found | bit : *found & ~bit;
 }
 
 /* Returns the last byte of the string that begins at `at`. */
@@ -139,7 +145,7 @@ static bool header_parse_any(gw_bytes_t header, gw_identity_t *identity) {
     int nesting = 1;
     for (const char *at = member; at < end; at++) {
         if (nesting == 1 && (*at == ',' || *at == '}')) {
-            found |= header_read_member((gw_bytes_t){member, at - member}, identity);
+            header_read_member((gw_bytes_t){member, at - member}, identity, &found);
             member = at + 1;
         }
         if (*at == '"') at = header_string_end(at, end);

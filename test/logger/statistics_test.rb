@@ -208,6 +208,7 @@ class LoggerStatisticsTest < Godwit::TestCase
       *%w[05 -5 5.0 0 "5" 5\ 5 [5]].map { |number|
         text.sub("\"seq\":5", "\"seq\":#{number}")
       },
+      text.sub("}", ",\"seq\":0}"), text.sub("}", ",\"t_ns\":1x}"),
       text.sub(WRITER, "x" * 32), text.sub(WRITER, "a" * 31), text.sub(/,"t_ns".*/, "}"),
       text.sub(/1795\d+/, "9" * 30), text.sub('"seq":5', "\"a\":{\"seq\":5}"),
       text.sub('"seq":5', "\"a\":[\"seq\",5]"), text.sub('"seq":5', "\"a\":\",\\\"seq\\\":5,\"")
