@@ -8,6 +8,7 @@ class ShellInterruptsTest < ShellCase
   include Godwit::TestSupport::Interrupts
 
   STREAM = %r{lib/godwit/shell/stream\.rb\z}
+  ROWS = %r{lib/godwit/shell/rows\.rb\z}
 
   test "an interrupt that is pending when a command's end is awaited leaves no descriptor" do
     assert_nothing_left do
@@ -67,5 +68,21 @@ class ShellInterruptsTest < ShellCase
       end
     end
     assert_equal (1..20_000).map(&:to_s), rows
+  end
+
+  test "next gives each row once, also after an interrupt" do
+    not_on :jruby, "a TracePoint there cannot raise at a line"
+    [{sep: :chunk}, {long: :split, limit: 2}].each do |options|
+      at_each_line(ROWS, least: 50) do |interrupted|
+        stream = sh("printf 'abcde\\nfg'", **options)
+        rows = []
+        again = interrupted.call { loop { rows << stream.next } || true }
+        loop { rows << stream.next }
+        assert_equal "abcdefg", rows.join.delete("\n")
+        again
+      ensure
+        stream.close
+      end
+    end
   end
 end
