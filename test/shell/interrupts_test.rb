@@ -85,4 +85,15 @@ class ShellInterruptsTest < ShellCase
       end
     end
   end
+
+  test "an interrupt ends next while a block gets the rows of stderr" do
+    stream = sh("yes >&2", err: proc {})
+    thread = in_thread { stream.next }
+    eventually { stream.running? }
+    sleep 0.1
+    thread.kill
+    assert thread.join(5)
+  ensure
+    stream.close
+  end
 end

@@ -62,9 +62,12 @@ module Godwit
         @clock.resume
         rows = 0
         until over? || rows.positive?
-          turn do |row|
-            rows += 1
-            block.call(row)
+          # Between a read and its rows an interrupt would lose a row.
+          Runtime.defer_interrupts do
+            turn do |row|
+              rows += 1
+              block.call(row)
+            end
           end
         end
       end

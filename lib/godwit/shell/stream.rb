@@ -243,10 +243,7 @@ module Godwit
         return true unless @pending.empty?
         raise @end if @end
         start(reuse: false) { |job| @cursor = job } unless @cursor
-        # Between two waits an interrupt would lose a row.
-        Thread.handle_interrupt(Object => :on_blocking) do
-          @cursor.advance { |row| @pending << row }
-        end
+        @cursor.advance { |row| @pending << row }
         return true unless @pending.empty? || @cursor.closed?
         raise @end = ending(done(@cursor))
       rescue RowTooLongError, SystemCallError
