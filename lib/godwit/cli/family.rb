@@ -13,7 +13,11 @@ module Godwit
 
       # An empty host becomes 127.0.0.1, for bind and for connect, so that nothing listens to the
       # network by default (`tcp://*:5555` does). The rest stays: libzmq and {Godwit::Socket} check
-      # it. Raises UsageError when the text has no transport.
+      # it.
+      #
+      # @param text [String] such as "tcp://:5555"
+      # @return [String] such as "tcp://127.0.0.1:5555"
+      # @raise [UsageError] when it has no transport
       def expand(text)
         transport, found, address = text.partition("://")
         unless found && transport.match?(/\A[a-z][a-z0-9+]*\z/) && !address.empty?
@@ -23,7 +27,9 @@ module Godwit
         Godwit::Endpoint.with_host(text)
       end
 
-      # Returns an endpoint of another process. Raises UsageError also for inproc.
+      # @param text [String] as {expand}
+      # @return [String] an endpoint of another process
+      # @raise [UsageError] when it has no transport, and for inproc
       def foreign(text)
         endpoint = expand(text)
         return endpoint unless endpoint.start_with?("inproc:")
