@@ -76,7 +76,7 @@ module Godwit
           operation: :connect, endpoint: peer, reason: found&.reason, why: found&.text)
       end
 
-      # The receiver's answer comes before the event of its close, so it is read after the event too.
+      # The receiver's answer comes before its close, so it is read once more after that event.
       # Returns nil when the receiver has departed, or the limit (seconds) has passed.
       def request(message, limit)
         @requesting = true
