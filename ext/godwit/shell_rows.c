@@ -93,6 +93,8 @@ static VALUE rows_split(int argc, VALUE *argv, VALUE self) {
         .most = NUM2SIZET(limit), .until = NUM2LL(deadline), .encoding = rb_to_encoding(encoding),
         .start = NUM2SIZET(RSTRUCT_GET(progress, ROWS_START))};
     split.from = NUM2SIZET(scanned) > split.start ? NUM2SIZET(scanned) : split.start;
+    /* An exception of a trap handler may come before Rows#fill has reset the offsets. */
+    if (split.from > (size_t)RSTRING_LEN(buffer)) return Qfalse;
     return rb_ensure(rows_yield_all, (VALUE)&split, rows_store_start, (VALUE)&split);
 }
 

@@ -38,7 +38,7 @@ module Godwit
         def stop
           return unless @queue
           @handle.wait(:consume_stop, @topic, @partition) if @started
-          Functions.queue_destroy(@queue)
+          Handle.close_queue(@queue)
           Functions.topic_destroy(@topic)
           @pipe.each(&:close)
           @queue = nil
