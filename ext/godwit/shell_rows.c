@@ -6,7 +6,7 @@
 
 enum { PIPE_BYTES = 65536 }; /* bytes that a pipe holds */
 
-/* The members of Godwit::Shell::Rows::Progress. */
+/* The indexes in the progress, see Godwit::Shell::Rows. */
 enum { ROWS_START, ROWS_COUNT, ROWS_CLOSED, ROWS_REUSED };
 
 /* append_bytes(io, buffer, from) => bytes read; 0 at the end; nil: no byte is readable now. Drops
@@ -28,7 +28,7 @@ static VALUE rows_append(VALUE self, VALUE io, VALUE buffer, VALUE from) {
 
 static VALUE rows_reuse(VALUE progress, VALUE row, const char *text, long size,
         rb_encoding *encoding) {
-    if (OBJ_FROZEN(row)) RSTRUCT_SET(progress, ROWS_REUSED, row = rb_str_new(NULL, 0));
+    if (OBJ_FROZEN(row)) RARRAY_ASET(progress, ROWS_REUSED, row = rb_str_new(NULL, 0));
     rb_str_modify(row); /* copies of the String must not change */
     if ((long)rb_str_capacity(row) < size) rb_str_modify_expand(row, size - RSTRING_LEN(row));
     memcpy(RSTRING_PTR(row), text, (size_t)size);
@@ -49,9 +49,9 @@ typedef struct {
 static VALUE rows_yield_all(VALUE pointer) {
     split_t *split = (split_t *)pointer;
     bool crlf = split->chomp && split->width == 1 && *split->separator == '\n';
-    size_t count = NUM2SIZET(RSTRUCT_GET(split->progress, ROWS_COUNT));
-    VALUE reused = RSTRUCT_GET(split->progress, ROWS_REUSED);
-    while (!RTEST(RSTRUCT_GET(split->progress, ROWS_CLOSED))) {
+    size_t count = NUM2SIZET(RARRAY_AREF(split->progress, ROWS_COUNT));
+    VALUE reused = RARRAY_AREF(split->progress, ROWS_REUSED);
+    while (!RTEST(RARRAY_AREF(split->progress, ROWS_CLOSED))) {
         const char *text = RSTRING_PTR(split->buffer), *row = text + split->start;
         size_t remaining = (size_t)RSTRING_LEN(split->buffer) - split->from;
         const char *found = split->width == 1
@@ -61,7 +61,7 @@ static VALUE rows_yield_all(VALUE pointer) {
         size_t size = (size_t)(found - row), carriage = crlf && size > 0 && found[-1] == '\r';
         if (size - carriage > split->most) return Qfalse;
         split->from = split->start += size + split->width;
-        RSTRUCT_SET(split->progress, ROWS_COUNT, SIZET2NUM(++count));
+        RARRAY_ASET(split->progress, ROWS_COUNT, SIZET2NUM(++count));
         size = split->chomp ? size - carriage : size + split->width;
         if (NIL_P(reused)) {
             rb_yield(rb_enc_str_new(row, (long)size, split->encoding));
@@ -76,7 +76,7 @@ static VALUE rows_yield_all(VALUE pointer) {
 
 static VALUE rows_store_start(VALUE pointer) {
     split_t *split = (split_t *)pointer;
-    RSTRUCT_SET(split->progress, ROWS_START, SIZET2NUM(split->start));
+    RARRAY_ASET(split->progress, ROWS_START, SIZET2NUM(split->start));
     return Qnil;
 }
 
@@ -87,11 +87,11 @@ static VALUE rows_split(int argc, VALUE *argv, VALUE self) {
     VALUE progress, buffer, scanned, separator, limit, chomp, encoding, deadline;
     rb_scan_args(argc, argv, "8", &progress, &buffer, &scanned, &separator, &limit, &chomp,
             &encoding, &deadline);
-    Check_Type(progress, T_STRUCT);
+    Check_Type(progress, T_ARRAY);
     split_t split = {.progress = progress, .buffer = buffer, .chomp = RTEST(chomp),
         .separator = StringValuePtr(separator), .width = (size_t)RSTRING_LEN(separator),
         .most = NUM2SIZET(limit), .until = NUM2LL(deadline), .encoding = rb_to_encoding(encoding),
-        .start = NUM2SIZET(RSTRUCT_GET(progress, ROWS_START))};
+        .start = NUM2SIZET(RARRAY_AREF(progress, ROWS_START))};
     split.from = NUM2SIZET(scanned) > split.start ? NUM2SIZET(scanned) : split.start;
     /* An exception of a trap handler may come before Rows#fill has reset the offsets. */
     if (split.from > (size_t)RSTRING_LEN(buffer)) return Qfalse;

@@ -7,9 +7,10 @@ module Godwit
     # Splits the output of a pipe into rows. It never waits and never calls a fiber scheduler.
     # @private
     class Rows
-      # The offset of the next row in the buffer, the number of rows, whether the rows were closed,
-      # and the String that every row reuses. ext/godwit/shell_rows.c has the same order.
-      Progress = Struct.new(:start, :rows, :closed, :reused)
+      # Indexes in @progress: the offset of the next row in the buffer, the number of rows, whether
+      # the rows were closed, and the String that every row reuses. An Array is faster in C than a
+      # Struct; ext/godwit/shell_rows.c has the same indexes.
+      START, COUNT, CLOSED, REUSED = 0, 1, 2, 3
 
       attr_reader :bytes
 
@@ -24,12 +25,12 @@ module Godwit
         @encoding = encoding
         @buffer = String.new(encoding: Encoding::BINARY)
         @scanned = @bytes = 0 # no separator begins in the buffer before @scanned
-        @progress = Progress.new(0, 0, false, (String.new(encoding: encoding) if reuse))
+        @progress = [0, 0, false, (String.new(encoding: encoding) if reuse)]
         io.nonblock = true if BACKEND == :native
         @lock = Mutex.new # prevents a read after the close: another file may have the descriptor
       end
 
-      def rows = @progress.rows
+      def rows = @progress[COUNT]
 
       # Reads at most once, and yields all complete rows. The block may raise, and close the rows.
       # @param deadline [Integer] ms on the monotonic clock; -1: none
@@ -39,10 +40,10 @@ module Godwit
         read_once = false
         loop do
           return :late if split(deadline, &block)
-          return :ended if @progress.closed
+          return :ended if @progress[CLOSED]
           row = next_row
           if row.is_a?(String)
-            @progress.rows += 1
+            @progress[COUNT] += 1
             yield finished(row)
             return :late if past?(deadline)
             next
@@ -55,7 +56,7 @@ module Godwit
         end
       end
 
-      def close = @lock.synchronize { @progress.closed = true }
+      def close = @lock.synchronize { @progress[CLOSED] = true }
 
       private
 
@@ -76,13 +77,13 @@ module Godwit
       def next_row
         return chunk unless @separator
         loop do
-          start = @progress.start
+          start = @progress[START]
           found = @buffer.index(@separator, [@scanned, start].max)
           known = found || @buffer.bytesize
           overlap = (found || @over) ? 0 : @separator.bytesize - 1
           @scanned = [known - overlap, start].max
           if @dropping
-            @progress.start = @scanned = found ? known + @separator.bytesize : @scanned
+            @progress[START] = @scanned = found ? known + @separator.bytesize : @scanned
             @dropping = !found && !@over
             next if found
             return @over ? :ended : :wait
@@ -98,12 +99,12 @@ module Godwit
       # @return [Integer] 1 for a "\r" that belongs to the row's end, or may belong to it
       def carriage_before(known, found)
         return 0 if @separator != "\n" || !@chomp || (@over && !found)
-        (known > @progress.start && @buffer.getbyte(known - 1) == 13) ? 1 : 0
+        (known > @progress[START] && @buffer.getbyte(known - 1) == 13) ? 1 : 0
       end
 
       def row_until(known, carriage, following)
-        from = @progress.start
-        @progress.start = @scanned = following
+        from = @progress[START]
+        @progress[START] = @scanned = following
         @buffer.byteslice(from, (@chomp ? known - carriage : following) - from)
       end
 
@@ -114,7 +115,7 @@ module Godwit
       end
 
       def chunk
-        remaining = @buffer.bytesize - @progress.start
+        remaining = @buffer.bytesize - @progress[START]
         return @over ? :ended : :wait if remaining.zero?
         size = @over ? remaining : whole(remaining)
         size = whole(@limit) if size > @limit
@@ -123,15 +124,15 @@ module Godwit
       end
 
       def take(size)
-        @progress.start += size
-        @buffer.byteslice(@progress.start - size, size)
+        @progress[START] += size
+        @buffer.byteslice(@progress[START] - size, size)
       end
 
       # @return [Integer] at most `size` bytes, so that the last character is whole
       def whole(size)
         return size unless @encoding == Encoding::UTF_8
         (1..[3, size].min).each do |back|
-          byte = @buffer.getbyte(@progress.start + size - back)
+          byte = @buffer.getbyte(@progress[START] + size - back)
           next if byte & 0xc0 == 0x80
           return (needed(byte) > back && size > back) ? size - back : size
         end
@@ -139,7 +140,7 @@ module Godwit
       end
 
       def beginning_only?(size)
-        @encoding == Encoding::UTF_8 && size <= 3 && needed(@buffer.getbyte(@progress.start)) > size
+        @encoding == Encoding::UTF_8 && size <= 3 && needed(@buffer.getbyte(@progress[START])) > size
       end
 
       def needed(byte)
@@ -149,18 +150,18 @@ module Godwit
       end
 
       def finished(row)
-        reused = @progress.reused
+        reused = @progress[REUSED]
         return row.force_encoding(@encoding) unless reused
-        reused = @progress.reused = +"" if reused.frozen?
+        reused = @progress[REUSED] = +"" if reused.frozen?
         reused.force_encoding(@encoding).replace(row).force_encoding(@encoding)
       end
 
       def fill
         @lock.synchronize do
-          return :ended if @over || @progress.closed
-          got = Primitives.append_bytes(@io, @buffer, @progress.start)
-          @scanned = [@scanned - @progress.start, 0].max
-          @progress.start = 0
+          return :ended if @over || @progress[CLOSED]
+          got = Primitives.append_bytes(@io, @buffer, @progress[START])
+          @scanned = [@scanned - @progress[START], 0].max
+          @progress[START] = 0
           return :wait unless got
           @bytes += got
           @over = got.zero?

@@ -41,7 +41,7 @@ module Godwit
 
       # Reads once.
       def read(_deadline)
-        @progress.start = @buffer.bytesize - MAX if @buffer.bytesize > 2 * MAX
+        @progress[START] = @buffer.bytesize - MAX if @buffer.bytesize > 2 * MAX
         fill
       end
 
