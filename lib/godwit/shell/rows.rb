@@ -140,7 +140,8 @@ module Godwit
       end
 
       def beginning_only?(size)
-        @encoding == Encoding::UTF_8 && size <= 3 && needed(@buffer.getbyte(@progress[START])) > size
+        first = @buffer.getbyte(@progress[START])
+        @encoding == Encoding::UTF_8 && size <= 3 && needed(first) > size
       end
 
       def needed(byte)
