@@ -161,12 +161,29 @@ static VALUE frame_bytesize(VALUE self) {
     return SIZET2NUM(zmq_msg_size(&frame_live(self, "size")->message));
 }
 
+/* _slice(start, length, both within the frame) => String of those bytes */
+static VALUE frame_slice(VALUE self, VALUE start, VALUE length) {
+    gw_frame_t *frame = frame_live(self, "byteslice");
+    size_t size = zmq_msg_size(&frame->message), from = NUM2SIZET(start), count = NUM2SIZET(length);
+    if (from > size || count > size - from) rb_raise(rb_eRangeError, "outside of the frame");
+    VALUE string = rb_str_new((const char *)zmq_msg_data(&frame->message) + from, count);
+    RB_GC_GUARD(self);
+    return string;
+}
+
 static VALUE frame_string(VALUE self) {
     gw_frame_t *frame = frame_live(self, "to_s");
     VALUE string = rb_enc_str_new(
             zmq_msg_data(&frame->message), zmq_msg_size(&frame->message), frame->encoding);
     RB_GC_GUARD(self);
     return string;
+}
+
+static VALUE frame_byte(VALUE self, VALUE index) {
+    size_t at = NUM2SIZET(index);
+    gw_frame_t *frame = frame_live(self, "getbyte");
+    if (at >= zmq_msg_size(&frame->message)) rb_raise(rb_eRangeError, "outside of the frame");
+    return INT2FIX(((const unsigned char *)zmq_msg_data(&frame->message))[at]);
 }
 
 static VALUE frame_end_read(VALUE self) {
@@ -186,6 +203,30 @@ static VALUE frame_in_place(VALUE self) {
     gw_frame_t *frame = frame_live(self, "read");
     atomic_fetch_add(&frame->exports, 1);
     return rb_ensure(frame_yield_in_place, self, frame_end_read, self);
+}
+
+/* _compare(Frame or String) => -1, 0 or 1, by the order of the bytes */
+static VALUE frame_compare(VALUE self, VALUE other) {
+    gw_frame_t *frame = frame_live(self, "compare");
+    const void *data = zmq_msg_data(&frame->message), *others;
+    size_t size = zmq_msg_size(&frame->message), length;
+    if (gw_is_frame(other)) {
+        gw_frame_t *second = frame_live(other, "compare");
+        others = zmq_msg_data(&second->message);
+        length = zmq_msg_size(&second->message);
+    } else {
+        Check_Type(other, T_STRING);
+        others = RSTRING_PTR(other);
+        length = RSTRING_LEN(other);
+    }
+    int order = memcmp(data, others, size < length ? size : length);
+    if (order == 0) order = (size > length) - (size < length);
+    return INT2FIX((order > 0) - (order < 0));
+}
+
+static VALUE frame_hash(VALUE self) {
+    gw_frame_t *frame = frame_live(self, "hash");
+    return ST2FIX(rb_memhash(zmq_msg_data(&frame->message), zmq_msg_size(&frame->message)));
 }
 
 static VALUE frame_more_p(VALUE self) { return RBOOL(frame_live(self, "more?")->more); }
@@ -252,8 +293,12 @@ void gw_init_frame(void) {
     rb_define_private_method(frame_class, "_open", frame_open, 2);
     rb_define_private_method(frame_class, "initialize_copy", frame_initialize_copy, 1);
     rb_define_private_method(frame_class, "_size", frame_bytesize, 0);
+    rb_define_private_method(frame_class, "_slice", frame_slice, 2);
     rb_define_private_method(frame_class, "_string", frame_string, 0);
+    rb_define_private_method(frame_class, "_byte", frame_byte, 1);
     rb_define_private_method(frame_class, "_in_place", frame_in_place, 0);
+    rb_define_private_method(frame_class, "_compare", frame_compare, 1);
+    rb_define_private_method(frame_class, "_hash", frame_hash, 0);
     rb_define_private_method(frame_class, "_more?", frame_more_p, 0);
     rb_define_private_method(frame_class, "_gone?", frame_gone_p, 0);
     rb_define_private_method(frame_class, "_property", frame_property, 1);

@@ -66,19 +66,23 @@ module Godwit
     # @return [String, nil] binary; nil when it begins outside of the frame
     # @raise [GoneError]
     def byteslice(start, length = nil)
+      size = _size
       check_index(start, length)
-      place = [start, *length].map { |index| clamped(index) }
-      # The slice may share the frame's own memory, so the method copies it.
-      _in_place { |bytes| bytes.byteslice(*place)&.then { |slice| "".b << slice } }
+      return getbyte(start) && _slice(start % size, 1) unless length || start.is_a?(Range)
+      first, length = start.is_a?(Range) ? within(start, size) : [start, length]
+      first += size if first.negative?
+      _slice(first, [length, size - first].min) if first.between?(0, size) && !length.negative?
     end
 
     # @param index [Integer] from the end when negative
     # @return [Integer, nil] the byte, 0 to 255; nil outside of the frame
     def getbyte(index)
+      size = _size
       unless index.is_a?(Integer)
         raise Errors.bad_type(:getbyte, "a place in a frame", "an Integer", index)
       end
-      _in_place { |bytes| bytes.getbyte(clamped(index)) }
+      index += size if index.negative?
+      _byte(index) if index >= 0 && index < size
     end
 
     # @yieldparam byte [Integer] 0 to 255
@@ -88,7 +92,7 @@ module Godwit
       return to_enum(:each_byte) { size } unless block_given?
       index = 0
       while index < _size
-        yield getbyte(index)
+        yield _byte(index)
         index += 1
       end
       self
@@ -128,8 +132,7 @@ module Godwit
     # @param other [Frame, String]
     # @return [Integer, nil] -1, 0 or 1; nil for anything else
     def <=>(other)
-      return _in_place { |bytes| bytes <=> other.b } if other.is_a?(String)
-      _in_place { |bytes| -(other <=> bytes) } if other.is_a?(Frame)
+      _compare(other) if other.is_a?(Frame) || other.is_a?(String)
     end
 
     # @param other [Object]
@@ -137,14 +140,14 @@ module Godwit
     def ==(other)
       return true if equal?(other)
       (other.is_a?(Frame) || other.is_a?(String)) && !_gone? &&
-        !(other.is_a?(Frame) && other.gone?) && (self <=> other).zero?
+        !(other.is_a?(Frame) && other.gone?) && _compare(other).zero?
     end
 
     # @param other [Object]
     # @return [Boolean] whether it is a Frame of the same bytes, as a key of a Hash
     def eql?(other) = other.is_a?(Frame) && self == other
     # @return [Integer] the same for frames of the same bytes
-    def hash = _in_place(&:hash)
+    def hash = _hash
     # @return [Boolean] whether it was received with more frames of its message to follow
     def more? = _more?
     # @return [Boolean] whether it was sent or closed
@@ -209,11 +212,14 @@ module Godwit
       raise Errors.bad_type(:byteslice, "a place in a frame", allowed, wrong)
     end
 
-    # String refuses numbers beyond 64 bits, JRuby's beyond 32. A peer may have sent such a number.
-    def clamped(index)
-      outside = _size + 1
-      return index&.clamp(-outside, outside) unless index.is_a?(Range)
-      Range.new(clamped(index.begin), clamped(index.end), index.exclude_end?)
+    # @return [Array(Integer, Integer)] start and length of a Range
+    def within(range, size)
+      first = range.begin || 0
+      first += size if first.negative?
+      last = range.end || -1
+      last += size if last.negative?
+      last -= 1 if range.exclude_end? && range.end
+      [first.negative? ? size + 1 : first, [last - first + 1, 0].max]
     end
   end
 end

@@ -32,8 +32,8 @@ module Godwit
           _waiters _count_peers _wait_peers _fd _pointer
         ],
         Frame: %i[
-          _open _size _string _in_place _more? _gone? _property _routing_id _group _encoding _close
-          initialize_copy
+          _open _size _slice _string _byte _in_place _compare _hash _more? _gone? _property
+          _routing_id _group _encoding _close initialize_copy
         ],
         Tracker: %i[_open _sent _done? _wait],
         Monitor: %i[_open _next _close _closed? _dropped _pipes_stats _waiters],

@@ -48,9 +48,30 @@ module Godwit
 
       def _size = bytes_for(:size).bytesize
 
+      def _slice(start, length)
+        bytes = bytes_for(:byteslice)
+        if start.negative? || length.negative? || start + length > bytes.bytesize
+          raise RangeError, "outside of the frame"
+        end
+        bytes.byteslice(start, length)
+      end
+
       def _string = bytes_for(:to_s).dup.force_encoding(@encoding)
 
+      def _byte(index)
+        bytes = bytes_for(:getbyte)
+        raise RangeError, "outside of the frame" if index.negative?
+        bytes.getbyte(index) or raise RangeError, "outside of the frame"
+      end
+
       def _in_place = yield bytes_for(:read)
+
+      def _compare(other)
+        others = other.is_a?(Frame) ? other.bytes_for(:compare) : other.b
+        bytes_for(:compare) <=> others
+      end
+
+      def _hash = bytes_for(:hash).hash
 
       def _more? = bytes_for(:more?) && @more
 
