@@ -154,7 +154,7 @@ module Godwit
         reused = @progress[REUSED]
         return row.force_encoding(@encoding) unless reused
         reused = @progress[REUSED] = +"" if reused.frozen?
-        reused.force_encoding(@encoding).replace(row).force_encoding(@encoding)
+        reused.replace(row).force_encoding(@encoding)
       end
 
       def fill
