@@ -2,13 +2,10 @@
 
 require "test_helper"
 require "open3"
-require_relative "../conformance/authenticated"
 require_relative "czmq"
 
-# CZMQ's encoding of messages, its certificates and its file of passwords.
+# CZMQ's encoding of messages, and its certificates.
 class InteropCzmqTest < Godwit::TestCase
-  include Conformance::Authenticated
-
   Czmq = Godwit::TestSupport::Czmq
   BINARY = (0..255).to_a.pack("C*").freeze
   SHAPES = [[""], ["", ""], ["a", "", "b"], [BINARY, "", BINARY.reverse], ["grün"], ["x" * 254],
@@ -21,18 +18,18 @@ class InteropCzmqTest < Godwit::TestCase
   end
 
   # @return [Array<String>] the lines of czmq_tool.c
-  def czmq(*words, input: "", status: 0)
+  def czmq(*words, input: "")
     said, ended = Open3.capture2(Czmq.program, *words, stdin_data: input)
-    assert_equal status, ended.exitstatus, said
+    assert_predicate ended, :success?, said
     said.lines(chomp: true)
   end
 
   # @param messages [Array<Array<String>>]
-  # @return [Array<Array<String>, nil>]
+  # @return [Array<Array<String>>]
   def convert(how, messages)
     lines = messages.map { |frames| "#{frames.map { |frame| Czmq.hex(frame) }.join(" ")}\n" }
     czmq(how, input: lines.join).map do |line|
-      line.split.map { |word| (word == "-") ? "".b : [word].pack("H*") } unless line == "none"
+      line.split.map { |word| (word == "-") ? "".b : [word].pack("H*") }
     end
   end
 
@@ -41,13 +38,6 @@ class InteropCzmqTest < Godwit::TestCase
     assert_equal convert("encode", SHAPES).flatten, encodings
     assert_equal SHAPES, convert("decode", encodings.zip)
     assert_equal SHAPES, encodings.map { |one| Godwit::Message.decode(Godwit::Frame.new(one)).to_a }
-    assert_empty Godwit::Message.decode(Godwit::Message.new.encode).to_a
-  end
-
-  test "both refuse an encoding that is cut short" do
-    cut = ["\x05abc", "\xff\0\0", "\x01a\xff\0\0\1\0abc"].map(&:b)
-    cut.each { |data| assert_raises(Godwit::MessageError) { Godwit::Message.decode(data) } }
-    assert_equal [nil] * 3, convert("decode", cut.zip)
   end
 
   test "CZMQ loads certificates that Godwit wrote, and Godwit those that CZMQ wrote" do
@@ -60,8 +50,6 @@ class InteropCzmqTest < Godwit::TestCase
     assert_equal metadata.map { |pair| pair.join("=") }.sort, loaded.drop(2).sort
     File.unlink(secret_file)
     assert_equal [anna.public_key, "0" * 40], czmq("load", public_file).first(2)
-    assert_equal loaded.drop(2).sort, czmq("lookup", scratch_dir, anna.public_key).sort
-    assert_empty czmq("lookup", scratch_dir, Godwit::Cert.new.public_key, status: 1)
 
     Dir.mkdir(path("theirs"))
     keys = czmq("save", path("theirs", "otto.key"), "email", "o@b", "full name", "Otto O'Neill")
@@ -71,13 +59,5 @@ class InteropCzmqTest < Godwit::TestCase
       [cert.name, cert.public_key, cert.metadata]
     assert_equal [["otto"], []], [store.map(&:name), store.problems]
     assert_equal keys[1], Godwit::Cert.load(path("theirs", "otto.key_secret")).keypair.secret_key
-  end
-
-  test "CZMQ and Auth read the same file of passwords" do
-    File.write(path("passwords"), "# users\nanna=secret\n", perm: 0o600)
-    assert_equal ["secret"], czmq("password", path("passwords"), "anna")
-    auth.plain(file: path("passwords"))
-    assert_equal [200, "anna"], zap("anna", "secret", mechanism: "PLAIN")
-    assert_equal [400, ""], zap("anna", "guess", mechanism: "PLAIN")
   end
 end

@@ -1,16 +1,14 @@
 /* What CZMQ writes and reads, for the interop tests:
  *   czmq_tool encode                      messages on standard input, one a line, become encodings
- *   czmq_tool decode                      the reverse; "none" for what is no encoding
+ *   czmq_tool decode                      the reverse
  *   czmq_tool save PATH [NAME VALUE]...   a new certificate; prints its keys
  *   czmq_tool load PATH                   prints the keys, then NAME=VALUE lines
- *   czmq_tool lookup DIR KEY              prints NAME=VALUE lines; status 1: it is not there
- *   czmq_tool password FILE NAME          prints the password, as zauth reads it; status 1: none
  *   czmq_tool beacon PORT PAYLOAD         prints the host name, then address and payload of each
  *                                         beacon that it receives, until its input ends
  * Frames and encodings are hexadecimal, an empty one is "-". */
 #include <czmq.h>
 
-/* The text's bytes, in its place; returns their number. */
+/* Replaces the hexadecimal text by its bytes. Returns their number. */
 static size_t from_hex (char *text)
 {
     size_t size = 0;
@@ -42,10 +40,7 @@ static void decode (char *line)
 {
     zframe_t *data = zframe_new (line, from_hex (line));
     zmsg_t *message = zmsg_decode (data);
-    zframe_t *frame = message ? zmsg_first (message) : NULL;
-    if (!message)
-        printf ("none");
-    for (; frame; frame = zmsg_next (message))
+    for (zframe_t *frame = zmsg_first (message); frame; frame = zmsg_next (message))
         print_hex (frame);
     zmsg_destroy (&message);
     zframe_destroy (&data);
@@ -63,12 +58,11 @@ static int each_line (void (*call) (char *))
     return 0;
 }
 
-static int print (zcert_t *cert, bool keys)
+static int print (zcert_t *cert)
 {
     if (!cert)
         return 1;
-    if (keys)
-        printf ("%s\n%s\n", zcert_public_txt (cert), zcert_secret_txt (cert));
+    printf ("%s\n%s\n", zcert_public_txt (cert), zcert_secret_txt (cert));
     zlist_t *names = zcert_meta_keys (cert);
     for (char *name = zlist_first (names); name; name = zlist_next (names))
         printf ("%s=%s\n", name, zcert_meta (cert, name));
@@ -81,17 +75,7 @@ static int save (const char *path, char **words, int count)
     zcert_t *cert = zcert_new ();
     for (int i = 0; i + 1 < count; i += 2)
         zcert_set_meta (cert, words[i], "%s", words[i + 1]);
-    return zcert_save (cert, path) || print (cert, true);
-}
-
-static int password (const char *path, const char *name)
-{
-    zhash_t *passwords = zhash_new ();
-    zhash_load (passwords, path);
-    const char *found = zhash_lookup (passwords, name);
-    if (found)
-        puts (found);
-    return !found;
+    return zcert_save (cert, path) || print (cert);
 }
 
 static int beacon (int port, char *payload)
@@ -133,10 +117,6 @@ int main (int count, char **words)
     if (streq (what, "save"))
         return save (words[2], words + 3, count - 3);
     if (streq (what, "load"))
-        return print (zcert_load (words[2]), true);
-    if (streq (what, "lookup"))
-        return print (zcertstore_lookup (zcertstore_new (words[2]), words[3]), false);
-    if (streq (what, "beacon"))
-        return beacon (atoi (words[2]), words[3]);
-    return streq (what, "password") ? password (words[2], words[3]) : 2;
+        return print (zcert_load (words[2]));
+    return streq (what, "beacon") ? beacon (atoi (words[2]), words[3]) : 2;
 }
