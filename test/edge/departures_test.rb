@@ -50,10 +50,8 @@ class EdgeDeparturesTest < EdgeCase
   def setup
     super
     @silent = TCPServer.new("127.0.0.1", 0)
-    back = back_end("socket = Godwit::ROUTER.new(recv_hwm: 0).bind(ENDPOINT)\n" \
-      "puts 'ready'\nloop { socket.recv }")
     constants = {
-      "SILENT" => @silent.addr[1], "BACK_END" => back.endpoint,
+      "SILENT" => @silent.addr[1], "BACK_END" => back_end.endpoint,
       "NOWHERE" => "tcp://127.0.0.1:#{Godwit::TestSupport::Ports.free}"
     }.map { |name, value| "#{name} = #{value.inspect}\n" }.join
     edge(constants + APP, server: "keepalive_requests 100000;")

@@ -121,18 +121,4 @@ class EdgeMutationsTest < EdgeCase
     end
     text
   end
-
-  # Rounds Floats to 12 digits, since the edge writes 14.
-  def parsed(text)
-    rounded(JSON.parse(text.dup.force_encoding("UTF-8"), max_nesting: 200))
-  end
-
-  def rounded(value)
-    case value
-    when Array then value.map { |one| rounded(one) }
-    when Hash then value.transform_values { |one| rounded(one) }
-    when Float then Float("%.12g" % value)
-    else value
-    end
-  end
 end

@@ -59,7 +59,7 @@ class EdgeRequestsTest < EdgeCase
   end
 
   test "headers have their names in CGI's form, and repeated ones are joined" do
-    server = shared_edge(APP)
+    server = edge(APP)
     long = "x-#{"n" * 60}"
     answer = server.raw(<<~HTTP.gsub("\n", "\r\n"))
       GET / HTTP/1.1
@@ -110,7 +110,7 @@ class EdgeRequestsTest < EdgeCase
   end
 
   test "rack.input has read, gets, each and rewind" do
-    server = shared_edge(APP)
+    server = edge(APP)
     {
       "[input.read, input.read, input.read(1), input.rewind, input.read]" =>
         ["one\ntwo\n\nend", "", nil, 0, "one\ntwo\n\nend"],

@@ -91,7 +91,7 @@ class EdgeWaitPlacesTest < EdgeCase
 
   def setup
     super
-    shared_edge(APP + EVALUATES)
+    evaluate(APP)
   end
 
   test "below a C function a wait raises WaitError, which names the method" do

@@ -6,22 +6,25 @@ require_relative "server_child"
 class BackEnd
   include ServerChild
 
-  # Replies to "eur 7" with "eur 7". Retains each "hold …" until "release" comes, and then replies
-  # to them in reverse order. Sends no reply to "lose …", and two frames to "frames".
+  # Replies to "eur 7" with "eur 7". Retains each "hold…" until "release" comes, and then replies
+  # to them in reverse order. Sends no reply to "lose…", two replies to "twice…", the number of
+  # retained requests to "count", all received texts to "seen", its endpoint to "endpoint".
   ROUTER = <<~'RUBY'
     socket = Godwit::ROUTER.new(recv_hwm: 0, send_hwm: 0, **OPTIONS)
     socket.bind(ENDPOINT)
-    held = []
+    seen, held = [], []
     puts "ready"
     loop do
       *route, text = socket.recv
+      seen << text
       case text
       when "release", /\Ahold/
         held << [*route, text]
         held.pop(held.size).reverse_each { |message| socket.send(message) } if text == "release"
-        puts "holds #{held.size}"
-      when /\Alose/ then puts text
-      when "frames" then socket.send([*route, "one", "two"])
+      when /\Alose/ then next
+      when "count" then socket.send([*route, held.size.to_s])
+      when "seen" then socket.send([*route, *seen])
+      when "endpoint" then socket.send([*route, ENDPOINT])
       when /\Atwice/ then 2.times { socket.send([*route, text]) }
       else socket.send([*route, text])
       end
@@ -57,10 +60,4 @@ class BackEnd
     @child.wait_for("ready")
     self
   end
-
-  # Waits until the server has printed this text.
-  def wait_for(text) = @child.wait_for(text)
-
-  # @return [String] what the server has printed
-  def output = @child.stdout
 end

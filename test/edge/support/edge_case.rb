@@ -26,16 +26,6 @@ class EdgeCase < Godwit::TestCase
     run ->(env) { [200, {}, [JSON.generate(outcome { eval(env["rack.input"].read) })]] }
   RUBY
 
-  # A separate instance of the class, which runs no test, owns the server that the class's tests
-  # share; its {#end_shared} ends the server after the last test.
-  def self.owner = @owner ||= new("owner")
-
-  def self.run(...)
-    super
-  ensure
-    @owner&.end_shared
-  end
-
   # @return [String] path of the nginx module
   def self.built = @@built ||= ENV["GODWIT_EDGE_MODULE"] || EdgeBuild.new.build
 
@@ -48,7 +38,7 @@ class EdgeCase < Godwit::TestCase
     connections.each(&:close)
     servers.each(&:stop)
     [*stores, *back_ends].each(&:kill)
-    bad = [*servers, *@shared].flat_map { |server| server.log.lines.grep(/\[(alert|crit|emerg)\]/) }
+    bad = servers.flat_map { |server| server.log.lines.grep(/\[(alert|crit|emerg)\]/) }
     assert_empty bad unless @alerts_expected
     super
   end
@@ -76,17 +66,19 @@ class EdgeCase < Godwit::TestCase
     JSON.parse(@server.post(path, code, headers).body)
   end
 
-  # (see #edge)
-  # @return [EdgeServer] one for all tests of the class: each start takes 0.1 s of processor time
-  def shared_edge(...) = @server = @shared = self.class.owner.first_edge(...)
+  # @return [Object] the value of a JSON text, with Floats of 12 digits, since the edge writes 14
+  def parsed(text)
+    options = {max_nesting: 200, allow_duplicate_key: true}
+    rounded(JSON.parse(text.dup.force_encoding("UTF-8"), **options))
+  end
 
-  # @private
-  def first_edge(...) = servers.first || edge(...)
-
-  # @private
-  def end_shared
-    servers.each(&:stop)
-    clean_up
+  def rounded(value)
+    case value
+    when Array then value.map { |one| rounded(one) }
+    when Hash then value.transform_values { |one| rounded(one) }
+    when Float then Float("%.12g" % value)
+    else value
+    end
   end
 
   # @param options [Array<String>] options of redis-server

@@ -1,12 +1,14 @@
 # frozen_string_literal: true
 
 require "log/engines"
-require "support/fatal_error"
 
 # Writing without a group.
 class WorkKafkaProducerTest < Godwit::WorkCase
   include Engines::Tools
 
+  Functions = Godwit::Work.const_get(:Kafka)::Functions.tap(&:load)
+  Functions.attach_function(:test_fatal_error, "rd_kafka_test_fatal_error",
+    %i[pointer int string], :int)
   NO_RIGHT = 31 # CLUSTER_AUTHORIZATION_FAILED
   OUT_OF_ORDER = 45 # the broker has lost records that it had acknowledged
 
@@ -18,7 +20,8 @@ class WorkKafkaProducerTest < Godwit::WorkCase
   end
 
   def end_producer(code)
-    FatalError.of(client.engine.instance_variable_get(:@writer).handle.pointer, code)
+    pointer = client.engine.instance_variable_get(:@writer).handle.pointer
+    Functions.test_fatal_error(pointer, code, "a test's")
   end
 
   test "after a fatal error of its producer, a client writes on with another one" do
@@ -38,8 +41,7 @@ class WorkKafkaProducerTest < Godwit::WorkCase
   test "reports are released after the end of the handle, also when two threads close it" do
     one = client.engine.instance_variable_get(:@writer)
     deliveries = one.instance_variable_get(:@deliveries)
-    functions = Godwit::Work.const_get(:Kafka)::Functions
-    destroy, release = functions.method(:destroy_flags), deliveries.method(:release)
+    destroy, release = Functions.method(:destroy_flags), deliveries.method(:release)
     order, begun, go = [], Thread::Queue.new, Thread::Queue.new
     slowly = lambda do |*arguments|
       begun << true
@@ -47,7 +49,7 @@ class WorkKafkaProducerTest < Godwit::WorkCase
       destroy.call(*arguments)
       order << :destroyed
     end
-    functions.stub(:destroy_flags, slowly) do
+    Functions.stub(:destroy_flags, slowly) do
       deliveries.stub(:release, -> { release.call.tap { order << :released } }) do
         first = in_thread { one.close }
         begun.pop

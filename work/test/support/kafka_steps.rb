@@ -1,12 +1,13 @@
 # frozen_string_literal: true
 
-require_relative "fatal_error"
-
 # A consumer's process loads this file. It acts at the steps of its transactions with outputs that
 # SETTINGS lists, one after the other.
 module KafkaSteps
   STEPS = SETTINGS.fetch("steps")
   EVERY = 3 # transactions
+  FUNCTIONS = Godwit::Work.const_get(:Kafka)::Functions.tap(&:load)
+  FUNCTIONS.attach_function(:test_fatal_error, "rd_kafka_test_fatal_error",
+    %i[pointer int string], :int)
   SEEN = [0]
 
   class << self
@@ -26,7 +27,7 @@ module KafkaSteps
     def act(what, pointer)
       case what
       when "kill" then Process.kill(:KILL, Process.pid).then { sleep }
-      when "fatal" then FatalError.of(pointer, -144) # _FENCED
+      when "fatal" then FUNCTIONS.test_fatal_error(pointer, -144, "a test's") # _FENCED
       when "late" then sleep 4 # the coordinator ends the transaction
       when "stop" then Process.kill(:STOP, Process.pid).then { sleep 0.01 until out? }
       end
@@ -38,8 +39,7 @@ module KafkaSteps
       handles = engine.instance_variable_get(:@memberships).each_value.map do |one|
         one.instance_variable_get(:@handle).pointer
       end
-      functions = Godwit::Work.const_get(:Kafka)::Functions
-      handles.all? { |one| functions.assignment_lost(one) == 1 }
+      handles.all? { |one| FUNCTIONS.assignment_lost(one) == 1 }
     end
   end
 
