@@ -5,8 +5,8 @@ require "godwit/logger"
 require_relative "../conformance/assertions"
 require_relative "../conformance/authenticated"
 
-# The logger's parts pass `auth:` on to their sockets. Reader and Broadcaster, which the commands
-# open: test/cli/clients_test.rb.
+# The logger's classes pass `auth:` on to their sockets. test/cli/clients_test.rb has the classes
+# that the commands open: Reader and Broadcaster.
 class AuthLoggingTest < Godwit::TestCase
   include Conformance::Assertions
   include Conformance::Authenticated
@@ -25,41 +25,25 @@ class AuthLoggingTest < Godwit::TestCase
 
   def stranger = {curve: Godwit::Curve.keypair, server_key: @server}
 
-  def logger(endpoint, **options)
-    log = Godwit::Logger.new(endpoint, linger: 0, **options)
-    (@loggers ||= []) << log
-    log
-  end
-
   def teardown
-    capture_io { @loggers&.each(&:close) }
+    capture_io { @log&.close }
     super
   end
 
-  test "the input of a Broadcaster over inproc has no security" do
-    assert_named(Godwit::EndpointError, /auth: needs a handshake/) do
-      Godwit::Logger::Broadcaster.new("inproc://records", **protected_by)
+  test "a Broadcaster and a Receiver give auth: to their sockets, which refuse it over inproc" do
+    sink = own(Godwit::Logger::Sink.new(path("app.log")))
+    {Godwit::Logger::Broadcaster => [], Godwit::Logger::Receiver => [sink]}.each do |type, more|
+      assert_named(Godwit::EndpointError, /auth: needs a handshake/) do
+        type.new("inproc://records", *more, **protected_by)
+      end
     end
-  end
-
-  test "a Receiver takes durable records of writers that its Auth knows" do
-    sink = Godwit::Logger::Sink.new(File.join(scratch_dir, "app.log"))
-    receiver = own(Godwit::Logger::Receiver.new("tcp://127.0.0.1:*", sink, **protected_by))
-    log = logger(receiver.last_endpoint, durable: File.join(scratch_dir, "journal"), **known)
-    log.info("hello")
-    eventually { receiver.stats.written == 1 }
-    assert_equal "anna", decision.user_id
-    assert_includes File.read(File.join(scratch_dir, "app.log")), "hello"
-    receiver.close
-    sink.close
   end
 
   {Godwit::Logger => :info, Godwit::LogDevice => :write}.each do |type, name|
     test "a #{type} that binds admits the readers that its Auth knows" do
       endpoint = endpoint_for(:ipc_file)
-      log = type.new(endpoint, bind: true, linger: 0, **protected_by)
-      (@loggers ||= []) << log
-      log.public_send(name, "hello")
+      @log = type.new(endpoint, bind: true, linger: 0, **protected_by)
+      @log.public_send(name, "hello")
       pull = open_socket(:PULL, reconnect_interval: 0.01, **known).connect(endpoint)
       assert pull.recv(timeout: PATIENCE)
       assert_equal "anna", decision.user_id

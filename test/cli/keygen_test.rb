@@ -52,6 +52,8 @@ class CLIKeygenTest < Godwit::TestCase
       %w[cert shwo x] => 'did you mean "show"?', %w[cert show] => "which file or directory?",
       %w[cert show a b] => "unexpected: b"
     )
+    [["\xff"], ["\xff".b], [(+"\xff").force_encoding("US-ASCII")], ["anna", "--meta", "a=\xff"]]
+      .each { |words| assert_fails(2, "UTF-8", "keygen", *words, "--dir", scratch_dir) }
     assert_equal 1, run_line("keygen", "anna", "--dir", path("none"))[0]
     assert_empty Dir.children(scratch_dir)
   end
