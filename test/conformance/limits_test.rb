@@ -111,13 +111,7 @@ class LimitsTest < Conformance::Case
       require "godwit"
       pull = Godwit::PAIR.bind("inproc://x")
       push = Godwit::PAIR.connect("inproc://x")
-      files = []
-      Process.setrlimit(Process::RLIMIT_NOFILE, 30, 64)
-      begin
-        loop { files << File.open("/dev/null") }
-      rescue Errno::EMFILE
-        nil
-      end
+      files = take_descriptors(30)
       begin
         pull.recv(timeout: 30)
       rescue Godwit::TooManySocketsError => error

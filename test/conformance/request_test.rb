@@ -176,14 +176,8 @@ class RequestTest < Conformance::Case
           req << "first"
           rep.send([*rep.recv(timeout: 5)[0..1], "reply"])
           req.recv(timeout: 5)
-          limit = Dir.children("/proc/self/fd").size + 20
-          Process.setrlimit(Process::RLIMIT_NOFILE, limit, limit)
-          files = []
-          begin
-            loop { files << File.open("/dev/null") }
-          rescue Errno::EMFILE
-            files.pop(left).each(&:close)
-          end
+          files = take_descriptors(descriptors + 20)
+          files.pop(left).each(&:close)
           said = []
           2.times do
             req.request("no answer", timeout: 0.02)

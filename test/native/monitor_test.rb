@@ -80,13 +80,7 @@ class NativeMonitorTest < Godwit::TestCase
     assert_child(run_child(<<~RUBY))
       require "godwit"
       pull = Godwit::PULL.bind("tcp://127.0.0.1:*")
-      Process.setrlimit(:NOFILE, 64)
-      files = []
-      begin
-        loop { files << File.open(File::NULL) }
-      rescue Errno::EMFILE
-        nil
-      end
+      files = take_descriptors(64)
       begin
         pull.monitor
         abort "it opened"

@@ -3,7 +3,7 @@
 require "test_helper"
 require_relative "forking"
 
-# What opens again in a forked child: Godwit.after_fork, Godwit.socket, Godwit::Pool.
+# Godwit.after_fork, and what opens new sockets in a forked child: Godwit.socket, Godwit::Pool.
 class AfterForkTest < Godwit::TestCase
   include Godwit::TestSupport::Forking
 
@@ -39,7 +39,7 @@ class AfterForkTest < Godwit::TestCase
       gate = Thread::Queue.new
       opening = Godwit.socket { gate.pop && Godwit::PUSH.connect(pull.last_endpoint) }
       thread = Thread.new { opening << "late" }
-      await { gate.num_waiting == 1 } # it holds the lock of `opening`
+      await { gate.num_waiting == 1 } # the thread holds the lock of `opening`
       in_child do
         gate << true
         [opening, push].each { |one| one << "child" }
@@ -52,7 +52,7 @@ class AfterForkTest < Godwit::TestCase
         end
         push.close
         in_child { push.closed? && !push.opened? }
-        Godwit.context.close # waits until all is sent
+        Godwit.context.close # waits until libzmq has sent all messages
         true
       end
       abort unless push.socket.equal?(parents) && !unused.opened?
@@ -75,7 +75,7 @@ class AfterForkTest < Godwit::TestCase
           check = pool.with { |own| own.request("child", timeout: 5) unless own.equal?(req) }
           check == "child" && pool.available == 1 && closed.closed?
         end
-        pid = fork { req.forked? or abort } # it leaves the block of `with` by its own exit
+        pid = fork { req.forked? or abort } # the child exits within the block of `with`
         Process.wait(pid)
         abort unless $?.success?
       end

@@ -23,7 +23,7 @@ class BeaconProcessTest < NetworkCase
       in_child do
         #{FORKED_CALLS.map { |call| "forked { beacon.#{call} }" }.join("\n")}
         raise beacon.inspect unless beacon.inspect.end_with?("(opened before fork)>")
-        # The parent's are received.
+        # The child receives the parent's payloads.
         Godwit::Beacon.new(9400, noecho: false) { |own| own.subscribe("x").recv(timeout: 5) }
         beacon = nil
         3.times { GC.start }
@@ -40,7 +40,7 @@ class BeaconProcessTest < NetworkCase
       Godwit::Beacon.new(9401, interval: 0.01) do |beacon|
         beacon.publish("x")
         pid = fork
-        next unless pid # out of the block, in the child
+        next unless pid # the child leaves the block
         abort "the child failed" unless Process.wait2(pid).last.success?
         beacon.wait_sent(beacon.sent + 3, timeout: 5)
         in_child { Godwit::Beacon.new(9401) { |own| own.closed? == false } }
@@ -48,33 +48,16 @@ class BeaconProcessTest < NetworkCase
     RUBY
   end
 
-  # name => [what the program does with its beacon, the signal, what it prints]
-  {
-    "Ctrl-C ends a wait, and the process" => [<<~RUBY, :INT, "ready\ninterrupted\n"],
-      when_waiting(count_waiters(beacon.instance_variable_get(:@thread), :@changed)) do
-        puts "ready"
-      end
-      begin
-        beacon.unsubscribe.subscribe("y").recv
-      rescue Interrupt
-        puts "interrupted"
-      end
-    RUBY
-    "a trap block may close it under its reader" => [<<~RUBY, :TERM, "ready\ntrue\n"]
+  test "a trap block may close a beacon that the main thread reads" do
+    result = assert_child run_child(<<~RUBY, signal: :TERM)
+      require "godwit"
+      beacon = Godwit::Beacon.new(9403, interval: 0.001, noecho: false).subscribe.publish("x")
       trap(:TERM) { beacon.close }
       puts "ready"
       beacon.each { }
       puts beacon.closed?
     RUBY
-  }.each do |name, (source, signal, printed)|
-    test name do
-      result = assert_child run_child(<<~RUBY, signal: signal)
-        require "godwit"
-        beacon = Godwit::Beacon.new(9403, interval: 0.001, noecho: false).subscribe.publish("x")
-        #{source}
-      RUBY
-      assert_equal [printed, ""], [result.stdout, result.stderr]
-    end
+    assert_equal ["ready\ntrue\n", ""], [result.stdout, result.stderr]
   end
 
   test "a process with open beacons ends at once, by itself and by exit!" do
@@ -98,7 +81,7 @@ class BeaconProcessTest < NetworkCase
   test "without a descriptor it raises, and leaves none open" do
     assert_child(run_child(<<~RUBY))
       require "godwit/beacon"
-      Godwit::Beacon.new(9407) { } # all is loaded
+      Godwit::Beacon.new(9407) { } # loads all files of Beacon
       before = descriptors
       none_open = -> { descriptors == before or abort "\#{descriptors - before} are left open" }
       20.times { Godwit::Beacon.new(9407) { |beacon| beacon.publish("x") } }

@@ -19,10 +19,10 @@ class ExitTest < Godwit::TestCase
       RUBY
   }.each do |name, (before, after, status)|
     test name do
-      endpoint = endpoint_for(:ipc) # another process could take a free port by then
+      endpoint = endpoint_for(:ipc) # another process could take a TCP port before the bind below
       child = start_child(<<~RUBY, [endpoint])
         require "godwit"
-        trap(:WINCH) {} # such a signal ends no wait
+        trap(:WINCH) {} # a signal that ends no wait
         push = Godwit::PUSH.connect(ARGV[0], reconnect_interval: 0.01)
         #{before}
         100.times { |number| push.send(number.to_s) }
@@ -33,7 +33,7 @@ class ExitTest < Godwit::TestCase
       10.times do
         child.signal(:WINCH)
         sleep(0.05)
-        refute_predicate child, :ended?, "it did not wait for its peer"
+        refute_predicate child, :ended?, "the process did not wait for its peer"
       end
       pull = open_socket(:PULL).bind(endpoint)
       100.times { |number| assert_equal number.to_s, pull.recv(timeout: 10) }
@@ -47,7 +47,7 @@ class ExitTest < Godwit::TestCase
     assert_ends(unsent_in_contexts(0.25), after: 1)
   end
 
-  # A name server that does not answer delays libzmq's own termination.
+  # libzmq's own termination waits for the name server's answer.
   test "a host name that is being resolved does not hold the end" do
     slow = Godwit::TestSupport::Shim.windows(resolve: 1000 * 1_000_000)
     ["", "push.close", "context.close"].each do |ending|
@@ -122,8 +122,8 @@ class ExitTest < Godwit::TestCase
     assert_equal [3, "true\n"], [result.status.exitstatus, result.stdout], result.to_s
   end
 
-  # An end proc of ours would run before minitest's, which runs the tests: its sockets would be
-  # closed under it.
+  # If Godwit closed sockets in an at_exit block, that block would run before minitest's block,
+  # which runs the tests.
   test "at_exit blocks still use sockets, in any order of registration" do
     not_on :ffi, "its end is an at_exit block: earlier blocks run after it"
     result = run_child(<<~RUBY, gems: true)
@@ -149,8 +149,8 @@ class ExitTest < Godwit::TestCase
     "collector" do
     assert_child(run_child(<<~RUBY))
       require "godwit"
-      # FFI makes more objects, so each run costs a collection too: of the young generation
-      # only, since a full one takes 20 ms there.
+      # The FFI backend makes more objects, and a full collection there takes 20 ms. So it has
+      # fewer contexts, and collects only young objects at each allocation.
       contexts = Array.new((Godwit::BACKEND == :native) ? 5 : 1) { Godwit::Context.new(linger: 0) }
       sockets =
         contexts.flat_map do |context|
@@ -167,7 +167,7 @@ class ExitTest < Godwit::TestCase
 
   private
 
-  # That the process ends, and not before so many seconds after the end of its program.
+  # Asserts that the process ends, at the earliest `after` seconds after its program's last line.
   def assert_ends(source, after: 0, **options)
     source = "require 'godwit'\n#{source}\nputs Process.clock_gettime(Process::CLOCK_MONOTONIC)"
     result = assert_child(run_child(source, **options))

@@ -4,7 +4,7 @@ require "test_helper"
 require_relative "forking"
 require "native/shim/shim"
 
-# A fork at the worst moment: while others wait, close, or hold a lock, and in the middle of a wait
+# A fork while other threads wait, close a context, or hold a lock, and in the middle of a wait
 # (laws 5 and 7).
 class ForkMomentsTest < Godwit::TestCase
   include Godwit::TestSupport::Forking
@@ -33,7 +33,7 @@ class ForkMomentsTest < Godwit::TestCase
           closed = 0
           until stop
             (contexts << Godwit::Context.new).shift.close
-            # A closed one has a descriptor until it is collected, and the children inherit it.
+            # A closed context holds a descriptor until it is collected, also in each child.
             GC.start if ((closed += 1) % 100).zero?
           end
           contexts.each(&:close)
@@ -60,7 +60,7 @@ class ForkMomentsTest < Godwit::TestCase
         trap(:USR1) do
           next unless (pid = fork)
           status = Process.wait2(pid).last
-          push.send("x") # after the child's end: it would wake that too
+          push.send("x") # after the child's end: the message would wake the child too
         end
         Windows.signal("USR1")
         begin
@@ -86,7 +86,7 @@ class ForkMomentsTest < Godwit::TestCase
         pid = fork
         unless pid
           Thread.new { sleep(5); exit!(3) }
-          # The parent's message makes the shared descriptor readable here too.
+          # The parent's message makes the shared descriptor readable in the child too.
           Fiber.scheduler.run_once until outcome
           exit!(outcome == Godwit::ForkedError ? 0 : 4)
         end

@@ -5,7 +5,7 @@
 require "test_helper"
 require_relative "forking"
 
-# A forked child never touches inherited objects, and the parent never notices the child (law 7).
+# A forked child does not affect the sockets of its parent (law 7).
 class ForkTest < Godwit::TestCase
   include Godwit::TestSupport::Forking
 

@@ -4,8 +4,8 @@ require "test_helper"
 require "support/waiting_calls"
 require_relative "forking"
 
-# A fork while calls wait: each kind of wait of test/support/waiting_calls.rb. A child can run an
-# inherited Stream: test/shell/process_test.rb.
+# A fork while calls wait: each kind of wait of test/support/waiting_calls.rb but a Stream's, which
+# a child can run (test/shell/process_test.rb).
 class ForkedWaitsTest < Godwit::TestCase
   include Godwit::TestSupport::Forking
 
@@ -31,7 +31,7 @@ class ForkedWaitsTest < Godwit::TestCase
     end
   RUBY
 
-  # Freed memory is overwritten.
+  # MALLOC_PERTURB_ makes libc overwrite freed memory.
   test "a child collects waiters of its parent, and has its own; its parent's wait on" do
     assert_done(<<~RUBY, env: {"MALLOC_PERTURB_" => "165"})
       each_waiting_call(#{WAITS}) do |call|
@@ -51,7 +51,7 @@ class ForkedWaitsTest < Godwit::TestCase
     RUBY
   end
 
-  # The child returns into the middle of the wait: libzmq would answer it "interrupted" for ever.
+  # The child continues within the wait. There each call of libzmq would return EINTR for ever.
   [true, false].each do |alone|
     test "a fork in a trap handler while the main thread waits#{", beside another" unless alone}" do
       assert_done <<~RUBY
@@ -62,7 +62,8 @@ class ForkedWaitsTest < Godwit::TestCase
           trap(:USR1) do
             if (child = fork)
               writer.syswrite("\#{Process.wait2(child).last.exitstatus.inspect}\\n")
-              # After the child's end, which it would wake too. A handler cannot lock a Mutex.
+              # After the child's end: the close would wake the child too. The close needs a
+              # thread, since a handler cannot lock a Mutex.
               Thread.new { call.object.close }
             else
               Thread.new { sleep(5); exit!(3) }

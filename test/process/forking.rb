@@ -2,12 +2,13 @@
 
 module Godwit
   module TestSupport
-    # Shared by the tests of fork: programs that fork children with a deadline.
+    # PRELUDE is the start of a program that forks children with a deadline.
     module Forking
       PRELUDE = <<~RUBY
         require "godwit"
 
-        # Forks; the child ends with 0 unless the block raises, says false, or takes too long.
+        # Runs the block in a forked child. The program ends with an error when the block raises,
+        # returns false or nil, or takes longer than `seconds`.
         def in_child(seconds = HANG)
           pid = fork do
             Thread.new { sleep(seconds); warn "the child hangs"; exit!(3) }

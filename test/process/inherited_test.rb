@@ -6,7 +6,7 @@ require "test_helper"
 require_relative "forking"
 
 # In a forked child each call on an inherited object raises ForkedError, the collector leaves it
-# alone, and the child's own objects work. The parent notices nothing (law 7).
+# alone, and the child's own objects work. The parent's objects work on (law 7).
 class InheritedTest < Godwit::TestCase
   include Godwit::TestSupport::Forking
 
@@ -15,7 +15,7 @@ class InheritedTest < Godwit::TestCase
     $context = Godwit.context
   RUBY
 
-  # name => [how it is made, the calls, that it works]
+  # name => [code that makes the objects, the calls, code that checks that the objects work]
   OBJECTS = {
     "socket or context" => [<<~RUBY, <<~CALLS, "check(pull, push)"],
       pub = Godwit::PUB.bind("tcp://127.0.0.1:*")

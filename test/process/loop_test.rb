@@ -82,7 +82,7 @@ class LoopProcessTest < Godwit::TestCase
       abort "the child ended with \#{status}" unless status.success? && ended == :stopped
 
       child = Godwit::Loop.new { fork }
-      exit!(0) unless child # the block's end had nothing to close here
+      exit!(0) unless child # in the child, the end of the block does not close the loop
       _, status = Process.wait2(child)
       abort "the second child ended with \#{status}" unless status.success?
     RUBY

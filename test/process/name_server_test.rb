@@ -3,7 +3,8 @@
 require "test_helper"
 require "support/network"
 
-# A name server that never answers holds the I/O thread of its connection, and no other (ADR 33).
+# While a name server does not answer, only one I/O thread waits for it: that of the connection
+# (ADR 33).
 class NameServerTest < Godwit::TestCase
   # The lookup outlasts the test: two minutes and a half.
   RESOLVER = "nameserver 127.0.0.53\noptions timeout:30 attempts:5\n"

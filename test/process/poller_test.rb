@@ -7,7 +7,7 @@ require_relative "forking"
 class PollerProcessTest < Godwit::TestCase
   include Godwit::TestSupport::Forking
 
-  # A child holds the descriptors: closing them does not take them out of an epoll.
+  # An epoll drops a descriptor only when it is closed in all processes: a child still has it.
   test "sockets and IOs that the parent closes while a child lives are gone from its poller" do
     assert_done <<~RUBY
       epolls = -> {

@@ -2,9 +2,10 @@
 
 require "test_helper"
 
-# Signals reach every waiting call. In children: they are for the whole process.
+# Signals reach every waiting call. The programs are child processes, since a signal is sent to a
+# whole process.
 class SignalsTest < Godwit::TestCase
-  # An INT or TERM without a trap ends Java, and raises nothing.
+  # Without a trap, INT and TERM end Java and raise no exception.
   RAISE = <<~RUBY
     if RUBY_ENGINE == "jruby"
       main = Thread.current
@@ -72,7 +73,7 @@ class SignalsTest < Godwit::TestCase
       waiters = Array.new(4) { Thread.new { pull.recv } }
       until_waiting(pull, 4)
       go = Thread::Queue.new
-      # Sent here itself, it would raise in kill.
+      # If the main thread sent the signal itself, Interrupt would be raised in Process.kill.
       2.times { Thread.new { go.pop && Process.kill(:INT, Process.pid) } }
       [-> { sleep }, -> { loop {} }].each do |idle|
         go << true
@@ -83,17 +84,6 @@ class SignalsTest < Godwit::TestCase
       4.times { |number| push.send(number.to_s) }
       abort "the waiters were disturbed" unless waiters.map(&:value).sort == %w[0 1 2 3]
     RUBY
-  end
-
-  test "Ctrl-C ends a program that only waits, with the status of an interrupt" do
-    child =
-      start_child(
-        'require "godwit"; Thread.new { puts "ready" }; Godwit::PULL.bind("tcp://127.0.0.1:*").recv'
-      )
-    result = child.wait_for("ready").signal(:INT).finish
-    refute result.timed_out, result.to_s
-    # Java's status is 130.
-    assert_includes [[2, nil], [nil, 130]], [result.status.termsig, result.status.exitstatus]
   end
 
   test "a trap handler uses the socket that the main thread waits on, and the wait continues" do
@@ -112,7 +102,7 @@ class SignalsTest < Godwit::TestCase
         ]
         dealer.recv_hwm
         Godwit::PUSH.new(context: context).close
-        seen.concat(here) # last: on JRuby the main thread goes on beside the handler
+        seen.concat(here) # last: on JRuby the main thread runs beside the handler
       end
       helper = Thread.new do
         3.times do |turn|
@@ -125,7 +115,7 @@ class SignalsTest < Godwit::TestCase
         until_waiting(dealer)
         peer.send("the answer")
       end
-      # After three handlers
+      # The answer comes after three runs of the handler.
       abort "the wait did not go on" unless dealer.recv(timeout: 15) == "the answer"
       helper.join
       abort seen.inspect unless seen == [:wait_readable, [:writable], nil] * 3
@@ -169,8 +159,8 @@ class SignalsTest < Godwit::TestCase
       end
     RUBY
     child.wait_for("ready").signal(:INT).wait_for("interrupted")
-    # It waits again at its end, for linger is without limit; the first may come a moment too early
-    # for that.
+    # The process's exit waits again, since linger has no limit. A first signal may come before the
+    # exit waits.
     eventually { child.signal(:INT) && child.ended? }
     result = child.finish
     refute result.timed_out, result.to_s

@@ -219,13 +219,8 @@ class ProcessTest < ShellCase
     assert_prints "well\n", PRELUDE + <<~'RUBY'
       sh("echo").to_a
       wait_once
-      Process.setrlimit(:NOFILE, 64)
-      hold = []
-      begin
-        loop { hold << File.open("/dev/null") }
-      rescue Errno::EMFILE
-        GC.disable
-      end
+      hold = take_descriptors(64)
+      GC.disable
       counts = {rows: 0, error: 0}
       open_ones = -> { (0...64).count { |fd| IO.for_fd(fd, autoclose: false) rescue nil } }
       25.times do |free|

@@ -27,6 +27,16 @@ def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
 
 def descriptors = Dir.children("/proc/self/fd").size
 
+# Lowers the limit of descriptors, and opens files until none is free.
+# @return [Array<File>]
+def take_descriptors(limit)
+  Process.setrlimit(:NOFILE, limit)
+  files = []
+  loop { files << File.open(File::NULL) }
+rescue Errno::EMFILE
+  files
+end
+
 # A program waits for its threads' waits by the same methods as a test.
 require_relative "waiters"
 Object.include Godwit::TestSupport::Waiters
