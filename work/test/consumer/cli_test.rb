@@ -233,10 +233,16 @@ class WorkCommandsTest < Godwit::WorkCase
     child.signal(:KILL).finish
     doctor = -> { told("doctor", "--json", "--check")[1].lines.map { |line| JSON.parse(line) } }
     file, *rows = doctor.call
-    assert_equal ["storage", path], file.values_at("kind", "path")
-    assert_equal %w[dead_member no_member], rows.map { |row| row["kind"] }
-    assert_equal ["payments", child.pid], rows[0].values_at("group", "process")
-    well("evict", rows[0]["member"].to_s)
+    assert_equal ["storage", path, File.size(path), File.size("#{path}-wal")], file.values.first(4)
+    dead, without = rows
+    member = dead["member"]
+    assert_equal ["dead_member", "payments", "payments", member, child.pid, Socket.gethostname],
+      dead.except("text").values
+    assert_match(/ #{child.pid} on .*, member #{member} of group payments, has died: .*start one/,
+      dead["text"])
+    assert_equal ["no_member", 1], without.values_at("kind", "lag")
+    assert_match(/1 unread records of topic payments and no member: start/, without["text"])
+    well("evict", member.to_s)
     assert_equal %w[storage no_member], doctor.call.map { |row| row["kind"] }
     {
       %w[evict 999] => "no member 999", %w[evict x] => "no member x: `godwit-work groups --members`"

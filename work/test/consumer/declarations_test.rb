@@ -45,6 +45,7 @@ class WorkDeclarationsTest < Godwit::WorkCase
     eventually { client.groups[0].lag.zero? } # else the record runs again after the eviction
     member = client.members.first
     assert_equal [8, nil], [member.partitions, member.pid]
+    assert_equal [":memory:", 0, 0], client.doctor.storage.values.first(3)
     assert client.evict(member.member)
     eventually { client.members.map(&:member) == [member.member + 1] }
     client.produce("t", 2)

@@ -4,48 +4,13 @@ require_relative "../log/engines"
 
 # Client#doctor.
 class WorkDoctorTest < Godwit::WorkCase
-  extend Engines
   include Engines::Tools
 
   Work = Godwit::Work
 
   def found(**options) = client.doctor(**options).findings
-  def kinds(**options) = found(**options).map(&:kind)
   def produce(*values) = client.produce_many("numbers", values.map { |value| [value, "k"] })
-  def join(place = wake_up.path) = engine.join("g", engine.topics["numbers"], place, [0, 0])
-
-  each_engine "a log that is well" do
-    not_on :kafka, "the storage is brokers, and no file"
-    topic(partitions: 2)
-    member = join
-    produce(1)
-    engine.rebalance(member)
-    diagnosis = client.doctor(check: true)
-    assert_empty diagnosis.findings
-    assert_predicate diagnosis, :frozen?
-    *file, version = diagnosis.storage.values
-    assert_match(/\A3\.\d+\.\d+/, version)
-    assert_equal %i[path bytes wal_bytes sqlite], diagnosis.storage.keys
-    wanted = [path, File.size(path), File.size("#{path}-wal")] if @kind == "sqlite"
-    assert_equal wanted || [":memory:", 0, 0], file
-  end
-
-  each_engine "a member that has died, and a group without members" do
-    not_on :kafka, "the brokers forget a member that has died after its session"
-    FileUtils.mkdir_p("#{path}.members")
-    topic(partitions: 2)
-    produce(1, 2)
-    member = join("/nowhere/123-abc")
-    engine.dead << member.id if @kind == "memory"
-    dead, without = found
-    assert_equal({kind: :dead_member, group: "g", topic: "numbers", member: member.id,
-      process: 123, host: nil}, dead.to_h.except(:text))
-    assert_match(/process 123, member \d+ of group g, has died: .*start one/, dead.text)
-    assert_equal [:no_member, 2], [without.kind, without.details[:lag]]
-    assert_match(/2 unread records of topic numbers and no member: start/, without.text)
-    engine.leave(member.id)
-    assert_equal %i[no_member], kinds
-  end
+  def join = engine.join("g", engine.topics["numbers"], wake_up.path, [0, 0])
 
   test "paused groups, isolated partitions, and records that retention retains" do
     not_on :kafka, "the brokers delete old records, whether they are read or not"
@@ -83,7 +48,7 @@ class WorkDoctorTest < Godwit::WorkCase
       } + [[own, 1, well, 1]])
     end
     assert_empty found
-    assert_equal %i[damaged damaged], kinds(check: true)
+    assert_equal %i[damaged damaged], found(check: true).map(&:kind)
     assert_match(/numbers, partition 0, offset 1: a block has a wrong CRC-32: .*--to 3`/,
       found(check: true)[0].text)
   end
@@ -110,6 +75,7 @@ class WorkDoctorTest < Godwit::WorkCase
     (pages / 2...pages).each { |page| File.binwrite(path, "damage" * 100, page * 16_384) }
     @engine = @client = nil
     diagnosis = client.doctor(check: true)
+    assert_predicate diagnosis, :frozen?
     assert_includes diagnosis.findings.map(&:kind), :damaged
     assert_match(/restore it from a backup/, diagnosis.findings[0].text)
   end
