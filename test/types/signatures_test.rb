@@ -18,8 +18,7 @@ class SignaturesTest < Godwit::TestCase
   deadline 600 # the first test parses the library
 
   ROOT = File.expand_path("../..", __dir__)
-  SIG = [ENV.fetch("GODWIT_TEST_SIG", "#{ROOT}/sig"), "#{ROOT}/work/sig"].freeze
-  WRAPPED = /__with(out)?__RBS_TEST/ # of the checks at run time, test/support/types.rb
+  SIG = %w[sig work/sig].map { |folder| "#{ROOT}/#{folder}" }.freeze
 
   Dir["#{ROOT}/{lib/godwit,work/lib/godwit/work}/cli/*.rb"].sort.each { |file| require file }
 
@@ -55,7 +54,7 @@ class SignaturesTest < Godwit::TestCase
     compared = 0
     wrong = each_type.filter_map do |_, owner, name, type|
       next unless owner.method_defined?(name, false) || owner.private_method_defined?(name, false)
-      parameters = real(owner, name).parameters
+      parameters = owner.instance_method(name).parameters
       kinds = parameters.map(&:first)
       next if kinds.include?(:rest) && !kinds.include?(:key) # "..." or C
       compared += 1
@@ -141,8 +140,6 @@ class SignaturesTest < Godwit::TestCase
     {mod => instance_types(mod), mod.singleton_class => singleton_types(mod)}
   end
 
-  # ---- the library ----
-
   def public_modules = @public_modules ||= [Godwit, *inner(Godwit)]
 
   def inner(mod)
@@ -168,16 +165,7 @@ class SignaturesTest < Godwit::TestCase
     if owner.singleton_class? && owner < Struct.singleton_class
       names.select! { |name| owner.instance_method(name).source_location }
     end
-    names.reject { |name| name.match?(WRAPPED) || hidden?(documented("#{path}#{name}")) }
-  end
-
-  # The method itself, under its wrapping.
-  def real(owner, name)
-    wrapped = owner.instance_method(name)
-    without = owner.instance_methods(false) + owner.private_instance_methods(false)
-    base = wrapped.original_name[/\A(.*)__with__(RBS_TEST.*?)[=?]?\z/] && "#{$1}__without__#{$2}"
-    inner = base && without.find { |one| one.to_s.start_with?(base) }
-    inner ? owner.instance_method(inner) : wrapped
+    names.reject { |name| hidden?(documented("#{path}#{name}")) }
   end
 
   def outside?(mod)
