@@ -25,6 +25,27 @@ class ArgumentsTest < Conformance::Case
     assert_equal [ArgumentError, TypeError], [VALUE.superclass, TYPE.superclass]
   end
 
+  test "classes that open sockets refuse a nil of security as sockets do" do
+    url = "tcp://127.0.0.1:9"
+    makes = [Godwit::Logger, Godwit::LogDevice, Godwit::Logger::Reader, Godwit::Logger::Control,
+      Godwit::Perf::Server].map { |klass| klass.method(:new) }
+    makes << Godwit::Perf.method(:latency) << Godwit::Perf.method(:throughput)
+    makes << ->(input, **options) { Godwit::Logger::Broadcaster.new(input, url, **options) }
+    makes.each do |make|
+      error = assert_raises(VALUE, make.inspect) do
+        make.call(url, curve: Godwit::Curve.keypair, server_key: nil)
+      end
+      assert_match(/\Anew: server_key: is nil: /, error.message, make.inspect)
+    end
+    options = {plain_username: nil, plain_password: "secret"}
+    auth = own(Godwit::Auth.new(context: context))
+    assert_mistakes(
+      -> { Godwit::Context.new(socket_options: options) } =>
+        [VALUE, /\Anew: plain_username: is nil: /],
+      -> { auth.curve(dir: scratch_dir, keys: nil) } => [VALUE, /\Acurve: keys: is nil: /]
+    )
+  end
+
   test "an option that only libzmq refuses raises with the option and the value" do
     says = /tcp_accept_filter.*an IP address or CIDR block.*libzmq refuses "x" \(String\)/
     assert_named(Godwit::OptionError, says) { open_socket(:PULL).tcp_accept_filter = "x" }

@@ -78,20 +78,6 @@ class ConstructorsTest < Conformance::Case
     assert_predicate one.socket_options, :frozen?
   end
 
-  test "linger is 5 s, or the context's, or the socket's" do
-    assert_equal [5, 5], [context.linger, open_socket(:PUSH).linger]
-    own(one = Godwit::Context.new(linger: 0.5))
-    before = own(one.socket(:PUSH))
-    one.linger = nil
-    after = own(one.socket(:PUSH))
-    assert_equal [0.5, nil, nil, 0.25],
-      [
-        before.linger, one.linger, after.linger, own(one.socket(:PUSH, linger: 0.25)).linger
-      ]
-    one.linger = 0
-    [before, after].each { |socket| socket.linger = 0 }
-  end
-
   test "close waits for the sockets' own linger, and only for sent messages" do
     nobody = "tcp://127.0.0.1:#{free_port}"
     # libzmq counts linger in whole milliseconds from the start of the current millisecond

@@ -77,15 +77,8 @@ class LoopTest < Conformance::Case
 
   test "of several ready objects, one that a callback removes is not called any more" do
     loop = open_loop
-    pulls = Array.new(4) do
-      connected_pair(:PULL, :PUSH, transport: :inproc).tap { |_, push| push.send("x") }.first
-    end
-    pulls.each do |pull|
-      loop.readable(pull) do |socket|
-        @log << socket
-        pulls.each { |one| loop.remove(one) }
-      end
-    end
+    ready = Array.new(2) { pipe.last }
+    ready.each { |io| loop.writable(io) { @log << ready.each { |one| loop.remove(one) } } }
     assert_equal :empty, loop.run
     assert_equal 1, @log.size
   end

@@ -77,19 +77,6 @@ class MonitorFormsTest < Conformance::Case
     assert_match(/closed/, monitor.inspect)
   end
 
-  test "closing the socket ends all waits, and one waiter gets monitor_stopped" do
-    pull, monitor = monitored(:PULL)
-    threads = Array.new(3) { in_thread { monitor.next_event.name } }
-    until_waiting(monitor, 3)
-    pull.close
-    ends = threads.map do |thread|
-      thread.value
-    rescue Godwit::ClosedError
-      :closed
-    end
-    assert_equal %i[closed closed monitor_stopped], ends.sort
-  end
-
   test "closing it leaves the socket and others alone" do
     pull, monitor = monitored(:PULL)
     other = own_monitor(pull.monitor)

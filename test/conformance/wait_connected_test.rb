@@ -162,14 +162,4 @@ class WaitConnectedTest < Conformance::Case
     in_thread { 300.times { |number| pub.send(number.to_s) } }
     assert_equal (0...300).map(&:to_s), Array.new(300) { sub.recv(timeout: HANG) }
   end
-
-  test "a Monitor that opens meanwhile takes no event from the count" do
-    pull = open_socket(:PULL).bind("tcp://127.0.0.1:*")
-    push = open_socket(:PUSH)
-    done = own(push.monitor(:handshake_succeeded))
-    push.connect(pull.last_endpoint)
-    done.next_event(timeout: 5)
-    own(pull.monitor(:disconnected))
-    assert_same pull, pull.wait_connected(timeout: 5)
-  end
 end

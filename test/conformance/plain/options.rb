@@ -32,6 +32,9 @@ Plain.scenario "options as keywords, and a context's for its sockets" do
     [one.io_threads, one.max_sockets, one.ipv6?, one.linger, one.socket_options]
   pull = own(one.socket(:PULL, send_hwm: 3))
   assert_equal [11, 3, 0.5], [pull.recv_hwm, pull.send_hwm, pull.linger]
+  one.linger = nil
+  assert_equal [nil, 0, 0.5],
+    [own(one.socket(:PULL)).linger, own(one.socket(:PULL, linger: 0)).linger, pull.linger]
   one.set(:max_sockets, 11)
   assert_equal 11, one.get(:max_sockets)
 end

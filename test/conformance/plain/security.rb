@@ -49,9 +49,17 @@ Plain.scenario "CURVE: the keywords name their mistakes" do
   refused(Godwit::CurveKeyError, "curve: takes a Godwit::Curve::Keypair or a Godwit::Cert: got " \
     "String") { open_socket(:REQ, curve: keys.public_key) }
   {"" => "0 bytes that are neither", "x" * 39 => "39 bytes that are neither",
-   "~" * 40 => "40 bytes that are neither", 5 => "Integer"}.each do |key, got|
-    refused(Godwit::CurveKeyError, "a CURVE key is a String of 40 characters of Z85 or of 32 " \
-      "bytes: got #{got}") { open_socket(:REQ, curve: keys, server_key: key) }
+   "x" * 41 => "41 bytes that are neither", "~" * 40 => "40 bytes that are neither",
+   "#" * 40 => "40 bytes that are neither", 5 => "Integer",
+   [keys.secret_key] => "Array"}.each do |key, got|
+    [-> { open_socket(:REQ, curve: keys, server_key: key) }, -> { Godwit::Curve.public_key(key) },
+      -> { Godwit::Curve::Keypair.new(secret_key: key) },
+      -> { Godwit::Curve::Keypair.new(public_key: key, secret_key: keys.secret_key) }]
+      .each do |call|
+      error = refused(Godwit::CurveKeyError, "a CURVE key is a String of 40 characters of Z85 or " \
+        "of 32 bytes: got #{got}", &call)
+      assert_kind_of ArgumentError, error
+    end
   end
   refused(Godwit::CurveKeyError, "option curve_secret_key (ZMQ_CURVE_SECRETKEY) takes a CURVE " \
     "key: 40 characters of Z85 or 32 raw bytes, not a String of 9 bytes") do
