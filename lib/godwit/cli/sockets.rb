@@ -3,7 +3,6 @@
 require_relative "sockets/types"
 require_relative "sockets/forms"
 require_relative "sockets/input"
-require_relative "sockets/output"
 require_relative "sockets/evaluator"
 require_relative "sockets/session"
 
@@ -136,7 +135,7 @@ module Godwit
           socket = open_socket(context)
           notice = PeerNotice.new(socket, quiet: options[:quiet] || !announces?)
           attach(socket)
-          Session.new(type, socket, notice, input, Output.new(io, form), settings).run
+          Session.new(type, socket, notice, input, io, form, settings).run
         ensure
           socket ? close(socket) : context&.close
         end

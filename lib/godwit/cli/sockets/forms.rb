@@ -8,7 +8,8 @@ module Godwit
       # How messages are written as text. A form's terminator ends each message of the input.
       # `decode` makes an Array of frames from a message's text, `encode` the text of frames.
       module Forms
-        # A line a message, a tab between frames. In a terminal control characters are escaped.
+        # A line a message, a tab between frames. With `--null` a NUL ends a message, as with
+        # `find -print0`. In a terminal control characters are escaped.
         class Text
           attr_reader :terminator
 
@@ -31,11 +32,6 @@ module Godwit
           end
         end
 
-        # A NUL ends each message, as with `find -print0`.
-        class Null < Text
-          def initialize(terminal) = super(terminal, "\0")
-        end
-
         # Frames in hexadecimal digits, a tab between them.
         class Hex < Text
           def decode(text)
@@ -53,8 +49,7 @@ module Godwit
 
         # A JSON array a line. A frame that is not UTF-8 is an object with the name base64.
         class JSONArray
-          # @param _terminal [Boolean] its text is safe for a terminal
-          def initialize(_terminal)
+          def initialize
             require "json"
           end
 
@@ -89,11 +84,10 @@ module Godwit
           end
         end
 
-        # The form of each option. Without such an option a message is a line.
-        BY_OPTION = {json: JSONArray, null: Null, hex: Hex}.freeze
-
         def self.of(options, terminal)
-          BY_OPTION.fetch((BY_OPTION.keys & options.keys).first, Text).new(terminal)
+          return JSONArray.new if options[:json]
+          return Hex.new(terminal) if options[:hex]
+          Text.new(terminal, options[:null] ? "\0" : "\n")
         end
       end
     end

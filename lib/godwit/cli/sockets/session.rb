@@ -1,12 +1,13 @@
 # frozen_string_literal: true
 
+require "io/wait"
 require_relative "../signals"
 
 module Godwit
   module CLI
     module Sockets
-      # Moves messages between a socket, an input and an output, until the input ends, a count or a
-      # time is reached, or a signal comes. Threads do the work; the main thread waits for the end.
+      # Moves messages between a socket, an input and an IO, until the input ends, a count or a time
+      # is reached, or a signal comes. Threads do the work; the main thread waits for the end.
       class Session
         GRACE = 0.5 # seconds that a signal leaves for printing what was received
         LINGER = 5 # seconds that the last messages may take if the session also receives
@@ -17,12 +18,16 @@ module Godwit
 
         # The socket is the only one of its context. Without an input the session sends no messages
         # of its own. The settings are evaluate, echo, count, timeout, pause, wait_peers.
-        def initialize(type, socket, notice, input, output, settings)
+        def initialize(type, socket, notice, input, io, form, settings)
           @type = type
           @socket = socket
           @notice = notice
           @input = input
-          @output = output
+          @io = io
+          @form = form
+          # Ruby's buffer would delay the process's exit while a pipe is blocked.
+          io.sync = true
+          io.binmode
           @evaluate, @echo, @remaining, @timeout, @pause, @peers =
             settings.values_at(:evaluate, :echo, :count, :timeout, :pause, :wait_peers)
         end
@@ -33,7 +38,7 @@ module Godwit
             beside = @type.work == :converse && @input
             workers << worker(events, side: true) { send_beside } if beside
             timer = Thread.new { sleep(@timeout) && events << :timed_out } if @timeout
-            watcher = @output.on_close { events << Errno::EPIPE.new }
+            watcher = watch_output(events)
             finish(events.pop, workers)
           ensure
             [timer, watcher].compact.each(&:kill)
@@ -41,6 +46,15 @@ module Godwit
         end
 
         private
+
+        # The thread reports that the reader of a pipe has closed it. JRuby cannot wait for that.
+        def watch_output(events)
+          return if RUBY_ENGINE == "jruby" || !@io.respond_to?(:stat) || !@io.stat.pipe?
+          Thread.new do
+            @io.wait(IO::PRIORITY, nil)
+            events << Errno::EPIPE.new
+          end
+        end
 
         # A thread has its creator's mask from its first line on, so that no Stop comes too early.
         # @param side [Boolean] whether the session goes on after this work
@@ -102,13 +116,13 @@ module Godwit
           send_input do |frames|
             waiting { @socket.send(frames) }
             frames = waiting { @socket.recv_multipart }
-            @output.print([evaluated(frames)].compact)
+            print([evaluated(frames)].compact)
           end
         end
 
         def reply_all
           each_batch(1) do |batch|
-            @output.print(batch)
+            print(batch)
             answer = @input ? waiting { @input.next } : evaluated(*batch)
             break unless answer || @evaluate
             deliver(answer || [""])
@@ -119,7 +133,7 @@ module Godwit
         def print_all
           each_batch do |batch|
             batch = batch.filter_map { |frames| @evaluate.call(frames) } if @evaluate
-            @output.print(batch)
+            print(batch)
             count(batch.size)
           end
         end
@@ -128,11 +142,16 @@ module Godwit
           each_batch do |batch|
             routes = @type.name == :router
             printed = routes ? batch : batch.filter_map { |frames| evaluated(frames) }
-            @output.print(printed)
+            print(printed)
             batch.each { |frames| deliver(frames) } if @echo
             batch.each { |frames| deliver_to_sender(frames) } if routes && @evaluate
             count(batch.size)
           end
+        end
+
+        # Prints messages in one write.
+        def print(messages)
+          @io.write(messages.map { |frames| @form.encode(frames).b }.join) if messages.any?
         end
 
         # Yields the messages that are there, after a wait for one. After a signal it does not wait.
