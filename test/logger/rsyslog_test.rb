@@ -44,17 +44,6 @@ class RsyslogTest < Godwit::TestCase
   # The path of the socket by which programs log to rsyslog.
   def log_socket = "#{scratch_dir}/log"
 
-  # Starts rsyslog, which passes on the messages of {log_socket}.
-  def sending(action)
-    page = example("omczmq", 'endpoints=">tcp://loghost:7000" socktype="PUSH"' => action)
-    child = rsyslog(<<~TEXT + page)
-      module(load="imuxsock" SysSock.Use="off")
-      input(type="imuxsock" Socket="#{log_socket}")
-    TEXT
-    eventually("rsyslog does not listen") { File.socket?(log_socket) }
-    child
-  end
-
   # @param severity [Integer] of syslog: 3 is an error, 6 is information
   def syslog(severity, text)
     @syslog ||=
@@ -95,7 +84,11 @@ class RsyslogTest < Godwit::TestCase
 
   test "rsyslog's PUSH: its messages in Reader, with level and program" do
     reader = own(Godwit::Logger::Reader.new("tcp://127.0.0.1:*"))
-    child = sending(%(endpoints=">#{reader.last_endpoint}" socktype="PUSH"))
+    child = rsyslog(<<~TEXT + example("omczmq", "tcp://loghost:7000" => reader.last_endpoint))
+      module(load="imuxsock" SysSock.Use="off")
+      input(type="imuxsock" Socket="#{log_socket}")
+    TEXT
+    eventually("rsyslog does not listen") { File.socket?(log_socket) }
     {7 => "debug", 6 => "info", 4 => "warn", 3 => "error", 2 => "crit"}.each do |severity, text|
       syslog(severity, "it is #{text}")
     end
@@ -111,22 +104,5 @@ class RsyslogTest < Godwit::TestCase
     assert_match(/\Aa tab(\t|#011)here\z/, records.last.text)
     assert(records.all? { |record| record.plain? && (Time.now - record.time).abs < 60 })
     assert_equal [6, 6, 0], [reader.received, reader.plain, reader.foreign]
-  end
-
-  test "rsyslog's PUB: a reader that subscribes gets all later records" do
-    child = sending(%(endpoints="@#{endpoint}" socktype="PUB"))
-    reader = own(Godwit::Logger::Reader.subscribe(endpoint, level: "error"))
-    # rsyslog binds at its first message. Messages before the subscription has arrived are lost.
-    got = eventually("no record came") do
-      syslog(3, "are you there")
-      reader.recv(timeout: 0.1, exception: false)
-    end
-    assert_equal "are you there", got.text
-    syslog(6, "of no interest")
-    syslog(3, "the last")
-    texts = [reader.recv(timeout: 10).text]
-    texts << reader.recv(timeout: 10).text until texts.last == "the last"
-    stop(child)
-    assert_equal ["the last"], texts - ["are you there"]
   end
 end
