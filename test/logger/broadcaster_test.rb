@@ -161,10 +161,10 @@ class LoggerBroadcasterTest < Godwit::TestCase
     relay = broadcaster(endpoint_for(:inproc), sink: sink, linger: 10).start
     one = subscriber(relay)
     relay.stop.wait(5)
-    push_to(relay).send_many(Array.new(200) { |i| frames(i + 1) })
+    push_to(relay).send_many(Array.new(600) { |i| frames(i + 1) })
     with_constants(Broadcaster, DRAIN: 10) { relay.close } # returns when no record arrives
-    assert_equal [*1..200], sink.records.select { |record| record.writer == WRITER }.map(&:seq)
-    assert_equal [*1..200], Array.new(200) { one.recv(timeout: 5).seq }
+    assert_equal [*1..600], sink.records.select { |record| record.writer == WRITER }.map(&:seq)
+    assert_equal [*1..600], Array.new(600) { one.recv(timeout: 5).seq }
     assert_predicate sink, :closed?
   end
 

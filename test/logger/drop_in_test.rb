@@ -50,6 +50,21 @@ class LoggerDropInTest < Godwit::TestCase
       records(8).map(&:text)
   end
 
+  # In a process of its own: a loaded ActiveSupport would choose between thread and fiber.
+  test "a local level holds for its thread and fiber" do
+    assert_logs(<<~RUBY)
+      log = Godwit::Logger.new(ENDPOINT)
+      log.silence do
+        Thread.new { log.info("thread") && log.local_level = :fatal }.join
+        Fiber.new { log.info("fiber") }.resume
+        log.info("silent")
+      end
+      log.info("end")
+      abort("ActiveSupport is here") if defined?(ActiveSupport)
+    RUBY
+    assert_equal %w[thread fiber end], records(3).map(&:text)
+  end
+
   test "with nil, an IO or the null device it is Ruby's, and data follow the text" do
     out = StringIO.new
     log = Godwit::Logger.new(out, progname: "a", formatter: proc { |*, text| "#{text}\n" })
