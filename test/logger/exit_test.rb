@@ -118,21 +118,26 @@ class LoggerExitTest < Godwit::TestCase
     assert_equal "", assert_child(child.finish).stderr
   end
 
-  test "records that an interrupted close did not send are reported at the end, without another " \
-    "linger" do
-    result = assert_child run_child(<<~RUBY)
-      require "godwit"
-      require "timeout"
-      log = Godwit::Logger.new("ipc://#{scratch_dir}/nobody", linger: 100)
-      log.info("x")
-      begin
-        Timeout.timeout(0.05) { log.close }
-      rescue Timeout::Error
-        puts "cut short"
-      end
-    RUBY
-    assert_equal "cut short\n", result.stdout
-    assert_match(/: 1 record not sent; connection refused at .*\n\z/, result.stderr)
+  {
+    "" => "1 record not sent; connection refused at .*",
+    ", durable: ARGV[1]" => "1 record is kept in .*durable for the next start"
+  }.each do |options, says|
+    test "records that an interrupted close did not send are reported at the end, without " \
+      "another linger#{options}" do
+      result = assert_child(run_child(<<~RUBY, [nowhere, "#{scratch_dir}/durable"]))
+        require "godwit"
+        require "timeout"
+        log = Godwit::Logger.new(ARGV[0], linger: 100#{options})
+        log.info("x")
+        begin
+          Timeout.timeout(0.05) { log.close }
+        rescue Timeout::Error
+          puts "cut short"
+        end
+      RUBY
+      assert_equal "cut short\n", result.stdout
+      assert_match(/: #{says}\n\z/, result.stderr)
+    end
   end
 
   # Ruby kills the remaining threads again at each Ctrl-C: if each sender were replaced, none would

@@ -11,12 +11,6 @@ class LoggerInterruptsTest < Godwit::TestCase
 
   def folder = "#{scratch_dir}/durable"
 
-  # Opens a plain or a durable logger whose endpoint has no listener.
-  def silent(kind, **options)
-    may_lose
-    logger(nowhere, **((kind == :durable) ? {durable: folder} : {}), **options)
-  end
-
   # Raises in this thread as soon as the C method of this name returns.
   def stopped_after(name)
     here = Thread.current
@@ -72,22 +66,6 @@ class LoggerInterruptsTest < Godwit::TestCase
         count += Godwit::TestSupport::Length.of(7, long: 3)
       end
       assert_operator count, :>, 100
-    end
-  end
-
-  %i[plain durable].each do |kind|
-    test "while it waits for the end of a #{kind} logger: the next close finishes" do
-      log = silent(kind, linger: 10)
-      log.info("x")
-      closing = in_thread { log.close }
-      eventually { writer_of(log).instance_variable_get(:@closing) }
-      closing.raise(Stop)
-      assert_raises(Stop) { closing.value }
-      # The process closes the logger like this at its exit.
-      _, said = capture_io { writer_of(log).close(monotonic, 0) }
-      assert_match((kind == :durable) ? /1 record.* kept in/ : /1 record not sent/, said)
-      assert_equal 1, log.stats.to_h.values_at(:queued, :dropped).sum
-      capture_io { silent(kind, linger: 0).close } # the folder is no longer locked
     end
   end
 end
