@@ -28,21 +28,11 @@ class EdgeDeparturesTest < EdgeCase
       "/join" => -> { Edge.join(-> { sleep }, -> { REDIS.get("x") }, -> { LOST.request("lose") }) },
       "/ensure" => -> { begin; sleep; ensure; sleep 0; end }
     }
-    COUNTS = {}
     run ->(env) {
       path = env["PATH_INFO"]
-      next [200, {}, [JSON.generate(COUNTS)]] if path == "/counts"
+      next [200, {}, [JSON.generate(SAID)]] if path == "/said"
       next [200, {}, [GC.start.to_s]] if path == "/gc"
-      counts = (COUNTS[path] ||= [0, 0, 0])
-      counts[0] += 1
-      begin
-        KINDS[path].call
-      rescue Exception => error
-        counts[1] += 1 if error.is_a?(Edge::Cancelled)
-        raise error
-      ensure
-        counts[2] += 1
-      end
+      noted(path) { KINDS[path].call }
     }
   RUBY
   KINDS = APP.scan(%r{"(/\w+)" =>}).flatten
@@ -54,7 +44,7 @@ class EdgeDeparturesTest < EdgeCase
       "SILENT" => @silent.addr[1], "BACK_END" => back_end.endpoint,
       "NOWHERE" => "tcp://127.0.0.1:#{Godwit::TestSupport::Ports.free}"
     }.map { |name, value| "#{name} = #{value.inspect}\n" }.join
-    edge(constants + APP, server: "keepalive_requests 100000;")
+    edge(NOTED + constants + APP, server: "keepalive_requests 100000;")
     @control = connection
     @accepted = Array.new(2) { @silent.accept }
   end
@@ -64,20 +54,19 @@ class EdgeDeparturesTest < EdgeCase
     super
   end
 
-  test "clients leave at each kind of wait; of 10,000 no memory is left behind" do
-    KINDS.each { |path| leave(path, CLIENTS) }
+  test "clients depart at each kind of wait; 10,000 departures leak no memory" do
+    KINDS.each { |path| depart(path, CLIENTS) }
     assert_no_growth if Godwit::TestSupport::Length.long? && !ENV["GODWIT_EDGE_PRELOAD"]
-    KINDS.each { |path| leave(path, 200, at_once: 200) }
-    counts.each_value { |began, *ended| assert_equal [began] * 2, ended }
-    assert_equal [KINDS.size, CLIENTS + 200], [counts.size, counts.values.flatten.min]
-    statuses = @server.accesses.grep_v(/counts|gc/).map { |line| line.split.first }
+    KINDS.each { |path| depart(path, 200, at_once: 200) }
+    began, ended = [KINDS, %w[Edge::Cancelled ensure]].map { |names| said.values_at(*names) }
+    assert_equal [began.sum] * 2, ended
+    assert_equal [KINDS.size + 2, CLIENTS + 200], [said.size, began.min]
+    statuses = @server.accesses.grep_v(/said|gc/).map { |line| line.split.first }
     assert_equal ["499"], statuses.uniq
     refute_match(/\[error\]/, @server.log)
   end
 
   private
-
-  def counts = JSON.parse(@control.get("/counts").body)
 
   def assert_no_growth
     growths = []
@@ -85,16 +74,16 @@ class EdgeDeparturesTest < EdgeCase
     assert_operator growths.last, :<=, GROWTH
   end
 
-  # How much a worker grows while 10,000 clients leave. A leak grows in each round.
-  # Without new sockets: their memory depends on libzmq's threads.
+  # How much a worker grows while 10,000 clients depart. A leak grows in each round.
+  # "/request" makes a socket each time, whose memory depends on libzmq's threads.
   # @return [Integer] KiB
   def growth
     before = settled_rss
-    (KINDS - ["/request"]).each { |path| leave(path, 1_150) }
+    (KINDS - ["/request"]).each { |path| depart(path, 1_150) }
     settled_rss - before
   end
 
-  # The commands to Redis end first, since nothing answers them, and connections are made again.
+  # First ends the connections to Redis, whose commands get no reply. The worker connects again.
   def settled_rss
     @accepted.each(&:close)
     @accepted = Array.new(2) { @silent.accept }
@@ -102,14 +91,13 @@ class EdgeDeparturesTest < EdgeCase
     @server.rss
   end
 
-  def leave(path, count, at_once: 50)
-    began = counts.fetch(path, [0]).first
+  def depart(path, count, at_once: 50)
     (count / at_once).times do
+      began, ended = said.fetch(path, 0), said.fetch("ensure", 0)
       clients = Array.new(at_once) { connection(path) }
-      began += at_once
-      eventually { counts.fetch(path, [0]).first == began }
+      eventually { said[path] == began + at_once }
       clients.each(&:close)
-      eventually { counts[path].last == began }
+      eventually { said["ensure"] == ended + at_once }
     end
   end
 end

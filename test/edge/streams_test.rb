@@ -11,11 +11,11 @@ class EdgeStreamsTest < EdgeCase
   TEXT = 16 * 1024 # bytes of each text of "/pour"
   TEXTS = 150
   POURED = (1..TEXTS).map { |number| number.to_s.rjust(TEXT) }.join
-  # More than the kernel has for a client that does not read.
+  # Bytes: more than the kernel stores for a client that does not read.
   MOST = 3 << 19
 
   APP = <<~RUBY
-    SAID = Hash.new(0)
+    #{NOTED}
     OUTS = []
     class Writes
       def initialize(out) = @out = out
@@ -92,15 +92,7 @@ class EdgeStreamsTest < EdgeCase
       when "/none" then next Edge.stream("text/plain", status: 204) { SAID["none"] += 1 }
       end
       Edge.stream("text/event-stream", headers: {"x-own" => "1"}) { |out|
-        SAID[name] += 1
-        begin
-          WRITES[name].call(out)
-        rescue Exception => error
-          SAID[error.class.to_s] += 1
-          raise error
-        ensure
-          SAID["ensure"] += 1
-        end
+        noted(name) { WRITES[name].call(out) }
       }
     }
   RUBY
@@ -143,7 +135,7 @@ class EdgeStreamsTest < EdgeCase
 
     assert_equal "text/event-stream#{EVENTS}", @server.get("/fetch?events").body
     assert_equal EVENTS * 3, one.ask("/fetches").rest
-    assert_equal "502", @server.get("/fetch?pour").code # nginx has room for 1 MiB
+    assert_equal "502", @server.get("/fetch?pour").code # a fetched answer has at most 1 MiB
     assert_includes @server.accesses, "200 /steps"
   end
 
@@ -226,7 +218,7 @@ class EdgeStreamsTest < EdgeCase
     end
     refute_match(/\[error\]/, @server.log)
 
-    late = connection("/late", port: brief) # its time counts until the headers
+    late = connection("/late", port: brief) # godwit_timeout counts until the headers
     assert_equal "late", late.rest
     assert_match(%r{\AHTTP/1\.1 504 }, connection("/slow", port: brief).head)
     assert_match(%r{\AHTTP/1\.1 504 }, connection("/fetch?wait", port: brief).head)
@@ -275,7 +267,7 @@ class EdgeStreamsTest < EdgeCase
     wide.ask(1, "/pour")
     eventually { said["pour"] == 3 }
     assert_stops { said["poured"] }
-    wide.ask(3, "/said") # nginx cannot send its headers at once
+    wide.ask(3, "/said") # nginx cannot send the headers at once
     eventually { @server.accesses.last.end_with?("/said") }
     wide.ask(5, "/wait")
     eventually { said["wait"] == 1 }
@@ -321,8 +313,6 @@ class EdgeStreamsTest < EdgeCase
 
   private
 
-  def said = JSON.parse(@server.get("/said").body)
-
   # A failure does not print the text, which has 2 MiB.
   def assert_poured(text, ending = :whole)
     assert_equal [POURED.bytesize, :whole], [text.bytesize, ending]
@@ -337,7 +327,7 @@ class EdgeStreamsTest < EdgeCase
     end
   end
 
-  # Waits until the block gives the same number 20 times; it asks the worker, which answers.
+  # Waits until the block gives the same number 20 times. The block sends a request to the worker.
   def assert_stops
     last = nil
     same = 0

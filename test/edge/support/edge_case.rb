@@ -26,6 +26,20 @@ class EdgeCase < Godwit::TestCase
     run ->(env) { [200, {}, [JSON.generate(outcome { eval(env["rack.input"].read) })]] }
   RUBY
 
+  # Ruby of an app: counts in SAID the calls of `noted` by name, their errors by class, their ends.
+  NOTED = <<~RUBY
+    SAID = Hash.new(0)
+    def noted(name)
+      SAID[name] += 1
+      yield
+    rescue Exception => error
+      SAID[error.class.to_s] += 1
+      raise error
+    ensure
+      SAID["ensure"] += 1
+    end
+  RUBY
+
   # @return [String] path of the nginx module
   def self.built = @@built ||= ENV["GODWIT_EDGE_MODULE"] || EdgeBuild.new.build
 
@@ -65,6 +79,9 @@ class EdgeCase < Godwit::TestCase
   def ask(code, headers = {}, path: "/")
     JSON.parse(@server.post(path, code, headers).body)
   end
+
+  # @return [Hash{String => Integer}] the counts of {NOTED}, with which the app answers "/said"
+  def said = JSON.parse(@server.get("/said").body)
 
   # @return [Object] the value of a JSON text, with Floats of 12 digits, since the edge writes 14
   def parsed(text)

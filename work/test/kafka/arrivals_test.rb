@@ -9,7 +9,7 @@ class WorkKafkaArrivalsTest < Godwit::WorkCase
   UNSTABLE = 88 # UNSTABLE_OFFSET_COMMIT
   Answer = Struct.new(:receive) { def close = nil }
 
-  # A group whose answers the test chooses; nil: none has come.
+  # A group whose answers the test chooses. nil: no answer has come.
   class Groups
     def initialize(answers) = @answers = answers
     def request_committed(*) = Answer.new(@answers.shift)

@@ -117,10 +117,4 @@ class WorkKafkaErrorsTest < Godwit::WorkCase
       assert_equal 3, destroyed.size
     end
   end
-
-  test "a BrokerError of one's own has the defaults" do
-    error = Work::BrokerError.new("x", operation: :produce)
-    assert_equal [nil, nil, false, false, "x"],
-      [error.code, error.name, error.retriable?, error.fatal?, error.message]
-  end
 end

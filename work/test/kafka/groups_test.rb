@@ -3,7 +3,7 @@
 require "log/engines"
 require "json"
 
-# Members of groups on Kafka: what log/groups_test.rb and consumer/doctor_test.rb cannot have.
+# Members of groups on Kafka: what log/groups_test.rb and consumer/doctor_test.rb cannot test.
 class WorkKafkaGroupsTest < Godwit::WorkCase
   include Engines::Tools
 
@@ -45,7 +45,7 @@ class WorkKafkaGroupsTest < Godwit::WorkCase
       moved = engine.rebalance(old).surplus.first
     end
     lost = held[moved]
-    engine.commit([lost]) # it is the member's until it is released
+    engine.commit([lost]) # the partition is the member's until its release
     engine.release([lost])
     claim = nil
     eventually { engine.rebalance(old) && claim = engine.rebalance(newer).claims.first }

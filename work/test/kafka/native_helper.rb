@@ -85,7 +85,7 @@ module NativeKafka
     list = Functions.topic_partition_list_new(1)
     place = Functions.topic_partition_list_add(list, topic, partition)
     Functions::Partition.new(place)[:offset] = offset
-    # Before the assignment: what is fetched earlier would be in the consumer's queue.
+    # After the assignment, the consumer's own queue would get the first records.
     queue = Functions.queue_get_partition(rk, topic, partition)
     Functions.queue_forward(queue, nil)
     failed = Functions.incremental_assign(rk, list)
@@ -94,7 +94,8 @@ module NativeKafka
     own(Queue.new(rk, queue))
   end
 
-  # @return [Array<Kafka::Block, Kafka::Failure>] until so many records have come
+  # Drains the queue until it has given so many records.
+  # @return [Array<Kafka::Block, Kafka::Failure>]
   def drained(queue, records, **limits)
     found = []
     eventually do

@@ -256,7 +256,8 @@ class WorkKafkaSettingsTest < Godwit::WorkCase
     assert_equal SECRET, one.producer["sasl.password"].to_s
   end
 
-  # Runs a handle of each kind with `debug`, in a child, whose standard error has the log.
+  # Makes a handle of each kind in a child.
+  # @return [String] the child's standard error, to which librdkafka logs
   def log(url, kafka)
     program = <<~RUBY
       require "godwit/work"

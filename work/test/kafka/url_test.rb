@@ -51,21 +51,16 @@ class WorkKafkaUrlTest < Godwit::WorkCase
 
   WRONG = {
     "kafka://" => "no host",
-    "kafka://:9092" => "host has no name",
-    "kafka://a,,b" => "host has no name",
     "kafka://a," => "host has no name",
     "kafka://h:0" => "port is 1 to 65535",
     "kafka://h:65536" => "port is 1 to 65535",
     "kafka://h:" => "port of digits",
     "kafka://h:port" => "port of digits",
-    "kafka://h:-1" => "port of digits",
     "kafka://h h" => "a name",
     "kafka://h\n" => "a name",
-    "kafka://[::1" => "IPv6",
     "kafka://[1]" => "IPv6",
     "kafka://::1" => "host has no name",
     "kafka://h/" => "no path",
-    "kafka://h/topic" => "no path",
     "kafka://h?a=1" => "no path",
     "kafka://h#a" => "no path",
     "kafka://user@h" => "USER:SECRET",
@@ -73,7 +68,6 @@ class WorkKafkaUrlTest < Godwit::WorkCase
     "kafka://user:@h" => "USER:SECRET",
     "kafka://@h" => "USER:SECRET",
     "kafka://user:#{SECRET}@" => "no host",
-    "kafka://user:#{SECRET}@host:bad/path" => "no path",
     "kafka://user:#{SECRET}@host:bad" => "port of digits",
     "kafka://user:#{SECRET}@x@host" => "%40",
     "kafka://user:a/#{SECRET}@host" => "%2F",
@@ -81,12 +75,10 @@ class WorkKafkaUrlTest < Godwit::WorkCase
     "kafka://user:%zz#{SECRET}@host" => "%25",
     "kafka://user:%00#{SECRET}@host" => "NUL",
     "kafka://user:%ff#{SECRET}@host" => "UTF-8",
-    "kafka://user:\xff#{SECRET}@h" => "UTF-8",
     "kafka://user:\xff#{SECRET}@h".b => "UTF-8",
     "kafka://\xffh" => "UTF-8",
     "kafka+tls://user:#{SECRET}@host" => "kafka+ssl://",
     "kafka:user:#{SECRET}@host" => "kafka+ssl://",
-    "kafka:/user:#{SECRET}" => "kafka+ssl://",
     " kafka://user:#{SECRET}@host" => "kafka+ssl://"
   }.freeze
 

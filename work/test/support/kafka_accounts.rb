@@ -79,7 +79,7 @@ module KafkaAccounts
     end
   end
 
-  # What a failed test leaves: printed before its processes end, when the broker answers again.
+  # Prints the state of a failed test, before its processes end. The broker runs again for that.
   def describe_state
     restore
     topic = client.engine.topics[from] or return

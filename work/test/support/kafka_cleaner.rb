@@ -41,7 +41,7 @@ class KafkaCleaner
   def clean
     start
     delete_groups
-    until (topics = self.topics).empty? # a broker hears of it after the controller
+    until (topics = self.topics).empty? # the brokers learn of a deletion after the controller
       codes = delete("Topic", topics, :topic_result_error)
       check("topics #{topics}: #{codes}")
     end

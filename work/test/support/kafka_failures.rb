@@ -143,7 +143,7 @@ module Godwit
       (@consumers << child).last
     end
 
-    # Starts consumers, and waits until all have joined.
+    # Starts consumers, and waits until all have joined the group.
     def consume_by(count, **more)
       Array.new(count) { consume(**more) }.each { |child| child.wait_for(/^ready$/) }
     end
@@ -177,7 +177,7 @@ module Godwit
     def end_child(child)
       child.signal(:KILL)
     rescue Errno::ESRCH
-      nil # a test has seen its end
+      nil # the child has ended
     ensure
       child.finish
     end
@@ -189,7 +189,7 @@ module Godwit
       super
     end
 
-    # Has the broker run again, for the next test.
+    # Makes the broker run again, for the next test.
     def restore
       broker.thaw
       broker.start unless broker.pid

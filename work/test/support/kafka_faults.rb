@@ -3,11 +3,11 @@
 # Makes methods of the engine fail.
 module KafkaFaults
   KAFKA = Godwit::Work.const_get(:Kafka)
-  ARMED = {} # by class and method: what runs before it, as often as it gives true
-  PREPARED = {}
+  ARMED = {} # [class, method] => what each call of the method runs first
+  PREPARED = {} # [class, method] => the class, whose method runs ARMED
 
   class << self
-    # @yieldreturn [Object] false or nil: the method does not fail again; it may raise
+    # @yieldparam object [Object] whose method is called; the call fails if the block raises
     # @raise [NameError] the class has no such method
     def before(klass, name, &act)
       klass.instance_method(name)

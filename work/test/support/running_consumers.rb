@@ -72,7 +72,7 @@ module RunningConsumers
   def dead(name = "t.dead") = client.each(name).to_a
   def values(topic) = client.each(topic).map(&:value)
 
-  # @return [Array<Work::Events::Event>] it fills up
+  # @return [Array<Work::Events::Event>] each later event of these names is appended
   def events(*names)
     [].tap { |all| client.on(*names) { |event| all << event } }
   end

@@ -59,7 +59,8 @@ class WorkKafkaFaultsTest < Godwit::KafkaFailureCase
     client.produce_many(from, ids.map { |id| [{id: id}, "k#{id}"] })
   end
 
-  # @return [Array<Run>] when these records have run
+  # Waits until these records have run.
+  # @return [Array<Run>] all runs
   def all_run(ids)
     seen = (@seen ||= [])
     eventually(deadline: 60) do

@@ -5,7 +5,7 @@ require "support/kafka_failures"
 # The broker ends or hangs while consumers and producers work.
 class WorkKafkaOutagesTest < Godwit::KafkaFailureCase
   # What the broker does => its methods, the seconds between them, settings of the producer.
-  # Records whose time is over while the broker hangs: see the limits in work/docs/kafka.md.
+  # A record must not time out while the broker hangs: see the limits in work/docs/kafka.md.
   {
     "is away for a while" => [:kill, LONG ? 60 : 20, :start, {}],
     "is stopped by SIGSTOP for 20 s" => [:freeze, 20, :thaw, {timeout: 60}]

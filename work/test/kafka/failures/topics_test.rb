@@ -26,7 +26,7 @@ class WorkKafkaTopicsTest < Godwit::KafkaFailureCase
       write_and_handle(0...200)
       delete_topic(from)
       await_errors if time == "after the errors"
-      again = own(Work::Client.new(engine)) # it knows nothing of the old topic
+      again = own(Work::Client.new(engine)) # this client knows nothing of the old topic
       again.topic(from, partitions: PARTITIONS)
       write(ids, again)
       eventually("the records of the new topic", deadline: 90) do
