@@ -10,15 +10,9 @@ module Godwit
   # the last {Finding} of each endpoint. Three callers use it: a wait that has lasted
   # {Constants::SLOW_WAIT} ms, `wait_connected`, and the commands that connect.
   #
-  #   diagnosis = Godwit::Diagnosis.new(socket)   # before connect and bind, to miss no event
-  #   diagnosis.update                            # reads the events that are there; never waits
-  #   diagnosis.peers                             # => connections whose handshake is done
-  #   diagnosis.finding&.reason                   # => :refused; nil while nothing is known
-  #   diagnosis.finding&.text                     # => "connection refused at tcp://…: nobody …"
-  #   diagnosis.close
-  #
-  # A socket that has endpoints already may have missed events. Then the diagnosis asks the kernel
-  # for its connections. If there is none, it connects a second socket, once, to hear why.
+  # A diagnosis that is made before `connect` and `bind` misses no event. A later one asks the
+  # kernel for the socket's connections. If there is none, it connects a second socket, once, to
+  # hear why.
   #
   # **Threads**: any may call it. In a forked child it does nothing.
   class Diagnosis

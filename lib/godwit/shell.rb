@@ -151,7 +151,7 @@ module Godwit
     # @example Ctrl-C ends the commands, not the application
     #   trap(:INT) { Godwit::Shell.signal(:INT) }
     def signal(name)
-      number = Signals.number(name)
+      number = Processes.signal_number(name)
       Reaper.signal(number)
     rescue ThreadError # a trap handler may take no lock
       Thread.new { Reaper.signal(number) }

@@ -124,7 +124,7 @@ module Godwit
         when :merge then :merge
         when :discard then File::NULL
         else
-          return opened(:err, @plan.err) unless @plan.err_piped?
+          return opened(:err, @plan.err) if Redirection.direct?(@plan.err)
           @err, writing = pipe
           child_end(writing)
         end

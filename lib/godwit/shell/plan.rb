@@ -61,10 +61,6 @@ module Godwit
         }.compact
       end
 
-      def err_piped?
-        %i[tail rows].include?(err) || Redirection.piped?(err)
-      end
-
       def self.check_count(operation, count)
         return if count.nil?
         Errors.check_positive(operation, "count:", "a number of rows, 1 or more, or nil", count)

@@ -13,6 +13,13 @@ module Godwit
       # Seconds for the kernel to end killed processes. After them a thread goes on waiting.
       KILL_TIMEOUT = 5
 
+      # @return [Integer] the number of a signal that has this name or number
+      def self.signal_number(name)
+        number = name.is_a?(Integer) ? name : Signal.list[name.to_s.delete_prefix("SIG")]
+        return number if Signal.list.value?(number)
+        raise Errors.bad_value(:signal, "a signal", "a name such as :INT, or its number", name)
+      end
+
       attr_reader :children
 
       def initialize(grace)

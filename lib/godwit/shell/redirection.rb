@@ -29,9 +29,8 @@ module Godwit
         object.respond_to?(:call) || object.respond_to?(:write) || !io(object).nil?
       end
 
-      def piped?(object)
-        object.respond_to?(:call) || !(object.is_a?(Symbol) || io(object) || file?(object))
-      end
+      # @return [Boolean] whether the command itself writes to the object
+      def direct?(object) = !object.respond_to?(:call) && (file?(object) || !io(object).nil?)
 
       def open(operation, option, path)
         mode = (option == :input) ? "rb" : "wb"

@@ -130,7 +130,7 @@ module Godwit
       # @return [self]
       # @raise [ArgumentValueError] when there is no such signal
       def signal(name)
-        number = Signals.number(name)
+        number = Processes.signal_number(name)
         jobs.each { |job| job.signal(number) }
         self
       end

@@ -68,15 +68,5 @@ module Godwit
         ios&.each(&:close)
       end
     end
-
-    # Signals by name or number.
-    # @private
-    module Signals
-      def self.number(name)
-        number = name.is_a?(Integer) ? name : Signal.list[name.to_s.delete_prefix("SIG")]
-        return number if Signal.list.value?(number)
-        raise Errors.bad_value(:signal, "a signal", "a name such as :INT, or its number", name)
-      end
-    end
   end
 end

@@ -78,20 +78,16 @@ module Godwit
           check_bind
           require "godwit"
           choice = options.slice(*CHOICES, :grep, :exclude)
-          filter = check("--level") { Logger::Filter.new(**choice) }
-          settings = {color: color?, highlight: filter.grep, **options.slice(:format, :backtrace)}
-          view = check("--format") { Logger::View.new(**settings) }
-          reader = reader_at(source)
-          reader.on_foreign { |message| print_foreign(message) } if options[:verbose]
-          return follow(reader, source, filter, view) if options[:bind]
-          telling(SUB, source) { follow(reader, source, filter, view) }
+          @filter = check("--level") { Logger::Filter.new(**choice) }
+          settings = {color: color?, highlight: @filter.grep, **options.slice(:format, :backtrace)}
+          @view = check("--format") { Logger::View.new(**settings) }
+          @reader = reader_at(source)
+          @reader.on_foreign { |message| print_foreign(message) } if options[:verbose]
+          @summary = Logger::Summary.new(host: ::Socket.gethostname)
+          return follow if options[:bind]
+          telling(SUB, source) { follow(options[:last] ? last_records(source) : []) }
         ensure
-          reader&.close
-        end
-
-        def follow(reader, source, filter, view)
-          last = options[:last] ? last_records(reader, source) : []
-          Follow.new(reader, filter, view, io, **options.slice(:count, :timeout, :stats)).run(last)
+          @reader&.close
         end
 
         def check_bind
@@ -110,12 +106,12 @@ module Godwit
           end
         end
 
-        def last_records(reader, source)
+        def last_records(source)
           control = options[:control] || next_port(source) or
             raise UsageError, "--last needs --control ENDPOINT where #{source} has no port"
           seconds = [ANSWER_TIMEOUT, options[:timeout]].compact.min
           with_control(control, seconds) do |broadcaster|
-            reader.wait_connected(timeout: seconds) # the reader misses no later record
+            @reader.wait_connected(timeout: seconds) # the reader misses no later record
             broadcaster.last(options[:last], **options.slice(*CHOICES))
           end
         end
@@ -125,29 +121,17 @@ module Godwit
           return color == "always" unless color == "auto"
           io.tty? && ENV["NO_COLOR"].to_s.empty? && ENV["TERM"] != "dumb"
         end
-      end
 
-      # Shows the records that a reader receives, until a count or a time is reached.
-      # @private
-      class Follow
-        def initialize(reader, filter, view, io, count: nil, timeout: nil, stats: false)
-          @reader = reader
-          @filter = filter
-          @view = view
-          @io = io
-          @remaining = count
+        # Shows records until a count or a time is reached.
+        # @param last [Array<Logger::Record>] shown first, and skipped if they come again
+        def follow(last = [])
+          @remaining, timeout = options.values_at(:count, :timeout)
           @finish = timeout && Timeout.now + timeout
-          @stats_at = Timeout.now + 1 if stats
-          @summary = Logger::Summary.new(host: ::Socket.gethostname)
-          @shown = {}
-        end
-
-        # @param records [Array<Logger::Record>] shown first, and skipped if they come again
-        def run(records)
-          records.each { |record| show(record) }
-          records.each { |record| @shown[record.writer] = record.seq unless record.plain? }
-          follow until done? || late?
-          @io.flush
+          @stats_at = Timeout.now + 1 if options[:stats]
+          @shown = last.reject(&:plain?).to_h { |record| [record.writer, record.seq] }
+          last.each { |record| show(record) }
+          show_next until done? || late?
+          io.flush
           print_summary
           done? ? EXIT[:ok] : EXIT[:timed_out]
         rescue SignalException
@@ -155,16 +139,14 @@ module Godwit
           raise
         end
 
-        private
-
         def done? = @remaining&.zero?
         def late? = @finish && Timeout.now >= @finish
 
         # The output is flushed before the process waits.
-        def follow
+        def show_next
           record = @reader.recv(timeout: 0, exception: false)
           unless record
-            @io.flush
+            io.flush
             record = @reader.recv(timeout: Timeout.until([@finish, @stats_at].compact.min),
               exception: false)
           end
@@ -184,7 +166,7 @@ module Godwit
 
         def show(record)
           return if done? || !@filter.fits?(record)
-          @io.write(@view.line(record))
+          io.write(@view.line(record))
           @remaining -= 1 if @remaining
         end
 

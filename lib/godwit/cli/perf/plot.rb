@@ -3,8 +3,7 @@
 module Godwit
   module CLI
     class Perf
-      # Draws a histogram's latencies by percentile. Each tenth of the way to the right halves the
-      # distance to 100 %.
+      # Draws a histogram's latencies by percentile.
       class Plot
         HEIGHT = 8
         STEPS = 10 # columns in which the distance to 100 % falls to a tenth
