@@ -2,7 +2,7 @@
 
 require_relative "example_case"
 
-# The examples that need a libzmq with drafts: the stage `draft` has the children load it.
+# Runs the examples that need a libzmq with drafts, which the stage `draft` loads.
 class DraftExamplesTest < ExampleCase
   examples { |example| example.needs == "draft" }
 

@@ -11,7 +11,7 @@ class EdgePageTest < EdgeCase
   TESTS = PAGE.examples.find { |example| example.source.start_with?("app ") }
   PEER = PAGE.examples.find { |example| example.source.include?("Godwit::REP") }
   PUBLISHER = PAGE.examples.find { |example| example.source.include?("Godwit::PUB") }
-  # A command of a block, and its output.
+  # A command `curl` in a block of the page, and its output.
   COMMAND = /^\$ (curl .+)\n((?:[^$].*\n)*)/
   HOST = "localhost:8080"
 
@@ -90,7 +90,7 @@ class EdgePageTest < EdgeCase
 
   private
 
-  # @return [Array<Array(String, String)>] commands and outputs between two apps of the page
+  # @return [Array<Array(String, String)>] commands and outputs on the page between two examples
   def shown(from, to = nil)
     lines = PAGE.text.lines[from.line...(to ? to.line : -1)].join
     lines.scan(/^```console\n(.*?)^```$/m).join.scan(COMMAND)
@@ -111,8 +111,8 @@ class EdgePageTest < EdgeCase
     source.sub("127.0.0.1:#{port}", "127.0.0.1:#{other}")
   end
 
-  # nginx with the page's configuration, but with other paths, and with a limit that a slow machine
-  # exceeds too.
+  # Starts nginx with the page's configuration, but with other paths and a lower limit, which also
+  # the requests of a slow machine exceed.
   # @return [Array(Child, Integer)] nginx, and its port
   def start_own(conf)
     port = Godwit::TestSupport::Ports.free

@@ -33,13 +33,13 @@ class ExampleCase < Godwit::TestCase
   def run_on_mruby(example)
     skip "no mruby: #{MRubyBuild::PACKAGES}" unless MRubyBuild.possible?
     program = File.join(MRubyBuild.new.build, "mruby-godwit")
-    # The lines before it make the numbers of its lines those of the page.
+    # Empty lines before the program give its lines the numbers that they have on the page.
     file = File.join(scratch_dir, File.basename(example.page, ".md") + ".rb")
     File.write(file, "\n" * (example.line - 1) + Page.program(example))
     start_command([program, file], deadline: DEADLINE).finish
   end
 
-  # Some versions of Bundler and RubyGems warn about each other.
+  # Ignore warnings of other code: some versions of Bundler and RubyGems warn about each other.
   def foreign_warning?(line)
     path = line[%r{\A(/.+?):\d+: warning: }, 1]
     path && (!path.start_with?("#{Page::ROOT}/") || path.start_with?("#{Page::ROOT}/vendor/"))

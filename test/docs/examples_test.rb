@@ -40,7 +40,7 @@ class ExamplesTest < ExampleCase
     Godwit::REQ.connect("tcp://127.0.0.1:5555").request("you", timeout: 5) # => "hello me"
     ```
   MARKDOWN
-  # The line of an example in a page, and what its run reports.
+  # The text of a page => the line of its last example, and what the run of this example reports.
   FAULTY = {
     "```ruby\n1 + 1 # => 3\n```\n" => [2, "promises 3"],
     "```ruby\nraise 'no'\n```\n" => [2, "no (RuntimeError)"],

@@ -17,7 +17,7 @@ class Page
   EXCUSE = /<!-- not run: (.+?) -->\s*\z/
   NEEDS = /<!-- needs: (draft|network|mruby|edge) -->\s*\z/
   BESIDE = /<!-- runs beside the next example -->\s*\z/
-  # `expression # => value; words`: the value is checked.
+  # A line `expression # => value; words` promises the value, which the run of the example checks.
   PROMISE = /^(?<code>\s*\S.*?)\s+# => (?<value>.+?)(?:; .*)?$/
   PORT = /(?<=127\.0\.0\.1:|\*:)\d{4,5}\b/
 
@@ -43,7 +43,7 @@ class Page
     end
   end
 
-  # @return [Example] that starts at this line
+  # @return [Example] the one that starts at this line
   def example(line)
     examples.find { |one| one.line == line } or abort "no example at #{path}:#{line}"
   end
@@ -53,7 +53,7 @@ class Page
     examples.take_while { |one| one.line < example.line }.reverse.take_while(&:beside).reverse
   end
 
-  # @return [Hash{String => String}] a free port for each that these examples name
+  # @return [Hash{String => String}] a port in these examples => a free port
   def self.ports(examples) = free_ports(examples.flat_map { |one| one.source.scan(PORT) }.uniq)
 
   # The program of an example: its promises are checked, its fixed ports are free ones, so that two
@@ -65,7 +65,7 @@ class Page
     lines.map { |line, number| line.sub(PROMISE) { checked($~[:code], $~[:value], number) } }.join
   end
 
-  # @return [Hash{String => String}] a free port for each of these ports
+  # @return [Hash{String => String}] a port of these => a free port
   def self.free_ports(ports)
     first = Godwit::TestSupport::Ports.free(ports.size)
     ports.each_with_index.to_h { |port, index| [port, (first + index).to_s] }

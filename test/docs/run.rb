@@ -2,7 +2,7 @@
 
 require_relative "page"
 
-# A child process of examples_test.rb: run.rb PAGE LINE
+# Runs an example of a page in a child process of examples_test.rb: run.rb PAGE LINE
 module RunExample
   class << self
     def call(page, example)
@@ -17,7 +17,7 @@ module RunExample
 
     private
 
-    # The examples are our own pages.
+    # This eval is safe: the examples are in Godwit's own pages.
     # standard:disable Security/Eval
     def run(one, ports)
       eval(Page.program(one, ports), TOPLEVEL_BINDING, File.join(Page::ROOT, one.page), one.line)

@@ -13,7 +13,7 @@ class GuideCloneTest < GuideCase
     write("600*/a=x", "400*/b=y")
     early.wait_for("1000: ")
 
-    late = Array.new(3) { client(3000) } # while changes come
+    late = Array.new(3) { client(3000) } # they start while changes arrive
     write("500*/a=x", "500*/c=z")
     late.each { |child| child.wait_for(/^snapshot: .*\n/) }
     write("999*/b=y", "/c=")
@@ -59,7 +59,7 @@ class GuideCloneTest < GuideCase
     snapshots = open_socket(:ROUTER).bind("tcp://127.0.0.1:*")
     updates = open_socket(:PUB).bind("tcp://127.0.0.1:*")
     child = example("clone/client", snapshots.last_endpoint, updates.last_endpoint, 5)
-    updates.wait_connected(count: 2, timeout: 30) # all, and the signs of life
+    updates.wait_connected(count: 2, timeout: 30) # the client subscribes to "" and to "HUGZ"
     updates << ["HUGZ", packed(0), "", "", ""]
     give_snapshot(snapshots, {"/a" => "1"}, 1)
     updates << ["/a", packed(1), "", "", "1"] << ["/a", packed(2), "", "", "2"] <<

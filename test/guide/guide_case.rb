@@ -2,7 +2,7 @@
 
 require "test_helper"
 
-# The programs of examples/guide, each in a separate process.
+# Runs the programs of examples/guide, each in a separate process.
 module GuidePrograms
   PATIENCE = 45 # seconds for one program, on a busy machine
 
@@ -21,10 +21,10 @@ module GuidePrograms
     child.wait_for(/^ready at .+\n/).stdout[/^ready at .+/].scan(%r{(?:tcp|ipc)://[^\s,]+})
   end
 
-  # For endpoints that are bound again after a restart: another program could have a tcp port then.
+  # An endpoint to bind again after a restart: meanwhile another program could take a tcp port.
   def ipc(name) = "ipc://#{scratch_dir}/#{name}"
 
-  # Waits for the program's end, which must be successful, with nothing on standard error.
+  # Waits for the end of the program, which must succeed and write nothing to standard error.
   # @return [Array<String>] the printed lines
   def lines(child)
     result = assert_child(child.finish)
@@ -32,18 +32,18 @@ module GuidePrograms
     result.stdout.lines(chomp: true)
   end
 
-  # Ctrl-C: it must end well.
-  # @return [Array<String>] the lines that it has printed
+  # Sends the program INT, as Ctrl-C does. The program must succeed.
+  # @return [Array<String>] the printed lines
   def interrupt(child) = lines(child.signal(:INT))
 
-  # The replies for 0, 1, 2 and so on: each is correct, and none is missing.
+  # Asserts that the lines are the correct replies for 0, 1, 2 and so on, without a gap.
   # @param form [String] of a reply, before its first comma
   def assert_squares(lines, form = "%d squared is %d")
     assert_equal Array.new(lines.size) { |number| format(form, number, number**2) },
       lines.map { |line| line[/\A[^,]+/] }
   end
 
-  # Ends it as a crash would, at any point of its work.
+  # Kills the program, which may be at any point of its work.
   def crash(child)
     result = child.signal(:KILL).finish
     assert_predicate result.status, :signaled?, result.to_s

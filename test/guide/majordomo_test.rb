@@ -2,14 +2,14 @@
 
 require_relative "guide_case"
 
-# examples/guide/majordomo: services by name, workers and brokers that die.
+# examples/guide/majordomo: services by name; workers and brokers that are killed.
 class GuideMajordomoTest < GuideCase
   HEARTBEAT = 0.3
   HANGS = 1000 # seconds that a request takes
   FOREVER = 1_000_000
 
   test "each service answers its own requests" do
-    broker, endpoint = start_broker(heartbeat: 2) # all workers are present
+    broker, endpoint = start_broker(heartbeat: 2) # long enough that no worker counts as gone
     workers = {"square" => %w[A B], "reverse" => %w[C]}.flat_map do |service, names|
       names.map { |name| worker(endpoint, service, name, heartbeat: 2) }
     end

@@ -2,8 +2,7 @@
 
 require_relative "guide_case"
 
-# docs/guide.md shows every program of examples/guide. (That its links lead somewhere, test/docs
-# checks.)
+# docs/guide.md links to every program of examples/guide, and draws every pattern.
 class GuidePageTest < GuideCase
   PAGE = File.read(File.join(ROOT, "docs/guide.md"))
   PROGRAMS = Dir.glob("examples/guide/**/*.rb", base: ROOT).sort.freeze

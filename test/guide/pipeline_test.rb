@@ -2,7 +2,7 @@
 
 require_relative "guide_case"
 
-# examples/guide/pipeline: fan out, gather, stop.
+# examples/guide/pipeline: a ventilator deals tasks to workers, a sink gets the results.
 class GuidePipelineTest < GuideCase
   test "each task is done once, the sum is right, and the sink ends the workers" do
     sink = example("pipeline/sink", "tcp://127.0.0.1:*", "tcp://127.0.0.1:*", 3)

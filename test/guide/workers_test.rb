@@ -7,14 +7,14 @@ class GuideWorkersTest < GuideCase
   test "load balancing: a slow worker delays no other request" do
     broker = example("load_balancing/broker", "tcp://127.0.0.1:*", "tcp://127.0.0.1:*")
     front, back = endpoints(broker)
-    # Their requests wait for the first worker.
+    # The clients' requests wait for the first worker.
     clients = %w[Ann Bob].to_h { |name| [name, example("load_balancing/client", front, 60, name)] }
     slow, quick = [0.3, 0].map { |work| example("load_balancing/worker", back, work) }
 
     clients.each do |name, client|
       assert_equal Array.new(60) { |number| "#{name.upcase} #{number}" }, lines(client)
     end
-    # A quick worker may have handled all before the slow one has started.
+    # The quick worker may have handled all requests before the slow one has started.
     [slow, quick].each { |worker| worker.wait_for("ready") }
     done = [slow, quick].map { |worker| interrupt(worker).last[/\Adid (\d+) requests\z/, 1].to_i }
     assert_equal 120, done.sum

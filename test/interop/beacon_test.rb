@@ -4,8 +4,8 @@ require "test_helper"
 require "conformance/beacons"
 require_relative "czmq"
 
-# In both directions with CZMQ's zbeacon: its program runs in another network namespace, joined to
-# this one by a wire that exists for this test only.
+# Beacons to and from CZMQ's zbeacon. A program of CZMQ runs in another network namespace, which a
+# virtual network connects to the test's own.
 class InteropBeaconTest < NetworkCase
   include Conformance::Beacons
 
@@ -17,7 +17,7 @@ class InteropBeaconTest < NetworkCase
     skip Czmq.missing if Czmq.missing
   end
 
-  # A CZMQ program with a zbeacon.
+  # Starts the program of CZMQ with a zbeacon, in the other namespace or in this one.
   def zbeacon(payload:, on: :there)
     command = [Czmq.program, "beacon", port.to_s, Czmq.hex(payload)]
     options = {deadline: 60, env: {"ZSYS_INTERFACE" => nil}}

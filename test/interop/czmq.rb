@@ -4,13 +4,13 @@ require "fileutils"
 
 module Godwit
   module TestSupport
-    # A program of CZMQ, built into tmp/ from czmq_tool.c.
+    # Builds a program that uses CZMQ into tmp/, from czmq_tool.c.
     module Czmq
       FOLDER = File.expand_path("../../tmp/interop", __dir__)
 
       module_function
 
-      # @return [String, nil] why there can be none
+      # @return [String, nil] why the program cannot be built; nil: it can
       def missing
         return @missing if defined?(@missing)
         there = system("pkg-config", "--exists", "libczmq", out: File::NULL, err: File::NULL)
@@ -18,8 +18,8 @@ module Godwit
           there ? nil : "CZMQ is not there: pkg-config knows no libczmq (Debian: libczmq-dev)"
       end
 
-      # Builds the program in each test process, under another name first: of two simultaneous runs
-      # none must start an incomplete file.
+      # Builds the program under another name first, so that a simultaneous run of the tests starts
+      # no incomplete file.
       # @return [String] its path
       def program
         @program ||= begin

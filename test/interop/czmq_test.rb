@@ -4,7 +4,7 @@ require "test_helper"
 require "open3"
 require_relative "czmq"
 
-# CZMQ's encoding of messages, and its certificates.
+# CZMQ and Godwit read each other's encoded messages and certificates.
 class InteropCzmqTest < Godwit::TestCase
   Czmq = Godwit::TestSupport::Czmq
   BINARY = (0..255).to_a.pack("C*").freeze
@@ -17,7 +17,7 @@ class InteropCzmqTest < Godwit::TestCase
     skip Czmq.missing if Czmq.missing
   end
 
-  # @return [Array<String>] the lines of czmq_tool.c
+  # @return [Array<String>] the lines that the program of czmq_tool.c prints
   def czmq(*words, input: "")
     said, ended = Open3.capture2(Czmq.program, *words, stdin_data: input)
     assert_predicate ended, :success?, said

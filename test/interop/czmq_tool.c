@@ -1,4 +1,4 @@
-/* What CZMQ writes and reads, for the interop tests:
+/* Writes and reads with CZMQ, for the interop tests:
  *   czmq_tool encode                      messages on standard input, one a line, become encodings
  *   czmq_tool decode                      the reverse
  *   czmq_tool save PATH [NAME VALUE]...   a new certificate; prints its keys
@@ -48,7 +48,7 @@ static void decode (char *line)
 
 static int each_line (void (*call) (char *))
 {
-    char *line = NULL; /* owned: getline's */
+    char *line = NULL; /* owned: getline allocates it */
     size_t room = 0;
     while (getline (&line, &room, stdin) > 0) {
         call (line);

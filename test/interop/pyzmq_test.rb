@@ -31,7 +31,7 @@ class InteropPyzmqTest < Godwit::TestCase
         return select.select([sys.stdin], [], [], 0)[0]
   PYTHON
 
-  # @return [String, nil] why there can be no pyzmq
+  # @return [String, nil] why the tests cannot use pyzmq; nil: they can
   def self.missing
     return @missing if defined?(@missing)
     there = File.executable?(PYTHON) &&
@@ -44,13 +44,13 @@ class InteropPyzmqTest < Godwit::TestCase
     skip self.class.missing if self.class.missing
   end
 
-  # Starts a program, which finds the keywords in `given`.
+  # Starts a program of Python, in which `given` is the Hash of the keywords.
   # @return [Child]
   def python(program, **given)
     start_command([PYTHON, "-c", PRELUDE + program, JSON.generate(given)])
   end
 
-  # @return [Object] the next value that the program says
+  # @return [Object] the next value that the program has passed to `say`
   def said(child)
     child.wait_for("\n")
     JSON.parse(child.stdout.slice!(/.*\n/))

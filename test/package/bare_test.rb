@@ -25,14 +25,14 @@ class BareTest < PackageCase
     end
   RUBY
 
-  # Only the tests' children load the gem from its folder, without RubyGems. A test of the build
-  # needs Ruby's headers.
+  # Runs the conformance tests on the installed gem. The excluded test of the build needs Ruby's
+  # headers, which a bare Debian lacks.
   CONFORMANCE = <<~RUBY
     ARGV.replace(["--exclude", "/the_build_stops/"])
     Dir["test/conformance/**/*_test.rb"].sort.each { |file| require "./\#{file}" }
   RUBY
 
-  # @return [String] output of Ruby in a folder without files
+  # @return [String] the output of Ruby, which runs in an empty folder
   def ruby(root, *words, env: {})
     run_inside(root, "env", "-C", EMPTY, "PATH=#{BIN}:/usr/bin:/bin", "ruby", *words, env: env)
   end

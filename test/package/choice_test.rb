@@ -3,12 +3,12 @@
 require_relative "package_case"
 require_relative "../../rakelib/support/jruby"
 
-# The gem that RubyGems and Bundler choose among the source gem, the platform gem and JRuby's gem.
+# RubyGems and Bundler choose the right one of the source gem, the platform gem and JRuby's gem.
 class ChoiceTest < PackageCase
   ROOTS = Godwit::TestSupport::Debians::WITH_BUNDLER
   TOOLS = %w[gem bundle].freeze
 
-  # Runs `gem` or `bundle` for each of some Rubies and systems, in a process each.
+  # Runs `gem` or `bundle` as if under other Rubies and systems, each in a process of its own.
   FAKE = <<~RUBY
     require "tmpdir"
     tool, words, *rows = ARGV
@@ -39,7 +39,7 @@ class ChoiceTest < PackageCase
     end
   RUBY
 
-  # @return [Array<String>] the words for a tool that chooses, but installs nothing
+  # @return [Array<String>] arguments with which the tool chooses a gem, but installs nothing
   def words(tool, *options)
     return %w[cache --no-install] if tool == "bundle"
     ["install", "--explain", "godwit", "--clear-sources", "--source", @index.url, *options]
@@ -52,7 +52,7 @@ class ChoiceTest < PackageCase
   # @return [String, nil] the gem's full name
   def chosen(said) = said[/^ +(?:\* )?(godwit-\S+?)(?:\.gem)?$/, 1]
 
-  # Asserts the choices of a Debian's tool.
+  # Asserts which gems a tool of a Debian chooses.
   # @param expected [Hash{String => String}] version and platform of a Ruby => a gem
   def assert_choices(expected, root, tool, *options, env: {})
     said = run_inside(root, "ruby", "-e", FAKE, tool, words(tool, *options).join(" "),
@@ -83,7 +83,7 @@ class ChoiceTest < PackageCase
     end
   end
 
-  # Debian 12's Bundler has no such option of a gem, but a setting for all gems.
+  # Debian 12's Bundler has no option force_ruby_platform of a gem, but a setting for all gems.
   test "the two fixes of the platform gem's errors choose the source gem" do
     each_root do |root, folder|
       assert_choices({"own" => NAME}, root, "gem", "--platform", "ruby")

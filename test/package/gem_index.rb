@@ -9,7 +9,7 @@ require "zlib"
 module Godwit
   # A server on 127.0.0.1 that gives gems as rubygems.org does, with a compact index.
   class GemIndex
-    # Makes a gem from the files of this folder.
+    # Makes a gem in this folder.
     # @yieldparam spec [Gem::Specification]
     # @return [String] its path
     def self.stub(folder, name, platform, version: "1.0")
@@ -65,7 +65,7 @@ module Godwit
       files
     end
 
-    # RubyGems 3.3 drops -gnu from a platform: the file's name has it.
+    # The platform comes from the file's name, since RubyGems 3.3 drops -gnu from it.
     def entry(path, spec)
       version = spec.version.to_s
       platform = File.basename(path, ".gem").delete_prefix("#{spec.name}-#{version}")
@@ -78,7 +78,7 @@ module Godwit
       )
     end
 
-    # One request a connection.
+    # Answers one request of a connection, and closes the connection.
     def answer(client)
       method, path = client.gets.to_s.split
       nil until client.gets.to_s.strip.empty?

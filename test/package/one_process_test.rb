@@ -2,12 +2,12 @@
 
 require_relative "package_case"
 
-# The platform gem's extension has its own libzmq and its own libstdc++, and the system's may be in
-# the same process.
+# The platform gem's extension has its own libzmq and libstdc++. They and the system's libraries
+# work in the same process.
 class OneProcessTest < PackageCase
   EXTENSION = "require \"godwit\"\n"
 
-  # Each defines LibZMQ with functions of the system's libzmq.
+  # Each program defines a module LibZMQ with the functions of the system's libzmq.
   SYSTEM = {
     "Fiddle" => <<~RUBY,
       require "fiddle"
@@ -30,7 +30,7 @@ class OneProcessTest < PackageCase
   }.freeze
 
   PROGRAM = <<~RUBY
-    # A request of the system's libzmq to a server of the extension's.
+    # The system's libzmq sends a request to a server of the extension's libzmq.
     def exchange
       context = LibZMQ.zmq_ctx_new
       req = LibZMQ.zmq_socket(context, 3)
@@ -46,7 +46,7 @@ class OneProcessTest < PackageCase
       Godwit::SERVER.bind("inproc://drafts", &:close)
     end
 
-    # There is no space for so many threads: operator new throws, and libzmq catches it.
+    # No memory suffices for so many I/O threads: operator new throws, and libzmq catches it.
     MANY = 2_000_000_000
 
     def throw_in_system
@@ -85,7 +85,7 @@ class OneProcessTest < PackageCase
     puts loaded.uniq.sort, "done"
   RUBY
 
-  # @return [String] a child's output with the gem's files, and the bundle's gems
+  # @return [String] the output of a child that loads the platform gem's files
   def said(program, env: {})
     Gem::Package.new(NativeGem.path).extract_files(scratch_dir)
     command = [RbConfig.ruby, "-I#{scratch_dir}/lib", "-e", program]

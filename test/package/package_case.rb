@@ -26,7 +26,7 @@ class PackageCase < Godwit::TestCase
     super
   end
 
-  # The three gems, and the newest logger.
+  # Serves the platform gem, the source gem, JRuby's gem, and the gem logger.
   # @return [Godwit::GemIndex]
   def index
     built = {nil => NAME, "java" => "#{NAME}-java"}.map do |platform, name|
@@ -40,7 +40,7 @@ class PackageCase < Godwit::TestCase
     @index = Godwit::GemIndex.new([NativeGem.path, *built, logger])
   end
 
-  # Gives the block the folder {INSIDE} of a Debian.
+  # Yields the path, outside the Debian, of its folder {INSIDE}.
   def in_root(root)
     reason = DebianRoot.missing
     skip reason if reason
@@ -50,7 +50,7 @@ class PackageCase < Godwit::TestCase
     end
   end
 
-  # @return [String] output of a command in a Debian's folder {INSIDE}
+  # @return [String] the output of a command that runs in a Debian's folder {INSIDE}
   def run_inside(root, *command, env: {})
     home = {"HOME" => "#{INSIDE}/home", "GEM_HOME" => "#{INSIDE}/gems"}
     root.run(*command, chdir: INSIDE, env: home.merge(env))

@@ -3,8 +3,8 @@
 require "test_helper"
 require_relative "reference"
 
-# The comment of everything public: it exists, it has a tag for each parameter and for the value,
-# its links lead to something.
+# Everything public has a comment. The comment has a tag for each parameter and for the return
+# value, and its links lead to something.
 class CommentsTest < Godwit::TestCase
   include Godwit::TestSupport::Reference
 
@@ -68,7 +68,7 @@ class CommentsTest < Godwit::TestCase
     object.namespace.type == :class && object.namespace.superclass.to_s == "Struct"
   end
 
-  # Tags may be in overloads too. A writer returns its argument, so it needs no @return.
+  # An @overload may have the tags. A writer returns its argument, so it needs no @return.
   def missing_tags(method)
     texts = [method.docstring, *method.docstring.tags(:overload).map(&:docstring)]
     named = texts.flat_map { |text| text.tags(:param).map { |tag| tag.name.delete("*") } }
@@ -79,7 +79,7 @@ class CommentsTest < Godwit::TestCase
   end
 
   def parameters(method)
-    return [] if method.attr_info && !method.attr_info.compact.empty? # YARD makes up a writer's
+    return [] if method.attr_info && !method.attr_info.compact.empty? # YARD invents it
     method.parameters.map(&:first)
       .reject { |name| name.start_with?("&") || name == "..." }
       .map { |name| name.delete("*:") }

@@ -4,13 +4,13 @@ require "yard"
 
 module Godwit
   module TestSupport
-    # What the library's comments document, parsed once for the tests of comments and of types.
+    # YARD's registry of the library, parsed once for the tests of comments and of types.
     module Reference
       module_function
 
       ROOT = File.expand_path("../..", __dir__)
 
-      # Kept in the module: several classes of tests include it.
+      # The module has the registry, since several test classes include it.
       # @return [YARD::Registry] of the files that .yardopts names
       def registry
         @@registry ||= begin
@@ -20,10 +20,10 @@ module Godwit
         end
       end
 
-      # @return [YARD::CodeObjects::Base, nil] nil for what is the tests' own, or made at run time
+      # @return [YARD::CodeObjects::Base, nil] nil: a test, or code at run time, defines the object
       def documented(path) = registry.at(path)
 
-      # @return [Boolean] whether it is private, or within what is
+      # @return [Boolean] whether the object, or a module around it, is private
       def hidden?(object)
         until object.nil? || object.root?
           return true if object.has_tag?(:private) || object.visibility == :private

@@ -9,9 +9,9 @@ require "rbs"
 require "rbs/test"
 require_relative "reference"
 
-# sig/ and work/sig/ name the same things as the gems: each public method, with its keywords, each
-# public constant. Private are the methods that Ruby calls so, and the ones whose comment or class
-# is marked as @private.
+# sig/ and work/sig/ declare the same public methods, with their keywords, and the same public
+# constants as the gems. A method is private in Ruby, or by @private in its comment or that of its
+# class.
 class SignaturesTest < Godwit::TestCase
   include Godwit::TestSupport::Reference
 
@@ -40,11 +40,11 @@ class SignaturesTest < Godwit::TestCase
   test "every type is of a method that there is" do
     assert_equal [], each_type.filter_map { |mod, owner, name, _|
       next if name == :initialize
-      # An inherited `new` has its own type where the class's initialize does.
+      # RBS types `new` in each class whose initialize has a type, though Ruby inherits it.
       next if name == :new && (owner.instance_method(:new).owner == Class ||
         mod.private_method_defined?(:initialize, false))
       next if public_methods_of(owner).include?(name)
-      # module_function: private here
+      # module_function makes the method private in the module itself
       next if owner == mod && public_methods_of(mod.singleton_class).include?(name)
       "#{owner}##{name}"
     }
@@ -56,7 +56,7 @@ class SignaturesTest < Godwit::TestCase
       next unless owner.method_defined?(name, false) || owner.private_method_defined?(name, false)
       parameters = owner.instance_method(name).parameters
       kinds = parameters.map(&:first)
-      next if kinds.include?(:rest) && !kinds.include?(:key) # "..." or C
+      next if kinds.include?(:rest) && !kinds.include?(:key) # it forwards "...", or is in C
       compared += 1
       known = parameters.filter_map { |kind, keyword| keyword if %i[key keyreq].include?(kind) }
       typed = type.method_types.map(&:type)
@@ -79,7 +79,7 @@ class SignaturesTest < Godwit::TestCase
       real = mod.ancestors
         .select { |one| declared.include?(one) || !one.name.start_with?("Godwit") }
         .reject { |one| outside?(one) }
-      # In order, except modules: types may be in several files.
+      # Compare superclasses in order, and modules in any: several files of sig/ may include them.
       typed.grep(Class) == real.grep(Class) && typed.sort_by(&:name) == real.sort_by(&:name)
     end
     assert_equal [], wrong
@@ -101,7 +101,7 @@ class SignaturesTest < Godwit::TestCase
 
   private
 
-  # Read once: RBS's own types are many.
+  # All tests share the environment: to read RBS's own types takes seconds.
   def environment = @@environment ||= RBS::Environment.from_loader(loader).resolve_type_names
 
   def loader
@@ -151,7 +151,7 @@ class SignaturesTest < Godwit::TestCase
     public_names(mod).reject { |name| mod.const_get(name).is_a?(Module) }
   end
 
-  # Methods unknown to YARD are the tests' own, or made at run time.
+  # Names that YARD does not know are of the tests, or made at run time.
   def public_names(mod)
     mod.constants(false)
       .select { |name| (object = documented("#{mod}::#{name}")) && !hidden?(object) }
@@ -160,7 +160,7 @@ class SignaturesTest < Godwit::TestCase
   def public_methods_of(owner)
     path = owner.singleton_class? ? "#{owner.inspect[/<Class:(.*)>/, 1]}." : "#{owner}#"
     names = owner.public_instance_methods(false)
-    # Struct.new's methods are readers, for us: a returned struct is frozen.
+    # A struct that Godwit returns is frozen, so its writers are not public API.
     names.reject! { |name| name.end_with?("=") } if owner < Struct
     if owner.singleton_class? && owner < Struct.singleton_class
       names.select! { |name| owner.instance_method(name).source_location }

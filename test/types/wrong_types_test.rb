@@ -3,8 +3,8 @@
 require "test_helper"
 require "open3"
 
-# The checks at run time detect a wrong type, and fail the run: a small run, in a process with a
-# folder of broken types.
+# The checks of types at run time detect wrong types, and fail the run. A child process runs a
+# small test with a changed copy of sig/.
 class WrongTypesTest < Godwit::TestCase
   ROOT = File.expand_path("../..", __dir__)
   RUN = <<~RUBY
@@ -30,7 +30,7 @@ class WrongTypesTest < Godwit::TestCase
     assert_match(/typed methods were called/, said)
   end
 
-  # What is wrong => the right text in sig/socket/messages.rbs, the wrong text, the run's output.
+  # A fault => the text in sig/socket/messages.rbs, its replacement, and the run's message.
   WRONG = {
     "a result" => ["-> received\n", "-> String\n", /Messages#recv\].*"b", "c"/],
     "a result of a method in C" => ["def <<: (message message) -> self",
@@ -55,7 +55,7 @@ class WrongTypesTest < Godwit::TestCase
     end
     refute passes, said
     WRONG.each { |what, (*, message)| assert_match(/^type: .*#{message}/, said, what) }
-    assert_match(/ 0 failures, 0 errors/, said) # the tests themselves saw nothing of it
+    assert_match(/ 0 failures, 0 errors/, said) # only the checks of types have failed
   end
 
   private

@@ -9,7 +9,7 @@ class DebianSourceTest < Godwit::TestCase
       ran = []
       run = lambda do |program, *, chdir:|
         ran << program
-        File.write("#{chdir}/x.dsc", "x") # as apt-get does
+        File.write("#{chdir}/x.dsc", "x") # apt-get writes this file
       end
       error = Godwit::DebianSource.stub(:lists, []) do
         Godwit::DebianSource.stub(:run, run) do

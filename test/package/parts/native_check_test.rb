@@ -6,13 +6,13 @@ require_relative "../gem_index"
 require_relative "../../../rakelib/support/native_check"
 require_relative "../../../rakelib/support/native_gem"
 
-# What `rake package:check` finds wrong with a platform gem.
+# The faults that `rake package:check` finds in a platform gem.
 class NativeCheckTest < Godwit::TestCase
   NativeCheck = Godwit::NativeCheck
   EXTENSION = "lib/godwit/3.1/godwit_ext.so"
   INIT = "void Init_godwit_ext(void) {}\n"
   LIBZMQ = Godwit::NativeGem.libzmq_version
-  # An extension with each fault.
+  # C code of an extension that has every fault.
   FAULTY = <<~C
     #{INIT}
     void zmq_send(void) {}
@@ -47,7 +47,7 @@ class NativeCheckTest < Godwit::TestCase
   end
 
   # @yieldparam spec [Gem::Specification]
-  # @return [Array<String>] of the gem with the files of the test's folder
+  # @return [Array<String>] faults of a gem that has the files of the test's folder
   def faults(rubies: ["3.1"], libzmq: LIBZMQ, &change)
     gem = Dir.chdir(scratch_dir) do
       Godwit::GemIndex.stub(scratch_dir, "godwit", "x86_64-linux") do |spec|

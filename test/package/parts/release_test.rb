@@ -4,7 +4,7 @@ require "test_helper"
 require_relative "../gem_index"
 require_relative "../../../rakelib/support/release"
 
-# What `rake release:check` lists.
+# The conditions of a release that `rake release:check` lists.
 class ReleaseTest < Godwit::TestCase
   COMMIT = "c" * 40
 

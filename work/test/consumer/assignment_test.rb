@@ -2,7 +2,7 @@
 
 require "work_helper"
 
-# The records of one partition that a process has in memory.
+# Assignment: the records of one partition that a process has in memory.
 class WorkAssignmentTest < Godwit::WorkCase
   Work = Godwit::Work
 
@@ -20,7 +20,7 @@ class WorkAssignmentTest < Godwit::WorkCase
 
   def topic = @topic ||= Work::Topic.new(name: "t", partitions: 1, ids: [1])
 
-  # @param columns [Array] of a block
+  # @param columns [Array] values, keys and headers of the block's records
   def feed(offset, *columns)
     block = Work.const_get(:Block).new(Work.const_get(:Block).encode(*columns), offset, 0)
     assignment.feed(Work.const_get(:Source).new(topic, nil, 0, offset, block))

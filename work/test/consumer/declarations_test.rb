@@ -2,11 +2,11 @@
 
 require "support/running_consumers"
 
-# What consumer classes declare, and what the runner makes of it at its start.
+# The declarations of consumer classes, and the runner's use of them at its start.
 class WorkDeclarationsTest < Godwit::WorkCase
   include RunningConsumers
 
-  # @return [Class] a consumer of the topic "t", whose settings are those of the topic
+  # @return [Class] a consumer of the topic "t" whose handler fails; the block declares more
   def failing(&declarations)
     Class.new(Work::Consumer) do
       topic "t"
@@ -42,7 +42,7 @@ class WorkDeclarationsTest < Godwit::WorkCase
     eventually { client.groups.any? }
     client.produce("t", 1)
     assert_equal 1, seen.pop
-    eventually { client.groups[0].lag.zero? } # else the record runs again after the eviction
+    eventually { client.groups[0].lag.zero? } # else the eviction would repeat the record
     member = client.members.first
     assert_equal [8, nil], [member.partitions, member.pid]
     assert_equal [":memory:", 0, 0], client.doctor.storage.values.first(3)
@@ -91,7 +91,7 @@ class WorkDeclarationsTest < Godwit::WorkCase
     end
   end
 
-  # Wrong arguments by method, or keyword of the runner, and what the error says of each.
+  # A method, or a keyword of the runner => wrong arguments, and the error's text for each.
   WRONG = {
     group: [[:billing, nil, "", "\xff", "\xff".b], /name takes a String/],
     start_from: [[:middle, nil], /from takes :earliest/],

@@ -70,7 +70,7 @@ class WorkEndingsTest < Godwit::WorkCase
       entered << message.value
       go.pop
     }, workers: 1)
-    produce(*["quick"] * 100, *["slow"] * 100) # so that the worker takes many at a time
+    produce(*["quick"] * 100, *["slow"] * 100) # after quick records a worker takes many at once
     assert_equal "slow", entered.pop
     runner.quiet
     eventually { runner.instance_variable_get(:@coordinator).assignments.all?(&:halted?) }
@@ -110,7 +110,7 @@ class WorkEndingsTest < Godwit::WorkCase
     client.on(:stuck) { |event| stuck << event[:message].value }
     produce("good", "hang")
     run_consumers(klass, drain: 0.05)
-    assert_equal "hang", stuck.pop # the coordinator waits for its commit by then
+    assert_equal "hang", stuck.pop # now the coordinator waits for the transaction's end
     stop_all
     assert_equal [1, [], []], [watermarks.sum, failed, engine.members]
   end

@@ -4,7 +4,7 @@ require "work_helper"
 require "support/noted_runs"
 
 # Consumers and producers that are killed or stopped at random, and consumers that kill themselves
-# before or after a statement that writes: afterwards the accounts balance exactly.
+# before or after a statement that writes. At the end each record has counted exactly once.
 class WorkKillsTest < Godwit::WorkCase
   include NotedRuns
 
@@ -12,8 +12,8 @@ class WorkKillsTest < Godwit::WorkCase
   Work = Godwit::Work
   SECONDS = Godwit::TestSupport::Length.of(4, long: 60)
   PROCESSES = 3
-  # The process kills itself before or after its n-th statement that writes: n is the third
-  # argument.
+  # The process kills itself before or after a statement that writes. The third argument is the
+  # number of this statement.
   KILLS_ITSELF = <<~'RUBY'
     module KillsItself
       READS = /\A\s*(?:SELECT|PRAGMA (?!wal_checkpoint))/i
@@ -32,8 +32,8 @@ class WorkKillsTest < Godwit::WorkCase
     end
     SQLite3::Statement.prepend(KillsItself)
   RUBY
-  # Pays each record's cents once: an odd number by an output, an even one by a transaction, which
-  # Kafka lacks. It notes each run, and the process of the run.
+  # A consumer that pays each record's cents once: an odd number by an output, an even one by a
+  # transaction, which Kafka lacks. The consumer notes each run, and the process of the run.
   CONSUMES = <<~RUBY
     require "godwit/work"
     #{CONNECT}
@@ -56,7 +56,7 @@ class WorkKillsTest < Godwit::WorkCase
     puts "ready"
     runner.run
   RUBY
-  # Notes in a file what is acknowledged: the test does not read the output while it runs.
+  # A producer that notes acknowledged records in a file, since the test does not read its output.
   PRODUCES = <<~RUBY
     require "godwit/work"
     #{CONNECT}
@@ -64,7 +64,7 @@ class WorkKillsTest < Godwit::WorkCase
     (1..).each do |cents|
       receipt = Godwit::Work.produce("payments", {cents: cents}, key: (cents % 9).to_s)
       acknowledged.syswrite("\#{receipt.partition}/\#{receipt.offset}\\n")
-      sleep 0.002 # the consumers keep up
+      sleep 0.002 # the consumers shall be as fast as the producer
     end
   RUBY
   def file(name) = File.join(scratch_dir, name)
@@ -76,7 +76,7 @@ class WorkKillsTest < Godwit::WorkCase
   def consume = @consumers << start(CONSUMES, "notes")
   def done = committed.each_value.sum(&:watermark)
 
-  # Starts one more consumer, which kills itself at this statement.
+  # Starts one more consumer, which kills itself at the statement of this number.
   def kill_at_statement(number)
     look
     child = start(CONSUMES, "notes", number)
@@ -96,8 +96,8 @@ class WorkKillsTest < Godwit::WorkCase
     produce if producer
   end
 
-  # Stops a consumer, which finishes what runs: none of its records may run again. Ruby loses some
-  # signals that come while it starts.
+  # Stops a consumer, which finishes the running records: none of them may run again. The test
+  # waits for "ready", since Ruby loses some signals that come while it starts.
   def stop(consumer)
     assert_child consumer.wait_for(/^ready$/).signal(:TERM).finish
     @consumers -= [consumer]
@@ -110,7 +110,7 @@ class WorkKillsTest < Godwit::WorkCase
     assert_empty again
     runs.group_by(&:place).each_value do |same|
       same.each_cons(2) do |one, next_one|
-        assert @killed.include?(one.pid) || next_one.number > one.number # attempts, same.inspect
+        assert @killed.include?(one.pid) || next_one.number > one.number, same.inspect
       end
     end
   end

@@ -3,14 +3,14 @@
 require "work_helper"
 require "support/model"
 
-# Random steps of several members of a group, beside a model of plain Arrays.
+# Random steps of several members of a group. A model in plain Arrays takes the same steps.
 class WorkModelTest < Godwit::WorkCase
   deadline 300
   Work = Godwit::Work
   PARTITIONS = 5
   STEPS = Godwit::TestSupport::Length.of(1_000, long: 10_000)
 
-  # Tells the model what a member claims, commits and releases.
+  # A coordinator that tells the model what its member claims, commits and releases.
   class Watched < Work.const_get(:Coordinator)
     def initialize(model, engine, klass, client)
       @model = model
@@ -54,7 +54,7 @@ class WorkModelTest < Godwit::WorkCase
     end
   end
 
-  # A member that acts as if it were in a process of its own. The test calls its steps.
+  # A member with a coordinator of its own, as in another process. The test calls its steps.
   class Member
     def initialize(engine, klass, model)
       @engine = engine
@@ -65,7 +65,7 @@ class WorkModelTest < Godwit::WorkCase
       @coordinator.rebalance
     end
 
-    # @return [Array] the claim of the assignment that runs
+    # @return [Array] member and generation of the assignment whose records run
     attr_reader :claim
 
     def id = @coordinator.members.each_value.first.id
@@ -80,7 +80,7 @@ class WorkModelTest < Godwit::WorkCase
     # @param most [Integer] records
     def work(random, most)
       one = @coordinator.assignments.sample(random: random) or return
-      @coordinator.commit if one.isolated? # as the runner does before it runs another record
+      @coordinator.commit if one.isolated? # a runner commits before the next isolated record, too
       lanes = one.dequeue(most, 1) or return
       raise "it is paused" if @paused
       @claim = @coordinator.claim_of(one)
@@ -106,7 +106,7 @@ class WorkModelTest < Godwit::WorkCase
     end
   end
 
-  # @return [Class] a consumer that does what the model says
+  # @return [Class] a consumer whose handler fails, produces or commits as the model plans it
   def consumer(model)
     Class.new(Work::Consumer) do
       topic "in", partitions: PARTITIONS, format: :text
@@ -195,7 +195,7 @@ class WorkModelTest < Godwit::WorkCase
     assert_equal @model.dead.sort, letters.sort
   end
 
-  # Without more steps of an operator all records are finished, and the members have equal shares.
+  # After the operator's last step all records get finished, and the members have equal shares.
   def settle
     pause if @model.paused
     200.times do

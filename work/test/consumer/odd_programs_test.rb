@@ -3,7 +3,7 @@
 require "support/running_consumers"
 require "timeout"
 
-# Programs that do odd things: no record is lost, none runs twice, and the others go on.
+# Handlers that misuse the API: no record is lost, none runs twice, and other records still run.
 class WorkOddProgramsTest < Godwit::WorkCase
   include RunningConsumers
 
@@ -40,7 +40,7 @@ class WorkOddProgramsTest < Godwit::WorkCase
       runs += 1
       transaction { |_| produce("out", "a") }
     end
-    # The end of a commit, where a process may wait for the lock of the file.
+    # A checkpoint ends a commit, and may wait for the lock of the file.
     one.client.engine.file.define_singleton_method(:checkpoint) do |_|
       next if (commits += 1) > 1
       Thread.new(Thread.current) { |thread| thread.raise(Timeout::Error) }.join
@@ -51,7 +51,7 @@ class WorkOddProgramsTest < Godwit::WorkCase
   end
 
   test "produce in a transaction finds a topic that another process has made" do
-    one = work("a") { |_| transaction { |_| produce("late", "a") } } # it has read the topics
+    one = work("a") { |_| transaction { |_| produce("late", "a") } } # its client knows the topics
     Work::Client.new(one.client.engine).topic("late", format: :text)
     one.drain
     assert_equal [["a"], []], [one.values("late"), one.events]
@@ -127,7 +127,7 @@ class WorkOddProgramsTest < Godwit::WorkCase
       one.client.evict(one.client.members[0].member) if attempts.size == 1
       transaction { |_| nil }
     end
-    2.times { one.drain } # the next member runs it
+    2.times { one.drain } # at the second drain the next member runs the record
     assert_equal [[1, 1], 1, %i[lost]],
       [attempts, one.committed(@klass), one.events.map(&:name)]
   end

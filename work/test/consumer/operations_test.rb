@@ -2,13 +2,13 @@
 
 require "support/running_consumers"
 
-# Lag, seek, pause, resume, evict and requeue.
+# What an operator does: lag, seek, pause, resume, evict, requeue and grow.
 class WorkOperationsTest < Godwit::WorkCase
   include RunningConsumers
 
   def handled = eventually { client.groups.first&.lag&.zero? }
 
-  # Runs a consumer, whose values it adds to the queue.
+  # Runs a consumer that adds the values of its records to the queue.
   # @return [Thread::Queue]
   def consume(group = "g", values: Thread::Queue.new, &block)
     declare

@@ -44,7 +44,7 @@ class WorkOutputsTest < Godwit::WorkCase
     run_consumers(writes, reads)
     client.seek("g", "out", to: :earliest)
     assert_equal (all * 2).sort, next_seen(10).sort
-    # Before the seek the lag was 0 as well: check the commits of the end.
+    # The lag was also 0 before the seek, so only new consumers show the last commits.
     stop_all
     run_consumers(writes, reads)
     eventually(&no_lag)
@@ -102,7 +102,7 @@ class WorkOutputsTest < Godwit::WorkCase
     assert_equal %w[a b], values("out").sort
   end
 
-  # Kafka has no evict, but a seek takes partitions away, too.
+  # Takes the partitions from their member: on Kafka, which has no evict, by a seek.
   def take_away
     return client.seek("g", "t", to: :earliest) if KafkaLog::ON
     client.evict(client.engine.members.map(&:id).first)

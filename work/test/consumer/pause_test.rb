@@ -2,12 +2,12 @@
 
 require "support/running_consumers"
 
-# pause and resume, which a consumer calls.
+# A consumer's own methods pause and resume.
 class WorkPauseTest < Godwit::WorkCase
   include RunningConsumers
 
-  # Puts "a" to "c" in one partition of a log in memory.
-  # @yieldparam message [Godwit::Work::Message] whose value is noted in @ran
+  # Puts "a" to "c" in one partition of a log in memory. The block is the end of the handler, which
+  # notes each value in @ran.
   def start(**options, &pauses)
     ran = @ran = []
     @work = in_memory(retries: 0, **options) do |message|
@@ -19,7 +19,7 @@ class WorkPauseTest < Godwit::WorkCase
 
   def write(*values, key: "k") = values.each { |value| @work.produce("t", value, key: key) }
 
-  # @return [Array<Integer>] the number of records that run after each of these seconds
+  # @return [Array<Integer>] the number of records that run after each advance of the clock
   def drain(*seconds)
     seconds.map do |time|
       @work.clock.advance(time)

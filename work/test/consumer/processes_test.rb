@@ -6,7 +6,7 @@ require "work_helper"
 class WorkProcessesTest < Godwit::WorkCase
   Work = Godwit::Work
   # A process that consumes the topic "in" by key, and writes each value to "out". The second
-  # argument is the value that ends it.
+  # argument is the value of the record that ends the process.
   CONSUMES = <<~RUBY
     require "godwit/work"
     #{CONNECT}
@@ -68,8 +68,8 @@ class WorkProcessesTest < Godwit::WorkCase
     assert_empty client.each("in.dead").to_a
   end
 
-  # A commit of earlier records moves the position. Two ends at the same position, and the next
-  # one, count for the record.
+  # Only ends of the process at the same committed position count together, and commits of earlier
+  # records move the position. Two ends at one position, and one more, bury the record.
   test "a record that ends its process three times is a dead letter, also behind others" do
     client.produce_many("in", (0...40).map { |number| [number.to_s, "key"] })
     places = []

@@ -11,7 +11,7 @@ class WorkRunnerEndsTest < Godwit::WorkCase
   # Timeout.timeout is a Thread#raise, which might come before the Runner waits.
   Godwit::TestSupport::WaitEndings.test(self, ["Runner run"], ["Runner run"], but: /fiber|Timeout/)
 
-  # The runners' threads have ended, some by an error.
+  # The teardown stops no runner: each test has ended its own.
   def stop_all = nil
 
   private
@@ -27,7 +27,7 @@ class WorkRunnerEndsTest < Godwit::WorkCase
 
   def assert_ended(call, thread, _) = super(call, thread, Work::ClosedError)
 
-  # A runner runs once.
+  # A second run is refused, since a runner runs once.
   def assert_waits_again(call)
     assert_raises(Godwit::StateError) { call.run }
     assert_empty engine.members

@@ -3,7 +3,7 @@
 require "fileutils"
 require "support/running_consumers"
 
-# Runners: what their consumers get, their groups and members.
+# Runners: the order of records, groups, members, and classes that were reloaded.
 class WorkRunnerTest < Godwit::WorkCase
   include RunningConsumers
 
@@ -94,7 +94,7 @@ class WorkRunnerTest < Godwit::WorkCase
     refused.call
   end
 
-  # Defines a class by a constant, as a file does.
+  # Defines a consumer class under a constant, as a loaded file does.
   def define(name, parent = Work::Consumer)
     self.class.const_set(name, Class.new(parent) { topic "reloaded" })
   end

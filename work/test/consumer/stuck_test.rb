@@ -3,7 +3,7 @@
 require "support/running_consumers"
 require "json"
 
-# Handlers that run for longer than `stuck_after`.
+# Stuck handlers: those that run for longer than `stuck_after`.
 class WorkStuckTest < Godwit::WorkCase
   include RunningConsumers
 
@@ -28,7 +28,7 @@ class WorkStuckTest < Godwit::WorkCase
     assert_equal ["t", "a", message.partition],
       [event[:topic], message.value, event[:partition]]
     assert_operator event[:seconds], :>=, 0.01
-    # In Ruby 3.4 Queue#pop is a line of its own.
+    # In Ruby 3.4 Queue#pop is the first line of the backtrace.
     assert_match(/stuck_test.rb:\d+:in /, event[:backtrace].first(2).join("\n"))
     eventually { reports.size == 1 }
     report = reports.first
@@ -70,7 +70,7 @@ class WorkStuckTest < Godwit::WorkCase
     with_clock do |clock|
       stuck = Work.const_get(:StuckHandlers).new(engine, log) { {} }
       watched = stuck.watch
-      # @return [Array<Integer>] offsets that two checks find, between which time passes
+      # @return [Array<Integer>] offsets that a check before and one after these seconds report
       check = lambda do |seconds, offset = nil|
         handler.running = [message.new(offset)] if offset
         stuck.send(:check_all)

@@ -6,7 +6,7 @@ require "support/running_consumers"
 class WorkTestingTest < Godwit::WorkCase
   include RunningConsumers
 
-  # @return [Godwit::Work::Testing] whose handler fails at a value "bad"
+  # @return [Godwit::Work::Testing] its consumer's handler is the block, or fails at a value "bad"
   def work(by: :key, &block)
     block ||= ->(message) { raise "no" if message.value == "bad" }
     @work = in_memory(retries: 1, backoff: 60..60, by: by, &block)
@@ -14,7 +14,7 @@ class WorkTestingTest < Godwit::WorkCase
 
   def write(*values, key: "k") = values.each { |value| @work.produce("t", value, key: key) }
 
-  # @return [Array<Integer>] the number of records that run, and the number committed after that
+  # @return [Array<Integer>] the number of records that run now, and of all committed records
   def drain(seconds = 0)
     @work.clock.advance(seconds)
     [@work.drain, @work.committed(@klass)]

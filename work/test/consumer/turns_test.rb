@@ -2,7 +2,7 @@
 
 require "work_helper"
 
-# Which records run beside which.
+# Turns decides which records run at the same time, and which alone.
 class WorkTurnsTest < Godwit::WorkCase
   # An assignment with lanes of one record each.
   Partition = Struct.new(:isolated, :records, :halted) do
@@ -25,7 +25,7 @@ class WorkTurnsTest < Godwit::WorkCase
     @turns.assign(@workers[worker], assignments, 2)&.then { @workers[worker].lanes.map(&:first) }
   end
 
-  # Removes all lanes of a worker, as the worker does at its end.
+  # Ends a worker's records, as the worker does.
   def leave(worker)
     @workers[worker].lanes.clear
     @workers[worker].assignment = nil
@@ -61,7 +61,7 @@ class WorkTurnsTest < Godwit::WorkCase
 
   test "a record that takes long is waited for once, for a second" do
     take(0, @other)
-    @workers[0].lanes.clear # the record runs
+    @workers[0].lanes.clear # the worker has begun the record
     assert_nil take(1, @alone)
     @time += 1
     assert_equal [1], take(1, @alone)

@@ -2,7 +2,7 @@
 
 require "work_helper"
 
-# Godwit::Work's blocks of records.
+# Block encodes and decodes records; StoredBlock adds a version and a checksum.
 class WorkBlockTest < Godwit::WorkCase
   Block = Godwit::Work.const_get(:Block)
   Stored = Godwit::Work.const_get(:StoredBlock)

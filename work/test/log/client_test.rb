@@ -3,7 +3,7 @@
 require_relative "engines"
 require "zlib"
 
-# Topics, produce, produce_many and each.
+# The client of a log: topics, produce, produce_many and each.
 class WorkClientTest < Godwit::WorkCase
   include Engines::Tools
 
@@ -47,7 +47,7 @@ class WorkClientTest < Godwit::WorkCase
 
   test "partitioner: :murmur2 is that of Kafka's Java client" do
     topic = declare(partitions: 100, partitioner: :murmur2)
-    # Kafka's UtilsTest, and for "" librdkafka's.
+    # Keys and hashes of Kafka's UtilsTest; the hash of "" is from librdkafka's tests.
     {"21" => -973932308, "foobar" => -790332482, "a-little-bit-long-string" => -985981536,
      "a-little-bit-longer-string" => -1486304829,
      "lkjh234lh9fiuh90y23oiuhsafujhadof229phr9h19h89h8" => -58897971, "abc" => 479470107,
@@ -126,7 +126,7 @@ class WorkClientTest < Godwit::WorkCase
     assert_equal 8, another.topic("own", format: Backwards).partitions
   end
 
-  # A format whose dump is the block.
+  # @return [Object] a format whose dump calls the block
   def own_format(&dump)
     Class.new do
       define_method(:dump, &dump)
@@ -206,7 +206,7 @@ class WorkClientTest < Godwit::WorkCase
     says = /write produce\("t", \{id: 1\}, key: "42"\)/
     assert_refused(Godwit::ArgumentValueError,
       -> { produce(id: 1, key: "k") } => says, -> { produce(key: "k") } => says,
-      -> { client.encode("t", id: 1) } => says, # a handler's produce
+      -> { client.encode("t", id: 1) } => says, # a handler's produce calls encode
       -> { produce({id: 1}, kye: "k") } => /takes key: and headers:.*kye/)
     assert_empty messages
   end
@@ -232,7 +232,7 @@ class WorkClientTest < Godwit::WorkCase
     assert_equal %w[t], client.topics.map(&:name)
   end
 
-  # Wrong values by setting, and what the error says. Those of a name are under nil.
+  # A setting of a topic => wrong values, and the error's text. The key nil is the topic's name.
   WRONG = {
     nil => [["a b", 5, "a\xff", "ab".encode("UTF-16LE")], /name takes/],
     :partitions => [[0, "3"], /partitions: takes 1 to 10000/],

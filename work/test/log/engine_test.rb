@@ -2,7 +2,7 @@
 
 require_relative "engines"
 
-# What each engine promises: see Godwit::Work::Contract.
+# The methods that each engine has: see Godwit::Work::Contract.
 class WorkEngineTest < Godwit::WorkCase
   include Engines::Tools
 
@@ -54,7 +54,7 @@ class WorkEngineTest < Godwit::WorkCase
     grown = engine.save_topic(numbers.dup.tap { |wanted| wanted.partitions = 4 })
     assert_equal [4, numbers.ids], [grown.partitions, grown.ids.first(2)]
     engine.append([[grown, 3, block("a"), 1]])
-    late = engine.join("late", numbers, place, [0, 0]) # it does not know of the growth
+    late = engine.join("late", numbers, place, [0, 0]) # `numbers` has the old partitions
     assert_equal [0, 1, 2, 3], claims(late, 4).map(&:partition)
     added = claims(member, 2)
     assert_equal [[2, 0], [3, 0]], added.map { |one| [one.partition, one.watermark] }

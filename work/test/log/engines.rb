@@ -2,21 +2,8 @@
 
 require "work_helper"
 
-# Engines for tests: a file, or Kafka. The memory of the process is an SQLite engine, too, which
-# knows its members by other means: tests of members run on it as well.
+# Engines for tests: a file, or Kafka. With the @kind "memory" the log is in the process's memory.
 module Engines
-  KINDS = KafkaLog::ON ? %w[kafka].freeze : %w[sqlite memory].freeze
-
-  # Defines a test once for each of these engines.
-  def each_engine(sentence, &body)
-    KINDS.each do |kind|
-      test("#{sentence}, #{kind}") do
-        @kind = kind
-        instance_exec(&body)
-      end
-    end
-  end
-
   # Helpers of the tests.
   module Tools
     # A format that dumps and loads Integers, backwards.
@@ -25,7 +12,7 @@ module Engines
       def self.load(bytes) = Integer(bytes.reverse)
     end
 
-    # @return [Object] the FIFO of a process that lives
+    # @return [Object] the FIFO of this process
     def wake_up = @wake_up ||= own(Godwit::Work.const_get(:WakeUp).new("#{path}.members"))
 
     # @return [Object] the engine of this test
@@ -33,13 +20,13 @@ module Engines
       @engine ||= own((@kind == "memory") ? memory : shared)
     end
 
-    # @return [Object] an engine that processes share
+    # @return [Object] an engine whose log several processes can use
     def shared = KafkaLog::ON ? shared_engine : sqlite
 
-    # @return [String] of a process that has joined; on Kafka of this one
+    # @return [String] the path of a member's FIFO, which need not exist; on Kafka of a listener
     def place = KafkaLog::ON ? (@listener ||= own(engine.listen)).path : "/77-ab-host"
 
-    # Claims of a member; those of a Kafka group come when all its members have agreed.
+    # Claims partitions of a member. On Kafka they come when all members of the group have agreed.
     # @return [Array<Object>] positions, by partition
     def claims(member, count)
       found = []
@@ -49,10 +36,6 @@ module Engines
       end
       found.sort_by(&:partition)
     end
-
-    # @param places [Array<Array>] what `append` and `commit` give
-    # @return [Array<Integer>] the offset of the first record of each batch
-    def offsets(places) = places.map { |offset, _| Array(offset).first }
 
     def memory = Godwit::Work.const_get(:MemoryEngine).new
     def path = File.join(scratch_dir, "work.db")
@@ -71,7 +54,7 @@ module Engines
     # @return [String] a block with these values
     def block(*values) = Godwit::Work.const_get(:Block).encode(values)
 
-    # @return [String] the same as the engine stores it
+    # @return [String] the same block in the form that an engine stores
     def stored(*values) = Godwit::Work.const_get(:StoredBlock).seal(block(*values))
 
     # @return [Array<String>] values of the partition, from the offset on

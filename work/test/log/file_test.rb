@@ -184,7 +184,7 @@ class WorkFileTest < Godwit::WorkCase
     engine.join("g", declare, member.path, [0])
     engine.close
     there = "#{scratch_dir}-there"
-    File.rename(scratch_dir, there) # as a volume that another container mounts elsewhere
+    File.rename(scratch_dir, there) # as if another container mounted the volume there
     other = own(Godwit::Work.const_get(:SqliteEngine).new(File.join(there, "work.db")))
     assert_equal [true], other.members.map(&:alive)
     Work::Client.new(other).produce("t", "a")
@@ -218,7 +218,7 @@ class WorkFileTest < Godwit::WorkCase
     File.chmod(0o555, scratch_dir)
     output = output(<<~RUBY)
       require "godwit/work"
-      Godwit::Work.connect("sqlite::memory:").topics # loads what there is
+      Godwit::Work.connect("sqlite::memory:").topics # loads the code before setuid
       Process::Sys.setuid(65_534) if Process.uid.zero?
       begin
         Godwit::Work.connect("sqlite:\#{ARGV[0]}")

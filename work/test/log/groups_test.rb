@@ -24,11 +24,11 @@ class WorkGroupsTest < Godwit::WorkCase
     counts.values
   end
 
-  # Claims what the group has given, and releases what it wants back.
-  # @return [Array<Integer>] partitions
+  # Claims the partitions that the group gives the member, and releases its surplus.
+  # @return [Array<Integer>] partitions that the member has
   def follow(member)
     held = (@held ||= Hash.new { |all, id| all[id] = {} })[member.id]
-    share = engine.rebalance(member) or return held.keys # nothing was written
+    share = engine.rebalance(member) or return held.keys # nil: no process has written
     share.claims.each { |one| held[one.partition] = one }
     share.surplus.each { |number| engine.release([held.delete(number)]) }
     held.keys
@@ -38,7 +38,7 @@ class WorkGroupsTest < Godwit::WorkCase
     engine.positions(member.group, member.topic).select { |one| one.member == member.id }
   end
 
-  # @param calls [Array<Proc>] that lack the partition
+  # @param calls [Array<Proc>] which need a partition that the member has lost
   def assert_lost(*calls)
     assert_refused(Godwit::Work::LostError,
       calls.to_h { |call| [call, /no longer of this member/] })

@@ -4,7 +4,7 @@ require "work_helper"
 require "set"
 require "timeout"
 
-# How far a group is in a partition, beside a model of plain Sets.
+# Progress: which records of a partition a group has finished. Its model is a Set and a Hash.
 class WorkProgressTest < Godwit::WorkCase
   Progress = Godwit::Work.const_get(:Progress)
 
@@ -19,7 +19,7 @@ class WorkProgressTest < Godwit::WorkCase
     assert_equal [ahead + 9, 0, 1],
       [progress.watermark, *[8, ahead + 9].map { |offset| progress.attempts(offset) }]
     assert_equal progress.dump, again(progress).dump
-    Timeout.timeout(10) { progress.finish(progress.watermark, 1 << 40) } # or it would not end
+    Timeout.timeout(10) { progress.finish(progress.watermark, 1 << 40) } # no loop over offsets
     assert_equal [(1 << 40) + ahead + 9, "\0"], [progress.watermark, progress.dump]
   end
 
@@ -30,7 +30,7 @@ class WorkProgressTest < Godwit::WorkCase
     3_000.times do
       offset = progress.watermark - 20 + random.rand(200)
       if finished.include?(offset)
-        progress.finish(offset) # once more
+        progress.finish(offset) # a second time, which changes nothing
       elsif random.rand(3).zero?
         assert_equal attempts[offset] += 1, progress.fail(offset)
       else

@@ -14,7 +14,7 @@ class WorkRetentionTest < Godwit::WorkCase
   DAY = 86_400
 
   # Runs retention as if so many seconds had passed.
-  # @return [Hash{String => Integer}] old records that are kept, by topic
+  # @return [Hash{String => Integer}] topic => old records that retention retains
   def retain(later)
     time = engine.now + later * 1000
     engine.stub(:now, time) do
@@ -25,7 +25,7 @@ class WorkRetentionTest < Godwit::WorkCase
     end
   end
 
-  # Runs one slice, two seconds later: each reading of the clock takes a second.
+  # Runs one slice, two seconds later. A slice ends by time: each read of the clock adds a second.
   def slice
     calls = 0
     engine.stub(:now, engine.now + 2_000) do

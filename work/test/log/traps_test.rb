@@ -2,8 +2,8 @@
 
 require "support/running_consumers"
 
-# Properties of SQLite by which a program may lose data. file_test.rb has others: the settings,
-# forks, files that cannot be used.
+# Properties of SQLite that can make a program lose data. file_test.rb tests SQLite's settings,
+# forks, and files that cannot be used.
 class WorkTrapsTest < Godwit::WorkCase
   include RunningConsumers
 
@@ -24,7 +24,7 @@ class WorkTrapsTest < Godwit::WorkCase
     raw.execute("CREATE TABLE others (id INTEGER)")
   end
 
-  # @return [Array<String>] this process's locks on the file itself
+  # @return [Array<String>] this process's locks on the database file, from /proc/locks
   def locks
     inode = File.stat(path).ino
     File.readlines("/proc/locks").grep(/ #{Process.pid} \h+:\h+:#{inode} /)
@@ -81,7 +81,7 @@ class WorkTrapsTest < Godwit::WorkCase
   test "no statement is unfinished while a program's block runs: the WAL can begin anew" do
     declare
     produce("a", "b")
-    reads = client.each("t") # its block runs in a Fiber
+    reads = client.each("t") # an Enumerator, whose block runs in a Fiber
     reads.next
     client.each("t") { assert_equal 0, raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")[0][0] }
     assert_equal "b", reads.next.raw

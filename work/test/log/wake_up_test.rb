@@ -2,7 +2,7 @@
 
 require "work_helper"
 
-# The FIFO of a consumer process.
+# WakeUp: the FIFO of a consumer process, by which other processes wake it.
 class WorkWakeUpTest < Godwit::WorkCase
   WakeUp = Godwit::Work.const_get(:WakeUp)
 
@@ -40,7 +40,7 @@ class WorkWakeUpTest < Godwit::WorkCase
   test "a reader that is no longer a target is not woken, and its FIFO is closed" do
     one, other = wake_up, wake_up
     targets = targets(one, other)
-    assert_equal 2, descriptors(one.path) # the reader's and the target's
+    assert_equal 2, descriptors(one.path) # one of the reader, one of the target
     targets.update([other.path])
     assert_equal 1, descriptors(one.path)
     targets.wake([])
@@ -56,7 +56,7 @@ class WorkWakeUpTest < Godwit::WorkCase
     refute_path_exists closed.path
     one.io.write_nonblock("x" * 65_536)
     targets.wake([])
-    elsewhere = File.join(scratch_dir, "no", "folder") # it is unknown whether its process lives
+    elsewhere = File.join(scratch_dir, "no", "folder") # it may live: its folder is missing
     assert_equal [true, false, false, true],
       [one.path, closed.path, missing.path, elsewhere].map { |path| WakeUp.alive?(path) }
     assert_woken(last)
@@ -74,16 +74,16 @@ class WorkWakeUpTest < Godwit::WorkCase
     assert_equal "31\n", assert_child(result).stdout
   end
 
-  # @return [Integer] of this process
+  # @return [Integer] descriptors of this process that are open at the path
   def descriptors(path)
     Dir.glob("/proc/self/fd/*").count do |link|
       File.readlink(link) == path
-    rescue Errno::ENOENT # closed since then
+    rescue Errno::ENOENT # the descriptor was closed meanwhile
       false
     end
   end
 
-  # Ruby that starts another process and gives its id.
+  # Ruby that starts another process, which inherits descriptors, and returns its id.
   OTHERS = {
     "a program that a process starts" => 'spawn("sleep 60")',
     "a child of a dead process" => <<~RUBY.chomp

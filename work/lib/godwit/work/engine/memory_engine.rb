@@ -15,7 +15,7 @@ module Godwit
       end
 
       def initialize(clock: Clock.new)
-        @processes = MemoryProcesses.new(-> { now })
+        @processes = MemoryProcesses.new
         super(Database::MEMORY, clock: clock)
       end
 
@@ -24,10 +24,6 @@ module Godwit
 
       # @return [Array<Integer>] ids of the members whose processes have ended: a test adds to it
       def dead = @processes.dead
-
-      # @return [Hash{Integer => Integer}] ids of the members whose processes are frozen, and the
-      #   time of their last report: a test adds to it
-      def silent = @processes.silent
 
       private
 

@@ -5,19 +5,14 @@ module Godwit
     # Has the methods of {Processes} for a log whose members are all in this process.
     # @private
     class MemoryProcesses
-      # @param clock [#call] milliseconds since 1970
-      def initialize(clock)
-        @clock = clock
+      def initialize
         @listening = []
         @dead = []
         @buried = []
-        @silent = {}
       end
 
       # @return [Array<Integer>] see {MemoryEngine#dead}
       attr_reader :dead
-      # @return [Hash{Integer => Integer}] see {MemoryEngine#silent}
-      attr_reader :silent
 
       def listen = PipeWakeUp.new.tap { |one| @listening = [*@listening.reject(&:closed?), one] }
 
@@ -29,8 +24,7 @@ module Godwit
 
       def facts(members)
         members.map do |id, name|
-          silent = (@clock.call - @silent.fetch(id) { @clock.call }) / 1000.0
-          [WakeUp.pid(name), WakeUp.host(name), !@dead.include?(id), silent]
+          [WakeUp.pid(name), WakeUp.host(name), !@dead.include?(id), 0]
         end
       end
 
