@@ -156,15 +156,6 @@ class WorkCommandsTest < Godwit::WorkCase
     assert_equal before, File.binread(path)
   end
 
-  test "the errors of GODWIT_WORK_URL show a line to type" do
-    seldom_on_kafka
-    ["", "work.db", "sqlite:"].each do |url|
-      status, _, errors = told("topics", url: url)
-      refute_equal 0, status
-      assert_includes errors, "type export GODWIT_WORK_URL=sqlite:work.db", url
-    end
-  end
-
   test "groups, lag, dead, seek, pause, resume and requeue" do
     failing = APP.sub("puts \"handles",
       "raise \"no\" if message.value == \"bad\"\n    puts \"handles")
@@ -197,9 +188,11 @@ class WorkCommandsTest < Godwit::WorkCase
       %w[seek payments payments --to x] => "--to x: an offset",
       %w[seek payments payments --to 0 --partition 7] => "partition: takes an Integer, 0 to 2",
       %w[seek payments payments --to 2026-13-01] => "or a time such as",
-      %w[seek payments] => "which topic?", %w[pause x payments] => "never read",
+      %w[seek payments] => "which topic?", %w[seek payments y --to 0] => "no topic \"y\"",
+      %w[pause x payments] => "group \"x\" has never read topic \"payments\"",
       %w[requeue payments.dead --offset 3] => "3/17",
       %w[requeue payments --offset 0/0] => "no dead letter at 0/0 of topic \"payments\"",
+      %w[requeue payments --offset 7/0] => "no dead letter at 7/0",
       %w[dead payments] => "topic payments has records, and no dead letters",
       %w[dead x] => "no topic"
     }.each { |words, says| assert_told 2, says, *words }
@@ -243,6 +236,7 @@ class WorkCommandsTest < Godwit::WorkCase
     assert_equal ["no_member", 1], without.values_at("kind", "lag")
     assert_match(/1 unread records of topic payments and no member: start/, without["text"])
     well("evict", member.to_s)
+    assert_empty Dir["#{path}.members/*"], "the FIFO of the dead process"
     assert_equal %w[storage no_member], doctor.call.map { |row| row["kind"] }
     {
       %w[evict 999] => "no member 999", %w[evict x] => "no member x: `godwit-work groups --members`"

@@ -188,5 +188,6 @@ class WorkOddProgramsTest < Godwit::WorkCase
     eventually { client.members.any? { |member| member.partitions == 2 } }
     client.close
     assert_match(/was closed: connect again/, ended(thread))
+    assert_match(/\(closed\)/, client.inspect)
   end
 end

@@ -75,16 +75,6 @@ class WorkOperationsTest < Godwit::WorkCase
     end
   end
 
-  test "evict removes the FIFO of a process that has died" do
-    not_on :kafka, "members have no FIFO"
-    place = File.join("#{path}.members", "123-abc")
-    FileUtils.mkdir_p(File.dirname(place))
-    File.mkfifo(place)
-    member = engine.join("g", declare, place, [0, 0])
-    assert client.evict(member.id)
-    refute_path_exists place
-  end
-
   test "requeue returns a dead letter to the group that failed, alone" do
     failing = true
     values = consume { |_| raise "no" if failing }
@@ -135,14 +125,9 @@ class WorkOperationsTest < Godwit::WorkCase
     end
   end
 
-  test "wrong groups, topics and offsets" do
-    consume
-    produce("a")
-    assert_refused(Work::TopicError,
-      -> { client.seek("x", "t", to: :earliest) } => /group "x" has never read topic "t"/,
-      -> { client.pause("g", "y") } => /no topic "y"/,
-      -> { client.requeue("t", 0, 0) } => /no dead letter at 0\/0 of topic "t"/,
-      -> { client.requeue("t", 7, 0) } => /no dead letter at 7\/0/)
+  # cli_test.rb has wrong groups and topics.
+  test "wrong offsets and numbers of partitions" do
+    declare
     assert_refused(Godwit::ArgumentValueError,
       **[["0", 1], [0, "1"], [0, nil], [-1, 0], [0, -1]].to_h { |place|
         [-> { client.requeue("t", *place) }, /takes an Integer, 0 or more: got/]

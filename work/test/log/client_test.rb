@@ -351,11 +351,11 @@ class WorkClientTest < Godwit::WorkCase
     before = ENV.to_h.slice("GODWIT_WORK_URL", "HOME")
     ENV.delete("GODWIT_WORK_URL")
     assert_refused(Godwit::StateError,
-      -> { Work.client } => /"sqlite:work.db", or type export GODWIT_WORK_URL/)
-    urls = ["redis:x", "sqlite:", "sqlite:a\0b", "sqlite:a".encode("UTF-16LE"),
+      -> { Work.client } => /"sqlite:work.db", or type export GODWIT_WORK_URL=sqlite:work.db/)
+    urls = ["redis:x", "sqlite:", "work.db", "sqlite:a\0b", "sqlite:a".encode("UTF-16LE"),
       "sqlite:~nobody-here/x.db"]
     assert_refused(Godwit::ArgumentValueError,
-      **urls.to_h { |url| [-> { Work.connect(url) }, /url takes "sqlite:PATH"/] },
+      **urls.to_h { |url| [-> { Work.connect(url) }, /url takes "sqlite:PATH".*GODWIT_WORK_URL=/] },
       -> { Work.connect("sqlite::memory:", durability: :disk) } =>
         /durability: takes :process or :power/)
     ENV["GODWIT_WORK_URL"] = "sqlite:#{path}"

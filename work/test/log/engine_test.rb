@@ -32,21 +32,6 @@ class WorkEngineTest < Godwit::WorkCase
     assert_equal [[2, true], [6, true]], gaps.call(0)
   end
 
-  test "a closed engine says so" do
-    engine.close
-    assert_predicate engine, :closed?
-    assert_match(/\(closed\)/, engine.inspect)
-    assert_refused(Godwit::Work::ClosedError, -> { engine.topics } => /connect again/)
-    assert_nil engine.close
-  end
-
-  test "an engine that lacks a primitive is refused" do
-    engine = Class.new { def read = nil }
-    assert_refused(NotImplementedError,
-      -> { Godwit::Work.const_get(:Contract).check(engine) } =>
-        /lacks topics, save_topic, append, fetch, bounds/)
-  end
-
   test "a topic grows: each group reads the new partitions from their beginning" do
     numbers = topic(partitions: 2)
     member = engine.join("g", numbers, place, [0, 0])
