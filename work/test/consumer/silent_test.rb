@@ -36,93 +36,76 @@ class WorkSilentTest < Godwit::WorkCase
     runner.run
   RUBY
 
-  def listed(silent, id: 7, group: "g")
-    Listed.new(id, group, "t", 123, "host", nil, true, silent)
+  def listed(silent, group: "g")
+    Listed.new(7, group, "t", 123, "host", nil, true, silent)
   end
 
   def watcher(evict_after = nil) = Work.const_get(:SilentProcesses).new(client.events, evict_after)
   def events = @seen ||= [].tap { |all| client.on(:silent, :evicted) { |event| all << event } }
   def owners = engine.positions("copies", engine.topics["in"]).map(&:member)
 
-  # @return [Array<Listed>] what it evicts, as a member of the group "g"
-  def check(watcher, members, now) = watcher.check(members, now, [%w[g t]])
+  # @return [Array<Listed>] the member if a process of the group "g" evicts it, or none
+  def check(watcher, member, now) = watcher.check([member], now, [%w[g t]])
 
-  # Two checks in a second, until so many have passed.
-  # @yieldparam seconds [Float]
-  # @return [Array<Array<Listed>>] what each check gave
-  def checks(watcher, seconds)
-    Array.new((seconds * 2).to_i + 1) do |index|
-      check(watcher, [yield(index / 2.0)].flatten, index / 2.0)
-    end
+  # Checks a silent member every half second, from 0 to these seconds.
+  # @return [Array<Float>] the seconds at which the watcher evicts the member
+  def evictions(watcher, seconds, **member)
+    (0..seconds).step(0.5).reject { |at| check(watcher, listed(at, **member), at).empty? }
   end
 
   test "a process that has not reported for 5 s is an event, once" do
     seen = events
     one = watcher
-    assert_empty checks(one, 4.5) { |at| listed(at) }.flatten
+    evictions(one, 4.5)
     assert_empty seen
-    check(one, [listed(5.0)], 5.0)
-    check(one, [listed(5.5)], 5.5)
+    [5.0, 5.5].each { |at| check(one, listed(at), at) }
     assert_equal [{name: :silent, member: 7, group: "g", topic: "t", process: 123, host: "host",
                    seconds: 5, command: "godwit-work evict 7"}], seen.map(&:to_h)
-    check(one, [listed(0.1)], 6.0)
-    11.times { |index| check(one, [listed(index / 2.0)], 6.5 + index / 2.0) }
+    check(one, listed(0.1), 6.0)
+    11.times { |index| check(one, listed(index / 2.0), 6.5 + index / 2.0) }
     assert_equal 2, seen.size
   end
 
   test "it is evicted after its time, and by members of its group alone" do
-    one = watcher(60)
-    assert_empty checks(one, 59.5) { |at| listed(at) }.flatten
-    assert_equal [7], check(one, [listed(60.0)], 60.0).map(&:id)
-    assert_empty checks(watcher, 120) { |at| listed(at) }.flatten
-    found = checks(watcher(60), 61) { |at| [listed(at, group: "copies"), listed(at, id: 8)] }
-    assert_equal [8], found.last.map(&:id)
+    assert_equal [60.0, 60.5], evictions(watcher(60), 60.5)
+    assert_empty evictions(watcher, 120)
+    assert_empty evictions(watcher(60), 61, group: "copies")
   end
 
   test "a process that was frozen itself does not count that time" do
     seen = events
     one = watcher(60)
-    check(one, [listed(0.1)], 0.0)
-    assert_empty check(one, [listed(1_000.0)], 1_000.0) # all processes were frozen
-    assert_empty check(one, [listed(1_000.5)], 1_000.5)
-    assert_empty check(watcher(60), [listed(1_000.0)], 0.0) # a first check counts no time
+    check(one, listed(0.1), 0.0)
+    assert_empty check(one, listed(1_000.0), 1_000.0) # all processes were frozen
+    assert_empty check(one, listed(1_000.5), 1_000.5)
+    assert_empty check(watcher(60), listed(1_000.0), 0.0) # a first check counts no time
     assert_empty seen
   end
 
-  # @return [Object] a member of this process, which has been silent for these seconds
-  def silent_member(seconds)
-    member = engine.join("g", topic("t", partitions: 2), wake_up.path, [0, 0])
-    engine.rebalance(member)
-    assert_empty client.doctor.findings
-    silence(seconds)
-    member
-  end
-
+  # Makes the process of the test silent for these seconds.
   def silence(seconds)
     File.utime(Godwit::Timeout.now - seconds - 0.1, Time.now, wake_up.path)
   end
 
-  test "doctor, groups and members name it, and the command" do
-    member = silent_member(7)
-    host = ::Socket.gethostname
+  test "doctor, groups, members and lag name it, and the command" do
+    member = engine.join("g", topic("t", partitions: 2), wake_up.path, [0, 0])
+    engine.rebalance(member)
+    assert_empty client.doctor.findings
+    silence(12)
     finding = client.doctor.findings.first
-    assert_equal({kind: :silent, group: "g", topic: "t", member: member.id, process: Process.pid,
-      host: host, seconds: 7}, finding.to_h.except(:text))
+    process = {process: Process.pid, host: ::Socket.gethostname}
+    assert_equal({kind: :silent, group: "g", topic: "t", member: member.id, **process, seconds: 12},
+      finding.to_h.except(:text))
     assert_match(/\Aprocess #{Process.pid} on .*, member #{member.id} of group g, has not reported/,
       finding.text)
-    assert_match(/for 7 s: .*`godwit-work evict #{member.id}`/, finding.text)
-    assert_equal [7, host, 1],
+    assert_match(/for 12 s: .*`godwit-work evict #{member.id}`/, finding.text)
+    assert_equal [12, process[:host], 1],
       [*client.members.first.to_h.values_at(:silent, :host), client.groups.first.silent]
-  end
-
-  test "lag names it" do
-    member = silent_member(12)
-    text, json = well("lag"), well("lag", "--json")
     assert_match(/^process #{Process.pid} on .* has not reported for 1\d s: .*evict #{member.id}`/,
-      text)
-    row = JSON.parse(json.lines.first)
-    assert_equal [Process.pid, ::Socket.gethostname], row.values_at("process", "host")
-    assert_operator row["silent"], :>=, 12
+      well("lag"))
+    row = JSON.parse(well("lag", "--json").lines.first, symbolize_names: true)
+    assert_equal process, row.slice(:process, :host)
+    assert_operator row[:silent], :>=, 12
   end
 
   test "neither reads nor writes of its FIFO are reports, nor a change of the clock" do
