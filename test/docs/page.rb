@@ -54,7 +54,11 @@ class Page
   end
 
   # @return [Hash{String => String}] a port in these examples => a free port
-  def self.ports(examples) = free_ports(examples.flat_map { |one| one.source.scan(PORT) }.uniq)
+  def self.ports(examples)
+    ports = examples.flat_map { |one| one.source.scan(PORT) }.uniq
+    first = Godwit::TestSupport::Ports.free(ports.size)
+    ports.each_with_index.to_h { |port, index| [port, (first + index).to_s] }
+  end
 
   # The program of an example: its promises are checked, its fixed ports are free ones, so that two
   # concurrent runs do not conflict.
@@ -63,12 +67,6 @@ class Page
     source = example.source.gsub(PORT, free)
     lines = source.lines.each.with_index(example.line)
     lines.map { |line, number| line.sub(PROMISE) { checked($~[:code], $~[:value], number) } }.join
-  end
-
-  # @return [Hash{String => String}] a port of these => a free port
-  def self.free_ports(ports)
-    first = Godwit::TestSupport::Ports.free(ports.size)
-    ports.each_with_index.to_h { |port, index| [port, (first + index).to_s] }
   end
 
   # @return [String] Ruby that gives the value, and raises when it is not as promised
