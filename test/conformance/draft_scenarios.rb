@@ -2,10 +2,8 @@
 
 require "support/draft_pairs"
 
-# The tests that draft_test.rb runs on a libzmq with drafts: each type in both directions, and wrong
-# uses.
-module DraftScenarios
-  extend DraftPairs::Naming
+# Draft types on a libzmq with drafts: each type in both directions, and wrong uses.
+class DraftScenariosTest < Conformance::Case
   include DraftPairs
 
   each_transport("CLIENT and SERVER ask and answer") do |transport|

@@ -2,10 +2,9 @@
 
 require "support/draft_pairs"
 
-# The tests that draft_test.rb runs on a libzmq with drafts: waits and their endings, frames,
-# messages, trackers and pollers.
-module DraftWaits
-  extend DraftPairs::Naming
+# Draft types on a libzmq with drafts: waits and their endings, frames, messages, trackers and
+# pollers.
+class DraftWaitsTest < Conformance::Case
   include DraftPairs
 
   test "timeouts, nonblocking forms, readiness" do

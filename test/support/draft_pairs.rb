@@ -1,21 +1,9 @@
 # frozen_string_literal: true
 
 require "support/ports"
-require "support/tiny_scheduler"
 
-# Pairs of draft sockets, for the scenarios of draft_test.rb.
+# Pairs of draft sockets.
 module DraftPairs
-  # `test` and `each_transport` as TestCase has them, for modules of tests.
-  module Naming
-    def test(sentence, &body) = define_method("test_#{sentence.tr(" ", "_")}", &body)
-
-    def each_transport(name, &body)
-      Godwit::TestSupport::Sockets::TRANSPORTS.each do |transport|
-        test("#{name} over #{transport}") { instance_exec(transport, &body) }
-      end
-    end
-  end
-
   # A bound SERVER and its CLIENT, with the routing id by which the SERVER knows the CLIENT.
   def server_and_client(transport = :tcp, **options)
     server, client = connected_pair(:SERVER, :CLIENT, transport: transport, **options)
