@@ -45,10 +45,10 @@ class LoopEndingsTest < Conformance::Case
     loop = open_loop
     loop.post do
       assert_named(Godwit::StateError, /runs already/, operation: :run) { loop.run }
-      @log << loop.running?
+      @log << loop.running? << loop.to_s
     end
     assert_equal :empty, loop.run
-    assert_equal [true], @log
+    assert_equal [true, "#<Godwit::Loop running, 0 registered, 0 timers>"], @log
     refute_predicate loop, :running?
   end
 
@@ -231,6 +231,7 @@ class LoopEndingsTest < Conformance::Case
     timer = loop.after(1) { flunk }
     loop.readable(pull) {}
     2.times { assert_nil loop.close }
+    assert_equal "#<Godwit::Loop closed>", loop.inspect
     calls = [
       -> { loop.run }, -> { loop.readable(pull) {} }, -> { loop.writable(pull) {} },
       -> { loop.remove(pull) }, -> { loop.after(1) {} }, -> { loop.every(1) {} },

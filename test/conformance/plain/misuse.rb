@@ -22,6 +22,10 @@ Plain.each_transport "a REQ that sends twice" do |transport|
   assert_equal 0, error.sent
   assert_equal "first", rep.recv(timeout: 5)
   assert_flows(rep, req, "reply")
+  error = refused(Godwit::StateError, "send_many #{state}") { req.send_many(%w[third fourth]) }
+  assert_equal 1, error.sent
+  assert_equal "third", rep.recv(timeout: 5)
+  assert_flows(rep, req, "reply")
   refute_predicate rep, :readable?
   assert_flows(req, rep)
 end

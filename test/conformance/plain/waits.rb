@@ -83,8 +83,16 @@ Plain.scenario "a time-out names the cause where it is known" do
     open_socket(:DEALER).recv(timeout: 0)
   end
   sub = open_socket(:SUB).bind(endpoint_for(:inproc))
-  refused(Godwit::TimeoutError, "recv #{sub.last_endpoint}: Timed out (a SUB receives nothing " \
-    "before it subscribes: subscribe(\"\") asks for all messages)") { sub.recv(timeout: 0) }
+  hint = "#{sub.last_endpoint}: Timed out (a SUB receives nothing before it subscribes: " \
+    "subscribe(\"\") asks for all messages)"
+  refused(Godwit::TimeoutError, "recv #{hint}") { sub.recv(timeout: 0) }
+  sub.subscribe("a", "a").unsubscribe("a")
+  [sub, open_socket(:SUB, subscribe: "a").bind(endpoint_for(:inproc))].each do |subscribed|
+    error = assert_raises(Godwit::TimeoutError) { subscribed.recv(timeout: 0) }
+    assert_includes error.message, "(the peer may be absent"
+  end
+  sub.unsubscribe("a")
+  refused(Godwit::TimeoutError, "recv_many #{hint}") { sub.recv_many(timeout: 0) }
 end
 
 Plain.scenario "a send that a time-out ended is not half done" do
