@@ -4,8 +4,8 @@ require "test_helper"
 require "rbconfig"
 require "shellwords"
 
-# No machine compiles both branches of the extension's `#ifdef`s. Here each that is there is turned
-# off, and compiled.
+# A machine compiles only one branch of each `#ifdef` of the extension. Each test makes one
+# condition false, and compiles the other branch.
 class BranchesTest < Godwit::TestCase
   FOLDER = File.expand_path("../../ext/godwit", __dir__)
   CONDITION = /^#\s*if(?:def|\s+defined)\b.*$/

@@ -8,7 +8,7 @@ class ChurnTest < Godwit::TestCase
   # yet when a new socket gets the memory of a closed one.
   test "3,000 sockets in a row, each connects, sends and closes" do
     pull = open_socket(:PULL, recv_hwm: 0).bind(endpoint_for(:inproc))
-    # A message without a receiver keeps its sender's socket and name in libzmq, which has room for
+    # Until a message is received, libzmq retains its sender's socket and name. libzmq has room for
     # some 3,000.
     got = Array.new(rounds(15, stressed: 2)) do |round|
       200.times do |number|

@@ -33,7 +33,7 @@ class CollectionTest < Godwit::TestCase
         make
         Thread.new { make }.join
         before = descriptors
-        kept = [] # retained, so that no collection comes before the count
+        kept = [] # retains the objects until their descriptors are counted
         20.times { Thread.new { kept << make; nil }.join }
         made = descriptors
         kept.clear

@@ -37,7 +37,7 @@ class ContextsTest < Godwit::TestCase
     assert_child(result)
   end
 
-  # The waits of other threads end after the context has determined the longest linger.
+  # Context#close determines the longest linger before it ends the waits of other threads.
   test "Context#close gives linger to sockets that others wait on" do
     home = own(Godwit::Context.new(linger: 20))
     endpoint = endpoint_for(:ipc) # no receiver has bound this endpoint
@@ -64,8 +64,8 @@ class ContextsTest < Godwit::TestCase
     refute kept.readable?
   end
 
-  # The kernel reuses the number of a closed descriptor at once. A thread that still polls it would
-  # get another object's events.
+  # The kernel reuses the number of a closed descriptor at once. A thread that still polls that
+  # number would get another object's events.
   {"socket" => "pull.recv", "PAIR of a Monitor" => "pull.monitor(:connected).next_event"}
     .each do |what, wait|
     test "no #{what} is closed before its last waiter has left" do

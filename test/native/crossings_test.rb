@@ -8,8 +8,8 @@ require_relative "shim/shim"
 class CrossingsTest < Godwit::TestCase
   COUNT = 20_000
 
-  # With another thread eager to run, giving the lock up costs a switch each time. The kernel counts
-  # them.
+  # While another thread is ready to run, each release of the lock costs a thread switch, which the
+  # kernel counts.
   test "messages that are there are received, and sent, without giving up Ruby's lock" do
     if Godwit::TestSupport::GCLevels.slow?
       skip "time slices run out by themselves under GC.stress and valgrind"
@@ -61,8 +61,8 @@ class CrossingsTest < Godwit::TestCase
     RUBY
   end
 
-  # libzmq processes its commands once in a millisecond when it only sends: a waiter has to make
-  # libzmq process them, or it loops, since the descriptor stays readable.
+  # While a socket only sends, libzmq processes its commands once in a millisecond, and the
+  # descriptor stays readable. A waiter that did not make libzmq process them would loop.
   test "a sender that waits for room tries few times for each message" do
     assert_done(<<~RUBY, deadline: 25, env: Godwit::TestSupport::Shim.windows)
       pull = Godwit::PULL.bind("inproc://a", context: context, recv_hwm: 1)
@@ -85,7 +85,7 @@ class CrossingsTest < Godwit::TestCase
     voluntary_switches - before
   end
 
-  # Of the calling thread alone.
+  # @return [Integer] of the calling thread alone
   def voluntary_switches
     File.read("/proc/thread-self/status")[/^voluntary_ctxt_switches:\s*(\d+)/, 1].to_i
   end

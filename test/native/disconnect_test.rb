@@ -2,8 +2,8 @@
 
 require "test_helper"
 
-# libzmq aborts when a socket disconnects, after a read of its events, from the peer whose message
-# it has begun to read.
+# A read of a socket's events begins to read a message. libzmq aborts when the socket then
+# disconnects from that message's peer.
 class DisconnectTest < Godwit::TestCase
   PAIRS = {ROUTER: :DEALER, REP: :REQ, SUB: :PUB, XSUB: :XPUB}.freeze
   RECEIVES = {

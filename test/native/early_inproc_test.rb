@@ -59,12 +59,12 @@ class EarlyInprocTest < Godwit::TestCase
 
   test "a main thread beside another leaves no descriptor of its waits" do
     queue = Thread::Queue.new
-    in_thread { queue.pop } # beside another thread the main thread waits by an IO
+    in_thread { queue.pop } # while another thread exists, the main thread waits by an IO
     req = open_socket(:REQ).connect(endpoint_for(:inproc))
     assert_raises(Godwit::TimeoutError) { req.request("given up", timeout: 0.001) }
     pull = open_socket(:PULL).bind(endpoint_for(:tcp))
     before = descriptors
-    GC.disable # which would close them too
+    GC.disable # the collector would close the descriptors too
     assert_raises(Godwit::TimeoutError) { req.request("given up", timeout: 0.001, retries: 20) }
     20.times do
       assert_raises(Godwit::TimeoutError) { pull.recv(timeout: 0.001) }

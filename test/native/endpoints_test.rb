@@ -2,8 +2,8 @@
 
 require "test_helper"
 
-# The extension takes no lock for the state that Ruby keeps of a socket. Another thread may run
-# after any method, also after a method written in C.
+# No lock protects a socket's Ruby state, such as its endpoints. Another thread may run after any
+# method, also after a method written in C.
 class NativeEndpointsTest < Godwit::TestCase
   # Method that the call uses => what another thread does as soon as that method has returned.
   {select: :bind, "-": :bind, _unbind: :bind, reverse: :unbind}.each do |method, what|
@@ -35,7 +35,7 @@ class NativeEndpointsTest < Godwit::TestCase
 
   private
 
-  # Runs the block. When this method has first returned, another thread performs the action.
+  # Runs the block. After the method has returned once, another thread performs the action.
   def after(method, what)
     once = [what]
     here = Thread.current

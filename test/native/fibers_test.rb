@@ -88,8 +88,7 @@ class FibersTest < Godwit::TestCase
     until_waiting(pull)
     push.send("x")
     pull.events # consumes the edge, and wakes the fiber left behind
-    # The collector may have to run first; the waiter's own poll of the descriptor does not help
-    # here.
+    # The waiter gets the wake-up when the collector finds the fiber left behind.
     assert eventually("the wake-up went with the fiber") { collect || waiter.join(0) }
     assert_equal "x", waiter.value
   end
@@ -126,8 +125,8 @@ class FibersTest < Godwit::TestCase
     assert thread.join(5)
   end
 
-  # From another stack and from this one, a little deeper each time: unused places of either may
-  # still point to the object.
+  # Runs the collector in another thread and in this one, a little deeper in the stack each time: an
+  # old value on the stack may still point to the object.
   def collect
     Thread.new { GC.start }.join
     @depth = (@depth.to_i + 1) % 32

@@ -4,7 +4,7 @@ require "test_helper"
 require "open3"
 require_relative "../../api/generate"
 
-# All numbers of api/*.yml, from which both backends get theirs, against this machine's zmq.h.
+# Compares all numbers of api/*.yml, which both backends use, with this machine's zmq.h.
 class HeaderTest < Godwit::TestCase
   test "they are zmq.h's" do
     source = Generate.header_probe(*Generate.tables)

@@ -16,10 +16,10 @@ class NativeLoadingTest < Godwit::TestCase
   RUBY
   EXTENSION = File.expand_path("../../lib/godwit/godwit_ext.so", __dir__)
 
-  # The output of a copy of the library, whose extension is what the block makes of it; nil: it has
-  # none.
+  # Runs PROGRAM with a copy of the library, and returns its output. The block gets the bytes of the
+  # extension, and returns those of the copy's extension; nil: the copy has none.
   # @param ruby [String, nil] the copy is the platform gem's, with an extension for this Ruby alone
-  # @param system [String, nil] what Ruby says about the system
+  # @param system [String, nil] the operating system's name in RbConfig
   def said(env: {}, ruby: nil, system: nil)
     home = Dir.mktmpdir(nil, scratch_dir)
     FileUtils.cp_r(File.dirname(EXTENSION, 2), home)
@@ -125,7 +125,7 @@ class NativeLoadingTest < Godwit::TestCase
     refute_includes said(env: env) { |bytes| bytes }, own
   end
 
-  # The message of extconf.rb when this folder has this version of libzmq; nil: no libzmq.
+  # @return [String] the message of extconf.rb for a folder with this libzmq; nil: without libzmq
   def extconf(version)
     home = Dir.mktmpdir(nil, scratch_dir)
     if version

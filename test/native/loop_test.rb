@@ -9,7 +9,7 @@ class NativeLoopTest < Godwit::TestCase
 
   LINES = %r{lib/godwit/(loop|timers)}
 
-  # As Timeout and Ctrl-C do, here at each line in turn.
+  # Timeout and Ctrl-C interrupt at any line; this test interrupts at each line in turn.
   test "an interrupt during a register or remove leaves a loop that can be repaired, and does " \
     "not spin" do
     pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
@@ -43,7 +43,7 @@ class NativeLoopTest < Godwit::TestCase
         again = [interrupted.call { loop.post {} }, interrupted.call { loop.after(0) {} }]
         eventually { loop.empty? }
         again << interrupted.call { loop.stop }
-        loop.stop unless loop.instance_variable_get(:@stopping) # the stop came before
+        loop.stop unless loop.instance_variable_get(:@stopping) # the interrupt came before it
         assert_equal :stopped, running.value
         again.any?
       end

@@ -4,12 +4,13 @@ require "test_helper"
 require "support/tiny_scheduler"
 require_relative "shim/shim"
 
-# The moments in which a wake-up can be lost, made longer (shim/windows.c) or caused one by one.
+# Races that could lose a wake-up: the shim (shim/windows.c) makes their moments longer, or a test
+# causes them step by step.
 class LostWakeupTest < Godwit::TestCase
   Shim = Godwit::TestSupport::Shim
   ROUNDS = 300
 
-  # On two cores the waiter often sees the edge before it is swallowed, and so saves the other.
+  # The child has one core: on two, a waiter often sees the edge before another call consumes it.
   PRELUDE = <<~RUBY
     require "godwit"
     system("taskset", "-cp", "0", Process.pid.to_s, out: File::NULL)
@@ -28,8 +29,8 @@ class LostWakeupTest < Godwit::TestCase
 
   def assert_rounds = assert_includes(assert_child(@child.finish).stdout, "done")
 
-  # Settling the others reads ZMQ_EVENTS, and with it swallows the edge that the caller itself is
-  # about to wait for.
+  # A call settles the other waiters by a read of ZMQ_EVENTS. The read may consume the edge that the
+  # caller itself is about to wait for.
   test "a receiver beside a blocked sender notices a message that comes as it settles the sender" do
     endpoint, turns = start_rounds(<<~RUBY, events: 200)
       dealer = dealer(context, recv_hwm: 1)
@@ -68,8 +69,8 @@ class LostWakeupTest < Godwit::TestCase
     assert_rounds
   end
 
-  # Two fibers wait to send to two peers. The woken fiber's send fails, and by that swallows the
-  # other fiber's edge.
+  # Two fibers wait to send to two peers. The woken fiber's send fails, and consumes the edge of the
+  # other fiber.
   test "a ROUTER's sender whose retry fails passes on the edge that it swallowed" do
     router, peers = full_router(3)
     sent = []
@@ -81,13 +82,13 @@ class LostWakeupTest < Godwit::TestCase
           end
         end
       drain(peers[2], router)
-      router.send(["peer2", "through"]) # any room may be theirs: both are woken
+      router.send(["peer2", "through"]) # wakes both: the room may be at their peers
       scheduler.order = lambda do |ready|
         assert_equal 2, ready.size
-        fibers[1].resume(IO::READABLE) # fails
+        fibers[1].resume(IO::READABLE) # its send fails
         drain(peers[1], router)
         scheduler.order = nil
-        [[fibers[0], IO::READABLE]] # fails too, and reads of peer1's room
+        [[fibers[0], IO::READABLE]] # fails too, and reads that peer1 has room
       end
       scheduler.run_once
       scheduler.run_once while sent.empty?
@@ -98,21 +99,22 @@ class LostWakeupTest < Godwit::TestCase
   end
 
   # Calls that make room at once, without a command in libzmq's mailbox.
-  test "a sender notices a connect by another thread, and an option that makes it sendable" do
+  test "a sender and a poller notice a connect by another thread, a sender also an option that " \
+    "makes it sendable" do
     pull = open_socket(:PULL).bind(endpoint_for(:inproc))
     push = open_socket(:PUSH)
-    sender = in_thread { push.send("x", timeout: 5, exception: false) }
-    until_waiting(push)
+    poller = open_poller.register(push, :writable)
+    polling = waiting_on(poller) { poller.wait(5).map(&:object) }
+    sender = waiting_on(push) { push.send("x", timeout: 5, exception: false) }
     push.connect(pull.last_endpoint)
-    assert_same push, sender.value
+    assert_equal [push, [push]], [sender.value, polling.value]
     router, = full_router(1)
-    sender = in_thread { router.send(%w[peer0 x], timeout: 5, exception: false) }
-    until_waiting(router)
+    sender = waiting_on(router) { router.send(%w[peer0 x], timeout: 5, exception: false) }
     router.mandatory = false # then it drops messages that cannot be sent
     assert_same router, sender.value
   end
 
-  # A REQ and a REP can receive once they have sent, and the reverse: no edge reports that.
+  # A REQ or REP can receive after its send, and send after its receive. No edge reports that.
   test "a REP's turn reaches threads that wait for readable, a REQ's threads that wait for " \
     "writable" do
     rep, req = connected_pair(:REP, :REQ, transport: :inproc)
@@ -134,7 +136,7 @@ class LostWakeupTest < Godwit::TestCase
     300.times do |number|
       waiters = Array.new(2) { |waiting| waiter(pull, taken, waiting + 1) }
       push.send(number.to_s)
-      pull.events # swallows the edge; the first waiter has the wake-up
+      pull.events # consumes the edge, and wakes the first waiter
       waiters.first.kill.join
       taker, message =
         eventually("message #{number} lies there (#{pull.events}), nobody woke up") do
@@ -164,23 +166,24 @@ class LostWakeupTest < Godwit::TestCase
     Godwit::TestSupport::TinyScheduler.thread do |scheduler|
       got = nil
       Fiber.schedule { got = call.call rescue $! } # standard:disable Style/RescueModifier
-      socket.events # wakes the waiter, for edges that no call has read yet
-      turn_for_a_while(scheduler) # it has checked, and waits again
+      socket.events # consumes the edges so far, and so wakes the fiber
+      until_idle(scheduler)
       yield
       scheduler.run
       got
     end.value
   end
 
-  # Not a fixed number of turns: on a busy machine the first may do all the work, and the next would
-  # last until a wait times out.
-  def turn_for_a_while(scheduler)
-    over = false
-    Fiber.schedule do
-      sleep 0.05
-      over = true
+  # Runs the scheduler until the fiber has checked its socket, and waits again: then the fiber that
+  # each turn adds is the only one that can run.
+  def until_idle(scheduler)
+    runnable = nil
+    scheduler.order = ->(fibers) { runnable = fibers }
+    until runnable&.one?
+      Fiber.schedule { sleep 0 }
+      scheduler.run_once
     end
-    scheduler.run_once until over
+    scheduler.order = nil
   end
 
   # @return [Array] a ROUTER, and peers that are full
@@ -198,7 +201,7 @@ class LostWakeupTest < Godwit::TestCase
     [router, peers]
   end
 
-  # Makes room; returns once the ROUTER's mailbox has the command, which it has not read yet.
+  # Makes room at the peer. Returns when the command is in the ROUTER's mailbox, still unread.
   def drain(peer, router)
     nil until peer.recv_nonblock(exception: false) == :wait_readable
     assert IO.select([IO.for_fd(router.zmq_fd, autoclose: false)], nil, nil, 5), "no edge came"

@@ -3,7 +3,7 @@
 require "test_helper"
 require "godwit/logger"
 
-# Godwit.metrics, read by a strict parser. The counts of other tests are in the same text.
+# Godwit.metrics, read by a strict parser. The text also has the counts of other tests' sockets.
 class MetricsTest < Godwit::TestCase
   NAME = /[a-zA-Z_:][a-zA-Z0-9_:]*/
   LABEL = /([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^\\"\n]|\\[\\"n])*)"/
@@ -36,7 +36,7 @@ class MetricsTest < Godwit::TestCase
     series
   end
 
-  # @return [Hash{String => Numeric}] name and type, or side => value, of the series with this label
+  # @return [Hash{String => Numeric}] "NAME TYPE", "NAME SIDE" => value, of series with this label
   def metrics(value)
     text = Godwit.metrics
     assert_equal Encoding::UTF_8, text.encoding
@@ -46,7 +46,7 @@ class MetricsTest < Godwit::TestCase
     end
   end
 
-  # @return [Array] the sockets of the type, their messages and bytes
+  # @return [Array] the numbers of the type's sockets, of their messages and bytes
   def counts(name, type, verb)
     metrics(name).values_at("godwit_sockets #{type}",
       "godwit_socket_#{verb}_messages_total #{type}", "godwit_socket_#{verb}_bytes_total #{type}")
@@ -97,7 +97,7 @@ class MetricsTest < Godwit::TestCase
       metrics(pull.last_endpoint).select { |name, _| name.start_with?("godwit_logger") })
   end
 
-  # What Metrics needs of a closed socket. No socket of another test has the type CLOSED.
+  # The methods of a closed socket that Metrics calls. No other test has the type CLOSED.
   Closed = Struct.new(:type, :endpoints, :stats) do
     def forked? = false
   end

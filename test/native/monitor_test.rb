@@ -4,15 +4,15 @@ require "test_helper"
 require_relative "counting"
 require "socket"
 
-# A Monitor that is not read, that is dropped, whose readers are killed, and its cost
+# Monitors that no thread reads, that are dropped, or whose readers are killed
 # (ext/godwit/monitor.c, law 12).
 class NativeMonitorTest < Godwit::TestCase
   include Godwit::TestSupport::Counting
 
   CHURN = 4_000 # connections; three events each
 
-  # At libzmq's limit, its 1,000th event, its I/O thread would wait for a reader, and each bind and
-  # close with it.
+  # With libzmq's own limit its I/O thread would wait at the 1,000th unread event, and each bind and
+  # close would wait for that thread.
   test "12,000 unread events stop neither the socket nor the context" do
     pull = open_socket(:PULL, backlog: CHURN)
     monitor = pull.monitor(limit: 100)
@@ -28,7 +28,7 @@ class NativeMonitorTest < Godwit::TestCase
     assert_operator monitor.dropped, :>, 3 * CHURN - 200
   end
 
-  # libzmq's own queue has no limit: every call on the socket empties it.
+  # The extension gives libzmq's queue of events no limit, and each call on the socket empties it.
   test "waits and messages empty libzmq's queue, without a reader of the monitor" do
     pull = open_socket(:PULL)
     monitor = pull.monitor(limit: 10)
@@ -40,7 +40,7 @@ class NativeMonitorTest < Godwit::TestCase
     push = open_socket(:PUSH).connect(pull.last_endpoint)
     assert(eventually do
       200.times { push << "x" }
-      200.times { pull.recv } # of every 128th
+      200.times { pull.recv } # each 128th call empties the queue
       monitor.dropped > before + 40
     end)
   end

@@ -38,14 +38,14 @@ class PeersTest < Godwit::TestCase
     RUBY
   end
 
-  # The end of a refused connection is reported a while after its failure; ends of others may come
-  # in between.
+  # libzmq reports the end of a refused connection a while after its failure. The ends of other
+  # connections may come in between.
   test "a peer that goes while a refused one is still there counts no longer, once both are gone" do
     push = guarded_push
     peer, = Array.new(2) { peer_of(push) }
     stranger(push, "good") # stays in the middle of its handshake
     refused = refused_by(push)
-    peer.close # libzmq reports the two in this order
+    peer.close # libzmq reports the two ends in this order
     refused.close
     assert(eventually { counted(push) == 1 })
     peer_of(push)

@@ -7,49 +7,12 @@ require_relative "shim/shim"
 ENV["CONSOLE_LEVEL"] ||= "fatal"
 require "async"
 
-# A poller and laws 2 and 5: edges that other calls consume, the cost of an idle socket, and the
-# collector.
+# Pollers (laws 2 and 5): the cost of an idle socket, the collector, and Linux's limit of waiters.
 class NativePollerTest < Godwit::TestCase
   include Godwit::TestSupport::Counting
 
   Shim = Godwit::TestSupport::Shim
   Tiny = Godwit::TestSupport::TinyScheduler
-
-  # ---- no wake-up is lost: a fiber waits, and another call consumes its edge before the scheduler
-  # polls ----
-
-  WAITS = {
-    "a receiver" => ->(pull, _) { pull.recv(timeout: HANG, exception: false) },
-    "a poller" => ->(_, poller) { poller.wait(HANG).map(&:object) }
-  }.freeze
-  # Each gets another poller of the socket.
-  SWALLOWS = {
-    "a poller" => ->(_, poller) { poller.wait(0) },
-    "ZMQ_EVENTS" => ->(pull, _) { 2.times { pull.events } },
-    "an option" => ->(pull, _) { pull.recv_hwm && pull.events }
-  }.freeze
-
-  WAITS.to_a.product(SWALLOWS.to_a) do |(waiter, wait), (what, swallow)|
-    test "an edge that a check of #{what} swallows reaches #{waiter} that waits" do
-      pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
-      poller, other = open_poller(pull), open_poller(pull)
-      got = in_fiber(-> { wait.call(pull, poller) }) do
-        push.send("x")
-        swallow.call(pull, other)
-      end
-      assert_includes ["x", [pull]], got
-    end
-  end
-
-  test "calls that change a socket without an edge reach the poller" do
-    pull = open_socket(:PULL).bind(endpoint_for(:inproc))
-    push = open_socket(:PUSH)
-    poller = open_poller.register(push, :writable)
-    got = in_fiber(-> { poller.wait(HANG).map(&:object) }) { push.connect(pull.last_endpoint) }
-    assert_equal [push], got
-  end
-
-  # ---- cost ----
 
   # Windows.looks counts the reads of ZMQ_EVENTS and of an epoll.
   test "a wait asks nothing of a socket that is idle, and allocates nothing for it" do
@@ -88,8 +51,6 @@ class NativePollerTest < Godwit::TestCase
     RUBY
     assert_child(result)
   end
-
-  # ---- references ----
 
   test "registered objects are not collected, nor the IO that to_io gives" do
     leaks_allowed!
@@ -149,8 +110,6 @@ class NativePollerTest < Godwit::TestCase
     assert pollers.all?(&:closed?)
   end
 
-  # ---- limits ----
-
   test "more fibers on one poller than Linux allows to wait get an error, and the others wait on" do
     pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
     poller = open_poller(pull)
@@ -171,17 +130,6 @@ class NativePollerTest < Godwit::TestCase
   end
 
   private
-
-  # Runs `wait` in a fiber that waits while the block runs; gives its value.
-  def in_fiber(wait, &block)
-    Tiny.thread do |scheduler|
-      got = nil
-      Fiber.schedule { got = wait.call }
-      block.call
-      scheduler.run
-      got
-    end.value
-  end
 
   def leave_fiber_behind(&block)
     thread = Tiny.thread do |scheduler|

@@ -54,7 +54,7 @@ class NativeProxyTest < Godwit::TestCase
     streamer = streamer(front: {recv_hwm: 10}, send_hwm: 1).pause.start
     stuck = peer(:PULL, streamer.backend, recv_hwm: 1)
     fill(peer(:PUSH, streamer.frontend, send_hwm: 10))
-    streamer.resume # more than the back end takes is there at once
+    streamer.resume # more messages are there than the back end takes
     taken = eventually { in_hand(streamer) }
     10.times { streamer.stop.wait(5).start }
     assert_equal taken, streamer.statistics.frontend.received
@@ -75,7 +75,7 @@ class NativeProxyTest < Godwit::TestCase
     end)
   end
 
-  # A reader of events leaves the socket now and then: the proxy owns the socket all the same.
+  # Each wait of a reader of events retains the proxy's socket, and releases it afterwards.
   test "a monitor that is read neither closes a running proxy's socket nor keeps it open" do
     20.times do |i|
       streamer = pair(:PULL, :PUSH, transport: :tcp)
@@ -149,7 +149,7 @@ class NativeProxyTest < Godwit::TestCase
     proxy = pair(:ROUTER, :DEALER, front: {mandatory: true}, send_hwm: 1, recv_hwm: 1).start
     client = peer(:DEALER, proxy.frontend, recv_hwm: 1)
     worker = peer(:DEALER, proxy.backend, send_hwm: 1)
-    other = peer(:DEALER, proxy.frontend) # has room: ZMQ_EVENTS says writable all the time
+    other = peer(:DEALER, proxy.frontend) # has room, so ZMQ_EVENTS always says writable
     other.send("hi")
     worker.recv(timeout: 5)
     client.send("hi")

@@ -16,7 +16,7 @@ class StatisticsTest < Godwit::TestCase
 
   def statistics(most: 100, bytes: 50_000, writers: 20) = STATISTICS.new.open(most, bytes, writers)
 
-  # A proxy from a PULL to nowhere that keeps statistics; and a PUSH for it.
+  # @return [Array] a proxy with these statistics, from a PULL to a PUB, and a PUSH for the PULL
   def observed(statistics, **options)
     pull = open_socket(:PULL, **options).bind(endpoint_for(:inproc))
     proxy = Godwit::Proxy.new(pull, open_socket(:PUB))
@@ -57,7 +57,7 @@ class StatisticsTest < Godwit::TestCase
       push.send_many(sent)
       proxy.resume
       until one.totals.first == total
-        # Read later: the proxy continues meanwhile.
+        # The proxy continues between these reads.
         seen = Array.new(5) { [one.messages(1_000), one.writers(100)] }
         seen.each { |messages, accounts| assert_whole(messages) && assert_sums(accounts) }
       end
@@ -104,7 +104,7 @@ class StatisticsTest < Godwit::TestCase
     assert_raises(RuntimeError) { one.totals }
     assert_raises(RuntimeError) { proxy.__send__(:_observe, one) }
     assert_raises(TypeError) { proxy.__send__(:_observe, "x") }
-    one.open(1, 1_000, 1) # another test asks all that there are
+    one.open(1, 1_000, 1) # another test reads the totals of all statistics
     assert_raises(TypeError) { one.record(["a", nil]) }
     proxy.start
     assert_raises(Godwit::BusyError) { proxy.__send__(:_observe, one) }

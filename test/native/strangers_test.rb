@@ -3,7 +3,7 @@
 require "test_helper"
 require "socket"
 
-# A REP whose peers send invalid requests, and leave.
+# A REP whose peers send invalid requests, and depart.
 class StrangersTest < Godwit::TestCase
   each_transport("a REP answers the request after messages without a delimiter, from peers that " \
     "have left") do |transport|

@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
 # A program: a random walk over the public API. It succeeds unless the process dies, or a call
-# raises an error that is not Godwit's. ruby walk.rb SEED [STEPS]; with VERBOSE each step is shown
-# before it is taken.
+# raises an error that is not Godwit's. Usage: ruby walk.rb SEED [STEPS]. With VERBOSE it prints its
+# choices.
 require "godwit"
 require "tmpdir"
 
@@ -18,7 +18,7 @@ class Walk
   MESSAGES = [
     "", "x", "x" * 100, "x" * 100_000, %w[a b], ["", "body"], ["\0\0\0\0\1", "", "body"], ["a"] * 20
   ].freeze
-  # libzmq aborts when a socket that is bound here closes during a handshake (docs/limits.md).
+  # libzmq aborts when a socket that is bound to this closes during a handshake (docs/limits.md).
   ZAP = "inproc://zeromq.zap.01"
   STEPS = %i[
     open open connect connect connect bind bind bind send send send send receive receive receive
@@ -40,16 +40,11 @@ class Walk
 
   def run(steps)
     steps.times do |number|
+      trace number
       step = pick(STEPS)
-      @current_step = "#{number} #{step}"
-      begin
-        next __send__(step) if ALONE.include?(step)
-        one = socket
-        trace one
-        __send__(step, one)
-      rescue Godwit::Error
-        nil
-      end
+      ALONE.include?(step) ? __send__(step) : __send__(step, socket)
+    rescue Godwit::Error
+      nil
     end
     @sockets.each { |socket| socket.set(:linger, 0) unless socket.closed? }
     (@sockets - @zap + @zap).each(&:close)
@@ -58,23 +53,20 @@ class Walk
 
   private
 
-  def pick(from) = from.empty? ? nil : from[@random.rand(from.size)]
+  def pick(from) = trace(from.sample(random: @random))
 
-  def trace(*what)
-    warn "#{@current_step} #{what.inspect}" if ENV["VERBOSE"]
+  def trace(choice)
+    warn choice.inspect[0, 100] if ENV["VERBOSE"]
+    choice
   end
 
   def new_context = Godwit::Context.new(linger: 0)
 
-  def socket
-    return @sockets.fetch(@random.rand(@sockets.size)) if @sockets.size > 3
-    open
-  end
+  def socket = (@sockets.size > 3) ? pick(@sockets) : open
 
   def open
     type = pick(TYPES)
     given = Array.new(@random.rand(3)) { an_option }.to_h
-    trace type, given
     one = Godwit.const_get(type).new(context: pick(@contexts), **given)
     @sockets << one
     @sockets.delete((@sockets - @zap).first).close if @sockets.size > 30
@@ -102,30 +94,26 @@ class Walk
   # Each of these methods gets a socket.
   def option(one)
     name, value = an_option
-    trace name, value
     @random.rand(4).zero? ? one.get(name) : one.set(name, value)
   end
 
   def bind(one)
     endpoint = @random.rand(6).zero? ? "ipc://#{@directory}/#{@random.rand(3)}" : pick(@endpoints)
-    trace endpoint
     one.bind(endpoint)
     @zap << one if endpoint == ZAP
     @endpoints << one.last_endpoint unless @endpoints.include?(one.last_endpoint)
   end
 
-  def connect(one) = one.connect(pick(@endpoints).tap { |endpoint| trace endpoint })
+  def connect(one) = one.connect(pick(@endpoints))
 
   def detach(one)
     endpoint = pick(one.endpoints) or return
-    trace endpoint
     @random.rand(2).zero? ? one.disconnect(endpoint) : one.unbind(endpoint)
   end
 
   def send(one)
     message = pick(MESSAGES)
-    message = [pick(@names ||= [""]), *message] if one.type == :ROUTER && @names
-    trace message.inspect[0, 60]
+    message = [pick(@names), *message] if one.type == :ROUTER && @names
     @random.rand(1..5).times { one.send_nonblock(message, exception: false) }
   end
 
@@ -137,7 +125,6 @@ class Walk
 
   def topics(one)
     topic = pick(WORDS)
-    trace topic
     @random.rand(2).zero? ? one.subscribe(topic) : one.unsubscribe(topic)
   end
 
@@ -145,7 +132,6 @@ class Walk
 
   def poll(one)
     some = [one, socket, socket].uniq.reject { |each| %i[PUB PUSH].include?(each.type) }
-    trace(*some)
     Godwit::Poller.new(*some) { |poller| poller.wait(BRIEFLY) }
   end
 
@@ -170,9 +156,8 @@ class Walk
 
   def close
     return if @sockets.size < 4
-    one = (@sockets - @zap).sample(random: @random) or return
+    one = pick(@sockets - @zap) or return
     @sockets.delete(one)
-    trace one
     one.set(:linger, pick([0, 0.01])) if @random.rand(2).zero?
     @random.rand(8).zero? ? GC.start : one.close
   end
@@ -180,9 +165,8 @@ class Walk
   def context_too
     return unless @random.rand(10).zero?
     if @contexts.size > 1
-      gone = (@contexts - @zap.map(&:context)).sample(random: @random) or return
+      gone = pick(@contexts - @zap.map(&:context)) or return
       @contexts.delete(gone)
-      trace gone
       gone.close
       @sockets.delete_if(&:closed?)
     else

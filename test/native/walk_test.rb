@@ -2,8 +2,7 @@
 
 require "test_helper"
 
-# Random walks over the public API (test/native/walk.rb), each in a separate process: none may end
-# it.
+# Random walks over the public API (walk.rb), each in a separate process, which no walk may crash.
 class WalkTest < Godwit::TestCase
   Godwit::TestSupport::Length.of(1..15, long: 1..500).each do |seed|
     test "a random walk, seed #{seed}" do

@@ -3,9 +3,8 @@
 require "test_helper"
 require_relative "shim/shim"
 
-# The stress tests with time for libzmq's threads between any two calls of the extension
-# (shim/windows.c): races that are lost once in a million messages are lost here within a few
-# thousand.
+# The stress tests, while the shim (shim/windows.c) delays calls of libzmq: a race that goes wrong
+# once in a million messages goes wrong here within a few thousand.
 class WidenedTest < Godwit::TestCase
   Dir["#{__dir__}/../stress/*_test.rb"].sort.each do |file|
     test "#{File.basename(file, "_test.rb")} with wide windows" do

@@ -2,8 +2,8 @@
 
 require "test_helper"
 
-# Strings in place while everything around them ends: nothing crashes, messages arrive unchanged,
-# every String is released.
+# Strings that libzmq sends in place, while senders, sockets and contexts end: nothing crashes,
+# messages arrive unchanged, and every String is released.
 class ZeroCopyFireTest < Godwit::TestCase
   # A thread checks each message: [checksum, data].
   PRELUDE = <<~'RUBY'

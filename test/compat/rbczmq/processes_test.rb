@@ -67,7 +67,7 @@ class RbczmqProcessesTest < Godwit::RbczmqCase
       trap(:USR1) {}
       pull = context.bind(:PULL, "inproc://a")
       signalled do
-        (RUBY_ENGINE == "jruby" ? 30 : 300).times do # where an interrupt may wait 20 ms
+        (RUBY_ENGINE == "jruby" ? 30 : 300).times do # JRuby may delay an interrupt by 20 ms
           pull.poll(1)
           pull.recv_frame
           poller = ZMQ::Poller.new
@@ -132,7 +132,7 @@ class RbczmqProcessesTest < Godwit::RbczmqCase
           ZL.register_timer(never)
         end
       end)
-      2.times { |number| push.send(number.to_s) } # one for each
+      2.times { |number| push.send(number.to_s) } # one for each PULL
       ticks = 0
       clock = ZMQ::Timer.new(0.001, 0) { !((ticks += 1) > 20 && received.any?) }
       loop.register_timer(clock)

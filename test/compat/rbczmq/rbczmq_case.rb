@@ -7,7 +7,7 @@ require "zmq"
 module Godwit
   # Tests of module ZMQ, rbczmq's layer, in this process. `ctx` is the test's context.
   class RbczmqCase < TestCase
-    # @return [ZMQ::Context] the test's
+    # @return [ZMQ::Context] the test's context
     def ctx
       @ctx ||= ZMQ::Context.new
     end

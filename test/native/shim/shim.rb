@@ -5,8 +5,8 @@ require "rbconfig"
 
 module Godwit
   module TestSupport
-    # Builds windows.c once a run, and starts children with it in front of libzmq. The shim loads
-    # libzmq: the FFI backend, which takes its functions from one library, gets the shim for it.
+    # Builds windows.c once a run. A child loads it before libzmq, and so calls its functions first.
+    # The FFI backend takes all functions from one library, here the shim, which loads libzmq.
     module Shim
       SOURCE = File.join(__dir__, "windows.c")
 
@@ -35,7 +35,7 @@ module Godwit
         require "./test/native/shim/windows"
       RUBY
 
-      # @return [Hash] environment of a child with moments of that length
+      # @return [Hash] environment of a child that has the shim, with delays of that length
       def self.windows(**microseconds)
         {"LD_PRELOAD" => path, "GODWIT_LIBZMQ" => path}.merge(
           microseconds.to_h { |name, value| ["WINDOW_#{name.upcase}", value.to_s] }

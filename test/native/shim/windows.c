@@ -1,16 +1,16 @@
-/* Stands before libzmq (LD_PRELOAD) and makes the moments wide in which a race can be lost: between
- * two calls of the extension, while it holds Ruby's lock, libzmq's own threads get time to do
- * something. It changes no answer. Each is a number of microseconds in the environment:
+/* The dynamic linker puts these functions before libzmq's (LD_PRELOAD). They delay calls of libzmq,
+ * so that libzmq's threads run at moments in which the extension could lose a race. They change no
+ * result. The environment has each delay in microseconds:
  *
  * WINDOW_EVENTS  before ZMQ_EVENTS is read
  * WINDOW_AFTER   after a receive that found nothing, and after ZMQ_EVENTS was read
  * WINDOW_PARTS   after a frame of a message that is not its last
- * WINDOW_ANY     before one call in four, up to so many
+ * WINDOW_ANY     before one call in four: a random delay of at most that
  * WINDOW_RESOLVE before a host name is resolved, as if its name server did not answer
  * WINDOW_BIND    after a bind whose name was taken; WINDOW_BOUND: after a bind that succeeded
  * WINDOW_HANDOVER after a thread of libzmq has woken another one
  *
- * windows_mid_message() counts how often libzmq said EAGAIN in mid-message, windows_looks() how
+ * windows_mid_message() counts how often a send in mid-message gave EAGAIN, windows_looks() how
  * often the calling thread read ZMQ_EVENTS or checked for edges, windows_sends() how often it
  * tried to send a frame, windows_closed_under_wait() how many sockets were closed while a thread
  * slept on their descriptor. windows_signal(number) has the next receive get that signal. */

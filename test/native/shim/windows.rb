@@ -2,7 +2,7 @@
 
 require "fiddle"
 
-# The functions of windows.c, for a child that has it in front of libzmq.
+# The functions of windows.c, for a child that loads it before libzmq.
 module Windows
   %i[mid_message looks sends closed_under_wait].each do |name|
     function =

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Calls that raise, and the helpers around errors.
+# Calls that raise, and helper methods for errors.
 show "ok", ZMQ::Util.resultcode_ok?(0), ZMQ::Util.resultcode_ok?(5), ZMQ::Util.resultcode_ok?(-1),
   ZMQ::Util.error_check("zmq_bind", 0)
 context = ZMQ::Context.new

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Time-outs.
+# Time-outs of sends and receives.
 context = ZMQ::Context.new
 pull = open_socket(context, ZMQ::PULL)
 push = open_socket(context, ZMQ::PUSH)
