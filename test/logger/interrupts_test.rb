@@ -2,70 +2,68 @@
 
 require_relative "logs"
 
-# An interrupt (Timeout, Thread#raise) in a thread that logs or closes ends the call, not the
-# logger.
+# An interrupt (Timeout, Thread#raise) in a thread that logs, or that makes or closes a logger, ends
+# the call, not the logger. Interrupts of a close that waits: exit_test.rb.
 class LoggerInterruptsTest < Godwit::TestCase
   include Godwit::TestSupport::Logs
 
   class Stop < StandardError; end
 
-  def folder = "#{scratch_dir}/durable"
+  def setup
+    super
+    not_on :jruby, "a TracePoint there does not see Java's methods"
+  end
 
-  # Raises in this thread as soon as the C method of this name returns.
-  def stopped_after(name)
+  # Calls `code`, and raises in this thread at the first return of a C method for which the block
+  # is true.
+  # @return [Boolean] whether it raised
+  def stopped?(code)
     here = Thread.current
     trace = TracePoint.new(:c_return) do |point|
-      next unless point.method_id == name && Thread.current.equal?(here)
+      next unless Thread.current.equal?(here) && yield(point)
       trace.disable
       here.raise(Stop)
     end
-    assert_raises(Stop) { trace.enable { yield } }
+    trace.enable { code.call }
+    false
+  rescue Stop
+    true
   end
 
   {"the sender begins" => :info, "the logger is closed" => :close}.each do |what, name|
     test "when it has just taken the lock under which #{what}" do
-      not_on :jruby, "a TracePoint there does not see Java's methods"
       log = logger
       log.info("first") if name == :close
-      stopped_after(:try_lock) { log.public_send(name, *("first" if name == :info)) }
+      call = -> { log.public_send(name, *("first" if name == :info)) }
+      assert stopped?(call) { |point| point.method_id == :try_lock }
       log.info("second") if name == :info
       assert in_thread { log.close }.join(5)
       assert_equal((name == :info) ? "second" : "first", record.text)
     end
   end
 
-  # Raises in this thread when the count of returned C methods reaches `count`.
-  # @return [Boolean] whether the count was reached
-  def cut_short(count)
-    here = Thread.current
-    trace = TracePoint.new(:c_return) do |point|
-      next unless Thread.current.equal?(here)
-      # From here on the program has the logger, and must close it.
-      next trace.disable if point.self.equal?(Godwit::Logger) && point.method_id == :new
-      next unless (count -= 1).zero?
-      trace.disable
-      here.raise(Stop)
+  # Raises at the nth return of a C method, unless `Logger.new` has returned before: from then on
+  # the program has the logger, and must close it.
+  def stopped_at?(number, code)
+    made = false
+    stopped?(code) do |point|
+      made ||= point.self.equal?(Godwit::Logger) && point.method_id == :new
+      !made && (number -= 1).zero?
     end
-    trace.enable { yield }
-    false
-  rescue Stop
-    true
   end
 
-  {"durable: folder" => -> { {durable: folder} },
-   "bind: true" => -> { {bind: true} }}.each do |name, options|
-    test "wherever the start of a logger with #{name} is interrupted, its resources are free" do
-      not_on :jruby, "a TracePoint there does not see Java's methods"
+  %i[durable bind].each do |name|
+    test "wherever the start of a logger with #{name}: is interrupted, its resources are free" do
       may_lose
-      options = instance_exec(&options)
-      cut = -> { Godwit::Logger.new(nowhere, linger: 0, **options) }
-      cut.call.close # loads the files that the first logger needs
-      count = 1
-      while cut_short(count) { cut.call.close }
-        cut.call.close
-        count += Godwit::TestSupport::Length.of(7, long: 3)
+      options = {name => (name == :bind) || "#{scratch_dir}/durable"}
+      start = -> { Godwit::Logger.new(nowhere, linger: 0, **options).close }
+      start.call # loads the files that the first logger needs
+      number = 1
+      while stopped_at?(number, start)
+        start.call
+        number += Godwit::TestSupport::Length.of(7, long: 3)
       end
-      assert_operator count, :>, 100
+      assert_operator number, :>, 100
     end
   end
 end
