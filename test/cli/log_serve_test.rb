@@ -36,12 +36,7 @@ class CLILogServeTest < Godwit::TestCase
     end
   end
 
-  def statistics
-    control = Godwit::Logger::Control.new(@control)
-    control.statistics
-  ensure
-    control&.close
-  end
+  def statistics = (@client ||= own(Godwit::Logger::Control.new(@control))).statistics
 
   def stop(child, signal = :TERM) = child.signal(signal).finish
 

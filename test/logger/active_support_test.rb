@@ -165,18 +165,6 @@ class ActiveSupportLoggerTest < Godwit::TestCase
     end
   end
 
-  test "BroadcastLogger: a formatter for all, one logger removed, clones" do
-    assert_alike do |first, second|
-      log = ActiveSupport::BroadcastLogger.new(first, second)
-      log.formatter = ->(_, _, _, message) { "<#{message}>\n" }
-      log.info("one")
-      log.dup.info("two")
-      log.stop_broadcasting_to(first)
-      log.info("three")
-      [log.broadcasts.size, log.respond_to?(:info), log.respond_to?(:nothing_of_the_kind)]
-    end
-  end
-
   # Uses ActiveSupport's methods of a logger, and collects what they and their blocks return.
   def silencing(log, values = [])
     values << log.silence { log.warn("no") || log.error("error") && log.warn? }

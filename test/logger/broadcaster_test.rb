@@ -34,14 +34,7 @@ class LoggerBroadcasterTest < Godwit::TestCase
   end
 
   def broadcaster(input = ANY, output = ANY, **options)
-    relay = Broadcaster.new(input, output, context: context, **options)
-    (@broadcasters ||= []) << relay
-    relay
-  end
-
-  def teardown
-    @broadcasters&.each(&:close)
-    super
+    own(Broadcaster.new(input, output, context: context, **options))
   end
 
   def push_to(broadcaster, **options)

@@ -10,8 +10,8 @@ class LoggerControlTest < Godwit::TestCase
   def setup
     super
     any = "tcp://127.0.0.1:*"
-    @relay =
-      Godwit::Logger::Broadcaster.new(any, nil, control: any, last: 100, context: context).start
+    options = {control: any, last: 100, context: context}
+    @relay = own(Godwit::Logger::Broadcaster.new(any, nil, **options)).start
     push = open_socket(:PUSH).connect(@relay.input.first)
     1.upto(20) do |i|
       prog = i.even? ? "billing" : "cards"
@@ -20,11 +20,6 @@ class LoggerControlTest < Godwit::TestCase
     push.send(line("refused"))
     # The broadcaster counts a record before it sends the record.
     eventually { @relay.statistics.values_at("messages", "sent") == [21, 21] }
-  end
-
-  def teardown
-    @relay&.close
-    super
   end
 
   def control(**options)

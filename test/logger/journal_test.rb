@@ -18,8 +18,7 @@ class LoggerJournalTest < Godwit::TestCase
   def file = File.join(scratch_dir, "app.log")
 
   def open_journal(compact: 1 << 20, **sink)
-    @journal = Journal.new(Sink.new(file, **sink), compact: compact)
-    own(@journal)
+    @journal = own(Journal.new(Sink.new(file, **sink), compact: compact))
   end
 
   def close_journal = @journal.close

@@ -23,7 +23,8 @@ class LoggerThreadsTest < Godwit::TestCase
         threads.each(&:value)
       end
       assert_in_order received, stats
-      assert_equal [0, 8 * count], [stats.dropped, received.size]
+      assert_equal [0, 8 * count, 8],
+        [stats.dropped, received.size, received.map(&:thread).uniq.size]
     end
   end
 

@@ -78,13 +78,6 @@ class LoggerWriterTest < Godwit::TestCase
     assert_match(/\A\{"blob":"y+\.\.\.\(cut \d+ bytes\)\z/, last.payload)
   end
 
-  test "each thread has its own number" do
-    log = logger
-    log.info("x")
-    in_thread { log.info("x") }.join
-    assert_equal 2, records(2).map(&:thread).uniq.size
-  end
-
   test "a name that is a text is cut" do
     log = logger(host: "h" * 2_000)
     log.info("\u{e9}" * 50_000) { "x" }
