@@ -8,6 +8,13 @@ module Conformance
   module Beacons
     HERE = NetworkCase::Network::HERE
 
+    # Each call that waits.
+    WAITS = {
+      "Beacon recv" => ->(beacon) { beacon.recv },
+      "Beacon each" => ->(beacon) { beacon.each { |_, payload| raise payload } },
+      "Beacon wait_sent" => ->(beacon) { beacon.wait_sent(1) }
+    }.freeze
+
     @port = 9000
     class << self
       def next_port = @port += 1

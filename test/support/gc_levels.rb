@@ -7,7 +7,6 @@ module Godwit
     # How the garbage collector acts during tests. Every run moves all objects before some tests,
     # and `--full` compacts at each collection as well. GODWIT_TEST_GC selects another level:
     #
-    #
     # * normal:  the default above
     # * shuffle: moves all objects before each test
     # * stress: runs a minor GC at each allocation, in classes that call `under_gc_stress`; other
@@ -22,7 +21,7 @@ module Godwit
       LEVELS = %w[normal shuffle stress stress-all none valgrind].freeze
       LEVEL = ENV.fetch("GODWIT_TEST_GC", "normal")
       abort "GODWIT_TEST_GC=#{LEVEL}: there are #{LEVELS.join(", ")}" unless LEVELS.include?(LEVEL)
-      # 0x01: no major collections
+      # A value of GC.stress= : 0x01 allows no major collections.
       STRESS = {"stress" => 0x01, "stress-all" => 0x01}.freeze
       LEFT_ALONE = %w[none valgrind].include?(LEVEL)
       SHUFFLE_EVERY = 10 # a shuffle costs some 70 ms
@@ -49,16 +48,8 @@ module Godwit
           GC.stress = false if stress?
         end
 
-        def compaction?
-          return @compaction unless @compaction.nil?
-          # JRuby has a compact that does nothing.
-          raise NotImplementedError unless GC.respond_to?(:verify_compaction_references)
-          GC.compact
-          @compaction = true
-        rescue NotImplementedError, NoMethodError
-          warn "this Ruby cannot compact its heap: the tests run without"
-          @compaction = false
-        end
+        # JRuby cannot compact: its GC.compact does nothing.
+        def compaction? = GC.respond_to?(:verify_compaction_references)
 
         def start
           return if LEFT_ALONE || !compaction?

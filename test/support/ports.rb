@@ -7,10 +7,10 @@ module Godwit
     # Ports that are free and stay free. The kernel never assigns them to sockets that bind to port
     # 0 or connect, as the tests of other stages do at the same time.
     module Ports
-      # Linux hands out ports from this number upwards, unless it is configured otherwise.
+      # Linux assigns ports from this number upwards by default.
       USUAL = 32_768
       LOWEST = 10_000
-      # Minitest seeds Kernel#rand, so all stages of a run would choose the same ports.
+      # Not Kernel#rand: Minitest seeds it, so all stages of a run would choose the same ports.
       RANDOM = Random.new
       private_constant :RANDOM
 
@@ -38,8 +38,7 @@ module Godwit
       end
 
       def highest
-        range = "/proc/sys/net/ipv4/ip_local_port_range"
-        first = File.exist?(range) ? File.read(range).to_i : USUAL
+        first = File.read("/proc/sys/net/ipv4/ip_local_port_range").to_i
         (first > LOWEST + 1000) ? first : USUAL
       end
     end

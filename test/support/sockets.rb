@@ -7,7 +7,6 @@ module Godwit
     # Makes sockets and contexts, and closes them at the end of the test. The test must have closed
     # all others by then.
     module Sockets
-      LINUX = RbConfig::CONFIG["host_os"].include?("linux")
       # A stage of another backend or mode tests only the transport that the stage chooses.
       TRANSPORTS = [
         *ENV.fetch("GODWIT_TEST_TRANSPORT", "tcp ipc inproc").split.map(&:to_sym)
@@ -20,7 +19,8 @@ module Godwit
       OWNING = Mutex.new
 
       @serial = 0
-      # The closing may wait 5 s for linger, where the test's own close left a message unsent.
+      # The end of a context may wait 5 s for linger, if the test closed a socket with an unsent
+      # message.
       @context_deadline = Waiters::HANG
       class << self
         # @return [Numeric] seconds that a context may take to end
@@ -92,28 +92,23 @@ module Godwit
         closable
       end
 
-      # @param transport [Symbol] :tcp, :ipc (an abstract name on Linux), :ipc_file, :inproc
+      # @param transport [Symbol] :tcp, :ipc (an abstract name), :ipc_file, :inproc
       # @return [String] an endpoint to bind; the socket's last_endpoint is the endpoint to connect
       def endpoint_for(transport)
         case transport
         when :tcp then "tcp://127.0.0.1:*"
-        when :ipc then LINUX ? "ipc://@#{Sockets.unique_name}" : endpoint_for(:ipc_file)
+        when :ipc then "ipc://@#{Sockets.unique_name}"
         when :ipc_file then "ipc://#{scratch_dir}/#{Sockets.unique_name}"
         when :inproc then "inproc://#{Sockets.unique_name}"
         else raise ArgumentError, "no transport #{transport.inspect}"
         end
       end
 
-      # For a port that a program binds later or again: on 127.0.0.1 another process may take the
-      # port first.
-      # @return [String] a loopback address that only this process's tests use (outside Linux all
-      #   processes share one address)
+      # The host of a port that a program binds later or again: on 127.0.0.1 another process may
+      # take the port first.
+      # @return [String] a loopback address that only this process's tests use
       def own_host
-        if LINUX
-          "127.#{64 + (Process.pid >> 16 & 63)}.#{Process.pid >> 8 & 255}.#{Process.pid & 255}"
-        else
-          "127.0.0.1"
-        end
+        "127.#{64 + (Process.pid >> 16 & 63)}.#{Process.pid >> 8 & 255}.#{Process.pid & 255}"
       end
 
       # @return [String] a folder that the test's end removes

@@ -27,9 +27,16 @@ module Godwit
       KEEP_PAGES = {"RUBY_GC_HEAP_FREE_SLOTS_MAX_RATIO" => "1.0"}.freeze
       PREPARING = Mutex.new # several stages may prepare the same thing
 
+      Settings = Struct.new(
+        :quick, :work, :rake, :files, :prefix, :jruby, :alone, :prepare, :missing, :transport,
+        :compacts, :full, keyword_init: true
+      )
+
       attr_reader :name, :about, :outcome
 
+      # @param env [Hash{String => String}] environment of the tests
       # @param files [String, nil] glob of the test files; without it `rake` names the tasks to run
+      # @param prefix [Array<String>, nil] start of the command line
       # @param work whether the stage tests the gem godwit-work, in work/
       # @param jruby whether JRuby runs the files
       # @param alone whether the stage writes files that others read, so that no other may run
@@ -41,37 +48,23 @@ module Godwit
       # @param compacts whether the collector moves objects in the gate too, as in `--full`
       # @param full [Array<String>, nil] globs: the gate runs the stage only when a changed path
       #   matches one; nil: always
-      def initialize(
-        name, about, quick: false, work: false, rake: nil, files: nil, env: {}, prefix: [],
-        jruby: false, alone: false, prepare: nil, missing: nil, transport: nil,
-        compacts: false, full: nil
-      )
+      def initialize(name, about, env: {}, **settings)
         @name = name
         @about = about
-        @quick = quick
-        @work = work
-        @rake = rake
-        @glob = files
         @env = env
-        @prefix = prefix
-        @jruby = jruby
-        @alone = alone
-        @prepare = prepare
-        @missing = missing
-        @transport = transport
-        @compacts = compacts
-        @full = full
+        @settings = Settings.new(**settings)
+        @glob = @settings.files
       end
 
-      def quick? = @quick
+      def quick? = !!@settings.quick
 
-      def work? = @work
+      def work? = !!@settings.work
 
-      def alone? = @alone
+      def alone? = !!@settings.alone
 
       # @param changes [Changes]
       # @return [Boolean] whether a changed path makes the gate run this stage
-      def touched?(changes) = changes.any?(@full)
+      def touched?(changes) = changes.any?(@settings.full)
 
       # @param seed [Integer] of the random order of the tests
       # @param out [IO] the stage's output
@@ -91,10 +84,11 @@ module Godwit
 
       # @return [Array<String>] the command that runs the stage, or only these of its test files
       def command(seed, files = self.files)
-        return [*@prefix, RbConfig.ruby, "-S", "rake", *@rake] if @rake
+        rake = @settings.rake
+        return [*@settings.prefix, RbConfig.ruby, "-S", "rake", *rake] if rake
         load_all = "ARGV.shift(#{files.size}).each { |file| require file }"
         [
-          *@prefix, *ruby, *folders.map { |folder| "-I#{folder}" }, "-e", load_all,
+          *@settings.prefix, *ruby, *folders.map { |folder| "-I#{folder}" }, "-e", load_all,
           *files.map { |file| "./#{file}" }, "--seed", seed.to_s
         ]
       end
@@ -107,24 +101,25 @@ module Godwit
 
       def scope(seed, long)
         return {"GODWIT_TEST_LONG" => "1"} if long
-        scope = @compacts ? {} : {"GODWIT_TEST_GC" => "none"}
-        return scope unless @transport
-        one = %w[tcp ipc inproc][(seed + Zlib.crc32(name)) % 3] if @transport == :any
-        scope.merge("GODWIT_TEST_TRANSPORT" => one || @transport.to_s)
+        scope = @settings.compacts ? {} : {"GODWIT_TEST_GC" => "none"}
+        transport = @settings.transport or return scope
+        one = %w[tcp ipc inproc][(seed + Zlib.crc32(name)) % 3] if transport == :any
+        scope.merge("GODWIT_TEST_TRANSPORT" => one || transport.to_s)
       end
 
       def why_not
         return "no file matches #{@glob}" if @glob && files.empty?
-        return JRuby.missing if @jruby && JRuby.missing
-        reason = @missing&.call
+        return JRuby.missing if @settings.jruby && JRuby.missing
+        reason = @settings.missing&.call
         return reason if reason
-        return if @prefix.empty? || system("command -v #{@prefix.first} >/dev/null 2>&1")
-        "#{@prefix.first} is not installed"
+        program = @settings.prefix&.first
+        return if program.nil? || system("command -v #{program} >/dev/null 2>&1")
+        "#{program} is not installed"
       end
 
-      def folders = %w[lib test] + (@work ? %w[work/lib work/test] : [])
+      def folders = %w[lib test] + (work? ? %w[work/lib work/test] : [])
 
-      def ruby = @jruby ? JRuby.command(java: JRuby.short) : [RbConfig.ruby]
+      def ruby = @settings.jruby ? JRuby.command(java: JRuby.short) : [RbConfig.ruby]
 
       def start(seed)
         FileUtils.mkdir_p(LOGS)
@@ -132,8 +127,9 @@ module Godwit
         @report = path("json")
         @now = path("now")
         FileUtils.rm_f([@report, @now])
-        @env = @env.merge(PREPARING.synchronize { @prepare.call }) if @prepare
-        if @jruby
+        prepare = @settings.prepare
+        @env = @env.merge(PREPARING.synchronize { prepare.call }) if prepare
+        if @settings.jruby
           PREPARING.synchronize { JRuby.prepare }
           @env = @env.merge(JRuby.testing)
         end
@@ -201,8 +197,7 @@ module Godwit
       def end_late(reader, log)
         @late = true
         @out.puts "",
-          "#{@name} is not done after #{DEADLINE} s. Asking for a thread dump, then " \
-          "killing it."
+          "#{@name} is not done after #{DEADLINE} s. Asking for a thread dump, then killing it."
         @out.puts "Test: #{running}"
         Process.kill(:QUIT, @pid)
         patience = monotonic + 3

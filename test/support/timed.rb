@@ -4,8 +4,6 @@ module Godwit
   module TestSupport
     # Assertions about durations, for the tests in test/timing, whose stage runs alone.
     module Timed
-      Stop = Class.new(StandardError)
-
       # Seconds within which the docs promise that a wait ends.
       PROMISED = 0.1
 
@@ -14,14 +12,8 @@ module Godwit
       TRIES = 5
 
       # A wait. `call` waits; `begun` returns when `call` waits; `endings` are the endings by name,
-      # in addition to {INTERRUPTS}.
+      # in addition to {Waiting::INTERRUPTS}.
       Wait = Struct.new(:call, :begun, :endings)
-
-      # Each of these ends every wait. The argument is the waiting thread.
-      INTERRUPTS = {
-        "Thread#kill" => ->(thread) { thread.kill },
-        "Thread#raise" => ->(thread) { thread.raise(Stop) }
-      }.freeze
 
       # @return [Float] the median result of several calls of the block
       def median(tries = TRIES) = Array.new(tries) { yield }.sort[tries / 2]
@@ -29,15 +21,18 @@ module Godwit
       # Asserts that each ending ends the wait within 0.1 s.
       # @yieldreturn [Wait] a new wait each time
       def assert_ends_at_once
-        INTERRUPTS.each do |how, ending|
+        Waiting::INTERRUPTS.each do |how, ending|
           assert_operator median { after(yield, &ending) }, :<, PROMISED, how
         end
         yield.endings.each_key do |how|
           seconds = median { (wait = yield) && after(wait) { wait.endings[how].call } }
           assert_operator seconds, :<, PROMISED, how
         end
-        seconds = median { after_a_kill_before(yield) }
-        assert_operator seconds, :<, PROMISED, "a kill that was put off"
+        put_off = median do
+          thread = interrupted_before(yield.call, &:kill)
+          seconds { over(thread) }
+        end
+        assert_operator put_off, :<, PROMISED, "a kill that was put off"
       end
 
       # Asserts the time from the program's last line until its process has ended. The lower bound
@@ -69,26 +64,9 @@ module Godwit
         end
       end
 
-      # Sends a kill before the wait begins: the deferred kill must end the wait.
-      def after_a_kill_before(wait)
-        ready = Thread::Queue.new
-        go = false
-        thread = in_thread do
-          Thread.handle_interrupt(Object => :on_blocking) do
-            ready << true
-            Thread.pass until go # no Queue#pop: it would be a wait, and take the kill
-            wait.call.call
-          end
-        end
-        ready.pop
-        thread.kill
-        go = true
-        seconds { over(thread) }
-      end
-
       def over(thread)
         assert thread.join(Waiters::HANG), "it waits on"
-      rescue Godwit::Error, Stop, StopIteration
+      rescue Godwit::Error, Waiting::Stop, StopIteration
         nil # the error that the ended wait raised
       end
     end

@@ -12,13 +12,7 @@ module Godwit
     module WaitEndings
       include WaitingCalls
 
-      Stop = Class.new(StandardError)
-      INTERRUPTS = {
-        "Thread#kill" => ->(thread) { thread.kill },
-        "Thread#raise" => ->(thread) { thread.raise(Stop) }
-      }.freeze
-      # The second one interrupts before the wait under handle_interrupt. The wait must then end at
-      # the deferred interrupt.
+      # "that was put off": the interrupt comes before the wait, under handle_interrupt.
       WHILE = {"" => false, " that was put off" => true}.freeze
       CLOSES = {
         "its object is closed" => Godwit::ClosedError,
@@ -31,7 +25,7 @@ module Godwit
 
       # The rest of a test's name => the body of the test, which gets the name of the call.
       ENDINGS = {
-        **INTERRUPTS.to_a.product(WHILE.to_a).to_h do |(how, interrupt), (suffix, put_off)|
+        **Waiting::INTERRUPTS.to_a.product(WHILE.to_a).to_h do |(how, interrupt), (suffix, put_off)|
           raises = how == "Thread#raise"
           ["ends on #{how}#{suffix}", ->(name) { interrupt(name, put_off, raises, &interrupt) }]
         end,
@@ -77,14 +71,14 @@ module Godwit
 
       def interrupt(name, put_off, raises)
         call = prepare(name)
-        thread = put_off ? waiting_later(call) { |one| yield one } : waiting(call)
+        thread = put_off ? interrupted_before(-> { call.run }) { |one| yield one } : waiting(call)
         yield thread unless put_off
         stopped = begin
           ended(thread, "#{name} waits on")
-        rescue Stop
-          Stop
+        rescue Waiting::Stop => error
+          error.class
         end
-        raises ? assert_same(Stop, stopped) : assert_nil(stopped)
+        raises ? assert_same(Waiting::Stop, stopped) : assert_nil(stopped)
         assert_waits_again(call)
       end
 
@@ -135,23 +129,6 @@ module Godwit
       # @return [Thread] a thread that waits in the call
       def waiting(call, start = :in_thread)
         __send__(start) { call.run }.tap { until_waiting(call.waited_on) }
-      end
-
-      # @return [Thread] a thread that the block interrupted before its wait began
-      def waiting_later(call)
-        ready = Thread::Queue.new
-        go = false
-        thread = in_thread do
-          Thread.handle_interrupt(Object => :on_blocking) do
-            ready << true
-            Thread.pass until go # no Queue#pop: it would be a wait, and take the interrupt
-            call.run
-          end
-        end
-        ready.pop
-        yield thread
-        go = true
-        thread
       end
 
       def close_by(call, what)

@@ -11,6 +11,13 @@ module Godwit
       include Waiters
       include ManualClock::Use
 
+      Stop = Class.new(StandardError)
+      # Each of these ends every wait. The argument is the waiting thread.
+      INTERRUPTS = {
+        "Thread#kill" => ->(thread) { thread.kill },
+        "Thread#raise" => ->(thread) { thread.raise(Stop) }
+      }.freeze
+
       # A thread that records whether another thread has joined it.
       class OwnedThread < Thread
         def join(*seconds) = observed { super(*seconds) }
@@ -63,6 +70,25 @@ module Godwit
       # @return [Thread] a thread that waits on the thing
       def waiting_on(thing, start = :in_thread, &block)
         __send__(start, &block).tap { until_waiting(thing) }
+      end
+
+      # @param wait [#call]
+      # @return [Thread] a thread that the block interrupted before the wait began. The deferred
+      #   interrupt must end the wait.
+      def interrupted_before(wait)
+        ready = Thread::Queue.new
+        go = false
+        thread = in_thread do
+          Thread.handle_interrupt(Object => :on_blocking) do
+            ready << true
+            Thread.pass until go # no Queue#pop: it would be a wait, and take the interrupt
+            wait.call
+          end
+        end
+        ready.pop
+        yield thread
+        go = true
+        thread
       end
 
       # @return [Array<Thread>] all threads but JRuby's finalizer thread

@@ -117,6 +117,18 @@ module Godwit
         Call.new(name, object, made ? made.call(object) : object, block, inner)
       end
 
+      # For a test case: a call in a new context, @home. The end of the test closes the objects.
+      # @return [Call]
+      def prepare(name)
+        @home = own(Godwit::Context.new(linger: 0))
+        call = waiting_call(name) do |type, **more|
+          own(Godwit.const_get(type).new(context: @home, **more))
+        end
+        owned = [Godwit::Poller, Godwit::Loop, Godwit::Logger::Reader]
+        [call.object, call.receiver].each { |one| own(one) if owned.include?(one.class) }
+        call
+      end
+
       # For the program of a child: yields each call, in a context that is closed afterwards. When
       # the block aborts, the message names the call.
       def each_waiting_call(names = ALL.keys)

@@ -9,8 +9,7 @@ class BeaconTimingTest < NetworkCase
   include Conformance::Beacons
   include Godwit::TestSupport::Timed
 
-  {recv: ->(beacon) { beacon.recv }, each: ->(beacon) { beacon.each { nil } },
-   wait_sent: ->(beacon) { beacon.wait_sent(1) }}.each do |name, call|
+  WAITS.each do |name, call|
     test "endings of #{name} end it at once" do
       assert_ends_at_once do
         beacon = open_beacon

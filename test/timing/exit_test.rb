@@ -50,22 +50,18 @@ class ExitTimingTest < Godwit::TestCase
     assert_includes 0.29..0.3 + SLACK, seconds { home.close }
   end
 
-  # libzmq's own end waits for the name server: 20 seconds.
-  test "a host name that is being resolved does not hold the end, and Context#close, beyond " \
-    "linger and a second" do
+  # libzmq's own termination waits for the name server's answer, 20 seconds.
+  test "a host name that is being resolved holds the end for linger and a second at most" do
     slow = Godwit::TestSupport::Shim.windows(resolve: 20 * 1_000_000)
     source = <<~RUBY
       context = Godwit::Context.new(linger: 0.2)
       push = Godwit::PUSH.connect("tcp://no.such.host.invalid:1", context: context)
       push.send("x")
     RUBY
-    # The end of Ruby itself takes some time, too.
+    # Ruby's own end may take half a second more.
     ["", "push.close", "context.close"].each do |last|
       assert_ends_within(0.2..0.2 + 1 + 0.5, "#{source}\n#{last}", env: slow)
     end
-    measured = "require 'godwit'\n#{source}\nbegan = now\ncontext.close\nputs now - began"
-    result = assert_child(run_child(measured, env: slow))
-    assert_includes 0.2..0.2 + 1 + 0.1, Float(result.stdout)
   end
 
   test "Ctrl-C ends a program with an undeliverable message at once, without linger" do
@@ -79,14 +75,13 @@ class ExitTimingTest < Godwit::TestCase
       require "godwit"
       require "./test/support/waiting_calls"
       include Godwit::TestSupport::WaitingCalls
-      KINDS.product((1..#{TRIES}).to_a) do |name, _|
-        call = waiting_call(name) { |type, **options| Godwit.const_get(type).new(**options) }
+      each_waiting_call(KINDS * #{TRIES}) do |call|
         sent = nil
         when_waiting(call.waited_on) { (sent = now) && Process.kill(:INT, Process.pid) }
         begin
           call.run
         rescue Interrupt
-          puts "\#{name}: \#{now - sent}"
+          puts "\#{call.name}: \#{now - sent}"
         end
         call.object.close
       end

@@ -4,16 +4,16 @@ require "test_helper"
 require "support/timed"
 require "support/waiting_calls"
 
-# An event reaches its waiter at once, and an ending ends the wait at once: no wait is cut in slices
-# after which it would look.
+# An event ends its wait at once, and so does an ending: no wait sleeps for a fixed time between two
+# checks.
 class WaitsTimingTest < Godwit::TestCase
   include Godwit::TestSupport::Timed
   include Godwit::TestSupport::WaitingCalls
 
-  # Seconds. With slices of 50 ms half of all would be later than 25; on a quiet machine it is below
-  # 1.
+  # Seconds. If a wait checked every 50 ms, the median would be 25 ms. On a quiet machine the median
+  # is below 1 ms.
   AT_ONCE = 0.01
-  # Seconds that an event may be late: it needs a turn of a processor that others use, too.
+  # Seconds that an event may be late, since other processes use the same processor.
   LATE = 0.05
   TIMES = 21
 
@@ -44,39 +44,26 @@ class WaitsTimingTest < Godwit::TestCase
     assert_operator [posted, timed].max, :<, LATE
   end
 
-  # name => the wait, made in a context. All end on kill and raise, too.
+  # name => how to make the wait
   WAITS = {
-    "Logger::Broadcaster#run" => lambda do |home|
+    "Logger::Broadcaster#run" => lambda do
+      home = own(Godwit::Context.new(linger: 0))
       relay = own(Godwit::Logger::Broadcaster.new(*["tcp://127.0.0.1:*"] * 2, context: home))
       Wait.new(-> { relay.run }, -> { eventually { relay.running? } },
         {"stop" => -> { relay.stop }, "shutdown" => -> { home.shutdown }})
     end,
-    # Without an interrupt it takes a second.
-    "Context#close" => lambda do |_|
+    # Without an interrupt the close waits for linger, a second.
+    "Context#close" => lambda do
       home = own(Godwit::Context.new(linger: 1))
       own(Godwit::PUSH.connect("tcp://127.0.0.1:1", context: home)) << "never delivered"
       Wait.new(-> { home.close }, -> { eventually { home.closed? } }, {})
-    end
-  }.merge(
-    KINDS.to_h do |name|
-      made = lambda do |home|
-        call = waiting_call(name) do |type, **more|
-          own(Godwit.const_get(type).new(context: home, **more))
-        end
-        owned = [Godwit::Poller, Godwit::Loop, Godwit::Logger::Reader]
-        own(call.receiver) if owned.include?(call.receiver.class)
-        endings = {"close" => -> { call.object.close }}
-        endings["shutdown"] = -> { home.shutdown } if call.context?
-        endings["stop"] = -> { call.receiver.stop } if call.receiver.respond_to?(:stop)
-        Wait.new(-> { call.run }, -> { until_waiting(call.waited_on) }, endings)
-      end
-      [name, made]
-    end
-  ).freeze
+    end,
+    **KINDS.to_h { |name| [name, -> { wait_of(prepare(name)) }] }
+  }.freeze
 
   WAITS.each do |name, made|
     test "endings of #{name} end it at once" do
-      assert_ends_at_once { instance_exec(own(Godwit::Context.new(linger: 0)), &made) }
+      assert_ends_at_once { instance_exec(&made) }
     end
   end
 
@@ -105,7 +92,7 @@ class WaitsTimingTest < Godwit::TestCase
     proxy.stop.wait
   end
 
-  # Under steady traffic of others there is always something new; a deadline counts all the same.
+  # Each message of the other threads wakes the waiting sender, which must still end in time.
   test "a deadline holds beside others that are always quicker" do
     router = open_socket(:ROUTER, mandatory: true, send_hwm: 1).bind(endpoint_for(:inproc))
     full, busy = %w[full busy].map do |id|
@@ -121,13 +108,23 @@ class WaitsTimingTest < Godwit::TestCase
       seconds { assert_nil router.send(%w[full x], timeout: 0.1, exception: false) } - 0.1
     end
     stop = true
-    # Ruby's own slices are 100 ms, and eight others are at work.
+    # Ruby gives each thread up to 100 ms, and eight other threads run.
     assert_operator late, :<, 1.0
   end
 
   private
 
-  # Half of some twenty wake-ups are at once.
+  # @param call [Call]
+  # @return [Wait]
+  def wait_of(call)
+    home = @home
+    endings = {"close" => -> { call.object.close }}
+    endings["shutdown"] = -> { home.shutdown } if call.context?
+    endings["stop"] = -> { call.receiver.stop } if call.receiver.respond_to?(:stop)
+    Wait.new(-> { call.run }, -> { until_waiting(call.waited_on) }, endings)
+  end
+
+  # Asserts that at least half of the wake-ups come at once.
   def assert_woken(waited_on, wait, before: nil, &event)
     assert_operator median(TIMES) { wake(waited_on, wait, before, event) }, :<=, AT_ONCE
   end

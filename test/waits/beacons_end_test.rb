@@ -9,19 +9,13 @@ class BeaconsEndTest < NetworkCase
   include Conformance::Beacons
   include Godwit::TestSupport::WaitEndings
 
-  BEACONS = {
-    "Beacon recv" => ->(beacon) { beacon.recv },
-    "Beacon each" => ->(beacon) { beacon.each { |_, payload| raise payload } },
-    "Beacon wait_sent" => ->(beacon) { beacon.wait_sent(1) }
-  }.freeze
-
-  Godwit::TestSupport::WaitEndings.test(self, BEACONS.keys, BEACONS.keys)
+  Godwit::TestSupport::WaitEndings.test(self, WAITS.keys, WAITS.keys)
 
   private
 
   def prepare(name)
     beacon = open_beacon.subscribe
     readers = readers_of(beacon)
-    Call.new(name, beacon, beacon, BEACONS.fetch(name), ->(_) { readers })
+    Call.new(name, beacon, beacon, WAITS.fetch(name), ->(_) { readers })
   end
 end

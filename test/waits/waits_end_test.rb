@@ -81,15 +81,4 @@ class WaitsEndTest < Godwit::TestCase
     assert_equal "2", taken.pop
   end
 
-  OWNED = [Godwit::Poller, Godwit::Loop, Godwit::Logger::Reader].freeze
-
-  private
-
-  def prepare(name)
-    @home = own(Godwit::Context.new(linger: 0))
-    call =
-      waiting_call(name) { |type, **more| own(Godwit.const_get(type).new(context: @home, **more)) }
-    [call.object, call.receiver].each { |one| own(one) if OWNED.any? { |type| type === one } }
-    call
-  end
 end
